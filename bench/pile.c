@@ -152,7 +152,7 @@ add_message(struct heap *h, const struct item *m)
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	struct message_draft draft;
 	char text[BENCH_BODY_LEN + 1];
-	struct db_val v[16];
+	struct sql_message_insert v = {0};
 
 	letter_text(text, m->at_ms);
 	memset(&draft, 0, sizeof(draft));
@@ -162,68 +162,65 @@ add_message(struct heap *h, const struct item *m)
 	rnd_fill(rnd_system(), salt, sizeof(salt));
 	digest_body(salt, text, BENCH_BODY_LEN, hash);
 	digest_next(m->lane->digest, m->seq, &m->id, m->from->name, hash);
-	v[0] = db_v_i64(h->mid);
-	v[1] = db_v_uuid(&m->id);
-	v[2] = db_v_uuid(&m->event_id);
-	v[3] = db_v_i64(m->lane->row.conversation_id);
-	v[4] = db_v_i64(m->seq);
-	v[5] = db_v_i64(m->from->user_id);
-	v[6] = db_v_text(text, BENCH_BODY_LEN);
-	v[7] = v[8] = v[9] = v[10] = DB_V_NULL;
-	v[11] = db_v_i64(0);
-	v[12] = db_v_i64(m->at_ms);
-	v[13] = db_v_blob(fingerprint, sizeof(fingerprint));
-	v[14] = db_v_blob(salt, sizeof(salt));
-	v[15] = db_v_blob(m->lane->digest, DIGEST_LEN);
-	run(h, SQL_MESSAGE_INSERT, v, 16);
+	v.mid = db_v_i64(h->mid);
+	v.message_id = db_v_uuid(&m->id);
+	v.event_id = db_v_uuid(&m->event_id);
+	v.conversation_id = db_v_i64(m->lane->row.conversation_id);
+	v.conversation_seq = db_v_i64(m->seq);
+	v.sender_id = db_v_i64(m->from->user_id);
+	v.body = db_v_text(text, BENCH_BODY_LEN);
+	v.priority = db_v_i64(0);
+	v.now = db_v_i64(m->at_ms);
+	v.fingerprint = db_v_blob(fingerprint, sizeof(fingerprint));
+	v.salt = db_v_blob(salt, sizeof(salt));
+	v.digest = db_v_blob(m->lane->digest, DIGEST_LEN);
+	run(h, SQL_MESSAGE_INSERT, DB_PARAMS(v));
 }
 
 static void
 add_outbox(struct heap *h, const struct item *m)
 {
 	const bool settled = h->pile->settled;
-	struct db_val v[18];
+	struct sql_outbox_insert v = {0};
 
-	v[0] = db_v_i64(h->outbox_id);
-	v[1] = db_v_uuid(&m->event_id);
-	v[2] = db_v_i64(EVENT_MESSAGE);
-	v[3] = db_v_i64(h->mid);
-	v[4] = db_v_i64(m->lane->row.conversation_id);
-	v[5] = db_v_i64(m->seq);
-	v[6] = db_v_i64(m->from->user_id);
-	v[7] = db_v_i64(m->lane->row.lane_id);
-	v[8] = db_v_i64(m->seq);
-	v[9] = db_v_str("server");
-	v[10] = db_v_i64(m->lane->row.dest_user);
-	v[11] = db_v_i64(0);
-	v[12] = db_v_str(settled ? "acked" : "pending");
-	v[13] = DB_V_NULL;
-	v[14] = db_v_i64(m->at_ms + EXPIRY_MS);
-	v[15] = db_v_i64(m->at_ms);
-	v[16] = db_v_i64(m->at_ms);
-	v[17] = settled ? db_v_i64(m->at_ms) : DB_V_NULL;
-	run(h, SQL_OUTBOX_INSERT, v, 18);
+	v.id = db_v_i64(h->outbox_id);
+	v.event_id = db_v_uuid(&m->event_id);
+	v.kind = db_v_i64(EVENT_MESSAGE);
+	v.mid = db_v_i64(h->mid);
+	v.conversation_id = db_v_i64(m->lane->row.conversation_id);
+	v.conversation_seq = db_v_i64(m->seq);
+	v.sender_id = db_v_i64(m->from->user_id);
+	v.lane_id = db_v_i64(m->lane->row.lane_id);
+	v.lane_seq = db_v_i64(m->seq);
+	v.dest_kind = db_v_str("server");
+	v.dest_id = db_v_i64(m->lane->row.dest_user);
+	v.priority = db_v_i64(0);
+	v.state = db_v_str(settled ? "acked" : "pending");
+	v.expires_at = db_v_i64(m->at_ms + EXPIRY_MS);
+	v.event_time = db_v_i64(m->at_ms);
+	v.now = db_v_i64(m->at_ms);
+	v.acked_at = settled ? db_v_i64(m->at_ms) : DB_V_NULL;
+	run(h, SQL_OUTBOX_INSERT, DB_PARAMS(v));
 }
 
 static void
 add_own_copy(struct heap *h, const struct item *m)
 {
-	struct db_val v[13];
+	struct sql_inbox_insert v = {0};
 
-	v[0] = db_v_i64(m->from->user_id);
-	v[1] = db_v_i64(++m->from->head);
-	v[2] = db_v_i64(EVENT_MESSAGE);
-	v[3] = db_v_i64(1);
-	v[4] = db_v_uuid(&m->event_id);
-	v[5] = db_v_i64(h->mid);
-	v[6] = db_v_i64(m->lane->row.conversation_id);
-	v[7] = db_v_i64(m->seq);
-	v[8] = db_v_i64(m->from->user_id);
-	v[9] = DB_V_NULL;
-	v[10] = db_v_i64(m->at_ms);
-	v[11] = db_v_i64(m->at_ms);
-	v[12] = db_v_i64(1);
-	run(h, SQL_INBOX_INSERT, v, 13);
+	v.user_id = db_v_i64(m->from->user_id);
+	v.seq = db_v_i64(++m->from->head);
+	v.kind = db_v_i64(EVENT_MESSAGE);
+	v.own = db_v_i64(1);
+	v.event_id = db_v_uuid(&m->event_id);
+	v.mid = db_v_i64(h->mid);
+	v.conversation_id = db_v_i64(m->lane->row.conversation_id);
+	v.conversation_seq = db_v_i64(m->seq);
+	v.actor_id = db_v_i64(m->from->user_id);
+	v.event_time = db_v_i64(m->at_ms);
+	v.delivered_at = db_v_i64(m->at_ms);
+	v.attempt = db_v_i64(1);
+	run(h, SQL_INBOX_INSERT, DB_PARAMS(v));
 }
 
 static void
@@ -251,7 +248,8 @@ static void
 end_lane(struct heap *h, struct lane *l)
 {
 	struct store_lane *row = &l->row;
-	struct db_val v[12];
+	struct sql_lane_remote_set lane;
+	struct sql_participant_set marks;
 
 	if (row->tail_seq == 0)
 		return;
@@ -261,16 +259,18 @@ end_lane(struct heap *h, struct lane *l)
 	} else {
 		row->state = LANE_READY;
 	}
-	store_lane_values(row, h->now_ms, v);
-	run(h, SQL_LANE_REMOTE_SET, v, 12);
+	store_lane_remote_row(row, h->now_ms, &lane);
+	run(h, SQL_LANE_REMOTE_SET, DB_PARAMS(lane));
 	if (!h->pile->settled)
 		return;
 	/* What its recipient has is what his server took. */
-	v[0] = db_v_i64(row->conversation_id);
-	v[1] = db_v_i64(row->dest_user);
-	v[2] = v[3] = v[4] = v[7] = db_v_i64(row->tail_seq);
-	v[5] = v[6] = v[8] = db_v_i64(l->at_ms);
-	run(h, SQL_PARTICIPANT_SET, v, 9);
+	marks.conversation_id = db_v_i64(row->conversation_id);
+	marks.user_id = db_v_i64(row->dest_user);
+	marks.delivered_upto = db_v_i64(row->tail_seq);
+	marks.acked_upto = marks.read_upto = marks.shown_upto =
+	    marks.delivered_upto;
+	marks.acked_at = marks.read_at = marks.shown_at = db_v_i64(l->at_ms);
+	run(h, SQL_PARTICIPANT_SET, DB_PARAMS(marks));
 }
 
 static void

@@ -98,14 +98,14 @@ each_id(void *ret, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-#define RUN(c, stmt, each, arg, ...)                                           \
+/* Runs statement SQL_${STMT} with the values that initialise its struct. */
+#define RUN(c, STMT, stmt, each, arg, ...)                                     \
 	do {                                                                   \
-		const struct db_val params_[] = {__VA_ARGS__};                 \
+		const struct sql_##stmt params_ = {__VA_ARGS__};               \
 		struct err err_ = ERR_INIT;                                    \
                                                                                \
-		must(db_run((c)->db, stmt, params_,                            \
-			 sizeof(params_) / sizeof(params_[0]), each, arg,      \
-			 NULL, &err_),                                         \
+		must(db_run((c)->db, SQL_##STMT, DB_PARAMS(params_), each,     \
+			 arg, NULL, &err_),                                    \
 		    &err_);                                                    \
 	} while (0)
 #define INT(v) db_v_i64(v)
@@ -115,11 +115,14 @@ insert_inbox(struct chain *c, struct user *u, int kind, bool own,
     const struct item *it, int64_t actor)
 {
 
-	RUN(c, SQL_INBOX_INSERT, NULL, NULL, INT(u->id), INT(++u->head),
-	    INT(kind), INT(own), db_v_uuid(&it->event_id), INT(it->mid),
-	    INT(c->convs[it->conv].id), INT(it->seq), INT(actor),
-	    db_v_i64_or_null(own ? 0 : it->outbox_id, 0), INT(c->now_ms),
-	    INT(c->now_ms), INT(1));
+	RUN(c, INBOX_INSERT, inbox_insert, NULL, NULL, .user_id = INT(u->id),
+	    .seq = INT(++u->head), .kind = INT(kind), .own = INT(own),
+	    .event_id = db_v_uuid(&it->event_id), .mid = INT(it->mid),
+	    .conversation_id = INT(c->convs[it->conv].id),
+	    .conversation_seq = INT(it->seq), .actor_id = INT(actor),
+	    .outbox_id = db_v_i64_or_null(own ? 0 : it->outbox_id, 0),
+	    .event_time = INT(c->now_ms), .delivered_at = INT(c->now_ms),
+	    .attempt = INT(1));
 }
 
 static void
@@ -128,13 +131,16 @@ insert_outbox(struct chain *c, struct item *it, int kind, struct lane *lane,
 {
 
 	it->outbox_id = ++c->outbox_id;
-	RUN(c, SQL_OUTBOX_INSERT, NULL, NULL, INT(it->outbox_id),
-	    db_v_uuid(&it->event_id), INT(kind), INT(it->mid),
-	    INT(c->convs[it->conv].id), INT(it->seq), INT(sender),
-	    INT(lane->id), INT(++lane->tail), db_v_str("user"), INT(dest),
-	    INT(0), db_v_str("pending"), DB_V_NULL,
-	    INT(c->now_ms + INT64_C(432000000)), INT(c->now_ms), INT(c->now_ms),
-	    DB_V_NULL);
+	RUN(c, OUTBOX_INSERT, outbox_insert, NULL, NULL,
+	    .id = INT(it->outbox_id), .event_id = db_v_uuid(&it->event_id),
+	    .kind = INT(kind), .mid = INT(it->mid),
+	    .conversation_id = INT(c->convs[it->conv].id),
+	    .conversation_seq = INT(it->seq), .sender_id = INT(sender),
+	    .lane_id = INT(lane->id), .lane_seq = INT(++lane->tail),
+	    .dest_kind = db_v_str("user"), .dest_id = INT(dest),
+	    .priority = INT(0), .state = db_v_str("pending"),
+	    .expires_at = INT(c->now_ms + INT64_C(432000000)),
+	    .event_time = INT(c->now_ms), .now = INT(c->now_ms));
 }
 
 static void
@@ -152,12 +158,13 @@ accept_one(struct chain *c)
 	it->event_id = uuid_gen_next(&c->ids);
 	it->seq = ++conv->last_seq;
 	rnd_fill(rnd_system(), noise, sizeof(noise));
-	RUN(c, SQL_MESSAGE_INSERT, NULL, NULL, INT(it->mid), db_v_uuid(&id),
-	    db_v_uuid(&it->event_id), INT(conv->id), INT(it->seq),
-	    INT(from->id), db_v_text(body, BENCH_BODY_LEN),
-	    db_v_str("text/plain"), DB_V_NULL, DB_V_NULL, DB_V_NULL, INT(0),
-	    INT(c->now_ms), db_v_blob(noise, 16), db_v_blob(noise + 16, 16),
-	    db_v_blob(noise, 32));
+	RUN(c, MESSAGE_INSERT, message_insert, NULL, NULL, .mid = INT(it->mid),
+	    .message_id = db_v_uuid(&id), .event_id = db_v_uuid(&it->event_id),
+	    .conversation_id = INT(conv->id), .conversation_seq = INT(it->seq),
+	    .sender_id = INT(from->id), .body = db_v_text(body, BENCH_BODY_LEN),
+	    .content_type = db_v_str("text/plain"), .priority = INT(0),
+	    .now = INT(c->now_ms), .fingerprint = db_v_blob(noise, 16),
+	    .salt = db_v_blob(noise + 16, 16), .digest = db_v_blob(noise, 32));
 	insert_outbox(c, it, EVENT_MESSAGE, &conv->lane, from->id, to->id);
 	insert_inbox(c, from, EVENT_MESSAGE, true, it, from->id);
 	c->next_conv = (c->next_conv + 1) % USERS;
@@ -169,8 +176,8 @@ settle_sent(struct chain *c, const struct item *it, struct lane *lane)
 
 	lane->next++;
 	lane->dirty = true;
-	RUN(c, SQL_OUTBOX_SETTLE_SENT, NULL, NULL, INT(it->outbox_id),
-	    INT(c->now_ms));
+	RUN(c, OUTBOX_SETTLE_SENT, outbox_settle_sent, NULL, NULL,
+	    .id = INT(it->outbox_id), .now = INT(c->now_ms));
 }
 
 static void
@@ -198,8 +205,8 @@ ack_all(struct chain *c, const struct item *items, int n)
 		struct user *u = &c->users[(it->conv + 1) % USERS];
 		struct item *receipt;
 
-		RUN(c, SQL_OUTBOX_SETTLE_ACKED, NULL, NULL, INT(it->outbox_id),
-		    INT(c->now_ms));
+		RUN(c, OUTBOX_SETTLE_ACKED, outbox_settle_acked, NULL, NULL,
+		    .id = INT(it->outbox_id), .now = INT(c->now_ms));
 		if (seen[it->conv])
 			continue;
 		seen[it->conv] = true;
@@ -230,8 +237,10 @@ flush_lane(struct chain *c, struct lane *lane)
 	if (!lane->dirty)
 		return;
 	lane->dirty = false;
-	RUN(c, SQL_LANE_SET, NULL, NULL, INT(lane->id), INT(lane->next),
-	    INT(lane->next - 1), INT(0), INT(c->now_ms));
+	RUN(c, LANE_SET, lane_set, NULL, NULL, .lane_id = INT(lane->id),
+	    .next_seq = INT(lane->next),
+	    .last_published_seq = INT(lane->next - 1), .due_at = INT(0),
+	    .now = INT(c->now_ms));
 }
 
 /* Writes the counters that have changed. */
@@ -245,14 +254,17 @@ flush(struct chain *c)
 		flush_lane(c, &conv->lane);
 		flush_lane(c, &conv->receipts);
 		if (conv->dirty) {
-			RUN(c, SQL_PARTICIPANT_SET, NULL, NULL, INT(conv->id),
-			    INT(c->users[(i + 1) % USERS].id),
-			    INT(conv->delivered), INT(conv->acked), INT(0),
-			    INT(c->now_ms), DB_V_NULL, INT(0), DB_V_NULL);
+			RUN(c, PARTICIPANT_SET, participant_set, NULL, NULL,
+			    .conversation_id = INT(conv->id),
+			    .user_id = INT(c->users[(i + 1) % USERS].id),
+			    .delivered_upto = INT(conv->delivered),
+			    .acked_upto = INT(conv->acked), .read_upto = INT(0),
+			    .acked_at = INT(c->now_ms), .shown_upto = INT(0));
 		}
 		if (u->dirty)
-			RUN(c, SQL_DEVICE_ACKED_SET, NULL, NULL, INT(u->device),
-			    INT(u->acked), INT(c->now_ms));
+			RUN(c, DEVICE_ACKED_SET, device_acked_set, NULL, NULL,
+			    .device_id = INT(u->device),
+			    .acked_seq = INT(u->acked), .now = INT(c->now_ms));
 		conv->dirty = u->dirty = false;
 	}
 }
@@ -331,8 +343,10 @@ add_lane(
 {
 
 	lane->next = 1;
-	RUN(c, SQL_LANE_INSERT, each_id, &lane->id, INT(conv), db_v_str("user"),
-	    INT(dest), INT(class), INT(c->now_ms), INT(1), db_v_str("local"));
+	RUN(c, LANE_INSERT, lane_insert, each_id, &lane->id,
+	    .conversation_id = INT(conv), .dest_kind = db_v_str("user"),
+	    .dest_id = INT(dest), .class = INT(class), .now = INT(c->now_ms),
+	    .destination_id = INT(1), .state = db_v_str("local"));
 }
 
 static void
@@ -345,12 +359,14 @@ add_user(struct chain *c, int i)
 
 	snprintf(name, sizeof(name), "u%d", i);
 	rnd_fill(rnd_system(), hash, sizeof(hash));
-	RUN(c, SQL_USER_INSERT, each_id, &u->id, db_v_str(name), DB_V_NULL,
-	    DB_V_NULL, INT(0), INT(c->now_ms));
-	RUN(c, SQL_COUNTER_INSERT, NULL, NULL, INT(u->id));
-	RUN(c, SQL_DEVICE_INSERT, each_id, &u->device, db_v_uuid(&id),
-	    INT(u->id), db_v_str("bench"), db_v_blob(hash, 32), INT(0),
-	    INT(c->now_ms));
+	RUN(c, USER_INSERT, user_insert, each_id, &u->id,
+	    .name = db_v_str(name), .admin = INT(0), .now = INT(c->now_ms));
+	RUN(c, COUNTER_INSERT, counter_insert, NULL, NULL,
+	    .user_id = INT(u->id));
+	RUN(c, DEVICE_INSERT, device_insert, each_id, &u->device,
+	    .public_id = db_v_uuid(&id), .user_id = INT(u->id),
+	    .name = db_v_str("bench"), .token_hash = db_v_blob(hash, 32),
+	    .acked_seq = INT(0), .now = INT(c->now_ms));
 }
 
 static void
@@ -362,12 +378,15 @@ add_conversation(struct chain *c, int i)
 	char key[32];
 
 	snprintf(key, sizeof(key), "u%d u%d", i, (i + 1) % USERS);
-	RUN(c, SQL_CONVERSATION_INSERT, each_id, &conv->id, db_v_uuid(&id),
-	    db_v_str("direct"), db_v_str(key), INT(c->now_ms));
-	RUN(c, SQL_PARTICIPANT_INSERT, NULL, NULL, INT(conv->id), INT(a),
-	    db_v_str("member"));
-	RUN(c, SQL_PARTICIPANT_INSERT, NULL, NULL, INT(conv->id), INT(b),
-	    db_v_str("member"));
+	RUN(c, CONVERSATION_INSERT, conversation_insert, each_id, &conv->id,
+	    .public_id = db_v_uuid(&id), .kind = db_v_str("direct"),
+	    .direct_key = db_v_str(key), .now = INT(c->now_ms));
+	RUN(c, PARTICIPANT_INSERT, participant_insert, NULL, NULL,
+	    .conversation_id = INT(conv->id), .user_id = INT(a),
+	    .role = db_v_str("member"));
+	RUN(c, PARTICIPANT_INSERT, participant_insert, NULL, NULL,
+	    .conversation_id = INT(conv->id), .user_id = INT(b),
+	    .role = db_v_str("member"));
 	add_lane(c, &conv->lane, conv->id, b, 0);
 	add_lane(c, &conv->receipts, conv->id, a, 1);
 }

@@ -37,7 +37,13 @@ statements() { # statements FILE...
 	${AWK:-awk} '
 	function flush() { if (name != "") print name " " text; name = text = "" }
 	FNR == 1 { flush() }
-	/^[ \t]*--[ \t]*name:/ { flush(); name = $NF; next }
+	/^[ \t]*--[ \t]*name:/ {
+		flush()
+		name = $0
+		sub(/^[ \t]*--[ \t]*name:[ \t]*/, "", name)
+		sub(/[( \t].*/, "", name)
+		next
+	}
 	/^[ \t]*--[ \t]*writer:/ { text = text " " $0; next }
 	/^[ \t]*--/ || /^[ \t]*$/ { next }
 	{ gsub(/[ \t]+/, " "); text = text " " $0 }

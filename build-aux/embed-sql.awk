@@ -2,18 +2,56 @@
 # Makes C of SQL.  Standard input: the names of the SQL files.
 #   -v backend=sqlite   the first backend owns the enum
 #   -v backends=LIST    all of them, for the header
-#   -v enum=sql.h       another backend: must have the names of this header
-#   -v out=h            schema/sql.h: enum sql_stmt and what is defined in .c
+#   -v enum=sql.h       another backend: must declare what this header declares
+#   -v events=event.h   X(EVENT_READ, 3, ...): the kinds of events
+#   -v out=h            schema/sql.h: statements, parameters, columns
 #   -v out=c            schema/sql_<backend>.c
 # A file NNNN-name.sql is a migration, taken whole.  Any other file holds
-# statements, each after a line "-- name: message_insert"; comment lines are
-# left out.  A line "-- writer: FOR UPDATE" after the name says what a driver
-# adds for the writer; such a statement is given without its last semicolon.
+# statements:
+#
+#   -- row: user(user_id, name, admin)
+#
+#   -- name: user_by_name(name)
+#   -- columns: as user
+#   SELECT user_id, name, admin FROM users WHERE name = $name;
+#
+#   -- name: outbox_claim(lane_id, limit)
+#   -- columns: id, mid
+#   -- writer: FOR UPDATE
+#   SELECT id, mid FROM outbox WHERE lane_id = $lane_id AND kind = EVENT_READ
+#   LIMIT $limit
+#
+# A statement declares its parameters after its name and uses each as $name; C
+# fills struct sql_outbox_claim {struct db_val lane_id, limit;}.  "-- columns:"
+# names what its rows hold, in order: the enum COL_OUTBOX_CLAIM_ID, ...
+# Statements whose rows one function reads share a row (COL_USER_USER_ID) and may
+# have more columns behind it ("as user, created_at").  A list that ends with a
+# comma goes on in the next line.  EVENT_* is replaced by
+# its number.  "-- writer:" is what a driver adds for the writer; such a
+# statement is given without its last semicolon.  Other comment lines are left
+# out.
 # A statement of a folder "common" is for all backends; one with its name in a
 # backend's own file, which comes before, takes its place.
 # Refused: a bad or double name, a statement that is the same as the common one, SQL before the first name, a name without SQL,
-# two statements under a name, a writer line elsewhere or two of them,
-# migrations that are not 1, 2, 3 ..., and other names than the header has.
+# two statements under a name, a writer line or columns elsewhere or two of them,
+# a parameter that is not declared, not used or a number, a row that is not
+# declared or not used, a kind of event that is not in event.h or a number,
+# migrations that are not 1, 2, 3 ..., and other names, parameters or columns
+# than the header has.
+
+BEGIN {
+	while (events != "" && (got = (getline s < events)) > 0) {
+		if (s !~ /^[ \t]*X\(EVENT_[A-Z_]+, *[0-9]+,/)
+			continue
+		sub(/^[ \t]*X\(/, "", s)
+		split(s, part, /, */)
+		event[part[1]] = part[2]
+	}
+	if (got < 0) {
+		file = events
+		fail("cannot be read")
+	}
+}
 
 function fail(text) {
 	printf "embed-sql: %s:%d: %s\n", file, line, text > "/dev/stderr"
@@ -29,9 +67,66 @@ function c_line(text) {
 	return "\n    \"" text "\\n\""
 }
 
-function end_statement() {
+# ---- lists ------------------------------------------------------------------
+
+# The rest of a comment line after its keyword, with the lines that it goes on
+# in.
+function rest(s, more) {
+	sub(/^[ \t]*--[ \t]*[a-z]+:[ \t]*/, "", s)
+	while (s ~ /,$/) {
+		more = ""
+		got = (getline more < file)
+		line++
+		sub(/[ \t\r]+$/, "", more)
+		if (got <= 0 || more !~ /^[ \t]*--[ \t]*[a-z]/)
+			fail("a list ends with a comma")
+		sub(/^[ \t]*--[ \t]*/, "", more)
+		s = s " " more
+	}
+	return s
+}
+
+# ${s}: names with commas between them, none twice.  Into each[1..n].
+function parse_list(s, what, i, n, had) {
+	n = split(s, each, /[ \t]*,[ \t]*/)
+	for (i = 1; i <= n; i++) {
+		if (each[i] !~ /^[a-z][a-z0-9_]*$/)
+			fail("bad " what " \"" each[i] "\"")
+		if (each[i] in had)
+			fail("the " what " " each[i] " is there twice")
+		had[each[i]] = 1
+	}
+	if (n == 0)
+		fail("an empty list")
+	return n
+}
+
+function joined(n, i, s) {
+	s = each[1]
+	for (i = 2; i <= n; i++)
+		s = s ", " each[i]
+	return s
+}
+
+# What is between the parentheses of "name(a, b)"; "" without them.
+function between(s, at) {
+	at = index(s, "(")
+	if (at == 0)
+		return ""
+	if (s !~ /\)$/)
+		fail("\")\" was expected at the end")
+	return substr(s, at + 1, length(s) - at - 1)
+}
+
+# ---- statements -------------------------------------------------------------
+
+function end_statement(i) {
 	if (nstmt > 0 && stmt_text[nstmt] == "")
 		fail("no SQL under the name " stmt_name[nstmt])
+	for (i = 1; i <= nparam; i++)
+		if (!param_used[i])
+			fail("the parameter " param[i] " is not used")
+	nparam = 0
 	if (stmt_writer[nstmt] != "")
 		sub(/;\\n"$/, "\\n\"", stmt_text[nstmt])
 	if (taken != "" && stmt_text[nstmt] == own_text[taken] &&
@@ -54,8 +149,38 @@ function writer_line(text) {
 	stmt_writer[nstmt] = text
 }
 
-function begin_statement(name) {
+function columns_line(text) {
+	if (!in_file || stmt_text[nstmt] != "" || stmt_row[nstmt] != "")
+		fail("columns belong after a name, once")
+	stmt_row[nstmt] = stmt_name[nstmt]
+	if (text ~ /^as /) {
+		stmt_row[nstmt] = text
+		sub(/^as +/, "", stmt_row[nstmt])
+		sub(/,.*/, "", stmt_row[nstmt])
+		if (!sub(/^[^,]*, */, "", text))
+			text = ""
+	}
+	stmt_columns[nstmt] = text == "" ? "" : \
+	    joined(parse_list(text, "column"))
+}
+
+function row_line(text, name) {
+	name = text
+	sub(/\(.*/, "", name)
+	if (name !~ /^[a-z][a-z0-9_]*$/)
+		fail("bad row \"" name "\"")
+	if (name in row_columns)
+		fail("the row " name " is declared twice")
+	row_columns[name] = joined(parse_list(between(text), "column"))
+	row_file[name] = file
+	row_line_of[name] = line
+	row_name[++nrow] = name
+}
+
+function begin_statement(text, name) {
 	end_statement()
+	name = text
+	sub(/\(.*/, "", name)
 	if (name !~ /^[a-z][a-z0-9_]*$/)
 		fail("bad name \"" name "\"")
 	if ((common ? name in seen_common : name in seen))
@@ -68,9 +193,53 @@ function begin_statement(name) {
 	else
 		seen[name] = file ":" line
 	stmt_name[++nstmt] = name
-	stmt_text[nstmt] = stmt_writer[nstmt] = ""
+	stmt_file[nstmt] = file
+	stmt_line[nstmt] = line
+	stmt_text[nstmt] = stmt_writer[nstmt] = stmt_params[nstmt] = ""
+	stmt_row[nstmt] = stmt_columns[nstmt] = ""
+	declare_params(text)
 	in_file = 1
 	ended = 0
+}
+
+function declare_params(text, i) {
+	delete param_number
+	if (index(text, "(") == 0)
+		return
+	nparam = parse_list(between(text), "parameter")
+	stmt_params[nstmt] = joined(nparam)
+	for (i = 1; i <= nparam; i++) {
+		param[i] = each[i]
+		param_number[each[i]] = i
+		param_used[i] = 0
+	}
+}
+
+# ${s} with the numbers of its parameters and kinds of events.
+function numbered(s, made, word) {
+	if (s ~ /(^|[^a-z_])kind( +WHEN +| +(NOT +)?IN *[(] *| *[<>=]+ *)[0-9]/)
+		fail("a kind of event is a number: say EVENT_*")
+	made = ""
+	while (match(s, /[$][A-Za-z0-9_]*|[A-Za-z0-9_]+/)) {
+		word = substr(s, RSTART, RLENGTH)
+		made = made substr(s, 1, RSTART - 1)
+		s = substr(s, RSTART + RLENGTH)
+		if (word ~ /^[$][0-9]/)
+			fail("the parameter " word " is a number: name it")
+		if (word ~ /^[$]/ && !(substr(word, 2) in param_number))
+			fail("the parameter " word " is not declared")
+		if (word ~ /^EVENT_/ && !(word in event))
+			fail("there is no kind of event " word)
+		if (word ~ /^[$]/) {
+			word = param_number[substr(word, 2)]
+			param_used[word] = 1
+			word = "$" word
+		} else if (word in event) {
+			word = event[word]
+		}
+		made = made word
+	}
+	return made s
 }
 
 function read_migration(base, text, s) {
@@ -98,11 +267,13 @@ function read_statements(s) {
 		line++
 		sub(/[ \t\r]+$/, "", s)
 		if (s ~ /^[ \t]*--[ \t]*name:/) {
-			sub(/^[ \t]*--[ \t]*name:[ \t]*/, "", s)
-			begin_statement(s)
+			begin_statement(rest(s))
+		} else if (s ~ /^[ \t]*--[ \t]*columns:/) {
+			columns_line(rest(s))
+		} else if (s ~ /^[ \t]*--[ \t]*row:/) {
+			row_line(rest(s))
 		} else if (s ~ /^[ \t]*--[ \t]*writer:/) {
-			sub(/^[ \t]*--[ \t]*writer:[ \t]*/, "", s)
-			writer_line(s)
+			writer_line(rest(s))
 		} else if (s == "" || s ~ /^[ \t]*--/) {
 			continue
 		} else if (!in_file) {
@@ -111,7 +282,7 @@ function read_statements(s) {
 			fail("a second statement under the name " \
 			    stmt_name[nstmt])
 		} else {
-			stmt_text[nstmt] = stmt_text[nstmt] c_line(s)
+			stmt_text[nstmt] = stmt_text[nstmt] c_line(numbered(s))
 			ended = s ~ /;$/
 		}
 	}
@@ -135,18 +306,68 @@ function read_statements(s) {
 	close(file)
 }
 
-# The names that the header's enum has and this backend has not, or the other
-# way round.
-function compare_names(s, name, known, i) {
+# ---- what was read ----------------------------------------------------------
+
+# A row that is used must be declared, and the other way round.
+function check_rows(i, used) {
+	for (i = 1; i <= nstmt; i++) {
+		file = stmt_file[i]
+		line = stmt_line[i]
+		if (!has_row(i))
+			continue
+		if (!(stmt_row[i] in row_columns))
+			fail("the row " stmt_row[i] " is not declared")
+		used[stmt_row[i]] = 1
+	}
+	for (i = 1; i <= nrow; i++) {
+		file = row_file[row_name[i]]
+		line = row_line_of[row_name[i]]
+		if (!(row_name[i] in used))
+			fail("the row " row_name[i] " is not used")
+	}
+}
+
+# Whether the columns of statement i begin with those of a row.
+function has_row(i) {
+	return stmt_row[i] != "" && stmt_row[i] != stmt_name[i]
+}
+
+function all_columns(i) {
+	if (!has_row(i))
+		return stmt_columns[i]
+	return row_columns[stmt_row[i]] \
+	    (stmt_columns[i] == "" ? "" : ", " stmt_columns[i])
+}
+
+# "(id, now): user (user_id, name), admin" of statement i.
+function declaration(i, s) {
+	s = "(" stmt_params[i] ")"
+	if (has_row(i))
+		s = s ": " stmt_row[i] " (" row_columns[stmt_row[i]] ")"
+	if (stmt_columns[i] != "")
+		s = s (has_row(i) ? ", " : ": ") stmt_columns[i]
+	return s
+}
+
+# What the header's enum declares and this backend does not, or the other way
+# round.
+function compare_names(s, name, known, i, own) {
 	file = enum
+	line = 0
+	for (i = 1; i <= nstmt; i++)
+		own[stmt_name[i]] = declaration(i)
 	while ((got = (getline s < enum)) > 0) {
 		line++
-		if (s !~ /^\tSQL_[A-Z0-9_]+,$/)
+		if (s !~ /^\tSQL_[A-Z0-9_]+, \/\* /)
 			continue
-		name = tolower(substr(s, 6, length(s) - 6))
+		name = tolower(substr(s, 6, index(s, ",") - 6))
 		known[name] = 1
 		if (!(name in seen))
 			fail(backend " has no statement " name)
+		sub(/^[^(]*/, "", s)
+		sub(/ \*\/$/, "", s)
+		if (s != own[name])
+			fail(backend " declares " name own[name] ", not " s)
 	}
 	if (got < 0)
 		fail("cannot be read")
@@ -158,7 +379,7 @@ function compare_names(s, name, known, i) {
 END {
 	if (failed)
 		exit 1
-	line = 0
+	check_rows()
 	if (enum != "")
 		compare_names()
 	print "/* Made by build-aux/embed-sql.awk from schema/" backend \
@@ -173,8 +394,18 @@ function write_header(i, n, all) {
 	print "#ifndef SCHEMA_SQL_H\n#define SCHEMA_SQL_H\n"
 	print "#include \"db/db.h\"\n\nenum sql_stmt {"
 	for (i = 1; i <= nstmt; i++)
-		print "\tSQL_" toupper(stmt_name[i]) ","
+		print "\tSQL_" toupper(stmt_name[i]) ", /* " declaration(i) " */"
 	print "\tSQL_STMT_COUNT\n};\n"
+	for (i = 1; i <= nstmt; i++)
+		write_params(stmt_name[i], stmt_params[i])
+	for (i = 1; i <= nrow; i++)
+		write_columns(row_name[i], row_columns[row_name[i]], "")
+	for (i = 1; i <= nstmt; i++)
+		write_columns(stmt_name[i], stmt_columns[i], \
+		    has_row(i) ? " = COLS_" toupper(stmt_row[i]) : "")
+	print "\nstruct sql_shape {\n\tint nparams;"
+	print "\tconst char *params, *columns; /* \"id, kind\" */\n};\n"
+	print "extern const struct sql_shape sql_shapes[SQL_STMT_COUNT];"
 	n = split(backends, all, " ")
 	for (i = 1; i <= n; i++) {
 		print "extern const struct sql_text sql_" all[i] \
@@ -187,6 +418,27 @@ function write_header(i, n, all) {
 	print "\n#endif"
 }
 
+function write_params(name, params) {
+	if (params == "")
+		return
+	print "struct sql_" name " {\n\tstruct db_val " params ";\n};"
+	print "_Static_assert(sizeof(struct sql_" name ") == " \
+	    split(params, each, ", ") " * sizeof(struct db_val), \"" name \
+	    "\");"
+}
+
+# ${first}: what the first column is, if not 0.
+function write_columns(name, columns, first, i, n) {
+	if (columns == "")
+		return
+	n = split(columns, each, ", ")
+	print "enum {"
+	for (i = 1; i <= n; i++)
+		print "\tCOL_" toupper(name "_" each[i]) \
+		    (i == 1 ? first : "") ","
+	print "\tCOLS_" toupper(name) "\n};"
+}
+
 function write_source(i) {
 	print "#include \"db/db.h\"\n#include \"schema/sql.h\"\n"
 	print "const struct sql_text sql_" backend "[SQL_STMT_COUNT + 1] = {"
@@ -195,6 +447,8 @@ function write_source(i) {
 		    toupper(stmt_name[i]), stmt_name[i], stmt_text[i], \
 		    stmt_writer[i] == "" ? "NULL" : "\"" stmt_writer[i] "\""
 	print "    [SQL_STMT_COUNT] = {NULL, NULL, NULL},\n};\n"
+	if (enum == "")
+		write_shapes()
 	print "const struct sql_migration sql_" backend "_migrations[] = {"
 	for (i = 1; i <= nmig; i++)
 		printf "    {%d, \"%s\",%s},\n", i, mig_name[i], mig_text[i]
@@ -205,4 +459,13 @@ function write_source(i) {
 	print "    .nstatements = SQL_STMT_COUNT,"
 	print "    .migrations = sql_" backend "_migrations,"
 	print "    .nmigrations = " nmig + 0 ",\n};"
+}
+
+function write_shapes(i) {
+	print "const struct sql_shape sql_shapes[SQL_STMT_COUNT] = {"
+	for (i = 1; i <= nstmt; i++)
+		printf "    [SQL_%s] = {%d, \"%s\", \"%s\"},\n", \
+		    toupper(stmt_name[i]), split(stmt_params[i], each, ", "), \
+		    stmt_params[i], all_columns(i)
+	print "};\n"
 }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The audit log: what operators did.
 
--- name: audit_insert
+-- name: audit_insert(now, actor, action, object, detail)
 INSERT INTO audit_log (at, actor, action, object, detail)
-VALUES ($1, $2, $3, $4, $5);
+VALUES ($now, $actor, $action, $object, $detail);

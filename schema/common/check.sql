@@ -1,8 +1,15 @@
 -- SPDX-License-Identifier: MIT
 -- The violations that fsck looks for (upkeep/check.c).  Each statement names up
--- to $1 places.  The statements read whole tables: fsck runs on request only.
+-- to $limit places.  The statements read whole tables: fsck runs on request
+-- only.
 
--- name: check_reference
+-- row: link(conversation_id, conversation_seq, message_id, sender, salt,
+--     body, digest)
+-- row: place(place)
+-- row: schema_object(object, definition)
+
+-- name: check_reference(limit)
+-- columns: as place
 SELECT place FROM (
 	SELECT 'message ' || m.mid || ' of no user' AS place FROM messages m
 	WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.user_id = m.sender_id)
@@ -34,76 +41,88 @@ SELECT place FROM (
 	SELECT 'event ' || i.seq || ' of no user ' || i.user_id FROM inbox i
 	WHERE NOT EXISTS (
 	    SELECT 1 FROM inboxes b WHERE b.user_id = i.user_id)
-) AS places LIMIT $1;
+) AS places LIMIT $limit;
 
--- name: check_no_own_copy
-SELECT 'message ' || m.mid || ' of user ' || m.sender_id FROM messages m
+-- name: check_no_own_copy(limit)
+-- columns: as place
+SELECT 'message ' || m.mid || ' of user ' || m.sender_id AS place
+FROM messages m
 WHERE m.conversation_seq IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM inbox i WHERE i.event_id = m.event_id
-    AND i.user_id = m.sender_id AND i.origin = 0 AND i.kind = 1 AND i.own = 1)
-LIMIT $1;
+    AND i.user_id = m.sender_id AND i.origin = 0
+    AND i.kind = EVENT_MESSAGE AND i.own = 1)
+LIMIT $limit;
 
--- name: check_not_delivered
-SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id FROM outbox o
+-- name: check_not_delivered(limit)
+-- columns: as place
+SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id AS place FROM outbox o
 WHERE (o.state = 'sent' OR o.state = 'acked') AND o.dest_kind = 'user'
 AND NOT EXISTS (SELECT 1 FROM inbox i
     WHERE i.event_id = o.event_id AND i.user_id = o.dest_id
     AND i.origin = 0 AND i.kind = o.kind)
-LIMIT $1;
+LIMIT $limit;
 
--- name: check_still_owed
-SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id
+-- name: check_still_owed(limit)
+-- columns: as place
+SELECT 'outbox row ' || o.id || ' to user ' || o.dest_id AS place
 FROM outbox o JOIN inbox i ON i.event_id = o.event_id
     AND i.user_id = o.dest_id AND i.origin = 0
 WHERE o.state = 'pending' AND o.dest_kind = 'user' AND o.lane_id IS NOT NULL
-LIMIT $1;
+LIMIT $limit;
 
--- name: check_twice
-SELECT 'message ' || mid || ' to user ' || user_id FROM inbox WHERE kind = 1
+-- name: check_twice(limit)
+-- columns: as place
+SELECT 'message ' || mid || ' to user ' || user_id AS place FROM inbox
+WHERE kind = EVENT_MESSAGE
 GROUP BY user_id, mid HAVING count(*) > 1
-LIMIT $1;
+LIMIT $limit;
 
--- name: check_order
+-- name: check_order(limit)
+-- columns: as place
 SELECT 'event ' || seq || ' of user ' || user_id || ': message ' ||
     conversation_seq || ' of conversation ' || conversation_id || ' after ' ||
-    before
+    before AS place
 FROM (SELECT i.user_id, i.seq, i.conversation_id, i.conversation_seq,
 	lag(i.conversation_seq) OVER (
 	    PARTITION BY i.user_id, i.conversation_id, i.actor_id ORDER BY i.seq
 	) AS before
     FROM inbox i LEFT JOIN outbox o ON o.id = i.outbox_id
-    WHERE i.kind = 1 AND coalesce(o.requeues, 0) = 0) AS pairs
+    WHERE i.kind = EVENT_MESSAGE AND coalesce(o.requeues, 0) = 0) AS pairs
 WHERE conversation_seq <= before
-LIMIT $1;
+LIMIT $limit;
 
 -- Rows that no relay would find: a row waits in a lane that is idle, or is being
 -- sent without a lease.
--- name: check_forgotten
+-- name: check_forgotten(limit)
+-- columns: as place
 SELECT 'outbox row ' || o.id || ' is ' || o.state || ', its lane ' ||
-    o.lane_id || ' is ' || l.state
+    o.lane_id || ' is ' || l.state AS place
 FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
 WHERE o.lane_seq IS NOT NULL AND o.dest_kind = 'server' AND (
     (o.state = 'pending' AND l.state = 'idle')
     OR (o.state = 'sending' AND l.state <> 'leased'))
-LIMIT $1;
+LIMIT $limit;
 
 -- A lane to another server is as urgent as the most urgent of what waits in it
 -- (one that is leased is weighed when its lease ends).
--- name: check_lane_priority
+-- name: check_lane_priority(limit)
+-- columns: as place
 SELECT 'lane ' || w.lane_id || ' has priority ' || w.priority ||
-    ', the highest in it is ' || w.highest
+    ', the highest in it is ' || w.highest AS place
 FROM (SELECT l.lane_id, l.priority, coalesce((SELECT max(o.priority)
 	FROM outbox o WHERE o.lane_id = l.lane_id AND o.dest_kind = 'server'
 	AND o.state = 'pending' AND o.lane_seq IS NOT NULL), -1) AS highest
     FROM outbox_lanes l WHERE l.state = 'ready') AS w
 WHERE w.priority <> w.highest
-LIMIT $1;
+LIMIT $limit;
 
 -- A message that has failed has a bounce for its sender, and a dead letter until
 -- an operator has closed it.
--- name: check_dead
+-- name: check_dead(limit)
+-- columns: as place
 WITH bounced (user_id, mid) AS MATERIALIZED (
-	SELECT DISTINCT i.user_id, i.mid FROM inbox i WHERE i.kind = 5)
+	SELECT DISTINCT i.user_id, i.mid FROM inbox i
+	    WHERE i.kind = EVENT_BOUNCE)
 SELECT place FROM (
 	SELECT 'dead letter ' || d.dead_id || ' is open, its outbox row ' ||
 	    d.outbox_id || ' is ' || coalesce(o.state, 'gone') AS place
@@ -118,15 +137,19 @@ SELECT place FROM (
 	WHERE b.mid IS NULL
 	AND NOT EXISTS (SELECT 1 FROM inboxes b WHERE b.user_id = d.sender_id
 	    AND b.trimmed > 0)
-) AS places LIMIT $1;
+) AS places LIMIT $limit;
 
 -- name: check_chain
-SELECT m.conversation_id, m.conversation_seq, m.message_id, u.name, m.salt,
-    m.body, m.digest
+-- columns: as link
+SELECT m.conversation_id, m.conversation_seq, m.message_id, u.name AS sender,
+    m.salt, m.body, m.digest
 FROM messages m JOIN users u ON u.user_id = m.sender_id
 WHERE m.conversation_seq IS NOT NULL
 ORDER BY m.conversation_id, m.conversation_seq;
 
 -- name: check_census
-SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM messages),
-    (SELECT count(*) FROM outbox), (SELECT count(*) FROM inbox);
+-- columns: users, messages, outbox_rows, events
+SELECT (SELECT count(*) FROM users) AS users,
+    (SELECT count(*) FROM messages) AS messages,
+    (SELECT count(*) FROM outbox) AS outbox_rows,
+    (SELECT count(*) FROM inbox) AS events;

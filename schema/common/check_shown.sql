@@ -6,22 +6,23 @@
 -- Times are compared only where one transaction wrote both, for equality: the
 -- clock may have been set back between two transactions.  Each statement reads
 -- a table once and finds the rest by primary key or unique index, so that the
--- cost grows with the number of rows.  Kinds: 1 message, 2 delivered, 3 read,
--- 4 own read, 5 bounce, 7 delete (model/event.h).
+-- cost grows with the number of rows.
 
 -- Receipts of one kind by one member move on, and each public read stands in
 -- the inbox of who read, too, from the same transaction.
--- name: check_receipt
+-- name: check_receipt(limit)
+-- columns: as place
 WITH reads (user_id, conversation_id, number, at) AS MATERIALIZED (
 	SELECT user_id, conversation_id, conversation_seq, event_time
-	FROM inbox WHERE kind = 4)
+	FROM inbox WHERE kind = EVENT_OWN_READ)
 SELECT place FROM (
 	SELECT 'event ' || seq || ' of user ' || user_id || ': number ' ||
 	    conversation_seq || ' after ' || before AS place
 	FROM (SELECT user_id, seq, conversation_seq,
 		lag(conversation_seq) OVER (PARTITION BY user_id, actor_id,
 		    conversation_id, kind ORDER BY seq) AS before
-	    FROM inbox WHERE kind = 2 OR kind = 3) AS receipts
+	    FROM inbox
+	    WHERE kind = EVENT_DELIVERED OR kind = EVENT_READ) AS receipts
 	WHERE conversation_seq <= before
 	UNION ALL
 	SELECT 'event ' || i.seq || ' of user ' || i.user_id ||
@@ -30,27 +31,29 @@ SELECT place FROM (
 	LEFT JOIN reads r ON r.user_id = i.actor_id
 	    AND r.conversation_id = i.conversation_id
 	    AND r.number = i.conversation_seq AND r.at = i.event_time
-	WHERE i.kind = 3 AND r.user_id IS NULL
-) AS places LIMIT $1;
+	WHERE i.kind = EVENT_READ AND r.user_id IS NULL
+) AS places LIMIT $limit;
 
 -- An outbox row compared with its lane and with the rows around it there.  The
 -- place of a row that ended unsent may be given again after a restart.
--- name: check_row_lane
+-- name: check_row_lane(limit)
+-- columns: as place
 SELECT place FROM (
 	SELECT 'outbox row ' || id || ': ' || wrong AS place
 	FROM (SELECT o.id, CASE
 	    WHEN (o.dest_kind = 'user') <> (u.destination_id IS NULL)
 		THEN 'kind of destination'
 	    WHEN o.lane_id IS NULL THEN CASE
-		WHEN o.kind = 2 OR o.kind = 3 THEN 'lane'
+		WHEN o.kind = EVENT_DELIVERED OR o.kind = EVENT_READ THEN 'lane'
 		WHEN o.state <> 'acked' THEN 'state'
 		WHEN o.sender_id <> o.dest_id THEN 'destination' END
-	    WHEN o.kind = 4 OR o.kind = 5
+	    WHEN o.kind = EVENT_OWN_READ OR o.kind = EVENT_BOUNCE
 		OR (o.sender_id = o.dest_id AND o.deliver_at IS NULL)
 		THEN 'lane'
 	    WHEN l.conversation_id <> o.conversation_id
 		OR l.dest_kind <> o.dest_kind OR l.dest_id <> o.dest_id
-		OR (l.class = 1) <> (o.kind = 2 OR o.kind = 3) THEN 'lane'
+		OR (l.class = 1)
+		<> (o.kind = EVENT_DELIVERED OR o.kind = EVENT_READ) THEN 'lane'
 	    WHEN (o.lane_seq IS NULL) <> (o.conversation_seq IS NULL)
 		THEN 'place'
 	    END AS wrong
@@ -67,5 +70,6 @@ SELECT place FROM (
 		AND (state = 'pending' OR state = 'sending' OR state = 'sent'
 		OR state = 'acked')
 	    WINDOW lane AS (PARTITION BY lane_id ORDER BY lane_seq, id)) AS out
-	WHERE lane_seq = before OR (kind = 1 AND conversation_seq <= number)
-) AS places LIMIT $1;
+	WHERE lane_seq = before
+	    OR (kind = EVENT_MESSAGE AND conversation_seq <= number)
+) AS places LIMIT $limit;

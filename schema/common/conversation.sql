@@ -1,25 +1,35 @@
 -- SPDX-License-Identifier: MIT
 -- Conversations and who takes part.
 
--- name: conversation_insert
+-- row: conversation(conversation_id, public_id, kind, last_seq, last_digest)
+-- row: conversation_item(conversation_id, public_id, kind, created_at,
+--     joined_seq, left_seq, delivered_upto, acked_upto, read_upto, unread,
+--     last_seq)
+-- row: participant(user_id, name, role, joined_seq, left_seq, delivered_upto,
+--     acked_upto, read_upto, acked_at, read_at, shown_upto, shown_at)
+
+-- name: conversation_insert(public_id, kind, direct_key, now)
+-- columns: conversation_id
 INSERT INTO conversations (public_id, kind, direct_key, created_at)
-VALUES ($1, $2, $3, $4)
+VALUES ($public_id, $kind, $direct_key, $now)
 RETURNING conversation_id;
 
--- name: participant_insert
+-- name: participant_insert(conversation_id, user_id, role)
 INSERT INTO participants (conversation_id, user_id, role)
-VALUES ($1, $2, $3);
+VALUES ($conversation_id, $user_id, $role);
 
--- name: participants_of
+-- name: participants_of(conversation_id)
+-- columns: as participant
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
     p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
     p.shown_at
 FROM participants p JOIN users u ON u.user_id = p.user_id
-WHERE p.conversation_id = $1 ORDER BY p.user_id;
+WHERE p.conversation_id = $conversation_id ORDER BY p.user_id;
 
--- name: participant_get
+-- name: participant_get(conversation_id, user_id)
+-- columns: as participant
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
     p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
     p.shown_at
 FROM participants p JOIN users u ON u.user_id = p.user_id
-WHERE p.conversation_id = $1 AND p.user_id = $2;
+WHERE p.conversation_id = $conversation_id AND p.user_id = $user_id;

@@ -1,43 +1,57 @@
 -- SPDX-License-Identifier: MIT
 -- Destinations and their breakers.
 
+-- row: destination(destination_id, name, breaker, failures, successes,
+--     interval_ms, next_probe_at, failing_since, last_success_at,
+--     last_failure_at, last_error, paused_at, paused_by, pause_reason,
+--     per_second)
+
 -- One that another node has just made is found.
--- name: destination_insert
-INSERT INTO destinations (name, created_at, updated_at) VALUES ($1, $2, $2)
+-- name: destination_insert(name, now)
+-- columns: destination_id
+INSERT INTO destinations (name, created_at, updated_at)
+VALUES ($name, $now, $now)
 ON CONFLICT (name) DO UPDATE SET updated_at = destinations.updated_at
 RETURNING destination_id;
 
--- name: destination_by_name
+-- name: destination_by_name(name)
+-- columns: as destination
 SELECT destination_id, name, breaker, failures, successes, interval_ms,
     next_probe_at, failing_since, last_success_at, last_failure_at, last_error,
     paused_at, paused_by, pause_reason, per_second
-FROM destinations WHERE name = $1;
+FROM destinations WHERE name = $name;
 
--- name: destination_by_id
+-- name: destination_by_id(destination_id)
+-- columns: as destination
 SELECT destination_id, name, breaker, failures, successes, interval_ms,
     next_probe_at, failing_since, last_success_at, last_failure_at, last_error,
     paused_at, paused_by, pause_reason, per_second
-FROM destinations WHERE destination_id = $1;
+FROM destinations WHERE destination_id = $destination_id;
 
--- name: destinations_after
+-- name: destinations_after(after, limit)
+-- columns: as destination
 SELECT destination_id, name, breaker, failures, successes, interval_ms,
     next_probe_at, failing_since, last_success_at, last_failure_at, last_error,
     paused_at, paused_by, pause_reason, per_second
-FROM destinations WHERE destination_id > $1
-ORDER BY destination_id LIMIT $2;
+FROM destinations WHERE destination_id > $after
+ORDER BY destination_id LIMIT $limit;
 
--- name: destination_breaker_set
-UPDATE destinations SET breaker = $2, failures = $3, successes = $4,
-    interval_ms = $5, next_probe_at = $6, failing_since = $7,
-    last_success_at = $8, last_failure_at = $9, last_error = $10,
-    updated_at = $11
-WHERE destination_id = $1;
+-- name: destination_breaker_set(destination_id, breaker, failures, successes,
+--     interval_ms, next_probe_at, failing_since, last_success_at,
+--     last_failure_at, last_error, now)
+UPDATE destinations SET breaker = $breaker, failures = $failures,
+    successes = $successes, interval_ms = $interval_ms,
+    next_probe_at = $next_probe_at, failing_since = $failing_since,
+    last_success_at = $last_success_at, last_failure_at = $last_failure_at,
+    last_error = $last_error, updated_at = $now
+WHERE destination_id = $destination_id;
 
--- name: destination_pause_set
-UPDATE destinations SET paused_at = $2, paused_by = $3, pause_reason = $4,
-    updated_at = $5
-WHERE destination_id = $1;
+-- name: destination_pause_set(destination_id, paused_at, paused_by,
+--     pause_reason, now)
+UPDATE destinations SET paused_at = $paused_at, paused_by = $paused_by,
+    pause_reason = $pause_reason, updated_at = $now
+WHERE destination_id = $destination_id;
 
--- name: destination_rate_set
-UPDATE destinations SET per_second = $2, updated_at = $3
-WHERE destination_id = $1;
+-- name: destination_rate_set(destination_id, per_second, now)
+UPDATE destinations SET per_second = $per_second, updated_at = $now
+WHERE destination_id = $destination_id;

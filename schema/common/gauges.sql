@@ -4,4 +4,5 @@
 -- the backlog is.
 
 -- name: gauges_oldest_sending
-SELECT min(last_status_at) FROM outbox WHERE state = 'sending';
+-- columns: oldest_at
+SELECT min(last_status_at) AS oldest_at FROM outbox WHERE state = 'sending';

@@ -1,48 +1,64 @@
 -- SPDX-License-Identifier: MIT
 -- Lanes: one cursor for each conversation, recipient and class.
 
--- name: lane_insert
+-- row: lane(lane_id, conversation_id, dest_kind, dest_id, class, tail_seq,
+--     next_seq, last_published_seq, due_at, destination_id, state, priority,
+--     lease_token, lease_until, lease_owner, replay_seq)
+-- row: due_lane(lane_id, due_at)
+-- row: least(least)
+
+-- name: lane_insert(conversation_id, dest_kind, dest_id, class, now,
+--     destination_id, state)
+-- columns: lane_id
 INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, class,
     updated_at, destination_id, state)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+VALUES ($conversation_id, $dest_kind, $dest_id, $class, $now, $destination_id,
+    $state)
 RETURNING lane_id;
 
 -- The highest priority of what waits in a lane to another server.
--- name: lane_top_priority
-SELECT max(o.priority) FROM outbox o
-WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.state = 'pending'
+-- name: lane_top_priority(lane_id)
+-- columns: priority
+SELECT max(o.priority) AS priority FROM outbox o
+WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.state = 'pending'
   AND o.lane_seq IS NOT NULL;
 
 -- The fence: only the holder of the lease with this token may settle.
--- name: lane_fence
+-- name: lane_fence(lane_id, lease_token, now)
 UPDATE outbox_lanes SET state = 'ready', lease_until = NULL,
-    lease_owner = NULL, updated_at = $3
-WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
+    lease_owner = NULL, updated_at = $now
+WHERE lane_id = $lane_id AND lease_token = $lease_token AND state = 'leased';
 
 -- The same token holds it for longer.
--- name: lane_renew
-UPDATE outbox_lanes SET lease_until = $3, updated_at = $4
-WHERE lane_id = $1 AND lease_token = $2 AND state = 'leased';
+-- name: lane_renew(lane_id, lease_token, lease_until, now)
+UPDATE outbox_lanes SET lease_until = $lease_until, updated_at = $now
+WHERE lane_id = $lane_id AND lease_token = $lease_token AND state = 'leased';
 
 -- The next due time beyond now.
--- name: lanes_next_due
-SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
+-- name: lanes_next_due(now)
+-- columns: due_at
+SELECT min(due_at) AS due_at FROM outbox_lanes
+WHERE due_at > 0 AND due_at > $now;
 
 -- When a destination's next lane is due, of each priority.
--- name: lanes_ready_next
-SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = 1
+-- name: lanes_ready_next(destination_id)
+-- columns: as least
+SELECT min(due_at) AS least FROM outbox_lanes
+WHERE state = 'ready' AND destination_id = $destination_id AND priority = 1
 UNION ALL
 SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = 0
+WHERE state = 'ready' AND destination_id = $destination_id AND priority = 0
 UNION ALL
 SELECT min(due_at) FROM outbox_lanes
-WHERE state = 'ready' AND destination_id = $1 AND priority = -1;
+WHERE state = 'ready' AND destination_id = $destination_id AND priority = -1;
 
--- Whether there are lanes that are due after $1.
--- name: lanes_due_beyond
-SELECT min(due_at) FROM outbox_lanes WHERE due_at > 0 AND due_at > $1;
+-- Whether there are lanes that are due after $beyond.
+-- name: lanes_due_beyond(beyond)
+-- columns: as least
+SELECT min(due_at) AS least FROM outbox_lanes
+WHERE due_at > 0 AND due_at > $beyond;
 
 -- When the next lease runs out.
 -- name: lanes_lease_next
-SELECT min(lease_until) FROM outbox_lanes WHERE state = 'leased';
+-- columns: as least
+SELECT min(lease_until) AS least FROM outbox_lanes WHERE state = 'leased';

@@ -1,69 +1,85 @@
 -- SPDX-License-Identifier: MIT
 -- The business rows.
 
--- name: message_key
-SELECT mid, sender_id, fingerprint FROM messages WHERE message_id = $1;
+-- row: entry(mid, message_id, event_id, public_id, conversation_seq,
+--     content_type, metadata, correlation_id, reply_to, priority, event_time,
+--     created_at, kind, conversation_id)
+-- row: history(message_id, event_id, conversation_seq, sender_id, sender,
+--     body, content_type, metadata, correlation_id, reply_to, event_time)
+-- row: new_id(id)
+
+-- name: message_key(message_id)
+-- columns: mid, sender_id, fingerprint
+SELECT mid, sender_id, fingerprint FROM messages WHERE message_id = $message_id;
 
 -- name: message_last_id
-SELECT coalesce(max(mid), 0) FROM messages;
+-- columns: last_id
+SELECT coalesce(max(mid), 0) AS last_id FROM messages;
 
--- name: message_uuid
-SELECT message_id FROM messages WHERE mid = $1;
+-- name: message_uuid(mid)
+-- columns: message_id
+SELECT message_id FROM messages WHERE mid = $mid;
 
 -- The outbox rows of a message.
--- name: message_rows
+-- name: message_rows(message_id, limit)
+-- columns: id
 SELECT o.id FROM messages m JOIN outbox o ON o.event_id = m.event_id
-WHERE m.message_id = $1 LIMIT $2;
+WHERE m.message_id = $message_id LIMIT $limit;
 
 -- One of mine as its outbox entry shows it.
--- name: message_entry
+-- name: message_entry(message_id, sender_id)
+-- columns: as entry
 SELECT m.mid, m.message_id, m.event_id, c.public_id, m.conversation_seq,
     m.content_type, m.metadata, m.correlation_id, m.reply_to, m.priority,
     m.event_time, m.created_at, c.kind, c.conversation_id
 FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
-WHERE m.message_id = $1 AND m.sender_id = $2;
+WHERE m.message_id = $message_id AND m.sender_id = $sender_id;
 
--- name: message_entries
+-- name: message_entries(sender_id, before, limit)
+-- columns: as entry
 SELECT m.mid, m.message_id, m.event_id, c.public_id, m.conversation_seq,
     m.content_type, m.metadata, m.correlation_id, m.reply_to, m.priority,
     m.event_time, m.created_at, c.kind, c.conversation_id
 FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
-WHERE m.sender_id = $1 AND m.mid < $2
-ORDER BY m.mid DESC LIMIT $3;
+WHERE m.sender_id = $sender_id AND m.mid < $before
+ORDER BY m.mid DESC LIMIT $limit;
 
 -- The messages of a conversation that a member may see, newest first: the
 -- member's own, and those that were delivered to the member (up to the delivered
 -- mark, without those that still wait).
--- name: history_before
-SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id, u.name,
-    m.body, m.content_type, m.metadata, m.correlation_id, m.reply_to,
-    m.event_time
+-- name: history_before(conversation_id, user_id, seq, delivered_upto, limit)
+-- columns: as history
+SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id,
+    u.name AS sender, m.body, m.content_type, m.metadata, m.correlation_id,
+    m.reply_to, m.event_time
 FROM messages m JOIN users u ON u.user_id = m.sender_id
-WHERE m.conversation_id = $1 AND m.conversation_seq < $3
-  AND (m.sender_id = $2 OR (m.conversation_seq <= $4
+WHERE m.conversation_id = $conversation_id AND m.conversation_seq < $seq
+  AND (m.sender_id = $user_id OR (m.conversation_seq <= $delivered_upto
     AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = m.event_id
-      AND o.dest_kind = 'user' AND o.dest_id = $2
+      AND o.dest_kind = 'user' AND o.dest_id = $user_id
       AND o.state NOT IN ('sent', 'acked'))))
-ORDER BY m.conversation_seq DESC LIMIT $5;
+ORDER BY m.conversation_seq DESC LIMIT $limit;
 
--- name: history_after
-SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id, u.name,
-    m.body, m.content_type, m.metadata, m.correlation_id, m.reply_to,
-    m.event_time
+-- name: history_after(conversation_id, user_id, seq, delivered_upto, limit)
+-- columns: as history
+SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id,
+    u.name AS sender, m.body, m.content_type, m.metadata, m.correlation_id,
+    m.reply_to, m.event_time
 FROM messages m JOIN users u ON u.user_id = m.sender_id
-WHERE m.conversation_id = $1 AND m.conversation_seq > $3
-  AND (m.sender_id = $2 OR (m.conversation_seq <= $4
+WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $seq
+  AND (m.sender_id = $user_id OR (m.conversation_seq <= $delivered_upto
     AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = m.event_id
-      AND o.dest_kind = 'user' AND o.dest_id = $2
+      AND o.dest_kind = 'user' AND o.dest_id = $user_id
       AND o.state NOT IN ('sent', 'acked'))))
-ORDER BY m.conversation_seq LIMIT $5;
+ORDER BY m.conversation_seq LIMIT $limit;
 
--- name: message_visible
-SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id, u.name,
-    m.body, m.content_type, m.metadata, m.correlation_id, m.reply_to,
-    m.event_time, c.public_id, c.conversation_id
+-- name: message_visible(message_id, user_id)
+-- columns: as history, public_id, conversation_id
+SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id,
+    u.name AS sender, m.body, m.content_type, m.metadata, m.correlation_id,
+    m.reply_to, m.event_time, c.public_id, c.conversation_id
 FROM messages m JOIN users u ON u.user_id = m.sender_id
 JOIN conversations c ON c.conversation_id = m.conversation_id
-WHERE m.message_id = $1
-  AND (m.sender_id = $2 OR EXISTS (SELECT 1 FROM inbox i
-      WHERE i.event_id = m.event_id AND i.user_id = $2));
+WHERE m.message_id = $message_id
+  AND (m.sender_id = $user_id OR EXISTS (SELECT 1 FROM inbox i
+      WHERE i.event_id = m.event_id AND i.user_id = $user_id));

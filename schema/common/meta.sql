@@ -1,12 +1,16 @@
 -- SPDX-License-Identifier: MIT
 -- Facts about the database itself.
 
--- name: meta_get
-SELECT value FROM meta WHERE key = $1;
+-- row: meta(value)
 
--- name: meta_set
-INSERT INTO meta (key, value) VALUES ($1, $2)
+-- name: meta_get(key)
+-- columns: as meta
+SELECT value FROM meta WHERE key = $key;
+
+-- name: meta_set(key, value)
+INSERT INTO meta (key, value) VALUES ($key, $value)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
--- name: meta_make
-INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING;
+-- name: meta_make(key, value)
+INSERT INTO meta (key, value) VALUES ($key, $value)
+ON CONFLICT (key) DO NOTHING;

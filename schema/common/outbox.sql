@@ -2,31 +2,39 @@
 -- Outbox rows.
 
 -- name: outbox_last_id
-SELECT coalesce(max(id), 0) FROM outbox;
+-- columns: last_id
+SELECT coalesce(max(id), 0) AS last_id FROM outbox;
 
 -- What a person has read is acked, too: others' messages in a conversation.
--- name: outbox_settle_read
-UPDATE outbox SET state = 'acked', acked_at = $5, last_status_at = $5
+-- name: outbox_settle_read(conversation_id, after, upto, user_id, now)
+UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
 WHERE event_id IN (SELECT m.event_id FROM messages m
-      WHERE m.conversation_id = $1 AND m.conversation_seq > $2
-        AND m.conversation_seq <= $3 AND m.sender_id <> $4)
-  AND dest_kind = 'user' AND dest_id = $4 AND state = 'sent';
+      WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $after
+        AND m.conversation_seq <= $upto AND m.sender_id <> $user_id)
+  AND dest_kind = 'user' AND dest_id = $user_id AND state = 'sent';
 
 -- A receipt of the same kind that has not left yet: it will be moved on.  Not
--- a read receipt ($2 is 3) before a delivered one: moved on it would cover what
--- comes after it.
--- name: outbox_receipt_pending
+-- a read receipt ($kind is EVENT_READ) before a delivered one: moved on it would cover
+-- what comes after it.
+-- name: outbox_receipt_pending(lane_id, kind, sender_id)
+-- columns: id
 SELECT r.id FROM outbox r
-WHERE r.kind = $2 AND r.id = (SELECT o.id FROM outbox o
-    WHERE o.lane_id = $1 AND o.lane_seq IS NOT NULL AND o.state = 'pending'
-      AND o.dest_kind = 'user' AND o.kind <= $2 AND o.sender_id = $3
+WHERE r.kind = $kind AND r.id = (SELECT o.id FROM outbox o
+    WHERE o.lane_id = $lane_id AND o.lane_seq IS NOT NULL
+      AND o.state = 'pending'
+      AND o.dest_kind = 'user' AND o.kind <= $kind AND o.sender_id = $sender_id
     ORDER BY o.lane_seq DESC LIMIT 1);
 
--- name: outbox_receipt_move
-UPDATE outbox SET mid = $2, conversation_seq = $3, event_time = $4
-WHERE id = $1 AND state = 'pending';
+-- name: outbox_receipt_move(id, mid, conversation_seq, event_time)
+UPDATE outbox SET mid = $mid, conversation_seq = $conversation_seq,
+    event_time = $event_time
+WHERE id = $id AND state = 'pending';
 
--- name: outbox_of_event
+-- name: outbox_of_event(event_id)
+-- columns: id, name, state, attempts, retry_count, last_attempt_at,
+--     last_status_at, next_retry_at, sent_at, acked_at, last_error,
+--     deliver_at, expires_at, shown_upto, shown_at, lane_seq, lane_id,
+--     dest_id, reason
 SELECT o.id, u.name, o.state, o.attempts, o.retry_count, o.last_attempt_at,
     o.last_status_at, o.next_retry_at, o.sent_at, o.acked_at, o.last_error,
     o.deliver_at, o.expires_at, p.shown_upto, p.shown_at, o.lane_seq, o.lane_id,
@@ -35,28 +43,34 @@ FROM outbox o
 JOIN users u ON u.user_id = o.dest_id
 LEFT JOIN participants p ON p.conversation_id = o.conversation_id
     AND p.user_id = o.dest_id
-WHERE o.event_id = $1 AND o.dest_kind >= 'server' -- and 'user'
+WHERE o.event_id = $event_id AND o.dest_kind >= 'server' -- and 'user'
 ORDER BY o.dest_kind, o.dest_id;
 
--- name: outbox_cancel
-UPDATE outbox SET state = 'canceled', last_status_at = $2
-WHERE id = $1 AND state = 'pending';
+-- name: outbox_cancel(id, now)
+UPDATE outbox SET state = 'canceled', last_status_at = $now
+WHERE id = $id AND state = 'pending';
 
--- name: outbox_scheduled_count
-SELECT count(*) FROM outbox
-WHERE state = 'pending' AND lane_seq IS NULL AND sender_id = $1;
+-- name: outbox_scheduled_count(sender_id)
+-- columns: count
+SELECT count(*) AS count FROM outbox
+WHERE state = 'pending' AND lane_seq IS NULL AND sender_id = $sender_id;
 
 -- name: outbox_pending_count
-SELECT count(*) FROM outbox
+-- columns: count
+SELECT count(*) AS count FROM outbox
 WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user';
 
 -- Which of them may be released says the lock of their conversations (lock_due).
--- name: outbox_due
+-- name: outbox_due(now, limit)
+-- columns: id, event_id, mid, conversation_id, sender_id, lane_id,
+--     event_time, message_id, salt, body, priority
 SELECT o.id, o.event_id, o.mid, o.conversation_id, o.sender_id, o.lane_id,
     o.event_time, m.message_id, m.salt, m.body, o.priority
 FROM outbox o JOIN messages m ON m.mid = o.mid
-WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
-ORDER BY o.deliver_at, o.id LIMIT $2;
+WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $now
+ORDER BY o.deliver_at, o.id LIMIT $limit;
 
 -- name: outbox_next_scheduled
-SELECT min(deliver_at) FROM outbox WHERE state = 'pending' AND lane_seq IS NULL;
+-- columns: deliver_at
+SELECT min(deliver_at) AS deliver_at FROM outbox
+WHERE state = 'pending' AND lane_seq IS NULL;

@@ -1,145 +1,163 @@
 -- SPDX-License-Identifier: MIT
 -- Outbox rows on their way to other servers.
 
+-- row: outbox(id, event_id, kind, mid, conversation_id, conversation_seq,
+--     sender_id, lane_id, lane_seq, dest_id, state, attempts, retry_count,
+--     rescue_count, next_retry_at, deliver_at, expires_at, event_time,
+--     created_at, ack_deadline, reason, priority)
+-- row: waiting(sender_id, destination_id, count)
+
 -- What a lane owes next, in order: what waits, and what a peer has promised an
 -- answer for.
--- name: remote_claim
+-- name: remote_claim(lane_id, from_seq, limit)
+-- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
     o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
 FROM outbox o
-WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
-  AND o.lane_seq >= $2 AND (o.state = 'pending'
+WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
+  AND o.lane_seq >= $from_seq AND (o.state = 'pending'
     OR (o.state = 'sent' AND o.ack_deadline IS NOT NULL))
-ORDER BY o.lane_seq LIMIT $3;
+ORDER BY o.lane_seq LIMIT $limit;
 
 -- Rows below a lane's cursor, to be offered once more.
--- name: remote_replay
+-- name: remote_replay(lane_id, from_seq, upto_seq, limit)
+-- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
     o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
 FROM outbox o
-WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
-  AND o.lane_seq >= $2 AND o.lane_seq < $3
+WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
+  AND o.lane_seq >= $from_seq AND o.lane_seq < $upto_seq
   AND (o.state = 'sent' OR o.state = 'acked')
-ORDER BY o.lane_seq LIMIT $4;
+ORDER BY o.lane_seq LIMIT $limit;
 
--- name: remote_in_flight
+-- name: remote_in_flight(lane_id)
+-- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
     o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
 FROM outbox o
-WHERE o.lane_id = $1 AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
+WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
   AND o.state = 'sending'
 ORDER BY o.lane_seq;
 
--- name: outbox_row
+-- name: outbox_row(id)
+-- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
     o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
-FROM outbox o WHERE o.id = $1;
+FROM outbox o WHERE o.id = $id;
 
 -- The attempt counts before it is made.
--- name: remote_sending
+-- name: remote_sending(id, now)
 UPDATE outbox SET state = 'sending', attempts = attempts + 1,
-    last_attempt_at = $2, last_status_at = $2
-WHERE id = $1 AND state = 'pending';
+    last_attempt_at = $now, last_status_at = $now
+WHERE id = $id AND state = 'pending';
 
 -- The peer said "later" and said nothing more.
--- name: remote_late
+-- name: remote_late(id, now)
 UPDATE outbox SET state = 'pending', retry_count = retry_count + 1,
-    ack_deadline = NULL, sent_at = NULL, last_status_at = $2
-WHERE id = $1 AND state = 'sent' AND ack_deadline IS NOT NULL;
+    ack_deadline = NULL, sent_at = NULL, last_status_at = $now
+WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 
 -- The peer has answered what it had promised to.
--- name: remote_confirm
-UPDATE outbox SET ack_deadline = NULL, last_status_at = $2
-WHERE id = $1 AND state = 'sent' AND ack_deadline IS NOT NULL;
+-- name: remote_confirm(id, now)
+UPDATE outbox SET ack_deadline = NULL, last_status_at = $now
+WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 
--- name: remote_sent
-UPDATE outbox SET state = 'sent', sent_at = $2, last_status_at = $2,
-    last_error = NULL, next_retry_at = NULL, ack_deadline = $3
-WHERE id = $1 AND state = 'sending';
+-- name: remote_sent(id, now, ack_deadline)
+UPDATE outbox SET state = 'sent', sent_at = $now, last_status_at = $now,
+    last_error = NULL, next_retry_at = NULL, ack_deadline = $ack_deadline
+WHERE id = $id AND state = 'sending';
 
--- Back to where it was: refused for now ($3, $4), or put off (as they were).
--- name: remote_back
-UPDATE outbox SET state = 'pending', last_status_at = $2, retry_count = $3,
-    next_retry_at = $4, last_error = coalesce($5, last_error)
-WHERE id = $1 AND state = 'sending';
+-- Back to where it was: refused for now ($retry_count, $next_retry_at), or put
+-- off (as they were).
+-- name: remote_back(id, now, retry_count, next_retry_at, error)
+UPDATE outbox SET state = 'pending', last_status_at = $now,
+    retry_count = $retry_count, next_retry_at = $next_retry_at,
+    last_error = coalesce($error, last_error)
+WHERE id = $id AND state = 'sending';
 
--- name: remote_rescue
-UPDATE outbox SET state = 'pending', rescue_count = rescue_count + $3,
-    last_status_at = $2
-WHERE id = $1 AND state = 'sending';
+-- name: remote_rescue(id, now, charge)
+UPDATE outbox SET state = 'pending', rescue_count = rescue_count + $charge,
+    last_status_at = $now
+WHERE id = $id AND state = 'sending';
 
--- name: outbox_dead
-UPDATE outbox SET state = $2, reason = $3,
-    last_error = coalesce($4, last_error), last_status_at = $5,
+-- name: outbox_dead(id, state, reason, error, now)
+UPDATE outbox SET state = $state, reason = $reason,
+    last_error = coalesce($error, last_error), last_status_at = $now,
     next_retry_at = NULL, ack_deadline = NULL
-WHERE id = $1 AND (state = 'pending'
-    OR (state = 'sending' AND $2 = 'failed'));
+WHERE id = $id AND (state = 'pending'
+    OR (state = 'sending' AND $state = 'failed'));
 
 -- Why, of a bounce's own row.
--- name: outbox_reason_set
-UPDATE outbox SET reason = $2 WHERE id = $1;
+-- name: outbox_reason_set(id, reason)
+UPDATE outbox SET reason = $reason WHERE id = $id;
 
--- name: outbox_due_now
-UPDATE outbox SET next_retry_at = NULL, last_status_at = $2
-WHERE id = $1 AND state = 'pending';
+-- name: outbox_due_now(id, now)
+UPDATE outbox SET next_retry_at = NULL, last_status_at = $now
+WHERE id = $id AND state = 'pending';
 
 -- What has expired on its way to other servers.
--- name: outbox_expired
+-- name: outbox_expired(now, limit)
+-- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
     o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
 FROM outbox o
-WHERE o.dest_kind = 'server' AND o.state = 'pending' AND o.expires_at <= $1
-ORDER BY o.expires_at LIMIT $2;
+WHERE o.dest_kind = 'server' AND o.state = 'pending' AND o.expires_at <= $now
+ORDER BY o.expires_at LIMIT $limit;
 
 -- When the next one does.
 -- name: outbox_expiry_next
-SELECT min(expires_at) FROM outbox
+-- columns: expires_at
+SELECT min(expires_at) AS expires_at FROM outbox
 WHERE dest_kind = 'server' AND state = 'pending' AND expires_at > 0;
 
 -- What has expired in a local lane that is held.
--- name: outbox_expired_local
+-- name: outbox_expired_local(after, upto, now, limit)
+-- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
     o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
 FROM outbox o
 WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user'
-  AND o.lane_id > $1 AND o.lane_id <= $2 AND o.expires_at <= $3
-ORDER BY o.lane_id, o.lane_seq LIMIT $4;
+  AND o.lane_id > $after AND o.lane_id <= $upto AND o.expires_at <= $now
+ORDER BY o.lane_id, o.lane_seq LIMIT $limit;
 
 -- All that a carrier has to say about a message.
--- name: remote_message
+-- name: remote_message(mid, sender_id, dest_id)
+-- columns: message_id, body, content_type, metadata, correlation_id,
+--     reply_to, public_id, sender, recipient
 SELECT m.message_id, m.body, m.content_type, m.metadata, m.correlation_id,
-    m.reply_to, c.public_id, s.name, r.name
+    m.reply_to, c.public_id, s.name AS sender, r.name AS recipient
 FROM messages m
 JOIN conversations c ON c.conversation_id = m.conversation_id
-JOIN users s ON s.user_id = $2
-JOIN users r ON r.user_id = $3
-WHERE m.mid = $1;
+JOIN users s ON s.user_id = $sender_id
+JOIN users r ON r.user_id = $dest_id
+WHERE m.mid = $mid;
 
--- name: attempt_start
+-- name: attempt_start(outbox_id, attempt, destination_id, owner, now)
 INSERT INTO outbox_attempts (outbox_id, attempt, destination_id, owner,
     started_at)
-VALUES ($1, $2, $3, $4, $5);
+VALUES ($outbox_id, $attempt, $destination_id, $owner, $now);
 
--- name: attempt_end
-UPDATE outbox_attempts SET finished_at = $3, outcome = $4, status = $5,
-    error = $6
-WHERE outbox_id = $1 AND attempt = $2 AND outcome IS NULL;
+-- name: attempt_end(outbox_id, attempt, now, outcome, status, error)
+UPDATE outbox_attempts SET finished_at = $now, outcome = $outcome,
+    status = $status, error = $error
+WHERE outbox_id = $outbox_id AND attempt = $attempt AND outcome IS NULL;
 
 -- Messages that wait, by sender and destination (at the start).
 -- name: outbox_waiting_local
-SELECT o.sender_id, 1, count(*) FROM outbox o
+-- columns: as waiting
+SELECT o.sender_id, 1 AS destination_id, count(*) AS count FROM outbox o
 WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user'
-  AND o.kind = 1
+  AND o.kind = EVENT_MESSAGE
 GROUP BY o.sender_id;

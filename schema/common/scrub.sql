@@ -3,31 +3,40 @@
 -- every table, so that a damaged page is met, and what must follow from the row
 -- before.
 
--- name: scrub_chain
-SELECT m.conversation_id, m.conversation_seq, m.message_id, u.name, m.salt,
-    m.body, m.digest, m.metadata, m.deleted_at
+-- row: scrubbed(key, subkey, value)
+
+-- name: scrub_chain(key, subkey, limit)
+-- columns: as link, metadata, deleted_at
+SELECT m.conversation_id, m.conversation_seq, m.message_id, u.name AS sender,
+    m.salt, m.body, m.digest, m.metadata, m.deleted_at
 FROM messages m JOIN users u ON u.user_id = m.sender_id
 WHERE m.conversation_seq IS NOT NULL
-  AND (m.conversation_id, m.conversation_seq) > ($1, $2)
-ORDER BY m.conversation_id, m.conversation_seq LIMIT $3;
+  AND (m.conversation_id, m.conversation_seq) > ($key, $subkey)
+ORDER BY m.conversation_id, m.conversation_seq LIMIT $limit;
 
--- name: scrub_inbox
+-- name: scrub_inbox(key, subkey, limit)
+-- columns: user_id, seq, trimmed, attempt
 SELECT i.user_id, i.seq, b.trimmed, i.attempt
 FROM inbox i JOIN inboxes b ON b.user_id = i.user_id
-WHERE (i.user_id, i.seq) > ($1, $2)
-ORDER BY i.user_id, i.seq LIMIT $3;
+WHERE (i.user_id, i.seq) > ($key, $subkey)
+ORDER BY i.user_id, i.seq LIMIT $limit;
 
--- name: scrub_attempts
-SELECT attempt_id, 0, error FROM outbox_attempts
-WHERE attempt_id > $1 ORDER BY attempt_id LIMIT $2;
+-- name: scrub_attempts(key, limit)
+-- columns: as scrubbed
+SELECT attempt_id AS key, 0 AS subkey, error AS value FROM outbox_attempts
+WHERE attempt_id > $key ORDER BY attempt_id LIMIT $limit;
 
--- name: scrub_dead
-SELECT dead_id, 0, resolved_by FROM dead_letter_queue
-WHERE dead_id > $1 ORDER BY dead_id LIMIT $2;
+-- name: scrub_dead(key, limit)
+-- columns: as scrubbed
+SELECT dead_id AS key, 0 AS subkey, resolved_by AS value FROM dead_letter_queue
+WHERE dead_id > $key ORDER BY dead_id LIMIT $limit;
 
--- name: scrub_audit
-SELECT audit_id, 0, detail FROM audit_log
-WHERE audit_id > $1 ORDER BY audit_id LIMIT $2;
+-- name: scrub_audit(key, limit)
+-- columns: as scrubbed
+SELECT audit_id AS key, 0 AS subkey, detail AS value FROM audit_log
+WHERE audit_id > $key ORDER BY audit_id LIMIT $limit;
 
--- name: scrub_meta
-SELECT key, 0, value FROM meta WHERE key > $1 ORDER BY key LIMIT $2;
+-- name: scrub_meta(key, limit)
+-- columns: as scrubbed
+SELECT key, 0 AS subkey, value FROM meta WHERE key > $key
+ORDER BY key LIMIT $limit;

@@ -1,64 +1,84 @@
 -- SPDX-License-Identifier: MIT
 -- People, their devices and the counters of their inboxes.
 
--- name: user_insert
+-- row: user(user_id, name, display_name, password_hash, admin, disabled_at,
+--     destination_id)
+-- row: revoked_device(device_id, token_hash)
+-- row: counters(user_id, head, oldest, acked, read_seq)
+-- row: acked_device(device_id, acked_seq)
+
+-- name: user_insert(name, display_name, password_hash, admin, now)
+-- columns: user_id
 INSERT INTO users (name, display_name, password_hash, admin, created_at)
-VALUES ($1, $2, $3, $4, $5)
+VALUES ($name, $display_name, $password_hash, $admin, $now)
 ON CONFLICT (name) DO NOTHING
 RETURNING user_id;
 
--- name: user_by_name
+-- name: user_by_name(name)
+-- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
-FROM users WHERE name = $1;
+FROM users WHERE name = $name;
 
--- name: user_by_id
+-- name: user_by_id(user_id)
+-- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
-FROM users WHERE user_id = $1;
+FROM users WHERE user_id = $user_id;
 
 -- A person on another server; one that another node has just made is found.
--- name: user_remote_insert
+-- name: user_remote_insert(name, now, destination_id)
+-- columns: user_id
 INSERT INTO users (name, admin, created_at, destination_id)
-VALUES ($1, 0, $2, $3)
+VALUES ($name, 0, $now, $destination_id)
 ON CONFLICT (name) DO UPDATE SET name = excluded.name
 RETURNING user_id;
 
 -- name: user_any
+-- columns: user_id
 SELECT user_id FROM users WHERE destination_id IS NULL LIMIT 1;
 
--- name: user_password_set
-UPDATE users SET password_hash = $2 WHERE user_id = $1;
+-- name: user_password_set(user_id, password_hash)
+UPDATE users SET password_hash = $password_hash WHERE user_id = $user_id;
 
--- name: user_disable
-UPDATE users SET disabled_at = $2 WHERE user_id = $1 AND disabled_at IS NULL;
+-- name: user_disable(user_id, now)
+UPDATE users SET disabled_at = $now
+WHERE user_id = $user_id AND disabled_at IS NULL;
 
--- name: device_by_token
-SELECT d.device_id, d.public_id, d.user_id, u.name, u.admin, d.name
+-- name: device_by_token(token_hash)
+-- columns: device_id, public_id, user_id, user_name, admin, name
+SELECT d.device_id, d.public_id, d.user_id, u.name AS user_name, u.admin, d.name
 FROM devices d JOIN users u ON u.user_id = d.user_id
-WHERE d.token_hash = $1 AND d.revoked_at IS NULL AND u.disabled_at IS NULL;
+WHERE d.token_hash = $token_hash AND d.revoked_at IS NULL
+  AND u.disabled_at IS NULL;
 
--- name: device_list
+-- name: device_list(user_id)
+-- columns: public_id, name, acked_seq, created_at, last_seen_at, device_id
 SELECT public_id, name, acked_seq, created_at, last_seen_at, device_id
-FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY device_id;
+FROM devices WHERE user_id = $user_id AND revoked_at IS NULL ORDER BY device_id;
 
--- name: device_count
-SELECT count(*) FROM devices WHERE user_id = $1 AND revoked_at IS NULL;
+-- name: device_count(user_id)
+-- columns: count
+SELECT count(*) AS count FROM devices
+WHERE user_id = $user_id AND revoked_at IS NULL;
 
--- name: device_revoke
-UPDATE devices SET revoked_at = $3
-WHERE user_id = $1 AND public_id = $2 AND revoked_at IS NULL
+-- name: device_revoke(user_id, public_id, now)
+-- columns: as revoked_device
+UPDATE devices SET revoked_at = $now
+WHERE user_id = $user_id AND public_id = $public_id AND revoked_at IS NULL
 RETURNING device_id, token_hash;
 
--- name: device_revoke_others
-UPDATE devices SET revoked_at = $3
-WHERE user_id = $1 AND device_id <> $2 AND revoked_at IS NULL
+-- name: device_revoke_others(user_id, keep, now)
+-- columns: as revoked_device
+UPDATE devices SET revoked_at = $now
+WHERE user_id = $user_id AND device_id <> $keep AND revoked_at IS NULL
 RETURNING device_id, token_hash;
 
--- name: device_rename
-UPDATE devices SET name = $3
-WHERE user_id = $1 AND public_id = $2 AND revoked_at IS NULL
+-- name: device_rename(user_id, public_id, name)
+-- columns: device_id
+UPDATE devices SET name = $name
+WHERE user_id = $user_id AND public_id = $public_id AND revoked_at IS NULL
 RETURNING device_id;
 
--- name: counter_insert
-INSERT INTO inboxes (user_id) VALUES ($1);
+-- name: counter_insert(user_id)
+INSERT INTO inboxes (user_id) VALUES ($user_id);

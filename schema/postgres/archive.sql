@@ -2,8 +2,9 @@
 -- What goes into the archive before it is purged: one JSON object a row, names
 -- and forms as in the API.  Bodies are not in it: messages are not purged.
 
--- name: archive_outbox
-SELECT row_to_json(r)::text FROM (
+-- name: archive_outbox(id)
+-- columns: as archived
+SELECT row_to_json(r)::text AS json FROM (
     SELECT 'outbox' AS type, o.id AS outbox_id, o.event_id, o.kind,
         m.message_id AS id, c.public_id AS conversation, o.conversation_seq,
         s.name AS "from", d.name AS "to", o.priority, o.state, o.reason,
@@ -31,20 +32,22 @@ SELECT row_to_json(r)::text FROM (
     LEFT JOIN conversations c ON c.conversation_id = o.conversation_id
     LEFT JOIN users s ON s.user_id = o.sender_id
     LEFT JOIN users d ON d.user_id = o.dest_id
-    WHERE o.id = $1) r;
+    WHERE o.id = $id) r;
 
--- name: archive_attempt
-SELECT row_to_json(r)::text FROM (
+-- name: archive_attempt(attempt_id)
+-- columns: as archived
+SELECT row_to_json(r)::text AS json FROM (
     SELECT 'attempt' AS type, a.outbox_id, a.attempt, n.name AS destination,
         a.owner, twinbox_time(a.started_at) AS started_at,
         twinbox_time(a.finished_at) AS finished_at, a.outcome, a.status,
         a.error
     FROM outbox_attempts a
     LEFT JOIN destinations n ON n.destination_id = a.destination_id
-    WHERE a.attempt_id = $1) r;
+    WHERE a.attempt_id = $attempt_id) r;
 
--- name: archive_dead
-SELECT row_to_json(r)::text FROM (
+-- name: archive_dead(dead_id)
+-- columns: as archived
+SELECT row_to_json(r)::text AS json FROM (
     SELECT 'dead_letter' AS type, q.dead_id, q.outbox_id, m.message_id AS id,
         s.name AS "from", d.name AS "to", q.state, q.reason, q.last_error,
         q.attempts, q.retry_count, twinbox_time(q.event_time) AS event_time,
@@ -55,10 +58,11 @@ SELECT row_to_json(r)::text FROM (
     LEFT JOIN messages m ON m.mid = q.mid
     LEFT JOIN users s ON s.user_id = q.sender_id
     LEFT JOIN users d ON d.user_id = q.dest_id
-    WHERE q.dead_id = $1) r;
+    WHERE q.dead_id = $dead_id) r;
 
--- name: archive_audit
-SELECT row_to_json(r)::text FROM (
+-- name: archive_audit(audit_id)
+-- columns: as archived
+SELECT row_to_json(r)::text AS json FROM (
     SELECT 'audit' AS type, audit_id, twinbox_time(at) AS at, actor, action,
         object, detail
-    FROM audit_log WHERE audit_id = $1) r;
+    FROM audit_log WHERE audit_id = $audit_id) r;

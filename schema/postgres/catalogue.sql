@@ -4,6 +4,7 @@
 --	TWINBOX_WRITE_CATALOGUE=FILE build/tests/contract/test_schema
 -- which also fails when they are not those of a fresh schema.
 -- name: check_schema_fresh
+-- columns: as schema_object
 SELECT object, definition FROM (VALUES
 ('column audit_log.action', 'text not null'),
 ('column audit_log.actor', 'text not null'),

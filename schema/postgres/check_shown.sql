@@ -6,44 +6,52 @@
 -- Times are compared only where one transaction wrote both, for equality: the
 -- clock may have been set back between two transactions.  Each statement reads
 -- a table once and finds the rest by primary key or unique index, so that the
--- cost grows with the number of rows.  Kinds: 1 message, 2 delivered, 3 read,
--- 4 own read, 5 bounce, 7 delete (model/event.h).
+-- cost grows with the number of rows.
 
 -- An event compared with its message.
--- name: check_event
-SELECT 'event ' || seq || ' of user ' || user_id || ': ' || wrong
+-- name: check_event(limit)
+-- columns: as place
+SELECT 'event ' || seq || ' of user ' || user_id || ': ' || wrong AS place
 FROM (SELECT i.user_id, i.seq, CASE
-    WHEN i.kind < 1 OR i.kind > 7 OR i.kind = 6 THEN 'kind'
-    WHEN (i.kind = 1) <> (i.event_id = m.event_id) THEN 'kind or event id'
+    WHEN i.kind < EVENT_MESSAGE OR i.kind > EVENT_DELETE OR i.kind = EVENT_EDIT
+        THEN 'kind'
+    WHEN (i.kind = EVENT_MESSAGE) <> (i.event_id = m.event_id)
+        THEN 'kind or event id'
     WHEN i.origin <> 0 AND NOT EXISTS (SELECT 1 FROM users u
 	WHERE u.user_id = i.actor_id AND u.destination_id = i.origin)
 	THEN 'origin'
     WHEN i.conversation_id <> m.conversation_id THEN 'conversation'
     WHEN i.conversation_seq IS DISTINCT FROM m.conversation_seq THEN 'number'
-    WHEN (i.kind >= 2 AND i.kind <= 4) = (i.actor_id = m.sender_id)
+    WHEN (i.kind >= EVENT_DELIVERED AND i.kind <= EVENT_OWN_READ)
+	= (i.actor_id = m.sender_id)
 	THEN 'sender'
-    WHEN i.kind <> 1 AND i.kind <> 4 AND i.user_id <> m.sender_id THEN 'user'
-    WHEN i.kind = 4 AND i.user_id <> i.actor_id THEN 'sender'
+    WHEN i.kind <> EVENT_MESSAGE AND i.kind <> EVENT_OWN_READ
+        AND i.user_id <> m.sender_id THEN 'user'
+    WHEN i.kind = EVENT_OWN_READ AND i.user_id <> i.actor_id THEN 'sender'
     WHEN (i.own = 1) <> (i.user_id = i.actor_id) THEN 'own'
-    WHEN (i.kind = 1 AND i.own = 0) OR i.kind = 2 OR i.kind = 3
+    WHEN (i.kind = EVENT_MESSAGE AND i.own = 0) OR i.kind = EVENT_DELIVERED
+        OR i.kind = EVENT_READ
 	THEN CASE WHEN i.outbox_id IS NULL AND i.origin = 0 THEN 'outbox id'
-	    WHEN i.kind = 1 AND i.event_time <> m.event_time THEN 'event time'
+	    WHEN i.kind = EVENT_MESSAGE AND i.event_time <> m.event_time
+		THEN 'event time'
 	    END
     WHEN i.attempt <> 1 THEN 'attempt'
-    WHEN (i.kind = 4 OR i.kind = 5) <> (i.outbox_id IS NOT NULL)
+    WHEN (i.kind = EVENT_OWN_READ OR i.kind = EVENT_BOUNCE)
+	<> (i.outbox_id IS NOT NULL)
 	THEN 'outbox id'
-    WHEN i.event_time <> CASE i.kind WHEN 1 THEN m.event_time
+    WHEN i.event_time <> CASE i.kind WHEN EVENT_MESSAGE THEN m.event_time
 	ELSE i.delivered_at END THEN 'event time'
-    WHEN i.kind = 7 AND NOT EXISTS (SELECT 1 FROM outbox o
+    WHEN i.kind = EVENT_DELETE AND NOT EXISTS (SELECT 1 FROM outbox o
 	WHERE o.event_id = m.event_id AND o.state = 'canceled'
 	AND o.last_status_at = i.delivered_at) THEN 'kind or time of delivery'
     END AS wrong
     FROM inbox i JOIN messages m ON m.mid = i.mid) AS events
-WHERE wrong IS NOT NULL LIMIT $1;
+WHERE wrong IS NOT NULL LIMIT $limit;
 
 -- An event compared with the outbox row that it came by.  One whose row is
 -- purged has an id that no other event has and that was given before.
--- name: check_event_row
+-- name: check_event_row(limit)
+-- columns: as place
 SELECT place FROM (
 	SELECT 'event ' || seq || ' of user ' || user_id || ': ' || wrong
 	    AS place
@@ -70,50 +78,59 @@ SELECT place FROM (
 	    ' events came by it'
 	FROM inbox WHERE outbox_id IS NOT NULL
 	GROUP BY outbox_id HAVING count(*) > 1
-) AS places LIMIT $1;
+) AS places LIMIT $limit;
 
 -- An event compared with the mark that covers it: of its user, or of who gives
 -- a receipt.
--- name: check_event_mark
+-- name: check_event_mark(limit)
+-- columns: as place
 SELECT 'event ' || seq || ' of user ' || user_id || ': ' || wrong ||
-    ' of user ' || marked
-FROM (SELECT i.user_id, i.seq, CASE WHEN i.kind = 2 OR i.kind = 3
+    ' of user ' || marked AS place
+FROM (SELECT i.user_id, i.seq,
+    CASE WHEN i.kind = EVENT_DELIVERED OR i.kind = EVENT_READ
 	THEN i.actor_id ELSE i.user_id END AS marked,
     CASE
     WHEN p.user_id IS NULL THEN 'conversation'
-    WHEN i.kind = 1 AND i.own = 0 AND i.conversation_seq > p.delivered_upto
+    WHEN i.kind = EVENT_MESSAGE AND i.own = 0
+        AND i.conversation_seq > p.delivered_upto
 	THEN 'delivered mark'
-    WHEN i.kind = 2 AND (i.conversation_seq > p.acked_upto
+    WHEN i.kind = EVENT_DELIVERED AND (i.conversation_seq > p.acked_upto
 	OR (i.conversation_seq = p.acked_upto
 	AND p.acked_at IS DISTINCT FROM i.event_time)) THEN 'acked mark'
-    WHEN i.kind = 3 AND (i.conversation_seq > p.shown_upto
+    WHEN i.kind = EVENT_READ AND (i.conversation_seq > p.shown_upto
 	OR (i.conversation_seq = p.shown_upto
 	AND p.shown_at IS DISTINCT FROM i.event_time)) THEN 'shown mark'
-    WHEN i.kind = 4 AND (i.conversation_seq > p.read_upto
+    WHEN i.kind = EVENT_OWN_READ AND (i.conversation_seq > p.read_upto
 	OR (i.conversation_seq = p.read_upto
 	AND p.read_at IS DISTINCT FROM i.event_time)) THEN 'read mark'
     END AS wrong
     FROM inbox i LEFT JOIN participants p
 	ON p.conversation_id = i.conversation_id
-	AND p.user_id = CASE WHEN i.kind = 2 OR i.kind = 3 THEN i.actor_id
+	AND p.user_id = CASE WHEN i.kind = EVENT_DELIVERED
+	    OR i.kind = EVENT_READ THEN i.actor_id
 	    ELSE i.user_id END) AS events
-WHERE wrong IS NOT NULL LIMIT $1;
+WHERE wrong IS NOT NULL LIMIT $limit;
 
 -- An outbox row compared with its message.  31622400000 ms are the 366 days
 -- that a message lives at most, and it lives for whole seconds.
--- name: check_row
-SELECT 'outbox row ' || id || ': ' || wrong
+-- name: check_row(limit)
+-- columns: as place
+SELECT 'outbox row ' || id || ': ' || wrong AS place
 FROM (SELECT o.id, CASE
-    WHEN o.kind < 1 OR o.kind > 5 THEN 'kind'
-    WHEN (o.kind = 1) <> (o.event_id = m.event_id) THEN 'kind or event id'
+    WHEN o.kind < EVENT_MESSAGE OR o.kind > EVENT_BOUNCE THEN 'kind'
+    WHEN (o.kind = EVENT_MESSAGE) <> (o.event_id = m.event_id)
+        THEN 'kind or event id'
     WHEN o.conversation_id <> m.conversation_id THEN 'conversation'
     WHEN o.conversation_seq IS DISTINCT FROM m.conversation_seq THEN 'number'
-    WHEN (o.kind = 1 OR o.kind = 5) <> (o.sender_id = m.sender_id)
+    WHEN (o.kind = EVENT_MESSAGE OR o.kind = EVENT_BOUNCE)
+	<> (o.sender_id = m.sender_id)
 	THEN 'sender'
-    WHEN o.kind <> 1 AND (o.kind = 4) = (o.dest_id = m.sender_id)
+    WHEN o.kind <> EVENT_MESSAGE
+        AND (o.kind = EVENT_OWN_READ) = (o.dest_id = m.sender_id)
 	THEN 'destination'
-    WHEN o.kind >= 4 AND o.dest_id <> o.sender_id THEN 'destination'
-    WHEN o.kind <> 1 THEN CASE
+    WHEN o.kind >= EVENT_OWN_READ AND o.dest_id <> o.sender_id
+        THEN 'destination'
+    WHEN o.kind <> EVENT_MESSAGE THEN CASE
 	WHEN o.priority <> 0 THEN 'priority'
 	WHEN o.deliver_at IS NOT NULL THEN 'time to deliver at'
 	WHEN o.expires_at IS NOT NULL THEN 'expiry' END
@@ -130,61 +147,67 @@ FROM (SELECT o.id, CASE
 	THEN 'expiry'
     END AS wrong
     FROM outbox o JOIN messages m ON m.mid = o.mid) AS out
-WHERE wrong IS NOT NULL LIMIT $1;
+WHERE wrong IS NOT NULL LIMIT $limit;
 
 -- An outbox row compared with the event that its recipient got, and with the
 -- copy that its sender has.
--- name: check_row_event
+-- name: check_row_event(limit)
+-- columns: as place
 SELECT place FROM (
 	SELECT 'outbox row ' || o.id || ': outbox id of event ' || i.seq ||
 	    ' of user ' || i.user_id AS place
 	FROM outbox o JOIN inbox i ON i.event_id = o.event_id
 	    AND i.user_id = o.dest_id AND i.origin = 0
 	WHERE o.dest_kind = 'user' AND i.outbox_id IS DISTINCT FROM CASE
-	    WHEN o.kind = 1 AND o.sender_id = o.dest_id THEN NULL ELSE o.id END
+	    WHEN o.kind = EVENT_MESSAGE AND o.sender_id = o.dest_id THEN NULL
+		ELSE o.id END
 	UNION ALL
 	SELECT 'outbox row ' || o.id || ': time of delivery of event ' ||
 	    i.seq || ' of user ' || i.user_id
 	FROM outbox o JOIN inbox i ON i.event_id = o.event_id
 	    AND i.user_id = o.sender_id AND i.origin = 0
-	WHERE o.kind = 1 AND ((o.deliver_at IS NULL
+	WHERE o.kind = EVENT_MESSAGE AND ((o.deliver_at IS NULL
 	    AND i.delivered_at <> o.created_at)
 	    OR i.delivered_at < o.deliver_at
 	    OR (o.sender_id = o.dest_id AND i.delivered_at <> o.sent_at))
-) AS places LIMIT $1;
+) AS places LIMIT $limit;
 
 -- An outbox row compared with the marks of its recipient, a receipt with those
 -- of who gives it.  A private read settles no row, so that the shown mark says
 -- nothing of one.
--- name: check_row_mark
-SELECT 'outbox row ' || id || ': ' || wrong || ' of user ' || marked
+-- name: check_row_mark(limit)
+-- columns: as place
+SELECT 'outbox row ' || id || ': ' || wrong || ' of user ' || marked AS place
 FROM (SELECT o.id, p.user_id AS marked, CASE
-    WHEN o.kind = 1 AND (o.state = 'sent' OR o.state = 'acked')
+    WHEN o.kind = EVENT_MESSAGE AND (o.state = 'sent' OR o.state = 'acked')
 	AND o.ack_deadline IS NULL AND o.conversation_seq > p.delivered_upto
 	THEN 'delivered mark'
-    WHEN o.kind = 1 AND o.state = 'acked' AND o.requeues = 0
+    WHEN o.kind = EVENT_MESSAGE AND o.state = 'acked' AND o.requeues = 0
 	AND o.conversation_seq = p.acked_upto
 	AND o.acked_at <> p.acked_at THEN 'acked mark'
-    WHEN o.kind = 1 AND o.state = 'sent' AND o.dest_kind = 'user'
+    WHEN o.kind = EVENT_MESSAGE AND o.state = 'sent' AND o.dest_kind = 'user'
 	AND (SELECT i.seq FROM inbox i WHERE i.event_id = o.event_id
 	    AND i.user_id = o.dest_id AND i.origin = 0)
 	<= (SELECT max(d.acked_seq) FROM devices d WHERE d.user_id = o.dest_id)
 	THEN 'acked inbox'
-    WHEN o.kind = 2 AND (o.conversation_seq > p.acked_upto
+    WHEN o.kind = EVENT_DELIVERED AND (o.conversation_seq > p.acked_upto
 	OR (o.conversation_seq = p.acked_upto
 	AND p.acked_at IS DISTINCT FROM o.event_time)) THEN 'acked mark'
-    WHEN o.kind = 3 AND (o.conversation_seq > p.shown_upto
+    WHEN o.kind = EVENT_READ AND (o.conversation_seq > p.shown_upto
 	OR (o.conversation_seq = p.shown_upto
 	AND p.shown_at IS DISTINCT FROM o.event_time)) THEN 'shown mark'
     END AS wrong
     FROM outbox o JOIN participants p ON p.conversation_id = o.conversation_id
-	AND p.user_id = CASE o.kind WHEN 1 THEN o.dest_id ELSE o.sender_id END
-    WHERE o.kind <= 3 AND (o.kind > 1 OR o.dest_id <> o.sender_id)) AS out
-WHERE wrong IS NOT NULL LIMIT $1;
+	AND p.user_id = CASE o.kind WHEN EVENT_MESSAGE THEN o.dest_id
+	    ELSE o.sender_id END
+    WHERE o.kind <= EVENT_READ AND (o.kind > EVENT_MESSAGE
+        OR o.dest_id <> o.sender_id)) AS out
+WHERE wrong IS NOT NULL LIMIT $limit;
 
 -- An outbox row compared with its attempts, and with the dead letter that it
 -- became last.
--- name: check_row_story
+-- name: check_row_story(limit)
+-- columns: as place
 SELECT place FROM (
 	SELECT 'outbox row ' || o.id || ': attempt ' || a.attempt AS place
 	FROM outbox_attempts a JOIN outbox o ON o.id = a.outbox_id
@@ -220,46 +243,50 @@ SELECT place FROM (
 	SELECT 'outbox row ' || b.id || ': reason ' || b.reason
 	FROM outbox b JOIN dead_letter_queue d ON d.mid = b.mid
 	    AND d.sender_id = b.sender_id AND d.dead_at = b.created_at
-	WHERE b.kind = 5
+	WHERE b.kind = EVENT_BOUNCE
 	GROUP BY b.id, b.reason
 	HAVING sum(CASE WHEN d.reason = b.reason THEN 1 ELSE 0 END) = 0
-) AS places LIMIT $1;
+) AS places LIMIT $limit;
 
 -- A member's marks compared with the member's inbox and with the receipts that
 -- the member gave.  Reading moves the acked mark along, if it is not private.
--- name: check_member
+-- name: check_member(limit)
+-- columns: as place
 WITH had (user_id, acked) AS MATERIALIZED (
 	SELECT user_id, max(acked_seq) FROM devices GROUP BY user_id
 ), got (user_id, conversation_id, delivered, acked, seen, passed, said)
 AS MATERIALIZED (
 	SELECT i.user_id, i.conversation_id,
-	    max(CASE WHEN i.kind = 1 THEN i.conversation_seq END),
-	    max(CASE WHEN i.kind = 1 AND i.seq <= h.acked
+	    max(CASE WHEN i.kind = EVENT_MESSAGE THEN i.conversation_seq END),
+	    max(CASE WHEN i.kind = EVENT_MESSAGE AND i.seq <= h.acked
 		THEN i.conversation_seq END),
-	    max(CASE WHEN i.kind = 1 AND i.seq <= b.read_seq
+	    max(CASE WHEN i.kind = EVENT_MESSAGE AND i.seq <= b.read_seq
 		THEN i.conversation_seq END),
-	    max(CASE WHEN i.kind = 1 AND i.conversation_seq <= p.read_upto
+	    max(CASE WHEN i.kind = EVENT_MESSAGE
+		AND i.conversation_seq <= p.read_upto
 		AND coalesce(o.requeues, 0) = 0 THEN i.conversation_seq END),
-	    max(CASE WHEN i.kind = 4 THEN i.conversation_seq END)
+	    max(CASE WHEN i.kind = EVENT_OWN_READ THEN i.conversation_seq END)
 	FROM inbox i JOIN inboxes b ON b.user_id = i.user_id
 	JOIN participants p ON p.conversation_id = i.conversation_id
 	    AND p.user_id = i.user_id
 	LEFT JOIN had h ON h.user_id = i.user_id
 	LEFT JOIN outbox o ON o.id = i.outbox_id
-	WHERE (i.kind = 1 AND i.own = 0) OR i.kind = 4
+	WHERE (i.kind = EVENT_MESSAGE AND i.own = 0) OR i.kind = EVENT_OWN_READ
 	GROUP BY i.user_id, i.conversation_id
 ), gave (user_id, conversation_id, delivered, shown) AS MATERIALIZED (
 	SELECT user_id, conversation_id,
-	    max(CASE WHEN kind = 2 THEN conversation_seq END),
-	    max(CASE WHEN kind = 3 THEN conversation_seq END)
+	    max(CASE WHEN kind = EVENT_DELIVERED THEN conversation_seq END),
+	    max(CASE WHEN kind = EVENT_READ THEN conversation_seq END)
 	FROM (SELECT actor_id AS user_id, conversation_id, kind,
-		conversation_seq FROM inbox WHERE kind = 2 OR kind = 3
+		conversation_seq FROM inbox
+	    WHERE kind = EVENT_DELIVERED OR kind = EVENT_READ
 	    UNION ALL
 	    SELECT sender_id, conversation_id, kind, conversation_seq
-	    FROM outbox WHERE kind = 2 OR kind = 3) AS receipts
+	    FROM outbox
+	    WHERE kind = EVENT_DELIVERED OR kind = EVENT_READ) AS receipts
 	GROUP BY user_id, conversation_id)
 SELECT 'user ' || user_id || ' in conversation ' || conversation_id || ': ' ||
-    wrong
+    wrong AS place
 FROM (SELECT p.user_id, p.conversation_id, CASE
     WHEN p.read_upto > p.delivered_upto OR p.read_upto < 0
 	OR (p.read_upto = 0) <> (p.read_at IS NULL) THEN 'read mark'
@@ -305,4 +332,4 @@ FROM (SELECT c.conversation_id, c.direct_key, min(u.name) || ' ' || max(u.name)
     JOIN users u ON u.user_id = p.user_id
     WHERE c.kind = 'direct' GROUP BY c.conversation_id, c.direct_key) AS direct
 WHERE names <> direct_key OR n > 2
-LIMIT $1;
+LIMIT $limit;

@@ -4,41 +4,49 @@
 -- A row that the batch did not list (schema/postgres/lock.sql).  Other rows are
 -- locked by then, so that this one is not waited for: the transaction begins anew
 -- and locks it with the others.
--- name: conversation_by_key
+-- name: conversation_by_key(direct_key)
+-- columns: as conversation
 -- writer: FOR UPDATE OF c NOWAIT
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
-FROM conversations c WHERE c.direct_key = $1;
+FROM conversations c WHERE c.direct_key = $direct_key;
 
--- name: conversation_by_public
+-- name: conversation_by_public(public_id)
+-- columns: as conversation
 -- writer: FOR UPDATE OF c NOWAIT
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
-FROM conversations c WHERE c.public_id = $1;
+FROM conversations c WHERE c.public_id = $public_id;
 
--- name: conversation_by_id
+-- name: conversation_by_id(conversation_id)
+-- columns: as conversation
 -- writer: FOR UPDATE OF c NOWAIT
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
-FROM conversations c WHERE c.conversation_id = $1;
+FROM conversations c WHERE c.conversation_id = $conversation_id;
 
 -- Unless another writer has it.
--- name: conversation_if_free
+-- name: conversation_if_free(conversation_id)
+-- columns: as conversation
 -- writer: FOR UPDATE OF c SKIP LOCKED
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
-FROM conversations c WHERE c.conversation_id = $1;
+FROM conversations c WHERE c.conversation_id = $conversation_id;
 
--- name: participant_set
+-- name: participant_set(conversation_id, user_id, delivered_upto, acked_upto,
+--     read_upto, acked_at, read_at, shown_upto, shown_at)
 UPDATE participants p SET delivered_upto = r.delivered_upto,
     acked_upto = r.acked_upto, read_upto = r.read_upto,
     acked_at = r.acked_at, read_at = r.read_at,
     shown_upto = r.shown_upto, shown_at = r.shown_at
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
-    $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[])
+FROM unnest($conversation_id::bigint[], $user_id::bigint[],
+    $delivered_upto::bigint[], $acked_upto::bigint[], $read_upto::bigint[],
+    $acked_at::bigint[], $read_at::bigint[], $shown_upto::bigint[],
+    $shown_at::bigint[])
     AS r (conversation_id, user_id, delivered_upto, acked_upto, read_upto,
         acked_at, read_at, shown_upto, shown_at)
 WHERE p.conversation_id = r.conversation_id AND p.user_id = r.user_id;
 
 -- A member's conversations, newest first, with what he has not read: others'
 -- messages beyond his read mark, up to what has been delivered to him.
--- name: conversation_list
+-- name: conversation_list(user_id, before, limit)
+-- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
     p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
     (SELECT count(*) FROM messages m
@@ -48,18 +56,19 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.sender_id <> p.user_id)
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
-       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto),
+       AND o.conversation_seq <= p.delivered_upto) AS unread,
     c.last_seq
 FROM participants p
 JOIN conversations c ON c.conversation_id = p.conversation_id
-WHERE p.user_id = $1 AND p.conversation_id < $2
-ORDER BY p.conversation_id DESC LIMIT $3;
+WHERE p.user_id = $user_id AND p.conversation_id < $before
+ORDER BY p.conversation_id DESC LIMIT $limit;
 
--- name: conversation_one
+-- name: conversation_one(user_id, public_id)
+-- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
     p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
     (SELECT count(*) FROM messages m
@@ -69,18 +78,19 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.sender_id <> p.user_id)
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
-       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto),
+       AND o.conversation_seq <= p.delivered_upto) AS unread,
     c.last_seq
 FROM conversations c
 JOIN participants p ON p.conversation_id = c.conversation_id
-WHERE c.public_id = $2 AND p.user_id = $1;
+WHERE c.public_id = $public_id AND p.user_id = $user_id;
 
--- name: unread_list
-SELECT c.public_id, u.n,
+-- name: unread_list(user_id)
+-- columns: public_id, unread, last_seq
+SELECT c.public_id, u.n AS unread,
     c.last_seq
 FROM (
     SELECT p.conversation_id AS cid,
@@ -91,17 +101,18 @@ FROM (
        AND m.sender_id <> p.user_id)
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
-       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
        AND o.conversation_seq <= p.delivered_upto) AS n
     FROM participants p
-    WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto) u
+    WHERE p.user_id = $user_id AND p.delivered_upto > p.read_upto) u
 JOIN conversations c ON c.conversation_id = u.cid
 WHERE u.n > 0 ORDER BY u.cid;
 
--- name: unread_total
+-- name: unread_total(user_id)
+-- columns: unread
 SELECT coalesce(sum(
     (SELECT count(*) FROM messages m
      WHERE m.conversation_id = p.conversation_id
@@ -110,10 +121,10 @@ SELECT coalesce(sum(
        AND m.sender_id <> p.user_id)
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
-       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto)), 0)::bigint
+       AND o.conversation_seq <= p.delivered_upto)), 0)::bigint AS unread
 FROM participants p
-WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto;
+WHERE p.user_id = $user_id AND p.delivered_upto > p.read_upto;

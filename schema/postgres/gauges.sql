@@ -4,69 +4,78 @@
 -- the backlog is.
 
 -- name: gauges_totals
-SELECT coalesce(sum(pending), 0)::bigint,
-    coalesce(sum(scheduled), 0)::bigint,
-    coalesce(sum(sending), 0)::bigint,
-    coalesce(sum(sent), 0)::bigint,
-    coalesce(sum(failed), 0)::bigint,
-    coalesce(sum(expired), 0)::bigint,
-    coalesce(sum(canceled), 0)::bigint,
-    coalesce(sum(accepted_total), 0)::bigint,
-    coalesce(sum(sent_total), 0)::bigint,
-    coalesce(sum(acked_total), 0)::bigint,
-    coalesce(sum(retries_total), 0)::bigint,
-    coalesce(sum(failed_total), 0)::bigint,
-    coalesce(sum(expired_total), 0)::bigint,
-    coalesce(sum(canceled_total), 0)::bigint,
-    coalesce(sum(requeued_total), 0)::bigint,
-    coalesce(sum(rescues_total), 0)::bigint,
-    coalesce(sum(fenced_total), 0)::bigint
+-- columns: pending, scheduled, sending, sent, failed, expired, canceled,
+--     accepted_total, sent_total, acked_total, retries_total, failed_total,
+--     expired_total, canceled_total, requeued_total, rescues_total,
+--     fenced_total
+SELECT coalesce(sum(pending), 0)::bigint AS pending,
+    coalesce(sum(scheduled), 0)::bigint AS scheduled,
+    coalesce(sum(sending), 0)::bigint AS sending,
+    coalesce(sum(sent), 0)::bigint AS sent,
+    coalesce(sum(failed), 0)::bigint AS failed,
+    coalesce(sum(expired), 0)::bigint AS expired,
+    coalesce(sum(canceled), 0)::bigint AS canceled,
+    coalesce(sum(accepted_total), 0)::bigint AS accepted_total,
+    coalesce(sum(sent_total), 0)::bigint AS sent_total,
+    coalesce(sum(acked_total), 0)::bigint AS acked_total,
+    coalesce(sum(retries_total), 0)::bigint AS retries_total,
+    coalesce(sum(failed_total), 0)::bigint AS failed_total,
+    coalesce(sum(expired_total), 0)::bigint AS expired_total,
+    coalesce(sum(canceled_total), 0)::bigint AS canceled_total,
+    coalesce(sum(requeued_total), 0)::bigint AS requeued_total,
+    coalesce(sum(rescues_total), 0)::bigint AS rescues_total,
+    coalesce(sum(fenced_total), 0)::bigint AS fenced_total
 FROM outbox_totals;
 
--- name: gauges_lanes_ready
-SELECT count(*) FROM (
+-- name: gauges_lanes_ready(limit)
+-- columns: count
+SELECT count(*) AS count FROM (
     SELECT 1 FROM outbox_lanes WHERE state = 'ready'
-    ORDER BY destination_id, priority DESC, due_at, lane_id LIMIT $1) w;
+    ORDER BY destination_id, priority DESC, due_at, lane_id LIMIT $limit) w;
 
--- Dead letters that nobody has dealt with, at most $1 of them, by reason.
--- name: gauges_dead
-SELECT count(*),
-    count(*) FILTER (WHERE reason = 'max_retries'),
-    count(*) FILTER (WHERE reason = 'rejected'),
-    count(*) FILTER (WHERE reason = 'expired'),
-    count(*) FILTER (WHERE reason = 'poison'),
-    count(*) FILTER (WHERE reason = 'too_large')
+-- Dead letters that nobody has dealt with, at most $limit of them, by reason.
+-- name: gauges_dead(limit)
+-- columns: open, max_retries, rejected, expired, poison, too_large
+SELECT count(*) AS open,
+    count(*) FILTER (WHERE reason = 'max_retries') AS max_retries,
+    count(*) FILTER (WHERE reason = 'rejected') AS rejected,
+    count(*) FILTER (WHERE reason = 'expired') AS expired,
+    count(*) FILTER (WHERE reason = 'poison') AS poison,
+    count(*) FILTER (WHERE reason = 'too_large') AS too_large
 FROM (SELECT reason FROM dead_letter_queue WHERE resolution IS NULL
-      ORDER BY dead_id LIMIT $1) w;
+      ORDER BY dead_id LIMIT $limit) w;
 
 -- Destinations with whether something is ready for them.  (Not EXISTS, which may
 -- be made into a hash table of all that is ready.)
 -- name: gauges_destinations
-SELECT d.destination_id, d.name, d.breaker, d.paused_at IS NOT NULL,
+-- columns: destination_id, name, breaker, paused, ready
+SELECT d.destination_id, d.name, d.breaker, d.paused_at IS NOT NULL AS paused,
     (SELECT l.lane_id FROM outbox_lanes l
      WHERE l.state = 'ready' AND l.destination_id = d.destination_id
-     LIMIT 1) IS NOT NULL
+     LIMIT 1) IS NOT NULL AS ready
 FROM destinations d ORDER BY d.destination_id;
 
--- Of a destination $1, over at most $2 lanes that are ready (those first that
--- are due first) and $2 that are leased: what they hold, and since when the
--- head of a lane waits, which is the oldest that is in it.
--- name: gauges_remote
-SELECT coalesce(sum(w.tail_seq - w.next_seq + 1), 0)::bigint,
+-- Of a destination $destination_id, over at most $limit lanes that are ready
+-- (those first that are due first) and $limit that are leased: what they hold,
+-- and since when the head of a lane waits, which is the oldest that is in it.
+-- name: gauges_remote(destination_id, limit)
+-- columns: pending_rows, oldest_at
+SELECT coalesce(sum(w.tail_seq - w.next_seq + 1), 0)::bigint AS pending_rows,
     min((SELECT greatest(o.created_at, o.deliver_at) FROM outbox o
          WHERE o.lane_id = w.lane_id AND o.lane_seq IS NOT NULL
            AND o.dest_kind = 'server' AND o.lane_seq >= w.next_seq
-         ORDER BY o.lane_seq LIMIT 1))
+         ORDER BY o.lane_seq LIMIT 1)) AS oldest_at
 FROM ((SELECT lane_id, next_seq, tail_seq FROM outbox_lanes
-       WHERE state = 'ready' AND destination_id = $1
-       ORDER BY priority DESC, due_at, lane_id LIMIT $2)
+       WHERE state = 'ready' AND destination_id = $destination_id
+       ORDER BY priority DESC, due_at, lane_id LIMIT $limit)
       UNION ALL
       (SELECT lane_id, next_seq, tail_seq FROM outbox_lanes
-       WHERE state = 'leased' AND destination_id = $1
-       ORDER BY lease_until LIMIT $2)) w;
+       WHERE state = 'leased' AND destination_id = $destination_id
+       ORDER BY lease_until LIMIT $limit)) w;
 
--- The same for the inboxes here, over at most $1 lanes that owe something.
--- name: gauges_local
+-- The same for the inboxes here, over at most $limit lanes that owe something.
+-- name: gauges_local(limit)
+-- columns: oldest_at
 WITH RECURSIVE owing (lane_id, n) AS (
     SELECT min(o.lane_id), 1::bigint FROM outbox o
     WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
@@ -75,14 +84,15 @@ WITH RECURSIVE owing (lane_id, n) AS (
     SELECT (SELECT min(o.lane_id) FROM outbox o
             WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
               AND o.dest_kind = 'user' AND o.lane_id > w.lane_id), w.n + 1
-    FROM owing w WHERE w.lane_id IS NOT NULL AND w.n < $1)
+    FROM owing w WHERE w.lane_id IS NOT NULL AND w.n < $limit)
 SELECT min((SELECT greatest(o.created_at, o.deliver_at) FROM outbox o
             WHERE o.lane_id = w.lane_id AND o.lane_seq IS NOT NULL
               AND o.state = 'pending' AND o.dest_kind = 'user'
-            ORDER BY o.lane_seq LIMIT 1))
+            ORDER BY o.lane_seq LIMIT 1)) AS oldest_at
 FROM owing w;
 
--- name: gauges_local_rows
-SELECT count(*) FROM (
+-- name: gauges_local_rows(limit)
+-- columns: pending_rows
+SELECT count(*) AS pending_rows FROM (
     SELECT 1 FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL
-      AND dest_kind = 'user' ORDER BY lane_id, lane_seq LIMIT $1) w;
+      AND dest_kind = 'user' ORDER BY lane_id, lane_seq LIMIT $limit) w;

@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: MIT
 -- Inbox events.
 
--- name: inbox_insert
+-- name: inbox_insert(user_id, seq, kind, own, event_id, mid, conversation_id,
+--     conversation_seq, actor_id, outbox_id, event_time, delivered_at,
+--     attempt)
 WITH rows AS (
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[],
-        $4::bigint[], $5::uuid[], $6::bigint[], $7::bigint[], $8::bigint[],
-        $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[],
-        $13::bigint[])
+    SELECT * FROM unnest($user_id::bigint[], $seq::bigint[], $kind::bigint[],
+        $own::bigint[], $event_id::uuid[], $mid::bigint[],
+        $conversation_id::bigint[], $conversation_seq::bigint[],
+        $actor_id::bigint[], $outbox_id::bigint[], $event_time::bigint[],
+        $delivered_at::bigint[], $attempt::bigint[])
         AS r (user_id, seq, kind, own, event_id, mid, conversation_id,
             conversation_seq, actor_id, outbox_id, event_time, delivered_at,
             attempt)),
@@ -20,6 +23,7 @@ SELECT user_id, seq, kind, own, event_id, mid, conversation_id,
     conversation_seq, actor_id, outbox_id, event_time, delivered_at, attempt
 FROM rows;
 
--- name: inbox_heads
+-- name: inbox_heads(user_id)
+-- columns: user_id, head
 SELECT b.user_id, b.head FROM inboxes b
-WHERE b.user_id = ANY ($1::bigint[]);
+WHERE b.user_id = ANY ($user_id::bigint[]);

@@ -5,90 +5,104 @@
 -- its row in conversations; so a lane needs none of its own.
 
 -- A lane with its tail, the last place given.
--- name: lane_find
+-- name: lane_find(conversation_id, dest_kind, dest_id, class)
+-- columns: as lane
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
     l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
 FROM outbox_lanes l
-WHERE l.conversation_id = $1 AND l.dest_kind = $2 AND l.dest_id = $3
-  AND l.class = $4;
+WHERE l.conversation_id = $conversation_id AND l.dest_kind = $dest_kind
+  AND l.dest_id = $dest_id
+  AND l.class = $class;
 
--- name: lane_get
+-- name: lane_get(lane_id)
+-- columns: as lane
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
     l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
-FROM outbox_lanes l WHERE l.lane_id = $1;
+FROM outbox_lanes l WHERE l.lane_id = $lane_id;
 
--- name: lane_set
+-- name: lane_set(lane_id, next_seq, last_published_seq, due_at, now)
 UPDATE outbox_lanes l SET next_seq = r.next_seq,
     last_published_seq = r.last_published_seq, due_at = r.due_at,
     updated_at = r.updated_at
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
-    $5::bigint[])
+FROM unnest($lane_id::bigint[], $next_seq::bigint[],
+    $last_published_seq::bigint[], $due_at::bigint[], $now::bigint[])
     AS r (lane_id, next_seq, last_published_seq, due_at, updated_at)
 WHERE l.lane_id = r.lane_id;
 
 -- All of a lane to another server.
--- name: lane_remote_set
+-- name: lane_remote_set(lane_id, next_seq, last_published_seq, due_at, now,
+--     state, tail_seq, priority, lease_token, lease_until, lease_owner,
+--     replay_seq)
 UPDATE outbox_lanes l SET next_seq = r.next_seq,
     last_published_seq = r.last_published_seq, due_at = r.due_at,
     updated_at = r.updated_at, state = r.state, tail_seq = r.tail_seq,
     priority = r.priority, lease_token = r.lease_token,
     lease_until = r.lease_until, lease_owner = r.lease_owner,
     replay_seq = r.replay_seq
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
-    $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
-    $10::bigint[], $11::text[], $12::bigint[])
+FROM unnest($lane_id::bigint[], $next_seq::bigint[],
+    $last_published_seq::bigint[], $due_at::bigint[], $now::bigint[],
+    $state::text[], $tail_seq::bigint[], $priority::bigint[],
+    $lease_token::bigint[], $lease_until::bigint[], $lease_owner::text[],
+    $replay_seq::bigint[])
     AS r (lane_id, next_seq, last_published_seq, due_at, updated_at, state,
         tail_seq, priority, lease_token, lease_until, lease_owner, replay_seq)
 WHERE l.lane_id = r.lane_id;
 
--- The next local lanes after $1 that owe something, at most $2, each with its
--- due time: one step in the index of what waits for each lane, however much
--- waits in it.
--- name: lanes_pending
+-- The next local lanes after $after that owe something, at most $limit, each
+-- with its due time: one step in the index of what waits for each lane, however
+-- much waits in it.
+-- name: lanes_pending(after, limit)
+-- columns: as due_lane
 WITH RECURSIVE owing (lane_id, n) AS (
     SELECT min(o.lane_id), 1::bigint FROM outbox o
     WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
-      AND o.dest_kind = 'user' AND o.lane_id > $1
+      AND o.dest_kind = 'user' AND o.lane_id > $after
     UNION ALL
     SELECT (SELECT min(o.lane_id) FROM outbox o
             WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
               AND o.dest_kind = 'user' AND o.lane_id > w.lane_id), w.n + 1
-    FROM owing w WHERE w.lane_id IS NOT NULL AND w.n < $2)
+    FROM owing w WHERE w.lane_id IS NOT NULL AND w.n < $limit)
 SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
     ON l.lane_id = w.lane_id
 ORDER BY w.n;
 
--- The lanes of one destination and priority that are ready and due at $3, in the
--- order of the index, behind lane $5, which was due at $4.  Lanes are left out
--- while another writer holds their conversation.
--- name: lanes_ready
+-- The lanes of one destination and priority that are ready and due at $upto, in
+-- the order of the index, behind lane $after_lane_id, which was due at
+-- $after_due_at.  Lanes are left out while another writer holds their
+-- conversation.
+-- name: lanes_ready(destination_id, priority, upto, after_due_at,
+--     after_lane_id, limit)
+-- columns: as due_lane
 -- writer: FOR UPDATE OF c SKIP LOCKED
 SELECT l.lane_id, l.due_at FROM outbox_lanes l
 JOIN conversations c ON c.conversation_id = l.conversation_id
-WHERE l.state = 'ready' AND l.destination_id = $1 AND l.priority = $2
-  AND l.due_at <= $3 AND (l.due_at, l.lane_id) > ($4, $5)
-ORDER BY l.due_at, l.lane_id LIMIT $6;
+WHERE l.state = 'ready' AND l.destination_id = $destination_id
+  AND l.priority = $priority
+  AND l.due_at <= $upto
+  AND (l.due_at, l.lane_id) > ($after_due_at, $after_lane_id)
+ORDER BY l.due_at, l.lane_id LIMIT $limit;
 
 -- Lanes that are due much later than anything is ever put off: the clock has
 -- been put back.  As far as nobody is at work on their conversations.
--- name: lanes_cap_due
+-- name: lanes_cap_due(now, beyond)
 WITH held AS (
     SELECT l.lane_id FROM outbox_lanes l
     JOIN conversations c ON c.conversation_id = l.conversation_id
-    WHERE l.state = 'ready' AND l.due_at > 0 AND l.due_at > $2
+    WHERE l.state = 'ready' AND l.due_at > 0 AND l.due_at > $beyond
     LIMIT 1000
     FOR UPDATE OF c SKIP LOCKED)
-UPDATE outbox_lanes SET due_at = $1
+UPDATE outbox_lanes SET due_at = $now
 WHERE lane_id = ANY (ARRAY (SELECT lane_id FROM held))
-  AND state = 'ready' AND due_at > 0 AND due_at > $2;
+  AND state = 'ready' AND due_at > 0 AND due_at > $beyond;
 
 -- Leases that have run out, or that nobody can have given (the clock has been
 -- put back).
--- name: lanes_stale
+-- name: lanes_stale(now, beyond, limit)
+-- columns: lane_id, lease_token
 -- writer: FOR UPDATE OF c SKIP LOCKED
 SELECT l.lane_id, l.lease_token FROM outbox_lanes l
 JOIN conversations c ON c.conversation_id = l.conversation_id
-WHERE l.state = 'leased' AND (l.lease_until <= $1 OR l.lease_until > $2)
-LIMIT $3;
+WHERE l.state = 'leased' AND (l.lease_until <= $now OR l.lease_until > $beyond)
+LIMIT $limit;

@@ -9,32 +9,37 @@
 -- for it only at its INSERT would hold other rows meanwhile.  A batch that changes
 -- an account locks its name, or "#" and its id.
 -- The class of these locks is "box" in ASCII.
--- name: lock_names
-SELECT pg_advisory_xact_lock(6451064, s.number)::text
-FROM (SELECT hashtext(r.name) AS number FROM unnest($1::text[]) AS r (name)
+-- name: lock_names(name)
+-- columns: locked
+SELECT pg_advisory_xact_lock(6451064, s.number)::text AS locked
+FROM (SELECT hashtext(r.name) AS number FROM unnest($name::text[]) AS r (name)
     ORDER BY number) AS s;
 
 -- The same without waiting; the result is the place of each name that another
 -- transaction holds.
--- name: lock_names_skip
-SELECT r.number FROM unnest($1::text[]) WITH ORDINALITY AS r (name, number)
+-- name: lock_names_skip(name)
+-- columns: number
+SELECT r.number FROM unnest($name::text[]) WITH ORDINALITY AS r (name, number)
 WHERE NOT pg_try_advisory_xact_lock(6451064, hashtext(r.name));
 
 -- By id or by name.
--- name: lock_users
+-- name: lock_users(user_id, name)
+-- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
-FROM users WHERE user_id = ANY ($1::bigint[])
+FROM users WHERE user_id = ANY ($user_id::bigint[])
 UNION
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
-FROM users WHERE name = ANY ($2::text[]);
+FROM users WHERE name = ANY ($name::text[]);
 
--- Which conversations messages ($1) and dead letters ($2) are of, each with its
--- number: which that is never changes.
--- name: lock_about
+-- Which conversations messages ($message_id) and dead letters ($dead_id) are
+-- of, each with its number: which that is never changes.
+-- name: lock_about(message_id, dead_id)
+-- columns: conversation_id, number
 WITH r AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY
+    SELECT * FROM unnest($message_id::uuid[], $dead_id::bigint[])
+        WITH ORDINALITY
         AS k (message_id, dead_id, number))
 SELECT m.conversation_id, r.number
 FROM r JOIN messages m ON m.message_id = r.message_id
@@ -43,55 +48,63 @@ SELECT o.conversation_id, r.number
 FROM r JOIN dead_letter_queue d ON d.dead_id = r.dead_id
 JOIN outbox o ON o.id = d.outbox_id;
 
--- By public id ($1), as the direct one of $2 with $3, by a lane ($4), those whose
--- messages an ack of $2 up to $5 is about, by id ($6), and those whose messages a
--- read of $2 up to $7 is about.
--- name: lock_conversations
+-- By public id ($public_id), as the direct one of $user_id with $name, by a
+-- lane ($lane_id), those whose messages an ack of $user_id up to $acked_upto is
+-- about, by id ($conversation_id), and those whose messages a read of $user_id
+-- up to $read_upto is about.
+-- name: lock_conversations(public_id, user_id, name, lane_id, acked_upto,
+--     conversation_id, read_upto)
+-- columns: as conversation
 -- writer: FOR UPDATE OF c
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c
 WHERE c.conversation_id = ANY (ARRAY (
     SELECT p.conversation_id FROM conversations p
-        WHERE p.public_id = ANY ($1::uuid[])
+        WHERE p.public_id = ANY ($public_id::uuid[])
     UNION ALL SELECT k.conversation_id
-        FROM unnest($2::bigint[], $3::text[]) AS r (user_id, name)
+        FROM unnest($user_id::bigint[], $name::text[]) AS r (user_id, name)
         JOIN users u ON u.user_id = r.user_id
         JOIN conversations k ON k.direct_key =
             least(u.name COLLATE "C", r.name) || ' ' ||
             greatest(u.name COLLATE "C", r.name)
         WHERE r.name IS NOT NULL
     UNION ALL SELECT l.conversation_id FROM outbox_lanes l
-        WHERE l.lane_id = ANY ($4::bigint[])
+        WHERE l.lane_id = ANY ($lane_id::bigint[])
     UNION ALL SELECT DISTINCT a.conversation_id
-        FROM unnest($2::bigint[], $5::bigint[]) AS r (user_id, upto)
+        FROM unnest($user_id::bigint[], $acked_upto::bigint[])
+            AS r (user_id, upto)
         JOIN inboxes b ON b.user_id = r.user_id
         CROSS JOIN LATERAL (
             SELECT i.conversation_id FROM inbox i
             WHERE i.user_id = r.user_id AND i.seq > b.acked
-              AND i.seq <= r.upto AND i.kind = 1 AND i.own = 0
+              AND i.seq <= r.upto AND i.kind = EVENT_MESSAGE AND i.own = 0
             ORDER BY i.seq LIMIT 2000) AS a
         WHERE r.upto IS NOT NULL
-    UNION ALL SELECT unnest($6::bigint[])
+    UNION ALL SELECT unnest($conversation_id::bigint[])
     UNION ALL SELECT DISTINCT a.conversation_id
-        FROM unnest($2::bigint[], $7::bigint[]) AS r (user_id, upto)
+        FROM unnest($user_id::bigint[], $read_upto::bigint[])
+            AS r (user_id, upto)
         JOIN inboxes b ON b.user_id = r.user_id
         CROSS JOIN LATERAL (
             SELECT i.conversation_id FROM inbox i
             WHERE i.user_id = r.user_id AND i.seq > b.read_seq
-              AND i.seq <= r.upto AND i.kind = 1 AND i.own = 0
+              AND i.seq <= r.upto AND i.kind = EVENT_MESSAGE AND i.own = 0
             ORDER BY i.seq LIMIT 2000) AS a
         WHERE r.upto IS NOT NULL))
 ORDER BY c.conversation_id;
 
 -- Which conversations the keys of lock_conversations lead to, each by the number
 -- of its key, with the inbox that a lane to one here leads to; locks nothing.
--- name: lock_find
+-- name: lock_find(public_id, user_id, name, lane_id, acked_upto,
+--     conversation_id, read_upto)
+-- columns: number, conversation_id, inbox_user_id
 WITH r AS MATERIALIZED (
-    SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::bigint[],
-        $5::bigint[], $6::bigint[], $7::bigint[]) WITH ORDINALITY
+    SELECT * FROM unnest($public_id::uuid[], $user_id::bigint[], $name::text[],
+        $lane_id::bigint[], $acked_upto::bigint[], $conversation_id::bigint[],
+        $read_upto::bigint[]) WITH ORDINALITY
         AS k (public_id, user_id, name, lane_id, acked, conversation_id, read,
             number))
-SELECT r.number, p.conversation_id, NULL::bigint
+SELECT r.number, p.conversation_id, NULL::bigint AS inbox_user_id
 FROM r JOIN conversations p ON p.public_id = r.public_id
 UNION ALL
 SELECT r.number, k.conversation_id, NULL
@@ -110,7 +123,7 @@ CROSS JOIN LATERAL (
     SELECT DISTINCT w.conversation_id FROM (
         SELECT i.conversation_id FROM inbox i
         WHERE i.user_id = r.user_id AND i.seq > b.acked
-          AND i.seq <= r.acked AND i.kind = 1 AND i.own = 0
+          AND i.seq <= r.acked AND i.kind = EVENT_MESSAGE AND i.own = 0
         ORDER BY i.seq LIMIT 2000) AS w) AS a
 WHERE r.acked IS NOT NULL
 UNION ALL
@@ -123,84 +136,96 @@ CROSS JOIN LATERAL (
     SELECT DISTINCT w.conversation_id FROM (
         SELECT i.conversation_id FROM inbox i
         WHERE i.user_id = r.user_id AND i.seq > b.read_seq
-          AND i.seq <= r.read AND i.kind = 1 AND i.own = 0
+          AND i.seq <= r.read AND i.kind = EVENT_MESSAGE AND i.own = 0
         ORDER BY i.seq LIMIT 2000) AS w) AS a
 WHERE r.read IS NOT NULL;
 
 -- Those of these that nobody else has.
--- name: lock_conversations_skip
+-- name: lock_conversations_skip(conversation_id)
+-- columns: as conversation
 -- writer: FOR UPDATE SKIP LOCKED
 SELECT conversation_id, public_id, kind, last_seq, last_digest
-FROM conversations WHERE conversation_id = ANY ($1::bigint[])
+FROM conversations WHERE conversation_id = ANY ($conversation_id::bigint[])
 ORDER BY conversation_id;
 
--- Those of the first $2 scheduled messages that are due, as far as nobody else is
--- at work on them: who comes last would find nothing left to do.
--- name: lock_due
+-- Those of the first $limit scheduled messages that are due, as far as nobody
+-- else is at work on them: who comes last would find nothing left to do.
+-- name: lock_due(now, limit)
+-- columns: as conversation
 -- writer: FOR UPDATE OF c SKIP LOCKED
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c
 WHERE c.conversation_id = ANY (ARRAY (
     SELECT o.conversation_id FROM outbox o
-    WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $1
-    ORDER BY o.deliver_at, o.id LIMIT $2));
+    WHERE o.state = 'pending' AND o.lane_seq IS NULL AND o.deliver_at <= $now
+    ORDER BY o.deliver_at, o.id LIMIT $limit));
 
--- name: lock_members
+-- name: lock_members(conversation_id)
+-- columns: as participant, conversation_id, disabled_at, destination_id
 SELECT p.user_id, u.name, p.role, p.joined_seq, p.left_seq, p.delivered_upto,
     p.acked_upto, p.read_upto, p.acked_at, p.read_at, p.shown_upto,
     p.shown_at, p.conversation_id, u.disabled_at, u.destination_id
 FROM participants p JOIN users u ON u.user_id = p.user_id
-WHERE p.conversation_id = ANY ($1::bigint[])
+WHERE p.conversation_id = ANY ($conversation_id::bigint[])
 ORDER BY p.conversation_id, p.user_id;
 
--- name: lock_lanes_of
+-- name: lock_lanes_of(conversation_id)
+-- columns: as lane
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id,
     l.state, l.priority, l.lease_token, l.lease_until, l.lease_owner,
     l.replay_seq
-FROM outbox_lanes l WHERE l.conversation_id = ANY ($1::bigint[]);
+FROM outbox_lanes l WHERE l.conversation_id = ANY ($conversation_id::bigint[]);
 
 -- What acks and reads are compared with: it only grows, so that they need not
 -- lock it.
--- name: lock_counters
-SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
-WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
+-- name: lock_counters(user_id)
+-- columns: as counters
+SELECT user_id, head, trimmed + 1 AS oldest, acked, read_seq FROM inboxes
+WHERE user_id = ANY ($user_id::bigint[]) ORDER BY user_id;
 
--- name: lock_inboxes
+-- name: lock_inboxes(user_id)
+-- columns: as counters
 -- writer: FOR UPDATE
-SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
-WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
+SELECT user_id, head, trimmed + 1 AS oldest, acked, read_seq FROM inboxes
+WHERE user_id = ANY ($user_id::bigint[]) ORDER BY user_id;
 
 -- When some are held already: another writer's is not waited for, he may wait for
 -- one of these.  The transaction begins anew, and holds all at once.
--- name: lock_inboxes_nowait
+-- name: lock_inboxes_nowait(user_id)
+-- columns: as counters
 -- writer: FOR UPDATE NOWAIT
-SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
-WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
+SELECT user_id, head, trimmed + 1 AS oldest, acked, read_seq FROM inboxes
+WHERE user_id = ANY ($user_id::bigint[]) ORDER BY user_id;
 
 -- Those of these that nobody else has.
--- name: lock_inboxes_skip
+-- name: lock_inboxes_skip(user_id)
+-- columns: as counters
 -- writer: FOR UPDATE SKIP LOCKED
-SELECT user_id, head, trimmed + 1, acked, read_seq FROM inboxes
-WHERE user_id = ANY ($1::bigint[]) ORDER BY user_id;
+SELECT user_id, head, trimmed + 1 AS oldest, acked, read_seq FROM inboxes
+WHERE user_id = ANY ($user_id::bigint[]) ORDER BY user_id;
 
--- name: lock_devices
+-- name: lock_devices(device_id)
+-- columns: as acked_device
 -- writer: FOR UPDATE
 SELECT device_id, acked_seq FROM devices
-WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
+WHERE device_id = ANY ($device_id::bigint[]) ORDER BY device_id;
 
 -- Those of these that nobody else has.
--- name: lock_devices_skip
+-- name: lock_devices_skip(device_id)
+-- columns: as acked_device
 -- writer: FOR UPDATE SKIP LOCKED
 SELECT device_id, acked_seq FROM devices
-WHERE device_id = ANY ($1::bigint[]) ORDER BY device_id;
+WHERE device_id = ANY ($device_id::bigint[]) ORDER BY device_id;
 
 -- The devices among these ids that exist, also when another transaction holds
 -- them.
--- name: lock_devices_exist
-SELECT device_id FROM devices WHERE device_id = ANY ($1::bigint[]);
+-- name: lock_devices_exist(device_id)
+-- columns: device_id
+SELECT device_id FROM devices WHERE device_id = ANY ($device_id::bigint[]);
 
 -- Which of these ids are taken.
--- name: lock_keys
+-- name: lock_keys(message_id)
+-- columns: message_id, mid, sender_id, fingerprint
 SELECT message_id, mid, sender_id, fingerprint FROM messages
-WHERE message_id = ANY ($1::uuid[]);
+WHERE message_id = ANY ($message_id::uuid[]);

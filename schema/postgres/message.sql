@@ -2,12 +2,16 @@
 -- The business rows.
 
 -- In the order of what clients choose, for which writers wait.
--- name: message_insert
+-- name: message_insert(mid, message_id, event_id, conversation_id,
+--     conversation_seq, sender_id, body, content_type, metadata,
+--     correlation_id, reply_to, priority, now, fingerprint, salt, digest)
 WITH rows AS (
-    SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::bigint[],
-        $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[],
-        $10::text[], $11::uuid[], $12::bigint[], $13::bigint[], $14::bytea[],
-        $15::bytea[], $16::bytea[])
+    SELECT * FROM unnest($mid::bigint[], $message_id::uuid[], $event_id::uuid[],
+        $conversation_id::bigint[], $conversation_seq::bigint[],
+        $sender_id::bigint[], $body::text[], $content_type::text[],
+        $metadata::text[], $correlation_id::text[], $reply_to::uuid[],
+        $priority::bigint[], $now::bigint[], $fingerprint::bytea[],
+        $salt::bytea[], $digest::bytea[])
         AS r (mid, message_id, event_id, conversation_id, conversation_seq,
             sender_id, body, content_type, metadata, correlation_id, reply_to,
             priority, event_time, fingerprint, salt, digest)),
@@ -28,22 +32,26 @@ SELECT mid, message_id, event_id, conversation_id, conversation_seq, sender_id,
     event_time, event_time, fingerprint, salt, digest
 FROM rows ORDER BY message_id;
 
--- The next $1 numbers, ascending.
--- name: message_ids
-SELECT nextval('message_ids') FROM generate_series(1, $1::bigint);
+-- The next $count numbers, ascending.
+-- name: message_ids(count)
+-- columns: as new_id
+SELECT nextval('message_ids') AS id FROM generate_series(1, $count::bigint);
 
--- name: message_release
+-- name: message_release(mid, conversation_seq, digest)
 WITH ends AS (
-    UPDATE conversations c SET last_seq = $2, last_digest = $3
+    UPDATE conversations c SET last_seq = $conversation_seq,
+        last_digest = $digest
     FROM messages m
-    WHERE m.mid = $1 AND m.conversation_seq IS NULL
-      AND c.conversation_id = m.conversation_id AND c.last_seq < $2)
-UPDATE messages SET conversation_seq = $2, digest = $3
-WHERE mid = $1 AND conversation_seq IS NULL;
+    WHERE m.mid = $mid AND m.conversation_seq IS NULL
+      AND c.conversation_id = m.conversation_id
+          AND c.last_seq < $conversation_seq)
+UPDATE messages SET conversation_seq = $conversation_seq, digest = $digest
+WHERE mid = $mid AND conversation_seq IS NULL;
 
 -- What one sender has sent, newest first: for the quota of a day.
--- name: message_sizes
+-- name: message_sizes(sender_id, before, limit)
+-- columns: mid, created_at, bytes
 SELECT mid, created_at, coalesce(octet_length(body), 0)
-    + coalesce(octet_length(metadata), 0)
-FROM messages WHERE sender_id = $1 AND mid < $2
-ORDER BY mid DESC LIMIT $3;
+    + coalesce(octet_length(metadata), 0) AS bytes
+FROM messages WHERE sender_id = $sender_id AND mid < $before
+ORDER BY mid DESC LIMIT $limit;

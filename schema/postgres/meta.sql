@@ -2,5 +2,6 @@
 -- Facts about the database itself.
 
 -- The same; nobody else changes it until this transaction has ended.
--- name: meta_lock
-SELECT value FROM meta WHERE key = $1 FOR UPDATE;
+-- name: meta_lock(key)
+-- columns: as meta
+SELECT value FROM meta WHERE key = $key FOR UPDATE;

@@ -3,12 +3,12 @@
 
 -- Ends the leases of a dead node, except on conversations that a transaction has
 -- locked: it would write back the lane as it read it.
--- name: node_end_leases
+-- name: node_end_leases(owner, now)
 WITH free AS (
     SELECT l.lane_id FROM outbox_lanes l
     JOIN conversations c ON c.conversation_id = l.conversation_id
-    WHERE l.state = 'leased' AND l.lease_owner = $1 AND l.lease_until > $2
+    WHERE l.state = 'leased' AND l.lease_owner = $owner AND l.lease_until > $now
     FOR UPDATE OF c SKIP LOCKED)
-UPDATE outbox_lanes SET lease_until = $2
+UPDATE outbox_lanes SET lease_until = $now
 WHERE lane_id = ANY (ARRAY (SELECT lane_id FROM free))
-  AND state = 'leased' AND lease_owner = $1 AND lease_until > $2;
+  AND state = 'leased' AND lease_owner = $owner AND lease_until > $now;

@@ -1,17 +1,21 @@
 -- SPDX-License-Identifier: MIT
 -- Outbox rows.
 
--- The next $1 numbers, ascending.
--- name: outbox_ids
-SELECT nextval('outbox_ids') FROM generate_series(1, $1::bigint);
+-- The next $count numbers, ascending.
+-- name: outbox_ids(count)
+-- columns: as new_id
+SELECT nextval('outbox_ids') AS id FROM generate_series(1, $count::bigint);
 
--- name: outbox_insert
+-- name: outbox_insert(id, event_id, kind, mid, conversation_id,
+--     conversation_seq, sender_id, lane_id, lane_seq, dest_kind, dest_id,
+--     priority, state, deliver_at, expires_at, event_time, now, acked_at)
 WITH rows AS (
-    SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[],
-        $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
-        $10::text[], $11::bigint[], $12::bigint[], $13::text[],
-        $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[],
-        $18::bigint[])
+    SELECT * FROM unnest($id::bigint[], $event_id::uuid[], $kind::bigint[],
+        $mid::bigint[], $conversation_id::bigint[], $conversation_seq::bigint[],
+        $sender_id::bigint[], $lane_id::bigint[], $lane_seq::bigint[],
+        $dest_kind::text[], $dest_id::bigint[], $priority::bigint[],
+        $state::text[], $deliver_at::bigint[], $expires_at::bigint[],
+        $event_time::bigint[], $now::bigint[], $acked_at::bigint[])
         AS r (id, event_id, kind, mid, conversation_id, conversation_seq,
             sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
             deliver_at, expires_at, event_time, created_at, acked_at)),
@@ -30,11 +34,15 @@ SELECT id, event_id, kind, mid, conversation_id, conversation_seq, sender_id,
 FROM rows;
 
 -- What a lane owes next, in order.
--- name: outbox_claim
+-- name: outbox_claim(lane_id, from_seq, limit)
+-- columns: id, event_id, kind, mid, conversation_seq, sender_id, lane_seq,
+--     dest_id, event_time, created_at, attempts, expires_at, deliver_at,
+--     lane_id
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_seq, o.sender_id,
     o.lane_seq, o.dest_id, o.event_time, o.created_at, o.attempts,
     o.expires_at, o.deliver_at, o.lane_id
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
+FROM unnest($lane_id::bigint[], $from_seq::bigint[],
+    $limit::bigint[]) WITH ORDINALITY
     AS r (lane_id, from_seq, most, place)
 CROSS JOIN LATERAL (
     SELECT * FROM outbox w
@@ -44,28 +52,29 @@ CROSS JOIN LATERAL (
     ORDER BY w.lane_seq LIMIT r.most) AS o
 ORDER BY r.place, o.lane_seq;
 
--- name: outbox_settle_sent
+-- name: outbox_settle_sent(id, now)
 UPDATE outbox o SET state = 'sent', attempts = o.attempts + 1, sent_at = r.at,
     last_attempt_at = r.at, last_status_at = r.at, last_error = NULL,
     next_retry_at = NULL
-FROM unnest($1::bigint[], $2::bigint[]) AS r (id, at)
+FROM unnest($id::bigint[], $now::bigint[]) AS r (id, at)
 WHERE o.id = r.id AND o.state = 'pending';
 
 -- A message that its recipient acked.
--- name: outbox_settle_acked
+-- name: outbox_settle_acked(id, now)
 UPDATE outbox o SET state = 'acked', acked_at = r.at, last_status_at = r.at
-FROM unnest($1::bigint[], $2::bigint[]) AS r (id, at)
+FROM unnest($id::bigint[], $now::bigint[]) AS r (id, at)
 WHERE o.id = r.id AND o.state = 'sent';
 
 -- By its number, never along the index of what is scheduled, which the planner
 -- takes to be empty as long as its statistics say so: that index is WHERE
 -- lane_seq IS NULL, and it does not see that this is the same.
--- name: outbox_release
+-- name: outbox_release(id, lane_seq, conversation_seq, now)
 WITH tails AS (
-    UPDATE outbox_lanes l SET tail_seq = $2
+    UPDATE outbox_lanes l SET tail_seq = $lane_seq
     FROM outbox o
-    WHERE o.id = $1 AND o.state = 'pending'
+    WHERE o.id = $id AND o.state = 'pending'
       AND o.lane_seq IS NOT DISTINCT FROM NULL
-      AND l.lane_id = o.lane_id AND l.tail_seq < $2)
-UPDATE outbox SET lane_seq = $2, conversation_seq = $3, last_status_at = $4
-WHERE id = $1 AND state = 'pending' AND lane_seq IS NOT DISTINCT FROM NULL;
+      AND l.lane_id = o.lane_id AND l.tail_seq < $lane_seq)
+UPDATE outbox SET lane_seq = $lane_seq, conversation_seq = $conversation_seq,
+    last_status_at = $now
+WHERE id = $id AND state = 'pending' AND lane_seq IS NOT DISTINCT FROM NULL;

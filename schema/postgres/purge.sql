@@ -4,55 +4,58 @@
 -- still may.
 
 -- A requeued one stays: it says why its message is out of order.
--- name: purge_outbox
+-- name: purge_outbox(id, before)
 DELETE FROM outbox o
-USING unnest($1::bigint[], $2::bigint[]) AS r (id, before)
-WHERE o.id = r.id AND o.last_status_at < r.before AND o.kind <> 5
+USING unnest($id::bigint[], $before::bigint[]) AS r (id, before)
+WHERE o.id = r.id AND o.last_status_at < r.before AND o.kind <> EVENT_BOUNCE
   AND o.requeues = 0 AND (o.state = 'acked'
-    OR (o.state = 'sent' AND o.kind <> 1 AND o.ack_deadline IS NULL))
+    OR (o.state = 'sent' AND o.kind <> EVENT_MESSAGE
+        AND o.ack_deadline IS NULL))
   AND o.id < (SELECT max(l.id) FROM outbox l);
 
 -- The attempts of a row that has just gone.
--- name: purge_attempts_of
-DELETE FROM outbox_attempts a USING unnest($1::bigint[]) AS r (outbox_id)
+-- name: purge_attempts_of(outbox_id)
+DELETE FROM outbox_attempts a
+USING unnest($outbox_id::bigint[]) AS r (outbox_id)
 WHERE a.outbox_id = r.outbox_id
   AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = r.outbox_id);
 
 -- Attempts of rows that stay: those of open dead letters and of what is still
 -- being tried are not for going.  (Counted, because a NOT EXISTS may be made
 -- into a hash table of all such rows.)
--- name: purge_attempt_look
+-- name: purge_attempt_look(after, limit)
+-- columns: attempt_id, started_at, closed
 SELECT a.attempt_id, a.started_at,
     (SELECT count(*) FROM dead_letter_queue d
       WHERE d.outbox_id = a.outbox_id AND d.resolution IS NULL) = 0
     AND (SELECT count(*) FROM outbox o WHERE o.id = a.outbox_id
-      AND (o.state = 'pending' OR o.state = 'sending')) = 0
+      AND (o.state = 'pending' OR o.state = 'sending')) = 0 AS closed
 FROM outbox_attempts a
-WHERE a.attempt_id > $1 ORDER BY a.attempt_id LIMIT $2;
+WHERE a.attempt_id > $after ORDER BY a.attempt_id LIMIT $limit;
 
--- name: purge_attempt
+-- name: purge_attempt(id, before)
 DELETE FROM outbox_attempts a
-USING unnest($1::bigint[], $2::bigint[]) AS r (attempt_id, before)
+USING unnest($id::bigint[], $before::bigint[]) AS r (attempt_id, before)
 WHERE a.attempt_id = r.attempt_id AND a.started_at < r.before
   AND NOT EXISTS (SELECT 1 FROM dead_letter_queue d
     WHERE d.outbox_id = a.outbox_id AND d.resolution IS NULL)
   AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = a.outbox_id
     AND (o.state = 'pending' OR o.state = 'sending'));
 
--- name: purge_processed
+-- name: purge_processed(event_id, origin, before)
 DELETE FROM processed_messages p
-USING unnest($1::uuid[], $2::bigint[], $3::bigint[])
+USING unnest($event_id::uuid[], $origin::bigint[], $before::bigint[])
     AS r (event_id, origin, before)
 WHERE p.event_id = r.event_id AND p.origin = r.origin
   AND p.processed_at < r.before;
 
--- name: purge_dead
+-- name: purge_dead(id, before)
 DELETE FROM dead_letter_queue q
-USING unnest($1::bigint[], $2::bigint[]) AS r (dead_id, before)
+USING unnest($id::bigint[], $before::bigint[]) AS r (dead_id, before)
 WHERE q.dead_id = r.dead_id AND q.resolution IS NOT NULL
   AND q.resolved_at < r.before;
 
--- name: purge_audit
+-- name: purge_audit(id, before)
 DELETE FROM audit_log a
-USING unnest($1::bigint[], $2::bigint[]) AS r (audit_id, before)
+USING unnest($id::bigint[], $before::bigint[]) AS r (audit_id, before)
 WHERE a.audit_id = r.audit_id AND a.at < r.before;

@@ -3,46 +3,63 @@
 -- every table, so that a damaged page is met, and what must follow from the row
 -- before.
 
--- name: scrub_messages
-SELECT mid, 0, deleted_at::text FROM messages WHERE mid > $1 ORDER BY mid LIMIT $2;
+-- name: scrub_messages(key, limit)
+-- columns: as scrubbed
+SELECT mid AS key, 0 AS subkey, deleted_at::text AS value FROM messages
+WHERE mid > $key ORDER BY mid LIMIT $limit;
 
--- name: scrub_outbox
-SELECT id, 0, requeues::text FROM outbox WHERE id > $1 ORDER BY id LIMIT $2;
+-- name: scrub_outbox(key, limit)
+-- columns: as scrubbed
+SELECT id AS key, 0 AS subkey, requeues::text AS value FROM outbox
+WHERE id > $key ORDER BY id LIMIT $limit;
 
--- name: scrub_lanes
-SELECT lane_id, 0, replay_seq::text FROM outbox_lanes
-WHERE lane_id > $1 ORDER BY lane_id LIMIT $2;
+-- name: scrub_lanes(key, limit)
+-- columns: as scrubbed
+SELECT lane_id AS key, 0 AS subkey, replay_seq::text AS value FROM outbox_lanes
+WHERE lane_id > $key ORDER BY lane_id LIMIT $limit;
 
--- name: scrub_users
-SELECT user_id, 0, destination_id::text FROM users
-WHERE user_id > $1 ORDER BY user_id LIMIT $2;
+-- name: scrub_users(key, limit)
+-- columns: as scrubbed
+SELECT user_id AS key, 0 AS subkey, destination_id::text AS value FROM users
+WHERE user_id > $key ORDER BY user_id LIMIT $limit;
 
--- name: scrub_devices
-SELECT device_id, 0, revoked_at::text FROM devices
-WHERE device_id > $1 ORDER BY device_id LIMIT $2;
+-- name: scrub_devices(key, limit)
+-- columns: as scrubbed
+SELECT device_id AS key, 0 AS subkey, revoked_at::text AS value FROM devices
+WHERE device_id > $key ORDER BY device_id LIMIT $limit;
 
--- name: scrub_inboxes
-SELECT user_id, 0, read_seq::text FROM inboxes
-WHERE user_id > $1 ORDER BY user_id LIMIT $2;
+-- name: scrub_inboxes(key, limit)
+-- columns: as scrubbed
+SELECT user_id AS key, 0 AS subkey, read_seq::text AS value FROM inboxes
+WHERE user_id > $key ORDER BY user_id LIMIT $limit;
 
--- name: scrub_conversations
-SELECT conversation_id, 0, created_at::text FROM conversations
-WHERE conversation_id > $1 ORDER BY conversation_id LIMIT $2;
+-- name: scrub_conversations(key, limit)
+-- columns: as scrubbed
+SELECT conversation_id AS key, 0 AS subkey, created_at::text AS value
+FROM conversations
+WHERE conversation_id > $key ORDER BY conversation_id LIMIT $limit;
 
--- name: scrub_participants
-SELECT conversation_id, user_id, shown_at::text FROM participants
-WHERE (conversation_id, user_id) > ($1, $2)
-ORDER BY conversation_id, user_id LIMIT $3;
+-- name: scrub_participants(key, subkey, limit)
+-- columns: as scrubbed
+SELECT conversation_id AS key, user_id AS subkey, shown_at::text AS value
+FROM participants
+WHERE (conversation_id, user_id) > ($key, $subkey)
+ORDER BY conversation_id, user_id LIMIT $limit;
 
--- name: scrub_destinations
-SELECT destination_id, 0, updated_at::text FROM destinations
-WHERE destination_id > $1 ORDER BY destination_id LIMIT $2;
+-- name: scrub_destinations(key, limit)
+-- columns: as scrubbed
+SELECT destination_id AS key, 0 AS subkey, updated_at::text AS value
+FROM destinations
+WHERE destination_id > $key ORDER BY destination_id LIMIT $limit;
 
--- name: scrub_totals
-SELECT node, 0, fenced_total::text FROM outbox_totals
-WHERE node > $1 ORDER BY node LIMIT $2;
+-- name: scrub_totals(key, limit)
+-- columns: as scrubbed
+SELECT node AS key, 0 AS subkey, fenced_total::text AS value FROM outbox_totals
+WHERE node > $key ORDER BY node LIMIT $limit;
 
--- name: scrub_processed
-SELECT event_id, origin, processed_at::text FROM processed_messages
-WHERE (event_id, origin) > ($1, $2)
-ORDER BY event_id, origin LIMIT $3;
+-- name: scrub_processed(key, subkey, limit)
+-- columns: as scrubbed
+SELECT event_id AS key, origin AS subkey, processed_at::text AS value
+FROM processed_messages
+WHERE (event_id, origin) > ($key, $subkey)
+ORDER BY event_id, origin LIMIT $limit;

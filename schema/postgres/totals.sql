@@ -2,14 +2,19 @@
 -- The totals of the outbox: messages by state, and what has ever happened.
 
 -- To the row of this connection's node (the setting twinbox.node; 0 without).
--- name: totals_add
+-- name: totals_add(pending, sending, sent, failed, expired, canceled,
+--     scheduled, accepted_total, sent_total, acked_total, retries_total,
+--     failed_total, expired_total, canceled_total, requeued_total,
+--     rescues_total, fenced_total)
 INSERT INTO outbox_totals AS t (node, pending, sending, sent, failed, expired,
     canceled, scheduled, accepted_total, sent_total, acked_total,
     retries_total, failed_total, expired_total, canceled_total,
     requeued_total, rescues_total, fenced_total)
 VALUES (coalesce(nullif(current_setting('twinbox.node', true), ''),
-    '0')::bigint, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-    $15, $16, $17)
+    '0')::bigint, $pending, $sending, $sent, $failed, $expired, $canceled,
+    $scheduled, $accepted_total, $sent_total, $acked_total, $retries_total,
+    $failed_total, $expired_total, $canceled_total, $requeued_total,
+    $rescues_total, $fenced_total)
 ON CONFLICT (node) DO UPDATE SET
     pending = t.pending + excluded.pending,
     sending = t.sending + excluded.sending,
@@ -30,9 +35,9 @@ ON CONFLICT (node) DO UPDATE SET
     fenced_total = t.fenced_total + excluded.fenced_total;
 
 -- A node's row becomes part of row 0, and the sums stay what they are.
--- name: totals_fold
+-- name: totals_fold(node)
 WITH gone AS (
-	DELETE FROM outbox_totals WHERE node = $1 AND node <> 0 RETURNING *
+	DELETE FROM outbox_totals WHERE node = $node AND node <> 0 RETURNING *
 )
 INSERT INTO outbox_totals AS t (node, pending, sending, sent, failed, expired, canceled, scheduled, accepted_total,
     sent_total, acked_total, retries_total, failed_total, expired_total,
@@ -61,21 +66,25 @@ ON CONFLICT (node) DO UPDATE SET
     fenced_total = t.fenced_total + excluded.fenced_total;
 
 -- name: totals_get
-SELECT coalesce(sum(pending), 0)::bigint,
-    coalesce(sum(sending), 0)::bigint,
-    coalesce(sum(sent), 0)::bigint,
-    coalesce(sum(failed), 0)::bigint,
-    coalesce(sum(expired), 0)::bigint,
-    coalesce(sum(canceled), 0)::bigint,
-    coalesce(sum(scheduled), 0)::bigint,
-    coalesce(sum(accepted_total), 0)::bigint,
-    coalesce(sum(sent_total), 0)::bigint,
-    coalesce(sum(acked_total), 0)::bigint,
-    coalesce(sum(retries_total), 0)::bigint,
-    coalesce(sum(failed_total), 0)::bigint,
-    coalesce(sum(expired_total), 0)::bigint,
-    coalesce(sum(canceled_total), 0)::bigint,
-    coalesce(sum(requeued_total), 0)::bigint,
-    coalesce(sum(rescues_total), 0)::bigint,
-    coalesce(sum(fenced_total), 0)::bigint
+-- columns: pending, sending, sent, failed, expired, canceled, scheduled,
+--     accepted_total, sent_total, acked_total, retries_total, failed_total,
+--     expired_total, canceled_total, requeued_total, rescues_total,
+--     fenced_total
+SELECT coalesce(sum(pending), 0)::bigint AS pending,
+    coalesce(sum(sending), 0)::bigint AS sending,
+    coalesce(sum(sent), 0)::bigint AS sent,
+    coalesce(sum(failed), 0)::bigint AS failed,
+    coalesce(sum(expired), 0)::bigint AS expired,
+    coalesce(sum(canceled), 0)::bigint AS canceled,
+    coalesce(sum(scheduled), 0)::bigint AS scheduled,
+    coalesce(sum(accepted_total), 0)::bigint AS accepted_total,
+    coalesce(sum(sent_total), 0)::bigint AS sent_total,
+    coalesce(sum(acked_total), 0)::bigint AS acked_total,
+    coalesce(sum(retries_total), 0)::bigint AS retries_total,
+    coalesce(sum(failed_total), 0)::bigint AS failed_total,
+    coalesce(sum(expired_total), 0)::bigint AS expired_total,
+    coalesce(sum(canceled_total), 0)::bigint AS canceled_total,
+    coalesce(sum(requeued_total), 0)::bigint AS requeued_total,
+    coalesce(sum(rescues_total), 0)::bigint AS rescues_total,
+    coalesce(sum(fenced_total), 0)::bigint AS fenced_total
 FROM outbox_totals;

@@ -2,31 +2,37 @@
 -- People, their devices and the counters of their inboxes.
 
 -- Whose password is about to be changed, or was looked at before.
--- name: user_hold
+-- name: user_hold(user_id)
+-- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
-FROM users WHERE user_id = $1 FOR NO KEY UPDATE;
+FROM users WHERE user_id = $user_id FOR NO KEY UPDATE;
 
--- name: device_insert
+-- name: device_insert(public_id, user_id, name, token_hash, acked_seq, now)
+-- columns: device_id
 WITH marked AS (
-    UPDATE inboxes SET acked = $5::bigint
-    WHERE user_id = $2 AND acked < $5::bigint)
+    UPDATE inboxes SET acked = $acked_seq::bigint
+    WHERE user_id = $user_id AND acked < $acked_seq::bigint)
 INSERT INTO devices (public_id, user_id, name, token_hash, acked_seq,
     created_at, last_seen_at)
-VALUES ($1, $2, $3, $4, $5, $6, $6)
+VALUES ($public_id, $user_id, $name, $token_hash, $acked_seq, $now, $now)
 RETURNING device_id;
 
--- name: device_hold
-SELECT device_id FROM devices WHERE device_id = $1 AND revoked_at IS NULL FOR UPDATE;
+-- name: device_hold(device_id)
+-- columns: device_id
+SELECT device_id FROM devices WHERE device_id = $device_id
+    AND revoked_at IS NULL FOR UPDATE;
 
--- name: device_acked_get
+-- name: device_acked_get(device_id)
+-- columns: acked_seq
 -- writer: FOR UPDATE
-SELECT acked_seq FROM devices WHERE device_id = $1;
+SELECT acked_seq FROM devices WHERE device_id = $device_id;
 
 -- The mark never goes back: who writes it has read it.
--- name: device_acked_set
+-- name: device_acked_set(device_id, acked_seq, now)
 WITH marks AS (
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+    SELECT * FROM unnest($device_id::bigint[], $acked_seq::bigint[],
+        $now::bigint[])
         AS r (device_id, acked_seq, at)),
 highest AS (
     UPDATE inboxes b SET acked = h.acked_seq
@@ -37,20 +43,22 @@ highest AS (
 UPDATE devices d SET acked_seq = r.acked_seq, last_seen_at = r.at
 FROM marks r WHERE d.device_id = r.device_id;
 
--- name: counter_get
-SELECT b.head, b.trimmed + 1, b.acked, b.read_seq
-FROM inboxes b WHERE b.user_id = $1;
+-- name: counter_get(user_id)
+-- columns: head, oldest, acked, read_seq
+SELECT b.head, b.trimmed + 1 AS oldest, b.acked, b.read_seq
+FROM inboxes b WHERE b.user_id = $user_id;
 
--- name: counter_set
+-- name: counter_set(user_id, read_seq)
 UPDATE inboxes b SET read_seq = greatest(b.read_seq, r.read_seq)
-FROM unnest($1::bigint[], $2::bigint[]) AS r (user_id, read_seq)
+FROM unnest($user_id::bigint[], $read_seq::bigint[]) AS r (user_id, read_seq)
 WHERE b.user_id = r.user_id;
 
 -- How far these devices have acked, and the hash of a token that is worth
 -- nothing any more.
--- name: devices_now
+-- name: devices_now(device_id)
+-- columns: device_id, user_id, acked_seq, token_hash
 SELECT d.device_id, d.user_id, d.acked_seq,
     CASE WHEN d.revoked_at IS NOT NULL OR u.disabled_at IS NOT NULL
-    THEN d.token_hash END
+    THEN d.token_hash END AS token_hash
 FROM devices d JOIN users u ON u.user_id = d.user_id
-WHERE d.device_id = ANY ($1::bigint[]);
+WHERE d.device_id = ANY ($device_id::bigint[]);

@@ -2,7 +2,8 @@
 -- What goes into the archive before it is purged: one JSON object a row, names
 -- and forms as in the API.  Bodies are not in it: messages are not purged.
 
--- name: archive_outbox
+-- name: archive_outbox(id)
+-- columns: as archived
 SELECT json_object(
     'type', 'outbox',
     'outbox_id', o.id,
@@ -50,27 +51,29 @@ SELECT json_object(
       'outcome', a.outcome, 'status', a.status, 'error', a.error))
       FROM outbox_attempts a
       LEFT JOIN destinations n ON n.destination_id = a.destination_id
-      WHERE a.outbox_id = o.id))
+      WHERE a.outbox_id = o.id)) AS json
 FROM outbox o
 LEFT JOIN messages m ON m.mid = o.mid
 LEFT JOIN conversations c ON c.conversation_id = o.conversation_id
 LEFT JOIN users s ON s.user_id = o.sender_id
 LEFT JOIN users d ON d.user_id = o.dest_id
-WHERE o.id = $1;
+WHERE o.id = $id;
 
--- name: archive_attempt
+-- name: archive_attempt(attempt_id)
+-- columns: as archived
 SELECT json_object('type', 'attempt', 'outbox_id', a.outbox_id,
       'attempt', a.attempt, 'destination', n.name, 'owner', a.owner,
       'started_at', strftime('%Y-%m-%dT%H:%M:%fZ', a.started_at / 1000.0,
       'unixepoch'),
       'finished_at', strftime('%Y-%m-%dT%H:%M:%fZ', a.finished_at / 1000.0,
       'unixepoch'),
-      'outcome', a.outcome, 'status', a.status, 'error', a.error)
+      'outcome', a.outcome, 'status', a.status, 'error', a.error) AS json
 FROM outbox_attempts a
 LEFT JOIN destinations n ON n.destination_id = a.destination_id
-WHERE a.attempt_id = $1;
+WHERE a.attempt_id = $attempt_id;
 
--- name: archive_dead
+-- name: archive_dead(dead_id)
+-- columns: as archived
 SELECT json_object(
     'type', 'dead_letter',
     'dead_id', q.dead_id,
@@ -94,16 +97,18 @@ SELECT json_object(
     'resolution', q.resolution,
     'resolved_at', strftime('%Y-%m-%dT%H:%M:%fZ', q.resolved_at / 1000.0,
       'unixepoch'),
-    'resolved_by', q.resolved_by)
+    'resolved_by', q.resolved_by) AS json
 FROM dead_letter_queue q
 LEFT JOIN messages m ON m.mid = q.mid
 LEFT JOIN users s ON s.user_id = q.sender_id
 LEFT JOIN users d ON d.user_id = q.dest_id
-WHERE q.dead_id = $1;
+WHERE q.dead_id = $dead_id;
 
--- name: archive_audit
+-- name: archive_audit(audit_id)
+-- columns: as archived
 SELECT json_object('type', 'audit', 'audit_id', audit_id,
     'at', strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000.0,
       'unixepoch'),
-    'actor', actor, 'action', action, 'object', object, 'detail', detail)
-FROM audit_log WHERE audit_id = $1;
+    'actor', actor, 'action', action, 'object', object,
+    'detail', detail) AS json
+FROM audit_log WHERE audit_id = $audit_id;

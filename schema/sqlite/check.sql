@@ -1,30 +1,37 @@
 -- SPDX-License-Identifier: MIT
 -- The violations that fsck looks for (upkeep/check.c).  Each statement names up
--- to $1 places.  The statements read whole tables: fsck runs on request only.
+-- to $limit places.  The statements read whole tables: fsck runs on request
+-- only.
 
--- name: check_file
-SELECT integrity_check FROM pragma_integrity_check
-WHERE integrity_check <> 'ok' LIMIT $1;
+-- name: check_file(limit)
+-- columns: as place
+SELECT integrity_check AS place FROM pragma_integrity_check
+WHERE integrity_check <> 'ok' LIMIT $limit;
 
 -- The schema: every object with what makes it, by name.  ANALYZE, which harms
 -- nothing, makes tables of its own.
 -- name: check_schema
+-- columns: as schema_object
 SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
-    THEN ' of ' || tbl_name ELSE '' END, coalesce(sql, '')
+    THEN ' of ' || tbl_name ELSE '' END AS object,
+    coalesce(sql, '') AS definition
 FROM sqlite_schema WHERE substr(name, 1, 11) <> 'sqlite_stat'
 ORDER BY 1;
 
 -- The same of a fresh database (db_fresh).
 -- name: check_schema_fresh
+-- columns: as schema_object
 SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
-    THEN ' of ' || tbl_name ELSE '' END, coalesce(sql, '')
+    THEN ' of ' || tbl_name ELSE '' END AS object,
+    coalesce(sql, '') AS definition
 FROM sqlite_schema WHERE substr(name, 1, 11) <> 'sqlite_stat'
 ORDER BY 1;
 
 -- Rows of what all its people have are purged, up to the mark and no further
 -- (upkeep/purge_rows.h).  What came from another server has none.
--- name: check_no_outbox
-SELECT 'message ' || m.mid FROM messages m
+-- name: check_no_outbox(limit)
+-- columns: as place
+SELECT 'message ' || m.mid AS place FROM messages m
 JOIN users u ON u.user_id = m.sender_id
 WHERE u.destination_id IS NULL
 AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = m.event_id)
@@ -34,31 +41,36 @@ AND (m.conversation_seq IS NULL
     OR EXISTS (SELECT 1 FROM participants p
 	WHERE p.conversation_id = m.conversation_id
 	AND p.user_id <> m.sender_id AND p.acked_upto < m.conversation_seq))
-LIMIT $1;
+LIMIT $limit;
 
--- name: check_inbox_hole
+-- name: check_inbox_hole(limit)
+-- columns: as place
 SELECT 'user ' || i.user_id || ': ' || count(*) || ' events from ' ||
-    min(i.seq) || ' to ' || max(i.seq) || ', trimmed up to ' || min(b.trimmed)
+    min(i.seq) || ' to ' || max(i.seq) || ', trimmed up to ' ||
+    min(b.trimmed) AS place
 FROM inbox i JOIN inboxes b ON b.user_id = i.user_id
 GROUP BY i.user_id
 HAVING max(i.seq) <> count(*) + min(b.trimmed)
     OR min(i.seq) <> min(b.trimmed) + 1
-LIMIT $1;
+LIMIT $limit;
 
--- name: check_conversation_hole
+-- name: check_conversation_hole(limit)
+-- columns: as place
 SELECT 'conversation ' || conversation_id || ': ' || count(*) ||
     ' messages from ' || min(conversation_seq) || ' to ' ||
-    max(conversation_seq)
+    max(conversation_seq) AS place
 FROM messages WHERE conversation_seq IS NOT NULL
 GROUP BY conversation_id
 HAVING max(conversation_seq) <> count(*) OR min(conversation_seq) <> 1
-LIMIT $1;
+LIMIT $limit;
 
 -- A remote lane may have rows beyond its cursor that its destination took
 -- although one before them waits.
--- name: check_lane
+-- name: check_lane(limit)
+-- columns: as place
 SELECT 'outbox row ' || o.id || ' (' || o.state || ') has place ' ||
-    o.lane_seq || ' in lane ' || o.lane_id || ', which is at ' || l.next_seq
+    o.lane_seq || ' in lane ' || o.lane_id || ', which is at ' ||
+    l.next_seq AS place
 FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
 WHERE o.lane_seq IS NOT NULL AND (
     ((o.state = 'pending' OR o.state = 'sending'
@@ -66,15 +78,16 @@ WHERE o.lane_seq IS NOT NULL AND (
     OR (l.state = 'local' AND (o.state = 'sent' OR o.state = 'acked')
 	AND o.lane_seq >= l.next_seq)
     OR (l.state <> 'local' AND o.lane_seq > l.tail_seq))
-LIMIT $1;
+LIMIT $limit;
 
 -- A row of ours is attempted once, when it is delivered.  The time of the last
 -- state is that of the last step.  A peer that answers later moves it on.
--- name: check_state
+-- name: check_state(limit)
+-- columns: as place
 SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||
     coalesce(CAST(sent_at AS TEXT), 'no time') || ', acked at ' ||
     coalesce(CAST(acked_at AS TEXT), 'no time') || ', because of ' ||
-    coalesce(reason, 'nothing')
+    coalesce(reason, 'nothing') AS place
 FROM outbox
 WHERE (state = 'sent' AND (sent_at IS NULL OR acked_at IS NOT NULL))
     OR (state = 'acked' AND (acked_at IS NULL OR sent_at IS NULL
@@ -82,8 +95,8 @@ WHERE (state = 'sent' AND (sent_at IS NULL OR acked_at IS NOT NULL))
     OR (state <> 'sent' AND state <> 'acked'
 	AND (sent_at IS NOT NULL OR acked_at IS NOT NULL))
     OR (reason IS NOT NULL) <> (state = 'failed' OR state = 'expired'
-	OR kind = 5)
-    OR (kind <> 5 AND (reason = 'expired') <> (state = 'expired'))
+	OR kind = EVENT_BOUNCE)
+    OR (kind <> EVENT_BOUNCE AND (reason = 'expired') <> (state = 'expired'))
     OR (state = 'expired' AND (expires_at IS NULL
 	OR expires_at > last_status_at))
     OR (state = 'sending' AND (attempts = 0 OR dest_kind = 'user'))
@@ -105,39 +118,46 @@ WHERE (state = 'sent' AND (sent_at IS NULL OR acked_at IS NOT NULL))
     OR (ack_deadline IS NOT NULL AND last_status_at <> sent_at)
     OR (lane_id IS NULL AND (sent_at <> created_at OR acked_at <> created_at
 	OR event_time <> created_at))
-LIMIT $1;
+LIMIT $limit;
 
--- name: check_totals
+-- name: check_totals(limit)
+-- columns: as place
 SELECT 'messages that are ' || counted.state || ': ' || counted.n ||
-    ', but the totals say ' || counted.said
+    ', but the totals say ' || counted.said AS place
 FROM (
-	SELECT 'pending' AS state, (SELECT count(*) FROM outbox WHERE kind = 1
+	SELECT 'pending' AS state, (SELECT count(*) FROM outbox
+	    WHERE kind = EVENT_MESSAGE
 	    AND state = 'pending' AND lane_seq IS NOT NULL) AS n,
 	    pending AS said FROM outbox_totals
 	UNION ALL
-	SELECT 'scheduled', (SELECT count(*) FROM outbox WHERE kind = 1
+	SELECT 'scheduled', (SELECT count(*) FROM outbox
+	    WHERE kind = EVENT_MESSAGE
 	    AND state = 'pending' AND lane_seq IS NULL), scheduled
 	FROM outbox_totals
 	UNION ALL
-	SELECT 'sending', (SELECT count(*) FROM outbox WHERE kind = 1
+	SELECT 'sending', (SELECT count(*) FROM outbox
+	    WHERE kind = EVENT_MESSAGE
 	    AND state = 'sending'), sending FROM outbox_totals
 	UNION ALL
-	SELECT 'sent', (SELECT count(*) FROM outbox WHERE kind = 1
+	SELECT 'sent', (SELECT count(*) FROM outbox WHERE kind = EVENT_MESSAGE
 	    AND state = 'sent'), sent FROM outbox_totals
 	UNION ALL
-	SELECT 'failed', (SELECT count(*) FROM outbox WHERE kind = 1
+	SELECT 'failed', (SELECT count(*) FROM outbox WHERE kind = EVENT_MESSAGE
 	    AND state = 'failed'), failed FROM outbox_totals
 	UNION ALL
-	SELECT 'expired', (SELECT count(*) FROM outbox WHERE kind = 1
+	SELECT 'expired', (SELECT count(*) FROM outbox
+	    WHERE kind = EVENT_MESSAGE
 	    AND state = 'expired'), expired FROM outbox_totals
 	UNION ALL
-	SELECT 'canceled', (SELECT count(*) FROM outbox WHERE kind = 1
+	SELECT 'canceled', (SELECT count(*) FROM outbox
+	    WHERE kind = EVENT_MESSAGE
 	    AND state = 'canceled'), canceled FROM outbox_totals
 ) AS counted
 WHERE counted.n <> counted.said
-LIMIT $1;
+LIMIT $limit;
 
--- name: check_mark
+-- name: check_mark(limit)
+-- columns: as place
 SELECT place FROM (
 	SELECT 'device ' || d.device_id || ' has acked ' || d.acked_seq ||
 	    ', the inbox of user ' || d.user_id || ' ends before' AS place
@@ -171,7 +191,8 @@ SELECT place FROM (
 	    ' is at ' || p.acked_upto || ' of conversation ' || o.conversation_id
 	FROM outbox o JOIN participants p
 	    ON p.conversation_id = o.conversation_id AND p.user_id = o.dest_id
-	WHERE o.state = 'acked' AND o.kind = 1 AND o.lane_id IS NOT NULL
+	WHERE o.state = 'acked' AND o.kind = EVENT_MESSAGE
+	    AND o.lane_id IS NOT NULL
 	AND o.dest_id <> o.sender_id
 	AND o.conversation_seq > p.acked_upto
-) AS places LIMIT $1;
+) AS places LIMIT $limit;

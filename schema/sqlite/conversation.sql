@@ -1,50 +1,61 @@
 -- SPDX-License-Identifier: MIT
 -- Conversations and who takes part.
 
--- name: conversation_by_key
-SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+-- name: conversation_by_key(direct_key)
+-- columns: as conversation
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq AS last_seq,
+    m.digest AS last_digest
 FROM conversations c LEFT JOIN messages m
     ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
         SELECT max(l.conversation_seq) FROM messages l
         WHERE l.conversation_id = c.conversation_id
           AND l.conversation_seq > 0)
-WHERE c.direct_key = $1;
+WHERE c.direct_key = $direct_key;
 
--- name: conversation_by_public
-SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+-- name: conversation_by_public(public_id)
+-- columns: as conversation
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq AS last_seq,
+    m.digest AS last_digest
 FROM conversations c LEFT JOIN messages m
     ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
         SELECT max(l.conversation_seq) FROM messages l
         WHERE l.conversation_id = c.conversation_id
           AND l.conversation_seq > 0)
-WHERE c.public_id = $1;
+WHERE c.public_id = $public_id;
 
--- name: conversation_by_id
-SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+-- name: conversation_by_id(conversation_id)
+-- columns: as conversation
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq AS last_seq,
+    m.digest AS last_digest
 FROM conversations c LEFT JOIN messages m
     ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
         SELECT max(l.conversation_seq) FROM messages l
         WHERE l.conversation_id = c.conversation_id
           AND l.conversation_seq > 0)
-WHERE c.conversation_id = $1;
+WHERE c.conversation_id = $conversation_id;
 
--- name: conversation_if_free
-SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq, m.digest
+-- name: conversation_if_free(conversation_id)
+-- columns: as conversation
+SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq AS last_seq,
+    m.digest AS last_digest
 FROM conversations c LEFT JOIN messages m
     ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
         SELECT max(l.conversation_seq) FROM messages l
         WHERE l.conversation_id = c.conversation_id
           AND l.conversation_seq > 0)
-WHERE c.conversation_id = $1;
+WHERE c.conversation_id = $conversation_id;
 
--- name: participant_set
-UPDATE participants SET delivered_upto = $3, acked_upto = $4, read_upto = $5,
-    acked_at = $6, read_at = $7, shown_upto = $8, shown_at = $9
-WHERE conversation_id = $1 AND user_id = $2;
+-- name: participant_set(conversation_id, user_id, delivered_upto, acked_upto,
+--     read_upto, acked_at, read_at, shown_upto, shown_at)
+UPDATE participants SET delivered_upto = $delivered_upto,
+    acked_upto = $acked_upto, read_upto = $read_upto, acked_at = $acked_at,
+    read_at = $read_at, shown_upto = $shown_upto, shown_at = $shown_at
+WHERE conversation_id = $conversation_id AND user_id = $user_id;
 
 -- A member's conversations, newest first, with what he has not read: others'
 -- messages beyond his read mark, up to what has been delivered to him.
--- name: conversation_list
+-- name: conversation_list(user_id, before, limit)
+-- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
     p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
     (SELECT count(*) FROM messages m
@@ -54,19 +65,21 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.sender_id <> p.user_id)
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
-       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto),
+       AND o.conversation_seq <= p.delivered_upto) AS unread,
     (SELECT max(m.conversation_seq) FROM messages m
-     WHERE m.conversation_id = c.conversation_id AND m.conversation_seq > 0)
+     WHERE m.conversation_id = c.conversation_id
+         AND m.conversation_seq > 0) AS last_seq
 FROM participants p
 JOIN conversations c ON c.conversation_id = p.conversation_id
-WHERE p.user_id = $1 AND p.conversation_id < $2
-ORDER BY p.conversation_id DESC LIMIT $3;
+WHERE p.user_id = $user_id AND p.conversation_id < $before
+ORDER BY p.conversation_id DESC LIMIT $limit;
 
--- name: conversation_one
+-- name: conversation_one(user_id, public_id)
+-- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
     p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
     (SELECT count(*) FROM messages m
@@ -76,21 +89,24 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.sender_id <> p.user_id)
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
-       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto),
+       AND o.conversation_seq <= p.delivered_upto) AS unread,
     (SELECT max(m.conversation_seq) FROM messages m
-     WHERE m.conversation_id = c.conversation_id AND m.conversation_seq > 0)
+     WHERE m.conversation_id = c.conversation_id
+         AND m.conversation_seq > 0) AS last_seq
 FROM conversations c
 JOIN participants p ON p.conversation_id = c.conversation_id
-WHERE c.public_id = $2 AND p.user_id = $1;
+WHERE c.public_id = $public_id AND p.user_id = $user_id;
 
--- name: unread_list
-SELECT c.public_id, u.n,
+-- name: unread_list(user_id)
+-- columns: public_id, unread, last_seq
+SELECT c.public_id, u.n AS unread,
     (SELECT max(m.conversation_seq) FROM messages m
-     WHERE m.conversation_id = c.conversation_id AND m.conversation_seq > 0)
+     WHERE m.conversation_id = c.conversation_id
+         AND m.conversation_seq > 0) AS last_seq
 FROM (
     SELECT p.conversation_id AS cid,
         (SELECT count(*) FROM messages m
@@ -100,17 +116,18 @@ FROM (
        AND m.sender_id <> p.user_id)
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
-       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
        AND o.conversation_seq <= p.delivered_upto) AS n
     FROM participants p
-    WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto) u
+    WHERE p.user_id = $user_id AND p.delivered_upto > p.read_upto) u
 JOIN conversations c ON c.conversation_id = u.cid
 WHERE u.n > 0 ORDER BY u.cid;
 
--- name: unread_total
+-- name: unread_total(user_id)
+-- columns: unread
 SELECT coalesce(sum(
     (SELECT count(*) FROM messages m
      WHERE m.conversation_id = p.conversation_id
@@ -119,10 +136,10 @@ SELECT coalesce(sum(
        AND m.sender_id <> p.user_id)
     - (SELECT count(*) FROM outbox o
      WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
-       AND o.dest_kind = 'user' AND o.kind = 1
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto)), 0)
+       AND o.conversation_seq <= p.delivered_upto)), 0) AS unread
 FROM participants p
-WHERE p.user_id = $1 AND p.delivered_upto > p.read_upto;
+WHERE p.user_id = $user_id AND p.delivered_upto > p.read_upto;

@@ -10,7 +10,8 @@ DELETE FROM meta WHERE key = '' AND value = '';
 -- How many rows each table has, by its number in upkeep/copy.h; of the totals,
 -- whether there are any.
 -- name: copy_counts
-SELECT 0, count(*) FROM meta
+-- columns: number, count
+SELECT 0 AS number, count(*) AS count FROM meta
 UNION ALL
 SELECT 1, count(*) FROM nodes
 UNION ALL
@@ -48,7 +49,8 @@ SELECT 16, count(*) FROM audit_log;
 -- The last number given in each table that numbers its rows, by the name that
 -- PostgreSQL has for it.
 -- name: copy_numbers_get
-SELECT 'message_ids', coalesce(max(mid), 0) FROM messages
+-- columns: name, last
+SELECT 'message_ids' AS name, coalesce(max(mid), 0) AS last FROM messages
 UNION ALL
 SELECT 'outbox_ids', coalesce(max(id), 0) FROM outbox
 UNION ALL
@@ -89,46 +91,54 @@ SELECT 'audit_log_audit_id_seq',
       WHERE name = 'audit_log'), 0);
 
 -- Where rows have been deleted a number may be higher than any there is.
--- name: copy_numbers_put
-UPDATE sqlite_sequence SET seq = max(seq, $2)
-WHERE substr($1, 1, length(name) + 1) = name || '_'
+-- name: copy_numbers_put(name, last)
+-- columns: seq
+UPDATE sqlite_sequence SET seq = max(seq, $last)
+WHERE substr($name, 1, length(name) + 1) = name || '_'
 RETURNING seq;
 
--- name: copy_meta_put
+-- name: copy_meta_put(key, value)
 INSERT INTO meta (key, value)
-VALUES ($1, $2);
+VALUES ($key, $value);
 
--- name: copy_nodes_put
+-- name: copy_nodes_put(node_id, name, url, started_at, beat_at, left_at)
 INSERT INTO nodes (node_id, name, url, started_at, beat_at, left_at)
-VALUES ($1, $2, $3, $4, $5, $6);
+VALUES ($node_id, $name, $url, $started_at, $beat_at, $left_at);
 
--- name: copy_users_put
+-- name: copy_users_put(user_id, name, display_name, password_hash, admin,
+--     created_at, disabled_at, destination_id)
 INSERT INTO users (user_id, name, display_name, password_hash, admin,
     created_at, disabled_at, destination_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+VALUES ($user_id, $name, $display_name, $password_hash, $admin, $created_at,
+    $disabled_at, $destination_id);
 
--- name: copy_devices_put
+-- name: copy_devices_put(device_id, public_id, user_id, name, token_hash,
+--     acked_seq, created_at, last_seen_at, revoked_at)
 INSERT INTO devices (device_id, public_id, user_id, name, token_hash,
     acked_seq, created_at, last_seen_at, revoked_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+VALUES ($device_id, $public_id, $user_id, $name, $token_hash, $acked_seq,
+    $created_at, $last_seen_at, $revoked_at);
 
 -- Its counters are what is found in other tables (counter_get).
 -- name: copy_inboxes_get
+-- columns: user_id, trimmed, read_seq, head, acked
 SELECT b.user_id, b.trimmed, b.read_seq,
     coalesce((SELECT max(i.seq) FROM inbox i WHERE i.user_id = b.user_id),
-        b.trimmed),
+        b.trimmed) AS head,
     (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
-     WHERE d.user_id = b.user_id)
+     WHERE d.user_id = b.user_id) AS acked
 FROM inboxes b ORDER BY b.user_id;
 
--- name: copy_inboxes_put
+-- name: copy_inboxes_put(user_id, trimmed, read_seq, head, acked)
 INSERT INTO inboxes (user_id, trimmed, read_seq)
-SELECT $1, $2, $3 WHERE $4 >= $2 AND $5 >= 0;
+SELECT $user_id, $trimmed, $read_seq WHERE $head >= $trimmed AND $acked >= 0;
 
 -- The last number and the end of the chain are the last message's.
 -- name: copy_conversations_get
+-- columns: conversation_id, public_id, kind, direct_key, created_at,
+--     last_seq, last_digest
 SELECT c.conversation_id, c.public_id, c.kind, c.direct_key, c.created_at,
-    coalesce(m.conversation_seq, 0), m.digest
+    coalesce(m.conversation_seq, 0) AS last_seq, m.digest AS last_digest
 FROM conversations c LEFT JOIN messages m
     ON m.conversation_id = c.conversation_id AND m.conversation_seq = (
         SELECT max(l.conversation_seq) FROM messages l
@@ -136,36 +146,55 @@ FROM conversations c LEFT JOIN messages m
           AND l.conversation_seq > 0)
 ORDER BY c.conversation_id;
 
--- name: copy_conversations_put
+-- name: copy_conversations_put(conversation_id, public_id, kind, direct_key,
+--     created_at, last_seq, last_digest)
 INSERT INTO conversations (conversation_id, public_id, kind, direct_key,
     created_at)
-SELECT $1, $2, $3, $4, $5 WHERE ($6 = 0) = ($7 IS NULL);
+SELECT $conversation_id, $public_id, $kind, $direct_key, $created_at
+    WHERE ($last_seq = 0) = ($last_digest IS NULL);
 
--- name: copy_participants_put
+-- name: copy_participants_put(conversation_id, user_id, role, joined_seq,
+--     left_seq, delivered_upto, acked_upto, read_upto, shown_upto, acked_at,
+--     read_at, shown_at)
 INSERT INTO participants (conversation_id, user_id, role, joined_seq, left_seq,
     delivered_upto, acked_upto, read_upto, shown_upto, acked_at, read_at,
     shown_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
+VALUES ($conversation_id, $user_id, $role, $joined_seq, $left_seq,
+    $delivered_upto, $acked_upto, $read_upto, $shown_upto, $acked_at, $read_at,
+    $shown_at);
 
--- name: copy_messages_put
+-- name: copy_messages_put(mid, message_id, event_id, conversation_id,
+--     conversation_seq, sender_id, body, content_type, metadata,
+--     correlation_id, reply_to, priority, event_time, created_at,
+--     fingerprint, salt, digest, deleted_at)
 INSERT INTO messages (mid, message_id, event_id, conversation_id,
     conversation_seq, sender_id, body, content_type, metadata, correlation_id,
     reply_to, priority, event_time, created_at, fingerprint, salt, digest,
     deleted_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-    $17, $18);
+VALUES ($mid, $message_id, $event_id, $conversation_id, $conversation_seq,
+    $sender_id, $body, $content_type, $metadata, $correlation_id, $reply_to,
+    $priority, $event_time, $created_at, $fingerprint, $salt, $digest,
+    $deleted_at);
 
--- name: copy_destinations_put
+-- name: copy_destinations_put(destination_id, name, breaker, failures,
+--     successes, interval_ms, next_probe_at, failing_since, last_success_at,
+--     last_failure_at, last_error, paused_at, paused_by, pause_reason,
+--     per_second, created_at, updated_at)
 INSERT INTO destinations (destination_id, name, breaker, failures, successes,
     interval_ms, next_probe_at, failing_since, last_success_at,
     last_failure_at, last_error, paused_at, paused_by, pause_reason,
     per_second, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-    $17);
+VALUES ($destination_id, $name, $breaker, $failures, $successes, $interval_ms,
+    $next_probe_at, $failing_since, $last_success_at, $last_failure_at,
+    $last_error, $paused_at, $paused_by, $pause_reason, $per_second,
+    $created_at, $updated_at);
 
 -- The tail of a local lane is the last place given: what has left it is
 -- below its cursor, what waits and what ended badly is in two small indexes.
 -- name: copy_outbox_lanes_get
+-- columns: lane_id, conversation_id, dest_kind, dest_id, class, priority,
+--     next_seq, last_published_seq, due_at, lease_owner, lease_token,
+--     lease_until, updated_at, destination_id, state, tail_seq, replay_seq
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.priority, l.next_seq, l.last_published_seq, l.due_at, l.lease_owner,
     l.lease_token, l.lease_until, l.updated_at, l.destination_id, l.state,
@@ -178,62 +207,94 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
           AND (o.state = 'failed' OR o.state = 'expired'
             OR o.state = 'canceled')
           AND o.lane_id = l.lane_id), 0))
-    ELSE l.tail_seq END,
+    ELSE l.tail_seq END AS tail_seq,
     l.replay_seq
 FROM outbox_lanes l ORDER BY l.lane_id;
 
--- name: copy_outbox_lanes_put
+-- name: copy_outbox_lanes_put(lane_id, conversation_id, dest_kind, dest_id,
+--     class, priority, next_seq, last_published_seq, due_at, lease_owner,
+--     lease_token, lease_until, updated_at, destination_id, state, tail_seq,
+--     replay_seq)
 INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, dest_id, class,
     priority, next_seq, last_published_seq, due_at, lease_owner, lease_token,
     lease_until, updated_at, destination_id, state, tail_seq, replay_seq)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    CASE WHEN $15 = 'local' THEN 0 ELSE $16 END, $17);
+VALUES ($lane_id, $conversation_id, $dest_kind, $dest_id, $class, $priority,
+    $next_seq, $last_published_seq, $due_at, $lease_owner, $lease_token,
+    $lease_until, $updated_at, $destination_id, $state, CASE
+    WHEN $state = 'local' THEN 0 ELSE $tail_seq END, $replay_seq);
 
--- name: copy_outbox_put
+-- name: copy_outbox_put(id, event_id, kind, mid, conversation_id,
+--     conversation_seq, sender_id, lane_id, lane_seq, dest_kind, dest_id,
+--     priority, state, attempts, retry_count, rescue_count, next_retry_at,
+--     deliver_at, expires_at, event_time, created_at, last_attempt_at,
+--     last_status_at, sent_at, acked_at, last_error, ack_deadline, reason,
+--     requeues)
 INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,
     sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
     attempts, retry_count, rescue_count, next_retry_at, deliver_at, expires_at,
     event_time, created_at, last_attempt_at, last_status_at, sent_at, acked_at,
     last_error, ack_deadline, reason, requeues)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-    $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29);
+VALUES ($id, $event_id, $kind, $mid, $conversation_id, $conversation_seq,
+    $sender_id, $lane_id, $lane_seq, $dest_kind, $dest_id, $priority, $state,
+    $attempts, $retry_count, $rescue_count, $next_retry_at, $deliver_at,
+    $expires_at, $event_time, $created_at, $last_attempt_at, $last_status_at,
+    $sent_at, $acked_at, $last_error, $ack_deadline, $reason, $requeues);
 
--- name: copy_inbox_put
+-- name: copy_inbox_put(user_id, seq, kind, own, event_id, origin, mid,
+--     conversation_id, conversation_seq, actor_id, outbox_id, event_time,
+--     delivered_at, attempt)
 INSERT INTO inbox (user_id, seq, kind, own, event_id, origin, mid,
     conversation_id, conversation_seq, actor_id, outbox_id, event_time,
     delivered_at, attempt)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+VALUES ($user_id, $seq, $kind, $own, $event_id, $origin, $mid, $conversation_id,
+    $conversation_seq, $actor_id, $outbox_id, $event_time, $delivered_at,
+    $attempt);
 
--- name: copy_processed_messages_put
+-- name: copy_processed_messages_put(origin, event_id, processed_at)
 INSERT INTO processed_messages (origin, event_id, processed_at)
-VALUES ($1, $2, $3);
+VALUES ($origin, $event_id, $processed_at);
 
--- name: copy_outbox_attempts_put
+-- name: copy_outbox_attempts_put(attempt_id, outbox_id, attempt,
+--     destination_id, owner, started_at, finished_at, outcome, status, error)
 INSERT INTO outbox_attempts (attempt_id, outbox_id, attempt, destination_id,
     owner, started_at, finished_at, outcome, status, error)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+VALUES ($attempt_id, $outbox_id, $attempt, $destination_id, $owner, $started_at,
+    $finished_at, $outcome, $status, $error);
 
--- name: copy_dead_letter_queue_put
+-- name: copy_dead_letter_queue_put(dead_id, outbox_id, mid, sender_id,
+--     dest_id, destination_id, state, reason, last_error, attempts,
+--     retry_count, event_time, created_at, dead_at, resolution, resolved_at,
+--     resolved_by)
 INSERT INTO dead_letter_queue (dead_id, outbox_id, mid, sender_id, dest_id,
     destination_id, state, reason, last_error, attempts, retry_count,
     event_time, created_at, dead_at, resolution, resolved_at, resolved_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-    $17);
+VALUES ($dead_id, $outbox_id, $mid, $sender_id, $dest_id, $destination_id,
+    $state, $reason, $last_error, $attempts, $retry_count, $event_time,
+    $created_at, $dead_at, $resolution, $resolved_at, $resolved_by);
 
 -- name: copy_outbox_totals_get
-SELECT 0, pending, sending, sent, failed, expired, canceled, scheduled,
+-- columns: node, pending, sending, sent, failed, expired, canceled,
+--     scheduled, accepted_total, sent_total, acked_total, retries_total,
+--     failed_total, expired_total, canceled_total, requeued_total,
+--     rescues_total, fenced_total
+SELECT 0 AS node, pending, sending, sent, failed, expired, canceled, scheduled,
     accepted_total, sent_total, acked_total, retries_total, failed_total,
     expired_total, canceled_total, requeued_total, rescues_total, fenced_total
 FROM outbox_totals WHERE one = 1;
 
 -- The only row is there from the beginning.
--- name: copy_outbox_totals_put
+-- name: copy_outbox_totals_put(node, pending, sending, sent, failed, expired,
+--     canceled, scheduled, accepted_total, sent_total, acked_total,
+--     retries_total, failed_total, expired_total, canceled_total,
+--     requeued_total, rescues_total, fenced_total)
 INSERT INTO outbox_totals (one, pending, sending, sent, failed, expired,
     canceled, scheduled, accepted_total, sent_total, acked_total,
     retries_total, failed_total, expired_total, canceled_total, requeued_total,
     rescues_total, fenced_total)
-VALUES ($1 + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    $16, $17, $18)
+VALUES ($node + 1, $pending, $sending, $sent, $failed, $expired, $canceled,
+    $scheduled, $accepted_total, $sent_total, $acked_total, $retries_total,
+    $failed_total, $expired_total, $canceled_total, $requeued_total,
+    $rescues_total, $fenced_total)
 ON CONFLICT (one) DO UPDATE SET
     pending = excluded.pending, sending = excluded.sending,
     sent = excluded.sent, failed = excluded.failed, expired = excluded.expired,
@@ -247,14 +308,14 @@ ON CONFLICT (one) DO UPDATE SET
     rescues_total = excluded.rescues_total,
     fenced_total = excluded.fenced_total;
 
--- name: copy_audit_log_put
+-- name: copy_audit_log_put(audit_id, at, actor, action, object, detail)
 INSERT INTO audit_log (audit_id, at, actor, action, object, detail)
-VALUES ($1, $2, $3, $4, $5, $6);
+VALUES ($audit_id, $at, $actor, $action, $object, $detail);
 
 -- name: copy_rescue_totals
 UPDATE outbox_totals SET
     pending = pending + (SELECT count(*) FROM outbox o
-        WHERE o.state = 'sending' AND o.kind = 1),
+        WHERE o.state = 'sending' AND o.kind = EVENT_MESSAGE),
     sending = sending - (SELECT count(*) FROM outbox o
-        WHERE o.state = 'sending' AND o.kind = 1)
+        WHERE o.state = 'sending' AND o.kind = EVENT_MESSAGE)
 WHERE one = 1;

@@ -4,52 +4,64 @@
 -- the backlog is.
 
 -- name: gauges_totals
+-- columns: pending, scheduled, sending, sent, failed, expired, canceled,
+--     accepted_total, sent_total, acked_total, retries_total, failed_total,
+--     expired_total, canceled_total, requeued_total, rescues_total,
+--     fenced_total
 SELECT pending, scheduled, sending, sent, failed, expired, canceled,
     accepted_total, sent_total, acked_total, retries_total, failed_total,
     expired_total, canceled_total, requeued_total, rescues_total, fenced_total
 FROM outbox_totals WHERE one = 1;
 
--- name: gauges_lanes_ready
-SELECT count(*) FROM (
-    SELECT 1 FROM outbox_lanes WHERE state = 'ready' LIMIT $1);
+-- name: gauges_lanes_ready(limit)
+-- columns: count
+SELECT count(*) AS count FROM (
+    SELECT 1 FROM outbox_lanes WHERE state = 'ready' LIMIT $limit);
 
--- Dead letters that nobody has dealt with, at most $1 of them, by reason.
--- name: gauges_dead
-SELECT count(*),
-    count(*) FILTER (WHERE reason = 'max_retries'),
-    count(*) FILTER (WHERE reason = 'rejected'),
-    count(*) FILTER (WHERE reason = 'expired'),
-    count(*) FILTER (WHERE reason = 'poison'),
-    count(*) FILTER (WHERE reason = 'too_large')
-FROM (SELECT reason FROM dead_letter_queue WHERE resolution IS NULL LIMIT $1);
+-- Dead letters that nobody has dealt with, at most $limit of them, by reason.
+-- name: gauges_dead(limit)
+-- columns: open, max_retries, rejected, expired, poison, too_large
+SELECT count(*) AS open,
+    count(*) FILTER (WHERE reason = 'max_retries') AS max_retries,
+    count(*) FILTER (WHERE reason = 'rejected') AS rejected,
+    count(*) FILTER (WHERE reason = 'expired') AS expired,
+    count(*) FILTER (WHERE reason = 'poison') AS poison,
+    count(*) FILTER (WHERE reason = 'too_large') AS too_large
+FROM (SELECT reason FROM dead_letter_queue WHERE resolution IS NULL
+    LIMIT $limit);
 
 -- Destinations with whether something is ready for them.
 -- name: gauges_destinations
-SELECT d.destination_id, d.name, d.breaker, d.paused_at IS NOT NULL,
+-- columns: destination_id, name, breaker, paused, ready
+SELECT d.destination_id, d.name, d.breaker, d.paused_at IS NOT NULL AS paused,
     EXISTS (SELECT 1 FROM outbox_lanes l
-            WHERE l.state = 'ready' AND l.destination_id = d.destination_id)
+            WHERE l.state = 'ready'
+                AND l.destination_id = d.destination_id) AS ready
 FROM destinations d ORDER BY d.destination_id;
 
--- Of a destination $1, over at most $2 lanes that are ready (those first that
--- are due first) and $2 that are leased: what they hold, and since when the
--- head of a lane waits, which is the oldest that is in it.
--- name: gauges_remote
-SELECT coalesce(sum(w.tail_seq - w.next_seq + 1), 0),
+-- Of a destination $destination_id, over at most $limit lanes that are ready
+-- (those first that are due first) and $limit that are leased: what they hold,
+-- and since when the head of a lane waits, which is the oldest that is in it.
+-- name: gauges_remote(destination_id, limit)
+-- columns: pending_rows, oldest_at
+SELECT coalesce(sum(w.tail_seq - w.next_seq + 1), 0) AS pending_rows,
     min((SELECT max(o.created_at, coalesce(o.deliver_at, 0)) FROM outbox o
          WHERE o.lane_id = w.lane_id AND o.lane_seq IS NOT NULL
            AND o.dest_kind = 'server' AND o.lane_seq >= w.next_seq
-         ORDER BY o.lane_seq LIMIT 1))
+         ORDER BY o.lane_seq LIMIT 1)) AS oldest_at
 FROM (SELECT * FROM (
           SELECT lane_id, next_seq, tail_seq FROM outbox_lanes
-          WHERE state = 'ready' AND destination_id = $1
-          ORDER BY priority DESC, due_at LIMIT $2)
+          WHERE state = 'ready' AND destination_id = $destination_id
+          ORDER BY priority DESC, due_at LIMIT $limit)
       UNION ALL
       SELECT * FROM (
           SELECT lane_id, next_seq, tail_seq FROM outbox_lanes
-          WHERE state = 'leased' AND destination_id = $1 LIMIT $2)) w;
+          WHERE state = 'leased' AND destination_id = $destination_id
+              LIMIT $limit)) w;
 
--- The same for the inboxes here, over at most $1 lanes that owe something.
--- name: gauges_local
+-- The same for the inboxes here, over at most $limit lanes that owe something.
+-- name: gauges_local(limit)
+-- columns: oldest_at
 WITH RECURSIVE owing (lane_id) AS (
     SELECT min(o.lane_id) FROM outbox o
     WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
@@ -59,14 +71,15 @@ WITH RECURSIVE owing (lane_id) AS (
             WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
               AND o.dest_kind = 'user' AND o.lane_id > w.lane_id)
     FROM owing w WHERE w.lane_id IS NOT NULL
-    LIMIT $1)
+    LIMIT $limit)
 SELECT min((SELECT max(o.created_at, coalesce(o.deliver_at, 0)) FROM outbox o
             WHERE o.lane_id = w.lane_id AND o.lane_seq IS NOT NULL
               AND o.state = 'pending' AND o.dest_kind = 'user'
-            ORDER BY o.lane_seq LIMIT 1))
+            ORDER BY o.lane_seq LIMIT 1)) AS oldest_at
 FROM owing w;
 
--- name: gauges_local_rows
-SELECT count(*) FROM (
+-- name: gauges_local_rows(limit)
+-- columns: pending_rows
+SELECT count(*) AS pending_rows FROM (
     SELECT 1 FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL
-      AND dest_kind = 'user' LIMIT $1);
+      AND dest_kind = 'user' LIMIT $limit);

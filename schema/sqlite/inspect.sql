@@ -4,74 +4,93 @@
 -- rows that they are given; the caller goes on from the last.
 
 -- Walks and sets give the same columns: what the filters look at.
--- name: inspect_walk
+-- name: inspect_walk(before, limit)
+-- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
-    coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
+    coalesce(d.destination_id, 1) AS destination_id, o.retry_count,
+    o.last_status_at
 FROM outbox o CROSS JOIN users d ON d.user_id = o.dest_id
-WHERE o.id < $1 ORDER BY o.id DESC LIMIT $2;
+WHERE o.id < $before ORDER BY o.id DESC LIMIT $limit;
 
--- name: inspect_walk_ended
+-- name: inspect_walk_ended(before, limit, state)
+-- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
-    coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
+    coalesce(d.destination_id, 1) AS destination_id, o.retry_count,
+    o.last_status_at
 FROM outbox o INDEXED BY outbox_ended CROSS JOIN users d
     ON d.user_id = o.dest_id
-WHERE o.state = $3 AND o.id < $1
+WHERE o.state = $state AND o.id < $before
   AND (o.state = 'failed' OR o.state = 'expired' OR o.state = 'canceled')
-ORDER BY o.id DESC LIMIT $2;
+ORDER BY o.id DESC LIMIT $limit;
 
--- name: inspect_set_sending
+-- name: inspect_set_sending(limit, bound)
+-- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
-    coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
+    coalesce(d.destination_id, 1) AS destination_id, o.retry_count,
+    o.last_status_at
 FROM outbox o INDEXED BY outbox_sending CROSS JOIN users d
     ON d.user_id = o.dest_id
-WHERE o.state = 'sending' AND o.last_status_at <= $2 LIMIT $1;
+WHERE o.state = 'sending' AND o.last_status_at <= $bound LIMIT $limit;
 
--- name: inspect_set_retrying
+-- name: inspect_set_retrying(limit, bound)
+-- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
-    coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
+    coalesce(d.destination_id, 1) AS destination_id, o.retry_count,
+    o.last_status_at
 FROM outbox o INDEXED BY outbox_retrying CROSS JOIN users d
     ON d.user_id = o.dest_id
-WHERE o.retry_count >= $2 AND o.retry_count > 0
-  AND (o.state = 'pending' OR o.state = 'sending') LIMIT $1;
+WHERE o.retry_count >= $bound AND o.retry_count > 0
+  AND (o.state = 'pending' OR o.state = 'sending') LIMIT $limit;
 
--- name: inspect_set_scheduled
+-- name: inspect_set_scheduled(limit)
+-- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
-    coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
+    coalesce(d.destination_id, 1) AS destination_id, o.retry_count,
+    o.last_status_at
 FROM outbox o INDEXED BY outbox_scheduled CROSS JOIN users d
     ON d.user_id = o.dest_id
-WHERE o.state = 'pending' AND o.lane_seq IS NULL LIMIT $1;
+WHERE o.state = 'pending' AND o.lane_seq IS NULL LIMIT $limit;
 
--- name: inspect_set_pending_local
+-- name: inspect_set_pending_local(limit)
+-- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
-    coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
+    coalesce(d.destination_id, 1) AS destination_id, o.retry_count,
+    o.last_status_at
 FROM outbox o INDEXED BY outbox_pending CROSS JOIN users d
     ON d.user_id = o.dest_id
 WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user'
-LIMIT $1;
+LIMIT $limit;
 
--- name: inspect_set_pending_remote
+-- name: inspect_set_pending_remote(limit)
+-- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
-    coalesce(d.destination_id, 1), o.retry_count, o.last_status_at
+    coalesce(d.destination_id, 1) AS destination_id, o.retry_count,
+    o.last_status_at
 FROM outbox o INDEXED BY outbox_expiry CROSS JOIN users d
     ON d.user_id = o.dest_id
-WHERE o.dest_kind = 'server' AND o.state = 'pending' LIMIT $1;
+WHERE o.dest_kind = 'server' AND o.state = 'pending' LIMIT $limit;
 
 -- ---- figures ----
--- name: inspect_dead_letter_count
-SELECT count(*) FROM (SELECT 1 FROM dead_letter_queue INDEXED BY dead_waiting
-    WHERE resolution IS NULL LIMIT $1);
+-- name: inspect_dead_letter_count(limit)
+-- columns: count
+SELECT count(*) AS count FROM (SELECT 1
+    FROM dead_letter_queue INDEXED BY dead_waiting
+    WHERE resolution IS NULL LIMIT $limit);
 
--- name: inspect_stuck_count
-SELECT count(*) FROM outbox INDEXED BY outbox_sending
-WHERE state = 'sending' AND last_status_at <= $1;
+-- name: inspect_stuck_count(unchanged_since)
+-- columns: count
+SELECT count(*) AS count FROM outbox INDEXED BY outbox_sending
+WHERE state = 'sending' AND last_status_at <= $unchanged_since;
 
--- name: inspect_retrying_count
-SELECT count(*) FROM outbox INDEXED BY outbox_retrying
-WHERE retry_count >= $1 AND retry_count > 0
+-- name: inspect_retrying_count(retry_count)
+-- columns: count
+SELECT count(*) AS count FROM outbox INDEXED BY outbox_retrying
+WHERE retry_count >= $retry_count AND retry_count > 0
   AND (state = 'pending' OR state = 'sending');
 
--- The first of what each lane to an inbox here owes, for at most $1 lanes.
--- name: inspect_heads_local
+-- The first of what each lane to an inbox here owes, for at most $limit lanes.
+-- name: inspect_heads_local(limit)
+-- columns: as backlog
 WITH RECURSIVE owing (lane_id) AS (
     SELECT min(o.lane_id) FROM outbox o
     WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
@@ -81,7 +100,7 @@ WITH RECURSIVE owing (lane_id) AS (
             WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL
               AND o.dest_kind = 'user' AND o.lane_id > w.lane_id)
     FROM owing w WHERE w.lane_id IS NOT NULL
-    LIMIT $1)
+    LIMIT $limit)
 SELECT f.kind, f.created_at, f.deliver_at, f.sender_id
 FROM owing w CROSS JOIN outbox f INDEXED BY outbox_pending
 WHERE f.lane_id = w.lane_id AND f.state = 'pending'
@@ -92,78 +111,94 @@ WHERE f.lane_id = w.lane_id AND f.state = 'pending'
 
 -- What waits for inboxes here, for other servers (those that expire first
 -- come first), and for one of those.
--- name: inspect_backlog_local
+-- name: inspect_backlog_local(limit)
+-- columns: as backlog
 SELECT kind, created_at, deliver_at, sender_id
 FROM outbox INDEXED BY outbox_pending
 WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user'
-LIMIT $1;
+LIMIT $limit;
 
--- name: inspect_backlog_remote
+-- name: inspect_backlog_remote(limit)
+-- columns: as backlog
 SELECT kind, created_at, deliver_at, sender_id
 FROM outbox INDEXED BY outbox_expiry
 WHERE dest_kind = 'server' AND state = 'pending' AND lane_seq IS NOT NULL
-LIMIT $1;
+LIMIT $limit;
 
--- name: inspect_backlog_ready
+-- name: inspect_backlog_ready(limit, destination_id)
+-- columns: as backlog
 SELECT o.kind, o.created_at, o.deliver_at, o.sender_id
 FROM outbox_lanes l INDEXED BY lanes_ready
 CROSS JOIN outbox o INDEXED BY outbox_remote
-WHERE l.state = 'ready' AND l.destination_id = $2 AND o.lane_id = l.lane_id
+WHERE l.state = 'ready' AND l.destination_id = $destination_id
+  AND o.lane_id = l.lane_id
   AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
-  AND o.state = 'pending' LIMIT $1;
+  AND o.state = 'pending' LIMIT $limit;
 
--- name: inspect_backlog_leased
+-- name: inspect_backlog_leased(limit, destination_id)
+-- columns: as backlog
 SELECT o.kind, o.created_at, o.deliver_at, o.sender_id
 FROM outbox_lanes l INDEXED BY lanes_leased
 CROSS JOIN outbox o INDEXED BY outbox_remote
-WHERE l.state = 'leased' AND l.destination_id = $2 AND o.lane_id = l.lane_id
+WHERE l.state = 'leased' AND l.destination_id = $destination_id
+  AND o.lane_id = l.lane_id
   AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
-  AND o.state = 'pending' LIMIT $1;
+  AND o.state = 'pending' LIMIT $limit;
 
 -- Lanes that are ready for a destination and the places they hold, over at most
--- $1 of them.
--- name: inspect_places
-SELECT count(*), coalesce(sum(n), 0)
+-- $limit of them.
+-- name: inspect_places(limit, destination_id)
+-- columns: lanes, places
+SELECT count(*) AS lanes, coalesce(sum(n), 0) AS places
 FROM (SELECT tail_seq - next_seq + 1 AS n
       FROM outbox_lanes INDEXED BY lanes_ready
-      WHERE state = 'ready' AND destination_id = $2 LIMIT $1);
+      WHERE state = 'ready' AND destination_id = $destination_id LIMIT $limit);
 
 -- ---- lanes ----
--- name: inspect_lane
-SELECT l.lane_id, c.public_id, u.name, g.name, l.class, l.state, l.priority,
-    l.next_seq, l.last_published_seq,
+-- name: inspect_lane(lane_id)
+-- columns: lane_id, public_id, recipient, destination, class, state,
+--     priority, next_seq, last_published_seq, tail_seq, due_at, lease_owner,
+--     lease_until, lease_token, updated_at, replay_seq
+SELECT l.lane_id, c.public_id, u.name AS recipient, g.name AS destination,
+    l.class, l.state, l.priority, l.next_seq, l.last_published_seq,
     CASE WHEN l.state = 'local' THEN
       (SELECT max(o.lane_seq) FROM outbox o WHERE o.lane_id = l.lane_id
        AND o.lane_seq IS NOT NULL AND o.state = 'pending'
        AND o.dest_kind = 'user')
-    ELSE l.tail_seq END,
+    ELSE l.tail_seq END AS tail_seq,
     l.due_at, l.lease_owner, l.lease_until, l.lease_token, l.updated_at,
     l.replay_seq
 FROM outbox_lanes l
 JOIN conversations c ON c.conversation_id = l.conversation_id
 JOIN users u ON u.user_id = l.dest_id
 JOIN destinations g ON g.destination_id = l.destination_id
-WHERE l.lane_id = $1;
+WHERE l.lane_id = $lane_id;
 
--- name: inspect_lanes_ready
+-- name: inspect_lanes_ready(limit)
+-- columns: as lane_candidate
 SELECT lane_id, state, destination_id FROM outbox_lanes INDEXED BY lanes_ready
-WHERE state = 'ready' LIMIT $1;
+WHERE state = 'ready' LIMIT $limit;
 
--- name: inspect_lanes_ready_to
+-- name: inspect_lanes_ready_to(limit, destination_id)
+-- columns: as lane_candidate
 SELECT lane_id, state, destination_id FROM outbox_lanes INDEXED BY lanes_ready
-WHERE state = 'ready' AND destination_id = $2 LIMIT $1;
+WHERE state = 'ready' AND destination_id = $destination_id LIMIT $limit;
 
--- name: inspect_lanes_leased
+-- name: inspect_lanes_leased(limit)
+-- columns: as lane_candidate
 SELECT lane_id, state, destination_id FROM outbox_lanes INDEXED BY lanes_leased
-WHERE state = 'leased' LIMIT $1;
+WHERE state = 'leased' LIMIT $limit;
 
--- name: inspect_dead_letter_open
+-- name: inspect_dead_letter_open(before, limit)
+-- columns: as dead_letter_candidate
 SELECT dead_id, reason, sender_id, destination_id, resolution
 FROM dead_letter_queue INDEXED BY dead_waiting
-WHERE resolution IS NULL AND dead_id < $1 ORDER BY dead_id DESC LIMIT $2;
+WHERE resolution IS NULL AND dead_id < $before
+ORDER BY dead_id DESC LIMIT $limit;
 
 -- The oldest first, as they are given new places.
--- name: inspect_dead_letter_oldest
+-- name: inspect_dead_letter_oldest(after, limit)
+-- columns: as dead_letter_candidate
 SELECT dead_id, reason, sender_id, destination_id, resolution
 FROM dead_letter_queue INDEXED BY dead_waiting
-WHERE resolution IS NULL AND dead_id > $1 ORDER BY dead_id LIMIT $2;
+WHERE resolution IS NULL AND dead_id > $after ORDER BY dead_id LIMIT $limit;

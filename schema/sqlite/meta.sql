@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Facts about the database itself.
 
--- name: meta_lock
-SELECT value FROM meta WHERE key = $1;
+-- name: meta_lock(key)
+-- columns: as meta
+SELECT value FROM meta WHERE key = $key;

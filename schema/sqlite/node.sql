@@ -2,6 +2,6 @@
 -- The nodes of a database: this one has one writer, and so one node.
 
 -- Ends the leases of a dead node.
--- name: node_end_leases
-UPDATE outbox_lanes SET lease_until = $2
-WHERE state = 'leased' AND lease_owner = $1 AND lease_until > $2;
+-- name: node_end_leases(owner, now)
+UPDATE outbox_lanes SET lease_until = $now
+WHERE state = 'leased' AND lease_owner = $owner AND lease_until > $now;

@@ -4,44 +4,47 @@
 -- still may.
 
 -- A requeued one stays: it says why its message is out of order.
--- name: purge_outbox
+-- name: purge_outbox(id, before)
 DELETE FROM outbox
-WHERE id = $1 AND last_status_at < $2 AND kind <> 5 AND requeues = 0
+WHERE id = $id AND last_status_at < $before AND kind <> EVENT_BOUNCE
+  AND requeues = 0
   AND (state = 'acked'
-    OR (state = 'sent' AND kind <> 1 AND ack_deadline IS NULL))
+    OR (state = 'sent' AND kind <> EVENT_MESSAGE AND ack_deadline IS NULL))
   AND id < (SELECT max(l.id) FROM outbox l);
 
 -- The attempts of a row that has just gone.
--- name: purge_attempts_of
+-- name: purge_attempts_of(outbox_id)
 DELETE FROM outbox_attempts
-WHERE outbox_id = $1 AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = $1);
+WHERE outbox_id = $outbox_id AND NOT EXISTS (SELECT 1 FROM outbox o
+    WHERE o.id = $outbox_id);
 
 -- Attempts of rows that stay: those of open dead letters and of what is still
 -- being tried are not for going.
--- name: purge_attempt_look
+-- name: purge_attempt_look(after, limit)
+-- columns: attempt_id, started_at, closed
 SELECT a.attempt_id, a.started_at,
     NOT EXISTS (SELECT 1 FROM dead_letter_queue d
       WHERE d.outbox_id = a.outbox_id AND d.resolution IS NULL)
     AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = a.outbox_id
-      AND (o.state = 'pending' OR o.state = 'sending'))
+      AND (o.state = 'pending' OR o.state = 'sending')) AS closed
 FROM outbox_attempts a
-WHERE a.attempt_id > $1 ORDER BY a.attempt_id LIMIT $2;
+WHERE a.attempt_id > $after ORDER BY a.attempt_id LIMIT $limit;
 
--- name: purge_attempt
+-- name: purge_attempt(id, before)
 DELETE FROM outbox_attempts
-WHERE attempt_id = $1 AND started_at < $2
+WHERE attempt_id = $id AND started_at < $before
   AND NOT EXISTS (SELECT 1 FROM dead_letter_queue d
     WHERE d.outbox_id = outbox_attempts.outbox_id AND d.resolution IS NULL)
   AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = outbox_attempts.outbox_id
     AND (o.state = 'pending' OR o.state = 'sending'));
 
--- name: purge_processed
+-- name: purge_processed(event_id, origin, before)
 DELETE FROM processed_messages
-WHERE event_id = $1 AND origin = $2 AND processed_at < $3;
+WHERE event_id = $event_id AND origin = $origin AND processed_at < $before;
 
--- name: purge_dead
+-- name: purge_dead(id, before)
 DELETE FROM dead_letter_queue
-WHERE dead_id = $1 AND resolution IS NOT NULL AND resolved_at < $2;
+WHERE dead_id = $id AND resolution IS NOT NULL AND resolved_at < $before;
 
--- name: purge_audit
-DELETE FROM audit_log WHERE audit_id = $1 AND at < $2;
+-- name: purge_audit(id, before)
+DELETE FROM audit_log WHERE audit_id = $id AND at < $before;

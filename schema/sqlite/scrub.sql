@@ -3,46 +3,62 @@
 -- every table, so that a damaged page is met, and what must follow from the row
 -- before.
 
--- name: scrub_messages
-SELECT mid, 0, deleted_at FROM messages WHERE mid > $1 ORDER BY mid LIMIT $2;
+-- name: scrub_messages(key, limit)
+-- columns: as scrubbed
+SELECT mid AS key, 0 AS subkey, deleted_at AS value FROM messages
+WHERE mid > $key ORDER BY mid LIMIT $limit;
 
--- name: scrub_outbox
-SELECT id, 0, requeues FROM outbox WHERE id > $1 ORDER BY id LIMIT $2;
+-- name: scrub_outbox(key, limit)
+-- columns: as scrubbed
+SELECT id AS key, 0 AS subkey, requeues AS value FROM outbox WHERE id > $key
+    ORDER BY id LIMIT $limit;
 
--- name: scrub_lanes
-SELECT lane_id, 0, replay_seq FROM outbox_lanes
-WHERE lane_id > $1 ORDER BY lane_id LIMIT $2;
+-- name: scrub_lanes(key, limit)
+-- columns: as scrubbed
+SELECT lane_id AS key, 0 AS subkey, replay_seq AS value FROM outbox_lanes
+WHERE lane_id > $key ORDER BY lane_id LIMIT $limit;
 
--- name: scrub_users
-SELECT user_id, 0, destination_id FROM users
-WHERE user_id > $1 ORDER BY user_id LIMIT $2;
+-- name: scrub_users(key, limit)
+-- columns: as scrubbed
+SELECT user_id AS key, 0 AS subkey, destination_id AS value FROM users
+WHERE user_id > $key ORDER BY user_id LIMIT $limit;
 
--- name: scrub_devices
-SELECT device_id, 0, revoked_at FROM devices
-WHERE device_id > $1 ORDER BY device_id LIMIT $2;
+-- name: scrub_devices(key, limit)
+-- columns: as scrubbed
+SELECT device_id AS key, 0 AS subkey, revoked_at AS value FROM devices
+WHERE device_id > $key ORDER BY device_id LIMIT $limit;
 
--- name: scrub_inboxes
-SELECT user_id, 0, read_seq FROM inboxes
-WHERE user_id > $1 ORDER BY user_id LIMIT $2;
+-- name: scrub_inboxes(key, limit)
+-- columns: as scrubbed
+SELECT user_id AS key, 0 AS subkey, read_seq AS value FROM inboxes
+WHERE user_id > $key ORDER BY user_id LIMIT $limit;
 
--- name: scrub_conversations
-SELECT conversation_id, 0, created_at FROM conversations
-WHERE conversation_id > $1 ORDER BY conversation_id LIMIT $2;
+-- name: scrub_conversations(key, limit)
+-- columns: as scrubbed
+SELECT conversation_id AS key, 0 AS subkey, created_at AS value
+FROM conversations
+WHERE conversation_id > $key ORDER BY conversation_id LIMIT $limit;
 
--- name: scrub_participants
-SELECT conversation_id, user_id, shown_at FROM participants
-WHERE (conversation_id, user_id) > ($1, $2)
-ORDER BY conversation_id, user_id LIMIT $3;
+-- name: scrub_participants(key, subkey, limit)
+-- columns: as scrubbed
+SELECT conversation_id AS key, user_id AS subkey, shown_at AS value
+FROM participants
+WHERE (conversation_id, user_id) > ($key, $subkey)
+ORDER BY conversation_id, user_id LIMIT $limit;
 
--- name: scrub_destinations
-SELECT destination_id, 0, updated_at FROM destinations
-WHERE destination_id > $1 ORDER BY destination_id LIMIT $2;
+-- name: scrub_destinations(key, limit)
+-- columns: as scrubbed
+SELECT destination_id AS key, 0 AS subkey, updated_at AS value FROM destinations
+WHERE destination_id > $key ORDER BY destination_id LIMIT $limit;
 
--- name: scrub_totals
-SELECT one, 0, fenced_total FROM outbox_totals
-WHERE one > $1 ORDER BY one LIMIT $2;
+-- name: scrub_totals(key, limit)
+-- columns: as scrubbed
+SELECT one AS key, 0 AS subkey, fenced_total AS value FROM outbox_totals
+WHERE one > $key ORDER BY one LIMIT $limit;
 
--- name: scrub_processed
-SELECT event_id, origin, processed_at FROM processed_messages
-WHERE (event_id, origin) > ($1, $2)
-ORDER BY event_id, origin LIMIT $3;
+-- name: scrub_processed(key, subkey, limit)
+-- columns: as scrubbed
+SELECT event_id AS key, origin AS subkey, processed_at AS value
+FROM processed_messages
+WHERE (event_id, origin) > ($key, $subkey)
+ORDER BY event_id, origin LIMIT $limit;

@@ -303,28 +303,29 @@ add_message(struct tx *tx, struct send_unit *u, struct cached_conversation *c,
 {
 	const struct message_draft *m = u->draft;
 	struct txn_env *env = txn_env_of(tx);
-	struct db_val *v;
+	struct sql_message_insert *v;
 	enum rc rc;
 
-	rc = store_rows_next(tx->db, &env->messages, &v, err);
+	rc = store_next_message_insert(tx->db, &env->messages, &v, err);
 	if (rc != RC_OK)
 		return (rc);
-	v[0] = db_v_i64(u->mid);
-	v[1] = db_v_uuid(&m->id);
-	v[2] = db_v_uuid(&s->event_id);
-	v[3] = db_v_i64(c->id);
-	v[4] = db_v_i64_or_null(u->conversation_seq, 0);
-	v[5] = db_v_i64(u->sender_id);
-	v[6] = v_span(&m->body);
-	v[7] = v_span(&m->content_type);
-	v[8] = v_span(&m->metadata);
-	v[9] = v_span(&m->correlation_id);
-	v[10] = m->has_reply_to ? db_v_uuid(&m->reply_to) : DB_V_NULL;
-	v[11] = db_v_i64(m->priority);
-	v[12] = db_v_i64(tx->now_ms);
-	v[13] = db_v_blob(u->fingerprint, sizeof(u->fingerprint));
-	v[14] = db_v_blob(s->salt, sizeof(s->salt));
-	v[15] = u->conversation_seq != 0 ? db_v_blob(s->digest, 32) : DB_V_NULL;
+	v->mid = db_v_i64(u->mid);
+	v->message_id = db_v_uuid(&m->id);
+	v->event_id = db_v_uuid(&s->event_id);
+	v->conversation_id = db_v_i64(c->id);
+	v->conversation_seq = db_v_i64_or_null(u->conversation_seq, 0);
+	v->sender_id = db_v_i64(u->sender_id);
+	v->body = v_span(&m->body);
+	v->content_type = v_span(&m->content_type);
+	v->metadata = v_span(&m->metadata);
+	v->correlation_id = v_span(&m->correlation_id);
+	v->reply_to = m->has_reply_to ? db_v_uuid(&m->reply_to) : DB_V_NULL;
+	v->priority = db_v_i64(m->priority);
+	v->now = db_v_i64(tx->now_ms);
+	v->fingerprint = db_v_blob(u->fingerprint, sizeof(u->fingerprint));
+	v->salt = db_v_blob(s->salt, sizeof(s->salt));
+	v->digest =
+	    u->conversation_seq != 0 ? db_v_blob(s->digest, 32) : DB_V_NULL;
 	return (RC_OK);
 }
 

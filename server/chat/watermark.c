@@ -15,7 +15,7 @@ walk_one(void *arg, const struct store_inbox_message *m, struct err *err)
 	struct watermark_walk *walk = arg;
 	struct txn_env *env = txn_env_of(walk->tx);
 	struct cached_conversation *c;
-	struct db_val *v;
+	struct sql_outbox_settle_acked *v;
 	enum rc rc;
 
 	rc = cache_conversation_by_id(
@@ -37,11 +37,11 @@ walk_one(void *arg, const struct store_inbox_message *m, struct err *err)
 	}
 	if (!walk->settle || m->outbox_id == 0)
 		return (RC_OK);
-	rc = store_rows_next(walk->tx->db, &env->acked, &v, err);
+	rc = store_next_outbox_settle_acked(walk->tx->db, &env->acked, &v, err);
 	if (rc != RC_OK)
 		return (rc);
-	v[0] = db_v_i64(m->outbox_id);
-	v[1] = db_v_i64(walk->tx->now_ms);
+	v->id = db_v_i64(m->outbox_id);
+	v->now = db_v_i64(walk->tx->now_ms);
 	return (txn_notify_change(
 	    walk->tx, m->sender_id, m->mid, CHANGE_ACKED, err));
 }

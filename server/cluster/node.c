@@ -10,72 +10,75 @@ enum rc
 node_insert(struct db *db, const char *name, int64_t now_ms,
     int64_t *ret_node_id, struct err *err)
 {
-	const struct db_val v[] = {db_v_str(name), db_v_i64(now_ms)};
+	const struct sql_node_insert v = {
+	    .name = db_v_str(name), .now = db_v_i64(now_ms)};
 
-	return (db_run(
-	    db, SQL_NODE_INSERT, v, 2, db_take_i64, ret_node_id, NULL, err));
-}
-
-static enum rc
-set_time(
-    struct db *db, int stmt, struct db_val key, int64_t now_ms, struct err *err)
-{
-	const struct db_val v[] = {key, db_v_i64(now_ms)};
-
-	return (db_run(db, stmt, v, 2, NULL, NULL, NULL, err));
+	return (db_run(db, SQL_NODE_INSERT, DB_PARAMS(v), db_take_i64,
+	    ret_node_id, NULL, err));
 }
 
 enum rc
 node_heartbeat(struct db *db, int64_t node_id, const char *name, int64_t now_ms,
     struct err *err)
 {
-	const struct db_val v[] = {
-	    db_v_i64(node_id), db_v_i64(now_ms), db_v_str(name)};
+	const struct sql_node_heartbeat v = {.node_id = db_v_i64(node_id),
+	    .now = db_v_i64(now_ms),
+	    .name = db_v_str(name)};
 
-	return (db_run(db, SQL_NODE_HEARTBEAT, v, 3, NULL, NULL, NULL, err));
+	return (db_run(
+	    db, SQL_NODE_HEARTBEAT, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 enum rc
 node_get(
     struct db *db, int64_t node_id, int64_t *ret_heartbeat_at, struct err *err)
 {
-	const struct db_val v = db_v_i64(node_id);
+	const struct sql_node_get v = {.node_id = db_v_i64(node_id)};
 	enum rc rc;
 
 	*ret_heartbeat_at = -1;
-	rc = db_run(
-	    db, SQL_NODE_GET, &v, 1, db_take_i64, ret_heartbeat_at, NULL, err);
+	rc = db_run(db, SQL_NODE_GET, DB_PARAMS(v), db_take_i64,
+	    ret_heartbeat_at, NULL, err);
 	return (rc == RC_OK && *ret_heartbeat_at < 0 ? RC_NOT_FOUND : rc);
 }
 
 enum rc
 node_leave(struct db *db, int64_t node_id, int64_t now_ms, struct err *err)
 {
+	const struct sql_node_leave v = {
+	    .node_id = db_v_i64(node_id), .now = db_v_i64(now_ms)};
 
-	return (set_time(db, SQL_NODE_LEAVE, db_v_i64(node_id), now_ms, err));
+	return (
+	    db_run(db, SQL_NODE_LEAVE, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 enum rc
 node_mark_dead(struct db *db, int64_t node_id, int64_t heartbeat_at,
     int64_t now_ms, struct err *err)
 {
-	const struct db_val v[] = {
-	    db_v_i64(node_id), db_v_i64(now_ms), db_v_i64(heartbeat_at)};
+	const struct sql_node_mark_dead v = {.node_id = db_v_i64(node_id),
+	    .now = db_v_i64(now_ms),
+	    .beat_at = db_v_i64(heartbeat_at)};
 
-	return (db_run(db, SQL_NODE_MARK_DEAD, v, 3, NULL, NULL, NULL, err));
+	return (db_run(
+	    db, SQL_NODE_MARK_DEAD, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 enum rc
 node_end_leases(struct db *db, const char *owner, int64_t now_ms,
     int64_t *ret_left, struct err *err)
 {
-	const struct db_val v[] = {db_v_str(owner), db_v_i64(now_ms)};
+	const struct sql_node_end_leases end = {
+	    .owner = db_v_str(owner), .now = db_v_i64(now_ms)};
+	const struct sql_node_leases_left left = {
+	    .owner = end.owner, .now = end.now};
 	enum rc rc;
 
-	rc = db_run(db, SQL_NODE_END_LEASES, v, 2, NULL, NULL, NULL, err);
+	rc = db_run(
+	    db, SQL_NODE_END_LEASES, DB_PARAMS(end), NULL, NULL, NULL, err);
 	if (rc == RC_OK)
-		rc = db_run(db, SQL_NODE_LEASES_LEFT, v, 2, db_take_i64,
-		    ret_left, NULL, err);
+		rc = db_run(db, SQL_NODE_LEASES_LEFT, DB_PARAMS(left),
+		    db_take_i64, ret_left, NULL, err);
 	return (rc);
 }
 
@@ -91,9 +94,10 @@ on_row_node(void *arg, const struct db_row *row, struct err *err)
 	struct node_row node;
 
 	(void)err;
-	node.node_id = db_row_i64(row, 0);
-	db_row_copy_text(row, 1, node.name, sizeof(node.name));
-	node.heartbeat_at = db_row_i64(row, 2);
+	node.node_id = db_row_i64(row, COL_NODES_ALIVE_NODE_ID);
+	db_row_copy_text(
+	    row, COL_NODES_ALIVE_NAME, node.name, sizeof(node.name));
+	node.heartbeat_at = db_row_i64(row, COL_NODES_ALIVE_BEAT_AT);
 	e->each(e->arg, &node);
 	return (RC_OK);
 }
@@ -120,7 +124,7 @@ on_row_left_node(void *arg, const struct db_row *row, struct err *err)
 	struct left_nodes *left = arg;
 
 	(void)err;
-	left->ids[left->n++] = db_row_i64(row, 0);
+	left->ids[left->n++] = db_row_i64(row, COL_NODES_LEFT_NODE_ID);
 	return (RC_OK);
 }
 
@@ -130,14 +134,18 @@ static enum rc
 fold_one(struct db *db, int64_t node_id, int64_t before_ms, bool *ret_folded,
     struct err *err)
 {
-	const struct db_val v[] = {db_v_i64(node_id), db_v_i64(before_ms)};
+	const struct sql_node_forget forget = {
+	    .node_id = db_v_i64(node_id), .before = db_v_i64(before_ms)};
+	const struct sql_totals_fold fold = {.node = forget.node_id};
 	int64_t changed;
 	enum rc rc;
 
-	rc = db_run(db, SQL_NODE_FORGET, v, 2, NULL, NULL, &changed, err);
+	rc = db_run(
+	    db, SQL_NODE_FORGET, DB_PARAMS(forget), NULL, NULL, &changed, err);
 	*ret_folded = rc == RC_OK && changed > 0;
 	if (*ret_folded)
-		rc = db_run(db, SQL_TOTALS_FOLD, v, 1, NULL, NULL, NULL, err);
+		rc = db_run(db, SQL_TOTALS_FOLD, DB_PARAMS(fold), NULL, NULL,
+		    NULL, err);
 	return (rc);
 }
 
@@ -145,16 +153,16 @@ enum rc
 node_forget_left(
     struct db *db, int64_t before_ms, size_t *ret_n, struct err *err)
 {
-	const struct db_val v[] = {
-	    db_v_i64(before_ms), db_v_i64(NODE_FORGET_MAX)};
+	const struct sql_nodes_left v = {
+	    .before = db_v_i64(before_ms), .limit = db_v_i64(NODE_FORGET_MAX)};
 	struct left_nodes left = {.n = 0};
 	bool folded;
 	enum rc rc;
 	size_t i;
 
 	*ret_n = 0;
-	rc = db_run(
-	    db, SQL_NODES_LEFT, v, 2, on_row_left_node, &left, NULL, err);
+	rc = db_run(db, SQL_NODES_LEFT, DB_PARAMS(v), on_row_left_node, &left,
+	    NULL, err);
 	for (i = 0; i < left.n && rc == RC_OK; i++) {
 		if ((rc = db_begin(db, err)) != RC_OK)
 			break;

@@ -2,6 +2,7 @@
 /*
  * The seam itself: picks the driver by the url and passes calls on.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "db/db_internal.h"
@@ -262,12 +263,22 @@ db_fresh(struct db *db, int number, struct db **ret, struct err *err)
 }
 
 enum rc
-db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
-    char *plan, size_t plan_size, struct err *err)
+db_describe(struct db *db, int stmt, struct db_description *ret, char *plan,
+    size_t plan_size, struct err *err)
 {
 
-	return (db->driver->describe(
-	    db, stmt, ret_params, ret_columns, plan, plan_size, err));
+	ret->nparams = ret->ncolumns = 0;
+	ret->columns[0] = '\0';
+	return (db->driver->describe(db, stmt, ret, plan, plan_size, err));
+}
+
+void
+db_describe_column(struct db_description *ret, const char *name)
+{
+	const size_t n = strlen(ret->columns);
+
+	(void)snprintf(ret->columns + n, sizeof(ret->columns) - n, "%s%s",
+	    ret->ncolumns++ > 0 ? ", " : "", name);
 }
 
 enum rc

@@ -173,8 +173,9 @@ enum rc db_open(const struct db_options *options, struct db **ret,
 /* Closes it; an open transaction is rolled back.  NULL is allowed. */
 void db_close(struct db *db);
 
-/* Runs statement ${stmt} with ${n} parameters ($1 is params[0]); ${each} (may
- * be NULL) sees each row.  ${ret_changed} (may be NULL): rows changed. */
+/* Runs statement ${stmt} with ${n} parameters (DB_PARAMS; $1 is params[0]);
+ * ${each} (may be NULL) sees each row.  ${ret_changed} (may be NULL): rows
+ * changed. */
 enum rc db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
     db_row_fn each, void *arg, int64_t *ret_changed, struct err *err) MUST_USE;
 
@@ -189,6 +190,17 @@ struct db_set {
 	const struct db_val *v;
 	size_t width, n;
 };
+
+/* The parameters in ${p}, a struct of values by name (schema/sql.h): a pointer
+ * and their number, as db_run() takes them. */
+#define DB_PARAMS(p)                                                           \
+	(const struct db_val *)&(p), sizeof(p) / sizeof(struct db_val)
+
+/* The set of ${count} such structs at ${rows}. */
+#define DB_SET(rows, count)                                                    \
+	((struct db_set){.v = (const struct db_val *)(rows),                   \
+	    .width = sizeof(*(rows)) / sizeof(struct db_val),                  \
+	    .n = (count)})
 
 /* As db_run() for each row of ${set} (a set-based driver runs one statement for
  * all of them, and gives the rows in an order of its own). */
@@ -290,9 +302,15 @@ enum rc db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
 enum rc db_fresh(
     struct db *db, int number, struct db **ret, struct err *err) MUST_USE;
 
-/* Prepares statement ${stmt} (as db_run would) and gives its parameter count,
- * column count and query plan, for tests.  ${plan} may be NULL. */
-enum rc db_describe(struct db *db, int stmt, int *ret_params, int *ret_columns,
+/* What a prepared statement takes and gives. */
+struct db_description {
+	int nparams, ncolumns;
+	char columns[1024]; /* their names, with ", " between them */
+};
+
+/* Prepares statement ${stmt} (as db_run would) and describes it, for tests;
+ * ${plan} (may be NULL): its query plan. */
+enum rc db_describe(struct db *db, int stmt, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err) MUST_USE;
 
 /* From the next transaction on each statement may take an hour, and a query

@@ -58,8 +58,8 @@ struct db_driver {
 	/* NULL: the backend has none. */
 	enum rc (*fresh)(
 	    struct db *db, int number, struct db **ret, struct err *err);
-	enum rc (*describe)(struct db *db, int stmt, int *ret_params,
-	    int *ret_columns, char *plan, size_t plan_size, struct err *err);
+	enum rc (*describe)(struct db *db, int stmt, struct db_description *ret,
+	    char *plan, size_t plan_size, struct err *err);
 	void (*close)(struct db *db);
 	bool (*col_null)(const struct db_row *row, int col);
 	int64_t (*col_i64)(const struct db_row *row, int col);
@@ -83,6 +83,9 @@ struct db_row {
 	const struct db *db;
 	void *handle;
 };
+
+/* Appends ${name} to ${ret->columns} and counts it. */
+void db_describe_column(struct db_description *ret, const char *name);
 
 /* Gives what db_schema_number() does, of a database with schema ${number}. */
 enum rc db_schema_check(const struct db *db, int64_t number, int *ret_has,

@@ -283,7 +283,7 @@ enum rc db_postgres_schema_number(
     struct db *db, int *ret_has, int *ret_newest, struct err *err) MUST_USE;
 enum rc db_postgres_migrate(struct db *db, int64_t now_ms, int *ret_from,
     int *ret_to, struct err *err) MUST_USE;
-enum rc db_postgres_describe(struct db *db, int id, int *ret_params,
-    int *ret_columns, char *plan, size_t plan_size, struct err *err) MUST_USE;
+enum rc db_postgres_describe(struct db *db, int id, struct db_description *ret,
+    char *plan, size_t plan_size, struct err *err) MUST_USE;
 
 #endif

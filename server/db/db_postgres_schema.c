@@ -281,20 +281,29 @@ explain(struct db_postgres *p, int id, int nparams, char *plan, size_t size,
 }
 
 enum rc
-db_postgres_describe(struct db *db, int id, int *ret_params, int *ret_columns,
+db_postgres_describe(struct db *db, int id, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err)
 {
+	const char *name = db->schema->statements[id].name;
 	struct db_postgres *p = db_postgres_of(db);
 	struct db_postgres_stmt *st;
+	PGresult *result;
 	enum rc rc;
+	int i;
 
 	rc = db_postgres_connect(p, err);
 	if (rc == RC_OK)
 		rc = db_postgres_prepare(p, id, &st, err);
+	if (rc == RC_OK)
+		rc = db_postgres_await_result(p,
+		    PQsendDescribePrepared(p->conn, name) == 1, name, &result,
+		    err);
 	if (rc != RC_OK)
 		return (rc);
-	*ret_params = st->nparams;
-	*ret_columns = st->ncolumns;
+	ret->nparams = PQnparams(result);
+	for (i = 0; i < PQnfields(result); i++)
+		db_describe_column(ret, PQfname(result, i));
+	PQclear(result);
 	return (plan == NULL
 		    ? RC_OK
 		    : explain(p, id, st->nparams, plan, plan_size, err));

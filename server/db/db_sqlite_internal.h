@@ -82,8 +82,8 @@ enum rc db_sqlite_schema_number(
     struct db *db, int *ret_has, int *ret_newest, struct err *err) MUST_USE;
 enum rc db_sqlite_migrate(struct db *db, int64_t now_ms, int *ret_from,
     int *ret_to, struct err *err) MUST_USE;
-enum rc db_sqlite_describe(struct db *db, int id, int *ret_params,
-    int *ret_columns, char *plan, size_t plan_size, struct err *err) MUST_USE;
+enum rc db_sqlite_describe(struct db *db, int id, struct db_description *ret,
+    char *plan, size_t plan_size, struct err *err) MUST_USE;
 
 /* As db_backup(). */
 enum rc db_sqlite_backup(struct db *db, const char *path, int64_t log_limit,

@@ -73,7 +73,7 @@ db_sqlite_migrate(
 }
 
 enum rc
-db_sqlite_describe(struct db *db, int id, int *ret_params, int *ret_columns,
+db_sqlite_describe(struct db *db, int id, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err)
 {
 	struct db_sqlite *s = db_sqlite_of(db);
@@ -82,13 +82,14 @@ db_sqlite_describe(struct db *db, int id, int *ret_params, int *ret_columns,
 	char *sql;
 	size_t used;
 	enum rc rc;
-	int code;
+	int i, code;
 
 	rc = db_sqlite_prepare(s, id, &st, err);
 	if (rc != RC_OK)
 		return (rc);
-	*ret_params = (int)st->nparams;
-	*ret_columns = sqlite3_column_count(st->handle);
+	ret->nparams = (int)st->nparams;
+	for (i = 0; i < sqlite3_column_count(st->handle); i++)
+		db_describe_column(ret, sqlite3_column_name(st->handle, i));
 	if (plan == NULL)
 		return (RC_OK);
 	sql = sqlite3_mprintf(

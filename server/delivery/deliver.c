@@ -80,14 +80,14 @@ settle(struct tx *tx, struct cached_lane *lane, const struct store_claimed *row,
 	struct txn_env *env = txn_env_of(tx);
 	struct metrics *m = env->options.metrics;
 	struct cached_member *member;
-	struct db_val *v;
+	struct sql_outbox_settle_sent *v;
 	enum rc rc;
 
-	rc = store_rows_next(tx->db, &env->sent, &v, err);
+	rc = store_next_outbox_settle_sent(tx->db, &env->sent, &v, err);
 	if (rc != RC_OK)
 		return (rc);
-	v[0] = db_v_i64(row->id);
-	v[1] = db_v_i64(tx->now_ms);
+	v->id = db_v_i64(row->id);
+	v->now = db_v_i64(tx->now_ms);
 	lane->lane.next_seq = row->lane_seq + 1;
 	lane->lane.last_published_seq = row->lane_seq;
 	if (row->kind != EVENT_MESSAGE)

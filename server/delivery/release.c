@@ -73,24 +73,26 @@ settle_note(struct tx *tx, const struct due *due, struct cached_lane *lane,
     struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	struct db_val *v;
+	struct sql_outbox_settle_sent *sent;
+	struct sql_outbox_settle_acked *acked;
 	enum rc rc;
 
 	lane->lane.next_seq = lane->lane.tail_seq + 1;
 	lane->lane.last_published_seq = lane->lane.tail_seq;
 	cache_lane_touch(env->cache, lane);
-	rc = store_rows_next(tx->db, &env->sent, &v, err);
+	rc = store_next_outbox_settle_sent(tx->db, &env->sent, &sent, err);
 	if (rc != RC_OK)
 		return (rc);
-	v[0] = db_v_i64(due->row.id);
-	v[1] = db_v_i64(tx->now_ms);
+	sent->id = db_v_i64(due->row.id);
+	sent->now = db_v_i64(tx->now_ms);
 	rc = store_rows_write(tx->db, &env->sent, true, err);
 	if (rc == RC_OK)
-		rc = store_rows_next(tx->db, &env->acked, &v, err);
+		rc = store_next_outbox_settle_acked(
+		    tx->db, &env->acked, &acked, err);
 	if (rc != RC_OK)
 		return (rc);
-	v[0] = db_v_i64(due->row.id);
-	v[1] = db_v_i64(tx->now_ms);
+	acked->id = db_v_i64(due->row.id);
+	acked->now = db_v_i64(tx->now_ms);
 	rc = store_rows_write(tx->db, &env->acked, true, err);
 	env->acked.changed = 0;
 	backlog_move(env->backlog, EVENT_MESSAGE, OUTBOX_PENDING, OUTBOX_SENT);

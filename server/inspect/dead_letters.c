@@ -19,23 +19,23 @@ take_dead(void *arg, const struct db_row *row, struct err *err)
 	struct dead_each *e = arg;
 	struct inspect_dead_letter d;
 
-	d.dead_id = db_row_i64(row, 0);
-	d.outbox_id = db_row_i64(row, 1);
-	d.message_id = db_row_uuid(row, 2);
-	d.from = inspect_text(row, 3);
-	d.to = inspect_text(row, 4);
-	d.destination = inspect_text(row, 5);
-	d.state = inspect_text(row, 6);
-	d.reason = inspect_text(row, 7);
-	d.last_error = inspect_text(row, 8);
-	d.attempts = db_row_i64(row, 9);
-	d.retry_count = db_row_i64(row, 10);
-	d.event_time = db_row_i64(row, 11);
-	d.created_at = db_row_i64(row, 12);
-	d.dead_at = db_row_i64(row, 13);
-	d.resolution = inspect_text(row, 14);
-	d.resolved_at = db_row_i64(row, 15);
-	d.resolved_by = inspect_text(row, 16);
+	d.dead_id = db_row_i64(row, COL_INSPECT_DEAD_LETTER_DEAD_ID);
+	d.outbox_id = db_row_i64(row, COL_INSPECT_DEAD_LETTER_OUTBOX_ID);
+	d.message_id = db_row_uuid(row, COL_INSPECT_DEAD_LETTER_MESSAGE_ID);
+	d.from = inspect_text(row, COL_INSPECT_DEAD_LETTER_SENDER);
+	d.to = inspect_text(row, COL_INSPECT_DEAD_LETTER_RECIPIENT);
+	d.destination = inspect_text(row, COL_INSPECT_DEAD_LETTER_DESTINATION);
+	d.state = inspect_text(row, COL_INSPECT_DEAD_LETTER_STATE);
+	d.reason = inspect_text(row, COL_INSPECT_DEAD_LETTER_REASON);
+	d.last_error = inspect_text(row, COL_INSPECT_DEAD_LETTER_LAST_ERROR);
+	d.attempts = db_row_i64(row, COL_INSPECT_DEAD_LETTER_ATTEMPTS);
+	d.retry_count = db_row_i64(row, COL_INSPECT_DEAD_LETTER_RETRY_COUNT);
+	d.event_time = db_row_i64(row, COL_INSPECT_DEAD_LETTER_EVENT_TIME);
+	d.created_at = db_row_i64(row, COL_INSPECT_DEAD_LETTER_CREATED_AT);
+	d.dead_at = db_row_i64(row, COL_INSPECT_DEAD_LETTER_DEAD_AT);
+	d.resolution = inspect_text(row, COL_INSPECT_DEAD_LETTER_RESOLUTION);
+	d.resolved_at = db_row_i64(row, COL_INSPECT_DEAD_LETTER_RESOLVED_AT);
+	d.resolved_by = inspect_text(row, COL_INSPECT_DEAD_LETTER_RESOLVED_BY);
 	return (e->each(e->arg, &d, err));
 }
 
@@ -52,13 +52,19 @@ is_wanted(const struct inspect_dead_letter_filter *f, const struct db_row *row)
 {
 
 	if (f->reason[0] != '\0' &&
-	    strcmp(inspect_text(row, 1), f->reason) != 0)
+	    strcmp(inspect_text(row, COL_DEAD_LETTER_CANDIDATE_REASON),
+		f->reason) != 0)
 		return (false);
-	if (f->sender_id != 0 && db_row_i64(row, 2) != f->sender_id)
+	if (f->sender_id != 0 &&
+	    db_row_i64(row, COL_DEAD_LETTER_CANDIDATE_SENDER_ID) !=
+		f->sender_id)
 		return (false);
-	if (f->destination_id >= 0 && db_row_i64(row, 3) != f->destination_id)
+	if (f->destination_id >= 0 &&
+	    db_row_i64(row, COL_DEAD_LETTER_CANDIDATE_DESTINATION_ID) !=
+		f->destination_id)
 		return (false);
-	return (f->resolved != INSPECT_RESOLVED || !db_row_null(row, 4));
+	return (f->resolved != INSPECT_RESOLVED ||
+		!db_row_null(row, COL_DEAD_LETTER_CANDIDATE_RESOLUTION));
 }
 
 /* RC_LIMIT ends the walk: the page is full. */
@@ -69,7 +75,7 @@ walk_dead(void *arg, const struct db_row *row, struct err *err)
 
 	(void)err;
 	c->page.looked++;
-	c->page.last = db_row_i64(row, 0);
+	c->page.last = db_row_i64(row, COL_DEAD_LETTER_CANDIDATE_DEAD_ID);
 	if (is_wanted(c->filter, row)) {
 		c->count++;
 		inspect_page_add(&c->page, c->page.last);
@@ -80,12 +86,16 @@ walk_dead(void *arg, const struct db_row *row, struct err *err)
 static enum rc
 walk(struct db *db, int stmt, struct choosing *c, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_inspect_dead_letter_walk back = {
+	    .before = db_v_i64(c->page.cursor),
+	    .limit = db_v_i64(INSPECT_WALK)};
+	const struct sql_inspect_dead_letter_oldest on = {
+	    .after = back.before, .limit = back.limit};
+	const struct db_set v =
+	    c->page.ascending ? DB_SET(&on, 1) : DB_SET(&back, 1);
 	enum rc rc;
 
-	v[0] = db_v_i64(c->page.cursor);
-	v[1] = db_v_i64(INSPECT_WALK);
-	rc = db_run(db, stmt, v, 2, walk_dead, c, NULL, err);
+	rc = db_run(db, stmt, v.v, v.width, walk_dead, c, NULL, err);
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }
 
@@ -97,7 +107,7 @@ inspect_dead_letters(struct db *db,
 {
 	struct choosing c = {.filter = filter};
 	struct dead_each e = {each, arg};
-	struct db_val v;
+	struct sql_inspect_dead_letter v;
 	size_t i;
 	enum rc rc;
 
@@ -111,9 +121,9 @@ inspect_dead_letters(struct db *db,
 	*ret_next =
 	    inspect_page_next(&c.page, true, c.page.looked < INSPECT_WALK);
 	for (i = 0; i < c.page.n && rc == RC_OK; i++) {
-		v = db_v_i64(c.page.ids[i]);
-		rc = db_run(db, SQL_INSPECT_DEAD_LETTER, &v, 1, take_dead, &e,
-		    NULL, err);
+		v.dead_id = db_v_i64(c.page.ids[i]);
+		rc = db_run(db, SQL_INSPECT_DEAD_LETTER, DB_PARAMS(v),
+		    take_dead, &e, NULL, err);
 	}
 	return (rc);
 }
@@ -153,13 +163,12 @@ inspect_dead_letters_left(struct db *db,
     int64_t *ret, bool *ret_all, struct err *err)
 {
 	struct choosing c = {.filter = filter};
-	struct db_val v[2];
+	const struct sql_inspect_dead_letter_oldest v = {
+	    .after = db_v_i64(after), .limit = db_v_i64(INSPECT_WALK)};
 	enum rc rc;
 
-	v[0] = db_v_i64(after);
-	v[1] = db_v_i64(INSPECT_WALK);
-	rc = db_run(db, SQL_INSPECT_DEAD_LETTER_OLDEST, v, 2, count_dead, &c,
-	    NULL, err);
+	rc = db_run(db, SQL_INSPECT_DEAD_LETTER_OLDEST, DB_PARAMS(v),
+	    count_dead, &c, NULL, err);
 	*ret = c.count;
 	*ret_all = c.page.looked < INSPECT_WALK;
 	return (rc);
@@ -174,13 +183,14 @@ take_of(void *arg, const struct db_row *row, struct err *err)
 	struct inspect_dead_letter d;
 
 	memset(&d, 0, sizeof(d));
-	d.dead_id = db_row_i64(row, 0);
-	d.state = inspect_text(row, 1);
-	d.reason = inspect_text(row, 2);
-	d.dead_at = db_row_i64(row, 3);
-	d.resolution = inspect_text(row, 4);
-	d.resolved_at = db_row_i64(row, 5);
-	d.resolved_by = inspect_text(row, 6);
+	d.dead_id = db_row_i64(row, COL_INSPECT_DEAD_LETTER_OF_DEAD_ID);
+	d.state = inspect_text(row, COL_INSPECT_DEAD_LETTER_OF_STATE);
+	d.reason = inspect_text(row, COL_INSPECT_DEAD_LETTER_OF_REASON);
+	d.dead_at = db_row_i64(row, COL_INSPECT_DEAD_LETTER_OF_DEAD_AT);
+	d.resolution = inspect_text(row, COL_INSPECT_DEAD_LETTER_OF_RESOLUTION);
+	d.resolved_at = db_row_i64(row, COL_INSPECT_DEAD_LETTER_OF_RESOLVED_AT);
+	d.resolved_by =
+	    inspect_text(row, COL_INSPECT_DEAD_LETTER_OF_RESOLVED_BY);
 	return (e->each(e->arg, &d, err));
 }
 
@@ -189,10 +199,9 @@ inspect_dead_letters_of(struct db *db, int64_t outbox_id, int64_t limit,
     inspect_dead_letter_fn each, void *arg, struct err *err)
 {
 	struct dead_each e = {each, arg};
-	struct db_val v[2];
+	const struct sql_inspect_dead_letter_of v = {
+	    .outbox_id = db_v_i64(outbox_id), .limit = db_v_i64(limit)};
 
-	v[0] = db_v_i64(outbox_id);
-	v[1] = db_v_i64(limit);
-	return (db_run(
-	    db, SQL_INSPECT_DEAD_LETTER_OF, v, 2, take_of, &e, NULL, err));
+	return (db_run(db, SQL_INSPECT_DEAD_LETTER_OF, DB_PARAMS(v), take_of,
+	    &e, NULL, err));
 }

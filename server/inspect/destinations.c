@@ -25,12 +25,19 @@ number(struct db *db, int stmt, int64_t param, int64_t *ret, struct err *err)
 
 /* When a row could go: of columns created_at and deliver_at. */
 static int64_t
-ready_at(const struct db_row *row, int col)
+ready_at(const struct db_row *row, int created_at, int deliver_at)
 {
-	int64_t created = db_row_i64(row, col),
-		deliver = db_row_i64(row, col + 1);
+	int64_t created = db_row_i64(row, created_at),
+		deliver = db_row_i64(row, deliver_at);
 
 	return (deliver > created ? deliver : created);
+}
+
+static int64_t
+backlog_ready_at(const struct db_row *row)
+{
+
+	return (ready_at(row, COL_BACKLOG_CREATED_AT, COL_BACKLOG_DELIVER_AT));
 }
 
 /* ---- numbers of the whole outbox ---- */
@@ -38,7 +45,7 @@ ready_at(const struct db_row *row, int col)
 static enum rc
 take_oldest(void *arg, const struct db_row *row, struct err *err)
 {
-	int64_t at = ready_at(row, 1), *oldest = arg;
+	int64_t at = backlog_ready_at(row), *oldest = arg;
 
 	(void)err;
 	if (*oldest == 0 || at < *oldest)
@@ -55,12 +62,14 @@ static enum rc
 take_latency(void *arg, const struct db_row *row, struct err *err)
 {
 	struct latency *l = arg;
-	int64_t ms, sent_at = db_row_i64(row, 3);
+	int64_t ms, sent_at = db_row_i64(row, COL_INSPECT_NEWEST_SENT_AT);
 
 	(void)err;
-	if (db_row_i64(row, 0) != EVENT_MESSAGE || sent_at < l->since)
+	if (db_row_i64(row, COL_INSPECT_NEWEST_KIND) != EVENT_MESSAGE ||
+	    sent_at < l->since)
 		return (RC_OK);
-	ms = sent_at - ready_at(row, 1);
+	ms = sent_at - ready_at(row, COL_INSPECT_NEWEST_CREATED_AT,
+			   COL_INSPECT_NEWEST_DELIVER_AT);
 	l->stats->latency_count++;
 	l->stats->latency_ms += ms > 0 ? ms : 0;
 	return (RC_OK);
@@ -71,15 +80,17 @@ take_latency(void *arg, const struct db_row *row, struct err *err)
 static enum rc
 find_oldest(struct db *db, struct inspect_stats *ret, struct err *err)
 {
-	struct db_val v = db_v_i64(INSPECT_WALK);
+	const struct sql_inspect_heads_local heads = {
+	    .limit = db_v_i64(INSPECT_WALK)};
+	const struct sql_inspect_backlog_remote remote = {
+	    .limit = db_v_i64(1000)};
 	enum rc rc;
 
-	rc = db_run(db, SQL_INSPECT_HEADS_LOCAL, &v, 1, take_oldest,
+	rc = db_run(db, SQL_INSPECT_HEADS_LOCAL, DB_PARAMS(heads), take_oldest,
 	    &ret->oldest_at, NULL, err);
-	v = db_v_i64(1000);
 	if (rc == RC_OK)
-		rc = db_run(db, SQL_INSPECT_BACKLOG_REMOTE, &v, 1, take_oldest,
-		    &ret->oldest_at, NULL, err);
+		rc = db_run(db, SQL_INSPECT_BACKLOG_REMOTE, DB_PARAMS(remote),
+		    take_oldest, &ret->oldest_at, NULL, err);
 	return (rc);
 }
 
@@ -87,8 +98,9 @@ enum rc
 inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
     int64_t since, struct inspect_stats *ret, struct err *err)
 {
+	const struct sql_inspect_newest v = {
+	    .before = db_v_i64(INT64_MAX), .limit = db_v_i64(INSPECT_WALK / 2)};
 	struct latency l = {ret, since};
-	struct db_val v[2];
 	enum rc rc;
 
 	memset(ret, 0, sizeof(*ret));
@@ -106,10 +118,8 @@ inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
 		rc = find_oldest(db, ret, err);
 	if (rc != RC_OK)
 		return (rc);
-	v[0] = db_v_i64(INT64_MAX);
-	v[1] = db_v_i64(INSPECT_WALK / 2);
-	return (
-	    db_run(db, SQL_INSPECT_NEWEST, v, 2, take_latency, &l, NULL, err));
+	return (db_run(
+	    db, SQL_INSPECT_NEWEST, DB_PARAMS(v), take_latency, &l, NULL, err));
 }
 
 /* ---- destinations ---- */
@@ -127,20 +137,26 @@ take_destination(void *arg, const struct db_row *row, struct err *err)
 	struct inspect_destination d;
 
 	e->found = true;
-	d.destination_id = db_row_i64(row, 0);
-	d.name = inspect_text(row, 1);
-	d.breaker = inspect_text(row, 2);
-	d.failures = db_row_i64(row, 3);
-	d.successes = db_row_i64(row, 4);
-	d.next_probe_at = db_row_i64(row, 5);
-	d.failing_since = db_row_i64(row, 6);
-	d.last_success_at = db_row_i64(row, 7);
-	d.last_failure_at = db_row_i64(row, 8);
-	d.last_error = inspect_text(row, 9);
-	d.paused_at = db_row_i64(row, 10);
-	d.paused_by = inspect_text(row, 11);
-	d.pause_reason = inspect_text(row, 12);
-	d.per_second = db_row_i64(row, 13);
+	d.destination_id =
+	    db_row_i64(row, COL_INSPECTED_DESTINATION_DESTINATION_ID);
+	d.name = inspect_text(row, COL_INSPECTED_DESTINATION_NAME);
+	d.breaker = inspect_text(row, COL_INSPECTED_DESTINATION_BREAKER);
+	d.failures = db_row_i64(row, COL_INSPECTED_DESTINATION_FAILURES);
+	d.successes = db_row_i64(row, COL_INSPECTED_DESTINATION_SUCCESSES);
+	d.next_probe_at =
+	    db_row_i64(row, COL_INSPECTED_DESTINATION_NEXT_PROBE_AT);
+	d.failing_since =
+	    db_row_i64(row, COL_INSPECTED_DESTINATION_FAILING_SINCE);
+	d.last_success_at =
+	    db_row_i64(row, COL_INSPECTED_DESTINATION_LAST_SUCCESS_AT);
+	d.last_failure_at =
+	    db_row_i64(row, COL_INSPECTED_DESTINATION_LAST_FAILURE_AT);
+	d.last_error = inspect_text(row, COL_INSPECTED_DESTINATION_LAST_ERROR);
+	d.paused_at = db_row_i64(row, COL_INSPECTED_DESTINATION_PAUSED_AT);
+	d.paused_by = inspect_text(row, COL_INSPECTED_DESTINATION_PAUSED_BY);
+	d.pause_reason =
+	    inspect_text(row, COL_INSPECTED_DESTINATION_PAUSE_REASON);
+	d.per_second = db_row_i64(row, COL_INSPECTED_DESTINATION_PER_SECOND);
 	return (e->each(e->arg, &d, err));
 }
 
@@ -149,12 +165,11 @@ inspect_destinations(struct db *db, const char *after, int64_t limit,
     inspect_destination_fn each, void *arg, struct err *err)
 {
 	struct destination_each e = {each, arg, false};
-	struct db_val v[2];
+	const struct sql_inspect_destinations v = {
+	    .after = db_v_str(after), .limit = db_v_i64(limit)};
 
-	v[0] = db_v_str(after);
-	v[1] = db_v_i64(limit);
-	return (db_run(db, SQL_INSPECT_DESTINATIONS, v, 2, take_destination, &e,
-	    NULL, err));
+	return (db_run(db, SQL_INSPECT_DESTINATIONS, DB_PARAMS(v),
+	    take_destination, &e, NULL, err));
 }
 
 enum rc
@@ -162,11 +177,11 @@ inspect_destination(struct db *db, const char *name,
     inspect_destination_fn each, void *arg, struct err *err)
 {
 	struct destination_each e = {each, arg, false};
-	struct db_val v = db_v_str(name);
+	const struct sql_inspect_destination v = {.name = db_v_str(name)};
 	enum rc rc;
 
-	rc = db_run(db, SQL_INSPECT_DESTINATION, &v, 1, take_destination, &e,
-	    NULL, err);
+	rc = db_run(db, SQL_INSPECT_DESTINATION, DB_PARAMS(v), take_destination,
+	    &e, NULL, err);
 	return (rc == RC_OK && !e.found ? RC_NOT_FOUND : rc);
 }
 
@@ -179,7 +194,7 @@ static enum rc
 take_age(void *arg, const struct db_row *row, struct err *err)
 {
 	struct ages *a = arg;
-	int64_t at = ready_at(row, 1), age = a->now_ms - at;
+	int64_t at = backlog_ready_at(row), age = a->now_ms - at;
 	int i = 0;
 
 	(void)err;
@@ -202,8 +217,8 @@ take_places(void *arg, const struct db_row *row, struct err *err)
 	struct places *p = arg;
 
 	(void)err;
-	p->lanes = db_row_i64(row, 0);
-	p->places = db_row_i64(row, 1);
+	p->lanes = db_row_i64(row, COL_INSPECT_PLACES_LANES);
+	p->places = db_row_i64(row, COL_INSPECT_PLACES_PLACES);
 	return (RC_OK);
 }
 
@@ -213,22 +228,25 @@ static enum rc
 waiting_there(struct db *db, struct ages *a, int64_t destination_id,
     int64_t budget, struct err *err)
 {
+	const struct sql_inspect_backlog_leased leased = {
+	    .limit = db_v_i64(budget),
+	    .destination_id = db_v_i64(destination_id)};
+	struct sql_inspect_backlog_ready ready = {
+	    .destination_id = leased.destination_id};
+	const struct sql_inspect_places held = {.limit = db_v_i64(INSPECT_WALK),
+	    .destination_id = leased.destination_id};
 	struct places p = {0, 0};
-	struct db_val v[2];
 	enum rc rc;
 
-	v[0] = db_v_i64(budget);
-	v[1] = db_v_i64(destination_id);
-	rc = db_run(
-	    db, SQL_INSPECT_BACKLOG_LEASED, v, 2, take_age, a, NULL, err);
-	v[0] = db_v_i64(budget - a->w->pending);
+	rc = db_run(db, SQL_INSPECT_BACKLOG_LEASED, DB_PARAMS(leased), take_age,
+	    a, NULL, err);
+	ready.limit = db_v_i64(budget - a->w->pending);
 	if (rc == RC_OK)
-		rc = db_run(db, SQL_INSPECT_BACKLOG_READY, v, 2, take_age, a,
-		    NULL, err);
-	v[0] = db_v_i64(INSPECT_WALK);
+		rc = db_run(db, SQL_INSPECT_BACKLOG_READY, DB_PARAMS(ready),
+		    take_age, a, NULL, err);
 	if (rc == RC_OK)
-		rc = db_run(
-		    db, SQL_INSPECT_PLACES, v, 2, take_places, &p, NULL, err);
+		rc = db_run(db, SQL_INSPECT_PLACES, DB_PARAMS(held),
+		    take_places, &p, NULL, err);
 	a->w->lanes_ready = p.lanes;
 	a->w->truncated = a->w->pending >= budget;
 	if (a->w->truncated && p.places > a->w->pending)
@@ -240,8 +258,11 @@ enum rc
 inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
     int64_t budget, struct inspect_backlog *ret, struct err *err)
 {
+	const struct sql_inspect_backlog_local rows = {
+	    .limit = db_v_i64(budget)};
+	const struct sql_inspect_heads_local heads = {
+	    .limit = db_v_i64(INSPECT_WALK)};
 	struct ages a = {ret, now_ms};
-	struct db_val v = db_v_i64(budget);
 	enum rc rc;
 
 	memset(ret, 0, sizeof(*ret));
@@ -249,14 +270,13 @@ inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
 		return (RC_OK);
 	if (destination_id != LOCAL)
 		return (waiting_there(db, &a, destination_id, budget, err));
-	rc = db_run(
-	    db, SQL_INSPECT_BACKLOG_LOCAL, &v, 1, take_age, &a, NULL, err);
+	rc = db_run(db, SQL_INSPECT_BACKLOG_LOCAL, DB_PARAMS(rows), take_age,
+	    &a, NULL, err);
 	ret->truncated = ret->pending >= budget;
 	if (rc == RC_OK && ret->truncated) {
 		/* In the order of lanes, not of age. */
-		v = db_v_i64(INSPECT_WALK);
-		rc = db_run(db, SQL_INSPECT_HEADS_LOCAL, &v, 1, take_oldest,
-		    &ret->oldest_at, NULL, err);
+		rc = db_run(db, SQL_INSPECT_HEADS_LOCAL, DB_PARAMS(heads),
+		    take_oldest, &ret->oldest_at, NULL, err);
 	}
 	return (rc);
 }

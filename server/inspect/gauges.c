@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each statement gives a row of numbers, which stand in the struct in the same
- * order.
+ * See gauges.h.
  */
 #include <string.h>
 
@@ -18,59 +17,55 @@ gauges_breaker_word(enum gauges_breaker breaker)
 	return (breakers[breaker]);
 }
 
-/* A row of numbers, and where they go. */
-struct numbers {
-	int64_t *at;
-	int n;
-};
+/* One number, over at most ${limit} rows. */
+static enum rc
+read_number(
+    struct db *db, int stmt, int64_t limit, int64_t *ret, struct err *err)
+{
+	const struct db_val v = db_v_i64(limit);
+
+	return (db_run(db, stmt, &v, 1, db_take_i64, ret, NULL, err));
+}
 
 static enum rc
-take_numbers(void *arg, const struct db_row *row, struct err *err)
+take_totals(void *arg, const struct db_row *row, struct err *err)
 {
-	const struct numbers *numbers = arg;
-	int i;
+	struct gauges_totals *t = arg;
 
 	(void)err;
-	for (i = 0; i < numbers->n; i++)
-		numbers->at[i] = db_row_i64(row, i);
+	t->pending = db_row_i64(row, COL_GAUGES_TOTALS_PENDING);
+	t->scheduled = db_row_i64(row, COL_GAUGES_TOTALS_SCHEDULED);
+	t->sending = db_row_i64(row, COL_GAUGES_TOTALS_SENDING);
+	t->sent = db_row_i64(row, COL_GAUGES_TOTALS_SENT);
+	t->failed = db_row_i64(row, COL_GAUGES_TOTALS_FAILED);
+	t->expired = db_row_i64(row, COL_GAUGES_TOTALS_EXPIRED);
+	t->canceled = db_row_i64(row, COL_GAUGES_TOTALS_CANCELED);
+	t->accepted_total = db_row_i64(row, COL_GAUGES_TOTALS_ACCEPTED_TOTAL);
+	t->sent_total = db_row_i64(row, COL_GAUGES_TOTALS_SENT_TOTAL);
+	t->acked_total = db_row_i64(row, COL_GAUGES_TOTALS_ACKED_TOTAL);
+	t->retries_total = db_row_i64(row, COL_GAUGES_TOTALS_RETRIES_TOTAL);
+	t->failed_total = db_row_i64(row, COL_GAUGES_TOTALS_FAILED_TOTAL);
+	t->expired_total = db_row_i64(row, COL_GAUGES_TOTALS_EXPIRED_TOTAL);
+	t->canceled_total = db_row_i64(row, COL_GAUGES_TOTALS_CANCELED_TOTAL);
+	t->requeued_total = db_row_i64(row, COL_GAUGES_TOTALS_REQUEUED_TOTAL);
+	t->rescues_total = db_row_i64(row, COL_GAUGES_TOTALS_RESCUES_TOTAL);
+	t->fenced_total = db_row_i64(row, COL_GAUGES_TOTALS_FENCED_TOTAL);
 	return (RC_OK);
 }
 
 static enum rc
-read_numbers(struct db *db, int stmt, int64_t limit, int64_t *at, size_t n,
-    struct err *err)
+take_dead(void *arg, const struct db_row *row, struct err *err)
 {
-	struct numbers numbers = {.at = at, .n = (int)n};
-	struct db_val v = db_v_i64(limit);
+	struct gauges_dead *d = arg;
 
-	return (db_run(db, stmt, &v, limit > 0 ? 1 : 0, take_numbers, &numbers,
-	    NULL, err));
-}
-
-static enum rc
-read_totals(struct db *db, struct gauges_totals *ret, struct err *err)
-{
-	int64_t at[sizeof(*ret) / sizeof(int64_t)] = {0};
-	enum rc rc;
-
-	_Static_assert(sizeof(at) == sizeof(*ret), "numbers only");
-	rc = read_numbers(
-	    db, SQL_GAUGES_TOTALS, 0, at, sizeof(at) / sizeof(at[0]), err);
-	memcpy(ret, at, sizeof(at));
-	return (rc);
-}
-
-static enum rc
-read_dead(struct db *db, struct gauges_dead *ret, struct err *err)
-{
-	int64_t at[sizeof(*ret) / sizeof(int64_t)] = {0};
-	enum rc rc;
-
-	_Static_assert(sizeof(at) == sizeof(*ret), "numbers only");
-	rc = read_numbers(db, SQL_GAUGES_DEAD, GAUGES_ROWS, at,
-	    sizeof(at) / sizeof(at[0]), err);
-	memcpy(ret, at, sizeof(at));
-	return (rc);
+	(void)err;
+	d->all = db_row_i64(row, COL_GAUGES_DEAD_OPEN);
+	d->max_retries = db_row_i64(row, COL_GAUGES_DEAD_MAX_RETRIES);
+	d->rejected = db_row_i64(row, COL_GAUGES_DEAD_REJECTED);
+	d->expired = db_row_i64(row, COL_GAUGES_DEAD_EXPIRED);
+	d->poison = db_row_i64(row, COL_GAUGES_DEAD_POISON);
+	d->too_large = db_row_i64(row, COL_GAUGES_DEAD_TOO_LARGE);
+	return (RC_OK);
 }
 
 /* ---- destinations ---- */
@@ -111,14 +106,17 @@ take_destination(void *arg, const struct db_row *row, struct err *err)
 
 	(void)err;
 	memset(&d, 0, sizeof(d));
-	d.destination_id = db_row_i64(row, 0);
-	db_row_copy_text(row, 1, d.name, sizeof(d.name));
-	db_row_copy_text(row, 2, word, sizeof(word));
+	d.destination_id =
+	    db_row_i64(row, COL_GAUGES_DESTINATIONS_DESTINATION_ID);
+	db_row_copy_text(
+	    row, COL_GAUGES_DESTINATIONS_NAME, d.name, sizeof(d.name));
+	db_row_copy_text(
+	    row, COL_GAUGES_DESTINATIONS_BREAKER, word, sizeof(word));
 	for (b = 0; b < (int)GAUGES_BREAKERS; b++)
 		if (strcmp(word, breakers[b]) == 0)
 			d.breaker = (enum gauges_breaker)b;
-	d.paused = db_row_i64(row, 3) != 0;
-	d.ready = db_row_i64(row, 4) != 0;
+	d.paused = db_row_i64(row, COL_GAUGES_DESTINATIONS_PAUSED) != 0;
+	d.ready = db_row_i64(row, COL_GAUGES_DESTINATIONS_READY) != 0;
 	f->destinations++;
 	if ((place = place_for(f, &d)) != NULL)
 		*place = d;
@@ -126,46 +124,54 @@ take_destination(void *arg, const struct db_row *row, struct err *err)
 }
 
 static enum rc
+take_waiting(void *arg, const struct db_row *row, struct err *err)
+{
+	struct gauges_destination *d = arg;
+
+	(void)err;
+	d->pending_rows = db_row_i64(row, COL_GAUGES_REMOTE_PENDING_ROWS);
+	d->oldest_at = db_row_i64(row, COL_GAUGES_REMOTE_OLDEST_AT);
+	return (RC_OK);
+}
+
+static enum rc
 read_waiting(struct db *db, struct gauges_destination *d, struct err *err)
 {
-	int64_t at[2] = {0, 0};
-	struct numbers numbers = {.at = at, .n = 2};
-	struct db_val v[2];
+	const struct sql_gauges_remote v = {
+	    .destination_id = db_v_i64(d->destination_id),
+	    .limit = db_v_i64(GAUGES_LANES)};
 	enum rc rc;
 
-	if (d->destination_id == 1) {
-		rc = read_numbers(db, SQL_GAUGES_LOCAL_ROWS, GAUGES_ROWS,
-		    &d->pending_rows, 1, err);
-		if (rc == RC_OK)
-			rc = read_numbers(db, SQL_GAUGES_LOCAL, GAUGES_LANES,
-			    &d->oldest_at, 1, err);
-		return (rc);
-	}
-	v[0] = db_v_i64(d->destination_id);
-	v[1] = db_v_i64(GAUGES_LANES);
-	rc = db_run(
-	    db, SQL_GAUGES_REMOTE, v, 2, take_numbers, &numbers, NULL, err);
-	d->pending_rows = at[0];
-	d->oldest_at = at[1];
+	if (d->destination_id != 1)
+		return (db_run(db, SQL_GAUGES_REMOTE, DB_PARAMS(v),
+		    take_waiting, d, NULL, err));
+	rc = read_number(
+	    db, SQL_GAUGES_LOCAL_ROWS, GAUGES_ROWS, &d->pending_rows, err);
+	if (rc == RC_OK)
+		rc = read_number(
+		    db, SQL_GAUGES_LOCAL, GAUGES_LANES, &d->oldest_at, err);
 	return (rc);
 }
 
 enum rc
 gauges_read(struct db *db, struct gauges *ret, struct err *err)
 {
+	const struct sql_gauges_dead v = {.limit = db_v_i64(GAUGES_ROWS)};
 	enum rc rc;
 	size_t i;
 
 	memset(ret, 0, sizeof(*ret));
-	rc = read_totals(db, &ret->totals, err);
+	rc = db_run(db, SQL_GAUGES_TOTALS, NULL, 0, take_totals, &ret->totals,
+	    NULL, err);
 	if (rc == RC_OK)
-		rc = read_dead(db, &ret->dead, err);
+		rc = db_run(db, SQL_GAUGES_DEAD, DB_PARAMS(v), take_dead,
+		    &ret->dead, NULL, err);
 	if (rc == RC_OK)
-		rc = read_numbers(db, SQL_GAUGES_OLDEST_SENDING, 0,
-		    &ret->oldest_sending_at, 1, err);
+		rc = db_run(db, SQL_GAUGES_OLDEST_SENDING, NULL, 0, db_take_i64,
+		    &ret->oldest_sending_at, NULL, err);
 	if (rc == RC_OK)
-		rc = read_numbers(db, SQL_GAUGES_LANES_READY, GAUGES_ROWS,
-		    &ret->lanes_ready, 1, err);
+		rc = read_number(db, SQL_GAUGES_LANES_READY, GAUGES_ROWS,
+		    &ret->lanes_ready, err);
 	if (rc == RC_OK)
 		rc = db_run(db, SQL_GAUGES_DESTINATIONS, NULL, 0,
 		    take_destination, ret, NULL, err);

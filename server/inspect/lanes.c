@@ -20,24 +20,25 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 	struct inspect_lane l;
 
 	e->found = true;
-	l.lane_id = db_row_i64(row, 0);
-	l.conversation = db_row_uuid(row, 1);
-	l.to = inspect_text(row, 2);
-	l.destination = inspect_text(row, 3);
-	l.class = db_row_i64(row, 4);
-	l.state = inspect_text(row, 5);
-	l.priority = db_row_i64(row, 6);
-	l.next_seq = db_row_i64(row, 7);
-	l.last_published_seq = db_row_i64(row, 8);
-	l.tail_seq = db_row_i64(row, 9);
+	l.lane_id = db_row_i64(row, COL_INSPECT_LANE_LANE_ID);
+	l.conversation = db_row_uuid(row, COL_INSPECT_LANE_PUBLIC_ID);
+	l.to = inspect_text(row, COL_INSPECT_LANE_RECIPIENT);
+	l.destination = inspect_text(row, COL_INSPECT_LANE_DESTINATION);
+	l.class = db_row_i64(row, COL_INSPECT_LANE_CLASS);
+	l.state = inspect_text(row, COL_INSPECT_LANE_STATE);
+	l.priority = db_row_i64(row, COL_INSPECT_LANE_PRIORITY);
+	l.next_seq = db_row_i64(row, COL_INSPECT_LANE_NEXT_SEQ);
+	l.last_published_seq =
+	    db_row_i64(row, COL_INSPECT_LANE_LAST_PUBLISHED_SEQ);
+	l.tail_seq = db_row_i64(row, COL_INSPECT_LANE_TAIL_SEQ);
 	if (l.tail_seq < l.next_seq - 1)
 		l.tail_seq = l.next_seq - 1;
-	l.due_at = db_row_i64(row, 10);
-	l.lease_owner = inspect_text(row, 11);
-	l.lease_until = db_row_i64(row, 12);
-	l.lease_token = db_row_i64(row, 13);
-	l.updated_at = db_row_i64(row, 14);
-	l.replay_seq = db_row_i64(row, 15);
+	l.due_at = db_row_i64(row, COL_INSPECT_LANE_DUE_AT);
+	l.lease_owner = inspect_text(row, COL_INSPECT_LANE_LEASE_OWNER);
+	l.lease_until = db_row_i64(row, COL_INSPECT_LANE_LEASE_UNTIL);
+	l.lease_token = db_row_i64(row, COL_INSPECT_LANE_LEASE_TOKEN);
+	l.updated_at = db_row_i64(row, COL_INSPECT_LANE_UPDATED_AT);
+	l.replay_seq = db_row_i64(row, COL_INSPECT_LANE_REPLAY_SEQ);
 	return (e->each(e->arg, &l, err));
 }
 
@@ -46,10 +47,11 @@ inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each, void *arg,
     struct err *err)
 {
 	struct lane_each e = {each, arg, false};
-	struct db_val v = db_v_i64(lane_id);
+	const struct sql_inspect_lane v = {.lane_id = db_v_i64(lane_id)};
 	enum rc rc;
 
-	rc = db_run(db, SQL_INSPECT_LANE, &v, 1, take_lane, &e, NULL, err);
+	rc = db_run(
+	    db, SQL_INSPECT_LANE, DB_PARAMS(v), take_lane, &e, NULL, err);
 	return (rc == RC_OK && !e.found ? RC_NOT_FOUND : rc);
 }
 
@@ -64,9 +66,13 @@ look(struct choosing *c, const struct db_row *row)
 	const struct inspect_lane_filter *f = c->filter;
 
 	c->page.looked++;
-	c->page.last = db_row_i64(row, 0);
-	if ((f->state == NULL || strcmp(inspect_text(row, 1), f->state) == 0) &&
-	    (f->destination_id < 0 || f->destination_id == db_row_i64(row, 2)))
+	c->page.last = db_row_i64(row, COL_LANE_CANDIDATE_LANE_ID);
+	if ((f->state == NULL ||
+		strcmp(inspect_text(row, COL_LANE_CANDIDATE_STATE), f->state) ==
+		    0) &&
+	    (f->destination_id < 0 ||
+		f->destination_id ==
+		    db_row_i64(row, COL_LANE_CANDIDATE_DESTINATION_ID)))
 		inspect_page_add(&c->page, c->page.last);
 }
 
@@ -95,27 +101,27 @@ static enum rc
 choose_from_set(
     struct db *db, struct choosing *c, bool *ret_whole, struct err *err)
 {
-	struct db_val v[2];
-	size_t n = 1;
-	int stmt;
+	const struct sql_inspect_lanes_leased leased = {
+	    .limit = db_v_i64(INSPECT_WALK)};
+	const struct sql_inspect_lanes_ready ready = {.limit = leased.limit};
+	const struct sql_inspect_lanes_ready_to to = {.limit = leased.limit,
+	    .destination_id = db_v_i64(c->filter->destination_id)};
 	enum rc rc;
 
 	*ret_whole = false;
 	if (c->filter->state == NULL)
 		return (RC_OK);
-	v[0] = db_v_i64(INSPECT_WALK);
-	v[1] = db_v_i64(c->filter->destination_id);
-	if (strcmp(c->filter->state, "leased") == 0) {
-		stmt = SQL_INSPECT_LANES_LEASED;
-	} else if (strcmp(c->filter->state, "ready") != 0) {
+	if (strcmp(c->filter->state, "leased") == 0)
+		rc = db_run(db, SQL_INSPECT_LANES_LEASED, DB_PARAMS(leased),
+		    set_lane, c, NULL, err);
+	else if (strcmp(c->filter->state, "ready") != 0)
 		return (RC_OK);
-	} else if (c->filter->destination_id >= 0) {
-		stmt = SQL_INSPECT_LANES_READY_TO;
-		n = 2;
-	} else {
-		stmt = SQL_INSPECT_LANES_READY;
-	}
-	rc = db_run(db, stmt, v, n, set_lane, c, NULL, err);
+	else if (c->filter->destination_id >= 0)
+		rc = db_run(db, SQL_INSPECT_LANES_READY_TO, DB_PARAMS(to),
+		    set_lane, c, NULL, err);
+	else
+		rc = db_run(db, SQL_INSPECT_LANES_READY, DB_PARAMS(ready),
+		    set_lane, c, NULL, err);
 	*ret_whole = c->page.looked < INSPECT_WALK;
 	return (rc);
 }
@@ -125,8 +131,9 @@ inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
     int64_t after, int64_t limit, inspect_lane_fn each, void *arg,
     int64_t *ret_next, struct err *err)
 {
+	const struct sql_inspect_lanes_walk v = {
+	    .after = db_v_i64(after), .limit = db_v_i64(INSPECT_WALK)};
 	struct choosing c = {.filter = filter};
-	struct db_val v[2];
 	bool whole;
 	size_t i;
 	enum rc rc;
@@ -135,10 +142,8 @@ inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
 	rc = choose_from_set(db, &c, &whole, err);
 	if (rc == RC_OK && !whole) {
 		inspect_page_init(&c.page, true, after, limit);
-		v[0] = db_v_i64(after);
-		v[1] = db_v_i64(INSPECT_WALK);
-		rc = db_run(
-		    db, SQL_INSPECT_LANES_WALK, v, 2, walk_lane, &c, NULL, err);
+		rc = db_run(db, SQL_INSPECT_LANES_WALK, DB_PARAMS(v), walk_lane,
+		    &c, NULL, err);
 		if (rc == RC_LIMIT)
 			rc = RC_OK;
 	}

@@ -24,18 +24,22 @@ read_times(const struct db_row *row, struct inspect_outbox_row *r)
 {
 	int64_t seq;
 
-	r->event_time = db_row_i64(row, 13);
-	r->created_at = db_row_i64(row, 14);
-	r->last_attempt_at = db_row_i64(row, 15);
-	r->last_status_at = db_row_i64(row, 16);
-	r->next_retry_at = db_row_i64(row, 17);
-	r->deliver_at = db_row_i64(row, 18);
-	r->expires_at = db_row_i64(row, 19);
-	r->sent_at = db_row_i64(row, 20);
-	r->acked_at = db_row_i64(row, 21);
-	seq = db_row_i64(row, 25);
-	if (seq != 0 && r->sent_at != 0 && seq <= db_row_i64(row, 26))
-		r->read_at = db_row_i64(row, 27);
+	r->event_time = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_EVENT_TIME);
+	r->created_at = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_CREATED_AT);
+	r->last_attempt_at =
+	    db_row_i64(row, COL_INSPECT_OUTBOX_ROW_LAST_ATTEMPT_AT);
+	r->last_status_at =
+	    db_row_i64(row, COL_INSPECT_OUTBOX_ROW_LAST_STATUS_AT);
+	r->next_retry_at =
+	    db_row_i64(row, COL_INSPECT_OUTBOX_ROW_NEXT_RETRY_AT);
+	r->deliver_at = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_DELIVER_AT);
+	r->expires_at = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_EXPIRES_AT);
+	r->sent_at = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_SENT_AT);
+	r->acked_at = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_ACKED_AT);
+	seq = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_CONVERSATION_SEQ);
+	if (seq != 0 && r->sent_at != 0 &&
+	    seq <= db_row_i64(row, COL_INSPECT_OUTBOX_ROW_SHOWN_UPTO))
+		r->read_at = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_SHOWN_AT);
 }
 
 static enum rc
@@ -46,23 +50,23 @@ take_row(void *arg, const struct db_row *row, struct err *err)
 
 	memset(&r, 0, sizeof(r));
 	e->found = true;
-	r.id = db_row_i64(row, 0);
-	r.message_id = db_row_uuid(row, 1);
-	r.kind = (int)db_row_i64(row, 2);
-	r.from = inspect_text(row, 3);
-	r.to = inspect_text(row, 4);
-	r.destination = inspect_text(row, 5);
-	r.state = inspect_text(row, 6);
-	r.reason = inspect_text(row, 7);
-	r.priority = db_row_i64(row, 8);
-	r.attempts = db_row_i64(row, 9);
-	r.retry_count = db_row_i64(row, 10);
-	r.rescue_count = db_row_i64(row, 11);
-	r.requeues = db_row_i64(row, 12);
+	r.id = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_ID);
+	r.message_id = db_row_uuid(row, COL_INSPECT_OUTBOX_ROW_MESSAGE_ID);
+	r.kind = (int)db_row_i64(row, COL_INSPECT_OUTBOX_ROW_KIND);
+	r.from = inspect_text(row, COL_INSPECT_OUTBOX_ROW_SENDER);
+	r.to = inspect_text(row, COL_INSPECT_OUTBOX_ROW_RECIPIENT);
+	r.destination = inspect_text(row, COL_INSPECT_OUTBOX_ROW_DESTINATION);
+	r.state = inspect_text(row, COL_INSPECT_OUTBOX_ROW_STATE);
+	r.reason = inspect_text(row, COL_INSPECT_OUTBOX_ROW_REASON);
+	r.priority = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_PRIORITY);
+	r.attempts = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_ATTEMPTS);
+	r.retry_count = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_RETRY_COUNT);
+	r.rescue_count = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_RESCUE_COUNT);
+	r.requeues = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_REQUEUES);
 	read_times(row, &r);
-	r.last_error = inspect_text(row, 22);
-	r.lane_id = db_row_i64(row, 23);
-	r.lane_seq = db_row_i64(row, 24);
+	r.last_error = inspect_text(row, COL_INSPECT_OUTBOX_ROW_LAST_ERROR);
+	r.lane_id = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_LANE_ID);
+	r.lane_seq = db_row_i64(row, COL_INSPECT_OUTBOX_ROW_LANE_SEQ);
 	return (e->each(e->arg, &r, err));
 }
 
@@ -71,10 +75,11 @@ inspect_outbox_row(struct db *db, int64_t id, inspect_outbox_row_fn each,
     void *arg, struct err *err)
 {
 	struct row_each e = {each, arg, false};
-	struct db_val v = db_v_i64(id);
+	const struct sql_inspect_outbox_row v = {.id = db_v_i64(id)};
 	enum rc rc;
 
-	rc = db_run(db, SQL_INSPECT_OUTBOX_ROW, &v, 1, take_row, &e, NULL, err);
+	rc = db_run(
+	    db, SQL_INSPECT_OUTBOX_ROW, DB_PARAMS(v), take_row, &e, NULL, err);
 	return (rc == RC_OK && !e.found ? RC_NOT_FOUND : rc);
 }
 
@@ -88,25 +93,32 @@ struct choosing {
 static bool
 is_wanted(const struct inspect_outbox_filter *f, const struct db_row *row)
 {
-	const char *state = inspect_text(row, 2);
+	const char *state = inspect_text(row, COL_OUTBOX_CANDIDATE_STATE);
 
-	if (db_row_i64(row, 1) != EVENT_MESSAGE)
+	if (db_row_i64(row, COL_OUTBOX_CANDIDATE_KIND) != EVENT_MESSAGE)
 		return (false);
 	if (f->state >= 0 && strcmp(state, outbox_state_name(f->state)) != 0)
 		return (false);
-	if (f->state == OUTBOX_PENDING && db_row_null(row, 3) != f->scheduled)
+	if (f->state == OUTBOX_PENDING &&
+	    db_row_null(row, COL_OUTBOX_CANDIDATE_LANE_SEQ) != f->scheduled)
 		return (false);
-	if (f->sender_id != 0 && db_row_i64(row, 4) != f->sender_id)
+	if (f->sender_id != 0 &&
+	    db_row_i64(row, COL_OUTBOX_CANDIDATE_SENDER_ID) != f->sender_id)
 		return (false);
-	if (f->destination_id >= 0 && db_row_i64(row, 5) != f->destination_id)
+	if (f->destination_id >= 0 &&
+	    db_row_i64(row, COL_OUTBOX_CANDIDATE_DESTINATION_ID) !=
+		f->destination_id)
 		return (false);
-	if (f->retry_count > 0 && (db_row_i64(row, 6) < f->retry_count ||
-				      (strcmp(state, "pending") != 0 &&
-					  strcmp(state, "sending") != 0)))
+	if (f->retry_count > 0 &&
+	    (db_row_i64(row, COL_OUTBOX_CANDIDATE_RETRY_COUNT) <
+		    f->retry_count ||
+		(strcmp(state, "pending") != 0 &&
+		    strcmp(state, "sending") != 0)))
 		return (false);
 	return (f->unchanged_since == 0 ||
 		(strcmp(state, "sending") == 0 &&
-		    db_row_i64(row, 7) <= f->unchanged_since));
+		    db_row_i64(row, COL_OUTBOX_CANDIDATE_LAST_STATUS_AT) <=
+			f->unchanged_since));
 }
 
 /* RC_LIMIT ends a walk: the page is full. */
@@ -117,7 +129,7 @@ walk_row(void *arg, const struct db_row *row, struct err *err)
 
 	(void)err;
 	c->page.looked++;
-	c->page.last = db_row_i64(row, 0);
+	c->page.last = db_row_i64(row, COL_OUTBOX_CANDIDATE_ID);
 	if (is_wanted(c->filter, row))
 		inspect_page_add(&c->page, c->page.last);
 	return (inspect_page_full(&c->page) ? RC_LIMIT : RC_OK);
@@ -131,22 +143,27 @@ set_row(void *arg, const struct db_row *row, struct err *err)
 	(void)err;
 	c->page.looked++;
 	if (is_wanted(c->filter, row))
-		inspect_page_add(&c->page, db_row_i64(row, 0));
+		inspect_page_add(
+		    &c->page, db_row_i64(row, COL_OUTBOX_CANDIDATE_ID));
 	return (RC_OK);
 }
 
-/* Looks at a set; *ret_whole: at all of it. */
+/* Looks at a set, which may have a ${bound}; *ret_whole: at all of it. */
 static enum rc
 look_at_set(struct db *db, int stmt, const int64_t *bound, struct choosing *c,
     bool *ret_whole, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_inspect_set_scheduled all = {
+	    .limit = db_v_i64(INSPECT_WALK)};
+	const struct sql_inspect_set_sending some = {
+	    .limit = all.limit, .bound = db_v_i64(bound != NULL ? *bound : 0)};
 	enum rc rc;
 
 	c->page.looked = 0;
-	v[0] = db_v_i64(INSPECT_WALK);
-	v[1] = db_v_i64(bound != NULL ? *bound : 0);
-	rc = db_run(db, stmt, v, bound != NULL ? 2 : 1, set_row, c, NULL, err);
+	if (bound != NULL)
+		rc = db_run(db, stmt, DB_PARAMS(some), set_row, c, NULL, err);
+	else
+		rc = db_run(db, stmt, DB_PARAMS(all), set_row, c, NULL, err);
 	*ret_whole = c->page.looked < INSPECT_WALK;
 	return (rc);
 }
@@ -192,21 +209,22 @@ choose_by_walk(
     struct db *db, struct choosing *c, bool *ret_ended, struct err *err)
 {
 	const struct inspect_outbox_filter *f = c->filter;
-	bool over;
-	struct db_val v[3];
-	const char *name;
+	const struct sql_inspect_walk all = {.before = db_v_i64(c->page.cursor),
+	    .limit = db_v_i64(INSPECT_WALK)};
+	const struct sql_inspect_walk_ended ended = {.before = all.before,
+	    .limit = all.limit,
+	    .state = db_v_str(outbox_state_name(f->state))};
 	enum rc rc;
 
-	over = f->state == OUTBOX_FAILED || f->state == OUTBOX_EXPIRED ||
-	       f->state == OUTBOX_CANCELED;
-	name = outbox_state_name(f->state);
 	c->page.n = 0;
 	c->page.looked = 0;
-	v[0] = db_v_i64(c->page.cursor);
-	v[1] = db_v_i64(INSPECT_WALK);
-	v[2] = db_v_str(name);
-	rc = db_run(db, over ? SQL_INSPECT_WALK_ENDED : SQL_INSPECT_WALK, v,
-	    over ? 3 : 2, walk_row, c, NULL, err);
+	if (f->state == OUTBOX_FAILED || f->state == OUTBOX_EXPIRED ||
+	    f->state == OUTBOX_CANCELED)
+		rc = db_run(db, SQL_INSPECT_WALK_ENDED, DB_PARAMS(ended),
+		    walk_row, c, NULL, err);
+	else
+		rc = db_run(db, SQL_INSPECT_WALK, DB_PARAMS(all), walk_row, c,
+		    NULL, err);
 	*ret_ended = c->page.looked < INSPECT_WALK;
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }
@@ -251,13 +269,15 @@ take_message(void *arg, const struct db_row *row, struct err *err)
 	struct inspect_message m;
 
 	e->found = true;
-	m.id = db_row_uuid(row, 0);
-	m.from = inspect_text(row, 1);
-	m.conversation = db_row_uuid(row, 2);
-	m.conversation_seq = db_row_i64(row, 3);
-	m.event_time = db_row_i64(row, 4);
-	m.created_at = db_row_i64(row, 5);
-	m.correlation_id = inspect_text(row, 6);
+	m.id = db_row_uuid(row, COL_INSPECT_MESSAGE_MESSAGE_ID);
+	m.from = inspect_text(row, COL_INSPECT_MESSAGE_SENDER);
+	m.conversation = db_row_uuid(row, COL_INSPECT_MESSAGE_PUBLIC_ID);
+	m.conversation_seq =
+	    db_row_i64(row, COL_INSPECT_MESSAGE_CONVERSATION_SEQ);
+	m.event_time = db_row_i64(row, COL_INSPECT_MESSAGE_EVENT_TIME);
+	m.created_at = db_row_i64(row, COL_INSPECT_MESSAGE_CREATED_AT);
+	m.correlation_id =
+	    inspect_text(row, COL_INSPECT_MESSAGE_CORRELATION_ID);
 	return (e->each(e->arg, &m, err));
 }
 
@@ -268,11 +288,11 @@ inspect_message(struct db *db, const struct uuid *id,
     void *arg, struct err *err)
 {
 	struct message_each e = {each, arg, false};
-	struct db_val v = db_v_uuid(id);
+	const struct sql_inspect_message v = {.message_id = db_v_uuid(id)};
 	enum rc rc;
 
-	rc =
-	    db_run(db, SQL_INSPECT_MESSAGE, &v, 1, take_message, &e, NULL, err);
+	rc = db_run(
+	    db, SQL_INSPECT_MESSAGE, DB_PARAMS(v), take_message, &e, NULL, err);
 	return (rc == RC_OK && !e.found ? RC_NOT_FOUND : rc);
 }
 
@@ -287,13 +307,13 @@ take_attempt(void *arg, const struct db_row *row, struct err *err)
 	struct attempt_each *e = arg;
 	struct inspect_attempt a;
 
-	a.attempt = db_row_i64(row, 0);
-	a.started_at = db_row_i64(row, 1);
-	a.finished_at = db_row_i64(row, 2);
-	a.outcome = inspect_text(row, 3);
-	a.status = db_row_i64(row, 4);
-	a.error = inspect_text(row, 5);
-	a.owner = inspect_text(row, 6);
+	a.attempt = db_row_i64(row, COL_INSPECT_ATTEMPTS_ATTEMPT);
+	a.started_at = db_row_i64(row, COL_INSPECT_ATTEMPTS_STARTED_AT);
+	a.finished_at = db_row_i64(row, COL_INSPECT_ATTEMPTS_FINISHED_AT);
+	a.outcome = inspect_text(row, COL_INSPECT_ATTEMPTS_OUTCOME);
+	a.status = db_row_i64(row, COL_INSPECT_ATTEMPTS_STATUS);
+	a.error = inspect_text(row, COL_INSPECT_ATTEMPTS_ERROR);
+	a.owner = inspect_text(row, COL_INSPECT_ATTEMPTS_OWNER);
 	return (e->each(e->arg, &a, err));
 }
 
@@ -304,10 +324,9 @@ inspect_attempts(struct db *db, int64_t outbox_id, int64_t limit,
     void *arg, struct err *err)
 {
 	struct attempt_each e = {each, arg};
-	struct db_val v[2];
+	const struct sql_inspect_attempts v = {
+	    .outbox_id = db_v_i64(outbox_id), .limit = db_v_i64(limit)};
 
-	v[0] = db_v_i64(outbox_id);
-	v[1] = db_v_i64(limit);
-	return (db_run(
-	    db, SQL_INSPECT_ATTEMPTS, v, 2, take_attempt, &e, NULL, err));
+	return (db_run(db, SQL_INSPECT_ATTEMPTS, DB_PARAMS(v), take_attempt, &e,
+	    NULL, err));
 }

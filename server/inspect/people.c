@@ -19,14 +19,14 @@ take_user(void *arg, const struct db_row *row, struct err *err)
 	struct user_each *e = arg;
 	struct inspect_user u;
 
-	u.user_id = db_row_i64(row, 0);
-	u.name = inspect_text(row, 1);
-	u.display_name = inspect_text(row, 2);
-	u.admin = db_row_i64(row, 3) != 0;
-	u.disabled_at = db_row_i64(row, 4);
-	u.created_at = db_row_i64(row, 5);
-	u.local = db_row_null(row, 6);
-	u.devices = db_row_i64(row, 7);
+	u.user_id = db_row_i64(row, COL_INSPECT_USERS_USER_ID);
+	u.name = inspect_text(row, COL_INSPECT_USERS_NAME);
+	u.display_name = inspect_text(row, COL_INSPECT_USERS_DISPLAY_NAME);
+	u.admin = db_row_i64(row, COL_INSPECT_USERS_ADMIN) != 0;
+	u.disabled_at = db_row_i64(row, COL_INSPECT_USERS_DISABLED_AT);
+	u.created_at = db_row_i64(row, COL_INSPECT_USERS_CREATED_AT);
+	u.local = db_row_null(row, COL_INSPECT_USERS_DESTINATION_ID);
+	u.devices = db_row_i64(row, COL_INSPECT_USERS_DEVICES);
 	return (e->each(e->arg, &u, err));
 }
 
@@ -36,11 +36,11 @@ inspect_users(struct db *db, const char *after, int64_t limit,
     void *arg, struct err *err)
 {
 	struct user_each e = {each, arg};
-	struct db_val v[2];
+	const struct sql_inspect_users v = {
+	    .after = db_v_str(after), .limit = db_v_i64(limit)};
 
-	v[0] = db_v_str(after);
-	v[1] = db_v_i64(limit);
-	return (db_run(db, SQL_INSPECT_USERS, v, 2, take_user, &e, NULL, err));
+	return (db_run(
+	    db, SQL_INSPECT_USERS, DB_PARAMS(v), take_user, &e, NULL, err));
 }
 
 struct sender_each {
@@ -56,8 +56,8 @@ take_sender(void *arg, const struct db_row *row, struct err *err)
 
 	(void)err;
 	e->looked++;
-	if (db_row_i64(row, 0) == EVENT_MESSAGE)
-		e->each(e->arg, db_row_i64(row, 3));
+	if (db_row_i64(row, COL_BACKLOG_KIND) == EVENT_MESSAGE)
+		e->each(e->arg, db_row_i64(row, COL_BACKLOG_SENDER_ID));
 	return (RC_OK);
 }
 
@@ -68,14 +68,16 @@ inspect_senders(struct db *db, void (*each)(void *arg, int64_t sender_id),
 	static const int stmts[] = {
 	    SQL_INSPECT_BACKLOG_LOCAL, SQL_INSPECT_BACKLOG_REMOTE};
 	struct sender_each e = {each, arg, 0};
-	struct db_val v = db_v_i64(INSPECT_WALK);
+	const struct sql_inspect_backlog_local v = {
+	    .limit = db_v_i64(INSPECT_WALK)};
 	enum rc rc = RC_OK;
 	int i;
 
 	*ret_all = true;
 	for (i = 0; i < 2 && rc == RC_OK; i++) {
 		e.looked = 0;
-		rc = db_run(db, stmts[i], &v, 1, take_sender, &e, NULL, err);
+		rc = db_run(
+		    db, stmts[i], DB_PARAMS(v), take_sender, &e, NULL, err);
 		*ret_all = *ret_all && e.looked < INSPECT_WALK;
 	}
 	return (rc);
@@ -94,12 +96,12 @@ take_audit(void *arg, const struct db_row *row, struct err *err)
 	struct audit_each *e = arg;
 	struct inspect_audit a;
 
-	a.audit_id = db_row_i64(row, 0);
-	a.at = db_row_i64(row, 1);
-	a.actor = inspect_text(row, 2);
-	a.action = inspect_text(row, 3);
-	a.object = inspect_text(row, 4);
-	a.detail = inspect_text(row, 5);
+	a.audit_id = db_row_i64(row, COL_INSPECT_AUDIT_AUDIT_ID);
+	a.at = db_row_i64(row, COL_INSPECT_AUDIT_AT);
+	a.actor = inspect_text(row, COL_INSPECT_AUDIT_ACTOR);
+	a.action = inspect_text(row, COL_INSPECT_AUDIT_ACTION);
+	a.object = inspect_text(row, COL_INSPECT_AUDIT_OBJECT);
+	a.detail = inspect_text(row, COL_INSPECT_AUDIT_DETAIL);
 	return (e->each(e->arg, &a, err));
 }
 
@@ -109,9 +111,9 @@ inspect_audit(struct db *db, int64_t before, int64_t limit,
     void *arg, struct err *err)
 {
 	struct audit_each e = {each, arg};
-	struct db_val v[2];
+	const struct sql_inspect_audit v = {
+	    .before = db_v_i64(before), .limit = db_v_i64(limit)};
 
-	v[0] = db_v_i64(before);
-	v[1] = db_v_i64(limit);
-	return (db_run(db, SQL_INSPECT_AUDIT, v, 2, take_audit, &e, NULL, err));
+	return (db_run(
+	    db, SQL_INSPECT_AUDIT, DB_PARAMS(v), take_audit, &e, NULL, err));
 }

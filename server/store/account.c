@@ -15,25 +15,27 @@ enum rc
 store_user_insert(struct db *db, const struct store_user *user, int64_t now_ms,
     int64_t *ret_user_id, struct err *err)
 {
-	struct db_val v[5];
+	struct sql_user_insert v = {.name = db_v_str(user->name),
+	    .admin = db_v_i64(user->admin ? 1 : 0),
+	    .now = db_v_i64(now_ms)};
+	struct sql_counter_insert counter;
 	int64_t id;
 	enum rc rc;
 
 	id = 0;
-	v[0] = db_v_str(user->name);
-	v[1] = user->display_name[0] != '\0' ? db_v_str(user->display_name)
-					     : DB_V_NULL;
-	v[2] = user->password_hash[0] != '\0' ? db_v_str(user->password_hash)
-					      : DB_V_NULL;
-	v[3] = db_v_i64(user->admin ? 1 : 0);
-	v[4] = db_v_i64(now_ms);
-	rc = db_run(db, SQL_USER_INSERT, v, 5, db_take_i64, &id, NULL, err);
+	if (user->display_name[0] != '\0')
+		v.display_name = db_v_str(user->display_name);
+	if (user->password_hash[0] != '\0')
+		v.password_hash = db_v_str(user->password_hash);
+	rc = db_run(
+	    db, SQL_USER_INSERT, DB_PARAMS(v), db_take_i64, &id, NULL, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (id == 0)
 		return (err_set(err, RC_EXISTS, "user %s exists", user->name));
-	v[0] = db_v_i64(id);
-	rc = db_run(db, SQL_COUNTER_INSERT, v, 1, NULL, NULL, NULL, err);
+	counter.user_id = db_v_i64(id);
+	rc = db_run(
+	    db, SQL_COUNTER_INSERT, DB_PARAMS(counter), NULL, NULL, NULL, err);
 	if (rc == RC_OK)
 		*ret_user_id = id;
 	return (rc);
@@ -44,12 +46,11 @@ store_user_remote_insert(struct db *db, const char *address,
     int64_t destination_id, int64_t now_ms, int64_t *ret_user_id,
     struct err *err)
 {
-	struct db_val v[3];
+	const struct sql_user_remote_insert v = {.name = db_v_str(address),
+	    .now = db_v_i64(now_ms),
+	    .destination_id = db_v_i64(destination_id)};
 
-	v[0] = db_v_str(address);
-	v[1] = db_v_i64(now_ms);
-	v[2] = db_v_i64(destination_id);
-	return (db_run(db, SQL_USER_REMOTE_INSERT, v, 3, db_take_i64,
+	return (db_run(db, SQL_USER_REMOTE_INSERT, DB_PARAMS(v), db_take_i64,
 	    ret_user_id, NULL, err));
 }
 
@@ -57,13 +58,15 @@ void
 store_read_user(const struct db_row *row, struct store_user *u)
 {
 
-	u->user_id = db_row_i64(row, 0);
-	db_row_copy_text(row, 1, u->name, sizeof(u->name));
-	db_row_copy_text(row, 2, u->display_name, sizeof(u->display_name));
-	db_row_copy_text(row, 3, u->password_hash, sizeof(u->password_hash));
-	u->admin = db_row_i64(row, 4) != 0;
-	u->disabled = !db_row_null(row, 5);
-	u->destination_id = db_row_i64(row, 6);
+	u->user_id = db_row_i64(row, COL_USER_USER_ID);
+	db_row_copy_text(row, COL_USER_NAME, u->name, sizeof(u->name));
+	db_row_copy_text(row, COL_USER_DISPLAY_NAME, u->display_name,
+	    sizeof(u->display_name));
+	db_row_copy_text(row, COL_USER_PASSWORD_HASH, u->password_hash,
+	    sizeof(u->password_hash));
+	u->admin = db_row_i64(row, COL_USER_ADMIN) != 0;
+	u->disabled = !db_row_null(row, COL_USER_DISABLED_AT);
+	u->destination_id = db_row_i64(row, COL_USER_DESTINATION_ID);
 }
 
 static enum rc
@@ -129,24 +132,24 @@ enum rc
 store_user_password_set(
     struct db *db, int64_t user_id, const char *hash, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_user_password_set v = {
+	    .user_id = db_v_i64(user_id), .password_hash = db_v_str(hash)};
 
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_str(hash);
-	return (db_run(db, SQL_USER_PASSWORD_SET, v, 2, NULL, NULL, NULL, err));
+	return (db_run(
+	    db, SQL_USER_PASSWORD_SET, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 enum rc
 store_user_disable(
     struct db *db, int64_t user_id, int64_t now_ms, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_user_disable v = {
+	    .user_id = db_v_i64(user_id), .now = db_v_i64(now_ms)};
 	int64_t changed;
 	enum rc rc;
 
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_i64(now_ms);
-	rc = db_run(db, SQL_USER_DISABLE, v, 2, NULL, NULL, &changed, err);
+	rc = db_run(
+	    db, SQL_USER_DISABLE, DB_PARAMS(v), NULL, NULL, &changed, err);
 	if (rc == RC_OK && changed == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -159,16 +162,16 @@ store_device_insert(struct db *db, const struct store_device *device,
     const uint8_t token_hash[STORE_HASH_LEN], int64_t *ret_device_id,
     struct err *err)
 {
-	struct db_val v[6];
+	const struct sql_device_insert v = {
+	    .public_id = db_v_uuid(&device->public_id),
+	    .user_id = db_v_i64(device->user_id),
+	    .name = db_v_str(device->name),
+	    .token_hash = db_v_blob(token_hash, STORE_HASH_LEN),
+	    .acked_seq = db_v_i64(device->acked_seq),
+	    .now = db_v_i64(device->created_at)};
 
-	v[0] = db_v_uuid(&device->public_id);
-	v[1] = db_v_i64(device->user_id);
-	v[2] = db_v_str(device->name);
-	v[3] = db_v_blob(token_hash, STORE_HASH_LEN);
-	v[4] = db_v_i64(device->acked_seq);
-	v[5] = db_v_i64(device->created_at);
-	return (db_run(db, SQL_DEVICE_INSERT, v, 6, db_take_i64, ret_device_id,
-	    NULL, err));
+	return (db_run(db, SQL_DEVICE_INSERT, DB_PARAMS(v), db_take_i64,
+	    ret_device_id, NULL, err));
 }
 
 static enum rc
@@ -177,12 +180,14 @@ take_device(void *arg, const struct db_row *row, struct err *err)
 	struct store_device *d = arg;
 
 	(void)err;
-	d->device_id = db_row_i64(row, 0);
-	d->public_id = db_row_uuid(row, 1);
-	d->user_id = db_row_i64(row, 2);
-	db_row_copy_text(row, 3, d->user_name, sizeof(d->user_name));
-	d->admin = db_row_i64(row, 4) != 0;
-	db_row_copy_text(row, 5, d->name, sizeof(d->name));
+	d->device_id = db_row_i64(row, COL_DEVICE_BY_TOKEN_DEVICE_ID);
+	d->public_id = db_row_uuid(row, COL_DEVICE_BY_TOKEN_PUBLIC_ID);
+	d->user_id = db_row_i64(row, COL_DEVICE_BY_TOKEN_USER_ID);
+	db_row_copy_text(row, COL_DEVICE_BY_TOKEN_USER_NAME, d->user_name,
+	    sizeof(d->user_name));
+	d->admin = db_row_i64(row, COL_DEVICE_BY_TOKEN_ADMIN) != 0;
+	db_row_copy_text(
+	    row, COL_DEVICE_BY_TOKEN_NAME, d->name, sizeof(d->name));
 	return (RC_OK);
 }
 
@@ -190,13 +195,13 @@ enum rc
 store_device_by_token(struct db *db, const uint8_t token_hash[STORE_HASH_LEN],
     struct store_device *ret, struct err *err)
 {
-	struct db_val v;
+	const struct sql_device_by_token v = {
+	    .token_hash = db_v_blob(token_hash, STORE_HASH_LEN)};
 	enum rc rc;
 
 	memset(ret, 0, sizeof(*ret));
-	v = db_v_blob(token_hash, STORE_HASH_LEN);
-	rc =
-	    db_run(db, SQL_DEVICE_BY_TOKEN, &v, 1, take_device, ret, NULL, err);
+	rc = db_run(
+	    db, SQL_DEVICE_BY_TOKEN, DB_PARAMS(v), take_device, ret, NULL, err);
 	if (rc == RC_OK && ret->device_id == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -206,11 +211,10 @@ enum rc
 store_device_count(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err)
 {
-	struct db_val v;
+	const struct sql_device_count v = {.user_id = db_v_i64(user_id)};
 
-	v = db_v_i64(user_id);
-	return (
-	    db_run(db, SQL_DEVICE_COUNT, &v, 1, db_take_i64, ret, NULL, err));
+	return (db_run(
+	    db, SQL_DEVICE_COUNT, DB_PARAMS(v), db_take_i64, ret, NULL, err));
 }
 
 struct device_each {
@@ -227,13 +231,13 @@ list_device(void *arg, const struct db_row *row, struct err *err)
 
 	(void)err;
 	memset(&d, 0, sizeof(d));
-	d.public_id = db_row_uuid(row, 0);
+	d.public_id = db_row_uuid(row, COL_DEVICE_LIST_PUBLIC_ID);
 	d.user_id = e->user_id;
-	db_row_copy_text(row, 1, d.name, sizeof(d.name));
-	d.acked_seq = db_row_i64(row, 2);
-	d.created_at = db_row_i64(row, 3);
-	d.last_seen_at = db_row_i64(row, 4);
-	d.device_id = db_row_i64(row, 5);
+	db_row_copy_text(row, COL_DEVICE_LIST_NAME, d.name, sizeof(d.name));
+	d.acked_seq = db_row_i64(row, COL_DEVICE_LIST_ACKED_SEQ);
+	d.created_at = db_row_i64(row, COL_DEVICE_LIST_CREATED_AT);
+	d.last_seen_at = db_row_i64(row, COL_DEVICE_LIST_LAST_SEEN_AT);
+	d.device_id = db_row_i64(row, COL_DEVICE_LIST_DEVICE_ID);
 	e->each(e->arg, &d);
 	return (RC_OK);
 }
@@ -244,10 +248,10 @@ store_device_list(struct db *db, int64_t user_id,
     struct err *err)
 {
 	struct device_each e = {each, arg, user_id};
-	struct db_val v;
+	const struct sql_device_list v = {.user_id = db_v_i64(user_id)};
 
-	v = db_v_i64(user_id);
-	return (db_run(db, SQL_DEVICE_LIST, &v, 1, list_device, &e, NULL, err));
+	return (db_run(
+	    db, SQL_DEVICE_LIST, DB_PARAMS(v), list_device, &e, NULL, err));
 }
 
 struct revoke_each {
@@ -263,11 +267,11 @@ revoked_device(void *arg, const struct db_row *row, struct err *err)
 	const void *hash;
 	size_t n;
 
-	hash = db_row_blob(row, 1, &n);
+	hash = db_row_blob(row, COL_REVOKED_DEVICE_TOKEN_HASH, &n);
 	if (hash == NULL || n != STORE_HASH_LEN)
 		return (err_set(err, RC_CORRUPT, "a device's token hash"));
 	e->count++;
-	e->each(e->arg, db_row_i64(row, 0), hash);
+	e->each(e->arg, db_row_i64(row, COL_REVOKED_DEVICE_DEVICE_ID), hash);
 	return (RC_OK);
 }
 
@@ -277,13 +281,13 @@ store_device_revoke(struct db *db, int64_t user_id,
     void *arg, struct err *err)
 {
 	struct revoke_each e = {each, arg, 0};
-	struct db_val v[3];
+	const struct sql_device_revoke v = {.user_id = db_v_i64(user_id),
+	    .public_id = db_v_uuid(public_id),
+	    .now = db_v_i64(now_ms)};
 	enum rc rc;
 
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_uuid(public_id);
-	v[2] = db_v_i64(now_ms);
-	rc = db_run(db, SQL_DEVICE_REVOKE, v, 3, revoked_device, &e, NULL, err);
+	rc = db_run(
+	    db, SQL_DEVICE_REVOKE, DB_PARAMS(v), revoked_device, &e, NULL, err);
 	if (rc == RC_OK && e.count == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -294,13 +298,12 @@ store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
     int64_t now_ms, store_revoked_fn each, void *arg, struct err *err)
 {
 	struct revoke_each e = {each, arg, 0};
-	struct db_val v[3];
+	const struct sql_device_revoke_others v = {.user_id = db_v_i64(user_id),
+	    .keep = db_v_i64(keep),
+	    .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_i64(keep);
-	v[2] = db_v_i64(now_ms);
-	return (db_run(
-	    db, SQL_DEVICE_REVOKE_OTHERS, v, 3, revoked_device, &e, NULL, err));
+	return (db_run(db, SQL_DEVICE_REVOKE_OTHERS, DB_PARAMS(v),
+	    revoked_device, &e, NULL, err));
 }
 
 enum rc
@@ -308,15 +311,15 @@ store_device_rename(struct db *db, int64_t user_id,
     const struct uuid *public_id, const char *name, size_t n,
     int64_t *ret_device_id, struct err *err)
 {
-	struct db_val v[3];
+	const struct sql_device_rename v = {.user_id = db_v_i64(user_id),
+	    .public_id = db_v_uuid(public_id),
+	    .name = db_v_text(name, n)};
 	int64_t id;
 	enum rc rc;
 
 	id = 0;
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_uuid(public_id);
-	v[2] = db_v_text(name, n);
-	rc = db_run(db, SQL_DEVICE_RENAME, v, 3, db_take_i64, &id, NULL, err);
+	rc = db_run(
+	    db, SQL_DEVICE_RENAME, DB_PARAMS(v), db_take_i64, &id, NULL, err);
 	if (rc == RC_OK && id == 0)
 		return (RC_NOT_FOUND);
 	*ret_device_id = id;
@@ -326,11 +329,12 @@ store_device_rename(struct db *db, int64_t user_id,
 enum rc
 store_device_lock(struct db *db, int64_t device_id, bool *ret, struct err *err)
 {
-	const struct db_val v = db_v_i64(device_id);
+	const struct sql_device_hold v = {.device_id = db_v_i64(device_id)};
 	int64_t id = 0;
 	enum rc rc;
 
-	rc = db_run(db, SQL_DEVICE_HOLD, &v, 1, db_take_i64, &id, NULL, err);
+	rc = db_run(
+	    db, SQL_DEVICE_HOLD, DB_PARAMS(v), db_take_i64, &id, NULL, err);
 	*ret = id != 0;
 	return (rc);
 }
@@ -339,13 +343,13 @@ enum rc
 store_device_acked_get(
     struct db *db, int64_t device_id, int64_t *ret, struct err *err)
 {
-	struct db_val v;
+	const struct sql_device_acked_get v = {
+	    .device_id = db_v_i64(device_id)};
 	enum rc rc;
 
 	*ret = -1;
-	v = db_v_i64(device_id);
-	rc = db_run(
-	    db, SQL_DEVICE_ACKED_GET, &v, 1, db_take_i64, ret, NULL, err);
+	rc = db_run(db, SQL_DEVICE_ACKED_GET, DB_PARAMS(v), db_take_i64, ret,
+	    NULL, err);
 	return (rc == RC_OK && *ret < 0 ? RC_NOT_FOUND : rc);
 }
 
@@ -357,10 +361,10 @@ take_counter(void *arg, const struct db_row *row, struct err *err)
 	struct store_counter *c = arg;
 
 	(void)err;
-	c->head = db_row_i64(row, 0);
-	c->oldest = db_row_i64(row, 1);
-	c->acked = db_row_i64(row, 2);
-	c->read = db_row_i64(row, 3);
+	c->head = db_row_i64(row, COL_COUNTER_GET_HEAD);
+	c->oldest = db_row_i64(row, COL_COUNTER_GET_OLDEST);
+	c->acked = db_row_i64(row, COL_COUNTER_GET_ACKED);
+	c->read = db_row_i64(row, COL_COUNTER_GET_READ_SEQ);
 	return (RC_OK);
 }
 
@@ -368,12 +372,12 @@ enum rc
 store_counter_get(
     struct db *db, int64_t user_id, struct store_counter *ret, struct err *err)
 {
-	struct db_val v;
+	const struct sql_counter_get v = {.user_id = db_v_i64(user_id)};
 	enum rc rc;
 
 	ret->oldest = 0;
-	v = db_v_i64(user_id);
-	rc = db_run(db, SQL_COUNTER_GET, &v, 1, take_counter, ret, NULL, err);
+	rc = db_run(
+	    db, SQL_COUNTER_GET, DB_PARAMS(v), take_counter, ret, NULL, err);
 	if (rc == RC_OK && ret->oldest == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -391,7 +395,7 @@ take_meta(void *arg, const struct db_row *row, struct err *err)
 	struct meta_text *t = arg;
 
 	(void)err;
-	db_row_copy_text(row, 0, t->p, t->size);
+	db_row_copy_text(row, COL_META_VALUE, t->p, t->size);
 	t->found = true;
 	return (RC_OK);
 }
@@ -400,11 +404,10 @@ static enum rc
 ask_meta(struct db *db, int id, const char *key, struct meta_text *t,
     struct err *err)
 {
-	struct db_val v;
+	const struct sql_meta_get v = {.key = db_v_str(key)};
 	enum rc rc;
 
-	v = db_v_str(key);
-	rc = db_run(db, id, &v, 1, take_meta, t, NULL, err);
+	rc = db_run(db, id, DB_PARAMS(v), take_meta, t, NULL, err);
 	return (rc == RC_OK && !t->found ? RC_NOT_FOUND : rc);
 }
 
@@ -430,11 +433,10 @@ static enum rc
 say_meta(
     struct db *db, int id, const char *key, const char *value, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_meta_set v = {
+	    .key = db_v_str(key), .value = db_v_str(value)};
 
-	v[0] = db_v_str(key);
-	v[1] = db_v_str(value);
-	return (db_run(db, id, v, 2, NULL, NULL, NULL, err));
+	return (db_run(db, id, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 enum rc
@@ -466,10 +468,10 @@ take_now(void *arg, const struct db_row *row, struct err *err)
 	struct store_device_now now;
 	size_t n;
 
-	now.device_id = db_row_i64(row, 0);
-	now.user_id = db_row_i64(row, 1);
-	now.acked = db_row_i64(row, 2);
-	now.gone = db_row_blob(row, 3, &n);
+	now.device_id = db_row_i64(row, COL_DEVICES_NOW_DEVICE_ID);
+	now.user_id = db_row_i64(row, COL_DEVICES_NOW_USER_ID);
+	now.acked = db_row_i64(row, COL_DEVICES_NOW_ACKED_SEQ);
+	now.gone = db_row_blob(row, COL_DEVICES_NOW_TOKEN_HASH, &n);
 	if (now.gone != NULL && n != 32)
 		return (err_set(err, RC_CORRUPT, "a device's token hash"));
 	return (e->each(e->arg, &now, err));

@@ -9,12 +9,12 @@ enum rc
 store_audit_insert(
     struct db *db, const struct store_audit *a, int64_t now_ms, struct err *err)
 {
-	struct db_val v[5];
+	const struct sql_audit_insert v = {.now = db_v_i64(now_ms),
+	    .actor = db_v_text_most(a->actor, 286),
+	    .action = db_v_text_most(a->action, 64),
+	    .object = db_v_text_most(a->object, 286),
+	    .detail = db_v_text_most(a->detail, 1024)};
 
-	v[0] = db_v_i64(now_ms);
-	v[1] = db_v_text_most(a->actor, 286);
-	v[2] = db_v_text_most(a->action, 64);
-	v[3] = db_v_text_most(a->object, 286);
-	v[4] = db_v_text_most(a->detail, 1024);
-	return (db_run(db, SQL_AUDIT_INSERT, v, 5, NULL, NULL, NULL, err));
+	return (
+	    db_run(db, SQL_AUDIT_INSERT, DB_PARAMS(v), NULL, NULL, NULL, err));
 }

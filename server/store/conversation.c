@@ -51,14 +51,14 @@ enum rc
 store_conversation_insert(struct db *db, const struct uuid *public_id,
     const char *direct_key, int64_t now_ms, int64_t *ret_id, struct err *err)
 {
-	struct db_val v[4];
+	const struct sql_conversation_insert v = {
+	    .public_id = db_v_uuid(public_id),
+	    .kind = db_v_str(direct_key != NULL ? "direct" : "group"),
+	    .direct_key = db_v_str(direct_key),
+	    .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_uuid(public_id);
-	v[1] = db_v_str(direct_key != NULL ? "direct" : "group");
-	v[2] = db_v_str(direct_key);
-	v[3] = db_v_i64(now_ms);
-	return (db_run(
-	    db, SQL_CONVERSATION_INSERT, v, 4, db_take_i64, ret_id, NULL, err));
+	return (db_run(db, SQL_CONVERSATION_INSERT, DB_PARAMS(v), db_take_i64,
+	    ret_id, NULL, err));
 }
 
 static bool
@@ -78,14 +78,14 @@ store_read_conversation(
 	const void *digest;
 	size_t n;
 
-	c->conversation_id = db_row_i64(row, 0);
-	c->public_id = db_row_uuid(row, 1);
-	c->direct = is_direct(row, 2);
-	c->last_seq = db_row_i64(row, 3);
+	c->conversation_id = db_row_i64(row, COL_CONVERSATION_CONVERSATION_ID);
+	c->public_id = db_row_uuid(row, COL_CONVERSATION_PUBLIC_ID);
+	c->direct = is_direct(row, COL_CONVERSATION_KIND);
+	c->last_seq = db_row_i64(row, COL_CONVERSATION_LAST_SEQ);
 	memset(c->digest, 0, sizeof(c->digest));
 	if (c->last_seq == 0)
 		return (RC_OK);
-	digest = db_row_blob(row, 4, &n);
+	digest = db_row_blob(row, COL_CONVERSATION_LAST_DIGEST, &n);
 	if (digest == NULL || n != sizeof(c->digest))
 		return (err_set(err, RC_CORRUPT, "a conversation's digest"));
 	memcpy(c->digest, digest, n);
@@ -154,30 +154,30 @@ enum rc
 store_participant_insert(
     struct db *db, int64_t conversation_id, int64_t user_id, struct err *err)
 {
-	struct db_val v[3];
+	const struct sql_participant_insert v = {
+	    .conversation_id = db_v_i64(conversation_id),
+	    .user_id = db_v_i64(user_id),
+	    .role = db_v_str("member")};
 
-	v[0] = db_v_i64(conversation_id);
-	v[1] = db_v_i64(user_id);
-	v[2] = db_v_str("member");
-	return (
-	    db_run(db, SQL_PARTICIPANT_INSERT, v, 3, NULL, NULL, NULL, err));
+	return (db_run(
+	    db, SQL_PARTICIPANT_INSERT, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 void
 store_read_participant(const struct db_row *row, struct store_participant *p)
 {
 
-	p->user_id = db_row_i64(row, 0);
-	db_row_copy_text(row, 1, p->name, sizeof(p->name));
-	p->joined_seq = db_row_i64(row, 3);
-	p->left_seq = db_row_i64(row, 4);
-	p->delivered_upto = db_row_i64(row, 5);
-	p->acked_upto = db_row_i64(row, 6);
-	p->read_upto = db_row_i64(row, 7);
-	p->acked_at = db_row_i64(row, 8);
-	p->read_at = db_row_i64(row, 9);
-	p->shown_upto = db_row_i64(row, 10);
-	p->shown_at = db_row_i64(row, 11);
+	p->user_id = db_row_i64(row, COL_PARTICIPANT_USER_ID);
+	db_row_copy_text(row, COL_PARTICIPANT_NAME, p->name, sizeof(p->name));
+	p->joined_seq = db_row_i64(row, COL_PARTICIPANT_JOINED_SEQ);
+	p->left_seq = db_row_i64(row, COL_PARTICIPANT_LEFT_SEQ);
+	p->delivered_upto = db_row_i64(row, COL_PARTICIPANT_DELIVERED_UPTO);
+	p->acked_upto = db_row_i64(row, COL_PARTICIPANT_ACKED_UPTO);
+	p->read_upto = db_row_i64(row, COL_PARTICIPANT_READ_UPTO);
+	p->acked_at = db_row_i64(row, COL_PARTICIPANT_ACKED_AT);
+	p->read_at = db_row_i64(row, COL_PARTICIPANT_READ_AT);
+	p->shown_upto = db_row_i64(row, COL_PARTICIPANT_SHOWN_UPTO);
+	p->shown_at = db_row_i64(row, COL_PARTICIPANT_SHOWN_AT);
 }
 
 struct participant_each {
@@ -203,11 +203,11 @@ store_participants(struct db *db, int64_t conversation_id,
     void *arg, struct err *err)
 {
 	struct participant_each e = {each, arg};
-	struct db_val v;
+	const struct sql_participants_of v = {
+	    .conversation_id = db_v_i64(conversation_id)};
 
-	v = db_v_i64(conversation_id);
-	return (db_run(
-	    db, SQL_PARTICIPANTS_OF, &v, 1, each_participant, &e, NULL, err));
+	return (db_run(db, SQL_PARTICIPANTS_OF, DB_PARAMS(v), each_participant,
+	    &e, NULL, err));
 }
 
 static enum rc
@@ -223,14 +223,14 @@ enum rc
 store_participant_get(struct db *db, int64_t conversation_id, int64_t user_id,
     struct store_participant *ret, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_participant_get v = {
+	    .conversation_id = db_v_i64(conversation_id),
+	    .user_id = db_v_i64(user_id)};
 	enum rc rc;
 
 	ret->user_id = 0;
-	v[0] = db_v_i64(conversation_id);
-	v[1] = db_v_i64(user_id);
-	rc = db_run(
-	    db, SQL_PARTICIPANT_GET, v, 2, take_participant, ret, NULL, err);
+	rc = db_run(db, SQL_PARTICIPANT_GET, DB_PARAMS(v), take_participant,
+	    ret, NULL, err);
 	if (rc == RC_OK && ret->user_id == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -242,15 +242,17 @@ static void
 read_item(const struct db_row *row, struct store_conversation_item *item)
 {
 
-	item->conversation_id = db_row_i64(row, 0);
-	item->public_id = db_row_uuid(row, 1);
-	item->direct = is_direct(row, 2);
-	item->created_at = db_row_i64(row, 3);
-	item->delivered_upto = db_row_i64(row, 6);
-	item->acked_upto = db_row_i64(row, 7);
-	item->read_upto = db_row_i64(row, 8);
-	item->unread = db_row_i64(row, 9);
-	item->last_seq = db_row_i64(row, 10);
+	item->conversation_id =
+	    db_row_i64(row, COL_CONVERSATION_ITEM_CONVERSATION_ID);
+	item->public_id = db_row_uuid(row, COL_CONVERSATION_ITEM_PUBLIC_ID);
+	item->direct = is_direct(row, COL_CONVERSATION_ITEM_KIND);
+	item->created_at = db_row_i64(row, COL_CONVERSATION_ITEM_CREATED_AT);
+	item->delivered_upto =
+	    db_row_i64(row, COL_CONVERSATION_ITEM_DELIVERED_UPTO);
+	item->acked_upto = db_row_i64(row, COL_CONVERSATION_ITEM_ACKED_UPTO);
+	item->read_upto = db_row_i64(row, COL_CONVERSATION_ITEM_READ_UPTO);
+	item->unread = db_row_i64(row, COL_CONVERSATION_ITEM_UNREAD);
+	item->last_seq = db_row_i64(row, COL_CONVERSATION_ITEM_LAST_SEQ);
 }
 
 struct item_each {
@@ -277,13 +279,12 @@ store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     void *arg, struct err *err)
 {
 	struct item_each e = {each, arg};
-	struct db_val v[3];
+	const struct sql_conversation_list v = {.user_id = db_v_i64(user_id),
+	    .before = db_v_i64(before),
+	    .limit = db_v_i64(limit)};
 
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_i64(before);
-	v[2] = db_v_i64(limit);
-	return (
-	    db_run(db, SQL_CONVERSATION_LIST, v, 3, each_item, &e, NULL, err));
+	return (db_run(
+	    db, SQL_CONVERSATION_LIST, DB_PARAMS(v), each_item, &e, NULL, err));
 }
 
 static enum rc
@@ -300,13 +301,13 @@ store_conversation_one(struct db *db, int64_t user_id,
     const struct uuid *public_id, struct store_conversation_item *ret,
     struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_conversation_one v = {
+	    .user_id = db_v_i64(user_id), .public_id = db_v_uuid(public_id)};
 	enum rc rc;
 
 	ret->conversation_id = 0;
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_uuid(public_id);
-	rc = db_run(db, SQL_CONVERSATION_ONE, v, 2, take_item, ret, NULL, err);
+	rc = db_run(
+	    db, SQL_CONVERSATION_ONE, DB_PARAMS(v), take_item, ret, NULL, err);
 	if (rc == RC_OK && ret->conversation_id == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -316,12 +317,11 @@ enum rc
 store_unread_total(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err)
 {
-	struct db_val v;
+	const struct sql_unread_total v = {.user_id = db_v_i64(user_id)};
 
 	*ret = 0;
-	v = db_v_i64(user_id);
-	return (
-	    db_run(db, SQL_UNREAD_TOTAL, &v, 1, db_take_i64, ret, NULL, err));
+	return (db_run(
+	    db, SQL_UNREAD_TOTAL, DB_PARAMS(v), db_take_i64, ret, NULL, err));
 }
 
 struct unread_each {
@@ -337,8 +337,9 @@ each_unread(void *arg, const struct db_row *row, struct err *err)
 	struct uuid id;
 
 	(void)err;
-	id = db_row_uuid(row, 0);
-	e->each(e->arg, &id, db_row_i64(row, 1), db_row_i64(row, 2));
+	id = db_row_uuid(row, COL_UNREAD_LIST_PUBLIC_ID);
+	e->each(e->arg, &id, db_row_i64(row, COL_UNREAD_LIST_UNREAD),
+	    db_row_i64(row, COL_UNREAD_LIST_LAST_SEQ));
 	return (RC_OK);
 }
 
@@ -349,8 +350,8 @@ store_unread_list(struct db *db, int64_t user_id,
     void *arg, struct err *err)
 {
 	struct unread_each e = {each, arg};
-	struct db_val v;
+	const struct sql_unread_list v = {.user_id = db_v_i64(user_id)};
 
-	v = db_v_i64(user_id);
-	return (db_run(db, SQL_UNREAD_LIST, &v, 1, each_unread, &e, NULL, err));
+	return (db_run(
+	    db, SQL_UNREAD_LIST, DB_PARAMS(v), each_unread, &e, NULL, err));
 }

@@ -19,24 +19,27 @@ read_destination(const struct db_row *row, struct store_destination_row *d)
 	char state[16];
 	int known;
 
-	d->destination_id = db_row_i64(row, 0);
-	db_row_copy_text(row, 1, d->name, sizeof(d->name));
+	d->destination_id = db_row_i64(row, COL_DESTINATION_DESTINATION_ID);
+	db_row_copy_text(row, COL_DESTINATION_NAME, d->name, sizeof(d->name));
 	breaker_init(b);
-	db_row_copy_text(row, 2, state, sizeof(state));
+	db_row_copy_text(row, COL_DESTINATION_BREAKER, state, sizeof(state));
 	known = breaker_state_parse(state);
 	b->state = known < 0 ? BREAKER_CLOSED : (enum breaker_state)known;
-	b->failures = (int)db_row_i64(row, 3);
-	b->successes = (int)db_row_i64(row, 4);
-	b->interval_ms = db_row_i64(row, 5);
-	b->next_probe_at = db_row_i64(row, 6);
-	b->failing_since = db_row_i64(row, 7);
-	b->last_success_at = db_row_i64(row, 8);
-	b->last_failure_at = db_row_i64(row, 9);
-	db_row_copy_text(row, 10, d->last_error, sizeof(d->last_error));
-	d->paused_at = db_row_i64(row, 11);
-	db_row_copy_text(row, 12, d->paused_by, sizeof(d->paused_by));
-	db_row_copy_text(row, 13, d->pause_reason, sizeof(d->pause_reason));
-	d->per_second = db_row_i64(row, 14);
+	b->failures = (int)db_row_i64(row, COL_DESTINATION_FAILURES);
+	b->successes = (int)db_row_i64(row, COL_DESTINATION_SUCCESSES);
+	b->interval_ms = db_row_i64(row, COL_DESTINATION_INTERVAL_MS);
+	b->next_probe_at = db_row_i64(row, COL_DESTINATION_NEXT_PROBE_AT);
+	b->failing_since = db_row_i64(row, COL_DESTINATION_FAILING_SINCE);
+	b->last_success_at = db_row_i64(row, COL_DESTINATION_LAST_SUCCESS_AT);
+	b->last_failure_at = db_row_i64(row, COL_DESTINATION_LAST_FAILURE_AT);
+	db_row_copy_text(row, COL_DESTINATION_LAST_ERROR, d->last_error,
+	    sizeof(d->last_error));
+	d->paused_at = db_row_i64(row, COL_DESTINATION_PAUSED_AT);
+	db_row_copy_text(
+	    row, COL_DESTINATION_PAUSED_BY, d->paused_by, sizeof(d->paused_by));
+	db_row_copy_text(row, COL_DESTINATION_PAUSE_REASON, d->pause_reason,
+	    sizeof(d->pause_reason));
+	d->per_second = db_row_i64(row, COL_DESTINATION_PER_SECOND);
 }
 
 static enum rc
@@ -95,12 +98,11 @@ enum rc
 store_destination_insert(struct db *db, const char *name, int64_t now_ms,
     int64_t *ret_id, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_destination_insert v = {
+	    .name = db_v_str(name), .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_str(name);
-	v[1] = db_v_i64(now_ms);
-	return (db_run(
-	    db, SQL_DESTINATION_INSERT, v, 2, db_take_i64, ret_id, NULL, err));
+	return (db_run(db, SQL_DESTINATION_INSERT, DB_PARAMS(v), db_take_i64,
+	    ret_id, NULL, err));
 }
 
 enum rc
@@ -108,12 +110,11 @@ store_destinations_after(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err)
 {
 	struct destinations_each e = {each, arg};
-	struct db_val v[2];
+	const struct sql_destinations_after v = {
+	    .after = db_v_i64(after), .limit = db_v_i64(limit)};
 
-	v[0] = db_v_i64(after);
-	v[1] = db_v_i64(limit);
-	return (db_run(
-	    db, SQL_DESTINATIONS_AFTER, v, 2, each_destination, &e, NULL, err));
+	return (db_run(db, SQL_DESTINATIONS_AFTER, DB_PARAMS(v),
+	    each_destination, &e, NULL, err));
 }
 
 static struct db_val
@@ -128,47 +129,47 @@ store_destination_breaker_set(struct db *db,
     const struct store_destination_row *row, int64_t now_ms, struct err *err)
 {
 	const struct breaker *b = &row->breaker;
-	struct db_val v[11];
+	const struct sql_destination_breaker_set v = {
+	    .destination_id = db_v_i64(row->destination_id),
+	    .breaker = db_v_str(breaker_state_name(b->state)),
+	    .failures = db_v_i64(b->failures),
+	    .successes = db_v_i64(b->successes),
+	    .interval_ms = db_v_i64(b->interval_ms),
+	    .next_probe_at = db_v_i64_or_null(b->next_probe_at, 0),
+	    .failing_since = db_v_i64_or_null(b->failing_since, 0),
+	    .last_success_at = db_v_i64_or_null(b->last_success_at, 0),
+	    .last_failure_at = db_v_i64_or_null(b->last_failure_at, 0),
+	    .last_error = v_text(row->last_error),
+	    .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_i64(row->destination_id);
-	v[1] = db_v_str(breaker_state_name(b->state));
-	v[2] = db_v_i64(b->failures);
-	v[3] = db_v_i64(b->successes);
-	v[4] = db_v_i64(b->interval_ms);
-	v[5] = db_v_i64_or_null(b->next_probe_at, 0);
-	v[6] = db_v_i64_or_null(b->failing_since, 0);
-	v[7] = db_v_i64_or_null(b->last_success_at, 0);
-	v[8] = db_v_i64_or_null(b->last_failure_at, 0);
-	v[9] = v_text(row->last_error);
-	v[10] = db_v_i64(now_ms);
-	return (db_run(
-	    db, SQL_DESTINATION_BREAKER_SET, v, 11, NULL, NULL, NULL, err));
+	return (db_run(db, SQL_DESTINATION_BREAKER_SET, DB_PARAMS(v), NULL,
+	    NULL, NULL, err));
 }
 
 enum rc
 store_destination_pause_set(struct db *db,
     const struct store_destination_row *row, int64_t now_ms, struct err *err)
 {
-	struct db_val v[5];
+	const struct sql_destination_pause_set v = {
+	    .destination_id = db_v_i64(row->destination_id),
+	    .paused_at = db_v_i64_or_null(row->paused_at, 0),
+	    .paused_by = v_text(row->paused_by),
+	    .pause_reason = v_text(row->pause_reason),
+	    .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_i64(row->destination_id);
-	v[1] = db_v_i64_or_null(row->paused_at, 0);
-	v[2] = v_text(row->paused_by);
-	v[3] = v_text(row->pause_reason);
-	v[4] = db_v_i64(now_ms);
-	return (
-	    db_run(db, SQL_DESTINATION_PAUSE_SET, v, 5, NULL, NULL, NULL, err));
+	return (db_run(db, SQL_DESTINATION_PAUSE_SET, DB_PARAMS(v), NULL, NULL,
+	    NULL, err));
 }
 
 enum rc
 store_destination_rate_set(struct db *db, int64_t destination_id,
     int64_t per_second, int64_t now_ms, struct err *err)
 {
-	struct db_val v[3];
+	const struct sql_destination_rate_set v = {
+	    .destination_id = db_v_i64(destination_id),
+	    .per_second = db_v_i64(per_second),
+	    .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_i64(destination_id);
-	v[1] = db_v_i64(per_second);
-	v[2] = db_v_i64(now_ms);
-	return (
-	    db_run(db, SQL_DESTINATION_RATE_SET, v, 3, NULL, NULL, NULL, err));
+	return (db_run(
+	    db, SQL_DESTINATION_RATE_SET, DB_PARAMS(v), NULL, NULL, NULL, err));
 }

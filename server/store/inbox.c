@@ -19,15 +19,17 @@ static void
 read_message(const struct db_row *row, struct message_view *m)
 {
 
-	m->id = db_row_uuid(row, 10);
-	m->body = db_row_text(row, 11, &m->body_len);
-	m->content_type = db_row_text(row, 12, NULL);
+	m->id = db_row_uuid(row, COL_INBOX_PAGE_MESSAGE_ID);
+	m->body = db_row_text(row, COL_INBOX_PAGE_BODY, &m->body_len);
+	m->content_type = db_row_text(row, COL_INBOX_PAGE_CONTENT_TYPE, NULL);
 	if (m->content_type == NULL)
 		m->content_type = "text/plain";
-	m->metadata = db_row_text(row, 13, &m->metadata_len);
-	m->correlation_id = db_row_text(row, 14, NULL);
-	m->has_reply_to = !db_row_null(row, 15);
-	m->reply_to = db_row_uuid(row, 15);
+	m->metadata =
+	    db_row_text(row, COL_INBOX_PAGE_METADATA, &m->metadata_len);
+	m->correlation_id =
+	    db_row_text(row, COL_INBOX_PAGE_CORRELATION_ID, NULL);
+	m->has_reply_to = !db_row_null(row, COL_INBOX_PAGE_REPLY_TO);
+	m->reply_to = db_row_uuid(row, COL_INBOX_PAGE_REPLY_TO);
 }
 
 static enum rc
@@ -40,26 +42,27 @@ each_event(void *arg, const struct db_row *row, struct err *err)
 	size_t key_len;
 
 	memset(&e, 0, sizeof(e));
-	e.seq = db_row_i64(row, 0);
-	e.kind = (int)db_row_i64(row, 1);
-	e.own = db_row_i64(row, 2) != 0;
-	e.event_id = db_row_uuid(row, 3);
-	e.conversation = db_row_uuid(row, 4);
-	e.conversation_seq = db_row_i64(row, 5);
-	e.from = db_row_text(row, 6, NULL);
-	e.event_time = db_row_i64(row, 7);
-	e.delivered_at = db_row_i64(row, 8);
-	e.attempt = (int)db_row_i64(row, 9);
+	e.seq = db_row_i64(row, COL_INBOX_PAGE_SEQ);
+	e.kind = (int)db_row_i64(row, COL_INBOX_PAGE_KIND);
+	e.own = db_row_i64(row, COL_INBOX_PAGE_OWN) != 0;
+	e.event_id = db_row_uuid(row, COL_INBOX_PAGE_EVENT_ID);
+	e.conversation = db_row_uuid(row, COL_INBOX_PAGE_PUBLIC_ID);
+	e.conversation_seq = db_row_i64(row, COL_INBOX_PAGE_CONVERSATION_SEQ);
+	e.from = db_row_text(row, COL_INBOX_PAGE_ACTOR, NULL);
+	e.event_time = db_row_i64(row, COL_INBOX_PAGE_EVENT_TIME);
+	e.delivered_at = db_row_i64(row, COL_INBOX_PAGE_DELIVERED_AT);
+	e.attempt = (int)db_row_i64(row, COL_INBOX_PAGE_ATTEMPT);
 	read_message(row, &e.message);
 	e.of = e.message.id;
-	key = db_row_text(row, 16, &key_len);
+	key = db_row_text(row, COL_INBOX_PAGE_DIRECT_KEY, &key_len);
 	if (e.from != NULL && store_direct_other(key, key_len, e.from, to))
 		e.to = to;
 	if (e.kind == EVENT_MESSAGE && !e.own &&
-	    e.conversation_seq <= db_row_i64(row, 17))
-		e.read_at = db_row_i64(row, 18);
+	    e.conversation_seq <= db_row_i64(row, COL_INBOX_PAGE_READ_UPTO))
+		e.read_at = db_row_i64(row, COL_INBOX_PAGE_READ_AT);
 	if (e.kind == EVENT_BOUNCE) {
-		db_row_copy_text(row, 19, reason, sizeof(reason));
+		db_row_copy_text(
+		    row, COL_INBOX_PAGE_REASON, reason, sizeof(reason));
 		outbox_bounce_view(&e, outbox_reason_parse(reason));
 	}
 	return (x->each(x->arg, &e, err));
@@ -71,13 +74,13 @@ store_inbox_page(struct db *db, int64_t user_id,
     struct err *err)
 {
 	struct event_each x = {each, arg};
-	struct db_val v[4];
+	const struct sql_inbox_page v = {.user_id = db_v_i64(user_id),
+	    .after = db_v_i64(range->after),
+	    .upto = db_v_i64(range->upto),
+	    .limit = db_v_i64(range->limit)};
 
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_i64(range->after);
-	v[2] = db_v_i64(range->upto);
-	v[3] = db_v_i64(range->limit);
-	return (db_run(db, SQL_INBOX_PAGE, v, 4, each_event, &x, NULL, err));
+	return (db_run(
+	    db, SQL_INBOX_PAGE, DB_PARAMS(v), each_event, &x, NULL, err));
 }
 
 struct range_each {
@@ -91,12 +94,12 @@ each_range(void *arg, const struct db_row *row, struct err *err)
 	struct range_each *x = arg;
 	struct store_inbox_message m;
 
-	m.seq = db_row_i64(row, 0);
-	m.mid = db_row_i64(row, 1);
-	m.conversation_id = db_row_i64(row, 2);
-	m.conversation_seq = db_row_i64(row, 3);
-	m.sender_id = db_row_i64(row, 4);
-	m.outbox_id = db_row_i64(row, 5);
+	m.seq = db_row_i64(row, COL_INBOX_RANGE_SEQ);
+	m.mid = db_row_i64(row, COL_INBOX_RANGE_MID);
+	m.conversation_id = db_row_i64(row, COL_INBOX_RANGE_CONVERSATION_ID);
+	m.conversation_seq = db_row_i64(row, COL_INBOX_RANGE_CONVERSATION_SEQ);
+	m.sender_id = db_row_i64(row, COL_INBOX_RANGE_ACTOR_ID);
+	m.outbox_id = db_row_i64(row, COL_INBOX_RANGE_OUTBOX_ID);
 	m.own = false;
 	return (x->each(x->arg, &m, err));
 }
@@ -106,12 +109,12 @@ store_inbox_range(struct db *db, int64_t user_id, int64_t after, int64_t upto,
     store_inbox_fn each, void *arg, struct err *err)
 {
 	struct range_each x = {each, arg};
-	struct db_val v[3];
+	const struct sql_inbox_range v = {.user_id = db_v_i64(user_id),
+	    .after = db_v_i64(after),
+	    .upto = db_v_i64(upto)};
 
-	v[0] = db_v_i64(user_id);
-	v[1] = db_v_i64(after);
-	v[2] = db_v_i64(upto);
-	return (db_run(db, SQL_INBOX_RANGE, v, 3, each_range, &x, NULL, err));
+	return (db_run(
+	    db, SQL_INBOX_RANGE, DB_PARAMS(v), each_range, &x, NULL, err));
 }
 
 static enum rc
@@ -120,13 +123,14 @@ take_found(void *arg, const struct db_row *row, struct err *err)
 	struct store_inbox_message *m = arg;
 
 	(void)err;
-	m->seq = db_row_i64(row, 0);
-	m->mid = db_row_i64(row, 1);
-	m->conversation_id = db_row_i64(row, 2);
-	m->conversation_seq = db_row_i64(row, 3);
-	m->sender_id = db_row_i64(row, 4);
+	m->seq = db_row_i64(row, COL_INBOX_MESSAGE_SEQ);
+	m->mid = db_row_i64(row, COL_INBOX_MESSAGE_MID);
+	m->conversation_id = db_row_i64(row, COL_INBOX_MESSAGE_CONVERSATION_ID);
+	m->conversation_seq =
+	    db_row_i64(row, COL_INBOX_MESSAGE_CONVERSATION_SEQ);
+	m->sender_id = db_row_i64(row, COL_INBOX_MESSAGE_ACTOR_ID);
 	m->outbox_id = 0;
-	m->own = db_row_i64(row, 5) != 0;
+	m->own = db_row_i64(row, COL_INBOX_MESSAGE_OWN) != 0;
 	return (RC_OK);
 }
 
@@ -134,13 +138,13 @@ enum rc
 store_inbox_find(struct db *db, int64_t user_id, const struct uuid *id,
     struct store_inbox_message *ret, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_inbox_message v = {
+	    .message_id = db_v_uuid(id), .user_id = db_v_i64(user_id)};
 	enum rc rc;
 
 	ret->mid = 0;
-	v[0] = db_v_uuid(id);
-	v[1] = db_v_i64(user_id);
-	rc = db_run(db, SQL_INBOX_MESSAGE, v, 2, take_found, ret, NULL, err);
+	rc = db_run(
+	    db, SQL_INBOX_MESSAGE, DB_PARAMS(v), take_found, ret, NULL, err);
 	if (rc == RC_OK && ret->mid == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -152,9 +156,10 @@ take_last(void *arg, const struct db_row *row, struct err *err)
 	struct store_inbox_message *m = arg;
 
 	(void)err;
-	m->mid = db_row_i64(row, 0);
-	m->conversation_seq = db_row_i64(row, 1);
-	m->sender_id = db_row_i64(row, 2);
+	m->mid = db_row_i64(row, COL_MESSAGE_LAST_OF_OTHERS_MID);
+	m->conversation_seq =
+	    db_row_i64(row, COL_MESSAGE_LAST_OF_OTHERS_CONVERSATION_SEQ);
+	m->sender_id = db_row_i64(row, COL_MESSAGE_LAST_OF_OTHERS_SENDER_ID);
 	return (RC_OK);
 }
 
@@ -163,17 +168,17 @@ store_last_of_others(struct db *db, int64_t conversation_id, int64_t user_id,
     int64_t after, int64_t upto, struct store_inbox_message *ret,
     struct err *err)
 {
-	struct db_val v[4];
+	const struct sql_message_last_of_others v = {
+	    .conversation_id = db_v_i64(conversation_id),
+	    .upto = db_v_i64(upto),
+	    .user_id = db_v_i64(user_id),
+	    .after = db_v_i64(after)};
 	enum rc rc;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->conversation_id = conversation_id;
-	v[0] = db_v_i64(conversation_id);
-	v[1] = db_v_i64(upto);
-	v[2] = db_v_i64(user_id);
-	v[3] = db_v_i64(after);
-	rc = db_run(
-	    db, SQL_MESSAGE_LAST_OF_OTHERS, v, 4, take_last, ret, NULL, err);
+	rc = db_run(db, SQL_MESSAGE_LAST_OF_OTHERS, DB_PARAMS(v), take_last,
+	    ret, NULL, err);
 	if (rc == RC_OK && ret->mid == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -190,7 +195,8 @@ take_head(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct head_each *e = arg;
 
-	return (e->each(e->arg, db_row_i64(row, 0), db_row_i64(row, 1), err));
+	return (e->each(e->arg, db_row_i64(row, COL_INBOX_HEADS_USER_ID),
+	    db_row_i64(row, COL_INBOX_HEADS_HEAD), err));
 }
 
 enum rc

@@ -38,25 +38,27 @@ store_read_lane(const struct db_row *row, struct store_lane *l)
 {
 	char state[16];
 
-	l->lane_id = db_row_i64(row, 0);
-	l->conversation_id = db_row_i64(row, 1);
-	l->dest_user = db_row_i64(row, 3);
-	l->class =
-	    db_row_i64(row, 4) == LANE_RECEIPTS ? LANE_RECEIPTS : LANE_MESSAGES;
-	l->tail_seq = db_row_i64(row, 5);
-	l->next_seq = db_row_i64(row, 6);
+	l->lane_id = db_row_i64(row, COL_LANE_LANE_ID);
+	l->conversation_id = db_row_i64(row, COL_LANE_CONVERSATION_ID);
+	l->dest_user = db_row_i64(row, COL_LANE_DEST_ID);
+	l->class = db_row_i64(row, COL_LANE_CLASS) == LANE_RECEIPTS
+		       ? LANE_RECEIPTS
+		       : LANE_MESSAGES;
+	l->tail_seq = db_row_i64(row, COL_LANE_TAIL_SEQ);
+	l->next_seq = db_row_i64(row, COL_LANE_NEXT_SEQ);
 	if (l->tail_seq < l->next_seq - 1)
 		l->tail_seq = l->next_seq - 1;
-	l->last_published_seq = db_row_i64(row, 7);
-	l->due_at = db_row_i64(row, 8);
-	l->destination_id = db_row_i64(row, 9);
-	db_row_copy_text(row, 10, state, sizeof(state));
+	l->last_published_seq = db_row_i64(row, COL_LANE_LAST_PUBLISHED_SEQ);
+	l->due_at = db_row_i64(row, COL_LANE_DUE_AT);
+	l->destination_id = db_row_i64(row, COL_LANE_DESTINATION_ID);
+	db_row_copy_text(row, COL_LANE_STATE, state, sizeof(state));
 	l->state = state_of(state);
-	l->priority = (int)db_row_i64(row, 11);
-	l->lease_token = db_row_i64(row, 12);
-	l->lease_until = db_row_i64(row, 13);
-	db_row_copy_text(row, 14, l->lease_owner, sizeof(l->lease_owner));
-	l->replay_seq = db_row_i64(row, 15);
+	l->priority = (int)db_row_i64(row, COL_LANE_PRIORITY);
+	l->lease_token = db_row_i64(row, COL_LANE_LEASE_TOKEN);
+	l->lease_until = db_row_i64(row, COL_LANE_LEASE_UNTIL);
+	db_row_copy_text(
+	    row, COL_LANE_LEASE_OWNER, l->lease_owner, sizeof(l->lease_owner));
+	l->replay_seq = db_row_i64(row, COL_LANE_REPLAY_SEQ);
 }
 
 static enum rc
@@ -80,15 +82,15 @@ enum rc
 store_lane_find(struct db *db, const struct store_lane *key,
     struct store_lane *ret, struct err *err)
 {
-	struct db_val v[4];
+	const struct sql_lane_find v = {
+	    .conversation_id = db_v_i64(key->conversation_id),
+	    .dest_kind = dest_kind(key->destination_id),
+	    .dest_id = db_v_i64(key->dest_user),
+	    .class = db_v_i64(key->class)};
 	enum rc rc;
 
-	v[0] = db_v_i64(key->conversation_id);
-	v[1] = dest_kind(key->destination_id);
-	v[2] = db_v_i64(key->dest_user);
-	v[3] = db_v_i64(key->class);
 	ret->lane_id = 0;
-	rc = db_run(db, SQL_LANE_FIND, v, 4, take_lane, ret, NULL, err);
+	rc = db_run(db, SQL_LANE_FIND, DB_PARAMS(v), take_lane, ret, NULL, err);
 	if (rc == RC_OK && ret->lane_id == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -98,12 +100,11 @@ enum rc
 store_lane_get(
     struct db *db, int64_t lane_id, struct store_lane *ret, struct err *err)
 {
-	struct db_val v;
+	const struct sql_lane_get v = {.lane_id = db_v_i64(lane_id)};
 	enum rc rc;
 
 	ret->lane_id = 0;
-	v = db_v_i64(lane_id);
-	rc = db_run(db, SQL_LANE_GET, &v, 1, take_lane, ret, NULL, err);
+	rc = db_run(db, SQL_LANE_GET, DB_PARAMS(v), take_lane, ret, NULL, err);
 	if (rc == RC_OK && ret->lane_id == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -113,20 +114,20 @@ enum rc
 store_lane_insert(
     struct db *db, struct store_lane *lane, int64_t now_ms, struct err *err)
 {
-	struct db_val v[7];
+	struct sql_lane_insert v = {
+	    .conversation_id = db_v_i64(lane->conversation_id),
+	    .dest_kind = dest_kind(lane->destination_id),
+	    .dest_id = db_v_i64(lane->dest_user),
+	    .class = db_v_i64(lane->class),
+	    .now = db_v_i64(now_ms),
+	    .destination_id = db_v_i64(lane->destination_id)};
 
 	lane->next_seq = 1;
 	lane->state =
 	    lane->destination_id == DESTINATION_LOCAL ? LANE_LOCAL : LANE_IDLE;
-	v[0] = db_v_i64(lane->conversation_id);
-	v[1] = dest_kind(lane->destination_id);
-	v[2] = db_v_i64(lane->dest_user);
-	v[3] = db_v_i64(lane->class);
-	v[4] = db_v_i64(now_ms);
-	v[5] = db_v_i64(lane->destination_id);
-	v[6] = db_v_str(names[lane->state]);
-	return (db_run(
-	    db, SQL_LANE_INSERT, v, 7, db_take_i64, &lane->lane_id, NULL, err));
+	v.state = db_v_str(names[lane->state]);
+	return (db_run(db, SQL_LANE_INSERT, DB_PARAMS(v), db_take_i64,
+	    &lane->lane_id, NULL, err));
 }
 
 struct lane_each {
@@ -143,8 +144,8 @@ each_lane(void *arg, const struct db_row *row, struct err *err)
 
 	(void)err;
 	e->count++;
-	e->last = db_row_i64(row, 0);
-	if (db_row_i64(row, 1) <= e->now_ms)
+	e->last = db_row_i64(row, COL_DUE_LANE_LANE_ID);
+	if (db_row_i64(row, COL_DUE_LANE_DUE_AT) <= e->now_ms)
 		e->each(e->arg, e->last);
 	return (RC_OK);
 }
@@ -155,24 +156,24 @@ store_lanes_pending(struct db *db, int64_t now_ms, int64_t after, int64_t limit,
     struct err *err)
 {
 	struct lane_each e = {each, arg, now_ms, 0, 0};
-	struct db_val v[2];
+	const struct sql_lanes_pending v = {
+	    .after = db_v_i64(after), .limit = db_v_i64(limit)};
 	enum rc rc;
 
-	v[0] = db_v_i64(after);
-	v[1] = db_v_i64(limit);
-	rc = db_run(db, SQL_LANES_PENDING, v, 2, each_lane, &e, NULL, err);
+	rc = db_run(
+	    db, SQL_LANES_PENDING, DB_PARAMS(v), each_lane, &e, NULL, err);
 	*ret_last = e.count < limit ? 0 : e.last;
 	return (rc);
 }
 
 static enum rc
-add_lane(void *arg, const struct db_row *row, struct err *err)
+add_stale_lane(void *arg, const struct db_row *row, struct err *err)
 {
 	struct store_lanes *l = arg;
 
 	(void)err;
 	if (l->n < STORE_LANES)
-		l->ids[l->n++] = db_row_i64(row, 0);
+		l->ids[l->n++] = db_row_i64(row, COL_LANES_STALE_LANE_ID);
 	return (RC_OK);
 }
 
@@ -181,26 +182,29 @@ add_ready_lane(void *arg, const struct db_row *row, struct err *err)
 {
 	struct store_lanes *l = arg;
 
-	if (l->n < STORE_LANES)
-		l->due[l->n] = db_row_i64(row, 1);
-	return (add_lane(arg, row, err));
+	(void)err;
+	if (l->n < STORE_LANES) {
+		l->due[l->n] = db_row_i64(row, COL_DUE_LANE_DUE_AT);
+		l->ids[l->n++] = db_row_i64(row, COL_DUE_LANE_LANE_ID);
+	}
+	return (RC_OK);
 }
 
 enum rc
 store_lanes_ready(struct db *db, int64_t destination_id, int priority,
     const struct store_pass *pass, struct store_lanes *ret, struct err *err)
 {
-	struct db_val v[6];
+	const struct sql_lanes_ready v = {
+	    .destination_id = db_v_i64(destination_id),
+	    .priority = db_v_i64(priority),
+	    .upto = db_v_i64(pass->upto_ms),
+	    .after_due_at = db_v_i64(pass->due_at),
+	    .after_lane_id = db_v_i64(pass->lane_id),
+	    .limit = db_v_i64(STORE_LANES)};
 
 	ret->n = 0;
-	v[0] = db_v_i64(destination_id);
-	v[1] = db_v_i64(priority);
-	v[2] = db_v_i64(pass->upto_ms);
-	v[3] = db_v_i64(pass->due_at);
-	v[4] = db_v_i64(pass->lane_id);
-	v[5] = db_v_i64(STORE_LANES);
-	return (
-	    db_run(db, SQL_LANES_READY, v, 6, add_ready_lane, ret, NULL, err));
+	return (db_run(
+	    db, SQL_LANES_READY, DB_PARAMS(v), add_ready_lane, ret, NULL, err));
 }
 
 struct least {
@@ -216,9 +220,9 @@ take_least(void *arg, const struct db_row *row, struct err *err)
 	int64_t v;
 
 	(void)err;
-	if (db_row_null(row, 0))
+	if (db_row_null(row, COL_LEAST_LEAST))
 		return (RC_OK);
-	v = db_row_i64(row, 0);
+	v = db_row_i64(row, COL_LEAST_LEAST);
 	if (!l->any || v < l->value)
 		l->value = v;
 	l->any = true;
@@ -241,9 +245,10 @@ enum rc
 store_lanes_ready_next(
     struct db *db, int64_t destination_id, int64_t *ret, struct err *err)
 {
-	struct db_val v = db_v_i64(destination_id);
+	const struct sql_lanes_ready_next v = {
+	    .destination_id = db_v_i64(destination_id)};
 
-	return (run_least(db, SQL_LANES_READY_NEXT, &v, 1, ret, err));
+	return (run_least(db, SQL_LANES_READY_NEXT, DB_PARAMS(v), ret, err));
 }
 
 enum rc
@@ -257,11 +262,11 @@ enum rc
 store_lanes_due_beyond(
     struct db *db, int64_t beyond_ms, bool *ret, struct err *err)
 {
-	struct db_val v = db_v_i64(beyond_ms);
+	const struct sql_lanes_due_beyond v = {.beyond = db_v_i64(beyond_ms)};
 	int64_t due;
 	enum rc rc;
 
-	rc = run_least(db, SQL_LANES_DUE_BEYOND, &v, 1, &due, err);
+	rc = run_least(db, SQL_LANES_DUE_BEYOND, DB_PARAMS(v), &due, err);
 	*ret = due != 0;
 	return (rc);
 }
@@ -272,7 +277,9 @@ take_top_priority(void *arg, const struct db_row *row, struct err *err)
 
 	(void)err;
 	*(int *)arg =
-	    db_row_null(row, 0) ? PRIORITY_LOW : (int)db_row_i64(row, 0);
+	    db_row_null(row, COL_LANE_TOP_PRIORITY_PRIORITY)
+		? PRIORITY_LOW
+		: (int)db_row_i64(row, COL_LANE_TOP_PRIORITY_PRIORITY);
 	return (RC_OK);
 }
 
@@ -280,24 +287,24 @@ enum rc
 store_lane_top_priority(
     struct db *db, int64_t lane_id, int *ret, struct err *err)
 {
-	const struct db_val v = db_v_i64(lane_id);
+	const struct sql_lane_top_priority v = {.lane_id = db_v_i64(lane_id)};
 
-	return (db_run(db, SQL_LANE_TOP_PRIORITY, &v, 1, take_top_priority, ret,
-	    NULL, err));
+	return (db_run(db, SQL_LANE_TOP_PRIORITY, DB_PARAMS(v),
+	    take_top_priority, ret, NULL, err));
 }
 
 enum rc
 store_lane_fence(struct db *db, int64_t lane_id, int64_t token, int64_t now_ms,
     struct err *err)
 {
-	struct db_val v[3];
+	const struct sql_lane_fence v = {.lane_id = db_v_i64(lane_id),
+	    .lease_token = db_v_i64(token),
+	    .now = db_v_i64(now_ms)};
 	int64_t changed;
 	enum rc rc;
 
-	v[0] = db_v_i64(lane_id);
-	v[1] = db_v_i64(token);
-	v[2] = db_v_i64(now_ms);
-	rc = db_run(db, SQL_LANE_FENCE, v, 3, NULL, NULL, &changed, err);
+	rc =
+	    db_run(db, SQL_LANE_FENCE, DB_PARAMS(v), NULL, NULL, &changed, err);
 	if (rc == RC_OK && changed != 1)
 		rc = RC_CONFLICT;
 	return (rc);
@@ -307,15 +314,15 @@ enum rc
 store_lane_renew(struct db *db, const struct store_renewal *r, int64_t now_ms,
     struct err *err)
 {
-	struct db_val v[4];
+	const struct sql_lane_renew v = {.lane_id = db_v_i64(r->lane_id),
+	    .lease_token = db_v_i64(r->token),
+	    .lease_until = db_v_i64(r->until_ms),
+	    .now = db_v_i64(now_ms)};
 	int64_t changed;
 	enum rc rc;
 
-	v[0] = db_v_i64(r->lane_id);
-	v[1] = db_v_i64(r->token);
-	v[2] = db_v_i64(r->until_ms);
-	v[3] = db_v_i64(now_ms);
-	rc = db_run(db, SQL_LANE_RENEW, v, 4, NULL, NULL, &changed, err);
+	rc =
+	    db_run(db, SQL_LANE_RENEW, DB_PARAMS(v), NULL, NULL, &changed, err);
 	if (rc == RC_OK && changed != 1)
 		rc = RC_CONFLICT;
 	return (rc);
@@ -325,44 +332,55 @@ enum rc
 store_lanes_stale(struct db *db, int64_t now_ms, int64_t beyond_ms,
     struct store_lanes *ret, struct err *err)
 {
-	struct db_val v[3];
+	const struct sql_lanes_stale v = {.now = db_v_i64(now_ms),
+	    .beyond = db_v_i64(beyond_ms),
+	    .limit = db_v_i64(STORE_LANES)};
 
 	ret->n = 0;
-	v[0] = db_v_i64(now_ms);
-	v[1] = db_v_i64(beyond_ms);
-	v[2] = db_v_i64(STORE_LANES);
-	return (db_run(db, SQL_LANES_STALE, v, 3, add_lane, ret, NULL, err));
+	return (db_run(
+	    db, SQL_LANES_STALE, DB_PARAMS(v), add_stale_lane, ret, NULL, err));
 }
 
 void
-store_lane_values(
-    const struct store_lane *lane, int64_t now_ms, struct db_val *v)
+store_lane_local_row(
+    const struct store_lane *lane, int64_t now_ms, struct sql_lane_set *ret)
 {
 
-	v[0] = db_v_i64(lane->lane_id);
-	v[1] = db_v_i64(lane->next_seq);
-	v[2] = db_v_i64(lane->last_published_seq);
-	v[3] = db_v_i64(lane->due_at);
-	v[4] = db_v_i64(now_ms);
-	if (lane->state == LANE_LOCAL)
-		return;
-	v[5] = db_v_str(names[lane->state]);
-	v[6] = db_v_i64(lane->tail_seq);
-	v[7] = db_v_i64(lane->priority);
-	v[8] = db_v_i64(lane->lease_token);
-	v[9] = db_v_i64_or_null(lane->lease_until, 0);
-	v[10] = lane->lease_owner[0] != '\0' ? db_v_str(lane->lease_owner)
-					     : DB_V_NULL;
-	v[11] = db_v_i64_or_null(lane->replay_seq, 0);
+	ret->lane_id = db_v_i64(lane->lane_id);
+	ret->next_seq = db_v_i64(lane->next_seq);
+	ret->last_published_seq = db_v_i64(lane->last_published_seq);
+	ret->due_at = db_v_i64(lane->due_at);
+	ret->now = db_v_i64(now_ms);
+}
+
+void
+store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
+    struct sql_lane_remote_set *ret)
+{
+
+	ret->lane_id = db_v_i64(lane->lane_id);
+	ret->next_seq = db_v_i64(lane->next_seq);
+	ret->last_published_seq = db_v_i64(lane->last_published_seq);
+	ret->due_at = db_v_i64(lane->due_at);
+	ret->now = db_v_i64(now_ms);
+	ret->state = db_v_str(names[lane->state]);
+	ret->tail_seq = db_v_i64(lane->tail_seq);
+	ret->priority = db_v_i64(lane->priority);
+	ret->lease_token = db_v_i64(lane->lease_token);
+	ret->lease_until = db_v_i64_or_null(lane->lease_until, 0);
+	ret->lease_owner = lane->lease_owner[0] != '\0'
+			       ? db_v_str(lane->lease_owner)
+			       : DB_V_NULL;
+	ret->replay_seq = db_v_i64_or_null(lane->replay_seq, 0);
 }
 
 enum rc
 store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_lanes_cap_due v = {
+	    .now = db_v_i64(now_ms), .beyond = db_v_i64(beyond_ms)};
 
-	v[0] = db_v_i64(now_ms);
-	v[1] = db_v_i64(beyond_ms);
-	return (db_run(db, SQL_LANES_CAP_DUE, v, 2, NULL, NULL, ret, err));
+	return (
+	    db_run(db, SQL_LANES_CAP_DUE, DB_PARAMS(v), NULL, NULL, ret, err));
 }

@@ -135,9 +135,17 @@ enum rc store_lanes_stale(struct db *db, int64_t now_ms, int64_t beyond_ms,
 enum rc store_lanes_lease_next(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 
-/* A lane to another server as it is now: all of it but what makes it. */
-void store_lane_values(
-    const struct store_lane *lane, int64_t now_ms, struct db_val *v);
+struct sql_lane_set;
+struct sql_lane_remote_set;
+
+/* Fills the row that writes ${lane}, to an inbox here, as it is now.  *ret
+ * borrows from ${lane}. */
+void store_lane_local_row(
+    const struct store_lane *lane, int64_t now_ms, struct sql_lane_set *ret);
+
+/* The same of a lane to another server. */
+void store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
+    struct sql_lane_remote_set *ret);
 
 /* What is due after ${beyond_ms} is due at ${now_ms}: the clock was put back.
  * *ret: how many lanes. */

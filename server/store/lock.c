@@ -11,9 +11,13 @@
 
 /* Rows of values on their way. */
 struct rows {
-	struct db_val *v; /* NULL: there was no memory */
+	void *v; /* values, or structs of them; NULL: there was no memory */
 	size_t width, n;
 };
+
+/* ${n} rows at ${v}. */
+#define ROWS(v, n)                                                             \
+	((struct rows){(v), sizeof(*(v)) / sizeof(struct db_val), (n)})
 
 /* Asks ${stmt} for ${rows}, which are freed; ${each} gets the holder. */
 static enum rc
@@ -34,12 +38,12 @@ ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
 static struct rows
 of_ids(const int64_t *ids, size_t n)
 {
-	struct rows rows = {mem_zalloc(n, sizeof(*rows.v)), 1, n};
+	struct db_val *v = mem_zalloc(n, sizeof(*v));
 	size_t i;
 
-	for (i = 0; rows.v != NULL && i < n; i++)
-		rows.v[i] = db_v_i64(ids[i]);
-	return (rows);
+	for (i = 0; v != NULL && i < n; i++)
+		v[i] = db_v_i64(ids[i]);
+	return (ROWS(v, n));
 }
 
 enum rc
@@ -54,12 +58,12 @@ store_lock_answers(struct db *db, struct err *err)
 static struct rows
 of_names(const char *const *names, size_t n)
 {
-	struct rows rows = {mem_zalloc(n, sizeof(*rows.v)), 1, n};
+	struct db_val *v = mem_zalloc(n, sizeof(*v));
 	size_t i;
 
-	for (i = 0; rows.v != NULL && i < n; i++)
-		rows.v[i] = db_v_str(names[i]);
-	return (rows);
+	for (i = 0; v != NULL && i < n; i++)
+		v[i] = db_v_str(names[i]);
+	return (ROWS(v, n));
 }
 
 enum rc
@@ -77,7 +81,8 @@ take_name_held(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
 
-	return (h->name_taken(h->arg, (size_t)db_row_i64(row, 0) - 1, err));
+	return (h->name_taken(h->arg,
+	    (size_t)db_row_i64(row, COL_LOCK_NAMES_SKIP_NUMBER) - 1, err));
 }
 
 enum rc
@@ -106,21 +111,18 @@ enum rc
 store_lock_users(struct db *db, const struct store_user_key *keys, size_t n,
     const struct store_lock_handler *h, struct err *err)
 {
-	struct db_val *v = mem_zalloc(2 * n + 1, sizeof(*v));
+	struct sql_lock_users *v;
 	size_t i;
 
-	for (i = 0; v != NULL && i < n; i++) {
-		v[2 * i] = db_v_i64_or_null(keys[i].user_id, 0);
-		v[2 * i + 1] = keys[i].name != NULL
-				   ? db_v_text(keys[i].name, keys[i].n)
-				   : DB_V_NULL;
-	}
-	if (n == 0) {
-		mem_free(v);
+	if (n == 0)
 		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++) {
+		v[i].user_id = db_v_i64_or_null(keys[i].user_id, 0);
+		if (keys[i].name != NULL)
+			v[i].name = db_v_text(keys[i].name, keys[i].n);
 	}
-	return (
-	    ask(db, SQL_LOCK_USERS, (struct rows){v, 2, n}, take_user, h, err));
+	return (ask(db, SQL_LOCK_USERS, ROWS(v, n), take_user, h, err));
 }
 
 /* ---- conversations ---- */
@@ -130,25 +132,24 @@ take_about(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
 
-	return (h->about(
-	    h->arg, (size_t)db_row_i64(row, 1) - 1, db_row_i64(row, 0), err));
+	return (
+	    h->about(h->arg, (size_t)db_row_i64(row, COL_LOCK_ABOUT_NUMBER) - 1,
+		db_row_i64(row, COL_LOCK_ABOUT_CONVERSATION_ID), err));
 }
 
 enum rc
 store_lock_about(struct db *db, const struct store_about *about, size_t n,
     const struct store_lock_handler *h, struct err *err)
 {
-	struct db_val *v = mem_zalloc(2 * n, sizeof(*v));
+	struct sql_lock_about *v = mem_zalloc(n, sizeof(*v));
 	size_t i;
 
 	for (i = 0; v != NULL && i < n; i++) {
-		v[2 * i] = about[i].message_id != NULL
-			       ? db_v_uuid(about[i].message_id)
-			       : DB_V_NULL;
-		v[2 * i + 1] = db_v_i64_or_null(about[i].dead_id, 0);
+		if (about[i].message_id != NULL)
+			v[i].message_id = db_v_uuid(about[i].message_id);
+		v[i].dead_id = db_v_i64_or_null(about[i].dead_id, 0);
 	}
-	return (ask(
-	    db, SQL_LOCK_ABOUT, (struct rows){v, 2, n}, take_about, h, err));
+	return (ask(db, SQL_LOCK_ABOUT, ROWS(v, n), take_about, h, err));
 }
 
 static enum rc
@@ -162,24 +163,25 @@ take_conversation(void *arg, const struct db_row *row, struct err *err)
 	return (rc == RC_OK ? h->conversation(h->arg, &c, err) : rc);
 }
 
+/* Rows of lock_conversations and of lock_find. */
 static struct rows
 of_keys(const struct store_conversation_key *keys, size_t n)
 {
-	struct rows rows = {mem_zalloc(n * 7, sizeof(*rows.v)), 7, n};
-	struct db_val *v = rows.v;
+	struct sql_lock_conversations *v = mem_zalloc(n, sizeof(*v));
 	size_t i;
 
-	for (i = 0; v != NULL && i < n; i++, v += 7) {
-		v[0] = keys[i].public_id != NULL ? db_v_uuid(keys[i].public_id)
-						 : DB_V_NULL;
-		v[1] = db_v_i64_or_null(keys[i].user_id, 0);
-		v[2] = db_v_str(keys[i].with);
-		v[3] = db_v_i64_or_null(keys[i].lane_id, 0);
-		v[4] = db_v_i64_or_null(keys[i].acked_upto, 0);
-		v[5] = db_v_i64_or_null(keys[i].conversation_id, 0);
-		v[6] = db_v_i64_or_null(keys[i].read_upto, 0);
+	for (i = 0; v != NULL && i < n; i++) {
+		if (keys[i].public_id != NULL)
+			v[i].public_id = db_v_uuid(keys[i].public_id);
+		v[i].user_id = db_v_i64_or_null(keys[i].user_id, 0);
+		v[i].name = db_v_str(keys[i].with);
+		v[i].lane_id = db_v_i64_or_null(keys[i].lane_id, 0);
+		v[i].acked_upto = db_v_i64_or_null(keys[i].acked_upto, 0);
+		v[i].conversation_id =
+		    db_v_i64_or_null(keys[i].conversation_id, 0);
+		v[i].read_upto = db_v_i64_or_null(keys[i].read_upto, 0);
 	}
-	return (rows);
+	return (ROWS(v, n));
 }
 
 enum rc
@@ -198,8 +200,10 @@ take_found(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
 
-	return (h->found(h->arg, (size_t)db_row_i64(row, 0) - 1,
-	    db_row_i64(row, 1), db_row_i64(row, 2), err));
+	return (
+	    h->found(h->arg, (size_t)db_row_i64(row, COL_LOCK_FIND_NUMBER) - 1,
+		db_row_i64(row, COL_LOCK_FIND_CONVERSATION_ID),
+		db_row_i64(row, COL_LOCK_FIND_INBOX_USER_ID), err));
 }
 
 enum rc
@@ -226,9 +230,10 @@ enum rc
 store_lock_due(struct db *db, int64_t now_ms, int64_t limit,
     const struct store_lock_handler *h, struct err *err)
 {
-	const struct db_val v[2] = {db_v_i64(now_ms), db_v_i64(limit)};
+	const struct sql_lock_due v = {
+	    .now = db_v_i64(now_ms), .limit = db_v_i64(limit)};
 
-	return (db_pipeline_query(db, SQL_LOCK_DUE, &(struct db_set){v, 2, 1},
+	return (db_pipeline_query(db, SQL_LOCK_DUE, &DB_SET(&v, 1),
 	    take_conversation, (void *)(uintptr_t)h, err));
 }
 
@@ -240,11 +245,12 @@ take_member(void *arg, const struct db_row *row, struct err *err)
 
 	memset(&m, 0, sizeof(m));
 	store_read_participant(row, &m.participant);
-	m.conversation_id = db_row_i64(row, 12);
+	m.conversation_id = db_row_i64(row, COL_LOCK_MEMBERS_CONVERSATION_ID);
 	m.user.user_id = m.participant.user_id;
 	memcpy(m.user.name, m.participant.name, sizeof(m.participant.name));
-	m.user.disabled = !db_row_null(row, 13);
-	m.user.destination_id = db_row_i64(row, 14);
+	m.user.disabled = !db_row_null(row, COL_LOCK_MEMBERS_DISABLED_AT);
+	m.user.destination_id =
+	    db_row_i64(row, COL_LOCK_MEMBERS_DESTINATION_ID);
 	return (h->member(h->arg, &m, err));
 }
 
@@ -284,12 +290,14 @@ static enum rc
 take_inbox(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
-	const struct store_counter counter = {.head = db_row_i64(row, 1),
-	    .oldest = db_row_i64(row, 2),
-	    .acked = db_row_i64(row, 3),
-	    .read = db_row_i64(row, 4)};
+	const struct store_counter counter = {
+	    .head = db_row_i64(row, COL_COUNTERS_HEAD),
+	    .oldest = db_row_i64(row, COL_COUNTERS_OLDEST),
+	    .acked = db_row_i64(row, COL_COUNTERS_ACKED),
+	    .read = db_row_i64(row, COL_COUNTERS_READ_SEQ)};
 
-	return (h->counter(h->arg, db_row_i64(row, 0), &counter, err));
+	return (h->counter(
+	    h->arg, db_row_i64(row, COL_COUNTERS_USER_ID), &counter, err));
 }
 
 enum rc
@@ -329,7 +337,8 @@ take_device(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
 
-	return (h->device(h->arg, db_row_i64(row, 0), db_row_i64(row, 1), err));
+	return (h->device(h->arg, db_row_i64(row, COL_ACKED_DEVICE_DEVICE_ID),
+	    db_row_i64(row, COL_ACKED_DEVICE_ACKED_SEQ), err));
 }
 
 enum rc
@@ -357,7 +366,8 @@ take_device_there(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
 
-	return (h->device_exists(h->arg, db_row_i64(row, 0), err));
+	return (h->device_exists(
+	    h->arg, db_row_i64(row, COL_LOCK_DEVICES_EXIST_DEVICE_ID), err));
 }
 
 enum rc
@@ -376,7 +386,7 @@ static enum rc
 take_key(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
-	const struct uuid id = db_row_uuid(row, 0);
+	const struct uuid id = db_row_uuid(row, COL_LOCK_KEYS_MESSAGE_ID);
 
 	return (h->key(h->arg, &id, err));
 }
@@ -393,8 +403,7 @@ store_lock_keys(struct db *db, const struct uuid *ids, size_t n,
 	v = mem_zalloc(n, sizeof(*v));
 	for (i = 0; v != NULL && i < n; i++)
 		v[i] = db_v_uuid(&ids[i]);
-	return (
-	    ask(db, SQL_LOCK_KEYS, (struct rows){v, 1, n}, take_key, h, err));
+	return (ask(db, SQL_LOCK_KEYS, ROWS(v, n), take_key, h, err));
 }
 
 /* ---- new ids ---- */
@@ -404,7 +413,7 @@ take_message_id(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
 
-	return (h->message_id(h->arg, db_row_i64(row, 0), err));
+	return (h->message_id(h->arg, db_row_i64(row, COL_NEW_ID_ID), err));
 }
 
 static enum rc
@@ -412,15 +421,15 @@ take_outbox_id(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct store_lock_handler *h = arg;
 
-	return (h->outbox_id(h->arg, db_row_i64(row, 0), err));
+	return (h->outbox_id(h->arg, db_row_i64(row, COL_NEW_ID_ID), err));
 }
 
 static enum rc
 ask_ids(struct db *db, int stmt, size_t n, db_row_fn each,
     const struct store_lock_handler *h, struct err *err)
 {
-	const struct db_val v = db_v_i64((int64_t)n);
-	const struct db_set set = {&v, 1, 1};
+	const struct sql_outbox_ids v = {.count = db_v_i64((int64_t)n)};
+	const struct db_set set = DB_SET(&v, 1);
 
 	return (n == 0 ? RC_OK
 		       : db_pipeline_query(

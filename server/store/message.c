@@ -14,9 +14,9 @@ take_key(void *arg, const struct db_row *row, struct err *err)
 	const void *p;
 	size_t n;
 
-	k->mid = db_row_i64(row, 0);
-	k->sender_id = db_row_i64(row, 1);
-	p = db_row_blob(row, 2, &n);
+	k->mid = db_row_i64(row, COL_MESSAGE_KEY_MID);
+	k->sender_id = db_row_i64(row, COL_MESSAGE_KEY_SENDER_ID);
+	p = db_row_blob(row, COL_MESSAGE_KEY_FINGERPRINT, &n);
 	if (p == NULL || n != sizeof(k->fingerprint))
 		return (err_set(err, RC_CORRUPT, "a message's fingerprint"));
 	memcpy(k->fingerprint, p, n);
@@ -27,12 +27,12 @@ enum rc
 store_message_key(struct db *db, const struct uuid *id,
     struct store_message_key *ret, struct err *err)
 {
-	struct db_val v;
+	const struct sql_message_key v = {.message_id = db_v_uuid(id)};
 	enum rc rc;
 
 	ret->mid = 0;
-	v = db_v_uuid(id);
-	rc = db_run(db, SQL_MESSAGE_KEY, &v, 1, take_key, ret, NULL, err);
+	rc =
+	    db_run(db, SQL_MESSAGE_KEY, DB_PARAMS(v), take_key, ret, NULL, err);
 	if (rc == RC_OK && ret->mid == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -49,7 +49,7 @@ take_uuid(void *arg, const struct db_row *row, struct err *err)
 	struct uuid_found *f = arg;
 
 	(void)err;
-	*f->id = db_row_uuid(row, 0);
+	*f->id = db_row_uuid(row, COL_MESSAGE_UUID_MESSAGE_ID);
 	f->found = true;
 	return (RC_OK);
 }
@@ -59,11 +59,11 @@ store_message_uuid(
     struct db *db, int64_t mid, struct uuid *ret, struct err *err)
 {
 	struct uuid_found f = {ret, false};
-	struct db_val v;
+	const struct sql_message_uuid v = {.mid = db_v_i64(mid)};
 	enum rc rc;
 
-	v = db_v_i64(mid);
-	rc = db_run(db, SQL_MESSAGE_UUID, &v, 1, take_uuid, &f, NULL, err);
+	rc = db_run(
+	    db, SQL_MESSAGE_UUID, DB_PARAMS(v), take_uuid, &f, NULL, err);
 	if (rc == RC_OK && !f.found)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -80,7 +80,7 @@ take_row_id(void *arg, const struct db_row *row, struct err *err)
 	struct row_ids *ids = arg;
 
 	(void)err;
-	ids->ids[ids->n++] = db_row_i64(row, 0);
+	ids->ids[ids->n++] = db_row_i64(row, COL_MESSAGE_ROWS_ID);
 	return (RC_OK);
 }
 
@@ -89,28 +89,33 @@ store_message_rows(struct db *db, const struct uuid *id, int64_t *ret,
     size_t max, size_t *ret_n, struct err *err)
 {
 	struct row_ids ids = {ret, 0};
-	struct db_val v[2];
+	const struct sql_message_rows v = {
+	    .message_id = db_v_uuid(id), .limit = db_v_i64((int64_t)max)};
 	enum rc rc;
 
-	v[0] = db_v_uuid(id);
-	v[1] = db_v_i64((int64_t)max);
-	rc = db_run(db, SQL_MESSAGE_ROWS, v, 2, take_row_id, &ids, NULL, err);
+	rc = db_run(
+	    db, SQL_MESSAGE_ROWS, DB_PARAMS(v), take_row_id, &ids, NULL, err);
 	*ret_n = ids.n;
 	return (rc);
 }
 
-/* Reads content_type, metadata, correlation_id, reply_to from ${col} on. */
+/* Which columns go with a body. */
+struct content {
+	int content_type, metadata, correlation_id, reply_to;
+};
+
 static void
-read_content(const struct db_row *row, int col, struct message_view *m)
+read_content(
+    const struct db_row *row, const struct content *col, struct message_view *m)
 {
 
-	m->content_type = db_row_text(row, col, NULL);
+	m->content_type = db_row_text(row, col->content_type, NULL);
 	if (m->content_type == NULL)
 		m->content_type = "text/plain";
-	m->metadata = db_row_text(row, col + 1, &m->metadata_len);
-	m->correlation_id = db_row_text(row, col + 2, NULL);
-	m->has_reply_to = !db_row_null(row, col + 3);
-	m->reply_to = db_row_uuid(row, col + 3);
+	m->metadata = db_row_text(row, col->metadata, &m->metadata_len);
+	m->correlation_id = db_row_text(row, col->correlation_id, NULL);
+	m->has_reply_to = !db_row_null(row, col->reply_to);
+	m->reply_to = db_row_uuid(row, col->reply_to);
 }
 
 struct entry_each {
@@ -122,23 +127,28 @@ struct entry_each {
 static enum rc
 each_entry(void *arg, const struct db_row *row, struct err *err)
 {
+	static const struct content content = {
+	    .content_type = COL_ENTRY_CONTENT_TYPE,
+	    .metadata = COL_ENTRY_METADATA,
+	    .correlation_id = COL_ENTRY_CORRELATION_ID,
+	    .reply_to = COL_ENTRY_REPLY_TO};
 	struct entry_each *x = arg;
 	struct store_entry e;
 	const char *kind;
 
 	memset(&e, 0, sizeof(e));
-	e.mid = db_row_i64(row, 0);
-	e.message.id = db_row_uuid(row, 1);
-	e.event_id = db_row_uuid(row, 2);
-	e.conversation = db_row_uuid(row, 3);
-	e.conversation_seq = db_row_i64(row, 4);
-	read_content(row, 5, &e.message);
-	e.priority = (int)db_row_i64(row, 9);
-	e.event_time = db_row_i64(row, 10);
-	e.created_at = db_row_i64(row, 11);
-	kind = db_row_text(row, 12, NULL);
+	e.mid = db_row_i64(row, COL_ENTRY_MID);
+	e.message.id = db_row_uuid(row, COL_ENTRY_MESSAGE_ID);
+	e.event_id = db_row_uuid(row, COL_ENTRY_EVENT_ID);
+	e.conversation = db_row_uuid(row, COL_ENTRY_PUBLIC_ID);
+	e.conversation_seq = db_row_i64(row, COL_ENTRY_CONVERSATION_SEQ);
+	read_content(row, &content, &e.message);
+	e.priority = (int)db_row_i64(row, COL_ENTRY_PRIORITY);
+	e.event_time = db_row_i64(row, COL_ENTRY_EVENT_TIME);
+	e.created_at = db_row_i64(row, COL_ENTRY_CREATED_AT);
+	kind = db_row_text(row, COL_ENTRY_KIND, NULL);
 	e.direct = kind != NULL && strcmp(kind, "direct") == 0;
-	e.conversation_id = db_row_i64(row, 13);
+	e.conversation_id = db_row_i64(row, COL_ENTRY_CONVERSATION_ID);
 	x->count++;
 	return (x->each(x->arg, &e, err));
 }
@@ -148,12 +158,12 @@ store_entry_get(struct db *db, int64_t sender_id, const struct uuid *id,
     store_entry_fn each, void *arg, struct err *err)
 {
 	struct entry_each x = {each, arg, 0};
-	struct db_val v[2];
+	const struct sql_message_entry v = {
+	    .message_id = db_v_uuid(id), .sender_id = db_v_i64(sender_id)};
 	enum rc rc;
 
-	v[0] = db_v_uuid(id);
-	v[1] = db_v_i64(sender_id);
-	rc = db_run(db, SQL_MESSAGE_ENTRY, v, 2, each_entry, &x, NULL, err);
+	rc = db_run(
+	    db, SQL_MESSAGE_ENTRY, DB_PARAMS(v), each_entry, &x, NULL, err);
 	if (rc == RC_OK && x.count == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -164,13 +174,12 @@ store_entries(struct db *db, int64_t sender_id, int64_t before, int64_t limit,
     store_entry_fn each, void *arg, struct err *err)
 {
 	struct entry_each x = {each, arg, 0};
-	struct db_val v[3];
+	const struct sql_message_entries v = {.sender_id = db_v_i64(sender_id),
+	    .before = db_v_i64(before),
+	    .limit = db_v_i64(limit)};
 
-	v[0] = db_v_i64(sender_id);
-	v[1] = db_v_i64(before);
-	v[2] = db_v_i64(limit);
-	return (
-	    db_run(db, SQL_MESSAGE_ENTRIES, v, 3, each_entry, &x, NULL, err));
+	return (db_run(
+	    db, SQL_MESSAGE_ENTRIES, DB_PARAMS(v), each_entry, &x, NULL, err));
 }
 
 struct history_each {
@@ -183,21 +192,29 @@ struct history_each {
 static enum rc
 each_history(void *arg, const struct db_row *row, struct err *err)
 {
+	static const struct content content = {
+	    .content_type = COL_HISTORY_CONTENT_TYPE,
+	    .metadata = COL_HISTORY_METADATA,
+	    .correlation_id = COL_HISTORY_CORRELATION_ID,
+	    .reply_to = COL_HISTORY_REPLY_TO};
 	struct history_each *x = arg;
 	struct store_history h;
 
 	memset(&h, 0, sizeof(h));
-	h.message.id = db_row_uuid(row, 0);
-	h.event_id = db_row_uuid(row, 1);
-	h.conversation_seq = db_row_i64(row, 2);
-	h.sender_id = db_row_i64(row, 3);
-	h.sender = db_row_text(row, 4, NULL);
-	h.message.body = db_row_text(row, 5, &h.message.body_len);
-	read_content(row, 6, &h.message);
-	h.event_time = db_row_i64(row, 10);
+	h.message.id = db_row_uuid(row, COL_HISTORY_MESSAGE_ID);
+	h.event_id = db_row_uuid(row, COL_HISTORY_EVENT_ID);
+	h.conversation_seq = db_row_i64(row, COL_HISTORY_CONVERSATION_SEQ);
+	h.sender_id = db_row_i64(row, COL_HISTORY_SENDER_ID);
+	h.sender = db_row_text(row, COL_HISTORY_SENDER, NULL);
+	h.message.body =
+	    db_row_text(row, COL_HISTORY_BODY, &h.message.body_len);
+	read_content(row, &content, &h.message);
+	h.event_time = db_row_i64(row, COL_HISTORY_EVENT_TIME);
 	if (x->with_conversation) {
-		h.conversation = db_row_uuid(row, 11);
-		h.conversation_id = db_row_i64(row, 12);
+		h.conversation =
+		    db_row_uuid(row, COL_MESSAGE_VISIBLE_PUBLIC_ID);
+		h.conversation_id =
+		    db_row_i64(row, COL_MESSAGE_VISIBLE_CONVERSATION_ID);
 	}
 	x->count++;
 	return (x->each(x->arg, &h, err));
@@ -208,16 +225,16 @@ store_history(struct db *db, const struct store_history_query *query,
     store_history_fn each, void *arg, struct err *err)
 {
 	struct history_each x = {each, arg, false, 0};
-	struct db_val v[5];
+	const struct sql_history_before v = {
+	    .conversation_id = db_v_i64(query->conversation_id),
+	    .user_id = db_v_i64(query->user_id),
+	    .seq = db_v_i64(query->seq),
+	    .delivered_upto = db_v_i64(query->delivered_upto),
+	    .limit = db_v_i64(query->limit)};
 
-	v[0] = db_v_i64(query->conversation_id);
-	v[1] = db_v_i64(query->user_id);
-	v[2] = db_v_i64(query->seq);
-	v[3] = db_v_i64(query->delivered_upto);
-	v[4] = db_v_i64(query->limit);
 	return (
 	    db_run(db, query->before ? SQL_HISTORY_BEFORE : SQL_HISTORY_AFTER,
-		v, 5, each_history, &x, NULL, err));
+		DB_PARAMS(v), each_history, &x, NULL, err));
 }
 
 enum rc
@@ -225,12 +242,12 @@ store_message_visible(struct db *db, int64_t user_id, const struct uuid *id,
     store_history_fn each, void *arg, struct err *err)
 {
 	struct history_each x = {each, arg, true, 0};
-	struct db_val v[2];
+	const struct sql_message_visible v = {
+	    .message_id = db_v_uuid(id), .user_id = db_v_i64(user_id)};
 	enum rc rc;
 
-	v[0] = db_v_uuid(id);
-	v[1] = db_v_i64(user_id);
-	rc = db_run(db, SQL_MESSAGE_VISIBLE, v, 2, each_history, &x, NULL, err);
+	rc = db_run(
+	    db, SQL_MESSAGE_VISIBLE, DB_PARAMS(v), each_history, &x, NULL, err);
 	if (rc == RC_OK && x.count == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -252,16 +269,17 @@ static enum rc
 add_sizes(void *arg, const struct db_row *row, struct err *err)
 {
 	struct sizes_each *x = arg;
-	const int64_t created_at = db_row_i64(row, 1);
+	const int64_t created_at =
+	    db_row_i64(row, COL_MESSAGE_SIZES_CREATED_AT);
 
 	(void)err;
 	if (created_at < x->query->from_ms)
 		return (RC_LIMIT);
-	x->last_mid = db_row_i64(row, 0);
+	x->last_mid = db_row_i64(row, COL_MESSAGE_SIZES_MID);
 	x->rows++;
 	if (created_at < x->query->before_ms) {
 		x->sum->messages++;
-		x->sum->bytes += db_row_i64(row, 2);
+		x->sum->bytes += db_row_i64(row, COL_MESSAGE_SIZES_BYTES);
 	}
 	return (RC_OK);
 }
@@ -272,16 +290,15 @@ store_sizes_get(struct db *db, const struct store_sizes_query *query,
 {
 	struct store_sizes sum = {0, 0};
 	struct sizes_each x = {query, &sum, INT64_MAX, 0};
-	struct db_val v[3];
+	struct sql_message_sizes v = {.sender_id = db_v_i64(query->sender_id),
+	    .limit = db_v_i64(SIZES_PAGE)};
 	enum rc rc;
 
 	do {
 		x.rows = 0;
-		v[0] = db_v_i64(query->sender_id);
-		v[1] = db_v_i64(x.last_mid);
-		v[2] = db_v_i64(SIZES_PAGE);
-		rc = db_run(
-		    db, SQL_MESSAGE_SIZES, v, 3, add_sizes, &x, NULL, err);
+		v.before = db_v_i64(x.last_mid);
+		rc = db_run(db, SQL_MESSAGE_SIZES, DB_PARAMS(v), add_sizes, &x,
+		    NULL, err);
 	} while (rc == RC_OK && x.rows == SIZES_PAGE);
 	if (rc == RC_LIMIT)
 		rc = RC_OK;

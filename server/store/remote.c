@@ -20,30 +20,30 @@ read_row(const struct db_row *row, struct store_row *r)
 {
 	char word[33];
 
-	r->id = db_row_i64(row, 0);
-	r->event_id = db_row_uuid(row, 1);
-	r->kind = (int)db_row_i64(row, 2);
-	r->mid = db_row_i64(row, 3);
-	r->conversation_id = db_row_i64(row, 4);
-	r->conversation_seq = db_row_i64(row, 5);
-	r->sender_id = db_row_i64(row, 6);
-	r->lane_id = db_row_i64(row, 7);
-	r->lane_seq = db_row_i64(row, 8);
-	r->dest_user = db_row_i64(row, 9);
-	db_row_copy_text(row, 10, word, sizeof(word));
+	r->id = db_row_i64(row, COL_OUTBOX_ID);
+	r->event_id = db_row_uuid(row, COL_OUTBOX_EVENT_ID);
+	r->kind = (int)db_row_i64(row, COL_OUTBOX_KIND);
+	r->mid = db_row_i64(row, COL_OUTBOX_MID);
+	r->conversation_id = db_row_i64(row, COL_OUTBOX_CONVERSATION_ID);
+	r->conversation_seq = db_row_i64(row, COL_OUTBOX_CONVERSATION_SEQ);
+	r->sender_id = db_row_i64(row, COL_OUTBOX_SENDER_ID);
+	r->lane_id = db_row_i64(row, COL_OUTBOX_LANE_ID);
+	r->lane_seq = db_row_i64(row, COL_OUTBOX_LANE_SEQ);
+	r->dest_user = db_row_i64(row, COL_OUTBOX_DEST_ID);
+	db_row_copy_text(row, COL_OUTBOX_STATE, word, sizeof(word));
 	r->state = outbox_state_parse(word);
-	r->attempts = (int)db_row_i64(row, 11);
-	r->retry_count = (int)db_row_i64(row, 12);
-	r->rescue_count = (int)db_row_i64(row, 13);
-	r->next_retry_at = db_row_i64(row, 14);
-	r->deliver_at = db_row_i64(row, 15);
-	r->expires_at = db_row_i64(row, 16);
-	r->event_time = db_row_i64(row, 17);
-	r->created_at = db_row_i64(row, 18);
-	r->ack_deadline = db_row_i64(row, 19);
-	db_row_copy_text(row, 20, word, sizeof(word));
+	r->attempts = (int)db_row_i64(row, COL_OUTBOX_ATTEMPTS);
+	r->retry_count = (int)db_row_i64(row, COL_OUTBOX_RETRY_COUNT);
+	r->rescue_count = (int)db_row_i64(row, COL_OUTBOX_RESCUE_COUNT);
+	r->next_retry_at = db_row_i64(row, COL_OUTBOX_NEXT_RETRY_AT);
+	r->deliver_at = db_row_i64(row, COL_OUTBOX_DELIVER_AT);
+	r->expires_at = db_row_i64(row, COL_OUTBOX_EXPIRES_AT);
+	r->event_time = db_row_i64(row, COL_OUTBOX_EVENT_TIME);
+	r->created_at = db_row_i64(row, COL_OUTBOX_CREATED_AT);
+	r->ack_deadline = db_row_i64(row, COL_OUTBOX_ACK_DEADLINE);
+	db_row_copy_text(row, COL_OUTBOX_REASON, word, sizeof(word));
 	r->reason = outbox_reason_parse(word);
-	r->priority = (int)db_row_i64(row, 21);
+	r->priority = (int)db_row_i64(row, COL_OUTBOX_PRIORITY);
 }
 
 static enum rc
@@ -61,10 +61,10 @@ enum rc
 store_row_get(struct db *db, int64_t id, struct store_row *ret, struct err *err)
 {
 	struct taking t = {ret, 0, 1};
-	struct db_val v = db_v_i64(id);
+	const struct sql_outbox_row v = {.id = db_v_i64(id)};
 	enum rc rc;
 
-	rc = db_run(db, SQL_OUTBOX_ROW, &v, 1, take_row, &t, NULL, err);
+	rc = db_run(db, SQL_OUTBOX_ROW, DB_PARAMS(v), take_row, &t, NULL, err);
 	if (rc == RC_OK && t.n == 0)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -75,13 +75,13 @@ store_remote_claim(struct db *db, int64_t lane_id, int64_t from_seq,
     struct store_row *ret, size_t limit, size_t *ret_n, struct err *err)
 {
 	struct taking t = {ret, 0, limit};
-	struct db_val v[3];
+	const struct sql_remote_claim v = {.lane_id = db_v_i64(lane_id),
+	    .from_seq = db_v_i64(from_seq),
+	    .limit = db_v_i64((int64_t)limit)};
 	enum rc rc;
 
-	v[0] = db_v_i64(lane_id);
-	v[1] = db_v_i64(from_seq);
-	v[2] = db_v_i64((int64_t)limit);
-	rc = db_run(db, SQL_REMOTE_CLAIM, v, 3, take_row, &t, NULL, err);
+	rc =
+	    db_run(db, SQL_REMOTE_CLAIM, DB_PARAMS(v), take_row, &t, NULL, err);
 	*ret_n = t.n;
 	return (rc);
 }
@@ -91,14 +91,15 @@ store_remote_replay(struct db *db, const struct store_replay *replay,
     struct store_row *ret, size_t limit, size_t *ret_n, struct err *err)
 {
 	struct taking t = {ret, 0, limit};
-	struct db_val v[4];
+	const struct sql_remote_replay v = {
+	    .lane_id = db_v_i64(replay->lane_id),
+	    .from_seq = db_v_i64(replay->from_seq),
+	    .upto_seq = db_v_i64(replay->upto_seq),
+	    .limit = db_v_i64((int64_t)limit)};
 	enum rc rc;
 
-	v[0] = db_v_i64(replay->lane_id);
-	v[1] = db_v_i64(replay->from_seq);
-	v[2] = db_v_i64(replay->upto_seq);
-	v[3] = db_v_i64((int64_t)limit);
-	rc = db_run(db, SQL_REMOTE_REPLAY, v, 4, take_row, &t, NULL, err);
+	rc = db_run(
+	    db, SQL_REMOTE_REPLAY, DB_PARAMS(v), take_row, &t, NULL, err);
 	*ret_n = t.n;
 	return (rc);
 }
@@ -108,10 +109,11 @@ store_remote_in_flight(struct db *db, int64_t lane_id, struct store_row *ret,
     size_t limit, size_t *ret_n, struct err *err)
 {
 	struct taking t = {ret, 0, limit};
-	struct db_val v = db_v_i64(lane_id);
+	const struct sql_remote_in_flight v = {.lane_id = db_v_i64(lane_id)};
 	enum rc rc;
 
-	rc = db_run(db, SQL_REMOTE_IN_FLIGHT, &v, 1, take_row, &t, NULL, err);
+	rc = db_run(
+	    db, SQL_REMOTE_IN_FLIGHT, DB_PARAMS(v), take_row, &t, NULL, err);
 	*ret_n = t.n;
 	return (rc);
 }
@@ -121,12 +123,12 @@ store_rows_expired(struct db *db, int64_t now_ms, struct store_row *ret,
     size_t limit, size_t *ret_n, struct err *err)
 {
 	struct taking t = {ret, 0, limit};
-	struct db_val v[2];
+	const struct sql_outbox_expired v = {
+	    .now = db_v_i64(now_ms), .limit = db_v_i64((int64_t)limit)};
 	enum rc rc;
 
-	v[0] = db_v_i64(now_ms);
-	v[1] = db_v_i64((int64_t)limit);
-	rc = db_run(db, SQL_OUTBOX_EXPIRED, v, 2, take_row, &t, NULL, err);
+	rc = db_run(
+	    db, SQL_OUTBOX_EXPIRED, DB_PARAMS(v), take_row, &t, NULL, err);
 	*ret_n = t.n;
 	return (rc);
 }
@@ -136,15 +138,15 @@ store_rows_expired_local(struct db *db, const struct store_expired_local *ask,
     struct store_row *ret, size_t limit, size_t *ret_n, struct err *err)
 {
 	struct taking t = {ret, 0, limit};
-	struct db_val v[4];
+	const struct sql_outbox_expired_local v = {
+	    .after = db_v_i64(ask->after),
+	    .upto = db_v_i64(ask->upto),
+	    .now = db_v_i64(ask->now_ms),
+	    .limit = db_v_i64((int64_t)limit)};
 	enum rc rc;
 
-	v[0] = db_v_i64(ask->after);
-	v[1] = db_v_i64(ask->upto);
-	v[2] = db_v_i64(ask->now_ms);
-	v[3] = db_v_i64((int64_t)limit);
-	rc =
-	    db_run(db, SQL_OUTBOX_EXPIRED_LOCAL, v, 4, take_row, &t, NULL, err);
+	rc = db_run(db, SQL_OUTBOX_EXPIRED_LOCAL, DB_PARAMS(v), take_row, &t,
+	    NULL, err);
 	*ret_n = t.n;
 	return (rc);
 }
@@ -173,16 +175,19 @@ take_letter(void *arg, const struct db_row *row, struct err *err)
 
 	memset(&l, 0, sizeof(l));
 	e->found = true;
-	m->id = db_row_uuid(row, 0);
-	m->body = db_row_text(row, 1, &m->body_len);
-	m->content_type = db_row_text(row, 2, NULL);
-	m->metadata = db_row_text(row, 3, &m->metadata_len);
-	m->correlation_id = db_row_text(row, 4, NULL);
-	m->has_reply_to = !db_row_null(row, 5);
-	m->reply_to = db_row_uuid(row, 5);
-	l.conversation = db_row_uuid(row, 6);
-	l.from = db_row_text(row, 7, NULL);
-	l.to = db_row_text(row, 8, NULL);
+	m->id = db_row_uuid(row, COL_REMOTE_MESSAGE_MESSAGE_ID);
+	m->body = db_row_text(row, COL_REMOTE_MESSAGE_BODY, &m->body_len);
+	m->content_type =
+	    db_row_text(row, COL_REMOTE_MESSAGE_CONTENT_TYPE, NULL);
+	m->metadata =
+	    db_row_text(row, COL_REMOTE_MESSAGE_METADATA, &m->metadata_len);
+	m->correlation_id =
+	    db_row_text(row, COL_REMOTE_MESSAGE_CORRELATION_ID, NULL);
+	m->has_reply_to = !db_row_null(row, COL_REMOTE_MESSAGE_REPLY_TO);
+	m->reply_to = db_row_uuid(row, COL_REMOTE_MESSAGE_REPLY_TO);
+	l.conversation = db_row_uuid(row, COL_REMOTE_MESSAGE_PUBLIC_ID);
+	l.from = db_row_text(row, COL_REMOTE_MESSAGE_SENDER, NULL);
+	l.to = db_row_text(row, COL_REMOTE_MESSAGE_RECIPIENT, NULL);
 	return (e->each(e->arg, &l, err));
 }
 
@@ -191,13 +196,13 @@ store_letter_get(struct db *db, const struct store_row *row,
     store_letter_fn each, void *arg, struct err *err)
 {
 	struct letter_each e = {each, arg, false};
-	struct db_val v[3];
+	const struct sql_remote_message v = {.mid = db_v_i64(row->mid),
+	    .sender_id = db_v_i64(row->sender_id),
+	    .dest_id = db_v_i64(row->dest_user)};
 	enum rc rc;
 
-	v[0] = db_v_i64(row->mid);
-	v[1] = db_v_i64(row->sender_id);
-	v[2] = db_v_i64(row->dest_user);
-	rc = db_run(db, SQL_REMOTE_MESSAGE, v, 3, take_letter, &e, NULL, err);
+	rc = db_run(
+	    db, SQL_REMOTE_MESSAGE, DB_PARAMS(v), take_letter, &e, NULL, err);
 	if (rc == RC_OK && !e.found)
 		rc = RC_NOT_FOUND;
 	return (rc);
@@ -221,55 +226,51 @@ move(struct db *db, int stmt, const struct db_val *v, size_t n,
 	return (rc);
 }
 
-static enum rc
-move_at(struct db *db, int stmt, int64_t id, int64_t now_ms, const char *what,
-    struct err *err)
-{
-	struct db_val v[2];
-
-	v[0] = db_v_i64(id);
-	v[1] = db_v_i64(now_ms);
-	return (move(db, stmt, v, 2, what, err));
-}
-
 enum rc
 store_remote_sending(struct db *db, int64_t id, int64_t now_ms, struct err *err)
 {
+	const struct sql_remote_sending v = {
+	    .id = db_v_i64(id), .now = db_v_i64(now_ms)};
 
-	return (move_at(db, SQL_REMOTE_SENDING, id, now_ms, "claim", err));
+	return (move(db, SQL_REMOTE_SENDING, DB_PARAMS(v), "claim", err));
 }
 
 enum rc
 store_remote_late(struct db *db, int64_t id, int64_t now_ms, struct err *err)
 {
+	const struct sql_remote_late v = {
+	    .id = db_v_i64(id), .now = db_v_i64(now_ms)};
 
-	return (move_at(db, SQL_REMOTE_LATE, id, now_ms, "late", err));
+	return (move(db, SQL_REMOTE_LATE, DB_PARAMS(v), "late", err));
 }
 
 enum rc
 store_remote_confirm(struct db *db, int64_t id, int64_t now_ms, struct err *err)
 {
+	const struct sql_remote_confirm v = {
+	    .id = db_v_i64(id), .now = db_v_i64(now_ms)};
 
-	return (move_at(db, SQL_REMOTE_CONFIRM, id, now_ms, "confirm", err));
+	return (move(db, SQL_REMOTE_CONFIRM, DB_PARAMS(v), "confirm", err));
 }
 
 enum rc
 store_row_due_now(struct db *db, int64_t id, int64_t now_ms, struct err *err)
 {
+	const struct sql_outbox_due_now v = {
+	    .id = db_v_i64(id), .now = db_v_i64(now_ms)};
 
-	return (move_at(db, SQL_OUTBOX_DUE_NOW, id, now_ms, "retry", err));
+	return (move(db, SQL_OUTBOX_DUE_NOW, DB_PARAMS(v), "retry", err));
 }
 
 enum rc
 store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
     int64_t ack_deadline, struct err *err)
 {
-	struct db_val v[3];
+	const struct sql_remote_sent v = {.id = db_v_i64(id),
+	    .now = db_v_i64(now_ms),
+	    .ack_deadline = db_v_i64_or_null(ack_deadline, 0)};
 
-	v[0] = db_v_i64(id);
-	v[1] = db_v_i64(now_ms);
-	v[2] = db_v_i64_or_null(ack_deadline, 0);
-	return (move(db, SQL_REMOTE_SENT, v, 3, "settle", err));
+	return (move(db, SQL_REMOTE_SENT, DB_PARAMS(v), "settle", err));
 }
 
 /* What a destination said is cut to what a column takes. */
@@ -288,63 +289,59 @@ enum rc
 store_remote_back(struct db *db, const struct store_back *back, int64_t now_ms,
     struct err *err)
 {
-	struct db_val v[5];
+	const struct sql_remote_back v = {.id = db_v_i64(back->id),
+	    .now = db_v_i64(now_ms),
+	    .retry_count = db_v_i64(back->retry_count),
+	    .next_retry_at = db_v_i64_or_null(back->next_retry_at, 0),
+	    .error = v_error(back->error)};
 
-	v[0] = db_v_i64(back->id);
-	v[1] = db_v_i64(now_ms);
-	v[2] = db_v_i64(back->retry_count);
-	v[3] = db_v_i64_or_null(back->next_retry_at, 0);
-	v[4] = v_error(back->error);
-	return (move(db, SQL_REMOTE_BACK, v, 5, "put back", err));
+	return (move(db, SQL_REMOTE_BACK, DB_PARAMS(v), "put back", err));
 }
 
 enum rc
 store_remote_rescue(
     struct db *db, int64_t id, int64_t now_ms, int charge, struct err *err)
 {
-	struct db_val v[3];
+	const struct sql_remote_rescue v = {.id = db_v_i64(id),
+	    .now = db_v_i64(now_ms),
+	    .charge = db_v_i64(charge)};
 
-	v[0] = db_v_i64(id);
-	v[1] = db_v_i64(now_ms);
-	v[2] = db_v_i64(charge);
-	return (move(db, SQL_REMOTE_RESCUE, v, 3, "rescue", err));
+	return (move(db, SQL_REMOTE_RESCUE, DB_PARAMS(v), "rescue", err));
 }
 
 enum rc
 store_row_dead(struct db *db, const struct store_row *row, int state,
     const char *error, int64_t now_ms, struct err *err)
 {
-	struct db_val v[5];
+	const struct sql_outbox_dead v = {.id = db_v_i64(row->id),
+	    .state = db_v_str(outbox_state_name(state)),
+	    .reason =
+		db_v_str(outbox_reason_word((enum outbox_reason)row->reason)),
+	    .error = v_error(error),
+	    .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_i64(row->id);
-	v[1] = db_v_str(outbox_state_name(state));
-	v[2] = db_v_str(outbox_reason_word((enum outbox_reason)row->reason));
-	v[3] = v_error(error);
-	v[4] = db_v_i64(now_ms);
-	return (move(db, SQL_OUTBOX_DEAD, v, 5, "dead letter", err));
+	return (move(db, SQL_OUTBOX_DEAD, DB_PARAMS(v), "dead letter", err));
 }
 
 enum rc
 store_row_reason_set(struct db *db, int64_t id, int reason, struct err *err)
 {
-	struct db_val v[2];
+	const struct sql_outbox_reason_set v = {.id = db_v_i64(id),
+	    .reason = db_v_str(outbox_reason_word((enum outbox_reason)reason))};
 
-	v[0] = db_v_i64(id);
-	v[1] = db_v_str(outbox_reason_word((enum outbox_reason)reason));
-	return (move(db, SQL_OUTBOX_REASON_SET, v, 2, "bounce", err));
+	return (move(db, SQL_OUTBOX_REASON_SET, DB_PARAMS(v), "bounce", err));
 }
 
 enum rc
 store_row_requeue(struct db *db, int64_t id, int64_t lane_seq,
     int64_t expires_at, int64_t now_ms, struct err *err)
 {
-	struct db_val v[4];
+	const struct sql_outbox_requeue v = {.id = db_v_i64(id),
+	    .lane_seq = db_v_i64(lane_seq),
+	    .expires_at = db_v_i64(expires_at),
+	    .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_i64(id);
-	v[1] = db_v_i64(lane_seq);
-	v[2] = db_v_i64(expires_at);
-	v[3] = db_v_i64(now_ms);
-	return (move(db, SQL_OUTBOX_REQUEUE, v, 4, "requeue", err));
+	return (move(db, SQL_OUTBOX_REQUEUE, DB_PARAMS(v), "requeue", err));
 }
 
 /* ---- attempts ---- */
@@ -353,29 +350,29 @@ enum rc
 store_attempt_start(struct db *db, const struct store_attempt *a,
     int64_t now_ms, struct err *err)
 {
-	struct db_val v[5];
+	const struct sql_attempt_start v = {.outbox_id = db_v_i64(a->outbox_id),
+	    .attempt = db_v_i64(a->attempt),
+	    .destination_id = db_v_i64(a->destination_id),
+	    .owner = db_v_str(a->owner),
+	    .now = db_v_i64(now_ms)};
 
-	v[0] = db_v_i64(a->outbox_id);
-	v[1] = db_v_i64(a->attempt);
-	v[2] = db_v_i64(a->destination_id);
-	v[3] = db_v_str(a->owner);
-	v[4] = db_v_i64(now_ms);
-	return (db_run(db, SQL_ATTEMPT_START, v, 5, NULL, NULL, NULL, err));
+	return (
+	    db_run(db, SQL_ATTEMPT_START, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 enum rc
 store_attempt_end(struct db *db, const struct store_attempt *a, int64_t now_ms,
     struct err *err)
 {
-	struct db_val v[6];
+	const struct sql_attempt_end v = {.outbox_id = db_v_i64(a->outbox_id),
+	    .attempt = db_v_i64(a->attempt),
+	    .now = db_v_i64(now_ms),
+	    .outcome = db_v_str(a->outcome),
+	    .status = db_v_i64_or_null(a->status, 0),
+	    .error = v_error(a->error)};
 
-	v[0] = db_v_i64(a->outbox_id);
-	v[1] = db_v_i64(a->attempt);
-	v[2] = db_v_i64(now_ms);
-	v[3] = db_v_str(a->outcome);
-	v[4] = db_v_i64_or_null(a->status, 0);
-	v[5] = v_error(a->error);
-	return (db_run(db, SQL_ATTEMPT_END, v, 6, NULL, NULL, NULL, err));
+	return (
+	    db_run(db, SQL_ATTEMPT_END, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 /* ---- counts ---- */
@@ -390,8 +387,9 @@ each_waiting(void *arg, const struct db_row *row, struct err *err)
 {
 	struct waiting_each *e = arg;
 
-	return (e->each(e->arg, db_row_i64(row, 0), db_row_i64(row, 1),
-	    db_row_i64(row, 2), err));
+	return (e->each(e->arg, db_row_i64(row, COL_WAITING_SENDER_ID),
+	    db_row_i64(row, COL_WAITING_DESTINATION_ID),
+	    db_row_i64(row, COL_WAITING_COUNT), err));
 }
 
 enum rc

@@ -4,13 +4,13 @@
  */
 #include "store/rows.h"
 #include "base/mem.h"
-#include "schema/sql.h"
 
 static const struct {
 	int stmt;
 	size_t width;
 } kinds[] = {
-#define X(id, columns) {SQL_##id, columns},
+#define X(id, name)                                                            \
+	{SQL_##id, sizeof(struct sql_##name) / sizeof(struct db_val)},
     STORE_ROWS_TABLE(X)
 #undef X
 };
@@ -67,11 +67,12 @@ store_rows_write(
 }
 
 enum rc
-store_rows_next(struct db *db, struct store_rows *rows, struct db_val **ret,
-    struct err *err)
+store_rows_next(struct db *db, struct store_rows *rows,
+    enum store_rows_kind kind, void **ret, struct err *err)
 {
 	enum rc rc;
 
+	assert(rows->stmt == kinds[kind].stmt);
 	rc = RC_OK;
 	if (rows->n == rows->cap)
 		rc = store_rows_write(db, rows, false, err);
@@ -93,7 +94,7 @@ store_run_ids(struct db *db, int stmt, const int64_t *ids, size_t n,
 		return (err_set(err, RC_NO_MEMORY, "ids"));
 	for (i = 0; i < n; i++)
 		v[i] = db_v_i64(ids[i]);
-	rc = db_run_many(db, stmt, &(struct db_set){v, 1, n}, each, arg, err);
+	rc = db_run_many(db, stmt, &DB_SET(v, n), each, arg, err);
 	mem_free(v);
 	return (rc);
 }

@@ -7,25 +7,26 @@
 #ifndef STORE_ROWS_H
 #define STORE_ROWS_H
 
+#include <assert.h>
 #include <stdbool.h>
 
-#include "db/db.h"
+#include "schema/sql.h"
 
-/* X(id, columns of a row, in the order of the statement's parameters) */
+/* X(id, name of the statement) */
 #define STORE_ROWS_TABLE(X)                                                    \
-	X(MESSAGE_INSERT, 16)                                                  \
-	X(OUTBOX_INSERT, 18)                                                   \
-	X(OUTBOX_SETTLE_SENT, 2)                                               \
-	X(OUTBOX_SETTLE_ACKED, 2)                                              \
-	X(INBOX_INSERT, 13)                                                    \
-	X(DEVICE_ACKED_SET, 3)                                                 \
-	X(COUNTER_SET, 2)                                                      \
-	X(PARTICIPANT_SET, 9)                                                  \
-	X(LANE_SET, 5)                                                         \
-	X(LANE_REMOTE_SET, 12)
+	X(MESSAGE_INSERT, message_insert)                                      \
+	X(OUTBOX_INSERT, outbox_insert)                                        \
+	X(OUTBOX_SETTLE_SENT, outbox_settle_sent)                              \
+	X(OUTBOX_SETTLE_ACKED, outbox_settle_acked)                            \
+	X(INBOX_INSERT, inbox_insert)                                          \
+	X(DEVICE_ACKED_SET, device_acked_set)                                  \
+	X(COUNTER_SET, counter_set)                                            \
+	X(PARTICIPANT_SET, participant_set)                                    \
+	X(LANE_SET, lane_set)                                                  \
+	X(LANE_REMOTE_SET, lane_remote_set)
 
 enum store_rows_kind {
-#define X(id, columns) STORE_##id,
+#define X(id, name) STORE_##id,
 	STORE_ROWS_TABLE(X)
 #undef X
 	    STORE_ROWS_KINDS
@@ -47,10 +48,34 @@ bool store_rows_init(
 /* Frees what ${rows} holds.  Zeroed rows are allowed. */
 void store_rows_fini(struct store_rows *rows);
 
-/* Room for one more row; a full set is written first.  What a row's values
- * point to must stay valid until it is written. */
+/* Room for one more row of ${kind}; a full set is written first.  What a row's
+ * values point to must stay valid until it is written.  store_next_NAME() below
+ * gives it as the struct of the statement. */
 enum rc store_rows_next(struct db *db, struct store_rows *rows,
-    struct db_val **ret, struct err *err) MUST_USE;
+    enum store_rows_kind kind, void **ret, struct err *err) MUST_USE;
+
+/* store_next_message_insert(), store_all_message_insert() …: room for one more
+ * row, and all that are gathered. */
+#define X(id, name)                                                            \
+	static inline MUST_USE enum rc store_next_##name(struct db *db,        \
+	    struct store_rows *rows, struct sql_##name **ret, struct err *err) \
+	{                                                                      \
+		void *row = NULL;                                              \
+		enum rc rc = store_rows_next(db, rows, STORE_##id, &row, err); \
+                                                                               \
+		*ret = row;                                                    \
+		return (rc);                                                   \
+	}                                                                      \
+                                                                               \
+	static inline struct sql_##name *store_all_##name(                     \
+	    const struct store_rows *rows)                                     \
+	{                                                                      \
+                                                                               \
+		assert(rows->stmt == SQL_##id);                                \
+		return ((struct sql_##name *)rows->v);                         \
+	}
+STORE_ROWS_TABLE(X)
+#undef X
 
 /* Room for twice as many. */
 enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;

@@ -10,18 +10,18 @@
 #include "store/conversation.h"
 #include "store/lane.h"
 
-/* The columns of user_by_id. */
+/* Of a row `user` (schema/common/user.sql). */
 void store_read_user(const struct db_row *row, struct store_user *ret);
 
-/* The columns of conversation_by_id. */
+/* Of a row `conversation`. */
 enum rc store_read_conversation(const struct db_row *row,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
-/* The columns of participants_of. */
+/* Of a row `participant`. */
 void store_read_participant(
     const struct db_row *row, struct store_participant *ret);
 
-/* The columns of lane_get. */
+/* Of a row `lane`. */
 void store_read_lane(const struct db_row *row, struct store_lane *ret);
 
 #endif

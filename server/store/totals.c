@@ -11,24 +11,25 @@ enum rc
 store_totals_add(
     struct db *db, const struct store_totals *delta, struct err *err)
 {
-	struct db_val v[STORE_TOTALS];
-	const struct db_set set = {v, STORE_TOTALS, 1};
-	int i;
+	const struct sql_totals_add v = {
+#define X(id, column, COLUMN) .column = db_v_i64(delta->n[id]),
+	    STORE_TOTALS_TABLE(X)
+#undef X
+	};
 
-	for (i = 0; i < STORE_TOTALS; i++)
-		v[i] = db_v_i64(delta->n[i]);
-	return (db_pipeline_write(db, SQL_TOTALS_ADD, &set, err));
+	return (db_pipeline_write(db, SQL_TOTALS_ADD, &DB_SET(&v, 1), err));
 }
 
 static enum rc
 take_totals(void *arg, const struct db_row *row, struct err *err)
 {
 	struct store_totals *t = arg;
-	int i;
 
 	(void)err;
-	for (i = 0; i < STORE_TOTALS; i++)
-		t->n[i] = db_row_i64(row, i);
+#define X(id, column, COLUMN)                                                  \
+	t->n[id] = db_row_i64(row, COL_TOTALS_GET_##COLUMN);
+	STORE_TOTALS_TABLE(X)
+#undef X
 	return (RC_OK);
 }
 

@@ -8,28 +8,28 @@
 
 #include "db/db.h"
 
-/* X(id, column): messages by state now, then what has ever happened. */
+/* X(id, column, COLUMN): messages by state now, then what has ever happened. */
 #define STORE_TOTALS_TABLE(X)                                                  \
-	X(TOTAL_PENDING, "pending")                                            \
-	X(TOTAL_SENDING, "sending")                                            \
-	X(TOTAL_SENT, "sent")                                                  \
-	X(TOTAL_FAILED, "failed")                                              \
-	X(TOTAL_EXPIRED, "expired")                                            \
-	X(TOTAL_CANCELED, "canceled")                                          \
-	X(TOTAL_SCHEDULED, "scheduled")                                        \
-	X(TOTAL_EVER_ACCEPTED, "accepted_total")                               \
-	X(TOTAL_EVER_SENT, "sent_total")                                       \
-	X(TOTAL_EVER_ACKED, "acked_total")                                     \
-	X(TOTAL_EVER_RETRIED, "retries_total")                                 \
-	X(TOTAL_EVER_FAILED, "failed_total")                                   \
-	X(TOTAL_EVER_EXPIRED, "expired_total")                                 \
-	X(TOTAL_EVER_CANCELED, "canceled_total")                               \
-	X(TOTAL_EVER_REQUEUED, "requeued_total")                               \
-	X(TOTAL_EVER_RESCUED, "rescues_total")                                 \
-	X(TOTAL_EVER_FENCED, "fenced_total")
+	X(TOTAL_PENDING, pending, PENDING)                                     \
+	X(TOTAL_SENDING, sending, SENDING)                                     \
+	X(TOTAL_SENT, sent, SENT)                                              \
+	X(TOTAL_FAILED, failed, FAILED)                                        \
+	X(TOTAL_EXPIRED, expired, EXPIRED)                                     \
+	X(TOTAL_CANCELED, canceled, CANCELED)                                  \
+	X(TOTAL_SCHEDULED, scheduled, SCHEDULED)                               \
+	X(TOTAL_EVER_ACCEPTED, accepted_total, ACCEPTED_TOTAL)                 \
+	X(TOTAL_EVER_SENT, sent_total, SENT_TOTAL)                             \
+	X(TOTAL_EVER_ACKED, acked_total, ACKED_TOTAL)                          \
+	X(TOTAL_EVER_RETRIED, retries_total, RETRIES_TOTAL)                    \
+	X(TOTAL_EVER_FAILED, failed_total, FAILED_TOTAL)                       \
+	X(TOTAL_EVER_EXPIRED, expired_total, EXPIRED_TOTAL)                    \
+	X(TOTAL_EVER_CANCELED, canceled_total, CANCELED_TOTAL)                 \
+	X(TOTAL_EVER_REQUEUED, requeued_total, REQUEUED_TOTAL)                 \
+	X(TOTAL_EVER_RESCUED, rescues_total, RESCUES_TOTAL)                    \
+	X(TOTAL_EVER_FENCED, fenced_total, FENCED_TOTAL)
 
 enum store_total {
-#define X(id, column) id,
+#define X(id, column, COLUMN) id,
 	STORE_TOTALS_TABLE(X)
 #undef X
 	    STORE_TOTALS

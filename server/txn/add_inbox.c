@@ -43,7 +43,7 @@ txn_add_inbox(struct tx *tx, const struct inbox_new *i, struct err *err)
 	struct cached_conversation *c = i->conversation;
 	struct cached_member *other;
 	struct effect_event e;
-	struct db_val *v;
+	struct sql_inbox_insert *v;
 	int64_t seq;
 	enum rc rc;
 
@@ -52,22 +52,22 @@ txn_add_inbox(struct tx *tx, const struct inbox_new *i, struct err *err)
 	if (rc == RC_OK)
 		rc = number_event(tx, i->user, &seq, err);
 	if (rc == RC_OK)
-		rc = store_rows_next(tx->db, &env->inbox, &v, err);
+		rc = store_next_inbox_insert(tx->db, &env->inbox, &v, err);
 	if (rc != RC_OK)
 		return (rc);
-	v[0] = db_v_i64(i->user->user_id);
-	v[1] = db_v_i64(seq);
-	v[2] = db_v_i64(i->kind);
-	v[3] = db_v_i64(i->own ? 1 : 0);
-	v[4] = db_v_uuid(i->event_id);
-	v[5] = db_v_i64(i->mid);
-	v[6] = db_v_i64(c->id);
-	v[7] = db_v_i64(i->conversation_seq);
-	v[8] = db_v_i64(i->actor->user_id);
-	v[9] = db_v_i64_or_null(i->outbox_id, 0);
-	v[10] = db_v_i64(i->event_time);
-	v[11] = db_v_i64(tx->now_ms);
-	v[12] = db_v_i64(i->attempt);
+	v->user_id = db_v_i64(i->user->user_id);
+	v->seq = db_v_i64(seq);
+	v->kind = db_v_i64(i->kind);
+	v->own = db_v_i64(i->own ? 1 : 0);
+	v->event_id = db_v_uuid(i->event_id);
+	v->mid = db_v_i64(i->mid);
+	v->conversation_id = db_v_i64(c->id);
+	v->conversation_seq = db_v_i64(i->conversation_seq);
+	v->actor_id = db_v_i64(i->actor->user_id);
+	v->outbox_id = db_v_i64_or_null(i->outbox_id, 0);
+	v->event_time = db_v_i64(i->event_time);
+	v->delivered_at = db_v_i64(tx->now_ms);
+	v->attempt = db_v_i64(i->attempt);
 
 	other = cache_member_other(c, i->actor->user_id);
 	memset(&e, 0, sizeof(e));
@@ -108,19 +108,18 @@ number(struct tx *tx, struct err *err)
 	struct effect_event *e =
 	    env->effects->events + env->effects->nevents - env->inbox.n;
 	struct cached_user *user;
-	struct db_val *v = env->inbox.v;
+	struct sql_inbox_insert *v = store_all_inbox_insert(&env->inbox);
 	enum rc rc;
 	size_t i;
 
 	rc = cache_lock_inboxes(env->cache, tx, err);
-	for (i = 0; i < env->inbox.n && rc == RC_OK; i++, e++) {
+	for (i = 0; i < env->inbox.n && rc == RC_OK; i++, e++, v++) {
 		rc = cache_user_by_id(env->cache, tx, e->user_id, &user, err);
 		if (rc != RC_OK)
 			return (rc);
 		e->seq = ++user->counter.head;
-		v[1] = db_v_i64(e->seq);
-		v[4] = db_v_uuid(&e->event_id);
-		v += env->inbox.width;
+		v->seq = db_v_i64(e->seq);
+		v->event_id = db_v_uuid(&e->event_id);
 	}
 	return (rc);
 }
@@ -144,11 +143,12 @@ txn_flush_inbox_of(
     struct tx *tx, int64_t user_id, int64_t conversation_id, struct err *err)
 {
 	const struct store_rows *rows = &txn_env_of(tx)->inbox;
-	const struct db_val *v = rows->v;
+	const struct sql_inbox_insert *v = store_all_inbox_insert(rows);
 	size_t i;
 
-	for (i = 0; i < rows->n; i++, v += rows->width)
-		if (v[0].u.i64 == user_id && v[6].u.i64 == conversation_id)
+	for (i = 0; i < rows->n; i++, v++)
+		if (v->user_id.u.i64 == user_id &&
+		    v->conversation_id.u.i64 == conversation_id)
 			return (txn_flush_inbox(tx, err));
 	return (RC_OK);
 }

@@ -22,13 +22,13 @@ count_new(struct txn_env *env, const struct outbox_new *o)
 	}
 }
 
-/* $1 id … $18 sent_at and acked_at of a row that is born acked. */
+/* Only a row that is born acked has sent_at and acked_at. */
 enum rc
 txn_add_outbox(struct tx *tx, const struct outbox_new *o,
     const struct uuid *event_id, int64_t *ret_id, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	struct db_val *v;
+	struct sql_outbox_insert *v;
 	int64_t lane_seq;
 	enum rc rc;
 
@@ -37,7 +37,7 @@ txn_add_outbox(struct tx *tx, const struct outbox_new *o,
 	if (rc == RC_OK)
 		rc = cache_next_outbox_id(env->cache, tx, ret_id, err);
 	if (rc == RC_OK)
-		rc = store_rows_next(tx->db, &env->outbox, &v, err);
+		rc = store_next_outbox_insert(tx->db, &env->outbox, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	lane_seq = 0;
@@ -52,26 +52,27 @@ txn_add_outbox(struct tx *tx, const struct outbox_new *o,
 		    &(struct backlog_key){
 			o->sender_id, o->lane->lane.destination_id},
 		    1, err);
-	v[0] = db_v_i64(*ret_id);
-	v[1] = db_v_uuid(event_id);
-	v[2] = db_v_i64(o->kind);
-	v[3] = db_v_i64(o->mid);
-	v[4] = db_v_i64(o->conversation->id);
-	v[5] = db_v_i64_or_null(o->conversation_seq, 0);
-	v[6] = db_v_i64(o->sender_id);
-	v[7] = o->lane != NULL ? db_v_i64(o->lane->lane.lane_id) : DB_V_NULL;
-	v[8] = db_v_i64_or_null(lane_seq, 0);
-	v[9] = o->lane != NULL && cache_lane_remote(o->lane)
-		   ? db_v_text("server", 6)
-		   : db_v_text("user", 4);
-	v[10] = db_v_i64(o->dest->user_id);
-	v[11] = db_v_i64(o->priority);
-	v[12] =
+	v->id = db_v_i64(*ret_id);
+	v->event_id = db_v_uuid(event_id);
+	v->kind = db_v_i64(o->kind);
+	v->mid = db_v_i64(o->mid);
+	v->conversation_id = db_v_i64(o->conversation->id);
+	v->conversation_seq = db_v_i64_or_null(o->conversation_seq, 0);
+	v->sender_id = db_v_i64(o->sender_id);
+	v->lane_id =
+	    o->lane != NULL ? db_v_i64(o->lane->lane.lane_id) : DB_V_NULL;
+	v->lane_seq = db_v_i64_or_null(lane_seq, 0);
+	v->dest_kind = o->lane != NULL && cache_lane_remote(o->lane)
+			   ? db_v_text("server", 6)
+			   : db_v_text("user", 4);
+	v->dest_id = db_v_i64(o->dest->user_id);
+	v->priority = db_v_i64(o->priority);
+	v->state =
 	    o->lane != NULL ? db_v_text("pending", 7) : db_v_text("acked", 5);
-	v[13] = db_v_i64_or_null(o->deliver_at, 0);
-	v[14] = db_v_i64_or_null(o->expires_at, 0);
-	v[15] = db_v_i64(o->event_time);
-	v[16] = db_v_i64(tx->now_ms);
-	v[17] = o->lane != NULL ? DB_V_NULL : db_v_i64(tx->now_ms);
+	v->deliver_at = db_v_i64_or_null(o->deliver_at, 0);
+	v->expires_at = db_v_i64_or_null(o->expires_at, 0);
+	v->event_time = db_v_i64(o->event_time);
+	v->now = db_v_i64(tx->now_ms);
+	v->acked_at = o->lane != NULL ? DB_V_NULL : db_v_i64(tx->now_ms);
 	return (rc);
 }

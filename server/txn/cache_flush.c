@@ -10,15 +10,15 @@ flush_users(
     struct cache *cache, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct cached_user *u;
-	struct db_val *v;
+	struct sql_counter_set *v;
 	enum rc rc;
 
 	for (u = cache->dirty_users; u != NULL; u = u->next_dirty) {
-		rc = store_rows_next(tx->db, r, &v, err);
+		rc = store_next_counter_set(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
-		v[0] = db_v_i64(u->user_id);
-		v[1] = db_v_i64(u->counter.read);
+		v->user_id = db_v_i64(u->user_id);
+		v->read_seq = db_v_i64(u->counter.read);
 		u->dirty = false;
 	}
 	cache->dirty_users = NULL;
@@ -30,7 +30,7 @@ flush_members(struct cached_conversation *c, struct tx *tx,
     struct store_rows *r, struct err *err)
 {
 	struct cached_member *m;
-	struct db_val *v;
+	struct sql_participant_set *v;
 	enum rc rc;
 	size_t i;
 
@@ -38,18 +38,18 @@ flush_members(struct cached_conversation *c, struct tx *tx,
 		m = &c->members[i];
 		if (!m->dirty)
 			continue;
-		rc = store_rows_next(tx->db, r, &v, err);
+		rc = store_next_participant_set(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
-		v[0] = db_v_i64(c->id);
-		v[1] = db_v_i64(m->user->user_id);
-		v[2] = db_v_i64(m->delivered_upto);
-		v[3] = db_v_i64(m->acked_upto);
-		v[4] = db_v_i64(m->read_upto);
-		v[5] = db_v_i64_or_null(m->acked_at, 0);
-		v[6] = db_v_i64_or_null(m->read_at, 0);
-		v[7] = db_v_i64(m->shown_upto);
-		v[8] = db_v_i64_or_null(m->shown_at, 0);
+		v->conversation_id = db_v_i64(c->id);
+		v->user_id = db_v_i64(m->user->user_id);
+		v->delivered_upto = db_v_i64(m->delivered_upto);
+		v->acked_upto = db_v_i64(m->acked_upto);
+		v->read_upto = db_v_i64(m->read_upto);
+		v->acked_at = db_v_i64_or_null(m->acked_at, 0);
+		v->read_at = db_v_i64_or_null(m->read_at, 0);
+		v->shown_upto = db_v_i64(m->shown_upto);
+		v->shown_at = db_v_i64_or_null(m->shown_at, 0);
 		m->dirty = false;
 	}
 	return (RC_OK);
@@ -87,24 +87,41 @@ recompute_priority(struct cached_lane *lane, struct tx *tx, struct err *err)
 	    tx->db, lane->lane.lane_id, &lane->lane.priority, err));
 }
 
+static enum rc
+flush_lane(struct cache *cache, struct cached_lane *lane, struct tx *tx,
+    struct err *err)
+{
+	struct sql_lane_remote_set *remote;
+	struct sql_lane_set *local;
+	enum rc rc;
+
+	rc = recompute_priority(lane, tx, err);
+	if (rc == RC_OK && cache_lane_remote(lane)) {
+		rc = store_next_lane_remote_set(
+		    tx->db, &cache->remote_rows, &remote, err);
+		if (rc == RC_OK)
+			store_lane_remote_row(&lane->lane, tx->now_ms, remote);
+	} else if (rc == RC_OK) {
+		rc =
+		    store_next_lane_set(tx->db, &cache->lane_rows, &local, err);
+		if (rc == RC_OK)
+			store_lane_local_row(&lane->lane, tx->now_ms, local);
+	}
+	if (rc == RC_OK)
+		lane->dirty = false;
+	return (rc);
+}
+
 enum rc
 cache_flush_lanes(struct cache *cache, struct tx *tx, struct err *err)
 {
 	struct cached_lane *lane;
-	struct store_rows *r;
-	struct db_val *v;
 	enum rc rc;
 
 	for (lane = cache->dirty_lanes; lane != NULL; lane = lane->next_dirty) {
-		r = cache_lane_remote(lane) ? &cache->remote_rows
-					    : &cache->lane_rows;
-		rc = recompute_priority(lane, tx, err);
-		if (rc == RC_OK)
-			rc = store_rows_next(tx->db, r, &v, err);
+		rc = flush_lane(cache, lane, tx, err);
 		if (rc != RC_OK)
 			return (rc);
-		store_lane_values(&lane->lane, tx->now_ms, v);
-		lane->dirty = false;
 	}
 	cache->dirty_lanes = NULL;
 	rc = store_rows_write(tx->db, &cache->lane_rows, true, err);
@@ -118,17 +135,17 @@ flush_devices(
     struct cache *cache, struct tx *tx, struct store_rows *r, struct err *err)
 {
 	struct cached_device *device;
-	struct db_val *v;
+	struct sql_device_acked_set *v;
 	enum rc rc;
 
 	for (device = cache->dirty_devices; device != NULL;
 	     device = device->next_dirty) {
-		rc = store_rows_next(tx->db, r, &v, err);
+		rc = store_next_device_acked_set(tx->db, r, &v, err);
 		if (rc != RC_OK)
 			return (rc);
-		v[0] = db_v_i64(device->device_id);
-		v[1] = db_v_i64(device->acked);
-		v[2] = db_v_i64(tx->now_ms);
+		v->device_id = db_v_i64(device->device_id);
+		v->acked_seq = db_v_i64(device->acked);
+		v->now = db_v_i64(tx->now_ms);
 		device->dirty = false;
 	}
 	cache->dirty_devices = NULL;

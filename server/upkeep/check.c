@@ -51,7 +51,7 @@ on_row_place(void *arg, const struct db_row *row, struct err *err)
 	char place[256];
 
 	(void)err;
-	db_row_copy_text(row, 0, place, sizeof(place));
+	db_row_copy_text(row, COL_PLACE_PLACE, place, sizeof(place));
 	f->found(f->arg, f->what, place);
 	return (RC_OK);
 }
@@ -88,14 +88,14 @@ check_link_call(
 	struct check_link link;
 	char sender[512];
 
-	db_row_copy_text(row, 3, sender, sizeof(sender));
-	link.conversation_id = db_row_i64(row, 0);
-	link.conversation_seq = db_row_i64(row, 1);
-	link.id = db_row_uuid(row, 2);
+	db_row_copy_text(row, COL_LINK_SENDER, sender, sizeof(sender));
+	link.conversation_id = db_row_i64(row, COL_LINK_CONVERSATION_ID);
+	link.conversation_seq = db_row_i64(row, COL_LINK_CONVERSATION_SEQ);
+	link.id = db_row_uuid(row, COL_LINK_MESSAGE_ID);
 	link.sender = sender;
-	link.salt = db_row_blob(row, 4, &link.salt_len);
-	link.body = db_row_text(row, 5, &link.body_len);
-	link.digest = db_row_blob(row, 6, &link.digest_len);
+	link.salt = db_row_blob(row, COL_LINK_SALT, &link.salt_len);
+	link.body = db_row_text(row, COL_LINK_BODY, &link.body_len);
+	link.digest = db_row_blob(row, COL_LINK_DIGEST, &link.digest_len);
 	return (each(arg, &link, err));
 }
 
@@ -122,10 +122,10 @@ on_row_census(void *arg, const struct db_row *row, struct err *err)
 	struct check_census *c = arg;
 
 	(void)err;
-	c->users = db_row_i64(row, 0);
-	c->messages = db_row_i64(row, 1);
-	c->outbox_rows = db_row_i64(row, 2);
-	c->events = db_row_i64(row, 3);
+	c->users = db_row_i64(row, COL_CHECK_CENSUS_USERS);
+	c->messages = db_row_i64(row, COL_CHECK_CENSUS_MESSAGES);
+	c->outbox_rows = db_row_i64(row, COL_CHECK_CENSUS_OUTBOX_ROWS);
+	c->events = db_row_i64(row, COL_CHECK_CENSUS_EVENTS);
 	return (RC_OK);
 }
 

@@ -88,11 +88,11 @@ on_row_object(void *arg, const struct db_row *row, struct err *err)
 		return (err_set(err, RC_INVALID,
 		    "the schema has more than %d objects", OBJECTS_MAX));
 	l->names[l->n] = l->text.len;
-	p = db_row_text(row, 0, &n);
+	p = db_row_text(row, COL_SCHEMA_OBJECT_OBJECT, &n);
 	buf_add(&l->text, p != NULL ? p : "", n);
 	buf_addc(&l->text, '\0');
 	l->definitions[l->n++] = l->text.len;
-	p = db_row_text(row, 1, &n);
+	p = db_row_text(row, COL_SCHEMA_OBJECT_DEFINITION, &n);
 	if (p != NULL)
 		add_plain(&l->text, p, n);
 	buf_addc(&l->text, '\0');

@@ -28,6 +28,15 @@ static const struct table {
 #undef X
 };
 
+/* A letter for each column that is read and for each that is put. */
+#define X(id, name, columns)                                                   \
+	_Static_assert(sizeof(columns) - 1 == COLS_COPY_##id##_GET &&          \
+			   sizeof(struct sql_copy_##name##_put) ==             \
+			       (sizeof(columns) - 1) * sizeof(struct db_val),  \
+	    #name);
+STORE_COPY_TABLE(X)
+#undef X
+
 /* Rows on their way. */
 struct batch {
 	struct db *to;
@@ -58,11 +67,11 @@ copy_born_with(enum copy_table table)
 static enum rc
 on_row_count(void *arg, const struct db_row *row, struct err *err)
 {
-	int64_t *counts = arg, table = db_row_i64(row, 0);
+	int64_t *counts = arg, table = db_row_i64(row, COL_COPY_COUNTS_NUMBER);
 
 	if (table < 0 || table >= STORE_COPY_TABLES)
 		return (err_set(err, RC_INTERNAL, "a count of no table"));
-	counts[table] = db_row_i64(row, 1);
+	counts[table] = db_row_i64(row, COL_COPY_COUNTS_COUNT);
 	return (RC_OK);
 }
 
@@ -194,16 +203,17 @@ static enum rc
 on_row_number(void *arg, const struct db_row *row, struct err *err)
 {
 	struct db *to = arg;
-	struct db_val v[2];
+	struct sql_copy_numbers_put v;
 	const char *name;
 	int64_t changed;
 	enum rc rc;
 	size_t n;
 
-	name = db_row_text(row, 0, &n);
-	v[0] = db_v_text(name, n);
-	v[1] = db_v_i64(db_row_i64(row, 1));
-	rc = db_run(to, SQL_COPY_NUMBERS_PUT, v, 2, NULL, NULL, &changed, err);
+	name = db_row_text(row, COL_COPY_NUMBERS_GET_NAME, &n);
+	v.name = db_v_text(name, n);
+	v.last = db_v_i64(db_row_i64(row, COL_COPY_NUMBERS_GET_LAST));
+	rc = db_run(
+	    to, SQL_COPY_NUMBERS_PUT, DB_PARAMS(v), NULL, NULL, &changed, err);
 	/* SQLite finds its last numbers by itself. */
 	if (rc == RC_OK && db_multi_writer(to) && changed != 1)
 		rc = err_set(err, RC_INTERNAL, "there is no sequence %.*s",
@@ -250,17 +260,17 @@ copy_rows(struct db *from, struct db *to, struct err *err)
 enum rc
 copy_rescue(struct db *db, int64_t now_ms, struct err *err)
 {
-	static const struct {
+	const struct db_val now = db_v_i64(now_ms);
+	const struct {
 		int stmt;
-		size_t n;
+		size_t n; /* parameters: ${now}, or none */
 	} steps[] = {{SQL_COPY_RESCUE_ATTEMPTS, 1}, {SQL_COPY_RESCUE_TOTALS, 0},
 	    {SQL_COPY_RESCUE_ROWS, 1}, {SQL_COPY_RESCUE_LANES, 1}};
-	const struct db_val now = db_v_i64(now_ms);
 	enum rc rc = RC_OK;
 	size_t i;
 
 	for (i = 0; i < sizeof(steps) / sizeof(steps[0]) && rc == RC_OK; i++)
-		rc = db_run(db, steps[i].stmt, steps[i].n > 0 ? &now : NULL,
-		    steps[i].n, NULL, NULL, NULL, err);
+		rc = db_run(
+		    db, steps[i].stmt, &now, steps[i].n, NULL, NULL, NULL, err);
 	return (rc);
 }

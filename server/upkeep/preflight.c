@@ -24,7 +24,8 @@ on_row_epoch(void *arg, const struct db_row *row, struct err *err)
 	struct preflight *b = arg;
 
 	(void)err;
-	db_row_copy_text(row, 0, b->epoch, sizeof(b->epoch));
+	db_row_copy_text(
+	    row, COL_PREFLIGHT_EPOCH_VALUE, b->epoch, sizeof(b->epoch));
 	return (RC_OK);
 }
 
@@ -34,7 +35,7 @@ on_row_last_id(void *arg, const struct db_row *row, struct err *err)
 	struct preflight *b = arg;
 
 	(void)err;
-	b->last_id = db_row_i64(row, 0);
+	b->last_id = db_row_i64(row, COL_PREFLIGHT_LAST_ID_LAST_ID);
 	return (RC_OK);
 }
 

@@ -79,32 +79,37 @@ is_state(const struct db_row *row, int col, const char *state)
 static bool
 outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {
-	int64_t kind = db_row_i64(row, 2);
+	int64_t kind = db_row_i64(row, COL_PURGE_OUTBOX_LOOK_KIND);
 
-	if (kind == EVENT_BOUNCE || db_row_i64(row, 4) >= l->before_ms ||
-	    db_row_i64(row, 6) != 0)
+	if (kind == EVENT_BOUNCE ||
+	    db_row_i64(row, COL_PURGE_OUTBOX_LOOK_LAST_STATUS_AT) >=
+		l->before_ms ||
+	    db_row_i64(row, COL_PURGE_OUTBOX_LOOK_REQUEUES) != 0)
 		return (false);
-	return (is_state(row, 3, "acked") ||
-		(is_state(row, 3, "sent") && kind != EVENT_MESSAGE &&
-		    db_row_i64(row, 7) == 0));
+	return (is_state(row, COL_PURGE_OUTBOX_LOOK_STATE, "acked") ||
+		(is_state(row, COL_PURGE_OUTBOX_LOOK_STATE, "sent") &&
+		    kind != EVENT_MESSAGE &&
+		    db_row_i64(row, COL_PURGE_OUTBOX_LOOK_AWAITS_ANSWER) == 0));
 }
 
 static enum rc
 on_row_outbox(void *arg, const struct db_row *row, struct err *err)
 {
 	struct purge_list *l = arg;
-	struct purge_key key = {.id = db_row_i64(row, 0)};
+	struct purge_key key = {
+	    .id = db_row_i64(row, COL_PURGE_OUTBOX_LOOK_ID)};
 
 	(void)err;
-	if (too_young(l, db_row_i64(row, 5))) {
+	if (too_young(l, db_row_i64(row, COL_PURGE_OUTBOX_LOOK_CREATED_AT))) {
 		l->end = true;
 		return (RC_LIMIT);
 	}
 	if (outbox_may_go(l, row)) {
 		keep(l, &key);
-		if (db_row_i64(row, 2) == EVENT_MESSAGE &&
-		    db_row_i64(row, 1) > l->mid)
-			l->mid = db_row_i64(row, 1);
+		if (db_row_i64(row, COL_PURGE_OUTBOX_LOOK_KIND) ==
+			EVENT_MESSAGE &&
+		    db_row_i64(row, COL_PURGE_OUTBOX_LOOK_MID) > l->mid)
+			l->mid = db_row_i64(row, COL_PURGE_OUTBOX_LOOK_MID);
 	}
 	return (seen(l, &key));
 }
@@ -129,8 +134,9 @@ on_row_attempt(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
-	return (look(arg, db_row_i64(row, 0), db_row_i64(row, 1),
-	    db_row_i64(row, 2) != 0));
+	return (look(arg, db_row_i64(row, COL_PURGE_ATTEMPT_LOOK_ATTEMPT_ID),
+	    db_row_i64(row, COL_PURGE_ATTEMPT_LOOK_STARTED_AT),
+	    db_row_i64(row, COL_PURGE_ATTEMPT_LOOK_CLOSED) != 0));
 }
 
 static enum rc
@@ -138,7 +144,8 @@ on_row_by_id(void *arg, const struct db_row *row, struct err *err)
 {
 
 	(void)err;
-	return (look(arg, db_row_i64(row, 0), db_row_i64(row, 1), true));
+	return (look(arg, db_row_i64(row, COL_PURGE_CANDIDATE_ID),
+	    db_row_i64(row, COL_PURGE_CANDIDATE_AT), true));
 }
 
 /* Foreign ids are in no order of time: the walk goes to the table's end. */
@@ -146,11 +153,13 @@ static enum rc
 on_row_processed(void *arg, const struct db_row *row, struct err *err)
 {
 	struct purge_list *l = arg;
-	struct purge_key key = {.id = db_row_i64(row, 1)};
+	struct purge_key key = {
+	    .id = db_row_i64(row, COL_PURGE_PROCESSED_LOOK_ORIGIN)};
 
 	(void)err;
-	key.event_id = db_row_uuid(row, 0);
-	if (db_row_i64(row, 2) < l->before_ms)
+	key.event_id = db_row_uuid(row, COL_PURGE_PROCESSED_LOOK_EVENT_ID);
+	if (db_row_i64(row, COL_PURGE_PROCESSED_LOOK_PROCESSED_AT) <
+	    l->before_ms)
 		keep(l, &key);
 	return (seen(l, &key));
 }
@@ -174,11 +183,30 @@ static const struct {
 	SQL_ARCHIVE_AUDIT},
 };
 
+/* Runs the statement that looks behind the cursor of ${l}. */
+static enum rc
+run_look(struct db *db, struct purge_list *l, struct err *err)
+{
+	const struct sql_purge_processed_look event = {
+	    .event_id = db_v_uuid(&l->after.event_id),
+	    .origin = db_v_i64(l->after.id),
+	    .limit = db_v_i64(PURGE_EXAMINE)};
+	/* Dead letters are in order of their end, and what is found goes. */
+	const struct sql_purge_dead_look dead = {
+	    .before = db_v_i64(l->before_ms), .limit = db_v_i64(PURGE_ROWS)};
+	const struct sql_purge_outbox_look other = {
+	    .after = db_v_i64(l->after.id), .limit = db_v_i64(PURGE_EXAMINE)};
+	const struct db_set v = l->table == PURGE_PROCESSED ? DB_SET(&event, 1)
+				: l->table == PURGE_DEAD    ? DB_SET(&dead, 1)
+							    : DB_SET(&other, 1);
+
+	return (db_run(db, tables[l->table].look, v.v, v.width,
+	    tables[l->table].each, l, NULL, err));
+}
+
 enum rc
 purge_rows_look(struct db *db, struct purge_list *l, struct err *err)
 {
-	struct db_val v[3];
-	size_t n = 0;
 	enum rc rc;
 
 	l->n = 0;
@@ -186,13 +214,7 @@ purge_rows_look(struct db *db, struct purge_list *l, struct err *err)
 	l->examined = 0;
 	l->end = false;
 	l->last = l->after;
-	if (l->table == PURGE_PROCESSED)
-		v[n++] = db_v_uuid(&l->after.event_id);
-	/* Dead letters are in order of their end, and what is found goes. */
-	v[n++] = db_v_i64(l->table == PURGE_DEAD ? l->before_ms : l->after.id);
-	v[n++] = db_v_i64(l->table == PURGE_DEAD ? PURGE_ROWS : PURGE_EXAMINE);
-	rc = db_run(db, tables[l->table].look, v, n, tables[l->table].each, l,
-	    NULL, err);
+	rc = run_look(db, l, err);
 	if (rc == RC_LIMIT)
 		return (RC_OK);
 	if (rc == RC_OK && l->examined < PURGE_EXAMINE)
@@ -203,31 +225,61 @@ purge_rows_look(struct db *db, struct purge_list *l, struct err *err)
 /* ---- deleting ---- */
 
 static enum rc
+delete_events(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    int64_t *ret_deleted, struct err *err)
+{
+	struct sql_purge_processed v[CHUNK];
+	const struct db_set set = DB_SET(v, n);
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		v[i].event_id = db_v_uuid(&l->rows[from + i].event_id);
+		v[i].origin = db_v_i64(l->rows[from + i].id);
+		v[i].before = db_v_i64(l->before_ms);
+	}
+	return (db_exec_many(db, tables[l->table].delete, set.v, set.width,
+	    set.n, ret_deleted, err));
+}
+
+/* From any table but that of processed events. */
+static enum rc
+delete_rows(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    int64_t *ret_deleted, struct err *err)
+{
+	struct sql_purge_outbox v[CHUNK];
+	const struct db_set set = DB_SET(v, n);
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		v[i].id = db_v_i64(l->rows[from + i].id);
+		v[i].before = db_v_i64(l->before_ms);
+	}
+	return (db_exec_many(db, tables[l->table].delete, set.v, set.width,
+	    set.n, ret_deleted, err));
+}
+
+static enum rc
 delete_chunk(struct db *db, const struct purge_list *l, size_t from, size_t n,
     int64_t *ret, struct err *err)
 {
-	struct db_val v[CHUNK * 3];
+	struct sql_purge_attempts_of v[CHUNK];
+	const struct db_set set = DB_SET(v, n);
 	int64_t deleted;
-	size_t i, k;
+	size_t i;
 	enum rc rc;
 
-	for (i = k = 0; i < n; i++) {
-		if (l->table == PURGE_PROCESSED)
-			v[k++] = db_v_uuid(&l->rows[from + i].event_id);
-		v[k++] = db_v_i64(l->rows[from + i].id);
-		v[k++] = db_v_i64(l->before_ms);
-	}
-	rc = db_exec_many(
-	    db, tables[l->table].delete, v, k / n, n, &deleted, err);
+	rc = l->table == PURGE_PROCESSED
+		 ? delete_events(db, l, from, n, &deleted, err)
+		 : delete_rows(db, l, from, n, &deleted, err);
 	if (rc != RC_OK)
 		return (rc);
 	*ret += deleted;
 	if (l->table != PURGE_OUTBOX)
 		return (RC_OK);
 	for (i = 0; i < n; i++)
-		v[i] = db_v_i64(l->rows[from + i].id);
-	return (
-	    db_exec_many(db, SQL_PURGE_ATTEMPTS_OF, v, 1, n, &deleted, err));
+		v[i].outbox_id = db_v_i64(l->rows[from + i].id);
+	return (db_exec_many(
+	    db, SQL_PURGE_ATTEMPTS_OF, set.v, set.width, set.n, &deleted, err));
 }
 
 enum rc
@@ -292,7 +344,7 @@ on_row_json(void *arg, const struct db_row *row, struct err *err)
 	const char *json;
 	size_t n;
 
-	json = db_row_text(row, 0, &n);
+	json = db_row_text(row, COL_ARCHIVED_JSON, &n);
 	if (json == NULL)
 		return (err_set(err, RC_INTERNAL, "archive: an empty row"));
 	return (a->each(a->arg, json, n, err));

@@ -64,39 +64,63 @@ scrub_rows_name(enum scrub_table table)
 }
 
 static enum rc
-pass_link(const struct reading *r, const struct db_row *row, struct err *err)
+pass_link(struct reading *r, const struct db_row *row, struct err *err)
 {
+	enum rc rc;
 	size_t n;
 
-	(void)db_row_text(row, 7, &n);
-	return (check_link_call(row, r->each->link, r->each->arg, err));
+	(void)db_row_text(row, COL_SCRUB_CHAIN_METADATA, &n);
+	rc = check_link_call(row, r->each->link, r->each->arg, err);
+	if (rc != RC_OK)
+		return (rc);
+	r->at->key[0] = db_row_i64(row, COL_LINK_CONVERSATION_ID);
+	r->at->key[1] = db_row_i64(row, COL_LINK_CONVERSATION_SEQ);
+	return (RC_OK);
+}
+
+static void
+pass_event(struct reading *r, const struct db_row *row)
+{
+	const int64_t user = db_row_i64(row, COL_SCRUB_INBOX_USER_ID),
+		      seq = db_row_i64(row, COL_SCRUB_INBOX_SEQ);
+
+	r->each->event(
+	    r->each->arg, user, seq, db_row_i64(row, COL_SCRUB_INBOX_TRIMMED));
+	r->at->key[0] = user;
+	r->at->key[1] = seq;
+}
+
+/* Reading a column reads the pages that it lies on. */
+static void
+pass_other(struct scrub_at *at, const struct db_row *row)
+{
+
+	(void)db_row_text(row, COL_SCRUBBED_VALUE, NULL);
+	if (tables[at->table].keys == EVENT)
+		at->event_id = db_row_uuid(row, COL_SCRUBBED_KEY);
+	else if (tables[at->table].keys == TEXT)
+		db_row_copy_text(
+		    row, COL_SCRUBBED_KEY, at->text, sizeof(at->text));
+	else
+		at->key[0] = db_row_i64(row, COL_SCRUBBED_KEY);
+	at->key[1] = db_row_i64(row, COL_SCRUBBED_SUBKEY);
 }
 
 static enum rc
 on_row(void *arg, const struct db_row *row, struct err *err)
 {
 	struct reading *r = arg;
-	struct scrub_at *at = r->at;
 	enum rc rc = RC_OK;
 
-	if (at->table == SCRUB_CHAIN)
+	if (r->at->table == SCRUB_CHAIN)
 		rc = pass_link(r, row, err);
-	else if (at->table == SCRUB_INBOX)
-		r->each->event(r->each->arg, db_row_i64(row, 0),
-		    db_row_i64(row, 1), db_row_i64(row, 2));
-	else /* Reading a column reads the pages that it lies on. */
-		(void)db_row_text(row, 2, NULL);
-	if (rc != RC_OK)
-		return (rc);
-	if (tables[at->table].keys == EVENT)
-		at->event_id = db_row_uuid(row, 0);
-	else if (tables[at->table].keys == TEXT)
-		db_row_copy_text(row, 0, at->text, sizeof(at->text));
+	else if (r->at->table == SCRUB_INBOX)
+		pass_event(r, row);
 	else
-		at->key[0] = db_row_i64(row, 0);
-	at->key[1] = db_row_i64(row, 1);
-	r->n++;
-	return (RC_OK);
+		pass_other(r->at, row);
+	if (rc == RC_OK)
+		r->n++;
+	return (rc);
 }
 
 enum rc
@@ -105,28 +129,33 @@ scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
 {
 	struct reading r = {at, each, 0};
 	struct scrub_at from = *at;
-	struct db_val v[3];
-	size_t n = 0;
+	/* Statements with one key have the parameters of scrub_messages, those
+	 * with two of scrub_chain. */
+	struct sql_scrub_messages one = {
+	    .key = db_v_i64(from.key[0]), .limit = db_v_i64(limit)};
+	struct sql_scrub_chain two = {.key = one.key,
+	    .subkey = db_v_i64(from.key[1]),
+	    .limit = one.limit};
+	struct db_set v = DB_SET(&one, 1);
 	enum rc rc;
 
 	switch (tables[at->table].keys) {
 	case EVENT:
-		v[n++] = db_v_uuid(&from.event_id);
-		v[n++] = db_v_i64(from.key[1]);
+		two.key = db_v_uuid(&from.event_id);
+		v = DB_SET(&two, 1);
 		break;
 	case TEXT:
-		v[n++] = db_v_str(from.text);
+		one.key = db_v_str(from.text);
 		break;
 	case TWO:
-		v[n++] = db_v_i64(from.key[0]);
-		v[n++] = db_v_i64(from.key[1]);
+		v = DB_SET(&two, 1);
 		break;
 	case ONE:
 	default:
-		v[n++] = db_v_i64(from.key[0]);
+		break;
 	}
-	v[n++] = db_v_i64(limit);
-	rc = db_run(db, tables[at->table].stmt, v, n, on_row, &r, NULL, err);
+	rc = db_run(
+	    db, tables[at->table].stmt, v.v, v.width, on_row, &r, NULL, err);
 	*ret = r.n;
 	return (rc);
 }

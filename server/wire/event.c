@@ -110,7 +110,8 @@ wire_event(struct buf *b, const struct event_view *e, const char *fragment,
 	jw_int(b, "seq", e->seq);
 	jw_uuid(b, "event_id", &e->event_id);
 	jw_str(b, "kind", event_kind_name(e->kind));
-	switch (e->kind) {
+	/* No default: a new kind must say here what it shows. */
+	switch ((enum event_kind)e->kind) {
 	case EVENT_MESSAGE:
 		add_message(b, e, fragment, fragment_len);
 		break;
@@ -126,8 +127,13 @@ wire_event(struct buf *b, const struct event_view *e, const char *fragment,
 	case EVENT_BOUNCE:
 		add_bounce(b, e);
 		break;
-	default:
+	case EVENT_EDIT:
+	case EVENT_DELETE:
+	case EVENT_REACTION:
+	case EVENT_MEMBER:
 		add_change(b, e);
+		break;
+	case EVENT_KIND_MAX:
 		break;
 	}
 	buf_addc(b, '}');

@@ -2,6 +2,7 @@
 /*
  * See draws.h.
  */
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,30 +31,43 @@ draw(uint64_t below)
 	return (seed % below);
 }
 
+/* Parameter ${param} of a statement, counted from 1. */
+#define AT(NAME, name, param)                                                  \
+	SQL_##NAME, (int)(offsetof(struct sql_##name, param) /                 \
+			  sizeof(struct db_val)) +                             \
+			1
+
 /* Words that a parameter may be; the others are from the last row. */
 static const struct {
 	int stmt, param;
 	const char *words;
-} vocabulary[] = {{SQL_CONVERSATION_INSERT, 2, "direct group"},
-    {SQL_PARTICIPANT_INSERT, 3, "member admin owner"},
-    {SQL_OUTBOX_INSERT, 10, "user server push"},
-    {SQL_OUTBOX_INSERT, 13, "pending sent acked"},
-    {SQL_LANE_INSERT, 2, "user server"}, {SQL_LANE_INSERT, 7, "local ready"},
-    {SQL_LANE_FIND, 2, "user server"},
-    {SQL_LANE_REMOTE_SET, 6, "idle ready leased"},
-    {SQL_DESTINATION_BREAKER_SET, 2, "open half_open closed"},
-    {SQL_OUTBOX_DEAD, 2, "failed expired"},
-    {SQL_DEAD_LETTER_INSERT, 6, "failed expired"},
-    {SQL_DEAD_LETTER_RESOLVE, 2, "requeued discarded"},
-    {SQL_INSPECT_WALK_ENDED, 3, "failed expired canceled"},
-    {SQL_LOCK_CONVERSATIONS, 3, "u1 u2 u3 u4 u8 x"},
-    {SQL_CONVERSATION_BY_KEY, 1, "u1_u2 u9_u10 x"},
-    {SQL_INSPECT_DESTINATION, 1, "s1.example local x"},
-    {SQL_DESTINATION_BY_NAME, 1, "s1.example * x"},
-    {SQL_INSPECT_DESTINATIONS, 1, "s1.example * x"},
-    {SQL_NODE_END_LEASES, 1, "node x"}, {SQL_META_GET, 1, "epoch purge_mark x"},
-    {SQL_META_LOCK, 1, "epoch purge_mark x"},
-    {SQL_META_MAKE, 1, "epoch purge_mark x"},
+} vocabulary[] = {
+    {AT(CONVERSATION_INSERT, conversation_insert, kind), "direct group"},
+    {AT(PARTICIPANT_INSERT, participant_insert, role), "member admin owner"},
+    {AT(OUTBOX_INSERT, outbox_insert, dest_kind), "user server push"},
+    {AT(OUTBOX_INSERT, outbox_insert, state), "pending sent acked"},
+    {AT(LANE_INSERT, lane_insert, dest_kind), "user server"},
+    {AT(LANE_INSERT, lane_insert, state), "local ready"},
+    {AT(LANE_FIND, lane_find, dest_kind), "user server"},
+    {AT(LANE_REMOTE_SET, lane_remote_set, state), "idle ready leased"},
+    {AT(DESTINATION_BREAKER_SET, destination_breaker_set, breaker),
+	"open half_open closed"},
+    {AT(OUTBOX_DEAD, outbox_dead, state), "failed expired"},
+    {AT(DEAD_LETTER_INSERT, dead_letter_insert, state), "failed expired"},
+    {AT(DEAD_LETTER_RESOLVE, dead_letter_resolve, resolution),
+	"requeued discarded"},
+    {AT(INSPECT_WALK_ENDED, inspect_walk_ended, state),
+	"failed expired canceled"},
+    {AT(LOCK_CONVERSATIONS, lock_conversations, name), "u1 u2 u3 u4 u8 x"},
+    {AT(CONVERSATION_BY_KEY, conversation_by_key, direct_key),
+	"u1_u2 u9_u10 x"},
+    {AT(INSPECT_DESTINATION, inspect_destination, name), "s1.example local x"},
+    {AT(DESTINATION_BY_NAME, destination_by_name, name), "s1.example * x"},
+    {AT(INSPECT_DESTINATIONS, inspect_destinations, after), "s1.example * x"},
+    {AT(NODE_END_LEASES, node_end_leases, owner), "node x"},
+    {AT(META_GET, meta_get, key), "epoch purge_mark x"},
+    {AT(META_LOCK, meta_lock, key), "epoch purge_mark x"},
+    {AT(META_MAKE, meta_make, key), "epoch purge_mark x"},
     {-1, 0, "u1 u3 u7 r10@s1.example neu poison epoch s1.example"}};
 
 /* The words of parameter ${param} of ${stmt}. */
@@ -136,74 +150,76 @@ static const struct {
 	int stmt, param, first, count;
 	bool by_row;
 } ranges[] = {
-    {SQL_NODE_HEARTBEAT, 1, 1, 8, false},
-    {SQL_NODE_MARK_DEAD, 1, 1, 3, false},
-    {SQL_NODE_MARK_DEAD, 3, 11, 3, false},
-    {SQL_MESSAGE_INSERT, 1, 100, 1, true},
-    {SQL_OUTBOX_INSERT, 1, 200, 1, true},
-    {SQL_MESSAGE_INSERT, 5, 20, 1, true},
-    {SQL_INBOX_INSERT, 2, 30, 1, true},
-    {SQL_OUTBOX_INSERT, 8, 1, 10, false},
-    {SQL_OUTBOX_INSERT, 9, 90, 1, true},
-    {SQL_DEVICE_ACKED_SET, 2, 6, 3, false},
-    {SQL_MESSAGE_INSERT, 12, 0, 2, false},
-    {SQL_USER_INSERT, 4, 0, 2, false},
-    {SQL_INBOX_INSERT, 4, 0, 2, false},
-    {SQL_LANE_INSERT, 4, 0, 2, false},
-    {SQL_LANE_FIND, 4, 0, 2, false},
-    {SQL_OUTBOX_INSERT, 12, 0, 2, false},
-    {SQL_LANES_READY, 2, 0, 2, false},
-    {SQL_PARTICIPANT_INSERT, 1, 1, 10, false},
-    {SQL_PARTICIPANT_GET, 1, 1, 10, false},
-    {SQL_PARTICIPANT_SET, 1, 1, 10, false},
-    {SQL_PARTICIPANT_INSERT, 2, 1, 9, false},
-    {SQL_PARTICIPANT_GET, 2, 1, 9, false},
-    {SQL_PARTICIPANT_SET, 2, 1, 9, false},
-    {SQL_CONVERSATION_ONE, 1, 1, 9, false},
-    {SQL_LOCK_CONVERSATIONS, 2, 1, 9, false},
-    {SQL_LANE_FIND, 1, 1, 9, false},
-    {SQL_INBOX_MESSAGE, 2, 1, 9, false},
-    {SQL_MESSAGE_ENTRY, 2, 1, 9, false},
-    {SQL_MESSAGE_VISIBLE, 2, 1, 9, false},
-    {SQL_OUTBOX_SETTLE_READ, 1, 1, 9, false},
-    {SQL_OUTBOX_SETTLE_READ, 4, 1, 9, false},
-    {SQL_DEVICE_REVOKE, 1, 1, 9, false},
-    {SQL_DEVICE_RENAME, 1, 1, 9, false},
-    {SQL_MESSAGE_LAST_OF_OTHERS, 1, 1, 9, false},
-    {SQL_MESSAGE_LAST_OF_OTHERS, 3, 1, 9, false},
-    {SQL_LANE_FIND, 3, 1, 16, false},
-    {SQL_MESSAGE_LAST_OF_OTHERS, 2, 3, 5, false},
-    {SQL_MESSAGE_LAST_OF_OTHERS, 4, 0, 3, false},
-    {SQL_COUNTER_INSERT, 1, 1, 12, false},
-    {SQL_OUTBOX_SETTLE_READ, 2, 0, 2, false},
-    {SQL_OUTBOX_SETTLE_READ, 3, 7, 1, false},
-    {SQL_OUTBOX_RECEIPT_PENDING, 1, 7, 2, false},
-    {SQL_OUTBOX_RECEIPT_PENDING, 2, 3, 1, false},
-    {SQL_OUTBOX_RECEIPT_PENDING, 3, 1, 3, false},
-    {SQL_PURGE_OUTBOX, 2, 3040, 80, false},
-    {SQL_PURGE_DEAD, 1, 4, 9, false},
-    {SQL_PURGE_DEAD, 2, 805, 9, false},
-    {SQL_OUTBOX_RECEIPT_MOVE, 1, 61, 40, false},
-    {SQL_LANES_READY, 1, 2, 2, false},
-    {SQL_PURGE_PROCESSED, 2, 2, 2, false},
-    {SQL_ATTEMPT_END, 1, 1, 15, false},
-    {SQL_ATTEMPT_END, 2, 1, 2, false},
-    {SQL_MESSAGE_RELEASE, 1, 54, 8, false},
-    {SQL_MESSAGE_RELEASE, 2, 20, 9, false},
-    {SQL_REMOTE_REPLAY, 1, 11, 8, false},
-    {SQL_REMOTE_REPLAY, 2, 0, 3, false},
-    {SQL_OUTBOX_EXPIRED_LOCAL, 1, 0, 3, false},
-    {SQL_SCRUB_TOTALS, 1, 0, 3, false},
-    {SQL_REMOTE_REPLAY, 3, 60, 20, false},
-    {SQL_OUTBOX_EXPIRED_LOCAL, 2, 10, 10, false},
-    {SQL_OUTBOX_EXPIRED_LOCAL, 3, 5000, 90, false},
-    {SQL_PURGE_ATTEMPTS_OF, 1, 108, 2, false},
-    {SQL_LANES_STALE, 1, 200, 6, false},
-    {SQL_LANES_STALE, 2, 205, 3, false},
-    {SQL_LANE_FENCE, 1, 13, 4, false},
-    {SQL_NODE_FORGET, 1, 2, 1, false},
-    {SQL_NODE_FORGET, 2, 15, 20, false},
-    {SQL_LANE_FENCE, 2, 3, 4, false},
+    {AT(NODE_HEARTBEAT, node_heartbeat, node_id), 1, 8, false},
+    {AT(NODE_MARK_DEAD, node_mark_dead, node_id), 1, 3, false},
+    {AT(NODE_MARK_DEAD, node_mark_dead, beat_at), 11, 3, false},
+    {AT(MESSAGE_INSERT, message_insert, mid), 100, 1, true},
+    {AT(OUTBOX_INSERT, outbox_insert, id), 200, 1, true},
+    {AT(MESSAGE_INSERT, message_insert, conversation_seq), 20, 1, true},
+    {AT(INBOX_INSERT, inbox_insert, seq), 30, 1, true},
+    {AT(OUTBOX_INSERT, outbox_insert, lane_id), 1, 10, false},
+    {AT(OUTBOX_INSERT, outbox_insert, lane_seq), 90, 1, true},
+    {AT(DEVICE_ACKED_SET, device_acked_set, acked_seq), 6, 3, false},
+    {AT(MESSAGE_INSERT, message_insert, priority), 0, 2, false},
+    {AT(USER_INSERT, user_insert, admin), 0, 2, false},
+    {AT(INBOX_INSERT, inbox_insert, own), 0, 2, false},
+    {AT(LANE_INSERT, lane_insert, class), 0, 2, false},
+    {AT(LANE_FIND, lane_find, class), 0, 2, false},
+    {AT(OUTBOX_INSERT, outbox_insert, priority), 0, 2, false},
+    {AT(LANES_READY, lanes_ready, priority), 0, 2, false},
+    {AT(PARTICIPANT_INSERT, participant_insert, conversation_id), 1, 10, false},
+    {AT(PARTICIPANT_GET, participant_get, conversation_id), 1, 10, false},
+    {AT(PARTICIPANT_SET, participant_set, conversation_id), 1, 10, false},
+    {AT(PARTICIPANT_INSERT, participant_insert, user_id), 1, 9, false},
+    {AT(PARTICIPANT_GET, participant_get, user_id), 1, 9, false},
+    {AT(PARTICIPANT_SET, participant_set, user_id), 1, 9, false},
+    {AT(CONVERSATION_ONE, conversation_one, user_id), 1, 9, false},
+    {AT(LOCK_CONVERSATIONS, lock_conversations, user_id), 1, 9, false},
+    {AT(LANE_FIND, lane_find, conversation_id), 1, 9, false},
+    {AT(INBOX_MESSAGE, inbox_message, user_id), 1, 9, false},
+    {AT(MESSAGE_ENTRY, message_entry, sender_id), 1, 9, false},
+    {AT(MESSAGE_VISIBLE, message_visible, user_id), 1, 9, false},
+    {AT(OUTBOX_SETTLE_READ, outbox_settle_read, conversation_id), 1, 9, false},
+    {AT(OUTBOX_SETTLE_READ, outbox_settle_read, user_id), 1, 9, false},
+    {AT(DEVICE_REVOKE, device_revoke, user_id), 1, 9, false},
+    {AT(DEVICE_RENAME, device_rename, user_id), 1, 9, false},
+    {AT(MESSAGE_LAST_OF_OTHERS, message_last_of_others, conversation_id), 1, 9,
+	false},
+    {AT(MESSAGE_LAST_OF_OTHERS, message_last_of_others, user_id), 1, 9, false},
+    {AT(LANE_FIND, lane_find, dest_id), 1, 16, false},
+    {AT(MESSAGE_LAST_OF_OTHERS, message_last_of_others, upto), 3, 5, false},
+    {AT(MESSAGE_LAST_OF_OTHERS, message_last_of_others, after), 0, 3, false},
+    {AT(COUNTER_INSERT, counter_insert, user_id), 1, 12, false},
+    {AT(OUTBOX_SETTLE_READ, outbox_settle_read, after), 0, 2, false},
+    {AT(OUTBOX_SETTLE_READ, outbox_settle_read, upto), 7, 1, false},
+    {AT(OUTBOX_RECEIPT_PENDING, outbox_receipt_pending, lane_id), 7, 2, false},
+    {AT(OUTBOX_RECEIPT_PENDING, outbox_receipt_pending, kind), 3, 1, false},
+    {AT(OUTBOX_RECEIPT_PENDING, outbox_receipt_pending, sender_id), 1, 3,
+	false},
+    {AT(PURGE_OUTBOX, purge_outbox, before), 3040, 80, false},
+    {AT(PURGE_DEAD, purge_dead, id), 4, 9, false},
+    {AT(PURGE_DEAD, purge_dead, before), 805, 9, false},
+    {AT(OUTBOX_RECEIPT_MOVE, outbox_receipt_move, id), 61, 40, false},
+    {AT(LANES_READY, lanes_ready, destination_id), 2, 2, false},
+    {AT(PURGE_PROCESSED, purge_processed, origin), 2, 2, false},
+    {AT(ATTEMPT_END, attempt_end, outbox_id), 1, 15, false},
+    {AT(ATTEMPT_END, attempt_end, attempt), 1, 2, false},
+    {AT(MESSAGE_RELEASE, message_release, mid), 54, 8, false},
+    {AT(MESSAGE_RELEASE, message_release, conversation_seq), 20, 9, false},
+    {AT(REMOTE_REPLAY, remote_replay, lane_id), 11, 8, false},
+    {AT(REMOTE_REPLAY, remote_replay, from_seq), 0, 3, false},
+    {AT(OUTBOX_EXPIRED_LOCAL, outbox_expired_local, after), 0, 3, false},
+    {AT(SCRUB_TOTALS, scrub_totals, key), 0, 3, false},
+    {AT(REMOTE_REPLAY, remote_replay, upto_seq), 60, 20, false},
+    {AT(OUTBOX_EXPIRED_LOCAL, outbox_expired_local, upto), 10, 10, false},
+    {AT(OUTBOX_EXPIRED_LOCAL, outbox_expired_local, now), 5000, 90, false},
+    {AT(PURGE_ATTEMPTS_OF, purge_attempts_of, outbox_id), 108, 2, false},
+    {AT(LANES_STALE, lanes_stale, now), 200, 6, false},
+    {AT(LANES_STALE, lanes_stale, beyond), 205, 3, false},
+    {AT(LANE_FENCE, lane_fence, lane_id), 13, 4, false},
+    {AT(NODE_FORGET, node_forget, node_id), 2, 1, false},
+    {AT(NODE_FORGET, node_forget, before), 15, 20, false},
+    {AT(LANE_FENCE, lane_fence, lease_token), 3, 4, false},
 };
 
 /* -1: any. */
@@ -238,6 +254,22 @@ uuids_of(const char *name)
 	return ("mecdp");
 }
 
+/* Half as long as other hashes. */
+static bool
+is_short(int stmt, int param)
+{
+	static const struct {
+		int stmt, param;
+	} some[] = {{AT(MESSAGE_INSERT, message_insert, fingerprint)},
+	    {AT(MESSAGE_INSERT, message_insert, salt)}};
+	size_t i;
+
+	for (i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+		if (some[i].stmt == stmt && some[i].param == param)
+			return (true);
+	return (false);
+}
+
 static struct db_val
 draw_value(const struct shape *s, int k, int row, char room[40])
 {
@@ -256,8 +288,8 @@ draw_value(const struct shape *s, int k, int row, char room[40])
 		return (draw_bytes(uuids_of(name), 16, room));
 	case 17: /* bytea */
 	case 1001:
-		return (draw_bytes("tg",
-		    s->stmt == SQL_MESSAGE_INSERT && k < 15 ? 16 : 32, room));
+		return (
+		    draw_bytes("tg", is_short(s->stmt, k + 1) ? 16 : 32, room));
 	default:
 		if (n < 0 && draw(15) == 0 && !is_limit(s->stmt, k + 1, &all))
 			return (DB_V_NULL);
@@ -265,23 +297,52 @@ draw_value(const struct shape *s, int k, int row, char room[40])
 	}
 }
 
+/* Of one row of lock_conversations only what says which in one way. */
+static void
+keep_one_key(struct db_val *row)
+{
+	const struct sql_lock_conversations all =
+	    *(struct sql_lock_conversations *)row;
+	struct sql_lock_conversations one = {0};
+
+	switch (draw(6)) {
+	case 0:
+		one.public_id = all.public_id;
+		break;
+	case 1:
+		one.user_id = all.user_id;
+		one.name = all.name;
+		break;
+	case 2:
+		one.lane_id = all.lane_id;
+		break;
+	case 3:
+		one.user_id = all.user_id;
+		one.acked_upto = all.acked_upto;
+		break;
+	case 4:
+		one.conversation_id = all.conversation_id;
+		break;
+	default:
+		one.user_id = all.user_id;
+		one.read_upto = all.read_upto;
+	}
+	*(struct sql_lock_conversations *)row = one;
+}
+
 void
 draw_params(const struct shape *s, int nrows, struct db_val *v)
 {
 	static char rooms[DRAWS_ROWS * DRAWS_PARAMS][40];
-	/* The parameters that say which conversations. */
-	static const char *const keys[] = {"1", "23", "4", "25"};
 	bool set = shape_is_set(s);
-	int i, k, one;
+	int i, k;
 
 	for (i = 0; i < nrows; i++)
 		for (k = 0; k < s->nparams; k++)
 			v[i * s->nparams + k] =
 			    draw_value(s, k, i, rooms[i * s->nparams + k]);
 	for (i = 0; i < nrows && s->stmt == SQL_LOCK_CONVERSATIONS; i++)
-		for (k = 0, one = (int)draw(4); k < 5; k++)
-			if (strchr(keys[one], '1' + k) == NULL)
-				v[i * 5 + k] = DB_V_NULL;
+		keep_one_key(v + i * s->nparams);
 	for (i = 1; i < nrows && set; i++)
 		for (k = 0; k < i; k++)
 			if (v[i * s->nparams].type == DB_I64 &&

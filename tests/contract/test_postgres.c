@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "contract/pg.h"
+#include "model/event.h"
 #include "schema/sql.h"
 #include "store/account.h"
 #include "store/conversation.h"
@@ -67,57 +68,60 @@ make_conversation(struct pg_two *t, int64_t n)
 
 /* One row of message_insert; seq 0: scheduled.  The digest is ${fill}. */
 static void
-put_message(struct db_val *v, int64_t mid, int64_t conversation, int64_t seq,
-    uint8_t *digest, uint8_t fill)
+put_message(struct sql_message_insert *v, int64_t mid, int64_t conversation,
+    int64_t seq, uint8_t *digest, uint8_t fill)
 {
 	static struct uuid ids[64];
 
 	memset(digest, fill, 32);
 	ids[mid] = id_of('m', mid);
-	v[0] = db_v_i64(mid);
-	v[1] = v[2] = db_v_uuid(&ids[mid]);
-	v[3] = db_v_i64(conversation);
-	v[4] = db_v_i64_or_null(seq, 0);
-	v[5] = db_v_i64(1);
-	v[6] = db_v_str("text");
-	v[7] = v[8] = v[9] = v[10] = DB_V_NULL;
-	v[11] = db_v_i64(0);
-	v[12] = db_v_i64(1);
-	v[13] = v[14] = db_v_blob(bytes, 16);
-	v[15] = seq == 0 ? DB_V_NULL : db_v_blob(digest, 32);
+	*v = (struct sql_message_insert){.mid = db_v_i64(mid),
+	    .message_id = db_v_uuid(&ids[mid]),
+	    .event_id = db_v_uuid(&ids[mid]),
+	    .conversation_id = db_v_i64(conversation),
+	    .conversation_seq = db_v_i64_or_null(seq, 0),
+	    .sender_id = db_v_i64(1),
+	    .body = db_v_str("text"),
+	    .priority = db_v_i64(0),
+	    .now = db_v_i64(1),
+	    .fingerprint = db_v_blob(bytes, 16),
+	    .salt = db_v_blob(bytes, 16),
+	    .digest = seq == 0 ? DB_V_NULL : db_v_blob(digest, 32)};
 }
 
 /* One row of outbox_insert; place 0: scheduled. */
 static void
-put_row(struct db_val *v, int64_t id, const struct store_lane *lane,
+put_row(struct sql_outbox_insert *v, int64_t id, const struct store_lane *lane,
     int64_t place, const char *state)
 {
 	static struct uuid ids[64];
-	int i;
 
-	for (i = 0; i < 18; i++)
-		v[i] = db_v_i64(1);
 	ids[id] = id_of('e', id);
-	v[0] = v[3] = db_v_i64(id);
-	v[1] = db_v_uuid(&ids[id]);
-	v[4] = db_v_i64(lane->conversation_id);
-	v[5] = DB_V_NULL;
-	v[7] = db_v_i64(lane->lane_id);
-	v[8] = db_v_i64_or_null(place, 0);
-	v[9] = db_v_str(lane->destination_id == 1 ? "user" : "server");
-	v[10] = db_v_i64(lane->dest_user);
-	v[12] = db_v_str(state);
-	v[13] = v[14] = v[17] = DB_V_NULL;
+	*v = (struct sql_outbox_insert){.id = db_v_i64(id),
+	    .event_id = db_v_uuid(&ids[id]),
+	    .kind = db_v_i64(EVENT_MESSAGE),
+	    .mid = db_v_i64(id),
+	    .conversation_id = db_v_i64(lane->conversation_id),
+	    .sender_id = db_v_i64(1),
+	    .lane_id = db_v_i64(lane->lane_id),
+	    .lane_seq = db_v_i64_or_null(place, 0),
+	    .dest_kind =
+		db_v_str(lane->destination_id == 1 ? "user" : "server"),
+	    .dest_id = db_v_i64(lane->dest_user),
+	    .priority = db_v_i64(1),
+	    .state = db_v_str(state),
+	    .event_time = db_v_i64(1),
+	    .now = db_v_i64(1)};
 	if (place == 0)
-		v[13] = db_v_i64(5);
+		v->deliver_at = db_v_i64(5);
 }
 
 static int64_t
-many(struct db *db, int stmt, const struct db_val *v, size_t width, size_t n)
+many(struct db *db, int stmt, struct db_set set)
 {
 	int64_t changed;
 
-	must(db_exec_many(db, stmt, v, width, n, &changed, &err));
+	must(db_exec_many(db, stmt, set.v, set.width, set.n, &changed, &err));
 	return (changed);
 }
 
@@ -146,7 +150,8 @@ check_end(struct pg_two *t, int64_t id, int64_t seq, uint8_t fill)
 static void
 test_conversation_end(void **state)
 {
-	struct db_val v[3 * 16];
+	struct sql_message_insert v[3];
+	struct sql_message_release release;
 	uint8_t d[3][32];
 	int64_t one, two, changed;
 	struct pg_two t;
@@ -157,26 +162,26 @@ test_conversation_end(void **state)
 	two = make_conversation(&t, 2);
 	check_end(&t, one, 0, 0);
 	put_message(v, 1, one, 1, d[0], 'x');
-	put_message(v + 16, 2, two, 1, d[1], 'y');
-	put_message(v + 32, 3, one, 2, d[2], 'z');
-	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 3), 3);
+	put_message(v + 1, 2, two, 1, d[1], 'y');
+	put_message(v + 2, 3, one, 2, d[2], 'z');
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, DB_SET(v, 3)), 3);
 	check_end(&t, one, 2, 'z');
 	check_end(&t, two, 1, 'y');
 	/* Scheduled: not at the end yet. */
 	put_message(v, 4, two, 0, d[0], 'w');
-	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 1), 1);
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, DB_SET(v, 1)), 1);
 	check_end(&t, two, 1, 'y');
-	v[0] = db_v_i64(4);
-	v[1] = db_v_i64(2);
-	v[2] = db_v_blob(d[0], 32);
-	must(
-	    db_run(t.a, SQL_MESSAGE_RELEASE, v, 3, NULL, NULL, &changed, &err));
+	release.mid = db_v_i64(4);
+	release.conversation_seq = db_v_i64(2);
+	release.digest = db_v_blob(d[0], 32);
+	must(db_run(t.a, SQL_MESSAGE_RELEASE, DB_PARAMS(release), NULL, NULL,
+	    &changed, &err));
 	assert_int_equal(changed, 1);
 	check_end(&t, two, 2, 'w');
 	/* A second time nothing moves. */
-	v[1] = db_v_i64(3);
-	must(
-	    db_run(t.a, SQL_MESSAGE_RELEASE, v, 3, NULL, NULL, &changed, &err));
+	release.conversation_seq = db_v_i64(3);
+	must(db_run(t.a, SQL_MESSAGE_RELEASE, DB_PARAMS(release), NULL, NULL,
+	    &changed, &err));
 	assert_int_equal(changed, 0);
 	check_end(&t, two, 2, 'w');
 	pg_two_close(&t);
@@ -208,7 +213,10 @@ test_lane_tail(void **state)
 {
 	struct store_release r = {.id = 4, .mid = 60, .lane_seq = 3};
 	struct store_lane here, there;
-	struct db_val v[4 * 18];
+	struct sql_outbox_insert v[4];
+	struct sql_outbox_settle_sent sent[2];
+	struct sql_outbox_settle_acked acked;
+	struct sql_message_insert message;
 	uint8_t d[32];
 	int64_t c;
 	struct pg_two t;
@@ -220,21 +228,22 @@ test_lane_tail(void **state)
 	there = make_lane(&t, c, 2);
 	assert_int_equal(tail(&t, &here), 0);
 	put_row(v, 1, &here, 1, "pending");
-	put_row(v + 18, 2, &here, 2, "pending");
-	put_row(v + 36, 3, &there, 1, "pending");
-	put_row(v + 54, 4, &here, 0, "pending");
-	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, v, 18, 4), 4);
+	put_row(v + 1, 2, &here, 2, "pending");
+	put_row(v + 2, 3, &there, 1, "pending");
+	put_row(v + 3, 4, &here, 0, "pending");
+	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, DB_SET(v, 4)), 4);
 	assert_int_equal(tail(&t, &here), 2);
 	assert_int_equal(tail(&t, &there), 1);
 	/* Of two that name the same row one finds it. */
-	v[0] = v[2] = db_v_i64(1);
-	v[1] = v[3] = db_v_i64(50);
-	assert_int_equal(many(t.a, SQL_OUTBOX_SETTLE_SENT, v, 2, 2), 1);
-	assert_int_equal(many(t.a, SQL_OUTBOX_SETTLE_ACKED, v, 2, 1), 1);
+	sent[0].id = sent[1].id = acked.id = db_v_i64(1);
+	sent[0].now = sent[1].now = acked.now = db_v_i64(50);
+	assert_int_equal(many(t.a, SQL_OUTBOX_SETTLE_SENT, DB_SET(sent, 2)), 1);
+	assert_int_equal(
+	    many(t.a, SQL_OUTBOX_SETTLE_ACKED, DB_SET(&acked, 1)), 1);
 	assert_int_equal(tail(&t, &here), 2);
 	/* The scheduled one gets its place. */
-	put_message(v, 60, c, 0, d, 'x');
-	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 1), 1);
+	put_message(&message, 60, c, 0, d, 'x');
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, DB_SET(&message, 1)), 1);
 	r.conversation_seq = 1;
 	memset(d, 'x', sizeof(d));
 	r.digest = d;
@@ -254,20 +263,24 @@ test_lane_tail(void **state)
 
 /* One row of inbox_insert. */
 static void
-put_event(struct db_val *v, int64_t user, int64_t seq)
+put_event(struct sql_inbox_insert *v, int64_t user, int64_t seq)
 {
 	static struct uuid ids[64];
 	struct uuid *id = &ids[user * 8 + seq];
-	int i;
 
-	for (i = 0; i < 13; i++)
-		v[i] = db_v_i64(1);
 	*id = id_of('i', user * 8 + seq);
-	v[0] = db_v_i64(user);
-	v[1] = db_v_i64(seq);
-	v[3] = db_v_i64(0);
-	v[4] = db_v_uuid(id);
-	v[9] = DB_V_NULL;
+	*v = (struct sql_inbox_insert){.user_id = db_v_i64(user),
+	    .seq = db_v_i64(seq),
+	    .kind = db_v_i64(EVENT_MESSAGE),
+	    .own = db_v_i64(0),
+	    .event_id = db_v_uuid(id),
+	    .mid = db_v_i64(1),
+	    .conversation_id = db_v_i64(1),
+	    .conversation_seq = db_v_i64(1),
+	    .actor_id = db_v_i64(1),
+	    .event_time = db_v_i64(1),
+	    .delivered_at = db_v_i64(1),
+	    .attempt = db_v_i64(1)};
 }
 
 static struct store_counter
@@ -296,7 +309,10 @@ static void
 test_inbox_counters(void **state)
 {
 	int64_t ann, bob, phone, tablet;
-	struct db_val v[3 * 13];
+	struct sql_device_acked_set acked[2];
+	struct sql_counter_set mark;
+	struct sql_inbox_insert v[3];
+	struct db_set twice;
 	struct pg_two t;
 
 	(void)state;
@@ -306,33 +322,34 @@ test_inbox_counters(void **state)
 	assert_int_equal(counter(&t, ann).head, 0);
 	assert_int_equal(counter(&t, ann).oldest, 1);
 	put_event(v, ann, 1);
-	put_event(v + 13, bob, 1);
-	put_event(v + 26, ann, 2);
-	assert_int_equal(many(t.a, SQL_INBOX_INSERT, v, 13, 3), 3);
+	put_event(v + 1, bob, 1);
+	put_event(v + 2, ann, 2);
+	assert_int_equal(many(t.a, SQL_INBOX_INSERT, DB_SET(v, 3)), 3);
 	assert_int_equal(counter(&t, ann).head, 2);
 	assert_int_equal(counter(&t, bob).head, 1);
 	/* Twice is once: the whole statement is refused. */
 	put_event(v, ann, 3);
-	put_event(v + 13, bob, 1);
-	assert_int_equal(
-	    db_exec_many(t.a, SQL_INBOX_INSERT, v, 13, 2, NULL, &err),
+	put_event(v + 1, bob, 1);
+	twice = DB_SET(v, 2);
+	assert_int_equal(db_exec_many(t.a, SQL_INBOX_INSERT, twice.v,
+			     twice.width, twice.n, NULL, &err),
 	    RC_EXISTS);
 	assert_int_equal(counter(&t, ann).head, 2);
 	/* The highest that any device has. */
 	phone = make_device(&t, ann, 1, 0);
 	tablet = make_device(&t, ann, 2, 1);
 	assert_int_equal(counter(&t, ann).acked, 1);
-	v[0] = db_v_i64(phone);
-	v[1] = db_v_i64(2);
-	v[3] = db_v_i64(tablet);
-	v[4] = db_v_i64(1);
-	v[2] = v[5] = db_v_i64(77);
-	assert_int_equal(many(t.a, SQL_DEVICE_ACKED_SET, v, 3, 2), 2);
+	acked[0].device_id = db_v_i64(phone);
+	acked[0].acked_seq = db_v_i64(2);
+	acked[1].device_id = db_v_i64(tablet);
+	acked[1].acked_seq = db_v_i64(1);
+	acked[0].now = acked[1].now = db_v_i64(77);
+	assert_int_equal(many(t.a, SQL_DEVICE_ACKED_SET, DB_SET(acked, 2)), 2);
 	assert_int_equal(counter(&t, ann).acked, 2);
 	assert_int_equal(counter(&t, bob).acked, 0);
-	v[0] = db_v_i64(bob);
-	v[1] = db_v_i64(1);
-	assert_int_equal(many(t.a, SQL_COUNTER_SET, v, 2, 1), 1);
+	mark.user_id = db_v_i64(bob);
+	mark.read_seq = db_v_i64(1);
+	assert_int_equal(many(t.a, SQL_COUNTER_SET, DB_SET(&mark, 1)), 1);
 	assert_int_equal(counter(&t, bob).read, 1);
 	pg_two_close(&t);
 }
@@ -434,7 +451,8 @@ static void
 test_skip_locked(void **state)
 {
 	struct store_lanes got;
-	struct db_val v[2 * 16], rows[2 * 18];
+	struct sql_message_insert v[2];
+	struct sql_outbox_insert rows[2];
 	struct store_lane lane;
 	uint8_t d[32];
 	int64_t c;
@@ -474,11 +492,11 @@ test_skip_locked(void **state)
 	for (i = 0; i < 2; i++) {
 		c = make_conversation(&t, 6 + i);
 		lane = make_lane(&t, c, 1);
-		put_message(v + 16 * i, 1 + i, c, 0, d, 'x');
-		put_row(rows + 18 * i, 1 + i, &lane, 0, "pending");
+		put_message(v + i, 1 + i, c, 0, d, 'x');
+		put_row(rows + i, 1 + i, &lane, 0, "pending");
 	}
-	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 2), 2);
-	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, rows, 18, 2), 2);
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, DB_SET(v, 2)), 2);
+	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, DB_SET(rows, 2)), 2);
 	must(db_begin(t.a, &err));
 	assert_int_equal(lock_due(t.a, 1), 6);
 	must(db_begin(t.b, &err));
@@ -632,7 +650,8 @@ test_immutable(void **state)
 	    "UPDATE messages SET body = repeat('x', 16385)",
 	    "UPDATE conversations SET last_digest = '\\x00'"};
 	struct store_lane lane;
-	struct db_val v[2 * 18];
+	struct sql_message_insert message;
+	struct sql_outbox_insert v[2];
 	uint8_t d[32];
 	int64_t c;
 	struct pg_two t;
@@ -642,12 +661,12 @@ test_immutable(void **state)
 	pg_two_open(&t);
 	c = make_conversation(&t, 1);
 	lane = make_lane(&t, c, 1);
-	put_message(v, 1, c, 1, d, 'x');
-	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, v, 16, 1), 1);
+	put_message(&message, 1, c, 1, d, 'x');
+	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, DB_SET(&message, 1)), 1);
 	put_row(v, 1, &lane, 1, "pending");
-	put_row(v + 18, 2, &lane, 2, "pending");
-	v[18 + 2] = db_v_i64(2);
-	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, v, 18, 2), 2);
+	put_row(v + 1, 2, &lane, 2, "pending");
+	v[1].kind = db_v_i64(EVENT_DELIVERED);
+	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, DB_SET(v, 2)), 2);
 	for (i = 0; i < sizeof(never) / sizeof(never[0]); i++)
 		if (strcmp(pg_state(&t.pg, never[i]), CHECKED) != 0)
 			fail_msg("it was allowed: %s", never[i]);

@@ -36,15 +36,22 @@ static struct twins twins;
 static const struct {
 	int stmt, column;
 	bool skip;
-} known[] = {{SQL_CONVERSATION_BY_KEY, 3, false},
-    {SQL_CONVERSATION_BY_PUBLIC, 3, false}, {SQL_CONVERSATION_BY_ID, 3, false},
-    {SQL_CONVERSATION_LIST, 10, false}, {SQL_CONVERSATION_ONE, 10, false},
-    {SQL_UNREAD_LIST, 2, false}, {SQL_LOCK_CONVERSATIONS, 3, false},
-    {SQL_LOCK_CONVERSATIONS_SKIP, 3, false}, {SQL_LOCK_ABOUT, 1, true},
-    {SQL_LOCK_FIND, 0, true}, /* SQLite is asked a row at a time */
-    {SQL_LOCK_LANES_OF, 5, true}, {SQL_LANE_FIND, 5, true},
-    {SQL_LANE_GET, 5, true}, {SQL_INSPECT_LANE, 9, true},
-    {SQL_COPY_OUTBOX_LANES_GET, 15, true}};
+} known[] = {{SQL_CONVERSATION_BY_KEY, COL_CONVERSATION_LAST_SEQ, false},
+    {SQL_CONVERSATION_BY_PUBLIC, COL_CONVERSATION_LAST_SEQ, false},
+    {SQL_CONVERSATION_BY_ID, COL_CONVERSATION_LAST_SEQ, false},
+    {SQL_CONVERSATION_LIST, COL_CONVERSATION_ITEM_LAST_SEQ, false},
+    {SQL_CONVERSATION_ONE, COL_CONVERSATION_ITEM_LAST_SEQ, false},
+    {SQL_UNREAD_LIST, COL_UNREAD_LIST_LAST_SEQ, false},
+    {SQL_LOCK_CONVERSATIONS, COL_CONVERSATION_LAST_SEQ, false},
+    {SQL_LOCK_CONVERSATIONS_SKIP, COL_CONVERSATION_LAST_SEQ, false},
+    {SQL_LOCK_ABOUT, COL_LOCK_ABOUT_NUMBER, true},
+    {SQL_LOCK_FIND, COL_LOCK_FIND_NUMBER,
+	true}, /* SQLite is asked a row at a time */
+    {SQL_LOCK_LANES_OF, COL_LANE_TAIL_SEQ, true},
+    {SQL_LANE_FIND, COL_LANE_TAIL_SEQ, true},
+    {SQL_LANE_GET, COL_LANE_TAIL_SEQ, true},
+    {SQL_INSPECT_LANE, COL_INSPECT_LANE_TAIL_SEQ, true},
+    {SQL_COPY_OUTBOX_LANES_GET, COL_COPY_OUTBOX_LANES_GET_TAIL_SEQ, true}};
 
 /* 0: it must be the same, 1: NULL is 0, 2: anything. */
 static int
@@ -261,8 +268,9 @@ in_words(const struct shape *s, const struct db_val *v, int nrows)
 	size_t at;
 	int i;
 
-	at = (size_t)snprintf(text, sizeof(text), "%s (%s",
-	    sql_sqlite[s->stmt].name, nrows > 1 ? "rows: " : "");
+	at = (size_t)snprintf(text, sizeof(text), "%s(%s) = (%s",
+	    sql_sqlite[s->stmt].name, sql_shapes[s->stmt].params,
+	    nrows > 1 ? "rows: " : "");
 	for (i = 0; i < s->nparams * nrows && at < sizeof(text) - 64; i++)
 		if (v[i].type == DB_NULL)
 			at += (size_t)snprintf(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every statement is prepared on a fresh database; the plans of all of them
- * are read: none may scan a table, but for those named here with a reason.
+ * Every statement is prepared on a fresh database and has the parameters and
+ * columns that it declares; the plans of all of them are read: none may scan a
+ * table, but for those named here with a reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 
 #include "contract/rig.h"
 #include "schema/sql.h"
+#include "upkeep/copy.h"
 
 /* Whether the statement says how many rows it looks at: LIMIT $1. */
 static bool
@@ -129,19 +131,27 @@ static void
 test_every_statement(void **state)
 {
 	struct err err = ERR_INIT;
+	struct db_description is;
 	char plan[4096];
 	const char *line;
 	struct rig r;
-	int i, params, columns;
+	int i;
 
 	(void)state;
 	rig_open(&r);
 	assert_true(SQL_STMT_COUNT > 30);
 	for (i = 0; i < SQL_STMT_COUNT; i++) {
-		if (db_describe(r.db, i, &params, &columns, plan, sizeof(plan),
-			&err) != RC_OK)
+		if (db_describe(r.db, i, &is, plan, sizeof(plan), &err) !=
+		    RC_OK)
 			fail_msg("%s: %s", sql_sqlite_schema.statements[i].name,
 			    err.text);
+		if (is.nparams != sql_shapes[i].nparams)
+			fail_msg("%s: %d parameters, not (%s)",
+			    sql_sqlite[i].name, is.nparams,
+			    sql_shapes[i].params);
+		if (strcmp(is.columns, sql_shapes[i].columns) != 0)
+			fail_msg("%s: columns %s, not %s", sql_sqlite[i].name,
+			    is.columns, sql_shapes[i].columns);
 		line = bad_line(sql_sqlite_schema.statements[i].name, plan);
 		if (line != NULL)
 			fail_msg("%s: %s", sql_sqlite_schema.statements[i].name,
@@ -149,6 +159,61 @@ test_every_statement(void **state)
 	}
 	print_message("# ok - %d statements, their plans read\n", i);
 	rig_close(&r);
+}
+
+/* One function of C fills the parameters of each group with the struct of its
+ * first statement. */
+static void
+test_same_parameters(void **state)
+{
+	static const int groups[][16] = {{SQL_META_GET, SQL_META_LOCK},
+	    {SQL_META_SET, SQL_META_MAKE}, {SQL_OUTBOX_IDS, SQL_MESSAGE_IDS},
+	    {SQL_HISTORY_BEFORE, SQL_HISTORY_AFTER},
+	    {SQL_LOCK_CONVERSATIONS, SQL_LOCK_FIND},
+	    {SQL_INSPECT_DEAD_LETTER_WALK, SQL_INSPECT_DEAD_LETTER_OPEN},
+	    {SQL_INSPECT_BACKLOG_LOCAL, SQL_INSPECT_BACKLOG_REMOTE},
+	    {SQL_INSPECT_SET_SENDING, SQL_INSPECT_SET_RETRYING},
+	    {SQL_INSPECT_SET_SCHEDULED, SQL_INSPECT_SET_PENDING_LOCAL,
+		SQL_INSPECT_SET_PENDING_REMOTE},
+	    {SQL_PURGE_OUTBOX_LOOK, SQL_PURGE_ATTEMPT_LOOK,
+		SQL_PURGE_AUDIT_LOOK},
+	    {SQL_PURGE_OUTBOX, SQL_PURGE_ATTEMPT, SQL_PURGE_DEAD,
+		SQL_PURGE_AUDIT},
+	    {SQL_SCRUB_MESSAGES, SQL_SCRUB_OUTBOX, SQL_SCRUB_LANES,
+		SQL_SCRUB_USERS, SQL_SCRUB_DEVICES, SQL_SCRUB_INBOXES,
+		SQL_SCRUB_CONVERSATIONS, SQL_SCRUB_DESTINATIONS,
+		SQL_SCRUB_ATTEMPTS, SQL_SCRUB_DEAD, SQL_SCRUB_AUDIT,
+		SQL_SCRUB_TOTALS, SQL_SCRUB_META},
+	    {SQL_SCRUB_CHAIN, SQL_SCRUB_INBOX, SQL_SCRUB_PARTICIPANTS,
+		SQL_SCRUB_PROCESSED}};
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		for (k = 1; groups[i][k] != 0; k++)
+			assert_string_equal(sql_shapes[groups[i][0]].params,
+			    sql_shapes[groups[i][k]].params);
+	assert_string_equal(sql_shapes[SQL_TOTALS_ADD].params,
+	    sql_shapes[SQL_TOTALS_GET].columns);
+}
+
+/* What is read of a table that is copied is what is put. */
+static void
+test_copied_columns(void **state)
+{
+	static const struct {
+		int get, put;
+	} tables[] = {
+#define X(id, name, columns) {SQL_COPY_##id##_GET, SQL_COPY_##id##_PUT},
+	    STORE_COPY_TABLE(X)
+#undef X
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		assert_string_equal(sql_shapes[tables[i].get].columns,
+		    sql_shapes[tables[i].put].params);
 }
 
 /* What the reading of plans must catch, with the planner's own words. */
@@ -227,6 +292,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_every_statement),
+	    cmocka_unit_test(test_same_parameters),
+	    cmocka_unit_test(test_copied_columns),
 	    cmocka_unit_test(test_bad_plans),
 	    cmocka_unit_test(test_immutable),
 	};

@@ -410,7 +410,8 @@ test_readers_never_checkpoint(void **state)
 	struct db_checkpoint cp;
 	struct err err = ERR_INIT;
 	struct topology *t = &(struct topology){0};
-	static struct db_val v[2];
+	const struct sql_meta_set v = {
+	    .key = db_v_str("x"), .value = db_v_str("y")};
 	int64_t users[2], device, log;
 	struct db *reader;
 	size_t ops;
@@ -424,10 +425,9 @@ test_readers_never_checkpoint(void **state)
 	reader = t->readers[0].db;
 	assert_int_not_equal(db_checkpoint(reader, false, &cp, &err), RC_OK);
 	assert_int_not_equal(db_checkpoint(reader, true, &cp, &err), RC_OK);
-	v[0] = db_v_str("x");
-	v[1] = db_v_str("y");
 	assert_int_not_equal(
-	    db_run(reader, SQL_META_SET, v, 2, NULL, NULL, NULL, &err), RC_OK);
+	    db_run(reader, SQL_META_SET, DB_PARAMS(v), NULL, NULL, NULL, &err),
+	    RC_OK);
 	assert_int_equal(plvfs_ops(disk), ops);
 	/* The writer is gone, killed; the readers close after it. */
 	story_kill_rig(disk, &t->rig);

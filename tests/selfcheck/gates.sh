@@ -50,7 +50,8 @@ embed() { # embed BACKEND OPTION...: as schema/module.am does
 		find "schema/$backend" -name '*.sql' | LC_ALL=C sort
 		find schema/common -name '*.sql' | LC_ALL=C sort
 	} |
-	    $AWK -f "$aux/embed-sql.awk" -v backend="$backend" "$@"
+	    $AWK -f "$aux/embed-sql.awk" -v backend="$backend" \
+		-v events="$root/server/model/event.h" "$@"
 }
 
 embed_sql() ( # embed_sql ROOT

@@ -363,28 +363,27 @@ test_describe(void **state)
 	struct err err = ERR_INIT;
 	struct scratch s;
 	struct db *db;
+	struct db_description is;
 	char plan[200];
-	int params, columns;
 
 	(void)state;
 	scratch_open(&s);
 	db = db_fixture_ready(&s);
 	assert_int_equal(
-	    db_describe(db, S_GET, &params, &columns, plan, sizeof(plan), &err),
-	    RC_OK);
-	assert_int_equal(params, 1);
-	assert_int_equal(columns, 4);
+	    db_describe(db, S_GET, &is, plan, sizeof(plan), &err), RC_OK);
+	assert_int_equal(is.nparams, 1);
+	assert_int_equal(is.ncolumns, 4);
+	assert_string_equal(is.columns, "id, n, s, b");
 	assert_non_null(strstr(plan, "SEARCH t USING INTEGER PRIMARY KEY"));
-	assert_int_equal(
-	    db_describe(db, S_ALL, &params, &columns, plan, 6, &err), RC_OK);
+	assert_int_equal(db_describe(db, S_ALL, &is, plan, 6, &err), RC_OK);
 	assert_string_equal(plan, "SCAN ");
+	assert_string_equal(is.columns, "id");
+	assert_int_equal(db_describe(db, S_INSERT, &is, NULL, 0, &err), RC_OK);
+	assert_int_equal(is.nparams, 4);
+	assert_int_equal(is.ncolumns, 0);
+	assert_string_equal(is.columns, "");
 	assert_int_equal(
-	    db_describe(db, S_INSERT, &params, &columns, NULL, 0, &err), RC_OK);
-	assert_int_equal(params, 4);
-	assert_int_equal(columns, 0);
-	assert_int_equal(
-	    db_describe(db, S_NO_SQL, &params, &columns, NULL, 0, &err),
-	    RC_INTERNAL);
+	    db_describe(db, S_NO_SQL, &is, NULL, 0, &err), RC_INTERNAL);
 	db_close(db);
 	scratch_close(&s);
 }

@@ -1,11 +1,22 @@
 -- SPDX-License-Identifier: MIT
+-- row: message(body,
+--     kind)
+
 -- name: message_count
-SELECT count(*) FROM messages;
+-- columns: count
+SELECT count(*) AS count FROM messages;
 
 -- name: message_newest
-SELECT max(mid) FROM messages;
+-- columns: mid
+SELECT max(mid) AS mid FROM messages;
 
--- name: message_insert
+-- name: message_insert(id,
+--     body, kind)
 -- why it is so
-INSERT INTO message (id, body)
-VALUES ($1, $2);
+INSERT INTO message (kind, id, body)
+VALUES ($kind, $id, $body);
+
+-- name: message_read(body)
+-- columns: as message, mid
+SELECT body, kind, mid FROM message
+WHERE kind = EVENT_READ AND body = $body;

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Statements on messages.
 
--- name: message_find
-SELECT body FROM message WHERE id = $1
+-- name: message_find(id)
+-- columns: as message
+SELECT body, kind FROM message WHERE id = $id

@@ -1,3 +1,4 @@
 -- SPDX-License-Identifier: MIT
 -- name: message_count
-SELECT count(*) FROM messages;
+-- columns: count
+SELECT count(*) AS count FROM messages;

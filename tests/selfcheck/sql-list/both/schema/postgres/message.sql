@@ -12,6 +12,6 @@ SELECT body FROM message WHERE id = $1;
 -- name: message_newest
 SELECT mid FROM messages ORDER BY mid DESC LIMIT 1;
 
--- name: message_both
+-- name: message_both(id)
 SELECT 1
-FROM messages;
+FROM messages WHERE id = $id;

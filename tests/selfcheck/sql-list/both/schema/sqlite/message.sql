@@ -9,6 +9,6 @@ VALUES ($1, $2);
 -- name: message_find
 SELECT body FROM message WHERE id = $1
 
--- name: message_both
+-- name: message_both(id)
 SELECT 1
-FROM messages;
+FROM messages WHERE id = $id;

@@ -1,0 +1,3 @@
+-- name: x
+SELECT 1 AS a
+-- columns: a

@@ -1,0 +1,3 @@
+-- name: x
+-- columns: a, a
+SELECT 1 AS a;

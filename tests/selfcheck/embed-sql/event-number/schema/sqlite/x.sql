@@ -1,0 +1,2 @@
+-- name: x
+SELECT 1 FROM inbox WHERE kind = 3;

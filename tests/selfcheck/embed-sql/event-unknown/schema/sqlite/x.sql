@@ -1,0 +1,2 @@
+-- name: x
+SELECT 1 WHERE 1 = EVENT_RECEIPT;

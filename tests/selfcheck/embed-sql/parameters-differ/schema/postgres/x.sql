@@ -1,0 +1,2 @@
+-- name: x(b, a)
+SELECT $b, $a, 1;

@@ -1,0 +1,2 @@
+-- name: x(a, b)
+SELECT $a, $b;

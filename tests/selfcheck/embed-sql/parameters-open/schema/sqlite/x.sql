@@ -1,0 +1,2 @@
+-- name: x(after
+SELECT $after;

@@ -1,0 +1,5 @@
+-- row: pair(a, b)
+-- row: pair(a, c)
+-- name: x
+-- columns: as pair
+SELECT 1 AS a, 2 AS b;

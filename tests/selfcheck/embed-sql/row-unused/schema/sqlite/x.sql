@@ -1,0 +1,3 @@
+-- row: pair(a, b)
+-- name: x
+SELECT 1;
