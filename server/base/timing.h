@@ -28,8 +28,9 @@
 	X(push_stuck, 60000, "that a socket may take nothing of a frame")      \
 	X(push_close, 3000, "for what is queued when a session is closed")     \
 	X(push_linger, 2000, "that a refused handshake's rest is read")        \
-	X(push_drain_quiet, 250, "of silence before a leaving session closes") \
-	X(push_drain_most, 1000, "that a leaving session is served at most")   \
+	X(push_drain_quiet, 250,                                               \
+	    "of silence before a draining session closes")                     \
+	X(push_drain_most, 1000, "that a draining session is served at most")  \
 	X(http_linger, 2000, "that the rest of a refused request is read")     \
 	X(http_accept_pause, 100, "without accepting, when files run out")     \
 	X(http_log_window, 10000,                                              \

@@ -3,7 +3,7 @@
  * The circuit breaker of a destination: whether it may be sent to, and how much
  * at a time.  Pure: time and randomness come from outside.
  *
- *	closed --BREAKER_FAILURES in a row--> open
+ *	closed --BREAKER_FAILURES, each success takes one back--> open
  *	open --a probe leaves, or an earlier batch is answered--> half_open
  *	open --an earlier batch fails--> open
  *	half_open --BREAKER_SUCCESSES--> closed
@@ -14,7 +14,8 @@
  *	           alone does not declare the destination down
  *	open       waits for next_probe_at, twice as long each time (up to
  *	           10 min)
- *	half_open  waits for the answer to a batch of one message
+ *	half_open  sends batches of one message, one at a time, and waits
+ *	           for their answers
  *
  * A test compares the drawing with the table of moves.
  *

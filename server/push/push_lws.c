@@ -176,6 +176,9 @@ push_lws_kill(struct session *s)
 	if (!session_state_over(s->state))
 		s->close.code = 1006;
 	session_move(s, SESSION_ENDED);
+	/* The library may keep the connection for a moment, and whoever makes
+	 * room among newcomers must not find the session again. */
+	newcomers_remove(s);
 	/* What the library still has to write may take a moment; nothing is
 	 * read meanwhile. */
 	push_rx_pause(s);

@@ -74,7 +74,7 @@ struct session_hello {
  * 1. Everything up to cursor has been written to the socket.
  * 2. base = max(acked, where it began); cursor - base <= window.
  * 3. LIVE: the next event of this user is cursor + 1.
- * 4. missed: the highest seq of an event that came while it was not LIVE.
+ * 4. missed: the highest seq of an event that the hub has passed on.
  */
 struct session_inbox {
 	int64_t cursor, base, window, missed;
@@ -121,7 +121,8 @@ struct session_tx {
 	int64_t stuck_ms; /* the socket takes nothing since; 0: it does */
 };
 
-/* The close frame, from CLOSING on. */
+/* The close frame.  A session that is lost has code 1006, for the log; one that
+ * the library ended by itself has 0. */
 struct session_closing {
 	int code;
 	char reason[80];

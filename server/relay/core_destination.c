@@ -3,8 +3,8 @@
  * Other servers as destinations: what is known of each, and which state it is
  * in (destination_state.h).
  *
- * core_destination_review() decides the state.  It is called after everything
- * that may change it, so that no state is decided in two places.
+ * core_destination_review() alone decides the state.  A destination may have
+ * changed since, so core_send() calls it again before it claims.
  */
 #include <assert.h>
 #include <string.h>

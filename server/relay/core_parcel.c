@@ -294,7 +294,7 @@ core_send(struct core *c)
 	core_destinations_unpark(c);
 	while (!c->closed && c->mono_ms >= c->pause_until_ms &&
 	       c->parcels.idle != NULL && (d = first(c)) != NULL) {
-		/* What was true when it got its place may not be so now. */
+		/* What was true when it became runnable may not be so now. */
 		core_destination_review(c, d);
 		if (d->state != DESTINATION_RUNNABLE || d != first(c))
 			continue;

@@ -19,17 +19,25 @@
 
 #include <stdbool.h>
 
-enum lane_state { LANE_GONE, LANE_READY, LANE_BUSY, LANE_WOKEN, LANE_STATES };
+enum schedule_lane_state {
+	SCHEDULE_LANE_GONE,
+	SCHEDULE_LANE_READY,
+	SCHEDULE_LANE_BUSY,
+	SCHEDULE_LANE_WOKEN,
+	SCHEDULE_LANE_STATES
+};
 
 /* Whether a lane may go from ${from} to ${to}. */
 static inline bool
-lane_state_allows(enum lane_state from, enum lane_state to)
+schedule_lane_allows(enum schedule_lane_state from, enum schedule_lane_state to)
 {
-	static const unsigned moves[LANE_STATES] = {
-	    [LANE_GONE] = 1u << LANE_READY,
-	    [LANE_READY] = 1u << LANE_BUSY,
-	    [LANE_BUSY] = 1u << LANE_WOKEN | 1u << LANE_READY | 1u << LANE_GONE,
-	    [LANE_WOKEN] = 1u << LANE_READY,
+	static const unsigned moves[SCHEDULE_LANE_STATES] = {
+	    [SCHEDULE_LANE_GONE] = 1u << SCHEDULE_LANE_READY,
+	    [SCHEDULE_LANE_READY] = 1u << SCHEDULE_LANE_BUSY,
+	    [SCHEDULE_LANE_BUSY] = 1u << SCHEDULE_LANE_WOKEN |
+				   1u << SCHEDULE_LANE_READY |
+				   1u << SCHEDULE_LANE_GONE,
+	    [SCHEDULE_LANE_WOKEN] = 1u << SCHEDULE_LANE_READY,
 	};
 
 	return ((moves[from] & 1u << to) != 0);

@@ -16,11 +16,11 @@
 
 struct lane {
 	int64_t id;
-	enum lane_state state;
+	enum schedule_lane_state state;
 	int priority;
 	int woken_priority;      /* of what woke it while it was under way */
 	int broken;              /* times in a row */
-	TAILQ_ENTRY(lane) entry; /* while LANE_READY */
+	TAILQ_ENTRY(lane) entry; /* while SCHEDULE_LANE_READY */
 };
 
 TAILQ_HEAD(lane_queue, lane);
@@ -96,16 +96,16 @@ home(struct schedule *s, const struct lane *l)
 }
 
 static void
-move(struct schedule *s, struct lane *l, enum lane_state to)
+move(struct schedule *s, struct lane *l, enum schedule_lane_state to)
 {
 
-	assert(lane_state_allows(l->state, to));
-	if (l->state == LANE_READY) {
+	assert(schedule_lane_allows(l->state, to));
+	if (l->state == SCHEDULE_LANE_READY) {
 		TAILQ_REMOVE(home(s, l), l, entry);
 		s->nready--;
 	}
 	l->state = to;
-	if (to == LANE_READY) {
+	if (to == SCHEDULE_LANE_READY) {
 		TAILQ_INSERT_TAIL(home(s, l), l, entry);
 		s->nready++;
 	}
@@ -116,9 +116,9 @@ static void
 wake_again(struct schedule *s, struct lane *l, int priority)
 {
 
-	if (l->state != LANE_READY) {
-		if (l->state == LANE_BUSY)
-			move(s, l, LANE_WOKEN);
+	if (l->state != SCHEDULE_LANE_READY) {
+		if (l->state == SCHEDULE_LANE_BUSY)
+			move(s, l, SCHEDULE_LANE_WOKEN);
 		if (l->woken_priority < priority)
 			l->woken_priority = priority;
 	} else if (l->priority < priority) {
@@ -147,7 +147,7 @@ schedule_wake(struct schedule *s, int64_t lane_id, int priority)
 		mem_free(l);
 		return (RC_NO_MEMORY);
 	}
-	move(s, l, LANE_READY);
+	move(s, l, SCHEDULE_LANE_READY);
 	return (RC_OK);
 }
 
@@ -158,7 +158,7 @@ take_first(struct schedule *s, struct lane_queue *q)
 
 	if (l == NULL)
 		return (NULL);
-	move(s, l, LANE_BUSY);
+	move(s, l, SCHEDULE_LANE_BUSY);
 	s->nbusy++;
 	l->woken_priority = PRIORITY_LOW;
 	return (l);
@@ -200,19 +200,19 @@ schedule_done(struct schedule *s, int64_t lane_id, enum lane_outcome outcome)
 	struct lane *l;
 
 	l = htab_find(s->table, &lane_id);
-	assert(l != NULL && l->state != LANE_READY);
+	assert(l != NULL && l->state != SCHEDULE_LANE_READY);
 	s->nbusy--;
 	if (outcome == LANE_BROKEN)
 		l->broken++;
 	else if (outcome != LANE_LATER)
 		l->broken = 0;
-	if (outcome == LANE_DONE && l->state == LANE_WOKEN)
+	if (outcome == LANE_DONE && l->state == SCHEDULE_LANE_WOKEN)
 		l->priority = l->woken_priority;
-	if (outcome != LANE_DONE || l->state == LANE_WOKEN) {
-		move(s, l, LANE_READY);
+	if (outcome != LANE_DONE || l->state == SCHEDULE_LANE_WOKEN) {
+		move(s, l, SCHEDULE_LANE_READY);
 		return;
 	}
-	move(s, l, LANE_GONE);
+	move(s, l, SCHEDULE_LANE_GONE);
 	(void)htab_remove(s->table, &lane_id);
 	mem_free(l);
 }

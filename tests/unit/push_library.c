@@ -237,7 +237,8 @@ lws_set_timeout(struct lws *wsi, enum pending_timeout reason, int secs)
 
 	(void)reason;
 	assert_int_equal(secs, LWS_TO_KILL_SYNC);
-	end(wsi);
+	if (!wsi->lingers)
+		end(wsi);
 }
 
 void

@@ -26,10 +26,11 @@ struct lws {
 	bool begun, ended;
 
 	/* Set by tests. */
-	bool full;  /* the socket is full */
-	int takes;  /* frames until the socket is full; 0: no limit */
-	bool fails; /* lws_write() fails */
-	bool mute;  /* the client sends no pongs during pass() */
+	bool full;    /* the socket is full */
+	int takes;    /* frames until the socket is full; 0: no limit */
+	bool fails;   /* lws_write() fails */
+	bool mute;    /* the client sends no pongs during pass() */
+	bool lingers; /* when it is killed the library keeps it for now */
 
 	bool wants; /* push asked for a callback when writable */
 

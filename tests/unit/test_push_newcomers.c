@@ -60,6 +60,24 @@ test_pool(void **state)
 	assert_int_equal(push_sessions(scene->push), POOL);
 }
 
+/* A connection that the library still has to write to outlives its end: it
+ * makes room all the same, and is not cut again. */
+static void
+test_pool_of_lingering(void **state)
+{
+
+	(void)state;
+	connect_many(0, POOL, "192.0.2.1");
+	many[0]->lingers = true;
+	connect_many(POOL, 2, "192.0.2.1");
+	assert_false(many[0]->ended);
+	assert_true(many[1]->ended);
+	assert_int_equal(session_of(many[0])->state, SESSION_ENDED);
+	assert_int_equal(scene->push->nnewcomers, POOL);
+	assert_int_equal(
+	    metrics_get(scene->metrics, METRIC_WS_NEWCOMERS_CUT), 2);
+}
+
 /* Handshakes of one turn of the loop count before they are sessions. */
 static void
 test_pool_at_once(void **state)
@@ -247,6 +265,7 @@ main(void)
 	cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 	const struct CMUnitTest tests[] = {
 	    T(test_pool),
+	    T(test_pool_of_lingering),
 	    T(test_pool_at_once),
 	    T(test_pool_is_shared),
 	    T(test_pool_counts_networks),

@@ -127,18 +127,20 @@ static bool
 lane_allows(int from, int to)
 {
 
-	return (lane_state_allows((enum lane_state)from, (enum lane_state)to));
+	return (schedule_lane_allows(
+	    (enum schedule_lane_state)from, (enum schedule_lane_state)to));
 }
 
 static void
 test_lane(void **state)
 {
-	static const char *const names[LANE_STATES] = {[LANE_GONE] = "GONE",
-	    [LANE_READY] = "READY",
-	    [LANE_BUSY] = "BUSY",
-	    [LANE_WOKEN] = "WOKEN"};
-	const struct state_machine m = {
-	    "server/relay/lane_state.h", names, LANE_STATES, lane_allows};
+	static const char *const names[SCHEDULE_LANE_STATES] = {
+	    [SCHEDULE_LANE_GONE] = "GONE",
+	    [SCHEDULE_LANE_READY] = "READY",
+	    [SCHEDULE_LANE_BUSY] = "BUSY",
+	    [SCHEDULE_LANE_WOKEN] = "WOKEN"};
+	const struct state_machine m = {"server/relay/lane_state.h", names,
+	    SCHEDULE_LANE_STATES, lane_allows};
 
 	(void)state;
 	assert_state_drawing(&m);
