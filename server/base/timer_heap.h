@@ -4,8 +4,8 @@
  * wait.  Adding and removing cannot fail; the earliest is found at once.
  * Thread: one owner.
  */
-#ifndef HTTP_TIMER_HEAP_H
-#define HTTP_TIMER_HEAP_H
+#ifndef BASE_TIMER_HEAP_H
+#define BASE_TIMER_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
