@@ -36,6 +36,6 @@ void
 node_state_move(atomic_int *state, enum node_state to)
 {
 
-	assert(node_state_allows(atomic_load(state), to));
+	assert(node_state_allows(atomic_load(state), (int)to));
 	atomic_store(state, to);
 }

@@ -36,6 +36,6 @@ void
 peer_state_move(enum peer_state *state, enum peer_state to)
 {
 
-	assert(peer_state_allows(*state, to));
+	assert(peer_state_allows((int)*state, (int)to));
 	*state = to;
 }
