@@ -107,8 +107,9 @@ write_all(int fd, const struct buf *b)
 
 /* ---- the server's side ---- */
 
-/* A call: read, then written, while the control thread waits. */
-struct call {
+/* A request on the socket: read, then written, while the control thread waits.
+ */
+struct control_request {
 	struct control *control;
 	struct users_command command;
 	struct read_job job;
@@ -120,7 +121,7 @@ struct call {
 };
 
 static void
-call_done(struct call *c)
+control_request_done(struct control_request *c)
 {
 
 	lock_take(&c->lock);
@@ -135,22 +136,23 @@ call_finish(struct unit *base)
 {
 	struct account_unit *unit =
 	    CONTAINER_OF(base, struct account_unit, unit);
-	struct call *c = unit->arg;
+	struct control_request *c = unit->arg;
 
 	(void)!users_command_result(unit, &c->err);
-	call_done(c);
+	control_request_done(c);
 }
 
 /* Thread: reader. */
 static void
 call_read(struct read_job *job, struct db *db, struct err *err)
 {
-	struct call *c = CONTAINER_OF(job, struct call, job);
+	struct control_request *c =
+	    CONTAINER_OF(job, struct control_request, job);
 	enum rc rc;
 
 	if (db == NULL) {
 		c->err = *err;
-		call_done(c);
+		control_request_done(c);
 		return;
 	}
 	rc = users_command_unit(&c->command, db, &c->unit, &c->err);
@@ -162,11 +164,11 @@ call_read(struct read_job *job, struct db *db, struct err *err)
 			return;
 		(void)err_set(&c->err, rc, "the server takes nothing now");
 	}
-	call_done(c);
+	control_request_done(c);
 }
 
 static enum rc
-call_run(struct call *c)
+control_request_run(struct control_request *c)
 {
 	enum rc rc;
 
@@ -188,7 +190,7 @@ call_run(struct call *c)
 }
 
 static enum rc
-read_fields(json_t *root, struct call *c)
+read_fields(json_t *root, struct control_request *c)
 {
 	struct span name, command, hash = {NULL, 0};
 	struct refusal r = REFUSAL_INIT;
@@ -234,7 +236,7 @@ static void
 serve(struct control *control, int fd)
 {
 	char line[LINE_MAX_LEN];
-	struct call c = {.control = control, .err = ERR_INIT};
+	struct control_request c = {.control = control, .err = ERR_INIT};
 	struct refusal r = REFUSAL_INIT;
 	struct wire_doc doc;
 	struct buf b = BUF_INIT;
@@ -247,7 +249,7 @@ serve(struct control *control, int fd)
 		(void)err_set(&c.err, RC_INVALID, "%s", r.detail);
 	} else {
 		if (read_fields(doc.root, &c) == RC_OK)
-			(void)call_run(&c);
+			(void)control_request_run(&c);
 		wire_doc_fini(&doc);
 	}
 	log_event(LOG_EV_CONTROL_CALL, "command=%s user=%s result=%s",
