@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stream.c needs to know of the loop: its libwebsockets context, and how
- * the loop hands the callbacks of a connection to the stream that owns it.
+ * The part of the loop that stream.c uses: the libwebsockets context, and the
+ * way in which callbacks of a connection reach the stream that owns it.
  */
 #ifndef LIB_LOOP_INTERNAL_H
 #define LIB_LOOP_INTERNAL_H

@@ -20,7 +20,7 @@
 /* The largest frame taken: an event of 16 KiB, each byte escaped, and more. */
 #define FRAME_LIMIT (4u << 20)
 #define PATIENCE_MS 10000
-/* A connection that lived so long resets the back-off. */
+/* A connection that has lasted for STABLE_MS resets the back-off. */
 #define STABLE_MS 5000
 
 /* The server pings after 25 s idle; if it does not, we do. */

@@ -53,7 +53,8 @@ enum stream_verdict {
 	STREAM_PERSON     /* not without a person */
 };
 
-/* What a stream tells its owner.  Any may be NULL.  JSON is borrowed. */
+/* The callbacks of a stream.  Each may be NULL.  JSON is borrowed for the
+ * call. */
 struct stream_ops {
 	/* Connected and known; the frame is the server's welcome. */
 	void (*welcome)(void *arg, const json_t *frame);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the server says in a stream.  Owns the rules of the cursor: nothing is
- * handed on twice, nothing is left out without saying so.
+ * The frames that the server sends.  This file owns the rules of the cursor: no
+ * event is delivered twice, and a gap is always reported.
  */
 #include "lib/stream_internal.h"
 

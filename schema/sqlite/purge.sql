@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What is old enough to go (upkeep/purge.h).  The purger looks, a piece at a
--- time behind a cursor; the writer deletes by key, and looks again whether it
--- still may.
+-- Rows that are older than their retention (upkeep/purge.h).  The purger reads
+-- a bounded number of rows behind a cursor; the writer deletes them by key and
+-- checks again that each may go.
 
 -- A requeued one stays: it says why its message is out of order.
 -- name: purge_outbox(id, before)

@@ -11,8 +11,9 @@
 #include "inspect/inspect.h"
 #include "rest/call.h"
 
-/* A message that has been sending for longer is stuck; one with at most so many
- * retries left is near its failure (R371, R373). */
+/* A message that has been in the state `sending` for more than ADMIN_STUCK_MS
+ * is stuck.  A message with at most ADMIN_NEAR_FAILURE retries left is near its
+ * failure (R371, R373). */
 #define ADMIN_STUCK_MS (30 * 60 * INT64_C(1000))
 #define ADMIN_NEAR_FAILURE 3
 /* Attempts of a row, and dead letters, that are shown at most. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is old enough to go: looking for it, a bounded piece at a time behind a
- * cursor, and deleting it.  Who deletes looks again: a row that has changed
- * meanwhile stays.
+ * Rows that are older than their retention: reading a bounded number of them
+ * behind a cursor, and deleting them.  The deletion checks each row again, so
+ * that a row that has changed meanwhile stays.
  * Thread: the owner of ${db}, in all of these.
  */
 #ifndef UPKEEP_PURGE_ROWS_H
