@@ -2,7 +2,7 @@
 -- People, their devices and the counters of their inboxes.
 
 -- Whose password is about to be changed, or was looked at before.
--- name: user_hold(user_id)
+-- name: user_lock(user_id)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
@@ -15,7 +15,7 @@ INSERT INTO devices (public_id, user_id, name, token_hash, acked_seq,
 VALUES ($public_id, $user_id, $name, $token_hash, $acked_seq, $now, $now)
 RETURNING device_id;
 
--- name: device_hold(device_id)
+-- name: device_lock(device_id)
 -- columns: device_id
 SELECT device_id FROM devices WHERE device_id = $device_id
     AND revoked_at IS NULL;

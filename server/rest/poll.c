@@ -2,16 +2,117 @@
 /*
  * Long-polls.  Three threads may touch one: a reader that reads for it, push
  * that gives the waiter back, and its http loop when the time is up or the
- * client has gone.  The last of them goes on; the flags that say which one that
- * is are read and changed under one lock.
+ * client has gone.  Each of them moves the state (poll_state.h) under one lock
+ * and then, without the lock, does the step that follows from the move.
  */
+#include <assert.h>
 #include <stddef.h>
 
 #include "base/lock.h"
 #include "rest/poll.h"
 #include "rest/rest_internal.h"
 
-static void round_start(struct poll *p, bool wait);
+/* ---- moves; under the lock ---- */
+
+/* What the thread that moved the state does next. */
+enum step { STEP_NONE, STEP_READ, STEP_ANSWER };
+
+static void
+move(struct poll *p, enum poll_state to)
+{
+
+	assert(poll_state_allows(p->state, to));
+	p->state = to;
+}
+
+/* Begins a round: registers with push before it reads, so that nothing falls
+ * between.  Without push (it drains) the next read is the last. */
+static enum step
+begin_round(struct poll *p)
+{
+	enum rc rc = push_wait(p->call.rest->o.push, &p->waiter);
+
+	move(p, rc == RC_OK ? POLL_READING : POLL_READING_LAST);
+	return (STEP_READ);
+}
+
+static enum step
+read_last(struct poll *p)
+{
+
+	move(p, POLL_READING_LAST);
+	return (STEP_READ);
+}
+
+static enum step
+answer_now(struct poll *p)
+{
+
+	move(p, POLL_ANSWERED);
+	return (STEP_ANSWER);
+}
+
+/* Asks push for the waiter. */
+static void
+withdraw(struct poll *p, enum poll_state to)
+{
+
+	move(p, to);
+	push_wait_cancel(p->call.rest->o.push, &p->waiter);
+}
+
+/* A read has ended, or could not begin. */
+static enum step
+read_ended(struct poll *p, bool found)
+{
+
+	if (p->state == POLL_READING && found) {
+		withdraw(p, POLL_READY);
+	} else if (p->state == POLL_READING) {
+		move(p, POLL_WAITING);
+	} else if (p->state == POLL_TIME_UP) {
+		move(p, POLL_READY);
+	} else if (p->state == POLL_READING_AGAIN && !found) {
+		return (begin_round(p));
+	} else {
+		return (answer_now(p));
+	}
+	return (STEP_NONE);
+}
+
+/* Push has given the waiter back. */
+static enum step
+waiter_back(struct poll *p, bool woken)
+{
+
+	if (p->state == POLL_READING && woken)
+		move(p, POLL_READING_AGAIN);
+	else if (p->state == POLL_READING || p->state == POLL_TIME_UP)
+		move(p, POLL_READING_LAST);
+	else if (p->state == POLL_WAITING && woken)
+		return (begin_round(p));
+	else if (p->state == POLL_WAITING || p->state == POLL_WITHDRAWN)
+		return (read_last(p));
+	else
+		return (answer_now(p));
+	return (STEP_NONE);
+}
+
+static void
+time_up(struct poll *p)
+{
+
+	if (p->state == POLL_READING)
+		withdraw(p, POLL_TIME_UP);
+	else if (p->state == POLL_READING_AGAIN)
+		move(p, POLL_READING_LAST);
+	else if (p->state == POLL_WAITING)
+		withdraw(p, POLL_WITHDRAWN);
+}
+
+/* ---- steps; without the lock ---- */
+
+static void take_step(struct poll *p, enum step step);
 
 static void
 poll_answer(struct poll *p)
@@ -25,28 +126,6 @@ poll_answer(struct poll *p)
 		p->answer(p);
 }
 
-/* A read has ended (or could not begin).  Under the lock; says what to do. */
-enum step { STEP_WAIT, STEP_ANSWER, STEP_AGAIN };
-
-static enum step
-read_ended(struct poll *p, bool found)
-{
-
-	p->reading = false;
-	if (!found && !p->expired && p->registered)
-		return (STEP_WAIT);
-	if (!found && !p->expired && p->woken)
-		return (STEP_AGAIN);
-	if (!p->registered)
-		return (STEP_ANSWER);
-	p->ready = true;
-	if (!p->canceled) {
-		p->canceled = true;
-		push_wait_cancel(p->call.rest->o.push, &p->waiter);
-	}
-	return (STEP_WAIT);
-}
-
 static void
 after_read(struct poll *p, bool found)
 {
@@ -56,10 +135,7 @@ after_read(struct poll *p, bool found)
 	lock_take(lock);
 	step = read_ended(p, found);
 	lock_drop(lock);
-	if (step == STEP_ANSWER)
-		poll_answer(p);
-	else if (step == STEP_AGAIN)
-		round_start(p, true);
+	take_step(p, step);
 }
 
 static void
@@ -82,32 +158,28 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 	after_read(p, found);
 }
 
-/* Registers (if it may still wait), then reads. */
 static void
-round_start(struct poll *p, bool wait)
+poll_read(struct poll *p)
 {
-	struct rest *rest = p->call.rest;
-	enum rc rc = RC_OK;
+	enum rc rc = readers_submit(p->call.rest->o.readers, &p->call.job);
 
-	lock_take(&rest->poll_lock);
-	p->reading = true;
-	p->woken = p->canceled = false;
-	if (wait && !p->expired) {
-		p->registered = true;
-		rc = push_wait(rest->o.push, &p->waiter);
-		if (rc != RC_OK)
-			p->registered = false;
-	}
-	/* Draining, or no memory to wait with: what there is now is told. */
-	if (!p->registered)
-		p->expired = true;
-	lock_drop(&rest->poll_lock);
-	rc = readers_submit(rest->o.readers, &p->call.job);
 	if (rc != RC_OK) {
 		(void)err_set(&p->err, rc, "reading");
 		after_read(p, true);
 	}
 }
+
+static void
+take_step(struct poll *p, enum step step)
+{
+
+	if (step == STEP_ANSWER)
+		poll_answer(p);
+	else if (step == STEP_READ)
+		poll_read(p);
+}
+
+/* ---- what others call ---- */
 
 /* Thread: push. */
 static void
@@ -115,21 +187,12 @@ waiter_done(struct push_waiter *w, bool woken)
 {
 	struct poll *p = w->arg;
 	struct lock *lock = &p->call.rest->poll_lock;
-	bool ready, reading;
+	enum step step;
 
 	lock_take(lock);
-	p->registered = false;
-	if (woken)
-		p->woken = true;
-	else
-		p->expired = true;
-	ready = p->ready;
-	reading = p->reading;
+	step = waiter_back(p, woken);
 	lock_drop(lock);
-	if (ready)
-		poll_answer(p);
-	else if (!reading)
-		round_start(p, true);
+	take_step(p, step);
 }
 
 /* The time is up, or the client has gone.  Thread: its http loop. */
@@ -137,31 +200,32 @@ static void
 wake(struct http_request *req, void *arg)
 {
 	struct poll *p = arg;
-	struct rest *rest = p->call.rest;
+	struct lock *lock = &p->call.rest->poll_lock;
 
 	(void)req;
-	lock_take(&rest->poll_lock);
-	p->expired = true;
-	if (p->registered && !p->canceled) {
-		p->canceled = true;
-		push_wait_cancel(rest->o.push, &p->waiter);
-	}
-	lock_drop(&rest->poll_lock);
+	lock_take(lock);
+	time_up(p);
+	lock_drop(lock);
 }
 
 void
 poll_start(struct poll *p, int64_t wait_s)
 {
 	struct rest *rest = p->call.rest;
+	enum step step;
 
 	p->call.job.run = run_read;
 	p->waiter.done = waiter_done;
 	p->waiter.arg = p;
 	p->err = (struct err)ERR_INIT;
+	p->state = POLL_NEW;
 	p->waits = wait_s > 0;
 	p->waiter.device_id = p->call.principal->device_id;
 	if (wait_s > 0)
 		http_set_timer(p->call.req,
 		    clk_mono_ms(rest->o.clk) + wait_s * 1000, wake, p);
-	round_start(p, wait_s > 0);
+	lock_take(&rest->poll_lock);
+	step = wait_s > 0 ? begin_round(p) : read_last(p);
+	lock_drop(&rest->poll_lock);
+	take_step(p, step);
 }

@@ -9,19 +9,14 @@
 
 #include "push/push.h"
 #include "rest/call.h"
+#include "rest/poll_state.h"
 
-/* All flags are under one lock of the kit. */
 struct poll {
 	struct call call; /* first */
 	struct push_waiter waiter;
-	bool waits;      /* longer than one read */
-	bool registered; /* push has the waiter */
-	bool canceled;   /* … and was asked to give it back */
-	bool reading;    /* a reader has the job */
-	bool woken;      /* push said so while reading */
-	bool revoked;    /* the token, while it waited */
-	bool expired;    /* what the next read gives is the answer */
-	bool ready;      /* answer() as soon as the waiter is back */
+	bool waits;            /* longer than one read */
+	bool revoked;          /* the token, while it waited; the reader's */
+	enum poll_state state; /* under the lock of the kit */
 
 	/* Queries; whether there is something new.  Called anew each round.
 	 * Thread: reader. */

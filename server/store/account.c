@@ -112,7 +112,7 @@ store_user_lock(
     struct db *db, int64_t user_id, struct store_user *ret, struct err *err)
 {
 
-	return (get_user(db, SQL_USER_HOLD, db_v_i64(user_id), ret, err));
+	return (get_user(db, SQL_USER_LOCK, db_v_i64(user_id), ret, err));
 }
 
 enum rc
@@ -329,12 +329,12 @@ store_device_rename(struct db *db, int64_t user_id,
 enum rc
 store_device_lock(struct db *db, int64_t device_id, bool *ret, struct err *err)
 {
-	const struct sql_device_hold v = {.device_id = db_v_i64(device_id)};
+	const struct sql_device_lock v = {.device_id = db_v_i64(device_id)};
 	int64_t id = 0;
 	enum rc rc;
 
 	rc = db_run(
-	    db, SQL_DEVICE_HOLD, DB_PARAMS(v), db_take_i64, &id, NULL, err);
+	    db, SQL_DEVICE_LOCK, DB_PARAMS(v), db_take_i64, &id, NULL, err);
 	*ret = id != 0;
 	return (rc);
 }

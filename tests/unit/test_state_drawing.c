@@ -16,6 +16,7 @@
 #include "push/session_state.h"
 #include "relay/destination_state.h"
 #include "relay/lane_state.h"
+#include "rest/poll_state.h"
 #include "unit/state_drawing.h"
 
 /* ---- the comparison itself ---- */
@@ -168,6 +169,27 @@ test_destination(void **state)
 	assert_state_drawing(&m);
 }
 
+static bool
+poll_allows(int from, int to)
+{
+
+	return (poll_state_allows((enum poll_state)from, (enum poll_state)to));
+}
+
+static void
+test_poll(void **state)
+{
+	const char *names[POLL_STATES];
+	const struct state_machine m = {
+	    "server/rest/poll_state.h", names, POLL_STATES, poll_allows};
+	int i;
+
+	(void)state;
+	for (i = 0; i < POLL_STATES; i++)
+		names[i] = poll_state_name((enum poll_state)i);
+	assert_state_drawing(&m);
+}
+
 int
 main(void)
 {
@@ -178,6 +200,7 @@ main(void)
 	    cmocka_unit_test(test_breaker),
 	    cmocka_unit_test(test_lane),
 	    cmocka_unit_test(test_destination),
+	    cmocka_unit_test(test_poll),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transcripts: questions and their answers, in a file (played.h).
+ * Transcripts: requests and their answers, in a file (played.h).
  */
 #include "played.h"
 
@@ -11,17 +11,17 @@
 #define LINE_MAX 8192
 #define HEADERS_MAX 6
 
-struct asking {
-	char line[LINE_MAX]; /* "ask …", taken apart */
+struct exchange {
+	char line[LINE_MAX]; /* "request …", taken apart */
 	char path[512], value[512], body[LINE_MAX];
 	char headers[HEADERS_MAX][512];
 	int nheaders;
-	bool open; /* a question waits for its answer */
+	bool open; /* a request waits for its answer */
 	struct question q;
 	http_handler_fn handler;
 	int number; /* of its line */
 	struct buf want;
-	int asked, wrong;
+	int requests, wrong;
 	FILE *out; /* NULL: compares */
 };
 
@@ -46,7 +46,7 @@ next_word(char **at)
 
 /* Takes "/a/{id=5}?q=1" apart. */
 static void
-begin(struct asking *a, const struct http_route *routes, const char *line)
+begin(struct exchange *a, const struct http_route *routes, const char *line)
 {
 	char *at, *method, *eq, *end;
 
@@ -76,14 +76,14 @@ begin(struct asking *a, const struct http_route *routes, const char *line)
 
 /* Asks what is open, and compares or writes. */
 static void
-finish(struct asking *a)
+finish(struct exchange *a)
 {
 	const char *text, *at, *end;
 
 	if (!a->open)
 		return;
 	a->open = false;
-	a->asked++;
+	a->requests++;
 	text = played_ask(a->handler, &a->q);
 	buf_addc(&a->want, '\0');
 	assert_true(buf_ok(&a->want));
@@ -101,9 +101,9 @@ finish(struct asking *a)
 	buf_reset(&a->want);
 }
 
-/* What belongs to the question: a header, a body, a line of the answer. */
+/* What belongs to the request: a header, a body, a line of the answer. */
 static bool
-take_part(struct asking *a, const char *line)
+take_part(struct exchange *a, const char *line)
 {
 	char *colon;
 
@@ -135,7 +135,7 @@ take_part(struct asking *a, const char *line)
 }
 
 static void
-take_line(struct asking *a, const struct http_route *routes, char *line,
+take_line(struct exchange *a, const struct http_route *routes, char *line,
     bool (*set)(const char *name, int64_t value))
 {
 	char *at, *word;
@@ -149,7 +149,7 @@ take_line(struct asking *a, const struct http_route *routes, char *line,
 		return;
 	at = line;
 	word = next_word(&at);
-	if (strcmp(word, "ask") == 0) {
+	if (strcmp(word, "request") == 0) {
 		begin(a, routes, at);
 	} else {
 		assert_string_equal(word, "set");
@@ -163,7 +163,7 @@ void
 played_transcript(const char *name, const struct http_route *routes,
     bool (*set)(const char *name, int64_t value))
 {
-	static struct asking a;
+	static struct exchange a;
 	const char *source = getenv("TWINBOX_SOURCE");
 	const char *write = getenv("TWINBOX_WRITE_TRANSCRIPTS");
 	static char line[LINE_MAX];
@@ -183,7 +183,7 @@ played_transcript(const char *name, const struct http_route *routes,
 	for (number = 1; fgets(line, sizeof(line), f) != NULL; number++) {
 		line[strcspn(line, "\n")] = '\0';
 		take_line(&a, routes, line, set);
-		if (strncmp(line, "ask", 3) == 0)
+		if (strncmp(line, "request ", 8) == 0)
 			a.number = number;
 	}
 	finish(&a);
@@ -191,6 +191,6 @@ played_transcript(const char *name, const struct http_route *routes,
 	if (a.out != NULL)
 		(void)fclose(a.out);
 	buf_fini(&a.want);
-	assert_true(a.asked > 0);
+	assert_true(a.requests > 0);
 	assert_int_equal(a.wrong, 0);
 }
