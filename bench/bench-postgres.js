@@ -5,7 +5,10 @@
 // on the same one, in interleaved runs, and the time from a send at one node to
 // the frame at another.  See README.md beside this file.
 //
-//	bench/bench-postgres.js [--build DIR] [--server FILE]
+//	bench/bench-postgres.js [--build DIR] [--server FILE] [--against FILE]
+//
+// FILE is a twinboxd.  --against measures a second one as well, in runs that
+// alternate with those of the first, and prints the ratio of each pair.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -22,6 +25,7 @@ const RATE = 200;
 // As the text of a message in the load generator.
 const BODY = 'x'.repeat(200);
 const BASE = 'base';
+const BASE_AGAINST = 'base_against';
 const BARE = 'bare';
 const RUN = 'run';
 
@@ -50,10 +54,10 @@ function optionsOf(argv) {
 	};
 
 	for (let i = 0; i < argv.length; i += 2) {
-		if ((argv[i] !== '--build' && argv[i] !== '--server') ||
+		if (!['--build', '--server', '--against'].includes(argv[i]) ||
 		    argv[i + 1] === undefined)
 			fail('usage: bench-postgres.js [--build DIR] ' +
-			    '[--server FILE]');
+			    '[--server FILE] [--against FILE]');
 		options[argv[i].slice(2)] = path.resolve(argv[i + 1]);
 	}
 	for (const group of options.only)
@@ -97,8 +101,10 @@ class Bench {
 			process.on(signal, () => process.exit(1));
 	}
 
+	// The second server is measured where the first is.
 	wants(group) {
-		return this.options.only.includes(group);
+		return this.options.only.includes(
+		    group === 'against' ? 'nodes' : group);
 	}
 
 	keep(name, report) {
@@ -120,13 +126,14 @@ class Bench {
 					'-f', path.join(schema, name)]);
 	}
 
-	// A database with users, registered by a node.
-	async makeBase() {
-		const url = await this.cluster.createDatabase(BASE);
+	// A database with users, registered by a node: each server migrates its
+	// own, so that the two may have different schemas.
+	async makeBase(base, server) {
+		const url = await this.cluster.createDatabase(base);
 
-		await this.withNodes(url, 1, () => this.loadgen(['send',
-			'--connections', String(USERS), '--messages',
-			String(USERS)]));
+		await this.withNodes(url, server, 1, () => this.loadgen(base,
+			['send', '--connections', String(USERS), '--messages',
+				String(USERS)]));
 	}
 
 	// A fresh copy of ${template}, from which nothing waits to be written.
@@ -138,9 +145,9 @@ class Bench {
 		return url;
 	}
 
-	async withNodes(url, count, body) {
+	async withNodes(url, server, count, body) {
 		for (let i = 0; i < count; i++)
-			this.nodes.push(new lib.Server(this.options.server,
+			this.nodes.push(new lib.Server(server,
 			    path.join(this.dir, `node${i}`),
 			    ['--db', url, '--registration', 'open']));
 		try {
@@ -179,10 +186,11 @@ class Bench {
 			wrong(text)).join('');
 	}
 
-	loadgen(args) {
+	// The tokens belong to the users of one base.
+	loadgen(base, args) {
 		return lib.runTool(this.options.loadgen, [...args,
 			...this.nodes.flatMap((node) => ['--url', node.url]),
-			'--tokens', this.tokens], this.failures);
+			'--tokens', `${this.tokens}-${base}`], this.failures);
 	}
 
 	async pgbench(clients) {
@@ -199,36 +207,43 @@ class Bench {
 		return rateOf(text);
 	}
 
-	async send(clients) {
-		return this.withNodes(await this.fresh(BASE),
-		    this.options.nodes, () => this.loadgen(['send',
+	async send(clients, base, server) {
+		return this.withNodes(await this.fresh(base), server,
+		    this.options.nodes, () => this.loadgen(base, ['send',
 			'--connections', String(clients), '--users',
 			String(USERS), '--seconds',
 			String(this.options.seconds)]));
 	}
 
-	// Both sides at ${clients}; each run begins with the other one.
+	// All sides at ${clients}; each run begins at the other end.
 	async compare(clients, first) {
+		const { server, against } = this.options;
 		const sides = [
 			['pgbench', () => this.pgbench(clients)],
-			['nodes', () => this.send(clients)],
+			['nodes', () => this.send(clients, BASE, server)],
 		];
 		const got = {};
 
+		if (against)
+			sides.push(['against', () => this.send(clients,
+			    BASE_AGAINST, against)]);
 		for (const [name, side] of first ? sides : sides.reverse())
 			if (this.wants(name))
 				got[name] = this.keep(`${name}${clients}`,
 				    await side());
-		if (got.pgbench !== undefined && got.nodes !== undefined)
-			this.keep(`ratio${clients}`,
-			    { ratio: got.nodes.rate / got.pgbench.rate });
+		for (const name of ['pgbench', 'against'])
+			if (got[name] !== undefined && got.nodes !== undefined)
+				this.keep(`ratio-${name}${clients}`,
+				    { ratio: got.nodes.rate / got[name].rate });
 	}
 
 	async latency() {
 		await this.withNodes(await this.fresh(BASE),
-		    this.options.nodes, async () => this.keep('latency',
-			await this.loadgen(['latency', '--rate', String(RATE),
-				'--pairs', String(PAIRS), '--seconds',
+		    this.options.server, this.options.nodes,
+		    async () => this.keep('latency',
+			await this.loadgen(BASE, ['latency',
+				'--rate', String(RATE), '--pairs',
+				String(PAIRS), '--seconds',
 				String(this.options.seconds)])));
 	}
 
@@ -254,8 +269,11 @@ function figures({ clients, nodes }) {
 			    'transactions/s', ''],
 			[`nodes${n}`, 'rate', `${nodes} nodes, ${n} ` +
 			    'connections: durable sends/s', ''],
-			[`ratio${n}`, 'ratio', '  to pgbench',
+			[`ratio-pgbench${n}`, 'ratio', '  to pgbench',
 				n === 1 ? '' : '>= 0.6'],
+			[`against${n}`, 'rate', '  the other server', ''],
+			[`ratio-against${n}`, 'ratio', '  to the other server',
+				''],
 			[`nodes${n}`, 'all_delivered_after_ms',
 				'  last 201 to all delivered, ms', ''],
 		]),
@@ -293,7 +311,9 @@ async function main() {
 	if (bench.wants('pgbench'))
 		await bench.makeBare();
 	if (bench.wants('nodes') || bench.wants('latency'))
-		await bench.makeBase();
+		await bench.makeBase(BASE, options.server);
+	if (bench.wants('against') && options.against)
+		await bench.makeBase(BASE_AGAINST, options.against);
 	for (let run = 1; run <= options.runs; run++) {
 		console.error(`run ${run} of ${options.runs}`);
 		await bench.runOnce(run);
