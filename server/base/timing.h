@@ -60,7 +60,7 @@
 	X(db_lock, 5000, "that a statement may wait for a lock there")         \
 	X(db_patience, 50, "the same, while other units could go on")          \
 	X(db_look, 100, "between two looks whether a held row is free")        \
-	X(db_look_names, 1000, "the same, where only trying tells")            \
+	X(db_wait_again, 1000, "before units wait for held rows once more")    \
 	X(db_open_again, 500, "before a start asks for its database again")    \
 	X(db_retry_first, 100, "before a lost connection is made again")       \
 	X(db_retry_most, 2000, "the same, after doubling")                     \

@@ -12,7 +12,7 @@ struct deferred {
 	struct mbox_node *head, **tail;
 	size_t n;
 	int64_t look_ms; /* monotonic: when it is looked again, … */
-	int64_t try_ms;  /* … and all is tried, whatever the look says */
+	int64_t try_ms;  /* … and all rows are waited for, free or not */
 };
 
 /* Nothing is deferred. */

@@ -133,8 +133,8 @@ struct writer_hooks {
 	    struct err *err);
 
 	/* The same: finds which contended rows are free now, and forgets
-	 * those; ${names}: also names, which only a try can probe. */
-	enum rc (*probe)(void *arg, struct tx *tx, bool names, bool *ret_freed,
+	 * those; ${forget}: forgets all. */
+	enum rc (*probe)(void *arg, struct tx *tx, bool forget, bool *ret_freed,
 	    struct err *err);
 
 	/* Whether there are contended rows. */

@@ -38,9 +38,10 @@ writer_defer(struct writer *w, struct unit **units, size_t n)
 		    (unsigned long long)line.units, (long long)line.ms);
 }
 
-/* Looks which held rows are free, in a transaction that changes nothing. */
+/* Looks which held rows are free, in a transaction that changes nothing.
+ * ${forget}: forgets all of them instead. */
 static bool
-is_freed(struct writer *w, bool names)
+is_freed(struct writer *w, bool forget)
 {
 	struct err err = ERR_INIT;
 	struct tx tx = {.db = w->db, .now_ms = clk_wall_ms(w->clk)};
@@ -51,7 +52,7 @@ is_freed(struct writer *w, bool names)
 		return (false);
 	rc = w->hooks->begin(w->hooks->arg, &tx, &err);
 	if (rc == RC_OK)
-		rc = w->hooks->probe(w->hooks->arg, &tx, names, &freed, &err);
+		rc = w->hooks->probe(w->hooks->arg, &tx, forget, &freed, &err);
 	db_rollback(w->db);
 	w->hooks->aborted(w->hooks->arg, &tx);
 	return (rc == RC_OK && freed);
@@ -89,7 +90,7 @@ writer_retry_deferred(struct writer *w, bool last)
 	const int64_t now_ms = clk_mono_ms(w->clk);
 	struct deferred *a = &w->deferred;
 	struct outage_line line;
-	bool all;
+	bool again;
 
 	thr_assert(THR_WRITER);
 	if (!db_multi_writer(w->db) ||
@@ -102,15 +103,19 @@ writer_retry_deferred(struct writer *w, bool last)
 	}
 	if (w->intake.wake_ms == 0 && !last) {
 		a->look_ms = now_ms + w->timing->db_look_ms;
-		a->try_ms = now_ms + w->timing->db_look_names_ms;
+		a->try_ms = now_ms + w->timing->db_wait_again_ms;
 	} else if (now_ms >= a->look_ms || last) {
-		all = now_ms >= a->try_ms || last;
-		if (is_freed(w, all) || all)
+		/* A row that others lock one after another is hardly ever found
+		 * free, and a name cannot be looked at.  So now and then units
+		 * wait for their rows as the others do, which get their turns
+		 * in the order in which they came. */
+		again = now_ms >= a->try_ms || last;
+		if (is_freed(w, again) || again)
 			run_deferred(w, now_ms, last);
 		a->look_ms = clk_mono_ms(w->clk) + w->timing->db_look_ms;
-		if (all)
+		if (again)
 			a->try_ms = a->look_ms - w->timing->db_look_ms +
-				    w->timing->db_look_names_ms;
+				    w->timing->db_wait_again_ms;
 	}
 	w->intake.wake_ms = a->look_ms;
 }

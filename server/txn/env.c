@@ -61,12 +61,13 @@ on_lock(
 }
 
 static enum rc
-on_probe(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
+on_probe(
+    void *arg, struct tx *tx, bool forget, bool *ret_freed, struct err *err)
 {
 
 	thr_assert(THR_WRITER);
 	(void)arg;
-	return (lockset_probe(tx, names, ret_freed, err));
+	return (lockset_probe(tx, forget, ret_freed, err));
 }
 
 static bool

@@ -81,8 +81,10 @@ enum rc lockset_lock(
     struct tx *tx, struct unit **units, size_t n, struct err *err) MUST_USE;
 
 /* Locks, without waiting, the rows that other transactions held; *ret_freed:
- * some of them are free now, and no more remembered (the hook `probe`). */
+ * some of them are free now, and no more remembered (the hook `probe`).
+ * ${forget}: all are forgotten instead, so that the next batch waits for them.
+ */
 enum rc lockset_probe(
-    struct tx *tx, bool names, bool *ret_freed, struct err *err) MUST_USE;
+    struct tx *tx, bool forget, bool *ret_freed, struct err *err) MUST_USE;
 
 #endif

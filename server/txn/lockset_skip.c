@@ -308,19 +308,16 @@ probe_rows(struct db *db, struct contended *rows, struct err *err)
 }
 
 enum rc
-lockset_probe(struct tx *tx, bool names, bool *ret_freed, struct err *err)
+lockset_probe(struct tx *tx, bool forget, bool *ret_freed, struct err *err)
 {
 	struct contended *rows = txn_env_of(tx)->contended;
 	const size_t before = contended_count(rows);
-	const struct contended_row *row;
-	size_t pos = 0;
-	enum rc rc;
+	enum rc rc = RC_OK;
 
-	rc = probe_rows(tx->db, rows, err);
-	/* A name cannot be probed: its units try again. */
-	while (names && (row = contended_next(rows, &pos)) != NULL)
-		if (row->kind == CONTENDED_SEND)
-			contended_remove(rows, row);
+	if (forget)
+		contended_clear(rows);
+	else
+		rc = probe_rows(tx->db, rows, err);
 	*ret_freed = contended_count(rows) < before;
 	return (rc);
 }

@@ -184,6 +184,33 @@ describe('a row that somebody else holds', () => {
 		assert.equal((await node.stop()).code, 0);
 	});
 
+	/* Each waits for the other one, so that whoever only looks finds it locked. */
+	it('a conversation that two others lock one after another: who needs it gets a turn',
+		async (t) => {
+		const url = await cluster.createDatabase('turns');
+		const node = await new Server({ args: ['--db', url] }).start();
+		const [ann, bob] = await users(node, 'ann', 'bob');
+		await ann.send(bob.name, 'before');
+		const locking = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'turns' AND " +
+			"query LIKE 'DO %' AND state = 'active'";
+		const loops = [1, 2].map(() => cluster.sql('DO $$ BEGIN FOR i IN 1..2000 LOOP ' +
+			'PERFORM 1 FROM conversations WHERE conversation_id = 1 FOR UPDATE; ' +
+			'PERFORM pg_sleep(0.01); COMMIT; END LOOP; END $$', { database: 'turns', ms: HANG_MS })
+			.catch((error) => error));
+
+		await eventually(async () => await cluster.sql(locking) === '2', 'both lock it');
+		for (let i = 0; i < 5; i++)
+			expectStatus(await ann.post('/v1/messages',
+				{ id: uuid7(), to: bob.name, body: `${i}` }, patient()), 201);
+		assert.equal(await cluster.sql(locking), '2', 'both still do');
+		t.diagnostic((await node.rest().get('/metrics').then(({ text }) => text))
+			.match(/^twinbox_.*deferred.*$/m)?.[0] ?? '');
+		await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity " +
+			"WHERE datname = 'turns' AND query LIKE 'DO %'");
+		await Promise.all(loops);
+		assert.equal((await node.stop()).code, 0);
+	});
+
 	it('a conversation with a lease in it, when the node that has the lease dies: it is taken over',
 		{ skip: skipFaults }, async (t) => {
 		const url = await cluster.createDatabase('lease');

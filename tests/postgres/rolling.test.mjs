@@ -92,7 +92,7 @@ describe('a rolling restart', () => {
 		const url = await cluster.createDatabase('chat');
 		// A stop gives clients time to hear of it, which they may need where
 		// three nodes, PostgreSQL and nginx share the processors.
-		const env = longerTimes(['push_drain', 'stop_'], 4);
+		const env = longerTimes(['push_drain', 'push_close', 'stop_'], 4);
 		const nodes = Array.from({ length: NODES }, () => new Node({ args: ['--db', url], env,
 			unlimited: 'the load is as much as there can be' }));
 		t.after(() => Promise.all(nodes.map((node) => node.running && node.kill())));

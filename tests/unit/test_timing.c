@@ -64,7 +64,7 @@ static const struct {
     {"db_lock", 5000, offsetof(struct timing, db_lock_ms)},
     {"db_patience", 50, offsetof(struct timing, db_patience_ms)},
     {"db_look", 100, offsetof(struct timing, db_look_ms)},
-    {"db_look_names", 1000, offsetof(struct timing, db_look_names_ms)},
+    {"db_wait_again", 1000, offsetof(struct timing, db_wait_again_ms)},
     {"db_open_again", 500, offsetof(struct timing, db_open_again_ms)},
     {"db_retry_first", 100, offsetof(struct timing, db_retry_first_ms)},
     {"db_retry_most", 2000, offsetof(struct timing, db_retry_most_ms)},

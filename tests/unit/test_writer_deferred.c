@@ -108,8 +108,8 @@ test_still_held(void **state)
 	run("");
 	pass(1);
 	run("BEGIN begin probe ROLLBACK aborted ");
-	pass(timing_real()->db_look_names_ms - timing_real()->db_look_ms);
-	run("BEGIN begin probe-names ROLLBACK aborted "
+	pass(timing_real()->db_wait_again_ms - timing_real()->db_look_ms);
+	run("BEGIN begin forget ROLLBACK aborted "
 	    "BEGIN begin lock ROLLBACK aborted ");
 	assert_int_equal(work[0].dones, 0);
 }
@@ -122,10 +122,10 @@ test_too_long(void **state)
 	(void)state;
 	defer_a();
 	pass(timing_real()->db_lock_ms - 1);
-	run("BEGIN begin probe-names ROLLBACK aborted "
+	run("BEGIN begin forget ROLLBACK aborted "
 	    "BEGIN begin lock ROLLBACK aborted ");
-	pass(timing_real()->db_look_names_ms);
-	run("BEGIN begin probe-names ROLLBACK aborted a=RC_BUSY ");
+	pass(timing_real()->db_wait_again_ms);
+	run("BEGIN begin forget ROLLBACK aborted a=RC_BUSY ");
 	assert_int_equal(work[0].dones, 1);
 	assert_int_equal(writer_stats_get(world->writer).deferred, 0);
 }
@@ -165,8 +165,8 @@ test_taken_again(void **state)
 	defer_a();
 	memset(world->known, 0, sizeof(world->known));
 	assert_int_equal(submit('d', 0), RC_OK);
-	pass(timing_real()->db_look_names_ms);
-	run("BEGIN begin probe-names ROLLBACK aborted "
+	pass(timing_real()->db_wait_again_ms);
+	run("BEGIN begin forget ROLLBACK aborted "
 	    "BEGIN begin lock ROLLBACK aborted "
 	    "BEGIN begin search ROLLBACK aborted "
 	    "BEGIN begin lock second: d flush COMMIT committed SYNC "
@@ -206,7 +206,7 @@ test_stop(void **state)
 	world_forget();
 	writer_stop(world->writer);
 	assert_string_equal(world->story,
-	    "BEGIN begin probe-names ROLLBACK aborted "
+	    "BEGIN begin forget ROLLBACK aborted "
 	    "BEGIN begin lock second: b flush COMMIT committed SYNC "
 	    "published b=ok a=RC_BUSY ");
 }
@@ -235,8 +235,8 @@ test_unforeseen(void **state)
 		ALONE("c=RC_BUSY ") "d=RC_BUSY e=RC_BUSY ");
 	assert_int_equal(writer_stats_get(world->writer).deferred, 1);
 	work[1].fails = RC_OK;
-	pass(timing_real()->db_look_names_ms);
-	run("BEGIN begin probe-names ROLLBACK aborted "
+	pass(timing_real()->db_wait_again_ms);
+	run("BEGIN begin forget ROLLBACK aborted "
 	    "BEGIN begin lock second: b flush COMMIT committed SYNC "
 	    "published b=ok ");
 }

@@ -237,14 +237,15 @@ on_lock(
 }
 
 static enum rc
-on_probe(void *arg, struct tx *tx, bool names, bool *ret_freed, struct err *err)
+on_probe(
+    void *arg, struct tx *tx, bool forget, bool *ret_freed, struct err *err)
 {
 	char *from = world->known, *to = world->known;
 
 	(void)arg;
 	(void)err;
 	assert_ptr_equal(tx->env, world);
-	tell(names ? "probe-names" : "probe");
+	tell(forget ? "forget" : "probe");
 	for (; *from != '\0'; from++)
 		if (is_in(world->others, *from))
 			*to++ = *from;
