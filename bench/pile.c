@@ -170,6 +170,7 @@ add_message(struct heap *h, const struct item *m)
 	v.sender_id = db_v_i64(m->from->user_id);
 	v.body = db_v_text(text, BENCH_BODY_LEN);
 	v.priority = db_v_i64(0);
+	v.event_time = db_v_i64(m->at_ms);
 	v.now = db_v_i64(m->at_ms);
 	v.fingerprint = db_v_blob(fingerprint, sizeof(fingerprint));
 	v.salt = db_v_blob(salt, sizeof(salt));
@@ -213,6 +214,7 @@ add_own_copy(struct heap *h, const struct item *m)
 	v.kind = db_v_i64(EVENT_MESSAGE);
 	v.own = db_v_i64(1);
 	v.event_id = db_v_uuid(&m->event_id);
+	v.origin = db_v_i64(0);
 	v.mid = db_v_i64(h->mid);
 	v.conversation_id = db_v_i64(m->lane->row.conversation_id);
 	v.conversation_seq = db_v_i64(m->seq);

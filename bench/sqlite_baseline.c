@@ -117,8 +117,8 @@ insert_inbox(struct chain *c, struct user *u, int kind, bool own,
 
 	RUN(c, INBOX_INSERT, inbox_insert, NULL, NULL, .user_id = INT(u->id),
 	    .seq = INT(++u->head), .kind = INT(kind), .own = INT(own),
-	    .event_id = db_v_uuid(&it->event_id), .mid = INT(it->mid),
-	    .conversation_id = INT(c->convs[it->conv].id),
+	    .event_id = db_v_uuid(&it->event_id), .origin = INT(0),
+	    .mid = INT(it->mid), .conversation_id = INT(c->convs[it->conv].id),
 	    .conversation_seq = INT(it->seq), .actor_id = INT(actor),
 	    .outbox_id = db_v_i64_or_null(own ? 0 : it->outbox_id, 0),
 	    .event_time = INT(c->now_ms), .delivered_at = INT(c->now_ms),
@@ -163,7 +163,8 @@ accept_one(struct chain *c)
 	    .conversation_id = INT(conv->id), .conversation_seq = INT(it->seq),
 	    .sender_id = INT(from->id), .body = db_v_text(body, BENCH_BODY_LEN),
 	    .content_type = db_v_str("text/plain"), .priority = INT(0),
-	    .now = INT(c->now_ms), .fingerprint = db_v_blob(noise, 16),
+	    .event_time = INT(c->now_ms), .now = INT(c->now_ms),
+	    .fingerprint = db_v_blob(noise, 16),
 	    .salt = db_v_blob(noise + 16, 16), .digest = db_v_blob(noise, 32));
 	insert_outbox(c, it, EVENT_MESSAGE, &conv->lane, from->id, to->id);
 	insert_inbox(c, from, EVENT_MESSAGE, true, it, from->id);

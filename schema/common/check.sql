@@ -43,11 +43,13 @@ SELECT place FROM (
 	    SELECT 1 FROM inboxes b WHERE b.user_id = i.user_id)
 ) AS places LIMIT $limit;
 
+-- A sender on another server has no inbox here.
 -- name: check_no_own_copy(limit)
 -- columns: as place
 SELECT 'message ' || m.mid || ' of user ' || m.sender_id AS place
-FROM messages m
-WHERE m.conversation_seq IS NOT NULL AND NOT EXISTS (
+FROM messages m JOIN users u ON u.user_id = m.sender_id
+WHERE u.destination_id IS NULL
+AND m.conversation_seq IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM inbox i WHERE i.event_id = m.event_id
     AND i.user_id = m.sender_id AND i.origin = 0
     AND i.kind = EVENT_MESSAGE AND i.own = 1)

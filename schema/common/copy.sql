@@ -124,3 +124,32 @@ UPDATE outbox_lanes SET state = 'ready', lease_token = lease_token + 1,
         WHERE o.lane_id = outbox_lanes.lane_id AND o.dest_kind = 'server'
           AND o.state = 'pending' AND o.lane_seq IS NOT NULL), priority)
 WHERE state = 'leased';
+
+-- name: copy_server_keys_get
+-- columns: key_id, public, seed, created_at, signs_at, retires_at, retired_at
+SELECT key_id, public, seed, created_at, signs_at, retires_at, retired_at
+FROM server_keys ORDER BY key_id;
+
+-- name: copy_peers_get
+-- columns: destination_id, first_seen_at, last_seen_at, epoch, blocked_at,
+--     blocked_by
+SELECT destination_id, first_seen_at, last_seen_at, epoch, blocked_at,
+    blocked_by
+FROM peers ORDER BY destination_id;
+
+-- name: copy_peer_keys_get
+-- columns: destination_id, key_id, public, pinned_by, first_seen_at,
+--     last_seen_at, retired_at
+SELECT destination_id, key_id, public, pinned_by, first_seen_at, last_seen_at,
+    retired_at
+FROM peer_keys ORDER BY destination_id, key_id;
+
+-- name: copy_federation_nonces_get
+-- columns: destination_id, key_id, nonce, keep_until
+SELECT destination_id, key_id, nonce, keep_until
+FROM federation_nonces ORDER BY destination_id, key_id, nonce;
+
+-- name: copy_federation_lanes_get
+-- columns: sender_id, recipient_id, class, last_sequence
+SELECT sender_id, recipient_id, class, last_sequence
+FROM federation_lanes ORDER BY sender_id, recipient_id, class;

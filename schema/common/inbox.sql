@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Inbox events.
+-- Inbox events.  An event id is unique within its origin, so that a join by it
+-- compares the message as well.
 
 -- Events after a cursor with all that is needed to show them.
 -- name: inbox_page(user_id, after, upto, limit)
@@ -34,7 +35,7 @@ ORDER BY seq;
 -- name: inbox_message(message_id, user_id)
 -- columns: seq, mid, conversation_id, conversation_seq, actor_id, own
 SELECT i.seq, i.mid, i.conversation_id, i.conversation_seq, i.actor_id, i.own
-FROM messages m JOIN inbox i ON i.event_id = m.event_id
+FROM messages m JOIN inbox i ON i.event_id = m.event_id AND i.mid = m.mid
 WHERE m.message_id = $message_id AND i.user_id = $user_id;
 
 -- The last of others' messages in a conversation up to a number.
@@ -44,5 +45,6 @@ SELECT m.mid, m.conversation_seq, m.sender_id FROM messages m
 WHERE m.conversation_id = $conversation_id AND m.conversation_seq <= $upto
   AND m.sender_id <> $user_id AND m.conversation_seq > $after
   AND EXISTS (SELECT 1 FROM inbox i
-      WHERE i.event_id = m.event_id AND i.user_id = $user_id)
+      WHERE i.event_id = m.event_id AND i.user_id = $user_id
+        AND i.mid = m.mid)
 ORDER BY m.conversation_seq DESC LIMIT 1;

@@ -24,6 +24,7 @@ SELECT message_id FROM messages WHERE mid = $mid;
 -- name: message_rows(message_id, limit)
 -- columns: id
 SELECT o.id FROM messages m JOIN outbox o ON o.event_id = m.event_id
+    AND o.mid = m.mid
 WHERE m.message_id = $message_id LIMIT $limit;
 
 -- One of mine as its outbox entry shows it.
@@ -56,7 +57,7 @@ FROM messages m JOIN users u ON u.user_id = m.sender_id
 WHERE m.conversation_id = $conversation_id AND m.conversation_seq < $seq
   AND (m.sender_id = $user_id OR (m.conversation_seq <= $delivered_upto
     AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = m.event_id
-      AND o.dest_kind = 'user' AND o.dest_id = $user_id
+      AND o.mid = m.mid AND o.dest_kind = 'user' AND o.dest_id = $user_id
       AND o.state NOT IN ('sent', 'acked'))))
 ORDER BY m.conversation_seq DESC LIMIT $limit;
 
@@ -69,7 +70,7 @@ FROM messages m JOIN users u ON u.user_id = m.sender_id
 WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $seq
   AND (m.sender_id = $user_id OR (m.conversation_seq <= $delivered_upto
     AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = m.event_id
-      AND o.dest_kind = 'user' AND o.dest_id = $user_id
+      AND o.mid = m.mid AND o.dest_kind = 'user' AND o.dest_id = $user_id
       AND o.state NOT IN ('sent', 'acked'))))
 ORDER BY m.conversation_seq LIMIT $limit;
 
@@ -82,4 +83,5 @@ FROM messages m JOIN users u ON u.user_id = m.sender_id
 JOIN conversations c ON c.conversation_id = m.conversation_id
 WHERE m.message_id = $message_id
   AND (m.sender_id = $user_id OR EXISTS (SELECT 1 FROM inbox i
-      WHERE i.event_id = m.event_id AND i.user_id = $user_id));
+      WHERE i.event_id = m.event_id AND i.user_id = $user_id
+        AND i.mid = m.mid));

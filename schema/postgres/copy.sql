@@ -44,7 +44,17 @@ UNION ALL
 SELECT 15, (coalesce(sum(accepted_total), 0) > 0)::int::bigint
 FROM outbox_totals
 UNION ALL
-SELECT 16, count(*) FROM audit_log;
+SELECT 16, count(*) FROM audit_log
+UNION ALL
+SELECT 17, count(*) FROM server_keys
+UNION ALL
+SELECT 18, count(*) FROM peers
+UNION ALL
+SELECT 19, count(*) FROM peer_keys
+UNION ALL
+SELECT 20, count(*) FROM federation_nonces
+UNION ALL
+SELECT 21, count(*) FROM federation_lanes;
 
 -- The last number that each sequence has given.
 -- name: copy_numbers_get
@@ -292,3 +302,38 @@ UPDATE outbox_totals SET
     sending = sending - (SELECT count(*) FROM outbox o
         WHERE o.state = 'sending' AND o.kind = EVENT_MESSAGE)
 WHERE node = 0;
+
+-- name: copy_server_keys_put(key_id, public, seed, created_at, signs_at,
+--     retires_at, retired_at)
+INSERT INTO server_keys (key_id, public, seed, created_at, signs_at, retires_at,
+    retired_at)
+SELECT * FROM unnest($key_id::text[], $public::bytea[], $seed::bytea[],
+    $created_at::bigint[], $signs_at::bigint[], $retires_at::bigint[],
+    $retired_at::bigint[]);
+
+-- name: copy_peers_put(destination_id, first_seen_at, last_seen_at, epoch,
+--     blocked_at, blocked_by)
+INSERT INTO peers (destination_id, first_seen_at, last_seen_at, epoch,
+    blocked_at, blocked_by)
+SELECT * FROM unnest($destination_id::bigint[], $first_seen_at::bigint[],
+    $last_seen_at::bigint[], $epoch::text[], $blocked_at::bigint[],
+    $blocked_by::text[]);
+
+-- name: copy_peer_keys_put(destination_id, key_id, public, pinned_by,
+--     first_seen_at, last_seen_at, retired_at)
+INSERT INTO peer_keys (destination_id, key_id, public, pinned_by, first_seen_at,
+    last_seen_at, retired_at)
+SELECT * FROM unnest($destination_id::bigint[], $key_id::text[],
+    $public::bytea[], $pinned_by::text[], $first_seen_at::bigint[],
+    $last_seen_at::bigint[], $retired_at::bigint[]);
+
+-- name: copy_federation_nonces_put(destination_id, key_id, nonce, keep_until)
+INSERT INTO federation_nonces (destination_id, key_id, nonce, keep_until)
+SELECT * FROM unnest($destination_id::bigint[], $key_id::text[], $nonce::text[],
+    $keep_until::bigint[]);
+
+-- name: copy_federation_lanes_put(sender_id, recipient_id, class,
+--     last_sequence)
+INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence)
+SELECT * FROM unnest($sender_id::bigint[], $recipient_id::bigint[],
+    $class::bigint[], $last_sequence::bigint[]);

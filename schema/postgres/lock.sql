@@ -50,10 +50,10 @@ JOIN outbox o ON o.id = d.outbox_id;
 
 -- By public id ($public_id), as the direct one of $user_id with $name, by a
 -- lane ($lane_id), those whose messages an ack of $user_id up to $acked_upto is
--- about, by id ($conversation_id), and those whose messages a read of $user_id
--- up to $read_upto is about.
+-- about, by id ($conversation_id), those whose messages a read of $user_id up to
+-- $read_upto is about, and by direct key ($direct_key).
 -- name: lock_conversations(public_id, user_id, name, lane_id, acked_upto,
---     conversation_id, read_upto)
+--     conversation_id, read_upto, direct_key)
 -- columns: as conversation
 -- writer: FOR UPDATE OF c
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
@@ -81,6 +81,8 @@ WHERE c.conversation_id = ANY (ARRAY (
             ORDER BY i.seq LIMIT 2000) AS a
         WHERE r.upto IS NOT NULL
     UNION ALL SELECT unnest($conversation_id::bigint[])
+    UNION ALL SELECT d.conversation_id FROM conversations d
+        WHERE d.direct_key = ANY ($direct_key::text[])
     UNION ALL SELECT DISTINCT a.conversation_id
         FROM unnest($user_id::bigint[], $read_upto::bigint[])
             AS r (user_id, upto)
@@ -96,16 +98,19 @@ ORDER BY c.conversation_id;
 -- Which conversations the keys of lock_conversations lead to, each by the number
 -- of its key, with the inbox that a lane to one here leads to; locks nothing.
 -- name: lock_find(public_id, user_id, name, lane_id, acked_upto,
---     conversation_id, read_upto)
+--     conversation_id, read_upto, direct_key)
 -- columns: number, conversation_id, inbox_user_id
 WITH r AS MATERIALIZED (
     SELECT * FROM unnest($public_id::uuid[], $user_id::bigint[], $name::text[],
         $lane_id::bigint[], $acked_upto::bigint[], $conversation_id::bigint[],
-        $read_upto::bigint[]) WITH ORDINALITY
+        $read_upto::bigint[], $direct_key::text[]) WITH ORDINALITY
         AS k (public_id, user_id, name, lane_id, acked, conversation_id, read,
-            number))
+            direct_key, number))
 SELECT r.number, p.conversation_id, NULL::bigint AS inbox_user_id
 FROM r JOIN conversations p ON p.public_id = r.public_id
+UNION ALL
+SELECT r.number, d.conversation_id, NULL
+FROM r JOIN conversations d ON d.direct_key = r.direct_key
 UNION ALL
 SELECT r.number, k.conversation_id, NULL
 FROM r JOIN users u ON u.user_id = r.user_id

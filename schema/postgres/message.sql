@@ -4,17 +4,18 @@
 -- In the order of what clients choose, for which writers wait.
 -- name: message_insert(mid, message_id, event_id, conversation_id,
 --     conversation_seq, sender_id, body, content_type, metadata,
---     correlation_id, reply_to, priority, now, fingerprint, salt, digest)
+--     correlation_id, reply_to, priority, event_time, now, fingerprint, salt,
+--     digest)
 WITH rows AS (
     SELECT * FROM unnest($mid::bigint[], $message_id::uuid[], $event_id::uuid[],
         $conversation_id::bigint[], $conversation_seq::bigint[],
         $sender_id::bigint[], $body::text[], $content_type::text[],
         $metadata::text[], $correlation_id::text[], $reply_to::uuid[],
-        $priority::bigint[], $now::bigint[], $fingerprint::bytea[],
-        $salt::bytea[], $digest::bytea[])
+        $priority::bigint[], $event_time::bigint[], $now::bigint[],
+        $fingerprint::bytea[], $salt::bytea[], $digest::bytea[])
         AS r (mid, message_id, event_id, conversation_id, conversation_seq,
             sender_id, body, content_type, metadata, correlation_id, reply_to,
-            priority, event_time, fingerprint, salt, digest)),
+            priority, event_time, created_at, fingerprint, salt, digest)),
 ends AS (
     UPDATE conversations c
     SET last_seq = e.conversation_seq, last_digest = e.digest
@@ -29,7 +30,7 @@ INSERT INTO messages (mid, message_id, event_id, conversation_id,
     reply_to, priority, event_time, created_at, fingerprint, salt, digest)
 SELECT mid, message_id, event_id, conversation_id, conversation_seq, sender_id,
     body, content_type, metadata, correlation_id, reply_to, priority,
-    event_time, event_time, fingerprint, salt, digest
+    event_time, created_at, fingerprint, salt, digest
 FROM rows ORDER BY message_id;
 
 -- The next $count numbers, ascending.

@@ -174,7 +174,8 @@ SELECT place FROM (
 
 -- An outbox row compared with the marks of its recipient, a receipt with those
 -- of who gives it.  A private read settles no row, so that the shown mark says
--- nothing of one.
+-- nothing of one.  Another server tells when its user has acked, and not when
+-- this one has learned of it.
 -- name: check_row_mark(limit)
 -- columns: as place
 SELECT 'outbox row ' || id || ': ' || wrong || ' of user ' || marked AS place
@@ -183,7 +184,7 @@ FROM (SELECT o.id, p.user_id AS marked, CASE
 	AND o.ack_deadline IS NULL AND o.conversation_seq > p.delivered_upto
 	THEN 'delivered mark'
     WHEN o.kind = EVENT_MESSAGE AND o.state = 'acked' AND o.requeues = 0
-	AND o.conversation_seq = p.acked_upto
+	AND o.dest_kind = 'user' AND o.conversation_seq = p.acked_upto
 	AND o.acked_at <> p.acked_at THEN 'acked mark'
     WHEN o.kind = EVENT_MESSAGE AND o.state = 'sent' AND o.dest_kind = 'user'
 	AND (SELECT i.seq FROM inbox i WHERE i.event_id = o.event_id

@@ -44,7 +44,17 @@ UNION ALL
 SELECT 15, (coalesce(sum(accepted_total), 0) > 0)
 FROM outbox_totals
 UNION ALL
-SELECT 16, count(*) FROM audit_log;
+SELECT 16, count(*) FROM audit_log
+UNION ALL
+SELECT 17, count(*) FROM server_keys
+UNION ALL
+SELECT 18, count(*) FROM peers
+UNION ALL
+SELECT 19, count(*) FROM peer_keys
+UNION ALL
+SELECT 20, count(*) FROM federation_nonces
+UNION ALL
+SELECT 21, count(*) FROM federation_lanes;
 
 -- The last number given in each table that numbers its rows, by the name that
 -- PostgreSQL has for it.
@@ -319,3 +329,33 @@ UPDATE outbox_totals SET
     sending = sending - (SELECT count(*) FROM outbox o
         WHERE o.state = 'sending' AND o.kind = EVENT_MESSAGE)
 WHERE one = 1;
+
+-- name: copy_server_keys_put(key_id, public, seed, created_at, signs_at,
+--     retires_at, retired_at)
+INSERT INTO server_keys (key_id, public, seed, created_at, signs_at, retires_at,
+    retired_at)
+VALUES ($key_id, $public, $seed, $created_at, $signs_at, $retires_at,
+    $retired_at);
+
+-- name: copy_peers_put(destination_id, first_seen_at, last_seen_at, epoch,
+--     blocked_at, blocked_by)
+INSERT INTO peers (destination_id, first_seen_at, last_seen_at, epoch,
+    blocked_at, blocked_by)
+VALUES ($destination_id, $first_seen_at, $last_seen_at, $epoch, $blocked_at,
+    $blocked_by);
+
+-- name: copy_peer_keys_put(destination_id, key_id, public, pinned_by,
+--     first_seen_at, last_seen_at, retired_at)
+INSERT INTO peer_keys (destination_id, key_id, public, pinned_by, first_seen_at,
+    last_seen_at, retired_at)
+VALUES ($destination_id, $key_id, $public, $pinned_by, $first_seen_at,
+    $last_seen_at, $retired_at);
+
+-- name: copy_federation_nonces_put(destination_id, key_id, nonce, keep_until)
+INSERT INTO federation_nonces (destination_id, key_id, nonce, keep_until)
+VALUES ($destination_id, $key_id, $nonce, $keep_until);
+
+-- name: copy_federation_lanes_put(sender_id, recipient_id, class,
+--     last_sequence)
+INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence)
+VALUES ($sender_id, $recipient_id, $class, $last_sequence);

@@ -30,7 +30,7 @@ SELECT o.conversation_id, 1 FROM dead_letter_queue d
 JOIN outbox o ON o.id = d.outbox_id WHERE d.dead_id = $dead_id;
 
 -- name: lock_conversations(public_id, user_id, name, lane_id, acked_upto,
---     conversation_id, read_upto)
+--     conversation_id, read_upto, direct_key)
 -- columns: as conversation
 SELECT c.conversation_id, c.public_id, c.kind, m.conversation_seq AS last_seq,
     m.digest AS last_digest
@@ -52,6 +52,8 @@ WHERE c.conversation_id IN (
           AND i.seq > (SELECT coalesce(max(d.acked_seq), 0) FROM devices d
               WHERE d.user_id = i.user_id)
     UNION SELECT $conversation_id
+    UNION SELECT d.conversation_id FROM conversations d
+        WHERE d.direct_key = $direct_key
     UNION SELECT i.conversation_id FROM inbox i JOIN inboxes b
         ON b.user_id = i.user_id
         WHERE i.user_id = $user_id AND i.seq <= $read_upto
@@ -60,7 +62,7 @@ WHERE c.conversation_id IN (
 ORDER BY c.conversation_id;
 
 -- name: lock_find(public_id, user_id, name, lane_id, acked_upto,
---     conversation_id, read_upto)
+--     conversation_id, read_upto, direct_key)
 -- columns: number, conversation_id, inbox_user_id
 SELECT 1 AS number, p.conversation_id, NULL AS inbox_user_id
     FROM conversations p WHERE p.public_id = $public_id
@@ -68,6 +70,9 @@ UNION ALL
 SELECT 1, k.conversation_id, NULL FROM users u JOIN conversations k
     ON k.direct_key = min(u.name, $name) || ' ' || max(u.name, $name)
 WHERE u.user_id = $user_id
+UNION ALL
+SELECT 1, d.conversation_id, NULL FROM conversations d
+WHERE d.direct_key = $direct_key
 UNION ALL
 SELECT 1, l.conversation_id, CASE WHEN l.state = 'local' THEN l.dest_id END
 FROM outbox_lanes l WHERE l.lane_id = $lane_id

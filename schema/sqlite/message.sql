@@ -3,13 +3,14 @@
 
 -- name: message_insert(mid, message_id, event_id, conversation_id,
 --     conversation_seq, sender_id, body, content_type, metadata,
---     correlation_id, reply_to, priority, now, fingerprint, salt, digest)
+--     correlation_id, reply_to, priority, event_time, now, fingerprint, salt,
+--     digest)
 INSERT INTO messages (mid, message_id, event_id, conversation_id,
     conversation_seq, sender_id, body, content_type, metadata, correlation_id,
     reply_to, priority, event_time, created_at, fingerprint, salt, digest)
 VALUES ($mid, $message_id, $event_id, $conversation_id, $conversation_seq,
     $sender_id, $body, $content_type, $metadata, $correlation_id, $reply_to,
-    $priority, $now, $now, $fingerprint, $salt, $digest);
+    $priority, $event_time, $now, $fingerprint, $salt, $digest);
 
 -- The next $count numbers, ascending.
 -- name: message_ids(count)

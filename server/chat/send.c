@@ -321,6 +321,7 @@ add_message(struct tx *tx, struct send_unit *u, struct cached_conversation *c,
 	v->correlation_id = v_span(&m->correlation_id);
 	v->reply_to = m->has_reply_to ? db_v_uuid(&m->reply_to) : DB_V_NULL;
 	v->priority = db_v_i64(m->priority);
+	v->event_time = db_v_i64(tx->now_ms);
 	v->now = db_v_i64(tx->now_ms);
 	v->fingerprint = db_v_blob(u->fingerprint, sizeof(u->fingerprint));
 	v->salt = db_v_blob(s->salt, sizeof(s->salt));

@@ -99,6 +99,32 @@ mark_delivered(struct run *r, const struct store_row *row)
 	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
 }
 
+/* A receipt may come before the answer to what it is about. */
+static enum rc
+ack_early(struct run *r, const struct store_row *row, struct err *err)
+{
+	struct txn_env *env = txn_env_of(r->tx);
+	const struct cached_member *m =
+	    cache_member_find(r->lane->conversation, row->dest_user);
+	struct sql_outbox_settle_acked *v;
+	enum rc rc;
+
+	if (row->kind != EVENT_MESSAGE || m == NULL ||
+	    m->acked_upto < row->conversation_seq)
+		return (RC_OK);
+	rc = store_next_outbox_settle_acked(r->tx->db, &env->acked, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v->id = db_v_i64(row->id);
+	v->now = db_v_i64(r->tx->now_ms);
+	rc = store_rows_write(r->tx->db, &env->acked, false, err);
+	txn_count_acked(env, env->acked.changed);
+	env->acked.changed = 0;
+	return (rc == RC_OK ? txn_notify_change(r->tx, row->sender_id, row->mid,
+				  CHANGE_ACKED, err)
+			    : rc);
+}
+
 static enum rc
 accepted(struct run *r, const struct parcel_item *item, struct err *err)
 {
@@ -136,10 +162,12 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	    (r->tx->now_ms - from) * 1000);
 	metrics_observe_us(env->options.metrics, METRIC_EVENT_SECONDS,
 	    (r->tx->now_ms - row->event_time) * 1000);
-	if (!later)
-		mark_delivered(r, row);
-	return (txn_notify_change(
-	    r->tx, row->sender_id, row->mid, CHANGE_SENT, err));
+	rc = txn_notify_change(
+	    r->tx, row->sender_id, row->mid, CHANGE_SENT, err);
+	if (rc != RC_OK || later)
+		return (rc);
+	mark_delivered(r, row);
+	return (ack_early(r, row, err));
 }
 
 /* It would not take it now: charged, and offered again at its time; or out,
@@ -382,5 +410,7 @@ settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 	if (r.lane->lane.state == LANE_READY)
 		r.lane->lane.due_at = 0;
 	cache_lane_touch(env->cache, r.lane);
-	return (txn_wake_lane(tx, r.lane, row.priority, err));
+	rc = ack_early(&r, &row, err);
+	return (
+	    rc == RC_OK ? txn_wake_lane(tx, r.lane, row.priority, err) : rc);
 }

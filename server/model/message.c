@@ -69,10 +69,8 @@ model_name_reserved(const char *name, size_t n)
 	return (false);
 }
 
-/* Host names of RFC 1123 in lower case: labels of 1 to 63 letters, digits and
- * inner hyphens. */
-static bool
-domain_valid(const char *s, size_t n)
+bool
+model_domain_valid(const char *s, size_t n)
 {
 	size_t i, label;
 
@@ -109,7 +107,7 @@ model_address_parse(const char *text, size_t n, const char *local_domain,
 	if (at != NULL) {
 		domain = at + 1;
 		domain_len = n - name_len - 1;
-		if (!domain_valid(domain, domain_len))
+		if (!model_domain_valid(domain, domain_len))
 			return (false);
 		if (domain_len == strlen(local_domain) &&
 		    memcmp(domain, local_domain, domain_len) == 0)

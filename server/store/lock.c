@@ -180,6 +180,7 @@ of_keys(const struct store_conversation_key *keys, size_t n)
 		v[i].conversation_id =
 		    db_v_i64_or_null(keys[i].conversation_id, 0);
 		v[i].read_upto = db_v_i64_or_null(keys[i].read_upto, 0);
+		v[i].direct_key = db_v_str(keys[i].direct_key);
 	}
 	return (ROWS(v, n));
 }

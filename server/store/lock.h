@@ -31,6 +31,7 @@ struct store_conversation_key {
 	const char *with; /* borrowed */
 	int64_t lane_id;
 	int64_t acked_upto, read_upto;
+	const char *direct_key; /* borrowed */
 };
 
 /* What a conversation is looked for by: a message, or (NULL) a dead letter. */

@@ -37,6 +37,7 @@ struct inbox_new {
 	int kind;
 	bool own;
 	const struct uuid *event_id; /* valid until txn_write_inbox() */
+	int64_t origin; /* the server that made the event; 0: this one */
 	int64_t mid;
 	struct cached_conversation *conversation;
 	int64_t conversation_seq;

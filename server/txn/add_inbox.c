@@ -60,6 +60,7 @@ txn_add_inbox(struct tx *tx, const struct inbox_new *i, struct err *err)
 	v->kind = db_v_i64(i->kind);
 	v->own = db_v_i64(i->own ? 1 : 0);
 	v->event_id = db_v_uuid(i->event_id);
+	v->origin = db_v_i64(i->origin);
 	v->mid = db_v_i64(i->mid);
 	v->conversation_id = db_v_i64(c->id);
 	v->conversation_seq = db_v_i64(i->conversation_seq);

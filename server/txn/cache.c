@@ -301,6 +301,7 @@ cache_user_by_name(struct cache *cache, struct tx *tx, const char *name,
 	struct name_key key;
 	enum rc rc;
 
+	assert(memchr(name, '@', n) == NULL);
 	if (n == 0 || n > LIMIT_NAME_LEN)
 		return (RC_NOT_FOUND);
 	key = name_key(name, n);
@@ -344,31 +345,49 @@ find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
 	return (rc);
 }
 
+/* Keeps the user of ${row}, who may be known by id although not by address. */
+static enum rc
+keep_remote(struct cache *cache, const struct store_user *row,
+    struct cached_user **ret, struct err *err)
+{
+
+	*ret = htab_find(cache->users_by_id, &row->user_id);
+	return (*ret != NULL ? RC_OK : cache_keep_user(cache, row, ret, err));
+}
+
 enum rc
-cache_user_remote(struct cache *cache, struct tx *tx, const char *address,
+cache_user_remote_find(struct cache *cache, struct tx *tx, const char *address,
     struct cached_user **ret, struct err *err)
 {
 	struct store_user row;
-	const char *at = strchr(address, '@');
 	enum rc rc;
 
-	assert(at != NULL);
 	*ret = cache_user_known(cache, address);
 	if (*ret != NULL)
 		return (RC_OK);
 	rc = store_user_by_name(tx->db, address, strlen(address), &row, err);
-	if (rc == RC_NOT_FOUND) {
-		memset(&row, 0, sizeof(row));
-		(void)snprintf(row.name, sizeof(row.name), "%s", address);
-		rc = find_destination(tx, at + 1, &row.destination_id, err);
-		if (rc == RC_OK)
-			rc = store_user_remote_insert(tx->db, address,
-			    row.destination_id, tx->now_ms, &row.user_id, err);
-	}
-	if (rc != RC_OK)
+	return (rc == RC_OK ? keep_remote(cache, &row, ret, err) : rc);
+}
+
+enum rc
+cache_user_remote(struct cache *cache, struct tx *tx, const char *address,
+    struct cached_user **ret, struct err *err)
+{
+	const char *at = strchr(address, '@');
+	struct store_user row;
+	enum rc rc;
+
+	assert(at != NULL);
+	rc = cache_user_remote_find(cache, tx, address, ret, err);
+	if (rc != RC_NOT_FOUND)
 		return (rc);
-	*ret = htab_find(cache->users_by_id, &row.user_id);
-	return (*ret != NULL ? RC_OK : cache_keep_user(cache, &row, ret, err));
+	memset(&row, 0, sizeof(row));
+	(void)snprintf(row.name, sizeof(row.name), "%s", address);
+	rc = find_destination(tx, at + 1, &row.destination_id, err);
+	if (rc == RC_OK)
+		rc = store_user_remote_insert(tx->db, address,
+		    row.destination_id, tx->now_ms, &row.user_id, err);
+	return (rc == RC_OK ? keep_remote(cache, &row, ret, err) : rc);
 }
 
 enum rc

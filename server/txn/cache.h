@@ -106,7 +106,8 @@ void cache_abort(struct cache *cache);
 enum rc cache_flush(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
-/* A user; RC_NOT_FOUND (without a text) if there is none. */
+/* A user of this server by name, or any by id; RC_NOT_FOUND (without a text) if
+ * there is none. */
 enum rc cache_user_by_name(struct cache *cache, struct tx *tx, const char *name,
     size_t n, struct cached_user **ret, struct err *err) MUST_USE;
 enum rc cache_user_by_id(struct cache *cache, struct tx *tx, int64_t user_id,
@@ -118,9 +119,12 @@ struct cached_user *cache_user_known_by_id(
     const struct cache *cache, int64_t user_id);
 struct cached_user *cache_user_known(const struct cache *cache, const char *to);
 
-/* The person with ${address} (name@domain) on another server; the rows of the
- * person and of the destination are made if there are none. */
+/* The person with ${address} (name@domain) on another server.  The first makes
+ * the rows of the person and of the destination if there are none; the second
+ * returns RC_NOT_FOUND. */
 enum rc cache_user_remote(struct cache *cache, struct tx *tx,
+    const char *address, struct cached_user **ret, struct err *err) MUST_USE;
+enum rc cache_user_remote_find(struct cache *cache, struct tx *tx,
     const char *address, struct cached_user **ret, struct err *err) MUST_USE;
 
 /* The counters of ${user}'s inbox: must be called before they are looked at.

@@ -69,6 +69,7 @@ enum unit_order {
 	ORDER_SETTLE = 14,  /* answers before new claims */
 	ORDER_RENEW = 15,   /* … and renewals, before leases that ran out */
 	ORDER_RECLAIM = 16,
+	ORDER_RECEIVE = 18, /* inboxes of other servers' messages first */
 	ORDER_DELIVER = 20,
 	ORDER_CLAIM = 24,
 	ORDER_ACK = 30,

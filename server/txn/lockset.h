@@ -21,18 +21,24 @@
  * (unit_kind.parts). */
 void lockset_part(struct lockset *set, size_t part);
 
-/* A user by id.  The row is read, and not locked. */
+/* A user by id, or by the ${n} characters at ${name}, a name or an address. The
+ * row is read, and not locked. */
 enum rc lockset_user(
     struct lockset *set, int64_t user_id, struct err *err) MUST_USE;
+enum rc lockset_user_named(
+    struct lockset *set, const char *name, size_t n, struct err *err) MUST_USE;
 
 /* A conversation: by its public id, as the direct one of user ${user_id} with
- * the user called ${with}, who is read as well, by a lane of it, by a message
- * of it, or by a dead letter of it.  What belongs to a conversation is locked
- * with it: members' marks, messages, lanes, and their outbox rows. */
+ * the user called ${with}, who is read as well, by its direct key, by a lane of
+ * it, by a message of it, or by a dead letter of it.  What belongs to a
+ * conversation is locked with it: members' marks, messages, lanes, and their
+ * outbox rows. */
 enum rc lockset_conversation(
     struct lockset *set, const struct uuid *id, struct err *err) MUST_USE;
 enum rc lockset_direct(struct lockset *set, int64_t user_id, const char *with,
     struct err *err) MUST_USE;
+enum rc lockset_direct_key(
+    struct lockset *set, const char *key, struct err *err) MUST_USE;
 enum rc lockset_lane(
     struct lockset *set, int64_t lane_id, struct err *err) MUST_USE;
 enum rc lockset_message(

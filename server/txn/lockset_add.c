@@ -107,6 +107,15 @@ lockset_user(struct lockset *set, int64_t user_id, struct err *err)
 }
 
 enum rc
+lockset_user_named(
+    struct lockset *set, const char *name, size_t n, struct err *err)
+{
+	const struct store_user_key key = {0, name, n};
+
+	return (add_user(set, &key, err));
+}
+
+enum rc
 lockset_conversation(
     struct lockset *set, const struct uuid *id, struct err *err)
 {
@@ -121,11 +130,18 @@ lockset_direct(
 {
 	const struct store_conversation_key key = {
 	    .user_id = user_id, .with = with};
-	const struct store_user_key other = {0, with, strlen(with)};
 	enum rc rc;
 
-	rc = add_user(set, &other, err);
+	rc = lockset_user_named(set, with, strlen(with), err);
 	return (rc == RC_OK ? lockset_add_key(set, &key, err) : rc);
+}
+
+enum rc
+lockset_direct_key(struct lockset *set, const char *key, struct err *err)
+{
+	const struct store_conversation_key direct = {.direct_key = key};
+
+	return (lockset_add_key(set, &direct, err));
 }
 
 enum rc

@@ -30,7 +30,12 @@
 	X(OUTBOX_ATTEMPTS, outbox_attempts, "iiiitiitit")                      \
 	X(DEAD_LETTER_QUEUE, dead_letter_queue, "iiiiiitttiiiiitit")           \
 	X(OUTBOX_TOTALS, outbox_totals, "iiiiiiiiiiiiiiiiii")                  \
-	X(AUDIT_LOG, audit_log, "iitttt")
+	X(AUDIT_LOG, audit_log, "iitttt")                                      \
+	X(SERVER_KEYS, server_keys, "tbbiiii")                                 \
+	X(PEERS, peers, "iiitit")                                              \
+	X(PEER_KEYS, peer_keys, "itbtiii")                                     \
+	X(FEDERATION_NONCES, federation_nonces, "itti")                        \
+	X(FEDERATION_LANES, federation_lanes, "iiii")
 
 enum copy_table {
 #define X(id, name, columns) STORE_COPY_##id,

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verb `receive`: the envelopes of one request become rows.
+ *
+ * receive_judge.c has decided before; here is what is written.  A message has
+ * no outbox row, which is on the server that it came from.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "crypt/crypt.h"
+#include "crypt/digest.h"
+#include "delivery/receive_internal.h"
+#include "store/incoming.h"
+#include "txn/add.h"
+#include "txn/lockset.h"
+#include "txn/verb.h"
+
+/* Nonces that are removed with each that is added. */
+#define NONCES_EXPIRED 4
+
+/* One envelope while it is written. */
+struct receiving {
+	struct tx *tx;
+	struct receive_unit *u;
+	const struct envelope *e;
+	struct receive_item *item;
+	struct text *message; /* rendered, or NULL; borrowed */
+	struct cached_user *sender, *recipient;
+	struct cached_conversation *conversation;
+};
+
+/* When the event happened: the sender's clock is believed as far as it does not
+ * lie in the future. */
+static int64_t
+event_time(const struct receiving *r)
+{
+
+	return (r->e->timestamp_ms < r->tx->now_ms ? r->e->timestamp_ms
+						   : r->tx->now_ms);
+}
+
+/* The event is known from now on. */
+static enum rc
+note_event(struct receiving *r, struct err *err)
+{
+	const struct store_event_key key = {r->e->event_id, r->u->origin_id};
+
+	return (store_processed_add(r->tx->db, &key, r->tx->now_ms, err));
+}
+
+static enum rc
+add_inbox(struct receiving *r, struct inbox_new *i, struct err *err)
+{
+
+	i->user = r->recipient;
+	i->origin = r->u->origin_id;
+	i->conversation = r->conversation;
+	i->actor = r->sender;
+	i->event_time = event_time(r);
+	i->attempt = r->e->attempt;
+	return (txn_add_inbox(r->tx, i, err));
+}
+
+/* ---- a message ---- */
+
+static struct db_val
+v_span(const struct span *s)
+{
+
+	return (s->p != NULL ? db_v_text(s->p, s->n) : DB_V_NULL);
+}
+
+/* The next link of the conversation's chain, as for a message from here. */
+static void
+give_number(struct receiving *r, struct scratch *s)
+{
+	const struct message_draft *m = &r->e->message;
+	struct cached_conversation *c = r->conversation;
+	uint8_t body[DIGEST_LEN];
+
+	rnd_fill(txn_env_of(r->tx)->options.rnd, s->salt, sizeof(s->salt));
+	c->last_seq++;
+	digest_body(s->salt, m->body.p, m->body.n, body);
+	digest_next(
+	    c->digest, c->last_seq, &m->id, r->sender->name->data, body);
+	memcpy(s->digest, c->digest, sizeof(s->digest));
+}
+
+static enum rc
+add_message(struct receiving *r, int64_t mid, struct err *err)
+{
+	const struct message_draft *m = &r->e->message;
+	struct txn_env *env = txn_env_of(r->tx);
+	struct cached_conversation *c = r->conversation;
+	struct sql_message_insert *v;
+	struct scratch *s;
+	enum rc rc;
+
+	assert(env->messages.n < BATCH_ROWS);
+	s = &env->scratch[env->messages.n];
+	give_number(r, s);
+	rc = store_next_message_insert(r->tx->db, &env->messages, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v->mid = db_v_i64(mid);
+	v->message_id = db_v_uuid(&m->id);
+	v->event_id = db_v_uuid(&r->e->event_id);
+	v->conversation_id = db_v_i64(c->id);
+	v->conversation_seq = db_v_i64(c->last_seq);
+	v->sender_id = db_v_i64(r->sender->user_id);
+	v->body = v_span(&m->body);
+	v->content_type = v_span(&m->content_type);
+	v->metadata = v_span(&m->metadata);
+	v->correlation_id = v_span(&m->correlation_id);
+	v->reply_to = m->has_reply_to ? db_v_uuid(&m->reply_to) : DB_V_NULL;
+	v->priority = db_v_i64(m->priority);
+	v->event_time = db_v_i64(event_time(r));
+	v->now = db_v_i64(r->tx->now_ms);
+	v->fingerprint =
+	    db_v_blob(r->item->fingerprint, sizeof(r->item->fingerprint));
+	v->salt = db_v_blob(s->salt, sizeof(s->salt));
+	v->digest = db_v_blob(s->digest, sizeof(s->digest));
+	return (RC_OK);
+}
+
+/* The recipient may see the conversation up to this message. */
+static void
+mark_delivered(struct receiving *r)
+{
+	struct cached_conversation *c = r->conversation;
+	struct cached_member *m = cache_member_find(c, r->recipient->user_id);
+
+	if (m == NULL || m->delivered_upto >= c->last_seq)
+		return;
+	m->delivered_upto = c->last_seq;
+	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
+}
+
+static enum rc
+receive_message(struct receiving *r, struct err *err)
+{
+	struct txn_env *env = txn_env_of(r->tx);
+	struct inbox_new event = {.kind = EVENT_MESSAGE,
+	    .event_id = &r->e->event_id,
+	    .message_id = &r->e->message.id,
+	    .message = r->message};
+	enum rc rc;
+
+	rc =
+	    cache_user_remote(env->cache, r->tx, r->e->from.p, &r->sender, err);
+	if (rc == RC_OK)
+		rc = cache_direct(env->cache, r->tx, r->sender, r->recipient,
+		    &r->conversation, err);
+	if (rc == RC_OK)
+		rc = cache_next_mid(env->cache, r->tx, &event.mid, err);
+	if (rc == RC_OK)
+		rc = add_message(r, event.mid, err);
+	if (rc == RC_OK) {
+		event.conversation_seq = r->conversation->last_seq;
+		rc = add_inbox(r, &event, err);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	mark_delivered(r);
+	if (r->message != NULL)
+		message_cache_put(&env->message_cache, event.mid,
+		    event.message_id, r->message);
+	r->item->sender_id = r->sender->user_id;
+	return (note_event(r, err));
+}
+
+/* ---- a receipt ---- */
+
+static enum rc
+settle_covered(void *arg, int64_t outbox_id, int64_t mid, struct err *err)
+{
+	struct receiving *r = arg;
+	struct txn_env *env = txn_env_of(r->tx);
+	struct sql_outbox_settle_acked *v;
+	enum rc rc;
+
+	rc = store_next_outbox_settle_acked(r->tx->db, &env->acked, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v->id = db_v_i64(outbox_id);
+	v->now = db_v_i64(r->tx->now_ms);
+	return (txn_notify_change(
+	    r->tx, r->recipient->user_id, mid, CHANGE_ACKED, err));
+}
+
+/* sent -> acked, for all that the receipt covers anew. */
+static enum rc
+settle_rows(struct receiving *r, const struct cached_member *m, struct err *err)
+{
+	const struct store_covered_query query = {
+	    .conversation_id = r->conversation->id,
+	    .after = m->acked_upto,
+	    .upto = r->item->upto,
+	    .sender_id = r->recipient->user_id,
+	    .dest_id = r->sender->user_id};
+	struct txn_env *env = txn_env_of(r->tx);
+	enum rc rc;
+
+	rc = store_covered(r->tx->db, &query, settle_covered, r, err);
+	if (rc == RC_OK)
+		rc = store_rows_write(r->tx->db, &env->acked, false, err);
+	txn_count_acked(env, env->acked.changed);
+	env->acked.changed = 0;
+	return (rc);
+}
+
+/* Advances what is known of the sender of the receipt.  *ret_news: it is more
+ * than before. */
+static void
+advance(struct receiving *r, struct cached_member *m, bool *ret_news)
+{
+	const int64_t at = event_time(r);
+	const int64_t upto = r->item->upto;
+
+	*ret_news = m->acked_upto < upto;
+	/* The answer to the delivery may not be here yet. */
+	if (m->delivered_upto < upto)
+		m->delivered_upto = upto;
+	if (m->acked_upto < upto) {
+		m->acked_upto = upto;
+		m->acked_at = at;
+	}
+	if (r->e->kind == EVENT_READ && r->item->reason == ENVELOPE_NO_REASON &&
+	    m->shown_upto < upto) {
+		m->read_upto = m->shown_upto = upto;
+		m->read_at = m->shown_at = at;
+		*ret_news = true;
+	}
+	if (*ret_news)
+		cache_member_touch(
+		    txn_env_of(r->tx)->cache, r->conversation, m);
+}
+
+/* The receipt's sender and conversation, which are known here. */
+static enum rc
+find_receipt(struct receiving *r, struct err *err)
+{
+	struct cache *cache = txn_env_of(r->tx)->cache;
+	enum rc rc;
+
+	rc =
+	    cache_user_by_id(cache, r->tx, r->item->sender_id, &r->sender, err);
+	if (rc == RC_OK)
+		rc = cache_conversation_by_id(cache, r->tx,
+		    r->item->conversation_id, &r->conversation, err);
+	return (rc == RC_NOT_FOUND
+		    ? err_set(err, RC_INTERNAL, "a receipt about nothing")
+		    : rc);
+}
+
+/* The id of a step of a receipt that comes in steps: the same step has the same
+ * id on every try. */
+static struct uuid
+step_id(const struct receiving *r)
+{
+	uint8_t full[CRYPT_HASH_SIZE];
+	struct crypt_hash h;
+
+	crypt_hash_init(&h);
+	crypt_hash_field(&h, r->e->event_id.b, sizeof(r->e->event_id.b));
+	crypt_hash_i64(&h, r->item->upto);
+	crypt_hash_final(&h, full);
+	return (uuid_from_hash(full));
+}
+
+/* The local person is told. */
+static enum rc
+tell(struct receiving *r, bool whole, struct err *err)
+{
+	struct uuid of, id = whole ? r->e->event_id : step_id(r);
+	struct inbox_new event = {.kind = whole ? r->e->kind : EVENT_DELIVERED,
+	    .event_id = &id,
+	    .mid = r->item->mid,
+	    .conversation_seq = r->item->upto,
+	    .message_id = &of};
+	enum rc rc;
+
+	rc = store_message_uuid(r->tx->db, r->item->mid, &of, err);
+	if (rc == RC_OK)
+		rc = add_inbox(r, &event, err);
+	/* Its row points to texts of this function. */
+	if (rc == RC_OK)
+		rc = txn_write_inbox(r->tx, err);
+	return (rc == RC_OK ? txn_notify_change(r->tx, r->recipient->user_id,
+				  r->item->mid, CHANGE_OTHER, err)
+			    : rc);
+}
+
+static enum rc
+receive_receipt(struct receiving *r, struct err *err)
+{
+	const bool whole = r->item->reason == ENVELOPE_NO_REASON;
+	struct cached_member *m;
+	bool news;
+	enum rc rc;
+
+	rc = find_receipt(r, err);
+	if (rc != RC_OK)
+		return (rc);
+	m = cache_member_find(r->conversation, r->sender->user_id);
+	assert(m != NULL);
+	if (m->acked_upto < r->item->upto)
+		rc = settle_rows(r, m, err);
+	FAULT("receive.receipt.after");
+	advance(r, m, &news);
+	if (rc == RC_OK && news)
+		rc = tell(r, whole, err);
+	/* The rest comes as the same event. */
+	return (rc == RC_OK && whole ? note_event(r, err) : rc);
+}
+
+/* ---- sequences ---- */
+
+static bool
+has_sequence(const struct receive_item *item)
+{
+
+	return (item->plan == RECEIVE_MESSAGE || item->plan == RECEIVE_RECEIPT);
+}
+
+/* Whether the envelopes in places ${a} and ${b} of the order are of one
+ * sequence. */
+static bool
+same_sequence(const struct receive_unit *u, size_t a, size_t b)
+{
+	const struct receive_item *x = &u->items[u->order[a]];
+	const struct receive_item *y = &u->items[u->order[b]];
+
+	return (has_sequence(x) && has_sequence(y) &&
+		x->sender_id == y->sender_id &&
+		x->recipient_id == y->recipient_id &&
+		receive_class(u->envelopes[u->order[a]].kind) ==
+		    receive_class(u->envelopes[u->order[b]].kind));
+}
+
+/* Keeps how far the sequence of place ${at} has come.  A peer that has gone
+ * back was restored from a backup: what it sends is taken, and it is told of.
+ */
+static enum rc
+keep_sequence(struct tx *tx, struct receive_unit *u, size_t at, struct err *err)
+{
+	const struct envelope *e = &u->envelopes[u->order[at]];
+	const struct receive_item *item = &u->items[u->order[at]];
+	const struct store_sequence s = {
+	    item->sender_id, item->recipient_id, receive_class(e->kind)};
+	bool first = true, last = true;
+	int64_t before;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < at && first; i++)
+		first = !same_sequence(u, i, at);
+	for (i = at + 1; i < u->n && last; i++)
+		last = !same_sequence(u, i, at);
+	if (first) {
+		rc = store_sequence_get(tx->db, &s, &before, err);
+		if (rc == RC_OK && e->sequence <= before)
+			u->went_back++;
+	}
+	return (rc == RC_OK && last
+		    ? store_sequence_set(tx->db, &s, e->sequence, err)
+		    : rc);
+}
+
+static enum rc
+keep_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	enum rc rc = RC_OK;
+	size_t i;
+
+	u->went_back = 0;
+	for (i = 0; i < u->n && rc == RC_OK; i++)
+		if (has_sequence(&u->items[u->order[i]]))
+			rc = keep_sequence(tx, u, i, err);
+	return (rc);
+}
+
+/* ---- the verb ---- */
+
+static enum rc
+receive_item(struct tx *tx, struct receive_unit *u, size_t i, struct err *err)
+{
+	struct receiving r = {.tx = tx,
+	    .u = u,
+	    .e = &u->envelopes[i],
+	    .item = &u->items[i],
+	    .message = u->message != NULL ? u->message[i] : NULL};
+	enum rc rc;
+
+	if (r.item->plan == RECEIVE_NOTHING)
+		return (RC_OK);
+	if (r.item->plan == RECEIVE_KNOWN)
+		return (note_event(&r, err));
+	rc = cache_user_by_id(
+	    txn_env_of(tx)->cache, tx, r.item->recipient_id, &r.recipient, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_INTERNAL, "a recipient is gone");
+	if (rc != RC_OK)
+		return (rc);
+	return (r.item->plan == RECEIVE_MESSAGE ? receive_message(&r, err)
+						: receive_receipt(&r, err));
+}
+
+static enum rc
+write_rows(struct tx *tx, struct err *err)
+{
+	enum rc rc;
+
+	FAULT("receive.messages.before");
+	rc = store_rows_write(tx->db, &txn_env_of(tx)->messages, true, err);
+	FAULT("receive.inbox.before");
+	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
+}
+
+static enum rc
+receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	const struct store_nonce nonce = {
+	    u->origin_id, u->key_id, u->nonce, u->nonce_until};
+	enum rc rc;
+	size_t i;
+
+	assert(u->n <= ENVELOPE_ITEMS);
+	rc = store_nonce_find(tx->db, &nonce, &u->repeated, err);
+	if (rc != RC_OK || u->repeated)
+		return (rc);
+	rc = receive_judge(tx, u, err);
+	if (rc == RC_OK)
+		rc = store_nonce_add(tx->db, &nonce, err);
+	if (rc == RC_OK)
+		rc = store_nonces_expire(
+		    tx->db, tx->now_ms, NONCES_EXPIRED, err);
+	FAULT("receive.nonce.after");
+	for (i = 0; i < u->n && rc == RC_OK; i++)
+		rc = receive_item(tx, u, u->order[i], err);
+	if (rc == RC_OK)
+		rc = keep_sequences(tx, u, err);
+	return (rc == RC_OK ? write_rows(tx, err) : rc);
+}
+
+static enum rc
+receive_apply(struct tx *tx, struct unit *unit, struct err *err)
+{
+
+	return (receive_all(
+	    tx, CONTAINER_OF(unit, struct receive_unit, unit), err));
+}
+
+/* ---- what it locks ---- */
+
+static enum rc
+lock_message(struct lockset *set, const struct envelope *e,
+    char key[STORE_DIRECT_KEY_SIZE], struct err *err)
+{
+	char name[LIMIT_NAME_LEN + 1];
+	const size_t n = receive_name_len(&e->recipient);
+	enum rc rc;
+
+	if (n > LIMIT_NAME_LEN)
+		return (RC_OK);
+	memcpy(name, e->recipient.p, n);
+	name[n] = '\0';
+	store_direct_key(e->from.p, name, key);
+	rc = lockset_new_message(set, &e->message.id, err);
+	if (rc == RC_OK)
+		rc = lockset_user_named(set, e->recipient.p, n, err);
+	if (rc == RC_OK)
+		rc = lockset_user_named(set, e->from.p, e->from.n, err);
+	return (rc == RC_OK ? lockset_direct_key(set, key, err) : rc);
+}
+
+static enum rc
+receive_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	struct receive_unit *u = CONTAINER_OF(unit, struct receive_unit, unit);
+	const struct envelope *e;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < u->n && rc == RC_OK; i++) {
+		e = &u->envelopes[i];
+		u->keys[i][0] = '\0';
+		if (e->fault != ENVELOPE_NO_REASON)
+			continue;
+		rc = e->kind == EVENT_MESSAGE
+			 ? lock_message(set, e, u->keys[i], err)
+			 : lockset_message(set, &e->upto, err);
+	}
+	return (rc);
+}
+
+/* A first message makes its sender, the sender's server and the direct
+ * conversation. */
+static enum rc
+receive_locks_names(
+    struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)
+{
+	const struct receive_unit *u =
+	    CONTAINER_OF(unit, struct receive_unit, unit);
+	const struct cache *cache = txn_env_of(tx)->cache;
+	const struct cached_user *from;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < u->n && rc == RC_OK; i++) {
+		if (u->keys[i][0] == '\0')
+			continue;
+		from = cache_user_known(cache, u->envelopes[i].from.p);
+		rc = lockset_name(set, u->keys[i], err);
+		if (rc == RC_OK && from == NULL)
+			rc = lockset_name(set, u->envelopes[i].from.p, err);
+		if (rc == RC_OK && from == NULL)
+			rc = lockset_name(set, u->origin, err);
+	}
+	return (rc);
+}
+
+UNIT_KIND(receive, receive_locks, .queue = UNIT_CLIENT, .order = ORDER_RECEIVE,
+    .apply_one = receive_apply, .locks_names = receive_locks_names);
+
+void
+receive_unit_init(struct receive_unit *u)
+{
+
+	u->unit.kind = &receive_kind;
+	u->unit.bytes = sizeof(*u);
+	u->walk_most = RECEIVE_WALK_ROWS;
+	u->repeated = false;
+	u->went_back = 0;
+}

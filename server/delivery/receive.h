@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Receiving: the envelopes of one request of another server, whose signature
+ * holds, become rows here, in one transaction.
+ *
+ * What is promised to the other server
+ *  1. Once: an event is known by its origin and its id (processed_messages, in
+ *     the same transaction); what is known is accepted again and does nothing.
+ *  2. In order: envelopes of a sequence are taken in the order of their
+ *     numbers, and behind one that is refused for now none of it is.
+ *  3. A server speaks for its own people only, and only a message makes rows
+ *     of people and conversations.
+ *  4. A request is taken once: its nonce is noted in the same transaction.
+ *
+ * All envelopes are decided before the first row is written.
+ */
+#ifndef DELIVERY_RECEIVE_H
+#define DELIVERY_RECEIVE_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "model/envelope.h"
+#include "store/conversation.h"
+#include "store/message.h"
+#include "txn/env.h"
+
+/* Messages that the receipts of one request may settle.  A receipt that covers
+ * more counts so far as a receipt of its own, and is refused for now: the rest
+ * of it follows when it is repeated.  One request must not hold up everybody's
+ * commit. */
+#define RECEIVE_WALK_ROWS 4000
+
+/* What becomes of an envelope. */
+enum receive_plan {
+	RECEIVE_NOTHING, /* it is refused, or was taken before */
+	RECEIVE_KNOWN,   /* its message is here; the event is noted */
+	RECEIVE_MESSAGE,
+	RECEIVE_RECEIPT
+};
+
+struct receive_item {
+	/* Answered, when unit.rc is RC_OK. */
+	enum envelope_reason reason; /* ENVELOPE_NO_REASON: accepted */
+	bool duplicate;              /* it was taken before */
+
+	/* The unit's own. */
+	enum receive_plan plan;
+	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
+	int64_t recipient_id, sender_id; /* 0: not known here */
+	/* Of a receipt. */
+	int64_t conversation_id, mid, upto;
+};
+
+struct receive_unit {
+	struct unit unit; /* first */
+
+	/* Asked; all of it borrowed.  The signature holds. */
+	const char *domain; /* of this server */
+	const char *origin; /* the domain that has signed */
+	int64_t origin_id;  /* of its destination */
+	const char *key_id;
+	const char *nonce;
+	int64_t nonce_until; /* ms; store_nonce.keep_until */
+	const struct envelope *envelopes;
+	size_t n;              /* at most ENVELOPE_ITEMS */
+	struct text **message; /* of each, rendered; NULL for others */
+	bool full;             /* there is no room for messages */
+	int64_t walk_most;     /* RECEIVE_WALK_ROWS, unless a test sets less */
+
+	/* Answered, when unit.rc is RC_OK. */
+	bool repeated; /* the nonce was taken before: nothing was done */
+	struct receive_item items[ENVELOPE_ITEMS];
+	size_t went_back; /* sequences that went back: the peer was restored */
+	void *arg;
+
+	/* The unit's own. */
+	size_t order[ENVELOPE_ITEMS]; /* by sequence */
+	int64_t walk_left;            /* of walk_most */
+	char keys[ENVELOPE_ITEMS][STORE_DIRECT_KEY_SIZE];
+};
+
+/* Makes ${u} a unit of work. */
+void receive_unit_init(struct receive_unit *u);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What becomes of the envelopes of a request.  Nothing is written here: a unit
+ * of work decides before its first write.
+ */
+#include <string.h>
+
+#include "crypt/crypt.h"
+#include "delivery/receive_internal.h"
+#include "store/incoming.h"
+#include "txn/verb.h"
+
+/* One envelope while it is decided. */
+struct judging {
+	struct tx *tx;
+	struct receive_unit *u;
+	const struct envelope *e;
+	struct receive_item *item;
+	size_t at; /* its place in order */
+};
+
+int
+receive_class(int kind)
+{
+
+	return (kind == EVENT_MESSAGE ? LANE_MESSAGES : LANE_RECEIPTS);
+}
+
+size_t
+receive_name_len(const struct span *address)
+{
+	const char *at = memchr(address->p, '@', address->n);
+
+	return (at == NULL ? address->n : (size_t)(at - address->p));
+}
+
+/* Whether ${address} is of ${domain}. */
+static bool
+is_of(const struct span *address, const char *domain)
+{
+	const size_t n = receive_name_len(address) + 1;
+
+	return (n < address->n && address->n - n == strlen(domain) &&
+		memcmp(address->p + n, domain, address->n - n) == 0);
+}
+
+static bool
+same_text(const struct span *a, const struct span *b)
+{
+
+	return (a->n == b->n && memcmp(a->p, b->p, a->n) == 0);
+}
+
+/* What makes a message the same one when it comes again. */
+static void
+fingerprint(const struct envelope *e, uint8_t ret[STORE_FINGERPRINT_LEN])
+{
+	const struct message_draft *m = &e->message;
+	uint8_t full[CRYPT_HASH_SIZE];
+	struct crypt_hash h;
+
+	crypt_hash_init(&h);
+	crypt_hash_field(&h, e->from.p, e->from.n);
+	crypt_hash_field(&h, e->recipient.p, e->recipient.n);
+	crypt_hash_field(&h, m->body.p, m->body.n);
+	crypt_hash_field(&h, m->content_type.p, m->content_type.n);
+	crypt_hash_field(&h, m->metadata.p, m->metadata.n);
+	crypt_hash_field(&h, m->correlation_id.p, m->correlation_id.n);
+	crypt_hash_field(
+	    &h, m->has_reply_to ? m->reply_to.b : NULL, sizeof(m->reply_to.b));
+	crypt_hash_i64(&h, m->priority);
+	crypt_hash_final(&h, full);
+	memcpy(ret, full, STORE_FINGERPRINT_LEN);
+}
+
+/* Whether one before ${j} in its sequence is refused for now. */
+static bool
+has_predecessor(const struct judging *j)
+{
+	const struct receive_unit *u = j->u;
+	const struct envelope *before;
+	size_t i;
+
+	for (i = 0; i < j->at; i++) {
+		before = &u->envelopes[u->order[i]];
+		if (envelope_reason_status(u->items[u->order[i]].reason) ==
+			ENVELOPE_RETRYABLE &&
+		    receive_class(before->kind) == receive_class(j->e->kind) &&
+		    same_text(&before->from, &j->e->from) &&
+		    same_text(&before->recipient, &j->e->recipient))
+			return (true);
+	}
+	return (false);
+}
+
+/* ---- people ---- */
+
+/* The recipient, and the sender if known here.  *ret_known: the recipient is a
+ * user of this server. */
+static enum rc
+find_people(struct judging *j, bool *ret_known, struct err *err)
+{
+	struct cache *cache = txn_env_of(j->tx)->cache;
+	const struct envelope *e = j->e;
+	struct cached_user *user;
+	enum rc rc;
+
+	*ret_known = false;
+	rc = cache_user_by_name(cache, j->tx, e->recipient.p,
+	    receive_name_len(&e->recipient), &user, err);
+	if (rc == RC_NOT_FOUND || (rc == RC_OK && user->disabled))
+		return (RC_OK);
+	if (rc != RC_OK)
+		return (rc);
+	*ret_known = true;
+	j->item->recipient_id = user->user_id;
+	rc = cache_user_remote_find(cache, j->tx, e->from.p, &user, err);
+	if (rc == RC_OK)
+		j->item->sender_id = user->user_id;
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+/* ---- messages ---- */
+
+/* The event was taken before: with the same content, as far as the message is
+ * still here. */
+static enum rc
+judge_known(
+    struct judging *j, const struct store_event_key *key, struct err *err)
+{
+	uint8_t before[STORE_FINGERPRINT_LEN];
+	enum rc rc;
+
+	j->item->duplicate = true;
+	if (j->e->kind != EVENT_MESSAGE)
+		return (RC_OK);
+	rc = store_incoming_fingerprint(
+	    j->tx->db, key, j->item->recipient_id, before, err);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	if (rc == RC_OK &&
+	    memcmp(before, j->item->fingerprint, sizeof(before)) != 0) {
+		j->item->duplicate = false;
+		j->item->reason = ENVELOPE_EVENT_REUSED;
+	}
+	return (rc);
+}
+
+/* A message under this id: the same one has come as another event, or the id is
+ * another message's. */
+static void
+judge_same_id(struct judging *j, bool same)
+{
+
+	if (same) {
+		j->item->duplicate = true;
+		j->item->plan = RECEIVE_KNOWN;
+	} else {
+		j->item->reason = ENVELOPE_ID_TAKEN;
+	}
+}
+
+/* Another envelope of this request with the same message id, which will be
+ * written; NULL: none. */
+static const struct receive_item *
+twin(const struct judging *j)
+{
+	const struct receive_unit *u = j->u;
+	size_t i;
+
+	for (i = 0; i < j->at; i++)
+		if (u->items[u->order[i]].plan == RECEIVE_MESSAGE &&
+		    uuid_equal(&u->envelopes[u->order[i]].message.id,
+			&j->e->message.id))
+			return (&u->items[u->order[i]]);
+	return (NULL);
+}
+
+static enum rc
+judge_message(struct judging *j, struct err *err)
+{
+	const struct receive_item *before = twin(j);
+	struct store_message_key key;
+	enum rc rc;
+
+	if (before != NULL) {
+		judge_same_id(
+		    j, memcmp(before->fingerprint, j->item->fingerprint,
+			   sizeof(before->fingerprint)) == 0);
+		return (RC_OK);
+	}
+	rc = store_message_key(j->tx->db, &j->e->message.id, &key, err);
+	if (rc == RC_OK) {
+		judge_same_id(
+		    j, key.sender_id == j->item->sender_id &&
+			   memcmp(key.fingerprint, j->item->fingerprint,
+			       sizeof(key.fingerprint)) == 0);
+		return (RC_OK);
+	}
+	if (rc != RC_NOT_FOUND)
+		return (rc);
+	if (j->u->full)
+		j->item->reason = ENVELOPE_INBOX_FULL;
+	else
+		j->item->plan = RECEIVE_MESSAGE;
+	return (RC_OK);
+}
+
+/* ---- receipts ---- */
+
+/* How far the receipt reaches: as far as this request may still settle. */
+static enum rc
+reach(struct judging *j, const struct cached_member *sender,
+    const struct store_target *target, struct err *err)
+{
+	struct receive_item *item = j->item;
+	const struct store_covered_query query = {
+	    .conversation_id = target->conversation_id,
+	    .after = sender->acked_upto,
+	    .upto = target->conversation_seq,
+	    .sender_id = item->recipient_id};
+	const int64_t span = query.upto - query.after;
+	struct store_target step;
+	enum rc rc;
+
+	item->plan = RECEIVE_RECEIPT;
+	item->reason = ENVELOPE_NO_REASON;
+	item->conversation_id = target->conversation_id;
+	item->mid = target->mid;
+	item->upto = target->conversation_seq;
+	if (span <= j->u->walk_left) {
+		j->u->walk_left -= span > 0 ? span : 0;
+		return (RC_OK);
+	}
+	rc = store_covered_step(j->tx->db, &query, j->u->walk_left, &step, err);
+	if (rc == RC_OK) {
+		item->reason = ENVELOPE_BUSY;
+		item->mid = step.mid;
+		item->upto = step.conversation_seq;
+	}
+	j->u->walk_left = 0;
+	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+/* A receipt counts if it names a message that its recipient wrote to exactly
+ * its sender. */
+static enum rc
+judge_receipt(struct judging *j, struct err *err)
+{
+	struct cache *cache = txn_env_of(j->tx)->cache;
+	struct receive_item *item = j->item;
+	struct cached_conversation *c;
+	struct cached_member *sender;
+	struct store_target target;
+	enum rc rc;
+
+	item->reason = ENVELOPE_UNKNOWN_MESSAGE;
+	rc = store_target_get(j->tx->db, &j->e->upto, &target, err);
+	if (rc == RC_NOT_FOUND ||
+	    (rc == RC_OK && (target.sender_id != item->recipient_id ||
+				target.conversation_seq == 0)))
+		return (RC_OK);
+	if (rc == RC_OK)
+		rc = cache_conversation_by_id(
+		    cache, j->tx, target.conversation_id, &c, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_CORRUPT, "a message in no conversation");
+	if (rc != RC_OK)
+		return (rc);
+	sender = cache_member_find(c, item->sender_id);
+	if (!c->direct || sender == NULL)
+		return (RC_OK);
+	return (reach(j, sender, &target, err));
+}
+
+/* ---- one envelope ---- */
+
+/* What needs no store. */
+static enum envelope_reason
+judge_text(const struct judging *j)
+{
+	const struct envelope *e = j->e;
+
+	if (e->fault != ENVELOPE_NO_REASON)
+		return (e->fault);
+	if (!is_of(&e->from, j->u->origin))
+		return (ENVELOPE_FOREIGN_SENDER);
+	if (!is_of(&e->recipient, j->u->domain))
+		return (ENVELOPE_UNKNOWN_RECIPIENT);
+	return (ENVELOPE_NO_REASON);
+}
+
+static enum rc
+judge(struct judging *j, struct err *err)
+{
+	const struct store_event_key key = {j->e->event_id, j->u->origin_id};
+	bool known;
+	enum rc rc;
+
+	memset(j->item, 0, sizeof(*j->item));
+	j->item->reason = judge_text(j);
+	if (j->item->reason != ENVELOPE_NO_REASON)
+		return (RC_OK);
+	if (j->e->kind == EVENT_MESSAGE)
+		fingerprint(j->e, j->item->fingerprint);
+	rc = find_people(j, &known, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (!known) {
+		j->item->reason = ENVELOPE_UNKNOWN_RECIPIENT;
+		return (RC_OK);
+	}
+	rc = store_processed_find(j->tx->db, &key, &known, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (known)
+		return (judge_known(j, &key, err));
+	if (has_predecessor(j)) {
+		j->item->reason = ENVELOPE_PREDECESSOR;
+		return (RC_OK);
+	}
+	return (j->e->kind == EVENT_MESSAGE ? judge_message(j, err)
+					    : judge_receipt(j, err));
+}
+
+/* ---- all of them ---- */
+
+/* Orders ${u}->order by sequence; equal ones stay as they came. */
+static void
+put_in_order(struct receive_unit *u)
+{
+	size_t i, k, taken;
+
+	for (i = 0; i < u->n; i++) {
+		taken = i;
+		for (k = i; k > 0 && u->envelopes[u->order[k - 1]].sequence >
+					 u->envelopes[taken].sequence;
+		     k--)
+			u->order[k] = u->order[k - 1];
+		u->order[k] = taken;
+	}
+}
+
+enum rc
+receive_judge(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	struct judging j = {.tx = tx, .u = u};
+	enum rc rc = RC_OK;
+
+	put_in_order(u);
+	u->walk_left = u->walk_most;
+	for (j.at = 0; j.at < u->n && rc == RC_OK; j.at++) {
+		j.e = &u->envelopes[u->order[j.at]];
+		j.item = &u->items[u->order[j.at]];
+		rc = judge(&j, err);
+	}
+	return (rc);
+}
