@@ -102,19 +102,15 @@ check_metadata(json_t *object, const char *pointer, struct refusal *r)
 	return (RC_OK);
 }
 
-static enum rc
-read_metadata(struct wire_doc *doc, json_t *object, const char *pointer,
-    struct message_draft *d, struct refusal *r)
+enum rc
+wire_metadata_text(struct wire_doc *doc, json_t *object, struct span *ret)
 {
 	const char *keys[LIMIT_METADATA_KEYS];
 	struct buf b = BUF_INIT;
 	json_t *member;
 	size_t i, n;
 	char *text;
-	enum rc rc;
 
-	if ((rc = check_metadata(object, pointer, r)) != RC_OK)
-		return (rc);
 	if ((n = sorted_keys(object, keys)) == 0)
 		return (RC_OK);
 	buf_addc(&b, '{');
@@ -128,15 +124,26 @@ read_metadata(struct wire_doc *doc, json_t *object, const char *pointer,
 	}
 	buf_addc(&b, '}');
 	text = buf_ok(&b) ? wire_doc_alloc(doc, b.len + 1) : NULL;
-	if (text == NULL) {
-		buf_fini(&b);
-		return (wire_no_memory(r));
+	if (text != NULL) {
+		memcpy(text, b.data, b.len);
+		text[b.len] = '\0';
+		ret->p = text;
+		ret->n = b.len;
 	}
-	memcpy(text, b.data, b.len);
-	text[b.len] = '\0';
-	d->metadata.p = text;
-	d->metadata.n = b.len;
 	buf_fini(&b);
+	return (text != NULL ? RC_OK : RC_NO_MEMORY);
+}
+
+static enum rc
+read_metadata(struct wire_doc *doc, json_t *object, const char *pointer,
+    struct message_draft *d, struct refusal *r)
+{
+	enum rc rc;
+
+	if ((rc = check_metadata(object, pointer, r)) != RC_OK)
+		return (rc);
+	if (wire_metadata_text(doc, object, &d->metadata) != RC_OK)
+		return (wire_no_memory(r));
 	return (RC_OK);
 }
 

@@ -22,6 +22,13 @@ void wire_pointer(
 enum rc wire_refuse(struct refusal *r, const char *parent, const char *name,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Makes ${ret} the text of ${object}, a flat object of at most
+ * LIMIT_METADATA_KEYS texts: its members in byte order, so that the text does
+ * not depend on how the writer sorted them.  It ends with NUL and lives as long
+ * as ${doc}.  {} leaves ${ret} alone.  RC_OK or RC_NO_MEMORY. */
+enum rc wire_metadata_text(
+    struct wire_doc *doc, json_t *object, struct span *ret) MUST_USE;
+
 /* The members of a problem document, without its braces. */
 void wire_problem_members(struct buf *b, const struct refusal *r,
     const char *instance, const char *request_id);

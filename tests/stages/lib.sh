@@ -87,6 +87,8 @@ stands_on_changes() { # stands_on_changes DIR/NAME
 	changed all || changed "test $1" || changed "folder ${1%%/*}" && return 0
 	case $1 in
 	unit/*)
+		[ "$1" != unit/test_vectors ] || ! changed 'folder vectors' ||
+			return 0
 		for module in $(grep -lw "tests/$1" tests/unit/*.am |
 		    sed 's,.*/,,; s,\.am$,,; s,^client$,client_lib client_program,'); do
 			changed "module $module" && return 0
@@ -99,6 +101,7 @@ stands_on_changes() { # stands_on_changes DIR/NAME
 		;;
 	sim) changed 'module chat' || changed 'module relay' ;;
 	page/*) changed page || changed 'module page' ;;
+	vectors/*) return 1 ;;
 	e2e/cli*) changed 'module main' || changed 'module client_program' ;;
 	*) changed 'module main' ;;
 	esac

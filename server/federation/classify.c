@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of outcomes, and the two headers and one document that it needs.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clk.h"
+#include "federation/classify.h"
+#include "model/retry.h"
+#include "wire/wire.h"
+
+#define PROBLEM_JSON "application/problem+json"
+
+static const char *const transports[CLASSIFY_TRANSPORTS] = {
+#define X(id, words) [id] = words,
+    CLASSIFY_TRANSPORT_TABLE(X)
+#undef X
+};
+
+static const char *const codes[CLASSIFY_PROBLEMS] = {
+#define X(id, code) [id] = code,
+    CLASSIFY_PROBLEM_TABLE(X)
+#undef X
+};
+
+static const char *const classes[CLASSIFY_CLASSES] = {
+#define X(id, word) [id] = word,
+    CLASSIFY_TABLE(X)
+#undef X
+};
+
+const char *
+classify_transport_words(enum classify_transport transport)
+{
+
+	return (transports[transport]);
+}
+
+const char *classify_word(enum classify_class class)
+{
+
+	return (classes[class]);
+}
+
+/* ---- problems ---- */
+
+/* Parameters may follow the type. */
+static bool
+is_problem_json(const char *type)
+{
+	size_t n = strlen(PROBLEM_JSON);
+
+	return (type != NULL && strncasecmp(type, PROBLEM_JSON, n) == 0 &&
+		(type[n] == '\0' || strchr("; \t", type[n]) != NULL));
+}
+
+/* `type` is a URI of any base: what counts stands behind the last "/". */
+static enum classify_problem
+problem_find_by(const char *uri)
+{
+	const char *code;
+	int i;
+
+	if (uri == NULL)
+		return (CLASSIFY_NO_PROBLEM);
+	code = strrchr(uri, '/');
+	code = code != NULL ? code + 1 : uri;
+	for (i = CLASSIFY_NO_PROBLEM + 1; i < CLASSIFY_PROBLEMS; i++) {
+		if (strcmp(codes[i], code) == 0)
+			return ((enum classify_problem)i);
+	}
+	return (CLASSIFY_NO_PROBLEM);
+}
+
+enum classify_problem
+classify_problem_read(const char *type, const char *body, size_t n)
+{
+	struct refusal r = REFUSAL_INIT;
+	enum classify_problem problem;
+	struct wire_doc doc;
+
+	if (!is_problem_json(type) || n > ENVELOPE_ANSWER_LEN ||
+	    wire_parse(body, n, &doc, &r) != RC_OK)
+		return (CLASSIFY_NO_PROBLEM);
+	problem = problem_find_by(
+	    json_string_value(json_object_get(doc.root, "type")));
+	wire_doc_fini(&doc);
+	return (problem);
+}
+
+/* ---- the table ---- */
+
+static struct classify_verdict verdict(enum classify_class class)
+{
+
+	return ((struct classify_verdict){
+	    .class = class, .reason = ENVELOPE_NO_REASON});
+}
+
+static struct classify_verdict
+park(int64_t ms)
+{
+	struct classify_verdict v = verdict(CLASSIFY_PARK);
+
+	v.park_ms = ms < RETRY_HINT_MAX_MS ? ms : RETRY_HINT_MAX_MS;
+	if (v.park_ms < CLASSIFY_PARK_MIN_MS)
+		v.park_ms = CLASSIFY_PARK_MIN_MS;
+	return (v);
+}
+
+static struct classify_verdict
+classify_taken(const struct classify_outcome *o)
+{
+
+	if (!o->read)
+		return (verdict(CLASSIFY_CHARGE));
+	if (o->reconnect)
+		return (park(o->reconnect_after_ms));
+	return (verdict(CLASSIFY_SETTLE));
+}
+
+/* 400, 413, 422: one of the envelopes may be the reason, or the way of the
+ * peer to say that it is not the server that we take it for. */
+static struct classify_verdict
+classify_refused(const struct classify_outcome *o)
+{
+	struct classify_verdict v = verdict(CLASSIFY_REJECT);
+
+	if (o->envelopes > 1)
+		return (verdict(CLASSIFY_HALVE));
+	if (o->envelopes == 0)
+		return (verdict(CLASSIFY_CHARGE_ALERT));
+	switch (o->problem) {
+	case CLASSIFY_BAD_REQUEST:
+		v.reason = ENVELOPE_MALFORMED;
+		return (v);
+	case CLASSIFY_TOO_LARGE:
+	case CLASSIFY_BODY_TOO_LARGE:
+		v.reason = ENVELOPE_TOO_LARGE;
+		return (v);
+	case CLASSIFY_NO_PROBLEM:
+	case CLASSIFY_NONCE_REPEATED:
+	case CLASSIFY_KEY_UNKNOWN:
+	case CLASSIFY_PEER_REFUSED:
+	case CLASSIFY_PROBLEMS:
+	default:
+		return (verdict(CLASSIFY_CHARGE_ALERT));
+	}
+}
+
+struct classify_verdict
+classify(const struct classify_outcome *outcome)
+{
+
+	if (outcome->transport != CLASSIFY_ANSWERED)
+		return (verdict(CLASSIFY_CHARGE));
+	switch (outcome->status) {
+	case 200:
+	case 202:
+		return (classify_taken(outcome));
+	case 401:
+		if (outcome->problem == CLASSIFY_NONCE_REPEATED &&
+		    !outcome->signed_anew)
+			return (verdict(CLASSIFY_SIGN_ANEW));
+		return (verdict(CLASSIFY_CHARGE));
+	case 403:
+		return (verdict(CLASSIFY_CHARGE));
+	case 400:
+	case 413:
+	case 422:
+		return (classify_refused(outcome));
+	case 408:
+	case 425:
+	case 429:
+	case 503:
+		if (outcome->retry_after_ms != CLASSIFY_NO_WAIT)
+			return (park(outcome->retry_after_ms));
+		return (verdict(CLASSIFY_CHARGE));
+	default:
+		if (outcome->status >= 500 && outcome->status <= 599)
+			return (verdict(CLASSIFY_CHARGE));
+		return (verdict(CLASSIFY_CHARGE_ALERT));
+	}
+}
+
+/* ---- Retry-After ---- */
+
+static int
+month_of(const char *name)
+{
+	static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	int m;
+
+	for (m = 0; m < 12; m++) {
+		if (strncmp(names + (size_t)m * 3, name, 3) == 0)
+			return (m + 1);
+	}
+	return (0);
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT": an IMF-fixdate.  It has the fields of RFC
+ * 3339 in another order, so that one reader checks both. */
+static bool
+date_read(const char *value, int64_t *ret_ms)
+{
+	static const char form[] = "aaa, 00 aaa 0000 00:00:00 GMT";
+	/* Room for any int, as the compiler sees it. */
+	char text[CLK_RFC3339_SIZE + 16];
+	size_t i;
+
+	if (strlen(value) != sizeof(form) - 1)
+		return (false);
+	for (i = 0; form[i] != '\0'; i++) {
+		if (form[i] != 'a' && form[i] != '0' && form[i] != value[i])
+			return (false);
+	}
+	(void)snprintf(text, sizeof(text), "%.4s-%02d-%.2sT%.8sZ", value + 12,
+	    month_of(value + 8), value + 5, value + 17);
+	return (clk_parse_rfc3339(text, ret_ms) == 0);
+}
+
+int64_t
+classify_retry_after_ms(const char *value, int64_t now_ms)
+{
+	int64_t ms = 0;
+	size_t n;
+
+	if (value == NULL)
+		return (CLASSIFY_NO_WAIT);
+	n = strspn(value, "0123456789");
+	if (n > 0 && value[n] == '\0') {
+		for (; *value != '\0' && ms < RETRY_HINT_MAX_MS; value++)
+			ms = ms * 10 + (int64_t)(*value - '0') * 1000;
+	} else if (date_read(value, &ms)) {
+		ms = ms > now_ms ? ms - now_ms : 0;
+	} else {
+		return (CLASSIFY_NO_WAIT);
+	}
+	return (ms < RETRY_HINT_MAX_MS ? ms : RETRY_HINT_MAX_MS);
+}

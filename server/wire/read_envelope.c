@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests from other servers, read: see envelope.h for what is refused as a
+ * whole and what is the fault of one envelope.
+ *
+ * Nothing here trusts the sender beyond what wire_parse() bounds: bytes by the
+ * route, depth and values by the parser, the rest by the table of the protocol.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/envelope.h"
+#include "wire/envelope_internal.h"
+#include "wire/wire_internal.h"
+
+/* ---- members ---- */
+
+json_t *
+wire_member(const json_t *object, const char *name)
+{
+	json_t *value = json_object_get(object, name);
+
+	return (json_is_null(value) ? NULL : value);
+}
+
+bool
+wire_member_uuid(const json_t *object, const char *name, struct uuid *ret)
+{
+	const json_t *value = wire_member(object, name);
+
+	return (json_is_string(value) && uuid_parse(json_string_value(value),
+					     json_string_length(value), ret));
+}
+
+/* From 1970, without its first moment, since 0 is "no time", to 9999. */
+bool
+wire_member_time(const json_t *object, const char *name, int64_t *ret)
+{
+	const json_t *value = wire_member(object, name);
+	int64_t ms;
+
+	if (!json_is_string(value) ||
+	    clk_parse_rfc3339(json_string_value(value), &ms) != 0 || ms <= 0 ||
+	    ms > MESSAGE_TIME_MAX_MS)
+		return (false);
+	*ret = ms;
+	return (true);
+}
+
+static bool
+count_read(const json_t *object, const char *name, int64_t max, int64_t *ret)
+{
+	const json_t *value = wire_member(object, name);
+
+	if (!json_is_integer(value) || json_integer_value(value) < 1 ||
+	    json_integer_value(value) > max)
+		return (false);
+	*ret = json_integer_value(value);
+	return (true);
+}
+
+/* A text that may be absent. */
+static enum envelope_reason
+text_read(const json_t *object, const char *name, size_t max, struct span *ret)
+{
+	const json_t *value = wire_member(object, name);
+
+	if (value == NULL)
+		return (ENVELOPE_NO_REASON);
+	if (!json_is_string(value))
+		return (ENVELOPE_MALFORMED);
+	ret->p = json_string_value(value);
+	ret->n = json_string_length(value);
+	return (ret->n > max ? ENVELOPE_TOO_LARGE : ENVELOPE_NO_REASON);
+}
+
+/* name@domain, in the one way to write it. */
+static bool
+address_read(const json_t *object, const char *name, struct span *ret)
+{
+	char domain[LIMIT_DOMAIN_LEN + 1];
+	char local[LIMIT_NAME_LEN + 1];
+	const json_t *value = wire_member(object, name);
+
+	if (!json_is_string(value))
+		return (false);
+	ret->p = json_string_value(value);
+	ret->n = json_string_length(value);
+	return (model_address_parse(ret->p, ret->n, "", local, domain) &&
+		domain[0] != '\0');
+}
+
+/* Whether ${id} has the variant and a version of RFC 9562. */
+static bool
+is_rfc9562(const struct uuid *id)
+{
+
+	return ((id->b[8] & 0xc0) == 0x80 && uuid_version(id) >= 1 &&
+		uuid_version(id) <= 8);
+}
+
+/* ---- an envelope ---- */
+
+static enum envelope_reason
+kind_read(const json_t *object, int *ret)
+{
+	static const int kinds[] = {EVENT_MESSAGE, EVENT_DELIVERED, EVENT_READ};
+	const json_t *value = wire_member(object, "message_type");
+	size_t i;
+
+	if (!json_is_string(value))
+		return (ENVELOPE_MALFORMED);
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(json_string_value(value),
+			event_kind_type(kinds[i])) == 0) {
+			*ret = kinds[i];
+			return (ENVELOPE_NO_REASON);
+		}
+	}
+	return (ENVELOPE_UNSUPPORTED);
+}
+
+/* What is wrong with metadata, before its text is made. */
+static enum envelope_reason
+metadata_check(json_t *object)
+{
+	const char *key;
+	json_t *member;
+
+	if (!json_is_object(object))
+		return (ENVELOPE_MALFORMED);
+	if (json_object_size(object) > LIMIT_METADATA_KEYS)
+		return (ENVELOPE_TOO_LARGE);
+	json_object_foreach (object, key, member) {
+		if (!json_is_string(member))
+			return (ENVELOPE_MALFORMED);
+	}
+	return (ENVELOPE_NO_REASON);
+}
+
+static enum rc
+metadata_read(struct wire_doc *doc, const json_t *object, struct envelope *e)
+{
+	json_t *value = wire_member(object, "metadata");
+	struct span *metadata = &e->message.metadata;
+	enum rc rc;
+
+	if (value == NULL)
+		return (RC_OK);
+	e->fault = metadata_check(value);
+	if (e->fault != ENVELOPE_NO_REASON)
+		return (RC_OK);
+	rc = wire_metadata_text(doc, value, metadata);
+	if (rc == RC_OK && metadata->n > LIMIT_METADATA_LEN)
+		e->fault = ENVELOPE_TOO_LARGE;
+	return (rc);
+}
+
+/* The members that each type has, but for metadata. */
+static enum envelope_reason
+head_read(const json_t *object, struct envelope *e)
+{
+	enum envelope_reason fault;
+	int64_t attempt;
+
+	fault = text_read(object, "correlation_id", LIMIT_CORRELATION_ID_LEN,
+	    &e->message.correlation_id);
+	if (fault != ENVELOPE_NO_REASON)
+		return (fault);
+	/* An empty one identifies nothing. */
+	if (e->message.correlation_id.n == 0)
+		e->message.correlation_id.p = NULL;
+	if (!count_read(object, "sequence", INT64_MAX, &e->sequence) ||
+	    !count_read(object, "attempt", INT_MAX, &attempt) ||
+	    !wire_member_time(object, "timestamp", &e->timestamp_ms) ||
+	    !address_read(object, "recipient", &e->recipient))
+		return (ENVELOPE_MALFORMED);
+	e->attempt = (int)attempt;
+	return (ENVELOPE_NO_REASON);
+}
+
+/* The ids, times and words of a message. */
+static bool
+message_details_read(const json_t *payload, struct envelope *e)
+{
+	struct message_draft *m = &e->message;
+	const json_t *priority = wire_member(payload, "priority");
+
+	m->has_id = wire_member_uuid(payload, "id", &m->id);
+	m->has_reply_to = wire_member_uuid(payload, "reply_to", &m->reply_to);
+	if (!m->has_id ||
+	    (!m->has_reply_to && wire_member(payload, "reply_to") != NULL))
+		return (false);
+	if (priority != NULL &&
+	    (!json_is_string(priority) ||
+		!priority_parse(json_string_value(priority),
+		    json_string_length(priority), &m->priority)))
+		return (false);
+	return (
+	    wire_member_time(payload, "created_at", &e->created_at_ms) &&
+	    (wire_member(payload, "expires_at") == NULL ||
+		wire_member_time(payload, "expires_at", &e->expires_at_ms)));
+}
+
+/* The rules that messages of clients have too.  Other servers may make ids of
+ * version 4; ours are of 7 and 8. */
+static bool
+message_fits(const struct envelope *e)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct message_draft m = e->message;
+
+	m.to = e->recipient;
+	if (uuid_version(&m.id) == 4 && is_rfc9562(&m.id))
+		m.has_id = false;
+	return (model_draft_check(&m, "", &r) == RC_OK);
+}
+
+static enum envelope_reason
+message_read(const json_t *payload, struct envelope *e)
+{
+	struct message_draft *m = &e->message;
+	enum envelope_reason fault;
+
+	m->priority = PRIORITY_NORMAL;
+	fault = text_read(payload, "body", LIMIT_BODY_LEN, &m->body);
+	if (fault == ENVELOPE_NO_REASON)
+		fault = text_read(payload, "content_type",
+		    LIMIT_CONTENT_TYPE_LEN, &m->content_type);
+	if (fault != ENVELOPE_NO_REASON)
+		return (fault);
+	if (!message_details_read(payload, e) || !message_fits(e))
+		return (ENVELOPE_MALFORMED);
+	return (ENVELOPE_NO_REASON);
+}
+
+static enum envelope_reason
+payload_read(const json_t *object, struct envelope *e)
+{
+	const json_t *payload = wire_member(object, "payload");
+
+	if (!json_is_object(payload) ||
+	    !address_read(payload, "from", &e->from))
+		return (ENVELOPE_MALFORMED);
+	if (e->kind == EVENT_MESSAGE)
+		return (message_read(payload, e));
+	return (wire_member_uuid(payload, "upto", &e->upto)
+		    ? ENVELOPE_NO_REASON
+		    : ENVELOPE_MALFORMED);
+}
+
+/* Reads ${object} into ${e}, whose event_id is set.  The type is first: what
+ * the other members of an unknown type mean is not known. */
+static enum rc
+envelope_read(struct wire_doc *doc, const json_t *object, struct envelope *e)
+{
+	const struct uuid id = e->event_id;
+	enum envelope_reason fault;
+	enum rc rc = RC_OK;
+
+	e->fault = kind_read(object, &e->kind);
+	if (e->fault == ENVELOPE_NO_REASON)
+		e->fault = head_read(object, e);
+	if (e->fault == ENVELOPE_NO_REASON)
+		e->fault = payload_read(object, e);
+	if (e->fault == ENVELOPE_NO_REASON)
+		rc = metadata_read(doc, object, e);
+	fault = e->fault;
+	if (fault != ENVELOPE_NO_REASON)
+		*e = (struct envelope){.event_id = id, .fault = fault};
+	return (rc);
+}
+
+static bool
+is_repeated(const struct envelope_request *request, const struct uuid *id)
+{
+	size_t i;
+
+	for (i = 0; i < request->n; i++) {
+		if (uuid_equal(&request->envelopes[i].event_id, id))
+			return (true);
+	}
+	return (false);
+}
+
+static enum rc
+envelopes_read(struct wire_doc *doc, const json_t *list,
+    struct envelope_request *ret, struct refusal *r)
+{
+	char place[REFUSAL_POINTER_SIZE];
+	struct envelope *e;
+	json_t *object;
+	size_t i;
+	enum rc rc;
+
+	json_array_foreach (list, i, object) {
+		e = &ret->envelopes[i];
+		memset(e, 0, sizeof(*e));
+		if (!wire_member_uuid(object, "message_id", &e->event_id)) {
+			(void)snprintf(
+			    place, sizeof(place), "/envelopes/%zu", i);
+			return (wire_refuse(r, place, "message_id",
+			    "the envelope has no \"message_id\" that is a "
+			    "UUID, so no ack could name it"));
+		}
+		if (!is_rfc9562(&e->event_id) || is_repeated(ret, &e->event_id))
+			e->fault = ENVELOPE_MALFORMED;
+		else if ((rc = envelope_read(doc, object, e)) != RC_OK)
+			return (wire_no_memory(r));
+		ret->n++;
+	}
+	return (RC_OK);
+}
+
+/* ---- the frame ---- */
+
+/* Refuses ${list}, at ${pointer}/${name}, unless it is an array of at most
+ * ${max}. */
+static enum rc
+array_check(const json_t *list, const char *pointer, const char *name,
+    size_t max, struct refusal *r)
+{
+
+	if (!json_is_array(list))
+		return (wire_refuse(
+		    r, pointer, name, "\"%s\" must be an array", name));
+	if (json_array_size(list) > max)
+		return (wire_refuse(r, pointer, name,
+		    "\"%s\" has %zu items; at most %zu are allowed", name,
+		    json_array_size(list), max));
+	return (RC_OK);
+}
+
+static enum rc
+heartbeat_read(const json_t *object, int64_t *ret, struct refusal *r)
+{
+
+	if (!json_is_object(object))
+		return (wire_refuse(r, "/control", "heartbeat",
+		    "\"heartbeat\" must be an object"));
+	if (wire_member(object, "at") != NULL &&
+	    !wire_member_time(object, "at", ret))
+		return (wire_refuse(r, "/control/heartbeat", "at",
+		    "\"at\" is not a time of RFC 3339 after 1970, such as "
+		    "2030-01-31T08:00:00Z"));
+	return (RC_OK);
+}
+
+/* Acks that have no message_id say nothing, and so do those after the first of
+ * an id. */
+static void
+control_acks_read(const json_t *list, struct envelope_control *ret)
+{
+	struct envelope_ack *ack;
+	const json_t *object;
+	size_t i, k;
+
+	json_array_foreach (list, i, object) {
+		ack = &ret->acks[ret->nacks];
+		if (!wire_ack_read(object, ack))
+			continue;
+		for (k = 0; k < ret->nacks; k++) {
+			if (uuid_equal(&ret->acks[k].event_id, &ack->event_id))
+				break;
+		}
+		if (k == ret->nacks)
+			ret->nacks++;
+	}
+}
+
+static enum rc
+control_read(
+    const json_t *object, struct envelope_control *ret, struct refusal *r)
+{
+	const json_t *acks, *heartbeat;
+	enum rc rc;
+
+	if (!json_is_object(object))
+		return (wire_refuse(
+		    r, "", "control", "\"control\" must be an object"));
+	heartbeat = wire_member(object, "heartbeat");
+	if (heartbeat != NULL) {
+		rc = heartbeat_read(heartbeat, &ret->heartbeat_at_ms, r);
+		if (rc != RC_OK)
+			return (rc);
+	}
+	if (text_read(object, "ping", ENVELOPE_PING_LEN, &ret->ping) !=
+	    ENVELOPE_NO_REASON)
+		return (wire_refuse(r, "/control", "ping",
+		    "\"ping\" must be a text of at most %d bytes",
+		    ENVELOPE_PING_LEN));
+	if (ret->ping.n == 0)
+		ret->ping.p = NULL;
+	if ((acks = wire_member(object, "acks")) == NULL)
+		return (RC_OK);
+	rc = array_check(acks, "/control", "acks", ENVELOPE_ACKS, r);
+	if (rc == RC_OK)
+		control_acks_read(acks, ret);
+	return (rc);
+}
+
+enum rc
+wire_request_read(
+    struct wire_doc *doc, struct envelope_request *ret, struct refusal *refusal)
+{
+	json_t *control = NULL, *envelopes = NULL;
+	const struct wire_field fields[] = {
+	    {.name = "envelopes", .type = WIRE_ANY, .ret = &envelopes},
+	    {.name = "control", .type = WIRE_ANY, .ret = &control},
+	};
+	enum rc rc;
+
+	ret->n = 0;
+	ret->control.heartbeat_at_ms = 0;
+	ret->control.ping = (struct span){.p = NULL};
+	ret->control.nacks = 0;
+	rc = wire_object(
+	    doc->root, "", fields, sizeof(fields) / sizeof(fields[0]), refusal);
+	if (rc == RC_OK && control != NULL)
+		rc = control_read(control, &ret->control, refusal);
+	if (rc != RC_OK || envelopes == NULL)
+		return (rc);
+	rc = array_check(envelopes, "", "envelopes", ENVELOPE_ITEMS, refusal);
+	if (rc != RC_OK)
+		return (rc);
+	return (envelopes_read(doc, envelopes, ret, refusal));
+}
