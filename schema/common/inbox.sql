@@ -36,6 +36,7 @@ ORDER BY seq;
 -- columns: seq, mid, conversation_id, conversation_seq, actor_id, own
 SELECT i.seq, i.mid, i.conversation_id, i.conversation_seq, i.actor_id, i.own
 FROM messages m JOIN inbox i ON i.event_id = m.event_id AND i.mid = m.mid
+    AND i.kind = EVENT_MESSAGE
 WHERE m.message_id = $message_id AND i.user_id = $user_id;
 
 -- The last of others' messages in a conversation up to a number.
@@ -46,5 +47,5 @@ WHERE m.conversation_id = $conversation_id AND m.conversation_seq <= $upto
   AND m.sender_id <> $user_id AND m.conversation_seq > $after
   AND EXISTS (SELECT 1 FROM inbox i
       WHERE i.event_id = m.event_id AND i.user_id = $user_id
-        AND i.mid = m.mid)
+        AND i.mid = m.mid AND i.kind = EVENT_MESSAGE)
 ORDER BY m.conversation_seq DESC LIMIT 1;

@@ -84,4 +84,4 @@ JOIN conversations c ON c.conversation_id = m.conversation_id
 WHERE m.message_id = $message_id
   AND (m.sender_id = $user_id OR EXISTS (SELECT 1 FROM inbox i
       WHERE i.event_id = m.event_id AND i.user_id = $user_id
-        AND i.mid = m.mid));
+        AND i.mid = m.mid AND i.kind = EVENT_MESSAGE));

@@ -11,6 +11,7 @@ UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
 WHERE event_id IN (SELECT m.event_id FROM messages m
       WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $after
         AND m.conversation_seq <= $upto AND m.sender_id <> $user_id)
+  AND conversation_id = $conversation_id
   AND dest_kind = 'user' AND dest_id = $user_id AND state = 'sent';
 
 -- A receipt of the same kind that has not left yet: it will be moved on.  Not

@@ -15,7 +15,8 @@ SELECT 'event ' || seq || ' of user ' || user_id || ': ' || wrong AS place
 FROM (SELECT i.user_id, i.seq, CASE
     WHEN i.kind < EVENT_MESSAGE OR i.kind > EVENT_DELETE OR i.kind = EVENT_EDIT
         THEN 'kind'
-    WHEN (i.kind = EVENT_MESSAGE) <> (i.event_id = m.event_id)
+    WHEN (i.origin = 0 OR i.kind = EVENT_MESSAGE)
+        AND (i.kind = EVENT_MESSAGE) <> (i.event_id = m.event_id)
         THEN 'kind or event id'
     WHEN i.origin <> 0 AND NOT EXISTS (SELECT 1 FROM users u
 	WHERE u.user_id = i.actor_id AND u.destination_id = i.origin)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "crypt/crypt.h"
 #include "crypt/digest.h"
 #include "delivery/receive_internal.h"
 #include "store/incoming.h"
@@ -255,26 +254,13 @@ find_receipt(struct receiving *r, struct err *err)
 		    : rc);
 }
 
-/* The id of a step of a receipt that comes in steps: the same step has the same
- * id on every try. */
-static struct uuid
-step_id(const struct receiving *r)
-{
-	uint8_t full[CRYPT_HASH_SIZE];
-	struct crypt_hash h;
-
-	crypt_hash_init(&h);
-	crypt_hash_field(&h, r->e->event_id.b, sizeof(r->e->event_id.b));
-	crypt_hash_i64(&h, r->item->upto);
-	crypt_hash_final(&h, full);
-	return (uuid_from_hash(full));
-}
-
 /* The local person is told. */
 static enum rc
 tell(struct receiving *r, bool whole, struct err *err)
 {
-	struct uuid of, id = whole ? r->e->event_id : step_id(r);
+	/* A step that was told moves the mark, and is not told again. */
+	struct uuid of, id = whole ? r->e->event_id
+				   : uuid_gen_next(&txn_env_of(r->tx)->ids);
 	struct inbox_new event = {.kind = whole ? r->e->kind : EVENT_DELIVERED,
 	    .event_id = &id,
 	    .mid = r->item->mid,
@@ -322,7 +308,9 @@ static bool
 has_sequence(const struct receive_item *item)
 {
 
-	return (item->plan == RECEIVE_MESSAGE || item->plan == RECEIVE_RECEIPT);
+	return (
+	    item->reason == ENVELOPE_NO_REASON &&
+	    (item->plan == RECEIVE_MESSAGE || item->plan == RECEIVE_RECEIPT));
 }
 
 /* Whether the envelopes in places ${a} and ${b} of the order are of one
@@ -375,7 +363,6 @@ keep_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 	enum rc rc = RC_OK;
 	size_t i;
 
-	u->went_back = 0;
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		if (has_sequence(&u->items[u->order[i]]))
 			rc = keep_sequence(tx, u, i, err);
@@ -428,6 +415,7 @@ receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
 	size_t i;
 
 	assert(u->n <= ENVELOPE_ITEMS);
+	u->went_back = 0;
 	rc = store_nonce_find(tx->db, &nonce, &u->repeated, err);
 	if (rc != RC_OK || u->repeated)
 		return (rc);

@@ -96,7 +96,7 @@ has_predecessor(const struct judging *j)
 /* ---- people ---- */
 
 /* The recipient, and the sender if known here.  *ret_known: the recipient is a
- * user of this server. */
+ * user of this server who may be written to. */
 static enum rc
 find_people(struct judging *j, bool *ret_known, struct err *err)
 {
@@ -108,11 +108,9 @@ find_people(struct judging *j, bool *ret_known, struct err *err)
 	*ret_known = false;
 	rc = cache_user_by_name(cache, j->tx, e->recipient.p,
 	    receive_name_len(&e->recipient), &user, err);
-	if (rc == RC_NOT_FOUND || (rc == RC_OK && user->disabled))
-		return (RC_OK);
 	if (rc != RC_OK)
-		return (rc);
-	*ret_known = true;
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	*ret_known = !user->disabled;
 	j->item->recipient_id = user->user_id;
 	rc = cache_user_remote_find(cache, j->tx, e->from.p, &user, err);
 	if (rc == RC_OK)
@@ -122,28 +120,31 @@ find_people(struct judging *j, bool *ret_known, struct err *err)
 
 /* ---- messages ---- */
 
-/* The event was taken before: with the same content, as far as the message is
- * still here. */
+/* Whether the event was taken before: it is remembered (${*known}), or, when
+ * that is long ago, its inbox row is there.  With another content it is
+ * refused. */
 static enum rc
-judge_known(
-    struct judging *j, const struct store_event_key *key, struct err *err)
+judge_known(struct judging *j, const struct store_event_key *key, bool *known,
+    struct err *err)
 {
 	uint8_t before[STORE_FINGERPRINT_LEN];
 	enum rc rc;
 
-	j->item->duplicate = true;
-	if (j->e->kind != EVENT_MESSAGE)
-		return (RC_OK);
 	rc = store_incoming_fingerprint(
 	    j->tx->db, key, j->item->recipient_id, before, err);
-	if (rc == RC_NOT_FOUND)
-		return (RC_OK);
-	if (rc == RC_OK &&
+	if (rc != RC_OK && rc != RC_NOT_FOUND)
+		return (rc);
+	if (rc == RC_OK && j->e->kind == EVENT_MESSAGE &&
 	    memcmp(before, j->item->fingerprint, sizeof(before)) != 0) {
-		j->item->duplicate = false;
 		j->item->reason = ENVELOPE_EVENT_REUSED;
+		*known = true;
+		return (RC_OK);
 	}
-	return (rc);
+	if (rc == RC_OK && !*known)
+		j->item->plan = RECEIVE_KNOWN;
+	*known = *known || rc == RC_OK;
+	j->item->duplicate = *known;
+	return (RC_OK);
 }
 
 /* A message under this id: the same one has come as another event, or the id is
@@ -233,7 +234,7 @@ reach(struct judging *j, const struct cached_member *sender,
 		return (RC_OK);
 	}
 	rc = store_covered_step(j->tx->db, &query, j->u->walk_left, &step, err);
-	if (rc == RC_OK) {
+	if (rc == RC_OK && step.mid != target->mid) {
 		item->reason = ENVELOPE_BUSY;
 		item->mid = step.mid;
 		item->upto = step.conversation_seq;
@@ -294,7 +295,7 @@ static enum rc
 judge(struct judging *j, struct err *err)
 {
 	const struct store_event_key key = {j->e->event_id, j->u->origin_id};
-	bool known;
+	bool here, known;
 	enum rc rc;
 
 	memset(j->item, 0, sizeof(*j->item));
@@ -303,18 +304,17 @@ judge(struct judging *j, struct err *err)
 		return (RC_OK);
 	if (j->e->kind == EVENT_MESSAGE)
 		fingerprint(j->e, j->item->fingerprint);
-	rc = find_people(j, &known, err);
-	if (rc != RC_OK)
+	rc = find_people(j, &here, err);
+	if (rc == RC_OK)
+		rc = store_processed_find(j->tx->db, &key, &known, err);
+	if (rc == RC_OK && (known || j->item->recipient_id != 0))
+		rc = judge_known(j, &key, &known, err);
+	if (rc != RC_OK || known)
 		return (rc);
-	if (!known) {
+	if (!here) {
 		j->item->reason = ENVELOPE_UNKNOWN_RECIPIENT;
 		return (RC_OK);
 	}
-	rc = store_processed_find(j->tx->db, &key, &known, err);
-	if (rc != RC_OK)
-		return (rc);
-	if (known)
-		return (judge_known(j, &key, err));
 	if (has_predecessor(j)) {
 		j->item->reason = ENVELOPE_PREDECESSOR;
 		return (RC_OK);

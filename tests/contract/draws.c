@@ -68,6 +68,12 @@ static const struct {
     {AT(META_GET, meta_get, key), "epoch purge_mark x"},
     {AT(META_LOCK, meta_lock, key), "epoch purge_mark x"},
     {AT(META_MAKE, meta_make, key), "epoch purge_mark x"},
+    {AT(NONCE_FIND, nonce_find, key_id), "k1 k2 x"},
+    {AT(NONCE_FIND, nonce_find, nonce),
+	"a-nonce-of-bytes-1 a-nonce-of-bytes-2 a-nonce-of-bytes-9"},
+    {AT(NONCE_INSERT, nonce_insert, key_id), "k1 k2 k3"},
+    {AT(NONCE_INSERT, nonce_insert, nonce),
+	"a-nonce-of-bytes-1 a-nonce-of-bytes-7 a-nonce-of-bytes-8"},
     {-1, 0, "u1 u3 u7 r10@s1.example neu poison epoch s1.example"}};
 
 /* The words of parameter ${param} of ${stmt}. */
@@ -220,6 +226,28 @@ static const struct {
     {AT(NODE_FORGET, node_forget, node_id), 2, 1, false},
     {AT(NODE_FORGET, node_forget, before), 15, 20, false},
     {AT(LANE_FENCE, lane_fence, lease_token), 3, 4, false},
+    {AT(PROCESSED_FIND, processed_find, origin), 2, 2, false},
+    {AT(INCOMING_FIND, incoming_find, user_id), 1, 7, false},
+    {AT(INCOMING_FIND, incoming_find, origin), 0, 1, false},
+    {AT(NONCE_FIND, nonce_find, destination_id), 2, 2, false},
+    {AT(NONCE_INSERT, nonce_insert, destination_id), 2, 2, false},
+    {AT(NONCE_EXPIRE, nonce_expire, now), 300, 9, false},
+    {AT(SEQUENCE_GET, sequence_get, sender_id), 9, 4, false},
+    {AT(SEQUENCE_GET, sequence_get, recipient_id), 1, 8, false},
+    {AT(SEQUENCE_GET, sequence_get, class), 0, 2, false},
+    {AT(SEQUENCE_SET, sequence_set, sender_id), 9, 4, false},
+    {AT(SEQUENCE_SET, sequence_set, recipient_id), 1, 8, false},
+    {AT(SEQUENCE_SET, sequence_set, class), 0, 2, false},
+    {AT(RECEIPT_STEP, receipt_step, conversation_id), 1, 9, false},
+    {AT(RECEIPT_STEP, receipt_step, after), 0, 3, false},
+    {AT(RECEIPT_STEP, receipt_step, upto), 5, 3, false},
+    {AT(RECEIPT_STEP, receipt_step, sender_id), 1, 8, false},
+    {AT(RECEIPT_STEP, receipt_step, skip), 0, 3, false},
+    {AT(RECEIPT_ROWS, receipt_rows, conversation_id), 8, 1, false},
+    {AT(RECEIPT_ROWS, receipt_rows, after), 0, 2, false},
+    {AT(RECEIPT_ROWS, receipt_rows, upto), 5, 3, false},
+    {AT(RECEIPT_ROWS, receipt_rows, sender_id), 1, 2, false},
+    {AT(RECEIPT_ROWS, receipt_rows, dest_id), 9, 1, false},
 };
 
 /* -1: any. */
@@ -249,7 +277,10 @@ uuids_of(const char *name)
 	    strncmp(name, "message_entr", 12) == 0 ||
 	    strcmp(name, "message_visible") == 0)
 		return ("m");
-	if (strncmp(name, "purge_", 6) == 0)
+	if (strcmp(name, "incoming_find") == 0)
+		return ("e");
+	if (strncmp(name, "purge_", 6) == 0 ||
+	    strncmp(name, "processed_", 10) == 0)
 		return ("p");
 	return ("mecdp");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What another server sends: each kind of envelope, new, again, and wrong.
+ * Messages that another server sends: new, again, and wrong; and the requests
+ * that they come in.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,166 +10,7 @@
 
 #include <cmocka.h>
 
-#include "contract/far.h"
-#include "delivery/receive.h"
-#include "model/event.h"
-
-#define HERE "b.example"
-#define FAR "a.example"
-#define ANN "ann@" HERE
-#define BEN "ben@" HERE
-#define BOB "bob@" FAR
-#define CAT "cat@" FAR
-#define STRANGER "eve@c.example"
-
-static struct rig rig;
-static struct receive_unit unit;
-static struct envelope list[ENVELOPE_ITEMS];
-static size_t n;
-static int nonces;
-static int64_t origin_id, ann, ann_device, walk_most;
-
-static int
-open_rig(void **state)
-{
-
-	(void)state;
-	rig_open(&rig);
-	ann = rig_user(&rig, "ann", &ann_device);
-	(void)rig_user(&rig, "ben", NULL);
-	(void)rig_exec(&rig,
-	    "INSERT INTO destinations (name, created_at, updated_at)"
-	    " VALUES ('" FAR "', 0, 0)");
-	origin_id = rig_number(&rig,
-	    "SELECT destination_id FROM destinations WHERE name = '" FAR "'");
-	nonces = 0;
-	walk_most = RECEIVE_WALK_ROWS;
-	n = 0;
-	return (0);
-}
-
-static int
-close_rig(void **state)
-{
-
-	(void)state;
-	rig_check_promises(&rig);
-	rig_close(&rig);
-	return (0);
-}
-
-static struct span
-span(const char *text)
-{
-
-	return ((struct span){text, strlen(text)});
-}
-
-/* The next envelope of the request. */
-static struct envelope *
-add(int kind, const char *from, const char *to, int64_t sequence)
-{
-	struct envelope *e = &list[n++];
-
-	memset(e, 0, sizeof(*e));
-	e->event_id = uuid_gen_next(&rig.ids);
-	e->kind = kind;
-	e->sequence = sequence;
-	e->timestamp_ms = RIG_START_MS - 1000;
-	e->attempt = 1;
-	e->from = span(from);
-	e->recipient = span(to);
-	return (e);
-}
-
-static struct envelope *
-add_message(const char *from, const char *to, int64_t sequence)
-{
-	struct envelope *e = add(EVENT_MESSAGE, from, to, sequence);
-
-	e->message.has_id = true;
-	e->message.id = uuid_gen_next(&rig.ids);
-	e->message.body = span("hello");
-	return (e);
-}
-
-static struct envelope *
-add_receipt(int kind, const char *from, const char *to, int64_t sequence,
-    const struct uuid *upto)
-{
-	struct envelope *e = add(kind, from, to, sequence);
-
-	e->upto = *upto;
-	return (e);
-}
-
-static void
-finished(struct unit *base)
-{
-
-	assert_ptr_equal(base, &unit.unit);
-}
-
-/* The request with nonce ${nonce}; the envelopes stay for a repetition. */
-static void
-request(const char *nonce, bool full)
-{
-
-	memset(&unit, 0, sizeof(unit));
-	receive_unit_init(&unit);
-	unit.unit.finish = finished;
-	unit.domain = HERE;
-	unit.origin = FAR;
-	unit.origin_id = origin_id;
-	unit.key_id = "k1";
-	unit.nonce = nonce;
-	unit.nonce_until = RIG_START_MS + 600000;
-	unit.envelopes = list;
-	unit.n = n;
-	unit.full = full;
-	unit.walk_most = walk_most;
-	assert_int_equal(writer_submit(rig.writer, &unit.unit), RC_OK);
-	assert_int_equal(writer_run_once(rig.writer), 1);
-	assert_int_equal(unit.unit.rc, RC_OK);
-}
-
-/* What is said of the request: a word for each envelope. */
-static const char *
-answers_of(bool full)
-{
-	static char text[1024];
-	char nonce[32];
-	size_t i, at = 0;
-
-	(void)snprintf(nonce, sizeof(nonce), "nonce-number-%06d", nonces++);
-	request(nonce, full);
-	assert_false(unit.repeated);
-	text[0] = '\0';
-	for (i = 0; i < n; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s",
-		    i == 0 ? "" : " ",
-		    unit.items[i].duplicate ? "duplicate"
-		    : unit.items[i].reason == ENVELOPE_NO_REASON
-			? "accepted"
-			: envelope_reason_word(unit.items[i].reason));
-	return (text);
-}
-
-static const char *
-answers(void)
-{
-
-	return (answers_of(false));
-}
-
-static int64_t
-count(const char *table)
-{
-	char sql[80];
-
-	(void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", table);
-	return (rig_number(&rig, sql));
-}
+#include "contract/received.h"
 
 /* ---- messages ---- */
 
@@ -222,6 +64,40 @@ test_long_address(void **state)
 	assert_int_equal(rig_number(&rig, "SELECT count(*) FROM users"
 					  " WHERE name LIKE '%@%'"),
 	    1);
+}
+
+/* What was taken stays taken when its recipient may no longer be written to. */
+static void
+test_known_disabled(void **state)
+{
+
+	(void)state;
+	(void)add_message(BOB, BEN, 1);
+	assert_string_equal(answers(), "accepted");
+	(void)rig_exec(
+	    &rig, "UPDATE users SET disabled_at = 1 WHERE name = 'ben'");
+	rig_restart(&rig);
+	assert_string_equal(answers(), "duplicate");
+	list[0].message.body = span("hullo");
+	assert_string_equal(answers(), "event-reused");
+}
+
+/* Events are remembered for some time only; inbox rows stay. */
+static void
+test_forgotten(void **state)
+{
+
+	(void)state;
+	(void)add_message(BOB, ANN, 1);
+	assert_string_equal(answers(), "accepted");
+	(void)rig_exec(&rig, "DELETE FROM processed_messages");
+	assert_string_equal(answers(), "duplicate");
+	assert_int_equal(count("processed_messages"), 1);
+	(void)rig_exec(&rig, "DELETE FROM processed_messages");
+	list[0].message.id = uuid_gen_next(&rig.ids);
+	list[0].message.body = span("another");
+	assert_string_equal(answers(), "event-reused");
+	assert_int_equal(count("messages"), 1);
 }
 
 /* A clock that is ahead does not make a message from the future. */
@@ -447,168 +323,6 @@ test_went_back(void **state)
 	assert_int_equal(unit.went_back, 0);
 }
 
-/* ---- receipts ---- */
-
-/* Ann writes to Bob; the ids of ${m} messages, all of them sent. */
-static void
-send_bob(struct uuid *ids, size_t m)
-{
-	static struct parcel parcel;
-	size_t i;
-
-	for (i = 0; i < m; i++)
-		ids[i] = far_send(&rig, ann, BOB, PRIORITY_NORMAL, 0);
-	(void)far_claim(&rig, &parcel, FAR, PARCEL_ITEMS, PRIORITY_NORMAL);
-	assert_int_equal(parcel.n, m);
-	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
-	buf_fini(&parcel.text);
-	memset(&parcel, 0, sizeof(parcel));
-}
-
-static const char *
-states(void)
-{
-
-	return (
-	    rig_list(&rig, "SELECT state FROM outbox WHERE dest_kind = 'server'"
-			   " ORDER BY id"));
-}
-
-static void
-test_delivered(void **state)
-{
-	struct uuid ids[3];
-
-	(void)state;
-	send_bob(ids, 3);
-	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 1, &ids[1]);
-	rig_forget(&rig);
-	assert_string_equal(answers(), "accepted");
-	assert_string_equal(states(), "acked acked sent");
-	assert_int_equal(rig.nevents, 1);
-	assert_int_equal(rig.events[0].kind, EVENT_DELIVERED);
-	assert_int_equal(rig.events[0].conversation_seq, 2);
-	assert_int_equal(
-	    rig_number(&rig, "SELECT acked_total FROM outbox_totals"), 2);
-	assert_string_equal(answers(), "duplicate");
-	/* An earlier one that comes late is no news. */
-	n = 0;
-	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 2, &ids[0]);
-	rig_forget(&rig);
-	assert_string_equal(answers(), "accepted");
-	assert_int_equal(rig.nevents, 0);
-	assert_string_equal(states(), "acked acked sent");
-}
-
-static void
-test_read(void **state)
-{
-	struct uuid ids[2];
-
-	(void)state;
-	send_bob(ids, 2);
-	(void)add_receipt(EVENT_READ, BOB, ANN, 1, &ids[1]);
-	assert_string_equal(answers(), "accepted");
-	assert_string_equal(states(), "acked acked");
-	assert_int_equal(
-	    rig_number(&rig, "SELECT p.shown_upto FROM participants p"
-			     " JOIN users u ON u.user_id = p.user_id"
-			     " WHERE u.name = '" BOB "'"),
-	    2);
-}
-
-static void
-test_receipts_refused(void **state)
-{
-	struct uuid ids[1], local, unknown;
-	struct send_unit sent;
-
-	(void)state;
-	send_bob(ids, 1);
-	local = uuid_gen_next(&rig.ids);
-	sent = rig_send(&rig, ann, "ben", "local", &local);
-	assert_int_equal(sent.refusal.problem, PROBLEM_NONE);
-	unknown = uuid_gen_next(&rig.ids);
-	/* Of nothing, of a stranger, by one who does not have it. */
-	(void)add_receipt(EVENT_READ, BOB, ANN, 1, &unknown);
-	(void)add_receipt(EVENT_READ, CAT, ANN, 1, &ids[0]);
-	(void)add_receipt(EVENT_READ, BOB, ANN, 2, &local);
-	(void)add_receipt(EVENT_READ, BOB, BEN, 1, &ids[0]);
-	(void)add_receipt(EVENT_READ, STRANGER, ANN, 1, &ids[0]);
-	assert_string_equal(answers(),
-	    "unknown-message unknown-message unknown-message "
-	    "unknown-message foreign-sender");
-	assert_string_equal(states(), "sent");
-	assert_int_equal(rig_number(&rig, "SELECT count(*) FROM users"
-					  " WHERE name LIKE '%@%'"),
-	    1);
-	(void)rig_deliver(&rig);
-}
-
-/* A receipt overtakes the answer to what it is about. */
-static void
-test_receipt_early(void **state)
-{
-	static struct parcel parcel;
-	struct uuid id;
-
-	(void)state;
-	id = far_send(&rig, ann, BOB, PRIORITY_NORMAL, 0);
-	(void)far_claim(&rig, &parcel, FAR, PARCEL_ITEMS, PRIORITY_NORMAL);
-	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 1, &id);
-	assert_string_equal(answers(), "accepted");
-	assert_string_equal(states(), "sending");
-	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
-	assert_string_equal(states(), "acked");
-	assert_int_equal(
-	    rig_number(&rig, "SELECT acked_total FROM outbox_totals"), 1);
-	buf_fini(&parcel.text);
-	memset(&parcel, 0, sizeof(parcel));
-}
-
-/* A receipt that covers very much comes in steps. */
-static void
-test_receipt_steps(void **state)
-{
-	struct uuid ids[7];
-
-	(void)state;
-	send_bob(ids, 7);
-	walk_most = 3;
-	(void)add_receipt(EVENT_READ, BOB, ANN, 1, &ids[6]);
-	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 2, &ids[0]);
-	assert_string_equal(answers(), "busy predecessor");
-	assert_string_equal(states(), "acked acked acked acked sent sent sent");
-	rig_check_promises(&rig);
-	assert_string_equal(answers(), "accepted accepted");
-	assert_string_equal(
-	    states(), "acked acked acked acked acked acked acked");
-	assert_string_equal(rig_list(&rig, "SELECT conversation_seq FROM inbox"
-					   " WHERE own = 0 ORDER BY seq"),
-	    "4 7");
-	assert_string_equal(answers(), "duplicate duplicate");
-}
-
-/* ---- back to the other server ---- */
-
-static void
-test_ack_goes_back(void **state)
-{
-	struct ack_unit ack;
-
-	(void)state;
-	(void)add_message(BOB, ANN, 1);
-	assert_string_equal(answers(), "accepted");
-	ack = rig_ack(&rig, ann, ann_device, 1);
-	assert_int_equal(ack.refusal.problem, PROBLEM_NONE);
-	assert_int_equal(rig_number(&rig, "SELECT kind FROM outbox"
-					  " WHERE dest_kind = 'server'"),
-	    EVENT_DELIVERED);
-	assert_int_equal(
-	    rig_number(&rig, "SELECT destination_id FROM outbox_lanes"),
-	    origin_id);
-}
-
 int
 main(void)
 {
@@ -617,6 +331,10 @@ main(void)
 		test_new_message, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_long_address, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_known_disabled, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_forgotten, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_future, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_again, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_id_taken, open_rig, close_rig),
@@ -630,17 +348,6 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_empty, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_went_back, open_rig, close_rig),
-	    cmocka_unit_test_setup_teardown(
-		test_delivered, open_rig, close_rig),
-	    cmocka_unit_test_setup_teardown(test_read, open_rig, close_rig),
-	    cmocka_unit_test_setup_teardown(
-		test_receipts_refused, open_rig, close_rig),
-	    cmocka_unit_test_setup_teardown(
-		test_receipt_early, open_rig, close_rig),
-	    cmocka_unit_test_setup_teardown(
-		test_receipt_steps, open_rig, close_rig),
-	    cmocka_unit_test_setup_teardown(
-		test_ack_goes_back, open_rig, close_rig),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -135,6 +135,26 @@ static const char inbox[] =
     "('epoch', 'e1');"
     "UPDATE outbox_totals SET pending = 3, sent = 4, acked_total = 5;";
 
+/* Of other servers.  Outbox rows 16 and 32 are sent, and nothing is owed. */
+static const char federation[] =
+    "INSERT INTO server_keys (key_id, public, seed, created_at, signs_at, "
+    "retires_at) SELECT 'k' || i, hash('g', i), hash('t', i), i, 10 + i, CASE "
+    "i WHEN 1 THEN 90 END FROM n WHERE i <= 3;"
+    "INSERT INTO peers (destination_id, first_seen_at, last_seen_at, epoch, "
+    "blocked_at, blocked_by) SELECT 1 + i, i, 20 + i, 'e' || i, CASE i WHEN 3 "
+    "THEN 9 END, CASE i WHEN 3 THEN 'u1' END FROM n WHERE i <= 4;"
+    "INSERT INTO peer_keys (destination_id, key_id, public, pinned_by, "
+    "first_seen_at, last_seen_at, retired_at) SELECT 2 + i % 3, 'k' || i, "
+    "hash('g', i), CASE i WHEN 2 THEN 'u1' END, i, 20 + i, CASE i WHEN 5 THEN "
+    "30 END FROM n WHERE i <= 6;"
+    "INSERT INTO federation_nonces (destination_id, key_id, nonce, "
+    "keep_until) SELECT 2 + i % 2, 'k' || (1 + i % 2), 'a-nonce-of-bytes-' || "
+    "i, 300 + i FROM n WHERE i <= 6;"
+    "INSERT INTO federation_lanes (sender_id, recipient_id, class, "
+    "last_sequence) SELECT 9 + i % 4, 1 + i % 8, i % 2, 10 + i FROM n WHERE i "
+    "<= 8;"
+    "UPDATE outbox SET ack_deadline = NULL WHERE id IN (16, 32);";
+
 /* What fsck finds: a message without an outbox row, one that is twice in an
  * inbox and out of order there, holes, times that a state does not bear out. */
 static const char errors[] =
@@ -156,7 +176,8 @@ static const char errors[] =
 static const char *const tables[] = {"meta", "destinations", "users", "devices",
     "inboxes", "conversations", "participants", "messages", "outbox_lanes",
     "outbox", "inbox", "processed_messages", "outbox_attempts",
-    "dead_letter_queue", "audit_log", "outbox_totals", "nodes"};
+    "dead_letter_queue", "audit_log", "outbox_totals", "nodes", "server_keys",
+    "peers", "peer_keys", "federation_nonces", "federation_lanes"};
 _Static_assert(sizeof(tables) / sizeof(tables[0]) == TWINS_TABLES, "tables");
 
 /* What the statements keep of the rows that were copied. */
@@ -189,7 +210,8 @@ is_bytes(const char *column)
 
 	return (strcmp(column, "token_hash") == 0 ||
 		strcmp(column, "fingerprint") == 0 ||
-		strcmp(column, "salt") == 0 || strcmp(column, "digest") == 0);
+		strcmp(column, "salt") == 0 || strcmp(column, "digest") == 0 ||
+		strcmp(column, "public") == 0 || strcmp(column, "seed") == 0);
 }
 
 /* The value in column ${col} as PostgreSQL reads it: text, hexadecimal for
@@ -278,7 +300,7 @@ fill(struct rig *r)
 {
 	static int sizes[] = {16, 32};
 	static const char *const all[] = {
-	    people, messages, outbox, inbox, errors};
+	    people, messages, outbox, inbox, federation, errors};
 	char *why = NULL;
 	sqlite3 *db;
 	size_t i;

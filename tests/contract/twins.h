@@ -10,7 +10,7 @@
 #include "contract/rig.h"
 #include "schema/sql.h"
 
-#define TWINS_TABLES 17
+#define TWINS_TABLES 22
 
 struct twins {
 	struct rig rig;

@@ -18,9 +18,9 @@
 #define MOST 20000
 #define SENDS 20
 
-/* The first schema, that as it is, and a later one. */
+/* The schemas before, that as it is, and a later one. */
 static struct sql_migration steps[16];
-static struct db_schema oldest, later;
+static struct db_schema oldest, older, later;
 
 static int
 setup(void **state)
@@ -37,6 +37,8 @@ setup(void **state)
 	    "CREATE INDEX later_b ON later_a (a);"};
 	oldest = sql_sqlite_schema;
 	oldest.nmigrations = 1;
+	older = sql_sqlite_schema;
+	older.nmigrations = 2;
 	later = sql_sqlite_schema;
 	later.migrations = steps;
 	later.nmigrations = n + 1;
@@ -227,7 +229,7 @@ test_errors_with_a_log(void **state)
 /* ---- kills and power cuts ---- */
 
 /* Nothing, and each schema that may be found. */
-#define VERSIONS 4
+#define VERSIONS 5
 
 /* The image holds one of the versions, whole, and becomes the last. */
 static void
@@ -255,7 +257,7 @@ test_cuts(void **state)
 {
 	static const unsigned keep[] = {100, 0, 45, 85};
 	const struct db_schema *const schemas[VERSIONS] = {
-	    NULL, &oldest, &sql_sqlite_schema, &later};
+	    NULL, &oldest, &older, &sql_sqlite_schema, &later};
 	int64_t versions[VERSIONS] = {0}, objects[VERSIONS] = {0};
 	struct plvfs_replay *r;
 	size_t n;
