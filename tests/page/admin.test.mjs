@@ -46,6 +46,33 @@ describe('an operator sees', () => {
 		await operator.unharmed();
 	});
 
+	it('with one message that waits each number of an axis once', async (t) => {
+		const standin = busy();
+		standin.stats = () => stats({ states: { pending: 1 } });
+		const operator = await Operator.at(holder, server, standin);
+		t.after(() => operator.close());
+		const { page } = operator;
+		// What is drawn since a canvas was cleared last.
+		await page.addInitScript(() => {
+			const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
+			CanvasRenderingContext2D.prototype.clearRect = function clear(...box) {
+				this.canvas.texts = [];
+				clearRect.apply(this, box);
+			};
+			CanvasRenderingContext2D.prototype.fillText = function fill(text, ...place) {
+				(this.canvas.texts ??= []).push(text);
+				fillText.call(this, text, ...place);
+			};
+		});
+		await page.reload();
+		await page.getByRole('img', { name: /^Depth.*Pending: now 1,/ }).waitFor();
+		const texts = await eventually(async () => {
+			const drawn = await page.locator('.canvas canvas').first().evaluate((canvas) => canvas.texts ?? []);
+			return drawn.length > 0 && drawn;
+		}, 'the axes are drawn');
+		assert.deepEqual(texts.filter((one) => !one.includes(':')), ['0', '1']);
+	});
+
 	it('on a bad day what to look at first, the worst first, with ways there', async (t) => {
 		const operator = await at(t, badDay());
 		const { page } = operator;

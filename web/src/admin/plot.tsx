@@ -13,6 +13,9 @@ import type { Column } from './history.ts';
 const HEIGHT = 150;
 const LEAST_S = 60;
 const DASHES = [[], [7, 4], [2, 3]];
+// Steps of an axis of whole numbers: 1, 2, 5, 10, 20 … A step of a half would write
+// two places of the axis alike.
+const WHOLE_STEPS = Array.from({ length: 39 }, (_, i) => [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3));
 
 export interface Line {
 	name: string;
@@ -34,7 +37,7 @@ function rangeOf(times: ArrayLike<number>): [number, number]
 	return [Math.min(times[0] ?? 0, last - LEAST_S), last];
 }
 
-function optionsOf(lines: Line[], axis: (n: number) => string, width: number,
+function optionsOf(lines: Line[], axis: (n: number) => string, whole: boolean, width: number,
 	hover: (at: number | null) => void): uPlot.Options
 {
 	const ink = colour('--soft');
@@ -56,6 +59,7 @@ function optionsOf(lines: Line[], axis: (n: number) => string, width: number,
 				values: (_u, splits, _axis, _space, step) =>
 					splits.map((at) => (step < 60 ? long : short).format(at * 1000)) },
 			{ stroke: ink, grid, ticks: { show: false }, font, size: 58, space: 34,
+				...(whole ? { incrs: WHOLE_STEPS } : {}),
 				values: (_u, splits) => splits.map(axis) },
 		],
 		series: [{}, ...lines.map((line, i) => ({
@@ -87,7 +91,9 @@ function summary(title: string, times: number[], lines: Line[], words: (n: numbe
 }
 
 export function Plot(props: { title: string; times: number[]; lines: Line[];
-	words: (n: number) => string; axis?: (n: number) => string }): JSX.Element
+	words: (n: number) => string; axis?: (n: number) => string;
+	whole?: boolean; // all values are whole numbers
+}): JSX.Element
 {
 	const { title, times, lines, words } = props;
 	const box = useRef<HTMLDivElement>(null);
@@ -104,7 +110,7 @@ export function Plot(props: { title: string; times: number[]; lines: Line[];
 	useEffect(() => {
 		const element = box.current!;
 		const width = () => Math.max(120, Math.floor(element.clientWidth));
-		const made = new uPlot(optionsOf(lines, props.axis ?? words, width(), setAt), [[], ...lines.map(() => [])], element);
+		const made = new uPlot(optionsOf(lines, props.axis ?? words, props.whole === true, width(), setAt), [[], ...lines.map(() => [])], element);
 		const sized = new ResizeObserver(() => made.setSize({ width: width(), height: HEIGHT }));
 		sized.observe(element);
 		plot.current = made;

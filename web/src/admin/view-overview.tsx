@@ -128,7 +128,7 @@ function Plots({ stats }: { stats: Stats }): JSX.Element
 		<section aria-labelledby="plots-title">
 			<h2 id="plots-title">While this page was open</h2>
 			<div class="plots">
-				<Plot title="Depth" times={made.times} lines={made.depth} words={count} />
+				<Plot title="Depth" times={made.times} lines={made.depth} words={count} whole />
 				<Plot title="Messages a second" times={made.times} lines={made.rates} words={rate} />
 				<Plot title="Latency" times={made.times} lines={made.latency} words={duration}
 					axis={brief} />
