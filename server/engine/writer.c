@@ -348,7 +348,8 @@ writer_new(
 	w->timing = timing_or_real(options->timing);
 	w->hooks = options->hooks;
 	deferred_init(&w->deferred);
-	db_set_lock_timeout(w->db, w->timing->db_patience_ms);
+	w->patience_ms = w->timing->db_patience_ms;
+	db_set_lock_timeout(w->db, w->patience_ms);
 	w->checkpoint_bytes = options->checkpoint_bytes;
 	w->checkpoint_at = options->checkpoint_bytes;
 	w->commits_hooks =

@@ -7,6 +7,10 @@
 #include "engine/writer_internal.h"
 #include "log/log.h"
 
+/* While units wait for a row that stays held, nobody else goes on.  So they
+ * wait for one part of the time in so many, at most. */
+#define WAIT_SHARE 5
+
 /* The result of a unit that is refused here.  A commit that no standby confirms
  * keeps its rows locked; then the standby is the reason. */
 static enum rc
@@ -84,6 +88,17 @@ run_deferred(struct writer *w, int64_t now_ms, bool last)
 	    &w->ndeferred, w->deferred.n, memory_order_relaxed);
 }
 
+/* The time from one wait for held rows to the next. */
+static int64_t
+wait_again_ms(const struct writer *w)
+{
+	const int64_t least = WAIT_SHARE * w->patience_ms;
+
+	return (least > w->timing->db_wait_again_ms
+		    ? least
+		    : w->timing->db_wait_again_ms);
+}
+
 void
 writer_retry_deferred(struct writer *w, bool last)
 {
@@ -103,7 +118,7 @@ writer_retry_deferred(struct writer *w, bool last)
 	}
 	if (w->intake.wake_ms == 0 && !last) {
 		a->look_ms = now_ms + w->timing->db_look_ms;
-		a->try_ms = now_ms + w->timing->db_wait_again_ms;
+		a->try_ms = now_ms + wait_again_ms(w);
 	} else if (now_ms >= a->look_ms || last) {
 		/* A row that others lock one after another is hardly ever found
 		 * free, and a name cannot be looked at.  So now and then units
@@ -115,7 +130,7 @@ writer_retry_deferred(struct writer *w, bool last)
 		a->look_ms = clk_mono_ms(w->clk) + w->timing->db_look_ms;
 		if (again)
 			a->try_ms = a->look_ms - w->timing->db_look_ms +
-				    w->timing->db_wait_again_ms;
+				    wait_again_ms(w);
 	}
 	w->intake.wake_ms = a->look_ms;
 }

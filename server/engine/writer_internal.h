@@ -28,7 +28,8 @@ struct writer {
 	atomic_bool failed;   /* the store is gone: every unit is refused */
 	atomic_bool no_begin; /* the last transaction could not begin */
 	struct deferred deferred;
-	int64_t lock_us; /* how long a batch holds its rows, smoothed */
+	int64_t lock_us;     /* how long a batch holds its rows, smoothed */
+	int64_t patience_ms; /* how long it waits for them */
 	atomic_size_t ndeferred;
 	struct outage outage;
 	struct outage deferring; /* units are deferred */

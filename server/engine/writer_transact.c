@@ -153,6 +153,7 @@ note_lock_time(struct writer *w, int64_t us)
 	while (
 	    ms < PATIENCE_MOST_MS && ms * 1000 < PATIENCE_BATCHES * w->lock_us)
 		ms *= 2;
+	w->patience_ms = ms;
 	db_set_lock_timeout(w->db, ms);
 }
 

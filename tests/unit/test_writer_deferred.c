@@ -114,6 +114,27 @@ test_still_held(void **state)
 	assert_int_equal(work[0].dones, 0);
 }
 
+/* Where batches take long a wait does, too, and comes less often. */
+static void
+test_waits_seldom(void **state)
+{
+
+	(void)state;
+	world->commit_ms = 8000;
+	assert_int_equal(submit('z', 0), RC_OK);
+	run("BEGIN begin lock second: z flush COMMIT committed SYNC "
+	    "published z=ok ");
+	world->commit_ms = 0;
+	defer_a();
+	pass(timing_real()->db_wait_again_ms);
+	run("BEGIN begin probe ROLLBACK aborted ");
+	pass(3000 - 1);
+	run("BEGIN begin probe ROLLBACK aborted ");
+	pass(timing_real()->db_look_ms);
+	run("BEGIN begin forget ROLLBACK aborted "
+	    "BEGIN begin lock ROLLBACK aborted ");
+}
+
 /* What is held for too long is refused. */
 static void
 test_too_long(void **state)
@@ -293,6 +314,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    T(test_others_go_on),
 	    T(test_still_held),
+	    T(test_waits_seldom),
 	    T(test_too_long),
 	    T(test_unconfirmed),
 	    T(test_taken_again),
