@@ -275,6 +275,10 @@ take_pinned(const char *url, const char *pinned, struct document *ret)
 		return (false);
 	authority += 3;
 	n -= (size_t)(authority - pinned);
+	/* A port that is the scheme's does not belong to the authority. */
+	if (strncmp(pinned, HTTPS, strlen(HTTPS)) == 0 && n > strlen(":443") &&
+	    strcmp(authority + n - strlen(":443"), ":443") == 0)
+		n -= strlen(":443");
 	if (n >= sizeof(ret->authority))
 		return (false);
 	memcpy(ret->deliver, url, strlen(url) + 1);

@@ -337,6 +337,10 @@ test_pinned(void **state)
 	    {"\"" PINNED "/v1/federation/deliver?\"", PINNED, NULL},
 	    {"\"" PINNED "1/v1/federation/deliver\"", PINNED, NULL},
 	    {"\"" PINNED "\"", PINNED, NULL},
+	    {"\"https://c.example:443/v1/federation/deliver\"",
+		"https://c.example:443", "c.example"},
+	    {"\"https://c.example:8443/v1/federation/deliver\"",
+		"https://c.example:8443", "c.example:8443"},
 	    /* A pin does not stand in the way of the rule. */
 	    {"\"" URL "\"", PINNED, DOMAIN},
 	};
