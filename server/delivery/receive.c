@@ -156,6 +156,9 @@ receive_message(struct receiving *r, struct err *err)
 		rc = cache_next_mid(env->cache, r->tx, &event.mid, err);
 	if (rc == RC_OK)
 		rc = add_message(r, event.mid, err);
+	/* A send of this batch may have the same id. */
+	if (rc == RC_OK)
+		rc = cache_id_take(env->cache, event.message_id, err);
 	if (rc == RC_OK) {
 		event.conversation_seq = r->conversation->last_seq;
 		rc = add_inbox(r, &event, err);

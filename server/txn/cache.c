@@ -600,6 +600,15 @@ cache_id_free(const struct cache *cache, const struct uuid *id)
 }
 
 enum rc
+cache_id_take(struct cache *cache, const struct uuid *id, struct err *err)
+{
+
+	if (cache->gathered && htab_set(cache->taken, id, cache) != RC_OK)
+		return (err_set(err, RC_NO_MEMORY, "cache: message id"));
+	return (RC_OK);
+}
+
+enum rc
 cache_next_mid(
     struct cache *cache, struct tx *tx, int64_t *ret, struct err *err)
 {

@@ -229,6 +229,10 @@ void cache_lane_touch(struct cache *cache, struct cached_lane *lane);
  * batch brings was asked at once (gather.c). */
 bool cache_id_free(const struct cache *cache, const struct uuid *id);
 
+/* This transaction makes a message with this id: it is free no more. */
+enum rc cache_id_take(
+    struct cache *cache, const struct uuid *id, struct err *err) MUST_USE;
+
 /* The next internal id of a message, of an outbox row. */
 enum rc cache_next_mid(
     struct cache *cache, struct tx *tx, int64_t *ret, struct err *err) MUST_USE;

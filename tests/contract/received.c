@@ -101,7 +101,7 @@ finished(struct unit *base)
 
 /* The request with nonce ${nonce}; the envelopes stay for a repetition. */
 void
-request(const char *nonce, bool full)
+prepare(const char *nonce, bool full)
 {
 
 	memset(&unit, 0, sizeof(unit));
@@ -117,6 +117,13 @@ request(const char *nonce, bool full)
 	unit.n = n;
 	unit.full = full;
 	unit.walk_most = walk_most;
+}
+
+void
+request(const char *nonce, bool full)
+{
+
+	prepare(nonce, full);
 	assert_int_equal(writer_submit(rig.writer, &unit.unit), RC_OK);
 	assert_int_equal(writer_run_once(rig.writer), 1);
 	assert_int_equal(unit.unit.rc, RC_OK);

@@ -41,6 +41,9 @@ struct envelope *add_receipt(int kind, const char *from, const char *to,
 /* The request with nonce ${nonce}; the envelopes stay for a repetition. */
 void request(const char *nonce, bool full);
 
+/* Makes the next request a unit that is to be handed to the writer. */
+void prepare(const char *nonce, bool full);
+
 /* What is said of the request with a fresh nonce: a word for each envelope, in
  * static storage; ${full}: there is no room for messages. */
 const char *answers_of(bool full);

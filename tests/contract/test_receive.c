@@ -167,6 +167,41 @@ test_id_taken(void **state)
 	(void)rig_deliver(&rig);
 }
 
+static struct send_unit own;
+
+static void
+own_finished(struct unit *base)
+{
+
+	assert_ptr_equal(base, &own.unit);
+}
+
+/* A user here and one there choose the same id, in one batch. */
+static void
+test_same_batch(void **state)
+{
+	struct message_draft draft = {.has_id = true};
+
+	(void)state;
+	(void)add_message(BOB, ANN, 1);
+	prepare("the-nonce-of-a-batch", false);
+	memset(&own, 0, sizeof(own));
+	send_unit_init(&own);
+	own.unit.finish = own_finished;
+	draft.id = list[0].message.id;
+	draft.to = span("ben");
+	draft.body = span("mine");
+	assert_true(send_unit_ask(&own, ann, &draft, &rig_addressing));
+	assert_int_equal(writer_submit(rig.writer, &own.unit), RC_OK);
+	assert_int_equal(writer_submit(rig.writer, &unit.unit), RC_OK);
+	assert_int_equal(writer_run_once(rig.writer), 2);
+	assert_int_equal(unit.unit.rc, RC_OK);
+	assert_int_equal(unit.items[0].reason, ENVELOPE_NO_REASON);
+	assert_int_equal(own.unit.rc, RC_OK);
+	assert_int_equal(own.refusal.problem, PROBLEM_CONFLICT);
+	assert_int_equal(writer_stats_get(rig.writer).abandoned, 0);
+}
+
 /* Twice in one request, as two events. */
 static void
 test_twins(void **state)
@@ -338,6 +373,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_future, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_again, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_id_taken, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_same_batch, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_twins, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_refused, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_full, open_rig, close_rig),
