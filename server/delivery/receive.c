@@ -446,22 +446,36 @@ receive_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 /* ---- what it locks ---- */
 
+/* The name of the recipient of ${e}; "": there can be no such user. */
+static void
+local_name(const struct envelope *e, char ret[LIMIT_NAME_LEN + 1])
+{
+	const size_t n = receive_name_len(&e->recipient);
+
+	ret[0] = '\0';
+	if (n > LIMIT_NAME_LEN)
+		return;
+	memcpy(ret, e->recipient.p, n);
+	ret[n] = '\0';
+}
+
+/* The key of the direct conversation that a message goes to is kept until the
+ * transaction ends; it is empty where the message will be refused. */
 static enum rc
-lock_message(struct lockset *set, const struct envelope *e,
-    char key[STORE_DIRECT_KEY_SIZE], struct err *err)
+lock_message(struct lockset *set, const struct receive_unit *u,
+    const struct envelope *e, char key[STORE_DIRECT_KEY_SIZE], struct err *err)
 {
 	char name[LIMIT_NAME_LEN + 1];
-	const size_t n = receive_name_len(&e->recipient);
 	enum rc rc;
 
-	if (n > LIMIT_NAME_LEN)
+	local_name(e, name);
+	if (name[0] == '\0' || !receive_is_of(&e->from, u->origin) ||
+	    !receive_is_of(&e->recipient, u->domain))
 		return (RC_OK);
-	memcpy(name, e->recipient.p, n);
-	name[n] = '\0';
 	store_direct_key(e->from.p, name, key);
 	rc = lockset_new_message(set, &e->message.id, err);
 	if (rc == RC_OK)
-		rc = lockset_user_named(set, e->recipient.p, n, err);
+		rc = lockset_user_named(set, e->recipient.p, strlen(name), err);
 	if (rc == RC_OK)
 		rc = lockset_user_named(set, e->from.p, e->from.n, err);
 	return (rc == RC_OK ? lockset_direct_key(set, key, err) : rc);
@@ -481,35 +495,50 @@ receive_locks(struct unit *unit, struct lockset *set, struct err *err)
 		if (e->fault != ENVELOPE_NO_REASON)
 			continue;
 		rc = e->kind == EVENT_MESSAGE
-			 ? lock_message(set, e, u->keys[i], err)
+			 ? lock_message(set, u, e, u->keys[i], err)
 			 : lockset_message(set, &e->upto, err);
 	}
 	return (rc);
 }
 
-/* A first message makes its sender, the sender's server and the direct
- * conversation. */
+/* The names of what the message ${e} makes: its conversation, if that is new,
+ * its sender and the sender's server. */
+static enum rc
+lock_names_of(const struct receive_unit *u, const struct cache *cache,
+    struct lockset *set, size_t i, struct err *err)
+{
+	const struct envelope *e = &u->envelopes[i];
+	const struct cached_user *from = cache_user_known(cache, e->from.p);
+	const struct cached_user *to;
+	char name[LIMIT_NAME_LEN + 1];
+	enum rc rc;
+
+	local_name(e, name);
+	to = cache_user_known(cache, name);
+	if (to == NULL || to->disabled ||
+	    (from != NULL && cache_direct_known(cache, from, to) != NULL))
+		return (RC_OK);
+	rc = lockset_name(set, u->keys[i], err);
+	if (rc == RC_OK && from == NULL)
+		rc = lockset_name(set, e->from.p, err);
+	if (rc == RC_OK && from == NULL)
+		rc = lockset_name(set, u->origin, err);
+	return (rc);
+}
+
 static enum rc
 receive_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)
 {
 	const struct receive_unit *u =
 	    CONTAINER_OF(unit, struct receive_unit, unit);
-	const struct cache *cache = txn_env_of(tx)->cache;
-	const struct cached_user *from;
 	enum rc rc = RC_OK;
 	size_t i;
 
-	for (i = 0; i < u->n && rc == RC_OK; i++) {
-		if (u->keys[i][0] == '\0')
-			continue;
-		from = cache_user_known(cache, u->envelopes[i].from.p);
-		rc = lockset_name(set, u->keys[i], err);
-		if (rc == RC_OK && from == NULL)
-			rc = lockset_name(set, u->envelopes[i].from.p, err);
-		if (rc == RC_OK && from == NULL)
-			rc = lockset_name(set, u->origin, err);
-	}
+	for (i = 0; i < u->n && rc == RC_OK; i++)
+		if (u->keys[i][0] != '\0')
+			rc = lock_names_of(
+			    u, txn_env_of(tx)->cache, set, i, err);
 	return (rc);
 }
 

@@ -17,6 +17,9 @@ enum rc receive_judge(
  * lane_class. */
 int receive_class(int kind);
 
+/* Whether ${address} is of ${domain}. */
+bool receive_is_of(const struct span *address, const char *domain);
+
 /* The local name in ${address}, "name@${domain}", without its domain. */
 size_t receive_name_len(const struct span *address);
 

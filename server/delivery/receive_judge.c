@@ -34,9 +34,8 @@ receive_name_len(const struct span *address)
 	return (at == NULL ? address->n : (size_t)(at - address->p));
 }
 
-/* Whether ${address} is of ${domain}. */
-static bool
-is_of(const struct span *address, const char *domain)
+bool
+receive_is_of(const struct span *address, const char *domain)
 {
 	const size_t n = receive_name_len(address) + 1;
 
@@ -284,9 +283,9 @@ judge_text(const struct judging *j)
 
 	if (e->fault != ENVELOPE_NO_REASON)
 		return (e->fault);
-	if (!is_of(&e->from, j->u->origin))
+	if (!receive_is_of(&e->from, j->u->origin))
 		return (ENVELOPE_FOREIGN_SENDER);
-	if (!is_of(&e->recipient, j->u->domain))
+	if (!receive_is_of(&e->recipient, j->u->domain))
 		return (ENVELOPE_UNKNOWN_RECIPIENT);
 	return (ENVELOPE_NO_REASON);
 }
