@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What comes from other servers.
+-- Events, requests and receipts of other servers.
 
 -- Whether an event was taken before.
 -- name: processed_find(event_id, origin)
@@ -62,7 +62,7 @@ WHERE conversation_id = $conversation_id AND conversation_seq > $after
   AND conversation_seq <= $upto AND sender_id = $sender_id
 ORDER BY conversation_seq LIMIT 1 OFFSET $skip;
 
--- What a receipt from another server covers: rows that are sent and not acked.
+-- The outbox rows that a receipt from another server covers: sent, not acked.
 -- A row whose server still owes an answer is acked when the answer is there.
 -- name: receipt_rows(conversation_id, after, upto, sender_id, dest_id)
 -- columns: id, mid

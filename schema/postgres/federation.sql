@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What comes from other servers, where another node may do the same.
+-- Statements for requests of other servers that need row locks on PostgreSQL.
 
 -- Rows that another node is about to delete are left to it.
 -- name: nonce_expire(now, limit)

@@ -3,7 +3,7 @@
  * Receiving: the envelopes of one request of another server, whose signature
  * holds, become rows here, in one transaction.
  *
- * What is promised to the other server
+ * The verb promises the other server:
  *  1. Once: an event is known by its origin and its id (processed_messages, in
  *     the same transaction); what is known is accepted again and does nothing.
  *  2. In order: envelopes of a sequence are taken in the order of their
@@ -31,7 +31,7 @@
  * commit. */
 #define RECEIVE_WALK_ROWS 4000
 
-/* What becomes of an envelope. */
+/* The rows that an envelope makes. */
 enum receive_plan {
 	RECEIVE_NOTHING, /* it is refused, or was taken before */
 	RECEIVE_KNOWN,   /* its message is here; the event is noted */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What receive.c (the verb, and what it writes) and receive_judge.c (what it
- * decides) share.
+ * Functions that receive.c (the verb and its writes) and receive_judge.c (its
+ * decisions) share.
  */
 #ifndef DELIVERY_RECEIVE_INTERNAL_H
 #define DELIVERY_RECEIVE_INTERNAL_H

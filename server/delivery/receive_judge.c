@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of the envelopes of a request.  Nothing is written here: a unit
- * of work decides before its first write.
+ * The decisions about the envelopes of a request.  This file writes nothing: a
+ * unit of work decides before its first write.
  */
 #include <string.h>
 
@@ -50,7 +50,7 @@ same_text(const struct span *a, const struct span *b)
 	return (a->n == b->n && memcmp(a->p, b->p, a->n) == 0);
 }
 
-/* What makes a message the same one when it comes again. */
+/* Two envelopes with one fingerprint carry the same message. */
 static void
 fingerprint(const struct envelope *e, uint8_t ret[STORE_FINGERPRINT_LEN])
 {
@@ -275,7 +275,7 @@ judge_receipt(struct judging *j, struct err *err)
 
 /* ---- one envelope ---- */
 
-/* What needs no store. */
+/* The faults of an envelope that show without the store. */
 static enum envelope_reason
 judge_text(const struct judging *j)
 {

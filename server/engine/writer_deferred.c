@@ -8,7 +8,7 @@
 #include "log/log.h"
 
 /* While units wait for a row that stays held, nobody else goes on.  So they
- * wait for one part of the time in so many, at most. */
+ * wait at most one part of the time in WAIT_SHARE. */
 #define WAIT_SHARE 5
 
 /* The result of a unit that is refused here.  A commit that no standby confirms
