@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where to listen and how the domain is called: what can be said of such texts
- * without asking the network.
+ * Where to listen: what can be said of such a text without asking the network.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -51,26 +50,4 @@ config_listen_check(char text[CONFIG_TEXT_SIZE], bool *ret_is_loopback)
 		return (false);
 	*ret_is_loopback = IN6_IS_ADDR_LOOPBACK(&v6);
 	return (true);
-}
-
-bool
-config_domain_valid(const char *text)
-{
-	size_t i, label;
-
-	for (i = 0, label = 0; text[i] != '\0'; i++) {
-		if (text[i] == '.') {
-			if (label == 0 || text[i - 1] == '-')
-				return (false);
-			label = 0;
-			continue;
-		}
-		if (!((text[i] >= 'a' && text[i] <= 'z') ||
-			(text[i] >= '0' && text[i] <= '9') ||
-			(text[i] == '-' && label > 0)))
-			return (false);
-		if (++label > 63)
-			return (false);
-	}
-	return (label > 0 && i <= 253 && text[i - 1] != '-');
 }

@@ -300,9 +300,9 @@ check_texts(struct config *config, struct err *err)
 		    "listen: \"%.60s\" is not HOST:PORT; HOST is an address "
 		    "such as 127.0.0.1, 0.0.0.0 or [::], or localhost",
 		    config->listen));
-	if (!config_domain_valid(config->domain))
+	if (!domain_host_valid(config->domain, strlen(config->domain)))
 		return (err_set(err, RC_INVALID,
-		    "domain: \"%.60s\" is no domain name in lower case",
+		    "domain: \"%.60s\" is not a domain name in lower case",
 		    config->domain));
 	if (config->data[0] == '\0')
 		return (err_set(err, RC_INVALID,
@@ -390,7 +390,8 @@ config_parse(int argc, char **argv, config_env_fn env, struct config *ret,
 	if ((rc = set_from_environment(ret, env, err)) != RC_OK ||
 	    (rc = set_from_flags(&p, err)) != RC_OK ||
 	    (rc = check_texts(ret, err)) != RC_OK ||
-	    (rc = check_exposure(ret, err)) != RC_OK)
+	    (rc = check_exposure(ret, err)) != RC_OK ||
+	    (rc = config_federation_check(ret, err)) != RC_OK)
 		return (rc);
 	return (check_retention(ret, err));
 }

@@ -8,7 +8,9 @@
  * of `user add`) off the arguments; config_parse() gets the rest.  The result
  * is filled once and never changes after; main copies what each module needs
  * into that module's options, and nobody else sees this header.  All texts are
- * inside struct config; only the operands point into argv.
+ * inside struct config; only the operands point into argv.  That makes it large
+ * (some 60 KiB): the stack of the main thread has room for a few, that of
+ * another thread need not have.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -19,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "net/domain.h"
 
 #define CONFIG_TEXT_SIZE 512
 #define CONFIG_LIST_MAX 16
@@ -53,7 +56,9 @@
 	    "How long a start waits for a PostgreSQL that is away or whose "    \
 	    "standbys do not confirm; a running node waits for ever")           \
 	X(TEXT, domain, "domain", "localhost", 0, 0, "NAME",                    \
-	    "The domain of the addresses of this server's users")               \
+	    "The domain of the addresses of this server's users; it must "      \
+	    "never change once messages have gone to or come from another "     \
+	    "server")                                                           \
 	X(BOOL, demo, "demo", "false", 0, 0, "BOOL",                            \
 	    "Make demo users in an empty database and open registration; "      \
 	    "only on loopback")                                                 \
@@ -100,6 +105,29 @@
 	X(ORIGINS, allow_origin, "allow-origin", "", 0, 0, "ORIGIN,...",        \
 	    "Origins besides our own whose pages may use the API "              \
 	    "(https://chat.example)")                                           \
+	X(CHOICE, federation, "federation", "off", 0, 0, "off|list|open",       \
+	    "Which other servers exchange messages with this one: none; "       \
+	    "those of federation-allow and federation-peer; or all but those "  \
+	    "of federation-deny")                                               \
+	X(URL, federation_url, "federation-url", "", 0, 0, "URL",               \
+	    "Where other servers reach this one, https://HOST; HOST is the "    \
+	    "domain or a name below it.  If empty, https://DOMAIN")             \
+	X(DOMAINS, federation_allow, "federation-allow", "", 0, 0,              \
+	    "DOMAIN,...",                                                       \
+	    "The servers that federation list means, up to 64: b.example for "  \
+	    "that one, .example.org for every one below example.org")           \
+	X(DOMAINS, federation_deny, "federation-deny", "", 0, 0, "DOMAIN,...",  \
+	    "Servers that are refused in any case, up to 64, written as in "    \
+	    "federation-allow")                                                 \
+	X(CIDRS, federation_networks, "federation-networks", "", 0, 0,          \
+	    "CIDR,...",                                                         \
+	    "Private networks in which other servers may be contacted; if "     \
+	    "empty, only public addresses are")                                 \
+	X(PEERS, federation_peer, "federation-peer", "", 0, 0,                  \
+	    "DOMAIN=URL,...",                                                   \
+	    "Fixed URLs of up to 16 other servers, for tests and closed "       \
+	    "networks; http only to loopback.  Refused together with "          \
+	    "behind-proxy")                                                     \
 	X(INT, connection_limit, "connection-limit", "10000", 1, 1000000, "N",  \
 	    "HTTP connections at once")                                         \
 	X(INT, connections_per_address, "connections-per-address", "256", 0,    \
@@ -200,9 +228,15 @@ struct config_origins {
 	char list[CONFIG_LIST_MAX][CONFIG_ORIGIN_SIZE];
 };
 
+struct config_peers {
+	int n;
+	struct domain_peer list[CONFIG_LIST_MAX]; /* with different domains */
+};
+
 /* The values of CHOICE members, in the order of their argument.  Those of the
  * log are enum log_level and enum log_format. */
 enum config_registration { REGISTRATION_OPEN, REGISTRATION_CLOSED };
+enum config_federation { FEDERATION_OFF, FEDERATION_LIST, FEDERATION_OPEN };
 
 #define CONFIG_MEMBER_TEXT(member) char member[CONFIG_TEXT_SIZE];
 #define CONFIG_MEMBER_BOOL(member) bool member;
@@ -213,6 +247,11 @@ enum config_registration { REGISTRATION_OPEN, REGISTRATION_CLOSED };
 #define CONFIG_MEMBER_SIZE(member) int64_t member##_bytes;
 #define CONFIG_MEMBER_CIDRS(member) struct config_cidrs member;
 #define CONFIG_MEMBER_ORIGINS(member) struct config_origins member;
+#define CONFIG_MEMBER_URL(member)                                              \
+	struct domain_url member; /* host "": none                             \
+				   */
+#define CONFIG_MEMBER_DOMAINS(member) struct domain_list member;
+#define CONFIG_MEMBER_PEERS(member) struct config_peers member;
 
 enum config_setting {
 #define X(type, member, name, def, min, max, arg, help) CONFIG_##member,
@@ -264,8 +303,8 @@ enum rc config_check_url(
     const char *name, const char *url, struct err *err) MUST_USE;
 
 /* Calls ${warn} for each setting that is valid but gives strangers a trust that
- * hardly anybody means; ${text} begins with the name of the setting and ends
- * with the cure.  RC_NO_MEMORY otherwise. */
+ * hardly anybody means, or that has no effect; ${text} begins with the name of
+ * the setting and ends with the cure.  RC_NO_MEMORY otherwise. */
 typedef void (*config_warn_fn)(void *arg, const char *text);
 enum rc config_warn(
     const struct config *config, config_warn_fn warn, void *arg) MUST_USE;

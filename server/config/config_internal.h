@@ -17,7 +17,10 @@ enum config_type {
 	CONFIG_DURATION,
 	CONFIG_SIZE,
 	CONFIG_CIDRS,
-	CONFIG_ORIGINS
+	CONFIG_ORIGINS,
+	CONFIG_URL,
+	CONFIG_DOMAINS,
+	CONFIG_PEERS
 };
 
 struct config_row {
@@ -40,7 +43,7 @@ extern const struct config_row config_rows[CONFIG_COUNT];
 #define CONFIG_LINE_LEN 198
 
 /* Room for what is wrong with a value. */
-#define CONFIG_WHY_SIZE 160
+#define CONFIG_WHY_SIZE 256
 
 /* The index of the setting called ${name}, -1 if there is none. */
 int config_row_find(const char *name);
@@ -72,8 +75,41 @@ void config_cidr_write(const struct config_cidr *c, struct buf *out);
  * none. */
 bool config_listen_check(char text[CONFIG_TEXT_SIZE], bool *ret_is_loopback);
 
-/* Whether ${text} is a host name in lower case. */
-bool config_domain_valid(const char *text);
+/* Takes the next piece of a list with commas or spaces and moves ${*list} past
+ * it; ${ret} is "" at the end.  False when ${size} bytes have no room for it.
+ */
+bool config_piece_take(const char **list, char *ret, size_t size);
+
+/* ---- federation.c ---- */
+
+/* Reads ${text} into ${ret}, the member of a setting of type CONFIG_URL,
+ * CONFIG_DOMAINS or CONFIG_PEERS.  False, with the reason in ${ret_why}, when
+ * that is not a value of ${type}. */
+bool config_names_read(enum config_type type, const char *text, void *ret,
+    char ret_why[CONFIG_WHY_SIZE]);
+
+/* Appends ${member} as config_names_read() would take it. */
+void config_names_write(
+    enum config_type type, const void *member, struct buf *out);
+
+/* The rules between the settings of federation.  Where it is on, federation_url
+ * is set from then on.  RC_INVALID with the cure. */
+enum rc config_federation_check(
+    struct config *config, struct err *err) MUST_USE;
+
+/* The warnings of config_warn() about these settings. */
+enum rc config_federation_warn(
+    const struct config *config, config_warn_fn warn, void *arg) MUST_USE;
+
+/* ---- warn.c ---- */
+
+/* Calls ${warn} for each of ${networks}, those of the setting ${name}, that is
+ * wider than any private network: "NAME: CIDR is wider than any private
+ * network: ${danger}". */
+enum rc config_warn_wide(const char *name, const struct config_cidrs *networks,
+    const char *danger, config_warn_fn warn, void *arg) MUST_USE;
+
+/* ---- file.c ---- */
 
 /* Reads the file ${path}: ${each} is called for each "name = value" with its
  * line, and ends the reading when it is not content. */

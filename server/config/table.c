@@ -17,6 +17,9 @@
 #define OFFSET_SIZE(member) offsetof(struct config, member##_bytes)
 #define OFFSET_CIDRS(member) offsetof(struct config, member)
 #define OFFSET_ORIGINS(member) offsetof(struct config, member)
+#define OFFSET_URL(member) offsetof(struct config, member)
+#define OFFSET_DOMAINS(member) offsetof(struct config, member)
+#define OFFSET_PEERS(member) offsetof(struct config, member)
 
 const struct config_row config_rows[CONFIG_COUNT] = {
 #define X(type, member, name, def, min, max, arg, help)                        \

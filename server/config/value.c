@@ -194,10 +194,8 @@ origin_valid(const char *text)
 	return (i > 0);
 }
 
-/* Takes the next piece of a list with commas and moves ${*list} past it.
- * False when it does not fit.  ${ret} is "" at the end. */
-static bool
-take_piece(const char **list, char *ret, size_t size)
+bool
+config_piece_take(const char **list, char *ret, size_t size)
 {
 	size_t n;
 
@@ -217,7 +215,7 @@ read_cidrs(const char *text, struct config_cidrs *ret)
 	char piece[64];
 
 	for (ret->n = 0;; ret->n++) {
-		if (!take_piece(&text, piece, sizeof(piece)))
+		if (!config_piece_take(&text, piece, sizeof(piece)))
 			return (false);
 		if (piece[0] == '\0')
 			return (true);
@@ -233,7 +231,7 @@ read_origins(const char *text, struct config_origins *ret)
 	char piece[CONFIG_ORIGIN_SIZE];
 
 	for (ret->n = 0;; ret->n++) {
-		if (!take_piece(&text, piece, sizeof(piece)))
+		if (!config_piece_take(&text, piece, sizeof(piece)))
 			return (false);
 		if (piece[0] == '\0')
 			return (true);
@@ -274,6 +272,9 @@ explain(const struct config_row *row, const char *text, char *ret_why)
 		break;
 	case CONFIG_CHOICE:
 	case CONFIG_TEXT:
+	case CONFIG_URL:
+	case CONFIG_DOMAINS:
+	case CONFIG_PEERS:
 	default:
 		takes = row->argument;
 		break;
@@ -378,6 +379,10 @@ config_value_read(const struct config_row *row, const char *text,
 		    !check_range(row, *number, ret_why))
 			return (false);
 		break;
+	case CONFIG_URL:
+	case CONFIG_DOMAINS:
+	case CONFIG_PEERS:
+		return (config_names_read(row->type, text, member, ret_why));
 	case CONFIG_TEXT:
 	default:
 		ok = read_text(text, member);
@@ -485,6 +490,11 @@ config_value_write(
 		break;
 	case CONFIG_ORIGINS:
 		write_origins(out, member);
+		break;
+	case CONFIG_URL:
+	case CONFIG_DOMAINS:
+	case CONFIG_PEERS:
+		config_names_write(row->type, member, out);
 		break;
 	case CONFIG_TEXT:
 	default:

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settings that are valid and dangerous.  They are told, not refused: a test
- * bed may want them.
+ * Settings that are valid and dangerous, or without effect.  They cause a
+ * warning and are not refused, because a test bed may want them.
  */
-#include <string.h>
-
 #include "base/mem.h"
 #include "config/config_internal.h"
 
@@ -40,26 +38,39 @@ too_wide(const struct config_cidr *c)
 }
 
 enum rc
-config_warn(const struct config *config, config_warn_fn warn, void *arg)
+config_warn_wide(const char *name, const struct config_cidrs *networks,
+    const char *danger, config_warn_fn warn, void *arg)
 {
-	const struct config_cidrs *proxies = &config->behind_proxy;
 	struct buf b = BUF_INIT;
 	char *text;
 	int i;
 
-	for (i = 0; i < proxies->n; i++) {
-		if (!too_wide(&proxies->list[i]))
+	for (i = 0; i < networks->n; i++) {
+		if (!too_wide(&networks->list[i]))
 			continue;
-		buf_adds(&b, "behind-proxy: ");
-		config_cidr_write(&proxies->list[i], &b);
-		buf_adds(&b, " is wider than any private network: everybody in "
-			     "it may say who they are by X-Forwarded-For, in "
-			     "the log and for the limits; name only the "
-			     "addresses of your proxies");
+		buf_adds(&b, name);
+		buf_adds(&b, ": ");
+		config_cidr_write(&networks->list[i], &b);
+		buf_adds(&b, " is wider than any private network: ");
+		buf_adds(&b, danger);
 		if ((text = buf_take(&b, NULL)) == NULL)
 			return (RC_NO_MEMORY);
 		warn(arg, text);
 		mem_free(text);
 	}
 	return (RC_OK);
+}
+
+enum rc
+config_warn(const struct config *config, config_warn_fn warn, void *arg)
+{
+	enum rc rc;
+
+	rc = config_warn_wide("behind-proxy", &config->behind_proxy,
+	    "everybody in it may say who they are by X-Forwarded-For, in the "
+	    "log and for the limits; name only the addresses of your proxies",
+	    warn, arg);
+	if (rc != RC_OK)
+		return (rc);
+	return (config_federation_warn(config, warn, arg));
 }

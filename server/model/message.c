@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/message.h"
+#include "net/domain.h"
 
 static bool
 is_digit(char c)
@@ -70,28 +71,6 @@ model_name_reserved(const char *name, size_t n)
 }
 
 bool
-model_domain_valid(const char *s, size_t n)
-{
-	size_t i, label;
-
-	if (n < 1 || n > LIMIT_DOMAIN_LEN)
-		return (false);
-	for (i = 0, label = 0; i < n; i++) {
-		if (s[i] == '.') {
-			if (label == 0 || s[i - 1] == '-')
-				return (false);
-			label = 0;
-			continue;
-		}
-		if (!is_alnum_lower(s[i]) && (s[i] != '-' || label == 0))
-			return (false);
-		if (++label > 63)
-			return (false);
-	}
-	return (label > 0 && s[n - 1] != '-');
-}
-
-bool
 model_address_parse(const char *text, size_t n, const char *local_domain,
     char ret_name[LIMIT_NAME_LEN + 1], char ret_domain[LIMIT_DOMAIN_LEN + 1])
 {
@@ -107,7 +86,7 @@ model_address_parse(const char *text, size_t n, const char *local_domain,
 	if (at != NULL) {
 		domain = at + 1;
 		domain_len = n - name_len - 1;
-		if (!model_domain_valid(domain, domain_len))
+		if (!domain_host_valid(domain, domain_len))
 			return (false);
 		if (domain_len == strlen(local_domain) &&
 		    memcmp(domain, local_domain, domain_len) == 0)

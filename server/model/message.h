@@ -69,11 +69,6 @@ bool model_name_fits(const char *name, size_t n);
  * operator makes one. */
 bool model_name_reserved(const char *name, size_t n);
 
-/* Whether ${n} bytes at ${s} are a host name of RFC 1123 in lower case: labels
- * of 1 to 63 letters, digits and inner hyphens, at most LIMIT_DOMAIN_LEN bytes.
- * One label is enough, and "192.0.2.1" is one, too. */
-bool model_domain_valid(const char *s, size_t n);
-
 /* Splits "bob" or "bob@domain" into name and domain ("" when local, also when
  * the domain is ${local_domain}).  False if it is no address. */
 bool model_address_parse(const char *text, size_t n, const char *local_domain,

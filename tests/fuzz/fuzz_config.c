@@ -107,6 +107,35 @@ check_origins(const struct config_origins *list)
 	}
 }
 
+/* A server that talks to others has a name and a URL, and is not its own peer;
+ * no URL is plain http but to a host that can only be this machine. */
+static void
+check_federation(const struct config *c)
+{
+	const struct config_peers *peers = &c->federation_peer;
+	const char *host = c->federation_url.host;
+	int i, k;
+
+	MUST(c->federation_allow.n <= DOMAIN_LIST_MAX);
+	MUST(c->federation_deny.n <= DOMAIN_LIST_MAX);
+	MUST(peers->n >= 0 && peers->n <= CONFIG_LIST_MAX);
+	for (i = 0; i < peers->n; i++) {
+		MUST(strchr(peers->list[i].domain, '.') != NULL);
+		for (k = 0; k < i; k++)
+			MUST(strcmp(peers->list[i].domain,
+				 peers->list[k].domain) != 0);
+	}
+	if (c->federation == FEDERATION_OFF)
+		return;
+	MUST(strchr(c->domain, '.') != NULL && host[0] != '\0');
+	MUST(peers->n == 0 || c->behind_proxy.n == 0);
+	for (i = 0; i < peers->n; i++)
+		MUST(strcmp(peers->list[i].domain, c->domain) != 0);
+	if (!c->federation_url.https)
+		MUST(strcmp(host, "localhost") == 0 ||
+		     strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0);
+}
+
 /* Whether every line of ${b} but remarks is short enough for a file. */
 static bool
 lines_fit(const struct buf *b)
@@ -130,6 +159,37 @@ same_origins(const struct config_origins *a, const struct config_origins *b)
 	MUST(a->n == b->n);
 	for (i = 0; i < a->n; i++)
 		MUST(strcmp(a->list[i], b->list[i]) == 0);
+}
+
+static void
+same_url(const struct domain_url *a, const struct domain_url *b)
+{
+
+	MUST(a->https == b->https && a->port == b->port);
+	MUST(strcmp(a->host, b->host) == 0);
+	MUST(strcmp(a->authority, b->authority) == 0);
+}
+
+static void
+same_domains(const struct domain_list *a, const struct domain_list *b)
+{
+	int i;
+
+	MUST(a->n == b->n);
+	for (i = 0; i < a->n; i++)
+		MUST(strcmp(a->entry[i], b->entry[i]) == 0);
+}
+
+static void
+same_peers(const struct config_peers *a, const struct config_peers *b)
+{
+	int i;
+
+	MUST(a->n == b->n);
+	for (i = 0; i < a->n; i++) {
+		MUST(strcmp(a->list[i].domain, b->list[i].domain) == 0);
+		same_url(&a->list[i].url, &b->list[i].url);
+	}
 }
 
 /* What is written can be read again, and is then written alike. */
@@ -160,6 +220,9 @@ check_round_trip(const struct config *c)
 #define SAME_CIDRS(member)                                                     \
 	MUST(memcmp(&c->member, &again.member, sizeof(c->member)) == 0);
 #define SAME_ORIGINS(member) same_origins(&c->member, &again.member);
+#define SAME_URL(member) same_url(&c->member, &again.member);
+#define SAME_DOMAINS(member) same_domains(&c->member, &again.member);
+#define SAME_PEERS(member) same_peers(&c->member, &again.member);
 	CONFIG_TABLE(X)
 #undef X
 	buf_fini(&one);
@@ -178,7 +241,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_ranges(&c);
 	check_networks(&c.behind_proxy);
+	check_networks(&c.federation_networks);
 	check_origins(&c.allow_origin);
+	check_federation(&c);
 	MUST(strlen(c.listen) < CONFIG_TEXT_SIZE);
 	MUST(c.is_loopback || c.insecure || c.behind_proxy.n > 0);
 	check_round_trip(&c);

@@ -39,38 +39,73 @@ readers_submit(struct readers *readers, struct read_job *job)
 }
 
 enum rc
-users_command_unit(const struct users_command *command, struct db *db,
-    struct account_unit *ret, struct err *err)
+store_user_by_name(struct db *db, const char *name, size_t n,
+    struct store_user *ret, struct err *err)
 {
 
 	(void)db;
-	(void)ret;
-	calls++;
-	MUST(command->op >= USER_ADD && command->op <= USER_DISABLE);
-	MUST(model_name_valid(command->name, strlen(command->name)));
-	MUST(strlen(command->password_hash) < CRYPT_PASSWORD_SIZE);
-	if (command->op != USER_DISABLE)
-		MUST(strncmp(command->password_hash, "$argon2id$", 10) == 0);
-	if (command->op == USER_ADD)
-		return (RC_OK);
-	return (err_set(err, RC_NOT_FOUND, "there is no such user"));
+	(void)err;
+	MUST(model_name_valid(name, n));
+	memset(ret, 0, sizeof(*ret));
+	return (name[0] == 'x' ? RC_NOT_FOUND : RC_OK);
+}
+
+void
+account_unit_init(struct account_unit *u, enum account_op op)
+{
+
+	memset(u, 0, sizeof(*u));
+	u->op = op;
+}
+
+void
+server_keys_unit_init(struct server_keys_unit *u, enum server_keys_op op,
+    const char *by, struct rnd *rnd)
+{
+
+	(void)by;
+	(void)rnd;
+	memset(u, 0, sizeof(*u));
+	u->op = op;
+}
+
+static void
+check_user(const struct operation *o)
+{
+	const struct account_unit *u = &o->work.account;
+	const size_t n = strlen(u->user.name);
+
+	MUST(model_name_valid(u->user.name, n));
+	MUST(o->id != OPERATION_USER_ADD || model_name_fits(u->user.name, n));
+	MUST((o->id == OPERATION_USER_ADD) == (u->op == ACCOUNT_ADD));
+	if (o->id != OPERATION_USER_DISABLE)
+		MUST(strncmp(u->user.password_hash, "$argon2id$", 10) == 0);
+}
+
+static void
+check_key(const struct operation *o)
+{
+	const char *key_id = o->work.keys.key_id;
+
+	if (o->id == OPERATION_KEYS_ROTATE)
+		MUST(key_id[0] == '\0');
+	else
+		MUST(operation_key_id_valid(key_id, strlen(key_id)));
 }
 
 enum rc
 writer_submit(struct writer *writer, struct unit *unit)
 {
+	const struct operation *o = operation_of(unit);
 
 	(void)writer;
+	calls++;
+	MUST(o->id < OPERATIONS);
+	if (o->id <= OPERATION_USER_DISABLE)
+		check_user(o);
+	else
+		check_key(o);
 	unit->finish(unit);
-	return (RC_OK);
-}
-
-enum rc
-users_command_result(const struct account_unit *unit, struct err *err)
-{
-
-	(void)unit;
-	(void)err;
 	return (RC_OK);
 }
 

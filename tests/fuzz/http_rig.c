@@ -39,8 +39,8 @@ rig_start(const struct http_route *routes, void *arg)
 
 	log_set_level(LVL_ERROR); /* the library complains of our sockets */
 	clk_fake_init(&now, INT64_C(1795262400000));
-	options.routes =
-	    (const struct http_routes[]){{routes, NULL}, {NULL, NULL}};
+	options.routes = (const struct http_routes[]){
+	    {routes, NULL, NULL}, {NULL, NULL, NULL}};
 	options.route_arg = arg;
 	options.clk = &now.clk;
 	options.metrics = metrics_new();

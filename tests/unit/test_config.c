@@ -349,9 +349,9 @@ test_values(void **state)
 	accepted(
 	    "--db postgresql:///chat?host=/run/postgresql&passfile=/x", &c);
 	refused("--db sqlite:", "neither sqlite:PATH nor");
-	refused("--domain Example.org", "no domain name in lower case");
-	refused("--domain a..b", "no domain name");
-	refused("--domain=", "no domain name");
+	refused("--domain Example.org", "not a domain name in lower case");
+	refused("--domain a..b", "not a domain name");
+	refused("--domain=", "not a domain name");
 }
 
 struct warnings {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "federation/domain.h"
+#include "net/domain.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define L10 "abcdefghij"
@@ -64,6 +64,70 @@ test_invalid(void **state)
 	assert_false(domain_valid("b.example\0", 10));
 }
 
+/* A host has one label at least, and may look like an address. */
+static void
+test_host(void **state)
+{
+	static const struct {
+		const char *text;
+		bool want;
+	} rows[] = {
+	    {"b.example", true},
+	    {"localhost", true},
+	    {"b", true},
+	    {"0", true},
+	    {"127.0.0.1", true},
+	    {"a-b.c--d", true},
+	    {L63, true},
+	    {N253, true},
+	    {"", false},
+	    {".", false},
+	    {".b", false},
+	    {"b.", false},
+	    {"a..b", false},
+	    {"-a", false},
+	    {"a-", false},
+	    {"a-.b", false},
+	    {"a.-b", false},
+	    {"A", false},
+	    {"a_b", false},
+	    {"a/b", false},
+	    {"a:b", false},
+	    {"a{", false},
+	    {"`", false},
+	    {"::1", false},
+	    {"\xc3\xa4", false},
+	    {"a" L63, false},
+	    {N255, false},
+	    {"a" N253, false},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++)
+		if (domain_host_valid(rows[i].text, strlen(rows[i].text)) !=
+		    rows[i].want)
+			fail_msg("\"%s\"", rows[i].text);
+	assert_true(domain_host_valid("a/", 1));
+	assert_false(domain_host_valid("a\0b", 3));
+}
+
+static void
+test_within(void **state)
+{
+
+	(void)state;
+	assert_true(domain_within("b.example", "b.example"));
+	assert_true(domain_within("a.b.example", "b.example"));
+	assert_true(domain_within("x.a.b.example", "b.example"));
+	assert_false(domain_within("ab.example", "b.example"));
+	assert_false(domain_within("example", "b.example"));
+	assert_false(domain_within(".example", "b.example"));
+	assert_false(domain_within("b.example.c", "b.example"));
+	assert_false(domain_within("c.example", "b.example"));
+	assert_false(domain_within("", "b.example"));
+}
+
 /* ---- lists ---- */
 
 static void
@@ -104,6 +168,11 @@ test_list(void **state)
 	    {"a.example,.b.example,c.example", "d.example", false},
 	    {N253, N253, true},
 	    {"." N253, N253, false},
+	    /* What may stand between entries. */
+	    {"a.example, b.example", "b.example", true},
+	    {"a.example b.example", "b.example", true},
+	    {" a.example ,, b.example, ", "a.example", true},
+	    {", ", "a.example", false},
 	};
 	struct domain_list list;
 	size_t i;
@@ -121,12 +190,8 @@ test_list_wrong(void **state)
 {
 	/* A list and the entry at fault. */
 	static const char *const rows[][2] = {
-	    {",", "\"\""},
-	    {"a.example,", "\"\""},
-	    {",a.example", "\"\""},
-	    {"a.example,,b.example", "\"\""},
-	    {"a.example, b.example", "\" b.example\""},
-	    {"a.example ,b.example", "\"a.example \""},
+	    {"a.example,b", "\"b\""},
+	    {"a.example\tb.example", "\"a.example\tb.example\""},
 	    {"localhost", "\"localhost\""},
 	    {"a.example,127.0.0.1", "\"127.0.0.1\""},
 	    {"a.example,.", "\".\""},
@@ -172,6 +237,8 @@ test_list_long(void **state)
 	assert_int_equal(DOMAIN_LIST_MAX, list.n);
 	(void)snprintf(last, sizeof(last), "d%d.example", i - 1);
 	assert_true(domain_listed(&list, last));
+	parse_list(" a.example ,, b.example, ", &list);
+	assert_int_equal(2, list.n);
 	(void)snprintf(text + n, sizeof(text) - n, ",more.example");
 	assert_int_equal(RC_INVALID, domain_list_parse(text, &list, &err));
 	assert_non_null(strstr(err.text, "\"more.example\""));
@@ -374,18 +441,69 @@ test_peer(void **state)
 	}
 }
 
+static void
+test_peer_find(void **state)
+{
+	static const struct domain_peer list[] = {
+	    {.domain = "b.example"}, {.domain = "c.example"}};
+
+	(void)state;
+	assert_ptr_equal(&list[0], domain_peer_find(list, 2, "b.example"));
+	assert_ptr_equal(&list[1], domain_peer_find(list, 2, "c.example"));
+	assert_null(domain_peer_find(list, 1, "c.example"));
+	assert_null(domain_peer_find(list, 2, "x.b.example"));
+	assert_null(domain_peer_find(NULL, 0, "b.example"));
+}
+
+static void
+test_url_public(void **state)
+{
+	static const struct {
+		const char *url;
+		bool is_public;
+	} rows[] = {
+	    {"https://b.example", true},
+	    {"https://b.example:443", true},
+	    {"https://chat.b.example", true},
+	    {"https://b.example:444", false},
+	    {"https://xb.example", false},
+	    {"https://example", false},
+	    {"https://127.0.0.1", false},
+	    {"http://localhost:443", false},
+	};
+	struct err err = ERR_INIT;
+	struct domain_url url;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(
+		    RC_OK, domain_url_parse(rows[i].url, &url, &err));
+		assert_int_equal(
+		    rows[i].is_public, domain_url_public(&url, "b.example"));
+	}
+	/* http on the port of https, as no URL can say it for a public name. */
+	url = (struct domain_url){
+	    .https = false, .host = "b.example", .port = 443};
+	assert_false(domain_url_public(&url, "b.example"));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_valid),
 	    cmocka_unit_test(test_invalid),
+	    cmocka_unit_test(test_host),
+	    cmocka_unit_test(test_within),
 	    cmocka_unit_test(test_list),
 	    cmocka_unit_test(test_list_wrong),
 	    cmocka_unit_test(test_list_long),
 	    cmocka_unit_test(test_url),
 	    cmocka_unit_test(test_url_wrong),
 	    cmocka_unit_test(test_peer),
+	    cmocka_unit_test(test_peer_find),
+	    cmocka_unit_test(test_url_public),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "federation/domain.h"
-#include "model/message.h"
+#include "net/domain.h"
 
 #define HTTPS "https://"
 #define HTTP "http://"
@@ -22,6 +21,36 @@ is_digit(char c)
 {
 
 	return (c >= '0' && c <= '9');
+}
+
+static bool
+is_letter_or_digit(char c)
+{
+
+	return ((c >= 'a' && c <= 'z') || is_digit(c));
+}
+
+bool
+domain_host_valid(const char *text, size_t n)
+{
+	size_t i, label;
+
+	if (n < 1 || n > LIMIT_DOMAIN_LEN)
+		return (false);
+	for (i = 0, label = 0; i < n; i++) {
+		if (text[i] == '.') {
+			if (label == 0 || text[i - 1] == '-')
+				return (false);
+			label = 0;
+			continue;
+		}
+		if (!is_letter_or_digit(text[i]) &&
+		    (text[i] != '-' || label == 0))
+			return (false);
+		if (++label > 63)
+			return (false);
+	}
+	return (label > 0 && text[n - 1] != '-');
 }
 
 /* Whether the last label of ${n} bytes at ${host} begins with a digit:
@@ -39,8 +68,17 @@ bool
 domain_valid(const char *text, size_t n)
 {
 
-	return (model_domain_valid(text, n) && memchr(text, '.', n) != NULL &&
+	return (domain_host_valid(text, n) && memchr(text, '.', n) != NULL &&
 		!is_numeric(text, n));
+}
+
+bool
+domain_within(const char *host, const char *domain)
+{
+	const size_t h = strlen(host), d = strlen(domain);
+
+	return (h >= d && strcmp(host + h - d, domain) == 0 &&
+		(h == d || host[h - d - 1] == '.'));
 }
 
 /* ---- lists ---- */
@@ -53,19 +91,19 @@ entry_valid(const char *entry, size_t n)
 		return (domain_valid(entry, n));
 	entry++;
 	n--;
-	return (model_domain_valid(entry, n) && !is_numeric(entry, n));
+	return (domain_host_valid(entry, n) && !is_numeric(entry, n));
 }
 
 enum rc
 domain_list_parse(const char *text, struct domain_list *ret, struct err *err)
 {
+	static const char between[] = ", ";
 	struct domain_list list = {.n = 0};
-	const char *end;
 	size_t n;
 
-	for (end = text; *text != '\0'; text = end + 1) {
-		end = strchrnul(text, ',');
-		n = (size_t)(end - text);
+	for (text += strspn(text, between); *text != '\0';
+	     text += n, text += strspn(text, between)) {
+		n = strcspn(text, between);
 		if (!entry_valid(text, n))
 			return (err_set(err, RC_INVALID,
 			    "\"%.*s\" is not a valid domain (b.example) or "
@@ -78,13 +116,6 @@ domain_list_parse(const char *text, struct domain_list *ret, struct err *err)
 			    n < 80 ? (int)n : 80, text, DOMAIN_LIST_MAX));
 		memcpy(list.entry[list.n], text, n);
 		list.entry[list.n++][n] = '\0';
-		if (*end == '\0')
-			break;
-		/* A comma at the end stands before an empty entry. */
-		if (end[1] == '\0')
-			return (err_set(err, RC_INVALID,
-			    "\"\" is not a valid domain: there is a comma at "
-			    "the end"));
 	}
 	*ret = list;
 	return (RC_OK);
@@ -143,7 +174,7 @@ classify(const char *text)
 	struct host host = {.is_v6 = false};
 	struct in_addr v4;
 
-	host.valid = model_domain_valid(text, strlen(text));
+	host.valid = domain_host_valid(text, strlen(text));
 	host.is_loopback = strcmp(text, "localhost") == 0;
 	if (host.valid && is_numeric(text, strlen(text))) {
 		host.valid = inet_pton(AF_INET, text, &v4) == 1;
@@ -230,6 +261,14 @@ domain_url_parse(const char *text, struct domain_url *ret, struct err *err)
 	return (RC_OK);
 }
 
+bool
+domain_url_public(const struct domain_url *url, const char *domain)
+{
+
+	return (url->https && url->port == HTTPS_PORT &&
+		domain_within(url->host, domain));
+}
+
 enum rc
 domain_peer_parse(const char *text, struct domain_peer *ret, struct err *err)
 {
@@ -251,4 +290,15 @@ domain_peer_parse(const char *text, struct domain_peer *ret, struct err *err)
 		return (rc);
 	*ret = peer;
 	return (RC_OK);
+}
+
+const struct domain_peer *
+domain_peer_find(const struct domain_peer *list, int n, const char *domain)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(list[i].domain, domain) == 0)
+			return (&list[i]);
+	return (NULL);
 }
