@@ -31,6 +31,9 @@
 #define LIMIT_REQUEST_LEN 131072
 #define LIMIT_ARRAY_REQUEST_LEN 1048576
 #define LIMIT_ARRAY_ITEMS 100
+/* A request of another server: 50 envelopes with texts of a usual length, or
+ * two with the longest that are escaped six-fold. */
+#define LIMIT_PEER_REQUEST_LEN 262144
 /* A body of a route that needs no token: a name and a password. */
 #define LIMIT_PUBLIC_REQUEST_LEN 4096
 /* A body and an answer up to these sizes need no room in the budgets

@@ -42,6 +42,18 @@ owner_user(int64_t user_id)
 }
 
 uint64_t
+owner_destination(int64_t destination_id)
+{
+	/* A user may have the same number. */
+	const struct {
+		char kind[8];
+		int64_t id;
+	} of = {"server", destination_id};
+
+	return (htab_hash(&of, sizeof(of)));
+}
+
+uint64_t
 owner_peer(const char *peer)
 {
 	char network[NETWORK_SIZE];

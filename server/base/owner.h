@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who uses a shared resource: a user, or the network of a client that has not
- * logged in.  An owner is a number, the keyed hash of what it stands for
- * (htab_hash()); 0 is the server itself.
+ * Who uses a shared resource: a user, another server, or the network of a
+ * client that has not logged in.  An owner is a number, the keyed hash of what
+ * it stands for (htab_hash()); 0 is the server itself.
  *
  * Thread: any.
  */
@@ -23,6 +23,9 @@ void network_of(const char *peer, char ret[NETWORK_SIZE]);
 
 /* The owner that a user is. */
 uint64_t owner_user(int64_t user_id);
+
+/* The owner that another server is. */
+uint64_t owner_destination(int64_t destination_id);
 
 /* The owner that the network of ${peer}, an address as text, is. */
 uint64_t owner_peer(const char *peer);

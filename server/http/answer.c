@@ -205,7 +205,9 @@ http_answer_refusal(struct http_request *req, const struct refusal *r)
 		http_answer_header(req, "Retry-After", number);
 	}
 	if (status == 401)
-		http_answer_header(req, "WWW-Authenticate", "Bearer");
+		http_answer_header(req, "WWW-Authenticate",
+		    r->problem == PROBLEM_UNAUTHENTICATED ? "Bearer"
+							  : "Signature");
 	wire_problem(&body, &copy, req->head.path_raw, req->head.id);
 	http_answer(req, status, PROBLEM_JSON, &body);
 	buf_fini(&body);

@@ -75,6 +75,21 @@ is_stray_upgrade(const struct http_request *req)
 		validator_list_has(req->head.known.upgrade, "websocket"));
 }
 
+/* The longest body of a route with ${flags}.  That of a peer is the same in the
+ * waiting room, where each route is public: told "too large", a peer would give
+ * its message up. */
+static size_t
+body_limit(unsigned flags)
+{
+
+	if ((flags & HTTP_PEER_BODY) != 0)
+		return (LIMIT_PEER_REQUEST_LEN);
+	if ((flags & HTTP_PUBLIC) != 0)
+		return (LIMIT_PUBLIC_REQUEST_LEN);
+	return ((flags & HTTP_LARGE_BODY) != 0 ? LIMIT_ARRAY_REQUEST_LEN
+					       : LIMIT_REQUEST_LEN);
+}
+
 /* Finds the route and its limits. */
 static void
 request_route(struct http_request *req)
@@ -95,11 +110,7 @@ request_route(struct http_request *req)
 			    "this path takes %s", req->head.pattern->allow);
 		return;
 	}
-	req->body.limit = (req->head.route->flags & HTTP_PUBLIC) != 0
-			      ? LIMIT_PUBLIC_REQUEST_LEN
-			  : (req->head.route->flags & HTTP_LARGE_BODY) != 0
-			      ? LIMIT_ARRAY_REQUEST_LEN
-			      : LIMIT_REQUEST_LEN;
+	req->body.limit = body_limit(req->head.route->flags);
 	if (!req->body.present)
 		return;
 	if ((req->head.route->flags & HTTP_NO_BODY) != 0)
@@ -177,6 +188,21 @@ access_head(struct http_request *req, const char *method, const char *version)
 	return (sender_check(req));
 }
 
+/* Keeps a piece of the body, and shows it to the gate of its route. */
+static enum rc
+keep_piece(struct http_request *req, const char *data, size_t n)
+{
+	const struct http_gate *gate;
+	enum rc rc;
+
+	if ((rc = request_body_add(req, data, n)) != RC_OK)
+		return (rc);
+	gate = request_gate(req);
+	if (gate->piece != NULL)
+		gate->piece(req, data, n, gate->arg);
+	return (RC_OK);
+}
+
 /* A piece of the body.  libmicrohttpd takes no response here. */
 static enum MHD_Result
 access_body(struct http_request *req, const char *data, size_t *size)
@@ -187,7 +213,7 @@ access_body(struct http_request *req, const char *data, size_t *size)
 		if ((rc = sender_look_up(req)) == RC_OK)
 			return (MHD_YES);
 	} else {
-		rc = request_body_add(req, data, *size);
+		rc = keep_piece(req, data, *size);
 	}
 	*size = 0;
 	if (rc == RC_OK)
@@ -208,19 +234,23 @@ access_body(struct http_request *req, const char *data, size_t *size)
 static void
 dispatch(struct http_request *req)
 {
-	const struct http_options *options = &req->http->options;
+	const struct http_gate *gate;
 
 	if (req->answer.refused) {
 		http_answer_refusal(req, &req->answer.refusal);
-	} else if (req->head.route == NULL) {
+		return;
+	}
+	if (req->head.route == NULL) {
 		http_answer_header(req, "Allow", req->head.pattern->allow);
 		http_answer(req, 204, NULL, NULL);
-	} else if ((req->head.route->flags & HTTP_PUBLIC) == 0 &&
-		   options->authorize != NULL) {
-		options->authorize(req, options->route_arg);
-	} else {
-		req->head.route->handler(req, options->route_arg);
+		return;
 	}
+	gate = request_gate(req);
+	if ((req->head.route->flags & HTTP_PUBLIC) == 0 &&
+	    gate->authorize != NULL)
+		gate->authorize(req, gate->arg);
+	else
+		req->head.route->handler(req, gate->arg);
 }
 
 static enum MHD_Result

@@ -176,6 +176,10 @@ http_new(const struct http_options *options, struct http **ret, struct err *err)
 	}
 	http->options = *options;
 	http->options.timing = timing_or_real(options->timing);
+	http->gate = (struct http_gate){.authorize = options->authorize,
+	    .head = options->head,
+	    .lookup = options->lookup,
+	    .arg = options->route_arg};
 	http->front.epoll_fd = http->front.wake_fd = -1;
 	http->front.listen_fd = options->listener > 0 ? options->listener : -1;
 	http->front.reserve_fd = -1;

@@ -37,7 +37,8 @@ enum http_route_flags {
 	    1 << 2,            /* takes any text content type, not only JSON */
 	HTTP_NO_BODY = 1 << 3, /* a body is refused */
 	HTTP_LARGE_BODY = 1 << 4, /* body up to the array limit */
-	HTTP_ANY_BODY = 1 << 5    /* takes any content type */
+	HTTP_ANY_BODY = 1 << 5,   /* takes any content type */
+	HTTP_PEER_BODY = 1 << 6   /* body up to LIMIT_PEER_REQUEST_LEN */
 };
 
 /* A route.  ${path} has segments and {name} placeholders, which match one
@@ -47,13 +48,6 @@ struct http_route {
 	const char *path;
 	http_handler_fn handler;
 	unsigned flags;
-};
-
-/* The routes of a module, and the module's own struct, which its handlers get
- * from http_route_module(). */
-struct http_routes {
-	const struct http_route *list; /* kept; ends with method NULL */
-	void *module;
 };
 
 /* Called before the handler of every route that is not HTTP_PUBLIC: finds the
@@ -77,6 +71,31 @@ typedef enum http_sender (*http_head_fn)(struct http_request *req, void *arg);
  * http_sender_found() later, from another thread.  Another result than RC_OK
  * refuses the request. */
 typedef enum rc (*http_lookup_fn)(struct http_request *req, void *arg);
+
+/* Called with each piece of a body, in its order, when the piece has been kept:
+ * so a digest is there when the body is whole.  Borrows ${p}.  Thread: the
+ * loop's. */
+typedef void (*http_piece_fn)(
+    struct http_request *req, const char *p, size_t n, void *arg);
+
+/* How requests are let in. */
+struct http_gate {
+	http_authorize_fn authorize; /* NULL: the handler is called at once */
+	http_head_fn head;           /* NULL: every body is read */
+	http_lookup_fn lookup;       /* needed where head returns UNKNOWN */
+	http_piece_fn piece;         /* NULL: nobody looks at pieces */
+	void *arg; /* the second argument of these, and of the handlers */
+};
+
+/* The routes of a module, and the module's own struct, which its handlers get
+ * from http_route_module(). */
+struct http_routes {
+	const struct http_route *list; /* kept; ends with method NULL */
+	void *module;
+	/* Kept.  NULL: that of the options (authorize, head, lookup,
+	 * route_arg). */
+	const struct http_gate *gate;
+};
 
 /* Gives the socket of a connection whose first request line asks for the
  * WebSocket path to its owner (push).  ${fd} passes over; borrows ${from}. */
@@ -162,6 +181,10 @@ const char *http_path(const struct http_request *req);
 unsigned http_route_flags(const struct http_request *req);
 void *http_route_module(const struct http_request *req);
 
+/* The target as it was sent, with its query and its escapes; "" when memory was
+ * short. */
+const char *http_target(const struct http_request *req);
+
 /* The value of placeholder ${name} of the route; NULL if it has none such. */
 const char *http_path_param(const struct http_request *req, const char *name);
 
@@ -175,6 +198,9 @@ void http_query_each(const struct http_request *req,
 
 /* A request header (case-insensitive); NULL if absent. */
 const char *http_header(const struct http_request *req, const char *name);
+
+/* The number of headers ${name}, of which http_header() returns the first. */
+size_t http_header_count(const struct http_request *req, const char *name);
 
 /* Whether the ETag ${tag} stands in If-None-Match ${list} (may be NULL). */
 bool http_etag_listed(const char *list, const char *tag);

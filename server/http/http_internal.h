@@ -30,6 +30,7 @@ struct router;
 
 struct http {
 	struct http_options options;
+	struct http_gate gate; /* of the options */
 	struct router *router;
 	int port;
 	struct front front;

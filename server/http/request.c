@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
@@ -186,6 +187,15 @@ request_id_set(struct http_request *req)
 	uuid_format(&id, req->head.id);
 }
 
+const struct http_gate *
+request_gate(const struct http_request *req)
+{
+	const struct http_gate *gate =
+	    req->head.pattern->gate[req->head.method];
+
+	return (gate != NULL ? gate : &req->http->gate);
+}
+
 uint64_t
 request_owner(const struct http_request *req)
 {
@@ -289,6 +299,14 @@ http_route_module(const struct http_request *req)
 }
 
 const char *
+http_target(const struct http_request *req)
+{
+
+	request_check(req);
+	return (req->head.target == NULL ? "" : req->head.target);
+}
+
+const char *
 http_path_param(const struct http_request *req, const char *name)
 {
 	const struct pattern *p = req->head.pattern;
@@ -332,6 +350,37 @@ http_header(const struct http_request *req, const char *name)
 
 	request_check(req);
 	return (MHD_lookup_connection_value(req->mhd, MHD_HEADER_KIND, name));
+}
+
+struct header_count {
+	const char *name;
+	size_t len, n;
+};
+
+static enum MHD_Result
+count_header(void *arg, enum MHD_ValueKind kind, const char *name,
+    size_t name_len, const char *value, size_t value_len)
+{
+	struct header_count *count = arg;
+
+	(void)kind;
+	(void)value;
+	(void)value_len;
+	if (name_len == count->len &&
+	    strncasecmp(name, count->name, name_len) == 0)
+		count->n++;
+	return (MHD_YES);
+}
+
+size_t
+http_header_count(const struct http_request *req, const char *name)
+{
+	struct header_count count = {.name = name, .len = strlen(name)};
+
+	request_check(req);
+	(void)MHD_get_connection_values_n(
+	    req->mhd, MHD_HEADER_KIND, count_header, &count);
+	return (count.n);
 }
 
 bool
@@ -456,5 +505,5 @@ http_request_authorized(struct http_request *req)
 {
 
 	request_check(req);
-	req->head.route->handler(req, req->http->options.route_arg);
+	req->head.route->handler(req, request_gate(req)->arg);
 }

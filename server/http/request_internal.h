@@ -192,6 +192,9 @@ enum rc request_body_add(
  * one. */
 void request_id_set(struct http_request *req);
 
+/* How ${req}, which has a route, is let in. */
+const struct http_gate *request_gate(const struct http_request *req);
+
 /* The owner that ${req} is accounted to: its user, or its client's network. */
 uint64_t request_owner(const struct http_request *req);
 

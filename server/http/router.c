@@ -116,10 +116,10 @@ pattern_write_allow(struct pattern *p)
 	}
 }
 
-/* Puts ${route} of ${module} into the table. */
+/* Puts ${route} of ${table} into the table. */
 static enum rc
-router_add(struct router *router, const struct http_route *route, void *module,
-    struct err *err)
+router_add(struct router *router, const struct http_route *route,
+    const struct http_routes *table, struct err *err)
 {
 	struct pattern fresh, *p = NULL;
 	enum method method = router_method_find(route->method);
@@ -152,10 +152,12 @@ router_add(struct router *router, const struct http_route *route, void *module,
 		return (err_set(err, RC_EXISTS, "route %s %s stands twice",
 		    route->method, route->path));
 	p->route[method] = route;
-	p->module[method] = module;
+	p->module[method] = table->module;
+	p->gate[method] = table->gate;
 	if (method == METHOD_GET) {
 		p->route[METHOD_HEAD] = route;
-		p->module[METHOD_HEAD] = module;
+		p->module[METHOD_HEAD] = table->module;
+		p->gate[METHOD_HEAD] = table->gate;
 	}
 	return (RC_OK);
 }
@@ -182,8 +184,8 @@ router_new(
 	}
 	for (table = routes; table->list != NULL; table++)
 		for (route = table->list; route->method != NULL; route++)
-			if ((rc = router_add(
-				 router, route, table->module, err)) != RC_OK)
+			if ((rc = router_add(router, route, table, err)) !=
+			    RC_OK)
 				goto free_router;
 	for (i = 0, depth = 0; depth <= SEGMENTS_MAX + 1; depth++) {
 		while (

@@ -45,6 +45,7 @@ struct pattern {
 	int params;
 	const struct http_route *route[METHOD_COUNT];
 	void *module[METHOD_COUNT];
+	const struct http_gate *gate[METHOD_COUNT]; /* NULL: the options' */
 	char allow[64];
 	char *text; /* the memory of segment[].text */
 };

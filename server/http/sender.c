@@ -17,12 +17,12 @@
 static enum MHD_Result
 refuse_stranger(struct http_request *req)
 {
-	struct http *http = req->http;
+	const struct http_gate *gate = request_gate(req);
 
 	req->answer.close = true;
 	linger_start(req->loop, req->conn->fd);
 	req->dispatching = true;
-	http->options.authorize(req, http->options.route_arg);
+	gate->authorize(req, gate->arg);
 	req->dispatching = false;
 	assert(req->phase == REQUEST_ANSWERED);
 	return (answer_queue(req));
@@ -33,13 +33,16 @@ refuse_stranger(struct http_request *req)
 enum MHD_Result
 sender_check(struct http_request *req)
 {
-	const struct http_options *o = &req->http->options;
+	const struct http_gate *gate;
 
 	if (req->answer.refused || !req->body.present ||
 	    req->head.route == NULL ||
-	    (req->head.route->flags & HTTP_PUBLIC) != 0 || o->head == NULL)
+	    (req->head.route->flags & HTTP_PUBLIC) != 0)
 		return (MHD_YES);
-	switch (o->head(req, o->route_arg)) {
+	gate = request_gate(req);
+	if (gate->head == NULL)
+		return (MHD_YES);
+	switch (gate->head(req, gate->arg)) {
 	case HTTP_SENDER_KNOWN:
 		return (MHD_YES);
 	case HTTP_SENDER_STRANGER:
@@ -61,11 +64,11 @@ sender_check(struct http_request *req)
 enum rc
 sender_look_up(struct http_request *req)
 {
-	struct http *http = req->http;
+	const struct http_gate *gate = request_gate(req);
 	enum rc rc;
 
 	req->body.unsure = false;
-	rc = http->options.lookup(req, http->options.route_arg);
+	rc = gate->lookup(req, gate->arg);
 	if (rc != RC_OK)
 		return (rc);
 	req->phase = REQUEST_CHECKING;

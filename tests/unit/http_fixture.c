@@ -431,6 +431,87 @@ const struct http_route fixture_routes[] = {
     {"GET", "/peer", get_peer, HTTP_PUBLIC},
     {"GET", "/private", get_private, 0}, {NULL, NULL, NULL, 0}};
 
+/* ---- a gate of its own ---- */
+
+static int gate_arg;
+
+/* What the gate has seen of a request. */
+struct seen {
+	size_t pieces, bytes;
+	char first; /* byte */
+};
+
+static enum http_sender
+gate_head(struct http_request *req, void *arg)
+{
+	struct seen *seen = http_alloc(req, sizeof(*seen));
+	const char *let = http_header(req, "X-Let");
+
+	assert_ptr_equal(arg, &gate_arg);
+	http_set_principal(req, seen);
+	return (let != NULL && strcmp(let, "in") == 0 ? HTTP_SENDER_KNOWN
+						      : HTTP_SENDER_STRANGER);
+}
+
+static void
+gate_piece(struct http_request *req, const char *p, size_t n, void *arg)
+{
+	struct seen *seen = http_principal(req);
+	size_t len;
+
+	assert_ptr_equal(arg, &gate_arg);
+	if (seen == NULL)
+		return; /* the head of a public route is shown to nobody */
+	if (seen->pieces++ == 0)
+		seen->first = p[0];
+	seen->bytes += n;
+	(void)http_body(req, &len);
+	assert_int_equal(len, seen->bytes);
+}
+
+static void
+gate_authorize(struct http_request *req, void *arg)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	assert_ptr_equal(arg, &gate_arg);
+	if (http_header_count(req, "x-let") == 1) {
+		http_request_authorized(req);
+		return;
+	}
+	refusal_set(&r, PROBLEM_FORBIDDEN, "", "%zu times",
+	    http_header_count(req, "x-let"));
+	http_answer_refusal(req, &r);
+}
+
+static void
+post_gated(struct http_request *req, void *arg)
+{
+	const struct seen *seen = http_principal(req);
+	struct buf b = BUF_INIT;
+
+	assert_ptr_equal(arg, &gate_arg);
+	assert_ptr_equal(http_route_module(req), &gate_arg);
+	atomic_fetch_add(&current->handled, 1);
+	if (seen == NULL)
+		buf_addf(&b, "nothing %s", http_target(req));
+	else
+		buf_addf(&b, "%zu %c %s", seen->bytes, seen->first,
+		    http_target(req));
+	http_answer(req, 200, "text/plain", &b);
+	buf_fini(&b);
+}
+
+static const struct http_gate gate = {.authorize = gate_authorize,
+    .head = gate_head,
+    .piece = gate_piece,
+    .arg = &gate_arg};
+
+static const struct http_route gated_routes[] = {
+    {"POST", "/gated", post_gated, HTTP_ANY_BODY | HTTP_PEER_BODY},
+    {"POST", "/open", post_gated, HTTP_PUBLIC | HTTP_ANY_BODY | HTTP_PEER_BODY},
+    {"GET", "/gated", post_gated, HTTP_PUBLIC}, {NULL, NULL, NULL, 0}};
+
 /* The WebSocket's side: shows what it can still read. */
 static void
 upgrade(int fd, const struct net_from *from, void *arg)
@@ -455,8 +536,8 @@ fixture_start(struct fixture *f, int loops, size_t limit)
 	struct http_options options = {
 	    .listen = "127.0.0.1:0",
 	    .loops = loops,
-	    .routes = (const struct http_routes[]){{fixture_routes, NULL},
-		{NULL, NULL}},
+	    .routes = (const struct http_routes[]){{fixture_routes, NULL, NULL},
+		{gated_routes, &gate_arg, &gate}, {NULL, NULL, NULL}},
 	    .route_arg = f,
 	    .authorize = authorize,
 	    .head = head,

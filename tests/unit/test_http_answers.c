@@ -451,8 +451,8 @@ test_address_limit(void **state)
 {
 	struct http_options o = {.listen = "[::1]:0",
 	    .loops = 1,
-	    .routes = (const struct http_routes[]){{fixture_routes, NULL},
-		{NULL, NULL}},
+	    .routes = (const struct http_routes[]){{fixture_routes, NULL, NULL},
+		{NULL, NULL, NULL}},
 	    .route_arg = &f,
 	    .request_deadline_ms = HOUR_MS,
 	    .idle_deadline_ms = HOUR_MS,

@@ -25,7 +25,8 @@ test_new_refuses(void **state)
 	static const char *const listens[] = {"127.0.0.1", ":80",
 	    "nowhere:", "127.0.0.1:99999", "300.0.0.1:80", "[::1:80"};
 	struct http_options o = {.loops = 1,
-	    .routes = (const struct http_routes[]){{twice, NULL}, {NULL, NULL}},
+	    .routes = (const struct http_routes[]){{twice, NULL, NULL},
+		{NULL, NULL, NULL}},
 	    .request_deadline_ms = 1,
 	    .idle_deadline_ms = 1,
 	    .clk = clk_system()};
@@ -37,7 +38,8 @@ test_new_refuses(void **state)
 	(void)state;
 	o.listen = "127.0.0.1:0";
 	assert_int_equal(http_new(&o, &http, &err), RC_EXISTS);
-	o.routes = (const struct http_routes[]){{none, NULL}, {NULL, NULL}};
+	o.routes = (const struct http_routes[]){
+	    {none, NULL, NULL}, {NULL, NULL, NULL}};
 	for (i = 0; i < sizeof(listens) / sizeof(listens[0]); i++) {
 		o.listen = listens[i];
 		assert_int_not_equal(http_new(&o, &http, &err), RC_OK);
@@ -62,8 +64,8 @@ test_listener_is_kept(void **state)
 {
 	struct http_options o = {.listen = "127.0.0.1:0",
 	    .loops = 1,
-	    .routes = (const struct http_routes[]){{fixture_routes, NULL},
-		{NULL, NULL}},
+	    .routes = (const struct http_routes[]){{fixture_routes, NULL, NULL},
+		{NULL, NULL, NULL}},
 	    .route_arg = &f,
 	    .request_deadline_ms = HOUR_MS,
 	    .idle_deadline_ms = HOUR_MS,
@@ -113,7 +115,8 @@ test_new_without_memory(void **state)
 	    {"GET", "/a/{b}", NULL, 0}, {NULL, NULL, NULL, 0}};
 	struct http_options o = {.listen = "127.0.0.1:0",
 	    .loops = 2,
-	    .routes = (const struct http_routes[]){{one, NULL}, {NULL, NULL}},
+	    .routes = (const struct http_routes[]){{one, NULL, NULL},
+		{NULL, NULL, NULL}},
 	    .request_deadline_ms = 1,
 	    .idle_deadline_ms = 1,
 	    .clk = clk_system()};

@@ -287,8 +287,8 @@ test_router(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    router_new(
-		(const struct http_routes[]){{routes, &module}, {NULL, NULL}},
+	    router_new((const struct http_routes[]){{routes, &module, NULL},
+			   {NULL, NULL, NULL}},
 		&router, &err),
 	    RC_OK);
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -330,8 +330,9 @@ test_router_refuses(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(
-		    router_new((const struct http_routes[]){{bad[i], NULL},
-				   {NULL, NULL}},
+		    router_new(
+			(const struct http_routes[]){
+			    {bad[i], NULL, NULL}, {NULL, NULL, NULL}},
 			&router, &err),
 		    RC_INVALID);
 }
