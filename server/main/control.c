@@ -21,7 +21,6 @@
 #include "base/thr.h"
 #include "log/log.h"
 #include "main/main_internal.h"
-#include "model/message.h"
 #include "wire/json.h"
 #include "wire/wire.h"
 
@@ -37,9 +36,6 @@ struct control {
 	struct readers *readers;
 	struct thr *thr;
 };
-
-static const char *const op_names[] = {
-    "user.add", "user.passwd", "user.disable"};
 
 /* The address DATA/control, which may be longer than an address may be: so by
  * the descriptor of the directory. */
@@ -111,9 +107,8 @@ write_all(int fd, const struct buf *b)
  */
 struct control_request {
 	struct control *control;
-	struct users_command command;
+	struct operation operation;
 	struct read_job job;
-	struct account_unit unit;
 	struct lock lock;
 	pthread_cond_t cond;
 	bool done;
@@ -132,13 +127,11 @@ control_request_done(struct control_request *c)
 
 /* Thread: sync, or writer when refused. */
 static void
-call_finish(struct unit *base)
+call_finish(struct unit *unit)
 {
-	struct account_unit *unit =
-	    CONTAINER_OF(base, struct account_unit, unit);
-	struct control_request *c = unit->arg;
+	struct control_request *c = operation_of(unit)->arg;
 
-	(void)!users_command_result(unit, &c->err);
+	(void)!operation_result(&c->operation, &c->err);
 	control_request_done(c);
 }
 
@@ -155,11 +148,10 @@ call_read(struct read_job *job, struct db *db, struct err *err)
 		control_request_done(c);
 		return;
 	}
-	rc = users_command_unit(&c->command, db, &c->unit, &c->err);
+	rc = operation_prepare(&c->operation, db, call_finish, &c->err);
 	if (rc == RC_OK) {
-		c->unit.unit.finish = call_finish;
-		c->unit.arg = c;
-		rc = writer_submit(c->control->writer, &c->unit.unit);
+		c->operation.arg = c;
+		rc = writer_submit(c->control->writer, &c->operation.work.unit);
 		if (rc == RC_OK)
 			return;
 		(void)err_set(&c->err, rc, "the server takes nothing now");
@@ -189,47 +181,18 @@ control_request_run(struct control_request *c)
 	return (c->err.rc);
 }
 
-static enum rc
-read_fields(json_t *root, struct control_request *c)
+/* The answer to ${c}, a line. */
+static void
+write_answer(const struct control_request *c, struct buf *b)
 {
-	struct span name, command, hash = {NULL, 0};
-	struct refusal r = REFUSAL_INIT;
-	const struct wire_field fields[] = {
-	    {.name = "command",
-		.type = WIRE_SPAN,
-		.required = true,
-		.ret = &command},
-	    {.name = "name", .type = WIRE_SPAN, .required = true, .ret = &name},
-	    {.name = "password_hash",
-		.type = WIRE_SPAN,
-		.max_len = CRYPT_PASSWORD_SIZE - 1,
-		.ret = &hash},
-	    {.name = "admin", .type = WIRE_BOOL, .ret = &c->command.admin},
-	};
-	size_t i;
 
-	if (wire_object(root, "", fields, COUNT(fields), &r) != RC_OK)
-		return (err_set(&c->err, RC_INVALID, "%s", r.detail));
-	if (!model_name_valid(name.p, name.n))
-		return (err_set(&c->err, RC_INVALID, "bad name"));
-	for (i = 0; i < COUNT(op_names); i++)
-		if (strlen(op_names[i]) == command.n &&
-		    memcmp(op_names[i], command.p, command.n) == 0)
-			break;
-	if (i == COUNT(op_names))
-		return (err_set(&c->err, RC_INVALID,
-		    "this server does not know that command"));
-	c->command.op = (enum user_op)i;
-	if (c->command.op == USER_ADD && !model_name_fits(name.p, name.n))
-		return (err_set(
-		    &c->err, RC_INVALID, "a name is %s", MODEL_NAME_RULE));
-	memcpy(c->command.name, name.p, name.n);
-	if (hash.p != NULL)
-		memcpy(c->command.password_hash, hash.p, hash.n);
-	if (c->command.op != USER_DISABLE &&
-	    strncmp(c->command.password_hash, "$argon2id$", 10) != 0)
-		return (err_set(&c->err, RC_INVALID, "no argon2id hash"));
-	return (RC_OK);
+	buf_addc(b, '{');
+	jw_bool(b, "ok", c->err.rc == RC_OK);
+	jw_int(b, "rc", c->err.rc);
+	jw_str(b, "error", c->err.rc == RC_OK ? NULL : c->err.text);
+	if (c->err.rc == RC_OK && c->operation.text[0] != '\0')
+		jw_str(b, "text", c->operation.text);
+	buf_adds(b, "}\n");
 }
 
 static void
@@ -242,25 +205,24 @@ serve(struct control *control, int fd)
 	struct buf b = BUF_INIT;
 	ssize_t n;
 
+	operation_init(&c.operation, OPERATIONS);
 	set_patience(fd);
 	if ((n = read_line(fd, line)) < 0)
 		return;
 	if (wire_parse(line, (size_t)n, &doc, &r) != RC_OK) {
 		(void)err_set(&c.err, RC_INVALID, "%s", r.detail);
 	} else {
-		if (read_fields(doc.root, &c) == RC_OK)
+		if (operation_read(doc.root, &c.operation, &c.err) == RC_OK)
 			(void)control_request_run(&c);
 		wire_doc_fini(&doc);
 	}
-	log_event(LOG_EV_CONTROL_CALL, "command=%s user=%s result=%s",
-	    op_names[c.command.op], c.command.name, rc_text(c.err.rc));
-	buf_addc(&b, '{');
-	jw_bool(&b, "ok", c.err.rc == RC_OK);
-	jw_int(&b, "rc", c.err.rc);
-	jw_str(&b, "error", c.err.rc == RC_OK ? NULL : c.err.text);
-	buf_adds(&b, "}\n");
+	log_event(LOG_EV_CONTROL_CALL, "command=%s about=%s result=%s",
+	    operation_name(&c.operation), operation_about(&c.operation),
+	    rc_text(c.err.rc));
+	write_answer(&c, &b);
 	(void)write_all(fd, &b);
 	buf_fini(&b);
+	operation_fini(&c.operation);
 }
 
 static void
@@ -342,19 +304,20 @@ control_stop(struct control *control)
 
 /* ---- the command's side ---- */
 
-/* Reads the answer. */
+/* Reads the answer into ${o} and ${err}. */
 static enum rc
-read_answer(const char *line, size_t n, struct err *err)
+read_answer(const char *line, size_t n, struct operation *o, struct err *err)
 {
 	struct refusal r = REFUSAL_INIT;
 	struct wire_doc doc;
-	struct span text = {NULL, 0};
+	struct span error = {NULL, 0}, text = {NULL, 0};
 	int64_t rc = RC_INTERNAL;
 	bool ok = false;
 	const struct wire_field fields[] = {
 	    {.name = "ok", .type = WIRE_BOOL, .required = true, .ret = &ok},
 	    {.name = "rc", .type = WIRE_I64, .required = true, .ret = &rc},
-	    {.name = "error", .type = WIRE_SPAN, .ret = &text}};
+	    {.name = "error", .type = WIRE_SPAN, .ret = &error},
+	    {.name = "text", .type = WIRE_SPAN, .ret = &text}};
 
 	if (wire_parse(line, n, &doc, &r) != RC_OK)
 		return (
@@ -365,14 +328,16 @@ read_answer(const char *line, size_t n, struct err *err)
 	else if (!ok)
 		(void)err_set(err,
 		    rc > RC_OK && rc < RC_COUNT ? (enum rc)rc : RC_PEER, "%.*s",
-		    (int)text.n, text.n > 0 ? text.p : "");
+		    (int)error.n, error.n > 0 ? error.p : "");
+	else
+		(void)snprintf(o->text, sizeof(o->text), "%.*s", (int)text.n,
+		    text.n > 0 ? text.p : "");
 	wire_doc_fini(&doc);
 	return (err->rc);
 }
 
 enum rc
-control_call(const struct data *data, const struct users_command *command,
-    struct err *err)
+control_call(const struct data *data, struct operation *o, struct err *err)
 {
 	struct sockaddr_un addr = control_address(data->dir_fd);
 	char line[LINE_MAX_LEN];
@@ -390,15 +355,10 @@ control_call(const struct data *data, const struct users_command *command,
 		    data->dir);
 	} else {
 		set_patience(fd);
-		buf_addc(&b, '{');
-		jw_str(&b, "command", op_names[command->op]);
-		jw_str(&b, "name", command->name);
-		if (command->op != USER_DISABLE)
-			jw_str(&b, "password_hash", command->password_hash);
-		jw_bool(&b, "admin", command->admin);
-		buf_adds(&b, "}\n");
+		operation_write(o, &b);
+		buf_addc(&b, '\n');
 		if (write_all(fd, &b) && (n = read_line(fd, line)) >= 0)
-			(void)read_answer(line, (size_t)n, err);
+			(void)read_answer(line, (size_t)n, o, err);
 		else
 			(void)err_set(err, RC_UNCERTAIN,
 			    "the server did not answer in time");

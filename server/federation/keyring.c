@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See keyring.h.  One job, embedded in the keyring, reads the rows; its owner
+ * is the reader while `reading` is set.  Seeds are wiped wherever a copy of
+ * them ends.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/owner.h"
+#include "crypt/crypt.h"
+#include "delivery/server_keys.h"
+#include "federation/keyring.h"
+
+static_assert(STORE_SERVER_KEYS == DOCUMENT_KEYS, "all keys are published");
+static_assert(STORE_SERVER_KEY_ID_LEN == SIGNATURE_KEY_ID_MAX, "ids of keys");
+static_assert(STORE_SERVER_KEY_SEED_SIZE == SIGN_SEED_SIZE, "Ed25519");
+static_assert(STORE_SERVER_KEY_PUBLIC_SIZE == SIGN_PUBLIC_SIZE, "Ed25519");
+
+struct keyring {
+	const struct clk *clk;
+	const struct timing *timing;
+	struct readers *readers;
+	struct read_job job;
+
+	struct lock lock; /* of what follows */
+	bool reading;
+	int64_t asked_ms; /* monotonic: the last time that rows were read */
+	size_t n;
+	struct store_server_key keys[STORE_SERVER_KEYS]; /* newest first */
+};
+
+/* ---- reading ---- */
+
+/* Replaces the keys by ${keys}, which is wiped. */
+static void
+replace(struct keyring *k, struct store_server_key *keys, size_t n)
+{
+
+	lock_take(&k->lock);
+	memcpy(k->keys, keys, sizeof(k->keys));
+	k->n = n;
+	lock_drop(&k->lock);
+	crypt_wipe(keys, sizeof(k->keys));
+}
+
+static enum rc
+load(struct keyring *k, struct db *db, struct err *err)
+{
+	struct store_server_key keys[STORE_SERVER_KEYS];
+	size_t n;
+	enum rc rc;
+
+	memset(keys, 0, sizeof(keys));
+	rc = store_server_keys_list(db, keys, &n, err);
+	if (rc == RC_OK)
+		replace(k, keys, n);
+	else
+		crypt_wipe(keys, sizeof(keys));
+	return (rc);
+}
+
+/* Thread: reader.  A failure is the database's, which the readers' own health
+ * tells; the next reading is soon. */
+static void
+read_keys(struct read_job *job, struct db *db, struct err *err)
+{
+	struct keyring *k = CONTAINER_OF(job, struct keyring, job);
+
+	if (db != NULL)
+		(void)!load(k, db, err);
+	lock_take(&k->lock);
+	k->reading = false;
+	lock_drop(&k->lock);
+}
+
+void
+keyring_refresh(struct keyring *k)
+{
+	const int64_t now = clk_mono_ms(k->clk);
+	bool asks;
+
+	lock_take(&k->lock);
+	asks =
+	    !k->reading && now - k->asked_ms >= k->timing->keyring_refresh_ms;
+	if (asks) {
+		k->reading = true;
+		k->asked_ms = now;
+	}
+	lock_drop(&k->lock);
+	if (!asks || readers_submit(k->readers, &k->job) == RC_OK)
+		return;
+	lock_take(&k->lock);
+	k->reading = false;
+	lock_drop(&k->lock);
+}
+
+/* ---- the first key ---- */
+
+static void
+finish(struct unit *base)
+{
+	struct server_keys_unit *u =
+	    CONTAINER_OF(base, struct server_keys_unit, unit);
+
+	*(bool *)u->arg = true;
+}
+
+static bool
+has_published(struct keyring *k)
+{
+	struct document_key keys[DOCUMENT_KEYS];
+
+	return (keyring_published(k, keys) > 0);
+}
+
+/* In a writer that has no thread yet. */
+static enum rc
+make_first(const struct keyring_options *o, struct err *err)
+{
+	struct server_keys_unit u;
+	bool done = false;
+	enum rc rc;
+
+	server_keys_unit_init(&u, SERVER_KEYS_ENSURE, "", o->rnd);
+	u.unit.finish = finish;
+	u.arg = &done;
+	rc = writer_submit(o->writer, &u.unit);
+	while (rc == RC_OK && !done)
+		(void)writer_run_once(o->writer);
+	server_keys_unit_fini(&u);
+	if (rc == RC_OK)
+		rc = u.unit.rc;
+	return (rc == RC_OK
+		    ? RC_OK
+		    : err_set(err, rc, "the first key of this server: %s",
+			  rc_text(rc)));
+}
+
+/* ---- the whole ---- */
+
+enum rc
+keyring_new(const struct keyring_options *options, struct db *db,
+    struct keyring **ret, struct err *err)
+{
+	struct keyring *k;
+	enum rc rc;
+
+	if ((k = mem_zalloc(1, sizeof(*k))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "keyring"));
+	k->clk = options->clk;
+	k->timing = timing_or_real(options->timing);
+	k->readers = options->readers;
+	k->job.owner = OWNER_SERVER;
+	k->job.run = read_keys;
+	k->asked_ms = clk_mono_ms(k->clk);
+	lock_init(&k->lock, LOCK_KEYRING);
+	rc = load(k, db, err);
+	if (rc == RC_OK && !has_published(k) &&
+	    (rc = make_first(options, err)) == RC_OK)
+		rc = load(k, db, err);
+	if (rc != RC_OK)
+		keyring_free(k);
+	else
+		*ret = k;
+	return (rc);
+}
+
+void
+keyring_free(struct keyring *k)
+{
+
+	if (k == NULL)
+		return;
+	lock_fini(&k->lock);
+	crypt_wipe(k->keys, sizeof(k->keys));
+	mem_free(k);
+}
+
+bool
+keyring_signer(struct keyring *k, struct keyring_signer *ret)
+{
+	const int64_t now = clk_wall_ms(k->clk);
+	const struct store_server_key *key;
+
+	lock_take(&k->lock);
+	key = server_keys_signer(k->keys, k->n, now);
+	if (key != NULL) {
+		memcpy(ret->key_id, key->key_id, sizeof(ret->key_id));
+		memcpy(ret->seed, key->seed, sizeof(ret->seed));
+	}
+	lock_drop(&k->lock);
+	return (key != NULL);
+}
+
+size_t
+keyring_published(struct keyring *k, struct document_key ret[DOCUMENT_KEYS])
+{
+	const int64_t now = clk_wall_ms(k->clk);
+	const struct store_server_key *key;
+	size_t n = 0;
+
+	lock_take(&k->lock);
+	for (key = k->keys; key < k->keys + k->n; key++) {
+		if (!server_keys_published(key, now))
+			continue;
+		memcpy(ret[n].id, key->key_id, sizeof(ret[n].id));
+		memcpy(ret[n].public, key->public, sizeof(ret[n].public));
+		n++;
+	}
+	lock_drop(&k->lock);
+	return (n);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operations on users.  The command makes the hash of the password: the
+ * server gets only that.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "main/operation.h"
+#include "model/message.h"
+#include "wire/json.h"
+#include "wire/wire.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void
+users_write(const struct operation *o, struct buf *out)
+{
+
+	jw_str(out, "name", o->asked.user.name);
+	if (o->id != OPERATION_USER_DISABLE)
+		jw_str(out, "password_hash", o->asked.user.password_hash);
+	jw_bool(out, "admin", o->asked.user.admin);
+}
+
+static enum rc
+users_read(struct operation *o, json_t *root, struct err *err)
+{
+	struct span name, command, hash = {NULL, 0};
+	struct refusal r = REFUSAL_INIT;
+	const struct wire_field fields[] = {
+	    {.name = "command",
+		.type = WIRE_SPAN,
+		.required = true,
+		.ret = &command},
+	    {.name = "name", .type = WIRE_SPAN, .required = true, .ret = &name},
+	    {.name = "password_hash",
+		.type = WIRE_SPAN,
+		.max_len = CRYPT_PASSWORD_SIZE - 1,
+		.ret = &hash},
+	    {.name = "admin", .type = WIRE_BOOL, .ret = &o->asked.user.admin},
+	};
+
+	if (wire_object(root, "", fields, COUNT(fields), &r) != RC_OK)
+		return (err_set(err, RC_INVALID, "%s", r.detail));
+	if (!model_name_valid(name.p, name.n))
+		return (err_set(err, RC_INVALID, "bad name"));
+	if (o->id == OPERATION_USER_ADD && !model_name_fits(name.p, name.n))
+		return (
+		    err_set(err, RC_INVALID, "a name is %s", MODEL_NAME_RULE));
+	memcpy(o->asked.user.name, name.p, name.n);
+	if (hash.p != NULL)
+		memcpy(o->asked.user.password_hash, hash.p, hash.n);
+	if (o->id != OPERATION_USER_DISABLE &&
+	    strncmp(o->asked.user.password_hash, "$argon2id$", 10) != 0)
+		return (err_set(err, RC_INVALID, "no argon2id hash"));
+	return (RC_OK);
+}
+
+static const char *
+users_about(const struct operation *o)
+{
+
+	return (o->asked.user.name);
+}
+
+static enum rc
+users_prepare(struct operation *o, struct db *db, struct err *err)
+{
+	struct account_unit *unit = &o->work.account;
+	const char *name = o->asked.user.name;
+	enum rc rc;
+
+	account_unit_init(unit, o->id == OPERATION_USER_ADD ? ACCOUNT_ADD
+				: o->id == OPERATION_USER_PASSWD
+				    ? ACCOUNT_PASSWORD
+				    : ACCOUNT_DISABLE);
+	unit->operator= "operator";
+	if (o->id != OPERATION_USER_ADD) {
+		rc = store_user_by_name(
+		    db, name, strlen(name), &unit->user, err);
+		if (rc == RC_NOT_FOUND)
+			return (
+			    err_set(err, rc, "there is no user \"%s\"", name));
+		if (rc != RC_OK)
+			return (rc);
+	}
+	(void)snprintf(unit->user.name, sizeof(unit->user.name), "%s", name);
+	(void)snprintf(unit->user.password_hash,
+	    sizeof(unit->user.password_hash), "%s",
+	    o->asked.user.password_hash);
+	if (o->id == OPERATION_USER_ADD)
+		unit->user.admin = o->asked.user.admin;
+	return (RC_OK);
+}
+
+/* Without a text: a command of an older version, which may be the one that
+ * asks, refuses the member. */
+static enum rc
+users_result(struct operation *o, struct err *err)
+{
+	const struct refusal *r = &o->work.account.refusal;
+
+	if (r->problem == PROBLEM_NONE)
+		return (RC_OK);
+	return (err_set(err,
+	    r->problem == PROBLEM_NOT_FOUND ? RC_NOT_FOUND : RC_EXISTS, "%s",
+	    r->detail));
+}
+
+const struct operation_kind operation_users = {
+    .write = users_write,
+    .read = users_read,
+    .about = users_about,
+    .prepare = users_prepare,
+    .result = users_result,
+};

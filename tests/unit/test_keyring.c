@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keyring on a real database, with a clock that stands still: which key
+ * signs, which ones are published, and when the rows are read again.
+ */
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/rig.h"
+#include "crypt/crypt.h"
+#include "delivery/server_keys.h"
+#include "federation/keyring.h"
+#include "schema/sql.h"
+
+#define HOUR_MS INT64_C(3600000)
+#define REFRESH_MS 5000
+
+static struct rig rig;
+static struct readers *readers;
+static struct keyring *keyring;
+static char said[512];
+
+static void
+open_keyring(void)
+{
+	const struct keyring_options options = {.clk = &rig.clk.clk,
+	    .rnd = &rig.rnd.rnd,
+	    .readers = readers,
+	    .writer = rig.writer};
+	struct err err = ERR_INIT;
+
+	assert_int_equal(keyring_new(&options, rig.db, &keyring, &err), RC_OK);
+}
+
+static int
+set_up(void **state)
+{
+	struct db_options options = {.schema = &sql_sqlite_schema};
+	struct err err = ERR_INIT;
+
+	(void)state;
+	rig_open(&rig);
+	options.url = rig.url;
+	assert_int_equal(
+	    readers_start(&options, 1, 10, NULL, &readers, &err), RC_OK);
+	keyring = NULL;
+	return (0);
+}
+
+static int
+tear_down(void **state)
+{
+
+	(void)state;
+	readers_stop(readers);
+	keyring_free(keyring);
+	rig_close(&rig);
+	return (0);
+}
+
+static void
+ignore_finish(struct unit *unit)
+{
+
+	(void)unit;
+}
+
+/* Does ${op} with a candidate called ${name}. */
+static void
+change(enum server_keys_op op, const char *name)
+{
+	struct server_keys_unit u;
+
+	server_keys_unit_init(&u, op, "root", &rig.rnd.rnd);
+	(void)snprintf(
+	    u.candidate.key_id, sizeof(u.candidate.key_id), "%s", name);
+	u.unit.finish = ignore_finish;
+	assert_int_equal(writer_submit(rig.writer, &u.unit), RC_OK);
+	assert_int_equal(writer_run_once(rig.writer), 1);
+	assert_int_equal(u.unit.rc, RC_OK);
+	server_keys_unit_fini(&u);
+}
+
+/* A job behind the keyring's. */
+struct barrier {
+	struct read_job job;
+	sem_t passed;
+};
+
+static void
+pass(struct read_job *job, struct db *db, struct err *err)
+{
+	struct barrier *b = CONTAINER_OF(job, struct barrier, job);
+
+	(void)err;
+	assert_non_null(db);
+	assert_int_equal(sem_post(&b->passed), 0);
+}
+
+/* Asks for a reading, and waits until the only reader has done what it has. */
+static void
+refresh(void)
+{
+	struct barrier b = {.job = {.run = pass}};
+
+	assert_int_equal(sem_init(&b.passed, 0, 0), 0);
+	keyring_refresh(keyring);
+	assert_int_equal(readers_submit(readers, &b.job), RC_OK);
+	assert_int_equal(sem_wait(&b.passed), 0);
+	(void)sem_destroy(&b.passed);
+}
+
+/* The key that signs, and those that are published. */
+static const char *
+keys(void)
+{
+	struct document_key published[DOCUMENT_KEYS];
+	struct keyring_signer signer;
+	uint8_t public[SIGN_PUBLIC_SIZE];
+	size_t at, i, n;
+
+	n = keyring_published(keyring, published);
+	if (keyring_signer(keyring, &signer)) {
+		at = (size_t)snprintf(
+		    said, sizeof(said), "%s signs:", signer.key_id);
+		/* It is its own seed, and what it signs can be verified. */
+		sign_public(signer.seed, public);
+		for (i = 0; i < n; i++)
+			if (strcmp(published[i].id, signer.key_id) == 0)
+				break;
+		assert_true(i < n);
+		assert_memory_equal(
+		    published[i].public, public, sizeof(public));
+	} else {
+		at = (size_t)snprintf(said, sizeof(said), "none signs:");
+	}
+	for (i = 0; i < n; i++)
+		at += (size_t)snprintf(
+		    said + at, sizeof(said) - at, " %s", published[i].id);
+	return (said);
+}
+
+/* ---- tests ---- */
+
+/* The first key is made once. */
+static void
+test_first(void **state)
+{
+	struct keyring_signer signer, again;
+
+	(void)state;
+	open_keyring();
+	assert_true(keyring_signer(keyring, &signer));
+	assert_int_equal(signer.key_id[0], 'k');
+	keyring_free(keyring);
+	open_keyring();
+	assert_true(keyring_signer(keyring, &again));
+	assert_string_equal(again.key_id, signer.key_id);
+	assert_memory_equal(again.seed, signer.seed, sizeof(signer.seed));
+	assert_int_equal(
+	    rig_number(&rig, "SELECT count(*) FROM server_keys"), 1);
+}
+
+/* Keys that were there, all of which have left meanwhile. */
+static void
+test_all_left(void **state)
+{
+
+	(void)state;
+	change(SERVER_KEYS_ENSURE, "a");
+	(void)rig_exec(
+	    &rig, "UPDATE server_keys SET retires_at = 1700000000000");
+	open_keyring();
+	assert_string_equal(
+	    rig_text(&rig, "SELECT key_id FROM server_keys WHERE retired_at = "
+			   "1700000000000"),
+	    "a");
+	assert_non_null(strstr(keys(), " signs: k"));
+}
+
+/* By the clock alone, to the millisecond, without a reading. */
+static void
+test_rotation(void **state)
+{
+
+	(void)state;
+	change(SERVER_KEYS_ENSURE, "b");
+	change(SERVER_KEYS_ROTATE, "a");
+	open_keyring();
+	assert_string_equal(keys(), "b signs: a b");
+	clk_fake_advance(&rig.clk, HOUR_MS - 1);
+	assert_string_equal(keys(), "b signs: a b");
+	clk_fake_advance(&rig.clk, 1);
+	assert_string_equal(keys(), "a signs: a b");
+	clk_fake_advance(&rig.clk, 24 * HOUR_MS - 1);
+	assert_string_equal(keys(), "a signs: a b");
+	clk_fake_advance(&rig.clk, 1);
+	assert_string_equal(keys(), "a signs: a");
+	(void)rig_exec(&rig,
+	    "UPDATE server_keys SET retires_at = 1700000000000 + 26 * 3600000 "
+	    "WHERE key_id = 'a'");
+	refresh();
+	assert_string_equal(keys(), "a signs: a");
+	clk_fake_advance(&rig.clk, HOUR_MS);
+	assert_string_equal(keys(), "none signs:");
+}
+
+/* One that only a clock that was put back has not reached. */
+static void
+test_none_yet(void **state)
+{
+
+	(void)state;
+	change(SERVER_KEYS_ENSURE, "a");
+	(void)rig_exec(&rig, "UPDATE server_keys SET signs_at = 1700000000001");
+	open_keyring();
+	assert_string_equal(keys(), "none signs: a");
+	clk_fake_advance(&rig.clk, 1);
+	assert_string_equal(keys(), "a signs: a");
+}
+
+/* Of two that sign since the same moment, all nodes take the same one. */
+static void
+test_tie(void **state)
+{
+
+	(void)state;
+	change(SERVER_KEYS_ENSURE, "b");
+	change(SERVER_KEYS_ROTATE, "c");
+	change(SERVER_KEYS_ROTATE, "a");
+	open_keyring();
+	clk_fake_advance(&rig.clk, HOUR_MS);
+	assert_string_equal(keys(), "c signs: c a b");
+}
+
+static void
+test_refresh(void **state)
+{
+
+	(void)state;
+	change(SERVER_KEYS_ENSURE, "a");
+	open_keyring();
+	change(SERVER_KEYS_ROTATE, "b");
+	clk_fake_advance(&rig.clk, REFRESH_MS - 1);
+	refresh();
+	assert_string_equal(keys(), "a signs: a");
+	clk_fake_advance(&rig.clk, 1);
+	refresh();
+	assert_string_equal(keys(), "a signs: b a");
+	/* The time counts from there. */
+	change(SERVER_KEYS_ROTATE, "c");
+	clk_fake_advance(&rig.clk, REFRESH_MS - 1);
+	refresh();
+	assert_string_equal(keys(), "a signs: b a");
+	clk_fake_advance(&rig.clk, 1);
+	refresh();
+	assert_string_equal(keys(), "a signs: c b a");
+}
+
+/* What cannot be read leaves the keys as they were, and is asked for again. */
+static void
+test_refresh_fails(void **state)
+{
+
+	(void)state;
+	change(SERVER_KEYS_ENSURE, "a");
+	open_keyring();
+	(void)rig_exec(&rig, "ALTER TABLE server_keys RENAME TO hidden");
+	clk_fake_advance(&rig.clk, REFRESH_MS);
+	refresh();
+	assert_string_equal(keys(), "a signs: a");
+	(void)rig_exec(&rig, "ALTER TABLE hidden RENAME TO server_keys");
+	change(SERVER_KEYS_ROTATE, "b");
+	clk_fake_advance(&rig.clk, REFRESH_MS);
+	refresh();
+	assert_string_equal(keys(), "a signs: b a");
+}
+
+int
+main(void)
+{
+#define RIGGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    RIGGED(test_first),
+	    RIGGED(test_all_left),
+	    RIGGED(test_rotation),
+	    RIGGED(test_none_yet),
+	    RIGGED(test_tie),
+	    RIGGED(test_refresh),
+	    RIGGED(test_refresh_fails),
+	};
+
+	if (crypt_init(NULL) != RC_OK)
+		return (1);
+	return (cmocka_run_group_tests_name("keyring", tests, NULL, NULL));
+}
