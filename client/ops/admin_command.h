@@ -61,6 +61,7 @@ enum rc cmd_admin_resume(struct cli *cli, struct fail *fail);
 enum rc cmd_admin_rate(struct cli *cli, struct fail *fail);
 enum rc cmd_admin_lanes(struct cli *cli, struct fail *fail);
 enum rc cmd_admin_rewind(struct cli *cli, struct fail *fail);
+enum rc cmd_admin_peers(struct cli *cli, struct fail *fail);
 enum rc cmd_admin_users(struct cli *cli, struct fail *fail);
 enum rc cmd_admin_audit(struct cli *cli, struct fail *fail);
 enum rc cmd_admin_top(struct cli *cli, struct fail *fail);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * admin: stats, outbox, show, retry; destinations, pause, resume, rate; lanes,
- * rewind; users, audit.  Dead letters are in cmd_admin_dead.c, the live view is
- * in top.c.
+ * rewind; users, audit.  Dead letters are in cmd_admin_dead.c, other servers in
+ * cmd_admin_peers.c, the live view is in top.c.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -188,6 +188,13 @@ static const struct option admin_lanes_options[] = {
     END,
 };
 
+static const struct option admin_peers_options[] = {
+    {"reason", 0, "TEXT", "with block: why, for the audit log"},
+    LIMIT_OPTION,
+    AFTER_OPTION,
+    END,
+};
+
 static const struct option admin_users_options[] = {
     LIMIT_OPTION,
     AFTER_OPTION,
@@ -292,6 +299,14 @@ const struct command cli_commands[] = {
     {"admin rewind", "LANE SEQ", "offer a lane again from place SEQ",
 	"Receivers leave out what they have.", NULL, 2, 2, NEEDS_LOGIN,
 	cmd_admin_rewind},
+    {"admin peers", "[show|pin|forget|block|unblock DOMAIN ...]",
+	"other servers and their keys",
+	"show DOMAIN lists the keys of a server.  pin DOMAIN KEY-ID PUBLIC gives\n"
+	"a key of it (base64): from then on only pinned keys are believed.\n"
+	"forget DOMAIN deletes keys and pins, so that the server's document is\n"
+	"believed again; a block stays.  block DOMAIN and unblock DOMAIN say\n"
+	"whether it is spoken with at all.",
+	admin_peers_options, 0, 4, NEEDS_LOGIN, cmd_admin_peers},
     {"admin users", "", "all users", "", admin_users_options, 0, 0, NEEDS_LOGIN,
 	cmd_admin_users},
     {"admin audit", "", "what operators did, the newest first", "",

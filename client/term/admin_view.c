@@ -2,7 +2,8 @@
 /*
  * The tables of the admin commands: statistics, destinations, lanes.  Owns
  * which figures ask for attention.  admin_view_messages.c has the tables of
- * messages, admin_view_users.c those of users and of the audit log.
+ * messages, admin_view_peers.c those of other servers, admin_view_users.c those
+ * of users and of the audit log.
  */
 #include "term/admin_view.h"
 

@@ -85,6 +85,14 @@ void admin_view_ages(
 void admin_view_lanes(
     struct buf *b, const struct look *look, const json_t *lanes);
 
+/* Other servers. */
+void admin_view_peers(
+    struct buf *b, const struct look *look, const json_t *peers);
+
+/* One of them, with its keys. */
+void admin_view_peer(
+    struct buf *b, const struct look *look, const json_t *peer);
+
 /* Users. */
 void admin_view_users(
     struct buf *b, const struct look *look, const json_t *users);

@@ -15,6 +15,7 @@
 #include "metrics/metrics.h"
 #include "push/push.h"
 #include "relay/relay.h"
+#include "store/peer.h"
 
 struct admin;
 
@@ -32,6 +33,11 @@ struct admin_options {
 	/* Whether it can serve now; if not, why. */
 	bool (*ready)(void *arg, const char **ret_why);
 	void *ready_arg;
+
+	/* Told what is known of another server when an operator has changed
+	 * that.  Thread: any.  May be NULL. */
+	void (*peer_changed)(void *arg, const struct store_peer_known *known);
+	void *peer_changed_arg;
 
 	struct net_networks metrics_networks; /* that may read /metrics */
 

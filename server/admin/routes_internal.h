@@ -122,6 +122,12 @@ void admin_resume_post(struct http_request *req, void *arg);
 void admin_destination_patch(struct http_request *req, void *arg);
 void admin_lanes_get(struct http_request *req, void *arg);
 void admin_rewind_post(struct http_request *req, void *arg);
+void admin_peers_get(struct http_request *req, void *arg);
+void admin_peer_get(struct http_request *req, void *arg);
+void admin_peer_pin_post(struct http_request *req, void *arg);
+void admin_peer_forget_post(struct http_request *req, void *arg);
+void admin_peer_block_post(struct http_request *req, void *arg);
+void admin_peer_unblock_post(struct http_request *req, void *arg);
 void admin_users_get(struct http_request *req, void *arg);
 void admin_audit_get(struct http_request *req, void *arg);
 

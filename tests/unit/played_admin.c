@@ -558,6 +558,16 @@ operator_apply(struct unit *unit)
 	}
 }
 
+static void
+apply(struct unit *unit)
+{
+
+	if (strcmp(unit->kind->name, "peer") == 0)
+		peer_apply(unit);
+	else
+		operator_apply(unit);
+}
+
 int
 admin_setup(void **state)
 {
@@ -566,6 +576,6 @@ admin_setup(void **state)
 	admin_store.shown = admin_row_full();
 	if (played_setup(state) != 0)
 		return (-1);
-	played.apply = operator_apply;
+	played.apply = apply;
 	return (0);
 }

@@ -34,6 +34,9 @@ struct inspect_outbox_row admin_row_full(void);
 /* Notes the command of an operator's unit, and answers it. */
 void operator_apply(struct unit *unit);
 
+/* The same for a unit about another server. */
+void peer_apply(struct unit *unit);
+
 /* played_setup(), and the above. */
 int admin_setup(void **state);
 

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* 32 bytes of 0. */
+#define PUBLIC "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
 static bool
 set(const char *name, int64_t value)
 {
@@ -49,7 +52,9 @@ changing(const struct http_route *route, struct question *q)
 
 	if (strcmp(route->method, "GET") == 0)
 		return (false);
-	q->params[0] = strstr(route->path, "{name}") != NULL ? "name" : "id";
+	q->params[0] = strstr(route->path, "{name}") != NULL     ? "name"
+		       : strstr(route->path, "{domain}") != NULL ? "domain"
+								 : "id";
 	q->params[1] = "far.example";
 	if (strstr(route->path, "outbox") != NULL)
 		q->params[1] = UUID_A;
@@ -57,6 +62,8 @@ changing(const struct http_route *route, struct question *q)
 		q->params[1] = "5";
 	if (strcmp(end, "/rewind") == 0)
 		q->body = "{\"seq\":1}";
+	else if (strcmp(end, "/pin") == 0)
+		q->body = "{\"key_id\":\"k1\",\"public\":\"" PUBLIC "\"}";
 	else if (strcmp(route->method, "PATCH") == 0)
 		q->body = "{\"per_second\":1}";
 	else if (strstr(route->path, "dead-letters") != NULL)

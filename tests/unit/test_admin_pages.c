@@ -60,6 +60,10 @@ reading(const struct http_route *route, struct question *q)
 		return (false);
 	q->params[0] = "id";
 	q->params[1] = UUID_A;
+	if (strstr(route->path, "{domain}") != NULL) {
+		q->params[0] = "domain";
+		q->params[1] = "far.example";
+	}
 	q->query = NULL;
 	return (true);
 }
