@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Events, requests and receipts of other servers.
 
+-- row: covered(id, mid)
+
 -- Whether an event was taken before.
 -- name: processed_find(event_id, origin)
 -- columns: processed_at
@@ -62,10 +64,17 @@ WHERE conversation_id = $conversation_id AND conversation_seq > $after
   AND conversation_seq <= $upto AND sender_id = $sender_id
 ORDER BY conversation_seq LIMIT 1 OFFSET $skip;
 
+-- The outbox row of the one message that a receipt names.
+-- name: receipt_row(mid, dest_id)
+-- columns: as covered
+SELECT o.id, o.mid FROM messages m JOIN outbox o ON o.event_id = m.event_id
+WHERE m.mid = $mid AND o.dest_kind = 'server' AND o.dest_id = $dest_id
+  AND o.state = 'sent' AND o.ack_deadline IS NULL;
+
 -- The outbox rows that a receipt from another server covers: sent, not acked.
 -- A row whose server still owes an answer is acked when the answer is there.
 -- name: receipt_rows(conversation_id, after, upto, sender_id, dest_id)
--- columns: id, mid
+-- columns: as covered
 SELECT o.id, o.mid FROM messages m JOIN outbox o ON o.event_id = m.event_id
 WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $after
   AND m.conversation_seq <= $upto AND m.sender_id = $sender_id

@@ -70,6 +70,24 @@ WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 UPDATE outbox SET ack_deadline = NULL, last_status_at = $now
 WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 
+-- The row of an event that a peer has answered "later" for.
+-- name: promised_find(event_id, origin)
+-- columns: id
+SELECT o.id FROM outbox o JOIN users u ON u.user_id = o.dest_id
+WHERE o.event_id = $event_id AND o.dest_kind = 'server' AND o.state = 'sent'
+  AND o.ack_deadline IS NOT NULL AND u.destination_id = $origin;
+
+-- The peer cannot take it now after all: it is late earlier than it would be.
+-- name: remote_hasten(id, ack_deadline)
+UPDATE outbox SET ack_deadline = $ack_deadline
+WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
+
+-- The receipt came before the answer.  A message that was given a new place is
+-- behind others there, which an older receipt covers without it.
+-- name: remote_acked_early(id, now)
+UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
+WHERE id = $id AND state = 'sent' AND requeues = 0;
+
 -- name: remote_sent(id, now, ack_deadline)
 UPDATE outbox SET state = 'sent', sent_at = $now, last_status_at = $now,
     last_error = NULL, next_retry_at = NULL, ack_deadline = $ack_deadline

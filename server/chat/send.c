@@ -95,7 +95,10 @@ send_unit_ask(struct send_unit *u, int64_t sender_id,
 		}
 		if (domain[0] != '\0' && !reached(where, domain)) {
 			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
-			    "/to", "this server does not deliver to others");
+			    "/to",
+			    "this server does not deliver to %.100s; its "
+			    "operator decides that (twinboxd --federation)",
+			    domain);
 			return (false);
 		}
 		(void)snprintf(u->to, sizeof(u->to), "%s%s%s", name,

@@ -21,21 +21,6 @@ end_content_type(struct send_request *r)
 	type->p = r->content_type;
 }
 
-/* The rendered part of the message, which push will show; NULL: no memory. */
-static struct text *
-render(const struct message_draft *draft)
-{
-	struct message_view view;
-	struct buf b = BUF_INIT;
-	struct text *text;
-
-	message_draft_view(draft, &view);
-	wire_message_fragment(&b, &view);
-	text = buf_ok(&b) ? text_new(b.data, b.len) : NULL;
-	buf_fini(&b);
-	return (text);
-}
-
 enum rc
 send_request_prepare(struct send_request *r, struct send_gate *gate,
     int64_t sender_id, struct refusal *refusal)
@@ -55,7 +40,7 @@ send_request_prepare(struct send_request *r, struct send_gate *gate,
 		return (RC_INVALID);
 	}
 	end_content_type(r);
-	if ((r->unit.message = render(d)) == NULL) {
+	if ((r->unit.message = wire_draft_fragment(d)) == NULL) {
 		refusal_set(refusal, PROBLEM_BUSY, "", "out of memory");
 		return (RC_NO_MEMORY);
 	}

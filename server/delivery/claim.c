@@ -37,9 +37,34 @@ add_text(struct buf *b, const char *s, size_t n)
 {
 	size_t at = b->len;
 
+	if (s == NULL)
+		return (0);
 	buf_add(b, s, n);
 	buf_addc(b, '\0');
 	return (at);
+}
+
+static size_t
+add_string(struct buf *b, const char *s)
+{
+
+	return (add_text(b, s, s != NULL ? strlen(s) : 0));
+}
+
+static void
+add_message(
+    struct buf *b, const struct message_view *m, struct parcel_item *item)
+{
+
+	item->body_len = m->body != NULL ? m->body_len : 0;
+	item->body =
+	    add_text(b, m->body != NULL ? m->body : "", item->body_len);
+	item->content_type = add_string(b, m->content_type);
+	item->correlation_id = add_string(b, m->correlation_id);
+	item->metadata_len = m->metadata != NULL ? m->metadata_len : 0;
+	item->metadata = add_text(b, m->metadata, item->metadata_len);
+	item->has_reply_to = m->has_reply_to;
+	item->reply_to = m->reply_to;
 }
 
 static enum rc
@@ -48,15 +73,13 @@ on_row_message(void *arg, const struct store_letter *letter, struct err *err)
 	struct taking *t = arg;
 	struct parcel *p = t->u->parcel;
 	struct parcel_item *item = &p->items[p->n];
-	const struct message_view *m = &letter->message;
 
-	item->message_id = m->id;
+	item->message_id = letter->message.id;
 	item->conversation = letter->conversation;
-	item->from = add_text(&p->text, letter->from, strlen(letter->from));
-	item->to = add_text(&p->text, letter->to, strlen(letter->to));
-	item->body_len = m->body != NULL ? m->body_len : 0;
-	item->body =
-	    add_text(&p->text, m->body != NULL ? m->body : "", item->body_len);
+	item->from = add_string(&p->text, letter->from);
+	item->to = add_string(&p->text, letter->to);
+	if (item->row.kind == EVENT_MESSAGE)
+		add_message(&p->text, &letter->message, item);
 	if (!buf_ok(&p->text))
 		return (err_set(err, RC_NO_MEMORY, "parcel"));
 	return (RC_OK);

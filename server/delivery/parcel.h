@@ -49,10 +49,17 @@ struct parcel_item {
 	int64_t lane_token;
 	bool replay; /* offered again; nothing of it will be settled */
 
-	/* What is carried: spans of the parcel's text. */
+	/* What is carried.  Places of texts in the parcel's text; 0: there is
+	 * none (at 0 there is an address).  A receipt has addresses and
+	 * message_id alone: that of the last message that it covers. */
 	struct uuid message_id;
 	struct uuid conversation;
-	size_t from, to, body, body_len;
+	size_t from, to; /* names; with a domain, if of another server */
+	size_t body, body_len;
+	size_t content_type, correlation_id;
+	size_t metadata, metadata_len;
+	bool has_reply_to;
+	struct uuid reply_to;
 
 	/* Answered. */
 	enum answer answer;
@@ -74,9 +81,14 @@ struct parcel {
 	/* Answered: the destination as a whole.  false: it could not be
 	 * reached, or said nothing that can be read; no item has an answer. */
 	bool reached;
-	int status;                    /* of HTTP; 0: none */
+	bool broke; /* it was reached with a part, and not with the rest */
+	int status; /* of HTTP; 0: none */
 	int64_t retry_after_ms;        /* 0: it did not say */
 	char error[PARCEL_ERROR_SIZE]; /* "": the status says it */
+	/* The destination is there and wants to be left alone for so long; its
+	 * breaker hears nothing of this parcel.  0: it does not. */
+	int64_t park_ms;
+	int requests_most; /* so many it takes at once; 0: it has not said */
 
 	void (*finish)(struct parcel *parcel); /* called once, by the carrier */
 };

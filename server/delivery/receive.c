@@ -192,7 +192,9 @@ settle_covered(void *arg, int64_t outbox_id, int64_t mid, struct err *err)
 	    r->tx, r->recipient->user_id, mid, CHANGE_ACKED, err));
 }
 
-/* sent -> acked, for all that the receipt covers anew. */
+/* sent -> acked, for all that the receipt covers anew; and if that is nothing,
+ * for the message that it names: that one may have been given a new place,
+ * behind others of which there were receipts. */
 static enum rc
 settle_rows(struct receiving *r, const struct cached_member *m, struct err *err)
 {
@@ -205,7 +207,11 @@ settle_rows(struct receiving *r, const struct cached_member *m, struct err *err)
 	struct txn_env *env = txn_env_of(r->tx);
 	enum rc rc;
 
-	rc = store_covered(r->tx->db, &query, settle_covered, r, err);
+	if (query.after < query.upto)
+		rc = store_covered(r->tx->db, &query, settle_covered, r, err);
+	else
+		rc = store_covered_one(r->tx->db, r->item->mid,
+		    r->sender->user_id, settle_covered, r, err);
 	if (rc == RC_OK)
 		rc = store_rows_write(r->tx->db, &env->acked, false, err);
 	txn_count_acked(env, env->acked.changed);
@@ -295,8 +301,7 @@ receive_receipt(struct receiving *r, struct err *err)
 		return (rc);
 	m = cache_member_find(r->conversation, r->sender->user_id);
 	assert(m != NULL);
-	if (m->acked_upto < r->item->upto)
-		rc = settle_rows(r, m, err);
+	rc = settle_rows(r, m, err);
 	FAULT("receive.receipt.after");
 	advance(r, m, &news);
 	if (rc == RC_OK && news)
@@ -552,6 +557,8 @@ receive_unit_init(struct receive_unit *u)
 	u->unit.kind = &receive_kind;
 	u->unit.bytes = sizeof(*u);
 	u->walk_most = RECEIVE_WALK_ROWS;
+	u->new_most = SIZE_MAX;
 	u->repeated = false;
 	u->went_back = 0;
+	u->made = 0;
 }

@@ -48,6 +48,7 @@ struct receive_item {
 	enum receive_plan plan;
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	int64_t recipient_id, sender_id; /* 0: not known here */
+	bool makes; /* RECEIVE_MESSAGE: the conversation is new */
 	/* Of a receipt. */
 	int64_t conversation_id, mid, upto;
 };
@@ -67,11 +68,15 @@ struct receive_unit {
 	struct text **message; /* of each, rendered; NULL for others */
 	bool full;             /* there is no room for messages */
 	int64_t walk_most;     /* RECEIVE_WALK_ROWS, unless a test sets less */
+	/* Conversations that may be made, each with one new person at most; a
+	 * message that would make another is refused for now. */
+	size_t new_most; /* SIZE_MAX: any number */
 
 	/* Answered, when unit.rc is RC_OK. */
 	bool repeated; /* the nonce was taken before: nothing was done */
 	struct receive_item items[ENVELOPE_ITEMS];
 	size_t went_back; /* sequences that went back: the peer was restored */
+	size_t made;      /* conversations */
 	void *arg;
 
 	/* The unit's own. */

@@ -3,6 +3,7 @@
  * The decisions about the envelopes of a request.  This file writes nothing: a
  * unit of work decides before its first write.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "crypt/crypt.h"
@@ -176,6 +177,53 @@ twin(const struct judging *j)
 	return (NULL);
 }
 
+/* Whether one before it in this request makes its conversation. */
+static bool
+made_before(const struct judging *j)
+{
+	const struct receive_unit *u = j->u;
+	const struct envelope *e;
+	size_t i;
+
+	for (i = 0; i < j->at; i++) {
+		e = &u->envelopes[u->order[i]];
+		if (u->items[u->order[i]].makes &&
+		    same_text(&e->from, &j->e->from) &&
+		    same_text(&e->recipient, &j->e->recipient))
+			return (true);
+	}
+	return (false);
+}
+
+/* Plans the message, unless it is one conversation too many. */
+static enum rc
+plan_message(struct judging *j, struct err *err)
+{
+	struct cache *cache = txn_env_of(j->tx)->cache;
+	struct receive_item *item = j->item;
+	struct cached_user *from, *to;
+	struct cached_conversation *c;
+	enum rc rc = RC_NOT_FOUND;
+
+	if (item->sender_id != 0) {
+		from = cache_user_known_by_id(cache, item->sender_id);
+		to = cache_user_known_by_id(cache, item->recipient_id);
+		assert(from != NULL && to != NULL); /* find_people() did it */
+		rc = cache_direct_find(cache, j->tx, from, to, &c, err);
+	}
+	if (rc != RC_OK && rc != RC_NOT_FOUND)
+		return (rc);
+	item->makes = rc == RC_NOT_FOUND && !made_before(j);
+	if (item->makes && j->u->made >= j->u->new_most) {
+		item->makes = false;
+		item->reason = ENVELOPE_LIMITED;
+		return (RC_OK);
+	}
+	j->u->made += item->makes ? 1 : 0;
+	item->plan = RECEIVE_MESSAGE;
+	return (RC_OK);
+}
+
 static enum rc
 judge_message(struct judging *j, struct err *err)
 {
@@ -199,10 +247,9 @@ judge_message(struct judging *j, struct err *err)
 	}
 	if (rc != RC_NOT_FOUND)
 		return (rc);
-	if (j->u->full)
-		j->item->reason = ENVELOPE_INBOX_FULL;
-	else
-		j->item->plan = RECEIVE_MESSAGE;
+	if (!j->u->full)
+		return (plan_message(j, err));
+	j->item->reason = ENVELOPE_INBOX_FULL;
 	return (RC_OK);
 }
 
@@ -348,6 +395,7 @@ receive_judge(struct tx *tx, struct receive_unit *u, struct err *err)
 
 	put_in_order(u);
 	u->walk_left = u->walk_most;
+	u->made = 0;
 	for (j.at = 0; j.at < u->n && rc == RC_OK; j.at++) {
 		j.e = &u->envelopes[u->order[j.at]];
 		j.item = &u->items[u->order[j.at]];

@@ -106,23 +106,19 @@ ack_early(struct run *r, const struct store_row *row, struct err *err)
 	struct txn_env *env = txn_env_of(r->tx);
 	const struct cached_member *m =
 	    cache_member_find(r->lane->conversation, row->dest_user);
-	struct sql_outbox_settle_acked *v;
+	bool acked;
 	enum rc rc;
 
 	if (row->kind != EVENT_MESSAGE || m == NULL ||
 	    m->acked_upto < row->conversation_seq)
 		return (RC_OK);
-	rc = store_next_outbox_settle_acked(r->tx->db, &env->acked, &v, err);
-	if (rc != RC_OK)
+	rc = store_remote_acked_early(
+	    r->tx->db, row->id, r->tx->now_ms, &acked, err);
+	if (rc != RC_OK || !acked)
 		return (rc);
-	v->id = db_v_i64(row->id);
-	v->now = db_v_i64(r->tx->now_ms);
-	rc = store_rows_write(r->tx->db, &env->acked, false, err);
-	txn_count_acked(env, env->acked.changed);
-	env->acked.changed = 0;
-	return (rc == RC_OK ? txn_notify_change(r->tx, row->sender_id, row->mid,
-				  CHANGE_ACKED, err)
-			    : rc);
+	txn_count_acked(env, 1);
+	return (txn_notify_change(
+	    r->tx, row->sender_id, row->mid, CHANGE_ACKED, err));
 }
 
 static enum rc

@@ -177,8 +177,7 @@ breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
 		b->failing_since = now_ms;
 	b->last_failure_at = now_ms;
 	b->failures++;
-	b->window_milli =
-	    b->window_milli > 2000 ? b->window_milli - 1000 : 1000;
+	b->window_milli = 1000;
 	if (b->state != BREAKER_CLOSED || b->failures >= BREAKER_FAILURES) {
 		open_it(b, now_ms, hint_ms, random, timing);
 		return (true);

@@ -24,8 +24,9 @@
  * a success takes back one failure, so that one that comes and goes is
  * remembered (outbox-anchors 3.1 to 3.4).
  *
- * The window grows by 1/window a success up to `BREAKER_WINDOW_MAX` and falls
- * by one at once.
+ * The window grows by 1/window a success, so by one in each round trip, up to
+ * `BREAKER_WINDOW_MAX`.  A failure closes it to one batch at once: who is in
+ * trouble is not sent what others could use.
  */
 #ifndef MODEL_BREAKER_H
 #define MODEL_BREAKER_H
@@ -37,7 +38,7 @@
 
 #define BREAKER_FAILURES 5
 #define BREAKER_SUCCESSES 2
-#define BREAKER_WINDOW_MAX 4
+#define BREAKER_WINDOW_MAX 32
 /* Longer than any wait that we set: a clock that was put back shows by it. */
 #define BREAKER_SANE_MS INT64_C(4500000)
 

@@ -16,7 +16,7 @@
 /* Envelopes of one request, and its bytes; acks and heartbeats that travel in
  * it. */
 #define ENVELOPE_ITEMS 50
-#define ENVELOPE_REQUEST_LEN 262144
+#define ENVELOPE_REQUEST_LEN LIMIT_PEER_REQUEST_LEN
 #define ENVELOPE_ACKS 50
 /* An answer to a request is never longer. */
 #define ENVELOPE_ANSWER_LEN 1048576

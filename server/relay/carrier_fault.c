@@ -57,6 +57,7 @@ TAILQ_HEAD(waiting_queue, waiting);
 
 struct carrier_fault {
 	char dir[256];
+	struct carrier_remote other; /* to servers that are not played */
 	const struct clk *clk;
 	struct rnd *rnd;
 	struct thr *thread;
@@ -253,6 +254,17 @@ play(struct carrier_fault *f, struct parcel *p, const struct wishes *w)
 
 /* ---- the thread ---- */
 
+/* Whether a server called ${domain} is played here. */
+static bool
+is_ours(const char *domain)
+{
+	static const char suffix[] = ".fault.test";
+	const size_t n = strlen(domain);
+
+	return (n > sizeof(suffix) - 1 &&
+		strcmp(domain + n - (sizeof(suffix) - 1), suffix) == 0);
+}
+
 static void
 fault_send(void *arg, struct parcel *parcel)
 {
@@ -260,6 +272,10 @@ fault_send(void *arg, struct parcel *parcel)
 	struct waiting *w, *at;
 	bool stopping;
 
+	if (!is_ours(parcel->name) && f->other.send != NULL) {
+		f->other.send(f->other.arg, parcel);
+		return;
+	}
 	if ((w = mem_zalloc(1, sizeof(*w))) == NULL) {
 		unreached(parcel, "out of memory");
 		return;
@@ -341,13 +357,16 @@ fault_stop(void *arg)
 	lock_drop(&f->lock);
 	if (f->thread != NULL)
 		thr_join(&f->thread);
+	if (f->other.stop != NULL)
+		f->other.stop(f->other.arg);
 }
 
 /* ---- life ---- */
 
 enum rc
-carrier_fault_start(const char *dir, const struct clk *clk, struct rnd *rnd,
-    struct carrier_fault **ret, struct err *err)
+carrier_fault_start(const char *dir, const struct carrier_remote *other,
+    const struct clk *clk, struct rnd *rnd, struct carrier_fault **ret,
+    struct err *err)
 {
 	struct carrier_fault *f;
 	enum rc rc;
@@ -358,6 +377,7 @@ carrier_fault_start(const char *dir, const struct clk *clk, struct rnd *rnd,
 	if ((f = mem_zalloc(1, sizeof(*f))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "fault carrier"));
 	(void)snprintf(f->dir, sizeof(f->dir), "%s", dir);
+	f->other = *other;
 	f->clk = clk;
 	f->rnd = rnd;
 	TAILQ_INIT(&f->queue);
@@ -395,12 +415,10 @@ carrier_fault_free(struct carrier_fault *f)
 static bool
 fault_reaches(void *arg, const char *domain)
 {
-	static const char suffix[] = ".fault.test";
-	const size_t n = strlen(domain);
+	struct carrier_fault *f = arg;
 
-	(void)arg;
-	return (n > sizeof(suffix) - 1 &&
-		strcmp(domain + n - (sizeof(suffix) - 1), suffix) == 0);
+	return (is_ours(domain) || (f->other.reaches != NULL &&
+				       f->other.reaches(f->other.arg, domain)));
 }
 
 struct carrier_remote

@@ -34,10 +34,11 @@
 
 struct carrier_fault;
 
-/* Starts it with its files in ${dir}, which is made.  The clock and the
- * randomness are kept. */
-enum rc carrier_fault_start(const char *dir, const struct clk *clk,
-    struct rnd *rnd, struct carrier_fault **ret, struct err *err) MUST_USE;
+/* Starts it with its files in ${dir}, which is made.  Everybody else is
+ * ${other}'s (copied).  The clock and the randomness are kept. */
+enum rc carrier_fault_start(const char *dir, const struct carrier_remote *other,
+    const struct clk *clk, struct rnd *rnd, struct carrier_fault **ret,
+    struct err *err) MUST_USE;
 
 /* Ends its thread and frees it; NULL is allowed. */
 void carrier_fault_free(struct carrier_fault *f);

@@ -174,6 +174,8 @@ take_wakes(struct core *c, struct mbox_node *list)
 			core_failed(c, &err);
 		for (i = 0; i < w->ndestinations; i++)
 			core_wake_destination(c, w->destinations[i]);
+		if (w->contact != 0)
+			core_contact(c, w->contact);
 		wake_free(w);
 	}
 }
@@ -299,10 +301,6 @@ core_new(const struct core_options *options, struct core **ret, struct err *err)
 		c->local.deliveries[i].next_idle = c->local.idle;
 		c->local.idle = &c->local.deliveries[i];
 	}
-	for (i = 0; i < CORE_PARCELS; i++) {
-		c->parcels.all[i].next = c->parcels.idle;
-		c->parcels.idle = &c->parcels.all[i];
-	}
 	*ret = c;
 	return (RC_OK);
 }
@@ -318,7 +316,7 @@ core_free(struct core *c)
 	if (c->destinations.by_id != NULL)
 		while ((p = htab_next(c->destinations.by_id, &pos)) != NULL)
 			mem_free(p);
-	for (i = 0; c->parcels.all != NULL && i < CORE_PARCELS; i++)
+	for (i = 0; c->parcels.all != NULL && i < c->parcels.used; i++)
 		buf_fini(&c->parcels.all[i].parcel.text);
 	mem_free(c->parcels.all);
 	htab_free(c->destinations.by_id);

@@ -39,6 +39,17 @@ refill(struct core *c, struct destination *d)
 	d->tokens_at = c->mono_ms;
 }
 
+/* How many parcels may be under way to ${d} at a time. */
+static int
+window(const struct destination *d)
+{
+	const int most = breaker_window(&d->row.breaker);
+
+	return (d->requests_most > 0 && d->requests_most < most
+		    ? d->requests_most
+		    : most);
+}
+
 /* When ${d} may be sent something: 0 now, -1 when something comes back or is
  * said, else monotonic time. */
 static int64_t
@@ -46,8 +57,7 @@ may_send_at(struct core *c, struct destination *d)
 {
 	int64_t at;
 
-	if (paused(c, d) || d->claiming ||
-	    d->in_flight >= breaker_window(&d->row.breaker))
+	if (paused(c, d) || d->claiming || d->in_flight >= window(d))
 		return (-1);
 	if (!d->may_work) {
 		if (d->next_due == 0)
@@ -56,6 +66,8 @@ may_send_at(struct core *c, struct destination *d)
 		    d->next_due <= c->wall_ms + BREAKER_SANE_MS)
 			return (c->mono_ms + d->next_due - c->wall_ms);
 	}
+	if (d->parked_until_ms > c->mono_ms)
+		return (d->parked_until_ms);
 	at = breaker_next(&d->row.breaker, c->wall_ms);
 	if (at != 0)
 		return (c->mono_ms + at - c->wall_ms);
@@ -246,6 +258,21 @@ core_wake_destination(struct core *c, int64_t id)
 		return;
 	d->may_work = true;
 	d->woken = true;
+	core_destination_review(c, d);
+}
+
+void
+core_contact(struct core *c, int64_t id)
+{
+	struct destination *d = find(c, id);
+
+	if (d == NULL || d->row.breaker.state != BREAKER_OPEN ||
+	    (d->contact_ms != 0 &&
+		c->mono_ms - d->contact_ms < c->o.timing->relay_contact_ms))
+		return;
+	d->contact_ms = c->mono_ms;
+	if (breaker_contact(&d->row.breaker, c->wall_ms))
+		core_breaker_save(c, d);
 	core_destination_review(c, d);
 }
 

@@ -23,7 +23,7 @@
 /* Units with the writer for local lanes. */
 #define CORE_DELIVERIES 16
 /* Parcels under way, to all destinations together. */
-#define CORE_PARCELS 16
+#define CORE_PARCELS 48
 /* Of these, so many may be on their way to destinations that have not answered
  * last time: each may be silent until its time-out, and were they all such,
  * nobody else would be sent anything. */
@@ -49,12 +49,15 @@ struct delivery {
 
 struct destination {
 	struct store_destination_row row;
-	bool may_work;    /* it may have lanes that are due */
-	int64_t next_due; /* wall time of its next lane; 0: none known */
-	bool claiming;    /* a claim is with the writer */
-	bool woken;       /* since that claim was handed over */
-	int in_flight;    /* parcels, claimed or carried */
-	unsigned turn;    /* of the classes of priority */
+	bool may_work;           /* it may have lanes that are due */
+	int64_t next_due;        /* wall time of its next lane; 0: none known */
+	int64_t parked_until_ms; /* monotonic: it wants nothing before */
+	int requests_most;       /* that it takes at once; 0: it has not said */
+	int64_t contact_ms;      /* monotonic: when a contact was last heeded */
+	bool claiming;           /* a claim is with the writer */
+	bool woken;              /* since that claim was handed over */
+	int in_flight;           /* parcels, claimed or carried */
+	unsigned turn;           /* of the classes of priority */
 	struct claim_passes passes; /* how far claims have come */
 	double tokens;              /* what its rate still allows */
 	int64_t tokens_at;
@@ -159,7 +162,10 @@ struct core_destinations {
 };
 
 struct core_parcels {
-	struct parcel_job *all; /* CORE_PARCELS */
+	/* CORE_PARCELS, of which the first ${used} were ever taken: pages that
+	 * nobody touches are no memory. */
+	struct parcel_job *all;
+	size_t used;
 	struct parcel_job *idle;
 	struct parcel_job *unsettled; /* the writer would not take them */
 	size_t under_way;             /* not idle */
@@ -225,6 +231,9 @@ enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
 
 /* Destination ${id} may have work. */
 void core_wake_destination(struct core *c, int64_t id);
+
+/* Destination ${id} has written to this server. */
+void core_contact(struct core *c, int64_t id);
 
 /* Moves ${d} to the state that it should be in now. */
 void core_destination_review(struct core *c, struct destination *d);

@@ -167,7 +167,7 @@ core_renew(struct core *c)
 	renew_unit_init(&c->renewal.unit);
 	c->renewal.unit.leases = c->renewal.leases;
 	c->renewal.unit.n = c->renewal.nparcels = 0;
-	for (i = 0; i < CORE_PARCELS; i++) {
+	for (i = 0; i < c->parcels.used; i++) {
 		p = &c->parcels.all[i];
 		if (!is_renewable(c, p))
 			continue;

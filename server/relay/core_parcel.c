@@ -133,19 +133,25 @@ explain(struct parcel *p)
 		(void)snprintf(p->error, sizeof(p->error), "no answer");
 }
 
+/* The destination wants to be left alone: nobody is to blame. */
 static void
-carried_back(struct core *c, struct core_job *job)
+park(struct core *c, struct destination *d, const struct parcel *parcel)
 {
-	struct parcel_job *p = job_of(job);
-	struct destination *d = p->to;
-	const struct parcel *parcel = &p->parcel;
+
+	d->parked_until_ms = c->mono_ms + parcel->park_ms;
+	log_event(LOG_EV_RELAY_PARK, "destination=%s ms=%lld why=%s",
+	    d->row.name, (long long)parcel->park_ms, parcel->error);
+}
+
+static void
+hear(struct core *c, struct destination *d, const struct parcel *parcel)
+{
 	enum breaker_state before = d->row.breaker.state;
 	uint32_t random;
 	bool changed;
 
-	explain(&p->parcel);
 	rnd_fill(c->o.rnd, &random, sizeof(random));
-	if (parcel->reached) {
+	if (parcel->reached && !parcel->broke) {
 		changed = breaker_success(&d->row.breaker, c->wall_ms);
 	} else {
 		(void)snprintf(d->row.last_error, sizeof(d->row.last_error),
@@ -159,7 +165,21 @@ carried_back(struct core *c, struct core_job *job)
 		log_event(LOG_EV_RELAY_BREAKER,
 		    "destination=%s state=%s why=%s", d->row.name,
 		    breaker_state_name(d->row.breaker.state),
-		    parcel->reached ? "answered" : parcel->error);
+		    parcel->error[0] == '\0' ? "answered" : parcel->error);
+}
+
+static void
+carried_back(struct core *c, struct core_job *job)
+{
+	struct parcel_job *p = job_of(job);
+
+	explain(&p->parcel);
+	if (p->parcel.requests_most > 0)
+		p->to->requests_most = p->parcel.requests_most;
+	if (p->parcel.park_ms > 0)
+		park(c, p->to, &p->parcel);
+	else
+		hear(c, p->to, &p->parcel);
 	settle(c, p);
 }
 
@@ -206,9 +226,11 @@ claim_back(struct core *c, struct core_job *job)
 		core_breaker_save(c, d);
 	p->job.back = carried_back;
 	p->parcel.finish = carried;
-	p->parcel.reached = false;
+	p->parcel.reached = p->parcel.broke = false;
 	p->parcel.status = 0;
 	p->parcel.retry_after_ms = 0;
+	p->parcel.park_ms = 0;
+	p->parcel.requests_most = 0;
 	p->parcel.error[0] = '\0';
 	core_destination_review(c, d);
 	c->o.remote.send(c->o.remote.arg, &p->parcel);
@@ -234,10 +256,20 @@ most_of(const struct destination *d)
 	return ((size_t)most);
 }
 
-static enum rc
-claim(struct core *c, struct destination *d)
+/* A parcel that is not under way; NULL: there is none. */
+static struct parcel_job *
+idle(struct core *c)
 {
-	struct parcel_job *p = c->parcels.idle;
+
+	if (c->parcels.idle != NULL || c->parcels.used == CORE_PARCELS)
+		return (c->parcels.idle);
+	return (&c->parcels.all[c->parcels.used]);
+}
+
+/* Claims ${p}, which is idle(), for ${d}. */
+static enum rc
+claim(struct core *c, struct destination *d, struct parcel_job *p)
+{
 	enum rc rc;
 
 	p->to = d;
@@ -260,7 +292,10 @@ claim(struct core *c, struct destination *d)
 	rc = c->o.submit(c->o.arg, &p->claim.unit);
 	if (rc != RC_OK)
 		return (rc);
-	c->parcels.idle = p->next;
+	if (p == c->parcels.idle)
+		c->parcels.idle = p->next;
+	else
+		c->parcels.used++;
 	c->parcels.under_way++;
 	p->doubtful = d->doubtful;
 	c->parcels.doubtful_under_way += p->doubtful ? 1 : 0;
@@ -285,6 +320,7 @@ first(struct core *c)
 void
 core_send(struct core *c)
 {
+	struct parcel_job *p;
 	struct destination *d;
 	enum rc rc;
 
@@ -293,14 +329,14 @@ core_send(struct core *c)
 		return;
 	core_destinations_unpark(c);
 	while (!c->closed && c->mono_ms >= c->pause_until_ms &&
-	       c->parcels.idle != NULL && (d = first(c)) != NULL) {
+	       (p = idle(c)) != NULL && (d = first(c)) != NULL) {
 		/* What was true when it became runnable may not be so now. */
 		core_destination_review(c, d);
 		if (d->state != DESTINATION_RUNNABLE || d != first(c))
 			continue;
 		/* Taken from the front, and put at the end when it may run
 		 * again: round robin. */
-		rc = claim(c, d);
+		rc = claim(c, d, p);
 		if (rc == RC_OK)
 			continue;
 		c->closed = rc == RC_CLOSED;

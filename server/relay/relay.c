@@ -55,6 +55,18 @@ relay_wake(struct relay *r, struct wake *wake)
 	lock_drop(&r->lock);
 }
 
+void
+relay_contact(struct relay *r, int64_t destination_id)
+{
+	struct wake *wake = wake_new();
+
+	/* Without memory the breaker's own time ends its wait. */
+	if (wake == NULL)
+		return;
+	wake->contact = destination_id;
+	relay_wake(r, wake);
+}
+
 /* Thread: any. */
 static void
 job_back(void *arg, struct core_job *job)

@@ -55,6 +55,11 @@ struct subscriber relay_subscriber(struct relay *r);
 /* Lanes have work; takes ${wake}.  Thread: any.  Blocks: never. */
 void relay_wake(struct relay *r, struct wake *wake);
 
+/* A server that is destination ${destination_id} has written to this one, so it
+ * is there: if its breaker is open, it is probed at once, once in a while.
+ * Thread: any.  Blocks: never. */
+void relay_contact(struct relay *r, int64_t destination_id);
+
 /* How it stands. */
 #define RELAY_STATS_DESTINATIONS 1000
 struct relay_stats {

@@ -230,8 +230,8 @@ take_covered(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct covering *c = arg;
 
-	return (c->each(c->arg, db_row_i64(row, COL_RECEIPT_ROWS_ID),
-	    db_row_i64(row, COL_RECEIPT_ROWS_MID), err));
+	return (c->each(c->arg, db_row_i64(row, COL_COVERED_ID),
+	    db_row_i64(row, COL_COVERED_MID), err));
 }
 
 enum rc
@@ -248,4 +248,16 @@ store_covered(struct db *db, const struct store_covered_query *query,
 
 	return (db_run(
 	    db, SQL_RECEIPT_ROWS, DB_PARAMS(v), take_covered, &c, NULL, err));
+}
+
+enum rc
+store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
+    store_covered_fn each, void *arg, struct err *err)
+{
+	struct covering c = {each, arg};
+	const struct sql_receipt_row v = {
+	    .mid = db_v_i64(mid), .dest_id = db_v_i64(dest_id)};
+
+	return (db_run(
+	    db, SQL_RECEIPT_ROW, DB_PARAMS(v), take_covered, &c, NULL, err));
 }

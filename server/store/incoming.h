@@ -103,4 +103,8 @@ typedef enum rc (*store_covered_fn)(
 enum rc store_covered(struct db *db, const struct store_covered_query *query,
     store_covered_fn each, void *arg, struct err *err) MUST_USE;
 
+/* The same for the row of message ${mid} to ${dest_id} alone. */
+enum rc store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
+    store_covered_fn each, void *arg, struct err *err) MUST_USE;
+
 #endif

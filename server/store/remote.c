@@ -254,6 +254,45 @@ store_remote_confirm(struct db *db, int64_t id, int64_t now_ms, struct err *err)
 }
 
 enum rc
+store_promised_find(struct db *db, const struct uuid *event_id, int64_t origin,
+    int64_t *ret, struct err *err)
+{
+	const struct sql_promised_find v = {
+	    .event_id = db_v_uuid(event_id), .origin = db_v_i64(origin)};
+	enum rc rc;
+
+	*ret = 0;
+	rc = db_run(
+	    db, SQL_PROMISED_FIND, DB_PARAMS(v), db_take_i64, ret, NULL, err);
+	return (rc == RC_OK && *ret == 0 ? RC_NOT_FOUND : rc);
+}
+
+enum rc
+store_remote_hasten(
+    struct db *db, int64_t id, int64_t ack_deadline, struct err *err)
+{
+	const struct sql_remote_hasten v = {
+	    .id = db_v_i64(id), .ack_deadline = db_v_i64(ack_deadline)};
+
+	return (move(db, SQL_REMOTE_HASTEN, DB_PARAMS(v), "hasten", err));
+}
+
+enum rc
+store_remote_acked_early(
+    struct db *db, int64_t id, int64_t now_ms, bool *ret, struct err *err)
+{
+	const struct sql_remote_acked_early v = {
+	    .id = db_v_i64(id), .now = db_v_i64(now_ms)};
+	int64_t changed = 0;
+	enum rc rc;
+
+	rc = db_run(db, SQL_REMOTE_ACKED_EARLY, DB_PARAMS(v), NULL, NULL,
+	    &changed, err);
+	*ret = changed > 0;
+	return (rc);
+}
+
+enum rc
 store_row_due_now(struct db *db, int64_t id, int64_t now_ms, struct err *err)
 {
 	const struct sql_outbox_due_now v = {

@@ -81,6 +81,19 @@ enum rc store_remote_late(
 enum rc store_remote_confirm(
     struct db *db, int64_t id, int64_t now_ms, struct err *err) MUST_USE;
 
+/* The outbox row of event ${event_id} that server ${origin} (a destination) has
+ * answered "later" for; RC_NOT_FOUND: none waits for such an answer. */
+enum rc store_promised_find(struct db *db, const struct uuid *event_id,
+    int64_t origin, int64_t *ret, struct err *err) MUST_USE;
+
+/* A promised answer is late from ${ack_deadline} on. */
+enum rc store_remote_hasten(
+    struct db *db, int64_t id, int64_t ack_deadline, struct err *err) MUST_USE;
+
+/* sent -> acked, unless the row was requeued; *ret: it is now. */
+enum rc store_remote_acked_early(struct db *db, int64_t id, int64_t now_ms,
+    bool *ret, struct err *err) MUST_USE;
+
 /* sending -> sent; ${ack_deadline} 0: it is in his inbox. */
 enum rc store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
     int64_t ack_deadline, struct err *err) MUST_USE;

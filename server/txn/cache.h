@@ -152,11 +152,14 @@ enum rc cache_device_by_id(struct cache *cache, struct tx *tx,
 /* The device's acked mark has been changed, or it has just been seen. */
 void cache_device_touch(struct cache *cache, struct cached_device *device);
 
-/* The direct conversation of two users (or of one with himself); made if
- * there is none. */
+/* The direct conversation of two users (or of one with themselves).  The first
+ * makes it if there is none; the second returns RC_NOT_FOUND. */
 enum rc cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
     struct cached_user *b, struct cached_conversation **ret,
     struct err *err) MUST_USE;
+enum rc cache_direct_find(struct cache *cache, struct tx *tx,
+    struct cached_user *a, struct cached_user *b,
+    struct cached_conversation **ret, struct err *err) MUST_USE;
 
 /* Without a query: the direct conversation of ${a} and ${b} that is in the
  * cache; NULL: it has none. */

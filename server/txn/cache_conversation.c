@@ -197,8 +197,24 @@ cache_direct_known(const struct cache *cache, const struct cached_user *a,
 	return (htab_find(cache->direct, &key));
 }
 
+/* Keeps the direct conversation ${row} of the pair ${key}. */
+static enum rc
+keep_direct(struct cache *cache, struct tx *tx, const struct pair_key *key,
+    const struct store_conversation *row, struct cached_conversation **ret,
+    struct err *err)
+{
+	enum rc rc = RC_OK;
+
+	*ret = htab_find(cache->conversations_by_id, &row->conversation_id);
+	if (*ret == NULL)
+		rc = keep_conversation(cache, tx, row, ret, err);
+	if (rc == RC_OK && htab_set(cache->direct, key, *ret) != RC_OK)
+		rc = err_set(err, RC_NO_MEMORY, "cache: direct");
+	return (rc);
+}
+
 enum rc
-cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
+cache_direct_find(struct cache *cache, struct tx *tx, struct cached_user *a,
     struct cached_user *b, struct cached_conversation **ret, struct err *err)
 {
 	const struct pair_key key = pair_key(a, b);
@@ -211,16 +227,26 @@ cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
 		return (RC_OK);
 	store_direct_key(a->name->data, b->name->data, text);
 	rc = store_conversation_by_key(tx->db, text, &row, err);
-	if (rc == RC_NOT_FOUND)
-		rc = make_direct(cache, tx, text, a, b, &row, err);
-	if (rc != RC_OK)
+	return (
+	    rc == RC_OK ? keep_direct(cache, tx, &key, &row, ret, err) : rc);
+}
+
+enum rc
+cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
+    struct cached_user *b, struct cached_conversation **ret, struct err *err)
+{
+	const struct pair_key key = pair_key(a, b);
+	char text[STORE_DIRECT_KEY_SIZE];
+	struct store_conversation row;
+	enum rc rc;
+
+	rc = cache_direct_find(cache, tx, a, b, ret, err);
+	if (rc != RC_NOT_FOUND)
 		return (rc);
-	*ret = htab_find(cache->conversations_by_id, &row.conversation_id);
-	if (*ret == NULL)
-		rc = keep_conversation(cache, tx, &row, ret, err);
-	if (rc == RC_OK && htab_set(cache->direct, &key, *ret) != RC_OK)
-		rc = err_set(err, RC_NO_MEMORY, "cache: direct");
-	return (rc);
+	store_direct_key(a->name->data, b->name->data, text);
+	rc = make_direct(cache, tx, text, a, b, &row, err);
+	return (
+	    rc == RC_OK ? keep_direct(cache, tx, &key, &row, ret, err) : rc);
 }
 
 bool

@@ -66,6 +66,7 @@ const struct writer_hooks *txn_env_hooks(struct txn_env *env);
 enum unit_order {
 	ORDER_ACCOUNT = 10, /* users and devices first: others refer to them */
 	ORDER_BREAKER = 12, /* destinations before inboxes */
+	ORDER_PEER = 13,    /* … and what is known of them */
 	ORDER_SETTLE = 14,  /* answers before new claims */
 	ORDER_RENEW = 15,   /* … and renewals, before leases that ran out */
 	ORDER_RECLAIM = 16,
@@ -76,6 +77,7 @@ enum unit_order {
 	ORDER_READ = 40,
 	ORDER_CANCEL = 50,
 	ORDER_OPERATOR = 55,
+	ORDER_SERVER_KEYS = 57,
 	ORDER_RELEASE = 60,
 	ORDER_SEND = 70,
 	ORDER_UPKEEP = 80

@@ -27,6 +27,7 @@ struct wake {
 	int64_t *destinations;
 	size_t ndestinations, destinations_cap;
 	bool destinations_changed; /* by an operator: read them again */
+	int64_t contact; /* a destination that has written to us; 0: none */
 };
 
 /* Empty wake-up; NULL: no memory. */

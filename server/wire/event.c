@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "model/outbox.h"
 #include "wire/json.h"
 #include "wire/wire.h"
@@ -28,6 +29,20 @@ wire_message_fragment(struct buf *b, const struct message_view *m)
 		jw_uuid(b, "reply_to", &m->reply_to);
 	else
 		jw_null(b, "reply_to");
+}
+
+struct text *
+wire_draft_fragment(const struct message_draft *draft)
+{
+	struct message_view view;
+	struct buf b = BUF_INIT;
+	struct text *text;
+
+	message_draft_view(draft, &view);
+	wire_message_fragment(&b, &view);
+	text = buf_ok(&b) ? text_new(b.data, b.len) : NULL;
+	buf_fini(&b);
+	return (text);
 }
 
 static void

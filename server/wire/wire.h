@@ -24,6 +24,8 @@
 #include "model/outbox.h"
 #include "model/refusal.h"
 
+struct text;
+
 /* Makes jansson allocate through base/mem and seeds its hashes.  Once, before
  * the first thread that parses. */
 void wire_init(void);
@@ -92,6 +94,10 @@ enum rc wire_message_read(struct wire_doc *doc, json_t *value,
  * without braces: "id":…,"body":…,"content_type":…,"metadata":…,
  * "correlation_id":…,"reply_to":… */
 void wire_message_fragment(struct buf *b, const struct message_view *m);
+
+/* The same of ${draft}, whose texts end with NUL, as a shared text with one
+ * reference; NULL: no memory. */
+struct text *wire_draft_fragment(const struct message_draft *draft);
 
 /* An inbox event as a JSON object.  With ${fragment} (made by the function
  * above) the message part is copied from there.  ${type}: NULL for REST;

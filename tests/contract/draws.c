@@ -74,6 +74,15 @@ static const struct {
     {AT(NONCE_INSERT, nonce_insert, key_id), "k1 k2 k3"},
     {AT(NONCE_INSERT, nonce_insert, nonce),
 	"a-nonce-of-bytes-1 a-nonce-of-bytes-7 a-nonce-of-bytes-8"},
+    {AT(SERVER_KEY_INSERT, server_key_insert, key_id), "k1 k4 k5"},
+    {AT(SERVER_KEY_RETIRES_SET, server_key_retires_set, key_id), "k1 k2 x"},
+    {AT(SERVER_KEY_RETIRED_SET, server_key_retired_set, key_id), "k1 k2 x"},
+    {AT(PEER_BY_NAME, peer_by_name, name), "s1.example s3.example x"},
+    {AT(PEER_SET, peer_set, epoch), "e1 e9"},
+    {AT(PEER_SET, peer_set, blocked_by), "u1 u2"},
+    {AT(PEER_KEY_PUT, peer_key_put, key_id), "k1 k2 k3 k7"},
+    {AT(PEER_KEY_PUT, peer_key_put, pinned_by), "u1 u2"},
+    {AT(PEER_KEY_RETIRE, peer_key_retire, key_id), "k1 k3 k4 k5 k6"},
     {-1, 0, "u1 u3 u7 r10@s1.example neu poison epoch s1.example"}};
 
 /* The words of parameter ${param} of ${stmt}. */
@@ -232,17 +241,39 @@ static const struct {
     {AT(NONCE_FIND, nonce_find, destination_id), 2, 2, false},
     {AT(NONCE_INSERT, nonce_insert, destination_id), 2, 2, false},
     {AT(NONCE_EXPIRE, nonce_expire, now), 300, 9, false},
+    {AT(PEERS_AFTER, peers_after, after), 0, 5, false},
+    {AT(PEER_INSERT, peer_insert, destination_id), 0, 3, false},
+    {AT(PEER_SET, peer_set, destination_id), 2, 4, false},
+    {AT(PEER_SET, peer_set, first_seen_at), 1, 9, false},
+    {AT(PEER_SET, peer_set, last_seen_at), 20, 9, false},
+    {AT(PEER_DELETE, peer_delete, destination_id), 4, 2, false},
+    {AT(PEER_KEYS_OF, peer_keys_of, destination_id), 2, 4, false},
+    {AT(PEER_KEY_PUT, peer_key_put, destination_id), 2, 4, false},
+    {AT(PEER_KEY_PUT, peer_key_put, now), 30, 9, false},
+    {AT(PEER_KEY_RETIRE, peer_key_retire, destination_id), 2, 3, false},
+    {AT(PEER_KEYS_TRIM, peer_keys_trim, destination_id), 4, 1, false},
+    {AT(PEER_KEYS_TRIM, peer_keys_trim, keep), 0, 2, false},
+    {AT(PEER_KEYS_DELETE, peer_keys_delete, destination_id), 2, 4, false},
     {AT(SEQUENCE_GET, sequence_get, sender_id), 9, 4, false},
     {AT(SEQUENCE_GET, sequence_get, recipient_id), 1, 8, false},
     {AT(SEQUENCE_GET, sequence_get, class), 0, 2, false},
     {AT(SEQUENCE_SET, sequence_set, sender_id), 9, 4, false},
     {AT(SEQUENCE_SET, sequence_set, recipient_id), 1, 8, false},
     {AT(SEQUENCE_SET, sequence_set, class), 0, 2, false},
+    {AT(PAIR_CONVERSATIONS, pair_conversations, destination_id), 3, 1, false},
+    {AT(PAIR_CONVERSATIONS, pair_conversations, user_id), 7, 3, false},
+    {AT(PAIR_CONVERSATIONS, pair_conversations, conversation_id), 8, 2, false},
+    {AT(PAIR_MESSAGES, pair_messages, conversation_id), 1, 9, false},
+    {AT(PAIR_MESSAGES, pair_messages, user_id), 9, 4, false},
+    {AT(PAIR_MESSAGES, pair_messages, after), 0, 5, false},
+    {AT(PAIR_EVENTS, pair_events, origin), 2, 2, false},
     {AT(RECEIPT_STEP, receipt_step, conversation_id), 1, 9, false},
     {AT(RECEIPT_STEP, receipt_step, after), 0, 3, false},
     {AT(RECEIPT_STEP, receipt_step, upto), 5, 3, false},
     {AT(RECEIPT_STEP, receipt_step, sender_id), 1, 8, false},
     {AT(RECEIPT_STEP, receipt_step, skip), 0, 3, false},
+    {AT(RECEIPT_ROW, receipt_row, dest_id), 9, 1, false},
+    {AT(PROMISED_FIND, promised_find, origin), 3, 1, false},
     {AT(RECEIPT_ROWS, receipt_rows, conversation_id), 8, 1, false},
     {AT(RECEIPT_ROWS, receipt_rows, after), 0, 2, false},
     {AT(RECEIPT_ROWS, receipt_rows, upto), 5, 3, false},
@@ -275,12 +306,15 @@ uuids_of(const char *name)
 		return ("c");
 	if (strcmp(name, "inbox_message") == 0 ||
 	    strncmp(name, "message_entr", 12) == 0 ||
-	    strcmp(name, "message_visible") == 0)
+	    strcmp(name, "message_visible") == 0 ||
+	    strcmp(name, "pair_message") == 0)
 		return ("m");
-	if (strcmp(name, "incoming_find") == 0)
+	if (strcmp(name, "incoming_find") == 0 ||
+	    strcmp(name, "pair_event") == 0)
 		return ("e");
 	if (strncmp(name, "purge_", 6) == 0 ||
-	    strncmp(name, "processed_", 10) == 0)
+	    strncmp(name, "processed_", 10) == 0 ||
+	    strcmp(name, "pair_events") == 0)
 		return ("p");
 	return ("mecdp");
 }

@@ -250,6 +250,8 @@ may_walk(const char *name, const char *node)
 		return (strstr(node, " on nodes") != NULL);
 	if (strcmp(name, "gauges_destinations") == 0)
 		return (strstr(node, " on destinations") != NULL);
+	if (strcmp(name, "server_keys_live") == 0)
+		return (strstr(node, " on server_keys") != NULL);
 	for (i = 0; small[i] != NULL; i++)
 		if (strstr(node, small[i]) != NULL)
 			return (true);
@@ -289,9 +291,10 @@ has_condition(const char *line)
 static bool
 may_sort(const char *name, const char *node)
 {
-	/* The rows of one batch; the lanes of one walk. */
-	static const char *const few[] = {
-	    "message_insert", "lanes_pending", "lock_names", NULL};
+	/* The rows of one batch; the lanes of one walk; keys; those of one
+	 * peer. */
+	static const char *const few[] = {"message_insert", "lanes_pending",
+	    "lock_names", "server_keys_live", "peer_keys_trim", NULL};
 
 	return (begins(node, "Sort") && is_named(name, few));
 }

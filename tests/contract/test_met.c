@@ -18,6 +18,7 @@
 #include "contract/far.h"
 #include "contract/pg.h"
 #include "db/db_internal.h"
+#include "delivery/server_keys.h"
 #include "schema/sql.h"
 #include "txn/cache.h"
 #include "txn/verb.h"
@@ -261,6 +262,13 @@ test_in_vain(void **state)
 
 /* ---- what changes between a look and the lock ---- */
 
+static void
+key_done(struct unit *unit)
+{
+
+	(void)unit;
+}
+
 /* The rig's driver, and the same but for what another node does behind one
  * statement. */
 static const struct db_driver *real;
@@ -327,10 +335,45 @@ test_renewed_meanwhile(void **state)
 	rig_close(&s.r);
 }
 
+/* Another node makes the first key of the server while ours begins to. */
+static void
+test_first_key(void **state)
+{
+	struct server_keys_unit u;
+	struct scene s;
+	pthread_t thread;
+
+	(void)state;
+	open_scene(&s);
+	pg_exec(s.r.pg, "BEGIN");
+	pg_exec(s.r.pg,
+	    "SELECT pg_advisory_xact_lock(6451064, hashtext('#server_keys'))");
+	server_keys_unit_init(&u, SERVER_KEYS_ENSURE, "", &s.r.rnd.rnd);
+	u.unit.finish = key_done;
+	assert_int_equal(writer_submit(s.r.writer, &u.unit), RC_OK);
+	assert_int_equal(pthread_create(&thread, NULL, run, &s.r), 0);
+	while (pg_number(s.r.pg,
+		   "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
+		continue;
+	pg_exec(s.r.pg,
+	    "INSERT INTO server_keys (key_id, public, seed, created_at, "
+	    "signs_at) VALUES ('k1', decode(repeat('00', 32), 'hex'), "
+	    "decode(repeat('00', 32), 'hex'), 1, 1)");
+	pg_exec(s.r.pg, "COMMIT");
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(u.unit.rc, RC_OK);
+	assert_false(u.made);
+	assert_string_equal(
+	    rig_list(&s.r, "SELECT key_id FROM server_keys"), "k1");
+	server_keys_unit_fini(&u);
+	rig_close(&s.r);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_first_key),
 	    cmocka_unit_test(test_conversation),
 	    cmocka_unit_test(test_inbox),
 	    cmocka_unit_test(test_crowd),

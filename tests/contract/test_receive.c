@@ -358,6 +358,43 @@ test_went_back(void **state)
 	assert_int_equal(unit.went_back, 0);
 }
 
+/* New conversations, and new people with them, are counted; one too many is
+ * refused for now, with what stands behind it in its sequence. */
+static void
+test_new_most(void **state)
+{
+
+	(void)state;
+	new_most = 2;
+	(void)add_message(BOB, ANN, 1);
+	(void)add_message(BOB, ANN, 2);
+	(void)add_message(CAT, ANN, 1);
+	(void)add_message(BOB, BEN, 1);
+	(void)add_message(BOB, BEN, 2);
+	(void)add_message(BOB, ANN, 3);
+	assert_string_equal(answers(),
+	    "accepted accepted accepted rate-limited predecessor accepted");
+	assert_int_equal(unit.made, 2);
+	assert_int_equal(count("conversations"), 2);
+	new_most = 0;
+	assert_string_equal(answers(), "duplicate duplicate duplicate "
+				       "rate-limited predecessor duplicate");
+	assert_int_equal(unit.made, 0);
+	/* Those that are there stay open. */
+	n = 0;
+	(void)add_message(CAT, ANN, 2);
+	(void)add_message("dan@" FAR, ANN, 1);
+	assert_string_equal(answers(), "accepted rate-limited");
+	assert_int_equal(count("conversations"), 2);
+	/* Bob is known, and so is Ben: only the conversation is new. */
+	new_most = 1;
+	n = 0;
+	(void)add_message(BOB, BEN, 2);
+	assert_string_equal(answers(), "accepted");
+	assert_int_equal(unit.made, 1);
+	assert_int_equal(count("conversations"), 3);
+}
+
 int
 main(void)
 {
@@ -385,6 +422,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_empty, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_went_back, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(test_new_most, open_rig, close_rig),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

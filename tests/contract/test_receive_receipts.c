@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "contract/received.h"
+#include "delivery/operator.h"
 
 /* ---- receipts ---- */
 
@@ -161,6 +162,68 @@ test_receipt_early(void **state)
 	assert_string_equal(states(), "acked");
 	assert_int_equal(
 	    rig_number(&rig, "SELECT acked_total FROM outbox_totals"), 1);
+	buf_fini(&parcel.text);
+	memset(&parcel, 0, sizeof(parcel));
+}
+
+static void
+retry_finished(struct unit *base)
+{
+	struct operator_unit *u =
+	    CONTAINER_OF(base, struct operator_unit, unit);
+
+	*(bool *)u->arg = true;
+}
+
+/* An operator has message ${id} tried again. */
+static void
+retry(const struct uuid *id)
+{
+	struct operator_unit u;
+	bool done = false;
+
+	operator_unit_init(&u, OPERATOR_RETRY, "root");
+	u.message = *id;
+	u.unit.finish = retry_finished;
+	u.arg = &done;
+	assert_int_equal(writer_submit(rig.writer, &u.unit), RC_OK);
+	while (!done)
+		(void)writer_run_once(rig.writer);
+	assert_int_equal(u.unit.rc, RC_OK);
+	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+}
+
+/* A message that was refused gets a new place, behind one that was receipted:
+ * only a receipt that names it is about it. */
+static void
+test_receipt_requeued(void **state)
+{
+	static struct parcel parcel;
+	struct uuid ids[2];
+
+	(void)state;
+	ids[0] = far_send(&rig, ann, BOB, PRIORITY_NORMAL, 0);
+	ids[1] = far_send(&rig, ann, BOB, PRIORITY_NORMAL, 0);
+	(void)far_claim(&rig, &parcel, FAR, PARCEL_ITEMS, PRIORITY_NORMAL);
+	assert_int_equal(parcel.n, 2);
+	parcel.reached = true;
+	parcel.items[0].answer = ANSWER_REJECTED;
+	parcel.items[1].answer = ANSWER_ACCEPTED;
+	(void)far_settle(&rig, &parcel);
+	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 1, &ids[1]);
+	assert_string_equal(answers(), "accepted");
+	assert_string_equal(states(), "failed acked");
+
+	retry(&ids[0]);
+	(void)far_claim(&rig, &parcel, FAR, PARCEL_ITEMS, PRIORITY_NORMAL);
+	assert_int_equal(parcel.n, 1);
+	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
+	assert_string_equal(states(), "sent acked");
+
+	n = 0;
+	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 2, &ids[0]);
+	assert_string_equal(answers(), "accepted");
+	assert_string_equal(states(), "acked acked");
 	buf_fini(&parcel.text);
 	memset(&parcel, 0, sizeof(parcel));
 }
@@ -357,6 +420,8 @@ main(int argc, char **argv)
 		test_our_event_ids, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_receipt_early, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_receipt_requeued, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_receipt_steps, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(

@@ -78,6 +78,8 @@ may_scan(const char *name, const char *line)
 		return (strcmp(line, "SCAN nodes") == 0);
 	if (strcmp(name, "nodes_left") == 0)
 		return (strcmp(line, "SCAN n") == 0);
+	if (strcmp(name, "server_keys_live") == 0)
+		return (true);
 	/* What waits, counted by sender at the start. */
 	if (strncmp(name, "outbox_waiting_", 15) == 0)
 		return (true);
@@ -103,6 +105,10 @@ may_scan(const char *name, const char *line)
 			strncmp(line, "SCAN (subquery-", 15) == 0 ||
 			strstr(line, " USING INDEX ") != NULL ||
 			strstr(line, " USING COVERING INDEX ") != NULL);
+	/* The keys of one peer, of which there are STORE_PEER_KEYS_ALL and
+	 * those that have just come. */
+	if (strcmp(name, "peer_keys_trim") == 0)
+		return (strncmp(line, "USE TEMP B-TREE", 15) == 0);
 	/* The subquery's few rows with something unread. */
 	if (strcmp(name, "unread_list") == 0)
 		return (strstr(line, "SCAN u") != NULL);
