@@ -99,10 +99,6 @@ api_not_implemented(struct http_request *req, void *arg)
 	{                                                                      \
 		method, path, api_not_implemented, HTTP_ANY_BODY | HTTP_ADMIN  \
 	}
-#define NOT_IMPLEMENTED_PUBLIC(method, path)                                   \
-	{                                                                      \
-		method, path, api_not_implemented, HTTP_ANY_BODY | HTTP_PUBLIC \
-	}
 
 static const struct http_route routes[] = {
     {"GET", "/v1", api_root_get, HTTP_PUBLIC | HTTP_NO_BODY},
@@ -146,8 +142,6 @@ static const struct http_route routes[] = {
     NOT_IMPLEMENTED_ADMIN("POST", "/v1/import"),
     NOT_IMPLEMENTED("PUT", "/v1/push-subscriptions/{id}"),
     NOT_IMPLEMENTED("DELETE", "/v1/push-subscriptions/{id}"),
-    NOT_IMPLEMENTED_PUBLIC("GET", "/.well-known/twinbox"),
-    NOT_IMPLEMENTED_PUBLIC("POST", "/v1/federation/deliver"),
     {NULL, NULL, NULL, 0},
 };
 

@@ -26,6 +26,7 @@
 	X(LOCK_RELAY_TURN)                                                     \
 	X(LOCK_RELAY)                                                          \
 	X(LOCK_CARRIER)                                                        \
+	X(LOCK_DIRECTORY)                                                      \
 	X(LOCK_CLUSTER)                                                        \
 	X(LOCK_POLL)                                                           \
 	X(LOCK_HTTP_TIMER)                                                     \
@@ -36,6 +37,7 @@
 	X(LOCK_SEND_GATE)                                                      \
 	X(LOCK_LIMITER)                                                        \
 	X(LOCK_AUTH)                                                           \
+	X(LOCK_KEYRING)                                                        \
 	X(LOCK_COMMITS)                                                        \
 	X(LOCK_SYNC)                                                           \
 	X(LOCK_INTAKE)                                                         \

@@ -24,6 +24,7 @@
 	X(THR_RELAY, "relay")                                                  \
 	X(THR_UPKEEP, "upkeep")                                                \
 	X(THR_CLUSTER, "cluster")                                              \
+	X(THR_OUTBOUND, "outbound")                                            \
 	X(THR_ALERTS, "alerts")                                                \
 	X(THR_ARGON2, "argon2")                                                \
 	X(THR_LOG, "log")                                                      \

@@ -50,10 +50,19 @@
 	X(relay_held, 250, "before a lane whose row is locked is tried again") \
 	X(relay_reclaim, 10000, "between two looks for leases that ran out")   \
 	X(relay_reclaim_again, 1000, "the same, when one was passed over")     \
+	X(relay_contact, 10000, "between two probes because a peer wrote")     \
 	X(relay_release_again, 100, "before more scheduled rows are released") \
+	X(directory_reload, 2000,                                              \
+	    "before a peer's row is read again, when it is in use")            \
+	X(directory_again, 60000,                                              \
+	    "before another unknown key makes a peer's document be read")      \
+	X(directory_failed, 600000,                                            \
+	    "before a stranger's name is asked again that failed")             \
+	X(document_fetch, 10000, "for a peer's document")                      \
 	X(breaker_pause, 250, "after the first failure, doubling")             \
 	X(breaker_first, 2000, "that a breaker is open at first, doubling")    \
 	X(breaker_most, 600000, "that a breaker is open at most")              \
+	X(keyring_refresh, 5000, "between two readings of this server's keys") \
 	X(db_answer, 15000, "that PostgreSQL may leave a query unanswered")    \
 	X(db_statement, 10000, "that a statement may run on PostgreSQL")       \
 	X(db_idle, 10000, "that a transaction may ask nothing there")          \

@@ -14,39 +14,50 @@
 struct block {
 	uint8_t address[8];
 	int bits;
+	const char *what; /* for an operator */
 };
 
+#define DOCUMENTATION "for documentation"
+
 static const struct block v4_blocks[] = {
-    {{0}, 8},             /* 0.0.0.0/8: this host on this network */
-    {{10}, 8},            /* 10.0.0.0/8: private */
-    {{100, 64}, 10},      /* 100.64.0.0/10: shared by a provider's NAT */
-    {{127}, 8},           /* 127.0.0.0/8: loopback */
-    {{169, 254}, 16},     /* 169.254.0.0/16: link-local, metadata of clouds */
-    {{172, 16}, 12},      /* 172.16.0.0/12: private */
-    {{192, 0, 0}, 24},    /* 192.0.0.0/24: IETF protocol assignments */
-    {{192, 0, 2}, 24},    /* 192.0.2.0/24: documentation */
-    {{192, 31, 196}, 24}, /* 192.31.196.0/24: AS112 */
-    {{192, 52, 193}, 24}, /* 192.52.193.0/24: AMT */
-    {{192, 88, 99}, 24},  /* 192.88.99.0/24: relays of 6to4, deprecated */
-    {{192, 168}, 16},     /* 192.168.0.0/16: private */
-    {{192, 175, 48}, 24}, /* 192.175.48.0/24: AS112, direct delegation */
-    {{198, 18}, 15},      /* 198.18.0.0/15: benchmarks */
-    {{198, 51, 100}, 24}, /* 198.51.100.0/24: documentation */
-    {{203, 0, 113}, 24},  /* 203.0.113.0/24: documentation */
-    {{224}, 4},           /* 224.0.0.0/4: multicast */
-    {{240}, 4},           /* 240.0.0.0/4: reserved, and the broadcast */
+    {{0}, 8, "this host itself"},                       /* 0.0.0.0/8 */
+    {{10}, 8, "a private network"},                     /* 10.0.0.0/8 */
+    {{100, 64}, 10, "the network of a provider's NAT"}, /* 100.64.0.0/10 */
+    {{127}, 8, "loopback"},                             /* 127.0.0.0/8 */
+    /* 169.254.0.0/16: metadata of clouds, too */
+    {{169, 254}, 16, "link-local"},
+    {{172, 16}, 12, "a private network"},           /* 172.16.0.0/12 */
+    {{192, 0, 0}, 24, "for protocols of the IETF"}, /* 192.0.0.0/24 */
+    {{192, 0, 2}, 24, DOCUMENTATION},               /* 192.0.2.0/24 */
+    {{192, 31, 196}, 24, "for AS112"},              /* 192.31.196.0/24 */
+    {{192, 52, 193}, 24, "for AMT"},                /* 192.52.193.0/24 */
+    {{192, 88, 99}, 24, "for relays of 6to4"},      /* 192.88.99.0/24 */
+    {{192, 168}, 16, "a private network"},          /* 192.168.0.0/16 */
+    {{192, 175, 48}, 24, "for AS112"},              /* 192.175.48.0/24 */
+    {{198, 18}, 15, "for benchmarks"},              /* 198.18.0.0/15 */
+    {{198, 51, 100}, 24, DOCUMENTATION},            /* 198.51.100.0/24 */
+    {{203, 0, 113}, 24, DOCUMENTATION},             /* 203.0.113.0/24 */
+    {{224}, 4, "multicast"},                        /* 224.0.0.0/4 */
+    {{240}, 4, "reserved"}, /* 240.0.0.0/4, and the broadcast */
 };
 
 /* Global unicast: everything else in IPv6 is refused unread, with loopback,
  * unique local, link-local, multicast and 64:ff9b::/96 in it. */
-static const struct block v6_global = {{0x20}, 3};
+static const struct block v6_global = {{0x20}, 3, "not a public address"};
+
+/* Of those that are not public, these are known well enough to be named. */
+static const struct block v6_others[] = {
+    {{0xfc}, 7, "a private network"}, /* fc00::/7 */
+    {{0xfe, 0x80}, 10, "link-local"}, /* fe80::/10 */
+    {{0xff}, 8, "multicast"},         /* ff00::/8 */
+};
 
 static const struct block v6_blocks[] = {
-    {{0x20, 0x01}, 23},             /* 2001::/23: IETF, Teredo in 2001::/32 */
-    {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* 2001:db8::/32: documentation */
-    {{0x20, 0x02}, 16},             /* 2002::/16: 6to4, has an IPv4 address */
-    {{0x26, 0x20, 0, 0x4f, 0x80}, 48}, /* 2620:4f:8000::/48: AS112 */
-    {{0x3f, 0xff}, 20},                /* 3fff::/20: documentation */
+    {{0x20, 0x01}, 23, "for protocols of the IETF, Teredo among them"},
+    {{0x20, 0x01, 0x0d, 0xb8}, 32, DOCUMENTATION}, /* 2001:db8::/32 */
+    {{0x20, 0x02}, 16, "of 6to4, with an IPv4 address in it"},
+    {{0x26, 0x20, 0, 0x4f, 0x80}, 48, "for AS112"}, /* 2620:4f:8000::/48 */
+    {{0x3f, 0xff}, 20, DOCUMENTATION},              /* 3fff::/20 */
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -62,15 +73,16 @@ is_in(const struct block *block, const uint8_t *address)
 		(block->address[bytes] ^ address[bytes]) >> (8 - bits) == 0));
 }
 
-static bool
-is_in_any(const struct block *blocks, size_t n, const uint8_t *address)
+/* What the block is that ${address} lies in; NULL: none of them. */
+static const char *
+find_in(const struct block *blocks, size_t n, const uint8_t *address)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		if (is_in(&blocks[i], address))
-			return (true);
-	return (false);
+			return (blocks[i].what);
+	return (NULL);
 }
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -97,19 +109,54 @@ read_address(const struct sockaddr *address, uint8_t ret[16])
 	return (false);
 }
 
-bool
-address_allowed(
+static const char *
+v6_fault(const uint8_t a[16])
+{
+	const char *what;
+	size_t i;
+
+	if (is_in(&v6_global, a))
+		return (find_in(v6_blocks, COUNT(v6_blocks), a));
+	for (i = 0; i < 15 && a[i] == 0; i++)
+		;
+	if (i == 15 && a[15] == 1)
+		return ("loopback");
+	what = find_in(v6_others, COUNT(v6_others), a);
+	return (what != NULL ? what : v6_global.what);
+}
+
+const char *
+address_fault(
     const struct sockaddr *address, const struct net_networks *allowed)
 {
 	uint8_t a[16];
 
 	if (!read_address(address, a))
-		return (false);
+		return ("not an address of the Internet");
 	if (forwarded_believed(allowed, a))
-		return (true);
+		return (NULL);
 	if (memcmp(a, mapped, sizeof(mapped)) == 0)
-		return (!is_in_any(
-		    v4_blocks, COUNT(v4_blocks), a + sizeof(mapped)));
-	return (
-	    is_in(&v6_global, a) && !is_in_any(v6_blocks, COUNT(v6_blocks), a));
+		return (
+		    find_in(v4_blocks, COUNT(v4_blocks), a + sizeof(mapped)));
+	return (v6_fault(a));
+}
+
+bool
+address_allowed(
+    const struct sockaddr *address, const struct net_networks *allowed)
+{
+
+	return (address_fault(address, allowed) == NULL);
+}
+
+void
+address_add_loopback(struct net_networks *networks)
+{
+	static const struct net_network loopback[] = {
+	    {{[10] = 0xff, [11] = 0xff, [12] = 127}, 96 + 8},
+	    {{[15] = 1}, 128}};
+	size_t i;
+
+	for (i = 0; i < COUNT(loopback) && networks->n < NET_NETWORKS_MAX; i++)
+		networks->list[networks->n++] = loopback[i];
 }

@@ -28,4 +28,14 @@ struct sockaddr;
 bool address_allowed(
     const struct sockaddr *address, const struct net_networks *allowed);
 
+/* Why ${address} is refused, in words for an operator that follow "is":
+ * "loopback", "a private network".  NULL: it may be contacted.  Static
+ * storage.  Thread: any. */
+const char *address_fault(
+    const struct sockaddr *address, const struct net_networks *allowed);
+
+/* Adds the loopback networks to ${networks}, as far as there is room: a peer
+ * whose URL an operator has fixed may be on this machine. */
+void address_add_loopback(struct net_networks *networks);
+
 #endif

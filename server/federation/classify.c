@@ -57,37 +57,60 @@ is_problem_json(const char *type)
 }
 
 /* `type` is a URI of any base: what counts stands behind the last "/". */
-static enum classify_problem
-problem_find_by(const char *uri)
+static const char *
+code_of(const char *uri)
 {
 	const char *code;
-	int i;
 
 	if (uri == NULL)
-		return (CLASSIFY_NO_PROBLEM);
+		return ("");
 	code = strrchr(uri, '/');
-	code = code != NULL ? code + 1 : uri;
-	for (i = CLASSIFY_NO_PROBLEM + 1; i < CLASSIFY_PROBLEMS; i++) {
-		if (strcmp(codes[i], code) == 0)
-			return ((enum classify_problem)i);
-	}
-	return (CLASSIFY_NO_PROBLEM);
+	return (code != NULL ? code + 1 : uri);
+}
+
+static void
+copy_printable(char *ret, size_t size, const char *text)
+{
+	size_t i;
+
+	for (i = 0; text != NULL && text[i] != '\0' && i + 1 < size; i++)
+		ret[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+	ret[i] = '\0';
+}
+
+bool
+classify_problem_said(
+    const char *type, const char *body, size_t n, struct classify_said *ret)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct wire_doc doc;
+	const json_t *root;
+
+	if (!is_problem_json(type) || n > ENVELOPE_ANSWER_LEN ||
+	    wire_parse(body, n, &doc, &r) != RC_OK)
+		return (false);
+	root = doc.root;
+	copy_printable(ret->code, sizeof(ret->code),
+	    code_of(json_string_value(json_object_get(root, "type"))));
+	copy_printable(ret->detail, sizeof(ret->detail),
+	    json_string_value(json_object_get(root, "detail")));
+	wire_doc_fini(&doc);
+	return (true);
 }
 
 enum classify_problem
 classify_problem_read(const char *type, const char *body, size_t n)
 {
-	struct refusal r = REFUSAL_INIT;
-	enum classify_problem problem;
-	struct wire_doc doc;
+	struct classify_said said;
+	int i;
 
-	if (!is_problem_json(type) || n > ENVELOPE_ANSWER_LEN ||
-	    wire_parse(body, n, &doc, &r) != RC_OK)
+	if (!classify_problem_said(type, body, n, &said))
 		return (CLASSIFY_NO_PROBLEM);
-	problem = problem_find_by(
-	    json_string_value(json_object_get(doc.root, "type")));
-	wire_doc_fini(&doc);
-	return (problem);
+	for (i = CLASSIFY_NO_PROBLEM + 1; i < CLASSIFY_PROBLEMS; i++) {
+		if (strcmp(codes[i], said.code) == 0)
+			return ((enum classify_problem)i);
+	}
+	return (CLASSIFY_NO_PROBLEM);
 }
 
 /* ---- the table ---- */
@@ -202,8 +225,8 @@ month_of(const char *name)
 
 /* "Sun, 06 Nov 1994 08:49:37 GMT": an IMF-fixdate.  It has the fields of RFC
  * 3339 in another order, so that one reader checks both. */
-static bool
-date_read(const char *value, int64_t *ret_ms)
+bool
+classify_date_read(const char *value, int64_t *ret_ms)
 {
 	static const char form[] = "aaa, 00 aaa 0000 00:00:00 GMT";
 	/* Room for any int, as the compiler sees it. */
@@ -233,7 +256,7 @@ classify_retry_after_ms(const char *value, int64_t now_ms)
 	if (n > 0 && value[n] == '\0') {
 		for (; *value != '\0' && ms < RETRY_HINT_MAX_MS; value++)
 			ms = ms * 10 + (int64_t)(*value - '0') * 1000;
-	} else if (date_read(value, &ms)) {
+	} else if (classify_date_read(value, &ms)) {
 		ms = ms > now_ms ? ms - now_ms : 0;
 	} else {
 		return (CLASSIFY_NO_WAIT);

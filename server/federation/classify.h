@@ -58,6 +58,19 @@ enum classify_problem {
 	    CLASSIFY_PROBLEMS
 };
 
+/* What a problem document says of itself, for people: bytes that are not
+ * printable ASCII become '?', and what is longer is cut. */
+struct classify_said {
+	char code[48]; /* with which its `type` ends */
+	char detail[256];
+};
+
+/* Reads a body of ${n} bytes that came with the header Content-Type ${type}
+ * (NULL: without one).  False, and ${ret} is untouched: it is not
+ * application/problem+json, or memory is short. */
+bool classify_problem_said(
+    const char *type, const char *body, size_t n, struct classify_said *ret);
+
 /* The problem that a body of ${n} bytes is about, which came with the header
  * Content-Type ${type} (NULL: without one): the code with which its `type`
  * ends.  CLASSIFY_NO_PROBLEM for anything but application/problem+json, and
@@ -122,6 +135,11 @@ struct classify_verdict {
 
 /* What ${outcome} means. */
 struct classify_verdict classify(const struct classify_outcome *outcome);
+
+/* Reads an HTTP date in the preferred form (RFC 9110, section 5.6.7), such as
+ * that of the header Date: wall time.  False, and ${ret_ms} is untouched: it is
+ * none. */
+bool classify_date_read(const char *value, int64_t *ret_ms);
 
 /* Reads the header Retry-After (RFC 9110, section 10.2.3): ${value} (NULL:
  * without one), seconds or a date in the preferred form, at ${now_ms} of wall

@@ -10,6 +10,7 @@
 
 #include "base/escape.h"
 #include "federation/document.h"
+#include "net/domain.h"
 #include "wire/json.h"
 #include "wire/wire.h"
 
@@ -205,36 +206,6 @@ take_host(const char **at, char ret[LIMIT_DOMAIN_LEN + 1])
 	return (true);
 }
 
-/* Labels of lower-case letters, digits and inner hyphens, with one dot between:
- * the one spelling of a name. */
-static bool
-is_host(const char *host)
-{
-	const char *label;
-	size_t n;
-
-	for (label = host;; label += n + 1) {
-		n = strspn(label, "abcdefghijklmnopqrstuvwxyz0123456789-");
-		if (n < 1 || n > 63 || label[0] == '-' || label[n - 1] == '-')
-			return (false);
-		if (label[n] == '\0')
-			return (true);
-		if (label[n] != '.')
-			return (false);
-	}
-}
-
-/* Whether ${host} is ${domain} or ends with "." and ${domain}. */
-static bool
-is_within(const char *host, const char *domain)
-{
-	size_t d = strlen(domain), h = strlen(host);
-
-	if (h < d || strcmp(host + h - d, domain) != 0)
-		return (false);
-	return (h == d || host[h - d - 1] == '.');
-}
-
 /* What is wrong with ${url}; NULL: nothing, and ${host} is set. */
 static const char *
 url_fault(
@@ -244,7 +215,8 @@ url_fault(
 
 	if (strncmp(url, HTTPS, strlen(HTTPS)) != 0)
 		return ("does not begin with https://");
-	if (!take_host(&at, ret_host) || !is_host(ret_host))
+	if (!take_host(&at, ret_host) ||
+	    !domain_host_valid(ret_host, strlen(ret_host)))
 		return ("does not name its host as a DNS name in lower case");
 	if (*at == ':') {
 		if (strncmp(at, ":443", 4) != 0 || (at[4] != '/' && at[4]))
@@ -254,7 +226,7 @@ url_fault(
 	if (strcmp(at, DOCUMENT_DELIVER_PATH) != 0)
 		return ("does not have exactly the path "
 			"" DOCUMENT_DELIVER_PATH);
-	if (!is_within(ret_host, domain))
+	if (!domain_within(ret_host, domain))
 		return ("is neither on the domain nor on a subdomain of it");
 	return (NULL);
 }

@@ -27,6 +27,8 @@
 #define DOCUMENT_KEYS 8
 /* Requests under way to one peer, at most. */
 #define DOCUMENT_REQUESTS 32
+/* Where a server has its document. */
+#define DOCUMENT_PATH "/.well-known/twinbox"
 /* The one path that envelopes are sent to. */
 #define DOCUMENT_DELIVER_PATH "/v1/federation/deliver"
 /* "https://" or "http://", an authority, the path, and the NUL. */

@@ -90,6 +90,14 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(RELAY_RESCUE, LVL_WARN, "leases were ended")                         \
 	X(RELAY_LOST, LVL_WARN, "leases were lost with a request under way")   \
 	X(RELAY_BREAKER, LVL_WARN, "a destination's breaker has changed")      \
+	X(RELAY_PARK, LVL_INFO, "a destination asks for nothing for a while")  \
+	X(PEER_LEARN, LVL_INFO, "the document of another server was read")     \
+	X(PEER_FAIL, LVL_WARN, "another server's document cannot be read")     \
+	X(PEER_KEYS, LVL_WARN, "another server has other keys than before")    \
+	X(PEER_EPOCH, LVL_WARN, "another server was restored from a back-up")  \
+	X(PEER_BACK, LVL_WARN,                                                 \
+	    "another server counts from an earlier number: it was restored")   \
+	X(PEER_ANSWER, LVL_WARN, "another server's answer needs a look")       \
 	X(ALERT_WARNING, LVL_WARN, "something needs an operator's look")       \
 	X(ALERT_ERROR, LVL_ERROR, "something needs an operator's hand")        \
 	X(ALERT_CLEARED, LVL_INFO, "an alert is over")                         \

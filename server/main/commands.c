@@ -24,6 +24,15 @@ static const struct main_option add_options[] = {
     END,
 };
 
+static const struct main_option fsck_options[] = {
+    {"with-peer", 0,
+	"Compare with the database of another server as well: a copy of its "
+	"file, or a URL",
+	"FILE"},
+    {"peer-domain", 0, "The domain of that server", "DOMAIN"},
+    END,
+};
+
 static const struct main_option restore_options[] = {
     {"replace", 0, "Keep the database that is there under another name", NULL},
     END,
@@ -37,6 +46,11 @@ static const struct main_option copy_options[] = {
 
 static const struct main_option passwd_options[] = {
     PASSWORD_OPTION,
+    END,
+};
+
+static const struct main_option retire_options[] = {
+    {"now", 0, "Retire the key at once, since it was stolen", NULL},
     END,
 };
 
@@ -54,7 +68,7 @@ const struct main_command main_commands[] = {
     {"sample-config", "", NULL, false,
 	"Print a file with every setting, its meaning and its default"},
     {"migrate", "", NULL, true, "Bring the database up to date"},
-    {"fsck", "", NULL, true,
+    {"fsck", "", fsck_options, true,
 	"Prove that the database is whole; also while it serves"},
     {"backup", "FILE", NULL, true,
 	"Copy the database and prove the copy; also while it serves"},
@@ -62,12 +76,20 @@ const struct main_command main_commands[] = {
 	"Begin again with a copy that backup has made"},
     {"copy", "", copy_options, true,
 	"Copy all into an empty database, between SQLite and PostgreSQL"},
+    {"check-federation", "DOMAIN", NULL, true,
+	"Try each step of the way to another server; also while it serves"},
     {"user add", "NAME", add_options, true,
 	"Make a user; the password is asked for"},
     {"user passwd", "NAME", passwd_options, true,
 	"Change a user's password and end the user's sessions"},
     {"user disable", "NAME", NULL, true,
 	"Lock a user out and end the user's sessions"},
+    {"keys list", "", NULL, true,
+	"List the keys that this server signs with; also while it serves"},
+    {"keys rotate", "", NULL, true,
+	"Make a new key, which signs in an hour; the others leave a day later"},
+    {"keys retire", "KEY-ID", retire_options, true,
+	"Take a key out of the document of this server, in a day"},
     {NULL, NULL, NULL, false, NULL},
 };
 

@@ -295,28 +295,16 @@ data_open_db(const struct data *data, struct db **ret, struct err *err)
 	return (rc);
 }
 
-enum rc
-data_look(const struct config *config, enum db_mode mode, struct db **ret,
+/* Opens the database of ${data}, which is there, for looking at it. */
+static enum rc
+open_to_look(const struct data *data, enum db_mode mode, struct db **ret,
     struct err *err)
 {
-	struct db_options options;
-	struct data data;
-	const char *path;
+	struct db_options options = data_db_options(data);
 	int has, newest;
 	struct db *db;
 	enum rc rc;
 
-	data_name(config, &data);
-	path = data_database(&data);
-	/* SQLite would say less of a file that is not there. */
-	if (!db_url_multi_writer(data.url) && access(path, R_OK) != 0)
-		return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO,
-		    errno, "cannot read the database %s", path));
-	if (!db_url_multi_writer(data.url) &&
-	    ((rc = check_directory(&data, err)) != RC_OK ||
-		(rc = check_files(&data, err)) != RC_OK))
-		return (rc);
-	options = data_db_options(&data);
 	options.mode = mode;
 	if ((rc = db_open(&options, &db, err)) != RC_OK)
 		return (rc);
@@ -325,10 +313,56 @@ data_look(const struct config *config, enum db_mode mode, struct db **ret,
 		rc = err_set(err, RC_INVALID,
 		    "%s has schema %d, this program looks at %d: see twinboxd "
 		    "migrate",
-		    path, has, newest);
+		    data_database(data), has, newest);
 	if (rc != RC_OK)
 		db_close(db);
 	else
 		*ret = db;
 	return (rc);
+}
+
+/* SQLite would say less of a file that is not there. */
+static enum rc
+check_readable(const struct data *data, struct err *err)
+{
+	const char *path = data_database(data);
+
+	if (db_url_multi_writer(data->url) || access(path, R_OK) == 0)
+		return (RC_OK);
+	return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, errno,
+	    "cannot read the database %s", path));
+}
+
+enum rc
+data_look(const struct config *config, enum db_mode mode, struct db **ret,
+    struct err *err)
+{
+	struct data data;
+	enum rc rc;
+
+	data_name(config, &data);
+	if ((rc = check_readable(&data, err)) != RC_OK)
+		return (rc);
+	if (!db_url_multi_writer(data.url) &&
+	    ((rc = check_directory(&data, err)) != RC_OK ||
+		(rc = check_files(&data, err)) != RC_OK))
+		return (rc);
+	return (open_to_look(&data, mode, ret, err));
+}
+
+enum rc
+data_look_elsewhere(const char *url, struct db **ret, struct err *err)
+{
+	struct data data = DATA_INIT;
+	enum rc rc;
+
+	if (strlen(url) >= sizeof(data.url))
+		return (err_set(err, RC_INVALID, "the url is too long"));
+	memcpy(data.url, url, strlen(url) + 1);
+	if ((rc = check_readable(&data, err)) != RC_OK)
+		return (rc);
+	if (!db_url_multi_writer(url) &&
+	    (rc = regular_file_check(data_database(&data), err)) != RC_OK)
+		return (rc);
+	return (open_to_look(&data, DB_READER, ret, err));
 }

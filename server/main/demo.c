@@ -14,15 +14,19 @@ static const char *const names[] = {"alice", "bob", "carol"};
 enum rc
 demo_users(struct server *s, struct err *err)
 {
-	struct users_command command = {.op = USER_ADD};
+	char hash[CRYPT_PASSWORD_SIZE];
+	struct operation o;
 	enum rc rc;
 	size_t i;
 
 	rc = crypt_password_hash(
-	    DEMO_PASSWORD, strlen(DEMO_PASSWORD), command.password_hash, err);
+	    DEMO_PASSWORD, strlen(DEMO_PASSWORD), hash, err);
 	for (i = 0; i < sizeof(names) / sizeof(names[0]) && rc == RC_OK; i++) {
-		memcpy(command.name, names[i], strlen(names[i]) + 1);
-		rc = users_command_run(&command, s->db, s->writer, err);
+		operation_init(&o, OPERATION_USER_ADD);
+		memcpy(o.asked.user.name, names[i], strlen(names[i]) + 1);
+		memcpy(o.asked.user.password_hash, hash, sizeof(hash));
+		rc = operation_run(&o, s->db, s->writer, err);
+		operation_fini(&o);
 		/* Another node starts on the same database. */
 		if (rc == RC_EXISTS && db_multi_writer(s->db))
 			rc = RC_OK;

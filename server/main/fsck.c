@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `twinboxd fsck`: whether a database keeps the promises.  It reads in one
- * snapshot on a connection that cannot write, so it takes no lock and runs
- * beside the server as well as without one.
+ * `twinboxd fsck`: whether a database keeps the promises, and with --with-peer
+ * whether it agrees with that of another server.  It reads in one snapshot on a
+ * connection that cannot write, so it takes no lock and runs beside the server
+ * as well as without one.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sysexits.h>
 
 #include "base/escape.h"
@@ -13,6 +15,7 @@
 #include "log/log.h"
 #include "main/main_internal.h"
 #include "upkeep/fsck.h"
+#include "upkeep/pair.h"
 
 /* Of a place as the checks give it, each byte as an escape. */
 #define PLACE_SIZE 4096
@@ -54,6 +57,23 @@ exit_code(enum rc rc)
 				   : rc_exit_code(rc));
 }
 
+/* Ends the line with what was found: the exit code. */
+static int
+conclude(int kinds, int64_t violations)
+{
+
+	if (violations == 0) {
+		(void)printf(
+		    "%d kinds of violation looked for, none found\n", kinds);
+		return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+	}
+	(void)printf("%" PRId64 " violation%s (of each kind at most %d are "
+		     "named)\n",
+	    violations, violations == 1 ? "" : "s", FSCK_PLACES);
+	(void)fflush(stdout);
+	return (EX_DATAERR);
+}
+
 int
 fsck_show(const struct config *config)
 {
@@ -68,27 +88,119 @@ fsck_show(const struct config *config)
 		     " links of chains: ",
 	    report.census.users, report.census.messages,
 	    report.census.outbox_rows, report.census.events, report.links);
-	if (report.violations == 0) {
-		(void)printf("%d kinds of violation looked for, none found\n",
-		    report.kinds);
-		return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
+	return (conclude(report.kinds, report.violations));
+}
+
+/* ---- with the database of another server ---- */
+
+struct peer {
+	const char *url; /* NULL: no other database */
+	const char *domain;
+};
+
+/* Makes ${peer} what the flags say; ${room} is for its url.  -1, or the exit
+ * code. */
+static int
+read_peer(struct peer *peer, char room[URL_SIZE])
+{
+	struct err err = ERR_INIT;
+
+	if (peer->url == NULL && peer->domain == NULL)
+		return (-1);
+	if (peer->url == NULL || *peer->url == '\0' || peer->domain == NULL)
+		return (main_complain(EX_USAGE,
+		    "usage: twinboxd fsck [--with-peer FILE --peer-domain "
+		    "DOMAIN] [SETTING...]"));
+	if (!domain_valid(peer->domain, strlen(peer->domain)))
+		return (main_complain(EX_USAGE,
+		    "--peer-domain: \"%.60s\" is not the domain of a server",
+		    peer->domain));
+	if (strlen(peer->url) > URL_SIZE - sizeof("sqlite:"))
+		return (main_complain(
+		    EX_USAGE, "the name of the file is too long"));
+	if (strncmp(peer->url, "sqlite:", 7) != 0 &&
+	    !db_url_multi_writer(peer->url)) {
+		(void)snprintf(room, URL_SIZE, "sqlite:%.*s",
+		    URL_SIZE - (int)sizeof("sqlite:"), peer->url);
+		peer->url = room;
 	}
-	(void)printf("%" PRId64 " violation%s (of each kind at most %d are "
-		     "named)\n",
-	    report.violations, report.violations == 1 ? "" : "s", FSCK_PLACES);
-	(void)fflush(stdout);
-	return (EX_DATAERR);
+	if (config_check_url("--with-peer", peer->url, &err) != RC_OK)
+		return (main_complain(EX_USAGE, "%s", err.text));
+	return (-1);
+}
+
+/* A database holds addresses of others' people only, so that its own domain is
+ * a setting. */
+static int
+check_own_domain(const struct config *config, const struct peer *peer)
+{
+
+	if (peer->url == NULL)
+		return (-1);
+	if (!domain_valid(config->domain, strlen(config->domain)))
+		return (main_complain(EX_CONFIG,
+		    "domain: no server is called \"%.60s\": name the one "
+		    "that this database belongs to",
+		    config->domain));
+	if (strcmp(config->domain, peer->domain) == 0)
+		return (main_complain(EX_USAGE,
+		    "--peer-domain: %s is this server's own domain",
+		    peer->domain));
+	return (-1);
+}
+
+static enum rc
+run_pair(const struct config *config, const struct peer *peer,
+    struct pair_report *report, struct err *err)
+{
+	struct pair_side sides[2] = {
+	    {NULL, config->domain}, {NULL, peer->domain}};
+	enum rc rc;
+
+	rc = data_look(config, DB_READER, &sides[0].db, err);
+	if (rc == RC_OK)
+		rc = data_look_elsewhere(peer->url, &sides[1].db, err);
+	if (rc == RC_OK)
+		rc = pair_run(sides, fsck_print_found, stdout, report, err);
+	db_close(sides[1].db);
+	db_close(sides[0].db);
+	return (rc);
+}
+
+static int
+show_pair(const struct config *config, const struct peer *peer)
+{
+	struct pair_report report = {.violations = 0};
+	struct err err = ERR_INIT;
+
+	if (run_pair(config, peer, &report, &err) != RC_OK)
+		return (main_complain(exit_code(err.rc),
+		    "fsck could not compare the two databases: %s", err.text));
+	(void)printf("%" PRId64 " messages and %" PRId64
+		     " events between %s and %s: ",
+	    report.messages, report.events, config->domain, peer->domain);
+	return (conclude(report.kinds, report.violations));
 }
 
 int
 fsck_main(int argc, char **argv)
 {
+	struct peer peer = {.url = NULL, .domain = NULL};
 	struct config config;
-	int code;
+	char room[URL_SIZE];
+	int code, with;
 
+	argc = main_take_value(argc, argv, "--with-peer", &peer.url);
+	argc = main_take_value(argc, argv, "--peer-domain", &peer.domain);
 	if ((code = main_settings(argc, argv, &config)) >= 0 ||
-	    (code = main_no_operands(&config)) >= 0)
+	    (code = main_no_operands(&config)) >= 0 ||
+	    (code = read_peer(&peer, room)) >= 0 ||
+	    (code = check_own_domain(&config, &peer)) >= 0)
 		return (code);
 	log_set_level(LVL_WARN);
-	return (fsck_show(&config));
+	code = fsck_show(&config);
+	if (peer.url == NULL || (code != EX_OK && code != EX_DATAERR))
+		return (code);
+	with = show_pair(&config, &peer);
+	return (with == EX_OK ? code : with);
 }

@@ -14,6 +14,7 @@
 #include "base/escape.h"
 #include "base/stdfds.h"
 #include "base/thr.h"
+#include "federation/inbound.h"
 #include "log/log.h"
 #include "main/commands.h"
 #include "main/main_internal.h"
@@ -173,6 +174,7 @@ routes_main(int argc, char **argv)
 		return (main_complain(EX_USAGE, "routes takes nothing"));
 	write_routes(&b, api_routes());
 	write_routes(&b, admin_routes());
+	write_routes(&b, inbound_route_list());
 	buf_adds(&b, "GET /v1/ws public\n");
 	for (i = 0; wire_frame_name(i) != NULL; i++)
 		buf_addf(&b, "WS %s %s\n", wire_frame_name(i),
@@ -189,11 +191,13 @@ static const struct {
     {"sample-config", sample_config_main},
     {"migrate", migrate_main},
     {"user", users_main},
+    {"keys", keys_main},
     {"fsck", fsck_main},
     {"backup", backup_main},
     {"restore", restore_main},
     {"routes", routes_main},
     {"copy", copy_main},
+    {"check-federation", check_federation_main},
 };
 
 int

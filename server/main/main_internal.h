@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of the program share: the data directory, the database before
- * it serves, commands about users, the control socket, the server.
+ * it serves, the commands, the control socket, the server.
  */
 #ifndef MAIN_MAIN_INTERNAL_H
 #define MAIN_MAIN_INTERNAL_H
@@ -10,12 +10,12 @@
 #include <termios.h>
 
 #include "base/rnd.h"
-#include "chat/account.h"
 #include "config/config.h"
 #include "crypt/crypt.h"
 #include "db/db.h"
 #include "engine/reader.h"
 #include "engine/writer.h"
+#include "main/operation.h"
 #include "txn/env.h"
 
 #define URL_SIZE (2 * CONFIG_TEXT_SIZE)
@@ -49,6 +49,11 @@ const char *data_database(const struct data *data);
  * any. RC_INVALID: it is of another schema than this program's. */
 enum rc data_look(const struct config *config, enum db_mode mode,
     struct db **ret, struct err *err) MUST_USE;
+
+/* The same of the database at ${url}, which is not this server's: others may
+ * write to it. */
+enum rc data_look_elsewhere(
+    const char *url, struct db **ret, struct err *err) MUST_USE;
 
 /* A new name for the times of a database; it changes when its inboxes may have
  * other events under the same numbers. */
@@ -123,27 +128,8 @@ void interrupt_resets_terminal(int fd, const struct termios *settings);
 
 /* ---- commands about users (users.c) ---- */
 
-enum user_op { USER_ADD, USER_PASSWD, USER_DISABLE };
-
-struct users_command {
-	enum user_op op;
-	char name[LIMIT_NAME_LEN + 1];
-	char password_hash[CRYPT_PASSWORD_SIZE]; /* add and passwd */
-	bool admin;
-};
-
-/* Makes a unit of ${command}; RC_NOT_FOUND with a text when there is no such
- * user.  Thread: owner of ${db}. */
-enum rc users_command_unit(const struct users_command *command, struct db *db,
-    struct account_unit *ret, struct err *err) MUST_USE;
-
-/* What came of it, once finished. */
-enum rc users_command_result(
-    const struct account_unit *unit, struct err *err) MUST_USE;
-
-/* Runs ${command} in a writer that has no thread. */
-enum rc users_command_run(const struct users_command *command, struct db *db,
-    struct writer *writer, struct err *err) MUST_USE;
+/* Prints how the commands are called that begin with ${word}: EX_USAGE. */
+int main_usage(const char *word);
 
 /* Takes ${flag} out of the arguments: how many are left.  *ret: it was there.
  */
@@ -155,6 +141,11 @@ int main_take_value(int argc, char **argv, const char *flag, const char **ret);
 
 /* `twinboxd user …`: the exit code. */
 int users_main(int argc, char **argv);
+
+/* ---- commands about keys (keys.c) ---- */
+
+/* `twinboxd keys …`: the exit code. */
+int keys_main(int argc, char **argv);
 
 /* ---- back-ups (backup.c) ---- */
 
@@ -175,6 +166,11 @@ int fsck_main(int argc, char **argv);
  * exit code. */
 int fsck_show(const struct config *config);
 
+/* ---- looking at the way to another server (check_federation.c) ---- */
+
+/* `twinboxd check-federation …`: the exit code. */
+int check_federation_main(int argc, char **argv);
+
 /* ---- into another database (copy.c) ---- */
 
 /* `twinboxd copy …`: the exit code. */
@@ -190,9 +186,10 @@ enum rc control_start(const struct data *data, struct writer *writer,
 /* Ends the thread, removes the socket.  NULL is allowed. */
 void control_stop(struct control *control);
 
-/* Has the running server do it. */
-enum rc control_call(const struct data *data,
-    const struct users_command *command, struct err *err) MUST_USE;
+/* Has the running server do ${o}, and fills its text.  RC_PEER: there is none
+ * that answers; RC_UNCERTAIN: it did not answer in time. */
+enum rc control_call(
+    const struct data *data, struct operation *o, struct err *err) MUST_USE;
 
 /* ---- the server (server.c, stop.c, start.c) ---- */
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "federation/inbound.h"
 #include "log/log.h"
 #include "main/server.h"
 
@@ -66,6 +67,7 @@ make_routes(void)
 
 	add_routes(&all, api_routes());
 	add_routes(&all, admin_routes());
+	add_routes(&all, inbound_route_list());
 	add_routes(&all, ws);
 	buf_add(&all, &end, sizeof(end));
 	return ((struct http_route *)(void *)buf_take(&all, NULL));
@@ -87,7 +89,7 @@ keep_port(struct server *s, const struct http *http)
 enum rc
 room_open(struct server *s, struct room **ret, struct err *err)
 {
-	struct http_routes routes[] = {{NULL, NULL}, {NULL, NULL}};
+	struct http_routes routes[] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
 	struct http_options options;
 	struct room *room;
 	enum rc rc;

@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "chat/send_gate.h"
 #include "cluster/cluster.h"
+#include "federation/federation.h"
 #include "main/main_internal.h"
 #include "relay/relay.h"
 #include "upkeep/upkeep.h"
@@ -42,7 +43,9 @@ struct server {
 	struct txn_env *env;
 	struct writer *writer;
 	struct readers *readers;
-	struct carrier_fault *fault; /* --enable-faults only */
+	struct carrier_fault *fault;    /* --enable-faults only */
+	struct directory_policy policy; /* which servers are peers */
+	struct federation *federation;
 	struct relay *relay;
 	struct upkeep *upkeep;
 	struct push *push;
@@ -54,6 +57,20 @@ struct server {
 	struct http *http;
 	struct control *control;
 };
+
+/* Makes what talks to other servers, after the writer and before the relay
+ * (federate.c). */
+enum rc server_federate(struct server *s, struct err *err) MUST_USE;
+
+/* admin_options.peer_changed, of a struct server. */
+void server_peer_changed(void *arg, const struct store_peer_known *known);
+
+/* Fills ${ret} with what ${config} says of other servers; ${ret} keeps its
+ * pinned peers (federate.c). */
+void federate_policy(struct config *config, struct directory_policy *ret);
+
+/* Networks, as the modules take them. */
+struct net_networks server_networks(const struct config_cidrs *cidrs);
 
 /* Makes and starts everything; on failure what there is must be given to
  * server_stop(). */

@@ -120,25 +120,25 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 	return (rest_admits(s->rest, user_id, ret_wait_s));
 }
 
-/* To other servers: in builds for tests to those that play them. */
+/* To other servers: in builds for tests to those that are played, too. */
 static enum rc
 make_carrier(struct server *s, struct carrier_remote *ret, struct err *err)
 {
 #ifdef TWINBOX_FAULTS
 	char dir[CONFIG_TEXT_SIZE + 8];
+#endif
 	enum rc rc;
 
+	if ((rc = server_federate(s, err)) != RC_OK)
+		return (rc);
+	*ret = federation_carrier(s->federation);
+#ifdef TWINBOX_FAULTS
 	(void)snprintf(dir, sizeof(dir), "%s/fault", s->config.data);
-	rc = carrier_fault_start(dir, s->clk, s->rnd, &s->fault, err);
+	rc = carrier_fault_start(dir, ret, s->clk, s->rnd, &s->fault, err);
 	if (rc == RC_OK)
 		*ret = carrier_fault(s->fault);
-	return (rc);
-#else
-	(void)s;
-	(void)err;
-	*ret = carrier_none();
-	return (RC_OK);
 #endif
+	return (rc);
 }
 
 static enum rc
@@ -315,8 +315,8 @@ on_upgrade(int fd, const struct net_from *from, void *arg)
 	push_adopt(s->push, fd, &peer);
 }
 
-static struct net_networks
-networks_of(const struct config_cidrs *cidrs)
+struct net_networks
+server_networks(const struct config_cidrs *cidrs)
 {
 	struct net_networks ret = {.n = cidrs->n};
 	int i;
@@ -344,7 +344,9 @@ make_api(struct server *s, struct err *err)
 	    .max_retries = most_retries(s),
 	    .ready = is_ready,
 	    .ready_arg = s,
-	    .metrics_networks = networks_of(&s->config.metrics_networks),
+	    .peer_changed = server_peer_changed,
+	    .peer_changed_arg = s,
+	    .metrics_networks = server_networks(&s->config.metrics_networks),
 	    .alert_interval_ms = s->config.alert_interval_ms};
 	struct api_options api_options = {.clk = s->clk,
 	    .rnd = s->rnd,
@@ -405,7 +407,7 @@ server_http_options(struct server *s, struct http_options *ret)
 	    .clk = s->clk,
 	    .timing = s->timing,
 	    .metrics = s->metrics};
-	ret->believed = networks_of(&s->config.behind_proxy);
+	ret->believed = server_networks(&s->config.behind_proxy);
 	s->listener = 0;
 }
 
@@ -413,7 +415,9 @@ static enum rc
 make_http(struct server *s, struct err *err)
 {
 	const struct http_routes routes[] = {
-	    {api_routes(), s->api}, {admin_routes(), s->admin}, {NULL, NULL}};
+	    {.list = api_routes(), .module = s->api},
+	    {.list = admin_routes(), .module = s->admin},
+	    federation_routes(s->federation), {.list = NULL}};
 	struct http_options options;
 
 	server_http_options(s, &options);
@@ -452,6 +456,7 @@ start_threads(struct server *s, struct err *err)
 
 	if ((rc = count_waiting(s, err)) != RC_OK ||
 	    (rc = writer_start(s->writer, err)) != RC_OK ||
+	    (rc = federation_start(s->federation, err)) != RC_OK ||
 	    (rc = relay_start(s->relay, err)) != RC_OK ||
 	    (rc = upkeep_start(s->upkeep, err)) != RC_OK ||
 	    (rc = push_start(s->push, err)) != RC_OK ||

@@ -135,6 +135,8 @@ stop_serving(struct server *s)
 		http_drain(s->http);
 	if (s->push != NULL)
 		push_drain(s->push);
+	if (s->federation != NULL)
+		federation_drain(s->federation);
 	if (s->http != NULL)
 		wait_requests(s);
 	if (s->http != NULL)
@@ -183,6 +185,7 @@ server_stop(struct server *s)
 #ifdef TWINBOX_FAULTS
 	carrier_fault_free(s->fault);
 #endif
+	federation_free(s->federation);
 	upkeep_free(s->upkeep);
 	cluster_free(s->cluster);
 	writer_free(s->writer);

@@ -4,6 +4,7 @@
  * defect, or a look at a list of known ones, needs.  They are asked for, not
  * compiled in, because the system may have changed them since.
  */
+#include <curl/curl.h>
 #include <jansson.h>
 #include <libwebsockets.h>
 #include <microhttpd.h>
@@ -21,6 +22,8 @@ version_write(struct buf *out)
 	buf_addf(out, "libmicrohttpd %s\n", MHD_get_version());
 	buf_addf(out, "libwebsockets %s\n", lws_get_library_version());
 	buf_addf(out, "libuv %s\n", uv_version_string());
+	buf_addf(
+	    out, "libcurl %s\n", curl_version_info(CURLVERSION_NOW)->version);
 	buf_addf(out, "SQLite %s\n", sqlite3_libversion());
 	buf_addf(out, "jansson %s\n", jansson_version_str());
 	buf_addf(out, "libsodium %s\n", sodium_version_string());

@@ -99,8 +99,7 @@ static const struct {
 static const struct {
 	const char *name;
 	const char *label;
-	const char
-	    *words[WORDS + 1]; /* NULL after the last, which is "other" */
+	const char *words[WORDS + 1]; /* NULL after the last, for all others */
 	const char *help;
 } by_table[METRIC_BY_COUNT] = {
 #define WORD(word) word,
@@ -209,7 +208,7 @@ metrics_observe_size(struct metrics *m, enum metric id, int64_t n)
 		observe(&m->value[id], of_sizes, n);
 }
 
-/* The place of ${word}, or of the last one, "other". */
+/* The place of ${word}, or of the last one. */
 static size_t
 place_of(enum metric_by id, const char *word)
 {
@@ -373,8 +372,9 @@ write_by(const struct value_by *v, int id, struct buf *out)
 	struct metric_label label = {.name = by_table[id].label};
 	size_t i;
 
-	metrics_family(
-	    out, by_table[id].name, METRIC_COUNTER, by_table[id].help);
+	if (id == 0 || strcmp(by_table[id].name, by_table[id - 1].name) != 0)
+		metrics_family(
+		    out, by_table[id].name, METRIC_COUNTER, by_table[id].help);
 	for (i = 0; by_table[id].words[i] != NULL; i++) {
 		label.value = by_table[id].words[i];
 		metrics_sample(

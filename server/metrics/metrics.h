@@ -171,7 +171,7 @@ enum metric_type {
 	    "Times that the wall clock moved by itself, by more than 5 s")
 
 /* The words of the second table's labels, X(word).  One that is not listed is
- * counted as "other", which each list has at its end. */
+ * counted as the last one, which is "other" wherever there may be such. */
 #define METRIC_REASONS(X)                                                      \
 	X("max_retries")                                                       \
 	X("rejected")                                                          \
@@ -195,14 +195,67 @@ enum metric_type {
 	X("messages")                                                          \
 	X("other")
 
-/* X(id, name without the prefix, label, its words, help): counters. */
+/* What became of a request of another server. */
+#define METRIC_REQUESTS_IN(X)                                                  \
+	X("taken")                                                             \
+	X("unsigned")                                                          \
+	X("repeated")                                                          \
+	X("refused")                                                           \
+	X("key-unknown")                                                       \
+	X("malformed")                                                         \
+	X("limited")                                                           \
+	X("busy")                                                              \
+	X("draining")                                                          \
+	X("other")
+/* What the answer of another server meant: the words of enum classify_class. */
+#define METRIC_REQUESTS_OUT(X)                                                 \
+	X("settle")                                                            \
+	X("sign-anew")                                                         \
+	X("charge")                                                            \
+	X("charge-alert")                                                      \
+	X("halve")                                                             \
+	X("reject")                                                            \
+	X("park")                                                              \
+	X("other")
+/* Why a signature did not hold: the words of enum signature_fault. */
+#define METRIC_SIGNATURE_FAULTS(X)                                             \
+	X("signature-missing")                                                 \
+	X("signature-malformed")                                               \
+	X("signature-components")                                              \
+	X("signature-parameters")                                              \
+	X("signature-expired")                                                 \
+	X("signature-early")                                                   \
+	X("signature-wrong")                                                   \
+	X("digest-wrong")                                                      \
+	X("nonce-repeated")                                                    \
+	X("other")
+/* There is no third one. */
+#define METRIC_DIRECTIONS(X)                                                   \
+	X("in")                                                                \
+	X("out")
+
+/* X(id, name without the prefix, label, its words, help): counters.  A label
+ * may have labels with one value each before it, as Prometheus writes them.
+ * Rows with the same name stand together and are one family. */
 #define METRICS_BY_TABLE(X)                                                    \
 	X(OUTBOX_EVENTS, "outbox_events_total", "event", METRIC_EVENTS,        \
 	    "Events of outbox entries told to senders and subscribers")        \
 	X(OUTBOX_FAILED, "outbox_failed_total", "reason", METRIC_REASONS,      \
 	    "Messages that have failed, by why")                               \
 	X(PURGED, "purged_total", "table", METRIC_PURGED_TABLES,               \
-	    "Old rows removed, by where")
+	    "Old rows removed, by where")                                      \
+	X(FEDERATION_IN, "federation_requests_total",                          \
+	    "direction=\"in\",outcome", METRIC_REQUESTS_IN,                    \
+	    "Requests between this server and others, by what became of them") \
+	X(FEDERATION_OUT, "federation_requests_total",                         \
+	    "direction=\"out\",outcome", METRIC_REQUESTS_OUT,                  \
+	    "Requests between this server and others, by what became of them") \
+	X(SIGNATURE_FAILURES, "federation_signature_failures_total", "reason", \
+	    METRIC_SIGNATURE_FAULTS,                                           \
+	    "Requests of other servers whose signature did not hold")          \
+	X(FEDERATION_BYTES, "federation_bytes_total", "direction",             \
+	    METRIC_DIRECTIONS,                                                 \
+	    "Bytes of bodies of requests with a signature that holds")
 
 enum metric {
 #define X(id, name, type, help) METRIC_##id,
@@ -230,7 +283,7 @@ void metrics_set(struct metrics *m, enum metric id, int64_t v);
 void metrics_observe_us(struct metrics *m, enum metric id, int64_t us);
 void metrics_observe_size(struct metrics *m, enum metric id, int64_t n);
 
-/* Adds to the counter of ${word}; of "other" when it is not listed. */
+/* Adds to the counter of ${word}; of the last word when it is not listed. */
 void metrics_add_by(
     struct metrics *m, enum metric_by id, const char *word, int64_t n);
 

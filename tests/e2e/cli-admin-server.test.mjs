@@ -42,13 +42,13 @@ describe('the admin commands at work', () => {
 	it('are for administrators', async () => {
 		const [ann] = await people(proxy.url, 'ann');
 
-		for (const args of [['stats'], ['outbox'], ['dlq'], ['destinations'], ['lanes'], ['users'], ['audit'],
+		for (const args of [['stats'], ['outbox'], ['dlq'], ['destinations'], ['lanes'], ['peers'], ['users'], ['audit'],
 			['pause', 'local'], ['requeue', '1'], ['top', '--once'], ['dlq', '--export', '-']])
 			failed(await ann.try(['admin', ...args]), EX.NOPERM, /log in as an administrator/);
 	});
 
 	it('every list is shown, for people and for programs', async () => {
-		for (const name of ['stats', 'outbox', 'dlq', 'destinations', 'lanes', 'users', 'audit']) {
+		for (const name of ['stats', 'outbox', 'dlq', 'destinations', 'lanes', 'peers', 'users', 'audit']) {
 			const { out, err } = await root.run('admin', name);
 			assert.equal(err, '');
 			for (const line of out.split('\n'))
@@ -172,10 +172,32 @@ describe('the admin commands at work', () => {
 			/inbox here.*; twinbox admin lanes/);
 	});
 
+	it('other servers: pinned, blocked, forgotten', async () => {
+		const key = Buffer.alloc(32, 5).toString('base64');
+
+		assert.equal((await root.run('admin', 'peers', 'pin', 'far.example', 'k1', key)).out,
+			'far.example has a pinned key\n');
+		assert.equal((await root.run('admin', 'peers', 'block', 'far.example', '--reason', 'spam')).out,
+			'far.example is blocked\n');
+		const { out } = await root.run('admin', 'peers');
+		assert.match(out, /^far\.example +blocked +1 +1 +- +-$/m);
+		assert.match(out, new RegExp(`^ {4}blocked .* ago by ${root.name}$`, 'm'));
+		const shown = await root.run('admin', 'peers', 'show', 'far.example');
+		assert.match(shown.out, new RegExp(`^k1 +verifies .* ${root.name}$`, 'm'));
+		assert.ok(shown.out.includes(`    ${key}\n`));
+		assert.equal((await root.json('admin', 'peers', 'show', 'far.example')).keys[0].public, key);
+		assert.equal((await root.run('admin', 'peers', 'unblock', 'far.example')).out, 'far.example is not blocked\n');
+		assert.equal((await root.run('admin', 'peers', 'forget', 'far.example')).out, 'far.example is forgotten\n');
+		failed(await root.try(['admin', 'peers', 'show', 'far.example']), EX.DATAERR, /admin peers lists them/);
+		failed(await root.try(['admin', 'peers', 'pin', 'far.example', 'k1', 'x']), EX.DATAERR, /public/);
+		failed(await root.try(['admin', 'peers', 'pin', 'far.example']), EX.USAGE, /admin peers --help/);
+	});
+
 	it('all that was done is in the audit log', async () => {
 		const { out } = await root.run('admin', 'audit', '--limit', 200);
 
-		for (const action of ['pause', 'resume', 'rate', 'requeue', 'discard', 'retry'])
+		for (const action of ['pause', 'resume', 'rate', 'requeue', 'discard', 'retry', 'peer-pin',
+			'peer-block', 'peer-unblock', 'peer-forget'])
 			assert.match(out, new RegExp(`^\\d\\d:.* ${root.name} +${action} `, 'm'));
 	});
 

@@ -17,7 +17,7 @@ import {
 } from './cli-admin-standin.mjs';
 import { Terminal } from './cli-terminal.mjs';
 
-const LISTS = ['stats', 'outbox', 'dlq', 'destinations', 'lanes', 'users', 'audit'];
+const LISTS = ['stats', 'outbox', 'dlq', 'destinations', 'lanes', 'peers', 'users', 'audit'];
 
 /** How many columns ${line} takes. */
 const width = (line) => Array.from(line).reduce((all, c) =>
@@ -67,6 +67,7 @@ describe('the operator\'s lists', () => {
 			'/v1/admin/stats': stats(), '/v1/admin/outbox': { entries: [entry(1)], next: null },
 			'/v1/admin/users': { users: [{ name: 'ann' }], next: null },
 			'/v1/admin/audit': { entries: [{ audit_id: 1 }], next: null },
+			'/v1/admin/peers': { peers: [{ domain: 'far.example' }], next: null },
 			[`/v1/admin/outbox/${id(1)}`]: { id: id(1), rows: [] },
 		};
 		const [one, ann] = await standIn(t, answers);
@@ -216,7 +217,7 @@ describe('what an operator may meet', () => {
 			'/v1/admin/dead-letters': { dead_letters: [], next: null },
 			'/v1/admin/destinations': { destinations: [], age_limits_ms: [], next: null },
 			'/v1/admin/lanes': { lanes: [], next: null }, '/v1/admin/users': { users: [], next: null },
-			'/v1/admin/audit': { entries: [], next: null },
+			'/v1/admin/audit': { entries: [], next: null }, '/v1/admin/peers': { peers: [], next: null },
 		});
 		for (const name of LISTS) {
 			const { out, err } = await ann.run('admin', name);
@@ -258,15 +259,17 @@ describe('what an operator may meet', () => {
 			age_limits_ms: AGE_LIMITS, next: null },
 			'/v1/admin/lanes': { lanes: [lane(1, { to: WIDE, state: HOSTILE, lease_owner: HOSTILE })], next: null },
 			'/v1/admin/users': { users: [{ name: HOSTILE, display_name: WIDE }], next: null },
+			'/v1/admin/peers': { peers: [{ domain: HOSTILE, blocked_at: ago(1), blocked_by: WIDE }], next: null },
+			'/v1/admin/peers/x.example': { domain: WIDE, keys: [{ id: HOSTILE, public: WIDE, pinned_by: HOSTILE }] },
 			'/v1/admin/audit': { entries: [{ actor: HOSTILE, action: 'x', object: WIDE, detail: HOSTILE }],
 				next: null },
 			[`/v1/admin/outbox/${id(1)}`]: { id: id(1), from: HOSTILE, rows: [entry(1, { ...bad,
 				attempts: [{ attempt: 1, outcome: HOSTILE, error: WIDE, owner: HOSTILE }],
 				timeline: [{ event: HOSTILE, detail: WIDE }] })] },
 		});
-		for (const name of ['outbox', 'dlq', 'destinations', 'users', 'audit'])
+		for (const name of ['outbox', 'dlq', 'destinations', 'peers', 'users', 'audit'])
 			tame((await ann.run('admin', name)).out);
-		for (const args of [['lanes'], ['show', id(1)]])
+		for (const args of [['lanes'], ['show', id(1)], ['peers', 'show', 'x.example']])
 			tame((await ann.run('admin', ...args)).out, 200);
 		assert.match((await ann.run('admin', 'outbox')).out, /eve\\x1b\[2J\\x1b\]0;owned\\x07\\u202ex@日本語/);
 	});

@@ -235,7 +235,8 @@ function checkProblem({ method, target, status, headers, body }, url)
 		fail(what, `the problem says ${body.status}`);
 	if (body.request_id !== (headers.get('x-request-id') ?? undefined))
 		fail(what, `request_id ${body.request_id} is not X-Request-Id`);
-	if (status === 401 && !/^Bearer/.test(headers.get('www-authenticate') ?? ''))
+	if (status === 401 && headers.get('www-authenticate') !==
+	    (body.code === 'unauthenticated' ? 'Bearer' : 'Signature'))
 		fail(what, 'no WWW-Authenticate');
 	if (status === 405 && !headers.get('allow'))
 		fail(what, 'no Allow');

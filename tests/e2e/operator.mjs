@@ -52,7 +52,7 @@ export class Operator extends User {
 	async all(target, member, limit = 200)
 	{
 		const rows = [];
-		const cursor = /^(lanes|users|destinations)/.test(target) ? 'after' : 'before';
+		const cursor = /^(lanes|users|destinations|peers)/.test(target) ? 'after' : 'before';
 		const first = `/v1/admin/${target}${target.includes('?') ? '&' : '?'}limit=${limit}`;
 		let next = first;
 

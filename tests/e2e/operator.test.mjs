@@ -63,7 +63,7 @@ describe('what is no command', () => {
 	});
 
 	it('settings that do not exist are refused', async () => {
-		for (const name of ['serve', 'check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy', 'user']) {
+		for (const name of ['serve', 'check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy', 'check-federation', 'user', 'keys']) {
 			assert.deepEqual(await refused([name, '--reders', '3']),
 				[78, '--reders there is no setting "reders"; did you mean "readers"?'], name);
 		}
@@ -75,6 +75,50 @@ describe('what is no command', () => {
 	});
 });
 
+describe('the settings about other servers', () => {
+	const on = ['--domain', 'a.example', '--federation', 'list'];
+
+	it('check-config prints all, and the URL that follows from the domain', async () => {
+		const [code, out, err] = await command(['check-config', ...on, '--federation-allow',
+			'b.example, .example.org', '--federation-peer', 'c.example=http://127.0.0.1:8081']);
+
+		assert.deepEqual([code, err], [0, '']);
+		assert.deepEqual(out.split('\n').filter((line) => line.startsWith('federation')), [
+			'federation = list ; --federation',
+			'federation-url = https://a.example ; default',
+			'federation-allow = b.example,.example.org ; --federation-allow',
+			'federation-deny =  ; default',
+			'federation-networks =  ; default',
+			'federation-peer = c.example=http://127.0.0.1:8081 ; --federation-peer']);
+	});
+
+	it('what cannot work is refused with the setting and the cure, by check-config and by a start', async () => {
+		for (const name of ['check-config', 'serve']) {
+			assert.deepEqual(await refused([name, '--federation', 'open']), [78,
+				'domain: other servers have no way to reach "localhost"; set it to the name behind the @ of ' +
+				'your users\' addresses, with a dot (chat.example), or set federation to off']);
+			assert.deepEqual(await refused([name, ...on, '--federation-url', 'https://a.example:8443']), [78,
+				'federation-url: other servers refuse a.example:8443, because it is not on port 443 of ' +
+				'a.example or of a name below it; leave the setting out, or name such a host']);
+			assert.deepEqual(await refused([name, ...on, '--behind-proxy', '127.0.0.1',
+				'--federation-peer', 'b.example=https://10.0.0.5']), [78,
+				'federation-peer: fixed URLs are for tests and closed networks, so they are refused ' +
+				'together with behind-proxy; leave one of them out']);
+			assert.deepEqual(await refused([name, '--federation-deny', 'b.example,B.example']), [78,
+				'--federation-deny: "B.example" is not a valid domain (b.example) or suffix (.example.org)']);
+		}
+	});
+
+	it('one without effect is a warning', async () => {
+		const [code, out, err] = await command(['check-config', '--federation-allow', 'b.example']);
+
+		assert.equal(code, 0);
+		assert.match(out, /^federation = off ; default\nfederation-url = {2}; default$/m);
+		assert.equal(err, 'twinboxd: warning: federation-allow: it has no effect while federation is off; ' +
+			'set federation to list or open, or leave it out\n');
+	});
+});
+
 describe('what the program says of itself', () => {
 	it('help is the same for each command that has settings', async () => {
 		const [code, help, err] = await command(['--help']);
@@ -82,8 +126,8 @@ describe('what the program says of itself', () => {
 		assert.deepEqual([code, err], [0, '']);
 		assert.match(help, /^usage: twinboxd \[COMMAND\] \[SETTING\.\.\.\]\n\nCommands:\n {2}serve \[SETTING/);
 		assert.match(help, /\n\nSettings \(flags win/);
-		for (const args of [['-h'], ['serve', '-h'], ['user', 'add', '--help'],
-			...['check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy'].map((name) => [name, '--help'])])
+		for (const args of [['-h'], ['serve', '-h'], ['user', 'add', '--help'], ['keys', 'list', '--help'],
+			...['check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy', 'check-federation'].map((name) => [name, '--help'])])
 			assert.deepEqual(await command(args), [0, help, ''], args.join(' '));
 	});
 
@@ -92,8 +136,8 @@ describe('what the program says of itself', () => {
 
 		assert.deepEqual([code, err], [0, '']);
 		assert.deepEqual(out.replace(/ [\w.+-]+$/gm, ' VERSION').split('\n'), ['twinboxd VERSION',
-			'libmicrohttpd VERSION', 'libwebsockets VERSION', 'libuv VERSION', 'SQLite VERSION',
-			'jansson VERSION', 'libsodium VERSION', '']);
+			'libmicrohttpd VERSION', 'libwebsockets VERSION', 'libuv VERSION', 'libcurl VERSION',
+			'SQLite VERSION', 'jansson VERSION', 'libsodium VERSION', '']);
 	});
 
 	it('the routes are those of openapi.yaml and the frames of asyncapi.yaml', async () => {

@@ -149,7 +149,9 @@ describe('/problems/{slug}', () => {
 		'conflict', 'already-sent', 'cursor-expired', 'precondition-failed', 'body-too-large',
 		'unsupported-media', 'expectation-failed', 'head-too-large', 'unknown-recipient', 'key-reused', 'ack-beyond-head',
 		'precondition-required', 'rate-limited', 'queue-full', 'internal', 'not-implemented', 'busy',
-		'draining', 'inbox-full', 'quota-used', 'storage-full'];
+		'draining', 'inbox-full', 'quota-used', 'storage-full', 'signature-missing',
+		'signature-malformed', 'signature-components', 'signature-parameters', 'signature-expired',
+		'signature-early', 'signature-wrong', 'digest-wrong', 'nonce-repeated', 'peer-refused', 'key-unknown'];
 
 	for (const slug of slugs) {
 		it(`${slug} says cause and cure`, async () => {

@@ -9,11 +9,14 @@ import { randomBytes } from 'node:crypto';
 
 const MIN_LENGTH = 12;
 
-/** The forms in which ${text} would be found. */
-function forms(text)
+/** The forms in which ${secret}, a text or bytes, would be found. */
+function forms(secret)
 {
-	const bytes = Buffer.from(text);
-	const found = new Set([text, bytes.toString('hex'), encodeURIComponent(text)]);
+	const bytes = Buffer.from(secret);
+	const hex = bytes.toString('hex');
+	const found = new Set([hex, hex.toUpperCase(),
+		...typeof secret === 'string' ? [secret, encodeURIComponent(secret)] :
+			[bytes.toString('latin1')]]);
 
 	for (let shift = 0; shift < 3; shift++) {
 		const base = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64url');
@@ -40,6 +43,16 @@ export class Ledger {
 			throw new Error(`"${text}" is too short to be looked for`);
 		this.secrets.push({ owner, kind, text, readers: new Set(readers), forms: forms(text) });
 		return text;
+	}
+
+	/** The same of ${bytes} that are no text; pages with such are read as latin1. */
+	bytes(owner, kind, bytes, readers)
+	{
+		if (bytes.length < MIN_LENGTH)
+			throw new Error(`${bytes.length} bytes are too few to be looked for`);
+		this.secrets.push({ owner, kind, text: bytes.toString('hex'), readers: new Set(readers),
+			forms: forms(bytes) });
+		return bytes;
 	}
 
 	/** A new text that is ${kind} of ${owner}. */

@@ -2,22 +2,28 @@
 //
 // Nothing of anybody comes where it does not belong: not to other people, not
 // into the log at debug level in either form, not into /metrics, the command
-// line, the environment, and no password or token onto the disk.  The check
+// line, the environment, and no password or token onto the disk; and nobody is
+// shown the seed of a key that the server signs with.  The check
 // itself is tried first with leaks that were planted, then with one that
 // happens: what a recipient passes on.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
+import { dataArgs } from '../e2e/backend.mjs';
 import { problem } from '../e2e/expect.mjs';
 import { entriesIn, unlessGone } from '../e2e/files.mjs';
 import {
 	Server, Ws, eventually, expectStatus, rawRequest, run, tempDir, uuid7, within,
 } from '../e2e/harness.mjs';
+import { operator } from '../e2e/operator.mjs';
+import { archived, purged } from '../e2e/upkeep.mjs';
 import { Ledger } from './canary.mjs';
+import { federation } from './peer.mjs';
 import { World } from './who-world.mjs';
 
 describe('the check', () => {
@@ -48,8 +54,25 @@ describe('the check', () => {
 	it('finds none where there is none', () =>
 		assert.deepEqual(planted((text) => text.slice(0, -1)), []));
 
-	it('refuses what is too short to be looked for', () =>
-		assert.throws(() => new Ledger().secret('alice', 'password', 'short', []), /too short/));
+	for (const [what, form] of Object.entries({
+		'as they are': (bytes) => bytes.toString('latin1'),
+		'in hexadecimal': (bytes) => `x'${bytes.toString('hex').toUpperCase()}'`,
+		'in base64': (bytes) => bytes.toString('base64'),
+	})) {
+		it(`finds bytes ${what}`, () => {
+			const ledger = new Ledger();
+			const bytes = ledger.bytes('the server', 'seed', randomBytes(32), ['the disk']);
+			ledger.see('the disk', 'the database', form(bytes));
+			assert.deepEqual(ledger.leaks(), []);
+			ledger.see('anybody', 'the log', `seed=${form(bytes)} `);
+			assert.equal(ledger.leaks().length, 1);
+		});
+	}
+
+	it('refuses what is too short to be looked for', () => {
+		assert.throws(() => new Ledger().secret('alice', 'password', 'short', []), /too short/);
+		assert.throws(() => new Ledger().bytes('the server', 'seed', Buffer.alloc(11), []), /too few/);
+	});
 });
 
 /** A server that is not only tried out: no --demo. */
@@ -157,7 +180,7 @@ async function life(world)
 
 for (const format of ['text', 'json']) {
 	describe(`a day with the log as ${format}`, () => {
-		const server = new Server({ args: ['--log-level', 'debug', '--log-format', format],
+		const server = new Server({ args: ['--log-level', 'debug', '--log-format', format, ...federation('a.example')],
 			unlimited: 'alice sends arrays of a hundred' });
 		let world, typed;
 		before(async () => {
@@ -254,6 +277,75 @@ for (const format of ['text', 'json']) {
 		});
 	});
 }
+
+// A seed is 32 bytes that nobody chooses: they are taken from a back-up, where
+// they have to be.
+describe('the seeds of the server\'s keys', () => {
+	const archive = path.join(tempDir(), 'archive');
+	const server = new Server({ args: ['--log-level', 'debug', '--archive', archive,
+		'--audit-retention', '1s', '--retention', '1s', '--purge-rate', '20000'] });
+	const ledger = new Ledger();
+	const file = path.join(tempDir(), 'backup.db');
+	let root;
+
+	/** A command of twinboxd that has to succeed; it is shown to the operator. */
+	const command = async (...args) => {
+		const child = run(server.program, [...args, ...dataArgs(server.data)]);
+		assert.equal((await child.exited).code, 0, child.err);
+		ledger.see('the operator', args.join(' '), child.out + child.err);
+		return child.out;
+	};
+
+	before(async () => {
+		await server.start();
+		root = await operator(server);
+		for (let i = 0; i < 3; i++)
+			await command('keys', 'rotate');
+		const [, stolen] = /^(k\w+) +signs/m.exec(await command('keys', 'list'));
+		await command('keys', 'retire', stolen, '--now');
+		await command('keys', 'list');
+		await command('check-config');
+		await command('backup', file);
+		const rows = execFileSync('sqlite3', ['-batch', '-bail', '-readonly', file,
+			'SELECT hex(seed) FROM server_keys'], { encoding: 'utf8' });
+		for (const line of rows.trim().split('\n'))
+			ledger.bytes('the server', 'seed', Buffer.from(line, 'hex'), ['the disk']);
+	});
+	after(() => server.kill());
+
+	it('are in the database and in a back-up', () => {
+		assert.equal(ledger.secrets.length, 4);
+		const text = fs.readFileSync(file, 'latin1');
+		for (const secret of ledger.secrets)
+			assert.ok(secret.forms.some((form) => text.includes(form)));
+	});
+
+	it('are in no answer, no export and no archive', async () => {
+		for (const target of ['/', '/v1', '/metrics', '/healthz', '/v1/admin/stats', '/v1/admin/users',
+			'/v1/admin/process', '/v1/admin/destinations', '/v1/admin/dead-letters/export',
+			'/.well-known/twinbox'])
+			ledger.see('anybody', target, (await root.request('GET', target)).text);
+		assert.ok((await root.all('audit', 'entries')).some((one) => one.action === 'key_rotate') ||
+			await purged(server, 'audit_log') > 0);
+		ledger.see('the administrator', 'all answers', root.said);
+		await eventually(() => archived(archive).filter((line) => JSON.stringify(line).includes('key_rotate')).length === 3,
+			'three rotations in the archive');
+		ledger.see('the archive', 'its lines', JSON.stringify(archived(archive)));
+		assert.deepEqual(ledger.leaks(), []);
+	});
+
+	it('are not in the log, nor in what the system shows of the process', () => {
+		const log = server.output();
+		assert.match(log, /control\.call command=keys\.rotate/);
+		ledger.see('the log', 'the log', log);
+		for (const name of ['cmdline', 'environ'])
+			ledger.see('the system', name, fs.readFileSync(`/proc/${server.pid}/${name}`, 'latin1'));
+		assert.deepEqual(ledger.leaks(), []);
+		// … and they are seen where they are.
+		ledger.see('anybody', 'the back-up', fs.readFileSync(file, 'latin1'));
+		assert.equal(ledger.leaks().length, 4);
+	});
+});
 
 describe('memory', () => {
 	// A sanitizer looks at its own process as a debugger does: hide_memory().

@@ -45,11 +45,18 @@ const GOOD = {
 	'POST /v1/admin/destinations/{name}/pause': () => ({ reason: 'x' }),
 	'POST /v1/admin/destinations/{name}/resume': () => ({}),
 	'POST /v1/admin/lanes/{id}/rewind': () => ({ seq: 1 }),
+	'POST /v1/admin/peers/{domain}/pin': () => ({ key_id: 'k1',
+		public: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' }),
+	'POST /v1/admin/peers/{domain}/forget': () => ({}),
+	'POST /v1/admin/peers/{domain}/block': () => ({ reason: 'x' }),
+	'POST /v1/admin/peers/{domain}/unblock': () => ({}),
 };
 const bodies = new Map(Object.entries(document('openapi.yaml').paths).flatMap(([path, item]) =>
 	Object.entries(item).filter(([, operation]) => !operation.responses?.[501] &&
 		operation.requestBody?.content['application/json'])
 		.map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation.requestBody])));
+// The body of another server is read when its signature holds (federation.test.mjs).
+bodies.delete('POST /v1/federation/deliver');
 const routes = [...bodies.keys()];
 
 function send(route, body)
@@ -57,7 +64,8 @@ function send(route, body)
 	const [method, path] = route.split(' ');
 
 	return rawRequest(server, method, path.replace('lanes/{id}', 'lanes/1').replace('{id}', device)
-		.replace('{name}', 'local'), { token: path.startsWith('/v1/admin/') ? root.token : ann.token, body,
+		.replace('{name}', 'local').replace('{domain}', 'far.example'), {
+		token: path.startsWith('/v1/admin/') ? root.token : ann.token, body,
 		headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } });
 }
 
@@ -283,7 +291,8 @@ describe('memory', () => {
 		// it is a tree.
 		t.diagnostic(`16 at once: ${grown.toFixed(1)} MiB more`);
 		if (!process.env.TWINBOX_SANITIZED)
-			assert.ok(grown > 0 && grown < 64, `${grown} MiB`);
+			// The kernel counts pages in batches for each thread.
+			assert.ok(grown > -1 && grown < 64, `${grown} MiB`);
 	});
 
 	it('as many values as may be, and as deep, cost little', async (t) => {

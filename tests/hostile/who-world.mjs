@@ -2,7 +2,8 @@
 //
 // The world in which who.table is tried: alice who wrote to bob, mallory who
 // knows neither, root the administrator, dora who was disabled, a token that
-// was revoked, one that never was; and the reading of that table.  Everybody's
+// was revoked, one that never was, another server whose key is pinned; and the
+// reading of that table.  Everybody's
 // texts are canaries (canary.mjs), and all that anybody is told is kept.
 
 import fs from 'node:fs';
@@ -12,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { randomBytes } from 'node:crypto';
 
 import { Ledger } from './canary.mjs';
+import { Peer } from './peer.mjs';
 import { dataArgs } from '../e2e/backend.mjs';
 import { template } from '../e2e/contract.mjs';
 import {
@@ -22,7 +24,10 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 
 /** In the order of the table: who may least comes first. */
 export const CALLERS = ['stranger', 'forged', 'revoked', 'disabled', 'other',
-	'admin', 'member', 'owner'];
+	'admin', 'member', 'owner', 'peer'];
+
+/** Those who have a column. */
+const COLUMNS = CALLERS.slice(0, -1);
 
 export const TABLE = fs.readFileSync(path.join(here, 'who.table'), 'utf8');
 
@@ -41,7 +46,9 @@ function readTail(row, tail)
 			row.type = 'application/json';
 			return;
 		}
-		if (word.startsWith('?')) {
+		if (named?.[1] === 'peer') {
+			row.cells.peer = named[2];
+		} else if (word.startsWith('?')) {
 			row.query = word;
 		} else if (named?.[1] === 'text') {
 			row.body = named[2];
@@ -63,11 +70,11 @@ export function rows(text = TABLE)
 	text.split('\n').forEach((line, i) => {
 		if (/^(#|\s*$)/.test(line))
 			return;
-		const words = line.split(/\s+/, 2 + CALLERS.length);
-		if (words.length !== 2 + CALLERS.length)
-			throw new Error(`who.table:${i + 1}: not ${CALLERS.length} cells`);
+		const words = line.split(/\s+/, 2 + COLUMNS.length);
+		if (words.length !== 2 + COLUMNS.length)
+			throw new Error(`who.table:${i + 1}: not ${COLUMNS.length} cells`);
 		const row = { line: i + 1, method: words[0], path: words[1],
-			cells: Object.fromEntries(CALLERS.map((who, k) => [who, words[k + 2]])),
+			cells: { ...Object.fromEntries(COLUMNS.map((who, k) => [who, words[k + 2]])), peer: words[2] },
 			params: {}, query: '', body: undefined };
 		readTail(row, line.replace(/^(\S+\s+){9}\S+/, '').trim());
 		found.push(row);
@@ -138,9 +145,12 @@ export class World {
 	}
 
 	/** A request of ${reader}, whose answer is kept. */
-	async call(reader, method, target, { json, body, type, token, headers } = {})
+	async call(reader, method, target, { json, body, type, token, headers: given } = {})
 	{
 		const text = json !== undefined ? JSON.stringify(json) : body;
+		// Another server signs whatever it asks for.
+		const headers = reader === 'peer' ?
+			this.peer.headers(text ?? '', { covered: { method, path: target } }) : given;
 		if (method === 'OPTIONS')
 			return this.options(reader, target, token);
 		const answer = await rawRequest(this.server, method, target, { token, body: text,
@@ -214,7 +224,10 @@ export class World {
 			admin: this.people.root.user.token,
 			member: bob.user.token,
 			owner: alice.user.token,
+			peer: undefined,
 		};
+		this.peer = new Peer();
+		await this.peer.pin(this.server, this.people.root.user.token);
 		this.names = { other: 'mallory', admin: 'root', member: 'bob', owner: 'alice' };
 		return this;
 	}

@@ -33,13 +33,15 @@ dashed() {
 	    tr ' ' '\n' | grep . | LC_ALL=C sort -u
 }
 
-offer 'serve check-config sample-config migrate fsck backup restore copy user' twinboxd ''
+offer 'serve check-config sample-config migrate fsck backup restore copy check-federation user keys' twinboxd ''
 offer user twinboxd us
 offer user twinboxd --data /srv/chat us
 offer user twinboxd --data = /srv/chat us
 offer user twinboxd --demo us
 offer 'add passwd disable' twinboxd user ''
 offer '' twinboxd user add ''
+offer 'list rotate retire' twinboxd keys ''
+offer '--now' twinboxd keys retire k1 --no
 offer 'debug info warn error' twinboxd --log-level ''
 offer 'debug info warn error' twinboxd serve --log-level =
 offer warn twinboxd --log-level = w
@@ -91,10 +93,10 @@ while read -r command; do
 done < <(client_commands)
 agree "$TWINBOX_BUILD/twinbox" --help -- twinbox
 server_help() { "$TWINBOX_BUILD/twinboxd" --help | grep -vE "$1"; }
-agree server_help '^  --(admin|password-stdin|replace|from|to)\b' -- twinboxd
-agree server_help '^  --(version|replace|from|to)\b' -- twinboxd user add
-agree server_help '^  --(version|admin|replace|from|to)\b' -- twinboxd user passwd
-agree server_help '^  --(version|admin|password-stdin|replace)\b' -- twinboxd copy
+agree server_help '^  --(admin|password-stdin|replace|from|to|now)\b' -- twinboxd
+agree server_help '^  --(version|replace|from|to|now)\b' -- twinboxd user add
+agree server_help '^  --(version|admin|replace|from|to|now)\b' -- twinboxd user passwd
+agree server_help '^  --(version|admin|password-stdin|replace|now)\b' -- twinboxd copy
 [ "$wrong" -eq 0 ] && [ "$all" -gt 150 ]
 check $? "bash: the $all flags of all commands are those of --help"
 

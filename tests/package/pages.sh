@@ -72,7 +72,8 @@ rendered "$pages/twinboxd.conf.5" | tr -s ' \n' ' ' >"$tmp/text"
 missing=0
 while read -r name value; do
 	variable=TWINBOX_$(printf %s "$name" | tr a-z- A-Z_)
-	grep -qE " $name = [^=]*${value:+ default is $value\\. [^=]*}variable is $variable\\." \
+	# " = " begins the next setting; DOMAIN=URL has no spaces.
+	grep -qE " $name = ([^=]|[^ ]=)*${value:+ default is $value\\. [^=]*}variable is $variable\\." \
 	    "$tmp/text" || {
 		echo "# $name: not with default \"$value\" and $variable"
 		missing=$((missing + 1))

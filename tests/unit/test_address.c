@@ -229,6 +229,80 @@ test_networks(void **state)
 			fail_msg("%s may be contacted", out[i]);
 }
 
+static const char *
+fault_of(const char *text, const struct net_networks *allowed)
+{
+	const struct addrinfo hints = {
+	    .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *list = NULL;
+	const char *fault;
+
+	if (getaddrinfo(text, "443", &hints, &list) != 0)
+		fail_msg("\"%s\" is no address", text);
+	fault = address_fault(list->ai_addr, allowed);
+	freeaddrinfo(list);
+	return (fault);
+}
+
+/* Why an address is refused, in words. */
+static void
+test_faults(void **state)
+{
+	static const struct {
+		const char *address, *fault;
+	} rows[] = {
+	    {"127.0.0.1", "loopback"},
+	    {"::ffff:127.0.0.1", "loopback"},
+	    {"::1", "loopback"},
+	    {"::2", "not a public address"},
+	    {"::", "not a public address"},
+	    {"::1:0", "not a public address"},
+	    {"10.1.2.3", "a private network"},
+	    {"172.16.0.1", "a private network"},
+	    {"192.168.0.1", "a private network"},
+	    {"fd00::1", "a private network"},
+	    {"100.64.0.1", "the network of a provider's NAT"},
+	    {"169.254.169.254", "link-local"},
+	    {"fe80::1", "link-local"},
+	    {"192.0.2.1", "for documentation"},
+	    {"2001:db8::1", "for documentation"},
+	    {"224.0.0.1", "multicast"},
+	    {"ff02::1", "multicast"},
+	    {"255.255.255.255", "reserved"},
+	    {"64:ff9b::808:808", "not a public address"},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++)
+		assert_string_equal(
+		    rows[i].fault, fault_of(rows[i].address, &none));
+	assert_null(fault_of("8.8.8.8", &none));
+	assert_null(fault_of("2606:4700::1", &none));
+}
+
+/* Loopback is added to what is there, as far as there is room. */
+static void
+test_add_loopback(void **state)
+{
+	struct net_networks networks = {
+	    1, {{{[10] = 0xff, [11] = 0xff, [12] = 10}, 104}}};
+
+	(void)state;
+	address_add_loopback(&networks);
+	assert_int_equal(3, networks.n);
+	assert_null(fault_of("10.0.0.1", &networks));
+	assert_null(fault_of("127.0.0.1", &networks));
+	assert_null(fault_of("127.255.255.255", &networks));
+	assert_null(fault_of("::1", &networks));
+	assert_string_equal(
+	    "a private network", fault_of("192.168.0.1", &networks));
+	assert_string_equal("not a public address", fault_of("::2", &networks));
+	networks.n = NET_NETWORKS_MAX;
+	address_add_loopback(&networks);
+	assert_int_equal(NET_NETWORKS_MAX, networks.n);
+}
+
 /* The port is not looked at, nor is a scope. */
 static void
 test_sockaddr(void **state)
@@ -279,6 +353,8 @@ main(void)
 	    cmocka_unit_test(test_public),
 	    cmocka_unit_test(test_spellings),
 	    cmocka_unit_test(test_networks),
+	    cmocka_unit_test(test_faults),
+	    cmocka_unit_test(test_add_loopback),
 	    cmocka_unit_test(test_sockaddr),
 	    cmocka_unit_test(test_families),
 	};

@@ -313,6 +313,53 @@ test_problem_limits(void **state)
 	assert_true(k > 3);
 }
 
+/* What is told to people: the code, and a text that a terminal only shows. */
+static void
+test_said(void **state)
+{
+	static const char text[] =
+	    "{\"type\":\"https://a.example/problems/signature-wrong\","
+	    "\"detail\":\"one\\u001b[0m \\u00e4\"}";
+	struct classify_said said = {.code = "untouched"};
+	char body[1024], longest[600];
+
+	(void)state;
+	assert_false(classify_problem_said(NULL, text, strlen(text), &said));
+	assert_false(
+	    classify_problem_said("text/html", text, strlen(text), &said));
+	assert_false(classify_problem_said(PROBLEM, "x", 1, &said));
+	assert_string_equal("untouched", said.code);
+	assert_true(classify_problem_said(PROBLEM, text, strlen(text), &said));
+	assert_string_equal("signature-wrong", said.code);
+	assert_string_equal("one?[0m ??", said.detail);
+	assert_true(
+	    classify_problem_said(PROBLEM, "{\"detail\":7}", 12, &said));
+	assert_string_equal("", said.code);
+	assert_string_equal("", said.detail);
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	(void)snprintf(body, sizeof(body),
+	    "{\"type\":\"%.300s\",\"detail\":\"%s\"}", longest, longest);
+	assert_true(classify_problem_said(PROBLEM, body, strlen(body), &said));
+	assert_int_equal(sizeof(said.code) - 1, strlen(said.code));
+	assert_int_equal(sizeof(said.detail) - 1, strlen(said.detail));
+}
+
+static void
+test_date(void **state)
+{
+	int64_t ms = 7;
+
+	(void)state;
+	assert_false(classify_date_read("", &ms));
+	assert_false(classify_date_read("Sunday, 06-Nov-94 08:49:37 GMT", &ms));
+	assert_false(classify_date_read("Sun, 06 Nov 1994 08:49:37 UTC", &ms));
+	assert_false(classify_date_read("Sun, 31 Feb 1994 08:49:37 GMT", &ms));
+	assert_int_equal(7, ms);
+	assert_true(classify_date_read("Sun, 06 Nov 1994 08:49:37 GMT", &ms));
+	assert_int_equal(THEN, ms);
+}
+
 static void
 test_retry_after(void **state)
 {
@@ -389,6 +436,8 @@ main(void)
 	    cmocka_unit_test(test_everything_else),
 	    cmocka_unit_test(test_problems),
 	    cmocka_unit_test(test_problem_limits),
+	    cmocka_unit_test(test_said),
+	    cmocka_unit_test(test_date),
 	    cmocka_unit_test(test_retry_after),
 	    cmocka_unit_test(test_words),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data directory and its lock, commands about users, and the control
- * socket, with a real database in a fresh directory.
+ * The data directory and its lock, and the control socket, with a real database
+ * in a fresh directory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,135 +23,9 @@
 #include "base/thr.h"
 #include "log/log.h"
 #include "main/main_internal.h"
+#include "main_world.h"
 #include "skip.h"
 #include "wire/wire.h"
-
-#define HASH "$argon2id$v=19$m=65536,t=2,p=1$c2FsdHNhbHRzYWx0$aGFzaA"
-
-/* Of main.c, which is not linked here. */
-int
-main_complain(int code, const char *fmt, ...)
-{
-
-	(void)fmt;
-	return (code);
-}
-
-int
-main_settings(int argc, char **argv, struct config *ret)
-{
-
-	(void)argc;
-	(void)argv;
-	(void)ret;
-	return (0);
-}
-
-/* ---- a server without http ---- */
-
-struct world {
-	char dir[64];
-	struct config config;
-	struct data data;
-	struct db *db;
-	struct txn_env *env;
-	struct writer *writer;
-	struct readers *readers;
-	struct control *control;
-};
-
-static int
-world_open(void **state)
-{
-	struct world *w = mem_zalloc(1, sizeof(*w));
-	struct err err = ERR_INIT;
-
-	assert_non_null(w);
-	(void)snprintf(w->dir, sizeof(w->dir), "/tmp/twinbox-main-XXXXXX");
-	assert_non_null(mkdtemp(w->dir));
-	(void)snprintf(
-	    w->config.data, sizeof(w->config.data), "%s/a/data", w->dir);
-	assert_int_equal(RC_OK, data_open(&w->config, &w->data, &err));
-	assert_int_equal(RC_OK, data_open_db(&w->data, &w->db, &err));
-	const struct txn_env_options txn_env_options = {
-	    .clk = clk_system(), .rnd = rnd_system(), .expiry_ms = 1000};
-	assert_int_equal(RC_OK, txn_env_new(&txn_env_options, &w->env, &err));
-	const struct writer_options writer_options = {.db = w->db,
-	    .clk = clk_system(),
-	    .hooks = txn_env_hooks(w->env),
-	    .queue_limit = 100,
-	    .checkpoint_bytes = 1 << 20};
-	assert_int_equal(RC_OK, writer_new(&writer_options, &w->writer, &err));
-	*state = w;
-	return (0);
-}
-
-/* Removes what a test leaves. */
-static int
-world_remove(void **state)
-{
-	static const char *const names[] = {"lock", "control", "twinbox.db",
-	    "twinbox.db-wal", "twinbox.db-shm"};
-	struct world *w = *state;
-	char path[200];
-	size_t i;
-
-	control_stop(w->control);
-	writer_stop(w->writer);
-	readers_stop(w->readers);
-	writer_free(w->writer);
-	txn_env_free(w->env);
-	db_close(w->db);
-	data_close(&w->data);
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		(void)snprintf(
-		    path, sizeof(path), "%s/a/data/%s", w->dir, names[i]);
-		(void)unlink(path);
-	}
-	(void)snprintf(path, sizeof(path), "%s/a/data", w->dir);
-	assert_int_equal(0, rmdir(path));
-	(void)snprintf(path, sizeof(path), "%s/a", w->dir);
-	assert_int_equal(0, rmdir(path));
-	assert_int_equal(0, rmdir(w->dir));
-	mem_free(w);
-	return (0);
-}
-
-static void
-world_serve(struct world *w)
-{
-	struct db_options options = data_db_options(&w->data);
-	struct err err = ERR_INIT;
-
-	assert_int_equal(
-	    RC_OK, readers_start(&options, 1, 100, writer_commits(w->writer),
-		       &w->readers, &err));
-	assert_int_equal(RC_OK, writer_start(w->writer, &err));
-	assert_int_equal(RC_OK,
-	    control_start(&w->data, w->writer, w->readers, &w->control, &err));
-}
-
-/* What the database says of ${name}. */
-static struct store_user
-user_of(struct world *w, const char *name)
-{
-	struct store_user user;
-	struct err err = ERR_INIT;
-
-	assert_int_equal(
-	    RC_OK, store_user_by_name(w->db, name, strlen(name), &user, &err));
-	return (user);
-}
-
-static struct users_command
-command_of(enum user_op op, const char *name, const char *hash)
-{
-	struct users_command c = {.op = op};
-
-	(void)snprintf(c.name, sizeof(c.name), "%s", name);
-	(void)snprintf(c.password_hash, sizeof(c.password_hash), "%s", hash);
-	return (c);
-}
 
 /* ---- tests ---- */
 
@@ -236,100 +110,43 @@ test_directory_that_is_none(void **state)
 }
 
 static void
-test_commands(void **state)
-{
-	struct world *w = *state;
-	struct users_command c = command_of(USER_ADD, "ann", HASH);
-	struct err err = ERR_INIT;
-
-	c.admin = true;
-	assert_int_equal(RC_OK, users_command_run(&c, w->db, w->writer, &err));
-	assert_true(user_of(w, "ann").admin);
-	assert_string_equal(HASH, user_of(w, "ann").password_hash);
-	assert_int_equal(
-	    RC_EXISTS, users_command_run(&c, w->db, w->writer, &err));
-
-	c = command_of(USER_PASSWD, "ann", HASH "x");
-	assert_int_equal(RC_OK, users_command_run(&c, w->db, w->writer, &err));
-	assert_string_equal(HASH "x", user_of(w, "ann").password_hash);
-	assert_true(user_of(w, "ann").admin);
-
-	c = command_of(USER_DISABLE, "ann", "");
-	assert_int_equal(RC_OK, users_command_run(&c, w->db, w->writer, &err));
-	assert_true(user_of(w, "ann").disabled);
-	assert_int_equal(
-	    RC_NOT_FOUND, users_command_run(&c, w->db, w->writer, &err));
-
-	c = command_of(USER_DISABLE, "bob", "");
-	assert_int_equal(
-	    RC_NOT_FOUND, users_command_run(&c, w->db, w->writer, &err));
-	assert_non_null(strstr(err.text, "bob"));
-}
-
-/* What a unit is to do, for whom, and what its end is called. */
-static void
-test_results(void **state)
-{
-	struct world *w = *state;
-	struct users_command c = command_of(USER_ADD, "ann", HASH);
-	struct account_unit unit;
-	struct err err = ERR_INIT;
-
-	c.admin = true;
-	assert_int_equal(RC_OK, users_command_unit(&c, w->db, &unit, &err));
-	assert_string_equal("operator", unit.operator);
-	assert_string_equal("ann", unit.user.name);
-	assert_string_equal(HASH, unit.user.password_hash);
-	assert_true(unit.user.admin);
-	unit.unit.rc = RC_OK;
-	assert_int_equal(RC_OK, users_command_result(&unit, &err));
-	unit.unit.rc = RC_BUSY;
-	assert_int_equal(RC_BUSY, users_command_result(&unit, &err));
-	assert_string_equal("the database: busy", err.text);
-	unit.unit.rc = RC_FULL;
-	assert_int_equal(RC_FULL, users_command_result(&unit, &err));
-	assert_memory_equal("the database: ", err.text, 14);
-	assert_non_null(
-	    strstr(err.text, "; free room on the disk of the database"));
-}
-
-static void
 test_control(void **state)
 {
 	struct world *w = *state;
-	struct users_command c = command_of(USER_ADD, "ann", HASH);
+	struct operation o =
+	    world_user_operation(OPERATION_USER_ADD, "ann", HASH);
 	struct err err = ERR_INIT;
 	struct stat st;
 	char path[200];
 
 	/* Nobody is there yet. */
-	assert_int_equal(RC_PEER, control_call(&w->data, &c, &err));
+	assert_int_equal(RC_PEER, control_call(&w->data, &o, &err));
 
 	world_serve(w);
 	(void)snprintf(path, sizeof(path), "%s/a/data/control", w->dir);
 	assert_int_equal(0, stat(path, &st));
 	assert_int_equal(0600, st.st_mode & 07777);
-	c.admin = true;
-	assert_int_equal(RC_OK, control_call(&w->data, &c, &err));
-	assert_int_equal(RC_EXISTS, control_call(&w->data, &c, &err));
+	o.asked.user.admin = true;
+	assert_int_equal(RC_OK, control_call(&w->data, &o, &err));
+	assert_int_equal(RC_EXISTS, control_call(&w->data, &o, &err));
 	assert_non_null(strstr(err.text, "ann"));
-	c = command_of(USER_DISABLE, "bob", "");
-	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &c, &err));
+	o = world_user_operation(OPERATION_USER_DISABLE, "bob", "");
+	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &o, &err));
 	/* A name that only an old user has is no new one's. */
-	c = command_of(USER_ADD, "ann.", HASH);
-	assert_int_equal(RC_INVALID, control_call(&w->data, &c, &err));
+	o = world_user_operation(OPERATION_USER_ADD, "ann.", HASH);
+	assert_int_equal(RC_INVALID, control_call(&w->data, &o, &err));
 	assert_non_null(strstr(err.text, "a name is " MODEL_NAME_RULE));
-	c = command_of(USER_DISABLE, "ann.", "");
-	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &c, &err));
+	o = world_user_operation(OPERATION_USER_DISABLE, "ann.", "");
+	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &o, &err));
 	/* A hash that is none is not stored. */
-	c = command_of(USER_PASSWD, "ann", "secret");
-	assert_int_equal(RC_INVALID, control_call(&w->data, &c, &err));
+	o = world_user_operation(OPERATION_USER_PASSWD, "ann", "secret");
+	assert_int_equal(RC_INVALID, control_call(&w->data, &o, &err));
 
 	control_stop(w->control);
 	w->control = NULL;
 	assert_int_not_equal(0, stat(path, &st));
-	assert_true(user_of(w, "ann").admin);
-	assert_string_equal(HASH, user_of(w, "ann").password_hash);
+	assert_true(world_user(w, "ann").admin);
+	assert_string_equal(HASH, world_user(w, "ann").password_hash);
 }
 
 /* A server that is none: it gives the next connection ${answer}, whatever was
@@ -362,7 +179,7 @@ lie(void *arg)
 
 /* What a command makes of ${answer}, and what it has asked. */
 static void
-check_answer(struct world *w, const struct users_command *c, const char *asked,
+check_answer(struct world *w, struct operation *o, const char *asked,
     const char *answer, enum rc rc, const char *text)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -379,7 +196,7 @@ check_answer(struct world *w, const struct users_command *c, const char *asked,
 	assert_int_equal(0, listen(liar.fd, 1));
 	assert_int_equal(
 	    RC_OK, thr_start(THR_OTHER, 0, lie, &liar, &thr, NULL));
-	assert_int_equal(rc, control_call(&w->data, c, &err));
+	assert_int_equal(rc, control_call(&w->data, o, &err));
 	thr_join(&thr);
 	(void)close(liar.fd);
 	assert_int_equal(0, unlink(addr.sun_path));
@@ -391,7 +208,8 @@ static void
 test_control_answers(void **state)
 {
 	struct world *w = *state;
-	struct users_command c = command_of(USER_ADD, "ann", HASH);
+	struct operation o =
+	    world_user_operation(OPERATION_USER_ADD, "ann", HASH);
 	const char *const add =
 	    "{\"command\":\"user.add\",\"name\":\"ann\","
 	    "\"password_hash\":\"" HASH "\",\"admin\":true}\n";
@@ -399,24 +217,33 @@ test_control_answers(void **state)
 	    "{\"command\":\"user.disable\",\"name\":\"ann\",\"admin\":false}\n";
 	char line[200];
 
-	c.admin = true;
-	check_answer(w, &c, add, "{\"ok\":true,\"rc\":0}\n", RC_OK, "");
-	c = command_of(USER_DISABLE, "ann", "");
-	check_answer(w, &c, disable,
+	o.asked.user.admin = true;
+	check_answer(w, &o, add, "{\"ok\":true,\"rc\":0}\n", RC_OK, "");
+	o = world_user_operation(OPERATION_USER_DISABLE, "ann", "");
+	check_answer(w, &o, disable,
 	    "{\"ok\":false,\"rc\":1,\"error\":\"it is so\"}\n", (enum rc)1,
 	    "it is so");
 	(void)snprintf(
 	    line, sizeof(line), "{\"ok\":false,\"rc\":%d}\n", RC_COUNT - 1);
-	check_answer(w, &c, disable, line, (enum rc)(RC_COUNT - 1), "");
+	check_answer(w, &o, disable, line, (enum rc)(RC_COUNT - 1), "");
+	o = world_key_operation(OPERATION_KEYS_ROTATE, "");
+	check_answer(w, &o, "{\"command\":\"keys.rotate\"}\n",
+	    "{\"ok\":true,\"rc\":0,\"error\":null,\"text\":\"it is so\"}\n",
+	    RC_OK, "");
+	assert_string_equal("it is so", o.text);
+	o = world_key_operation(OPERATION_KEYS_RETIRE, "k1");
+	check_answer(w, &o, "{\"command\":\"keys.retire\",\"key\":\"k1\"}\n",
+	    "{\"ok\":true,\"rc\":0}\n", RC_OK, "");
+	o = world_user_operation(OPERATION_USER_DISABLE, "ann", "");
 	/* Results that there are not. */
 	(void)snprintf(
 	    line, sizeof(line), "{\"ok\":false,\"rc\":%d}\n", RC_COUNT);
-	check_answer(w, &c, disable, line, RC_PEER, "");
-	check_answer(w, &c, disable, "{\"ok\":false,\"rc\":0}\n", RC_PEER, "");
-	check_answer(w, &c, disable, "{\"ok\":false,\"rc\":-1}\n", RC_PEER, "");
-	check_answer(w, &c, disable, "", RC_UNCERTAIN,
+	check_answer(w, &o, disable, line, RC_PEER, "");
+	check_answer(w, &o, disable, "{\"ok\":false,\"rc\":0}\n", RC_PEER, "");
+	check_answer(w, &o, disable, "{\"ok\":false,\"rc\":-1}\n", RC_PEER, "");
+	check_answer(w, &o, disable, "", RC_UNCERTAIN,
 	    "the server did not answer in time");
-	check_answer(w, &c, disable, "{\"ok\":true", RC_UNCERTAIN,
+	check_answer(w, &o, disable, "{\"ok\":true", RC_UNCERTAIN,
 	    "the server did not answer in time");
 }
 
@@ -427,7 +254,8 @@ test_control_no_answers(void **state)
 	static const char *const bad[] = {
 	    "\n", "x\n", "{}\n", "[]\n", "{\"ok\":true}\n", "{\"rc\":0}\n"};
 	struct world *w = *state;
-	struct users_command c = command_of(USER_DISABLE, "ann", "");
+	struct operation o =
+	    world_user_operation(OPERATION_USER_DISABLE, "ann", "");
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct err err;
 	struct thr *thr;
@@ -445,7 +273,7 @@ test_control_no_answers(void **state)
 		assert_int_equal(0, listen(liar.fd, 1));
 		assert_int_equal(
 		    RC_OK, thr_start(THR_OTHER, 0, lie, &liar, &thr, NULL));
-		assert_int_equal(RC_PEER, control_call(&w->data, &c, &err));
+		assert_int_equal(RC_PEER, control_call(&w->data, &o, &err));
 		assert_memory_equal(err.text, "the server's answer: ", 21);
 		thr_join(&thr);
 		(void)close(liar.fd);
@@ -480,7 +308,8 @@ static void
 test_control_nonsense(void **state)
 {
 	struct world *w = *state;
-	struct users_command c = command_of(USER_ADD, "ann", HASH);
+	struct operation o =
+	    world_user_operation(OPERATION_USER_ADD, "ann", HASH);
 	struct err err = ERR_INIT;
 	static const char *const bad[] = {"\n", "x\n", "{}\n", "[]\n",
 	    "{\"command\":\"user.add\"}\n",
@@ -504,9 +333,17 @@ test_control_nonsense(void **state)
 	assert_true(
 	    raw_call(w, "{\"command\":\"user.disable\",\"name\":\"bob\"}\n",
 		"\"error\":\"there is no user \\\"bob\\\"\"}\n"));
+	assert_true(
+	    raw_call(w, "{\"command\":\"keys.retire\",\"key\":\"a b\"}\n",
+		"\"error\":\"bad key id\"}\n"));
+	assert_true(raw_call(
+	    w, "{\"command\":\"keys.retire\"}\n", "\"ok\":false,\"rc\":2,"));
+	assert_true(
+	    raw_call(w, "{\"command\":\"keys.rotate\",\"key\":\"k1\"}\n",
+		"\"ok\":false,\"rc\":2,"));
 	/* No line at all: no answer, and the next one is served. */
 	assert_true(raw_call(w, "{\"command\"", ""));
-	assert_int_equal(RC_OK, control_call(&w->data, &c, &err));
+	assert_int_equal(RC_OK, control_call(&w->data, &o, &err));
 }
 
 int
@@ -519,10 +356,6 @@ main(void)
 		test_directory, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_directory_that_is_none, world_open, world_remove),
-	    cmocka_unit_test_setup_teardown(
-		test_commands, world_open, world_remove),
-	    cmocka_unit_test_setup_teardown(
-		test_results, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(
 		test_control, world_open, world_remove),
 	    cmocka_unit_test_setup_teardown(

@@ -196,6 +196,7 @@ test_by(void **state)
 		metrics_add_by(m, METRIC_BY_OUTBOX_FAILED, word, 1);
 	}
 	metrics_add_by(m, METRIC_BY_PURGED, "outbox", 500);
+	metrics_add_by(m, METRIC_BY_FEDERATION_IN, "key-unknown", 3);
 	text = text_of(m);
 	assert_line(text, "# TYPE twinbox_outbox_failed_total counter");
 	assert_line(text, "twinbox_outbox_failed_total{reason=\"rejected\"} 2");
@@ -204,6 +205,9 @@ test_by(void **state)
 	assert_line(text, "twinbox_outbox_failed_total{reason=\"poison\"} 0");
 	assert_line(text, "twinbox_outbox_failed_total{reason=\"other\"} 1000");
 	assert_line(text, "twinbox_purged_total{table=\"outbox\"} 500");
+	/* A label of one value before the one with the word. */
+	assert_line(text, "twinbox_federation_requests_total{direction=\"in\","
+			  "outcome=\"key-unknown\"} 3");
 	for (p = text;
 	     (p = strstr(p, "\ntwinbox_outbox_failed_total{")) != NULL; p++)
 		n++;

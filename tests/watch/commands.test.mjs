@@ -38,7 +38,9 @@ function judge(page)
 	const complaints = [];
 	const pieces = code(page);
 	const server = help(TWINBOXD);
-	const slugs = read('server/model/refusal.h');
+	// Problems, entries of the audit log, findings of fsck.
+	const words = ['server/model/refusal.h', 'server/delivery/peers.c', 'server/upkeep/pair.c']
+		.map(read).join('');
 	let seen = 0;
 
 	for (const piece of pieces) {
@@ -63,11 +65,12 @@ function judge(page)
 					complaints.push(`twinboxd ${words} has no ${option}`);
 			}
 		}
-		// A setting, or the slug of a problem.
+		// A setting, a command, or another word of the server.
 		const setting = /^([a-z]+(?:-[a-z]+)+|retention|expiry|lease|archive)(?: = .*)?$/.exec(piece);
 		if (setting) {
 			seen++;
-			if (!server.includes(`--${setting[1]}`) && !slugs.includes(`"${setting[1]}"`))
+			if (!server.includes(`--${setting[1]}`) && !server.includes(`  ${setting[1]} `) &&
+			    !words.includes(`"${setting[1]}"`) && !words.includes(`"${setting[1]}: `))
 				complaints.push(`no setting: ${setting[1]}`);
 		}
 	}

@@ -61,8 +61,8 @@ describe('the page of metrics', () => {
 					labels.set(label, name);
 			}
 		}
-		assert.deepEqual([...labels.keys()].sort(), ['alert', 'destination', 'event', 'le', 'reason',
-			'severity', 'state', 'table', 'version']);
+		assert.deepEqual([...labels.keys()].sort(), ['alert', 'destination', 'direction', 'event', 'le', 'outcome',
+			'reason', 'severity', 'state', 'table', 'version']);
 		const breakers = families.get('twinbox_destination_breaker').samples;
 		assert.deepEqual(breakers.map((s) => [s.labels.destination, s.labels.state, s.value]), [
 			['local', 'closed', 1], ['local', 'open', 0], ['local', 'half_open', 0]]);

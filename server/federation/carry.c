@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A parcel on its way to another server: one signed request, or several where
+ * the peer takes less at a time or wants a part of it alone.
+ *
+ * The requests of a parcel follow one another.  Once the peer has not taken an
+ * item of a lane, the items behind it in that lane are not sent: they would
+ * overtake it.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/mem.h"
+#include "crypt/crypt.h"
+#include "federation/classify.h"
+#include "federation/outbound_internal.h"
+#include "federation/transfer_sign.h"
+#include "log/log.h"
+#include "wire/envelope.h"
+
+/* After a fault of this server's own a destination is tried again. */
+#define OURS_AGAIN_MS 2000
+
+static void next_request(struct carry *c);
+
+/* ---- the end ---- */
+
+static void
+end(struct carry *c)
+{
+	struct parcel *parcel = c->parcel;
+	struct outbound *o = c->outbound;
+
+	if (c->listed)
+		TAILQ_REMOVE(&o->carries, c, entry);
+	transfer_fini(&c->transfer, o->multi);
+	buf_fini(&c->body);
+	mem_free(c);
+	parcel->finish(parcel);
+}
+
+/* The destination was not reached.  Items that were answered before it failed
+ * keep their answers; the others are charged for nothing. */
+static void
+fail(struct carry *c, int status, const char *why)
+{
+	struct parcel *p = c->parcel;
+	size_t i;
+
+	p->status = status;
+	(void)snprintf(p->error, sizeof(p->error), "%s", why);
+	p->reached = p->broke = c->nanswered > 0;
+	for (i = 0; i < p->n && p->reached; i++)
+		if (!c->answered[i])
+			p->items[i].answer = ANSWER_PREDECESSOR;
+	end(c);
+}
+
+void
+carry_fail(struct carry *c, const char *why)
+{
+
+	fail(c, 0, why);
+}
+
+void
+carry_fail_here(struct carry *c, const char *why)
+{
+
+	c->parcel->park_ms = OURS_AGAIN_MS;
+	fail(c, 0, why);
+}
+
+/* ---- answers ---- */
+
+static void
+answer(struct carry *c, size_t i, enum answer answer, const char *error)
+{
+	struct parcel_item *item = &c->parcel->items[i];
+
+	if (c->answered[i])
+		return;
+	item->answer = answer;
+	(void)snprintf(item->error, sizeof(item->error), "%s", error);
+	c->answered[i] = true;
+	c->nanswered++;
+}
+
+static bool
+is_reason(const struct envelope_ack *ack, enum envelope_reason reason)
+{
+
+	return (strcmp(ack->reason, envelope_reason_word(reason)) == 0);
+}
+
+static enum answer
+answer_of(const struct envelope_ack *ack)
+{
+
+	switch (ack->status) {
+	case ENVELOPE_ACCEPTED:
+		return (ANSWER_ACCEPTED);
+	case ENVELOPE_LATER:
+		return (ANSWER_LATER);
+	case ENVELOPE_REJECTED:
+		return (is_reason(ack, ENVELOPE_TOO_LARGE) ? ANSWER_TOO_LARGE
+							   : ANSWER_REJECTED);
+	case ENVELOPE_RETRYABLE:
+		return (is_reason(ack, ENVELOPE_PREDECESSOR)
+			    ? ANSWER_PREDECESSOR
+			    : ANSWER_RETRYABLE);
+	case ENVELOPE_NO_ANSWER:
+	case ENVELOPE_STATUSES:
+	default:
+		return (ANSWER_NONE);
+	}
+}
+
+/* What is behind an item of its lane that the peer has not taken. */
+static void
+hold_lane(struct carry *c, size_t at)
+{
+	struct parcel *p = c->parcel;
+	size_t i;
+
+	for (i = at + 1; i < p->n; i++)
+		if (p->items[i].row.lane_id == p->items[at].row.lane_id)
+			answer(c, i, ANSWER_PREDECESSOR, "");
+}
+
+static bool
+is_taken(enum answer answer)
+{
+
+	return (answer == ANSWER_ACCEPTED || answer == ANSWER_LATER ||
+		answer == ANSWER_REJECTED || answer == ANSWER_TOO_LARGE);
+}
+
+static void
+take_acks(struct carry *c, const struct envelope_answer *a)
+{
+	const struct envelope_ack *ack;
+	struct parcel_item *item;
+	size_t i;
+
+	for (i = 0; i < c->nsent; i++) {
+		ack = &a->acks[i];
+		item = &c->parcel->items[c->sent[i]];
+		answer(c, c->sent[i], answer_of(ack), ack->reason);
+		item->duplicate = ack->duplicate;
+		item->retry_after_ms = ack->retry_after_ms;
+	}
+	for (i = 0; i < c->nsent; i++)
+		if (!is_taken(c->parcel->items[c->sent[i]].answer))
+			hold_lane(c, c->sent[i]);
+}
+
+/* ---- what came back ---- */
+
+/* What a peer answers, read. */
+struct outcome {
+	struct classify_outcome is;
+	struct envelope_answer answer;
+};
+
+static void
+read_outcome(struct carry *c, struct outcome *o)
+{
+	const struct transfer *t = &c->transfer;
+	struct refusal refusal = REFUSAL_INIT;
+	struct uuid ids[PARCEL_ITEMS];
+	char value[TRANSFER_HEADER_SIZE];
+	size_t i;
+
+	memset(o, 0, sizeof(*o));
+	o->is.transport = t->transport;
+	o->is.status = t->status;
+	o->is.envelopes = c->nsent;
+	o->is.signed_anew = c->signed_anew;
+	o->is.retry_after_ms = CLASSIFY_NO_WAIT;
+	if (t->transport != CLASSIFY_ANSWERED)
+		return;
+	if (t->status == 200 || t->status == 202) {
+		for (i = 0; i < c->nsent; i++)
+			ids[i] = c->parcel->items[c->sent[i]].row.event_id;
+		o->is.read = wire_answer_read(t->answer.data, t->answer.len,
+				 ids, c->nsent, &o->answer, &refusal) == RC_OK;
+		o->is.reconnect = o->answer.reconnect;
+		o->is.reconnect_after_ms = o->answer.reconnect_after_ms;
+		return;
+	}
+	if (transfer_answer_header(t, "Retry-After", value))
+		o->is.retry_after_ms = classify_retry_after_ms(
+		    value, clk_wall_ms(c->outbound->o.clk));
+	if (transfer_answer_header(t, "Content-Type", value))
+		o->is.problem =
+		    classify_problem_read(value, t->answer.data, t->answer.len);
+}
+
+/* Why the peer was not reached, for people. */
+static void
+explain(const struct carry *c, const struct outcome *o, char *ret, size_t size)
+{
+	const struct transfer *t = &c->transfer;
+
+	if (t->transport != CLASSIFY_ANSWERED)
+		(void)snprintf(ret, size, "%s%s%.180s",
+		    classify_transport_words(t->transport),
+		    t->error[0] != '\0' ? ": " : "", t->error);
+	else if (t->status == 200 || t->status == 202)
+		(void)snprintf(ret, size,
+		    "HTTP %d, but not an answer of this "
+		    "protocol",
+		    t->status);
+	else
+		(void)snprintf(ret, size, "HTTP %d", o->is.status);
+}
+
+/* The answer shows that the peer has another document than the one that is
+ * known here: another key of ours is not it, another epoch or address is. */
+static void
+look_stale(struct carry *c, const struct outcome *o)
+{
+	const char *epoch = o->answer.epoch;
+
+	if (o->is.read ? epoch[0] != '\0' && c->contact.epoch[0] != '\0' &&
+			     strcmp(epoch, c->contact.epoch) != 0
+		       : o->is.status >= 300 && o->is.status < 500 &&
+			     o->is.status != 429)
+		directory_stale(c->outbound->directory, c->parcel->name);
+}
+
+static void
+charge(struct carry *c, const struct outcome *o, bool alert)
+{
+	char why[PARCEL_ERROR_SIZE];
+
+	explain(c, o, why, sizeof(why));
+	if (alert)
+		log_event(LOG_EV_PEER_ANSWER, "domain=%s why=%s",
+		    c->parcel->name, why);
+	fail(c, c->transfer.status, why);
+}
+
+static void
+park(struct carry *c, const struct outcome *o, const struct classify_verdict *v)
+{
+	char why[PARCEL_ERROR_SIZE];
+
+	if (o->is.reconnect)
+		(void)snprintf(why, sizeof(why), "it asks to come back later");
+	else
+		(void)snprintf(why, sizeof(why),
+		    "HTTP %d: it asks to come back later", o->is.status);
+	c->parcel->park_ms = v->park_ms;
+	fail(c, c->transfer.status, why);
+}
+
+static void
+reject(struct carry *c, enum envelope_reason reason)
+{
+
+	assert(c->nsent == 1);
+	answer(c, c->sent[0],
+	    reason == ENVELOPE_TOO_LARGE ? ANSWER_TOO_LARGE : ANSWER_REJECTED,
+	    envelope_reason_word(reason));
+	c->most = PARCEL_ITEMS;
+	c->signed_anew = false;
+	next_request(c);
+}
+
+static void
+come_back(struct transfer *t)
+{
+	struct carry *c = CONTAINER_OF(t, struct carry, transfer);
+	struct classify_verdict v;
+	struct outcome o;
+
+	read_outcome(c, &o);
+	v = classify(&o.is);
+	metrics_add_by(c->outbound->o.metrics, METRIC_BY_FEDERATION_OUT,
+	    classify_word(v.class), 1);
+	look_stale(c, &o);
+	switch (v.class) {
+	case CLASSIFY_SETTLE:
+		take_acks(c, &o.answer);
+		c->most = PARCEL_ITEMS;
+		c->signed_anew = false;
+		next_request(c);
+		break;
+	case CLASSIFY_SIGN_ANEW:
+		c->signed_anew = true;
+		next_request(c);
+		break;
+	case CLASSIFY_HALVE:
+		c->most = c->nsent / 2;
+		c->signed_anew = false;
+		next_request(c);
+		break;
+	case CLASSIFY_REJECT:
+		reject(c, v.reason);
+		break;
+	case CLASSIFY_PARK:
+		park(c, &o, &v);
+		break;
+	case CLASSIFY_CHARGE_ALERT:
+		charge(c, &o, true);
+		break;
+	case CLASSIFY_CHARGE:
+	case CLASSIFY_CLASSES:
+	default:
+		charge(c, &o, false);
+		break;
+	}
+}
+
+/* ---- a request ---- */
+
+static struct span
+span_at(const struct parcel *p, size_t at, size_t n)
+{
+
+	return (at == 0 ? (struct span){NULL, 0}
+			: (struct span){parcel_text(p, at), n});
+}
+
+static struct span
+string_at(const struct parcel *p, size_t at)
+{
+
+	return (span_at(p, at, at == 0 ? 0 : strlen(parcel_text(p, at))));
+}
+
+static void
+fill_message(
+    const struct parcel *p, const struct parcel_item *item, struct envelope *e)
+{
+	struct message_draft *m = &e->message;
+
+	m->has_id = true;
+	m->id = item->message_id;
+	m->body = (struct span){parcel_text(p, item->body), item->body_len};
+	m->content_type = string_at(p, item->content_type);
+	m->correlation_id = string_at(p, item->correlation_id);
+	m->metadata = span_at(p, item->metadata, item->metadata_len);
+	m->has_reply_to = item->has_reply_to;
+	m->reply_to = item->reply_to;
+	m->priority = item->row.priority;
+	e->created_at_ms = item->row.created_at;
+	e->expires_at_ms = item->row.expires_at;
+}
+
+/* The envelope of ${item}; ${from} is the room for its sender. */
+static void
+fill_envelope(const struct carry *c, const struct parcel_item *item,
+    char from[LIMIT_ADDRESS_LEN + 1], struct envelope *e)
+{
+	const struct parcel *p = c->parcel;
+
+	memset(e, 0, sizeof(*e));
+	(void)snprintf(from, LIMIT_ADDRESS_LEN + 1, "%s@%s",
+	    parcel_text(p, item->from), c->outbound->o.policy->domain);
+	e->event_id = item->row.event_id;
+	e->kind = item->row.kind;
+	e->sequence = item->row.lane_seq;
+	e->timestamp_ms = item->row.event_time;
+	e->attempt = item->row.attempts;
+	e->from = (struct span){from, strlen(from)};
+	e->recipient = (struct span){
+	    parcel_text(p, item->to), strlen(parcel_text(p, item->to))};
+	if (item->row.kind == EVENT_MESSAGE)
+		fill_message(p, item, e);
+	else
+		e->upto = item->message_id;
+}
+
+/* Writes the items without an answer, as many as the request takes. */
+static enum rc
+write_body(struct carry *c)
+{
+	char from[LIMIT_ADDRESS_LEN + 1];
+	const struct parcel *p = c->parcel;
+	struct wire_request q;
+	struct envelope e;
+	enum rc rc = RC_OK;
+	size_t i, most = c->contact.items;
+
+	if (most > c->most)
+		most = c->most;
+	c->nsent = 0;
+	buf_reset(&c->body);
+	wire_request_begin(&q, &c->body, most, c->contact.bytes, NULL);
+	for (i = 0; i < p->n && rc == RC_OK; i++) {
+		if (c->answered[i])
+			continue;
+		fill_envelope(c, &p->items[i], from, &e);
+		rc = wire_request_add(&q, &e);
+		if (rc == RC_OK)
+			c->sent[c->nsent++] = i;
+	}
+	if (rc == RC_OK || rc == RC_LIMIT)
+		rc = wire_request_end(&q);
+	return (rc);
+}
+
+/* Signs the body for the peer. */
+static enum rc
+sign(struct carry *c, struct err *err)
+{
+	struct outbound *o = c->outbound;
+	const struct transfer_signed signed_by = {.from = o->o.policy->domain,
+	    .to = c->parcel->name,
+	    .authority = c->contact.authority,
+	    .now_s = clk_wall_ms(o->o.clk) / 1000,
+	    .rnd = o->o.rnd};
+	struct keyring_signer key;
+	enum rc rc;
+
+	if (!keyring_signer(o->o.keyring, &key))
+		return (err_set(err, RC_NOT_FOUND,
+		    "this server has no key that signs: twinboxd keys rotate"));
+	rc = transfer_sign(&c->transfer, &signed_by, &key, err);
+	crypt_wipe(&key, sizeof(key));
+	return (rc);
+}
+
+static enum rc
+begin(struct carry *c, struct err *err)
+{
+	struct outbound *o = c->outbound;
+	struct transfer *t = &c->transfer;
+	enum rc rc;
+
+	transfer_fini(t, o->multi);
+	rc = write_body(c);
+	if (rc != RC_OK)
+		return (err_set(err, rc, "a request"));
+	c->parcel->requests_most = c->contact.requests;
+	t->url = c->contact.deliver;
+	t->allowed = outbound_allowed(o, c->parcel->name, &t->http);
+	t->body = &c->body;
+	t->timeout_ms = c->until_ms - clk_mono_ms(o->o.clk);
+	/* 0 is no limit at all to libcurl. */
+	if (t->timeout_ms < 1)
+		t->timeout_ms = 1;
+	t->limit = ENVELOPE_ANSWER_LEN;
+	t->done = come_back;
+	metrics_add_by(o->o.metrics, METRIC_BY_FEDERATION_BYTES, "out",
+	    (int64_t)c->body.len);
+	rc = sign(c, err);
+	return (rc == RC_OK ? transfer_begin(t, outbound_multi(o), err) : rc);
+}
+
+/* Sends what has no answer yet, or ends. */
+static void
+next_request(struct carry *c)
+{
+	struct err err = ERR_INIT;
+
+	if (c->nanswered == c->parcel->n) {
+		c->parcel->reached = true;
+		c->parcel->status = c->transfer.status;
+		end(c);
+		return;
+	}
+	if (clk_mono_ms(c->outbound->o.clk) >= c->until_ms)
+		carry_fail(c, classify_transport_words(CLASSIFY_TIME_OUT));
+	else if (begin(c, &err) != RC_OK)
+		carry_fail_here(c, err.text);
+}
+
+/* ---- begin ---- */
+
+void
+carry_go_on(struct carry *c, const char *why)
+{
+	struct outbound *o = c->outbound;
+
+	switch (directory_contact(o->directory, c->parcel->name, &c->contact)) {
+	case DIRECTORY_OPEN_WAY:
+		TAILQ_INSERT_TAIL(&o->carries, c, entry);
+		c->listed = true;
+		next_request(c);
+		break;
+	case DIRECTORY_NO_WAY:
+		if (c->looked_up) {
+			carry_fail(c, why != NULL ? why : "no document");
+			break;
+		}
+		c->looked_up = true;
+		lookup_for(o, c);
+		break;
+	case DIRECTORY_CLOSED_WAY:
+	default:
+		carry_fail(c, "this server is set not to deliver to it");
+		break;
+	}
+}
+
+static void
+run(struct outbound *o, struct outbound_job *job)
+{
+	struct carry *c = CONTAINER_OF(job, struct carry, job);
+
+	if (atomic_load(&o->stopping))
+		carry_fail_here(c, "we are stopping");
+	else
+		carry_go_on(c, NULL);
+}
+
+static void
+refuse(struct parcel *parcel, const char *why)
+{
+
+	parcel->reached = false;
+	parcel->park_ms = OURS_AGAIN_MS;
+	(void)snprintf(parcel->error, sizeof(parcel->error), "%s", why);
+	parcel->finish(parcel);
+}
+
+void
+carry_send(void *arg, struct parcel *parcel)
+{
+	struct outbound *o = arg;
+	struct carry *c;
+
+	if ((c = mem_zalloc(1, sizeof(*c))) == NULL) {
+		refuse(parcel, "out of memory");
+		return;
+	}
+	c->outbound = o;
+	c->parcel = parcel;
+	c->most = PARCEL_ITEMS;
+	c->until_ms = clk_mono_ms(o->o.clk) + parcel->timeout_ms;
+	c->job.run = run;
+	if (outbound_post(o, &c->job) == RC_OK)
+		return;
+	mem_free(c);
+	refuse(parcel, "we are stopping");
+}
+
+void
+carry_stop(struct outbound *o)
+{
+	struct carry *c;
+
+	while ((c = TAILQ_FIRST(&o->carries)) != NULL)
+		carry_fail_here(c, "we are stopping");
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See directory.h.
+ *
+ * Peers that the database knows and names that are only asked for stand in two
+ * lists, each with the least recently used one first: whoever makes names up
+ * pushes out names that are made up.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/htab.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "federation/directory.h"
+
+/* Peers, and names that are asked for, in memory; some 3 KB each. */
+#define PEERS_MAX 2048
+#define NAMES_MAX 1024
+/* How long after the end of a document's time it is read again because of a
+ * signature.  Sending reads it earlier. */
+#define KEYS_TRUSTED_MS INT64_C(3600000)
+
+struct entry {
+	TAILQ_ENTRY(entry) link; /* of peers or names */
+	uint64_t hash;           /* of the domain: the key */
+	char domain[LIMIT_DOMAIN_LEN + 1];
+	bool stored; /* ${known} is what the database says */
+	struct store_peer_known known;
+	int64_t stored_ms; /* monotonic: when it said so */
+
+	bool has_contact;
+	struct directory_contact contact;
+	int64_t fresh_until_ms;  /* monotonic: then it is fetched again … */
+	int64_t usable_until_ms; /* … and if that fails it is used till then */
+
+	bool looking;            /* a look-up was asked for */
+	int64_t failed_until_ms; /* monotonic: no stranger causes another try */
+	int64_t next_document_ms; /* the same, for another key id of a peer */
+};
+
+TAILQ_HEAD(entries, entry);
+
+struct directory {
+	struct directory_options o;
+	struct lock lock;
+	struct htab *by_domain; /* by the hash of the domain */
+	struct entries peers, names;
+	size_t npeers, nnames;
+};
+
+/* ---- the policy ---- */
+
+static const struct domain_peer *
+pinned(const struct directory_policy *policy, const char *domain)
+{
+
+	return (domain_peer_find(policy->peers, policy->npeers, domain));
+}
+
+bool
+directory_policy_allows(
+    const struct directory_policy *policy, const char *domain)
+{
+
+	if (policy->mode == DIRECTORY_OFF ||
+	    !domain_valid(domain, strlen(domain)) ||
+	    strcmp(domain, policy->domain) == 0 ||
+	    domain_listed(&policy->deny, domain))
+		return (false);
+	return (policy->mode == DIRECTORY_OPEN ||
+		domain_listed(&policy->allow, domain) ||
+		pinned(policy, domain) != NULL);
+}
+
+const struct domain_peer *
+directory_pinned(const struct directory *d, const char *domain)
+{
+
+	return (pinned(d->o.policy, domain));
+}
+
+/* ---- entries ---- */
+
+/* Two domains with one hash share an entry that is never right for both: the
+ * name is compared, and the later one takes the place.  The hash has a secret
+ * key, so that nobody can look for such a pair. */
+static struct entry *
+find(struct directory *d, const char *domain)
+{
+	const uint64_t hash = htab_hash(domain, strlen(domain));
+	struct entry *e = htab_find(d->by_domain, &hash);
+
+	return (e != NULL && strcmp(e->domain, domain) == 0 ? e : NULL);
+}
+
+static void
+unlink_entry(struct directory *d, struct entry *e)
+{
+
+	if (e->stored) {
+		TAILQ_REMOVE(&d->peers, e, link);
+		d->npeers--;
+	} else {
+		TAILQ_REMOVE(&d->names, e, link);
+		d->nnames--;
+	}
+}
+
+static void
+link_entry(struct directory *d, struct entry *e)
+{
+
+	if (e->stored) {
+		TAILQ_INSERT_TAIL(&d->peers, e, link);
+		d->npeers++;
+	} else {
+		TAILQ_INSERT_TAIL(&d->names, e, link);
+		d->nnames++;
+	}
+}
+
+static void
+drop(struct directory *d, struct entry *e)
+{
+
+	unlink_entry(d, e);
+	(void)htab_remove(d->by_domain, &e->hash);
+	mem_free(e);
+}
+
+/* The least recently used ones make room. */
+static void
+make_room(struct directory *d)
+{
+
+	while (d->npeers > PEERS_MAX)
+		drop(d, TAILQ_FIRST(&d->peers));
+	while (d->nnames > NAMES_MAX)
+		drop(d, TAILQ_FIRST(&d->names));
+}
+
+/* ${e} was used. */
+static void
+touch(struct directory *d, struct entry *e)
+{
+
+	unlink_entry(d, e);
+	link_entry(d, e);
+}
+
+/* NULL: no memory; the name is asked for again when it comes again. */
+static struct entry *
+find_or_add(struct directory *d, const char *domain)
+{
+	const uint64_t hash = htab_hash(domain, strlen(domain));
+	struct entry *e = htab_find(d->by_domain, &hash);
+
+	if (e != NULL && strcmp(e->domain, domain) == 0) {
+		touch(d, e);
+		return (e);
+	}
+	if (e != NULL)
+		drop(d, e);
+	if ((e = mem_zalloc(1, sizeof(*e))) == NULL)
+		return (NULL);
+	e->hash = hash;
+	(void)snprintf(e->domain, sizeof(e->domain), "%s", domain);
+	if (htab_set(d->by_domain, &e->hash, e) != RC_OK) {
+		mem_free(e);
+		return (NULL);
+	}
+	link_entry(d, e);
+	make_room(d);
+	return (e);
+}
+
+static int64_t
+now_ms(const struct directory *d)
+{
+
+	return (clk_mono_ms(d->o.clk));
+}
+
+/* ---- asking ---- */
+
+/* Asks for a look-up.  The entry is not used after it: the answer may come at
+ * once. */
+static void
+ask(struct directory *d, struct entry *e, enum directory_want what)
+{
+
+	if (e->looking)
+		return;
+	e->looking = d->o.want(d->o.arg, e->domain, what);
+}
+
+/* An operator, or another node, may have changed the row. */
+static void
+refresh(struct directory *d, struct entry *e)
+{
+
+	if (now_ms(d) - e->stored_ms >= d->o.timing->directory_reload_ms)
+		ask(d, e, DIRECTORY_WANT_STORED);
+}
+
+static bool
+key_of(const struct entry *e, const char *key_id, struct directory_signer *ret)
+{
+	size_t i;
+
+	for (i = 0; i < e->known.nkeys; i++) {
+		if (strcmp(e->known.keys[i].key_id, key_id) != 0)
+			continue;
+		ret->destination_id = e->known.destination_id;
+		memcpy(
+		    ret->public, e->known.keys[i].public, sizeof(ret->public));
+		return (true);
+	}
+	return (false);
+}
+
+/* A name that the database does not know, as far as is known here. */
+static void
+ask_unknown(struct directory *d, struct entry *e)
+{
+
+	if (now_ms(d) >= e->failed_until_ms)
+		ask(d, e, DIRECTORY_WANT_PEER);
+}
+
+/* A peer that is known has signed with a key that is not, or its document has
+ * not been read for long: that key may have left it. */
+static void
+ask_document(struct directory *d, struct entry *e)
+{
+	const int64_t now = now_ms(d);
+
+	if (e->looking || now < e->next_document_ms || now < e->failed_until_ms)
+		return;
+	ask(d, e, DIRECTORY_WANT_DOCUMENT);
+	if (e->looking)
+		e->next_document_ms = now + d->o.timing->directory_again_ms;
+}
+
+/* Whether nothing was heard of the document of ${e} for so long that its keys,
+ * which nobody has pinned, are in doubt. */
+static bool
+is_old(const struct directory *d, const struct entry *e)
+{
+
+	if (e->known.nkeys > 0 && e->known.keys[0].pinned_by[0] != '\0')
+		return (false);
+	return (!e->has_contact ||
+		now_ms(d) >= e->fresh_until_ms + KEYS_TRUSTED_MS);
+}
+
+enum directory_answer
+directory_signer(struct directory *d, const char *domain, const char *key_id,
+    struct directory_signer *ret)
+{
+	enum directory_answer answer = DIRECTORY_UNKNOWN;
+	struct entry *e;
+
+	if (!directory_policy_allows(d->o.policy, domain))
+		return (DIRECTORY_REFUSED);
+	lock_take(&d->lock);
+	e = find_or_add(d, domain);
+	if (e == NULL) {
+		lock_drop(&d->lock);
+		return (DIRECTORY_UNKNOWN);
+	}
+	if (!e->stored) {
+		ask_unknown(d, e);
+	} else if (e->known.blocked) {
+		answer = DIRECTORY_REFUSED;
+		refresh(d, e);
+	} else if (key_of(e, key_id, ret)) {
+		answer = DIRECTORY_KNOWN;
+		refresh(d, e);
+		if (is_old(d, e))
+			ask_document(d, e);
+	} else {
+		ask_document(d, e);
+	}
+	lock_drop(&d->lock);
+	return (answer);
+}
+
+enum directory_way
+directory_contact(
+    struct directory *d, const char *domain, struct directory_contact *ret)
+{
+	enum directory_way way = DIRECTORY_NO_WAY;
+	struct entry *e;
+
+	if (!directory_policy_allows(d->o.policy, domain))
+		return (DIRECTORY_CLOSED_WAY);
+	lock_take(&d->lock);
+	e = find(d, domain);
+	if (e != NULL && e->stored) {
+		touch(d, e);
+		refresh(d, e);
+		if (e->known.blocked) {
+			way = DIRECTORY_CLOSED_WAY;
+		} else if (e->has_contact && now_ms(d) < e->fresh_until_ms) {
+			*ret = e->contact;
+			way = DIRECTORY_OPEN_WAY;
+		}
+	}
+	lock_drop(&d->lock);
+	return (way);
+}
+
+bool
+directory_reaches(struct directory *d, const char *domain)
+{
+	struct entry *e;
+	bool blocked;
+
+	if (!directory_policy_allows(d->o.policy, domain))
+		return (false);
+	lock_take(&d->lock);
+	e = find(d, domain);
+	blocked = e != NULL && e->stored && e->known.blocked;
+	if (blocked)
+		refresh(d, e);
+	lock_drop(&d->lock);
+	return (!blocked);
+}
+
+/* ---- what is learnt ---- */
+
+/* The entry of ${known}, with what the database says of it; NULL: no memory. */
+static struct entry *
+store(
+    struct directory *d, const struct store_peer_known *known, int64_t asked_ms)
+{
+	struct entry *e = find_or_add(d, known->domain);
+
+	if (e == NULL)
+		return (NULL);
+	e->looking = false;
+	if (e->stored && asked_ms < e->stored_ms)
+		return (e);
+	unlink_entry(d, e);
+	e->stored = true;
+	link_entry(d, e);
+	make_room(d);
+	e->known = *known;
+	e->stored_ms = asked_ms;
+	return (e);
+}
+
+void
+directory_stored(
+    struct directory *d, const struct store_peer_known *known, int64_t asked_ms)
+{
+
+	lock_take(&d->lock);
+	(void)store(d, known, asked_ms);
+	lock_drop(&d->lock);
+}
+
+void
+directory_learned(struct directory *d, const struct store_peer_known *known,
+    int64_t asked_ms, const struct document *doc, int64_t lifetime_s)
+{
+	struct directory_contact *c;
+	struct entry *e;
+
+	lock_take(&d->lock);
+	if ((e = store(d, known, asked_ms)) != NULL) {
+		c = &e->contact;
+		memcpy(c->deliver, doc->deliver, sizeof(c->deliver));
+		memcpy(c->authority, doc->authority, sizeof(c->authority));
+		memcpy(c->epoch, doc->epoch, sizeof(c->epoch));
+		c->items = (size_t)doc->items;
+		c->bytes = (size_t)doc->bytes;
+		c->requests = (int)doc->requests;
+		e->has_contact = true;
+		e->failed_until_ms = 0;
+		e->fresh_until_ms = now_ms(d) + lifetime_s * 1000;
+		e->usable_until_ms =
+		    now_ms(d) + (int64_t)DOCUMENT_LIFETIME_MAX_S * 1000;
+	}
+	lock_drop(&d->lock);
+}
+
+void
+directory_unknown(struct directory *d, const char *domain)
+{
+	struct entry *e;
+
+	lock_take(&d->lock);
+	if ((e = find(d, domain)) != NULL)
+		drop(d, e);
+	lock_drop(&d->lock);
+}
+
+void
+directory_later(struct directory *d, const char *domain)
+{
+	struct entry *e;
+
+	lock_take(&d->lock);
+	if ((e = find(d, domain)) != NULL) {
+		e->looking = false;
+		e->next_document_ms = 0;
+	}
+	lock_drop(&d->lock);
+}
+
+void
+directory_failed(struct directory *d, const char *domain)
+{
+	struct entry *e;
+	int64_t now;
+
+	lock_take(&d->lock);
+	if ((e = find_or_add(d, domain)) != NULL) {
+		now = now_ms(d);
+		e->looking = false;
+		e->failed_until_ms = now + d->o.timing->directory_failed_ms;
+		if (e->has_contact && now < e->usable_until_ms)
+			e->fresh_until_ms =
+			    now + (int64_t)DOCUMENT_LIFETIME_MIN_S * 1000;
+	}
+	lock_drop(&d->lock);
+}
+
+void
+directory_stale(struct directory *d, const char *domain)
+{
+	struct entry *e;
+
+	lock_take(&d->lock);
+	if ((e = find(d, domain)) != NULL)
+		e->fresh_until_ms = e->usable_until_ms = 0;
+	lock_drop(&d->lock);
+}
+
+/* ---- life ---- */
+
+enum rc
+directory_new(const struct directory_options *options, struct directory **ret,
+    struct err *err)
+{
+	struct directory *d;
+
+	if ((d = mem_zalloc(1, sizeof(*d))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "directory"));
+	d->o = *options;
+	d->o.timing = timing_or_real(options->timing);
+	lock_init(&d->lock, LOCK_DIRECTORY);
+	TAILQ_INIT(&d->peers);
+	TAILQ_INIT(&d->names);
+	if ((d->by_domain = htab_new(sizeof(uint64_t))) == NULL) {
+		directory_free(d);
+		return (err_set(err, RC_NO_MEMORY, "directory"));
+	}
+	*ret = d;
+	return (RC_OK);
+}
+
+void
+directory_free(struct directory *d)
+{
+	struct entry *e;
+
+	if (d == NULL)
+		return;
+	while ((e = TAILQ_FIRST(&d->peers)) != NULL)
+		drop(d, e);
+	while ((e = TAILQ_FIRST(&d->names)) != NULL)
+		drop(d, e);
+	htab_free(d->by_domain);
+	lock_fini(&d->lock);
+	mem_free(d);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a request brings whose signature holds: its digest, its JSON, the unit
+ * `receive`, and the answer, which goes out after the unit is on disk.
+ *
+ * Life: inbound_take() makes a struct taking in the loop's thread and hands its
+ * unit to the writer; the sync thread answers and frees it.  Each other end
+ * frees it, too.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "delivery/promise.h"
+#include "delivery/receive.h"
+#include "federation/inbound_internal.h"
+#include "log/log.h"
+#include "wire/envelope.h"
+
+/* How long a request that was checked in time may wait for its transaction.  A
+ * nonce is kept longer than its signature is good by as much, so that no copy
+ * of the request can wait until the nonce is forgotten. */
+#define NONCE_SPARE_S 300
+
+/* When a peer comes back to a server that stops: another start takes seconds.
+ */
+#define RECONNECT_MS 5000
+
+/* When a peer repeats an envelope that is one too many of its kind: some of
+ * what it may do in a minute has come back by then. */
+#define LIMITED_RETRY_MS 30000
+
+struct taking {
+	struct receive_unit unit;
+	struct promise_unit promise; /* after it, if there are acks */
+	struct inbound_call *call;
+	struct wire_doc doc;
+	struct envelope_request request; /* borrows from doc */
+	struct text *message[ENVELOPE_ITEMS];
+	struct envelope_answer answer;
+};
+
+static void
+taking_free(struct taking *t)
+{
+	size_t i;
+
+	for (i = 0; i < ENVELOPE_ITEMS; i++)
+		text_unref(t->message[i]);
+	wire_doc_fini(&t->doc);
+	mem_free(t);
+}
+
+/* ---- the answer ---- */
+
+static void
+answer_write(struct inbound_call *call, const struct envelope_answer *answer)
+{
+	struct buf b = BUF_INIT;
+
+	wire_answer_write(&b, answer);
+	http_answer(call->req, 200, HTTP_JSON, &b);
+	buf_fini(&b);
+}
+
+static void
+answer_reconnect(struct inbound_call *call, struct envelope_answer *answer)
+{
+
+	answer->reconnect = true;
+	answer->reconnect_after_ms = RECONNECT_MS;
+	inbound_count(call->in, "draining");
+	answer_write(call, answer);
+}
+
+/* An unknown recipient is a guess at a name; a peer with too many of them is
+ * not told any more.  Nothing was written for the envelope. */
+static enum envelope_reason
+reason_told(struct inbound_call *call, enum envelope_reason reason)
+{
+	struct inbound *in = call->in;
+	const int64_t now_ms = clk_mono_ms(in->o.clk);
+
+	if (reason != ENVELOPE_UNKNOWN_RECIPIENT)
+		return (reason);
+	if (inbound_limits_left(
+		in->limits, &call->peer, now_ms, INBOUND_UNKNOWN) < 1)
+		return (ENVELOPE_LIMITED);
+	inbound_limits_charge(
+	    in->limits, &call->peer, now_ms, INBOUND_UNKNOWN, 1);
+	return (reason);
+}
+
+static void
+add_acks(struct taking *t)
+{
+	const struct receive_unit *u = &t->unit;
+	enum envelope_reason reason;
+	struct envelope_ack *ack;
+	size_t i;
+
+	for (i = 0; i < u->n; i++) {
+		ack = &t->answer.acks[i];
+		reason = reason_told(t->call, u->items[i].reason);
+		envelope_ack_set(ack, &u->envelopes[i].event_id, reason);
+		ack->duplicate =
+		    u->items[i].duplicate && ack->status == ENVELOPE_ACCEPTED;
+		if (reason == ENVELOPE_LIMITED)
+			ack->retry_after_ms = LIMITED_RETRY_MS;
+	}
+	t->answer.n = u->n;
+}
+
+static void
+answer_taken(struct taking *t)
+{
+	const struct envelope_control *control = &t->request.control;
+	struct inbound_call *call = t->call;
+	struct inbound *in = call->in;
+	struct envelope_answer *answer = &t->answer;
+
+	add_acks(t);
+	(void)snprintf(answer->epoch, sizeof(answer->epoch), "%s", in->o.epoch);
+	if (control->heartbeat_at_ms != 0)
+		answer->heartbeat_at_ms = clk_wall_ms(in->o.clk);
+	if (control->ping.p != NULL)
+		memcpy(answer->pong, control->ping.p, control->ping.n);
+	inbound_count(in, "taken");
+	if (t->unit.went_back > 0)
+		log_event(LOG_EV_PEER_BACK, "peer=%s sequences=%zu", call->from,
+		    t->unit.went_back);
+	if (t->unit.made > 0)
+		inbound_limits_charge(in->limits, &call->peer,
+		    clk_mono_ms(in->o.clk), INBOUND_CONVERSATIONS,
+		    (int64_t)t->unit.made);
+	if (in->o.contact != NULL)
+		in->o.contact(in->o.contact_arg, call->peer.destination_id);
+	answer_write(call, answer);
+}
+
+/* ---- refusals ---- */
+
+/* A full disk is the server's own affair: the peer waits, as for everything
+ * that is over in a while. */
+static void
+refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct err err = ERR_INIT;
+
+	if (unit)
+		refusal_of_unit(&r, rc);
+	else
+		refusal_of_rc(&r, rc);
+	if (r.problem == PROBLEM_STORAGE_FULL) {
+		refusal_set(&r, PROBLEM_BUSY, "", "the server's disk is full");
+		r.retry_after_s = LIMITED_RETRY_MS / 1000;
+	}
+	if (r.problem != PROBLEM_INTERNAL) {
+		inbound_refuse(call, &r);
+		return;
+	}
+	inbound_count(call->in, "other");
+	(void)err_set(&err, rc, "receive: %s", rc_text(rc));
+	http_answer_error(call->req, &err);
+}
+
+/* ---- the unit ---- */
+
+/* Thread: sync, or writer when it was never committed. */
+static void
+on_settled(struct unit *unit)
+{
+	struct taking *t = CONTAINER_OF(unit, struct taking, promise.unit);
+
+	if (unit->rc == RC_OK)
+		answer_taken(t);
+	else
+		refuse_rc(t->call, unit->rc, true);
+	taking_free(t);
+}
+
+/* What the peer had answered "later" for, it settles by the acks of this
+ * request.  When there is no room for that, the whole is refused: the peer
+ * repeats it, and the envelopes are known by then.  False: ${t} goes on. */
+static bool
+settle_acks(struct taking *t)
+{
+	const struct envelope_control *control = &t->request.control;
+	enum rc rc;
+
+	if (control->nacks == 0)
+		return (false);
+	promise_unit_init(&t->promise);
+	t->promise.origin_id = t->call->peer.destination_id;
+	t->promise.acks = control->acks;
+	t->promise.n = control->nacks;
+	t->promise.unit.finish = on_settled;
+	rc = writer_submit(t->call->in->o.writer, &t->promise.unit);
+	if (rc == RC_OK)
+		return (true);
+	refuse_rc(t->call, rc, false);
+	taking_free(t);
+	return (true);
+}
+
+/* Thread: sync, or writer when it was never committed. */
+static void
+on_finish(struct unit *unit)
+{
+	struct taking *t = CONTAINER_OF(unit, struct taking, unit.unit);
+
+	if (unit->rc != RC_OK) {
+		refuse_rc(t->call, unit->rc, true);
+	} else if (t->unit.repeated) {
+		inbound_fault(t->call, SIGNATURE_REPEATED,
+		    "a request with the nonce %s was taken already",
+		    t->call->signature.nonce);
+		inbound_refuse(t->call, &t->call->refusal);
+	} else {
+		if (settle_acks(t))
+			return;
+		answer_taken(t);
+	}
+	taking_free(t);
+}
+
+/* Renders the messages, as their recipients will see them.  False: no memory.
+ */
+static bool
+render(struct taking *t)
+{
+	const struct envelope *e;
+	size_t i;
+
+	for (i = 0; i < t->request.n; i++) {
+		e = &t->request.envelopes[i];
+		if (e->fault != ENVELOPE_NO_REASON || e->kind != EVENT_MESSAGE)
+			continue;
+		t->message[i] = wire_draft_fragment(&e->message);
+		if (t->message[i] == NULL)
+			return (false);
+	}
+	return (true);
+}
+
+static void
+ask(struct taking *t, size_t body_len)
+{
+	struct inbound_call *call = t->call;
+	struct inbound *in = call->in;
+	struct receive_unit *u = &t->unit;
+	const int64_t room = inbound_limits_left(in->limits, &call->peer,
+	    clk_mono_ms(in->o.clk), INBOUND_CONVERSATIONS);
+
+	receive_unit_init(u);
+	u->domain = in->o.domain;
+	u->origin = call->from;
+	u->origin_id = call->peer.destination_id;
+	u->key_id = call->signature.key_id;
+	u->nonce = call->signature.nonce;
+	u->nonce_until =
+	    (call->signature.expires_s + SIGNATURE_SKEW_S + NONCE_SPARE_S) *
+	    1000;
+	u->envelopes = t->request.envelopes;
+	u->n = t->request.n;
+	u->message = t->message;
+	u->full = in->o.disk_low != NULL && atomic_load(in->o.disk_low);
+	u->new_most = room > 0 ? (size_t)room : 0;
+	u->unit.bytes = sizeof(*t) + body_len;
+	u->unit.finish = on_finish;
+}
+
+/* Hands the unit over; ${t} is gone. */
+static void
+submit(struct taking *t, size_t body_len)
+{
+	struct inbound_call *call = t->call;
+	enum rc rc = RC_NO_MEMORY;
+
+	ask(t, body_len);
+	if (render(t))
+		rc = writer_submit(call->in->o.writer, &t->unit.unit);
+	if (rc == RC_OK)
+		return;
+	taking_free(t);
+	refuse_rc(call, rc, false);
+}
+
+/* ---- the body ---- */
+
+static bool
+digest_holds(struct inbound_call *call)
+{
+	uint8_t hash[SIGN_SHA256_SIZE];
+
+	sign_sha256_final(&call->hash, hash);
+	if (memcmp(hash, call->digest, sizeof(hash)) == 0)
+		return (true);
+	inbound_fault(call, SIGNATURE_DIGEST,
+	    "Content-Digest is not that of the body that came");
+	return (false);
+}
+
+/* Reads the body.  False: it is answered. */
+static bool
+read_body(struct taking *t, const char *body, size_t n)
+{
+	struct inbound_call *call = t->call;
+	struct refusal r = REFUSAL_INIT;
+	enum rc rc;
+
+	rc = wire_parse(body, n, &t->doc, &r);
+	if (rc == RC_OK)
+		rc = wire_request_read(&t->doc, &t->request, &r);
+	if (rc == RC_OK)
+		return (true);
+	if (rc == RC_NO_MEMORY)
+		refuse_rc(call, rc, false);
+	else
+		inbound_refuse(call, &r);
+	return (false);
+}
+
+static void
+charge(struct inbound_call *call, enum inbound_limit what, size_t n)
+{
+
+	inbound_limits_charge(call->in->limits, &call->peer,
+	    clk_mono_ms(call->in->o.clk), what, (int64_t)n);
+}
+
+void
+inbound_take(struct inbound_call *call)
+{
+	struct inbound *in = call->in;
+	struct taking *t;
+	const char *body;
+	size_t n;
+
+	body = http_body(call->req, &n);
+	charge(call, INBOUND_BYTES, n);
+	metrics_add_by(
+	    in->o.metrics, METRIC_BY_FEDERATION_BYTES, "in", (int64_t)n);
+	/* The body may have taken its time. */
+	if (!digest_holds(call) || !inbound_timely(call)) {
+		inbound_refuse(call, &call->refusal);
+		return;
+	}
+	if ((t = mem_zalloc(1, sizeof(*t))) == NULL) {
+		refuse_rc(call, RC_NO_MEMORY, false);
+		return;
+	}
+	t->call = call;
+	if (atomic_load(&in->draining)) {
+		answer_reconnect(call, &t->answer);
+		taking_free(t);
+		return;
+	}
+	if (!read_body(t, body, n)) {
+		taking_free(t);
+		return;
+	}
+	charge(call, INBOUND_ENVELOPES, t->request.n);
+	submit(t, n);
+}

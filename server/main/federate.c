@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Federation, made of the settings.
+ */
+#include <stdio.h>
+
+#include "main/server.h"
+
+/* A request of another server has been verified. */
+static void
+on_contact(void *arg, int64_t destination_id)
+{
+	struct server *s = arg;
+
+	relay_contact(s->relay, destination_id);
+}
+
+void
+server_peer_changed(void *arg, const struct store_peer_known *known)
+{
+	struct server *s = arg;
+
+	federation_peer_changed(s->federation, known);
+	/* What waits for it may go. */
+	if (!known->blocked)
+		relay_contact(s->relay, known->destination_id);
+}
+
+void
+federate_policy(struct config *config, struct directory_policy *ret)
+{
+	static const enum directory_mode modes[] = {
+	    [FEDERATION_OFF] = DIRECTORY_OFF,
+	    [FEDERATION_LIST] = DIRECTORY_LIST,
+	    [FEDERATION_OPEN] = DIRECTORY_OPEN};
+
+	ret->mode = modes[config->federation];
+	(void)snprintf(
+	    ret->domain, sizeof(ret->domain), "%.253s", config->domain);
+	ret->allow = config->federation_allow;
+	ret->deny = config->federation_deny;
+	ret->npeers = config->federation_peer.n;
+	ret->peers = config->federation_peer.list;
+}
+
+/* Where others reach this server, unless it is said: https://DOMAIN. */
+static enum rc
+find_url(const struct server *s, struct domain_url *ret, struct err *err)
+{
+	char url[sizeof("https://") + LIMIT_DOMAIN_LEN];
+
+	*ret = s->config.federation_url;
+	if (ret->host[0] != '\0')
+		return (RC_OK);
+	(void)snprintf(url, sizeof(url), "https://%s", s->policy.domain);
+	return (domain_url_parse(url, ret, err));
+}
+
+enum rc
+server_federate(struct server *s, struct err *err)
+{
+	struct federation_options options = {.clk = s->clk,
+	    .timing = s->timing,
+	    .rnd = s->rnd,
+	    .metrics = s->metrics,
+	    .writer = s->writer,
+	    .readers = s->readers,
+	    .db = s->db,
+	    .policy = &s->policy,
+	    .networks = server_networks(&s->config.federation_networks),
+	    .epoch = s->epoch,
+	    .disk_low = &s->disk_low,
+	    .contact = on_contact,
+	    .contact_arg = s};
+	enum rc rc;
+
+	federate_policy(&s->config, &s->policy);
+	rc = find_url(s, &options.url, err);
+	return (
+	    rc == RC_OK ? federation_new(&options, &s->federation, err) : rc);
+}
