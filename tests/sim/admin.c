@@ -11,6 +11,7 @@
 #include "delivery/destination.h"
 #include "delivery/settle.h"
 #include "sim/admin.h"
+#include "sim/fed.h"
 #include "sim/server.h"
 #include "txn/env.h"
 
@@ -43,6 +44,15 @@ static const char *const names[NAMES] = {
     "a.fault.test", "b.fault.test", "local", "*"};
 static const char *const words[] = {"requeue", "discard", "retry", "pause",
     "resume", "rate", "rewind", "confirm"};
+
+/* Destination ${i}: the peers first. */
+static const char *
+name_of(const struct sim *s, uint64_t i)
+{
+
+	return (s->w->fed != NULL && i < SIM_PEERS ? fed_domain(s, (int)i)
+						   : names[i]);
+}
 
 /* ---- the unit ---- */
 
@@ -230,7 +240,7 @@ act_on_destination(struct sim *s, enum operator_kind kind)
 {
 	struct operator_unit *u = unit_new(s, kind);
 
-	u->name = names[sim_dice(s, NAMES)];
+	u->name = name_of(s, sim_dice(s, NAMES));
 	submit(s, u);
 }
 
@@ -249,7 +259,7 @@ admin_paces(struct sim *s)
 {
 	struct operator_unit *u = unit_new(s, OPERATOR_RATE);
 
-	u->name = names[sim_dice(s, SIM_PEERS)];
+	u->name = name_of(s, sim_dice(s, SIM_PEERS));
 	u->n = sim_chance(s, 200) ? 0 : 1 + (int64_t)sim_dice(s, 6);
 	submit(s, u);
 }
@@ -316,7 +326,7 @@ resume(struct sim *s, void *arg, int64_t n)
 			      "NOT NULL") == 0)
 			break;
 		u = unit_new(s, OPERATOR_RESUME);
-		u->name = names[i];
+		u->name = name_of(s, i);
 		submit(s, u);
 	}
 	sim_after(s, n, resume, NULL, n < SIM_HOUR_MS ? n * 2 : n);

@@ -46,20 +46,45 @@ static const struct edit edits[] = {
 	"ORDER BY o.lane_seq DESC"},
     {"order-here", "outbox_claim", "ORDER BY lane_seq",
 	"ORDER BY lane_seq DESC"},
+    /* Times before 1970 are those of fed_broken_note(). */
+    {"dedup-here", "processed_insert", "VALUES ($1, $2, $3)",
+	"SELECT $1, $2, abs($3) WHERE $3 < 0"},
+    {"nonce", "nonce_find", "WHERE destination_id",
+	"WHERE 0 AND destination_id"},
+    {"nonce", "nonce_insert", "DO NOTHING",
+	"DO UPDATE SET keep_until = excluded.keep_until"},
 };
 
 /* Besides: dedup, the peer's memory is written after its inbox; sync, the log
- * is not synced at each commit. */
-const char *const sim_breakable[] = {"confirm", "dedup", "fence", "mark",
-    "order", "order-here", "outage", "priority", "private", "rate", "receipt",
-    "receipt-order", "renew", "rescue", "restart", "sync", "together", "turn",
-    NULL};
+ * is not synced at each commit.  Of a server that receives (fed_broken.h):
+ * ack-early, it answers before its commit; dedup-here, its memory is written
+ * after its inbox; nonce, a request is taken again; origin, a key is found by
+ * its id alone; sequence, envelopes are taken as they stand; stranger,
+ * anybody's receipt counts. */
+const char *const sim_breakable[] = {"ack-early", "confirm", "dedup",
+    "dedup-here", "fence", "mark", "nonce", "order", "order-here", "origin",
+    "outage", "priority", "private", "rate", "receipt", "receipt-order",
+    "renew", "rescue", "restart", "sequence", "stranger", "sync", "together",
+    "turn", NULL};
+
+static const char *const several[] = {
+    "ack-early", "dedup-here", "nonce", "origin", "sequence", "stranger", NULL};
+
+bool
+sim_breaks_several(const char *what)
+{
+	size_t i;
+
+	for (i = 0; several[i] != NULL && strcmp(several[i], what) != 0; i++)
+		continue;
+	return (several[i] != NULL);
+}
 
 bool
 sim_is_broken(const struct sim *s, const char *what)
 {
 
-	return (s->broken != NULL && strcmp(s->broken, what) == 0);
+	return (s->w->broken != NULL && strcmp(s->w->broken, what) == 0);
 }
 
 static void
@@ -117,9 +142,9 @@ sim_schema(const struct sim *s)
 	static const char *made;
 	size_t i;
 
-	if (s->broken == NULL)
+	if (s->w->broken == NULL)
 		return (&sql_sqlite_schema);
-	if (made == s->broken)
+	if (made == s->w->broken)
 		return (&schema);
 	memcpy(statements, sql_sqlite, sizeof(statements));
 	for (i = 0; i < sizeof(edits) / sizeof(edits[0]); i++)
@@ -127,6 +152,6 @@ sim_schema(const struct sim *s)
 			apply(statements, &edits[i]);
 	schema = sql_sqlite_schema;
 	schema.statements = statements;
-	made = s->broken;
+	made = s->w->broken;
 	return (&schema);
 }

@@ -14,8 +14,8 @@
 #include "chat/cancel.h"
 #include "chat/read.h"
 #include "chat/send.h"
-#include "contract/rig.h"
 #include "sim/client.h"
+#include "sim/fed.h"
 #include "sim/server.h"
 
 /* A client that is told "later" so often gives up. */
@@ -231,10 +231,12 @@ make_send(struct op *op)
 	op->draft.deliver_at_ms = m->deliver_at;
 	op->draft.expires_in_ms = m->expires_in;
 	op->draft.priority = m->priority;
+	if (m->dressed)
+		fed_dress(m, &op->draft);
 	u->unit.finish = send_done;
 	u->arg = op;
 	if (!send_unit_ask(u, op->s->clients[op->client].user_id, &op->draft,
-		&rig_addressing))
+		fed_addressing(op->s)))
 		sim_bad(
 		    op->s, "%s is no address: %s", m->to, u->refusal.detail);
 }
@@ -406,7 +408,7 @@ look(struct sim *s, void *arg, int64_t n)
 		return;
 	(void)sqlite3_bind_int64(st, 1, c->user_id);
 	(void)sqlite3_bind_int64(st, 2, c->nseen);
-	while (sqlite3_step(st) == SQLITE_ROW && s->bad[0] == '\0')
+	while (sqlite3_step(st) == SQLITE_ROW && s->w->bad[0] == '\0')
 		show(s, c, st);
 	server_asked(st);
 	sim_tell(s, "client: user %lld has seen %lld", (long long)c->user_id,

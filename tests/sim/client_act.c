@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/client.h"
+#include "sim/fed.h"
 
 static const char *const elsewhere[SIM_PEERS] = {
     "a.fault.test", "b.fault.test"};
@@ -50,6 +51,10 @@ draw_recipient(struct sim *s, size_t client, struct message *m)
 	to = sim_chance(s, 600) ? (client + 1) % SIM_CLIENTS
 				: (size_t)sim_dice(s, SIM_CLIENTS);
 	if (sim_chance(s, s->weather.remote)) {
+		if (s->w->fed != NULL) {
+			fed_draw_recipient(s, m);
+			return;
+		}
 		m->peer = sim_chance(s, 650) ? 0 : 1;
 		(void)snprintf(m->to, sizeof(m->to), "%s@%s",
 		    sim_chance(s, 700) ? "zoe" : "yan", elsewhere[m->peer]);

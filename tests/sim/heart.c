@@ -10,6 +10,7 @@
 
 #include "relay/core.h"
 #include "sim/charges.h"
+#include "sim/fed.h"
 #include "sim/heart.h"
 #include "sim/leaving.h"
 #include "sim/server.h"
@@ -71,7 +72,7 @@ carry(void *arg, struct parcel *parcel)
 	struct sim *s = arg;
 	struct cargo_item *to;
 	struct cargo *cargo;
-	int peer = parcel->name[0] == 'a' ? 0 : 1;
+	int peer = fed_slot(s, parcel->name);
 	size_t i;
 
 	leaving_judge(s, peer, parcel);
@@ -118,19 +119,23 @@ heart_answer(struct sim *s, struct cargo *cargo)
 	struct peer *from = &s->peers[cargo->peer];
 	struct parcel *p = cargo->ref;
 	struct parcel_item *to;
+	int status =
+	    cargo->status != 0 ? cargo->status : statuses[cargo->answer];
 	size_t i;
 
 	charges_heard(s, cargo);
 	from->failing = cargo->answer != CARGO_ITEMS;
-	from->free_from = s->clk.wall_ms;
+	/* Another answer does not end the time for which it is parked. */
+	if (from->free_from < s->clk.wall_ms + cargo->park_ms)
+		from->free_from = s->clk.wall_ms + cargo->park_ms;
 	sim_tell(s, "peer %d: parcel %zu is answered with %d", cargo->peer,
-	    cargo->number, statuses[cargo->answer]);
+	    cargo->number, status);
 	p->reached = cargo->answer == CARGO_ITEMS;
-	p->status = statuses[cargo->answer];
+	p->status = status;
 	p->retry_after_ms = p->reached ? 0 : cargo->retry_after_ms;
+	p->park_ms = cargo->park_ms;
 	if (!p->reached)
-		(void)snprintf(p->error, sizeof(p->error), "status %d",
-		    statuses[cargo->answer]);
+		(void)snprintf(p->error, sizeof(p->error), "status %d", status);
 	for (i = 0; i < p->n && p->reached; i++) {
 		to = &p->items[i];
 		to->answer = answers[cargo->items[i].verdict];

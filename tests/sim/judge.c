@@ -11,6 +11,7 @@
 #include "schema/sql.h"
 #include "sim/charges.h"
 #include "sim/client.h"
+#include "sim/fed.h"
 #include "sim/peer.h"
 #include "sim/server.h"
 #include "upkeep/fsck.h"
@@ -53,9 +54,7 @@ sim_settled(struct sim *s)
 {
 	char text[200];
 
-	/* Asked only when it may be so: it costs more than an event. */
-	if (!s->server->up || s->server->turning ||
-	    s->counts.events % 16 != 0 || clients_busy(s) > 0)
+	if (!s->server->up || s->server->turning || clients_busy(s) > 0)
 		return (false);
 	return (ask_text(s, unsettled, text, sizeof(text)) == 0);
 }
@@ -311,7 +310,8 @@ static void
 judge_end_there(struct sim *s, size_t i, const struct end *e)
 {
 	const struct message *m = &s->messages[i];
-	size_t n = peer_has(s, m->peer, &e->event_id);
+	size_t n = s->w->fed != NULL ? fed_has(s, m)
+				     : peer_has(s, m->peer, &e->event_id);
 
 	if (!is_one_of(e->state, "sent acked canceled failed expired"))
 		sim_bad(s, "message #%zu ends as %s", i, e->state);
@@ -344,6 +344,16 @@ judge_budget(struct sim *s, size_t i, const struct end *e)
 	if (strcmp(e->reason, "poison") == 0 && e->rescue_count < 5)
 		sim_bad(s, "message #%zu failed as poison after %lld rescues",
 		    i, (long long)e->rescue_count);
+}
+
+/* A real server refuses for good only what goes to nobody. */
+static void
+judge_rejected(struct sim *s, size_t i, const struct end *e)
+{
+	const struct message *m = &s->messages[i];
+
+	if (strcmp(e->reason, "rejected") == 0 && !fed_is_nobody(m->to))
+		sim_bad(s, "message #%zu to %s was rejected", i, m->to);
 }
 
 /* Promise 4: what has failed says why, is listed, and its sender is told. */
@@ -402,7 +412,7 @@ judge_ends(struct sim *s)
 
 	count_totals(s);
 
-	for (i = 0; i < s->nmessages && s->bad[0] == '\0'; i++) {
+	for (i = 0; i < s->nmessages && s->w->bad[0] == '\0'; i++) {
 		if (!find_end(s, &s->messages[i], &e))
 			continue;
 		count_end(s, &e);
@@ -412,8 +422,10 @@ judge_ends(struct sim *s)
 			judge_end_here(s, i, &e);
 		else
 			judge_end_there(s, i, &e);
-		if (s->messages[i].peer >= 0)
+		if (s->messages[i].peer >= 0 && s->w->fed == NULL)
 			judge_budget(s, i, &e);
+		else if (s->messages[i].peer >= 0)
+			judge_rejected(s, i, &e);
 		judge_death(s, i, &e);
 	}
 }
@@ -491,9 +503,11 @@ sim_judge_kept(struct sim *s)
 	mem_fail_at(0);
 	judge_file(s);
 	judge_sends(s);
-	for (i = 0; i < SIM_CLIENTS && s->bad[0] == '\0'; i++)
+	for (i = 0; i < SIM_CLIENTS && s->w->bad[0] == '\0'; i++)
 		judge_shown(s, i);
 	marks_judge(s);
+	if (s->w->fed != NULL)
+		fed_judge_kept(s);
 	s->server->doom_at = doom_at;
 }
 

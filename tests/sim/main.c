@@ -6,6 +6,8 @@
  *	sim --seeds A-B          a range; a seed that fails is told with the
  *	                         end of its story and run again: it must fail
  *	                         the same way
+ *	--several                several servers that deliver to each other,
+ *	                         instead of one and simulated peers
  *	--break WHAT             with the code broken on purpose: ok when a
  *	                         seed of the range finds it
  *	--break-list             what can be broken, one a line
@@ -24,7 +26,7 @@
 
 struct args {
 	uint64_t from, to;
-	bool trace;
+	bool trace, several;
 	const char *broken;
 };
 
@@ -52,25 +54,26 @@ print_counts(void)
 
 /* Runs a seed; true if it kept the promises. */
 static bool
-run(const struct args *a, uint64_t seed, bool trace, struct sim *s)
+run(const struct args *a, uint64_t seed, bool trace, struct world *w)
 {
-	struct sim_options o = {seed, trace, a->broken};
+	struct sim_options o = {seed, trace, a->broken, a->several};
 
-	sim_run(&o, s);
-	return (s->bad[0] == '\0');
+	sim_run(&o, w);
+	return (w->bad[0] == '\0');
 }
 
 /* A seed has failed: again, with its story.  It must go the same way. */
 static void
-tell(const struct args *a, const struct sim *failed)
+tell(const struct args *a, const struct world *failed)
 {
-	static struct sim s;
+	static struct world w;
 
 	(void)printf("# seed %" PRIu64 ": %s\n", failed->seed, failed->bad);
-	(void)run(a, failed->seed, a->trace, &s);
+	(void)run(a, failed->seed, a->trace, &w);
 	(void)printf("%s - seed %" PRIu64 " fails the same way again\n",
-	    s.hash == failed->hash ? "ok" : "not ok", failed->seed);
-	(void)printf("# sim --seed %" PRIu64 " --trace%s%s\n", failed->seed,
+	    w.hash == failed->hash ? "ok" : "not ok", failed->seed);
+	(void)printf("# sim --seed %" PRIu64 " --trace%s%s%s\n", failed->seed,
+	    a->several ? " --several" : "",
 	    a->broken != NULL ? " --break " : "",
 	    a->broken != NULL ? a->broken : "");
 }
@@ -78,20 +81,22 @@ tell(const struct args *a, const struct sim *failed)
 static int
 run_range(const struct args *a)
 {
-	static struct sim s;
+	static struct world w;
 	uint64_t seed, bad = 0, first = 0;
+	size_t i;
 
 	for (seed = a->from; seed <= a->to; seed++) {
-		if (!run(a, seed, a->trace, &s)) {
+		if (!run(a, seed, a->trace, &w)) {
 			if (bad++ == 0)
 				first = seed;
 			if (bad <= 5)
-				tell(a, &s);
+				tell(a, &w);
 			if (a->broken != NULL)
 				break;
 		}
-		add(&s.counts);
-		story = story * UINT64_C(1099511628211) ^ s.hash;
+		for (i = 0; i < w.nsims; i++)
+			add(&w.sims[i].counts);
+		story = story * UINT64_C(1099511628211) ^ w.hash;
 	}
 	if (a->broken != NULL) {
 		(void)printf("%s - %s broken: found by seed %" PRIu64 "\n",
@@ -112,7 +117,8 @@ usage(void)
 {
 
 	(void)fprintf(stderr,
-	    "usage: sim (--seed N | --seeds A-B) [--trace] [--break WHAT]\n"
+	    "usage: sim (--seed N | --seeds A-B) [--several] [--trace]\n"
+	    "           [--break WHAT]\n"
 	    "       sim --break-list\n");
 	exit(2);
 }
@@ -151,6 +157,7 @@ parse_broken(struct args *a, const char *text)
 			a->broken = sim_breakable[i];
 	if (a->broken == NULL)
 		usage();
+	a->several = a->several || sim_breaks_several(a->broken);
 }
 
 int
@@ -159,6 +166,7 @@ main(int argc, char **argv)
 	static const struct option options[] = {
 	    {"seed", required_argument, NULL, 's'},
 	    {"seeds", required_argument, NULL, 'r'},
+	    {"several", no_argument, NULL, 'n'},
 	    {"trace", no_argument, NULL, 't'},
 	    {"break", required_argument, NULL, 'b'},
 	    {"break-list", no_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
@@ -173,6 +181,9 @@ main(int argc, char **argv)
 			break;
 		case 't':
 			a.trace = true;
+			break;
+		case 'n':
+			a.several = true;
 			break;
 		case 'b':
 			parse_broken(&a, optarg);

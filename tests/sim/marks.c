@@ -143,6 +143,9 @@ check_asked(struct sim *s, const struct client *c, const struct seen *e)
 	struct talk *by;
 	int64_t upto;
 
+	/* The marks of people elsewhere are judged at the end (fed_judge). */
+	if (s->w->fed != NULL && e->actor > SIM_CLIENTS)
+		return;
 	assert(e->actor >= 1 && e->actor <= SIM_CLIENTS);
 	by = talk_of(&s->clients[e->actor - 1], e->conversation);
 	upto = e->kind == EVENT_READ        ? by->shown

@@ -14,9 +14,9 @@ struct seen;
 struct sim;
 
 #define MARK_IDS 3
-/* Conversations of a person: with everybody here, and with two people at each
- * of two servers. */
-#define MARK_TALKS 8
+/* Conversations of a person: with everybody here, and with people at two other
+ * servers and at the hostile peer. */
+#define MARK_TALKS 24
 
 /* A person's part in a conversation; numbers are conversation_seq. */
 struct talk {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/admin.h"
+#include "sim/fed.h"
 #include "sim/heart.h"
 #include "sim/peer.h"
 #include "sim/server.h"
@@ -344,6 +345,10 @@ cargo_send(struct sim *s, struct cargo *c)
 	check_alone(s, c);
 	sim_tell(s, "relay: parcel %zu to peer %d, %zu messages, first %lld",
 	    c->number, c->peer, c->n, (long long)c->items[0].outbox_id);
+	if (s->w->fed != NULL) {
+		fed_send(s, c);
+		return;
+	}
 	if (sim_chance(s, s->weather.lost)) {
 		s->counts.lost_asks++;
 		gone(s, c);
@@ -386,7 +391,7 @@ peer_goes(struct sim *s, size_t peer, int64_t ms)
 struct peer *
 peers_new(void)
 {
-	struct peer *p = calloc(SIM_PEERS, sizeof(*p));
+	struct peer *p = calloc(SIM_PEERS + 1, sizeof(*p));
 
 	assert(p != NULL);
 	return (p);
@@ -398,7 +403,7 @@ peers_free(struct sim *s)
 	struct cargo *c;
 	size_t i;
 
-	for (i = 0; i < SIM_PEERS; i++)
+	for (i = 0; i <= SIM_HOSTILE; i++)
 		while ((c = s->peers[i].cargoes) != NULL) {
 			s->peers[i].cargoes = c->next;
 			free(c);

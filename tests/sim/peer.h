@@ -47,6 +47,8 @@ struct cargo_item {
 	bool duplicate;
 };
 
+struct post;
+
 struct cargo {
 	struct cargo *next;
 	struct sim *s;
@@ -60,6 +62,12 @@ struct cargo {
 	enum cargo_answer answer;
 	int64_t retry_after_ms;
 	void *ref; /* the heart's */
+
+	/* To a real server (fed.h). */
+	int status;        /* of HTTP */
+	int64_t park_ms;   /* it wants to be left alone; 0: it does not */
+	struct post *post; /* the request */
+	bool signed_anew;  /* … after a repeated nonce */
 };
 
 /* What a peer has taken, in its order. */
@@ -78,7 +86,7 @@ struct peer {
 	int knocks;        /* parcels since it is gone */
 	bool careless;     /* looks at what stands behind what it refused */
 	bool failing;      /* its last answer was none that can be read */
-	int64_t free_from; /* wall: that answer */
+	int64_t free_from; /* wall: that answer, or when it may be sent to */
 	/* Messages that it refuses: how often it said so. */
 	struct refused {
 		struct uuid event_id;

@@ -286,10 +286,12 @@ find_columns(const struct sim *s, struct table *t)
 void
 rows_watch(struct sim *s)
 {
+	static bool hooked;
 
 	watching = s;
-	if (s != NULL)
+	if (s != NULL && !hooked)
 		(void)sqlite3_auto_extension((void (*)(void))opened);
+	hooked = hooked || s != NULL;
 }
 
 void

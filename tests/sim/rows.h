@@ -9,8 +9,8 @@
 
 #include "sim/sim.h"
 
-/* From now on ${s} hears of every row that any connection changes; NULL:
- * nobody does. */
+/* From now on every row that any connection changes is one of ${s}; NULL: rows
+ * are not judged. */
 void rows_watch(struct sim *s);
 
 /* The server is up: reads what is paused. */

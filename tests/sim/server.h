@@ -13,7 +13,7 @@
 #include "txn/env.h"
 
 /* Statements that are kept prepared for looking. */
-#define SERVER_ASKS 48
+#define SERVER_ASKS 64
 
 struct heart;
 
@@ -26,7 +26,8 @@ struct server {
 	bool by_power;        /* so will it die */
 	bool doomed;          /* its disk is out of reach */
 	bool fatal;           /* it said so itself: the store has failed */
-	uint64_t doom_at;     /* this call of the disk is its last; 0: none */
+	bool unsynced;    /* it died of its disk, and has not started since */
+	uint64_t doom_at; /* this call of the disk is its last; 0: none */
 	uint64_t calls;
 	bool starving; /* an allocation was to fail since it started */
 

@@ -12,6 +12,9 @@
  * everything is repaired and time passes until nothing moves any more; then
  * the oracle compares the database with what people, peers and the operator
  * know (sim_judge).
+ *
+ * In a run of several servers the peers are servers of the same kind (fed.h):
+ * a struct sim for each, and one struct world for all.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -33,14 +36,20 @@
 
 #define SIM_CLIENTS 4
 #define SIM_PEERS 2
+/* In a run of several servers each has the others as its peers, and one that
+ * is hostile. */
+#define SIM_SERVERS (SIM_PEERS + 1)
+#define SIM_HOSTILE SIM_PEERS
 #define SIM_MESSAGES 160
 
 struct client;
+struct fed;
 struct operator_unit;
 struct op;
 struct peer;
 struct server;
 struct sim;
+struct world;
 
 /* ---- what happens ---- */
 
@@ -107,6 +116,33 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(at_once, "messages that left unhindered")                            \
 	X(turns, "times that a lane waited for another one's second turn")     \
 	X(prompt, "deliveries here that nothing was in the way of")            \
+	X(requests, "requests to real servers")                                \
+	X(shuffled, "requests with their envelopes out of order")              \
+	X(twice, "requests that came twice")                                   \
+	X(cut, "requests and answers on a link that was cut")                  \
+	X(garbled, "answers that a proxy gave")                                \
+	X(signed_anew, "requests signed anew after a repeated nonce")          \
+	X(untimely, "requests refused for a clock")                            \
+	X(strangers, "requests refused for an unknown key")                    \
+	X(unsigned_, "requests refused for their signature")                   \
+	X(unlike, "requests refused for their digest")                         \
+	X(repeated, "requests refused for a repeated nonce")                   \
+	X(unread, "requests refused as no JSON of the protocol")               \
+	X(foreign, "envelopes refused for a foreign sender")                   \
+	X(unknown_people, "envelopes refused for an unknown recipient")        \
+	X(unknown_messages, "receipts refused for an unknown message")         \
+	X(ids_taken, "envelopes refused for an id that was taken")             \
+	X(full_inboxes, "envelopes refused for want of room")                  \
+	X(limited, "envelopes refused for a limit")                            \
+	X(rotations, "keys rotated")                                           \
+	X(pairs, "pairs of databases compared")                                \
+	X(known_events, "envelopes that were known")                           \
+	X(received, "messages received")                                       \
+	X(receipts_in, "receipts received")                                    \
+	X(hostile, "requests of the hostile peer")                             \
+	X(replays, "requests replayed by the hostile peer")                    \
+	X(far_acked, "messages acked on another server")                       \
+	X(far_read, "conversations read on another server")                    \
 	X(days, "days simulated")                                              \
 	X(events, "events")
 
@@ -126,6 +162,7 @@ struct message {
 	int64_t deliver_at;
 	int64_t expires_in;
 	int priority;
+	bool dressed;        /* it has metadata and the like */
 	int64_t asked_us;    /* first */
 	int64_t promised_us; /* accepted: done was called; 0: not yet */
 	int64_t mid;
@@ -150,9 +187,11 @@ struct weather {
 	unsigned twice;      /* of a parcel: it comes twice */
 	unsigned operator_acts; /* of an action: the operator does something */
 	unsigned remote;        /* of a message: it goes to a peer */
-	bool paced;             /* peers have rates from the start */
-	bool piled;             /* one lane here is long; nothing else is */
-	int64_t gap_ms;         /* between actions, about */
+	unsigned garble;        /* of an answer: a proxy gives another one */
+	unsigned hostile; /* of an action: the hostile peer does something */
+	bool paced;       /* peers have rates from the start */
+	bool piled;       /* one lane here is long; nothing else is */
+	int64_t gap_ms;   /* between actions, about */
 	int actions;
 };
 
@@ -165,21 +204,19 @@ struct setup {
 
 struct sim_event;
 
+/* A server with its people, its operator and its weather. */
 struct sim {
-	uint64_t seed;
-	const char *broken; /* what is broken on purpose; NULL: nothing */
+	struct world *w;
+	int number;      /* among the servers of the world */
+	char domain[16]; /* "": the only server */
 	struct clk_fake clk;
 	int64_t latest_ms; /* the latest that the clock has ever shown */
-	struct rnd_seeded dice;
 	struct rnd_seeded secrets; /* the server's randomness */
 	struct uuid_gen ids;       /* the clients' */
 	struct weather weather;
 	struct setup setup;
+	bool rests; /* its weather is over */
 	bool calm;
-
-	struct sim_event *events; /* a heap */
-	size_t nevents, events_cap;
-	uint64_t order;
 
 	struct server *server;
 	struct client *clients;
@@ -201,9 +238,26 @@ struct sim {
 	size_t ncharges, charges_cap;
 
 	struct sim_counts counts;
+};
+
+/* All servers of a run; what they share. */
+struct world {
+	uint64_t seed;
+	const char *broken; /* what is broken on purpose; NULL: nothing */
+	struct rnd_seeded dice;
+
+	struct sim_event *events; /* a heap */
+	size_t nevents, events_cap;
+	uint64_t order;
+	uint64_t steps; /* events that have happened */
+
 	bool tracing;
 	uint64_t hash; /* of all that was traced */
 	char bad[1024];
+
+	size_t nsims;
+	struct sim sims[SIM_SERVERS];
+	struct fed *fed; /* NULL: a single server */
 };
 
 /* ---- sim.c: a run ---- */
@@ -212,23 +266,24 @@ struct sim_options {
 	uint64_t seed;
 	bool trace;
 	const char *broken;
+	bool several; /* several servers, which deliver to each other */
 };
 
 /* Runs one seed on the disks of this process; ${ret} says how it went (bad is
  * "" when every promise was kept). */
-void sim_run(const struct sim_options *options, struct sim *ret);
+void sim_run(const struct sim_options *options, struct world *ret);
 
 /* ---- world.c: time, dice, telling ---- */
 
-/* ${fn} happens ${after_ms} from now. */
+/* ${fn} happens to ${s} ${after_ms} from now. */
 void sim_after(
     struct sim *s, int64_t after_ms, sim_event_fn fn, void *arg, int64_t n);
 
 /* Lets the next event happen; false when there is none. */
-bool sim_step(struct sim *s);
+bool sim_step(struct world *w);
 
 /* Forgets all events and frees. */
-void sim_events_free(struct sim *s);
+void sim_events_free(struct world *w);
 
 /* A number in [0, bound). */
 uint64_t sim_dice(struct sim *s, uint64_t bound);
@@ -261,8 +316,8 @@ void sim_tell(struct sim *s, const char *fmt, ...)
 void sim_bad(struct sim *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Calm comes: all faults end. */
-void calm_comes(struct sim *s);
+/* The weather of ${s} is over: calm comes, when it is so everywhere. */
+void sim_rests(struct sim *s);
 
 /* ---- weather.c: the people's will and the faults ---- */
 
@@ -281,6 +336,9 @@ extern const char *const sim_breakable[];
 
 /* The schema with what ${s}->broken says; dies if it has nothing to break. */
 const struct db_schema *sim_schema(const struct sim *s);
+
+/* Whether ${what} needs several servers to be found. */
+bool sim_breaks_several(const char *what);
 
 /* Whether ${what} is broken in this run. */
 bool sim_is_broken(const struct sim *s, const char *what);

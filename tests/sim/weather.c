@@ -7,6 +7,7 @@
 #include "delivery/deliver.h"
 #include "sim/admin.h"
 #include "sim/client.h"
+#include "sim/fed.h"
 #include "sim/peer.h"
 #include "sim/server.h"
 
@@ -51,7 +52,7 @@ weather_draw(struct sim *s)
 	}
 	w->gap_ms = sim_chance(s, 500) ? 20 : 2000;
 	w->actions = 30 + (int)sim_dice(s, 170);
-	if (sim_chance(s, 20))
+	if (s->w->fed == NULL && sim_chance(s, 20))
 		*w = (struct weather){.piled = true};
 	/* Days pass in some of the runs with jumps. */
 	u->poll_ms = w->jump == 0 && sim_chance(s, 250) ? 1000 : 30000;
@@ -150,7 +151,10 @@ outage(struct sim *s)
 		ms = (int64_t)sim_dice(s, 4 * SIM_HOUR_MS);
 	else
 		ms = (int64_t)sim_dice(s, 5 * SIM_MINUTE_MS);
-	peer_goes(s, (size_t)sim_dice(s, SIM_PEERS), ms);
+	if (s->w->fed != NULL)
+		fed_cuts(s, ms);
+	else
+		peer_goes(s, (size_t)sim_dice(s, SIM_PEERS), ms);
 }
 
 static void
@@ -169,6 +173,8 @@ act(struct sim *s, void *arg, int64_t n)
 		jump_clock(s);
 	else if (sim_chance(s, w->outage))
 		outage(s);
+	else if (w->hostile > 0 && sim_chance(s, w->hostile))
+		fed_hostile_acts(s);
 	else if (w->paced && n % 8 == 0)
 		admin_paces(s);
 	else if (sim_chance(s, w->operator_acts))
@@ -182,7 +188,7 @@ act(struct sim *s, void *arg, int64_t n)
 			: (int64_t)sim_dice(s, (uint64_t)w->gap_ms * 2),
 		    act, NULL, n - 1);
 	else
-		calm_comes(s);
+		sim_rests(s);
 }
 
 /* One person writes to another here, who is paused, more than a lane has in one
@@ -193,7 +199,7 @@ pile_up(struct sim *s, void *arg, int64_t n)
 
 	(void)arg;
 	if (n == 0)
-		calm_comes(s);
+		sim_rests(s);
 	else
 		client_piles_up(s, n);
 }

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/sim.h"
+#include "sim/rows.h"
 
 struct sim_event {
+	struct sim *s;
 	int64_t at_ms;
 	uint64_t order; /* of those at the same time the first made is first */
 	sim_event_fn fn;
@@ -56,32 +57,33 @@ void
 sim_after(
     struct sim *s, int64_t after_ms, sim_event_fn fn, void *arg, int64_t n)
 {
+	struct world *w = s->w;
 	struct sim_event *h;
 	size_t i;
 
-	if (s->nevents == s->events_cap) {
-		s->events_cap = s->events_cap * 2 + 64;
-		h = realloc(s->events, s->events_cap * sizeof(*h));
+	if (w->nevents == w->events_cap) {
+		w->events_cap = w->events_cap * 2 + 64;
+		h = realloc(w->events, w->events_cap * sizeof(*h));
 		assert(h != NULL);
-		s->events = h;
+		w->events = h;
 	}
-	h = s->events;
-	i = s->nevents++;
-	h[i] = (struct sim_event){
-	    sim_now(s) + (after_ms > 0 ? after_ms : 0), s->order++, fn, arg, n};
+	h = w->events;
+	i = w->nevents++;
+	h[i] = (struct sim_event){s, sim_now(s) + (after_ms > 0 ? after_ms : 0),
+	    w->order++, fn, arg, n};
 	for (; i > 0 && before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&h[i], &h[(i - 1) / 2]);
 }
 
 static struct sim_event
-pop(struct sim *s)
+pop(struct world *w)
 {
-	struct sim_event *h = s->events, first = h[0];
+	struct sim_event *h = w->events, first = h[0];
 	size_t i, k;
 
-	h[0] = h[--s->nevents];
-	for (i = 0; (k = 2 * i + 1) < s->nevents; i = k) {
-		if (k + 1 < s->nevents && before(&h[k + 1], &h[k]))
+	h[0] = h[--w->nevents];
+	for (i = 0; (k = 2 * i + 1) < w->nevents; i = k) {
+		if (k + 1 < w->nevents && before(&h[k + 1], &h[k]))
 			k++;
 		if (!before(&h[k], &h[i]))
 			break;
@@ -91,27 +93,33 @@ pop(struct sim *s)
 }
 
 bool
-sim_step(struct sim *s)
+sim_step(struct world *w)
 {
 	struct sim_event e;
+	int64_t passes;
+	size_t i;
 
-	if (s->nevents == 0)
+	if (w->nevents == 0)
 		return (false);
-	e = pop(s);
-	assert(e.at_ms >= sim_now(s));
-	clk_fake_advance(&s->clk, e.at_ms - sim_now(s));
-	s->counts.events++;
-	e.fn(s, e.arg, e.n);
+	e = pop(w);
+	passes = e.at_ms - sim_now(e.s);
+	assert(passes >= 0);
+	for (i = 0; i < w->nsims; i++)
+		clk_fake_advance(&w->sims[i].clk, passes);
+	w->steps++;
+	e.s->counts.events++;
+	rows_watch(e.s);
+	e.fn(e.s, e.arg, e.n);
 	return (true);
 }
 
 void
-sim_events_free(struct sim *s)
+sim_events_free(struct world *w)
 {
 
-	free(s->events);
-	s->events = NULL;
-	s->nevents = s->events_cap = 0;
+	free(w->events);
+	w->events = NULL;
+	w->nevents = w->events_cap = 0;
 }
 
 void
@@ -136,7 +144,7 @@ uint64_t
 sim_dice(struct sim *s, uint64_t bound)
 {
 
-	return (rnd_below(&s->dice.rnd, bound));
+	return (rnd_below(&s->w->dice.rnd, bound));
 }
 
 bool
@@ -163,12 +171,12 @@ sim_delay(struct sim *s)
 /* ---- telling ---- */
 
 static void
-mix(struct sim *s, const char *text)
+mix(struct world *w, const char *text)
 {
 
 	for (; *text != '\0'; text++)
-		s->hash =
-		    (s->hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+		w->hash =
+		    (w->hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
 }
 
 void
@@ -178,26 +186,27 @@ sim_tell(struct sim *s, const char *fmt, ...)
 	va_list ap;
 	int n;
 
-	n = snprintf(text, sizeof(text), "%lld.%03lld ",
-	    (long long)(sim_now(s) / 1000), (long long)(sim_now(s) % 1000));
+	n = snprintf(text, sizeof(text), "%lld.%03lld %s%s",
+	    (long long)(sim_now(s) / 1000), (long long)(sim_now(s) % 1000),
+	    s->domain, s->domain[0] != '\0' ? " " : "");
 	va_start(ap, fmt);
 	(void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
-	mix(s, text);
-	if (s->tracing)
+	mix(s->w, text);
+	if (s->w->tracing)
 		(void)printf("#   %s\n", text);
 }
 
 void
 sim_bad(struct sim *s, const char *fmt, ...)
 {
-	char text[sizeof(s->bad)];
+	char text[sizeof(s->w->bad)];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (s->bad[0] == '\0')
-		memcpy(s->bad, text, sizeof(text));
+	if (s->w->bad[0] == '\0')
+		memcpy(s->w->bad, text, sizeof(text));
 	sim_tell(s, "BROKEN: %s", text);
 }

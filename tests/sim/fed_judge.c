@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The oracle of several servers: what one has against what another has sent,
+ * acked and read.  See fed.h.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "schema/sql.h"
+#include "sim/client.h"
+#include "sim/fed_internal.h"
+#include "sim/server.h"
+#include "upkeep/pair.h"
+
+/* When calm has come people look at least once an hour; what is not acked by
+ * now never will be. */
+#define ACKED_MS SIM_DAY_MS
+
+static void
+bind_text(sqlite3_stmt *st, int i, const char *text)
+{
+
+	(void)sqlite3_bind_text(st, i, text, -1, SQLITE_TRANSIENT);
+}
+
+static void
+bind_uuid(sqlite3_stmt *st, int i, const struct uuid *id)
+{
+
+	(void)sqlite3_bind_blob(st, i, id->b, sizeof(id->b), SQLITE_TRANSIENT);
+}
+
+static void
+take_text(sqlite3_stmt *st, int i, char *ret, size_t size)
+{
+
+	(void)snprintf(
+	    ret, size, "%s", (const char *)sqlite3_column_text(st, i));
+}
+
+/* False: the column is NULL. */
+static bool
+take_uuid(sqlite3_stmt *st, int i, struct uuid *ret)
+{
+
+	if (sqlite3_column_bytes(st, i) != (int)sizeof(ret->b))
+		return (false);
+	memcpy(ret->b, sqlite3_column_blob(st, i), sizeof(ret->b));
+	return (true);
+}
+
+/* ---- people ---- */
+
+/* A person as called on other servers. */
+struct person {
+	char address[LIMIT_ADDRESS_LEN + 1];
+	char name[LIMIT_NAME_LEN + 1];
+	struct sim *s; /* the server; NULL: the hostile peer */
+};
+
+/* Somebody whom ${s} calls ${address}, a name or an address. */
+static struct person
+person_of(const struct sim *s, const char *address)
+{
+	const char *at = strchr(address, '@');
+	struct person p;
+
+	memset(&p, 0, sizeof(p));
+	if (at == NULL) {
+		(void)snprintf(
+		    p.address, sizeof(p.address), "%s@%s", address, s->domain);
+		(void)snprintf(p.name, sizeof(p.name), "%s", address);
+	} else {
+		(void)snprintf(p.address, sizeof(p.address), "%s", address);
+		(void)snprintf(p.name, sizeof(p.name), "%.*s",
+		    (int)(at - address), address);
+	}
+	p.s = fed_named(s->w, strchr(p.address, '@') + 1);
+	return (p);
+}
+
+/* ---- settled ---- */
+
+static bool
+owes_acks(struct sim *s)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT 1 FROM outbox WHERE kind = 1 AND dest_kind = 'server' AND "
+	    "state = 'sent' AND requeues = 0 LIMIT 1");
+	bool owes = sqlite3_step(st) == SQLITE_ROW;
+
+	server_asked(st);
+	return (owes);
+}
+
+bool
+fed_settled(struct world *w)
+{
+	size_t i;
+
+	if (sim_now(&w->sims[0]) - w->fed->calm_at >= ACKED_MS)
+		return (true);
+	for (i = 0; i < w->nsims; i++)
+		if (owes_acks(&w->sims[i]))
+			return (false);
+	return (true);
+}
+
+/* ---- memory ---- */
+
+void
+fed_judge_kept(struct sim *s)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT i.user_id, i.seq FROM inbox i WHERE i.origin <> 0 AND NOT "
+	    "EXISTS (SELECT 1 FROM processed_messages p WHERE p.event_id = "
+	    "i.event_id AND p.origin = i.origin)");
+
+	if (sqlite3_step(st) == SQLITE_ROW)
+		sim_bad(s,
+		    "event %lld of user %lld on %s came from another server, "
+		    "which is not remembered",
+		    (long long)sqlite3_column_int64(st, 1),
+		    (long long)sqlite3_column_int64(st, 0), s->domain);
+	server_asked(st);
+}
+
+/* ---- messages ---- */
+
+/* All that a message carries. */
+#define CONTENT                                                                \
+	"m.body || '|' || m.priority || '|' || coalesce(m.content_type, '') "  \
+	"|| '|' || coalesce(m.metadata, '') || '|' || "                        \
+	"coalesce(m.correlation_id, '') || '|' || coalesce(hex(m.reply_to), "  \
+	"'')"
+#define CONTENT_SIZE 256
+
+size_t
+fed_has(struct sim *s, const struct message *m)
+{
+	struct person to = person_of(s, m->to);
+	struct person from = person_of(s, client_names[m->client]);
+	sqlite3_stmt *st;
+	size_t n = 0;
+
+	st = server_ask(to.s,
+	    "SELECT count(*) FROM messages m JOIN inbox i ON i.mid = m.mid AND "
+	    "i.kind = 1 AND i.own = 0 JOIN users u ON u.user_id = i.user_id "
+	    "JOIN users f ON f.user_id = m.sender_id WHERE m.message_id = ?1 "
+	    "AND u.name = ?2 AND f.name = ?3 AND m.body = ?4");
+	bind_uuid(st, 1, &m->id);
+	bind_text(st, 2, to.name);
+	bind_text(st, 3, from.address);
+	bind_text(st, 4, m->body);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		n = (size_t)sqlite3_column_int64(st, 0);
+	server_asked(st);
+	return (n);
+}
+
+/* A message in an inbox, from another server. */
+struct received {
+	struct uuid message_id, event_id;
+	struct person from, to;
+	char content[CONTENT_SIZE];
+	bool in_order; /* sent there, and never requeued */
+	int64_t lane_seq;
+};
+
+/* Reads what its server has of ${r}; false: nobody there has sent it. */
+static bool
+find_sent(struct received *r)
+{
+	sqlite3_stmt *st = server_ask(r->from.s,
+	    "SELECT o.lane_seq, o.state IN ('sent', 'acked') AND o.requeues = "
+	    "0, o.event_id, " CONTENT
+	    " FROM messages m JOIN outbox o ON o.mid = "
+	    "m.mid AND o.kind = 1 AND o.dest_kind = 'server' JOIN users f ON "
+	    "f.user_id = m.sender_id JOIN users d ON d.user_id = o.dest_id "
+	    "WHERE m.message_id = ?1 AND f.name = ?2 AND d.name = ?3");
+	struct uuid event_id;
+	char content[CONTENT_SIZE];
+	bool there;
+
+	bind_uuid(st, 1, &r->message_id);
+	bind_text(st, 2, r->from.name);
+	bind_text(st, 3, r->to.address);
+	there = sqlite3_step(st) == SQLITE_ROW;
+	if (there) {
+		r->lane_seq = sqlite3_column_int64(st, 0);
+		r->in_order = sqlite3_column_int(st, 1) != 0;
+		take_text(st, 3, content, sizeof(content));
+		there = take_uuid(st, 2, &event_id) &&
+			uuid_equal(&event_id, &r->event_id) &&
+			strcmp(content, r->content) == 0;
+	}
+	server_asked(st);
+	return (there);
+}
+
+static void
+take_received(struct sim *s, sqlite3_stmt *st, struct received *ret)
+{
+
+	memset(ret, 0, sizeof(*ret));
+	(void)take_uuid(st, 0, &ret->message_id);
+	(void)take_uuid(st, 1, &ret->event_id);
+	take_text(st, 2, ret->content, sizeof(ret->content));
+	ret->from = person_of(s, (const char *)sqlite3_column_text(st, 3));
+	ret->to = person_of(s, (const char *)sqlite3_column_text(st, 4));
+}
+
+/* ${r} comes after ${before}, in the inbox of the same person. */
+static void
+judge_pair(
+    struct sim *s, const struct received *before, const struct received *r)
+{
+
+	if (strcmp(before->from.address, r->from.address) != 0 ||
+	    strcmp(before->to.address, r->to.address) != 0)
+		return;
+	if (r->lane_seq <= before->lane_seq)
+		sim_bad(s, "%s has number %lld of what %s sent after %lld",
+		    r->to.address, (long long)r->lane_seq, r->from.address,
+		    (long long)before->lane_seq);
+}
+
+/* What came from another server was sent there by whom it is said to be from,
+ * and has come in order. */
+static void
+judge_received(struct sim *s)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT m.message_id, m.event_id, " CONTENT ", f.name, u.name FROM "
+	    "inbox i JOIN messages m ON m.mid = i.mid JOIN users f ON "
+	    "f.user_id = m.sender_id JOIN users u ON u.user_id = i.user_id "
+	    "WHERE i.kind = 1 AND i.own = 0 AND f.destination_id IS NOT NULL "
+	    "ORDER BY i.user_id, m.sender_id, i.seq");
+	struct received before, r;
+
+	memset(&before, 0, sizeof(before));
+	while (sqlite3_step(st) == SQLITE_ROW && s->w->bad[0] == '\0') {
+		take_received(s, st, &r);
+		if (r.from.s == NULL)
+			continue;
+		if (!find_sent(&r))
+			sim_bad(s, "%s has a message that %s has not sent",
+			    r.to.address, r.from.address);
+		if (!r.in_order)
+			continue;
+		judge_pair(s, &before, &r);
+		before = r;
+	}
+	server_asked(st);
+}
+
+/* ---- marks ---- */
+
+/* How far a person has a conversation, as that person's server has it; numbers
+ * are its own. */
+struct progress {
+	int64_t seq; /* of the message that is asked for */
+	int64_t acked_upto, shown_upto;
+};
+
+/* Asks ${s} what the person whom it calls ${name} has of the conversation of
+ * message ${id}.  SQLITE_ROW; SQLITE_DONE: it does not have the message; else
+ * it is out of reach. */
+static int
+find_progress(struct sim *s, const char *name, const struct uuid *id,
+    struct progress *ret)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT m.conversation_seq, p.acked_upto, p.shown_upto FROM "
+	    "messages m JOIN participants p ON p.conversation_id = "
+	    "m.conversation_id JOIN users u ON u.user_id = p.user_id WHERE "
+	    "m.message_id = ?1 AND u.name = ?2");
+	int code;
+
+	if (st == NULL)
+		return (SQLITE_CANTOPEN);
+	bind_uuid(st, 1, id);
+	bind_text(st, 2, name);
+	code = sqlite3_step(st);
+	if (code == SQLITE_ROW) {
+		ret->seq = sqlite3_column_int64(st, 0);
+		ret->acked_upto = sqlite3_column_int64(st, 1);
+		ret->shown_upto = sqlite3_column_int64(st, 2);
+	}
+	server_asked(st);
+	return (code);
+}
+
+/* ${who} is said on ${s} to have acked (else read) up to message ${id}. */
+static void
+judge_mark(
+    struct sim *s, const struct person *who, const struct uuid *id, bool acked)
+{
+	struct progress p = {0};
+	const int code = find_progress(who->s, who->name, id, &p);
+
+	/* Out of reach is no answer. */
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		return;
+	if (code == SQLITE_DONE ||
+	    (acked ? p.acked_upto : p.shown_upto) < p.seq)
+		sim_bad(s, "%s is said on %s to have %s what it has not",
+		    who->address, s->domain, acked ? "acked" : "read");
+}
+
+void
+fed_judge_receipt(struct sim *s, const struct envelope *e)
+{
+	const struct person who = person_of(s, e->from.p);
+	uint64_t doom_at;
+
+	if (who.s == NULL) {
+		sim_bad(s, "a receipt of %s counts", who.address);
+		return;
+	}
+	if (!who.s->server->up || who.s->server->doomed)
+		return;
+	/* The judge is not the server: the disk stays. */
+	doom_at = who.s->server->doom_at;
+	who.s->server->doom_at = 0;
+	judge_mark(s, &who, &e->upto, e->kind == EVENT_DELIVERED);
+	who.s->server->doom_at = doom_at;
+}
+
+/* Nobody elsewhere is said to have more than that person has said. */
+static void
+judge_marks(struct sim *s)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT u.name, (SELECT m.message_id FROM messages m WHERE "
+	    "m.conversation_id = p.conversation_id AND m.conversation_seq = "
+	    "p.acked_upto), (SELECT m.message_id FROM messages m WHERE "
+	    "m.conversation_id = p.conversation_id AND m.conversation_seq = "
+	    "p.shown_upto) FROM participants p JOIN users u ON u.user_id = "
+	    "p.user_id WHERE u.destination_id IS NOT NULL AND (p.acked_upto > "
+	    "0 OR p.shown_upto > 0)");
+	struct person who;
+	struct uuid id;
+
+	while (sqlite3_step(st) == SQLITE_ROW && s->w->bad[0] == '\0') {
+		who = person_of(s, (const char *)sqlite3_column_text(st, 0));
+		if (who.s == NULL) {
+			sim_bad(s, "a receipt of %s counts", who.address);
+			break;
+		}
+		if (take_uuid(st, 1, &id)) {
+			s->counts.far_acked++;
+			judge_mark(s, &who, &id, true);
+		}
+		if (take_uuid(st, 2, &id)) {
+			s->counts.far_read++;
+			judge_mark(s, &who, &id, false);
+		}
+	}
+	server_asked(st);
+}
+
+/* Whether a receipt of ${from}, a user of ${s}, to ${to} was given up. */
+static bool
+receipt_died(const struct person *from, const struct person *to)
+{
+	sqlite3_stmt *st = server_ask(from->s,
+	    "SELECT 1 FROM outbox o JOIN users f ON f.user_id = o.sender_id "
+	    "JOIN users d ON d.user_id = o.dest_id WHERE o.kind <> 1 AND "
+	    "o.state IN ('failed', 'expired') AND f.name = ?1 AND d.name = "
+	    "?2");
+	bool died;
+
+	bind_text(st, 1, from->name);
+	bind_text(st, 2, to->address);
+	died = sqlite3_step(st) == SQLITE_ROW;
+	server_asked(st);
+	return (died);
+}
+
+/* Whether ${to} has received a message of ${from} behind message ${id}, and
+ * acked it, that ${from} has sent before ${id}: one that was requeued, or given
+ * up while it was on its way.  A receipt names the last message in the order of
+ * its recipient, so that one cannot tell of ${id}. */
+static bool
+overtaken(
+    const struct person *from, const struct person *to, const struct uuid *id)
+{
+	sqlite3_stmt *st = server_ask(to->s,
+	    "SELECT m.message_id FROM messages m JOIN messages n ON "
+	    "n.message_id = ?1 AND n.conversation_id = m.conversation_id AND "
+	    "n.sender_id = m.sender_id JOIN participants p ON "
+	    "p.conversation_id = m.conversation_id JOIN users u ON u.user_id = "
+	    "p.user_id AND u.name = ?2 WHERE m.conversation_seq <= "
+	    "p.acked_upto ORDER BY m.conversation_seq DESC LIMIT 1");
+	struct progress p = {0}, last = {0};
+	struct uuid last_id;
+	bool found;
+
+	bind_uuid(st, 1, id);
+	bind_text(st, 2, to->name);
+	found = sqlite3_step(st) == SQLITE_ROW && take_uuid(st, 0, &last_id);
+	server_asked(st);
+	return (
+	    found && find_progress(from->s, from->name, id, &p) == SQLITE_ROW &&
+	    find_progress(from->s, from->name, &last_id, &last) == SQLITE_ROW &&
+	    last.seq < p.seq);
+}
+
+/* What was acked elsewhere is acked here; a message that was requeued may have
+ * been acked before. */
+static void
+judge_acked(struct sim *s)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT m.message_id, d.name, f.name FROM outbox o JOIN messages m "
+	    "ON m.mid = o.mid JOIN users f ON f.user_id = o.sender_id JOIN "
+	    "users d ON d.user_id = o.dest_id WHERE o.kind = 1 AND o.dest_kind "
+	    "= 'server' AND o.state = 'sent' AND o.requeues = 0");
+	struct person from, to;
+	struct progress p;
+	struct uuid id;
+
+	while (sqlite3_step(st) == SQLITE_ROW && s->w->bad[0] == '\0') {
+		(void)take_uuid(st, 0, &id);
+		to = person_of(s, (const char *)sqlite3_column_text(st, 1));
+		from = person_of(s, (const char *)sqlite3_column_text(st, 2));
+		if (find_progress(to.s, to.name, &id, &p) == SQLITE_ROW &&
+		    p.acked_upto >= p.seq && !receipt_died(&to, &from) &&
+		    !overtaken(&from, &to, &id))
+			sim_bad(s,
+			    "%s has acked number %lld of its conversation, "
+			    "which %s is not told",
+			    to.address, (long long)p.seq, from.address);
+	}
+	server_asked(st);
+}
+
+static bool
+in_secret(const struct client *c, int64_t conversation)
+{
+	size_t i;
+
+	for (i = 0; i < c->ntalks; i++)
+		if (c->talks[i].conversation == conversation)
+			return (c->talks[i].in_secret);
+	return (false);
+}
+
+/* What was read here in public is read on the server of its sender. */
+static void
+judge_read(struct sim *s)
+{
+	sqlite3_stmt *st = server_ask(s,
+	    "SELECT u.user_id, u.name, f.name, p.conversation_id, (SELECT "
+	    "m.message_id FROM messages m WHERE m.conversation_id = "
+	    "p.conversation_id AND m.sender_id = f.user_id AND "
+	    "m.conversation_seq <= p.shown_upto ORDER BY m.conversation_seq "
+	    "DESC LIMIT 1) FROM participants p JOIN users u ON u.user_id = "
+	    "p.user_id AND u.destination_id IS NULL JOIN participants q ON "
+	    "q.conversation_id = p.conversation_id JOIN users f ON f.user_id = "
+	    "q.user_id AND f.destination_id IS NOT NULL WHERE p.shown_upto > "
+	    "0");
+	struct person by, of;
+	struct progress p;
+	struct uuid id;
+
+	while (sqlite3_step(st) == SQLITE_ROW && s->w->bad[0] == '\0') {
+		by = person_of(s, (const char *)sqlite3_column_text(st, 1));
+		of = person_of(s, (const char *)sqlite3_column_text(st, 2));
+		if (of.s == NULL || !take_uuid(st, 4, &id) ||
+		    in_secret(&s->clients[sqlite3_column_int64(st, 0) - 1],
+			sqlite3_column_int64(st, 3)))
+			continue;
+		if ((find_progress(of.s, by.address, &id, &p) != SQLITE_ROW ||
+			p.shown_upto < p.seq) &&
+		    !receipt_died(&by, &of))
+			sim_bad(s,
+			    "%s has read a message, which %s is not "
+			    "told",
+			    by.address, of.address);
+	}
+	server_asked(st);
+}
+
+/* ---- as an operator would ---- */
+
+static struct db *
+open_reader(struct sim *s)
+{
+	struct db_options o = {0};
+	struct err err = ERR_INIT;
+	struct db *db = NULL;
+	char url[64];
+
+	(void)snprintf(
+	    url, sizeof(url), "sqlite:%s", plvfs_path(server_disk(s)));
+	o.url = url;
+	o.mode = DB_READER;
+	o.schema = &sql_sqlite_schema;
+	if (db_open(&o, &db, &err) != RC_OK)
+		sim_bad(s, "fsck --with-peer: %s", err.text);
+	return (db);
+}
+
+/* Acks that a sender is not told are judge_acked()'s, which knows when no
+ * receipt can tell of them. */
+static void
+found(void *arg, const char *what, const char *place)
+{
+	static const char untold[] = "pair-untold:";
+
+	if (strncmp(what, untold, sizeof(untold) - 1) != 0)
+		sim_bad(arg, "fsck --with-peer: %s: %s", what, place);
+}
+
+/* twinboxd fsck --with-peer finds nothing, either. */
+static void
+judge_pair_of(struct sim *a, struct sim *b)
+{
+	const struct pair_side sides[2] = {
+	    {open_reader(a), a->domain}, {open_reader(b), b->domain}};
+	struct pair_report report;
+	struct err err = ERR_INIT;
+	enum rc rc;
+
+	if (sides[0].db != NULL && sides[1].db != NULL) {
+		rc = pair_run(sides, found, a, &report, &err);
+		if (rc == RC_OK)
+			a->counts.pairs++;
+		/* They may never have met. */
+		else if (rc != RC_INVALID)
+			sim_bad(a, "fsck --with-peer: %s", err.text);
+	}
+	db_close(sides[0].db);
+	db_close(sides[1].db);
+}
+
+void
+fed_judge(struct world *w)
+{
+	size_t i, k;
+
+	for (i = 0; i < w->nsims && w->bad[0] == '\0'; i++) {
+		judge_received(&w->sims[i]);
+		judge_marks(&w->sims[i]);
+		judge_acked(&w->sims[i]);
+		judge_read(&w->sims[i]);
+	}
+	for (i = 0; i < w->nsims; i++)
+		for (k = i + 1; k < w->nsims; k++)
+			judge_pair_of(&w->sims[i], &w->sims[k]);
+}

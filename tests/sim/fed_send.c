@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The carrier: a parcel becomes a signed request as bytes, and what comes back
+ * becomes the answers of its items.  See fed.h.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "delivery/parcel.h"
+#include "sim/fed_internal.h"
+#include "sim/heart.h"
+#include "sim/server.h"
+
+/* A carrier waits so long for an answer when the relay does not say. */
+#define PATIENCE_MS 20000
+
+static const char page[] = "<html><body>It works!</body></html>";
+
+/* ---- replies ---- */
+
+struct reply *
+fed_reply_new(struct cargo *cargo, int status)
+{
+	struct reply *r = calloc(1, sizeof(*r));
+
+	assert(r != NULL);
+	r->cargo = cargo;
+	r->status = status;
+	r->transport = CLASSIFY_ANSWERED;
+	buf_init(&r->body, 0);
+	LIST_INSERT_HEAD(&cargo->s->w->fed->replies, r, entry);
+	return (r);
+}
+
+void
+fed_reply_free(struct reply *r)
+{
+
+	LIST_REMOVE(r, entry);
+	buf_fini(&r->body);
+	free(r);
+}
+
+/* ---- a request is written ---- */
+
+static struct span
+span(const char *text)
+{
+
+	return ((struct span){text, strlen(text)});
+}
+
+static struct span
+span_at(const struct parcel *p, size_t at, size_t n)
+{
+
+	return (at == 0 ? (struct span){NULL, 0}
+			: (struct span){parcel_text(p, at), n});
+}
+
+static struct span
+string_at(const struct parcel *p, size_t at)
+{
+
+	return (span_at(p, at, at == 0 ? 0 : strlen(parcel_text(p, at))));
+}
+
+static void
+fill_message(
+    const struct parcel *p, const struct parcel_item *item, struct envelope *e)
+{
+	struct message_draft *m = &e->message;
+
+	m->has_id = true;
+	m->id = item->message_id;
+	m->body = (struct span){parcel_text(p, item->body), item->body_len};
+	m->content_type = string_at(p, item->content_type);
+	m->correlation_id = string_at(p, item->correlation_id);
+	m->metadata = span_at(p, item->metadata, item->metadata_len);
+	m->has_reply_to = item->has_reply_to;
+	m->reply_to = item->reply_to;
+	m->priority = item->row.priority;
+	e->created_at_ms = item->row.created_at;
+	e->expires_at_ms = item->row.expires_at;
+}
+
+/* ${from} is room for the sender's address. */
+static void
+fill_envelope(const struct sim *s, const struct parcel *p,
+    const struct parcel_item *item, char from[LIMIT_ADDRESS_LEN + 1],
+    struct envelope *e)
+{
+
+	memset(e, 0, sizeof(*e));
+	(void)snprintf(from, LIMIT_ADDRESS_LEN + 1, "%s@%s",
+	    parcel_text(p, item->from), s->domain);
+	e->event_id = item->row.event_id;
+	e->kind = item->row.kind;
+	e->sequence = item->row.lane_seq;
+	e->timestamp_ms = item->row.event_time;
+	e->attempt = item->row.attempts;
+	e->from = span(from);
+	e->recipient = span(parcel_text(p, item->to));
+	if (e->kind == EVENT_MESSAGE)
+		fill_message(p, item, e);
+	else
+		e->upto = item->message_id;
+}
+
+/* The order in which the envelopes are written: the receiver has to put them in
+ * order by their sequence. */
+static void
+draw_order(struct sim *s, size_t *order, size_t n)
+{
+	bool shuffled = n > 1 && sim_chance(s, 300);
+	size_t i, k, before;
+
+	for (i = 0; i < n; i++)
+		order[i] = i;
+	s->counts.shuffled += shuffled;
+	for (i = n; shuffled && i-- > 1;) {
+		k = (size_t)sim_dice(s, i + 1);
+		before = order[i];
+		order[i] = order[k];
+		order[k] = before;
+	}
+}
+
+static struct post *
+write_request(struct sim *s, const struct cargo *c)
+{
+	const struct parcel *p = c->ref;
+	char from[LIMIT_ADDRESS_LEN + 1];
+	size_t order[CARGO_MOST], i;
+	struct wire_request q;
+	struct envelope e;
+	struct post *post;
+
+	post = fed_post_new(s->w, s->domain, fed_domain(s, c->peer));
+	draw_order(s, order, p->n);
+	wire_request_begin(
+	    &q, &post->body, ENVELOPE_ITEMS, ENVELOPE_REQUEST_LEN, NULL);
+	for (i = 0; i < p->n; i++) {
+		fill_envelope(s, p, &p->items[order[i]], from, &e);
+		if (wire_request_add(&q, &e) != RC_OK)
+			sim_bad(s, "a parcel is no request");
+	}
+	if (wire_request_end(&q) != RC_OK)
+		abort();
+	return (post);
+}
+
+/* The same request, to be signed anew. */
+static struct post *
+copy_request(struct sim *s, const struct post *old)
+{
+	struct post *post = fed_post_new(s->w, old->from, old->to);
+
+	buf_add(&post->body, old->body.data, old->body.len);
+	return (post);
+}
+
+/* ---- on the link ---- */
+
+/* The hostile peer says that it has taken everything, in calm; else it says
+ * something, or nothing. */
+static void
+hostile_answers(struct sim *s, struct cargo *c)
+{
+	struct envelope_answer a;
+	struct reply *r;
+	size_t i;
+
+	if (sim_chance(s, s->weather.lost))
+		return;
+	memset(&a, 0, sizeof(a));
+	a.n = c->n;
+	for (i = 0; i < c->n; i++)
+		envelope_ack_set(
+		    &a.acks[i], &c->items[i].event_id, ENVELOPE_NO_REASON);
+	/* It has an answer for what nobody has asked it. */
+	if (sim_chance(s, s->weather.garble))
+		a.acks[0].event_id = uuid_gen_next(&s->ids);
+	r = fed_reply_new(c, 200);
+	r->type = FED_TYPE;
+	wire_answer_write(&r->body, &a);
+	fed_reply_send(r, sim_delay(s));
+}
+
+static void
+travel(struct sim *s, struct cargo *c)
+{
+	struct sim *to = fed_peer(s, c->peer);
+	int64_t ms = sim_delay(s);
+
+	if (to == NULL) {
+		hostile_answers(s, c);
+		return;
+	}
+	s->counts.requests++;
+	if (fed_is_cut(s, to)) {
+		s->counts.cut++;
+		return;
+	}
+	if (sim_chance(s, s->weather.lost)) {
+		s->counts.lost_asks++;
+		return;
+	}
+	if (sim_chance(s, s->weather.slow)) {
+		s->counts.late_answers++;
+		ms += (int64_t)sim_dice(s, 4 * SIM_MINUTE_MS);
+	}
+	fed_arrives(to, c->post, c, ms);
+	if (!sim_chance(s, s->weather.twice))
+		return;
+	s->counts.twice++;
+	/* The sender may hear the answer to the copy alone: libcurl repeats a
+	 * request on a new connection. */
+	ms = sim_delay(s);
+	ms += sim_delay(s);
+	fed_arrives(to, c->post, sim_chance(s, 500) ? c : NULL, ms);
+}
+
+static void
+sign_and_send(struct sim *s, struct cargo *c)
+{
+	const struct fed_key *key = &s->w->fed->keys[s->number];
+	const struct parcel *p = c->ref;
+	struct reply *r;
+
+	fed_post_sign(s, c->post, key, key->id);
+	/* The carrier's patience, whatever becomes of the request. */
+	r = fed_reply_new(c, 0);
+	r->transport = CLASSIFY_TIME_OUT;
+	fed_reply_send(r, p->timeout_ms > 0 ? p->timeout_ms : PATIENCE_MS);
+	travel(s, c);
+}
+
+void
+fed_send(struct sim *s, struct cargo *c)
+{
+
+	c->post = write_request(s, c);
+	sign_and_send(s, c);
+}
+
+/* ---- what an answer means ---- */
+
+static enum verdict
+verdict_of(const struct envelope_ack *ack)
+{
+
+	switch (ack->status) {
+	case ENVELOPE_ACCEPTED:
+		return (VERDICT_TAKEN);
+	case ENVELOPE_REJECTED:
+		return (strcmp(ack->reason,
+			    envelope_reason_word(ENVELOPE_TOO_LARGE)) == 0
+			    ? VERDICT_TOO_LARGE
+			    : VERDICT_REJECTED);
+	case ENVELOPE_RETRYABLE:
+		return (strcmp(ack->reason,
+			    envelope_reason_word(ENVELOPE_PREDECESSOR)) == 0
+			    ? VERDICT_PREDECESSOR
+			    : VERDICT_RETRY);
+	case ENVELOPE_LATER:
+		return (VERDICT_LATER);
+	case ENVELOPE_NO_ANSWER:
+	case ENVELOPE_STATUSES:
+	default:
+		return (VERDICT_NONE);
+	}
+}
+
+static void
+settle(struct cargo *c, const struct envelope_answer *a)
+{
+	size_t i;
+
+	c->answer = CARGO_ITEMS;
+	c->status = 200;
+	c->park_ms = 0;
+	for (i = 0; i < c->n; i++) {
+		c->items[i].verdict = verdict_of(&a->acks[i]);
+		c->items[i].duplicate = a->acks[i].duplicate;
+	}
+}
+
+/* Reads ${r} into ${ret}, and says what it means. */
+static struct classify_verdict
+judge_reply(struct sim *s, const struct reply *r, struct envelope_answer *ret)
+{
+	const struct cargo *c = r->cargo;
+	struct classify_outcome o = {.transport = r->transport,
+	    .status = r->status,
+	    .envelopes = c->n,
+	    .signed_anew = c->signed_anew};
+	struct refusal refusal = REFUSAL_INIT;
+	struct uuid ids[CARGO_MOST];
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		ids[i] = c->items[i].event_id;
+	memset(ret, 0, sizeof(*ret));
+	if (r->status == 200) {
+		o.read = wire_answer_read(r->body.data, r->body.len, ids, c->n,
+			     ret, &refusal) == RC_OK;
+		o.reconnect = o.read && ret->reconnect;
+		o.reconnect_after_ms = ret->reconnect_after_ms;
+	} else {
+		o.problem =
+		    classify_problem_read(r->type, r->body.data, r->body.len);
+	}
+	o.retry_after_ms =
+	    classify_retry_after_ms(r->retry_after, s->clk.wall_ms);
+	return (classify(&o));
+}
+
+static void
+act_on(struct sim *s, const struct reply *r)
+{
+	struct envelope_answer answer;
+	struct classify_verdict v = judge_reply(s, r, &answer);
+	struct cargo *c = r->cargo;
+
+	if (v.class == CLASSIFY_SIGN_ANEW) {
+		s->counts.signed_anew++;
+		c->signed_anew = true;
+		c->post = copy_request(s, c->post);
+		sign_and_send(s, c);
+		return;
+	}
+	if (v.class == CLASSIFY_HALVE || v.class == CLASSIFY_REJECT)
+		sim_bad(s, "parcel %zu is refused as a whole: %d", c->number,
+		    r->status);
+	c->answered = true;
+	if (v.class == CLASSIFY_SETTLE) {
+		settle(c, &answer);
+	} else {
+		c->answer = v.class == CLASSIFY_PARK ? CARGO_BUSY : CARGO_GONE;
+		c->status = r->status;
+		c->park_ms = v.park_ms;
+		s->counts.unavailable++;
+	}
+	heart_answer(s, c);
+}
+
+static void
+comes_back(struct sim *s, void *arg, int64_t n)
+{
+	struct reply *r = arg;
+	struct cargo *c = r->cargo;
+
+	(void)n;
+	if (!c->answered && s->server->up &&
+	    c->incarnation == s->server->incarnation)
+		act_on(s, r);
+	fed_reply_free(r);
+}
+
+/* What stands between the two servers answers instead. */
+static void
+garble(struct sim *s, struct reply *r)
+{
+	static const int statuses[] = {200, 404, 429, 502, 503};
+
+	s->counts.garbled++;
+	if (sim_chance(s, 200)) {
+		/* An answer that breaks off. */
+		r->body.len = (size_t)sim_dice(s, r->body.len + 1);
+		return;
+	}
+	r->status = statuses[sim_dice(s, 5)];
+	r->type = "text/html";
+	r->retry_after =
+	    r->status == 429 || (r->status == 503 && sim_chance(s, 500)) ? "7"
+									 : NULL;
+	buf_reset(&r->body);
+	buf_adds(&r->body, page);
+}
+
+void
+fed_reply_send(struct reply *r, int64_t after_ms)
+{
+	struct sim *s = r->cargo->s;
+
+	if (r->status != 0 && sim_chance(s, s->weather.garble))
+		garble(s, r);
+	sim_after(s, after_ms, comes_back, r, 0);
+}
