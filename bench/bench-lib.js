@@ -13,6 +13,8 @@ const path = require('node:path');
 
 const START_LIMIT_MS = 60000;
 const STOP_LIMIT_MS = 20000;
+// Of /proc/PID/stat: 100 a second on Linux.
+const TICK_MS = 10;
 const TMPFS_MAGIC = 0x01021994;
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -27,22 +29,45 @@ function statusOf(url) {
 	});
 }
 
+// A sample of /metrics; NaN: there is none such.
+function metric(url, name) {
+	return new Promise((done, fail) => {
+		http.get(url + '/metrics', { agent: false }, (answer) => {
+			let text = '';
+
+			answer.on('data', (chunk) => { text += chunk; });
+			answer.on('end', () => {
+				const found = new RegExp(`^${name} (\\S+)$`,
+				    'm').exec(text);
+				done(Number(found?.[1]));
+			});
+		}).on('error', fail);
+	});
+}
+
 // A server of ours.  readyMs: from the start of the process until /readyz
 // answered 200.
+//
+// port: 0 is one that the system chooses.  through: the words of a command that
+// becomes the server, and gets its command line.
 class Server {
-	constructor(binary, data, flags) {
+	constructor(binary, data, flags, { port = 0, through = [] } = {}) {
 		this.binary = binary;
 		this.data = data;
 		this.flags = flags || [];
+		this.port = port;
+		this.through = through;
 		this.output = '';
 	}
 
 	async start() {
 		const begin = process.hrtime.bigint();
-		const args = ['serve', '--data', this.data, '--listen',
-			'127.0.0.1:0', '--rate-limit', 'off', ...this.flags];
+		const [command, ...args] = [...this.through, this.binary,
+			'serve', '--data', this.data, '--listen',
+			`127.0.0.1:${this.port}`, '--rate-limit', 'off',
+			...this.flags];
 
-		this.child = spawn(this.binary, args,
+		this.child = spawn(command, args,
 			{ stdio: ['ignore', 'pipe', 'pipe'] });
 		this.pid = this.child.pid;
 		this.ended = new Promise((done) => {
@@ -86,6 +111,14 @@ class Server {
 		const text = fs.readFileSync(
 		    `/proc/${this.pid}/smaps_rollup`, 'latin1');
 		return Number(/^Rss:\s*(\d+)/m.exec(text)[1]) * 1024;
+	}
+
+	// Processor time of all its threads until now.
+	cpuMs() {
+		const text = fs.readFileSync(`/proc/${this.pid}/stat`, 'latin1');
+		const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+
+		return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 	}
 
 	async stop() {
@@ -186,5 +219,5 @@ function table(rows) {
 		...rows.slice(1).map(line)].join('\n');
 }
 
-module.exports = { Server, copyData, databaseIn, makeWorkDir, median, runTool,
-	sleep, table };
+module.exports = { Server, copyData, databaseIn, makeWorkDir, median, metric,
+	runTool, sleep, table };

@@ -6,9 +6,11 @@
  * inbox has exactly what was accepted: the recipient's copy and the sender's.
  *
  * With --domain they write to people on another server instead, each to one of
- * his own, and what counts is that server's log (peer.h).  With --outage it
- * cannot be reached until all is accepted; what is measured then is the time
- * from its return on.
+ * his own.  With --faults the fault carrier plays that server, and its log must
+ * have every message (peer.h).  With --outage it cannot be reached until all is
+ * accepted; what is measured then is the time from its return on.  Without
+ * --faults it is a real server with users of the same names: whoever calls
+ * looks what its inboxes have, and only the own copies are checked here.
  */
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +60,7 @@ struct send_run {
 	char first_other[200];
 	struct hist latency;
 
-	/* Recipients on another server. */
+	/* The other server, where it is played. */
 	struct peer peer;
 	int64_t back_ns; /* it can be reached again; 0: it always could */
 
@@ -70,6 +72,14 @@ elsewhere(const struct send_run *run)
 {
 
 	return (run->b->domain != NULL);
+}
+
+/* The fault carrier plays it. */
+static bool
+played(const struct send_run *run)
+{
+
+	return (run->b->faults != NULL);
 }
 
 static void
@@ -204,8 +214,6 @@ start_peer(struct send_run *run)
 {
 	struct bench *b = run->b;
 
-	if (b->faults == NULL)
-		bench_die("--domain needs --faults");
 	peer_open(&run->peer, b->faults, b->domain, run->nusers);
 	run->peer.ids_ascend = b->connections <= run->nusers;
 	if (b->outage)
@@ -218,8 +226,11 @@ static void
 address(const struct send_run *run, const struct sender *s, char *ret, size_t n)
 {
 
-	if (elsewhere(run))
+	if (played(run))
 		snprintf(ret, n, "p%d@%s", s->from, run->b->domain);
+	else if (elsewhere(run))
+		snprintf(
+		    ret, n, "%s@%s", run->people[s->from].name, run->b->domain);
 	else
 		snprintf(ret, n, "%s", run->people[s->to].name);
 }
@@ -237,7 +248,7 @@ start(struct send_run *run)
 	people_heads(b->nodes, run->people, n);
 	for (int i = 0; i < n; i++)
 		run->people[i].expected = run->people[i].head;
-	if (elsewhere(run))
+	if (played(run))
 		start_peer(run);
 	run->senders =
 	    bench_zalloc((size_t)b->connections, sizeof(*run->senders));
@@ -266,7 +277,7 @@ deliver(struct send_run *run, struct proc_sample *a, struct proc_sample *z)
 {
 	int64_t missing = 0;
 
-	if (elsewhere(run)) {
+	if (played(run)) {
 		peer_read(&run->peer);
 		if (run->b->outage && run->peer.taken > 0)
 			bench_die("a server that is away took something");
@@ -315,6 +326,16 @@ report_peer(const struct send_run *run)
 }
 
 static void
+report_deliveries(const struct send_run *run)
+{
+
+	report_f64("all_delivered_after_ms",
+	    (double)(run->last_delivered_ns - run->last_ns) / 1e6);
+	report_f64("delivered_rate",
+	    per_second(run->accepted, run->last_delivered_ns - run->begun_ns));
+}
+
+static void
 report(struct send_run *run, double s, const struct proc_sample *a,
     const struct proc_sample *z, int64_t missing)
 {
@@ -331,11 +352,9 @@ report(struct send_run *run, double s, const struct proc_sample *a,
 	if (run->other > 0)
 		report_text("first_not_201", run->first_other);
 	report_i64("missing", missing);
-	report_f64("all_delivered_after_ms",
-	    (double)(run->last_delivered_ns - run->last_ns) / 1e6);
-	report_f64("delivered_rate",
-	    per_second(run->accepted, run->last_delivered_ns - run->begun_ns));
-	if (elsewhere(run))
+	if (played(run) || !elsewhere(run))
+		report_deliveries(run);
+	if (played(run))
 		report_peer(run);
 	report_proc(a, z, run->back_ns != 0 ? run->accepted : run->measured);
 	report_end();
@@ -350,7 +369,7 @@ surplus(const struct send_run *run)
 
 	for (int i = 0; i < run->nusers; i++)
 		n += run->people[i].head - run->people[i].expected;
-	if (elsewhere(run) && run->peer.taken > run->accepted)
+	if (played(run) && run->peer.taken > run->accepted)
 		n += run->peer.taken - run->accepted;
 	return (n);
 }
@@ -363,7 +382,7 @@ finish(struct send_run *run)
 		conn_close(&run->senders[i].conn);
 		buf_fini(&run->senders[i].letter.text);
 	}
-	if (elsewhere(run))
+	if (played(run))
 		peer_close(&run->peer);
 	loop_free(run->loop);
 	mem_free(run->senders);

@@ -15,8 +15,9 @@
 static const char usage[] =
     "usage: loadgen COMMAND --url http://127.0.0.1:PORT [option ...]\n"
     "  send      durable sends: --connections N --seconds S | --messages M\n"
-    "            to another server: --domain NAME --faults DIR [--latency MS]\n"
-    "            that is away until all is sent: --outage\n"
+    "            to another server: --domain NAME\n"
+    "            to one that the fault carrier plays: --faults DIR\n"
+    "            [--latency MS], and is away until all is sent: --outage\n"
     "  e2e       send, event, ack, receipt: --pairs N --seconds S [--http]\n"
     "  latency   send to frame at a fixed rate: --rate N --pairs N --seconds S\n"
     "  idle      idle WebSockets: --sockets N --rounds N --hold S --pid PID\n"
@@ -26,7 +27,9 @@ static const char usage[] =
     "                    connections are spread over them, and a recipient's\n"
     "                    is on the node after his sender's\n"
     "  --pid PID         of the server, for its processor time and memory\n"
-    "  --domain NAME     of a server that the fault carrier plays\n"
+    "  --domain NAME     of the recipients' server; without --faults they\n"
+    "                    have the senders' names, and only what their senders'\n"
+    "                    server accepts is counted\n"
     "  --faults DIR      the fault carrier's files, DATA/fault\n"
     "  --tokens FILE     lines \"name token\"; users that are not in it are\n"
     "                    registered, logged in and added\n"
@@ -201,6 +204,10 @@ main(int argc, char **argv)
 		fputs(usage, stderr);
 		return (64);
 	}
+	if (b.domain == NULL && b.faults != NULL)
+		bench_die("--faults needs --domain");
+	if (b.faults == NULL && b.outage)
+		bench_die("--outage needs --faults");
 	if (b.messages > 0)
 		b.warmup_ns = 0;
 	uuid_gen_init(&b.ids, clk_system(), rnd_system());
