@@ -14,6 +14,9 @@
 
 /* ---- texts ---- */
 
+static void set(char ret[EXPLAIN_SIZE], const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+
 static void
 set(char ret[EXPLAIN_SIZE], const char *fmt, va_list ap)
 {
