@@ -120,6 +120,16 @@ close_it(struct breaker *b)
 	b->window_milli = 1000;
 }
 
+/* Whether the destination has not failed for so long that it may be trusted
+ * with more at once. */
+static bool
+is_calm(const struct breaker *b, int64_t now_ms)
+{
+
+	return (b->last_failure_at == 0 ||
+		now_ms - b->last_failure_at >= BREAKER_CALM_MS);
+}
+
 bool
 breaker_success(struct breaker *b, int64_t now_ms)
 {
@@ -137,7 +147,8 @@ breaker_success(struct breaker *b, int64_t now_ms)
 	}
 	if (b->failures > 0 && --b->failures == 0)
 		b->failing_since = 0;
-	b->window_milli += 1000000 / b->window_milli;
+	b->window_milli +=
+	    is_calm(b, now_ms) ? 1000 : 1000000 / b->window_milli;
 	if (b->window_milli > BREAKER_WINDOW_MAX * 1000)
 		b->window_milli = BREAKER_WINDOW_MAX * 1000;
 	return (changed);

@@ -24,8 +24,9 @@
  * a success takes back one failure, so that one that comes and goes is
  * remembered (outbox-anchors 3.1 to 3.4).
  *
- * The window grows by 1/window a success, so by one in each round trip, up to
- * `BREAKER_WINDOW_MAX`.  A failure closes it to one batch at once: who is in
+ * The window grows by one a success, so it doubles in each round trip, up to
+ * `BREAKER_WINDOW_MAX`; for BREAKER_CALM_MS after a failure by 1/window, so by
+ * one in each round trip.  A failure closes it to one batch at once: who is in
  * trouble is not sent what others could use.
  */
 #ifndef MODEL_BREAKER_H
@@ -39,6 +40,7 @@
 #define BREAKER_FAILURES 5
 #define BREAKER_SUCCESSES 2
 #define BREAKER_WINDOW_MAX 32
+#define BREAKER_CALM_MS INT64_C(600000)
 /* Longer than any wait that we set: a clock that was put back shows by it. */
 #define BREAKER_SANE_MS INT64_C(4500000)
 

@@ -441,6 +441,7 @@ static void
 test_breaker_successes(void **state)
 {
 	static const int windows[] = {2000, 2500, 2900, 3244, 3552, 3833, 4093};
+	const int64_t calm = NOW + BREAKER_CALM_MS;
 	struct breaker b;
 	size_t i;
 
@@ -462,16 +463,24 @@ test_breaker_successes(void **state)
 	assert_int_equal(b.failing_since, 0);
 	assert_false(breaker_success(&b, NOW + 22));
 
+	/* One that has never failed. */
 	breaker_init(&b);
-	for (i = 0; i < COUNT(windows); i++) {
+	for (i = 0; i < 3; i++) {
 		(void)breaker_success(&b, NOW);
-		assert_int_equal(b.window_milli, windows[i]);
+		assert_int_equal(b.window_milli, 2000 + 1000 * (int)i);
 	}
-	for (i = 0; i < BREAKER_WINDOW_MAX * BREAKER_WINDOW_MAX; i++)
+	for (i = 0; i < BREAKER_WINDOW_MAX; i++)
 		(void)breaker_success(&b, NOW);
 	assert_int_equal(b.window_milli, BREAKER_WINDOW_MAX * 1000);
 	fail_times(&b, 1, NOW, 200);
 	assert_int_equal(b.window_milli, 1000);
+	for (i = 0; i < COUNT(windows); i++) {
+		(void)breaker_success(&b, calm - 1);
+		assert_int_equal(b.window_milli, windows[i]);
+	}
+	/* The failure is long ago. */
+	(void)breaker_success(&b, calm);
+	assert_int_equal(b.window_milli, 5093);
 }
 
 /* What left before the breaker opened has come through: it is half open. */
