@@ -256,6 +256,16 @@ describe('what is said of several', () => {
 		});
 	}
 
+	it('who takes one at a time is not sent what is behind one that is refused', async (t) => {
+		const s = await scene(t, { limits: { items: 1, bytes: 262_144, requests: 32 } });
+		const begun = await s.known();
+		const ids = await s.waiting(3);
+		s.b.next(acks(() => full));
+		await s.root.resume('b.example');
+		assert.deepEqual(await s.b.has(4), [begun, ...ids]);
+		await s.check();
+	});
+
 	it('one is rejected: those behind it are not', async (t) => {
 		const { s, ann, b, ids, all } = await several(t, 3, acks((_one, i) =>
 			(i === 1 ? { status: 'rejected', reason: 'too-large' } : taken)));
