@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "model/envelope.h"
 #include "store/remote.h"
 
 /* Messages of one request to another server, and their bytes, about. */
@@ -92,6 +93,12 @@ struct parcel {
 
 	void (*finish)(struct parcel *parcel); /* called once, by the carrier */
 };
+
+/* Makes ${ret} the envelope of item ${i} of ${p}, which the server ${domain}
+ * sends.  ${ret} borrows from the parcel and from ${from}, which is filled with
+ * the sender's address.  Thread: the carrier's. */
+void parcel_envelope(const struct parcel *p, size_t i, const char *domain,
+    char from[LIMIT_ADDRESS_LEN + 1], struct envelope *ret);
 
 /* The word of ${answer} for the audit. */
 const char *parcel_answer_outcome(enum answer answer);

@@ -318,64 +318,6 @@ come_back(struct transfer *t)
 
 /* ---- a request ---- */
 
-static struct span
-span_at(const struct parcel *p, size_t at, size_t n)
-{
-
-	return (at == 0 ? (struct span){NULL, 0}
-			: (struct span){parcel_text(p, at), n});
-}
-
-static struct span
-string_at(const struct parcel *p, size_t at)
-{
-
-	return (span_at(p, at, at == 0 ? 0 : strlen(parcel_text(p, at))));
-}
-
-static void
-fill_message(
-    const struct parcel *p, const struct parcel_item *item, struct envelope *e)
-{
-	struct message_draft *m = &e->message;
-
-	m->has_id = true;
-	m->id = item->message_id;
-	m->body = (struct span){parcel_text(p, item->body), item->body_len};
-	m->content_type = string_at(p, item->content_type);
-	m->correlation_id = string_at(p, item->correlation_id);
-	m->metadata = span_at(p, item->metadata, item->metadata_len);
-	m->has_reply_to = item->has_reply_to;
-	m->reply_to = item->reply_to;
-	m->priority = item->row.priority;
-	e->created_at_ms = item->row.created_at;
-	e->expires_at_ms = item->row.expires_at;
-}
-
-/* The envelope of ${item}; ${from} is the room for its sender. */
-static void
-fill_envelope(const struct carry *c, const struct parcel_item *item,
-    char from[LIMIT_ADDRESS_LEN + 1], struct envelope *e)
-{
-	const struct parcel *p = c->parcel;
-
-	memset(e, 0, sizeof(*e));
-	(void)snprintf(from, LIMIT_ADDRESS_LEN + 1, "%s@%s",
-	    parcel_text(p, item->from), c->outbound->o.policy->domain);
-	e->event_id = item->row.event_id;
-	e->kind = item->row.kind;
-	e->sequence = item->row.lane_seq;
-	e->timestamp_ms = item->row.event_time;
-	e->attempt = item->row.attempts;
-	e->from = (struct span){from, strlen(from)};
-	e->recipient = (struct span){
-	    parcel_text(p, item->to), strlen(parcel_text(p, item->to))};
-	if (item->row.kind == EVENT_MESSAGE)
-		fill_message(p, item, e);
-	else
-		e->upto = item->message_id;
-}
-
 /* Writes the items without an answer, as many as the request takes. */
 static enum rc
 write_body(struct carry *c)
@@ -395,7 +337,7 @@ write_body(struct carry *c)
 	for (i = 0; i < p->n && rc == RC_OK; i++) {
 		if (c->answered[i])
 			continue;
-		fill_envelope(c, &p->items[i], from, &e);
+		parcel_envelope(p, i, c->outbound->o.policy->domain, from, &e);
 		rc = wire_request_add(&q, &e);
 		if (rc == RC_OK)
 			c->sent[c->nsent++] = i;

@@ -45,70 +45,6 @@ fed_reply_free(struct reply *r)
 
 /* ---- a request is written ---- */
 
-static struct span
-span(const char *text)
-{
-
-	return ((struct span){text, strlen(text)});
-}
-
-static struct span
-span_at(const struct parcel *p, size_t at, size_t n)
-{
-
-	return (at == 0 ? (struct span){NULL, 0}
-			: (struct span){parcel_text(p, at), n});
-}
-
-static struct span
-string_at(const struct parcel *p, size_t at)
-{
-
-	return (span_at(p, at, at == 0 ? 0 : strlen(parcel_text(p, at))));
-}
-
-static void
-fill_message(
-    const struct parcel *p, const struct parcel_item *item, struct envelope *e)
-{
-	struct message_draft *m = &e->message;
-
-	m->has_id = true;
-	m->id = item->message_id;
-	m->body = (struct span){parcel_text(p, item->body), item->body_len};
-	m->content_type = string_at(p, item->content_type);
-	m->correlation_id = string_at(p, item->correlation_id);
-	m->metadata = span_at(p, item->metadata, item->metadata_len);
-	m->has_reply_to = item->has_reply_to;
-	m->reply_to = item->reply_to;
-	m->priority = item->row.priority;
-	e->created_at_ms = item->row.created_at;
-	e->expires_at_ms = item->row.expires_at;
-}
-
-/* ${from} is room for the sender's address. */
-static void
-fill_envelope(const struct sim *s, const struct parcel *p,
-    const struct parcel_item *item, char from[LIMIT_ADDRESS_LEN + 1],
-    struct envelope *e)
-{
-
-	memset(e, 0, sizeof(*e));
-	(void)snprintf(from, LIMIT_ADDRESS_LEN + 1, "%s@%s",
-	    parcel_text(p, item->from), s->domain);
-	e->event_id = item->row.event_id;
-	e->kind = item->row.kind;
-	e->sequence = item->row.lane_seq;
-	e->timestamp_ms = item->row.event_time;
-	e->attempt = item->row.attempts;
-	e->from = span(from);
-	e->recipient = span(parcel_text(p, item->to));
-	if (e->kind == EVENT_MESSAGE)
-		fill_message(p, item, e);
-	else
-		e->upto = item->message_id;
-}
-
 /* The order in which the envelopes are written: the receiver has to put them in
  * order by their sequence. */
 static void
@@ -143,7 +79,7 @@ write_request(struct sim *s, const struct cargo *c)
 	wire_request_begin(
 	    &q, &post->body, ENVELOPE_ITEMS, ENVELOPE_REQUEST_LEN, NULL);
 	for (i = 0; i < p->n; i++) {
-		fill_envelope(s, p, &p->items[order[i]], from, &e);
+		parcel_envelope(p, order[i], s->domain, from, &e);
 		if (wire_request_add(&q, &e) != RC_OK)
 			sim_bad(s, "a parcel is no request");
 	}
