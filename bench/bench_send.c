@@ -9,8 +9,8 @@
  * his own.  With --faults the fault carrier plays that server, and its log must
  * have every message (peer.h).  With --outage it cannot be reached until all is
  * accepted; what is measured then is the time from its return on.  Without
- * --faults it is a real server with users of the same names: whoever calls
- * looks what its inboxes have, and only the own copies are checked here.
+ * --faults the other server is a real one, with users of the same names.  The
+ * caller checks the inboxes there; only the senders' copies are checked here.
  */
 #include <stdio.h>
 #include <string.h>

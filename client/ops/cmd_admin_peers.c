@@ -9,7 +9,7 @@
 #include "ops/admin_command.h"
 #include "term/admin_view.h"
 
-/* What is done to a server: the word of the command, of the path and of the
+/* An operation on a server: its word in the command, in the path and in the
  * result. */
 struct verb {
 	const char *word;
@@ -60,7 +60,7 @@ list(struct cli *cli, struct fail *fail)
 	return (admin_command_show_list(cli, &peers, fail));
 }
 
-/* What helps where a server is not known, or not as it must be. */
+/* The cures for a server that is unknown, or whose state does not fit. */
 static enum rc
 refused(struct fail *fail)
 {

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- What fsck reads to compare the databases of two servers that deliver to each
--- other (upkeep/pair.c).  It walks over one of them in pages, each along an
--- index, and finds the counterpart of each row in the other one by a key.
+-- The statements by which fsck compares the databases of two servers that
+-- deliver to each other (upkeep/pair.c).  fsck walks over one database in pages,
+-- each along an index, and finds the counterpart of each row in the other one by
+-- a key.
 
 -- The direct conversations with people of a server, behind a cursor: far is
 -- there, near is here; acked_upto is what far has acked, as it is known here.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who uses a shared resource: a user, another server, or the network of a
+ * The user of a shared resource: a person, another server, or the network of a
  * client that has not logged in.  An owner is a number, the keyed hash of what
  * it stands for (htab_hash()); 0 is the server itself.
  *

@@ -86,10 +86,10 @@ struct parcel {
 	int status; /* of HTTP; 0: none */
 	int64_t retry_after_ms;        /* 0: it did not say */
 	char error[PARCEL_ERROR_SIZE]; /* "": the status says it */
-	/* The destination is there and wants to be left alone for so long; its
-	 * breaker hears nothing of this parcel.  0: it does not. */
+	/* The destination answers, and asks for no request during this time.
+	 * Its breaker is not told of this parcel.  0: it does not ask. */
 	int64_t park_ms;
-	int requests_most; /* so many it takes at once; 0: it has not said */
+	int requests_most; /* requests that it takes at once; 0: unknown */
 
 	void (*finish)(struct parcel *parcel); /* called once, by the carrier */
 };
