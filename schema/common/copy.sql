@@ -80,8 +80,8 @@ SELECT user_id, seq, kind, own, event_id, origin, mid, conversation_id,
 FROM inbox ORDER BY user_id, seq;
 
 -- name: copy_processed_messages_get
--- columns: origin, event_id, processed_at
-SELECT origin, event_id, processed_at
+-- columns: origin, event_id, processed_at, sequence, behind
+SELECT origin, event_id, processed_at, sequence, behind
 FROM processed_messages ORDER BY event_id, origin;
 
 -- name: copy_outbox_attempts_get

@@ -1,17 +1,18 @@
 -- SPDX-License-Identifier: MIT
 -- Events, requests and receipts of other servers.
 
--- row: covered(id, mid)
+-- row: covered(id, mid, conversation_seq, unacked)
 
 -- Whether an event was taken before.
 -- name: processed_find(event_id, origin)
--- columns: processed_at
-SELECT processed_at FROM processed_messages
+-- columns: processed_at, sequence, behind
+SELECT processed_at, sequence, behind FROM processed_messages
 WHERE event_id = $event_id AND origin = $origin;
 
--- name: processed_insert(event_id, origin, now)
-INSERT INTO processed_messages (event_id, origin, processed_at)
-VALUES ($event_id, $origin, $now);
+-- name: processed_insert(event_id, origin, now, sequence, behind)
+INSERT INTO processed_messages (event_id, origin, processed_at, sequence,
+    behind)
+VALUES ($event_id, $origin, $now, $sequence, $behind);
 
 -- The message that an event of another server has put into an inbox.
 -- name: incoming_find(event_id, user_id, origin)
@@ -55,29 +56,40 @@ ON CONFLICT (sender_id, recipient_id, class)
 SELECT mid, sender_id, conversation_id, conversation_seq FROM messages
 WHERE message_id = $message_id;
 
--- The message of $sender_id that $skip others of the same sender in a part of a
--- conversation come before.
--- name: receipt_step(conversation_id, after, upto, sender_id, skip)
--- columns: mid, conversation_seq
-SELECT mid, conversation_seq FROM messages
-WHERE conversation_id = $conversation_id AND conversation_seq > $after
-  AND conversation_seq <= $upto AND sender_id = $sender_id
-ORDER BY conversation_seq LIMIT 1 OFFSET $skip;
+-- The place in its lane of a message to another server.
+-- name: receipt_place(mid, dest_id)
+-- columns: lane_id, lane_seq, requeues, state
+SELECT o.lane_id, o.lane_seq, o.requeues, o.state
+FROM messages m JOIN outbox o ON o.event_id = m.event_id
+WHERE m.mid = $mid AND o.dest_kind = 'server' AND o.dest_id = $dest_id;
 
 -- The outbox row of the one message that a receipt names.
 -- name: receipt_row(mid, dest_id)
 -- columns: as covered
-SELECT o.id, o.mid FROM messages m JOIN outbox o ON o.event_id = m.event_id
+SELECT o.id, o.mid, o.conversation_seq, 1 AS unacked
+FROM messages m JOIN outbox o ON o.event_id = m.event_id
 WHERE m.mid = $mid AND o.dest_kind = 'server' AND o.dest_id = $dest_id
   AND o.state = 'sent' AND o.ack_deadline IS NULL;
 
--- The outbox rows that a receipt from another server covers: sent, not acked.
--- A row whose server still owes an answer is acked when the answer is there.
--- name: receipt_rows(conversation_id, after, upto, sender_id, dest_id)
+-- The message that a receipt names is not sent, as far as is known here: the
+-- recipient has acked it, which counts when it is.
+-- name: receipt_note(mid, dest_id, now)
+UPDATE outbox SET acked_at = $now
+WHERE event_id = (SELECT event_id FROM messages WHERE mid = $mid)
+  AND dest_kind = 'server' AND dest_id = $dest_id AND state <> 'sent'
+  AND state <> 'acked' AND acked_at IS NULL;
+
+-- What a receipt covers of a lane to another server.  unacked: the row is sent
+-- and not acked.  One whose server still owes an answer is acked when the answer
+-- is there; what was given up is not covered.
+-- name: receipt_rows(lane_id, after, upto)
 -- columns: as covered
-SELECT o.id, o.mid FROM messages m JOIN outbox o ON o.event_id = m.event_id
-WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $after
-  AND m.conversation_seq <= $upto AND m.sender_id = $sender_id
-  AND o.dest_kind = 'server' AND o.dest_id = $dest_id AND o.state = 'sent'
-  AND o.ack_deadline IS NULL
-ORDER BY m.conversation_seq;
+SELECT o.id, o.mid, o.conversation_seq,
+    CASE WHEN o.state = 'sent' AND o.ack_deadline IS NULL THEN 1 ELSE 0
+    END AS unacked
+FROM outbox o
+WHERE o.lane_id = $lane_id AND o.dest_kind = 'server'
+  AND o.lane_seq IS NOT NULL AND o.lane_seq > $after AND o.lane_seq <= $upto
+  AND (o.state = 'sent' OR o.state = 'acked' OR o.state = 'sending'
+    OR o.state = 'pending')
+ORDER BY o.lane_seq;

@@ -3,7 +3,7 @@
 
 -- row: lane(lane_id, conversation_id, dest_kind, dest_id, class, tail_seq,
 --     next_seq, last_published_seq, due_at, destination_id, state, priority,
---     lease_token, lease_until, lease_owner, replay_seq)
+--     lease_token, lease_until, lease_owner, replay_seq, acked_seq)
 -- row: due_lane(lane_id, due_at)
 -- row: least(least)
 

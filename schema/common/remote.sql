@@ -70,23 +70,28 @@ WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 UPDATE outbox SET ack_deadline = NULL, last_status_at = $now
 WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 
--- The row of an event that a peer has answered "later" for.
+-- The row of an event that a peer has answered "later" for, or may be about to.
 -- name: promised_find(event_id, origin)
 -- columns: id
 SELECT o.id FROM outbox o JOIN users u ON u.user_id = o.dest_id
-WHERE o.event_id = $event_id AND o.dest_kind = 'server' AND o.state = 'sent'
-  AND o.ack_deadline IS NOT NULL AND u.destination_id = $origin;
+WHERE o.event_id = $event_id AND o.dest_kind = 'server'
+  AND u.destination_id = $origin AND (o.state = 'sending'
+    OR (o.state = 'sent' AND o.ack_deadline IS NOT NULL));
 
 -- The peer cannot take it now after all: it is late earlier than it would be.
 -- name: remote_hasten(id, ack_deadline)
 UPDATE outbox SET ack_deadline = $ack_deadline
 WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 
--- The receipt came before the answer.  A message that was given a new place is
--- behind others there, which an older receipt covers without it.
+-- The receipt came before the answer.
 -- name: remote_acked_early(id, now)
 UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
-WHERE id = $id AND state = 'sent' AND requeues = 0;
+WHERE id = $id AND state = 'sent';
+
+-- A receipt has named the message when it was not sent.
+-- name: remote_acked_noted(id, now)
+UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
+WHERE id = $id AND state = 'sent' AND acked_at IS NOT NULL;
 
 -- name: remote_sent(id, now, ack_deadline)
 UPDATE outbox SET state = 'sent', sent_at = $now, last_status_at = $now,
@@ -150,16 +155,20 @@ WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user'
   AND o.lane_id > $after AND o.lane_id <= $upto AND o.expires_at <= $now
 ORDER BY o.lane_id, o.lane_seq LIMIT $limit;
 
--- All that a carrier has to say about a message.
+-- All that a carrier has to say about a message.  sequence: of one that came
+-- from the server of $dest_id, the place up to which the lane had come with it.
 -- name: remote_message(mid, sender_id, dest_id)
 -- columns: message_id, body, content_type, metadata, correlation_id,
---     reply_to, public_id, sender, recipient
+--     reply_to, public_id, sender, recipient, sequence
 SELECT m.message_id, m.body, m.content_type, m.metadata, m.correlation_id,
-    m.reply_to, c.public_id, s.name AS sender, r.name AS recipient
+    m.reply_to, c.public_id, s.name AS sender, r.name AS recipient,
+    coalesce(p.behind, p.sequence) AS sequence
 FROM messages m
 JOIN conversations c ON c.conversation_id = m.conversation_id
 JOIN users s ON s.user_id = $sender_id
 JOIN users r ON r.user_id = $dest_id
+LEFT JOIN processed_messages p ON p.event_id = m.event_id
+  AND p.origin = r.destination_id
 WHERE m.mid = $mid;
 
 -- name: attempt_start(outbox_id, attempt, destination_id, owner, now)

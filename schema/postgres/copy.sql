@@ -167,25 +167,28 @@ SELECT * FROM unnest($destination_id::bigint[], $name::text[], $breaker::text[],
 -- name: copy_outbox_lanes_get
 -- columns: lane_id, conversation_id, dest_kind, dest_id, class, priority,
 --     next_seq, last_published_seq, due_at, lease_owner, lease_token,
---     lease_until, updated_at, destination_id, state, tail_seq, replay_seq
+--     lease_until, updated_at, destination_id, state, tail_seq, replay_seq,
+--     acked_seq
 SELECT lane_id, conversation_id, dest_kind, dest_id, class, priority, next_seq,
     last_published_seq, due_at, lease_owner, lease_token, lease_until,
-    updated_at, destination_id, state, tail_seq, replay_seq
+    updated_at, destination_id, state, tail_seq, replay_seq, acked_seq
 FROM outbox_lanes ORDER BY lane_id;
 
 -- name: copy_outbox_lanes_put(lane_id, conversation_id, dest_kind, dest_id,
 --     class, priority, next_seq, last_published_seq, due_at, lease_owner,
 --     lease_token, lease_until, updated_at, destination_id, state, tail_seq,
---     replay_seq)
+--     replay_seq, acked_seq)
 INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, dest_id, class,
     priority, next_seq, last_published_seq, due_at, lease_owner, lease_token,
-    lease_until, updated_at, destination_id, state, tail_seq, replay_seq)
+    lease_until, updated_at, destination_id, state, tail_seq, replay_seq,
+    acked_seq)
 SELECT * FROM unnest($lane_id::bigint[], $conversation_id::bigint[],
     $dest_kind::text[], $dest_id::bigint[], $class::bigint[],
     $priority::bigint[], $next_seq::bigint[], $last_published_seq::bigint[],
     $due_at::bigint[], $lease_owner::text[], $lease_token::bigint[],
     $lease_until::bigint[], $updated_at::bigint[], $destination_id::bigint[],
-    $state::text[], $tail_seq::bigint[], $replay_seq::bigint[]);
+    $state::text[], $tail_seq::bigint[], $replay_seq::bigint[],
+    $acked_seq::bigint[]);
 
 -- name: copy_outbox_put(id, event_id, kind, mid, conversation_id,
 --     conversation_seq, sender_id, lane_id, lane_seq, dest_kind, dest_id,
@@ -221,10 +224,12 @@ SELECT * FROM unnest($user_id::bigint[], $seq::bigint[], $kind::bigint[],
     $actor_id::bigint[], $outbox_id::bigint[], $event_time::bigint[],
     $delivered_at::bigint[], $attempt::bigint[]);
 
--- name: copy_processed_messages_put(origin, event_id, processed_at)
-INSERT INTO processed_messages (origin, event_id, processed_at)
+-- name: copy_processed_messages_put(origin, event_id, processed_at, sequence,
+--     behind)
+INSERT INTO processed_messages (origin, event_id, processed_at, sequence,
+    behind)
 SELECT * FROM unnest($origin::bigint[], $event_id::uuid[],
-    $processed_at::bigint[]);
+    $processed_at::bigint[], $sequence::bigint[], $behind::bigint[]);
 
 -- name: copy_outbox_attempts_put(attempt_id, outbox_id, attempt,
 --     destination_id, owner, started_at, finished_at, outcome, status, error)

@@ -9,7 +9,8 @@
 -- columns: as lane
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
-    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
+    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq,
+    l.acked_seq
 FROM outbox_lanes l
 WHERE l.conversation_id = $conversation_id AND l.dest_kind = $dest_kind
   AND l.dest_id = $dest_id
@@ -19,7 +20,8 @@ WHERE l.conversation_id = $conversation_id AND l.dest_kind = $dest_kind
 -- columns: as lane
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
-    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
+    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq,
+    l.acked_seq
 FROM outbox_lanes l WHERE l.lane_id = $lane_id;
 
 -- name: lane_set(lane_id, next_seq, last_published_seq, due_at, now)
@@ -34,20 +36,21 @@ WHERE l.lane_id = r.lane_id;
 -- All of a lane to another server.
 -- name: lane_remote_set(lane_id, next_seq, last_published_seq, due_at, now,
 --     state, tail_seq, priority, lease_token, lease_until, lease_owner,
---     replay_seq)
+--     replay_seq, acked_seq)
 UPDATE outbox_lanes l SET next_seq = r.next_seq,
     last_published_seq = r.last_published_seq, due_at = r.due_at,
     updated_at = r.updated_at, state = r.state, tail_seq = r.tail_seq,
     priority = r.priority, lease_token = r.lease_token,
     lease_until = r.lease_until, lease_owner = r.lease_owner,
-    replay_seq = r.replay_seq
+    replay_seq = r.replay_seq, acked_seq = r.acked_seq
 FROM unnest($lane_id::bigint[], $next_seq::bigint[],
     $last_published_seq::bigint[], $due_at::bigint[], $now::bigint[],
     $state::text[], $tail_seq::bigint[], $priority::bigint[],
     $lease_token::bigint[], $lease_until::bigint[], $lease_owner::text[],
-    $replay_seq::bigint[])
+    $replay_seq::bigint[], $acked_seq::bigint[])
     AS r (lane_id, next_seq, last_published_seq, due_at, updated_at, state,
-        tail_seq, priority, lease_token, lease_until, lease_owner, replay_seq)
+        tail_seq, priority, lease_token, lease_until, lease_owner, replay_seq,
+        acked_seq)
 WHERE l.lane_id = r.lane_id;
 
 -- The next local lanes after $after that owe something, at most $limit, each

@@ -179,7 +179,7 @@ ORDER BY p.conversation_id, p.user_id;
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.tail_seq, l.next_seq, l.last_published_seq, l.due_at, l.destination_id,
     l.state, l.priority, l.lease_token, l.lease_until, l.lease_owner,
-    l.replay_seq
+    l.replay_seq, l.acked_seq
 FROM outbox_lanes l WHERE l.conversation_id = ANY ($conversation_id::bigint[]);
 
 -- What acks and reads are compared with: it only grows, so that they need not

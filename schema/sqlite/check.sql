@@ -65,23 +65,28 @@ HAVING max(conversation_seq) <> count(*) OR min(conversation_seq) <> 1
 LIMIT $limit;
 
 -- A remote lane may have rows beyond its cursor that its destination took
--- although one before them waits.
+-- although one before them waits.  What its recipient has acked is not sent any
+-- more.
 -- name: check_lane(limit)
 -- columns: as place
 SELECT 'outbox row ' || o.id || ' (' || o.state || ') has place ' ||
     o.lane_seq || ' in lane ' || o.lane_id || ', which is at ' ||
-    l.next_seq AS place
+    l.next_seq || CASE WHEN l.acked_seq > 0
+	THEN ' and acked up to ' || l.acked_seq ELSE '' END AS place
 FROM outbox o JOIN outbox_lanes l ON l.lane_id = o.lane_id
 WHERE o.lane_seq IS NOT NULL AND (
     ((o.state = 'pending' OR o.state = 'sending'
 	OR o.ack_deadline IS NOT NULL) AND o.lane_seq < l.next_seq)
     OR (l.state = 'local' AND (o.state = 'sent' OR o.state = 'acked')
 	AND o.lane_seq >= l.next_seq)
-    OR (l.state <> 'local' AND o.lane_seq > l.tail_seq))
+    OR (l.state <> 'local' AND o.lane_seq > l.tail_seq)
+    OR (o.state = 'sent' AND o.ack_deadline IS NULL
+	AND o.lane_seq <= l.acked_seq))
 LIMIT $limit;
 
 -- A row of ours is attempted once, when it is delivered.  The time of the last
--- state is that of the last step.  A peer that answers later moves it on.
+-- state is that of the last step.  A peer that answers later moves it on; its
+-- receipt may name what is not sent, as far as is known here.
 -- name: check_state(limit)
 -- columns: as place
 SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||
@@ -89,11 +94,13 @@ SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||
     coalesce(CAST(acked_at AS TEXT), 'no time') || ', because of ' ||
     coalesce(reason, 'nothing') AS place
 FROM outbox
-WHERE (state = 'sent' AND (sent_at IS NULL OR acked_at IS NOT NULL))
+WHERE (state = 'sent' AND (sent_at IS NULL OR (acked_at IS NOT NULL
+	AND ack_deadline IS NULL)))
     OR (state = 'acked' AND (acked_at IS NULL OR sent_at IS NULL
 	OR last_status_at <> acked_at))
     OR (state <> 'sent' AND state <> 'acked'
-	AND (sent_at IS NOT NULL OR acked_at IS NOT NULL))
+	AND (sent_at IS NOT NULL OR (acked_at IS NOT NULL
+	    AND dest_kind <> 'server')))
     OR (reason IS NOT NULL) <> (state = 'failed' OR state = 'expired'
 	OR kind = EVENT_BOUNCE)
     OR (kind <> EVENT_BOUNCE AND (reason = 'expired') <> (state = 'expired'))

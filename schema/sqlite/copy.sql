@@ -204,7 +204,8 @@ VALUES ($destination_id, $name, $breaker, $failures, $successes, $interval_ms,
 -- name: copy_outbox_lanes_get
 -- columns: lane_id, conversation_id, dest_kind, dest_id, class, priority,
 --     next_seq, last_published_seq, due_at, lease_owner, lease_token,
---     lease_until, updated_at, destination_id, state, tail_seq, replay_seq
+--     lease_until, updated_at, destination_id, state, tail_seq, replay_seq,
+--     acked_seq
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.priority, l.next_seq, l.last_published_seq, l.due_at, l.lease_owner,
     l.lease_token, l.lease_until, l.updated_at, l.destination_id, l.state,
@@ -218,20 +219,21 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
             OR o.state = 'canceled')
           AND o.lane_id = l.lane_id), 0))
     ELSE l.tail_seq END AS tail_seq,
-    l.replay_seq
+    l.replay_seq, l.acked_seq
 FROM outbox_lanes l ORDER BY l.lane_id;
 
 -- name: copy_outbox_lanes_put(lane_id, conversation_id, dest_kind, dest_id,
 --     class, priority, next_seq, last_published_seq, due_at, lease_owner,
 --     lease_token, lease_until, updated_at, destination_id, state, tail_seq,
---     replay_seq)
+--     replay_seq, acked_seq)
 INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, dest_id, class,
     priority, next_seq, last_published_seq, due_at, lease_owner, lease_token,
-    lease_until, updated_at, destination_id, state, tail_seq, replay_seq)
+    lease_until, updated_at, destination_id, state, tail_seq, replay_seq,
+    acked_seq)
 VALUES ($lane_id, $conversation_id, $dest_kind, $dest_id, $class, $priority,
     $next_seq, $last_published_seq, $due_at, $lease_owner, $lease_token,
     $lease_until, $updated_at, $destination_id, $state, CASE
-    WHEN $state = 'local' THEN 0 ELSE $tail_seq END, $replay_seq);
+    WHEN $state = 'local' THEN 0 ELSE $tail_seq END, $replay_seq, $acked_seq);
 
 -- name: copy_outbox_put(id, event_id, kind, mid, conversation_id,
 --     conversation_seq, sender_id, lane_id, lane_seq, dest_kind, dest_id,
@@ -260,9 +262,11 @@ VALUES ($user_id, $seq, $kind, $own, $event_id, $origin, $mid, $conversation_id,
     $conversation_seq, $actor_id, $outbox_id, $event_time, $delivered_at,
     $attempt);
 
--- name: copy_processed_messages_put(origin, event_id, processed_at)
-INSERT INTO processed_messages (origin, event_id, processed_at)
-VALUES ($origin, $event_id, $processed_at);
+-- name: copy_processed_messages_put(origin, event_id, processed_at, sequence,
+--     behind)
+INSERT INTO processed_messages (origin, event_id, processed_at, sequence,
+    behind)
+VALUES ($origin, $event_id, $processed_at, $sequence, $behind);
 
 -- name: copy_outbox_attempts_put(attempt_id, outbox_id, attempt,
 --     destination_id, owner, started_at, finished_at, outcome, status, error)

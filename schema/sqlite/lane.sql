@@ -12,7 +12,8 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
        AND o.dest_kind = 'user')
     ELSE l.tail_seq END AS tail_seq,
     l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
-    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
+    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq,
+    l.acked_seq
 FROM outbox_lanes l
 WHERE l.conversation_id = $conversation_id AND l.dest_kind = $dest_kind
   AND l.dest_id = $dest_id
@@ -27,7 +28,8 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
        AND o.dest_kind = 'user')
     ELSE l.tail_seq END AS tail_seq,
     l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
-    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
+    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq,
+    l.acked_seq
 FROM outbox_lanes l WHERE l.lane_id = $lane_id;
 
 -- name: lane_set(lane_id, next_seq, last_published_seq, due_at, now)
@@ -39,13 +41,13 @@ WHERE lane_id = $lane_id;
 -- All of a lane to another server.
 -- name: lane_remote_set(lane_id, next_seq, last_published_seq, due_at, now,
 --     state, tail_seq, priority, lease_token, lease_until, lease_owner,
---     replay_seq)
+--     replay_seq, acked_seq)
 UPDATE outbox_lanes SET next_seq = $next_seq,
     last_published_seq = $last_published_seq, due_at = $due_at,
     updated_at = $now, state = $state, tail_seq = $tail_seq,
     priority = $priority, lease_token = $lease_token,
     lease_until = $lease_until, lease_owner = $lease_owner,
-    replay_seq = $replay_seq
+    replay_seq = $replay_seq, acked_seq = $acked_seq
 WHERE lane_id = $lane_id;
 
 -- The next local lanes after $after that owe something, at most $limit, each

@@ -136,7 +136,8 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
        AND o.dest_kind = 'user')
     ELSE l.tail_seq END AS tail_seq,
     l.next_seq, l.last_published_seq, l.due_at, l.destination_id, l.state,
-    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq
+    l.priority, l.lease_token, l.lease_until, l.lease_owner, l.replay_seq,
+    l.acked_seq
 FROM outbox_lanes l WHERE l.conversation_id = $conversation_id;
 
 -- name: lock_counters(user_id)

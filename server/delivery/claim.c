@@ -80,6 +80,8 @@ on_row_message(void *arg, const struct store_letter *letter, struct err *err)
 	item->to = add_string(&p->text, letter->to);
 	if (item->row.kind == EVENT_MESSAGE)
 		add_message(&p->text, &letter->message, item);
+	else
+		item->upto_sequence = letter->sequence;
 	if (!buf_ok(&p->text))
 		return (err_set(err, RC_NO_MEMORY, "parcel"));
 	return (RC_OK);

@@ -76,8 +76,10 @@ parcel_envelope(const struct parcel *p, size_t i, const char *domain,
 	ret->recipient = (struct span){to, strlen(to)};
 	if (item->row.kind == EVENT_MESSAGE)
 		fill_message(p, item, ret);
-	else
+	else {
 		ret->upto = item->message_id;
+		ret->upto_sequence = item->upto_sequence;
+	}
 }
 
 /* ---- what is left ---- */

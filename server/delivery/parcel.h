@@ -52,8 +52,10 @@ struct parcel_item {
 
 	/* What is carried.  Places of texts in the parcel's text; 0: there is
 	 * none (at 0 there is an address).  A receipt has addresses and
-	 * message_id alone: that of the last message that it covers. */
+	 * message_id alone: that of the last message that it covers, with the
+	 * sequence that this had when it came (0: not known). */
 	struct uuid message_id;
+	int64_t upto_sequence;
 	struct uuid conversation;
 	size_t from, to; /* names; with a domain, if of another server */
 	size_t body, body_len;
@@ -65,7 +67,8 @@ struct parcel_item {
 	/* Answered. */
 	enum answer answer;
 	bool duplicate;
-	int64_t retry_after_ms;        /* 0: it did not say */
+	int64_t taken_seq;      /* duplicate: the place at which it was taken */
+	int64_t retry_after_ms; /* 0: it did not say */
 	char error[PARCEL_ERROR_SIZE]; /* "": none */
 };
 

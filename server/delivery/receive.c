@@ -40,15 +40,6 @@ event_time(const struct receiving *r)
 						   : r->tx->now_ms);
 }
 
-/* The event is known from now on. */
-static enum rc
-note_event(struct receiving *r, struct err *err)
-{
-	const struct store_event_key key = {r->e->event_id, r->u->origin_id};
-
-	return (store_processed_add(r->tx->db, &key, r->tx->now_ms, err));
-}
-
 static enum rc
 add_inbox(struct receiving *r, struct inbox_new *i, struct err *err)
 {
@@ -170,50 +161,85 @@ receive_message(struct receiving *r, struct err *err)
 		message_cache_put(&env->message_cache, event.mid,
 		    event.message_id, r->message);
 	r->item->sender_id = r->sender->user_id;
-	return (note_event(r, err));
+	r->item->noted = true;
+	return (RC_OK);
 }
 
 /* ---- a receipt ---- */
 
+/* The receipt is about all that it covers: what has the highest number is told
+ * of.  sent -> acked, for what is not yet. */
 static enum rc
-settle_covered(void *arg, int64_t outbox_id, int64_t mid, struct err *err)
+settle_covered(void *arg, const struct store_covered_row *row, struct err *err)
 {
 	struct receiving *r = arg;
 	struct txn_env *env = txn_env_of(r->tx);
 	struct sql_outbox_settle_acked *v;
 	enum rc rc;
 
+	if (r->item->upto < row->conversation_seq) {
+		r->item->upto = row->conversation_seq;
+		r->item->mid = row->mid;
+	}
+	if (!row->unacked)
+		return (RC_OK);
 	rc = store_next_outbox_settle_acked(r->tx->db, &env->acked, &v, err);
 	if (rc != RC_OK)
 		return (rc);
-	v->id = db_v_i64(outbox_id);
+	v->id = db_v_i64(row->outbox_id);
 	v->now = db_v_i64(r->tx->now_ms);
 	return (txn_notify_change(
-	    r->tx, r->recipient->user_id, mid, CHANGE_ACKED, err));
+	    r->tx, r->recipient->user_id, row->mid, CHANGE_ACKED, err));
 }
 
-/* sent -> acked, for all that the receipt covers anew; and if that is nothing,
- * for the message that it names: that one may have been given a new place,
- * behind others of which there were receipts. */
+/* The lane up to the receipt's place. */
 static enum rc
-settle_rows(struct receiving *r, const struct cached_member *m, struct err *err)
+settle_lane(struct receiving *r, struct err *err)
 {
-	const struct store_covered_query query = {
-	    .conversation_id = r->conversation->id,
-	    .after = m->acked_upto,
-	    .upto = r->item->upto,
-	    .sender_id = r->recipient->user_id,
-	    .dest_id = r->sender->user_id};
+	struct cache *cache = txn_env_of(r->tx)->cache;
+	const int64_t place = r->item->place;
+	struct cached_lane *lane;
+	enum rc rc;
+
+	rc = cache_lane_by_id(cache, r->tx, r->item->lane_id, &lane, err);
+	if (rc != RC_OK || lane->lane.acked_seq >= place)
+		return (rc);
+	rc = store_covered(r->tx->db, lane->lane.lane_id, lane->lane.acked_seq,
+	    place, settle_covered, r, err);
+	lane->lane.acked_seq = place;
+	cache_lane_touch(cache, lane);
+	return (rc);
+}
+
+/* The message that the receipt names, wherever it stands. */
+static enum rc
+settle_named(struct receiving *r, int64_t mid, struct err *err)
+{
 	struct txn_env *env = txn_env_of(r->tx);
 	enum rc rc;
 
-	if (query.after < query.upto)
-		rc = store_covered(r->tx->db, &query, settle_covered, r, err);
-	else
-		rc = store_covered_one(r->tx->db, r->item->mid,
-		    r->sender->user_id, settle_covered, r, err);
+	rc = store_covered_one(
+	    r->tx->db, mid, r->sender->user_id, settle_covered, r, err);
 	if (rc == RC_OK)
 		rc = store_rows_write(r->tx->db, &env->acked, false, err);
+	return (rc == RC_OK ? store_receipt_note(r->tx->db, mid,
+				  r->sender->user_id, r->tx->now_ms, err)
+			    : rc);
+}
+
+static enum rc
+settle_rows(struct receiving *r, struct err *err)
+{
+	struct txn_env *env = txn_env_of(r->tx);
+	const int64_t named = r->item->mid;
+	enum rc rc = RC_OK;
+
+	if (r->item->lane_id != 0)
+		rc = settle_lane(r, err);
+	if (rc == RC_OK)
+		rc = store_rows_write(r->tx->db, &env->acked, false, err);
+	if (rc == RC_OK && r->item->alone)
+		rc = settle_named(r, named, err);
 	txn_count_acked(env, env->acked.changed);
 	env->acked.changed = 0;
 	return (rc);
@@ -301,13 +327,14 @@ receive_receipt(struct receiving *r, struct err *err)
 		return (rc);
 	m = cache_member_find(r->conversation, r->sender->user_id);
 	assert(m != NULL);
-	rc = settle_rows(r, m, err);
+	rc = settle_rows(r, err);
 	FAULT("receive.receipt.after");
 	advance(r, m, &news);
 	if (rc == RC_OK && news)
 		rc = tell(r, whole, err);
 	/* The rest comes as the same event. */
-	return (rc == RC_OK && whole ? note_event(r, err) : rc);
+	r->item->noted = whole;
+	return (rc);
 }
 
 /* ---- sequences ---- */
@@ -336,9 +363,22 @@ same_sequence(const struct receive_unit *u, size_t a, size_t b)
 		    receive_class(u->envelopes[u->order[b]].kind));
 }
 
+/* The sequence of place ${at} had come to ${before}.  Of an event that was
+ * taken behind that, this is kept: it stands there for receipts. */
+static void
+put_behind(struct receive_unit *u, size_t at, int64_t before)
+{
+	size_t i;
+
+	for (i = at; i < u->n; i++)
+		if ((i == at || same_sequence(u, i, at)) &&
+		    u->envelopes[u->order[i]].sequence <= before)
+			u->items[u->order[i]].behind = before;
+}
+
 /* Keeps how far the sequence of place ${at} has come.  A peer that has gone
- * back was restored from a backup: what it sends is taken, and it is told of.
- */
+ * back was restored from a backup, or a copy of a request came late: what it
+ * sends is taken, and it is told of. */
 static enum rc
 keep_sequence(struct tx *tx, struct receive_unit *u, size_t at, struct err *err)
 {
@@ -357,8 +397,10 @@ keep_sequence(struct tx *tx, struct receive_unit *u, size_t at, struct err *err)
 		last = !same_sequence(u, i, at);
 	if (first) {
 		rc = store_sequence_get(tx->db, &s, &before, err);
-		if (rc == RC_OK && e->sequence <= before)
+		if (rc == RC_OK && e->sequence <= before) {
+			put_behind(u, at, before);
 			u->went_back++;
+		}
 	}
 	return (rc == RC_OK && last
 		    ? store_sequence_set(tx->db, &s, e->sequence, err)
@@ -377,6 +419,33 @@ keep_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 	return (rc);
 }
 
+/* ---- events ---- */
+
+/* The events of ${u} are known from now on.  One whose message was here before
+ * had another place, perhaps. */
+static enum rc
+note_events(struct tx *tx, const struct receive_unit *u, struct err *err)
+{
+	const struct receive_item *item;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	for (i = 0; i < u->n && rc == RC_OK; i++) {
+		const struct store_event_key key = {
+		    u->envelopes[i].event_id, u->origin_id};
+		struct store_processed as = {
+		    true, u->envelopes[i].sequence, u->items[i].behind};
+
+		item = &u->items[i];
+		if (item->plan == RECEIVE_KNOWN)
+			as = (struct store_processed){.found = true};
+		if (item->noted)
+			rc = store_processed_add(
+			    tx->db, &key, &as, tx->now_ms, err);
+	}
+	return (rc);
+}
+
 /* ---- the verb ---- */
 
 static enum rc
@@ -391,8 +460,9 @@ receive_item(struct tx *tx, struct receive_unit *u, size_t i, struct err *err)
 
 	if (r.item->plan == RECEIVE_NOTHING)
 		return (RC_OK);
-	if (r.item->plan == RECEIVE_KNOWN)
-		return (note_event(&r, err));
+	r.item->noted = r.item->plan == RECEIVE_KNOWN;
+	if (r.item->noted)
+		return (RC_OK);
 	rc = cache_user_by_id(
 	    txn_env_of(tx)->cache, tx, r.item->recipient_id, &r.recipient, err);
 	if (rc == RC_NOT_FOUND)
@@ -438,6 +508,8 @@ receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
 		rc = receive_item(tx, u, u->order[i], err);
 	if (rc == RC_OK)
 		rc = keep_sequences(tx, u, err);
+	if (rc == RC_OK)
+		rc = note_events(tx, u, err);
 	return (rc == RC_OK ? write_rows(tx, err) : rc);
 }
 

@@ -43,14 +43,21 @@ struct receive_item {
 	/* Answered, when unit.rc is RC_OK. */
 	enum envelope_reason reason; /* ENVELOPE_NO_REASON: accepted */
 	bool duplicate;              /* it was taken before */
+	int64_t sequence; /* duplicate: its place then; 0: not said */
 
 	/* The unit's own. */
 	enum receive_plan plan;
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	int64_t recipient_id, sender_id; /* 0: not known here */
-	bool makes; /* RECEIVE_MESSAGE: the conversation is new */
-	/* Of a receipt. */
+	bool makes;     /* RECEIVE_MESSAGE: the conversation is new */
+	bool noted;     /* the event is taken: it will be known */
+	int64_t behind; /* how far its sequence had come, if that is farther */
+	/* Of a receipt: the message that it names and its number; a part of one
+	 * that reaches too far names none.  It covers lane_id (0: none) up to
+	 * place; alone: and the message, which stands elsewhere, perhaps. */
 	int64_t conversation_id, mid, upto;
+	int64_t lane_id, place;
+	bool alone;
 };
 
 struct receive_unit {

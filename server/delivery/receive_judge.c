@@ -255,19 +255,30 @@ judge_message(struct judging *j, struct err *err)
 
 /* ---- receipts ---- */
 
+/* The place up to which a receipt that names the message at ${named} covers its
+ * lane.  One that was given up, or has a new place, may have been taken later
+ * or earlier than it stands: its server says where.  If that does not, the
+ * receipt is about such a message alone. */
+static int64_t
+place_covered(const struct envelope *e, const struct store_place *named,
+    const struct store_lane *lane)
+{
+	const bool moved = named->requeued || named->given_up;
+	const int64_t most = moved ? lane->tail_seq : named->lane_seq;
+
+	if (e->upto_sequence > 0)
+		return (e->upto_sequence < most ? e->upto_sequence : most);
+	return (named->requeued ? 0 : named->lane_seq);
+}
+
 /* How far the receipt reaches: as far as this request may still settle. */
 static enum rc
-reach(struct judging *j, const struct cached_member *sender,
-    const struct store_target *target, struct err *err)
+reach(struct judging *j, const struct store_target *target, struct err *err)
 {
 	struct receive_item *item = j->item;
-	const struct store_covered_query query = {
-	    .conversation_id = target->conversation_id,
-	    .after = sender->acked_upto,
-	    .upto = target->conversation_seq,
-	    .sender_id = item->recipient_id};
-	const int64_t span = query.upto - query.after;
-	struct store_target step;
+	struct store_place named;
+	struct cached_lane *lane;
+	int64_t span;
 	enum rc rc;
 
 	item->plan = RECEIVE_RECEIPT;
@@ -275,18 +286,30 @@ reach(struct judging *j, const struct cached_member *sender,
 	item->conversation_id = target->conversation_id;
 	item->mid = target->mid;
 	item->upto = target->conversation_seq;
-	if (span <= j->u->walk_left) {
-		j->u->walk_left -= span > 0 ? span : 0;
-		return (RC_OK);
-	}
-	rc = store_covered_step(j->tx->db, &query, j->u->walk_left, &step, err);
-	if (rc == RC_OK && step.mid != target->mid) {
+	rc = store_place_get(
+	    j->tx->db, target->mid, item->sender_id, &named, err);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	rc = cache_lane_by_id(
+	    txn_env_of(j->tx)->cache, j->tx, named.lane_id, &lane, err);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND
+			    ? err_set(err, RC_CORRUPT, "a row in no lane")
+			    : rc);
+	item->lane_id = named.lane_id;
+	item->place = place_covered(j->e, &named, &lane->lane);
+	item->alone =
+	    named.requeued || named.given_up || named.lane_seq > item->place;
+	span = item->place - lane->lane.acked_seq;
+	if (span > j->u->walk_left) {
 		item->reason = ENVELOPE_BUSY;
-		item->mid = step.mid;
-		item->upto = step.conversation_seq;
+		item->place = lane->lane.acked_seq + j->u->walk_left;
+		item->alone = false;
+		item->mid = item->upto = 0;
+		span = j->u->walk_left;
 	}
-	j->u->walk_left = 0;
-	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	j->u->walk_left -= span > 0 ? span : 0;
+	return (RC_OK);
 }
 
 /* A receipt counts if it names a message that its recipient wrote to exactly
@@ -317,7 +340,7 @@ judge_receipt(struct judging *j, struct err *err)
 	sender = cache_member_find(c, item->sender_id);
 	if (!c->direct || sender == NULL)
 		return (RC_OK);
-	return (reach(j, sender, &target, err));
+	return (reach(j, &target, err));
 }
 
 /* ---- one envelope ---- */
@@ -341,6 +364,7 @@ static enum rc
 judge(struct judging *j, struct err *err)
 {
 	const struct store_event_key key = {j->e->event_id, j->u->origin_id};
+	struct store_processed before = {.found = false};
 	bool here, known;
 	enum rc rc;
 
@@ -352,7 +376,9 @@ judge(struct judging *j, struct err *err)
 		fingerprint(j->e, j->item->fingerprint);
 	rc = find_people(j, &here, err);
 	if (rc == RC_OK)
-		rc = store_processed_find(j->tx->db, &key, &known, err);
+		rc = store_processed_find(j->tx->db, &key, &before, err);
+	known = before.found;
+	j->item->sequence = before.behind == 0 ? before.sequence : 0;
 	if (rc == RC_OK && (known || j->item->recipient_id != 0))
 		rc = judge_known(j, &key, &known, err);
 	if (rc != RC_OK || known)

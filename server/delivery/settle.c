@@ -99,24 +99,45 @@ mark_delivered(struct run *r, const struct store_row *row)
 	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
 }
 
-/* A receipt may come before the answer to what it is about. */
-static enum rc
-ack_early(struct run *r, const struct store_row *row, struct err *err)
+/* The recipient has acked ${row}: as far as that at least. */
+static void
+mark_acked(struct run *r, const struct store_row *row)
 {
-	struct txn_env *env = txn_env_of(r->tx);
-	const struct cached_member *m =
-	    cache_member_find(r->lane->conversation, row->dest_user);
+	struct cached_conversation *c = r->lane->conversation;
+	struct cached_member *m = cache_member_find(c, row->dest_user);
+
+	if (m == NULL || m->acked_upto >= row->conversation_seq)
+		return;
+	m->acked_upto = row->conversation_seq;
+	m->acked_at = r->tx->now_ms;
+	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
+}
+
+/* A receipt may come before the answer to what it is about: it covers the row's
+ * place, or has named the message, which the destination had then.
+ * ${taken_seq}: the place at which that has taken the row, if it is another
+ * than its place now; else 0. */
+static enum rc
+ack_early(struct run *r, const struct store_row *row, bool duplicate,
+    int64_t taken_seq, struct err *err)
+{
+	const int64_t place = taken_seq > 0 && taken_seq < row->lane_seq
+				  ? taken_seq
+				  : row->lane_seq;
+	const bool covered = place <= r->lane->lane.acked_seq;
 	bool acked;
 	enum rc rc;
 
-	if (row->kind != EVENT_MESSAGE || m == NULL ||
-	    m->acked_upto < row->conversation_seq)
+	if (row->kind != EVENT_MESSAGE || (!covered && !duplicate))
 		return (RC_OK);
-	rc = store_remote_acked_early(
-	    r->tx->db, row->id, r->tx->now_ms, &acked, err);
+	rc = covered ? store_remote_acked_early(
+			   r->tx->db, row->id, r->tx->now_ms, &acked, err)
+		     : store_remote_acked_noted(
+			   r->tx->db, row->id, r->tx->now_ms, &acked, err);
 	if (rc != RC_OK || !acked)
 		return (rc);
-	txn_count_acked(env, 1);
+	mark_acked(r, row);
+	txn_count_acked(txn_env_of(r->tx), 1);
 	return (txn_notify_change(
 	    r->tx, row->sender_id, row->mid, CHANGE_ACKED, err));
 }
@@ -163,7 +184,7 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	if (rc != RC_OK || later)
 		return (rc);
 	mark_delivered(r, row);
-	return (ack_early(r, row, err));
+	return (ack_early(r, row, item->duplicate, item->taken_seq, err));
 }
 
 /* It would not take it now: charged, and offered again at its time; or out,
@@ -406,7 +427,7 @@ settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 	if (r.lane->lane.state == LANE_READY)
 		r.lane->lane.due_at = 0;
 	cache_lane_touch(env->cache, r.lane);
-	rc = ack_early(&r, &row, err);
+	rc = ack_early(&r, &row, true, 0, err);
 	return (
 	    rc == RC_OK ? txn_wake_lane(tx, r.lane, row.priority, err) : rc);
 }

@@ -150,6 +150,7 @@ take_acks(struct carry *c, const struct envelope_answer *a)
 		item = &c->parcel->items[c->sent[i]];
 		answer(c, c->sent[i], answer_of(ack), ack->reason);
 		item->duplicate = ack->duplicate;
+		item->taken_seq = ack->sequence;
 		item->retry_after_ms = ack->retry_after_ms;
 	}
 	for (i = 0; i < c->nsent; i++)

@@ -105,6 +105,7 @@ add_acks(struct taking *t)
 		envelope_ack_set(ack, &u->envelopes[i].event_id, reason);
 		ack->duplicate =
 		    u->items[i].duplicate && ack->status == ENVELOPE_ACCEPTED;
+		ack->sequence = ack->duplicate ? u->items[i].sequence : 0;
 		if (reason == ENVELOPE_LIMITED)
 			ack->retry_after_ms = LIMITED_RETRY_MS;
 	}

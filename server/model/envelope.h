@@ -94,8 +94,10 @@ struct envelope {
 	int64_t created_at_ms;
 	int64_t expires_at_ms; /* 0: it does not say */
 
-	/* EVENT_DELIVERED, EVENT_READ: the last message that it covers. */
+	/* EVENT_DELIVERED, EVENT_READ: the last message that it covers, and the
+	 * highest sequence that was taken when that had been. */
 	struct uuid upto;
+	int64_t upto_sequence; /* 0: it does not say */
 
 	/* What is wrong with the envelope as it was written: nothing
 	 * (ENVELOPE_NO_REASON), or a reason; then nothing else is set but
@@ -107,7 +109,8 @@ struct envelope {
 struct envelope_ack {
 	struct uuid event_id;
 	enum envelope_status status;
-	bool duplicate;                       /* accepted before */
+	bool duplicate;   /* accepted before */
+	int64_t sequence; /* duplicate: of that envelope; 0: it does not say */
 	char reason[ENVELOPE_REASON_LEN + 1]; /* printable ASCII; "": none */
 	int64_t retry_after_ms;               /* 0: it does not say */
 };

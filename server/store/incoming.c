@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "model/outbox.h"
 #include "schema/sql.h"
 #include "store/incoming.h"
 
@@ -18,27 +19,41 @@ take_any(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
+static enum rc
+take_processed(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_processed *p = arg;
+
+	(void)err;
+	p->found = true;
+	p->sequence = db_row_i64(row, COL_PROCESSED_FIND_SEQUENCE);
+	p->behind = db_row_i64(row, COL_PROCESSED_FIND_BEHIND);
+	return (RC_OK);
+}
+
 enum rc
 store_processed_find(struct db *db, const struct store_event_key *key,
-    bool *ret, struct err *err)
+    struct store_processed *ret, struct err *err)
 {
 	const struct sql_processed_find v = {
 	    .event_id = db_v_uuid(&key->event_id),
 	    .origin = db_v_i64(key->origin)};
 
-	*ret = false;
-	return (db_run(
-	    db, SQL_PROCESSED_FIND, DB_PARAMS(v), take_any, ret, NULL, err));
+	*ret = (struct store_processed){.found = false};
+	return (db_run(db, SQL_PROCESSED_FIND, DB_PARAMS(v), take_processed,
+	    ret, NULL, err));
 }
 
 enum rc
 store_processed_add(struct db *db, const struct store_event_key *key,
-    int64_t now_ms, struct err *err)
+    const struct store_processed *as, int64_t now_ms, struct err *err)
 {
 	const struct sql_processed_insert v = {
 	    .event_id = db_v_uuid(&key->event_id),
 	    .origin = db_v_i64(key->origin),
-	    .now = db_v_i64(now_ms)};
+	    .now = db_v_i64(now_ms),
+	    .sequence = db_v_i64_or_null(as->sequence, 0),
+	    .behind = db_v_i64_or_null(as->behind, 0)};
 
 	return (db_run(
 	    db, SQL_PROCESSED_INSERT, DB_PARAMS(v), NULL, NULL, NULL, err));
@@ -191,33 +206,35 @@ store_target_get(struct db *db, const struct uuid *id, struct store_target *ret,
 }
 
 static enum rc
-take_step(void *arg, const struct db_row *row, struct err *err)
+take_place(void *arg, const struct db_row *row, struct err *err)
 {
-	struct store_target *t = arg;
+	struct store_place *p = arg;
+	char word[33];
+	int state;
 
 	(void)err;
-	t->mid = db_row_i64(row, COL_RECEIPT_STEP_MID);
-	t->conversation_seq =
-	    db_row_i64(row, COL_RECEIPT_STEP_CONVERSATION_SEQ);
+	p->lane_id = db_row_i64(row, COL_RECEIPT_PLACE_LANE_ID);
+	p->lane_seq = db_row_i64(row, COL_RECEIPT_PLACE_LANE_SEQ);
+	p->requeued = db_row_i64(row, COL_RECEIPT_PLACE_REQUEUES) > 0;
+	db_row_copy_text(row, COL_RECEIPT_PLACE_STATE, word, sizeof(word));
+	state = outbox_state_parse(word);
+	p->given_up = state == OUTBOX_FAILED || state == OUTBOX_EXPIRED ||
+		      state == OUTBOX_CANCELED;
 	return (RC_OK);
 }
 
 enum rc
-store_covered_step(struct db *db, const struct store_covered_query *query,
-    int64_t skip, struct store_target *ret, struct err *err)
+store_place_get(struct db *db, int64_t mid, int64_t dest_id,
+    struct store_place *ret, struct err *err)
 {
-	const struct sql_receipt_step v = {
-	    .conversation_id = db_v_i64(query->conversation_id),
-	    .after = db_v_i64(query->after),
-	    .upto = db_v_i64(query->upto),
-	    .sender_id = db_v_i64(query->sender_id),
-	    .skip = db_v_i64(skip)};
+	const struct sql_receipt_place v = {
+	    .mid = db_v_i64(mid), .dest_id = db_v_i64(dest_id)};
 	enum rc rc;
 
-	ret->mid = 0;
+	ret->lane_id = 0;
 	rc = db_run(
-	    db, SQL_RECEIPT_STEP, DB_PARAMS(v), take_step, ret, NULL, err);
-	return (rc == RC_OK && ret->mid == 0 ? RC_NOT_FOUND : rc);
+	    db, SQL_RECEIPT_PLACE, DB_PARAMS(v), take_place, ret, NULL, err);
+	return (rc == RC_OK && ret->lane_id == 0 ? RC_NOT_FOUND : rc);
 }
 
 struct covering {
@@ -229,22 +246,23 @@ static enum rc
 take_covered(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct covering *c = arg;
+	const struct store_covered_row covered = {
+	    .outbox_id = db_row_i64(row, COL_COVERED_ID),
+	    .mid = db_row_i64(row, COL_COVERED_MID),
+	    .conversation_seq = db_row_i64(row, COL_COVERED_CONVERSATION_SEQ),
+	    .unacked = db_row_i64(row, COL_COVERED_UNACKED) != 0};
 
-	return (c->each(c->arg, db_row_i64(row, COL_COVERED_ID),
-	    db_row_i64(row, COL_COVERED_MID), err));
+	return (c->each(c->arg, &covered, err));
 }
 
 enum rc
-store_covered(struct db *db, const struct store_covered_query *query,
+store_covered(struct db *db, int64_t lane_id, int64_t after, int64_t upto,
     store_covered_fn each, void *arg, struct err *err)
 {
 	struct covering c = {each, arg};
-	const struct sql_receipt_rows v = {
-	    .conversation_id = db_v_i64(query->conversation_id),
-	    .after = db_v_i64(query->after),
-	    .upto = db_v_i64(query->upto),
-	    .sender_id = db_v_i64(query->sender_id),
-	    .dest_id = db_v_i64(query->dest_id)};
+	const struct sql_receipt_rows v = {.lane_id = db_v_i64(lane_id),
+	    .after = db_v_i64(after),
+	    .upto = db_v_i64(upto)};
 
 	return (db_run(
 	    db, SQL_RECEIPT_ROWS, DB_PARAMS(v), take_covered, &c, NULL, err));
@@ -260,4 +278,16 @@ store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
 
 	return (db_run(
 	    db, SQL_RECEIPT_ROW, DB_PARAMS(v), take_covered, &c, NULL, err));
+}
+
+enum rc
+store_receipt_note(struct db *db, int64_t mid, int64_t dest_id, int64_t now_ms,
+    struct err *err)
+{
+	const struct sql_receipt_note v = {.mid = db_v_i64(mid),
+	    .dest_id = db_v_i64(dest_id),
+	    .now = db_v_i64(now_ms)};
+
+	return (
+	    db_run(db, SQL_RECEIPT_NOTE, DB_PARAMS(v), NULL, NULL, NULL, err));
 }

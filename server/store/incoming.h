@@ -20,13 +20,20 @@ struct store_event_key {
 	int64_t origin;
 };
 
+/* What is known of an event that was taken before. */
+struct store_processed {
+	bool found;
+	int64_t sequence; /* its place in the sender's lane then; 0: unknown */
+	int64_t behind;   /* it came when places up to this were taken; or 0 */
+};
+
 /* Whether event ${key} was taken before. */
 enum rc store_processed_find(struct db *db, const struct store_event_key *key,
-    bool *ret, struct err *err) MUST_USE;
+    struct store_processed *ret, struct err *err) MUST_USE;
 
-/* Notes that it is taken in this transaction. */
+/* Notes that it is taken in this transaction; of ${as} the places. */
 enum rc store_processed_add(struct db *db, const struct store_event_key *key,
-    int64_t now_ms, struct err *err) MUST_USE;
+    const struct store_processed *as, int64_t now_ms, struct err *err) MUST_USE;
 
 /* The fingerprint of the message that event ${key} has put into the inbox of
  * ${user_id}; RC_NOT_FOUND: it is not there, or no more. */
@@ -80,31 +87,42 @@ struct store_target {
 enum rc store_target_get(struct db *db, const struct uuid *id,
     struct store_target *ret, struct err *err) MUST_USE;
 
-/* Messages of ${sender_id} with after < conversation_seq <= upto; for
- * store_covered() those that are sent to ${dest_id} on another server, and not
- * acked. */
-struct store_covered_query {
-	int64_t conversation_id;
-	int64_t after, upto;
-	int64_t sender_id;
-	int64_t dest_id;
+/* Where the outbox row of a message to another server stands. */
+struct store_place {
+	int64_t lane_id;
+	int64_t lane_seq;
+	bool requeued; /* it has stood elsewhere before */
+	bool given_up; /* nobody expects that it was taken */
 };
 
-/* The message of ${query} that ${skip} of them come before, as mid and number
- * of
- * ${ret}; RC_NOT_FOUND: there are not so many. */
-enum rc store_covered_step(struct db *db,
-    const struct store_covered_query *query, int64_t skip,
-    struct store_target *ret, struct err *err) MUST_USE;
+/* The place of message ${mid} to ${dest_id}; RC_NOT_FOUND: the row has been
+ * purged, or there never was one. */
+enum rc store_place_get(struct db *db, int64_t mid, int64_t dest_id,
+    struct store_place *ret, struct err *err) MUST_USE;
 
-/* Calls ${each} for their outbox rows, in order. */
+/* An outbox row that a receipt covers. */
+struct store_covered_row {
+	int64_t outbox_id;
+	int64_t mid;
+	int64_t conversation_seq;
+	bool unacked; /* it is sent, and not acked */
+};
 typedef enum rc (*store_covered_fn)(
-    void *arg, int64_t outbox_id, int64_t mid, struct err *err);
-enum rc store_covered(struct db *db, const struct store_covered_query *query,
-    store_covered_fn each, void *arg, struct err *err) MUST_USE;
+    void *arg, const struct store_covered_row *row, struct err *err);
 
-/* The same for the row of message ${mid} to ${dest_id} alone. */
+/* Calls ${each} for the rows of lane ${lane_id} with after < lane_seq <= upto
+ * that were not given up, in order. */
+enum rc store_covered(struct db *db, int64_t lane_id, int64_t after,
+    int64_t upto, store_covered_fn each, void *arg, struct err *err) MUST_USE;
+
+/* Calls ${each} for the row of message ${mid} to ${dest_id}, if it is sent and
+ * not acked. */
 enum rc store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
     store_covered_fn each, void *arg, struct err *err) MUST_USE;
+
+/* Notes that a receipt has named message ${mid} to ${dest_id}, if its row is
+ * not sent. */
+enum rc store_receipt_note(struct db *db, int64_t mid, int64_t dest_id,
+    int64_t now_ms, struct err *err) MUST_USE;
 
 #endif

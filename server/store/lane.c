@@ -59,6 +59,7 @@ store_read_lane(const struct db_row *row, struct store_lane *l)
 	db_row_copy_text(
 	    row, COL_LANE_LEASE_OWNER, l->lease_owner, sizeof(l->lease_owner));
 	l->replay_seq = db_row_i64(row, COL_LANE_REPLAY_SEQ);
+	l->acked_seq = db_row_i64(row, COL_LANE_ACKED_SEQ);
 }
 
 static enum rc
@@ -372,6 +373,7 @@ store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
 			       ? db_v_str(lane->lease_owner)
 			       : DB_V_NULL;
 	ret->replay_seq = db_v_i64_or_null(lane->replay_seq, 0);
+	ret->acked_seq = db_v_i64(lane->acked_seq);
 }
 
 enum rc

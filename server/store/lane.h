@@ -67,6 +67,7 @@ struct store_lane {
 	int64_t lease_token;        /* grows with each lease */
 	int64_t lease_until;        /* 0: not leased */
 	int64_t replay_seq;         /* offered again from here on; 0: none */
+	int64_t acked_seq;          /* acked on another server up to here */
 	char lease_owner[LANE_OWNER_SIZE]; /* "": not leased */
 };
 

@@ -188,6 +188,7 @@ take_letter(void *arg, const struct db_row *row, struct err *err)
 	l.conversation = db_row_uuid(row, COL_REMOTE_MESSAGE_PUBLIC_ID);
 	l.from = db_row_text(row, COL_REMOTE_MESSAGE_SENDER, NULL);
 	l.to = db_row_text(row, COL_REMOTE_MESSAGE_RECIPIENT, NULL);
+	l.sequence = db_row_i64(row, COL_REMOTE_MESSAGE_SEQUENCE);
 	return (e->each(e->arg, &l, err));
 }
 
@@ -287,6 +288,21 @@ store_remote_acked_early(
 	enum rc rc;
 
 	rc = db_run(db, SQL_REMOTE_ACKED_EARLY, DB_PARAMS(v), NULL, NULL,
+	    &changed, err);
+	*ret = changed > 0;
+	return (rc);
+}
+
+enum rc
+store_remote_acked_noted(
+    struct db *db, int64_t id, int64_t now_ms, bool *ret, struct err *err)
+{
+	const struct sql_remote_acked_noted v = {
+	    .id = db_v_i64(id), .now = db_v_i64(now_ms)};
+	int64_t changed = 0;
+	enum rc rc;
+
+	rc = db_run(db, SQL_REMOTE_ACKED_NOTED, DB_PARAMS(v), NULL, NULL,
 	    &changed, err);
 	*ret = changed > 0;
 	return (rc);

@@ -90,8 +90,12 @@ enum rc store_promised_find(struct db *db, const struct uuid *event_id,
 enum rc store_remote_hasten(
     struct db *db, int64_t id, int64_t ack_deadline, struct err *err) MUST_USE;
 
-/* sent -> acked, unless the row was requeued; *ret: it is now. */
+/* sent -> acked; *ret: it is now. */
 enum rc store_remote_acked_early(struct db *db, int64_t id, int64_t now_ms,
+    bool *ret, struct err *err) MUST_USE;
+
+/* The same, if a receipt has named the row before (store_receipt_note()). */
+enum rc store_remote_acked_noted(struct db *db, int64_t id, int64_t now_ms,
     bool *ret, struct err *err) MUST_USE;
 
 /* sending -> sent; ${ack_deadline} 0: it is in his inbox. */
@@ -156,6 +160,9 @@ struct store_letter {
 	struct uuid conversation;
 	const char *from;
 	const char *to;
+	/* Of one that came from there: the place up to which the sender's lane
+	 * had come with it.  0: not known. */
+	int64_t sequence;
 };
 typedef enum rc (*store_letter_fn)(
     void *arg, const struct store_letter *letter, struct err *err);

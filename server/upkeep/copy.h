@@ -23,10 +23,10 @@
 	X(PARTICIPANTS, participants, "iitiiiiiiiii")                          \
 	X(MESSAGES, messages, "ibbiiittttbiiibbbi")                            \
 	X(DESTINATIONS, destinations, "ittiiiiiiitittiii")                     \
-	X(OUTBOX_LANES, outbox_lanes, "iitiiiiiitiiiitii")                     \
+	X(OUTBOX_LANES, outbox_lanes, "iitiiiiiitiiiitiii")                    \
 	X(OUTBOX, outbox, "ibiiiiiiitiitiiiiiiiiiiiititi")                     \
 	X(INBOX, inbox, "iiiibiiiiiiiii")                                      \
-	X(PROCESSED_MESSAGES, processed_messages, "ibi")                       \
+	X(PROCESSED_MESSAGES, processed_messages, "ibiii")                     \
 	X(OUTBOX_ATTEMPTS, outbox_attempts, "iiiitiitit")                      \
 	X(DEAD_LETTER_QUEUE, dead_letter_queue, "iiiiiitttiiiiitit")           \
 	X(OUTBOX_TOTALS, outbox_totals, "iiiiiiiiiiiiiiiiii")                  \

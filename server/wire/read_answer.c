@@ -41,6 +41,18 @@ status_read(const json_t *object)
 	return (ENVELOPE_RETRYABLE);
 }
 
+/* The place at which a peer took what it has answered before; 0: it does not
+ * say. */
+static int64_t
+sequence_read(const json_t *object)
+{
+	const json_t *value = wire_member(object, "sequence");
+
+	return (json_is_integer(value) && json_integer_value(value) > 0
+		    ? json_integer_value(value)
+		    : 0);
+}
+
 bool
 wire_ack_read(const json_t *object, struct envelope_ack *ret)
 {
@@ -52,6 +64,8 @@ wire_ack_read(const json_t *object, struct envelope_ack *ret)
 	ret->status = status_read(object);
 	if (ret->status == ENVELOPE_ACCEPTED)
 		ret->duplicate = json_is_true(wire_member(object, "duplicate"));
+	if (ret->duplicate)
+		ret->sequence = sequence_read(object);
 	if (ret->status == ENVELOPE_RETRYABLE)
 		(void)wait_read(object, "retry_after_ms", &ret->retry_after_ms);
 	if (json_is_string(reason))

@@ -245,9 +245,12 @@ payload_read(const json_t *object, struct envelope *e)
 		return (ENVELOPE_MALFORMED);
 	if (e->kind == EVENT_MESSAGE)
 		return (message_read(payload, e));
-	return (wire_member_uuid(payload, "upto", &e->upto)
-		    ? ENVELOPE_NO_REASON
-		    : ENVELOPE_MALFORMED);
+	if (!wire_member_uuid(payload, "upto", &e->upto) ||
+	    (wire_member(payload, "upto_sequence") != NULL &&
+		!count_read(
+		    payload, "upto_sequence", INT64_MAX, &e->upto_sequence)))
+		return (ENVELOPE_MALFORMED);
+	return (ENVELOPE_NO_REASON);
 }
 
 /* Reads ${object} into ${e}, whose event_id is set.  The type is first: what

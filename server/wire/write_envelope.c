@@ -41,6 +41,8 @@ add_ack(struct buf *b, const struct envelope_ack *ack)
 	jw_str(b, "status", envelope_status_word(ack->status));
 	if (ack->duplicate)
 		jw_bool(b, "duplicate", true);
+	if (ack->sequence != 0)
+		jw_int(b, "sequence", ack->sequence);
 	if (ack->reason[0] != '\0')
 		jw_str(b, "reason", ack->reason);
 	if (ack->retry_after_ms != 0)
@@ -163,6 +165,8 @@ add_envelope(struct buf *b, const struct envelope *e)
 	} else {
 		add_span(b, "from", &e->from);
 		jw_uuid(b, "upto", &e->upto);
+		if (e->upto_sequence != 0)
+			jw_int(b, "upto_sequence", e->upto_sequence);
 	}
 	buf_adds(b, "}}");
 }

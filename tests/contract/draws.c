@@ -267,18 +267,13 @@ static const struct {
     {AT(PAIR_MESSAGES, pair_messages, user_id), 9, 4, false},
     {AT(PAIR_MESSAGES, pair_messages, after), 0, 5, false},
     {AT(PAIR_EVENTS, pair_events, origin), 2, 2, false},
-    {AT(RECEIPT_STEP, receipt_step, conversation_id), 1, 9, false},
-    {AT(RECEIPT_STEP, receipt_step, after), 0, 3, false},
-    {AT(RECEIPT_STEP, receipt_step, upto), 5, 3, false},
-    {AT(RECEIPT_STEP, receipt_step, sender_id), 1, 8, false},
-    {AT(RECEIPT_STEP, receipt_step, skip), 0, 3, false},
+    {AT(RECEIPT_PLACE, receipt_place, dest_id), 9, 1, false},
     {AT(RECEIPT_ROW, receipt_row, dest_id), 9, 1, false},
+    {AT(RECEIPT_NOTE, receipt_note, dest_id), 9, 4, false},
+    {AT(RECEIPT_ROWS, receipt_rows, lane_id), 11, 6, false},
+    {AT(RECEIPT_ROWS, receipt_rows, after), 0, 20, false},
+    {AT(RECEIPT_ROWS, receipt_rows, upto), 20, 60, false},
     {AT(PROMISED_FIND, promised_find, origin), 3, 1, false},
-    {AT(RECEIPT_ROWS, receipt_rows, conversation_id), 8, 1, false},
-    {AT(RECEIPT_ROWS, receipt_rows, after), 0, 2, false},
-    {AT(RECEIPT_ROWS, receipt_rows, upto), 5, 3, false},
-    {AT(RECEIPT_ROWS, receipt_rows, sender_id), 1, 2, false},
-    {AT(RECEIPT_ROWS, receipt_rows, dest_id), 9, 1, false},
 };
 
 /* -1: any. */

@@ -174,6 +174,9 @@ static const struct damage {
     {"UPDATE outbox_lanes SET next_seq=next_seq+1 WHERE lane_id="
      "(SELECT min(lane_id) FROM outbox WHERE state='pending' AND lane_seq NOTNULL)",
 	"its lane has passed it over, or is behind it: outbox row "},
+    {"UPDATE outbox_lanes SET acked_seq=3 WHERE lane_id=1",
+	"its lane has passed it over, or is behind it: outbox row 3 (sent) "
+	"has place 3 in lane 1, which is at 5 and acked up to 3"},
     {"UPDATE outbox SET acked_at=5 WHERE id=3",
 	"a state that its times do not bear out: outbox row 3 is sent"},
     {"UPDATE outbox_totals SET sent=sent+1",

@@ -432,7 +432,7 @@ test_other_tables(void **state)
 	    " (51, 1, 1, 2, 1, 'failed', 'rejected', 1, 0, 1, 1, 1, NULL, NULL),"
 	    " (50, 1, 1, 2, 1, 'failed', 'rejected', 1, 0, 1, 1, 1, 'discarded',"
 	    " %lld);"
-	    "INSERT INTO processed_messages VALUES (7, %s, %lld),"
+	    "INSERT INTO processed_messages (origin, event_id, processed_at) VALUES (7, %s, %lld),"
 	    " (8, %s, %lld);"
 	    "INSERT INTO audit_log (at, actor, action, object) VALUES"
 	    " (%lld, 'ann', 'pause', '*'), (%lld, 'ann', 'resume', '*')",

@@ -46,7 +46,8 @@ describe('a request that node has signed', () => {
 		const one = envelope(eve);
 		for (const duplicate of [undefined, true, true]) {
 			const { body } = await b.delivers(server, { envelopes: [one] });
-			assert.deepEqual(body.acks, [{ message_id: one.message_id, status: 'accepted', ...(duplicate && { duplicate }) }]);
+			assert.deepEqual(body.acks, [{ message_id: one.message_id, status: 'accepted',
+				...(duplicate && { duplicate, sequence: one.sequence }) }]);
 		}
 		const other = { ...one, payload: { ...one.payload, body: 'another text' } };
 		const { body } = await b.delivers(server, { envelopes: [other] });

@@ -20,7 +20,7 @@
 
 /* The schemas before, that as it is, and a later one. */
 static struct sql_migration steps[16];
-static struct db_schema oldest, older, later;
+static struct db_schema oldest, older, old, later;
 
 static int
 setup(void **state)
@@ -39,6 +39,8 @@ setup(void **state)
 	oldest.nmigrations = 1;
 	older = sql_sqlite_schema;
 	older.nmigrations = 2;
+	old = sql_sqlite_schema;
+	old.nmigrations = 3;
 	later = sql_sqlite_schema;
 	later.migrations = steps;
 	later.nmigrations = n + 1;
@@ -96,7 +98,10 @@ number(const struct plvfs *on, const char *sql)
 	return (n);
 }
 
-#define COUNT_OBJECTS "SELECT count(*) FROM sqlite_schema"
+/* Tables, indexes, triggers, and the columns of the tables. */
+#define COUNT_OBJECTS                                                          \
+	"SELECT count(*) + (SELECT count(*) FROM sqlite_schema s, "            \
+	"pragma_table_info(s.name) WHERE s.type = 'table') FROM sqlite_schema"
 #define ASK_VERSION "PRAGMA user_version"
 
 /* A database with messages and a log, as a kill leaves it. */
@@ -229,7 +234,7 @@ test_errors_with_a_log(void **state)
 /* ---- kills and power cuts ---- */
 
 /* Nothing, and each schema that may be found. */
-#define VERSIONS 5
+#define VERSIONS 6
 
 /* The image holds one of the versions, whole, and becomes the last. */
 static void
@@ -257,7 +262,7 @@ test_cuts(void **state)
 {
 	static const unsigned keep[] = {100, 0, 45, 85};
 	const struct db_schema *const schemas[VERSIONS] = {
-	    NULL, &oldest, &older, &sql_sqlite_schema, &later};
+	    NULL, &oldest, &older, &old, &sql_sqlite_schema, &later};
 	int64_t versions[VERSIONS] = {0}, objects[VERSIONS] = {0};
 	struct plvfs_replay *r;
 	size_t n;

@@ -165,7 +165,10 @@ is_envelope(const json_t *o, bool message)
 	    !is_time(o, "timestamp", true) || !is_address(o, "recipient") ||
 	    !is_metadata(member(o, "metadata")) || !is_address(p, "from"))
 		return (false);
-	return (message ? is_message(p) : is_id(p, "upto", NULL));
+	return (message ? is_message(p)
+			: is_id(p, "upto", NULL) &&
+			      (member(p, "upto_sequence") == NULL ||
+				  whole(p, "upto_sequence", 1, INT64_MAX)));
 }
 
 /* Whether an envelope before ${i} has its id. */
@@ -226,6 +229,8 @@ check_values(const struct envelope *e, const json_t *o)
 		MUST(e->message.correlation_id.p == NULL);
 	if (e->kind != EVENT_MESSAGE) {
 		same_id(&e->upto, p, "upto");
+		MUST(e->upto_sequence ==
+		     json_integer_value(member(p, "upto_sequence")));
 		return;
 	}
 	same_id(&e->message.id, p, "id");
@@ -282,6 +287,7 @@ same_envelope(const struct envelope *a, const struct envelope *b)
 	MUST(a->created_at_ms == b->created_at_ms);
 	MUST(a->expires_at_ms == b->expires_at_ms);
 	MUST(uuid_equal(&a->upto, &b->upto));
+	MUST(a->upto_sequence == b->upto_sequence);
 	MUST(uuid_equal(&a->message.id, &b->message.id));
 	MUST(uuid_equal(&a->message.reply_to, &b->message.reply_to));
 	MUST(a->message.has_reply_to == b->message.has_reply_to);
@@ -301,6 +307,7 @@ same_ack(const struct envelope_ack *a, const struct envelope_ack *b)
 	MUST(uuid_equal(&a->event_id, &b->event_id));
 	MUST(a->status == b->status && a->duplicate == b->duplicate);
 	MUST(a->retry_after_ms == b->retry_after_ms);
+	MUST(a->sequence == b->sequence);
 	MUST(strcmp(a->reason, b->reason) == 0);
 }
 
@@ -350,6 +357,7 @@ check_ack(const struct envelope_ack *ack)
 	MUST(ack->retry_after_ms >= 0 && ack->retry_after_ms <= HOUR);
 	MUST(ack->retry_after_ms == 0 || ack->status == ENVELOPE_RETRYABLE);
 	MUST(!ack->duplicate || ack->status == ENVELOPE_ACCEPTED);
+	MUST(ack->sequence >= 0 && (ack->sequence == 0 || ack->duplicate));
 	MUST(strlen(ack->reason) <= ENVELOPE_REASON_LEN);
 	for (i = 0; ack->reason[i] != '\0'; i++)
 		MUST(ack->reason[i] >= ' ' && ack->reason[i] <= '~');

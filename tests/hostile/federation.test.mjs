@@ -76,7 +76,8 @@ describe('a good peer', () => {
 		assert.deepEqual(event.metadata, { a: 'b' });
 		assert.equal(event.own, false);
 		const again = expectStatus(await peer.deliver(server, { envelopes: [hello] }), 200);
-		assert.deepEqual(again.body.acks, [{ message_id: hello.message_id, status: 'accepted', duplicate: true }]);
+		assert.deepEqual(again.body.acks, [{ message_id: hello.message_id, status: 'accepted', duplicate: true,
+			sequence: hello.sequence }]);
 		assert.equal(again.body.epoch, answer.body.epoch);
 	});
 

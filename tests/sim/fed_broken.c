@@ -103,15 +103,15 @@ static enum rc
 note_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
 	const struct note *n = (const struct note *)(void *)unit;
-	bool known;
+	struct store_processed known;
 	enum rc rc = RC_OK;
 	size_t i;
 
 	for (i = 0; i < n->n && rc == RC_OK; i++) {
 		rc = store_processed_find(tx->db, &n->events[i], &known, err);
-		if (rc == RC_OK && !known)
+		if (rc == RC_OK && !known.found)
 			rc = store_processed_add(
-			    tx->db, &n->events[i], -tx->now_ms, err);
+			    tx->db, &n->events[i], &known, -tx->now_ms, err);
 	}
 	return (rc);
 }

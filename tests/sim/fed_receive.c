@@ -85,6 +85,7 @@ fed_answer(struct hearing *h)
 		envelope_ack_set(&a.acks[i], &h->request.envelopes[i].event_id,
 		    item->reason);
 		a.acks[i].duplicate = item->duplicate;
+		a.acks[i].sequence = item->duplicate ? item->sequence : 0;
 	}
 	(void)snprintf(a.epoch, sizeof(a.epoch), "epoch-%d", h->s->number);
 	r = fed_reply_new(h->cargo, 200);

@@ -221,6 +221,7 @@ settle(struct cargo *c, const struct envelope_answer *a)
 	for (i = 0; i < c->n; i++) {
 		c->items[i].verdict = verdict_of(&a->acks[i]);
 		c->items[i].duplicate = a->acks[i].duplicate;
+		c->items[i].taken_seq = a->acks[i].sequence;
 	}
 }
 

@@ -140,6 +140,7 @@ heart_answer(struct sim *s, struct cargo *cargo)
 		to = &p->items[i];
 		to->answer = answers[cargo->items[i].verdict];
 		to->duplicate = cargo->items[i].duplicate;
+		to->taken_seq = cargo->items[i].taken_seq;
 		if (to->answer == ANSWER_RETRYABLE)
 			to->retry_after_ms = cargo->retry_after_ms;
 	}

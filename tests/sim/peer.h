@@ -45,6 +45,7 @@ struct cargo_item {
 	int64_t conversation_seq;
 	enum verdict verdict;
 	bool duplicate;
+	int64_t taken_seq; /* duplicate: where it was taken; 0: not said */
 };
 
 struct post;

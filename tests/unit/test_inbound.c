@@ -99,6 +99,7 @@ test_taken(void **state)
 	assert_null(u->message[2]);
 	assert_int_equal(atomic_load(&played.contacts), 0);
 	u->items[0].duplicate = true;
+	u->items[0].sequence = 17;
 	u->items[1].reason = ENVELOPE_UNKNOWN_MESSAGE;
 	u->items[2].reason = ENVELOPE_MALFORMED;
 	u->made = 7;
@@ -108,8 +109,9 @@ test_taken(void **state)
 	assert_string_equal(
 	    reply_header(&r, "Content-Type"), "application/json");
 	assert_body("{\"acks\":[{\"message_id\":\"" ID1
-		    "\",\"status\":\"accepted\",\"duplicate\":true},"
-		    "{\"message_id\":\"" ID2 "\",\"status\":\"rejected\","
+		    "\",\"status\":\"accepted\",\"duplicate\":true,"
+		    "\"sequence\":17},{\"message_id\":\"" ID2
+		    "\",\"status\":\"rejected\","
 		    "\"reason\":\"unknown-message\"},"
 		    "{\"message_id\":\"" ID3 "\",\"status\":\"rejected\","
 		    "\"reason\":\"malformed\"}],\"later\":[],"

@@ -67,6 +67,7 @@ test_written(void **state)
 	envelope_ack_set(&a.acks[1], &ids[1], ENVELOPE_ID_TAKEN);
 	envelope_ack_set(&a.acks[2], &ids[2], ENVELOPE_INBOX_FULL);
 	a.acks[0].duplicate = true;
+	a.acks[0].sequence = 17;
 	a.acks[2].retry_after_ms = 1500;
 	a.acks[3].event_id = ids[3];
 	a.acks[3].status = ENVELOPE_NO_ANSWER;
@@ -82,7 +83,7 @@ test_written(void **state)
 	buf_addc(&b, '\0');
 	assert_string_equal(
 	    "{\"acks\":[{\"message_id\":\"" ID_1 "\",\"status\":\"accepted\","
-	    "\"duplicate\":true},{\"message_id\":\"" ID_2
+	    "\"duplicate\":true,\"sequence\":17},{\"message_id\":\"" ID_2
 	    "\",\"status\":\"rejected\",\"reason\":\"id-taken\"},"
 	    "{\"message_id\":\"" ID_3 "\",\"status\":\"retryable\","
 	    "\"reason\":\"inbox-full\",\"retry_after_ms\":1500}],"
@@ -115,6 +116,7 @@ test_round_trip(void **state)
 		envelope_ack_set(&a.acks[i], &ids[i],
 		    (enum envelope_reason)(i % ENVELOPE_REASONS));
 	a.acks[0].duplicate = true;
+	a.acks[0].sequence = INT64_MAX;
 	a.acks[ENVELOPE_PREDECESSOR].retry_after_ms = 3600000;
 	a.acks[48] = (struct envelope_ack){.event_id = ids[48]};
 	a.acks[49] = (struct envelope_ack){.event_id = ids[49]};
@@ -132,6 +134,7 @@ test_round_trip(void **state)
 		assert_true(uuid_equal(&ids[i], &again.acks[i].event_id));
 		assert_int_equal(a.acks[i].status, again.acks[i].status);
 		assert_int_equal(a.acks[i].duplicate, again.acks[i].duplicate);
+		assert_int_equal(a.acks[i].sequence, again.acks[i].sequence);
 		assert_string_equal(a.acks[i].reason, again.acks[i].reason);
 		assert_int_equal(
 		    a.acks[i].retry_after_ms, again.acks[i].retry_after_ms);
@@ -154,60 +157,74 @@ static const struct {
 	bool duplicate;
 	int64_t retry_after_ms;
 	const char *reason;
+	int64_t sequence;
 } acks[] = {
-    {ACK(ID_2, ",\"status\":\"accepted\""), ENVELOPE_ACCEPTED, false, 0, ""},
+    {ACK(ID_2, ",\"status\":\"accepted\""), ENVELOPE_ACCEPTED, false, 0, "", 0},
     {ACK(ID_2, ",\"status\":\"accepted\",\"duplicate\":true"),
-	ENVELOPE_ACCEPTED, true, 0, ""},
+	ENVELOPE_ACCEPTED, true, 0, "", 0},
+    {ACK(ID_2, ",\"status\":\"accepted\",\"duplicate\":true,"
+	       "\"sequence\":9"),
+	ENVELOPE_ACCEPTED, true, 0, "", 9},
+    {ACK(ID_2, ",\"status\":\"accepted\",\"duplicate\":true,"
+	       "\"sequence\":-1"),
+	ENVELOPE_ACCEPTED, true, 0, "", 0},
+    {ACK(ID_2, ",\"status\":\"accepted\",\"duplicate\":true,"
+	       "\"sequence\":\"9\""),
+	ENVELOPE_ACCEPTED, true, 0, "", 0},
+    {ACK(ID_2, ",\"status\":\"accepted\",\"sequence\":9"), ENVELOPE_ACCEPTED,
+	false, 0, "", 0},
     {ACK(ID_2, ",\"status\":\"accepted\",\"duplicate\":1"), ENVELOPE_ACCEPTED,
-	false, 0, ""},
+	false, 0, "", 0},
     {ACK(ID_2, ",\"status\":\"accepted\",\"retry_after_ms\":5"),
-	ENVELOPE_ACCEPTED, false, 0, ""},
+	ENVELOPE_ACCEPTED, false, 0, "", 0},
     {ACK(ID_2, ",\"status\":\"rejected\",\"duplicate\":true,"
 	       "\"reason\":\"id-taken\""),
-	ENVELOPE_REJECTED, false, 0, "id-taken"},
+	ENVELOPE_REJECTED, false, 0, "id-taken", 0},
     {ACK(ID_2, ",\"status\":\"rejected\",\"reason\":7"), ENVELOPE_REJECTED,
-	false, 0, ""},
+	false, 0, "", 0},
     {ACK(ID_2, ",\"status\":\"retryable\",\"retry_after_ms\":5"),
-	ENVELOPE_RETRYABLE, false, 5, ""},
+	ENVELOPE_RETRYABLE, false, 5, "", 0},
     {ACK(ID_2, ",\"status\":\"retryable\",\"retry_after_ms\":3600001"),
-	ENVELOPE_RETRYABLE, false, 3600000, ""},
+	ENVELOPE_RETRYABLE, false, 3600000, "", 0},
     {ACK(ID_2, ",\"retry_after_ms\":9223372036854775807"), ENVELOPE_RETRYABLE,
-	false, 3600000, ""},
-    {ACK(ID_2, ",\"retry_after_ms\":-5"), ENVELOPE_RETRYABLE, false, 0, ""},
-    {ACK(ID_2, ",\"retry_after_ms\":1.5"), ENVELOPE_RETRYABLE, false, 0, ""},
-    {ACK(ID_2, ",\"retry_after_ms\":\"5\""), ENVELOPE_RETRYABLE, false, 0, ""},
-    {ACK(ID_2, ""), ENVELOPE_RETRYABLE, false, 0, ""},
-    {ACK(ID_2, ",\"status\":null"), ENVELOPE_RETRYABLE, false, 0, ""},
-    {ACK(ID_2, ",\"status\":1"), ENVELOPE_RETRYABLE, false, 0, ""},
+	false, 3600000, "", 0},
+    {ACK(ID_2, ",\"retry_after_ms\":-5"), ENVELOPE_RETRYABLE, false, 0, "", 0},
+    {ACK(ID_2, ",\"retry_after_ms\":1.5"), ENVELOPE_RETRYABLE, false, 0, "", 0},
+    {ACK(ID_2, ",\"retry_after_ms\":\"5\""), ENVELOPE_RETRYABLE, false, 0, "",
+	0},
+    {ACK(ID_2, ""), ENVELOPE_RETRYABLE, false, 0, "", 0},
+    {ACK(ID_2, ",\"status\":null"), ENVELOPE_RETRYABLE, false, 0, "", 0},
+    {ACK(ID_2, ",\"status\":1"), ENVELOPE_RETRYABLE, false, 0, "", 0},
     {ACK(ID_2, ",\"status\":\"\",\"reason\":\"busy\""), ENVELOPE_RETRYABLE,
-	false, 0, "busy"},
-    {ACK(ID_2, ",\"status\":\"Accepted\""), ENVELOPE_RETRYABLE, false, 0, ""},
-    {ACK(ID_2, ",\"status\":\"later\""), ENVELOPE_RETRYABLE, false, 0, ""},
+	false, 0, "busy", 0},
+    {ACK(ID_2, ",\"status\":\"Accepted\""), ENVELOPE_RETRYABLE, false, 0, "",
+	0},
+    {ACK(ID_2, ",\"status\":\"later\""), ENVELOPE_RETRYABLE, false, 0, "", 0},
     {ACK(ID_2, ",\"status\":\"rejected\","
 	       "\"reason\":\"a \\u001b[2J~\\n\\u00e9\\u202e\x7f\""),
-	ENVELOPE_REJECTED, false, 0, "a ?[2J~????"},
+	ENVELOPE_REJECTED, false, 0, "a ?[2J~????", 0},
     /* No ack of it. */
-    {ACK(FOREIGN, ",\"status\":\"accepted\""), ENVELOPE_NO_ANSWER, false, 0,
-	""},
-    {ACK("x", ",\"status\":\"accepted\""), ENVELOPE_NO_ANSWER, false, 0, ""},
-    {"{\"acks\":[]}", ENVELOPE_NO_ANSWER, false, 0, ""},
+    {ACK(FOREIGN, ",\"status\":\"accepted\""), ENVELOPE_NO_ANSWER, false, 0, "",
+	0},
+    {ACK("x", ",\"status\":\"accepted\""), ENVELOPE_NO_ANSWER, false, 0, "", 0},
+    {"{\"acks\":[]}", ENVELOPE_NO_ANSWER, false, 0, "", 0},
     {"{\"acks\":[null,1,[],{},\"" ID_2 "\",{\"message_id\":7}]}",
-	ENVELOPE_NO_ANSWER, false, 0, ""},
+	ENVELOPE_NO_ANSWER, false, 0, "", 0},
     /* The first counts. */
     {"{\"acks\":[{\"message_id\":\"" ID_2 "\",\"status\":\"rejected\"},"
      "{\"message_id\":\"" ID_2 "\",\"status\":\"accepted\"}]}",
-	ENVELOPE_REJECTED, false, 0, ""},
+	ENVELOPE_REJECTED, false, 0, "", 0},
     {"{\"acks\":[{\"message_id\":\"" ID_2 "\",\"status\":\"new\"},"
      "{\"message_id\":\"" ID_2 "\",\"status\":\"accepted\"}]}",
-	ENVELOPE_RETRYABLE, false, 0, ""},
+	ENVELOPE_RETRYABLE, false, 0, "", 0},
     /* Later. */
-    {"{\"acks\":[],\"later\":[\"" ID_2 "\"]}", ENVELOPE_LATER, false, 0, ""},
+    {"{\"acks\":[],\"later\":[\"" ID_2 "\"]}", ENVELOPE_LATER, false, 0, "", 0},
     {"{\"later\":[1,null,\"x\",\"" FOREIGN "\",\"" ID_2 "\"],\"acks\":[]}",
-	ENVELOPE_LATER, false, 0, ""},
-    {"{\"acks\":[],\"later\":{}}", ENVELOPE_NO_ANSWER, false, 0, ""},
+	ENVELOPE_LATER, false, 0, "", 0},
+    {"{\"acks\":[],\"later\":{}}", ENVELOPE_NO_ANSWER, false, 0, "", 0},
     {"{\"later\":[\"" ID_2 "\"],\"acks\":[{\"message_id\":\"" ID_2
      "\",\"status\":\"accepted\"}]}",
-	ENVELOPE_ACCEPTED, false, 0, ""},
+	ENVELOPE_ACCEPTED, false, 0, "", 0},
 };
 
 static void
@@ -222,6 +239,7 @@ test_acks(void **state)
 		if (a.acks[1].status != acks[i].status)
 			fail_msg("%s: %d", acks[i].text, (int)a.acks[1].status);
 		assert_int_equal(acks[i].duplicate, a.acks[1].duplicate);
+		assert_int_equal(acks[i].sequence, a.acks[1].sequence);
 		assert_int_equal(
 		    acks[i].retry_after_ms, a.acks[1].retry_after_ms);
 		assert_string_equal(acks[i].reason, a.acks[1].reason);

@@ -128,6 +128,7 @@ receipt_envelope(int kind, const char *event_id)
 	    .from = span_of("bob@b.example"),
 	    .recipient = span_of("alice@a.example"),
 	    .upto = uuid_of(ID),
+	    .upto_sequence = 12,
 	};
 
 	return (e);
@@ -170,6 +171,7 @@ assert_same(const struct envelope *a, const struct envelope *b)
 	assert_int_equal(a->created_at_ms, b->created_at_ms);
 	assert_int_equal(a->expires_at_ms, b->expires_at_ms);
 	assert_true(uuid_equal(&a->upto, &b->upto));
+	assert_int_equal(a->upto_sequence, b->upto_sequence);
 }
 
 /* A request with ${e} and ${control} in ${b}. */
@@ -245,7 +247,8 @@ test_written(void **state)
 	    "\",\"sequence\":1,\"timestamp\":\"" NOW_TEXT
 	    "\",\"message_type\":\"receipt.read\","
 	    "\"recipient\":\"alice@a.example\",\"attempt\":1,"
-	    "\"payload\":{\"from\":\"bob@b.example\",\"upto\":\"" ID "\"}}]}";
+	    "\"payload\":{\"from\":\"bob@b.example\",\"upto\":\"" ID
+	    "\",\"upto_sequence\":12}}]}";
 	static struct envelope_control control;
 	struct envelope e[2];
 	struct buf b = BUF_INIT;
@@ -392,6 +395,10 @@ static const struct {
     {MESSAGE, "/expires_at", "0", BAD},
     {RECEIPT, "/upto", NULL, BAD},
     {RECEIPT, "/upto", "7", BAD},
+    {RECEIPT, "/upto_sequence", "7", GOOD},
+    {RECEIPT, "/upto_sequence", "null", GOOD},
+    {RECEIPT, "/upto_sequence", "0", BAD},
+    {RECEIPT, "/upto_sequence", "\"7\"", BAD},
     {RECEIPT, "/from", NULL, BAD},
     {RECEIPT, "payload", "null", BAD},
     {RECEIPT, "metadata", "1", BAD},
