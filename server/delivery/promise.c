@@ -67,7 +67,8 @@ give_up(struct promised *p, const struct envelope_ack *ack, struct err *err)
 		    : rc);
 }
 
-/* The row that ${ack} is about; RC_NOT_FOUND: none that waits. */
+/* The row that ${ack} is about, which waits or is under way; RC_NOT_FOUND:
+ * there is none. */
 static enum rc
 find(struct tx *tx, int64_t origin_id, const struct envelope_ack *ack,
     struct promised *ret, struct err *err)
@@ -84,7 +85,7 @@ find(struct tx *tx, int64_t origin_id, const struct envelope_ack *ack,
 	/* What it is when its lane is ours. */
 	if (rc == RC_OK)
 		rc = store_row_get(tx->db, id, &ret->row, err);
-	if (rc == RC_OK &&
+	if (rc == RC_OK && ret->row.state != OUTBOX_SENDING &&
 	    (ret->row.state != OUTBOX_SENT || ret->row.ack_deadline == 0))
 		rc = RC_NOT_FOUND;
 	ret->tx = tx;
@@ -106,6 +107,10 @@ settle_ack(struct tx *tx, struct promise_unit *u,
 	rc = find(tx, u->origin_id, ack, &p, err);
 	if (rc != RC_OK)
 		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	if (p.row.state == OUTBOX_SENDING) {
+		u->early++;
+		return (RC_OK);
+	}
 	u->settled++;
 	if (ack->status == ENVELOPE_ACCEPTED)
 		return (settle_confirm(tx, p.row.id, err));
@@ -121,7 +126,7 @@ promise_apply(struct tx *tx, struct unit *unit, struct err *err)
 	enum rc rc;
 	size_t i;
 
-	u->settled = 0;
+	u->settled = u->early = 0;
 	/* A claim of this batch must be seen. */
 	rc = cache_flush_lanes(txn_env_of(tx)->cache, tx, err);
 	for (i = 0; i < u->n && rc == RC_OK; i++)
@@ -138,5 +143,5 @@ promise_unit_init(struct promise_unit *u)
 
 	u->unit.kind = &promise_kind;
 	u->unit.bytes = sizeof(*u);
-	u->settled = 0;
+	u->settled = u->early = 0;
 }

@@ -5,7 +5,9 @@
  * own.
  *
  * An ack counts for a row that was sent to a person of the signing server and
- * waits for such an answer; every other ack changes nothing.
+ * waits for such an answer.  One may overtake the "later" itself, whose row is
+ * still under way: it is counted as early, and wants to be repeated.  Every
+ * other ack changes nothing.
  */
 #ifndef DELIVERY_PROMISE_H
 #define DELIVERY_PROMISE_H
@@ -23,6 +25,7 @@ struct promise_unit {
 
 	/* Answered, when unit.rc is RC_OK. */
 	size_t settled; /* acks that counted */
+	size_t early;   /* acks of rows that are still under way */
 	void *arg;
 };
 

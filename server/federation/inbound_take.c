@@ -166,6 +166,20 @@ refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
 	http_answer_error(call->req, &err);
 }
 
+/* Acks have overtaken the answer that promised them.  The peer repeats all of
+ * it in a moment, when the answer is here; the envelopes are known by then. */
+static void
+refuse_early(struct inbound_call *call)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	refusal_set(&r, PROBLEM_BUSY, "/control/acks",
+	    "acks of messages whose answer is still on its way here; repeat "
+	    "the request");
+	r.retry_after_s = 1;
+	inbound_refuse(call, &r);
+}
+
 /* ---- the unit ---- */
 
 /* Thread: sync, or writer when it was never committed. */
@@ -174,10 +188,12 @@ on_settled(struct unit *unit)
 {
 	struct taking *t = CONTAINER_OF(unit, struct taking, promise.unit);
 
-	if (unit->rc == RC_OK)
-		answer_taken(t);
-	else
+	if (unit->rc != RC_OK)
 		refuse_rc(t->call, unit->rc, true);
+	else if (t->promise.early > 0)
+		refuse_early(t->call);
+	else
+		answer_taken(t);
 	taking_free(t);
 }
 

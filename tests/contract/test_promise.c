@@ -20,7 +20,7 @@
 static struct rig rig;
 static struct parcel parcel;
 static struct envelope_ack acks[ENVELOPE_ACKS];
-static size_t nacks;
+static size_t nacks, early;
 
 /* Ann has written twice to Bob: the first is promised, the second waits. */
 static int
@@ -93,6 +93,7 @@ say(int64_t origin, enum envelope_status status, int64_t retry_after_ms)
 	while (!done)
 		(void)writer_run_once(rig.writer);
 	assert_int_equal(u.unit.rc, RC_OK);
+	early = u.early;
 	return (u.settled);
 }
 
@@ -207,6 +208,24 @@ test_ignored(void **state)
 	assert_int_equal(say(server(FAR), ENVELOPE_ACCEPTED, 0), 1);
 }
 
+/* An ack overtakes the "later": it counts when it is repeated. */
+static void
+test_early(void **state)
+{
+
+	(void)state;
+	assert_int_equal(say(server(FAR), ENVELOPE_ACCEPTED, 0), 1);
+	assert_int_equal(claim(), 1);
+	acks[0].event_id = parcel.items[0].row.event_id;
+	assert_int_equal(say(server(FAR), ENVELOPE_ACCEPTED, 0), 0);
+	assert_int_equal(early, 1);
+	assert_string_equal(rows("state"), "sent sending");
+	(void)far_answer(&rig, &parcel, ANSWER_LATER);
+	assert_int_equal(say(server(FAR), ENVELOPE_ACCEPTED, 0), 1);
+	assert_int_equal(early, 0);
+	assert_string_equal(rows("coalesce(ack_deadline, 0)"), "0 0");
+}
+
 int
 main(void)
 {
@@ -217,6 +236,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(
 		test_retryable_late, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_rejected, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(test_early, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_ignored, open_rig, close_rig),
 	};
 

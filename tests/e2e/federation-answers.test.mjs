@@ -364,6 +364,34 @@ describe('202', () => {
 		assert.deepEqual([sent.attempts, sent.retry_count], [1, 0]);
 		await s.check();
 	});
+	it('an ack that overtakes the promise is refused until that is here', async (t) => {
+		const s = await scene(t, { args: ['--ack-timeout', '1h'] });
+		const { ann, b, server } = s;
+		await b.delivers(server, { envelopes: [] });
+		const answered = new Promise((resolve) => {
+			b.next(async (request, response) => {
+				const acks = request.envelopes.map((one) => {
+					b.accept(one);
+					return { message_id: one.message_id, status: 'accepted' };
+				});
+				const early = await b.deliver(server, { envelopes: [], control: { acks } });
+				later()(request, response);
+				resolve({ early, acks });
+			});
+		});
+		const { id } = await ann.send('bob@b.example', 'soon, they said');
+		const { early, acks } = await answered;
+		assert.deepEqual([early.status, early.body.code, early.body.pointer, early.headers.get('retry-after')],
+			[503, 'busy', '/control/acks', '1'], early.text);
+		assert.match(early.body.detail, /whose answer is still on its way here/);
+		await until(ann, id, 'sent');
+		const behind = await ann.send('bob@b.example', 'behind it');
+		assert.equal((await b.deliver(server, { envelopes: [], control: { acks } })).status, 200);
+		await b.gets(behind.id);
+		const sent = await ann.entry(id);
+		assert.deepEqual([sent.state, sent.attempts, sent.retry_count], ['sent', 1, 0]);
+		await s.check();
+	});
 });
 
 describe('R269 control.reconnect', () => {
