@@ -5,8 +5,8 @@
 
 -- Whether an event was taken before.
 -- name: processed_find(event_id, origin)
--- columns: processed_at, sequence, behind
-SELECT processed_at, sequence, behind FROM processed_messages
+-- columns: event_id, sequence, behind
+SELECT event_id, sequence, behind FROM processed_messages
 WHERE event_id = $event_id AND origin = $origin;
 
 -- name: processed_insert(event_id, origin, now, sequence, behind)
@@ -16,8 +16,9 @@ VALUES ($event_id, $origin, $now, $sequence, $behind);
 
 -- The message that an event of another server has put into an inbox.
 -- name: incoming_find(event_id, user_id, origin)
--- columns: mid, fingerprint
-SELECT m.mid, m.fingerprint FROM inbox i JOIN messages m ON m.mid = i.mid
+-- columns: event_id, user_id, fingerprint
+SELECT i.event_id, i.user_id, m.fingerprint
+FROM inbox i JOIN messages m ON m.mid = i.mid
 WHERE i.event_id = $event_id AND i.user_id = $user_id AND i.origin = $origin;
 
 -- name: nonce_find(destination_id, key_id, nonce)
@@ -39,8 +40,8 @@ DELETE FROM federation_nonces WHERE (destination_id, key_id, nonce) IN (
     WHERE keep_until < $now ORDER BY keep_until LIMIT $limit);
 
 -- name: sequence_get(sender_id, recipient_id, class)
--- columns: last_sequence
-SELECT last_sequence FROM federation_lanes
+-- columns: sender_id, recipient_id, class, last_sequence
+SELECT sender_id, recipient_id, class, last_sequence FROM federation_lanes
 WHERE sender_id = $sender_id AND recipient_id = $recipient_id
   AND class = $class;
 

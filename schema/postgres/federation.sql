@@ -1,7 +1,44 @@
 -- SPDX-License-Identifier: MIT
--- Statements for requests of other servers that need row locks on PostgreSQL.
+-- Requests of other servers: what one needs of many rows comes in one statement,
+-- and rows that another node is about to delete are left to it.
 
--- Rows that another node is about to delete are left to it.
+-- name: processed_find(event_id, origin)
+-- columns: event_id, sequence, behind
+SELECT p.event_id, p.sequence, p.behind
+FROM unnest($event_id::uuid[], $origin::bigint[]) AS r (event_id, origin)
+JOIN processed_messages p
+    ON p.event_id = r.event_id AND p.origin = r.origin;
+
+-- name: processed_insert(event_id, origin, now, sequence, behind)
+INSERT INTO processed_messages (event_id, origin, processed_at, sequence,
+    behind)
+SELECT * FROM unnest($event_id::uuid[], $origin::bigint[], $now::bigint[],
+    $sequence::bigint[], $behind::bigint[]);
+
+-- name: incoming_find(event_id, user_id, origin)
+-- columns: event_id, user_id, fingerprint
+SELECT i.event_id, i.user_id, m.fingerprint
+FROM unnest($event_id::uuid[], $user_id::bigint[], $origin::bigint[])
+    AS r (event_id, user_id, origin)
+JOIN inbox i ON i.event_id = r.event_id AND i.user_id = r.user_id
+    AND i.origin = r.origin
+JOIN messages m ON m.mid = i.mid;
+
+-- name: sequence_get(sender_id, recipient_id, class)
+-- columns: sender_id, recipient_id, class, last_sequence
+SELECT l.sender_id, l.recipient_id, l.class, l.last_sequence
+FROM unnest($sender_id::bigint[], $recipient_id::bigint[], $class::bigint[])
+    AS r (sender_id, recipient_id, class)
+JOIN federation_lanes l ON l.sender_id = r.sender_id
+    AND l.recipient_id = r.recipient_id AND l.class = r.class;
+
+-- name: sequence_set(sender_id, recipient_id, class, last_sequence)
+INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence)
+SELECT * FROM unnest($sender_id::bigint[], $recipient_id::bigint[],
+    $class::bigint[], $last_sequence::bigint[])
+ON CONFLICT (sender_id, recipient_id, class)
+    DO UPDATE SET last_sequence = excluded.last_sequence;
+
 -- name: nonce_expire(now, limit)
 DELETE FROM federation_nonces WHERE (destination_id, key_id, nonce) IN (
     SELECT destination_id, key_id, nonce FROM federation_nonces

@@ -40,6 +40,15 @@ event_time(const struct receiving *r)
 						   : r->tx->now_ms);
 }
 
+/* The event is known from now on: its row is written with those of the whole
+ * request. */
+static void
+note_event(struct receiving *r)
+{
+
+	r->u->noted[r->u->nnoted++] = (size_t)(r->item - r->u->items);
+}
+
 static enum rc
 add_inbox(struct receiving *r, struct inbox_new *i, struct err *err)
 {
@@ -161,7 +170,7 @@ receive_message(struct receiving *r, struct err *err)
 		message_cache_put(&env->message_cache, event.mid,
 		    event.message_id, r->message);
 	r->item->sender_id = r->sender->user_id;
-	r->item->noted = true;
+	note_event(r);
 	return (RC_OK);
 }
 
@@ -333,7 +342,8 @@ receive_receipt(struct receiving *r, struct err *err)
 	if (rc == RC_OK && news)
 		rc = tell(r, whole, err);
 	/* The rest comes as the same event. */
-	r->item->noted = whole;
+	if (rc == RC_OK && whole)
+		note_event(r);
 	return (rc);
 }
 
@@ -363,87 +373,47 @@ same_sequence(const struct receive_unit *u, size_t a, size_t b)
 		    receive_class(u->envelopes[u->order[b]].kind));
 }
 
-/* The sequence of place ${at} had come to ${before}.  Of an event that was
- * taken behind that, this is kept: it stands there for receipts. */
-static void
-put_behind(struct receive_unit *u, size_t at, int64_t before)
-{
-	size_t i;
-
-	for (i = at; i < u->n; i++)
-		if ((i == at || same_sequence(u, i, at)) &&
-		    u->envelopes[u->order[i]].sequence <= before)
-			u->items[u->order[i]].behind = before;
-}
-
-/* Keeps how far the sequence of place ${at} has come.  A peer that has gone
- * back was restored from a backup, or a copy of a request came late: what it
- * sends is taken, and it is told of. */
-static enum rc
-keep_sequence(struct tx *tx, struct receive_unit *u, size_t at, struct err *err)
+static struct store_sequence
+sequence_at(const struct receive_unit *u, size_t at)
 {
 	const struct envelope *e = &u->envelopes[u->order[at]];
 	const struct receive_item *item = &u->items[u->order[at]];
-	const struct store_sequence s = {
-	    item->sender_id, item->recipient_id, receive_class(e->kind)};
-	bool first = true, last = true;
-	int64_t before;
-	enum rc rc = RC_OK;
-	size_t i;
 
-	for (i = 0; i < at && first; i++)
-		first = !same_sequence(u, i, at);
-	for (i = at + 1; i < u->n && last; i++)
-		last = !same_sequence(u, i, at);
-	if (first) {
-		rc = store_sequence_get(tx->db, &s, &before, err);
-		if (rc == RC_OK && e->sequence <= before) {
-			put_behind(u, at, before);
-			u->went_back++;
-		}
-	}
-	return (rc == RC_OK && last
-		    ? store_sequence_set(tx->db, &s, e->sequence, err)
-		    : rc);
+	return ((struct store_sequence){item->sender_id, item->recipient_id,
+	    receive_class(e->kind), e->sequence});
 }
 
+/* Whether no envelope in the places from ${from} on and before ${upto} is of
+ * the sequence of place ${at}. */
+static bool
+is_alone(const struct receive_unit *u, size_t at, size_t from, size_t upto)
+{
+
+	while (from < upto && !same_sequence(u, from, at))
+		from++;
+	return (from >= upto);
+}
+
+/* Keeps how far the sequences have come.  A peer that has gone back was
+ * restored from a backup, or a copy of a request came late: what it sends is
+ * taken, and it is told of. */
 static enum rc
 keep_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 {
-	enum rc rc = RC_OK;
-	size_t i;
+	struct store_sequence s, lasts[ENVELOPE_ITEMS];
+	size_t at, n = 0;
 
-	for (i = 0; i < u->n && rc == RC_OK; i++)
-		if (has_sequence(&u->items[u->order[i]]))
-			rc = keep_sequence(tx, u, i, err);
-	return (rc);
-}
-
-/* ---- events ---- */
-
-/* The events of ${u} are known from now on.  One whose message was here before
- * had another place, perhaps. */
-static enum rc
-note_events(struct tx *tx, const struct receive_unit *u, struct err *err)
-{
-	const struct receive_item *item;
-	enum rc rc = RC_OK;
-	size_t i;
-
-	for (i = 0; i < u->n && rc == RC_OK; i++) {
-		const struct store_event_key key = {
-		    u->envelopes[i].event_id, u->origin_id};
-		struct store_processed as = {
-		    true, u->envelopes[i].sequence, u->items[i].behind};
-
-		item = &u->items[i];
-		if (item->plan == RECEIVE_KNOWN)
-			as = (struct store_processed){.found = true};
-		if (item->noted)
-			rc = store_processed_add(
-			    tx->db, &key, &as, tx->now_ms, err);
+	for (at = 0; at < u->n; at++) {
+		if (!has_sequence(&u->items[u->order[at]]))
+			continue;
+		s = sequence_at(u, at);
+		if (is_alone(u, at, 0, at) &&
+		    s.last <= u->items[u->order[at]].known.last)
+			u->went_back++;
+		if (is_alone(u, at, at + 1, u->n))
+			lasts[n++] = s;
 	}
-	return (rc);
+	return (store_sequences_set(tx->db, lasts, n, err));
 }
 
 /* ---- the verb ---- */
@@ -460,9 +430,10 @@ receive_item(struct tx *tx, struct receive_unit *u, size_t i, struct err *err)
 
 	if (r.item->plan == RECEIVE_NOTHING)
 		return (RC_OK);
-	r.item->noted = r.item->plan == RECEIVE_KNOWN;
-	if (r.item->noted)
+	if (r.item->plan == RECEIVE_KNOWN) {
+		note_event(&r);
 		return (RC_OK);
+	}
 	rc = cache_user_by_id(
 	    txn_env_of(tx)->cache, tx, r.item->recipient_id, &r.recipient, err);
 	if (rc == RC_NOT_FOUND)
@@ -484,6 +455,37 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
 }
 
+/* Item ${i} as an event that is taken.  One whose message was here before had
+ * another place, perhaps; one whose sequence had come farther stands behind
+ * that for receipts. */
+static struct store_processed
+event_of(const struct receive_unit *u, size_t i)
+{
+	const struct receive_item *item = &u->items[i];
+	struct store_processed p = {
+	    .key = {u->envelopes[i].event_id, u->origin_id}};
+
+	if (item->plan == RECEIVE_KNOWN)
+		return (p);
+	p.sequence = u->envelopes[i].sequence;
+	if (p.sequence <= item->known.last)
+		p.behind = item->known.last;
+	return (p);
+}
+
+/* The events of the request are known from now on. */
+static enum rc
+note_events(struct tx *tx, const struct receive_unit *u, struct err *err)
+{
+	struct store_processed events[ENVELOPE_ITEMS];
+	size_t i;
+
+	for (i = 0; i < u->nnoted; i++)
+		events[i] = event_of(u, u->noted[i]);
+	return (
+	    store_processed_add(tx->db, events, u->nnoted, tx->now_ms, err));
+}
+
 static enum rc
 receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -493,13 +495,11 @@ receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
 	size_t i;
 
 	assert(u->n <= ENVELOPE_ITEMS);
-	u->went_back = 0;
-	rc = store_nonce_find(tx->db, &nonce, &u->repeated, err);
+	u->went_back = u->nnoted = 0;
+	rc = receive_judge(tx, u, err);
 	if (rc != RC_OK || u->repeated)
 		return (rc);
-	rc = receive_judge(tx, u, err);
-	if (rc == RC_OK)
-		rc = store_nonce_add(tx->db, &nonce, err);
+	rc = store_nonce_add(tx->db, &nonce, err);
 	if (rc == RC_OK)
 		rc = store_nonces_expire(
 		    tx->db, tx->now_ms, NONCES_EXPIRED, err);
@@ -507,9 +507,9 @@ receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = receive_item(tx, u, u->order[i], err);
 	if (rc == RC_OK)
-		rc = keep_sequences(tx, u, err);
-	if (rc == RC_OK)
 		rc = note_events(tx, u, err);
+	if (rc == RC_OK)
+		rc = keep_sequences(tx, u, err);
 	return (rc == RC_OK ? write_rows(tx, err) : rc);
 }
 
@@ -523,58 +523,45 @@ receive_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 /* ---- what it locks ---- */
 
-/* The name of the recipient of ${e}; "": there can be no such user. */
-static void
-local_name(const struct envelope *e, char ret[LIMIT_NAME_LEN + 1])
-{
-	const size_t n = receive_name_len(&e->recipient);
-
-	ret[0] = '\0';
-	if (n > LIMIT_NAME_LEN)
-		return;
-	memcpy(ret, e->recipient.p, n);
-	ret[n] = '\0';
-}
-
-/* The key of the direct conversation that a message goes to is kept until the
- * transaction ends; it is empty where the message will be refused. */
+/* What envelope ${i} needs, unless it will be refused: its people, and its
+ * conversation.  The key of the conversation of a message is kept until the
+ * transaction ends. */
 static enum rc
-lock_message(struct lockset *set, const struct receive_unit *u,
-    const struct envelope *e, char key[STORE_DIRECT_KEY_SIZE], struct err *err)
+lock_envelope(
+    struct lockset *set, struct receive_unit *u, size_t i, struct err *err)
 {
+	const struct envelope *e = &u->envelopes[i];
 	char name[LIMIT_NAME_LEN + 1];
 	enum rc rc;
 
-	local_name(e, name);
-	if (name[0] == '\0' || !receive_is_of(&e->from, u->origin) ||
+	u->keys[i][0] = '\0';
+	if (e->fault != ENVELOPE_NO_REASON ||
+	    !receive_is_of(&e->from, u->origin) ||
 	    !receive_is_of(&e->recipient, u->domain))
 		return (RC_OK);
-	store_direct_key(e->from.p, name, key);
-	rc = lockset_new_message(set, &e->message.id, err);
-	if (rc == RC_OK)
-		rc = lockset_user_named(set, e->recipient.p, strlen(name), err);
+	receive_local_name(&e->recipient, name);
+	rc = lockset_user_named(set, e->recipient.p, strlen(name), err);
 	if (rc == RC_OK)
 		rc = lockset_user_named(set, e->from.p, e->from.n, err);
-	return (rc == RC_OK ? lockset_direct_key(set, key, err) : rc);
+	if (rc == RC_OK && e->kind != EVENT_MESSAGE)
+		return (lockset_message(set, &e->upto, err));
+	if (rc == RC_OK)
+		rc = lockset_new_message(set, &e->message.id, err);
+	if (rc != RC_OK || name[0] == '\0')
+		return (rc);
+	store_direct_key(e->from.p, name, u->keys[i]);
+	return (lockset_direct_key(set, u->keys[i], err));
 }
 
 static enum rc
 receive_locks(struct unit *unit, struct lockset *set, struct err *err)
 {
 	struct receive_unit *u = CONTAINER_OF(unit, struct receive_unit, unit);
-	const struct envelope *e;
 	enum rc rc = RC_OK;
 	size_t i;
 
-	for (i = 0; i < u->n && rc == RC_OK; i++) {
-		e = &u->envelopes[i];
-		u->keys[i][0] = '\0';
-		if (e->fault != ENVELOPE_NO_REASON)
-			continue;
-		rc = e->kind == EVENT_MESSAGE
-			 ? lock_message(set, u, e, u->keys[i], err)
-			 : lockset_message(set, &e->upto, err);
-	}
+	for (i = 0; i < u->n && rc == RC_OK; i++)
+		rc = lock_envelope(set, u, i, err);
 	return (rc);
 }
 
@@ -590,7 +577,7 @@ lock_names_of(const struct receive_unit *u, const struct cache *cache,
 	char name[LIMIT_NAME_LEN + 1];
 	enum rc rc;
 
-	local_name(e, name);
+	receive_local_name(&e->recipient, name);
 	to = cache_user_known(cache, name);
 	if (to == NULL || to->disabled ||
 	    (from != NULL && cache_direct_known(cache, from, to) != NULL))

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "model/envelope.h"
 #include "store/conversation.h"
+#include "store/incoming.h"
 #include "store/message.h"
 #include "txn/env.h"
 
@@ -39,6 +40,17 @@ enum receive_plan {
 	RECEIVE_RECEIPT
 };
 
+/* What the store knows of an envelope. */
+struct receive_known {
+	bool processed;   /* the event was taken before */
+	int64_t sequence; /* … at this place; 0: not known */
+	bool in_inbox;    /* and its message is in the recipient's inbox */
+	uint8_t fingerprint[STORE_FINGERPRINT_LEN]; /* … with this one */
+	int64_t taken_by; /* the sender of a message with its id; 0: none */
+	uint8_t taken_fingerprint[STORE_FINGERPRINT_LEN];
+	int64_t last; /* how far its sequence has come */
+};
+
 struct receive_item {
 	/* Answered, when unit.rc is RC_OK. */
 	enum envelope_reason reason; /* ENVELOPE_NO_REASON: accepted */
@@ -49,9 +61,9 @@ struct receive_item {
 	enum receive_plan plan;
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	int64_t recipient_id, sender_id; /* 0: not known here */
-	bool makes;     /* RECEIVE_MESSAGE: the conversation is new */
-	bool noted;     /* the event is taken: it will be known */
-	int64_t behind; /* how far its sequence had come, if that is farther */
+	bool disabled;                   /* the recipient */
+	struct receive_known known;
+	bool makes; /* RECEIVE_MESSAGE: the conversation is new */
 	/* Of a receipt: the message that it names and its number; a part of one
 	 * that reaches too far names none.  It covers lane_id (0: none) up to
 	 * place; alone: and the message, which stands elsewhere, perhaps. */
@@ -89,6 +101,8 @@ struct receive_unit {
 	/* The unit's own. */
 	size_t order[ENVELOPE_ITEMS]; /* by sequence */
 	int64_t walk_left;            /* of walk_most */
+	struct store_incoming_handler handler;
+	size_t noted[ENVELOPE_ITEMS], nnoted; /* events that are taken */
 	char keys[ENVELOPE_ITEMS][STORE_DIRECT_KEY_SIZE];
 };
 

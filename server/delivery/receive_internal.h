@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that receive.c (the verb and its writes) and receive_judge.c (its
- * decisions) share.
+ * Functions that receive.c (the verb and its writes), receive_judge.c (its
+ * decisions) and receive_look.c (what they stand on) share.
  */
 #ifndef DELIVERY_RECEIVE_INTERNAL_H
 #define DELIVERY_RECEIVE_INTERNAL_H
 
 #include "delivery/receive.h"
 
-/* Decides all envelopes of ${u} by reading: reason, duplicate and plan of each.
- * Thread: writer. */
+/* Decides all envelopes of ${u} by reading: reason, duplicate and plan of each;
+ * or that the request was taken before (u->repeated).  Thread: writer. */
 enum rc receive_judge(
+    struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
+
+/* Reads what the store knows of the envelopes of ${u} without a reason: `known`
+ * of each, and u->repeated.  The people of each are known.  Thread: writer. */
+enum rc receive_look(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
 /* The class of the sequence that an event of ${kind} belongs to: enum
@@ -20,7 +25,11 @@ int receive_class(int kind);
 /* Whether ${address} is of ${domain}. */
 bool receive_is_of(const struct span *address, const char *domain);
 
-/* The local name in ${address}, "name@${domain}", without its domain. */
+/* The length of the name in ${address}, "name@domain". */
 size_t receive_name_len(const struct span *address);
+
+/* The name in ${address}; "": nobody here can have it. */
+void receive_local_name(
+    const struct span *address, char ret[LIMIT_NAME_LEN + 1]);
 
 #endif

@@ -35,6 +35,18 @@ receive_name_len(const struct span *address)
 	return (at == NULL ? address->n : (size_t)(at - address->p));
 }
 
+void
+receive_local_name(const struct span *address, char ret[LIMIT_NAME_LEN + 1])
+{
+	const size_t n = receive_name_len(address);
+
+	ret[0] = '\0';
+	if (n > LIMIT_NAME_LEN)
+		return;
+	memcpy(ret, address->p, n);
+	ret[n] = '\0';
+}
+
 bool
 receive_is_of(const struct span *address, const char *domain)
 {
@@ -95,24 +107,39 @@ has_predecessor(const struct judging *j)
 
 /* ---- people ---- */
 
-/* The recipient, and the sender if known here.  *ret_known: the recipient is a
- * user of this server who may be written to. */
+/* The user here called ${name}; RC_NOT_FOUND.  The unit has listed the name. */
 static enum rc
-find_people(struct judging *j, bool *ret_known, struct err *err)
+find_local(
+    struct tx *tx, const char *name, struct cached_user **ret, struct err *err)
 {
-	struct cache *cache = txn_env_of(j->tx)->cache;
+	struct cache *cache = txn_env_of(tx)->cache;
+
+	*ret = cache_user_known(cache, name);
+	if (*ret != NULL)
+		return (RC_OK);
+	return (cache_gathered(cache) ? RC_NOT_FOUND
+				      : cache_user_by_name(cache, tx, name,
+					    strlen(name), ret, err));
+}
+
+/* The recipient, if that is a user of this server, and the sender if known
+ * here. */
+static enum rc
+find_people(struct judging *j, struct err *err)
+{
 	const struct envelope *e = j->e;
 	struct cached_user *user;
+	char name[LIMIT_NAME_LEN + 1];
 	enum rc rc;
 
-	*ret_known = false;
-	rc = cache_user_by_name(cache, j->tx, e->recipient.p,
-	    receive_name_len(&e->recipient), &user, err);
+	receive_local_name(&e->recipient, name);
+	rc = find_local(j->tx, name, &user, err);
 	if (rc != RC_OK)
 		return (rc == RC_NOT_FOUND ? RC_OK : rc);
-	*ret_known = !user->disabled;
+	j->item->disabled = user->disabled;
 	j->item->recipient_id = user->user_id;
-	rc = cache_user_remote_find(cache, j->tx, e->from.p, &user, err);
+	rc = cache_user_remote_find(
+	    txn_env_of(j->tx)->cache, j->tx, e->from.p, &user, err);
 	if (rc == RC_OK)
 		j->item->sender_id = user->user_id;
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
@@ -120,31 +147,26 @@ find_people(struct judging *j, bool *ret_known, struct err *err)
 
 /* ---- messages ---- */
 
-/* Whether the event was taken before: it is remembered (${*known}), or, when
- * that is long ago, its inbox row is there.  With another content it is
- * refused. */
-static enum rc
-judge_known(struct judging *j, const struct store_event_key *key, bool *known,
-    struct err *err)
+/* Whether the event was taken before.  With another content it is refused. */
+static bool
+judge_known(struct judging *j)
 {
-	uint8_t before[STORE_FINGERPRINT_LEN];
-	enum rc rc;
+	const struct receive_known *known = &j->item->known;
 
-	rc = store_incoming_fingerprint(
-	    j->tx->db, key, j->item->recipient_id, before, err);
-	if (rc != RC_OK && rc != RC_NOT_FOUND)
-		return (rc);
-	if (rc == RC_OK && j->e->kind == EVENT_MESSAGE &&
-	    memcmp(before, j->item->fingerprint, sizeof(before)) != 0) {
+	if (!known->processed && !known->in_inbox)
+		return (false);
+	if (known->in_inbox && j->e->kind == EVENT_MESSAGE &&
+	    memcmp(known->fingerprint, j->item->fingerprint,
+		sizeof(known->fingerprint)) != 0) {
 		j->item->reason = ENVELOPE_EVENT_REUSED;
-		*known = true;
-		return (RC_OK);
+		return (true);
 	}
-	if (rc == RC_OK && !*known)
+	/* It is no more remembered. */
+	if (!known->processed)
 		j->item->plan = RECEIVE_KNOWN;
-	*known = *known || rc == RC_OK;
-	j->item->duplicate = *known;
-	return (RC_OK);
+	j->item->duplicate = true;
+	j->item->sequence = known->sequence;
+	return (true);
 }
 
 /* A message under this id: the same one has come as another event, or the id is
@@ -227,29 +249,22 @@ plan_message(struct judging *j, struct err *err)
 static enum rc
 judge_message(struct judging *j, struct err *err)
 {
+	const struct receive_known *known = &j->item->known;
 	const struct receive_item *before = twin(j);
-	struct store_message_key key;
-	enum rc rc;
 
-	if (before != NULL) {
+	if (before != NULL)
 		judge_same_id(
 		    j, memcmp(before->fingerprint, j->item->fingerprint,
 			   sizeof(before->fingerprint)) == 0);
-		return (RC_OK);
-	}
-	rc = store_message_key(j->tx->db, &j->e->message.id, &key, err);
-	if (rc == RC_OK) {
-		judge_same_id(
-		    j, key.sender_id == j->item->sender_id &&
-			   memcmp(key.fingerprint, j->item->fingerprint,
-			       sizeof(key.fingerprint)) == 0);
-		return (RC_OK);
-	}
-	if (rc != RC_NOT_FOUND)
-		return (rc);
-	if (!j->u->full)
+	else if (known->taken_by != 0)
+		judge_same_id(j,
+		    known->taken_by == j->item->sender_id &&
+			memcmp(known->taken_fingerprint, j->item->fingerprint,
+			    sizeof(known->taken_fingerprint)) == 0);
+	else if (j->u->full)
+		j->item->reason = ENVELOPE_INBOX_FULL;
+	else
 		return (plan_message(j, err));
-	j->item->reason = ENVELOPE_INBOX_FULL;
 	return (RC_OK);
 }
 
@@ -360,13 +375,10 @@ judge_text(const struct judging *j)
 	return (ENVELOPE_NO_REASON);
 }
 
+/* What is decided without the store, and the people of the envelope. */
 static enum rc
-judge(struct judging *j, struct err *err)
+begin(struct judging *j, struct err *err)
 {
-	const struct store_event_key key = {j->e->event_id, j->u->origin_id};
-	struct store_processed before = {.found = false};
-	bool here, known;
-	enum rc rc;
 
 	memset(j->item, 0, sizeof(*j->item));
 	j->item->reason = judge_text(j);
@@ -374,16 +386,16 @@ judge(struct judging *j, struct err *err)
 		return (RC_OK);
 	if (j->e->kind == EVENT_MESSAGE)
 		fingerprint(j->e, j->item->fingerprint);
-	rc = find_people(j, &here, err);
-	if (rc == RC_OK)
-		rc = store_processed_find(j->tx->db, &key, &before, err);
-	known = before.found;
-	j->item->sequence = before.behind == 0 ? before.sequence : 0;
-	if (rc == RC_OK && (known || j->item->recipient_id != 0))
-		rc = judge_known(j, &key, &known, err);
-	if (rc != RC_OK || known)
-		return (rc);
-	if (!here) {
+	return (find_people(j, err));
+}
+
+static enum rc
+judge(struct judging *j, struct err *err)
+{
+
+	if (j->item->reason != ENVELOPE_NO_REASON || judge_known(j))
+		return (RC_OK);
+	if (j->item->recipient_id == 0 || j->item->disabled) {
 		j->item->reason = ENVELOPE_UNKNOWN_RECIPIENT;
 		return (RC_OK);
 	}
@@ -413,19 +425,32 @@ put_in_order(struct receive_unit *u)
 	}
 }
 
-enum rc
-receive_judge(struct tx *tx, struct receive_unit *u, struct err *err)
+/* Does ${step} for each envelope, in their order. */
+static enum rc
+each(struct tx *tx, struct receive_unit *u,
+    enum rc (*step)(struct judging *j, struct err *err), struct err *err)
 {
 	struct judging j = {.tx = tx, .u = u};
 	enum rc rc = RC_OK;
 
-	put_in_order(u);
-	u->walk_left = u->walk_most;
-	u->made = 0;
 	for (j.at = 0; j.at < u->n && rc == RC_OK; j.at++) {
 		j.e = &u->envelopes[u->order[j.at]];
 		j.item = &u->items[u->order[j.at]];
-		rc = judge(&j, err);
+		rc = step(&j, err);
 	}
 	return (rc);
+}
+
+enum rc
+receive_judge(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	put_in_order(u);
+	u->walk_left = u->walk_most;
+	u->made = 0;
+	rc = each(tx, u, begin, err);
+	if (rc == RC_OK)
+		rc = receive_look(tx, u, err);
+	return (rc == RC_OK && !u->repeated ? each(tx, u, judge, err) : rc);
 }

@@ -4,9 +4,169 @@
  */
 #include <string.h>
 
+#include "base/mem.h"
 #include "model/outbox.h"
 #include "schema/sql.h"
 #include "store/incoming.h"
+
+/* Rows of values on their way. */
+struct rows {
+	void *v; /* structs of them; NULL: there was no memory */
+	size_t width, n;
+};
+
+/* ${n} rows at ${v}. */
+#define ROWS(v, n)                                                             \
+	((struct rows){(v), sizeof(*(v)) / sizeof(struct db_val), (n)})
+
+/* Queues ${stmt} for ${rows}, which are freed; ${each} gets the handler.  An
+ * INSERT (NULL: no rows come) makes all of its rows, or fails. */
+static enum rc
+ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
+    const struct store_incoming_handler *h, struct err *err)
+{
+	const struct db_set set = {rows.v, rows.width, rows.n};
+	enum rc rc;
+
+	if (rows.v == NULL)
+		return (err_set(err, RC_NO_MEMORY, "a request's rows"));
+	rc = db_pipeline_query(db, stmt, &set, each, (void *)(uintptr_t)h, err);
+	mem_free(rows.v);
+	return (rc);
+}
+
+enum rc
+store_incoming_answers(struct db *db, struct err *err)
+{
+
+	return (db_pipeline_flush(db, err));
+}
+
+/* ---- events ---- */
+
+static enum rc
+take_processed(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_incoming_handler *h = arg;
+	const struct store_processed p = {
+	    .key.event_id = db_row_uuid(row, COL_PROCESSED_FIND_EVENT_ID),
+	    .sequence = db_row_i64(row, COL_PROCESSED_FIND_SEQUENCE),
+	    .behind = db_row_i64(row, COL_PROCESSED_FIND_BEHIND)};
+
+	(void)err;
+	h->processed(h->arg, &p);
+	return (RC_OK);
+}
+
+enum rc
+store_processed_find(struct db *db, const struct store_event_key *keys,
+    size_t n, const struct store_incoming_handler *h, struct err *err)
+{
+	struct sql_processed_find *v;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++) {
+		v[i].event_id = db_v_uuid(&keys[i].event_id);
+		v[i].origin = db_v_i64(keys[i].origin);
+	}
+	return (
+	    ask(db, SQL_PROCESSED_FIND, ROWS(v, n), take_processed, h, err));
+}
+
+enum rc
+store_processed_add(struct db *db, const struct store_processed *events,
+    size_t n, int64_t now_ms, struct err *err)
+{
+	struct sql_processed_insert *v;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++) {
+		v[i].event_id = db_v_uuid(&events[i].key.event_id);
+		v[i].origin = db_v_i64(events[i].key.origin);
+		v[i].now = db_v_i64(now_ms);
+		v[i].sequence = db_v_i64_or_null(events[i].sequence, 0);
+		v[i].behind = db_v_i64_or_null(events[i].behind, 0);
+	}
+	return (ask(db, SQL_PROCESSED_INSERT, ROWS(v, n), NULL, NULL, err));
+}
+
+/* The fingerprint in column ${col}; NULL: it is damaged. */
+static const uint8_t *
+fingerprint(const struct db_row *row, int col)
+{
+	const void *p;
+	size_t n;
+
+	p = db_row_blob(row, col, &n);
+	return (n == STORE_FINGERPRINT_LEN ? p : NULL);
+}
+
+static enum rc
+take_incoming(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_incoming_handler *h = arg;
+	const struct uuid id = db_row_uuid(row, COL_INCOMING_FIND_EVENT_ID);
+	const uint8_t *p = fingerprint(row, COL_INCOMING_FIND_FINGERPRINT);
+
+	if (p == NULL)
+		return (err_set(err, RC_CORRUPT, "a message's fingerprint"));
+	h->incoming(h->arg, &id, db_row_i64(row, COL_INCOMING_FIND_USER_ID), p);
+	return (RC_OK);
+}
+
+enum rc
+store_incoming_find(struct db *db, const struct store_incoming_key *keys,
+    size_t n, const struct store_incoming_handler *h, struct err *err)
+{
+	struct sql_incoming_find *v;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++) {
+		v[i].event_id = db_v_uuid(&keys[i].event.event_id);
+		v[i].user_id = db_v_i64(keys[i].user_id);
+		v[i].origin = db_v_i64(keys[i].event.origin);
+	}
+	return (ask(db, SQL_INCOMING_FIND, ROWS(v, n), take_incoming, h, err));
+}
+
+static enum rc
+take_taken(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_incoming_handler *h = arg;
+	const struct uuid id = db_row_uuid(row, COL_LOCK_KEYS_MESSAGE_ID);
+	const uint8_t *p = fingerprint(row, COL_LOCK_KEYS_FINGERPRINT);
+
+	if (p == NULL)
+		return (err_set(err, RC_CORRUPT, "a message's fingerprint"));
+	h->taken(h->arg, &id, db_row_i64(row, COL_LOCK_KEYS_SENDER_ID), p);
+	return (RC_OK);
+}
+
+enum rc
+store_taken_find(struct db *db, const struct uuid *message_ids, size_t n,
+    const struct store_incoming_handler *h, struct err *err)
+{
+	struct sql_lock_keys *v;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++)
+		v[i].message_id = db_v_uuid(&message_ids[i]);
+	return (ask(db, SQL_LOCK_KEYS, ROWS(v, n), take_taken, h, err));
+}
+
+/* ---- requests ---- */
 
 static enum rc
 take_any(void *arg, const struct db_row *row, struct err *err)
@@ -19,85 +179,6 @@ take_any(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-static enum rc
-take_processed(void *arg, const struct db_row *row, struct err *err)
-{
-	struct store_processed *p = arg;
-
-	(void)err;
-	p->found = true;
-	p->sequence = db_row_i64(row, COL_PROCESSED_FIND_SEQUENCE);
-	p->behind = db_row_i64(row, COL_PROCESSED_FIND_BEHIND);
-	return (RC_OK);
-}
-
-enum rc
-store_processed_find(struct db *db, const struct store_event_key *key,
-    struct store_processed *ret, struct err *err)
-{
-	const struct sql_processed_find v = {
-	    .event_id = db_v_uuid(&key->event_id),
-	    .origin = db_v_i64(key->origin)};
-
-	*ret = (struct store_processed){.found = false};
-	return (db_run(db, SQL_PROCESSED_FIND, DB_PARAMS(v), take_processed,
-	    ret, NULL, err));
-}
-
-enum rc
-store_processed_add(struct db *db, const struct store_event_key *key,
-    const struct store_processed *as, int64_t now_ms, struct err *err)
-{
-	const struct sql_processed_insert v = {
-	    .event_id = db_v_uuid(&key->event_id),
-	    .origin = db_v_i64(key->origin),
-	    .now = db_v_i64(now_ms),
-	    .sequence = db_v_i64_or_null(as->sequence, 0),
-	    .behind = db_v_i64_or_null(as->behind, 0)};
-
-	return (db_run(
-	    db, SQL_PROCESSED_INSERT, DB_PARAMS(v), NULL, NULL, NULL, err));
-}
-
-struct fingerprint {
-	bool found;
-	uint8_t value[STORE_FINGERPRINT_LEN];
-};
-
-static enum rc
-take_fingerprint(void *arg, const struct db_row *row, struct err *err)
-{
-	struct fingerprint *f = arg;
-	const void *p;
-	size_t n;
-
-	p = db_row_blob(row, COL_INCOMING_FIND_FINGERPRINT, &n);
-	if (p == NULL || n != sizeof(f->value))
-		return (err_set(err, RC_CORRUPT, "a message's fingerprint"));
-	f->found = true;
-	memcpy(f->value, p, n);
-	return (RC_OK);
-}
-
-enum rc
-store_incoming_fingerprint(struct db *db, const struct store_event_key *key,
-    int64_t user_id, uint8_t ret[STORE_FINGERPRINT_LEN], struct err *err)
-{
-	const struct sql_incoming_find v = {
-	    .event_id = db_v_uuid(&key->event_id),
-	    .user_id = db_v_i64(user_id),
-	    .origin = db_v_i64(key->origin)};
-	struct fingerprint f = {.found = false};
-	enum rc rc;
-
-	rc = db_run(db, SQL_INCOMING_FIND, DB_PARAMS(v), take_fingerprint, &f,
-	    NULL, err);
-	if (rc == RC_OK && !f.found)
-		return (RC_NOT_FOUND);
-	memcpy(ret, f.value, sizeof(f.value));
-	return (rc);
-}
-
 enum rc
 store_nonce_find(
     struct db *db, const struct store_nonce *nonce, bool *ret, struct err *err)
@@ -108,8 +189,8 @@ store_nonce_find(
 	    .nonce = db_v_str(nonce->nonce)};
 
 	*ret = false;
-	return (
-	    db_run(db, SQL_NONCE_FIND, DB_PARAMS(v), take_any, ret, NULL, err));
+	return (db_pipeline_query(
+	    db, SQL_NONCE_FIND, &DB_SET(&v, 1), take_any, ret, err));
 }
 
 enum rc
@@ -137,45 +218,65 @@ store_nonces_expire(
 	const struct sql_nonce_expire v = {
 	    .now = db_v_i64(now_ms), .limit = db_v_i64(limit)};
 
-	return (
-	    db_run(db, SQL_NONCE_EXPIRE, DB_PARAMS(v), NULL, NULL, NULL, err));
+	return (db_pipeline_query(
+	    db, SQL_NONCE_EXPIRE, &DB_SET(&v, 1), NULL, NULL, err));
 }
+
+/* ---- sequences ---- */
 
 static enum rc
 take_sequence(void *arg, const struct db_row *row, struct err *err)
 {
-	int64_t *last = arg;
+	const struct store_incoming_handler *h = arg;
+	const struct store_sequence s = {
+	    .sender_id = db_row_i64(row, COL_SEQUENCE_GET_SENDER_ID),
+	    .recipient_id = db_row_i64(row, COL_SEQUENCE_GET_RECIPIENT_ID),
+	    .class = (int)db_row_i64(row, COL_SEQUENCE_GET_CLASS),
+	    .last = db_row_i64(row, COL_SEQUENCE_GET_LAST_SEQUENCE)};
 
 	(void)err;
-	*last = db_row_i64(row, COL_SEQUENCE_GET_LAST_SEQUENCE);
+	h->sequence(h->arg, &s);
 	return (RC_OK);
 }
 
 enum rc
-store_sequence_get(struct db *db, const struct store_sequence *s, int64_t *ret,
-    struct err *err)
+store_sequences_get(struct db *db, const struct store_sequence *s, size_t n,
+    const struct store_incoming_handler *h, struct err *err)
 {
-	const struct sql_sequence_get v = {.sender_id = db_v_i64(s->sender_id),
-	    .recipient_id = db_v_i64(s->recipient_id),
-	    .class = db_v_i64(s->class)};
+	struct sql_sequence_get *v;
+	size_t i;
 
-	*ret = 0;
-	return (db_run(
-	    db, SQL_SEQUENCE_GET, DB_PARAMS(v), take_sequence, ret, NULL, err));
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++) {
+		v[i].sender_id = db_v_i64(s[i].sender_id);
+		v[i].recipient_id = db_v_i64(s[i].recipient_id);
+		v[i].class = db_v_i64(s[i].class);
+	}
+	return (ask(db, SQL_SEQUENCE_GET, ROWS(v, n), take_sequence, h, err));
 }
 
 enum rc
-store_sequence_set(struct db *db, const struct store_sequence *s, int64_t last,
-    struct err *err)
+store_sequences_set(
+    struct db *db, const struct store_sequence *s, size_t n, struct err *err)
 {
-	const struct sql_sequence_set v = {.sender_id = db_v_i64(s->sender_id),
-	    .recipient_id = db_v_i64(s->recipient_id),
-	    .class = db_v_i64(s->class),
-	    .last_sequence = db_v_i64(last)};
+	struct sql_sequence_set *v;
+	size_t i;
 
-	return (
-	    db_run(db, SQL_SEQUENCE_SET, DB_PARAMS(v), NULL, NULL, NULL, err));
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++) {
+		v[i].sender_id = db_v_i64(s[i].sender_id);
+		v[i].recipient_id = db_v_i64(s[i].recipient_id);
+		v[i].class = db_v_i64(s[i].class);
+		v[i].last_sequence = db_v_i64(s[i].last);
+	}
+	return (ask(db, SQL_SEQUENCE_SET, ROWS(v, n), NULL, NULL, err));
 }
+
+/* ---- receipts ---- */
 
 static enum rc
 take_target(void *arg, const struct db_row *row, struct err *err)

@@ -20,26 +20,70 @@ struct store_event_key {
 	int64_t origin;
 };
 
-/* What is known of an event that was taken before. */
+/* An event that was taken, with its place in the sender's lane then (sequence;
+ * 0: not known).  behind: it came when places up to this had been taken; or 0.
+ */
 struct store_processed {
-	bool found;
-	int64_t sequence; /* its place in the sender's lane then; 0: unknown */
-	int64_t behind;   /* it came when places up to this were taken; or 0 */
+	struct store_event_key key;
+	int64_t sequence;
+	int64_t behind;
 };
 
-/* Whether event ${key} was taken before. */
-enum rc store_processed_find(struct db *db, const struct store_event_key *key,
-    struct store_processed *ret, struct err *err) MUST_USE;
+/* An event, and the person here whom it is for. */
+struct store_incoming_key {
+	struct store_event_key event;
+	int64_t user_id;
+};
 
-/* Notes that it is taken in this transaction; of ${as} the places. */
-enum rc store_processed_add(struct db *db, const struct store_event_key *key,
-    const struct store_processed *as, int64_t now_ms, struct err *err) MUST_USE;
+/* A sequence: what one person of another server sends to one of this one. */
+struct store_sequence {
+	int64_t sender_id;
+	int64_t recipient_id;
+	int class;    /* enum lane_class */
+	int64_t last; /* the number that was taken last */
+};
 
-/* The fingerprint of the message that event ${key} has put into the inbox of
- * ${user_id}; RC_NOT_FOUND: it is not there, or no more. */
-enum rc store_incoming_fingerprint(struct db *db,
-    const struct store_event_key *key, int64_t user_id,
-    uint8_t ret[STORE_FINGERPRINT_LEN], struct err *err) MUST_USE;
+/* Gets the rows that the functions below ask for, by the end of
+ * store_incoming_answers().  It must stay as it is until then. */
+struct store_incoming_handler {
+	/* The event was taken before. */
+	void (*processed)(void *arg, const struct store_processed *p);
+	/* It has put a message with this fingerprint into the inbox of
+	 * ${user_id}. */
+	void (*incoming)(void *arg, const struct uuid *event_id,
+	    int64_t user_id, const uint8_t fingerprint[STORE_FINGERPRINT_LEN]);
+	/* There is a message with this id. */
+	void (*taken)(void *arg, const struct uuid *message_id,
+	    int64_t sender_id,
+	    const uint8_t fingerprint[STORE_FINGERPRINT_LEN]);
+	/* How far a sequence has come. */
+	void (*sequence)(void *arg, const struct store_sequence *s);
+	void *arg;
+};
+
+/* Each of these four asks for ${n} rows in one statement, or for as many of
+ * them as there are. */
+enum rc store_processed_find(struct db *db, const struct store_event_key *keys,
+    size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
+enum rc store_incoming_find(struct db *db,
+    const struct store_incoming_key *keys, size_t n,
+    const struct store_incoming_handler *h, struct err *err) MUST_USE;
+enum rc store_taken_find(struct db *db, const struct uuid *message_ids,
+    size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
+enum rc store_sequences_get(struct db *db, const struct store_sequence *s,
+    size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
+
+/* Waits for all that was asked for. */
+enum rc store_incoming_answers(struct db *db, struct err *err) MUST_USE;
+
+/* Notes that ${n} events, all of them different, are taken in this
+ * transaction. */
+enum rc store_processed_add(struct db *db, const struct store_processed *events,
+    size_t n, int64_t now_ms, struct err *err) MUST_USE;
+
+/* Keeps how far ${n} sequences, all of them different, have come. */
+enum rc store_sequences_set(struct db *db, const struct store_sequence *s,
+    size_t n, struct err *err) MUST_USE;
 
 /* A request by what makes it unique. */
 struct store_nonce {
@@ -49,7 +93,8 @@ struct store_nonce {
 	int64_t keep_until; /* ms: no signature with it is good any more */
 };
 
-/* Whether the request was taken before. */
+/* Asks whether the request was taken before; *ret is set by the end of
+ * store_incoming_answers(). */
 enum rc store_nonce_find(struct db *db, const struct store_nonce *nonce,
     bool *ret, struct err *err) MUST_USE;
 
@@ -61,19 +106,6 @@ enum rc store_nonce_add(
 /* Removes at most ${limit} that no signature can come with any more. */
 enum rc store_nonces_expire(
     struct db *db, int64_t now_ms, int64_t limit, struct err *err) MUST_USE;
-
-/* A sequence: what one person of another server sends to one of this one. */
-struct store_sequence {
-	int64_t sender_id;
-	int64_t recipient_id;
-	int class; /* enum lane_class */
-};
-
-/* The last number of it that was taken; 0: none. */
-enum rc store_sequence_get(struct db *db, const struct store_sequence *s,
-    int64_t *ret, struct err *err) MUST_USE;
-enum rc store_sequence_set(struct db *db, const struct store_sequence *s,
-    int64_t last, struct err *err) MUST_USE;
 
 /* The message that a receipt names. */
 struct store_target {

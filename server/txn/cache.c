@@ -365,6 +365,8 @@ cache_user_remote_find(struct cache *cache, struct tx *tx, const char *address,
 	*ret = cache_user_known(cache, address);
 	if (*ret != NULL)
 		return (RC_OK);
+	if (cache->gathered)
+		return (RC_NOT_FOUND);
 	rc = store_user_by_name(tx->db, address, strlen(address), &row, err);
 	return (rc == RC_OK ? keep_remote(cache, &row, ret, err) : rc);
 }
@@ -590,6 +592,13 @@ next_id(struct tx *tx, struct cached_ids *ids,
 	}
 	*ret = ids->list[ids->at++];
 	return (RC_OK);
+}
+
+bool
+cache_gathered(const struct cache *cache)
+{
+
+	return (cache->gathered);
 }
 
 bool

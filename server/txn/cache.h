@@ -119,9 +119,9 @@ struct cached_user *cache_user_known_by_id(
     const struct cache *cache, int64_t user_id);
 struct cached_user *cache_user_known(const struct cache *cache, const char *to);
 
-/* The person with ${address} (name@domain) on another server.  The first makes
- * the rows of the person and of the destination if there are none; the second
- * returns RC_NOT_FOUND. */
+/* The person with ${address} (name@domain) on another server, whom the unit has
+ * listed.  The first makes the rows of the person and of the destination if
+ * there are none; the second returns RC_NOT_FOUND. */
 enum rc cache_user_remote(struct cache *cache, struct tx *tx,
     const char *address, struct cached_user **ret, struct err *err) MUST_USE;
 enum rc cache_user_remote_find(struct cache *cache, struct tx *tx,
@@ -152,8 +152,9 @@ enum rc cache_device_by_id(struct cache *cache, struct tx *tx,
 /* The device's acked mark has been changed, or it has just been seen. */
 void cache_device_touch(struct cache *cache, struct cached_device *device);
 
-/* The direct conversation of two users (or of one with themselves).  The first
- * makes it if there is none; the second returns RC_NOT_FOUND. */
+/* The direct conversation of two users (or of one with themselves), which the
+ * unit has listed.  The first makes it if there is none; the second returns
+ * RC_NOT_FOUND. */
 enum rc cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
     struct cached_user *b, struct cached_conversation **ret,
     struct err *err) MUST_USE;
@@ -228,8 +229,12 @@ void cache_forget_lanes(struct cache *cache);
 /* The lane's cursor has moved (a local one's tail needs no writing). */
 void cache_lane_touch(struct cache *cache, struct cached_lane *lane);
 
+/* Whether the rows that the units of this batch list were read (lockset.c).  Of
+ * those, what the cache does not have does not exist. */
+bool cache_gathered(const struct cache *cache);
+
 /* Whether it is known, without asking, that no message has this id: what the
- * batch brings was asked at once (gather.c). */
+ * batch brings was asked at once (lockset.c). */
 bool cache_id_free(const struct cache *cache, const struct uuid *id);
 
 /* This transaction makes a message with this id: it is free no more. */

@@ -225,6 +225,8 @@ cache_direct_find(struct cache *cache, struct tx *tx, struct cached_user *a,
 	*ret = htab_find(cache->direct, &key);
 	if (*ret != NULL)
 		return (RC_OK);
+	if (cache->gathered)
+		return (RC_NOT_FOUND);
 	store_direct_key(a->name->data, b->name->data, text);
 	rc = store_conversation_by_key(tx->db, text, &row, err);
 	return (

@@ -77,7 +77,8 @@ test_declared_shape(void **state)
 /* ---- types ---- */
 
 /* Run for many rows at once: store/rows.h, what upkeep/purge_rows.c deletes,
- * what cluster/node.c asks, what upkeep/copy.c puts and all of store/lock.c. */
+ * what cluster/node.c and store/incoming.c ask, what upkeep/copy.c puts and all
+ * of store/lock.c. */
 static const int sets[] = {
 #define X(id, columns) SQL_##id,
     STORE_ROWS_TABLE(X)
@@ -85,7 +86,8 @@ static const int sets[] = {
 	SQL_PURGE_OUTBOX,
     SQL_PURGE_ATTEMPTS_OF, SQL_PURGE_ATTEMPT, SQL_PURGE_PROCESSED,
     SQL_PURGE_DEAD, SQL_PURGE_AUDIT, SQL_INBOX_HEADS, SQL_DEVICES_NOW,
-    SQL_OUTBOX_CLAIM};
+    SQL_OUTBOX_CLAIM, SQL_PROCESSED_FIND, SQL_PROCESSED_INSERT,
+    SQL_INCOMING_FIND, SQL_SEQUENCE_GET, SQL_SEQUENCE_SET};
 
 /* Rows of a table that is copied; the last numbers are no table. */
 static bool

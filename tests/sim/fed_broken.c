@@ -99,19 +99,32 @@ struct note {
 	size_t n;
 };
 
+static void
+on_known(void *arg, const struct store_processed *p)
+{
+	bool *known = arg;
+
+	(void)p;
+	*known = true;
+}
+
 static enum rc
 note_apply(struct tx *tx, struct unit *unit, struct err *err)
 {
 	const struct note *n = (const struct note *)(void *)unit;
-	struct store_processed known;
+	bool known = false;
+	const struct store_incoming_handler h = {
+	    .processed = on_known, .arg = &known};
+	struct store_processed event = {.sequence = 0};
 	enum rc rc = RC_OK;
 	size_t i;
 
-	for (i = 0; i < n->n && rc == RC_OK; i++) {
-		rc = store_processed_find(tx->db, &n->events[i], &known, err);
-		if (rc == RC_OK && !known.found)
+	for (i = 0; i < n->n && rc == RC_OK; i++, known = false) {
+		event.key = n->events[i];
+		rc = store_processed_find(tx->db, &event.key, 1, &h, err);
+		if (rc == RC_OK && !known)
 			rc = store_processed_add(
-			    tx->db, &n->events[i], &known, -tx->now_ms, err);
+			    tx->db, &event, 1, -tx->now_ms, err);
 	}
 	return (rc);
 }

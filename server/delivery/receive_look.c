@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the store knows of the envelopes of a request, read for all of them at
+ * once: on PostgreSQL each question is a round trip, and the rows that others
+ * wait for are locked meanwhile.  This file decides nothing and writes nothing.
+ *
+ * Relies on: an event id is in a request once (wire/read_envelope.c).
+ */
+#include <string.h>
+
+#include "delivery/receive_internal.h"
+#include "store/incoming.h"
+#include "txn/verb.h"
+
+/* ---- what comes ---- */
+
+/* What is known of event ${id} of ${u}. */
+static struct receive_known *
+known_of(struct receive_unit *u, const struct uuid *id)
+{
+	size_t i = 0;
+
+	while (i < u->n - 1 && !uuid_equal(&u->envelopes[i].event_id, id))
+		i++;
+	return (&u->items[i].known);
+}
+
+/* Where it was taken helps nobody when places behind that were taken before. */
+static void
+on_processed(void *arg, const struct store_processed *p)
+{
+	struct receive_known *known = known_of(arg, &p->key.event_id);
+
+	known->processed = true;
+	known->sequence = p->behind == 0 ? p->sequence : 0;
+}
+
+static void
+on_incoming(void *arg, const struct uuid *event_id, int64_t user_id,
+    const uint8_t fingerprint[STORE_FINGERPRINT_LEN])
+{
+	struct receive_known *known = known_of(arg, event_id);
+
+	(void)user_id;
+	known->in_inbox = true;
+	memcpy(known->fingerprint, fingerprint, sizeof(known->fingerprint));
+}
+
+/* Several envelopes may have one message id. */
+static void
+on_taken(void *arg, const struct uuid *message_id, int64_t sender_id,
+    const uint8_t fingerprint[STORE_FINGERPRINT_LEN])
+{
+	struct receive_unit *u = arg;
+	struct receive_known *known;
+	size_t i;
+
+	for (i = 0; i < u->n; i++) {
+		if (!uuid_equal(&u->envelopes[i].message.id, message_id))
+			continue;
+		known = &u->items[i].known;
+		known->taken_by = sender_id;
+		memcpy(known->taken_fingerprint, fingerprint,
+		    sizeof(known->taken_fingerprint));
+	}
+}
+
+static void
+on_sequence(void *arg, const struct store_sequence *s)
+{
+	struct receive_unit *u = arg;
+	size_t i;
+
+	for (i = 0; i < u->n; i++)
+		if (u->items[i].sender_id == s->sender_id &&
+		    u->items[i].recipient_id == s->recipient_id &&
+		    receive_class(u->envelopes[i].kind) == s->class)
+			u->items[i].known.last = s->last;
+}
+
+/* ---- what is asked ---- */
+
+/* Whether each event was taken before: it is remembered, or, when that is long
+ * ago, its inbox row is there. */
+static enum rc
+ask_events(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	struct store_event_key events[ENVELOPE_ITEMS];
+	struct store_incoming_key incoming[ENVELOPE_ITEMS];
+	const struct receive_item *item;
+	size_t i, nevents = 0, nincoming = 0;
+	enum rc rc;
+
+	for (i = 0; i < u->n; i++) {
+		item = &u->items[i];
+		if (item->reason != ENVELOPE_NO_REASON)
+			continue;
+		events[nevents] = (struct store_event_key){
+		    u->envelopes[i].event_id, u->origin_id};
+		if (item->recipient_id != 0)
+			incoming[nincoming++] = (struct store_incoming_key){
+			    events[nevents], item->recipient_id};
+		nevents++;
+	}
+	rc = store_processed_find(tx->db, events, nevents, &u->handler, err);
+	return (rc == RC_OK ? store_incoming_find(
+				  tx->db, incoming, nincoming, &u->handler, err)
+			    : rc);
+}
+
+/* Whether a message has the id of one that is new.  Where the batch has asked
+ * already, only ids that are taken are left. */
+static enum rc
+ask_messages(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	const struct cache *cache = txn_env_of(tx)->cache;
+	struct uuid ids[ENVELOPE_ITEMS];
+	const struct receive_item *item;
+	const struct envelope *e;
+	size_t i, n = 0;
+
+	for (i = 0; i < u->n; i++) {
+		item = &u->items[i];
+		e = &u->envelopes[i];
+		if (item->reason == ENVELOPE_NO_REASON &&
+		    e->kind == EVENT_MESSAGE && item->recipient_id != 0 &&
+		    !item->known.processed && !item->known.in_inbox &&
+		    !cache_id_free(cache, &e->message.id))
+			ids[n++] = e->message.id;
+	}
+	return (store_taken_find(tx->db, ids, n, &u->handler, err));
+}
+
+/* Whether an envelope before ${i} is of the same sequence. */
+static bool
+is_listed(
+    const struct store_sequence *list, size_t n, const struct store_sequence *s)
+{
+	size_t i = 0;
+
+	while (i < n && (list[i].sender_id != s->sender_id ||
+			    list[i].recipient_id != s->recipient_id ||
+			    list[i].class != s->class))
+		i++;
+	return (i < n);
+}
+
+/* How far the sequences have come of people who are known. */
+static enum rc
+ask_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	struct store_sequence list[ENVELOPE_ITEMS], s;
+	const struct receive_item *item;
+	size_t i, n = 0;
+
+	for (i = 0; i < u->n; i++) {
+		item = &u->items[i];
+		s = (struct store_sequence){item->sender_id, item->recipient_id,
+		    receive_class(u->envelopes[i].kind), 0};
+		if (item->reason == ENVELOPE_NO_REASON &&
+		    item->sender_id != 0 && !is_listed(list, n, &s))
+			list[n++] = s;
+	}
+	return (store_sequences_get(tx->db, list, n, &u->handler, err));
+}
+
+enum rc
+receive_look(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	const struct store_nonce nonce = {
+	    u->origin_id, u->key_id, u->nonce, u->nonce_until};
+	enum rc rc;
+
+	u->handler = (struct store_incoming_handler){.processed = on_processed,
+	    .incoming = on_incoming,
+	    .taken = on_taken,
+	    .sequence = on_sequence,
+	    .arg = u};
+	rc = store_nonce_find(tx->db, &nonce, &u->repeated, err);
+	if (rc == RC_OK)
+		rc = ask_events(tx, u, err);
+	if (rc == RC_OK)
+		rc = ask_sequences(tx, u, err);
+	if (rc == RC_OK)
+		rc = store_incoming_answers(tx->db, err);
+	if (rc == RC_OK && !u->repeated)
+		rc = ask_messages(tx, u, err);
+	return (rc == RC_OK ? store_incoming_answers(tx->db, err) : rc);
+}
