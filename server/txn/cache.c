@@ -71,6 +71,7 @@ forget_all(struct cache *cache)
 	cache->mids.last = cache->outbox_ids.last = -1;
 	cache->mids.n = cache->mids.at = cache->outbox_ids.n =
 	    cache->outbox_ids.at = 0;
+	cache->mids.more = cache->outbox_ids.more = 0;
 	htab_clear(cache->taken);
 	cache->gathered = cache->locks_inboxes = false;
 }
@@ -550,10 +551,12 @@ cache_device_touch(struct cache *cache, struct cached_device *device)
 #define CACHE_IDS_AGAIN 8
 
 size_t
-cache_ids_room(size_t n)
+cache_ids_room(struct cached_ids *ids, size_t n)
 {
+	const size_t now = n < CACHE_IDS ? n : CACHE_IDS;
 
-	return (n < CACHE_IDS ? n : CACHE_IDS);
+	ids->more = n - now;
+	return (now);
 }
 
 enum rc
@@ -567,7 +570,8 @@ cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 }
 
 /* The next number of ${ids}.  With one writer it is the one after the
- * last; else the store gives them out, a handful at a time. */
+ * last; else the store gives them out, as many as the batch needs or a handful
+ * at a time. */
 static enum rc
 next_id(struct tx *tx, struct cached_ids *ids,
     enum rc (*last)(struct db *db, int64_t *ret, struct err *err),
@@ -575,6 +579,7 @@ next_id(struct tx *tx, struct cached_ids *ids,
     int64_t *ret, struct err *err)
 {
 	enum rc rc = RC_OK;
+	size_t n;
 
 	if (!db_multi_writer(tx->db)) {
 		if (ids->last < 0)
@@ -584,11 +589,13 @@ next_id(struct tx *tx, struct cached_ids *ids,
 		return (rc);
 	}
 	if (ids->at == ids->n) {
+		n = cache_ids_room(
+		    ids, ids->more > 0 ? ids->more : CACHE_IDS_AGAIN);
 		ids->n = ids->at = 0;
-		rc = take(tx->db, ids->list, CACHE_IDS_AGAIN, err);
+		rc = take(tx->db, ids->list, n, err);
 		if (rc != RC_OK)
 			return (rc);
-		ids->n = CACHE_IDS_AGAIN;
+		ids->n = n;
 	}
 	*ret = ids->list[ids->at++];
 	return (RC_OK);

@@ -28,6 +28,7 @@ struct cached_ids {
 	int64_t last;            /* where only we give them; -1: not read yet */
 	int64_t list[CACHE_IDS]; /* where others do, too: taken … */
 	size_t n, at;            /* … and given */
+	size_t more;             /* that the batch needs beside these */
 };
 
 /* Ids of what a unit met that another writer had: the next try of the
@@ -83,8 +84,9 @@ enum rc cache_keep_lane(struct cache *cache, struct tx *tx,
 void cache_contended_add(
     struct contended_ids *met, int64_t id, const struct db *db, enum rc rc);
 
-/* Of ${n} ids that may be needed as many as there is room for. */
-size_t cache_ids_room(size_t n);
+/* Of ${n} ids that may be needed as many as there is room for; the others are
+ * taken when those are given. */
+size_t cache_ids_room(struct cached_ids *ids, size_t n);
 
 /* An id to be given. */
 enum rc cache_keep_id(

@@ -58,11 +58,12 @@ on_found(void *arg, size_t number, int64_t conversation_id, int64_t dest_user,
     struct err *err)
 {
 	struct lockset *set = arg;
-	enum rc rc;
+	enum rc rc = RC_OK;
 
 	set->owner = ((const struct lock_owner *)set->key_owners.v)[number];
-	rc =
-	    lockset_add_need(set, CONTENDED_CONVERSATION, conversation_id, err);
+	if (conversation_id != 0)
+		rc = lockset_add_need(
+		    set, CONTENDED_CONVERSATION, conversation_id, err);
 	return (rc == RC_OK && dest_user != 0
 		    ? lockset_add_need(set, CONTENDED_INBOX, dest_user, err)
 		    : rc);
@@ -263,10 +264,13 @@ lock_rest(struct lockset *set, struct err *err)
 		rc = store_lock_keys(
 		    db, set->messages.v, set->messages.n, h, err);
 	if (rc == RC_OK && !set->has_ids)
-		rc = store_lock_message_ids(db, set->messages.n, h, err);
+		rc = store_lock_message_ids(db,
+		    cache_ids_room(&set->cache->mids, set->messages.n), h, err);
 	if (rc == RC_OK && !set->has_ids)
 		rc = store_lock_outbox_ids(db,
-		    cache_ids_room(set->messages.n + set->nreceipts), h, err);
+		    cache_ids_room(&set->cache->outbox_ids,
+			set->messages.n + set->nreceipts),
+		    h, err);
 	if (rc == RC_OK)
 		rc = store_lock_answers(db, err);
 	return (rc == RC_OK && set->tx->search ? lockset_defer(set, true, err)
