@@ -4,9 +4,11 @@
 -- other writes, each in the order of their ids, so that batches of several nodes
 -- wait for one another without a circle.
 
--- A batch that makes a conversation, a user of another server or that server locks
--- its name before any row: a missing row cannot be locked, and a batch that waited
--- for it only at its INSERT would hold other rows meanwhile.  A batch that changes
+-- A batch that makes a conversation locks its name before any row: a missing row
+-- cannot be locked, and a batch that waited for it only at its INSERT would hold
+-- other rows meanwhile.  A batch that makes another server, its users or
+-- conversations with them locks the server's name: a name each would not fit into
+-- the server's table of locks (max_locks_per_transaction).  A batch that changes
 -- an account locks its name, or "#" and its id.
 -- The class of these locks is "box" in ASCII.
 -- name: lock_names(name)

@@ -560,33 +560,31 @@ send_locks(struct unit *unit, struct lockset *set, struct err *err)
 }
 
 /* A first message makes the direct conversation of its sender and recipient,
- * and perhaps a user of another server and that server. */
+ * under its key; one to another server, under the name of that server, perhaps
+ * its recipient and the server, too. */
 static enum rc
 send_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)
 {
 	const struct send_unit *u = CONTAINER_OF(unit, struct send_unit, unit);
 	const struct cache *cache = txn_env_of(tx)->cache;
+	const char *at = strchr(u->to, '@');
 	const struct cached_user *from, *to;
 	char key[STORE_DIRECT_KEY_SIZE];
-	enum rc rc;
 
 	if (u->to[0] == '\0')
 		return (RC_OK);
 	from = cache_user_known_by_id(cache, u->sender_id);
 	to = cache_user_known(cache, u->to);
 	if (from == NULL ||
-	    (to == NULL ? strchr(u->to, '@') == NULL
+	    (to == NULL ? at == NULL
 			: to->disabled ||
 			      cache_direct_known(cache, from, to) != NULL))
 		return (RC_OK);
+	if (at != NULL)
+		return (lockset_name(set, at + 1, err));
 	store_direct_key(from->name->data, u->to, key);
-	rc = lockset_name(set, key, err);
-	if (rc == RC_OK && to == NULL)
-		rc = lockset_name(set, u->to, err);
-	if (rc == RC_OK && to == NULL)
-		rc = lockset_name(set, strchr(u->to, '@') + 1, err);
-	return (rc);
+	return (lockset_name(set, key, err));
 }
 
 UNIT_KIND(send, send_locks, .queue = UNIT_CLIENT, .order = ORDER_SEND,

@@ -523,15 +523,27 @@ receive_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 /* ---- what it locks ---- */
 
-/* What envelope ${i} needs, unless it will be refused: its people, and its
- * conversation.  The key of the conversation of a message is kept until the
- * transaction ends. */
+/* The conversation of message ${i}, whose key is kept until the transaction
+ * ends. */
+static enum rc
+lock_message(
+    struct lockset *set, struct receive_unit *u, size_t i, struct err *err)
+{
+	const struct envelope *e = &u->envelopes[i];
+	enum rc rc;
+
+	store_direct_key(e->from.p, u->names[i], u->keys[i]);
+	rc = lockset_new_message(set, &e->message.id, err);
+	return (rc == RC_OK ? lockset_direct_key(set, u->keys[i], err) : rc);
+}
+
+/* What envelope ${i} needs, unless it will be refused. */
 static enum rc
 lock_envelope(
     struct lockset *set, struct receive_unit *u, size_t i, struct err *err)
 {
 	const struct envelope *e = &u->envelopes[i];
-	char name[LIMIT_NAME_LEN + 1];
+	char *name = u->names[i];
 	enum rc rc;
 
 	u->keys[i][0] = '\0';
@@ -540,17 +552,15 @@ lock_envelope(
 	    !receive_is_of(&e->recipient, u->domain))
 		return (RC_OK);
 	receive_local_name(&e->recipient, name);
-	rc = lockset_user_named(set, e->recipient.p, strlen(name), err);
+	if (name[0] == '\0')
+		return (RC_OK);
+	rc = lockset_user_named(set, name, strlen(name), err);
 	if (rc == RC_OK)
 		rc = lockset_user_named(set, e->from.p, e->from.n, err);
-	if (rc == RC_OK && e->kind != EVENT_MESSAGE)
-		return (lockset_message(set, &e->upto, err));
-	if (rc == RC_OK)
-		rc = lockset_new_message(set, &e->message.id, err);
-	if (rc != RC_OK || name[0] == '\0')
+	if (rc != RC_OK)
 		return (rc);
-	store_direct_key(e->from.p, name, u->keys[i]);
-	return (lockset_direct_key(set, u->keys[i], err));
+	return (e->kind == EVENT_MESSAGE ? lock_message(set, u, i, err)
+					 : lockset_message(set, &e->upto, err));
 }
 
 static enum rc
@@ -565,45 +575,35 @@ receive_locks(struct unit *unit, struct lockset *set, struct err *err)
 	return (rc);
 }
 
-/* The names of what the message ${e} makes: its conversation, if that is new,
- * its sender and the sender's server. */
-static enum rc
-lock_names_of(const struct receive_unit *u, const struct cache *cache,
-    struct lockset *set, size_t i, struct err *err)
+/* Whether message ${i} makes its conversation, and perhaps its sender. */
+static bool
+makes(const struct receive_unit *u, const struct cache *cache, size_t i)
 {
-	const struct envelope *e = &u->envelopes[i];
-	const struct cached_user *from = cache_user_known(cache, e->from.p);
-	const struct cached_user *to;
-	char name[LIMIT_NAME_LEN + 1];
-	enum rc rc;
+	const struct cached_user *from, *to;
 
-	receive_local_name(&e->recipient, name);
-	to = cache_user_known(cache, name);
-	if (to == NULL || to->disabled ||
-	    (from != NULL && cache_direct_known(cache, from, to) != NULL))
-		return (RC_OK);
-	rc = lockset_name(set, u->keys[i], err);
-	if (rc == RC_OK && from == NULL)
-		rc = lockset_name(set, e->from.p, err);
-	if (rc == RC_OK && from == NULL)
-		rc = lockset_name(set, u->origin, err);
-	return (rc);
+	if (u->keys[i][0] == '\0')
+		return (false);
+	from = cache_user_known(cache, u->envelopes[i].from.p);
+	to = cache_user_known(cache, u->names[i]);
+	return (to != NULL && !to->disabled &&
+		(from == NULL || cache_direct_known(cache, from, to) == NULL));
 }
 
+/* All that has to do with people of another server is made under the name of
+ * that server: one lock, however many there are.  PostgreSQL has room for some
+ * 7,000 in all. */
 static enum rc
 receive_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)
 {
 	const struct receive_unit *u =
 	    CONTAINER_OF(unit, struct receive_unit, unit);
-	enum rc rc = RC_OK;
 	size_t i;
 
-	for (i = 0; i < u->n && rc == RC_OK; i++)
-		if (u->keys[i][0] != '\0')
-			rc = lock_names_of(
-			    u, txn_env_of(tx)->cache, set, i, err);
-	return (rc);
+	for (i = 0; i < u->n; i++)
+		if (makes(u, txn_env_of(tx)->cache, i))
+			return (lockset_name(set, u->origin, err));
+	return (RC_OK);
 }
 
 UNIT_KIND(receive, receive_locks, .queue = UNIT_CLIENT, .order = ORDER_RECEIVE,

@@ -78,8 +78,8 @@ struct store_lock_handler {
 /* Waits for all that was asked for. */
 enum rc store_lock_answers(struct db *db, struct err *err) MUST_USE;
 
-/* Holds ${n} names of what may have to be made: a conversation's direct key, an
- * address, a server; before all else that is held here.  Nobody else who does
+/* Holds ${n} names of what may have to be made: a conversation's direct key, a
+ * server; before all else that is held here.  Nobody else who does
  * so makes any of these until the transaction ends, and what was made before
  * is found by whatever is asked next. */
 enum rc store_lock_names(struct db *db, const char *const *names, size_t n,

@@ -76,8 +76,9 @@ enum rc lockset_inbox_range(struct lockset *set, int64_t user_id,
 void lockset_due(struct lockset *set, int most);
 
 /* The name of something that has no row yet, or whose row is not locked: a
- * user's name, "#" and a user's id, a conversation's direct key, an address, a
- * server.  Names are locked before all rows. */
+ * user's name, "#" and a user's id, a conversation's direct key, a server (for
+ * that server's people, and conversations with them, too).  Names are locked
+ * before all rows. */
 enum rc lockset_name(
     struct lockset *set, const char *name, struct err *err) MUST_USE;
 

@@ -11,7 +11,10 @@
 
 #include <cmocka.h>
 
+#include "contract/pg.h"
 #include "contract/received.h"
+#include "db/db_internal.h"
+#include "schema/sql.h"
 
 /* Senders of a request; the rest of it is theirs in turns. */
 static char froms[ENVELOPE_ITEMS][LIMIT_ADDRESS_LEN + 1];
@@ -68,11 +71,147 @@ test_cost(void **state)
 	assert_int_equal(count("messages"), 2 * ENVELOPE_ITEMS + 1);
 }
 
+/* ---- many requests at once ---- */
+
+/* Their names would need three times the room of PostgreSQL's table of locks,
+ * if each name were locked. */
+#define REQUESTS 130
+
+static struct posted {
+	struct receive_unit unit;
+	struct envelope list[ENVELOPE_ITEMS];
+	char froms[ENVELOPE_ITEMS][LIMIT_ADDRESS_LEN + 1];
+	char nonce[32];
+} posted[REQUESTS];
+
+static int nfinished;
+
+static void
+finished(struct unit *base)
+{
+
+	(void)base;
+	nfinished++;
+}
+
+/* Until ${all} are finished.  A test beside this one may have a name for a
+ * moment. */
+static void
+finish(int all)
+{
+
+	(void)writer_run_once(rig.writer);
+	while (nfinished < all) {
+		clk_fake_advance(&rig.clk, 1);
+		(void)writer_run_once(rig.writer);
+	}
+}
+
+/* Hands over request ${i} of ${envelopes} messages, each from a new person. */
+static void
+post(int i, size_t envelopes)
+{
+	struct posted *p = &posted[i];
+	size_t k;
+
+	people(1000 + ENVELOPE_ITEMS * (size_t)i);
+	memcpy(p->froms, froms, sizeof(froms));
+	n = 0;
+	for (k = 0; k < envelopes; k++)
+		(void)add_message(p->froms[k], k % 2 == 0 ? ANN : BEN, 1);
+	memcpy(p->list, list, sizeof(list));
+	(void)snprintf(p->nonce, sizeof(p->nonce), "nonce-of-many-%06d", i);
+	prepare(p->nonce, false);
+	p->unit = unit;
+	p->unit.envelopes = p->list;
+	p->unit.unit.finish = finished;
+	assert_int_equal(writer_submit(rig.writer, &p->unit.unit), RC_OK);
+}
+
+/* The rig's driver, and the same but for what it counts before a request. */
+static const struct db_driver *real;
+static struct db_driver counting;
+static int64_t locks_most;
+
+/* The names that the transaction has locked which has that of the server. */
+#define LOCKS                                                                  \
+	"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' "           \
+	"AND classid = 6451064 AND pid = (SELECT pid FROM pg_locks "           \
+	"WHERE classid = 6451064 AND granted AND objid::bigint = "             \
+	"hashtext('" FAR "')::bigint & 4294967295)"
+
+static enum rc
+run_counting(struct db *db, int stmt, const struct db_val *params, size_t np,
+    db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
+{
+	int64_t locks;
+
+	if (stmt == SQL_NONCE_INSERT) {
+		locks = pg_number(rig.pg, LOCKS);
+		locks_most = locks > locks_most ? locks : locks_most;
+	}
+	return (real->run(db, stmt, params, np, each, arg, ret_changed, err));
+}
+
+/* All new people of a server are made under one lock. */
+static void
+test_names(void **state)
+{
+	int i;
+
+	(void)state;
+	nfinished = 0;
+	locks_most = 0;
+	for (i = 0; i < 3; i++)
+		post(i, ENVELOPE_ITEMS);
+	real = rig.db->driver;
+	counting = *real;
+	counting.run = run_counting;
+	rig.db->driver = &counting;
+	finish(3);
+	rig.db->driver = real;
+	assert_int_equal(locks_most, 1);
+	assert_int_equal(count("messages"), 3 * ENVELOPE_ITEMS);
+}
+
+/* The table of locks does not run over. */
+static void
+test_many(void **state)
+{
+	int i;
+
+	(void)state;
+	nfinished = 0;
+	for (i = 0; i < REQUESTS; i++)
+		post(i, ENVELOPE_ITEMS);
+	finish(REQUESTS);
+	for (i = 0; i < REQUESTS; i++)
+		assert_int_equal(posted[i].unit.unit.rc, RC_OK);
+	assert_int_equal(writer_stats_get(rig.writer).abandoned, 0);
+	assert_int_equal(count("messages"), REQUESTS * ENVELOPE_ITEMS);
+	assert_int_equal(
+	    rig_number(&rig, "SELECT count(DISTINCT (mid, conversation_id)) "
+			     "FROM messages WHERE conversation_seq = 1"),
+	    REQUESTS * ENVELOPE_ITEMS);
+}
+
+/* fsck of so many people takes longer than a statement of the rig may. */
+static int
+close_many(void **state)
+{
+
+	(void)state;
+	rig_close(&rig);
+	return (0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_cost, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(test_names, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(test_many, open_rig, close_many),
 	};
 
 	(void)setenv("TWINBOX_TEST_RIG", "postgres", 1);
