@@ -98,7 +98,9 @@ WHERE c.conversation_id = ANY (ARRAY (
 ORDER BY c.conversation_id;
 
 -- Which conversations the keys of lock_conversations lead to, each by the number
--- of its key, with the inbox that a lane to one here leads to; locks nothing.
+-- of its key, with the inbox that a lane to one here leads to; and, without a
+-- conversation, the inbox of the user called $name, for a key without $user_id.
+-- Locks nothing.
 -- name: lock_find(public_id, user_id, name, lane_id, acked_upto,
 --     conversation_id, read_upto, direct_key)
 -- columns: number, conversation_id, inbox_user_id
@@ -120,6 +122,9 @@ JOIN conversations k ON k.direct_key =
     least(u.name COLLATE "C", r.name) || ' ' ||
     greatest(u.name COLLATE "C", r.name)
 WHERE r.name IS NOT NULL
+UNION ALL
+SELECT r.number, NULL, u.user_id
+FROM r JOIN users u ON u.name = r.name WHERE r.user_id IS NULL
 UNION ALL
 SELECT r.number, l.conversation_id, CASE WHEN l.state = 'local' THEN l.dest_id END
 FROM r JOIN outbox_lanes l ON l.lane_id = r.lane_id

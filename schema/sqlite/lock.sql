@@ -74,6 +74,9 @@ UNION ALL
 SELECT 1, d.conversation_id, NULL FROM conversations d
 WHERE d.direct_key = $direct_key
 UNION ALL
+SELECT 1, NULL, u.user_id FROM users u
+WHERE u.name = $name AND $user_id IS NULL
+UNION ALL
 SELECT 1, l.conversation_id, CASE WHEN l.state = 'local' THEN l.dest_id END
 FROM outbox_lanes l WHERE l.lane_id = $lane_id
 UNION ALL

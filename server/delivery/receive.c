@@ -524,7 +524,8 @@ receive_apply(struct tx *tx, struct unit *unit, struct err *err)
 /* ---- what it locks ---- */
 
 /* The conversation of message ${i}, whose key is kept until the transaction
- * ends. */
+ * ends.  Messages of one person to another stay in order also when one of them
+ * is deferred. */
 static enum rc
 lock_message(
     struct lockset *set, struct receive_unit *u, size_t i, struct err *err)
@@ -534,6 +535,8 @@ lock_message(
 
 	store_direct_key(e->from.p, u->names[i], u->keys[i]);
 	rc = lockset_new_message(set, &e->message.id, err);
+	if (rc == RC_OK)
+		rc = lockset_send_order(set, 0, u->keys[i], err);
 	return (rc == RC_OK ? lockset_direct_key(set, u->keys[i], err) : rc);
 }
 
@@ -557,6 +560,8 @@ lock_envelope(
 	rc = lockset_user_named(set, name, strlen(name), err);
 	if (rc == RC_OK)
 		rc = lockset_user_named(set, e->from.p, e->from.n, err);
+	if (rc == RC_OK)
+		rc = lockset_inbox_events_named(set, name, err);
 	if (rc != RC_OK)
 		return (rc);
 	return (e->kind == EVENT_MESSAGE ? lock_message(set, u, i, err)

@@ -106,7 +106,8 @@ enum rc store_lock_conversations(struct db *db,
 
 /* found: the conversations that ${keys} lead to, each with the place of its
  * key, counted from 0, and whose inbox a lane to one here leads to (0: none);
- * locks nothing. */
+ * and for a key with a name alone, no conversation (0) and that user's inbox.
+ * Locks nothing. */
 enum rc store_lock_find(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;

@@ -56,10 +56,12 @@ enum rc lockset_new_message(
 enum rc lockset_send_order(struct lockset *set, int64_t sender_id,
     const char *to, struct err *err) MUST_USE;
 
-/* The inbox of ${user_id} gets events.  It is locked when they are written, at
- * the end of the batch. */
+/* The inbox of ${user_id}, or of the user here called ${name}, gets events.  It
+ * is locked when they are written, at the end of the batch. */
 enum rc lockset_inbox_events(
     struct lockset *set, int64_t user_id, struct err *err) MUST_USE;
+enum rc lockset_inbox_events_named(
+    struct lockset *set, const char *name, struct err *err) MUST_USE;
 
 /* The watermarks in the rows of an inbox and of a device of its user. */
 enum rc lockset_inbox_watermarks(struct lockset *set, int64_t user_id,

@@ -190,6 +190,15 @@ lockset_inbox_events(struct lockset *set, int64_t user_id, struct err *err)
 }
 
 enum rc
+lockset_inbox_events_named(
+    struct lockset *set, const char *name, struct err *err)
+{
+	const struct store_conversation_key key = {.with = name};
+
+	return (set->selective ? lockset_add_key(set, &key, err) : RC_OK);
+}
+
+enum rc
 lockset_inbox_watermarks(
     struct lockset *set, int64_t user_id, int64_t device_id, struct err *err)
 {

@@ -205,6 +205,89 @@ close_many(void **state)
 	return (0);
 }
 
+/* ---- what another node holds ---- */
+
+/* While another node has Ann's inbox, a request with a message for her waits,
+ * and what needs it not goes on, in the same batch. */
+static void
+test_inbox(void **state)
+{
+
+	(void)state;
+	(void)add_message(BOB, ANN, 1);
+	(void)add_message(BOB, BEN, 1);
+	assert_string_equal(answers(), "accepted accepted");
+	nfinished = 0;
+	pg_exec(rig.pg, "BEGIN");
+	pg_exec(rig.pg,
+	    "SELECT 1 FROM inboxes WHERE user_id = (SELECT user_id FROM users "
+	    "WHERE name = 'ann') FOR UPDATE");
+	post(0, 1); /* to Ann */
+	n = 0;
+	(void)add_message(BOB, BEN, 2);
+	prepare("a-nonce-beside-it", false);
+	unit.unit.finish = finished;
+	assert_int_equal(writer_submit(rig.writer, &unit.unit), RC_OK);
+	(void)writer_run_once(rig.writer);
+	assert_int_equal(nfinished, 1);
+	assert_int_equal(unit.unit.rc, RC_OK);
+	assert_int_equal(unit.items[0].reason, ENVELOPE_NO_REASON);
+	assert_int_equal(writer_stats_get(rig.writer).deferred, 1);
+	assert_int_equal(writer_stats_get(rig.writer).abandoned, 0);
+	pg_exec(rig.pg, "COMMIT");
+	finish(2);
+	assert_int_equal(posted[0].unit.unit.rc, RC_OK);
+	assert_int_equal(count("messages"), 4);
+}
+
+/* A message waits for a name that another node holds; a later one of the same
+ * person to the same one, which needs no name any more, waits behind it. */
+static void
+test_order(void **state)
+{
+
+	(void)state;
+	nfinished = 0;
+	pg_exec(
+	    rig.pg, "SELECT pg_advisory_lock(6451064, hashtext('" FAR "'))");
+	post(0, 1);
+	(void)writer_run_once(rig.writer);
+	assert_int_equal(nfinished, 0);
+	pg_exec(rig.pg,
+	    "INSERT INTO users (name, admin, created_at, destination_id) "
+	    "SELECT 'p1000@' || name, 0, 1, destination_id "
+	    "FROM destinations WHERE name = '" FAR "'");
+	pg_exec(rig.pg,
+	    "INSERT INTO conversations (public_id, kind, direct_key, "
+	    "created_at) VALUES (gen_random_uuid(), 'direct', "
+	    "'ann p1000@" FAR "', 1)");
+	pg_exec(rig.pg,
+	    "INSERT INTO participants (conversation_id, user_id, role) "
+	    "SELECT max(conversation_id), user_id, 'member' "
+	    "FROM conversations, users WHERE name LIKE 'p1000@%' OR name = "
+	    "'ann' GROUP BY user_id");
+	n = 0;
+	(void)add_message(posted[0].froms[0], ANN, 2);
+	prepare("a-nonce-behind-it", false);
+	unit.unit.finish = finished;
+	assert_int_equal(writer_submit(rig.writer, &unit.unit), RC_OK);
+	(void)writer_run_once(rig.writer);
+	assert_int_equal(nfinished, 0);
+	assert_int_equal(writer_stats_get(rig.writer).deferred, 2);
+	pg_exec(
+	    rig.pg, "SELECT pg_advisory_unlock(6451064, hashtext('" FAR "'))");
+	finish(2);
+	assert_int_equal(posted[0].unit.unit.rc, RC_OK);
+	assert_int_equal(unit.unit.rc, RC_OK);
+	assert_int_equal(unit.went_back, 0);
+	assert_int_equal(count("messages"), 2);
+	assert_int_equal(
+	    rig_number(&rig, "SELECT max(conversation_seq) FROM messages m "
+			     "JOIN federation_lanes l USING (sender_id) "
+			     "WHERE l.last_sequence = 2"),
+	    2);
+}
+
 int
 main(void)
 {
@@ -212,6 +295,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_cost, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_names, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_many, open_rig, close_many),
+	    cmocka_unit_test_setup_teardown(test_inbox, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(test_order, open_rig, close_rig),
 	};
 
 	(void)setenv("TWINBOX_TEST_RIG", "postgres", 1);
