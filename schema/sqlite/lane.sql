@@ -108,3 +108,21 @@ UNION ALL
 SELECT lane_id, lease_token FROM outbox_lanes
 WHERE state = 'leased' AND lease_until > $beyond
 LIMIT $limit;
+
+-- The next destinations after $after that have ready lanes, at most $limit: one
+-- step in the index of ready lanes for each.
+-- name: destinations_ready(after, limit)
+-- columns: as destination
+WITH RECURSIVE owing (destination_id) AS (
+    SELECT min(l.destination_id) FROM outbox_lanes l
+    WHERE l.state = 'ready' AND l.destination_id > $after
+    UNION ALL
+    SELECT (SELECT min(l.destination_id) FROM outbox_lanes l
+            WHERE l.state = 'ready' AND l.destination_id > w.destination_id)
+    FROM owing w WHERE w.destination_id IS NOT NULL
+    LIMIT $limit)
+SELECT d.destination_id, d.name, d.breaker, d.failures, d.successes,
+    d.interval_ms, d.next_probe_at, d.failing_since, d.last_success_at,
+    d.last_failure_at, d.last_error, d.paused_at, d.paused_by, d.pause_reason,
+    d.per_second
+FROM owing w JOIN destinations d ON d.destination_id = w.destination_id;

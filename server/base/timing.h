@@ -51,6 +51,8 @@
 	X(relay_reclaim, 10000, "between two looks for leases that ran out")   \
 	X(relay_reclaim_again, 1000, "the same, when one was passed over")     \
 	X(relay_contact, 10000, "between two probes because a peer wrote")     \
+	X(relay_forget, 60000,                                                 \
+	    "before the relay forgets a destination without messages")         \
 	X(relay_release_again, 100, "before more scheduled rows are released") \
 	X(directory_reload, 2000,                                              \
 	    "before a peer's row is read again, when it is in use")            \

@@ -79,6 +79,11 @@ reclaim_back(struct core *c, struct core_job *job)
 	if (u->reclaimed > 0)
 		log_event(LOG_EV_RELAY_RESCUE, "lanes=%zu why=%s", u->reclaimed,
 		    u->all ? "restart" : "lease");
+	/* Their destinations may not be in memory. */
+	if (u->reclaimed > 0) {
+		c->poll.after_destination = -1;
+		c->poll.next_ms = c->mono_ms;
+	}
 	/* The start's is repeated until it finds no lease any more. */
 	c->reclaim.all = c->reclaim.all && u->reclaimed == STORE_LANES;
 	if (u->reclaimed == STORE_LANES || u->expired > 0) {
@@ -288,6 +293,9 @@ core_new(const struct core_options *options, struct core **ret, struct err *err)
 	c->o.timing = timing_or_real(options->timing);
 	TAILQ_INIT(&c->destinations.runnable);
 	TAILQ_INIT(&c->destinations.doubtful);
+	TAILQ_INIT(&c->destinations.used);
+	if (c->o.destinations_most == 0)
+		c->o.destinations_most = CORE_DESTINATIONS;
 	c->poll.after_destination = -1;
 	c->local.schedule = schedule_new();
 	c->destinations.by_id = htab_new(sizeof(int64_t));
@@ -333,5 +341,5 @@ core_start(struct core *c, struct err *err)
 	/* Where there are other nodes a lease may be one of theirs; those of
 	 * the dead are ended by the living. */
 	c->reclaim.all = !db_multi_writer(c->o.db);
-	return (core_read_destinations(c, err));
+	return (core_read_ready(c, err));
 }

@@ -52,6 +52,8 @@ struct core_options {
 	int64_t poll_ms;    /* safety poll */
 	int64_t lease_ms;   /* 0: 60 s */
 	int64_t timeout_ms; /* of a request to another server; 0: 20 s */
+	/* Destinations that are kept in memory at most; 0: 4,096. */
+	size_t destinations_most;
 };
 
 /* Makes it; the options are copied. */
@@ -61,8 +63,8 @@ enum rc core_new(const struct core_options *options, struct core **ret,
 /* Frees it; nothing may be under way. */
 void core_free(struct core *c);
 
-/* Reads destinations, and lets nobody else's lease stand: at the start, when
- * nobody else can hold one. */
+/* Reads destinations with something to send, and lets nobody else's lease
+ * stand: at the start, when nobody else can hold one. */
 enum rc core_start(struct core *c, struct err *err) MUST_USE;
 
 /* Takes wake-ups (a list, taken over) and jobs that came back, and does all
@@ -82,7 +84,8 @@ struct core_destination {
 	int in_flight;
 };
 
-/* Calls ${each} for each destination that it knows. */
+/* Calls ${each} for each destination in memory: one that has nothing to send
+ * may not be there. */
 void core_destinations(const struct core *c,
     void (*each)(void *arg, const struct core_destination *d), void *arg);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Other servers as destinations: what is known of each, and which state it is
- * in (destination_state.h).
+ * Other servers as destinations: which state each is in (destination_state.h),
+ * and what changes it.  core_known.c keeps them.
  *
  * core_destination_review() alone decides the state.  A destination may have
  * changed since, so core_send() calls it again before it claims.
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/container.h"
-#include "base/mem.h"
 #include "relay/core_internal.h"
 
 /* ---- states ---- */
@@ -137,6 +136,14 @@ core_destination_review(struct core *c, struct destination *d)
 }
 
 void
+core_destination_rest(struct core *c, struct destination *d)
+{
+
+	if (d->state != DESTINATION_IDLE)
+		move(c, d, DESTINATION_IDLE);
+}
+
+void
 core_destinations_unpark(struct core *c)
 {
 	struct destination *d;
@@ -151,7 +158,7 @@ core_destinations_unpark(struct core *c)
 			core_destination_review(c, d);
 }
 
-/* ---- what is known of them ---- */
+/* ---- what has happened to them ---- */
 
 static struct destination *
 find(struct core *c, int64_t id)
@@ -160,102 +167,19 @@ find(struct core *c, int64_t id)
 	return (htab_find(c->destinations.by_id, &id));
 }
 
-static enum rc
-take_row(void *arg, const struct store_destination_row *row, struct err *err)
-{
-	struct core *c = arg;
-	struct destination *d = find(c, row->destination_id);
-
-	if (row->destination_id == DESTINATION_ALL)
-		c->all_paused = row->paused_at != 0;
-	if (row->destination_id == DESTINATION_LOCAL)
-		c->local.paused = row->paused_at != 0;
-	if (row->destination_id <= DESTINATION_LOCAL)
-		return (RC_OK);
-	if (d != NULL) {
-		/* The breaker is ours: memory is newer than the row. */
-		d->row.paused_at = row->paused_at;
-		d->row.per_second = row->per_second;
-		return (RC_OK);
-	}
-	if ((d = mem_zalloc(1, sizeof(*d))) == NULL)
-		return (err_set(err, RC_NO_MEMORY, "relay: destination"));
-	d->row = *row;
-	d->core = c;
-	d->may_work = true; /* until a claim finds nothing */
-	d->tokens_at = c->mono_ms;
-	if (htab_set(c->destinations.by_id, &d->row.destination_id, d) !=
-	    RC_OK) {
-		mem_free(d);
-		return (err_set(err, RC_NO_MEMORY, "relay: destination"));
-	}
-	return (RC_OK);
-}
-
-static void
-review_all(struct core *c)
-{
-	struct destination *d;
-	size_t pos = 0;
-
-	while ((d = htab_next(c->destinations.by_id, &pos)) != NULL)
-		core_destination_review(c, d);
-}
-
-enum rc
-core_read_destination(struct core *c, int64_t id, struct err *err)
-{
-	struct store_destination_row row;
-	enum rc rc;
-
-	rc = store_destination_by_id(c->o.db, id, &row, err);
-	return (rc == RC_OK ? take_row(c, &row, err) : rc);
-}
-
-struct page {
-	struct core *core;
-	int64_t last;
-	int n;
-};
-
-static enum rc
-take_page(void *arg, const struct store_destination_row *row, struct err *err)
-{
-	struct page *page = arg;
-
-	page->last = row->destination_id;
-	page->n++;
-	return (take_row(page->core, row, err));
-}
-
-enum rc
-core_read_destinations(struct core *c, struct err *err)
-{
-	struct page page = {c, -1, 0};
-	enum rc rc;
-
-	do {
-		page.n = 0;
-		rc = store_destinations_after(
-		    c->o.db, page.last, 500, take_page, &page, err);
-	} while (rc == RC_OK && page.n == 500);
-	review_all(c);
-	return (rc);
-}
-
 void
 core_wake_destination(struct core *c, int64_t id)
 {
 	struct destination *d = find(c, id);
 	struct err err = ERR_INIT;
 
-	if (d == NULL) {
-		/* If that fails the next safety poll finds it. */
+	/* One that was not in use may have been paused by another node.  If the
+	 * reading fails the next safety poll finds the lane. */
+	if (d == NULL || c->mono_ms - d->read_ms >= CORE_READ_AGAIN_MS)
 		(void)(core_read_destination(c, id, &err) == RC_OK);
-		d = find(c, id);
-	}
-	if (d == NULL)
+	if ((d = find(c, id)) == NULL)
 		return;
+	core_destination_used(c, d);
 	d->may_work = true;
 	d->woken = true;
 	core_destination_review(c, d);
@@ -336,7 +260,7 @@ look_at(void *arg, const struct store_destination_row *row, struct err *err)
 
 	look->last = row->destination_id;
 	look->n++;
-	rc = take_row(c, row, err);
+	rc = core_take_ready(c, row, err);
 	d = find(c, row->destination_id);
 	if (rc != RC_OK || d == NULL)
 		return (rc);
@@ -357,8 +281,13 @@ core_poll_remote(struct core *c)
 	struct err err = ERR_INIT;
 	enum rc rc;
 
-	rc = store_destinations_after(c->o.db, c->poll.after_destination,
-	    CORE_POLL_DESTINATIONS, look_at, &look, &err);
+	if (c->poll.after_destination < 0)
+		core_forget_idle(c);
+	rc = core_read_pauses(c, &err);
+	if (rc == RC_OK)
+		rc =
+		    store_destinations_ready(c->o.db, c->poll.after_destination,
+			CORE_POLL_DESTINATIONS, look_at, &look, &err);
 	if (rc != RC_OK)
 		core_failed(c, &err);
 	c->poll.after_destination =

@@ -32,6 +32,12 @@
 #define CORE_POLL_LANES 1000
 #define CORE_POLL_DESTINATIONS 100
 
+/* Destinations in memory, 4 KB each, unless the options say another number.
+ * Other servers decide how many destinations the database has. */
+#define CORE_DESTINATIONS 4096
+/* A row that is older than this is read again when its destination is woken. */
+#define CORE_READ_AGAIN_MS 5000
+
 /* A lease, unless the options say another.  It is renewed after a third of it,
  * so that a renewal may fail once and come late.  It is renewed for two leases'
  * time at most: what takes longer than that will not come, and who waits behind
@@ -49,6 +55,8 @@ struct delivery {
 
 struct destination {
 	struct store_destination_row row;
+	int64_t read_ms;         /* monotonic: when the row was read last */
+	int64_t used_ms;         /* monotonic: when it was woken or claimed */
 	bool may_work;           /* it may have lanes that are due */
 	int64_t next_due;        /* wall time of its next lane; 0: none known */
 	int64_t parked_until_ms; /* monotonic: it wants nothing before */
@@ -66,6 +74,7 @@ struct destination {
 	bool doubtful;                  /* which queue, while runnable */
 	int64_t until_ms;               /* monotonic, while parked */
 	TAILQ_ENTRY(destination) entry; /* while runnable */
+	TAILQ_ENTRY(destination) use;   /* of all, see destinations.used */
 
 	/* Its breaker is being stored; and has changed since. */
 	struct breaker_unit save;
@@ -157,6 +166,7 @@ struct core_renewal {
 struct core_destinations {
 	struct htab *by_id;
 	struct destination_queue runnable, doubtful;
+	struct destination_queue used; /* all; the least recently used first */
 	int64_t next_parked_ms; /* monotonic: a parked one may run then */
 	size_t saves;           /* breakers that are being stored */
 };
@@ -221,13 +231,33 @@ void core_lease_begin(struct core *c, struct parcel_job *p);
  * something comes back. */
 int64_t core_renew(struct core *c);
 
-/* ---- core_destination.c ---- */
+/* ---- core_known.c ---- */
 
-/* Reads destination ${id}, or again. */
+/* Reads destination ${id} into memory, or again.  It may still not be there:
+ * its row is gone, or nothing can make room for it. */
 enum rc core_read_destination(
     struct core *c, int64_t id, struct err *err) MUST_USE;
-/* Reads all of them. */
+/* Reads what is in memory again, because an operator has changed something. */
 enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
+/* Reads destinations that have ready lanes, as many as there is room for. */
+enum rc core_read_ready(struct core *c, struct err *err) MUST_USE;
+/* Reads whether all that is sent, or all that goes to inboxes here, is
+ * paused. */
+enum rc core_read_pauses(struct core *c, struct err *err) MUST_USE;
+
+/* Takes ${row}, which has ready lanes, into memory, or what is new in it.  One
+ * that is not there and could not be sent anything now is left out while
+ * memory is full: a later poll finds it. */
+enum rc core_take_ready(struct core *c, const struct store_destination_row *row,
+    struct err *err) MUST_USE;
+
+/* ${d} has been woken, or is claimed for. */
+void core_destination_used(struct core *c, struct destination *d);
+
+/* Forgets destinations that have nothing to send and were not used for long. */
+void core_forget_idle(struct core *c);
+
+/* ---- core_destination.c ---- */
 
 /* Destination ${id} may have work. */
 void core_wake_destination(struct core *c, int64_t id);
@@ -237,6 +267,9 @@ void core_contact(struct core *c, int64_t id);
 
 /* Moves ${d} to the state that it should be in now. */
 void core_destination_review(struct core *c, struct destination *d);
+
+/* Takes ${d} out of the queues, because it is about to be forgotten. */
+void core_destination_rest(struct core *c, struct destination *d);
 
 /* Reviews the parked destinations whose time has come, and finds the next
  * time. */

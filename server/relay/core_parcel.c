@@ -300,6 +300,7 @@ claim(struct core *c, struct destination *d, struct parcel_job *p)
 	p->doubtful = d->doubtful;
 	c->parcels.doubtful_under_way += p->doubtful ? 1 : 0;
 	d->in_flight++;
+	core_destination_used(c, d);
 	d->claiming = true;
 	d->woken = false;
 	core_destination_review(c, d);

@@ -117,6 +117,18 @@ store_destinations_after(struct db *db, int64_t after, int64_t limit,
 	    each_destination, &e, NULL, err));
 }
 
+enum rc
+store_destinations_ready(struct db *db, int64_t after, int64_t limit,
+    store_destination_fn each, void *arg, struct err *err)
+{
+	struct destinations_each e = {each, arg};
+	const struct sql_destinations_ready v = {
+	    .after = db_v_i64(after), .limit = db_v_i64(limit)};
+
+	return (db_run(db, SQL_DESTINATIONS_READY, DB_PARAMS(v),
+	    each_destination, &e, NULL, err));
+}
+
 static struct db_val
 v_text(const char *s)
 {

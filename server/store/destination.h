@@ -38,6 +38,12 @@ typedef enum rc (*store_destination_fn)(
 enum rc store_destinations_after(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 
+/* Those after ${after} by id that have ready lanes, at most ${limit}: one step
+ * in the index of ready lanes for each, however many lanes it has and however
+ * many destinations have none. */
+enum rc store_destinations_ready(struct db *db, int64_t after, int64_t limit,
+    store_destination_fn each, void *arg, struct err *err) MUST_USE;
+
 /* Stores breaker and last error of ${row}. */
 enum rc store_destination_breaker_set(struct db *db,
     const struct store_destination_row *row, int64_t now_ms,

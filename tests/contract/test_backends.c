@@ -293,10 +293,11 @@ has_condition(const char *line)
 static bool
 may_sort(const char *name, const char *node)
 {
-	/* The rows of one batch; the lanes of one walk; keys; those of one
+	/* The rows of one batch; lanes, destinations of one walk; keys; those of one
 	 * peer. */
 	static const char *const few[] = {"message_insert", "lanes_pending",
-	    "lock_names", "server_keys_live", "peer_keys_trim", NULL};
+	    "destinations_ready", "lock_names", "server_keys_live",
+	    "peer_keys_trim", NULL};
 
 	return (begins(node, "Sort") && is_named(name, few));
 }

@@ -238,6 +238,12 @@ test_destinations(void **state)
 	    "2 far.example half_open 301 302 303 304 305 306 307 1000 no route "
 	    "308 root repairs 309 \n"
 	    "3 near.example open 0 0 0 0 0 0 0 1000 '' 0 '' '' 0 \n");
+	(void)rig_exec(&rig,
+	    "UPDATE outbox_lanes SET destination_id = 3, state = 'ready' "
+	    "WHERE lane_id = 91");
+	READ(store_destinations_ready(
+		 rig.db, 2, 9, each_destination_row, NULL, &err),
+	    "3 near.example open 0 0 0 0 0 0 0 1000 '' 0 '' '' 0 \n");
 
 	/* And the other way: each member to its column. */
 	assert_int_equal(

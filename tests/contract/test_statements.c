@@ -93,8 +93,9 @@ may_scan(const char *name, const char *line)
 	/* The rows of its two parts, each of which looks them up. */
 	if (strcmp(name, "lanes_ready") == 0)
 		return (strncmp(line, "SCAN (subquery-", 15) == 0);
-	/* The lanes that the recursion has found. */
-	if (strcmp(name, "lanes_pending") == 0)
+	/* The lanes, or destinations, that the recursion has found. */
+	if (strcmp(name, "lanes_pending") == 0 ||
+	    strcmp(name, "destinations_ready") == 0)
 		return (strcmp(line, "SCAN w") == 0);
 	/* Each walk of the gauges has a bound (LIMIT), and the servers that
 	 * we know are as many rows as there are names. */

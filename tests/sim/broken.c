@@ -28,6 +28,7 @@ static const struct edit edits[] = {
 	"SET ack_deadline = ack_deadline"},
     {"rate", "destinations_after", "per_second", "0"},
     {"rate", "destination_by_id", "per_second", "0"},
+    {"rate", "destinations_ready", "d.per_second", "0"},
     {"priority", "lanes_ready", "priority = $2", "priority = -$2"},
     {"renew", "lane_renew", "SET lease_until = $3",
 	"SET lease_until = $3 - $3 + lease_until"},

@@ -355,6 +355,7 @@ start(int64_t poll_ms, int64_t timeout_ms)
 	o.owner = "test";
 	o.poll_ms = poll_ms;
 	o.timeout_ms = timeout_ms;
+	o.destinations_most = scene.destinations_most;
 	assert_int_equal(core_new(&o, &scene.core, &err), RC_OK);
 	assert_int_equal(core_start(scene.core, &err), RC_OK);
 	scene_forget();

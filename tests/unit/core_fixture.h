@@ -34,6 +34,9 @@ struct scene {
 
 	int renewals; /* statements */
 
+	/* The option of the same name, for scene_restart(). */
+	size_t destinations_most;
+
 	/* "600 claim", "600 carry a.example 2": milliseconds since ${since_ms}
 	 * and what the core asked for. */
 	char told[4096];

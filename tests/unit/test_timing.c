@@ -54,6 +54,7 @@ static const struct {
     {"relay_reclaim_again", 1000,
 	offsetof(struct timing, relay_reclaim_again_ms)},
     {"relay_contact", 10000, offsetof(struct timing, relay_contact_ms)},
+    {"relay_forget", 60000, offsetof(struct timing, relay_forget_ms)},
     {"relay_release_again", 100,
 	offsetof(struct timing, relay_release_again_ms)},
     {"directory_reload", 2000, offsetof(struct timing, directory_reload_ms)},

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The destinations that the relay has in memory.
+ *
+ * Other servers decide how many destinations the database has: one that has
+ * written here is one, and a receipt may go to it.  So a destination is in
+ * memory only while it has something to send, and there is a limit, which the
+ * least recently used ones keep: what is forgotten is in its row, and a wake-up
+ * or the safety poll brings it back.  A destination with something under way is
+ * never forgotten, since parcels and units point to it.
+ */
+#include "base/mem.h"
+#include "relay/core_internal.h"
+
+/* Rows of one reading at the start. */
+#define PAGE 500
+
+/* ---- forgetting ---- */
+
+/* Whether nothing points to ${d}. */
+static bool
+at_rest(const struct destination *d)
+{
+
+	return (d->in_flight == 0 && !d->claiming && !d->saving);
+}
+
+/* Whether its row says all about ${d}: no lane, and no failures that the next
+ * attempt would be judged by. */
+static bool
+idle(const struct core *c, const struct destination *d)
+{
+
+	return (!d->may_work && d->next_due == 0 && !d->changed &&
+		d->row.breaker.state == BREAKER_CLOSED &&
+		d->row.breaker.failures == 0 &&
+		d->parked_until_ms <= c->mono_ms);
+}
+
+static void
+forget(struct core *c, struct destination *d)
+{
+
+	core_destination_rest(c, d);
+	TAILQ_REMOVE(&c->destinations.used, d, use);
+	(void)htab_remove(c->destinations.by_id, &d->row.destination_id);
+	mem_free(d);
+}
+
+void
+core_forget_idle(struct core *c)
+{
+	struct destination *d, *next;
+
+	for (d = TAILQ_FIRST(&c->destinations.used); d != NULL; d = next) {
+		next = TAILQ_NEXT(d, use);
+		if (c->mono_ms - d->used_ms < c->o.timing->relay_forget_ms)
+			return;
+		if (at_rest(d) && idle(c, d))
+			forget(c, d);
+	}
+}
+
+/* The one that makes room for another: used least recently, and not about to
+ * have its turn.  One that has asked to be left alone only if there is no
+ * other.  NULL: there is none. */
+static struct destination *
+dispensable(struct core *c)
+{
+	struct destination *d, *parked = NULL;
+
+	TAILQ_FOREACH (d, &c->destinations.used, use) {
+		if (!at_rest(d) || d->state == DESTINATION_RUNNABLE)
+			continue;
+		if (d->parked_until_ms <= c->mono_ms)
+			return (d);
+		if (parked == NULL)
+			parked = d;
+	}
+	return (parked);
+}
+
+static bool
+is_full(const struct core *c)
+{
+
+	return (htab_count(c->destinations.by_id) >= c->o.destinations_most);
+}
+
+void
+core_destination_used(struct core *c, struct destination *d)
+{
+
+	TAILQ_REMOVE(&c->destinations.used, d, use);
+	d->used_ms = c->mono_ms;
+	TAILQ_INSERT_TAIL(&c->destinations.used, d, use);
+}
+
+/* ---- taking rows ---- */
+
+static struct destination *
+find(struct core *c, int64_t id)
+{
+
+	return (htab_find(c->destinations.by_id, &id));
+}
+
+static enum rc
+add(struct core *c, const struct store_destination_row *row, struct err *err)
+{
+	struct destination *d;
+
+	if (is_full(c)) {
+		if ((d = dispensable(c)) == NULL)
+			return (RC_OK);
+		forget(c, d);
+	}
+	if ((d = mem_zalloc(1, sizeof(*d))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "relay: destination"));
+	d->row = *row;
+	d->core = c;
+	d->may_work = true; /* until a claim finds nothing */
+	d->tokens_at = d->read_ms = d->used_ms = c->mono_ms;
+	if (htab_set(c->destinations.by_id, &d->row.destination_id, d) !=
+	    RC_OK) {
+		mem_free(d);
+		return (err_set(err, RC_NO_MEMORY, "relay: destination"));
+	}
+	TAILQ_INSERT_TAIL(&c->destinations.used, d, use);
+	return (RC_OK);
+}
+
+/* Takes what operators set, if ${row} is known.  False: it is not. */
+static bool
+refresh(struct core *c, const struct store_destination_row *row)
+{
+	struct destination *d = find(c, row->destination_id);
+
+	if (row->destination_id == DESTINATION_ALL)
+		c->all_paused = row->paused_at != 0;
+	if (row->destination_id == DESTINATION_LOCAL)
+		c->local.paused = row->paused_at != 0;
+	if (row->destination_id <= DESTINATION_LOCAL)
+		return (true);
+	if (d == NULL)
+		return (false);
+	/* The breaker is ours: memory is newer than the row. */
+	d->row.paused_at = row->paused_at;
+	d->row.per_second = row->per_second;
+	d->read_ms = c->mono_ms;
+	return (true);
+}
+
+/* Whether a lane of ${row}, which is not in memory, could be sent now.
+ * *ret_could is not set on an error. */
+static enum rc
+could_send(struct core *c, const struct store_destination_row *row,
+    bool *ret_could, struct err *err)
+{
+	int64_t due;
+	enum rc rc;
+
+	*ret_could = false;
+	if (c->all_paused || row->paused_at != 0 ||
+	    breaker_next(&row->breaker, c->wall_ms) != 0)
+		return (RC_OK);
+	rc = store_lanes_ready_next(c->o.db, row->destination_id, &due, err);
+	*ret_could = rc == RC_OK && due != 0 && due <= c->wall_ms;
+	return (rc);
+}
+
+enum rc
+core_take_ready(
+    struct core *c, const struct store_destination_row *row, struct err *err)
+{
+	bool could = true;
+	enum rc rc = RC_OK;
+
+	if (refresh(c, row))
+		return (RC_OK);
+	if (is_full(c))
+		rc = could_send(c, row, &could, err);
+	return (rc == RC_OK && could ? add(c, row, err) : rc);
+}
+
+/* ---- reading ---- */
+
+enum rc
+core_read_destination(struct core *c, int64_t id, struct err *err)
+{
+	struct store_destination_row row;
+	enum rc rc;
+
+	rc = store_destination_by_id(c->o.db, id, &row, err);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	return (rc == RC_OK && !refresh(c, &row) ? add(c, &row, err) : rc);
+}
+
+static enum rc
+take_pause(void *arg, const struct store_destination_row *row, struct err *err)
+{
+
+	(void)err;
+	(void)refresh(arg, row);
+	return (RC_OK);
+}
+
+enum rc
+core_read_pauses(struct core *c, struct err *err)
+{
+
+	/* They have the lowest two ids. */
+	_Static_assert(
+	    DESTINATION_ALL == 0 && DESTINATION_LOCAL == 1, "the first two");
+	return (store_destinations_after(c->o.db, -1, 2, take_pause, c, err));
+}
+
+enum rc
+core_read_destinations(struct core *c, struct err *err)
+{
+	struct destination *d, *next;
+	enum rc rc;
+
+	rc = core_read_pauses(c, err);
+	for (d = TAILQ_FIRST(&c->destinations.used); d != NULL && rc == RC_OK;
+	     d = next) {
+		next = TAILQ_NEXT(d, use);
+		rc = core_read_destination(c, d->row.destination_id, err);
+	}
+	TAILQ_FOREACH (d, &c->destinations.used, use)
+		core_destination_review(c, d);
+	return (rc);
+}
+
+struct page {
+	struct core *core;
+	int64_t last;
+	int n;
+};
+
+static enum rc
+take_page(void *arg, const struct store_destination_row *row, struct err *err)
+{
+	struct page *page = arg;
+
+	struct destination *d;
+	enum rc rc;
+
+	page->last = row->destination_id;
+	page->n++;
+	rc = core_take_ready(page->core, row, err);
+	if ((d = find(page->core, row->destination_id)) != NULL)
+		core_destination_review(page->core, d);
+	return (rc);
+}
+
+enum rc
+core_read_ready(struct core *c, struct err *err)
+{
+	struct page page = {c, -1, PAGE};
+	enum rc rc;
+
+	rc = core_read_pauses(c, err);
+	while (rc == RC_OK && page.n == PAGE && !is_full(c)) {
+		page.n = 0;
+		rc = store_destinations_ready(
+		    c->o.db, page.last, PAGE, take_page, &page, err);
+	}
+	return (rc);
+}

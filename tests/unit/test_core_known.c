@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which destinations the relay's core has in memory (core_fixture.h): those
+ * that have something to send, no more than it may, and whatever was forgotten
+ * comes back with its next message.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/core_fixture.h"
+
+static void
+count(void *arg, const struct core_destination *d)
+{
+
+	(void)d;
+	++*(size_t *)arg;
+}
+
+static size_t
+known(void)
+{
+	size_t n = 0;
+
+	core_destinations(scene.core, count, &n);
+	return (n);
+}
+
+static void
+no_answer(struct parcel *parcel)
+{
+
+	scene_fail(parcel, 0, 0);
+}
+
+/* Servers that have only been in contact, as strangers can make them. */
+static void
+strangers(int n)
+{
+	char sql[320];
+
+	(void)snprintf(sql, sizeof(sql),
+	    "WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s "
+	    "WHERE n < %d) INSERT INTO destinations (name, created_at, "
+	    "updated_at) SELECT 's' || n || '.example', 1, 1 FROM s",
+	    n);
+	assert_int_equal(rig_exec(&scene.rig, sql), n);
+}
+
+/* Ann sends to the servers a1.example to a${n}.example. */
+static void
+send_to_all(int n)
+{
+	char to[32];
+	int i;
+
+	for (i = 1; i <= n; i++) {
+		(void)snprintf(to, sizeof(to), "bob@a%d.example", i);
+		scene_send(to);
+	}
+}
+
+/* However many other servers the database knows, those with nothing to send
+ * cost no memory: neither at the start nor by the poll. */
+static void
+test_strangers(void **state)
+{
+
+	(void)state;
+	scene.answers = scene_answer;
+	strangers(1200);
+	scene_restart(500, 0);
+	assert_int_equal(known(), 0);
+	scene_run(10 * SECOND);
+	assert_int_equal(known(), 0);
+	scene_expect("");
+	scene_send("bob@a.example");
+	scene_run(SECOND);
+	assert_int_equal(known(), 1);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
+	rig_check_promises(&scene.rig);
+}
+
+/* What waits is found at the start, without a wake-up or a poll. */
+static void
+test_start(void **state)
+{
+
+	(void)state;
+	send_to_all(3);
+	strangers(600);
+	scene_send("bob@z.example");
+	scene_restart(3600 * SECOND, 0);
+	assert_int_equal(known(), 4);
+	scene_run(0);
+	assert_int_equal(scene.ncarried, 4);
+}
+
+/* A destination without messages is forgotten after a minute, and not while it
+ * has one, or has failed. */
+static void
+test_forgotten(void **state)
+{
+
+	(void)state;
+	scene.answers = scene_answer;
+	scene_send("bob@a.example");
+	scene_run(59 * SECOND);
+	assert_int_equal(known(), 1);
+	scene_run(2 * SECOND);
+	assert_int_equal(known(), 0);
+	scene.answers = NULL;
+	scene_send("bob@a.example");
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(120 * SECOND);
+	assert_int_equal(known(), 1);
+	scene_fail(scene.carried[0], 0, 0);
+	scene_run(120 * SECOND);
+	assert_int_equal(known(), 1);
+}
+
+/* A destination that was forgotten is read when it is woken: what an operator
+ * has said of it meanwhile counts. */
+static void
+test_paused_while_forgotten(void **state)
+{
+
+	(void)state;
+	scene.answers = scene_answer;
+	scene_send("bob@a.example");
+	scene_run(61 * SECOND);
+	assert_int_equal(known(), 0);
+	(void)rig_exec(&scene.rig,
+	    "UPDATE destinations SET paused_at = 1 WHERE name = 'a.example'");
+	scene_send("bob@a.example");
+	scene_forget();
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(SECOND);
+	assert_null(strstr(scene.told, "carry"));
+	(void)rig_exec(&scene.rig, "UPDATE destinations SET paused_at = NULL");
+	scene_run(61 * SECOND);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
+}
+
+/* One in memory that was idle is read again, too: the note of another node may
+ * have been lost. */
+static void
+test_paused_while_idle(void **state)
+{
+
+	(void)state;
+	scene.answers = scene_answer;
+	scene_send("bob@a.example");
+	scene_run(20 * SECOND);
+	assert_int_equal(known(), 1);
+	(void)rig_exec(&scene.rig,
+	    "UPDATE destinations SET paused_at = 1 WHERE name = 'a.example'");
+	scene_send("bob@a.example");
+	scene_forget();
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(0);
+	assert_null(strstr(scene.told, "carry"));
+}
+
+/* More destinations with messages than memory has places: each is tried, dead
+ * ones make room, and in the end all have what is theirs. */
+static void
+test_bound(void **state)
+{
+	int i;
+
+	(void)state;
+	scene.answers = no_answer;
+	scene.destinations_most = 4;
+	send_to_all(20);
+	scene_restart(500, 0);
+	assert_true(known() <= 4);
+	for (i = 0; i < 60; i++) {
+		scene_run(SECOND);
+		assert_true(known() <= 4);
+	}
+	assert_int_equal(
+	    scene_count("destinations WHERE last_failure_at IS NOT NULL"), 20);
+	/* A new message is tried at once beside them. */
+	scene.answers = scene_answer;
+	scene_send("bob@good.example");
+	(void)scene_turn_by(scene_wake("good.example"));
+	scene_run(10);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
+	scene_pass_slowly(1200 * SECOND);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 21);
+	assert_true(known() <= 4);
+	rig_check_promises(&scene.rig);
+}
+
+/* Those with something under way are never forgotten, whoever is new: a wake-up
+ * for which there is no room waits for the poll. */
+static void
+test_under_way(void **state)
+{
+	size_t i;
+
+	(void)state;
+	scene.destinations_most = 4;
+	scene_restart(500, 0);
+	send_to_all(4);
+	scene_run(SECOND);
+	assert_int_equal(scene.ncarried, 4);
+	scene_send("bob@z.example");
+	(void)scene_turn_by(scene_wake("z.example"));
+	scene_run(SECOND);
+	assert_int_equal(known(), 4);
+	assert_int_equal(scene.ncarried, 4);
+	for (i = 0; i < 4; i++)
+		scene_answer(scene.carried[i]);
+	scene_run(SECOND);
+	assert_int_equal(scene.ncarried, 5);
+	assert_string_equal(scene.carried[4]->name, "z.example");
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 4);
+	rig_check_promises(&scene.rig);
+}
+
+int
+main(void)
+{
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(test_strangers),
+	    TEST(test_start),
+	    TEST(test_forgotten),
+	    TEST(test_paused_while_forgotten),
+	    TEST(test_paused_while_idle),
+	    TEST(test_bound),
+	    TEST(test_under_way),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
