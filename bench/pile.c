@@ -108,8 +108,8 @@ find_destination(struct heap *h)
 		h->destination_id = row.destination_id;
 		return;
 	}
-	must(store_destination_insert(
-		 h->db, h->pile->domain, h->now_ms, &h->destination_id, &err),
+	must(store_destination_insert(h->db, h->pile->domain, true, h->now_ms,
+		 &h->destination_id, &err),
 	    &err);
 }
 

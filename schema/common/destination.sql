@@ -6,13 +6,21 @@
 --     last_failure_at, last_error, paused_at, paused_by, pause_reason,
 --     per_second)
 
--- One that another node has just made is found.
--- name: destination_insert(name, now)
+-- One that another node has just made is found.  With $updated_at 0 nothing but
+-- its name is known: whoever uses it first says so (destination_use), and until
+-- then purging may take it.
+-- name: destination_insert(name, now, updated_at)
 -- columns: destination_id
 INSERT INTO destinations (name, created_at, updated_at)
-VALUES ($name, $now, $now)
-ON CONFLICT (name) DO UPDATE SET updated_at = destinations.updated_at
+VALUES ($name, $now, $updated_at)
+ON CONFLICT (name) DO UPDATE SET updated_at =
+    CASE WHEN destinations.updated_at = 0 THEN excluded.updated_at
+    ELSE destinations.updated_at END
 RETURNING destination_id;
+
+-- name: destination_use(destination_id, now)
+UPDATE destinations SET updated_at = $now
+WHERE destination_id = $destination_id AND updated_at = 0;
 
 -- name: destination_by_name(name)
 -- columns: as destination

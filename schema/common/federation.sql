@@ -26,6 +26,18 @@ WHERE i.event_id = $event_id AND i.user_id = $user_id AND i.origin = $origin;
 SELECT keep_until FROM federation_nonces
 WHERE destination_id = $destination_id AND key_id = $key_id AND nonce = $nonce;
 
+-- A key of a peer, as far as the database knows it now; no row: there is no
+-- such peer (any more).
+-- name: origin_find(destination_id, key_id)
+-- columns: blocked_at, public, pinned_by, retired_at, pinned
+SELECT p.blocked_at, k.public, k.pinned_by, k.retired_at,
+    (SELECT count(*) FROM peer_keys o
+     WHERE o.destination_id = p.destination_id
+       AND o.pinned_by IS NOT NULL) AS pinned
+FROM peers p LEFT JOIN peer_keys k
+    ON k.destination_id = p.destination_id AND k.key_id = $key_id
+WHERE p.destination_id = $destination_id;
+
 -- One that another node has just taken changes nothing.
 -- name: nonce_insert(destination_id, key_id, nonce, keep_until)
 INSERT INTO federation_nonces (destination_id, key_id, nonce, keep_until)

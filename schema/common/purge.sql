@@ -33,6 +33,30 @@ ORDER BY resolved_at LIMIT $limit;
 SELECT audit_id AS id, at FROM audit_log
 WHERE audit_id > $after ORDER BY audit_id LIMIT $limit;
 
+-- Other servers that nobody here has anything to do with: none of its people is
+-- known (destinations.updated_at is 0 until one is, or an operator pauses it),
+-- no operator has pinned a key of it or blocked it, its document was read
+-- before $before, and no nonce of it is kept.
+-- name: purge_destination_look(after, before, limit)
+-- columns: id, name, at, unused
+SELECT d.destination_id AS id, d.name, d.created_at AS at,
+    d.destination_id > 1 AND d.updated_at = 0
+    AND coalesce(p.last_seen_at, 0) < $before AND p.blocked_at IS NULL
+    AND (SELECT count(*) FROM peer_keys k
+      WHERE k.destination_id = d.destination_id
+        AND k.pinned_by IS NOT NULL) = 0
+    AND (SELECT n.nonce FROM federation_nonces n
+      WHERE n.destination_id = d.destination_id LIMIT 1) IS NULL AS unused
+FROM destinations d LEFT JOIN peers p ON p.destination_id = d.destination_id
+WHERE d.destination_id > $after ORDER BY d.destination_id LIMIT $limit;
+
+-- Nonces whose signatures are good no more: requests that come remove them
+-- (nonce_expire), but none may come.
+-- name: purge_nonce_look(before, limit)
+-- columns: as purge_candidate
+SELECT destination_id AS id, keep_until AS at FROM federation_nonces
+WHERE keep_until < $before ORDER BY keep_until LIMIT $limit;
+
 -- The people to whom a message went whose outbox rows are gone: the members of
 -- its conversation, with the inbox row that the delivery made.
 -- name: purged_destinations(conversation_id, event_id, sender_id)

@@ -59,3 +59,37 @@ WHERE q.dead_id = r.dead_id AND q.resolution IS NOT NULL
 DELETE FROM audit_log a
 USING unnest($id::bigint[], $before::bigint[]) AS r (audit_id, before)
 WHERE a.audit_id = r.audit_id AND a.at < r.before;
+
+-- The keys of a server go first, then what is known of it, then its name; each
+-- statement does nothing where the one before it has left something.
+-- name: purge_peer_keys(id, before)
+DELETE FROM peer_keys k
+USING unnest($id::bigint[], $before::bigint[]) AS r (id, before),
+    destinations d, peers p
+WHERE k.destination_id = r.id AND d.destination_id = r.id
+  AND p.destination_id = r.id AND d.destination_id > 1 AND d.updated_at = 0
+  AND p.last_seen_at < r.before AND p.blocked_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM peer_keys o
+    WHERE o.destination_id = r.id AND o.pinned_by IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM federation_nonces n
+    WHERE n.destination_id = r.id);
+
+-- name: purge_peer(id, before)
+DELETE FROM peers p
+USING unnest($id::bigint[], $before::bigint[]) AS r (id, before),
+    destinations d
+WHERE p.destination_id = r.id AND d.destination_id = r.id
+  AND d.destination_id > 1 AND d.updated_at = 0
+  AND p.last_seen_at < r.before AND p.blocked_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM peer_keys k WHERE k.destination_id = r.id)
+  AND NOT EXISTS (SELECT 1 FROM federation_nonces n
+    WHERE n.destination_id = r.id);
+
+-- name: purge_destination(id, before)
+DELETE FROM destinations d
+USING unnest($id::bigint[], $before::bigint[]) AS r (id, before)
+WHERE d.destination_id = r.id AND d.destination_id > 1 AND d.updated_at = 0
+  AND d.created_at < r.before
+  AND NOT EXISTS (SELECT 1 FROM peers p WHERE p.destination_id = r.id)
+  AND NOT EXISTS (SELECT 1 FROM federation_nonces n
+    WHERE n.destination_id = r.id);

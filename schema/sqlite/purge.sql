@@ -48,3 +48,34 @@ WHERE dead_id = $id AND resolution IS NOT NULL AND resolved_at < $before;
 
 -- name: purge_audit(id, before)
 DELETE FROM audit_log WHERE audit_id = $id AND at < $before;
+
+-- The keys of a server go first, then what is known of it, then its name; each
+-- statement does nothing where the one before it has left something.
+-- name: purge_peer_keys(id, before)
+DELETE FROM peer_keys WHERE destination_id = $id AND EXISTS (
+    SELECT 1 FROM destinations d JOIN peers p
+        ON p.destination_id = d.destination_id
+    WHERE d.destination_id = $id AND d.destination_id > 1
+      AND d.updated_at = 0 AND p.last_seen_at < $before
+      AND p.blocked_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM peer_keys k
+    WHERE k.destination_id = $id AND k.pinned_by IS NOT NULL)
+  AND NOT EXISTS (SELECT 1 FROM federation_nonces n
+    WHERE n.destination_id = $id);
+
+-- name: purge_peer(id, before)
+DELETE FROM peers WHERE destination_id = $id AND last_seen_at < $before
+  AND blocked_at IS NULL
+  AND EXISTS (SELECT 1 FROM destinations d WHERE d.destination_id = $id
+    AND d.destination_id > 1 AND d.updated_at = 0)
+  AND NOT EXISTS (SELECT 1 FROM peer_keys k WHERE k.destination_id = $id)
+  AND NOT EXISTS (SELECT 1 FROM federation_nonces n
+    WHERE n.destination_id = $id);
+
+-- name: purge_destination(id, before)
+DELETE FROM destinations
+WHERE destination_id = $id AND destination_id > 1 AND updated_at = 0
+  AND created_at < $before
+  AND NOT EXISTS (SELECT 1 FROM peers p WHERE p.destination_id = $id)
+  AND NOT EXISTS (SELECT 1 FROM federation_nonces n
+    WHERE n.destination_id = $id);

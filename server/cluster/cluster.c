@@ -61,6 +61,20 @@ cluster_send_destinations(struct cluster *c)
 	wake(c);
 }
 
+void
+cluster_send_peer(struct cluster *c, const char *domain)
+{
+	char word[LIMIT_DOMAIN_LEN + 2];
+
+	if (atomic_load(&c->nnodes) < 2)
+		return;
+	(void)snprintf(word, sizeof(word), "P%s", domain);
+	lock_take(&c->lock);
+	notes_out_word(&c->out, word);
+	lock_drop(&c->lock);
+	wake(c);
+}
+
 int
 cluster_nodes(const struct cluster *c)
 {
@@ -145,6 +159,8 @@ on_note(void *arg, const char *text)
 	}
 	if (in.destinations_changed)
 		c->options.destinations_changed(c->options.arg);
+	for (i = 0; i < in.npeers; i++)
+		c->options.peer_changed(c->options.arg, in.peers[i]);
 	if (in.effects == NULL)
 		return;
 	for (i = 0; i < in.effects->nrevoked; i++)

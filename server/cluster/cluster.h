@@ -55,6 +55,9 @@ struct cluster_options {
 
 	/* An operator has changed destinations elsewhere.  Thread: cluster. */
 	void (*destinations_changed)(void *arg);
+	/* An operator has changed what is known of the server ${domain}
+	 * elsewhere.  Thread: cluster. */
+	void (*peer_changed)(void *arg, const char *domain);
 	/* The database has another epoch: nothing that this process holds in
 	 * memory is true of it.  No transaction begins any more.  Thread:
 	 * cluster. */
@@ -88,6 +91,10 @@ void cluster_send_effects(struct cluster *c, const struct effects *effects);
 /* Notifies the other nodes that an operator changed destinations.  Thread: any.
  */
 void cluster_send_destinations(struct cluster *c);
+
+/* Notifies the other nodes that an operator changed what is known of the server
+ * ${domain}.  Thread: any. */
+void cluster_send_peer(struct cluster *c, const char *domain);
 
 /* Whether this node does the upkeep for all: it started first of the nodes that
  * are alive.  For about a heartbeat there may be two such nodes, if one was

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/htab.h"
+#include "base/limits.h"
 #include "base/lock.h"
 #include "base/thr.h"
 #include "cluster/cluster.h"
@@ -22,9 +23,10 @@
  *
  * A note is a list of words separated by spaces: N12 names its node; H7:31 an
  * inbox and its end, C7:90:1 an entry and its event, A7:3:30 a device's ack,
- * R3:hash a revoked token, D destinations changed, J a node started, E the
- * epoch changed, * more than fits.  Unknown words are ignored, so that nodes of
- * different versions can run side by side. */
+ * R3:hash a revoked token, D destinations changed, Pb.example what is known of
+ * that server changed, J a node started, E the epoch changed, * more than fits.
+ * Unknown words are ignored, so that nodes of different versions can run side
+ * by side. */
 
 /* PostgreSQL takes less than 8,000 bytes. */
 #define NOTE_BYTES 7900
@@ -55,11 +57,16 @@ enum rc notes_out_send(struct notes_out *o, int64_t node,
     enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
     struct err *err) MUST_USE;
 
+/* Servers that are read of one note. */
+#define NOTES_PEERS 8
+
 /* What a note said, beside the effects that it is turned into. */
 struct notes_in {
 	int64_t node;
 	bool missed; /* more than fits in notes, or no memory */
 	bool destinations_changed;
+	size_t npeers;
+	char peers[NOTES_PEERS][LIMIT_DOMAIN_LEN + 1]; /* that changed */
 	bool began;
 	bool epoch; /* has changed, perhaps */
 	struct effects *effects;

@@ -239,6 +239,18 @@ read_revoked(struct effects *effects, const char *word, struct err *err)
 	    effects, strtoll(word + 1, NULL, 10), hash, err));
 }
 
+/* Beyond NOTES_PEERS the next use of a peer finds what was changed. */
+static void
+read_peer(struct notes_in *in, const char *word)
+{
+	const size_t n = strcspn(word, " ");
+
+	if (n > LIMIT_DOMAIN_LEN || in->npeers == NOTES_PEERS)
+		return;
+	memcpy(in->peers[in->npeers], word, n);
+	in->peers[in->npeers++][n] = '\0';
+}
+
 static enum rc
 read_word(const char *word, struct notes_in *in, struct err *err)
 {
@@ -268,6 +280,9 @@ read_word(const char *word, struct notes_in *in, struct err *err)
 		return (read_revoked(in->effects, word, err));
 	case 'D':
 		in->destinations_changed = true;
+		return (RC_OK);
+	case 'P':
+		read_peer(in, word + 1);
 		return (RC_OK);
 	case 'E':
 		in->epoch = true;

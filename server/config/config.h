@@ -192,6 +192,10 @@
 	    "Where rows are written before they are purged, a file of JSON "    \
 	    "lines a day, without bodies; if empty, nowhere.  Outside of data " \
 	    "the systemd unit needs ReadWritePaths for it")                     \
+	X(DURATION, peer_retention, "peer-retention", "1d", CONFIG_SECOND,      \
+	    3660 * CONFIG_DAY, "TIME",                                          \
+	    "How long another server is remembered whose document was read "    \
+	    "and of which nobody has written or been written to")               \
 	X(INT, purge_rate, "purge-rate", "2000", 1, 20000, "N",                 \
 	    "Rows a second that purging looks at, at most")                     \
 	X(INT, scrub_rate, "scrub-rate", "200", 0, 100000, "N",                 \

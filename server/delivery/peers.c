@@ -81,8 +81,8 @@ find_or_make(struct tx *tx, const struct peer_unit *u,
 		return (rc);
 	rc = store_destination_by_name(tx->db, u->domain, &d, err);
 	if (rc == RC_NOT_FOUND)
-		rc = store_destination_insert(
-		    tx->db, u->domain, tx->now_ms, &d.destination_id, err);
+		rc = store_destination_insert(tx->db, u->domain, false,
+		    tx->now_ms, &d.destination_id, err);
 	if (rc == RC_OK)
 		rc = store_peer_insert(tx->db, d.destination_id, err);
 	if (rc == RC_OK)

@@ -497,7 +497,7 @@ receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
 	assert(u->n <= ENVELOPE_ITEMS);
 	u->went_back = u->nnoted = 0;
 	rc = receive_judge(tx, u, err);
-	if (rc != RC_OK || u->repeated)
+	if (rc != RC_OK || receive_refused(u))
 		return (rc);
 	rc = store_nonce_add(tx->db, &nonce, err);
 	if (rc == RC_OK)
@@ -622,7 +622,8 @@ receive_unit_init(struct receive_unit *u)
 	u->unit.bytes = sizeof(*u);
 	u->walk_most = RECEIVE_WALK_ROWS;
 	u->new_most = SIZE_MAX;
-	u->repeated = false;
+	u->public = NULL;
+	u->repeated = u->unknown = u->blocked = false;
 	u->went_back = 0;
 	u->made = 0;
 }

@@ -11,6 +11,8 @@
  *  3. A server speaks for its own people only, and only a message makes rows
  *     of people and conversations.
  *  4. A request is taken once: its nonce is noted in the same transaction.
+ *  5. Nothing is taken from a peer that is blocked or gone by then: the keys
+ *     that were compared before are those of a memory.
  *
  * All envelopes are decided before the first row is written.
  */
@@ -80,6 +82,9 @@ struct receive_unit {
 	const char *origin; /* the domain that has signed */
 	int64_t origin_id;  /* of its destination */
 	const char *key_id;
+	/* The public key that has verified the signature: the transaction looks
+	 * whether it still does.  NULL: it does (tests). */
+	const uint8_t *public;
 	const char *nonce;
 	int64_t nonce_until; /* ms; store_nonce.keep_until */
 	const struct envelope *envelopes;
@@ -93,12 +98,16 @@ struct receive_unit {
 
 	/* Answered, when unit.rc is RC_OK. */
 	bool repeated; /* the nonce was taken before: nothing was done */
+	/* ${public} does not verify any more, or an operator has blocked the
+	 * peer: nothing was done. */
+	bool unknown, blocked;
 	struct receive_item items[ENVELOPE_ITEMS];
 	size_t went_back; /* sequences that went back: the peer was restored */
 	size_t made;      /* conversations */
 	void *arg;
 
 	/* The unit's own. */
+	struct store_origin signer;
 	size_t order[ENVELOPE_ITEMS]; /* by sequence */
 	int64_t walk_left;            /* of walk_most */
 	struct store_incoming_handler handler;

@@ -7,16 +7,28 @@
 #define DELIVERY_RECEIVE_INTERNAL_H
 
 #include "delivery/receive.h"
+#include "store/incoming.h"
 
 /* Decides all envelopes of ${u} by reading: reason, duplicate and plan of each;
- * or that the request was taken before (u->repeated).  Thread: writer. */
+ * or that the request is refused.  Thread: writer. */
 enum rc receive_judge(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
 /* Reads what the store knows of the envelopes of ${u} without a reason: `known`
- * of each, and u->repeated.  The people of each are known.  Thread: writer. */
+ * of each; and whether the request is refused.  The people of each are known.
+ * With a new person of the signing peer its name is locked by now
+ * (receive_locks_names), so that purging the peer waits, or is seen here.
+ * Thread: writer. */
 enum rc receive_look(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
+
+/* Whether the request as a whole is refused. */
+static inline bool
+receive_refused(const struct receive_unit *u)
+{
+
+	return (u->repeated || u->unknown || u->blocked);
+}
 
 /* The class of the sequence that an event of ${kind} belongs to: enum
  * lane_class. */

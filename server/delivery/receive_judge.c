@@ -452,5 +452,6 @@ receive_judge(struct tx *tx, struct receive_unit *u, struct err *err)
 	rc = each(tx, u, begin, err);
 	if (rc == RC_OK)
 		rc = receive_look(tx, u, err);
-	return (rc == RC_OK && !u->repeated ? each(tx, u, judge, err) : rc);
+	return (
+	    rc == RC_OK && !receive_refused(u) ? each(tx, u, judge, err) : rc);
 }

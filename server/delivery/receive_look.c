@@ -164,11 +164,26 @@ ask_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 	return (store_sequences_get(tx->db, list, n, &u->handler, err));
 }
 
-enum rc
-receive_look(struct tx *tx, struct receive_unit *u, struct err *err)
+/* Whether the request is new, and its signer still one. */
+static enum rc
+ask_request(struct tx *tx, struct receive_unit *u, struct err *err)
 {
 	const struct store_nonce nonce = {
 	    u->origin_id, u->key_id, u->nonce, u->nonce_until};
+	enum rc rc = RC_OK;
+
+	u->signer = (struct store_origin){
+	    .origin = u->origin_id, .key_id = u->key_id, .public = u->public};
+	if (u->public != NULL)
+		rc = store_origin_ask(tx->db, &u->signer, err);
+	return (rc == RC_OK
+		    ? store_nonce_find(tx->db, &nonce, &u->repeated, err)
+		    : rc);
+}
+
+enum rc
+receive_look(struct tx *tx, struct receive_unit *u, struct err *err)
+{
 	enum rc rc;
 
 	u->handler = (struct store_incoming_handler){.processed = on_processed,
@@ -176,14 +191,16 @@ receive_look(struct tx *tx, struct receive_unit *u, struct err *err)
 	    .taken = on_taken,
 	    .sequence = on_sequence,
 	    .arg = u};
-	rc = store_nonce_find(tx->db, &nonce, &u->repeated, err);
+	rc = ask_request(tx, u, err);
 	if (rc == RC_OK)
 		rc = ask_events(tx, u, err);
 	if (rc == RC_OK)
 		rc = ask_sequences(tx, u, err);
 	if (rc == RC_OK)
 		rc = store_incoming_answers(tx->db, err);
-	if (rc == RC_OK && !u->repeated)
+	u->blocked = u->public != NULL && u->signer.blocked;
+	u->unknown = u->public != NULL && !u->blocked && !u->signer.verifies;
+	if (rc == RC_OK && !receive_refused(u))
 		rc = ask_messages(tx, u, err);
 	return (rc == RC_OK ? store_incoming_answers(tx->db, err) : rc);
 }

@@ -36,6 +36,7 @@ struct entry {
 	int64_t usable_until_ms; /* … and if that fails it is used till then */
 
 	bool looking;            /* a look-up was asked for */
+	bool again;              /* … before the row was changed */
 	int64_t failed_until_ms; /* monotonic: no stranger causes another try */
 	int64_t next_document_ms; /* the same, for another key id of a peer */
 };
@@ -317,15 +318,16 @@ bool
 directory_reaches(struct directory *d, const char *domain)
 {
 	struct entry *e;
-	bool blocked;
+	bool blocked = false;
 
 	if (!directory_policy_allows(d->o.policy, domain))
 		return (false);
 	lock_take(&d->lock);
 	e = find(d, domain);
-	blocked = e != NULL && e->stored && e->known.blocked;
-	if (blocked)
+	if (e != NULL && e->stored) {
+		blocked = e->known.blocked;
 		refresh(d, e);
+	}
 	lock_drop(&d->lock);
 	return (!blocked);
 }
@@ -342,6 +344,10 @@ store(
 	if (e == NULL)
 		return (NULL);
 	e->looking = false;
+	if (e->again) {
+		e->again = false;
+		ask(d, e, DIRECTORY_WANT_STORED);
+	}
 	if (e->stored && asked_ms < e->stored_ms)
 		return (e);
 	unlink_entry(d, e);
@@ -385,6 +391,22 @@ directory_learned(struct directory *d, const struct store_peer_known *known,
 		e->usable_until_ms =
 		    now_ms(d) + (int64_t)DOCUMENT_LIFETIME_MAX_S * 1000;
 	}
+	lock_drop(&d->lock);
+}
+
+void
+directory_changed(struct directory *d, const char *domain)
+{
+	struct entry *e;
+
+	if (!directory_policy_allows(d->o.policy, domain))
+		return;
+	lock_take(&d->lock);
+	e = find_or_add(d, domain);
+	if (e != NULL && e->looking)
+		e->again = true;
+	else if (e != NULL)
+		ask(d, e, DIRECTORY_WANT_STORED);
 	lock_drop(&d->lock);
 }
 

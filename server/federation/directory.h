@@ -102,6 +102,10 @@ void directory_learned(struct directory *d,
     const struct store_peer_known *known, int64_t asked_ms,
     const struct document *doc, int64_t lifetime_s);
 
+/* The row of ${domain} has been changed elsewhere: it is read again, also if it
+ * was not in memory, so that a block is known before the next message. */
+void directory_changed(struct directory *d, const char *domain);
+
 /* The database does not know ${domain} (any more). */
 void directory_unknown(struct directory *d, const char *domain);
 

@@ -172,6 +172,14 @@ federation_routes(struct federation *f)
 }
 
 void
+federation_peer_noted(struct federation *f, const char *domain)
+{
+
+	if (f->outbound != NULL)
+		directory_changed(outbound_directory(f->outbound), domain);
+}
+
+void
 federation_peer_changed(
     struct federation *f, const struct store_peer_known *known)
 {

@@ -61,4 +61,8 @@ struct http_routes federation_routes(struct federation *f);
 void federation_peer_changed(
     struct federation *f, const struct store_peer_known *known);
 
+/* Another node has changed what is known of ${domain}.  Thread: any.  Blocks:
+ * never. */
+void federation_peer_noted(struct federation *f, const char *domain);
+
 #endif

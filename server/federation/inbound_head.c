@@ -166,6 +166,23 @@ read_signature(
 
 /* ---- the key ---- */
 
+void
+inbound_unknown_key(struct inbound_call *call)
+{
+
+	refusal_set(&call->refusal, PROBLEM_KEY_UNKNOWN, "",
+	    "key %s of %.120s is not known", call->signature.key_id,
+	    call->from);
+}
+
+void
+inbound_refuse_peer(struct inbound_call *call)
+{
+
+	refusal_set(&call->refusal, PROBLEM_PEER_REFUSED, "",
+	    "%.150s is not served here", call->from);
+}
+
 static bool
 verify(struct inbound_call *call, const struct signature_covered *covered)
 {
@@ -177,16 +194,14 @@ verify(struct inbound_call *call, const struct signature_covered *covered)
 	case DIRECTORY_KNOWN:
 		break;
 	case DIRECTORY_UNKNOWN:
-		refusal_set(&call->refusal, PROBLEM_KEY_UNKNOWN, "",
-		    "key %s of %.120s is not known", call->signature.key_id,
-		    call->from);
+		inbound_unknown_key(call);
 		return (false);
 	case DIRECTORY_REFUSED:
 	default:
-		refusal_set(&call->refusal, PROBLEM_PEER_REFUSED, "",
-		    "%.150s is not served here", call->from);
+		inbound_refuse_peer(call);
 		return (false);
 	}
+	memcpy(call->public, signer.public, sizeof(call->public));
 	call->peer.destination_id = signer.destination_id;
 	call->peer.pinned = directory_pinned(o->directory, call->from) != NULL;
 	if (signature_verify(&call->signature, covered, signer.public) ==

@@ -29,6 +29,7 @@ struct inbound_call {
 	struct signature signature;
 	char from[LIMIT_DOMAIN_LEN + 1];
 	struct inbound_peer peer;
+	uint8_t public[SIGN_PUBLIC_SIZE]; /* that has verified it */
 	uint8_t digest[SIGN_SHA256_SIZE]; /* as it was signed */
 	struct sign_sha256 hash;          /* of what has come */
 };
@@ -41,6 +42,11 @@ struct inbound_call *inbound_call_new(
 /* Makes ${call} refused for ${fault}, with the sentence ${fmt}. */
 void inbound_fault(struct inbound_call *call, enum signature_fault fault,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* ${call} is refused because its key is not known (any more), or because
+ * nothing is taken from its server. */
+void inbound_unknown_key(struct inbound_call *call);
+void inbound_refuse_peer(struct inbound_call *call);
 
 /* Whether the times of the signature hold now; else ${call} is refused. */
 bool inbound_timely(struct inbound_call *call);

@@ -221,6 +221,20 @@ settle_acks(struct taking *t)
 	return (true);
 }
 
+/* What the directory knew of the peer is not so any more. */
+static void
+refuse_stranger(struct taking *t)
+{
+	struct inbound_call *call = t->call;
+
+	directory_unknown(call->in->o.directory, call->from);
+	if (t->unit.blocked)
+		inbound_refuse_peer(call);
+	else
+		inbound_unknown_key(call);
+	inbound_refuse(call, &call->refusal);
+}
+
 /* Thread: sync, or writer when it was never committed. */
 static void
 on_finish(struct unit *unit)
@@ -229,6 +243,8 @@ on_finish(struct unit *unit)
 
 	if (unit->rc != RC_OK) {
 		refuse_rc(t->call, unit->rc, true);
+	} else if (t->unit.unknown || t->unit.blocked) {
+		refuse_stranger(t);
 	} else if (t->unit.repeated) {
 		inbound_fault(t->call, SIGNATURE_REPEATED,
 		    "a request with the nonce %s was taken already",
@@ -275,6 +291,7 @@ ask(struct taking *t, size_t body_len)
 	u->origin = call->from;
 	u->origin_id = call->peer.destination_id;
 	u->key_id = call->signature.key_id;
+	u->public = call->public;
 	u->nonce = call->signature.nonce;
 	u->nonce_until =
 	    (call->signature.expires_s + SIGNATURE_SKEW_S + NONCE_SPARE_S) *

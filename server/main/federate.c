@@ -21,6 +21,8 @@ server_peer_changed(void *arg, const struct store_peer_known *known)
 	struct server *s = arg;
 
 	federation_peer_changed(s->federation, known);
+	if (s->cluster != NULL)
+		cluster_send_peer(s->cluster, known->domain);
 	/* What waits for it may go. */
 	if (!known->blocked)
 		relay_contact(s->relay, known->destination_id);

@@ -222,6 +222,15 @@ on_destinations_changed(void *arg)
 }
 
 /* Among other nodes, if the database is one that has them. */
+/* The same of what is known of the server ${domain}. */
+static void
+on_peer_changed(void *arg, const char *domain)
+{
+	struct server *s = arg;
+
+	federation_peer_noted(s->federation, domain);
+}
+
 static enum rc
 make_cluster(struct server *s, struct err *err)
 {
@@ -233,6 +242,7 @@ make_cluster(struct server *s, struct err *err)
 	    .lineage = &s->lineage,
 	    .destinations_changed = on_destinations_changed,
 	    .epoch_changed = serve_anew,
+	    .peer_changed = on_peer_changed,
 	    .arg = s};
 	struct lineage_node *node = &s->node;
 	enum rc rc;
@@ -275,6 +285,8 @@ make_upkeep(struct server *s, struct err *err)
 		    [PURGE_DEAD] = s->config.dead_letter_retention_ms,
 		    [PURGE_AUDIT] = s->config.audit_retention_ms,
 		},
+	    [PURGE_NONCES] = PURGE_NONCES_MS,
+	    [PURGE_DESTINATIONS] = s->config.peer_retention_ms,
 	    .purge_rate = s->config.purge_rate,
 	    .scrub_rate = s->config.scrub_rate,
 	    .archive = s->config.archive,

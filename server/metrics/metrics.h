@@ -191,6 +191,8 @@ enum metric_type {
 	X("processed_messages")                                                \
 	X("dead_letter_queue")                                                 \
 	X("audit_log")                                                         \
+	X("federation_nonces")                                                 \
+	X("destinations")                                                      \
 	X("inbox")                                                             \
 	X("messages")                                                          \
 	X("other")

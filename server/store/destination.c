@@ -95,14 +95,27 @@ store_destination_by_id(struct db *db, int64_t destination_id,
 }
 
 enum rc
-store_destination_insert(struct db *db, const char *name, int64_t now_ms,
-    int64_t *ret_id, struct err *err)
+store_destination_insert(struct db *db, const char *name, bool used,
+    int64_t now_ms, int64_t *ret_id, struct err *err)
 {
-	const struct sql_destination_insert v = {
-	    .name = db_v_str(name), .now = db_v_i64(now_ms)};
+	const struct sql_destination_insert v = {.name = db_v_str(name),
+	    .now = db_v_i64(now_ms),
+	    .updated_at = db_v_i64(used ? now_ms : 0)};
 
 	return (db_run(db, SQL_DESTINATION_INSERT, DB_PARAMS(v), db_take_i64,
 	    ret_id, NULL, err));
+}
+
+enum rc
+store_destination_use(
+    struct db *db, int64_t destination_id, int64_t now_ms, struct err *err)
+{
+	const struct sql_destination_use v = {
+	    .destination_id = db_v_i64(destination_id),
+	    .now = db_v_i64(now_ms)};
+
+	return (db_run(
+	    db, SQL_DESTINATION_USE, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
 enum rc

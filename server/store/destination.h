@@ -27,9 +27,14 @@ enum rc store_destination_by_name(struct db *db, const char *name,
 enum rc store_destination_by_id(struct db *db, int64_t destination_id,
     struct store_destination_row *ret, struct err *err) MUST_USE;
 
-/* Adds one. */
-enum rc store_destination_insert(struct db *db, const char *name,
+/* Adds one, or finds it.  ${used}: people of it are known here, or an operator
+ * has said something of it; else purging may take it (upkeep/purge_rows.h). */
+enum rc store_destination_insert(struct db *db, const char *name, bool used,
     int64_t now_ms, int64_t *ret_id, struct err *err) MUST_USE;
+
+/* From now on it is used. */
+enum rc store_destination_use(struct db *db, int64_t destination_id,
+    int64_t now_ms, struct err *err) MUST_USE;
 
 typedef enum rc (*store_destination_fn)(
     void *arg, const struct store_destination_row *row, struct err *err);

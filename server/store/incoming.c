@@ -8,6 +8,7 @@
 #include "model/outbox.h"
 #include "schema/sql.h"
 #include "store/incoming.h"
+#include "store/peer.h"
 
 /* Rows of values on their way. */
 struct rows {
@@ -191,6 +192,35 @@ store_nonce_find(
 	*ret = false;
 	return (db_pipeline_query(
 	    db, SQL_NONCE_FIND, &DB_SET(&v, 1), take_any, ret, err));
+}
+
+static enum rc
+take_origin(void *arg, const struct db_row *row, struct err *err)
+{
+	struct store_origin *o = arg;
+	const void *public;
+	size_t n;
+
+	(void)err;
+	public = db_row_blob(row, COL_ORIGIN_FIND_PUBLIC, &n);
+	o->blocked = !db_row_null(row, COL_ORIGIN_FIND_BLOCKED_AT);
+	o->verifies = public != NULL && n == STORE_PEER_PUBLIC_SIZE &&
+		      memcmp(public, o->public, n) == 0 &&
+		      (db_row_i64(row, COL_ORIGIN_FIND_PINNED) > 0
+			      ? !db_row_null(row, COL_ORIGIN_FIND_PINNED_BY)
+			      : db_row_null(row, COL_ORIGIN_FIND_RETIRED_AT));
+	return (RC_OK);
+}
+
+enum rc
+store_origin_ask(struct db *db, struct store_origin *o, struct err *err)
+{
+	const struct sql_origin_find v = {.destination_id = db_v_i64(o->origin),
+	    .key_id = db_v_str(o->key_id)};
+
+	o->blocked = o->verifies = false;
+	return (db_pipeline_query(
+	    db, SQL_ORIGIN_FIND, &DB_SET(&v, 1), take_origin, o, err));
 }
 
 enum rc

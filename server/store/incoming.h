@@ -85,6 +85,23 @@ enum rc store_processed_add(struct db *db, const struct store_processed *events,
 enum rc store_sequences_set(struct db *db, const struct store_sequence *s,
     size_t n, struct err *err) MUST_USE;
 
+/* A key that has verified a request, and what the database says of it now: a
+ * memory that is older may know neither an operator's block nor that the peer
+ * was forgotten or purged. */
+struct store_origin {
+	int64_t origin;
+	const char *key_id;
+	const uint8_t *public; /* STORE_PEER_PUBLIC_SIZE bytes */
+
+	bool blocked;  /* the peer is */
+	bool verifies; /* the key does, as store/peer.h says */
+};
+
+/* Queues the question; ${o} is kept, and answered when the next statement is
+ * that is not queued. */
+enum rc store_origin_ask(
+    struct db *db, struct store_origin *o, struct err *err) MUST_USE;
+
 /* A request by what makes it unique. */
 struct store_nonce {
 	int64_t origin;

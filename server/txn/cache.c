@@ -331,7 +331,7 @@ cache_user_by_id(struct cache *cache, struct tx *tx, int64_t user_id,
 	return (rc);
 }
 
-/* Destination ${name}, made if there is none. */
+/* Destination ${name}, made if there is none, for somebody who is there. */
 static enum rc
 find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
 {
@@ -341,7 +341,10 @@ find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
 	rc = store_destination_by_name(tx->db, name, &row, err);
 	if (rc == RC_NOT_FOUND)
 		return (store_destination_insert(
-		    tx->db, name, tx->now_ms, ret, err));
+		    tx->db, name, true, tx->now_ms, ret, err));
+	if (rc == RC_OK)
+		rc = store_destination_use(
+		    tx->db, row.destination_id, tx->now_ms, err);
 	*ret = row.destination_id;
 	return (rc);
 }

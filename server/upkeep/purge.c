@@ -5,6 +5,7 @@
 #include "upkeep/purge.h"
 #include "base/fault.h"
 #include "txn/env.h"
+#include "txn/lockset.h"
 
 static enum rc
 purge_apply(struct tx *tx, struct unit *unit, struct err *err)
@@ -20,8 +21,25 @@ purge_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-UNIT_KIND(purge, unit_locks_nothing, .queue = UNIT_UPKEEP,
-    .order = ORDER_UPKEEP, .apply_one = purge_apply);
+/* A server that goes may be met again at this moment: whoever makes a row for
+ * it or for one of its people locks its name (delivery/peers.c, receive.c). */
+static enum rc
+purge_locks(struct unit *unit, struct lockset *set, struct err *err)
+{
+	const struct purge_list *l =
+	    &CONTAINER_OF(unit, struct purge_unit, unit)->list;
+	enum rc rc = RC_OK;
+	size_t i;
+
+	if (l->table != PURGE_DESTINATIONS)
+		return (RC_OK);
+	for (i = 0; i < l->n && rc == RC_OK; i++)
+		rc = lockset_name(set, l->names[i], err);
+	return (rc);
+}
+
+UNIT_KIND(purge, purge_locks, .queue = UNIT_UPKEEP, .order = ORDER_UPKEEP,
+    .apply_one = purge_apply);
 
 void
 purge_unit_init(struct purge_unit *u)

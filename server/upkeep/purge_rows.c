@@ -164,6 +164,24 @@ on_row_processed(void *arg, const struct db_row *row, struct err *err)
 	return (seen(l, &key));
 }
 
+static enum rc
+on_row_destination(void *arg, const struct db_row *row, struct err *err)
+{
+	struct purge_list *l = arg;
+	const int64_t id = db_row_i64(row, COL_PURGE_DESTINATION_LOOK_ID);
+	const int64_t at = db_row_i64(row, COL_PURGE_DESTINATION_LOOK_AT);
+	const size_t n = l->n;
+	enum rc rc;
+
+	(void)err;
+	rc = look(
+	    l, id, at, db_row_i64(row, COL_PURGE_DESTINATION_LOOK_UNUSED) != 0);
+	if (l->n > n)
+		db_row_copy_text(row, COL_PURGE_DESTINATION_LOOK_NAME,
+		    l->names[n], sizeof(l->names[n]));
+	return (rc == RC_OK && l->n == PURGE_NAMES ? RC_LIMIT : rc);
+}
+
 /* How each table is looked at and deleted from. */
 static const struct {
 	int look;
@@ -181,6 +199,9 @@ static const struct {
 	SQL_ARCHIVE_DEAD},
     [PURGE_AUDIT] = {SQL_PURGE_AUDIT_LOOK, on_row_by_id, SQL_PURGE_AUDIT,
 	SQL_ARCHIVE_AUDIT},
+    [PURGE_NONCES] = {SQL_PURGE_NONCE_LOOK, on_row_by_id, SQL_NONCE_EXPIRE, -1},
+    [PURGE_DESTINATIONS] = {SQL_PURGE_DESTINATION_LOOK, on_row_destination,
+	SQL_PURGE_DESTINATION, -1},
 };
 
 /* Runs the statement that looks behind the cursor of ${l}. */
@@ -191,15 +212,24 @@ run_look(struct db *db, struct purge_list *l, struct err *err)
 	    .event_id = db_v_uuid(&l->after.event_id),
 	    .origin = db_v_i64(l->after.id),
 	    .limit = db_v_i64(PURGE_EXAMINE)};
-	/* Dead letters are in order of their end, and what is found goes. */
-	const struct sql_purge_dead_look dead = {
+	/* Dead letters and nonces are in order of their end, and what is found
+	 * goes. */
+	const struct sql_purge_dead_look ended = {
 	    .before = db_v_i64(l->before_ms), .limit = db_v_i64(PURGE_ROWS)};
+	const struct sql_purge_destination_look destination = {
+	    .after = db_v_i64(l->after.id),
+	    .before = db_v_i64(l->before_ms),
+	    .limit = db_v_i64(PURGE_EXAMINE)};
 	const struct sql_purge_outbox_look other = {
 	    .after = db_v_i64(l->after.id), .limit = db_v_i64(PURGE_EXAMINE)};
-	const struct db_set v = l->table == PURGE_PROCESSED ? DB_SET(&event, 1)
-				: l->table == PURGE_DEAD    ? DB_SET(&dead, 1)
-							    : DB_SET(&other, 1);
+	struct db_set v = DB_SET(&other, 1);
 
+	if (l->table == PURGE_PROCESSED)
+		v = DB_SET(&event, 1);
+	else if (l->table == PURGE_DEAD || l->table == PURGE_NONCES)
+		v = DB_SET(&ended, 1);
+	else if (l->table == PURGE_DESTINATIONS)
+		v = DB_SET(&destination, 1);
 	return (db_run(db, tables[l->table].look, v.v, v.width,
 	    tables[l->table].each, l, NULL, err));
 }
@@ -241,10 +271,22 @@ delete_events(struct db *db, const struct purge_list *l, size_t from, size_t n,
 	    set.n, ret_deleted, err));
 }
 
-/* From any table but that of processed events. */
+/* As many nonces as were listed. */
 static enum rc
-delete_rows(struct db *db, const struct purge_list *l, size_t from, size_t n,
+delete_nonces(struct db *db, const struct purge_list *l, size_t n,
     int64_t *ret_deleted, struct err *err)
+{
+	const struct sql_nonce_expire v = {
+	    .now = db_v_i64(l->before_ms), .limit = db_v_i64((int64_t)n)};
+
+	return (db_run(db, tables[l->table].delete, DB_PARAMS(v), NULL, NULL,
+	    ret_deleted, err));
+}
+
+/* By ${stmt}, from any table but those of processed events and nonces. */
+static enum rc
+delete_rows(struct db *db, int stmt, const struct purge_list *l, size_t from,
+    size_t n, int64_t *ret_deleted, struct err *err)
 {
 	struct sql_purge_outbox v[CHUNK];
 	const struct db_set set = DB_SET(v, n);
@@ -254,8 +296,39 @@ delete_rows(struct db *db, const struct purge_list *l, size_t from, size_t n,
 		v[i].id = db_v_i64(l->rows[from + i].id);
 		v[i].before = db_v_i64(l->before_ms);
 	}
-	return (db_exec_many(db, tables[l->table].delete, set.v, set.width,
-	    set.n, ret_deleted, err));
+	return (
+	    db_exec_many(db, stmt, set.v, set.width, set.n, ret_deleted, err));
+}
+
+/* What is known of servers, before their names go. */
+static enum rc
+delete_peers(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    struct err *err)
+{
+	int64_t deleted;
+	enum rc rc;
+
+	rc = delete_rows(db, SQL_PURGE_PEER_KEYS, l, from, n, &deleted, err);
+	return (rc == RC_OK
+		    ? delete_rows(db, SQL_PURGE_PEER, l, from, n, &deleted, err)
+		    : rc);
+}
+
+static enum rc
+delete_listed(struct db *db, const struct purge_list *l, size_t from, size_t n,
+    int64_t *ret_deleted, struct err *err)
+{
+	enum rc rc = RC_OK;
+
+	if (l->table == PURGE_PROCESSED)
+		return (delete_events(db, l, from, n, ret_deleted, err));
+	if (l->table == PURGE_NONCES)
+		return (delete_nonces(db, l, n, ret_deleted, err));
+	if (l->table == PURGE_DESTINATIONS)
+		rc = delete_peers(db, l, from, n, err);
+	return (rc == RC_OK ? delete_rows(db, tables[l->table].delete, l, from,
+				  n, ret_deleted, err)
+			    : rc);
 }
 
 static enum rc
@@ -268,9 +341,7 @@ delete_chunk(struct db *db, const struct purge_list *l, size_t from, size_t n,
 	size_t i;
 	enum rc rc;
 
-	rc = l->table == PURGE_PROCESSED
-		 ? delete_events(db, l, from, n, &deleted, err)
-		 : delete_rows(db, l, from, n, &deleted, err);
+	rc = delete_listed(db, l, from, n, &deleted, err);
 	if (rc != RC_OK)
 		return (rc);
 	*ret += deleted;

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "base/limits.h"
 #include "db/db.h"
 #include "store/message.h"
 #include "store/outbox.h"
@@ -18,6 +19,10 @@
 #define PURGE_EXAMINE 500
 /* Rows that one list holds at most: what one unit deletes. */
 #define PURGE_ROWS 250
+/* Nonces go so long after their time: until then requests remove them. */
+#define PURGE_NONCES_MS 3600000
+/* The same of destinations, whose names are locked. */
+#define PURGE_NAMES 50
 
 /* X(id, table) */
 #define STORE_PURGE_TABLE(X)                                                   \
@@ -25,7 +30,9 @@
 	X(PURGE_ATTEMPTS, "outbox_attempts")                                   \
 	X(PURGE_PROCESSED, "processed_messages")                               \
 	X(PURGE_DEAD, "dead_letter_queue")                                     \
-	X(PURGE_AUDIT, "audit_log")
+	X(PURGE_AUDIT, "audit_log")                                            \
+	X(PURGE_NONCES, "federation_nonces")                                   \
+	X(PURGE_DESTINATIONS, "destinations")
 
 enum purge_table {
 #define X(id, table) id,
@@ -33,6 +40,17 @@ enum purge_table {
 #undef X
 	    PURGE_TABLES
 };
+
+/*
+ * PURGE_DESTINATIONS are other servers that have been in contact and of which
+ * nobody is known here; with them go their keys and all that is known of them
+ * as peers.  Strangers can make any number of names, each with a document.
+ * What an operator has pinned, blocked, paused or given a rate stays, and so do
+ * the servers of all people who ever wrote or were written to.
+ *
+ * Of PURGE_NONCES nothing is listed but how many there are: those whose time is
+ * over longest go.
+ */
 
 /* A row's key.  Of processed_messages the id is the origin. */
 struct purge_key {
@@ -50,6 +68,8 @@ struct purge_list {
 	/* Answered. */
 	struct purge_key rows[PURGE_ROWS];
 	size_t n;
+	/* PURGE_DESTINATIONS: of each. */
+	char names[PURGE_NAMES][LIMIT_DOMAIN_LEN + 1];
 	int64_t mid;           /* of the newest message in it; 0: none */
 	struct purge_key last; /* where to go on */
 	int64_t examined;

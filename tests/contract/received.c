@@ -18,6 +18,7 @@ size_t n;
 int nonces;
 int64_t origin_id, ann, ann_device, ben, walk_most;
 size_t new_most;
+const uint8_t *signer_public;
 
 int
 open_rig(void **state)
@@ -35,6 +36,7 @@ open_rig(void **state)
 	nonces = 0;
 	walk_most = RECEIVE_WALK_ROWS;
 	new_most = SIZE_MAX;
+	signer_public = NULL;
 	n = 0;
 	return (0);
 }
@@ -116,6 +118,7 @@ prepare(const char *nonce, bool full)
 	unit.origin = FAR;
 	unit.origin_id = origin_id;
 	unit.key_id = "k1";
+	unit.public = signer_public;
 	unit.nonce = nonce;
 	unit.nonce_until = RIG_START_MS + 600000;
 	unit.envelopes = list;

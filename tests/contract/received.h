@@ -24,8 +24,9 @@ extern struct envelope list[ENVELOPE_ITEMS]; /* the next request */
 extern size_t n;
 extern int nonces; /* how many were used */
 extern int64_t origin_id, ann, ann_device, ben;
-extern int64_t walk_most; /* receive_unit.walk_most */
-extern size_t new_most;   /* receive_unit.new_most */
+extern int64_t walk_most;            /* receive_unit.walk_most */
+extern size_t new_most;              /* receive_unit.new_most */
+extern const uint8_t *signer_public; /* receive_unit.public; NULL at first */
 
 /* A fresh rig, and its end, with all promises kept. */
 int open_rig(void **state);

@@ -85,9 +85,10 @@ static const int sets[] = {
 #undef X
 	SQL_PURGE_OUTBOX,
     SQL_PURGE_ATTEMPTS_OF, SQL_PURGE_ATTEMPT, SQL_PURGE_PROCESSED,
-    SQL_PURGE_DEAD, SQL_PURGE_AUDIT, SQL_INBOX_HEADS, SQL_DEVICES_NOW,
-    SQL_OUTBOX_CLAIM, SQL_PROCESSED_FIND, SQL_PROCESSED_INSERT,
-    SQL_INCOMING_FIND, SQL_SEQUENCE_GET, SQL_SEQUENCE_SET};
+    SQL_PURGE_DEAD, SQL_PURGE_AUDIT, SQL_PURGE_PEER_KEYS, SQL_PURGE_PEER,
+    SQL_PURGE_DESTINATION, SQL_INBOX_HEADS, SQL_DEVICES_NOW, SQL_OUTBOX_CLAIM,
+    SQL_PROCESSED_FIND, SQL_PROCESSED_INSERT, SQL_INCOMING_FIND,
+    SQL_SEQUENCE_GET, SQL_SEQUENCE_SET};
 
 /* Rows of a table that is copied; the last numbers are no table. */
 static bool
@@ -293,8 +294,8 @@ has_condition(const char *line)
 static bool
 may_sort(const char *name, const char *node)
 {
-	/* The rows of one batch; lanes, destinations of one walk; keys; those of one
-	 * peer. */
+	/* The rows of one batch; lanes, destinations of one walk; keys; those
+	 * of one peer. */
 	static const char *const few[] = {"message_insert", "lanes_pending",
 	    "destinations_ready", "lock_names", "server_keys_live",
 	    "peer_keys_trim", NULL};

@@ -206,7 +206,7 @@ test_destination_stays(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    store_destination_insert(rig.db, FAR, 1, &id, &err), RC_OK);
+	    store_destination_insert(rig.db, FAR, true, 1, &id, &err), RC_OK);
 	peer_unit_init(&u, PEER_LEARN, FAR, "");
 	learned_keys(&u, "k1=1");
 	assert_string_equal(done(&u), "new far.example/ k1=1 | ");

@@ -50,7 +50,8 @@ make_purger(struct upkept *k)
 	    .rate = 2000,
 	    .submit = submit,
 	    .arg = k,
-	    .retention_ms = {7 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 400 * DAY}};
+	    .retention_ms = {7 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 400 * DAY,
+		7 * DAY, 7 * DAY}};
 	struct err err = ERR_INIT;
 
 	k->eyes = rig_reader(&k->r);

@@ -566,7 +566,7 @@ make_upkeep(struct kept *k)
 	    .metrics = k->metrics,
 	    .dir_fd = k->fd,
 	    .epoch = EPOCH,
-	    .retention_ms = {7 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 400 * DAY},
+	    .retention_ms = {DAY, DAY, DAY, DAY, DAY, DAY, DAY},
 	    .purge_rate = 2000,
 	    .scrub_rate = 200,
 	    .archive = k->archive,

@@ -54,7 +54,8 @@ open_kept(struct kept *k, int64_t scrub_rate, bool asks)
 	    .mode = DB_READER, .schema = &sql_sqlite_schema};
 	struct upkeep_options o = {.db = &db,
 	    .epoch = EPOCH,
-	    .retention_ms = {7 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 400 * DAY},
+	    .retention_ms = {7 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 400 * DAY,
+		7 * DAY, 7 * DAY},
 	    .purge_rate = 2000,
 	    .archive = "",
 	    .nhooks = 2};

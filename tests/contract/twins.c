@@ -136,7 +136,8 @@ static const char inbox[] =
     "('epoch', 'e1');"
     "UPDATE outbox_totals SET pending = 3, sent = 4, acked_total = 5;";
 
-/* Of other servers.  Outbox rows 16 and 32 are sent, and nothing is owed. */
+/* Of other servers; of 6 to 8 nobody is known.  Outbox rows 16 and 32 are sent,
+ * and nothing is owed. */
 static const char federation[] =
     "INSERT INTO server_keys (key_id, public, seed, created_at, signs_at, "
     "retires_at) SELECT 'k' || i, hash('g', i), hash('t', i), i, 10 + i, CASE "
@@ -148,6 +149,12 @@ static const char federation[] =
     "first_seen_at, last_seen_at, retired_at) SELECT 2 + i % 3, 'k' || i, "
     "hash('g', i), CASE i WHEN 2 THEN 'u1' END, i, 20 + i, CASE i WHEN 5 THEN "
     "30 END FROM n WHERE i <= 6;"
+    "INSERT INTO destinations (destination_id, name, created_at, updated_at) "
+    "SELECT 5 + i, 'z' || i || '.example', 10, 0 FROM n WHERE i <= 3;"
+    "INSERT INTO peers (destination_id, first_seen_at, last_seen_at) "
+    "SELECT 5 + i, 1, 21 FROM n WHERE i <= 2;"
+    "INSERT INTO peer_keys (destination_id, key_id, public, first_seen_at, "
+    "last_seen_at) SELECT 6, 'k8', hash('g', i), 1, 21 FROM n WHERE i = 8;"
     "INSERT INTO federation_nonces (destination_id, key_id, nonce, "
     "keep_until) SELECT 2 + i % 2, 'k' || (1 + i % 2), 'a-nonce-of-bytes-' || "
     "i, 300 + i FROM n WHERE i <= 6;"

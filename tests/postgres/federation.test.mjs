@@ -8,7 +8,8 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { after, before, describe, it } from 'node:test';
 
-import { User, WAIT_MS, expectStatus, killAll, users, uuid7, within } from '../e2e/harness.mjs';
+import { User, WAIT_MS, eventually, expectStatus, killAll, users, uuid7, within } from '../e2e/harness.mjs';
+import { operator } from '../e2e/operator.mjs';
 import { address, allAre, arriveOnce, gathers, isFrom, startPair, surely } from '../e2e/pair.mjs';
 import { Cluster } from './cluster.mjs';
 
@@ -130,6 +131,25 @@ describe('two nodes are one server to another', () => {
 		await first.start();
 		await arriveOnce(bob, alice, ids, PATIENCE);
 		await pair.sound();
+	});
+
+	it('a block that is made at one holds at the other, which had no reason to ask', async (t) => {
+		const { pair, alice, bob } = await world(t);
+		const [first, second] = pair.nodes;
+		const root = await operator(first);
+		const refuses = (to) => async () => {
+			const answer = await at(bob, second).post('/v1/messages', { to, body: 'hello' });
+			return answer.status === 422 && answer;
+		};
+		// What is sent would make the other node read the row.
+		await root.pause('*');
+		// One that nobody has met, and one in use.
+		await root.do('POST', 'peers/never-met.example/block', {});
+		await eventually(refuses('x@never-met.example'), 'the other node knows of the block');
+		await sendThrough(alice, address(bob), 1);
+		await gathers(at(bob, second), isFrom(alice), 1);
+		await root.do('POST', 'peers/a.example/block', {});
+		await eventually(refuses(address(alice)), 'the same of a server in use');
 	});
 
 	it('a request that one has taken is taken by neither again', async (t) => {

@@ -16,6 +16,7 @@ static const uint8_t seed[SIGN_SEED_SIZE] = {1, 2, 3};
 static uint8_t public[SIGN_PUBLIC_SIZE];
 
 struct played_inbound played;
+atomic_int played_forgotten;
 bool (*played_key)(
     const char *domain, const char *key_id, uint8_t ret[SIGN_PUBLIC_SIZE]);
 
@@ -131,6 +132,13 @@ request_text(const struct signed_request *r)
 
 /* ---- what stands around the routes ---- */
 
+const uint8_t *
+played_public(void)
+{
+
+	return (public);
+}
+
 enum directory_answer
 directory_signer(struct directory *d, const char *domain, const char *key_id,
     struct directory_signer *ret)
@@ -157,6 +165,15 @@ directory_pinned(const struct directory *d, const char *domain)
 	assert_ptr_equal(d, &played);
 	assert_string_not_equal(domain, "");
 	return (NULL);
+}
+
+void
+directory_unknown(struct directory *d, const char *domain)
+{
+
+	assert_ptr_equal(d, &played);
+	assert_string_equal(domain, FAR);
+	played_forgotten++;
 }
 
 void
@@ -249,6 +266,7 @@ open_with(bool on)
 
 	memset(&played, 0, sizeof(played));
 	played_key = NULL;
+	played_forgotten = 0;
 	atomic_store(&played.now_s, NOW_S);
 	sign_public(seed, public);
 	assert_int_equal(

@@ -63,6 +63,12 @@ struct played_inbound {
 
 extern struct played_inbound played;
 
+/* How often the directory was told to forget FAR. */
+extern atomic_int played_forgotten;
+
+/* The public key of FAR, SIGN_PUBLIC_SIZE bytes. */
+const uint8_t *played_public(void);
+
 /* A key that the directory knows beside those of ${right}; NULL: none.  False:
  * it does not know it. */
 extern bool (*played_key)(

@@ -249,6 +249,51 @@ test_stored(void **state)
 	assert_string_equal(wanted(), "b.example:peer");
 }
 
+/* Another node tells that it has changed a row: it is read at once, whether the
+ * peer was in memory or not, and again if it was being read already. */
+static void
+test_changed(void **state)
+{
+	struct store_peer_known k = known("b.example", "k1");
+
+	(void)state;
+	learn("b.example", "k1", 300);
+	directory_changed(dir, "b.example");
+	assert_string_equal(wanted(), "b.example:stored");
+	directory_changed(dir, "b.example");
+	assert_string_equal(wanted(), "");
+	clk_fake_advance(&clk, 10);
+	directory_stored(dir, &k, clk_mono_ms(&clk.clk));
+	assert_string_equal(wanted(), "b.example:stored");
+	k.blocked = true;
+	directory_stored(dir, &k, clk_mono_ms(&clk.clk));
+	assert_string_equal(wanted(), "");
+	assert_false(directory_reaches(dir, "b.example"));
+	directory_changed(dir, "z.example");
+	assert_string_equal(wanted(), "z.example:stored");
+	directory_unknown(dir, "z.example");
+	/* One that may not be in contact is nobody's business. */
+	directory_changed(dir, policy.domain);
+	assert_string_equal(wanted(), "");
+}
+
+/* A peer to whose people messages are accepted is in use: its row is read
+ * again, so that a block of another node is known whose note was lost. */
+static void
+test_reached(void **state)
+{
+
+	(void)state;
+	learn("b.example", "k1", 300);
+	assert_true(directory_reaches(dir, "b.example"));
+	assert_string_equal(wanted(), "");
+	clk_fake_advance(&clk, timing_real()->directory_reload_ms);
+	assert_true(directory_reaches(dir, "b.example"));
+	assert_string_equal(wanted(), "b.example:stored");
+	assert_true(directory_reaches(dir, "c.example"));
+	assert_string_equal(wanted(), "");
+}
+
 /* An answer that was asked for before an operator has blocked the peer does not
  * let it in again. */
 static void
@@ -387,6 +432,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_keys, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_another_key, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_stored, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_reached, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_late_answer, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_old_document, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_failed, setup, teardown),

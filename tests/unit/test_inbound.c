@@ -175,6 +175,35 @@ test_repeated(void **state)
 	assert_int_equal(atomic_load(&played.contacts), 0);
 }
 
+/* The directory knew the key, and the database does not, or an operator has
+ * blocked the server since. */
+static void
+test_stranger(void **state)
+{
+	struct receive_unit *u;
+	int fd, blocked;
+
+	(void)state;
+	for (blocked = 0; blocked < 2; blocked++) {
+		fd = send_request(&right);
+		u = unit_awaited();
+		assert_non_null(u->public);
+		assert_memory_equal(u->public, played_public(), 32);
+		u->unknown = blocked == 0;
+		u->blocked = blocked == 1;
+		unit_finished(u, RC_OK);
+		read_answer(fd);
+		assert_int_equal(r.status, blocked ? 403 : 503);
+		assert_non_null(
+		    strstr(r.body, blocked ? "\"code\":\"peer_refused\""
+					   : "\"code\":\"key_unknown\""));
+		assert_int_equal(atomic_load(&played_forgotten), blocked + 1);
+	}
+	assert_int_equal(counted("key-unknown"), 1);
+	assert_int_equal(counted("refused"), 1);
+	assert_int_equal(atomic_load(&played.contacts), 0);
+}
+
 static const struct {
 	enum rc rc;
 	int status;
@@ -387,6 +416,7 @@ main(void)
 	    TEST(test_taken),
 	    TEST(test_empty),
 	    TEST(test_repeated),
+	    TEST(test_stranger),
 	    TEST(test_failures),
 	    TEST(test_unknown_recipients),
 	    TEST(test_under_way),

@@ -167,13 +167,41 @@ test_words(void **state)
 	notes_out_word(&o, "D");
 	notes_out_word(&o, "J");
 	notes_out_word(&o, "E");
-	check_sends(&o, &ch, 1, "N12 D J E");
+	notes_out_word(&o, "Pb.example");
+	notes_out_word(&o, "Pa.b.example");
+	check_sends(&o, &ch, 1, "N12 D J E Pb.example Pa.b.example");
 	notes_in_read(ch.notes[0], &in);
 	assert_true(
 	    in.destinations_changed && in.began && in.epoch && !in.missed);
 	assert_null(in.effects);
+	assert_int_equal(in.npeers, 2);
+	assert_string_equal(in.peers[0], "b.example");
+	assert_string_equal(in.peers[1], "a.b.example");
 	clear(&ch);
 	notes_out_fini(&o);
+}
+
+/* Servers of a note that are too many, or no names. */
+static void
+test_many_peers(void **state)
+{
+	char note[4096] = "N12";
+	struct notes_in in;
+	size_t n, i;
+
+	(void)state;
+	for (i = 0; i < NOTES_PEERS + 3; i++) {
+		n = strlen(note);
+		(void)snprintf(note + n, sizeof(note) - n, " Ps%zu.example", i);
+	}
+	notes_in_read(note, &in);
+	assert_int_equal(in.npeers, NOTES_PEERS);
+	assert_string_equal(in.peers[NOTES_PEERS - 1], "s7.example");
+	(void)snprintf(note, sizeof(note), "N12 P%0*d Pb.example",
+	    LIMIT_DOMAIN_LEN + 1, 7);
+	notes_in_read(note, &in);
+	assert_int_equal(in.npeers, 1);
+	assert_string_equal(in.peers[0], "b.example");
 }
 
 /* More than one note holds: all of it in the next ones, in order. */
@@ -413,6 +441,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_many_peers),
 	    cmocka_unit_test(test_all_is_heard),
 	    cmocka_unit_test(test_words),
 	    cmocka_unit_test(test_splits),
