@@ -10,7 +10,7 @@
 
 #include "base/fault.h"
 #include "base/htab.h"
-#include "chat/send.h"
+#include "chat/send_internal.h"
 #include "crypt/crypt.h"
 #include "crypt/digest.h"
 #include "model/event.h"
@@ -193,101 +193,6 @@ check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 		u->replayed = true;
 		u->mid = key.mid;
 	}
-	return (RC_OK);
-}
-
-/* Back-pressure: what one sender, one destination, everybody may have waiting.
- * What is for oneself does not wait.  What is for later will, and counts then:
- * its sender must have room now, and may schedule no more than so many. */
-static bool
-has_room(struct txn_env *env, struct send_unit *u,
-    const struct cached_user *from, const struct cached_user *to)
-{
-	const struct txn_env_options *o = &env->options;
-	const int64_t total = o->pending_most_total;
-	const int64_t waiting = backlog_waiting(env->backlog);
-	const int64_t destination =
-	    to->destination_id != 0 ? to->destination_id : DESTINATION_LOCAL;
-
-	if (from == to)
-		return (true);
-	if (!txn_sender_has_room(env, u->sender_id, &u->refusal))
-		return (false);
-	if (u->draft->deliver_at_ms > env->seen_wall_ms)
-		return (true);
-	if (total != 0 && waiting >= total)
-		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "",
-		    "too many messages wait for delivery on this server");
-	else if (total != 0 && backlog_of_destination(env->backlog,
-				   destination) >= total - total / 5)
-		refusal_set(&u->refusal, PROBLEM_QUEUE_FULL, "/to",
-		    "too many messages wait for this destination");
-	else
-		return (true);
-	metrics_add(o->metrics, METRIC_QUEUE_FULL, 1);
-	return (false);
-}
-
-/* Finds sender, recipient and conversation; a refusal leaves *ret_c NULL.
- * Writes nothing but a conversation that is new, last. */
-static enum rc
-resolve(struct tx *tx, struct send_unit *u, struct cached_user **ret_from,
-    struct cached_user **ret_to, struct cached_conversation **ret_c,
-    struct err *err)
-{
-	struct cache *cache = txn_env_of(tx)->cache;
-	struct cached_member *other;
-	enum rc rc;
-
-	*ret_c = NULL;
-	rc = cache_user_by_id(cache, tx, u->sender_id, ret_from, err);
-	if (rc == RC_OK && strchr(u->to, '@') != NULL) {
-		rc = cache_user_remote(cache, tx, u->to, ret_to, err);
-		if (rc == RC_OK &&
-		    has_room(txn_env_of(tx), u, *ret_from, *ret_to))
-			rc = cache_direct(
-			    cache, tx, *ret_from, *ret_to, ret_c, err);
-		return (rc);
-	}
-	if (rc == RC_OK && u->to[0] != '\0') {
-		rc = cache_user_by_name(
-		    cache, tx, u->to, strlen(u->to), ret_to, err);
-		if (rc == RC_NOT_FOUND ||
-		    (rc == RC_OK && (*ret_to)->disabled)) {
-			refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
-			    "/to", "there is no user \"%s\" here", u->to);
-			return (RC_OK);
-		}
-		if (rc == RC_OK &&
-		    has_room(txn_env_of(tx), u, *ret_from, *ret_to))
-			rc = cache_direct(
-			    cache, tx, *ret_from, *ret_to, ret_c, err);
-		return (rc);
-	}
-	if (rc == RC_OK)
-		rc = cache_conversation_by_public(
-		    cache, tx, &u->draft->conversation, ret_c, err);
-	if (rc == RC_NOT_FOUND ||
-	    (rc == RC_OK && cache_member_find(*ret_c, u->sender_id) == NULL)) {
-		*ret_c = NULL;
-		refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
-		    "/conversation", "you are in no such conversation");
-		return (RC_OK);
-	}
-	if (rc != RC_OK)
-		return (rc);
-	other = cache_member_other(*ret_c, u->sender_id);
-	if (other == NULL)
-		return (err_set(err, RC_INTERNAL, "a group without routes"));
-	if (other->user->disabled) {
-		*ret_c = NULL;
-		refusal_set(&u->refusal, PROBLEM_UNKNOWN_RECIPIENT,
-		    "/conversation", "the other one is here no more");
-		return (RC_OK);
-	}
-	*ret_to = other->user;
-	if (!has_room(txn_env_of(tx), u, *ret_from, *ret_to))
-		*ret_c = NULL;
 	return (RC_OK);
 }
 
@@ -499,7 +404,7 @@ send_one(struct tx *tx, struct send_unit *u, struct err *err)
 	if (rc != RC_OK || done || u->refusal.problem != PROBLEM_NONE)
 		return (rc);
 	from = to = NULL;
-	rc = resolve(tx, u, &from, &to, &c, err);
+	rc = send_resolve(tx, u, &from, &to, &c, err);
 	if (rc == RC_OK && c != NULL)
 		rc = accept_message(tx, u, from, to, c, err);
 	return (rc);

@@ -123,6 +123,10 @@
 	    "CIDR,...",                                                         \
 	    "Private networks in which other servers may be contacted; if "     \
 	    "empty, only public addresses are")                                 \
+	X(INT, federation_new_domains, "federation-new-domains", "50", 0,       \
+	    1000000, "N",                                                       \
+	    "Servers that nobody here has written to or heard of, to whose "    \
+	    "people one user may write in a day, counted by each node; 0: any") \
 	X(PEERS, federation_peer, "federation-peer", "", 0, 0,                  \
 	    "DOMAIN=URL,...",                                                   \
 	    "Fixed URLs of up to 16 other servers, for tests and closed "       \
@@ -188,14 +192,14 @@
 	X(DURATION, audit_retention, "audit-retention", "400d", CONFIG_SECOND,  \
 	    36600 * CONFIG_DAY, "TIME",                                         \
 	    "How long it is known what operators did")                          \
-	X(TEXT, archive, "archive", "", 0, 0, "DIR",                            \
-	    "Where rows are written before they are purged, a file of JSON "    \
-	    "lines a day, without bodies; if empty, nowhere.  Outside of data " \
-	    "the systemd unit needs ReadWritePaths for it")                     \
 	X(DURATION, peer_retention, "peer-retention", "1d", CONFIG_SECOND,      \
 	    3660 * CONFIG_DAY, "TIME",                                          \
 	    "How long another server is remembered whose document was read "    \
 	    "and of which nobody has written or been written to")               \
+	X(TEXT, archive, "archive", "", 0, 0, "DIR",                            \
+	    "Where rows are written before they are purged, a file of JSON "    \
+	    "lines a day, without bodies; if empty, nowhere.  Outside of data " \
+	    "the systemd unit needs ReadWritePaths for it")                     \
 	X(INT, purge_rate, "purge-rate", "2000", 1, 20000, "N",                 \
 	    "Rows a second that purging looks at, at most")                     \
 	X(INT, scrub_rate, "scrub-rate", "200", 0, 100000, "N",                 \

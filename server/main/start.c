@@ -86,6 +86,7 @@ make_env(struct server *s, struct err *err)
 	    .retry = (enum retry_profile)s->config.retry_profile,
 	    .pending_most = s->config.max_pending,
 	    .pending_most_total = s->config.max_pending_total,
+	    .new_domains_most = s->config.federation_new_domains,
 	    .fatal = on_fatal};
 	struct writer_options writer_options = {.db = s->db,
 	    .clk = s->clk,
@@ -221,7 +222,6 @@ on_destinations_changed(void *arg)
 	relay_wake(s->relay, wake);
 }
 
-/* Among other nodes, if the database is one that has them. */
 /* The same of what is known of the server ${domain}. */
 static void
 on_peer_changed(void *arg, const char *domain)
@@ -231,6 +231,7 @@ on_peer_changed(void *arg, const char *domain)
 	federation_peer_noted(s->federation, domain);
 }
 
+/* Among other nodes, if the database is one that has them. */
 static enum rc
 make_cluster(struct server *s, struct err *err)
 {
@@ -241,8 +242,8 @@ make_cluster(struct server *s, struct err *err)
 	    .push = s->push,
 	    .lineage = &s->lineage,
 	    .destinations_changed = on_destinations_changed,
-	    .epoch_changed = serve_anew,
 	    .peer_changed = on_peer_changed,
+	    .epoch_changed = serve_anew,
 	    .arg = s};
 	struct lineage_node *node = &s->node;
 	enum rc rc;
@@ -284,9 +285,9 @@ make_upkeep(struct server *s, struct err *err)
 		    [PURGE_PROCESSED] = s->config.dedup_retention_ms,
 		    [PURGE_DEAD] = s->config.dead_letter_retention_ms,
 		    [PURGE_AUDIT] = s->config.audit_retention_ms,
+		    [PURGE_NONCES] = PURGE_NONCES_MS,
+		    [PURGE_DESTINATIONS] = s->config.peer_retention_ms,
 		},
-	    [PURGE_NONCES] = PURGE_NONCES_MS,
-	    [PURGE_DESTINATIONS] = s->config.peer_retention_ms,
 	    .purge_rate = s->config.purge_rate,
 	    .scrub_rate = s->config.scrub_rate,
 	    .archive = s->config.archive,

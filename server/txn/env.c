@@ -47,6 +47,7 @@ on_begin(void *arg, struct tx *tx, struct err *err)
 	cache_begin(env->cache, tx);
 	env->walk_left = WALK_ROWS;
 	watch_clock(env, tx->now_ms);
+	new_domains_begin(env->new_domains);
 	return (backlog_begin(env->backlog, tx, err));
 }
 
@@ -174,6 +175,7 @@ on_aborted(void *arg, struct tx *tx)
 	drop_rows(env);
 	cache_abort(env->cache);
 	backlog_abort(env->backlog);
+	new_domains_abort(env->new_domains);
 	message_cache_clear(&env->message_cache);
 	effects_free(env->effects);
 	wake_free(env->wake);
@@ -216,10 +218,12 @@ txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
 	message_cache_clear(&env->message_cache);
 	env->cache = cache_new(&env->ids);
 	env->backlog = backlog_new();
+	env->new_domains = new_domains_new(options->new_domains_most);
 	env->contended = contended_new();
 	env->batch_ids = htab_new(sizeof(struct uuid));
 	if (env->cache == NULL || env->backlog == NULL ||
-	    env->contended == NULL || env->batch_ids == NULL ||
+	    env->new_domains == NULL || env->contended == NULL ||
+	    env->batch_ids == NULL ||
 	    !store_rows_init(
 		&env->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&env->outbox, STORE_OUTBOX_INSERT, BATCH_ROWS) ||
@@ -265,6 +269,7 @@ txn_env_free(struct txn_env *env)
 	message_cache_clear(&env->message_cache);
 	cache_free(env->cache);
 	backlog_free(env->backlog);
+	new_domains_free(env->new_domains);
 	contended_free(env->contended);
 	htab_free(env->batch_ids);
 	effects_free(env->effects);

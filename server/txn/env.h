@@ -31,6 +31,8 @@ struct txn_env_options {
 	enum retry_profile retry;
 	int64_t pending_most;       /* waiting messages of a sender; 0: any */
 	int64_t pending_most_total; /* of all; 0: any */
+	/* Servers that nobody here has met, of a sender and day; 0: any. */
+	int64_t new_domains_most;
 
 	/* The store has failed for good (engine/commits.h). */
 	void (*fatal)(void *arg, const struct err *err);

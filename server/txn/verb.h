@@ -21,6 +21,7 @@
 #include "txn/contended.h"
 #include "txn/env.h"
 #include "txn/message_cache.h"
+#include "txn/new_domains.h"
 
 /* Rows gathered for one statement before it is run. */
 #define BATCH_ROWS 512
@@ -38,6 +39,7 @@
 
 struct txn_env {
 	struct txn_env_options options;
+	struct new_domains *new_domains;
 	struct publisher publisher; /* does not change once started */
 	bool started;
 	struct writer_hooks hooks;

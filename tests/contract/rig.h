@@ -32,6 +32,7 @@ struct rig_options {
 	uint64_t seed;              /* of the randomness; 0: 42 */
 	int64_t now_ms;             /* 0: RIG_START_MS */
 	int64_t pending_most_total; /* what all may have waiting; 0: any */
+	int64_t new_domains_most;   /* of a sender and day; 0: any */
 	bool unsafe_start; /* without the start sequence, as a control */
 	/* Commits go the product's way: early, and a thread syncs, publishes
 	 * and answers, at each rig_turn(). */

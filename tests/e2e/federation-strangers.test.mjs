@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// tags: store
+//
+// What strangers leave behind: a server that was in contact and has delivered nothing
+// is forgotten after peer-retention, and met again like a new one; and one user writes
+// to so many new servers a day.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import { problem } from './expect.mjs';
+import { scene } from './federation-scene.mjs';
+import { eventually } from './harness.mjs';
+import { address } from './pair.mjs';
+import { purged } from './upkeep.mjs';
+
+describe('a server that has delivered nothing', () => {
+	it('is forgotten with its keys; one that has, or that an operator blocked, is not', async (t) => {
+		const s = await scene(t, { args: ['--peer-retention', '1s', '--purge-rate', '20000'] });
+		const { ann, b, c, root, server } = s;
+		const taken = await c.delivers(server, { envelopes: [c.message('carol', address(ann), { sequence: 1 })] });
+		assert.equal(taken.body.acks[0].status, 'accepted', taken.text);
+		await root.do('POST', 'peers/d.example/block', {});
+		// The first request makes the server look its key up, and leaves nothing else.
+		problem(await b.deliver(server, { envelopes: [] }), 503, 'key_unknown');
+		await eventually(async () => (await purged(server, 'destinations')) === 1, 'b.example is purged');
+		problem(await root.get('/v1/admin/peers/b.example'), 404, 'not_found');
+		for (const domain of ['c.example', 'd.example'])
+			assert.equal((await root.ask(`peers/${domain}`)).domain, domain);
+		// What the server remembers of the key is of a peer that is no more.
+		const documents = b.documents;
+		problem(await b.deliver(server, { envelopes: [b.message('bob', address(ann), { sequence: 1 })] }),
+			503, 'key_unknown');
+		assert.equal((await ann.inbox()).events.filter((e) => e.kind === 'message').length, 1);
+		const again = await b.delivers(server, { envelopes: [b.message('bob', address(ann), { sequence: 2 })] });
+		assert.equal(again.body.acks[0].status, 'accepted', again.text);
+		assert.ok(b.documents > documents);
+		await ann.event((e) => e.kind === 'message' && e.from === 'bob@b.example', 'the message of a server met anew');
+		await s.check();
+	});
+});
+
+describe('a user', () => {
+	it('writes to people of so many new servers a day, and to known ones without end', async (t) => {
+		const s = await scene(t, { args: ['--federation-new-domains', '2'] });
+		const { ann, c, server } = s;
+		const write = (to) => ann.post('/v1/messages', { to, body: 'hello' });
+		// A server that has written here is no new one.
+		await c.delivers(server, { envelopes: [c.message('carol', address(ann), { sequence: 1 })] });
+		assert.equal((await write('dan@c.example')).status, 201);
+		for (const to of ['x@n1.example', 'x@n2.example'])
+			assert.equal((await write(to)).status, 201);
+		const refused = await write('x@n3.example');
+		problem(refused, 429, 'quota_used', '/to');
+		assert.match(refused.body.detail, /2 servers that were new here.*federation-new-domains/);
+		const wait = Number(refused.headers.get('retry-after'));
+		assert.ok(wait > 43_000 && wait <= 43_201, `${wait} s`);
+		assert.equal((await write('y@n1.example')).status, 201);
+		await c.gets((await ann.send('carol@c.example', 'still')).id);
+		s.c.check();
+	});
+});
