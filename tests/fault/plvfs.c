@@ -10,7 +10,7 @@
 
 #include "fault/plvfs_internal.h"
 
-#define DISKS 8
+#define DISKS 12
 
 /* ---- bytes and names ---- */
 

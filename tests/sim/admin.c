@@ -37,7 +37,9 @@ struct operator_unit {
 	int64_t id, n;
 	const char *name;
 	struct refusal refusal;
-	bool waited; /* ADMIN_CONFIRM: the row had been called "later" */
+	bool waited;        /* ADMIN_CONFIRM: the row had been called "later" */
+	admin_done_fn done; /* NULL: nobody waits for it */
+	void *arg;
 };
 
 static const char *const names[NAMES] = {
@@ -147,6 +149,8 @@ admin_done(struct unit *unit)
 	sim_tell(u->s, "operator: %s %s %lld: %s, problem %d", words[u->kind],
 	    u->name != NULL ? u->name : "", (long long)u->id, rc_text(unit->rc),
 	    (int)u->refusal.problem);
+	if (u->done != NULL)
+		u->done(u->s, u->arg, unit->rc == RC_OK);
 	if (unit->rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
 		return;
 	c->requeues += u->kind == ADMIN_REQUEUE;
@@ -154,11 +158,19 @@ admin_done(struct unit *unit)
 	c->pauses += u->kind == OPERATOR_PAUSE;
 	c->rewinds += u->kind == OPERATOR_REWIND;
 	c->confirms += u->kind == ADMIN_CONFIRM;
-	if (!u->waited || u->s->nconfirmed == 2 * SIM_MESSAGES)
+	if (!u->waited)
 		return;
-	check_goes_on(u->s, u->id);
-	c->confirmed++;
-	u->s->confirmed[u->s->nconfirmed++] = u->id;
+	admin_confirmed(u->s, u->id);
+}
+
+void
+admin_confirmed(struct sim *s, int64_t outbox_id)
+{
+
+	check_goes_on(s, outbox_id);
+	s->counts.confirmed++;
+	if (s->nconfirmed < 2 * SIM_MESSAGES)
+		s->confirmed[s->nconfirmed++] = outbox_id;
 }
 
 UNIT_KIND(operator, unit_locks_nothing, .queue = UNIT_CLIENT,
@@ -180,13 +192,15 @@ unit_new(struct sim *s, enum operator_kind kind)
 	return (u);
 }
 
-static void
+static bool
 submit(struct sim *s, struct operator_unit *u)
 {
 
-	if (s->server->up &&
-	    writer_submit(s->server->writer, &u->unit) == RC_OK)
-		server_turn_soon(s);
+	if (!s->server->up ||
+	    writer_submit(s->server->writer, &u->unit) != RC_OK)
+		return (false);
+	server_turn_soon(s);
+	return (true);
 }
 
 void
@@ -232,25 +246,45 @@ act_on_letter(struct sim *s, enum operator_kind kind)
 		return;
 	u = unit_new(s, kind);
 	u->id = id;
-	submit(s, u);
+	(void)submit(s, u);
 }
 
 static void
 act_on_destination(struct sim *s, enum operator_kind kind)
 {
-	struct operator_unit *u = unit_new(s, kind);
+	const char *name = name_of(s, sim_dice(s, NAMES));
 
-	u->name = name_of(s, sim_dice(s, NAMES));
-	submit(s, u);
+	if (kind == OPERATOR_PAUSE || !fed_restore_holds(s, name))
+		(void)admin_pauses(s, name, kind == OPERATOR_PAUSE);
+}
+
+bool
+admin_pauses(struct sim *s, const char *name, bool pause)
+{
+	struct operator_unit *u =
+	    unit_new(s, pause ? OPERATOR_PAUSE : OPERATOR_RESUME);
+
+	u->name = name;
+	return (submit(s, u));
+}
+
+bool
+admin_rewinds(struct sim *s, int64_t lane_id, admin_done_fn done, void *arg)
+{
+	struct operator_unit *u = unit_new(s, OPERATOR_REWIND);
+
+	u->id = lane_id;
+	u->n = 1;
+	u->done = done;
+	u->arg = arg;
+	return (submit(s, u));
 }
 
 void
 admin_pauses_here(struct sim *s)
 {
-	struct operator_unit *u = unit_new(s, OPERATOR_PAUSE);
 
-	u->name = names[NAME_HERE];
-	submit(s, u);
+	(void)admin_pauses(s, names[NAME_HERE], true);
 }
 
 /* So few that what people send has to wait for it. */
@@ -261,7 +295,7 @@ admin_paces(struct sim *s)
 
 	u->name = name_of(s, sim_dice(s, SIM_PEERS));
 	u->n = sim_chance(s, 200) ? 0 : 1 + (int64_t)sim_dice(s, 6);
-	submit(s, u);
+	(void)submit(s, u);
 }
 
 static void
@@ -272,12 +306,13 @@ rewind_lane(struct sim *s)
 
 	id = one_of(s, "SELECT lane_id FROM outbox_lanes WHERE class = 0 AND "
 		       "next_seq > 1");
-	if (id == 0)
+	/* Who offers all of it again does not go on from somewhere else. */
+	if (id == 0 || fed_restore_is_under_way(s->w))
 		return;
 	u = unit_new(s, OPERATOR_REWIND);
 	u->id = id;
 	u->n = 1 + (int64_t)sim_dice(s, 3);
-	submit(s, u);
+	(void)submit(s, u);
 }
 
 void
@@ -309,7 +344,7 @@ admin_confirm(struct sim *s, int64_t outbox_id)
 	struct operator_unit *u = unit_new(s, ADMIN_CONFIRM);
 
 	u->id = outbox_id;
-	submit(s, u);
+	(void)submit(s, u);
 }
 
 /* What is paused is resumed, and looked at again: a pause of before may still
@@ -317,7 +352,6 @@ admin_confirm(struct sim *s, int64_t outbox_id)
 static void
 resume(struct sim *s, void *arg, int64_t n)
 {
-	struct operator_unit *u;
 	size_t i;
 
 	(void)arg;
@@ -325,9 +359,8 @@ resume(struct sim *s, void *arg, int64_t n)
 		if (one_of(s, "SELECT 1 FROM destinations WHERE paused_at IS "
 			      "NOT NULL") == 0)
 			break;
-		u = unit_new(s, OPERATOR_RESUME);
-		u->name = name_of(s, i);
-		submit(s, u);
+		if (!fed_restore_holds(s, name_of(s, i)))
+			(void)admin_pauses(s, name_of(s, i), false);
 	}
 	sim_after(s, n, resume, NULL, n < SIM_HOUR_MS ? n * 2 : n);
 }

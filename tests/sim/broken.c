@@ -54,22 +54,33 @@ static const struct edit edits[] = {
 	"WHERE 0 AND destination_id"},
     {"nonce", "nonce_insert", "DO NOTHING",
 	"DO UPDATE SET keep_until = excluded.keep_until"},
+    {"promise", "promised_find", "u.destination_id = $2",
+	"u.destination_id <> $2"},
+    {"hasten", "remote_hasten", "SET ack_deadline = $2",
+	"SET ack_deadline = ack_deadline + 0 * $2"},
+    {"replay", "remote_replay", "(o.state = 'sent' OR o.state = 'acked')",
+	"o.state = 'sent'"},
+    {"replay-order", "remote_replay", "ORDER BY o.lane_seq",
+	"ORDER BY o.lane_seq DESC"},
+    {"epoch", "peer_set", "epoch = $4", "epoch = substr($4, 1, 0)"},
 };
 
 /* Besides: dedup, the peer's memory is written after its inbox; sync, the log
  * is not synced at each commit.  Of a server that receives (fed_broken.h):
  * ack-early, it answers before its commit; dedup-here, its memory is written
- * after its inbox; nonce, a request is taken again; origin, a key is found by
- * its id alone; sequence, envelopes are taken as they stand; stranger,
- * anybody's receipt counts. */
-const char *const sim_breakable[] = {"ack-early", "confirm", "dedup",
-    "dedup-here", "fence", "mark", "nonce", "order", "order-here", "origin",
-    "outage", "priority", "private", "rate", "receipt", "receipt-order",
-    "renew", "rescue", "restart", "sequence", "stranger", "sync", "together",
-    "turn", NULL};
+ * after its inbox; back, it refuses what goes back in its sequence; nonce, a
+ * request is taken again; origin, a key is found by its id alone; sequence,
+ * envelopes are taken as they stand; stranger, anybody's receipt counts. */
+const char *const sim_breakable[] = {"ack-early", "back", "confirm", "dedup",
+    "dedup-here", "epoch", "fence", "hasten", "mark", "nonce", "order",
+    "order-here", "origin", "outage", "priority", "private", "rate", "receipt",
+    "promise", "receipt-order", "reconnect", "renew", "replay", "replay-order",
+    "rescue", "restart", "sequence", "stranger", "sync", "together", "turn",
+    NULL};
 
-static const char *const several[] = {
-    "ack-early", "dedup-here", "nonce", "origin", "sequence", "stranger", NULL};
+static const char *const several[] = {"ack-early", "back", "dedup-here",
+    "epoch", "hasten", "nonce", "origin", "promise", "reconnect", "replay",
+    "replay-order", "sequence", "stranger", NULL};
 
 bool
 sim_breaks_several(const char *what)

@@ -42,7 +42,8 @@ charges_heard(struct sim *s, const struct cargo *cargo)
 	const struct cargo_item *items = cargo->items;
 	size_t i, k;
 
-	if (cargo->answer != CARGO_ITEMS)
+	/* Who asks to come back later refuses nothing. */
+	if (cargo->answer != CARGO_ITEMS || cargo->reconnect)
 		return;
 	for (i = 0; i < cargo->n; i++) {
 		if (items[i].verdict != VERDICT_RETRY &&

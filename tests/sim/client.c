@@ -123,6 +123,8 @@ answered(struct sim *s, void *arg, int64_t n)
 	struct op *op = arg;
 
 	(void)n;
+	if (op->over)
+		return;
 	if (op->rc != RC_OK) {
 		again(op);
 		return;
@@ -295,6 +297,8 @@ arrives(struct sim *s, void *arg, int64_t n)
 	struct op *op = arg;
 
 	(void)n;
+	if (op->over)
+		return;
 	if (!v->up || writer_submit(v->writer, make_unit(op)) != RC_OK) {
 		again(op);
 		return;
@@ -309,6 +313,8 @@ ask(struct sim *s, void *arg, int64_t n)
 	struct op *op = arg;
 
 	(void)n;
+	if (op->over)
+		return;
 	op->tries++;
 	op->asked = true;
 	if (sim_chance(s, s->weather.lost)) {
@@ -343,6 +349,22 @@ clients_lose(struct sim *s)
 			op->incarnation = 0;
 			again(op);
 		}
+}
+
+void
+clients_go_back(struct sim *s, const struct client *then)
+{
+	struct op *op;
+	bool ahead;
+	size_t i;
+
+	for (op = s->ops; op != NULL; op = op->next)
+		op->over = true;
+	for (i = 0; i < SIM_CLIENTS; i++) {
+		ahead = s->clients[i].look_ahead;
+		s->clients[i] = then[i];
+		s->clients[i].look_ahead = ahead;
+	}
 }
 
 size_t

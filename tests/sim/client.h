@@ -50,6 +50,11 @@ void client_hears(struct sim *s, int64_t user_id);
 /* The server is gone: what was asked has no answer, and is asked again. */
 void clients_lose(struct sim *s);
 
+/* The server has another epoch, which ends all requests: what people were shown
+ * and answered is what they had when ${then} was copied.  The server is down.
+ */
+void clients_go_back(struct sim *s, const struct client *then);
+
 /* The same, by those who decide what he does: he sends ${m}, cancels it, acks
  * or reads, or looks into his inbox. */
 void client_send(struct sim *s, struct message *m);

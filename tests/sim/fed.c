@@ -65,6 +65,13 @@ fed_domain(const struct sim *s, int slot)
 	return (peer != NULL ? peer->domain : FED_HOSTILE_DOMAIN);
 }
 
+bool
+fed_is_real(const struct sim *s, int slot)
+{
+
+	return (s->w->fed != NULL && fed_peer(s, slot) != NULL);
+}
+
 int
 fed_slot(const struct sim *s, const char *domain)
 {
@@ -121,6 +128,8 @@ fed_draw_recipient(struct sim *s, struct message *m)
 	const char *domain;
 
 	m->peer = s->w->nsims == 2 || sim_chance(s, 650) ? 0 : 1;
+	if (sim_chance(s, 100 + s->weather.later / 2))
+		m->peer = SIM_HOSTILE;
 	domain = fed_domain(s, m->peer);
 	m->dressed = sim_chance(s, 300);
 	/* Some pairs talk more, so that their messages meet in a lane. */
@@ -265,9 +274,10 @@ fed_weather_draw(struct world *w)
 	for (i = 0; i < w->nsims; i++) {
 		s = &w->sims[i];
 		r = &s->weather;
-		/* An allocation would fail anywhere, not in one server. */
-		r->memory = 0;
-		r->poison = r->later = r->peer_crash = 0;
+		r->memory /= 2;
+		r->poison = 0;
+		if (r->later > 0)
+			r->later = 100 + 2 * r->later;
 		r->refuse /= 4;
 		r->garble = sim_chance(s, 500) ? 0 : (unsigned)sim_dice(s, 200);
 		r->hostile =
@@ -281,6 +291,7 @@ fed_weather_draw(struct world *w)
 		 */
 		s->setup.lease_ms = 0;
 	}
+	fed_restore_draw(w);
 }
 
 /* Clocks that have leapt are put right, and forward only. */
@@ -367,6 +378,7 @@ fed_end(struct world *w)
 		fed_hearing_free(h);
 	while ((r = LIST_FIRST(&f->replies)) != NULL)
 		fed_reply_free(r);
+	fed_restore_end(f);
 	while ((p = f->posts) != NULL) {
 		f->posts = p->next;
 		buf_fini(&p->body);

@@ -54,6 +54,9 @@ int fed_slot(const struct sim *s, const char *domain);
 const char *fed_domain(const struct sim *s, int slot);
 struct sim *fed_peer(const struct sim *s, int slot);
 
+/* Whether ${slot} is a server with a database, not a simulated peer. */
+bool fed_is_real(const struct sim *s, int slot);
+
 /* The server called ${domain}; NULL: none. */
 struct sim *fed_named(struct world *w, const char *domain);
 
@@ -72,12 +75,43 @@ bool fed_is_nobody(const char *to);
  * never, when its server dies. */
 void fed_send(struct sim *s, struct cargo *c);
 
+/* ---- fed_foreign.c: the hostile peer as one that is sent something ---- */
+
+/* The request of ${c} is on its way to it. */
+void fed_foreign_hears(struct sim *s, struct cargo *c);
+
 /* ---- fed_hostile.c ---- */
 
 /* The hostile peer does one thing to ${victim}. */
 void fed_hostile_acts(struct sim *victim);
 
-/* ---- fed_judge.c: the oracle ---- */
+/* ---- fed_restore.c: a server that goes back to a backup ---- */
+
+/* Decides whether a server does so in this run, and when. */
+void fed_restore_draw(struct world *w);
+
+/* Before ${s} does something, with ${left} actions to come: it may keep a
+ * backup or be put back now.  Returns ms for which it does nothing instead. */
+int64_t fed_restore_acts(struct sim *s, int64_t left);
+
+/* Whether the operator of ${s} keeps the destination ${name} paused. */
+bool fed_restore_holds(const struct sim *s, const char *name);
+
+/* Whether a server was stopped to be put back, now or before. */
+bool fed_restore_is_under_way(const struct world *w);
+
+/* An answer of ${cargo}'s peer names ${epoch}. */
+void fed_restore_hears(
+    struct sim *s, const struct cargo *cargo, const char *epoch);
+
+/* Item ${i} of ${cargo}, which was offered again, is answered. */
+void fed_restore_answered(struct sim *s, const struct cargo *cargo, size_t i);
+
+/* Whether all that was lost has been offered again; when all else is settled.
+ */
+bool fed_restore_settled(struct world *w);
+
+/* ---- fed_judge.c, fed_pair.c: the oracle ---- */
 
 /* Whether all that was sent to other servers is acked there, or it is time to
  * look why not. */

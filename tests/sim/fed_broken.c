@@ -79,9 +79,49 @@ believe(struct hearing *h)
 	server_asked(st);
 }
 
+/* ---- back ---- */
+
+/* What is not behind the last one of its sequence is refused. */
+static void
+refuse_back(struct hearing *h)
+{
+	struct envelope *e;
+	sqlite3_stmt *st;
+	size_t i;
+
+	for (i = 0; i < h->request.n; i++) {
+		e = &h->request.envelopes[i];
+		if (e->fault != ENVELOPE_NO_REASON)
+			continue;
+		st = server_ask(h->s,
+		    "SELECT 1 FROM federation_lanes l JOIN users a ON "
+		    "a.user_id = l.sender_id JOIN users b ON b.user_id = "
+		    "l.recipient_id WHERE a.name = ?1 AND b.name || '@' || ?2 "
+		    "= ?3 AND l.class = (?4 <> 1) AND l.last_sequence >= ?5 "
+		    "AND NOT EXISTS (SELECT 1 FROM processed_messages WHERE "
+		    "event_id = ?6)");
+		if (st == NULL)
+			return;
+		(void)sqlite3_bind_text(st, 1, e->from.p, -1, SQLITE_STATIC);
+		(void)sqlite3_bind_text(st, 2, h->s->domain, -1, SQLITE_STATIC);
+		(void)sqlite3_bind_text(
+		    st, 3, e->recipient.p, -1, SQLITE_STATIC);
+		(void)sqlite3_bind_int(st, 4, e->kind);
+		(void)sqlite3_bind_int64(st, 5, e->sequence);
+		(void)sqlite3_bind_blob(
+		    st, 6, e->event_id.b, 16, SQLITE_STATIC);
+		if (sqlite3_step(st) == SQLITE_ROW)
+			e->fault = ENVELOPE_MALFORMED;
+		server_asked(st);
+	}
+}
+
 void
 fed_break(struct hearing *h)
 {
+
+	if (sim_is_broken(h->s, "back"))
+		refuse_back(h);
 
 	if (sim_is_broken(h->s, "ack-early"))
 		answer_early(h);

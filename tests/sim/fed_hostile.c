@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "sim/client.h"
 #include "sim/fed_internal.h"
 #include "sim/server.h"
@@ -243,6 +244,8 @@ fed_hostile_acts(struct sim *victim)
 	char to[LIMIT_ADDRESS_LEN + 1];
 
 	victim->counts.hostile++;
+	/* It has memory of its own. */
+	mem_fail_at(0);
 	sim_tell(victim, "hostile peer: acts");
 	(void)snprintf(to, sizeof(to), "%s@%s",
 	    client_names[sim_dice(victim, SIM_CLIENTS)], victim->domain);

@@ -5,8 +5,11 @@
 #ifndef SIM_FED_INTERNAL_H
 #define SIM_FED_INTERNAL_H
 
+#include <sqlite3.h>
 #include <sys/queue.h>
 
+#include "delivery/peers.h"
+#include "delivery/promise.h"
 #include "delivery/receive.h"
 #include "federation/classify.h"
 #include "federation/signature.h"
@@ -18,6 +21,7 @@
 #define FED_TYPE "application/json"
 #define FED_PROBLEM_TYPE "application/problem+json"
 #define FED_DOMAIN_SIZE 16
+#define MENDING_LANES 32
 
 /* The key of a server; the hostile peer's is the last one. */
 struct fed_key {
@@ -39,6 +43,7 @@ struct post {
 	char value[SIGNATURE_VALUE_SIZE];
 	struct buf body;
 	unsigned taken; /* how often a server has taken it in */
+	unsigned kept;  /* the same, in the backup of that server */
 };
 
 /* A request that travels to a server, or that the server works on. */
@@ -55,6 +60,12 @@ struct hearing {
 	struct envelope_request request;
 	struct receive_unit unit;
 	struct unit_kind kind; /* of a unit that is broken on purpose */
+	/* Acks of what was promised; rows that wait for them, and their
+	 * attempts.
+	 */
+	struct promise_unit promise;
+	struct unit_kind promise_kind;
+	int64_t waiting[ENVELOPE_ACKS], attempts[ENVELOPE_ACKS];
 	char partner[LIMIT_ADDRESS_LEN + 1]; /* the same */
 };
 
@@ -69,6 +80,56 @@ struct reply {
 	struct buf body;
 };
 
+/* What the operator of one server does about a restored one. */
+struct mending {
+	struct sim *s;
+	bool hold; /* nothing is sent there until all is offered again */
+	int64_t paused_at;    /* simulated ms: it is paused since; 0: not yet */
+	bool due;             /* the lanes there are to be offered again */
+	bool done;            /* they were, once at least */
+	uint64_t incarnation; /* that was asked to; 0: none */
+	size_t left;          /* without an answer */
+	bool failed;
+	/* Lanes of which something that was offered again was refused for now.
+	 */
+	int64_t refused[MENDING_LANES];
+	size_t nrefused;
+	/* Its epoch, as that run of the server has learned it; "": not yet. */
+	char known[ENVELOPE_EPOCH_LEN + 1];
+	uint64_t known_by;
+};
+
+enum restore_stage {
+	RESTORE_NONE,
+	RESTORE_KEPT, /* there is a backup */
+	RESTORE_DOWN, /* stopped */
+	RESTORE_BACK  /* started with what the backup has */
+};
+
+/* A server goes back to a backup. */
+struct restore {
+	struct sim *victim; /* NULL: in this run none does */
+	enum restore_stage stage;
+	bool told; /* operators tell each other before it is back */
+	int64_t keep_at, begin_at; /* with so many actions to come */
+	int64_t down_at;           /* simulated ms */
+	int64_t down_ms;
+	int64_t final_at; /* all is offered again at the end; 0: not yet */
+	struct plvfs *backup, *replaced;
+	sqlite3 *past;                  /* what was replaced */
+	int64_t back_wall[SIM_SERVERS]; /* when it was back, by their clocks */
+	struct mending mendings[SIM_SERVERS];
+
+	/* What was known when the backup was made. */
+	struct client *clients;
+	bool promised[SIM_MESSAGES], canceled[SIM_MESSAGES];
+	size_t nconfirmed, ncharges;
+	size_t ntaken; /* by the hostile peer */
+
+	/* Messages that people offer again, in their order. */
+	size_t offers[SIM_MESSAGES], noffers, offered;
+};
+
 struct fed {
 	struct fed_key keys[FED_KEYS];
 	struct post *posts; /* all that were sent, the newest first */
@@ -79,6 +140,7 @@ struct fed {
 	int64_t cut_until[SIM_SERVERS][SIM_SERVERS];
 	int64_t sequence; /* of what the hostile peer's people send */
 	int64_t calm_at;  /* simulated ms */
+	struct restore restore;
 };
 
 /* ---- fed.c ---- */
@@ -108,6 +170,9 @@ void fed_reply_free(struct reply *r);
 
 /* ---- fed_receive.c ---- */
 
+/* ${h} is refused. */
+void fed_refuse(struct hearing *h, int status, const char *problem);
+
 /* Answers the request of ${h} with what its unit says. */
 void fed_answer(struct hearing *h);
 
@@ -116,6 +181,48 @@ void fed_answer(struct hearing *h);
 void fed_arrives(
     struct sim *to, struct post *post, struct cargo *cargo, int64_t after_ms);
 void fed_hearing_free(struct hearing *h);
+
+/* ${s} reads the document of ${domain}, if there is such a server. */
+void fed_learn(struct sim *s, const char *domain);
+
+/* ---- fed_promise.c ---- */
+
+/* The acks of ${h}, whose envelopes are taken, are settled before it is
+ * answered; false: it has none. */
+bool fed_promise_settle(struct hearing *h);
+
+/* ---- fed_restore.c ---- */
+
+/* The document of ${domain} was read; ${u} says what was new. */
+void fed_restore_learned(struct sim *s, const struct peer_unit *u);
+
+/* The restored server of ${w}; NULL: none. */
+struct restore *fed_restored(const struct world *w);
+void fed_restore_end(struct fed *f);
+
+/* ---- fed_past.c: the database that was replaced ---- */
+
+/* A statement on what ${s} had before it was restored, to be given back; NULL:
+ * it was not. */
+sqlite3_stmt *past_ask(const struct sim *s, const char *sql);
+void past_asked(sqlite3_stmt *st);
+
+/* All that ${s} calls sent to the restored server is there again. */
+void past_judge_mended(struct sim *s);
+
+/* Whether ${s} had message ${id} before it was restored. */
+bool past_has_message(const struct sim *s, const struct uuid *id);
+
+/* Whether fsck --with-peer may find ${what} at ${place}, between ${a} and ${b},
+ * because one of them was restored. */
+bool past_explains(const struct sim *a, const struct sim *b, const char *what,
+    const char *place);
+
+/* ---- fed_pair.c ---- */
+
+/* twinboxd fsck --with-peer finds nothing between ${a} and ${b} that is not
+ * explained. */
+void fed_pair_judge(struct sim *a, struct sim *b);
 
 /* ---- fed_judge.c ---- */
 

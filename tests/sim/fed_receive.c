@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "delivery/peers.h"
 #include "sim/fed_broken.h"
 #include "sim/fed_internal.h"
 #include "sim/server.h"
@@ -38,6 +37,11 @@ send_back(struct hearing *h, struct reply *r)
 {
 	struct sim *s = h->s;
 
+	if (!buf_ok(&r->body)) {
+		s->counts.short_of++;
+		fed_reply_free(r);
+		return;
+	}
 	if (fed_is_cut(s, r->cargo->s)) {
 		s->counts.cut++;
 		fed_reply_free(r);
@@ -51,8 +55,8 @@ send_back(struct hearing *h, struct reply *r)
 	fed_reply_send(r, sim_delay(s));
 }
 
-static void
-refuse(struct hearing *h, int status, const char *problem)
+void
+fed_refuse(struct hearing *h, int status, const char *problem)
 {
 	struct reply *r;
 
@@ -87,7 +91,7 @@ fed_answer(struct hearing *h)
 		a.acks[i].duplicate = item->duplicate;
 		a.acks[i].sequence = item->duplicate ? item->sequence : 0;
 	}
-	(void)snprintf(a.epoch, sizeof(a.epoch), "epoch-%d", h->s->number);
+	memcpy(a.epoch, h->s->server->epoch, sizeof(a.epoch));
 	r = fed_reply_new(h->cargo, 200);
 	r->type = FED_TYPE;
 	wire_answer_write(&r->body, &a);
@@ -130,6 +134,7 @@ taken(struct hearing *h)
 	if (++h->post->taken > 1 && s->counts.jumps == 0)
 		sim_bad(s, "request of %s is taken %u times", h->post->from,
 		    h->post->taken);
+	s->counts.went_back += h->unit.went_back;
 	for (i = 0; i < h->request.n; i++) {
 		e = &h->request.envelopes[i];
 		item = &h->unit.items[i];
@@ -149,15 +154,17 @@ received(struct unit *base)
 
 	if (!s->server->dying && base->rc == RC_OK && u->repeated) {
 		s->counts.repeated++;
-		refuse(h, 401, "nonce-repeated");
+		fed_refuse(h, 401, "nonce-repeated");
 	} else if (!s->server->dying && base->rc == RC_OK) {
 		taken(h);
+		if (fed_promise_settle(h))
+			return;
 		if (!sim_is_broken(s, "ack-early"))
 			fed_answer(h);
 		if (sim_is_broken(s, "dedup-here"))
 			fed_broken_note(h);
 	} else if (!s->server->dying && !s->server->doomed) {
-		refuse(h, 503, rc_text(base->rc));
+		fed_refuse(h, 503, rc_text(base->rc));
 	}
 	fed_hearing_free(h);
 }
@@ -187,7 +194,7 @@ start_unit(struct hearing *h)
 	u->arg = h;
 	fed_break(h);
 	if (writer_submit(s->server->writer, &u->unit) != RC_OK) {
-		refuse(h, 503, "busy");
+		fed_refuse(h, 503, "busy");
 		fed_hearing_free(h);
 		return;
 	}
@@ -201,35 +208,47 @@ start_unit(struct hearing *h)
 
 /* ---- whose key it is ---- */
 
+struct learning {
+	struct peer_unit unit; /* first */
+	struct sim *s;
+};
+
 static void
 learned(struct unit *unit)
 {
+	struct learning *l = (struct learning *)(void *)unit;
 
-	free(unit);
+	if (!l->s->server->dying)
+		fed_restore_learned(l->s, &l->unit);
+	free(l);
 }
 
-/* Reads the document of ${domain}, if there is such a server. */
-static void
-learn(struct sim *s, const char *domain)
+void
+fed_learn(struct sim *s, const char *domain)
 {
 	const struct fed_key *key = fed_key_of(s->w, domain);
+	const struct sim *of = fed_named(s->w, domain);
+	struct learning *l;
 	struct peer_unit *u;
 
 	if (key == NULL)
 		return;
-	u = calloc(1, sizeof(*u));
-	assert(u != NULL);
+	l = calloc(1, sizeof(*l));
+	assert(l != NULL);
+	l->s = s;
+	u = &l->unit;
 	peer_unit_init(u, PEER_LEARN, domain, "");
 	u->unit.finish = learned;
 	u->nkeys = 1;
 	(void)snprintf(
 	    u->keys[0].key_id, sizeof(u->keys[0].key_id), "%s", key->id);
 	memcpy(u->keys[0].public, key->public, sizeof(u->keys[0].public));
-	(void)snprintf(u->epoch, sizeof(u->epoch), "epoch");
+	if (of != NULL)
+		memcpy(u->epoch, of->server->epoch, sizeof(u->epoch));
 	if (writer_submit(s->server->writer, &u->unit) == RC_OK)
 		server_turn_soon(s);
 	else
-		free(u);
+		free(l);
 }
 
 /* Finds the key that the head of ${h} names, and its destination.  False: it is
@@ -325,8 +344,8 @@ check(struct hearing *h)
 	fault = check_head(h, &unknown);
 	if (unknown) {
 		c->strangers++;
-		refuse(h, 503, "key-unknown");
-		learn(h->s, h->post->from);
+		fed_refuse(h, 503, "key-unknown");
+		fed_learn(h->s, h->post->from);
 		return (false);
 	}
 	if (fault != SIGNATURE_GOOD) {
@@ -335,13 +354,13 @@ check(struct hearing *h)
 		c->unsigned_ += fault == SIGNATURE_WRONG;
 		if (fault != SIGNATURE_EARLY && fault != SIGNATURE_EXPIRED)
 			check_hostile(h);
-		refuse(h, 401, signature_fault_word(fault));
+		fed_refuse(h, 401, signature_fault_word(fault));
 		return (false);
 	}
 	if (!check_digest(h->post)) {
 		c->unlike++;
 		check_hostile(h);
-		refuse(h, 401, signature_fault_word(SIGNATURE_DIGEST));
+		fed_refuse(h, 401, signature_fault_word(SIGNATURE_DIGEST));
 		return (false);
 	}
 	return (true);
@@ -351,19 +370,46 @@ static bool
 read_body(struct hearing *h)
 {
 	struct refusal refusal = REFUSAL_INIT;
+	enum rc rc;
 
-	h->parsed = wire_parse(h->post->body.data, h->post->body.len, &h->doc,
-			&refusal) == RC_OK;
-	if (h->parsed &&
-	    wire_request_read(&h->doc, &h->request, &refusal) == RC_OK)
+	rc = wire_parse(
+	    h->post->body.data, h->post->body.len, &h->doc, &refusal);
+	h->parsed = rc == RC_OK;
+	if (rc == RC_OK)
+		rc = wire_request_read(&h->doc, &h->request, &refusal);
+	if (rc == RC_OK)
 		return (true);
+	if (rc == RC_NO_MEMORY) {
+		h->s->counts.short_of++;
+		fed_refuse(h, 503, "busy");
+		return (false);
+	}
 	h->s->counts.unread++;
 	check_hostile(h);
-	refuse(h, 400, "bad-request");
+	fed_refuse(h, 400, "bad-request");
 	return (false);
 }
 
 /* ---- it arrives ---- */
+
+/* Nothing is taken: the server is about to stop. */
+static void
+ask_to_come_back(struct hearing *h)
+{
+	struct envelope_answer a;
+	struct reply *r;
+
+	if (h->cargo == NULL)
+		return;
+	memset(&a, 0, sizeof(a));
+	a.draining = a.reconnect = true;
+	a.reconnect_after_ms = (int64_t)sim_dice(h->s, 20000);
+	memcpy(a.epoch, h->s->server->epoch, sizeof(a.epoch));
+	r = fed_reply_new(h->cargo, 200);
+	r->type = FED_TYPE;
+	wire_answer_write(&r->body, &a);
+	send_back(h, r);
+}
 
 static void
 arrive(struct sim *s, void *arg, int64_t n)
@@ -381,7 +427,16 @@ arrive(struct sim *s, void *arg, int64_t n)
 		fed_hearing_free(h);
 		return;
 	}
-	if (!check(h) || !read_body(h)) {
+	if (!check(h)) {
+		fed_hearing_free(h);
+		return;
+	}
+	if (sim_now(s) < s->server->drains_until) {
+		ask_to_come_back(h);
+		fed_hearing_free(h);
+		return;
+	}
+	if (!read_body(h)) {
 		fed_hearing_free(h);
 		return;
 	}

@@ -15,6 +15,8 @@
 
 /* A carrier waits so long for an answer when the relay does not say. */
 #define PATIENCE_MS 20000
+/* After a fault of this server's own (federation/carry.c). */
+#define OURS_AGAIN_MS 2000
 
 static const char page[] = "<html><body>It works!</body></html>";
 
@@ -64,6 +66,7 @@ draw_order(struct sim *s, size_t *order, size_t n)
 	}
 }
 
+/* NULL: memory is short. */
 static struct post *
 write_request(struct sim *s, const struct cargo *c)
 {
@@ -73,6 +76,7 @@ write_request(struct sim *s, const struct cargo *c)
 	struct wire_request q;
 	struct envelope e;
 	struct post *post;
+	enum rc rc;
 
 	post = fed_post_new(s->w, s->domain, fed_domain(s, c->peer));
 	draw_order(s, order, p->n);
@@ -80,12 +84,13 @@ write_request(struct sim *s, const struct cargo *c)
 	    &q, &post->body, ENVELOPE_ITEMS, ENVELOPE_REQUEST_LEN, NULL);
 	for (i = 0; i < p->n; i++) {
 		parcel_envelope(p, order[i], s->domain, from, &e);
-		if (wire_request_add(&q, &e) != RC_OK)
+		rc = wire_request_add(&q, &e);
+		if (rc == RC_NO_MEMORY)
+			return (NULL);
+		if (rc != RC_OK)
 			sim_bad(s, "a parcel is no request");
 	}
-	if (wire_request_end(&q) != RC_OK)
-		abort();
-	return (post);
+	return (wire_request_end(&q) == RC_OK ? post : NULL);
 }
 
 /* The same request, to be signed anew. */
@@ -95,35 +100,10 @@ copy_request(struct sim *s, const struct post *old)
 	struct post *post = fed_post_new(s->w, old->from, old->to);
 
 	buf_add(&post->body, old->body.data, old->body.len);
-	return (post);
+	return (buf_ok(&post->body) ? post : NULL);
 }
 
 /* ---- on the link ---- */
-
-/* The hostile peer says that it has taken everything, in calm; else it says
- * something, or nothing. */
-static void
-hostile_answers(struct sim *s, struct cargo *c)
-{
-	struct envelope_answer a;
-	struct reply *r;
-	size_t i;
-
-	if (sim_chance(s, s->weather.lost))
-		return;
-	memset(&a, 0, sizeof(a));
-	a.n = c->n;
-	for (i = 0; i < c->n; i++)
-		envelope_ack_set(
-		    &a.acks[i], &c->items[i].event_id, ENVELOPE_NO_REASON);
-	/* It has an answer for what nobody has asked it. */
-	if (sim_chance(s, s->weather.garble))
-		a.acks[0].event_id = uuid_gen_next(&s->ids);
-	r = fed_reply_new(c, 200);
-	r->type = FED_TYPE;
-	wire_answer_write(&r->body, &a);
-	fed_reply_send(r, sim_delay(s));
-}
 
 static void
 travel(struct sim *s, struct cargo *c)
@@ -132,7 +112,7 @@ travel(struct sim *s, struct cargo *c)
 	int64_t ms = sim_delay(s);
 
 	if (to == NULL) {
-		hostile_answers(s, c);
+		fed_foreign_hears(s, c);
 		return;
 	}
 	s->counts.requests++;
@@ -159,6 +139,21 @@ travel(struct sim *s, struct cargo *c)
 	fed_arrives(to, c->post, sim_chance(s, 500) ? c : NULL, ms);
 }
 
+/* A fault of this server's own: the destination is tried again soon. */
+static void
+fail_here(struct sim *s, void *arg, int64_t n)
+{
+	struct cargo *c = arg;
+
+	(void)n;
+	if (!s->server->up || c->incarnation != s->server->incarnation)
+		return;
+	c->answered = true;
+	c->answer = CARGO_BUSY;
+	c->park_ms = OURS_AGAIN_MS;
+	heart_answer(s, c);
+}
+
 static void
 sign_and_send(struct sim *s, struct cargo *c)
 {
@@ -166,6 +161,11 @@ sign_and_send(struct sim *s, struct cargo *c)
 	const struct parcel *p = c->ref;
 	struct reply *r;
 
+	if (c->post == NULL) {
+		s->counts.short_of++;
+		sim_after(s, 0, fail_here, c, 0);
+		return;
+	}
 	fed_post_sign(s, c->post, key, key->id);
 	/* The carrier's patience, whatever becomes of the request. */
 	r = fed_reply_new(c, 0);
@@ -216,7 +216,7 @@ settle(struct cargo *c, const struct envelope_answer *a)
 	size_t i;
 
 	c->answer = CARGO_ITEMS;
-	c->status = 200;
+	c->status = a->acks[0].status == ENVELOPE_LATER ? 202 : 200;
 	c->park_ms = 0;
 	for (i = 0; i < c->n; i++) {
 		c->items[i].verdict = verdict_of(&a->acks[i]);
@@ -241,7 +241,7 @@ judge_reply(struct sim *s, const struct reply *r, struct envelope_answer *ret)
 	for (i = 0; i < c->n; i++)
 		ids[i] = c->items[i].event_id;
 	memset(ret, 0, sizeof(*ret));
-	if (r->status == 200) {
+	if (r->status == 200 || r->status == 202) {
 		o.read = wire_answer_read(r->body.data, r->body.len, ids, c->n,
 			     ret, &refusal) == RC_OK;
 		o.reconnect = o.read && ret->reconnect;
@@ -273,6 +273,11 @@ act_on(struct sim *s, const struct reply *r)
 		sim_bad(s, "parcel %zu is refused as a whole: %d", c->number,
 		    r->status);
 	c->answered = true;
+	fed_restore_hears(s, c, answer.epoch);
+	c->reconnect = answer.reconnect;
+	s->counts.reconnects += answer.reconnect;
+	if (answer.reconnect && sim_is_broken(s, "reconnect"))
+		v.class = CLASSIFY_SETTLE;
 	if (v.class == CLASSIFY_SETTLE) {
 		settle(c, &answer);
 	} else {

@@ -143,6 +143,8 @@ heart_answer(struct sim *s, struct cargo *cargo)
 		to->taken_seq = cargo->items[i].taken_seq;
 		if (to->answer == ANSWER_RETRYABLE)
 			to->retry_after_ms = cargo->retry_after_ms;
+		if (to->replay && s->w->fed != NULL)
+			fed_restore_answered(s, cargo, i);
 	}
 	p->finish(p);
 }

@@ -310,8 +310,8 @@ static void
 judge_end_there(struct sim *s, size_t i, const struct end *e)
 {
 	const struct message *m = &s->messages[i];
-	size_t n = s->w->fed != NULL ? fed_has(s, m)
-				     : peer_has(s, m->peer, &e->event_id);
+	size_t n = fed_is_real(s, m->peer) ? fed_has(s, m)
+					   : peer_has(s, m->peer, &e->event_id);
 
 	if (!is_one_of(e->state, "sent acked canceled failed expired"))
 		sim_bad(s, "message #%zu ends as %s", i, e->state);
@@ -422,7 +422,8 @@ judge_ends(struct sim *s)
 			judge_end_here(s, i, &e);
 		else
 			judge_end_there(s, i, &e);
-		if (s->messages[i].peer >= 0 && s->w->fed == NULL)
+		if (s->messages[i].peer >= 0 &&
+		    !fed_is_real(s, s->messages[i].peer))
 			judge_budget(s, i, &e);
 		else if (s->messages[i].peer >= 0)
 			judge_rejected(s, i, &e);
@@ -526,6 +527,6 @@ sim_judge(struct sim *s)
 	charges_judge(s);
 	judge_ends(s);
 	judge_confirmed(s);
-	for (k = 0; k < SIM_PEERS; k++)
+	for (k = 0; k <= SIM_HOSTILE; k++)
 		judge_order(s, k);
 }

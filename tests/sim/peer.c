@@ -70,6 +70,20 @@ opinion(struct sim *s, struct peer *p, const struct uuid *event_id)
 	return (r);
 }
 
+void
+peer_rejects(struct sim *s, int peer, const struct uuid *event_id)
+{
+
+	opinion(s, &s->peers[peer], event_id)->rejected = true;
+}
+
+void
+peer_forgets(struct sim *s, int peer, const struct uuid *event_id)
+{
+
+	opinion(s, &s->peers[peer], event_id)->times++;
+}
+
 const struct refused *
 peer_refused(const struct sim *s, int peer, const struct uuid *event_id)
 {
@@ -164,10 +178,8 @@ confirm(struct sim *s, void *arg, int64_t n)
 	admin_confirm(s, n);
 }
 
-/* The parcel is received: inbox and memory are written in one transaction, or
- * the peer dies before it.  False: it died before it could answer. */
-static bool
-receive(struct sim *s, struct cargo *c)
+bool
+peer_receive(struct sim *s, struct cargo *c)
 {
 	struct peer *p = &s->peers[c->peer];
 	bool dies, late_dedup;
@@ -188,7 +200,7 @@ receive(struct sim *s, struct cargo *c)
 			s->counts.taken++;
 			take(p, &c->items[i], !late_dedup || !dies);
 			if (c->items[i].verdict == VERDICT_LATER &&
-			    sim_chance(s, 700))
+			    s->w->fed == NULL && sim_chance(s, 700))
 				sim_after(s, 5 * sim_delay(s), confirm, NULL,
 				    c->items[i].outbox_id);
 		}
@@ -271,7 +283,7 @@ reaches(struct sim *s, void *arg, int64_t n)
 	if (n != 0) {
 		/* A second coming: its answer goes nowhere. */
 		copy = *c;
-		(void)receive(s, &copy);
+		(void)peer_receive(s, &copy);
 		return;
 	}
 	if (sim_now(s) < p->gone_until) {
@@ -287,7 +299,7 @@ reaches(struct sim *s, void *arg, int64_t n)
 	}
 	if (chokes(s, c))
 		return;
-	if (!receive(s, c)) {
+	if (!peer_receive(s, c)) {
 		gone(s, c);
 		return;
 	}

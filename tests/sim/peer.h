@@ -69,6 +69,7 @@ struct cargo {
 	int64_t park_ms;   /* it wants to be left alone; 0: it does not */
 	struct post *post; /* the request */
 	bool signed_anew;  /* … after a repeated nonce */
+	bool reconnect;    /* it was asked to come back later */
 };
 
 /* What a peer has taken, in its order. */
@@ -148,6 +149,17 @@ struct cargo *cargo_new(struct sim *s, int peer);
 
 /* It leaves; heart_answer() is called with it once, or never. */
 void cargo_send(struct sim *s, struct cargo *p);
+
+/* ${c} is received by its peer, a simulated one: inbox and memory are written
+ * in one transaction, or the peer dies before it; each item has a verdict.
+ * False: the peer died before it could answer. */
+bool peer_receive(struct sim *s, struct cargo *c);
+
+/* ${peer} will not have what it has taken and called "later". */
+void peer_rejects(struct sim *s, int peer, const struct uuid *event_id);
+
+/* It says nothing of an event in its answer. */
+void peer_forgets(struct sim *s, int peer, const struct uuid *event_id);
 
 /* ${peer} is unavailable for ${ms}, in a way of its own. */
 void peer_goes(struct sim *s, size_t peer, int64_t ms);

@@ -19,6 +19,7 @@
 #include "sim/heart.h"
 #include "sim/rows.h"
 #include "sim/server.h"
+#include "store/account.h"
 #include "store/recovery.h"
 
 static const char *const names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
@@ -115,7 +116,27 @@ server_starve(struct sim *s)
 	s->server->starving = true;
 	s->counts.starved++;
 	sim_tell(s, "server: allocation %lld will fail", (long long)k);
+	s->server->starve = k;
 	mem_fail_at(k);
+}
+
+void
+server_event_begins(struct sim *s)
+{
+
+	if (s->w->fed != NULL && s->server->starve > 0)
+		mem_fail_at(s->server->starve);
+}
+
+void
+server_event_ends(struct sim *s)
+{
+
+	if (s->w->fed == NULL || s->server->starve == 0)
+		return;
+	if (!mem_fail_pending())
+		s->server->starve = 0;
+	mem_fail_at(0);
 }
 
 /* ---- looking ---- */
@@ -174,7 +195,7 @@ try_start(struct sim *s, void *arg, int64_t n)
 
 	(void)arg;
 	(void)n;
-	if (s->server->up)
+	if (s->server->up || s->server->held)
 		return;
 	/* It may die of its start, too. */
 	if (sim_chance(s, 3 * s->weather.crash)) {
@@ -213,6 +234,7 @@ take_down(struct sim *s)
 	plvfs_dead(server_disk(s), false);
 	v->up = v->dying = v->doomed = v->fatal = v->turning = false;
 	v->starving = false;
+	v->starve = v->drains_until = 0;
 	mem_fail_at(0);
 	v->doom_at = 0;
 }
@@ -237,6 +259,25 @@ server_die(struct sim *s, bool by_power)
 	sim_after(s, after, try_start, NULL, 0);
 }
 
+static void
+stop_draining(struct sim *s, void *arg, int64_t n)
+{
+
+	(void)arg;
+	if (s->server->up && (uint64_t)n == s->server->incarnation)
+		server_die(s, false);
+}
+
+void
+server_drain(struct sim *s)
+{
+	int64_t ms = 1 + (int64_t)sim_dice(s, 20000);
+
+	s->server->drains_until = sim_now(s) + ms;
+	sim_tell(s, "server: drains for %lld ms", (long long)ms);
+	sim_after(s, ms, stop_draining, NULL, (int64_t)s->server->incarnation);
+}
+
 void
 server_look_after(struct sim *s)
 {
@@ -249,6 +290,33 @@ server_look_after(struct sim *s)
 		v->unsynced = true;
 	}
 	server_die(s, v->doomed && v->by_power);
+}
+
+/* ---- another database ---- */
+
+void
+server_hold(struct sim *s)
+{
+
+	s->server->held = true;
+	sim_tell(s, "server: stopped, to be restored");
+	if (!s->server->up)
+		return;
+	take_down(s);
+	clients_lose(s);
+}
+
+void
+server_replace(struct sim *s, const struct plvfs *by, struct plvfs *replaced)
+{
+	struct server *v = s->server;
+
+	assert(v->held && !v->up);
+	plvfs_cut(server_disk(s), 0, 100, 0, replaced);
+	plvfs_cut(by, 0, 100, 0, v->disks[1 - v->disk]);
+	v->disk = 1 - v->disk;
+	v->held = v->unsynced = false;
+	v->restored = true;
 }
 
 /* ---- starting ---- */
@@ -285,6 +353,29 @@ make(struct sim *s, struct err *err)
 	return (writer_new(&w, &v->writer, err));
 }
 
+/* The epoch: made once, and again where the database has gone back (as
+ * main/opening.c and the command restore do). */
+static enum rc
+find_epoch(struct sim *s, struct err *err)
+{
+	struct server *v = s->server;
+	enum rc rc;
+
+	rc = store_meta_get(v->db, "epoch", v->epoch, sizeof(v->epoch), err);
+	if (rc != RC_NOT_FOUND && (rc != RC_OK || !v->restored))
+		return (rc);
+	(void)snprintf(
+	    v->epoch, sizeof(v->epoch), "epoch-%d-%u", s->number, ++v->epochs);
+	rc = db_begin(v->db, err);
+	if (rc == RC_OK)
+		rc = store_meta_set(v->db, "epoch", v->epoch, err);
+	if (rc == RC_OK)
+		rc = db_commit(v->db, err);
+	if (rc != RC_OK)
+		db_rollback(v->db);
+	return (rc);
+}
+
 static enum rc
 start(struct sim *s, struct err *err)
 {
@@ -303,6 +394,8 @@ start(struct sim *s, struct err *err)
 	if (rc == RC_OK)
 		rc = store_recover(
 		    v->db, &(struct store_recovery){.clk = &s->clk.clk}, err);
+	if (rc == RC_OK && s->w->fed != NULL)
+		rc = find_epoch(s, err);
 	if (rc == RC_OK)
 		rc = make(s, err);
 	if (rc == RC_OK && sqlite3_open_v2(plvfs_path(server_disk(s)), &v->look,
@@ -324,7 +417,7 @@ server_start(struct sim *s)
 	v->incarnation++;
 	if (start(s, &err) == RC_OK && !v->doomed) {
 		v->up = true;
-		v->unsynced = false;
+		v->unsynced = v->restored = false;
 		rows_server_up(s);
 		sim_tell(s, "server: up");
 		if (v->incarnation > 1 && sim_chance(s, 300)) {

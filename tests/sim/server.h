@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include "model/envelope.h"
 #include "sim/sim.h"
 #include "txn/env.h"
 
@@ -29,7 +30,13 @@ struct server {
 	bool unsynced;    /* it died of its disk, and has not started since */
 	uint64_t doom_at; /* this call of the disk is its last; 0: none */
 	uint64_t calls;
-	bool starving; /* an allocation was to fail since it started */
+	bool starving;        /* an allocation was to fail since it started */
+	int64_t starve;       /* of several: this one of an event; 0: none */
+	int64_t drains_until; /* of several, simulated ms: it is to stop */
+	bool held;            /* it stays down: its database will be replaced */
+	bool restored;   /* its database was: the next start makes an epoch */
+	unsigned epochs; /* that it has made */
+	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* of several servers */
 
 	struct db *db;
 	struct txn_env *env;
@@ -56,8 +63,24 @@ void server_die(struct sim *s, bool by_power);
 /* It dies at the ${n}-th call of its disk from now. */
 void server_doom(struct sim *s, uint64_t n, bool by_power);
 
+/* It stops, or stays down, until server_replace(). */
+void server_hold(struct sim *s);
+
+/* Its database is replaced by ${by}, a copy of an earlier one; what it had goes
+ * to ${replaced}.  It starts with another epoch. */
+void server_replace(
+    struct sim *s, const struct plvfs *by, struct plvfs *replaced);
+
 /* One of its next allocations fails. */
 void server_starve(struct sim *s);
+
+/* Before and after an event of ${s}: of several servers an allocation fails for
+ * its own only. */
+void server_event_begins(struct sim *s);
+void server_event_ends(struct sim *s);
+
+/* It takes nothing more and asks its peers to come back, until it stops. */
+void server_drain(struct sim *s);
 
 /* After each event: if it has died of it, it is dead. */
 void server_look_after(struct sim *s);

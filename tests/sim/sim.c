@@ -53,6 +53,7 @@ calm_comes(struct sim *s)
 	s->calm = true;
 	memset(&s->weather, 0, sizeof(s->weather));
 	s->server->doom_at = 0;
+	s->server->starve = 0;
 	plvfs_fail(server_disk(s), NULL);
 	mem_fail_at(0);
 	for (i = 0; i < SIM_PEERS; i++)

@@ -136,6 +136,22 @@ typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 	X(limited, "envelopes refused for a limit")                            \
 	X(rotations, "keys rotated")                                           \
 	X(pairs, "pairs of databases compared")                                \
+	X(promised, "messages that a foreign peer called later")               \
+	X(acks_in, "acks of a later request")                                  \
+	X(acks_early, "of these, those of rows that did not wait")             \
+	X(put_later, "promises kept by a refusal for now")                     \
+	X(never, "promises kept by a refusal for good")                        \
+	X(reconnects, "requests asked to come back later")                     \
+	X(short_of, "requests and answers lost for want of memory")            \
+	X(backups, "backups kept")                                             \
+	X(restores, "servers restored from a backup")                          \
+	X(offered, "messages offered again by their people")                   \
+	X(learned, "restored servers found out by an answer")                  \
+	X(mended, "lanes rewound to a restored server")                        \
+	X(lost_again, "messages that a restored server got again")             \
+	X(put_off, "replayed rows refused for now")                            \
+	X(went_back, "sequences that went back")                               \
+	X(excused, "differences of restored servers explained")                \
 	X(known_events, "envelopes that were known")                           \
 	X(received, "messages received")                                       \
 	X(receipts_in, "receipts received")                                    \

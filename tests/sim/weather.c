@@ -136,7 +136,9 @@ crash(struct sim *s)
 
 	if (!s->server->up)
 		return;
-	if (sim_chance(s, 600))
+	if (s->w->fed != NULL && sim_chance(s, 300))
+		server_drain(s);
+	else if (sim_chance(s, 600))
 		server_doom(s, 1 + sim_dice(s, 60), by_power);
 	else
 		server_die(s, by_power);
@@ -161,8 +163,13 @@ static void
 act(struct sim *s, void *arg, int64_t n)
 {
 	const struct weather *w = &s->weather;
+	int64_t rest = s->w->fed != NULL ? fed_restore_acts(s, n) : 0;
 
 	(void)arg;
+	if (rest > 0) {
+		sim_after(s, rest, act, NULL, n);
+		return;
+	}
 	if (sim_chance(s, w->crash))
 		crash(s);
 	else if (s->server->up && sim_chance(s, w->disk))

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sim/rows.h"
+#include "sim/server.h"
 
 struct sim_event {
 	struct sim *s;
@@ -109,7 +110,9 @@ sim_step(struct world *w)
 	w->steps++;
 	e.s->counts.events++;
 	rows_watch(e.s);
+	server_event_begins(e.s);
 	e.fn(e.s, e.arg, e.n);
+	server_event_ends(e.s);
 	return (true);
 }
 
