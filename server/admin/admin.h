@@ -39,6 +39,14 @@ struct admin_options {
 	void (*peer_changed)(void *arg, const struct store_peer_known *known);
 	void *peer_changed_arg;
 
+	/* How many other servers have a clock that is off; if there is one,
+	 * ${ret_domain} (LIMIT_DOMAIN_LEN + 1 bytes) and ${ret_ahead_ms} are
+	 * of the worst (negative: it is behind).  Thread: reader.  May be
+	 * NULL. */
+	size_t (*clocks_off)(
+	    void *arg, char *ret_domain, int64_t *ret_ahead_ms);
+	void *clocks_arg;
+
 	struct net_networks metrics_networks; /* that may read /metrics */
 
 	int64_t alert_interval_ms; /* between two evaluations of the alerts */

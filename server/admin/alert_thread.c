@@ -18,6 +18,7 @@ struct alert_thread {
 	struct admin *admin;
 	struct thr *thread;
 	struct stats_snapshot snapshot; /* of the evaluation under way */
+	struct peer_changes changes;    /* the same */
 
 	struct lock lock;
 	pthread_cond_t cond;
@@ -32,13 +33,20 @@ run_evaluation(struct read_job *job, struct db *db, struct err *err)
 	struct alert_thread *t = CONTAINER_OF(job, struct alert_thread, job);
 	struct admin *admin = t->admin;
 	struct metrics *m = admin->o.metrics;
-	struct alerts_input input;
+	struct alerts_input input = {.clocks = {0, "", 0}};
 
 	if (db == NULL ||
-	    stats_snapshot_take(admin, db, &t->snapshot, err) != RC_OK) {
+	    stats_snapshot_take(admin, db, &t->snapshot, err) != RC_OK ||
+	    peer_changes_read(
+		db, clk_wall_ms(admin->o.clk), &t->changes, err) != RC_OK) {
 		log_error(LOG_EV_STORE_FAIL, err, "look=%s", "alerts");
 	} else {
 		input.gauges = &t->snapshot.gauges;
+		input.changes = &t->changes;
+		if (admin->o.clocks_off != NULL)
+			input.clocks.n =
+			    admin->o.clocks_off(admin->o.clocks_arg,
+				input.clocks.domain, &input.clocks.ahead_ms);
 		input.relay_age_ms = t->snapshot.relay_age_ms;
 		input.log_bytes = t->snapshot.log_bytes;
 		input.delivered = metrics_get(m, METRIC_DELIVERY_SECONDS);

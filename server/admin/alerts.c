@@ -7,6 +7,7 @@
 #include "admin/alerts.h"
 #include "base/lock.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "log/log.h"
 #include "wire/json.h"
 
-#define TEXT_SIZE 256
+#define TEXT_SIZE 1024
 /* A mark each minute of the last hour. */
 #define MARKS 60
 #define HOUR_MS (60 * ALERTS_MINUTE_MS)
@@ -276,6 +277,85 @@ log_large(const struct judging *j)
 	return (j->input->log_bytes > ALERTS_LOG_BYTES);
 }
 
+/* ---- other servers ---- */
+
+/* Appends to the reason. */
+static void append(const struct judging *j, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+append(const struct judging *j, const char *fmt, ...)
+{
+	const size_t n = strlen(j->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(j->text + n, TEXT_SIZE - n, fmt, ap);
+	va_end(ap);
+}
+
+/* Appends how many servers there are beside the one that was named. */
+static void
+append_others(const struct judging *j, size_t all)
+{
+
+	if (all > 1)
+		append(j, "; the same of %zu more", all - 1);
+}
+
+static bool
+peer_keys_changed(const struct judging *j)
+{
+	const struct peer_changes *c = j->input->changes;
+
+	if (c->keys == 0)
+		return (false);
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "%s has other keys: %s; look at them with: twinbox admin peers "
+	    "show %s",
+	    c->keys_domain, c->keys_detail, c->keys_domain);
+	append_others(j, c->keys);
+	return (true);
+}
+
+static bool
+peer_restored(const struct judging *j)
+{
+	const struct peer_changes *c = j->input->changes;
+	size_t i;
+
+	if (c->restored == 0)
+		return (false);
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "%s was restored from a backup and may have lost what was sent to "
+	    "it; offer its lanes again with:",
+	    c->restored_domain);
+	for (i = 0; i < c->nlanes && i < PEER_CHANGES_NAMED; i++)
+		append(j, "%s twinbox admin rewind %lld %lld",
+		    i == 0 ? "" : ";", (long long)c->lanes[i].lane_id,
+		    (long long)c->lanes[i].seq);
+	if (c->nlanes > i)
+		append(j, "; and %zu more lanes", c->nlanes - i);
+	append_others(j, c->restored);
+	return (true);
+}
+
+static bool
+peer_clock_off(const struct judging *j)
+{
+	const struct alerts_clocks *c = &j->input->clocks;
+	int64_t seconds = c->ahead_ms / 1000;
+
+	if (c->n == 0)
+		return (false);
+	(void)snprintf(j->text, TEXT_SIZE,
+	    "the clock of %s is %lld s %s the one here", c->domain,
+	    (long long)(seconds < 0 ? -seconds : seconds),
+	    seconds < 0 ? "behind" : "ahead of");
+	append_others(j, c->n);
+	return (true);
+}
+
 static bool (*const conditions[ALERT_COUNT])(const struct judging *) = {
     [ALERT_DEPTH_HIGH] = depth_high,
     [ALERT_BACKLOG] = backlog,
@@ -287,6 +367,9 @@ static bool (*const conditions[ALERT_COUNT])(const struct judging *) = {
     [ALERT_BREAKER_OPEN] = breaker_open,
     [ALERT_RELAY_SILENT] = relay_silent,
     [ALERT_LOG_LARGE] = log_large,
+    [ALERT_PEER_KEYS_CHANGED] = peer_keys_changed,
+    [ALERT_PEER_RESTORED] = peer_restored,
+    [ALERT_PEER_CLOCK_OFF] = peer_clock_off,
 };
 
 /* ---- an evaluation ---- */

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/clk.h"
 #include "inspect/gauges.h"
+#include "inspect/peer_changes.h"
 #include "metrics/metrics.h"
 
 #define ALERTS_MINUTE_MS 60000
@@ -33,7 +34,10 @@ enum alert_severity { ALERT_WARNING, ALERT_ERROR, ALERT_CRITICAL };
 	X(RETRY_RATE_HIGH, "retry_rate_high", ALERT_WARNING, 0)                \
 	X(BREAKER_OPEN, "breaker_open", ALERT_WARNING, 0)                      \
 	X(RELAY_SILENT, "relay_silent", ALERT_CRITICAL, 0)                     \
-	X(LOG_LARGE, "log_large", ALERT_WARNING, 5 * ALERTS_MINUTE_MS)
+	X(LOG_LARGE, "log_large", ALERT_WARNING, 5 * ALERTS_MINUTE_MS)         \
+	X(PEER_KEYS_CHANGED, "peer_keys_changed", ALERT_WARNING, 0)            \
+	X(PEER_RESTORED, "peer_restored", ALERT_ERROR, 0)                      \
+	X(PEER_CLOCK_OFF, "peer_clock_off", ALERT_WARNING, 0)
 
 enum alert {
 #define X(id, name, severity, hold_ms) ALERT_##id,
@@ -57,9 +61,18 @@ enum alert {
 
 struct alerts;
 
+/* Other servers whose clock is off, and the one that is off most. */
+struct alerts_clocks {
+	size_t n;
+	char domain[LIMIT_DOMAIN_LEN + 1];
+	int64_t ahead_ms; /* negative: it is behind */
+};
+
 /* The values that an evaluation reads. */
 struct alerts_input {
 	const struct gauges *gauges;
+	const struct peer_changes *changes;
+	struct alerts_clocks clocks;
 	int64_t relay_age_ms; /* since the relay turned; -1: not known */
 	int64_t log_bytes;
 	int64_t delivered;    /* of METRIC_DELIVERY_SECONDS: how many, */

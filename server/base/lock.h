@@ -27,6 +27,7 @@
 	X(LOCK_RELAY)                                                          \
 	X(LOCK_CARRIER)                                                        \
 	X(LOCK_DIRECTORY)                                                      \
+	X(LOCK_PEER_CLOCKS)                                                    \
 	X(LOCK_CLUSTER)                                                        \
 	X(LOCK_POLL)                                                           \
 	X(LOCK_HTTP_TIMER)                                                     \

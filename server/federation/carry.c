@@ -200,6 +200,25 @@ read_outcome(struct carry *c, struct outcome *o)
 		    classify_problem_read(value, t->answer.data, t->answer.len);
 }
 
+/* What the answer says of the peer's clock.  A heartbeat is the peer's own
+ * word; the header Date may be that of a proxy in front of it. */
+static void
+hear_clock(const struct carry *c, const struct outcome *o)
+{
+	const struct outbound_options *options = &c->outbound->o;
+	char value[TRANSFER_HEADER_SIZE];
+	int64_t at_ms = o->answer.heartbeat_at_ms;
+
+	if (c->transfer.transport != CLASSIFY_ANSWERED)
+		return;
+	if (at_ms == 0 &&
+	    (!transfer_answer_header(&c->transfer, "Date", value) ||
+		!classify_date_read(value, &at_ms)))
+		return;
+	peer_clocks_hear(options->clocks, c->parcel->name,
+	    peer_clocks_ahead_ms(at_ms, c->sent_ms, clk_wall_ms(options->clk)));
+}
+
 /* Why the peer was not reached, for people. */
 static void
 explain(const struct carry *c, const struct outcome *o, char *ret, size_t size)
@@ -284,6 +303,7 @@ come_back(struct transfer *t)
 	metrics_add_by(c->outbound->o.metrics, METRIC_BY_FEDERATION_OUT,
 	    classify_word(v.class), 1);
 	look_stale(c, &o);
+	hear_clock(c, &o);
 	switch (v.class) {
 	case CLASSIFY_SETTLE:
 		take_acks(c, &o.answer);
@@ -392,6 +412,7 @@ begin(struct carry *c, struct err *err)
 	t->done = come_back;
 	metrics_add_by(o->o.metrics, METRIC_BY_FEDERATION_BYTES, "out",
 	    (int64_t)c->body.len);
+	c->sent_ms = clk_wall_ms(o->o.clk);
 	rc = sign(c, err);
 	return (rc == RC_OK ? transfer_begin(t, outbound_multi(o), err) : rc);
 }

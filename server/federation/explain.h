@@ -21,13 +21,14 @@
 #include "federation/classify.h"
 #include "federation/directory.h"
 #include "federation/document.h"
+#include "federation/peer_clocks.h"
 #include "model/envelope.h"
 #include "store/peer.h"
 
 #define EXPLAIN_SIZE 768
 
 /* The clocks of two servers may be as far apart as this. */
-#define EXPLAIN_SKEW_MS 60000
+#define EXPLAIN_SKEW_MS PEER_CLOCKS_OFF_MS
 
 /* What came of a step. */
 struct explain {

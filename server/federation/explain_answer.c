@@ -150,19 +150,6 @@ explain_document(const struct document *d, const struct store_peer_known *known,
 
 /* ---- the clock ---- */
 
-/* By how much the clock that said ${date_ms}, cut to a second, is ahead of the
- * one here at least; negative: behind. */
-static int64_t
-ahead_ms(int64_t date_ms, int64_t sent_ms, int64_t got_ms)
-{
-
-	if (date_ms > got_ms)
-		return (date_ms - got_ms);
-	if (date_ms + 999 < sent_ms)
-		return (date_ms + 999 - sent_ms);
-	return (0);
-}
-
 void
 explain_clock(
     const char *date, int64_t sent_ms, int64_t got_ms, struct explain *ret)
@@ -174,7 +161,7 @@ explain_clock(
 				"be read");
 		return;
 	}
-	ahead = ahead_ms(date_ms, sent_ms, got_ms);
+	ahead = peer_clocks_ahead_ms(date_ms, sent_ms, got_ms);
 	apart = ahead < 0 ? -ahead : ahead;
 	if (apart < 1000) {
 		explain_ok(ret, "the clocks agree to the second");

@@ -11,6 +11,7 @@ struct federation {
 	const struct clk *clk;
 	struct keyring *keyring;   /* NULL: federation is off */
 	struct outbound *outbound; /* the same */
+	struct peer_clocks *clocks;
 	struct inbound *inbound;
 };
 
@@ -87,6 +88,7 @@ make_outbound(
 
 	rc = keyring_new(&keyring, o->db, &f->keyring, err);
 	outbound.keyring = f->keyring;
+	outbound.clocks = f->clocks;
 	if (rc == RC_OK)
 		rc = outbound_new(&outbound, &f->outbound, err);
 	return (rc == RC_OK
@@ -114,7 +116,10 @@ federation_new(const struct federation_options *options,
 	if ((f = mem_zalloc(1, sizeof(*f))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "federation"));
 	f->clk = options->clk;
-	if (options->policy->mode != DIRECTORY_OFF) {
+	if ((f->clocks = peer_clocks_new(options->clk)) == NULL)
+		rc = err_set(err, RC_NO_MEMORY, "federation");
+	inbound.clocks = f->clocks;
+	if (rc == RC_OK && options->policy->mode != DIRECTORY_OFF) {
 		rc = make_outbound(options, f, err);
 		inbound.keyring = f->keyring;
 		if (rc == RC_OK)
@@ -153,6 +158,7 @@ federation_free(struct federation *f)
 	inbound_free(f->inbound);
 	outbound_free(f->outbound);
 	keyring_free(f->keyring);
+	peer_clocks_free(f->clocks);
 	mem_free(f);
 }
 
@@ -169,6 +175,14 @@ federation_routes(struct federation *f)
 {
 
 	return (inbound_routes(f->inbound));
+}
+
+size_t
+federation_clocks_off(
+    struct federation *f, char *ret_domain, int64_t *ret_ahead_ms)
+{
+
+	return (peer_clocks_off(f->clocks, ret_domain, ret_ahead_ms));
 }
 
 void

@@ -56,6 +56,10 @@ struct carrier_remote federation_carrier(struct federation *f);
 /* For HTTP. */
 struct http_routes federation_routes(struct federation *f);
 
+/* Peers whose clock is off: peer_clocks_off().  Thread: any. */
+size_t federation_clocks_off(
+    struct federation *f, char *ret_domain, int64_t *ret_ahead_ms);
+
 /* An operator has changed what is known of a peer to ${known}: it holds at
  * once on this node.  Thread: any.  Blocks: never. */
 void federation_peer_changed(

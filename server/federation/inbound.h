@@ -17,6 +17,7 @@
 #include "engine/writer.h"
 #include "federation/directory.h"
 #include "federation/keyring.h"
+#include "federation/peer_clocks.h"
 #include "http/http.h"
 #include "metrics/metrics.h"
 
@@ -30,6 +31,7 @@ struct inbound_options {
 	struct writer *writer;
 	struct directory *directory; /* NULL: federation is off */
 	struct keyring *keyring;     /* NULL: federation is off */
+	struct peer_clocks *clocks;  /* kept; may be NULL */
 	const char *domain;          /* of this server; kept */
 	struct domain_url url;       /* --federation-url */
 	const char *epoch;           /* of the database; kept */

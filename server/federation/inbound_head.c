@@ -282,6 +282,7 @@ inbound_call_new(struct inbound *in, struct http_request *req)
 	call->in = in;
 	call->req = req;
 	call->refusal = (struct refusal)REFUSAL_INIT;
+	call->head_ms = clk_wall_ms(in->o.clk);
 	http_set_principal(req, call);
 	check(call);
 	return (call);

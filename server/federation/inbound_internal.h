@@ -30,6 +30,7 @@ struct inbound_call {
 	char from[LIMIT_DOMAIN_LEN + 1];
 	struct inbound_peer peer;
 	uint8_t public[SIGN_PUBLIC_SIZE]; /* that has verified it */
+	int64_t head_ms; /* wall time: when its head was read */
 	uint8_t digest[SIGN_SHA256_SIZE]; /* as it was signed */
 	struct sign_sha256 hash;          /* of what has come */
 };

@@ -91,6 +91,20 @@ reason_told(struct inbound_call *call, enum envelope_reason reason)
 	return (reason);
 }
 
+/* What the request says of the peer's clock.  It was signed just before it
+ * left, and it is no copy of another: its nonce is new. */
+static void
+hear_clock(const struct taking *t)
+{
+	const struct inbound_call *call = t->call;
+	int64_t at_ms = t->request.control.heartbeat_at_ms;
+
+	if (at_ms == 0)
+		at_ms = call->signature.created_s * 1000;
+	peer_clocks_hear(call->in->o.clocks, call->from,
+	    peer_clocks_ahead_ms(at_ms, call->head_ms, call->head_ms));
+}
+
 static void
 add_acks(struct taking *t)
 {
@@ -120,6 +134,7 @@ answer_taken(struct taking *t)
 	struct inbound *in = call->in;
 	struct envelope_answer *answer = &t->answer;
 
+	hear_clock(t);
 	add_acks(t);
 	(void)snprintf(answer->epoch, sizeof(answer->epoch), "%s", in->o.epoch);
 	if (control->heartbeat_at_ms != 0)

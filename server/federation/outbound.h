@@ -19,6 +19,7 @@
 #include "engine/writer.h"
 #include "federation/directory.h"
 #include "federation/keyring.h"
+#include "federation/peer_clocks.h"
 #include "metrics/metrics.h"
 #include "net/forwarded.h"
 #include "relay/carrier.h"
@@ -33,6 +34,7 @@ struct outbound_options {
 	struct writer *writer;
 	struct readers *readers;
 	struct keyring *keyring;
+	struct peer_clocks *clocks;            /* kept; may be NULL */
 	const struct directory_policy *policy; /* kept */
 	struct net_networks networks; /* private ones that may be contacted */
 };

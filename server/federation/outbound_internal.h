@@ -84,6 +84,7 @@ struct carry {
 	/* The request under way. */
 	size_t sent[PARCEL_ITEMS]; /* which items it has, in order */
 	size_t nsent;
+	int64_t sent_ms; /* wall time: when it began */
 	bool signed_anew;
 	struct buf body;
 	struct transfer transfer;

@@ -28,6 +28,14 @@ server_peer_changed(void *arg, const struct store_peer_known *known)
 		relay_contact(s->relay, known->destination_id);
 }
 
+size_t
+server_clocks_off(void *arg, char *ret_domain, int64_t *ret_ahead_ms)
+{
+	struct server *s = arg;
+
+	return (federation_clocks_off(s->federation, ret_domain, ret_ahead_ms));
+}
+
 void
 federate_policy(struct config *config, struct directory_policy *ret)
 {

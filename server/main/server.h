@@ -65,6 +65,9 @@ enum rc server_federate(struct server *s, struct err *err) MUST_USE;
 /* admin_options.peer_changed, of a struct server. */
 void server_peer_changed(void *arg, const struct store_peer_known *known);
 
+/* admin_options.clocks_off, of a struct server. */
+size_t server_clocks_off(void *arg, char *ret_domain, int64_t *ret_ahead_ms);
+
 /* Fills ${ret} with what ${config} says of other servers; ${ret} keeps its
  * pinned peers (federate.c). */
 void federate_policy(struct config *config, struct directory_policy *ret);

@@ -359,6 +359,8 @@ make_api(struct server *s, struct err *err)
 	    .ready_arg = s,
 	    .peer_changed = server_peer_changed,
 	    .peer_changed_arg = s,
+	    .clocks_off = server_clocks_off,
+	    .clocks_arg = s,
 	    .metrics_networks = server_networks(&s->config.metrics_networks),
 	    .alert_interval_ms = s->config.alert_interval_ms};
 	struct api_options api_options = {.clk = s->clk,

@@ -254,6 +254,8 @@ static const struct {
     {AT(NONCE_FIND, nonce_find, destination_id), 2, 2, false},
     {AT(NONCE_INSERT, nonce_insert, destination_id), 2, 2, false},
     {AT(NONCE_EXPIRE, nonce_expire, now), 300, 9, false},
+    {AT(GAUGES_LANES_KEPT, gauges_lanes_kept, destination_id), 2, 2, false},
+    {AT(GAUGES_LANES_KEPT, gauges_lanes_kept, upto), 2000, 1000, false},
     {AT(PEERS_AFTER, peers_after, after), 0, 5, false},
     {AT(PEER_INSERT, peer_insert, destination_id), 0, 3, false},
     {AT(PEER_SET, peer_set, destination_id), 2, 4, false},

@@ -297,8 +297,8 @@ may_sort(const char *name, const char *node)
 	/* The rows of one batch; lanes, destinations of one walk; keys; those
 	 * of one peer. */
 	static const char *const few[] = {"message_insert", "lanes_pending",
-	    "destinations_ready", "lock_names", "server_keys_live",
-	    "peer_keys_trim", NULL};
+	    "gauges_lanes_kept", "destinations_ready", "lock_names",
+	    "server_keys_live", "peer_keys_trim", NULL};
 
 	return (begins(node, "Sort") && is_named(name, few));
 }

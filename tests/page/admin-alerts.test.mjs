@@ -235,3 +235,21 @@ it('the worst comes first, then what is said first', () => {
 		destination('local', { paused_at: iso(-MIN) })], { here: NOW + 61_000 }),
 	['paused local', 'relay', 'stuck', 'dead', 'paused a.example', 'near', 'wal', 'clock']);
 });
+
+describe('other servers', () => {
+	const own = (name, severity, text) => ({ name, severity, since: iso(-MIN), text });
+
+	it('are told of by the server alone', () => {
+		assert.deepEqual(alert({ alerts: [own('peer_restored', 'error', 'b.example: twinbox admin rewind 17 1')] }),
+			{ id: 'peer_restored', bad: true, title: 'Another server may have lost what was sent to it',
+				cure: 'b.example: twinbox admin rewind 17 1. Run the commands; then compare both databases ' +
+					'(twinboxd fsck --with-peer).' });
+		assert.deepEqual(ids({ alerts: [own('peer_keys_changed', 'warning', 'x'), own('peer_clock_off', 'warning', 'y'),
+			own('peer_restored', 'error', 'z')] }), ['peer_restored', 'peer_keys_changed', 'peer_clock_off']);
+	});
+
+	it('what the page judges itself is said once', () => {
+		assert.deepEqual(alerts({ alerts: [own('outbox_depth_high', 'warning', 'x'), own('toString', 'warning', 'x')] }),
+			[]);
+	});
+});

@@ -23,6 +23,7 @@
 #define START INT64_C(1700000000000)
 
 static struct gauges gauges;
+static struct peer_changes peers;
 
 struct rig {
 	struct clk_fake clk;
@@ -36,12 +37,14 @@ rig_open(struct rig *r)
 {
 
 	memset(&gauges, 0, sizeof(gauges));
+	memset(&peers, 0, sizeof(peers));
 	memset(r, 0, sizeof(*r));
 	clk_fake_init(&r->clk, START);
 	r->metrics = metrics_new();
 	r->alerts = alerts_new(&r->clk.clk, r->metrics);
 	assert_non_null(r->alerts);
 	r->input.gauges = &gauges;
+	r->input.changes = &peers;
 	r->input.relay_age_ms = -1;
 	logged_start(&r->clk.clk);
 }
@@ -458,6 +461,109 @@ test_clock_jump(void **state)
 	assert_non_null(strstr(log, " warn clock.jump moved_ms=-172800000\n"));
 }
 
+/* The text of the only alert, which is ${name}. */
+static const char *
+text_of(struct rig *r, const char *name)
+{
+	const char *all = shown(r);
+
+	assert_true(raised(r, name));
+	assert_int_equal(count(all, "{\"name\""), 1);
+	return (strstr(all, "\"text\":"));
+}
+
+/* Keys of another server have changed. */
+static void
+test_peer_keys(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	peers.keys = 1;
+	memcpy(peers.keys_domain, "b.example", 10);
+	memcpy(peers.keys_detail, "now k2 (02); before k1 (01)", 28);
+	turn(&r);
+	assert_string_equal(text_of(&r, "peer_keys_changed"),
+	    "\"text\":\"b.example has other keys: now k2 (02); before k1 "
+	    "(01); look at them with: twinbox admin peers show b.example\"}]");
+	peers.keys = 3;
+	turn(&r);
+	assert_non_null(strstr(shown(&r), "; the same of 2 more\"}]"));
+	peers.keys = 0;
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	assert_int_equal(
+	    count(rig_close(&r), " warn alert.warning peer_keys_changed "), 1);
+}
+
+/* Another server was restored: what is to be typed. */
+static void
+test_peer_restored(void **state)
+{
+	struct rig r;
+	int i;
+
+	(void)state;
+	rig_open(&r);
+	peers.restored = 1;
+	memcpy(peers.restored_domain, "b.example", 10);
+	peers.nlanes = 2;
+	for (i = 0; i < PEER_CHANGES_NAMED; i++)
+		peers.lanes[i] = (struct peer_changes_lane){17 + i, 100 * i};
+	turn(&r);
+	assert_string_equal(text_of(&r, "peer_restored"),
+	    "\"text\":\"b.example was restored from a backup and may have "
+	    "lost what was sent to it; offer its lanes again with: twinbox "
+	    "admin rewind 17 0; twinbox admin rewind 18 100\"}]");
+	peers.nlanes = PEER_CHANGES_NAMED;
+	turn(&r);
+	assert_null(strstr(shown(&r), "more"));
+	peers.nlanes = PEER_CHANGES_NAMED + 1;
+	peers.restored = 2;
+	turn(&r);
+	assert_non_null(strstr(shown(&r),
+	    "; twinbox admin rewind 21 400; and 1 more lanes; the same of 1 "
+	    "more\"}]"));
+	/* The longest name, and the largest numbers. */
+	memset(peers.restored_domain, 'x', LIMIT_DOMAIN_LEN);
+	for (i = 0; i < PEER_CHANGES_NAMED; i++)
+		peers.lanes[i] =
+		    (struct peer_changes_lane){INT64_MAX, INT64_MAX};
+	turn(&r);
+	assert_non_null(strstr(shown(&r), "; the same of 1 more\"}]"));
+	peers.restored = 0;
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	assert_int_equal(
+	    count(rig_close(&r), " error alert.error peer_restored "), 1);
+}
+
+/* Another server's clock is off. */
+static void
+test_peer_clock(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	r.input.clocks = (struct alerts_clocks){1, "b.example", 61000};
+	turn(&r);
+	assert_string_equal(text_of(&r, "peer_clock_off"),
+	    "\"text\":\"the clock of b.example is 61 s ahead of the one "
+	    "here\"}]");
+	r.input.clocks = (struct alerts_clocks){2, "c.example", -3600000};
+	turn(&r);
+	assert_non_null(strstr(shown(&r),
+	    "the clock of c.example is 3600 s behind the one here; the same "
+	    "of 1 more\"}]"));
+	r.input.clocks.n = 0;
+	turn(&r);
+	assert_string_equal(shown(&r), "[]");
+	assert_int_equal(
+	    count(rig_close(&r), " warn alert.warning peer_clock_off "), 1);
+}
+
 static void
 test_metrics(void **state)
 {
@@ -509,6 +615,9 @@ main(void)
 	    cmocka_unit_test(test_breaker),
 	    cmocka_unit_test(test_relay_and_log),
 	    cmocka_unit_test(test_clock_jump),
+	    cmocka_unit_test(test_peer_keys),
+	    cmocka_unit_test(test_peer_restored),
+	    cmocka_unit_test(test_peer_clock),
 	    cmocka_unit_test(test_metrics),
 	    cmocka_unit_test(test_no_memory),
 	};

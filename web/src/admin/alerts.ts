@@ -21,11 +21,22 @@ const WAL_BYTES = 64 * 1024 * 1024;
 const SKEW_MS = 60_000;
 const GROWTH = 100; // dead letters in a minute
 
+/** What the server alone can judge, of its own alerts: [title, cure]. */
+const OWN: Record<string, [string, string]> = {
+	peer_keys_changed: ['The keys of another server have changed',
+		'Ask its operator whether that was meant, by another way than these messages; then pin the key, or block it.'],
+	peer_restored: ['Another server may have lost what was sent to it',
+		'Run the commands; then compare both databases (twinboxd fsck --with-peer).'],
+	peer_clock_off: ['The clock of another server is off',
+		'One of the two clocks is wrong: both operators compare theirs with the time.'],
+};
+
 /** All of it, from what the server last said. */
 export function alertsOf(stats: Stats, destinations: Destination[], history: History,
 	now = Date.parse(stats.at), here = now): Alert[]
 {
-	const found = [...fromDestinations(destinations, now), ...fromStats(stats, destinations, history)];
+	const found = [...fromDestinations(destinations, now), ...fromPeers(stats),
+		...fromStats(stats, destinations, history)];
 
 	if (Math.abs(here - now) > SKEW_MS)
 		found.push({ id: 'clock', bad: false,
@@ -73,6 +84,14 @@ function pausedBy(d: Destination, now: number): string
 
 const waiting = (d: Destination) => d.pending === 0 ? 'No message waits for it.' :
 	d.pending === 1 ? 'One message waits for it.' : `${count(d.pending)} messages wait for it.`;
+
+function fromPeers(stats: Stats): Alert[]
+{
+	return stats.alerts.flatMap(({ name, severity, text }) => {
+		const [title, cure] = Object.hasOwn(OWN, name) ? OWN[name]! : [];
+		return title && cure ? [{ id: name, bad: severity !== 'warning', title, cure: `${text}. ${cure}` }] : [];
+	});
+}
 
 function fromStats(stats: Stats, destinations: Destination[], history: History): Alert[]
 {

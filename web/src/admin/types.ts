@@ -19,6 +19,7 @@ export interface Stats {
 	wal_bytes: number;
 	queues: { writer_waiting: number };
 	limits: { max_pending: number; max_pending_total: number };
+	alerts: { name: string; severity: 'warning' | 'error' | 'critical'; since: string; text: string }[];
 }
 
 export type Breaker = 'closed' | 'open' | 'half_open';
