@@ -307,6 +307,7 @@ come_back(struct transfer *t)
 	switch (v.class) {
 	case CLASSIFY_SETTLE:
 		take_acks(c, &o.answer);
+		c->beaten = c->nsent == 0;
 		c->most = PARCEL_ITEMS;
 		c->signed_anew = false;
 		next_request(c);
@@ -345,6 +346,7 @@ write_body(struct carry *c)
 {
 	char from[LIMIT_ADDRESS_LEN + 1];
 	const struct parcel *p = c->parcel;
+	struct envelope_control control = {.nacks = 0};
 	struct wire_request q;
 	struct envelope e;
 	enum rc rc = RC_OK;
@@ -354,7 +356,10 @@ write_body(struct carry *c)
 		most = c->most;
 	c->nsent = 0;
 	buf_reset(&c->body);
-	wire_request_begin(&q, &c->body, most, c->contact.bytes, NULL);
+	if (p->n == 0)
+		control.heartbeat_at_ms = clk_wall_ms(c->outbound->o.clk);
+	wire_request_begin(
+	    &q, &c->body, most, c->contact.bytes, p->n == 0 ? &control : NULL);
 	for (i = 0; i < p->n && rc == RC_OK; i++) {
 		if (c->answered[i])
 			continue;
@@ -423,7 +428,7 @@ next_request(struct carry *c)
 {
 	struct err err = ERR_INIT;
 
-	if (c->nanswered == c->parcel->n) {
+	if (c->parcel->n > 0 ? c->nanswered == c->parcel->n : c->beaten) {
 		c->parcel->reached = true;
 		c->parcel->status = c->transfer.status;
 		end(c);

@@ -32,7 +32,7 @@ struct federation_options {
 	const char *epoch;            /* of the database; kept */
 	const atomic_bool *disk_low;  /* kept */
 	/* inbound_options.contact */
-	void (*contact)(void *arg, int64_t destination_id);
+	void (*contact)(void *arg, int64_t destination_id, bool alone);
 	void *contact_arg;
 };
 

@@ -38,9 +38,9 @@ struct inbound_options {
 	/* There is no room for messages; the disk says so.  Kept. */
 	const atomic_bool *disk_low;
 	/* What ${contact} is told: a fresh request of this destination has been
-	 * verified, so it is there.  Thread: any.  Never blocks.  May be
-	 * NULL. */
-	void (*contact)(void *arg, int64_t destination_id);
+	 * verified, so it is there.  ${alone}: it brought neither envelopes nor
+	 * acks.  Thread: any.  Never blocks.  May be NULL. */
+	void (*contact)(void *arg, int64_t destination_id, bool alone);
 	void *contact_arg;
 };
 

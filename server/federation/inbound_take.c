@@ -150,7 +150,8 @@ answer_taken(struct taking *t)
 		    clk_mono_ms(in->o.clk), INBOUND_CONVERSATIONS,
 		    (int64_t)t->unit.made);
 	if (in->o.contact != NULL)
-		in->o.contact(in->o.contact_arg, call->peer.destination_id);
+		in->o.contact(in->o.contact_arg, call->peer.destination_id,
+		    t->request.n == 0 && control->nacks == 0);
 	answer_write(call, answer);
 }
 

@@ -8,11 +8,11 @@
 
 /* A request of another server has been verified. */
 static void
-on_contact(void *arg, int64_t destination_id)
+on_contact(void *arg, int64_t destination_id, bool alone)
 {
 	struct server *s = arg;
 
-	relay_contact(s->relay, destination_id);
+	relay_contact(s->relay, destination_id, alone);
 }
 
 void
@@ -25,7 +25,7 @@ server_peer_changed(void *arg, const struct store_peer_known *known)
 		cluster_send_peer(s->cluster, known->domain);
 	/* What waits for it may go. */
 	if (!known->blocked)
-		relay_contact(s->relay, known->destination_id);
+		relay_contact(s->relay, known->destination_id, false);
 }
 
 size_t

@@ -31,9 +31,9 @@ struct carrier_remote {
 	 * none.  Thread: any. */
 	bool (*reaches)(void *arg, const char *domain);
 
-	/* Carries ${parcel} and calls its finish, once, from any thread, at the
-	 * latest when its time-out is over; it is the carrier's until then.
-	 * Never blocks. */
+	/* Carries ${parcel} (one without items is a heartbeat) and calls its
+	 * finish, once, from any thread, at the latest when its time-out is
+	 * over; it is the carrier's until then. Never blocks. */
 	void (*send)(void *arg, struct parcel *parcel);
 
 	/* No parcel is under way when it returns: those that were have been

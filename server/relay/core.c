@@ -180,7 +180,7 @@ take_wakes(struct core *c, struct mbox_node *list)
 		for (i = 0; i < w->ndestinations; i++)
 			core_wake_destination(c, w->destinations[i]);
 		if (w->contact != 0)
-			core_contact(c, w->contact);
+			core_contact(c, w->contact, w->contact_alone);
 		wake_free(w);
 	}
 }
@@ -235,7 +235,9 @@ core_turn(
 	reclaim(c);
 	core_deliver(c);
 	core_send(c);
+	core_heartbeat(c);
 	until = sooner(c->poll.next_ms, c->destinations.next_parked_ms);
+	until = sooner(until, c->heartbeats.next_ms);
 	until = sooner(until, renewal);
 	if (!c->reclaim.under_way)
 		until = sooner(until, c->reclaim.next_ms);

@@ -14,8 +14,8 @@
 
 /* ---- states ---- */
 
-static bool
-paused(const struct core *c, const struct destination *d)
+bool
+core_destination_paused(const struct core *c, const struct destination *d)
 {
 
 	return (c->all_paused || d->row.paused_at != 0);
@@ -56,7 +56,8 @@ may_send_at(struct core *c, struct destination *d)
 {
 	int64_t at;
 
-	if (paused(c, d) || d->claiming || d->in_flight >= window(d))
+	if (core_destination_paused(c, d) || d->claiming ||
+	    d->in_flight >= window(d))
 		return (-1);
 	if (!d->may_work) {
 		if (d->next_due == 0)
@@ -133,6 +134,7 @@ core_destination_review(struct core *c, struct destination *d)
 	    (c->destinations.next_parked_ms == 0 ||
 		at < c->destinations.next_parked_ms))
 		c->destinations.next_parked_ms = at;
+	core_heartbeat_review(c, d);
 }
 
 void
@@ -185,14 +187,30 @@ core_wake_destination(struct core *c, int64_t id)
 	core_destination_review(c, d);
 }
 
+/* Whether something waits for ${d}, or may do so. */
+static bool
+owes(struct core *c, const struct destination *d)
+{
+	struct err err = ERR_INIT;
+	int64_t due;
+
+	if (!d->may_work && d->next_due == 0)
+		return (false);
+	return (store_lanes_ready_next(
+		    c->o.db, d->row.destination_id, &due, &err) != RC_OK ||
+		due != 0);
+}
+
 void
-core_contact(struct core *c, int64_t id)
+core_contact(struct core *c, int64_t id, bool alone)
 {
 	struct destination *d = find(c, id);
 
 	if (d == NULL || d->row.breaker.state != BREAKER_OPEN ||
 	    (d->contact_ms != 0 &&
 		c->mono_ms - d->contact_ms < c->o.timing->relay_contact_ms))
+		return;
+	if (alone && !owes(c, d))
 		return;
 	d->contact_ms = c->mono_ms;
 	if (breaker_contact(&d->row.breaker, c->wall_ms))

@@ -7,6 +7,7 @@
 
 #include <sys/queue.h>
 
+#include "base/container.h"
 #include "base/htab.h"
 #include "delivery/claim.h"
 #include "delivery/destination.h"
@@ -28,6 +29,8 @@
  * last time: each may be silent until its time-out, and were they all such,
  * nobody else would be sent anything. */
 #define CORE_PARCELS_DOUBTFUL 8
+/* Of these, heartbeats to destinations for which nothing waits. */
+#define CORE_HEARTBEATS 2
 /* Lanes, and destinations, looked at by one safety poll. */
 #define CORE_POLL_LANES 1000
 #define CORE_POLL_DESTINATIONS 100
@@ -183,6 +186,13 @@ struct core_parcels {
 	uint64_t claims;              /* so many have filled a parcel */
 };
 
+/* Heartbeats: when the next may leave, in monotonic time (0: none is wanted),
+ * and how many are under way. */
+struct core_heartbeats {
+	int64_t next_ms;
+	size_t under_way;
+};
+
 struct core {
 	struct core_options o;
 	int64_t wall_ms, mono_ms; /* of this turn */
@@ -198,6 +208,7 @@ struct core {
 	struct core_renewal renewal;
 	struct core_destinations destinations;
 	struct core_parcels parcels;
+	struct core_heartbeats heartbeats;
 };
 
 /* ---- core.c ---- */
@@ -262,8 +273,12 @@ void core_forget_idle(struct core *c);
 /* Destination ${id} may have work. */
 void core_wake_destination(struct core *c, int64_t id);
 
-/* Destination ${id} has written to this server. */
-void core_contact(struct core *c, int64_t id);
+/* Destination ${id} has written to this server.  ${alone}: it sent nothing but
+ * a heartbeat, which causes no heartbeat. */
+void core_contact(struct core *c, int64_t id, bool alone);
+
+/* Whether an operator has paused ${d}, or all. */
+bool core_destination_paused(const struct core *c, const struct destination *d);
 
 /* Moves ${d} to the state that it should be in now. */
 void core_destination_review(struct core *c, struct destination *d);
@@ -289,5 +304,31 @@ void core_send(struct core *c);
 
 /* Settles what the writer would not take before. */
 void core_settle_again(struct core *c);
+
+/* A parcel that is not under way; NULL: there is none. */
+struct parcel_job *core_parcel_idle(struct core *c);
+
+/* ${p}, which is core_parcel_idle(), is under way to ${d} from now on. */
+void core_parcel_begin(
+    struct core *c, struct destination *d, struct parcel_job *p);
+
+/* Gives ${p} to the carrier; ${back} is called when it has come back. */
+void core_parcel_send(struct core *c, struct parcel_job *p,
+    void (*back)(struct core *c, struct core_job *job));
+
+/* ${p} has come back: its destination's breaker is told, or it is parked. */
+void core_parcel_heard(struct core *c, struct parcel_job *p);
+
+/* ${p} is at its end; its destination's next lane is due at ${next_due} (wall
+ * time; 0: none is known). */
+void core_parcel_done(struct core *c, struct parcel_job *p, int64_t next_due);
+
+/* ---- core_heartbeat.c ---- */
+
+/* ${d} has changed: it may want a heartbeat. */
+void core_heartbeat_review(struct core *c, const struct destination *d);
+
+/* Sends the heartbeats that are due. */
+void core_heartbeat(struct core *c);
 
 #endif

@@ -23,9 +23,8 @@ job_of(struct core_job *job)
 	return (CONTAINER_OF(job, struct parcel_job, job));
 }
 
-/* ${p} is at its end; its destination may be sent the next. */
-static void
-parcel_done(struct core *c, struct parcel_job *p, int64_t next_due)
+void
+core_parcel_done(struct core *c, struct parcel_job *p, int64_t next_due)
 {
 	struct destination *d = p->to;
 
@@ -54,13 +53,13 @@ settle_back(struct core *c, struct core_job *job)
 		if (p->parcel.reached)
 			log_event(LOG_EV_RELAY_TURN, "destination=%s rows=%zu",
 			    p->parcel.name, p->parcel.n);
-		parcel_done(c, p, p->settle.next_due);
+		core_parcel_done(c, p, p->settle.next_due);
 		return;
 	}
 	if (rc == RC_CLOSED || !c->going) {
 		/* The lease stands until the next start. */
 		c->closed = c->closed || rc == RC_CLOSED;
-		parcel_done(c, p, 0);
+		core_parcel_done(c, p, 0);
 		return;
 	}
 	/* What was said must not be forgotten for want of room: the answers
@@ -168,10 +167,9 @@ hear(struct core *c, struct destination *d, const struct parcel *parcel)
 		    parcel->error[0] == '\0' ? "answered" : parcel->error);
 }
 
-static void
-carried_back(struct core *c, struct core_job *job)
+void
+core_parcel_heard(struct core *c, struct parcel_job *p)
 {
-	struct parcel_job *p = job_of(job);
 
 	explain(&p->parcel);
 	if (p->parcel.requests_most > 0)
@@ -180,6 +178,14 @@ carried_back(struct core *c, struct core_job *job)
 		park(c, p->to, &p->parcel);
 	else
 		hear(c, p->to, &p->parcel);
+}
+
+static void
+carried_back(struct core *c, struct core_job *job)
+{
+	struct parcel_job *p = job_of(job);
+
+	core_parcel_heard(c, p);
 	settle(c, p);
 }
 
@@ -190,6 +196,25 @@ carried(struct parcel *parcel)
 	struct parcel_job *p = (struct parcel_job *)(void *)parcel;
 
 	p->core->o.back(p->core->o.arg, &p->job);
+}
+
+void
+core_parcel_send(struct core *c, struct parcel_job *p,
+    void (*back)(struct core *c, struct core_job *job))
+{
+
+	if (breaker_leave(&p->to->row.breaker, c->wall_ms))
+		core_breaker_save(c, p->to);
+	p->job.back = back;
+	p->parcel.finish = carried;
+	p->parcel.reached = p->parcel.broke = false;
+	p->parcel.status = 0;
+	p->parcel.retry_after_ms = 0;
+	p->parcel.park_ms = 0;
+	p->parcel.requests_most = 0;
+	p->parcel.error[0] = '\0';
+	core_destination_review(c, p->to);
+	c->o.remote.send(c->o.remote.arg, &p->parcel);
 }
 
 /* ---- claim ---- */
@@ -206,7 +231,7 @@ claim_back(struct core *c, struct core_job *job)
 		c->closed = c->closed || rc == RC_CLOSED;
 		if (rc != RC_CLOSED)
 			core_pause(c, rc, "claim put off");
-		parcel_done(c, p, d->next_due);
+		core_parcel_done(c, p, d->next_due);
 		d->may_work = true;
 		core_destination_review(c, d);
 		return;
@@ -217,23 +242,12 @@ claim_back(struct core *c, struct core_job *job)
 				      p->claim.next_due <= c->wall_ms);
 	d->next_due = p->claim.next_due;
 	if (p->parcel.n == 0) {
-		parcel_done(c, p, p->claim.next_due);
+		core_parcel_done(c, p, p->claim.next_due);
 		return;
 	}
 	core_lease_begin(c, p);
 	d->tokens -= (double)p->parcel.n;
-	if (breaker_leave(&d->row.breaker, c->wall_ms))
-		core_breaker_save(c, d);
-	p->job.back = carried_back;
-	p->parcel.finish = carried;
-	p->parcel.reached = p->parcel.broke = false;
-	p->parcel.status = 0;
-	p->parcel.retry_after_ms = 0;
-	p->parcel.park_ms = 0;
-	p->parcel.requests_most = 0;
-	p->parcel.error[0] = '\0';
-	core_destination_review(c, d);
-	c->o.remote.send(c->o.remote.arg, &p->parcel);
+	core_parcel_send(c, p, carried_back);
 }
 
 /* Thread: sync or writer. */
@@ -256,9 +270,8 @@ most_of(const struct destination *d)
 	return ((size_t)most);
 }
 
-/* A parcel that is not under way; NULL: there is none. */
-static struct parcel_job *
-idle(struct core *c)
+struct parcel_job *
+core_parcel_idle(struct core *c)
 {
 
 	if (c->parcels.idle != NULL || c->parcels.used == CORE_PARCELS)
@@ -266,11 +279,10 @@ idle(struct core *c)
 	return (&c->parcels.all[c->parcels.used]);
 }
 
-/* Claims ${p}, which is idle(), for ${d}. */
-static enum rc
-claim(struct core *c, struct destination *d, struct parcel_job *p)
+/* Makes ${p} one to ${d}. */
+static void
+address(struct core *c, struct destination *d, struct parcel_job *p)
 {
-	enum rc rc;
 
 	p->to = d;
 	p->core = c;
@@ -279,6 +291,40 @@ claim(struct core *c, struct destination *d, struct parcel_job *p)
 	    p->parcel.name, sizeof(p->parcel.name), "%s", d->row.name);
 	p->parcel.timeout_ms =
 	    c->o.timeout_ms != 0 ? c->o.timeout_ms : TIMEOUT_MS;
+}
+
+/* Takes ${p} from those that are idle. */
+static void
+take(struct core *c, struct parcel_job *p)
+{
+
+	if (p == c->parcels.idle)
+		c->parcels.idle = p->next;
+	else
+		c->parcels.used++;
+	c->parcels.under_way++;
+	p->doubtful = p->to->doubtful;
+	c->parcels.doubtful_under_way += p->doubtful ? 1 : 0;
+	p->to->in_flight++;
+}
+
+void
+core_parcel_begin(struct core *c, struct destination *d, struct parcel_job *p)
+{
+
+	address(c, d, p);
+	/* It is in no queue now. */
+	d->doubtful = true;
+	take(c, p);
+}
+
+/* Claims ${p}, which is core_parcel_idle(), for ${d}. */
+static enum rc
+claim(struct core *c, struct destination *d, struct parcel_job *p)
+{
+	enum rc rc;
+
+	address(c, d, p);
 	claim_unit_init(&p->claim);
 	p->claim.parcel = &p->parcel;
 	p->claim.most = most_of(d);
@@ -292,14 +338,7 @@ claim(struct core *c, struct destination *d, struct parcel_job *p)
 	rc = c->o.submit(c->o.arg, &p->claim.unit);
 	if (rc != RC_OK)
 		return (rc);
-	if (p == c->parcels.idle)
-		c->parcels.idle = p->next;
-	else
-		c->parcels.used++;
-	c->parcels.under_way++;
-	p->doubtful = d->doubtful;
-	c->parcels.doubtful_under_way += p->doubtful ? 1 : 0;
-	d->in_flight++;
+	take(c, p);
 	core_destination_used(c, d);
 	d->claiming = true;
 	d->woken = false;
@@ -330,7 +369,7 @@ core_send(struct core *c)
 		return;
 	core_destinations_unpark(c);
 	while (!c->closed && c->mono_ms >= c->pause_until_ms &&
-	       (p = idle(c)) != NULL && (d = first(c)) != NULL) {
+	       (p = core_parcel_idle(c)) != NULL && (d = first(c)) != NULL) {
 		/* What was true when it became runnable may not be so now. */
 		core_destination_review(c, d);
 		if (d->state != DESTINATION_RUNNABLE || d != first(c))

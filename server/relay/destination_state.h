@@ -8,7 +8,9 @@
  *	PARKED, RUNNABLE --only an event lets the next parcel leave--> IDLE
  *
  *	IDLE      waits for a wake-up, for the end of a pause, or for a
- *	          parcel or a claim to come back: no time lets it run
+ *	          parcel or a claim to come back: no time lets it run.  If
+ *	          its breaker is not closed and nothing waits, a heartbeat
+ *	          probes it (core_heartbeat.c)
  *	PARKED    waits for a time: its breaker's next probe, its rate, or
  *	          the next attempt of a lane
  *	RUNNABLE  waits for its turn, and for an idle parcel

@@ -56,7 +56,7 @@ relay_wake(struct relay *r, struct wake *wake)
 }
 
 void
-relay_contact(struct relay *r, int64_t destination_id)
+relay_contact(struct relay *r, int64_t destination_id, bool alone)
 {
 	struct wake *wake = wake_new();
 
@@ -64,6 +64,7 @@ relay_contact(struct relay *r, int64_t destination_id)
 	if (wake == NULL)
 		return;
 	wake->contact = destination_id;
+	wake->contact_alone = alone;
 	relay_wake(r, wake);
 }
 

@@ -57,8 +57,10 @@ void relay_wake(struct relay *r, struct wake *wake);
 
 /* A server that is destination ${destination_id} has written to this one, so it
  * is there: if its breaker is open, it is probed at once, once in a while.
- * Thread: any.  Blocks: never. */
-void relay_contact(struct relay *r, int64_t destination_id);
+ * ${alone}: it sent nothing but a heartbeat; then it is probed only if
+ * something waits for it, so that two servers do not answer heartbeats with
+ * heartbeats. Thread: any.  Blocks: never. */
+void relay_contact(struct relay *r, int64_t destination_id, bool alone);
 
 /* How it stands. */
 #define RELAY_STATS_DESTINATIONS 1000

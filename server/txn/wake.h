@@ -27,7 +27,8 @@ struct wake {
 	int64_t *destinations;
 	size_t ndestinations, destinations_cap;
 	bool destinations_changed; /* by an operator: read them again */
-	int64_t contact; /* a destination that has written to us; 0: none */
+	int64_t contact;    /* a destination that has written to us; 0: none */
+	bool contact_alone; /* it sent nothing but a heartbeat */
 };
 
 /* Empty wake-up; NULL: no memory. */

@@ -215,12 +215,13 @@ __wrap_writer_submit(struct writer *w, struct unit *unit)
 }
 
 static void
-on_contact(void *arg, int64_t destination_id)
+on_contact(void *arg, int64_t destination_id, bool alone)
 {
 
 	assert_ptr_equal(arg, &played);
 	assert_int_equal(destination_id, FAR_ID);
 	atomic_fetch_add(&played.contacts, 1);
+	atomic_store(&played.contact_alone, alone);
 }
 
 static int64_t

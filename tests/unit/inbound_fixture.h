@@ -59,6 +59,7 @@ struct played_inbound {
 	_Atomic(struct receive_unit *) waiting; /* with the writer */
 	atomic_int submitted;
 	atomic_int contacts;
+	atomic_bool contact_alone; /* the last one */
 };
 
 extern struct played_inbound played;

@@ -119,6 +119,7 @@ test_taken(void **state)
 		    "\"at\":\"2023-11-14T22:13:30.000Z\","
 		    "\"draining\":false},\"pong\":\"a\\\"c\"}}");
 	assert_int_equal(atomic_load(&played.contacts), 1);
+	assert_false(atomic_load(&played.contact_alone));
 	assert_int_equal(counted("taken"), 1);
 	assert_int_equal(
 	    metrics_get_by(played.metrics, METRIC_BY_FEDERATION_BYTES, "in"),
@@ -151,6 +152,8 @@ test_empty(void **state)
 	assert_int_equal(r.status, 200);
 	assert_body("{\"acks\":[],\"later\":[],\"epoch\":\"" EPOCH
 		    "\",\"control\":{}}");
+	assert_int_equal(atomic_load(&played.contacts), 1);
+	assert_true(atomic_load(&played.contact_alone));
 }
 
 /* The nonce was there. */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Heartbeats: probes of destinations that were not reached and for which
+ * nothing waits.  Without them a breaker that is open would stay so until
+ * somebody writes to that server.
+ *
+ * A heartbeat is a parcel without items that is neither claimed nor settled.
+ * It leaves when the breaker lets a probe leave, and its answer counts as that
+ * of any parcel.  At most CORE_HEARTBEATS are under way, so that many servers
+ * that are gone for ever take no place of messages.
+ *
+ * A destination that waits for its heartbeat is idle (destination_state.h): one
+ * time stands for all of them, and they are looked through when it has come.
+ */
+#include <stdio.h>
+
+#include "relay/core_internal.h"
+
+/* Whether only a heartbeat can tell that ${d} is there again. */
+static bool
+wants(const struct destination *d)
+{
+
+	return (d->row.breaker.state != BREAKER_CLOSED &&
+		d->state == DESTINATION_IDLE && !d->may_work &&
+		d->next_due == 0 && !d->claiming && d->in_flight == 0);
+}
+
+/* When it may leave, in monotonic time. */
+static int64_t
+due(const struct core *c, const struct destination *d)
+{
+	int64_t at = breaker_next(&d->row.breaker, c->wall_ms);
+
+	at = at == 0 ? c->mono_ms : c->mono_ms + at - c->wall_ms;
+	return (at < d->parked_until_ms ? d->parked_until_ms : at);
+}
+
+static void
+next_by(struct core *c, int64_t at)
+{
+
+	if (c->heartbeats.next_ms == 0 || at < c->heartbeats.next_ms)
+		c->heartbeats.next_ms = at;
+}
+
+void
+core_heartbeat_review(struct core *c, const struct destination *d)
+{
+
+	if (wants(d) && !core_destination_paused(c, d))
+		next_by(c, due(c, d));
+}
+
+static void
+back(struct core *c, struct core_job *job)
+{
+	struct parcel_job *p = CONTAINER_OF(job, struct parcel_job, job);
+	struct destination *d = p->to;
+
+	c->heartbeats.under_way--;
+	/* Others may have waited for its place. */
+	next_by(c, c->mono_ms);
+	core_parcel_heard(c, p);
+	core_parcel_done(c, p, d->next_due);
+}
+
+static void
+probe(struct core *c, struct destination *d, struct parcel_job *p)
+{
+
+	core_parcel_begin(c, d, p);
+	c->heartbeats.under_way++;
+	p->parcel.n = 0;
+	p->parcel.left_ms = c->wall_ms;
+	core_parcel_send(c, p, back);
+}
+
+void
+core_heartbeat(struct core *c)
+{
+	struct parcel_job *p;
+	struct destination *d;
+	size_t pos = 0;
+	int64_t at;
+
+	if (c->heartbeats.next_ms == 0 || c->mono_ms < c->heartbeats.next_ms)
+		return;
+	c->heartbeats.next_ms = 0;
+	if (c->closed || c->reclaim.all) {
+		c->heartbeats.next_ms =
+		    c->mono_ms + c->o.timing->relay_pause_ms;
+		return;
+	}
+	while ((d = htab_next(c->destinations.by_id, &pos)) != NULL) {
+		if (!wants(d) || core_destination_paused(c, d))
+			continue;
+		at = due(c, d);
+		if (at > c->mono_ms)
+			next_by(c, at);
+		else if (c->heartbeats.under_way < CORE_HEARTBEATS &&
+			 (p = core_parcel_idle(c)) != NULL)
+			probe(c, d, p);
+		else if (c->heartbeats.under_way == 0)
+			next_by(c, c->mono_ms + c->o.timing->relay_pause_ms);
+	}
+}

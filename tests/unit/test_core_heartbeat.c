@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Heartbeats (core_fixture.h): a server that was not reached, and for which
+ * nothing waits any more, is probed until it answers; a heartbeat of its own
+ * causes none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/core_fixture.h"
+
+static void
+no_answer(struct parcel *parcel)
+{
+
+	scene_fail(parcel, 0, 0);
+}
+
+static void
+parks(struct parcel *parcel)
+{
+
+	parcel->park_ms = 30 * SECOND;
+	parcel->finish(parcel);
+}
+
+/* The breaker of server ${name} in the store. */
+static const char *
+breaker_of(const char *name)
+{
+	char sql[128];
+
+	(void)snprintf(sql, sizeof(sql),
+	    "SELECT breaker FROM destinations WHERE name = '%s'", name);
+	return (rig_text(&scene.rig, sql));
+}
+
+/* How often ${what} was told since the last scene_forget(). */
+static int
+told(const char *what)
+{
+	const char *p;
+	int n = 0;
+
+	for (p = scene.told; (p = strstr(p, what)) != NULL; p++)
+		n++;
+	return (n);
+}
+
+/* Server ${name} does not answer, and what was for it has expired. */
+static void
+give_up(const char *name)
+{
+	char to[64];
+
+	scene.answers = no_answer;
+	(void)snprintf(to, sizeof(to), "bob@%s", name);
+	scene_send_expiring(to, 10 * SECOND);
+	scene_run(15 * SECOND);
+	assert_string_not_equal(breaker_of(name), "closed");
+	assert_int_equal(scene_count("outbox WHERE state = 'pending'"), 0);
+	scene_forget();
+}
+
+/* It is probed at growing intervals, up to ten minutes; two answers close its
+ * breaker, and then there is nothing to probe. */
+static void
+test_until_it_answers(void **state)
+{
+	int beats;
+
+	(void)state;
+	give_up("a.example");
+	scene_run(3600 * SECOND);
+	beats = told(" carry a.example 0\n");
+	assert_in_range(beats, 6, 16);
+	assert_int_equal(told(" claim"), 0);
+	assert_int_equal(told(" settle"), 0);
+	assert_string_equal(breaker_of("a.example"), "open");
+	scene.answers = scene_answer;
+	scene_forget();
+	scene_run(1300 * SECOND);
+	assert_int_equal(told(" carry a.example 0\n"), 2);
+	assert_int_equal(told(" carry "), 2);
+	assert_string_equal(breaker_of("a.example"), "closed");
+	scene_forget();
+	scene_run(3600 * SECOND);
+	scene_expect("");
+	assert_true(core_idle(scene.core));
+	rig_check_promises(&scene.rig);
+}
+
+/* A server that asks to be left alone is. */
+static void
+test_parked(void **state)
+{
+
+	(void)state;
+	give_up("a.example");
+	scene.answers = parks;
+	scene_run(95 * SECOND);
+	assert_in_range(told(" carry a.example 0\n"), 2, 4);
+}
+
+/* While it is probed a message waits for the answer; what waits is the probe
+ * itself. */
+static void
+test_messages_go_first(void **state)
+{
+
+	(void)state;
+	give_up("a.example");
+	scene_send("bob@a.example");
+	scene.answers = scene_answer;
+	scene_run(60 * SECOND);
+	assert_int_equal(told(" carry a.example 1\n"), 1);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
+	/* The second success that closes the breaker. */
+	assert_int_equal(told(" carry a.example 0\n"), 1);
+	assert_string_equal(breaker_of("a.example"), "closed");
+	rig_check_promises(&scene.rig);
+}
+
+/* The breaker's row outlives the process. */
+static void
+test_restart(void **state)
+{
+
+	(void)state;
+	give_up("a.example");
+	scene_restart(500, 0);
+	scene.answers = scene_answer;
+	scene_run(60 * SECOND);
+	assert_int_equal(told(" carry a.example 0\n"), 2);
+	assert_string_equal(breaker_of("a.example"), "closed");
+}
+
+/* Nothing is sent to a server that an operator has paused. */
+static void
+test_paused(void **state)
+{
+	struct wake *wake;
+
+	(void)state;
+	give_up("a.example");
+	(void)rig_exec(&scene.rig,
+	    "UPDATE destinations SET paused_at = 1 WHERE name = 'a.example'");
+	wake = wake_new();
+	wake->destinations_changed = true;
+	(void)scene_turn_by(wake);
+	scene_forget();
+	scene_run(3600 * SECOND);
+	scene_expect("");
+	(void)rig_exec(&scene.rig, "UPDATE destinations SET paused_at = NULL");
+	wake = wake_new();
+	wake->destinations_changed = true;
+	scene.answers = scene_answer;
+	(void)scene_turn_by(wake);
+	scene_run(600 * SECOND);
+	assert_string_equal(breaker_of("a.example"), "closed");
+}
+
+/* Of many servers that are gone, two are probed at a time. */
+static void
+test_few_at_a_time(void **state)
+{
+	char name[32];
+	int i, n;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		(void)snprintf(name, sizeof(name), "s%d.example", i);
+		give_up(name);
+	}
+	scene.answers = NULL;
+	scene_run(700 * SECOND);
+	assert_int_equal(scene.ncarried, 2);
+	/* Each answer makes room for the next. */
+	for (n = 0; n < 10; n++) {
+		assert_in_range(scene.ncarried, n + 1, n + 2);
+		scene_answer(scene.carried[n]);
+		scene_run(0);
+	}
+	assert_int_equal(scene.ncarried, 10);
+	scene_run(SECOND);
+	assert_int_equal(
+	    scene_count("destinations WHERE breaker <> 'closed'"), 0);
+	assert_true(core_idle(scene.core));
+}
+
+/* a.example has written; ${alone}: a heartbeat. */
+static void
+contact(bool alone)
+{
+	struct wake *wake = wake_new();
+
+	wake->contact = rig_number(&scene.rig,
+	    "SELECT destination_id FROM destinations WHERE name = 'a.example'");
+	wake->contact_alone = alone;
+	(void)scene_turn_by(wake);
+}
+
+/* A heartbeat of its own changes nothing, however often it comes; an envelope
+ * is a reason to probe at once. */
+static void
+test_no_ping_pong(void **state)
+{
+
+	(void)state;
+	give_up("a.example");
+	do
+		scene_run(5 * SECOND);
+	while (rig_number(
+		   &scene.rig, "SELECT max(next_probe_at) FROM destinations") <=
+	       scene.rig.clk.wall_ms + 25 * SECOND);
+	scene_forget();
+	contact(true);
+	scene_run(10 * SECOND);
+	contact(true);
+	scene_run(10 * SECOND);
+	scene_expect("");
+	contact(false);
+	assert_int_equal(told(" carry a.example 0\n"), 1);
+}
+
+/* After a restart it is not known yet whether something waits: a heartbeat is
+ * no reason to look and find that nothing does. */
+static void
+test_no_ping_pong_after_restart(void **state)
+{
+
+	(void)state;
+	give_up("a.example");
+	scene_run(100 * SECOND);
+	scene_restart(500, 0);
+	contact(true);
+	scene_run(SECOND);
+	scene_expect("");
+}
+
+/* What waits goes at once when a heartbeat shows that its server is there. */
+static void
+test_heartbeat_lets_messages_go(void **state)
+{
+
+	(void)state;
+	give_up("a.example");
+	scene_run(100 * SECOND);
+	scene_send("bob@a.example");
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(SECOND);
+	scene_forget();
+	scene.answers = scene_answer;
+	contact(true);
+	scene_run(0);
+	assert_int_equal(told("0 carry a.example 1\n"), 1);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
+}
+
+int
+main(void)
+{
+#define TEST(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
+	const struct CMUnitTest tests[] = {
+	    TEST(test_until_it_answers),
+	    TEST(test_parked),
+	    TEST(test_messages_go_first),
+	    TEST(test_restart),
+	    TEST(test_paused),
+	    TEST(test_few_at_a_time),
+	    TEST(test_no_ping_pong),
+	    TEST(test_no_ping_pong_after_restart),
+	    TEST(test_heartbeat_lets_messages_go),
+	};
+
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
