@@ -36,6 +36,13 @@ pin_body(const struct cli *cli)
 }
 
 static json_t *
+unpin_body(const struct cli *cli)
+{
+
+	return (json_pack("{ss}", "key_id", cli->args.operands[2]));
+}
+
+static json_t *
 block_body(const struct cli *cli)
 {
 	const char *reason = args_value(&cli->args, "reason");
@@ -46,6 +53,7 @@ block_body(const struct cli *cli)
 
 static const struct verb verbs[] = {
     {"pin", 4, "/pin", "has a pinned key", pin_body},
+    {"unpin", 3, "/unpin", "has a pinned key less", unpin_body},
     {"forget", 2, "/forget", "is forgotten", nothing_body},
     {"block", 2, "/block", "is blocked", block_body},
     {"unblock", 2, "/unblock", "is not blocked", nothing_body},
@@ -131,6 +139,6 @@ cmd_admin_peers(struct cli *cli, struct fail *fail)
 			return (change(cli, &verbs[i], fail));
 	(void)fail_set(fail, FAIL_USAGE,
 	    "\"show\", \"forget\", \"block\" and \"unblock\" take a DOMAIN, "
-	    "\"pin\" takes DOMAIN KEY-ID PUBLIC");
+	    "\"pin\" takes DOMAIN KEY-ID PUBLIC, \"unpin\" DOMAIN KEY-ID");
 	return (fail_cure(fail, "see twinbox admin peers --help"));
 }

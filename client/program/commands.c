@@ -299,10 +299,12 @@ const struct command cli_commands[] = {
     {"admin rewind", "LANE SEQ", "offer a lane again from place SEQ",
 	"Receivers leave out what they have.", NULL, 2, 2, NEEDS_LOGIN,
 	cmd_admin_rewind},
-    {"admin peers", "[show|pin|forget|block|unblock DOMAIN ...]",
+    {"admin peers", "[show|pin|unpin|forget|block|unblock DOMAIN ...]",
 	"other servers and their keys",
 	"show DOMAIN lists the keys of a server.  pin DOMAIN KEY-ID PUBLIC gives\n"
 	"a key of it (base64): from then on only pinned keys are believed.\n"
+	"unpin DOMAIN KEY-ID takes that back: when no key is pinned any more,\n"
+	"the server's document is believed again, which may replace the key.\n"
 	"forget DOMAIN deletes keys and pins, so that the server's document is\n"
 	"believed again; a block stays.  block DOMAIN and unblock DOMAIN say\n"
 	"whether it is spoken with at all.",

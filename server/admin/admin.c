@@ -127,6 +127,8 @@ static const struct http_route routes[] = {
     {"GET", "/v1/admin/peers", admin_peers_get, ADMIN_READ},
     {"GET", "/v1/admin/peers/{domain}", admin_peer_get, ADMIN_READ},
     {"POST", "/v1/admin/peers/{domain}/pin", admin_peer_pin_post, HTTP_ADMIN},
+    {"POST", "/v1/admin/peers/{domain}/unpin", admin_peer_unpin_post,
+	HTTP_ADMIN},
     {"POST", "/v1/admin/peers/{domain}/forget", admin_peer_forget_post,
 	HTTP_ADMIN},
     {"POST", "/v1/admin/peers/{domain}/block", admin_peer_block_post,

@@ -229,20 +229,31 @@ change(struct peer_call *a)
 
 /* ---- pin ---- */
 
+/* Reads the id of the key; false: answered. */
+static bool
+read_key_id(struct peer_call *a, const struct span *id)
+{
+	struct store_peer_key *key = &a->unit.keys[0];
+
+	memcpy(key->key_id, id->p, id->n);
+	key->key_id[id->n] = '\0';
+	a->unit.nkeys = 1;
+	if (strspn(key->key_id, KEY_ID_CHARACTERS) == id->n)
+		return (true);
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "/key_id",
+	    "\"key_id\" has 1 to %d letters, digits, '-' and '_'",
+	    STORE_PEER_KEY_ID_LEN);
+	return (false);
+}
+
 /* Reads the key that is to be pinned; false: answered. */
 static bool
 read_key(struct peer_call *a, const struct span *id, const struct span *public)
 {
 	struct store_peer_key *key = &a->unit.keys[0];
 
-	memcpy(key->key_id, id->p, id->n);
-	key->key_id[id->n] = '\0';
-	if (strspn(key->key_id, KEY_ID_CHARACTERS) != id->n) {
-		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/key_id",
-		    "\"key_id\" has 1 to %d letters, digits, '-' and '_'",
-		    STORE_PEER_KEY_ID_LEN);
+	if (!read_key_id(a, id))
 		return (false);
-	}
 	if (!sign_base64_read(
 		public->p, public->n, key->public, sizeof(key->public))) {
 		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/public",
@@ -250,7 +261,6 @@ read_key(struct peer_call *a, const struct span *id, const struct span *public)
 		    STORE_PEER_PUBLIC_SIZE);
 		return (false);
 	}
-	a->unit.nkeys = 1;
 	return (true);
 }
 
@@ -276,6 +286,23 @@ admin_peer_pin_post(struct http_request *req, void *arg)
 	if ((a = peer_new(req, arg, PEER_PIN)) != NULL &&
 	    call_body(&a->call, &a->doc, fields, 2) &&
 	    read_key(a, &id, &public))
+		change(a);
+}
+
+void
+admin_peer_unpin_post(struct http_request *req, void *arg)
+{
+	struct span id = {NULL, 0};
+	const struct wire_field fields[] = {{.name = "key_id",
+	    .type = WIRE_SPAN,
+	    .required = true,
+	    .min_len = 1,
+	    .max_len = STORE_PEER_KEY_ID_LEN,
+	    .ret = &id}};
+	struct peer_call *a;
+
+	if ((a = peer_new(req, arg, PEER_UNPIN)) != NULL &&
+	    call_body(&a->call, &a->doc, fields, 1) && read_key_id(a, &id))
 		change(a);
 }
 

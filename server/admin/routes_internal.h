@@ -125,6 +125,7 @@ void admin_rewind_post(struct http_request *req, void *arg);
 void admin_peers_get(struct http_request *req, void *arg);
 void admin_peer_get(struct http_request *req, void *arg);
 void admin_peer_pin_post(struct http_request *req, void *arg);
+void admin_peer_unpin_post(struct http_request *req, void *arg);
 void admin_peer_forget_post(struct http_request *req, void *arg);
 void admin_peer_block_post(struct http_request *req, void *arg);
 void admin_peer_unblock_post(struct http_request *req, void *arg);

@@ -120,15 +120,26 @@ has_key(const struct peer_unit *u, const char *key_id)
 	return (false);
 }
 
+/* The pinned key ${key_id}; NULL: there is none. */
+static const struct store_peer_key *
+pinned_key(const struct store_peer_keys *keys, const char *key_id)
+{
+	const struct store_peer_key *key;
+	size_t i;
+
+	for (i = 0; i < keys->n; i++) {
+		key = &keys->rows[i].key;
+		if (strcmp(key->key_id, key_id) == 0)
+			return (key->pinned_by[0] != '\0' ? key : NULL);
+	}
+	return (NULL);
+}
+
 static bool
 is_pinned(const struct store_peer_keys *keys, const char *key_id)
 {
-	size_t i;
 
-	for (i = 0; i < keys->n; i++)
-		if (strcmp(keys->rows[i].key.key_id, key_id) == 0)
-			return (keys->rows[i].key.pinned_by[0] != '\0');
-	return (false);
+	return (pinned_key(keys, key_id) != NULL);
 }
 
 /* The keys of the document take the place of ${keys} that are not pinned. */
@@ -278,6 +289,51 @@ do_pin(struct tx *tx, struct peer_unit *u, struct err *err)
 	return (rc == RC_OK ? audit(tx, u, "peer-pin", detail, err) : rc);
 }
 
+/* What stands against unpinning ${key}, which may be NULL. */
+static void
+check_unpin(struct peer_unit *u, const struct store_peer_row *row,
+    const struct store_peer_key *key)
+{
+
+	if (key == NULL)
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    "key \"%s\" of \"%s\" is not pinned", u->keys[0].key_id,
+		    u->domain);
+	else if (row->live - row->pinned >= STORE_PEER_KEYS)
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    "%d keys of \"%s\" are known that are not pinned, and more "
+		    "are not supported; forget it to believe its document",
+		    STORE_PEER_KEYS, u->domain);
+}
+
+static enum rc
+do_unpin(struct tx *tx, struct peer_unit *u, struct err *err)
+{
+	char detail[DETAIL_SIZE] = "";
+	struct store_peer_key key;
+	const struct store_peer_key *was;
+	struct store_peer_row row;
+	struct store_peer_keys keys;
+	enum rc rc;
+
+	rc = find(tx, u, &row, err);
+	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
+		return (rc);
+	rc = store_peer_keys(tx->db, row.destination_id, &keys, err);
+	if (rc != RC_OK)
+		return (rc);
+	was = pinned_key(&keys, u->keys[0].key_id);
+	check_unpin(u, &row, was);
+	if (u->refusal.problem != PROBLEM_NONE)
+		return (RC_OK);
+	key = *was;
+	key.pinned_by[0] = '\0';
+	rc = store_peer_key_put(
+	    tx->db, row.destination_id, &key, tx->now_ms, err);
+	append_key(detail, sizeof(detail), &key);
+	return (rc == RC_OK ? audit(tx, u, "peer-unpin", detail, err) : rc);
+}
+
 static enum rc
 do_forget(struct tx *tx, struct peer_unit *u, struct err *err)
 {
@@ -353,7 +409,8 @@ peer_apply(struct tx *tx, struct unit *unit, struct err *err)
 	    [PEER_PIN] = do_pin,
 	    [PEER_FORGET] = do_forget,
 	    [PEER_BLOCK] = do_block,
-	    [PEER_UNBLOCK] = do_unblock};
+	    [PEER_UNBLOCK] = do_unblock,
+	    [PEER_UNPIN] = do_unpin};
 	struct peer_unit *u = CONTAINER_OF(unit, struct peer_unit, unit);
 	enum rc rc;
 

@@ -39,7 +39,13 @@ enum peer_op {
 	 * known yet. */
 	PEER_BLOCK,
 	/* Refused: a peer that is not known. */
-	PEER_UNBLOCK
+	PEER_UNBLOCK,
+	/* A pinned key becomes one that was believed when it was first seen:
+	 * the next document that is read keeps or retires it.  While others are
+	 * pinned it does not verify.  Refused: a peer that is not known, a key
+	 * that is not pinned, and one key more than STORE_PEER_KEYS that are
+	 * live and not pinned. */
+	PEER_UNPIN
 };
 
 struct peer_unit {
@@ -52,7 +58,8 @@ struct peer_unit {
 	char by[LIMIT_ADDRESS_LEN + 1];
 	char reason[PEER_REASON_LEN + 1]; /* PEER_BLOCK, for the audit; "" */
 	/* PEER_LEARN: all keys of the document, one at least, with different
-	 * ids; PEER_PIN: one.  pinned_by is not read. */
+	 * ids; PEER_PIN: one; PEER_UNPIN: one, of which the id is read.
+	 * pinned_by is not read. */
 	size_t nkeys;
 	struct store_peer_key keys[STORE_PEER_KEYS];
 	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* PEER_LEARN; "": none */

@@ -207,7 +207,8 @@ refresh(struct directory *d, struct entry *e)
 }
 
 static bool
-key_of(const struct entry *e, const char *key_id, struct directory_signer *ret)
+key_of(const struct directory *d, const struct entry *e, const char *key_id,
+    struct directory_signer *ret)
 {
 	size_t i;
 
@@ -215,6 +216,8 @@ key_of(const struct entry *e, const char *key_id, struct directory_signer *ret)
 		if (strcmp(e->known.keys[i].key_id, key_id) != 0)
 			continue;
 		ret->destination_id = e->known.destination_id;
+		ret->pinned = e->known.keys[i].pinned_by[0] != '\0' ||
+			      pinned(d->o.policy, e->domain) != NULL;
 		memcpy(
 		    ret->public, e->known.keys[i].public, sizeof(ret->public));
 		return (true);
@@ -277,7 +280,7 @@ directory_signer(struct directory *d, const char *domain, const char *key_id,
 	} else if (e->known.blocked) {
 		answer = DIRECTORY_REFUSED;
 		refresh(d, e);
-	} else if (key_of(e, key_id, ret)) {
+	} else if (key_of(d, e, key_id, ret)) {
 		answer = DIRECTORY_KNOWN;
 		refresh(d, e);
 		if (is_old(d, e))

@@ -52,6 +52,9 @@ enum directory_answer {
 
 struct directory_signer {
 	int64_t destination_id;
+	/* An operator has pinned its keys, or its address
+	 * (--federation-peer). */
+	bool pinned;
 	uint8_t public[SIGN_PUBLIC_SIZE];
 };
 

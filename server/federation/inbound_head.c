@@ -203,7 +203,7 @@ verify(struct inbound_call *call, const struct signature_covered *covered)
 	}
 	memcpy(call->public, signer.public, sizeof(call->public));
 	call->peer.destination_id = signer.destination_id;
-	call->peer.pinned = directory_pinned(o->directory, call->from) != NULL;
+	call->peer.pinned = signer.pinned;
 	if (signature_verify(&call->signature, covered, signer.public) ==
 	    SIGNATURE_GOOD)
 		return (true);

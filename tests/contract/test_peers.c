@@ -118,6 +118,16 @@ pin(const char *domain, const char *key)
 }
 
 static const char *
+unpin(const char *domain, const char *key)
+{
+	struct peer_unit u;
+
+	peer_unit_init(&u, PEER_UNPIN, domain, "root");
+	learned_keys(&u, key);
+	return (done(&u));
+}
+
+static const char *
 operate(enum peer_op op, const char *domain)
 {
 	struct peer_unit u;
@@ -342,6 +352,62 @@ test_pinned_first(void **state)
 	    learn(FAR, "e1", "k1=2 k2=2"), "new far.example/e1 k1=1 | ");
 	assert_string_equal(
 	    rows(FAR), "20-20/e1/0//2/1 k1=1!/root/10-10/0 k2=2//20-20/0");
+}
+
+/* A key that is unpinned is one of those that were believed at first: the next
+ * document keeps, replaces or retires it. */
+static void
+test_unpin(void **state)
+{
+
+	(void)state;
+	clk_fake_advance(&rig.clk, 10);
+	assert_string_equal(unpin(FAR, "k1=1"),
+	    "404 nothing is known of a server called \"far.example\" | ");
+	(void)learn(FAR, "", "k1=7 k2=2");
+	(void)pin(FAR, "k1=5");
+	(void)pin(FAR, "k3=3");
+	assert_string_equal(unpin(FAR, "k2=2"),
+	    "409 key \"k2\" of \"far.example\" is not pinned | ");
+	assert_string_equal(unpin(FAR, "k4=4"),
+	    "409 key \"k4\" of \"far.example\" is not pinned | ");
+	/* While another one is pinned, that alone verifies. */
+	assert_string_equal(unpin(FAR, "k1=0"),
+	    "far.example/ k3=3 | 70/root/peer-unpin/far.example/k1 (05050505)");
+	assert_string_equal(rows(FAR),
+	    "20-20//0//3/1 k1=5//30-70/0 k2=2//20-20/0 k3=3!/root/40-40/0");
+	assert_string_equal(unpin(FAR, "k3=3"),
+	    "far.example/ k1=5 k2=2 k3=3 | 80/root/peer-unpin/far.example/"
+	    "k3 (03030303)");
+	assert_string_equal(learn(FAR, "", "k1=7 k2=2"),
+	    "keys far.example/ k1=7 k2=2 | 90/far.example/peer-keys/"
+	    "far.example/now k1 (07070707), k2 (02020202); before k1 "
+	    "(05050505), k2 (02020202), k3 (03030303)");
+	assert_string_equal(rows(FAR),
+	    "20-90//0//2/0 k1=7!//90-90/0 k2=2!//20-90/0 k3=3//40-80/90");
+}
+
+/* Keys that nobody has pinned are as many as a document may have. */
+static void
+test_unpin_limit(void **state)
+{
+	char key[32];
+	int i;
+
+	(void)state;
+	for (i = 1; i <= STORE_PEER_KEYS; i++) {
+		(void)snprintf(key, sizeof(key), "k%d=%d", i, i);
+		(void)pin(FAR, key);
+	}
+	for (i = 1; i <= STORE_PEER_KEYS; i++) {
+		(void)snprintf(key, sizeof(key), "k%d=%d", i, i);
+		(void)unpin(FAR, key);
+	}
+	(void)pin(FAR, "k9=9");
+	assert_string_equal(unpin(FAR, "k9=9"),
+	    "409 8 keys of \"far.example\" are known that are not pinned, and "
+	    "more are not supported; forget it to believe its document | ");
+	assert_int_equal(count("peer_keys WHERE retired_at IS NULL"), 9);
 }
 
 static void
@@ -581,6 +647,8 @@ main(void)
 	    TEST(test_retired_are_bounded),
 	    TEST(test_pinned),
 	    TEST(test_pinned_first),
+	    TEST(test_unpin),
+	    TEST(test_unpin_limit),
 	    TEST(test_pin_limit),
 	    TEST(test_forget),
 	    TEST(test_forget_blocked),

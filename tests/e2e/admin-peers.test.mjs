@@ -66,6 +66,30 @@ describe('a key of another server', () => {
 	});
 });
 
+describe('a pinned key', () => {
+	it('is unpinned: believed until a document says otherwise', async () => {
+		const domain = fresh();
+		await change(domain, 'pin', { key_id: 'k1', public: PUBLIC });
+		await change(domain, 'pin', { key_id: 'k2', public: OTHER });
+		const one = await change(domain, 'unpin', { key_id: 'k1' });
+		assert.deepEqual([one.live_keys, one.pinned_keys], [2, 1]);
+		assert.deepEqual(one.keys.map((key) => [key.id, key.pinned_by, key.verifies, key.retired_at]),
+			[['k1', null, false, null], ['k2', root.name, true, null]]);
+		const none = await change(domain, 'unpin', { key_id: 'k2' });
+		assert.deepEqual(await peer(domain), none);
+		assert.deepEqual(none.keys.map((key) => [key.id, key.public, key.pinned_by, key.verifies]),
+			[['k1', PUBLIC, null, true], ['k2', OTHER, null, true]]);
+		assert.deepEqual((await deeds(domain)).slice(0, 2),
+			[['peer-unpin', 'k2 (07070707)'], ['peer-unpin', 'k1 (d75a9801)']]);
+		for (const key_id of ['k1', 'k3']) {
+			const answer = await root.post(`/v1/admin/peers/${domain}/unpin`, { key_id });
+			problem(answer, 409, 'conflict');
+			assert.match(answer.body.detail, new RegExp(`^key "${key_id}" of "${domain}" is not pinned$`));
+		}
+		problem(await root.post(`/v1/admin/peers/${fresh()}/unpin`, { key_id: 'k1' }), 404, 'not_found');
+	});
+});
+
 describe('another server', () => {
 	it('is blocked before it is met, and unblocked', async () => {
 		const domain = fresh();
@@ -148,6 +172,13 @@ describe('bad input is refused by name', () => {
 			const domain = fresh();
 			problem(await root.post(`/v1/admin/peers/${domain}/pin`, json), 400, 'bad_request', pointer);
 			problem(await root.get(`/v1/admin/peers/${domain}`), 404, 'not_found');
+		});
+	}
+
+	for (const [json, pointer] of [[{}, '/key_id'], [{ key_id: '' }, '/key_id'], [{ key_id: 'k 1' }, '/key_id'],
+		[{ key_id: 'k'.repeat(65) }, '/key_id'], [key, '/public']]) {
+		it(`unpin ${JSON.stringify(json).slice(0, 60)}`, async () => {
+			problem(await root.post(`/v1/admin/peers/${fresh()}/unpin`, json), 400, 'bad_request', pointer);
 		});
 	}
 

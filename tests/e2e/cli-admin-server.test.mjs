@@ -186,6 +186,10 @@ describe('the admin commands at work', () => {
 		assert.match(shown.out, new RegExp(`^k1 +verifies .* ${root.name}$`, 'm'));
 		assert.ok(shown.out.includes(`    ${key}\n`));
 		assert.equal((await root.json('admin', 'peers', 'show', 'far.example')).keys[0].public, key);
+		assert.equal((await root.run('admin', 'peers', 'unpin', 'far.example', 'k1')).out,
+			'far.example has a pinned key less\n');
+		failed(await root.try(['admin', 'peers', 'unpin', 'far.example', 'k1']), EX.DATAERR,
+			/is not pinned; see twinbox admin peers show DOMAIN/);
 		assert.equal((await root.run('admin', 'peers', 'unblock', 'far.example')).out, 'far.example is not blocked\n');
 		assert.equal((await root.run('admin', 'peers', 'forget', 'far.example')).out, 'far.example is forgotten\n');
 		failed(await root.try(['admin', 'peers', 'show', 'far.example']), EX.DATAERR, /admin peers lists them/);
@@ -197,7 +201,7 @@ describe('the admin commands at work', () => {
 		const { out } = await root.run('admin', 'audit', '--limit', 200);
 
 		for (const action of ['pause', 'resume', 'rate', 'requeue', 'discard', 'retry', 'peer-pin',
-			'peer-block', 'peer-unblock', 'peer-forget'])
+			'peer-unpin', 'peer-block', 'peer-unblock', 'peer-forget'])
 			assert.match(out, new RegExp(`^\\d\\d:.* ${root.name} +${action} `, 'm'));
 	});
 

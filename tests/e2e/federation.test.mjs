@@ -436,6 +436,10 @@ describe('keys', () => {
 		await arriveOnce(alice, bob, [id]);
 		const actions = (await root.all('audit', 'entries')).map((one) => `${one.action} ${one.object}`);
 		assert.equal(actions.filter((one) => one === 'peer-pin a.example').length, 2, actions.join(', '));
+		// Unpinned, its document may replace the key again.
+		await root.do('POST', 'peers/a.example/unpin', { key_id: key.id });
+		const { id: later } = await alice.send(address(bob), 'and now?');
+		await arriveOnce(alice, bob, [id, later]);
 	});
 });
 

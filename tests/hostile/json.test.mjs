@@ -47,6 +47,7 @@ const GOOD = {
 	'POST /v1/admin/lanes/{id}/rewind': () => ({ seq: 1 }),
 	'POST /v1/admin/peers/{domain}/pin': () => ({ key_id: 'k1',
 		public: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' }),
+	'POST /v1/admin/peers/{domain}/unpin': () => ({ key_id: 'k1' }),
 	'POST /v1/admin/peers/{domain}/forget': () => ({}),
 	'POST /v1/admin/peers/{domain}/block': () => ({ reason: 'x' }),
 	'POST /v1/admin/peers/{domain}/unblock': () => ({}),

@@ -147,7 +147,8 @@ directory_signer(struct directory *d, const char *domain, const char *key_id,
 	assert_ptr_equal(d, &played);
 	if (strcmp(domain, BLOCKED) == 0)
 		return (DIRECTORY_REFUSED);
-	ret->destination_id = FAR_ID;
+	ret->pinned = atomic_load(&played.pinned);
+	ret->destination_id = ret->pinned ? FAR_ID + 1 : FAR_ID;
 	if (played_key != NULL)
 		return (played_key(domain, key_id, ret->public)
 			    ? DIRECTORY_KNOWN
@@ -156,15 +157,6 @@ directory_signer(struct directory *d, const char *domain, const char *key_id,
 		return (DIRECTORY_UNKNOWN);
 	memcpy(ret->public, public, sizeof(public));
 	return (DIRECTORY_KNOWN);
-}
-
-const struct domain_peer *
-directory_pinned(const struct directory *d, const char *domain)
-{
-
-	assert_ptr_equal(d, &played);
-	assert_string_not_equal(domain, "");
-	return (NULL);
 }
 
 void
@@ -219,7 +211,8 @@ on_contact(void *arg, int64_t destination_id, bool alone)
 {
 
 	assert_ptr_equal(arg, &played);
-	assert_int_equal(destination_id, FAR_ID);
+	assert_int_equal(
+	    destination_id, atomic_load(&played.pinned) ? FAR_ID + 1 : FAR_ID);
 	atomic_fetch_add(&played.contacts, 1);
 	atomic_store(&played.contact_alone, alone);
 }

@@ -58,6 +58,7 @@ struct played_inbound {
 	bool at_once;      /* each unit is done when it comes */
 	_Atomic(struct receive_unit *) waiting; /* with the writer */
 	atomic_int submitted;
+	atomic_bool pinned; /* the signer is: then it is FAR_ID + 1 */
 	atomic_int contacts;
 	atomic_bool contact_alone; /* the last one */
 };

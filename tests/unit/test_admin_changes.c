@@ -64,6 +64,8 @@ changing(const struct http_route *route, struct question *q)
 		q->body = "{\"seq\":1}";
 	else if (strcmp(end, "/pin") == 0)
 		q->body = "{\"key_id\":\"k1\",\"public\":\"" PUBLIC "\"}";
+	else if (strcmp(end, "/unpin") == 0)
+		q->body = "{\"key_id\":\"k1\"}";
 	else if (strcmp(route->method, "PATCH") == 0)
 		q->body = "{\"per_second\":1}";
 	else if (strstr(route->path, "dead-letters") != NULL)

@@ -105,6 +105,10 @@ test_changes(void **state)
 	    "far.example has a pinned key\n", "", "admin", "peers", "pin",
 	    "far.example", "k1", PUBLIC);
 	played_say(s->played, 200, "{}");
+	SHOWS(s, "POST " PEERS "/far.example/unpin\n{\"key_id\":\"k1\"}\n",
+	    "far.example has a pinned key less\n", "", "admin", "peers",
+	    "unpin", "far.example", "k1");
+	played_say(s->played, 200, "{}");
 	SHOWS(s, "POST " PEERS "/far.example/forget\n{}\n",
 	    "far.example is forgotten\n", "", "admin", "peers", "forget",
 	    "far.example");
@@ -129,15 +133,16 @@ test_refusals(void **state)
 {
 	static const char *const bad[][4] = {{"show"}, {"pin"},
 	    {"forget", NULL}, {"look", "x.example"}, {"block", "a", "b"},
-	    {"pin", "x.example", "k1"}, {"show", "a", "b"}};
+	    {"pin", "x.example", "k1"}, {"show", "a", "b"},
+	    {"unpin", "x.example"}};
 	struct stage *s = *state;
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		REFUSES(s, "", EX_USAGE,
 		    "\"show\", \"forget\", \"block\" and \"unblock\" take a "
-		    "DOMAIN, \"pin\" takes DOMAIN KEY-ID PUBLIC; see twinbox "
-		    "admin peers --help",
+		    "DOMAIN, \"pin\" takes DOMAIN KEY-ID PUBLIC, \"unpin\" "
+		    "DOMAIN KEY-ID; see twinbox admin peers --help",
 		    "admin", "peers", bad[i][0], bad[i][1], bad[i][2],
 		    bad[i][3]);
 	REFUSES(s, "", EX_USAGE,

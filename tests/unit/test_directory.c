@@ -339,6 +339,39 @@ test_old_document(void **state)
 	assert_string_equal(wanted(), "");
 }
 
+/* A key that an operator has pinned, and a peer whose address is. */
+static void
+test_pinned(void **state)
+{
+	struct store_peer_known k = known("b.example", "k1");
+	struct directory_signer s;
+
+	(void)state;
+	directory_stored(dir, &k, clk_mono_ms(&clk.clk));
+	assert_int_equal(
+	    directory_signer(dir, "b.example", "k1", &s), DIRECTORY_KNOWN);
+	assert_false(s.pinned);
+	(void)snprintf(
+	    k.keys[0].pinned_by, sizeof(k.keys[0].pinned_by), "root");
+	directory_stored(dir, &k, clk_mono_ms(&clk.clk));
+	assert_int_equal(
+	    directory_signer(dir, "b.example", "k1", &s), DIRECTORY_KNOWN);
+	assert_true(s.pinned);
+	k.keys[0].pinned_by[0] = '\0';
+	directory_stored(dir, &k, clk_mono_ms(&clk.clk));
+	assert_int_equal(
+	    directory_signer(dir, "b.example", "k1", &s), DIRECTORY_KNOWN);
+	assert_false(s.pinned);
+	k = known("d.example", "k1");
+	directory_stored(dir, &k, clk_mono_ms(&clk.clk));
+	(void)snprintf(peer.domain, sizeof(peer.domain), "d.example");
+	policy.npeers = 1;
+	policy.peers = &peer;
+	assert_int_equal(
+	    directory_signer(dir, "d.example", "k1", &s), DIRECTORY_KNOWN);
+	assert_true(s.pinned);
+}
+
 /* ---- failures ---- */
 
 static void
@@ -436,6 +469,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_reached, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_late_answer, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_old_document, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_pinned, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_failed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_contact, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_flood, setup, teardown),

@@ -156,6 +156,34 @@ test_empty(void **state)
 	assert_true(atomic_load(&played.contact_alone));
 }
 
+/* Of what all unpinned servers may do together nothing is left: that is no
+ * concern of one whose key is pinned. */
+static void
+test_pinned(void **state)
+{
+	struct receive_unit *u;
+	int fd;
+
+	(void)state;
+	fd = send_request(&right);
+	u = unit_awaited();
+	u->made = 1000000;
+	unit_finished(u, RC_OK);
+	read_answer(fd);
+	fd = send_request(&right);
+	u = unit_awaited();
+	assert_int_equal(u->new_most, 0);
+	unit_finished(u, RC_OK);
+	read_answer(fd);
+	atomic_store(&played.pinned, true);
+	fd = send_request(&right);
+	u = unit_awaited();
+	assert_int_equal(u->origin_id, FAR_ID + 1);
+	assert_int_equal(u->new_most, 600);
+	unit_finished(u, RC_OK);
+	read_answer(fd);
+}
+
 /* The nonce was there. */
 static void
 test_repeated(void **state)
@@ -418,6 +446,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(test_taken),
 	    TEST(test_empty),
+	    TEST(test_pinned),
 	    TEST(test_repeated),
 	    TEST(test_stranger),
 	    TEST(test_failures),
