@@ -21,3 +21,8 @@ WHERE key_id = $key_id AND retired_at IS NULL;
 -- name: server_key_retired_set(key_id, now)
 UPDATE server_keys SET retired_at = $now
 WHERE key_id = $key_id AND retired_at IS NULL;
+
+-- The seeds of keys that are retired become $seed, which is zeros.
+-- name: server_keys_wipe(seed)
+UPDATE server_keys SET seed = $seed
+WHERE retired_at IS NOT NULL AND seed <> $seed;

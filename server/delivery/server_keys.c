@@ -279,15 +279,9 @@ retire_one(struct ring *g, struct err *err)
 /* ---- the unit ---- */
 
 static enum rc
-work(struct ring *g, struct err *err)
+operate(struct ring *g, struct err *err)
 {
-	enum rc rc;
 
-	rc = store_server_keys_list(g->tx->db, g->keys, &g->n, err);
-	if (rc == RC_OK)
-		rc = retire_expired(g, err);
-	if (rc != RC_OK)
-		return (rc);
 	switch (g->u->op) {
 	case SERVER_KEYS_ENSURE:
 		return (ensure(g, err));
@@ -298,6 +292,19 @@ work(struct ring *g, struct err *err)
 	default:
 		return (retire_one(g, err));
 	}
+}
+
+static enum rc
+work(struct ring *g, struct err *err)
+{
+	enum rc rc;
+
+	rc = store_server_keys_list(g->tx->db, g->keys, &g->n, err);
+	if (rc == RC_OK)
+		rc = retire_expired(g, err);
+	if (rc == RC_OK)
+		rc = operate(g, err);
+	return (rc == RC_OK ? store_server_keys_wipe(g->tx->db, err) : rc);
 }
 
 static enum rc

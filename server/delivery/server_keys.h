@@ -13,6 +13,9 @@
  * for longer asks again when it meets an unknown key.
  *
  * One key is always there that has no retires_at: it stays.
+ *
+ * Each unit retires the keys whose time is over, and overwrites the seeds of
+ * retired keys.  Backups that were made before still have them.
  */
 #ifndef DELIVERY_SERVER_KEYS_H
 #define DELIVERY_SERVER_KEYS_H
@@ -31,7 +34,8 @@
 #define SERVER_KEYS_LEAVE_AFTER_MS INT64_C(86400000)
 
 enum server_keys_op {
-	/* Makes a key that signs at once, if there is none. */
+	/* Makes a key that signs at once, if there is none; also what is done
+	 * when the time of a key is over. */
 	SERVER_KEYS_ENSURE,
 	/* Makes a key; the others leave a day after it signs. */
 	SERVER_KEYS_ROTATE,

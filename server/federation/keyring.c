@@ -22,11 +22,15 @@ static_assert(STORE_SERVER_KEY_PUBLIC_SIZE == SIGN_PUBLIC_SIZE, "Ed25519");
 struct keyring {
 	const struct clk *clk;
 	const struct timing *timing;
+	struct rnd *rnd;
 	struct readers *readers;
+	struct writer *writer;
 	struct read_job job;
+	struct server_keys_unit unit; /* the writer's while ${retiring} */
 
 	struct lock lock; /* of what follows */
 	bool reading;
+	bool retiring;
 	int64_t asked_ms; /* monotonic: the last time that rows were read */
 	size_t n;
 	struct store_server_key keys[STORE_SERVER_KEYS]; /* newest first */
@@ -62,6 +66,64 @@ load(struct keyring *k, struct db *db, struct err *err)
 	return (rc);
 }
 
+/* ---- keys whose time is over ---- */
+
+/* Whether a key is not published any more and its row does not say so.  Under
+ * the lock. */
+static bool
+has_expired(const struct keyring *k)
+{
+	const int64_t now = clk_wall_ms(k->clk);
+	size_t i;
+
+	for (i = 0; i < k->n; i++)
+		if (!server_keys_published(&k->keys[i], now))
+			return (true);
+	return (false);
+}
+
+static void
+retired(struct keyring *k)
+{
+
+	server_keys_unit_fini(&k->unit);
+	lock_take(&k->lock);
+	k->retiring = false;
+	lock_drop(&k->lock);
+}
+
+/* Thread: sync or writer.  If it failed the next reading finds the key again.
+ */
+static void
+unit_finished(struct unit *base)
+{
+	struct server_keys_unit *u =
+	    CONTAINER_OF(base, struct server_keys_unit, unit);
+
+	retired(u->arg);
+}
+
+/* Has the writer retire the keys whose time is over, so that their seeds do not
+ * stay in the database until an operator does something with keys.  Thread:
+ * reader. */
+static void
+retire_expired(struct keyring *k)
+{
+	bool retires;
+
+	lock_take(&k->lock);
+	retires = !k->retiring && has_expired(k);
+	k->retiring = k->retiring || retires;
+	lock_drop(&k->lock);
+	if (!retires)
+		return;
+	server_keys_unit_init(&k->unit, SERVER_KEYS_ENSURE, "", k->rnd);
+	k->unit.unit.finish = unit_finished;
+	k->unit.arg = k;
+	if (writer_submit(k->writer, &k->unit.unit) != RC_OK)
+		retired(k);
+}
+
 /* Thread: reader.  A failure is the database's, which the readers' own health
  * tells; the next reading is soon. */
 static void
@@ -69,8 +131,8 @@ read_keys(struct read_job *job, struct db *db, struct err *err)
 {
 	struct keyring *k = CONTAINER_OF(job, struct keyring, job);
 
-	if (db != NULL)
-		(void)!load(k, db, err);
+	if (db != NULL && load(k, db, err) == RC_OK)
+		retire_expired(k);
 	lock_take(&k->lock);
 	k->reading = false;
 	lock_drop(&k->lock);
@@ -152,7 +214,9 @@ keyring_new(const struct keyring_options *options, struct db *db,
 		return (err_set(err, RC_NO_MEMORY, "keyring"));
 	k->clk = options->clk;
 	k->timing = timing_or_real(options->timing);
+	k->rnd = options->rnd;
 	k->readers = options->readers;
+	k->writer = options->writer;
 	k->job.owner = OWNER_SERVER;
 	k->job.run = read_keys;
 	k->asked_ms = clk_mono_ms(k->clk);

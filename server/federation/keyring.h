@@ -7,7 +7,9 @@
  * operator changes them while servers run.  So the rows are read again:
  * whoever uses the keyring calls keyring_refresh() first, which asks a reader
  * for it every few seconds at most.  A key begins to sign and stops being
- * published by the clock, without a reading.
+ * published by the clock, without a reading.  A key whose time is over is
+ * retired in its row with the next reading, so that its seed does not stay
+ * there.
  *
  * Thread: any, in all of these but new and free.  Blocks: never, but for new.
  */
@@ -31,8 +33,8 @@ struct keyring_options {
 	const struct timing *timing; /* kept; NULL: timing_real() */
 	struct rnd *rnd;
 	struct readers *readers;
-	/* Its thread has not begun yet: keyring_new() runs it itself when there
-	 * is no key and the first one has to be made. */
+	/* Kept.  Its thread has not begun yet: keyring_new() runs it itself
+	 * when there is no key and the first one has to be made. */
 	struct writer *writer;
 };
 
@@ -40,8 +42,8 @@ struct keyring_options {
 enum rc keyring_new(const struct keyring_options *options, struct db *db,
     struct keyring **ret, struct err *err) MUST_USE;
 
-/* Frees it after its readers have stopped, and wipes the seeds.  NULL is
- * allowed. */
+/* Frees it after its readers and the writer have stopped, and wipes the seeds.
+ * NULL is allowed. */
 void keyring_free(struct keyring *k);
 
 /* The key that signs now. */

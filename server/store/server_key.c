@@ -115,3 +115,14 @@ store_server_key_retired_set(
 
 	return (change(db, SQL_SERVER_KEY_RETIRED_SET, DB_PARAMS(v), err));
 }
+
+enum rc
+store_server_keys_wipe(struct db *db, struct err *err)
+{
+	static const uint8_t none[STORE_SERVER_KEY_SEED_SIZE];
+	const struct sql_server_keys_wipe v = {
+	    .seed = db_v_blob(none, sizeof(none))};
+
+	return (db_run(
+	    db, SQL_SERVER_KEYS_WIPE, DB_PARAMS(v), NULL, NULL, NULL, err));
+}

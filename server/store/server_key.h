@@ -48,4 +48,8 @@ enum rc store_server_key_retires_set(struct db *db, const char *key_id,
 enum rc store_server_key_retired_set(struct db *db, const char *key_id,
     int64_t now_ms, struct err *err) MUST_USE;
 
+/* Overwrites the seeds of keys that are retired: nothing is signed with them
+ * any more, and whoever reads the database later must not be able to. */
+enum rc store_server_keys_wipe(struct db *db, struct err *err) MUST_USE;
+
 #endif

@@ -253,7 +253,8 @@ may_walk(const char *name, const char *node)
 		return (strstr(node, " on nodes") != NULL);
 	if (strcmp(name, "gauges_destinations") == 0)
 		return (strstr(node, " on destinations") != NULL);
-	if (strcmp(name, "server_keys_live") == 0)
+	if (strcmp(name, "server_keys_live") == 0 ||
+	    strcmp(name, "server_keys_wipe") == 0)
 		return (strstr(node, " on server_keys") != NULL);
 	for (i = 0; small[i] != NULL; i++)
 		if (strstr(node, small[i]) != NULL)

@@ -325,6 +325,45 @@ test_stolen_newest(void **state)
 	    "made k3 signs 3 others 2 | k1:0-25 k2:1-!2 k3:3-");
 }
 
+/* The keys whose seeds are there. */
+static const char *
+seeds(void)
+{
+
+	return (rig_list(&rig,
+	    rig_is_postgres()
+		? "SELECT key_id FROM server_keys WHERE seed <> "
+		  "decode(repeat('00', 32), 'hex') ORDER BY key_id"
+		: "SELECT key_id FROM server_keys WHERE seed <> zeroblob(32) "
+		  "ORDER BY key_id"));
+}
+
+/* A retired key has no seed any more, however it was retired. */
+static void
+test_seeds(void **state)
+{
+
+	(void)state;
+	(void)done(SERVER_KEYS_ENSURE, "");
+	(void)done(SERVER_KEYS_ROTATE, "");
+	(void)done(SERVER_KEYS_RETIRE, "k1");
+	assert_string_equal(seeds(), "k1 k2");
+	hours(24);
+	assert_string_equal(seeds(), "k1 k2");
+	(void)done(SERVER_KEYS_ENSURE, "");
+	assert_string_equal(seeds(), "k2");
+	(void)done(SERVER_KEYS_RETIRE_NOW, "k2");
+	assert_string_equal(seeds(), "k3");
+	/* One that was retired before seeds were overwritten. */
+	(void)rig_exec(
+	    &rig, "UPDATE server_keys SET seed = public WHERE key_id = 'k1'");
+	assert_string_equal(seeds(), "k1 k3");
+	(void)done(SERVER_KEYS_ENSURE, "");
+	assert_string_equal(seeds(), "k3");
+	assert_int_equal(
+	    rig_number(&rig, "SELECT count(*) FROM server_keys"), 3);
+}
+
 /* All have left while nothing ran. */
 static void
 test_all_left(void **state)
@@ -416,6 +455,7 @@ main(void)
 	    RIGGED(test_stolen),
 	    RIGGED(test_stolen_early),
 	    RIGGED(test_stolen_newest),
+	    RIGGED(test_seeds),
 	    RIGGED(test_all_left),
 	    RIGGED(test_same_id),
 	    RIGGED(test_candidates),

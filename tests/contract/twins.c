@@ -141,8 +141,9 @@ static const char inbox[] =
  * and nothing is owed. */
 static const char federation[] =
     "INSERT INTO server_keys (key_id, public, seed, created_at, signs_at, "
-    "retires_at) SELECT 'k' || i, hash('g', i), hash('t', i), i, 10 + i, CASE "
-    "i WHEN 1 THEN 90 END FROM n WHERE i <= 3;"
+    "retires_at, retired_at) SELECT 'k' || i, hash('g', i), hash('t', i), i, "
+    "10 + i, CASE i WHEN 1 THEN 90 END, CASE i WHEN 3 THEN 95 END FROM n WHERE "
+    "i <= 3;"
     "INSERT INTO peers (destination_id, first_seen_at, last_seen_at, epoch, "
     "blocked_at, blocked_by) SELECT 1 + i, i, 20 + i, 'e' || i, CASE i WHEN 3 "
     "THEN 9 END, CASE i WHEN 3 THEN 'u1' END FROM n WHERE i <= 4;"

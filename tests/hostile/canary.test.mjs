@@ -286,7 +286,9 @@ describe('the seeds of the server\'s keys', () => {
 		'--audit-retention', '1s', '--retention', '1s', '--purge-rate', '20000'] });
 	const ledger = new Ledger();
 	const file = path.join(tempDir(), 'backup.db');
+	const later = path.join(tempDir(), 'later.db'); // after a key was retired
 	let root;
+	let stolen; // its secret
 
 	/** A command of twinboxd that has to succeed; it is shown to the operator. */
 	const command = async (...args) => {
@@ -296,28 +298,57 @@ describe('the seeds of the server\'s keys', () => {
 		return child.out;
 	};
 
+	/** The seeds in the back-up ${where} of keys that are ${which}. */
+	const seeds = (where, which) => execFileSync('sqlite3', ['-batch', '-bail', '-readonly', where,
+		`SELECT hex(seed) FROM server_keys WHERE ${which}`], { encoding: 'utf8' })
+		.trim().split('\n').map((line) => Buffer.from(line, 'hex'));
+
+	const keep = (bytes) => {
+		ledger.bytes('the server', 'seed', bytes, ['the disk']);
+		return ledger.secrets.at(-1);
+	};
+
 	before(async () => {
 		await server.start();
 		root = await operator(server);
 		for (let i = 0; i < 3; i++)
 			await command('keys', 'rotate');
-		const [, stolen] = /^(k\w+) +signs/m.exec(await command('keys', 'list'));
-		await command('keys', 'retire', stolen, '--now');
+		const [, id] = /^(k\w+) +signs/m.exec(await command('keys', 'list'));
+		await command('backup', file);
+		await command('keys', 'retire', id, '--now');
 		await command('keys', 'list');
 		await command('check-config');
-		await command('backup', file);
-		const rows = execFileSync('sqlite3', ['-batch', '-bail', '-readonly', file,
-			'SELECT hex(seed) FROM server_keys'], { encoding: 'utf8' });
-		for (const line of rows.trim().split('\n'))
-			ledger.bytes('the server', 'seed', Buffer.from(line, 'hex'), ['the disk']);
+		await command('backup', later);
+		for (const seed of seeds(file, `key_id <> '${id}'`))
+			keep(seed);
+		[stolen] = seeds(file, `key_id = '${id}'`).map(keep);
+		const [replacement, ...more] = seeds(later, 'retires_at IS NULL AND retired_at IS NULL')
+			.filter((seed) => !seeds(file, '1').some((one) => one.equals(seed)));
+		assert.equal(more.length, 0);
+		keep(replacement);
 	});
 	after(() => server.kill());
 
 	it('are in the database and in a back-up', () => {
 		assert.equal(ledger.secrets.length, 4);
-		const text = fs.readFileSync(file, 'latin1');
+		const text = [file, later].map((one) => fs.readFileSync(one, 'latin1')).join('\n');
 		for (const secret of ledger.secrets)
 			assert.ok(secret.forms.some((form) => text.includes(form)));
+	});
+
+	it('of a retired key are in no later back-up and not in the database', async () => {
+		const has = (where) => {
+			const text = fs.readFileSync(where, 'latin1');
+			return stolen.forms.some((form) => text.includes(form));
+		};
+
+		assert.deepEqual(seeds(later, 'retired_at IS NOT NULL').map((seed) => seed.toString('hex')), ['00'.repeat(32)]);
+		assert.ok(has(file));
+		assert.ok(!has(later));
+		// What was in the log before is in the file by then.
+		await server.restart();
+		for (const name of fs.readdirSync(server.data).filter((one) => one.startsWith('twinbox.db')))
+			assert.ok(!has(path.join(server.data, name)), name);
 	});
 
 	it('are in no answer, no export and no archive', async () => {
@@ -342,8 +373,9 @@ describe('the seeds of the server\'s keys', () => {
 			ledger.see('the system', name, fs.readFileSync(`/proc/${server.pid}/${name}`, 'latin1'));
 		assert.deepEqual(ledger.leaks(), []);
 		// … and they are seen where they are.
-		ledger.see('anybody', 'the back-up', fs.readFileSync(file, 'latin1'));
-		assert.equal(ledger.leaks().length, 4);
+		for (const one of [file, later])
+			ledger.see('anybody', 'the back-up', fs.readFileSync(one, 'latin1'));
+		assert.equal(ledger.leaks().length, 4 + 2, 'two of them are in both');
 	});
 });
 

@@ -58,6 +58,8 @@ tear_down(void **state)
 
 	(void)state;
 	readers_stop(readers);
+	/* What the keyring has handed over comes back before it ends. */
+	(void)writer_run_once(rig.writer);
 	keyring_free(keyring);
 	rig_close(&rig);
 	return (0);
@@ -224,6 +226,42 @@ test_none_yet(void **state)
 	assert_string_equal(keys(), "a signs: a");
 }
 
+/* A key whose time is over is retired in its row, and its seed is gone, without
+ * anybody's doing. */
+static void
+test_retired(void **state)
+{
+	static const char rows[] =
+	    "SELECT key_id || (retired_at IS NULL) || (seed = zeroblob(32)) "
+	    "FROM server_keys ORDER BY key_id";
+
+	(void)state;
+	change(SERVER_KEYS_ENSURE, "b");
+	change(SERVER_KEYS_ROTATE, "a");
+	open_keyring();
+	clk_fake_advance(&rig.clk, 25 * HOUR_MS - 1);
+	refresh();
+	assert_int_equal(writer_run_once(rig.writer), 0);
+	clk_fake_advance(&rig.clk, 1);
+	refresh();
+	/* Not before the time of a reading. */
+	assert_int_equal(writer_run_once(rig.writer), 0);
+	clk_fake_advance(&rig.clk, REFRESH_MS);
+	refresh();
+	/* One unit, however long the writer takes. */
+	clk_fake_advance(&rig.clk, REFRESH_MS);
+	refresh();
+	assert_string_equal(rig_list(&rig, rows), "a10 b10");
+	assert_int_equal(writer_run_once(rig.writer), 1);
+	assert_string_equal(rig_list(&rig, rows), "a10 b01");
+	clk_fake_advance(&rig.clk, REFRESH_MS);
+	refresh();
+	clk_fake_advance(&rig.clk, REFRESH_MS);
+	refresh();
+	assert_int_equal(writer_run_once(rig.writer), 0);
+	assert_string_equal(keys(), "a signs: a");
+}
+
 /* Of two that sign since the same moment, all nodes take the same one. */
 static void
 test_tie(void **state)
@@ -290,6 +328,7 @@ main(void)
 	    RIGGED(test_all_left),
 	    RIGGED(test_rotation),
 	    RIGGED(test_none_yet),
+	    RIGGED(test_retired),
 	    RIGGED(test_tie),
 	    RIGGED(test_refresh),
 	    RIGGED(test_refresh_fails),
