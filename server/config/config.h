@@ -123,15 +123,15 @@
 	    "CIDR,...",                                                         \
 	    "Private networks in which other servers may be contacted; if "     \
 	    "empty, only public addresses are")                                 \
-	X(INT, federation_new_domains, "federation-new-domains", "50", 0,       \
-	    1000000, "N",                                                       \
-	    "Servers that nobody here has written to or heard of, to whose "    \
-	    "people one user may write in a day, counted by each node; 0: any") \
 	X(PEERS, federation_peer, "federation-peer", "", 0, 0,                  \
 	    "DOMAIN=URL,...",                                                   \
 	    "Fixed URLs of up to 16 other servers, for tests and closed "       \
 	    "networks; http only to loopback.  Refused together with "          \
 	    "behind-proxy")                                                     \
+	X(INT, federation_new_domains, "federation-new-domains", "50", 0,       \
+	    1000000, "N",                                                       \
+	    "Servers that nobody here has written to or heard of, to whose "    \
+	    "people one user may write in a day, counted by each node; 0: any") \
 	X(INT, connection_limit, "connection-limit", "10000", 1, 1000000, "N",  \
 	    "HTTP connections at once")                                         \
 	X(INT, connections_per_address, "connections-per-address", "256", 0,    \

@@ -343,5 +343,5 @@ core_start(struct core *c, struct err *err)
 	/* Where there are other nodes a lease may be one of theirs; those of
 	 * the dead are ended by the living. */
 	c->reclaim.all = !db_multi_writer(c->o.db);
-	return (core_read_ready(c, err));
+	return (core_read_start(c, err));
 }

@@ -250,8 +250,9 @@ enum rc core_read_destination(
     struct core *c, int64_t id, struct err *err) MUST_USE;
 /* Reads what is in memory again, because an operator has changed something. */
 enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
-/* Reads destinations that have ready lanes, as many as there is room for. */
-enum rc core_read_ready(struct core *c, struct err *err) MUST_USE;
+/* At the start: destinations that have ready lanes, and those that were not
+ * reached when the server stopped, as many as there is room for. */
+enum rc core_read_start(struct core *c, struct err *err) MUST_USE;
 /* Reads whether all that is sent, or all that goes to inboxes here, is
  * paused. */
 enum rc core_read_pauses(struct core *c, struct err *err) MUST_USE;

@@ -255,17 +255,56 @@ take_page(void *arg, const struct store_destination_row *row, struct err *err)
 	return (rc);
 }
 
-enum rc
-core_read_ready(struct core *c, struct err *err)
+static enum rc
+read_ready(struct core *c, struct err *err)
 {
 	struct page page = {c, -1, PAGE};
-	enum rc rc;
+	enum rc rc = RC_OK;
 
-	rc = core_read_pauses(c, err);
 	while (rc == RC_OK && page.n == PAGE && !is_full(c)) {
 		page.n = 0;
 		rc = store_destinations_ready(
 		    c->o.db, page.last, PAGE, take_page, &page, err);
 	}
 	return (rc);
+}
+
+static enum rc
+take_failing(
+    void *arg, const struct store_destination_row *row, struct err *err)
+{
+	struct page *page = arg;
+
+	if (row->breaker.state != BREAKER_CLOSED && !is_full(page->core))
+		return (take_page(arg, row, err));
+	page->last = row->destination_id;
+	page->n++;
+	return (RC_OK);
+}
+
+/* Nothing may wait for a destination that was not reached: heartbeats find out
+ * when it is there again. */
+static enum rc
+read_failing(struct core *c, struct err *err)
+{
+	struct page page = {c, DESTINATION_LOCAL, PAGE};
+	enum rc rc = RC_OK;
+
+	while (rc == RC_OK && page.n == PAGE && !is_full(c)) {
+		page.n = 0;
+		rc = store_destinations_after(
+		    c->o.db, page.last, PAGE, take_failing, &page, err);
+	}
+	return (rc);
+}
+
+enum rc
+core_read_start(struct core *c, struct err *err)
+{
+	enum rc rc;
+
+	rc = core_read_pauses(c, err);
+	if (rc == RC_OK)
+		rc = read_ready(c, err);
+	return (rc == RC_OK ? read_failing(c, err) : rc);
 }

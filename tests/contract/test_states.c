@@ -39,6 +39,7 @@ static const struct mover movers[] = {
     {SQL_OUTBOX_CANCEL, "in", false},
     {SQL_REMOTE_SENDING, "in", false},
     {SQL_REMOTE_ACKED_EARLY, "in", false},
+    {SQL_REMOTE_ACKED_NOTED, "in", false},
     {SQL_REMOTE_LATE, "in", false},
     {SQL_REMOTE_LATE, "in", true},
     {SQL_REMOTE_SENT, "in0", false},

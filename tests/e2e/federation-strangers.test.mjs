@@ -10,7 +10,7 @@ import { describe, it } from 'node:test';
 
 import { problem } from './expect.mjs';
 import { scene } from './federation-scene.mjs';
-import { eventually } from './harness.mjs';
+import { eventually, uuid7 } from './harness.mjs';
 import { address } from './pair.mjs';
 import { purged } from './upkeep.mjs';
 
@@ -55,6 +55,13 @@ describe('a user', () => {
 		assert.match(refused.body.detail, /2 servers that were new here.*federation-new-domains/);
 		const wait = Number(refused.headers.get('retry-after'));
 		assert.ok(wait > 43_000 && wait <= 43_201, `${wait} s`);
+		// The page tells by this pointer that only this message is refused.
+		const ws = await ann.ws();
+		const frame = await ws.request({ type: 'send',
+			message: { id: uuid7(), to: 'x@n3.example', body: 'hello' } });
+		assert.deepEqual([frame.type, frame.problem?.code, frame.problem?.pointer],
+			['error', 'quota_used', '/message/to']);
+		await ws.close();
 		assert.equal((await write('y@n1.example')).status, 201);
 		await c.gets((await ann.send('carol@c.example', 'still')).id);
 		s.c.check();

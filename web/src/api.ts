@@ -111,8 +111,11 @@ function problemOf(body: unknown, status: number): Problem
 	};
 }
 
-/** Whether the same request may do better later, by itself. */
+/** Whether the same request may do better later, by itself.  A quota that is about the
+ *  recipient alone holds up nothing that is for others. */
 export function isPassing(problem: Problem): boolean
 {
+	if (problem.code === 'quota_used' && problem.pointer?.endsWith('/to'))
+		return false;
 	return problem.status === 429 || problem.status === 503 || problem.status === 500;
 }
