@@ -9,10 +9,10 @@
 --     acked_upto, read_upto, acked_at, read_at, shown_upto, shown_at)
 
 -- name: conversation_insert(public_id, kind, direct_key, now)
--- columns: conversation_id
+-- columns: conversation_id, public_id
 INSERT INTO conversations (public_id, kind, direct_key, created_at)
 VALUES ($public_id, $kind, $direct_key, $now)
-RETURNING conversation_id;
+RETURNING conversation_id, public_id;
 
 -- name: participant_insert(conversation_id, user_id, role)
 INSERT INTO participants (conversation_id, user_id, role)

@@ -26,13 +26,12 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id
 FROM users WHERE user_id = $user_id;
 
--- A person on another server; one that another node has just made is found.
+-- A person on another server.
 -- name: user_remote_insert(name, now, destination_id)
--- columns: user_id
+-- columns: user_id, name
 INSERT INTO users (name, admin, created_at, destination_id)
 VALUES ($name, 0, $now, $destination_id)
-ON CONFLICT (name) DO UPDATE SET name = excluded.name
-RETURNING user_id;
+RETURNING user_id, name;
 
 -- name: user_any
 -- columns: user_id

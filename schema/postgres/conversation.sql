@@ -1,6 +1,18 @@
 -- SPDX-License-Identifier: MIT
 -- Conversations and who takes part.
 
+-- name: conversation_insert(public_id, kind, direct_key, now)
+-- columns: conversation_id, public_id
+INSERT INTO conversations (public_id, kind, direct_key, created_at)
+SELECT * FROM unnest($public_id::uuid[], $kind::text[], $direct_key::text[],
+    $now::bigint[])
+RETURNING conversation_id, public_id;
+
+-- name: participant_insert(conversation_id, user_id, role)
+INSERT INTO participants (conversation_id, user_id, role)
+SELECT * FROM unnest($conversation_id::bigint[], $user_id::bigint[],
+    $role::text[]);
+
 -- A row that the batch did not list (schema/postgres/lock.sql).  Other rows are
 -- locked by then, so that this one is not waited for: the transaction begins anew
 -- and locks it with the others.

@@ -1,6 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- People, their devices and the counters of their inboxes.
 
+-- name: user_remote_insert(name, now, destination_id)
+-- columns: user_id, name
+INSERT INTO users (name, admin, created_at, destination_id)
+SELECT r.name, 0, r.at, r.destination_id
+FROM unnest($name::text[], $now::bigint[], $destination_id::bigint[])
+    AS r (name, at, destination_id)
+RETURNING user_id, name;
+
 -- Whose password is about to be changed, or was looked at before.
 -- name: user_lock(user_id)
 -- columns: as user

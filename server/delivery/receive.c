@@ -147,11 +147,13 @@ receive_message(struct receiving *r, struct err *err)
 	    .message = r->message};
 	enum rc rc;
 
-	rc =
-	    cache_user_remote(env->cache, r->tx, r->e->from.p, &r->sender, err);
+	rc = cache_user_remote_find(
+	    env->cache, r->tx, r->e->from.p, &r->sender, err);
 	if (rc == RC_OK)
-		rc = cache_direct(env->cache, r->tx, r->sender, r->recipient,
-		    &r->conversation, err);
+		rc = cache_direct_find(env->cache, r->tx, r->sender,
+		    r->recipient, &r->conversation, err);
+	if (rc == RC_NOT_FOUND)
+		rc = err_set(err, RC_INTERNAL, "a conversation is not made");
 	if (rc == RC_OK)
 		rc = cache_next_mid(env->cache, r->tx, &event.mid, err);
 	if (rc == RC_OK)
@@ -504,6 +506,9 @@ receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
 		rc = store_nonces_expire(
 		    tx->db, tx->now_ms, NONCES_EXPIRED, err);
 	FAULT("receive.nonce.after");
+	if (rc == RC_OK)
+		rc = receive_make(tx, u, err);
+	FAULT("receive.people.after");
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = receive_item(tx, u, u->order[i], err);
 	if (rc == RC_OK)

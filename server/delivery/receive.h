@@ -111,6 +111,7 @@ struct receive_unit {
 	size_t order[ENVELOPE_ITEMS]; /* by sequence */
 	int64_t walk_left;            /* of walk_most */
 	struct store_incoming_handler handler;
+	size_t came; /* where what is known of an event came last */
 	size_t noted[ENVELOPE_ITEMS], nnoted; /* events that are taken */
 	char names[ENVELOPE_ITEMS][LIMIT_NAME_LEN + 1]; /* recipients' */
 	char keys[ENVELOPE_ITEMS][STORE_DIRECT_KEY_SIZE];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that receive.c (the verb and its writes), receive_judge.c (its
- * decisions) and receive_look.c (what they stand on) share.
+ * decisions), receive_look.c (what they stand on) and receive_make.c (new
+ * people) share.
  */
 #ifndef DELIVERY_RECEIVE_INTERNAL_H
 #define DELIVERY_RECEIVE_INTERNAL_H
@@ -29,6 +30,11 @@ receive_refused(const struct receive_unit *u)
 
 	return (u->repeated || u->unknown || u->blocked);
 }
+
+/* Makes the people and the conversations that the planned messages of ${u} need
+ * and that are not here.  Thread: writer. */
+enum rc receive_make(
+    struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
 /* The class of the sequence that an event of ${kind} belongs to: enum
  * lane_class. */

@@ -6,6 +6,7 @@
  *
  * Relies on: an event id is in a request once (wire/read_envelope.c).
  */
+#include <assert.h>
 #include <string.h>
 
 #include "delivery/receive_internal.h"
@@ -14,14 +15,20 @@
 
 /* ---- what comes ---- */
 
-/* What is known of event ${id} of ${u}. */
+/* What is known of event ${id} of ${u}.  Rows mostly come in the order in which
+ * they were asked for, so that the next one is behind the last. */
 static struct receive_known *
 known_of(struct receive_unit *u, const struct uuid *id)
 {
-	size_t i = 0;
+	size_t k, i = u->came;
 
-	while (i < u->n - 1 && !uuid_equal(&u->envelopes[i].event_id, id))
-		i++;
+	for (k = 0; k < u->n; k++, i++) {
+		i = i < u->n ? i : 0;
+		if (uuid_equal(&u->envelopes[i].event_id, id))
+			break;
+	}
+	assert(k < u->n);
+	u->came = i + 1;
 	return (&u->items[i].known);
 }
 
@@ -191,6 +198,7 @@ receive_look(struct tx *tx, struct receive_unit *u, struct err *err)
 	    .taken = on_taken,
 	    .sequence = on_sequence,
 	    .arg = u};
+	u->came = 0;
 	rc = ask_request(tx, u, err);
 	if (rc == RC_OK)
 		rc = ask_events(tx, u, err);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/mem.h"
 #include "schema/sql.h"
 #include "store/account.h"
 #include "store/rows.h"
@@ -41,17 +42,53 @@ store_user_insert(struct db *db, const struct store_user *user, int64_t now_ms,
 	return (rc);
 }
 
-enum rc
-store_user_remote_insert(struct db *db, const char *address,
-    int64_t destination_id, int64_t now_ms, int64_t *ret_user_id,
-    struct err *err)
-{
-	const struct sql_user_remote_insert v = {.name = db_v_str(address),
-	    .now = db_v_i64(now_ms),
-	    .destination_id = db_v_i64(destination_id)};
+/* People that are being added. */
+struct adding {
+	struct store_remote_user *users;
+	size_t n;
+};
 
-	return (db_run(db, SQL_USER_REMOTE_INSERT, DB_PARAMS(v), db_take_i64,
-	    ret_user_id, NULL, err));
+static enum rc
+take_remote(void *arg, const struct db_row *row, struct err *err)
+{
+	struct adding *a = arg;
+	const char *name;
+	size_t i, len;
+
+	name = db_row_text(row, COL_USER_REMOTE_INSERT_NAME, &len);
+	for (i = 0; i < a->n; i++)
+		if (strlen(a->users[i].address) == len &&
+		    memcmp(a->users[i].address, name, len) == 0)
+			break;
+	if (i == a->n)
+		return (err_set(err, RC_INTERNAL, "a user nobody has added"));
+	a->users[i].user_id = db_row_i64(row, COL_USER_REMOTE_INSERT_USER_ID);
+	return (RC_OK);
+}
+
+enum rc
+store_users_remote_insert(struct db *db, struct store_remote_user *users,
+    size_t n, int64_t destination_id, int64_t now_ms, struct err *err)
+{
+	struct adding a = {users, n};
+	struct sql_user_remote_insert *v;
+	enum rc rc;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	if (v == NULL)
+		return (err_set(err, RC_NO_MEMORY, "users"));
+	for (i = 0; i < n; i++) {
+		v[i].name = db_v_str(users[i].address);
+		v[i].now = db_v_i64(now_ms);
+		v[i].destination_id = db_v_i64(destination_id);
+	}
+	rc = db_run_many(
+	    db, SQL_USER_REMOTE_INSERT, &DB_SET(v, n), take_remote, &a, err);
+	mem_free(v);
+	return (rc);
 }
 
 void

@@ -62,10 +62,15 @@ enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
 enum rc store_user_lock(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
-/* Adds a person on another server, who has no inbox here. */
-enum rc store_user_remote_insert(struct db *db, const char *address,
-    int64_t destination_id, int64_t now_ms, int64_t *ret_user_id,
-    struct err *err) MUST_USE;
+/* Adds ${n} people of another server, all of them different, who have no inbox
+ * here, and sets their ids.  RC_EXISTS: one of them is here. */
+struct store_remote_user {
+	const char *address; /* borrowed */
+	int64_t user_id;
+};
+enum rc store_users_remote_insert(struct db *db,
+    struct store_remote_user *users, size_t n, int64_t destination_id,
+    int64_t now_ms, struct err *err) MUST_USE;
 
 /* Whether there is any user at all. */
 enum rc store_user_any(struct db *db, bool *ret, struct err *err) MUST_USE;

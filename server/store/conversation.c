@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "schema/sql.h"
 #include "store/conversation.h"
 #include "store/store_internal.h"
@@ -47,18 +48,55 @@ store_direct_other(const char *key, size_t n, const char *name,
 	return (true);
 }
 
-enum rc
-store_conversation_insert(struct db *db, const struct uuid *public_id,
-    const char *direct_key, int64_t now_ms, int64_t *ret_id, struct err *err)
-{
-	const struct sql_conversation_insert v = {
-	    .public_id = db_v_uuid(public_id),
-	    .kind = db_v_str(direct_key != NULL ? "direct" : "group"),
-	    .direct_key = db_v_str(direct_key),
-	    .now = db_v_i64(now_ms)};
+/* Conversations that are being added. */
+struct adding {
+	struct store_new_conversation *c;
+	size_t n;
+};
 
-	return (db_run(db, SQL_CONVERSATION_INSERT, DB_PARAMS(v), db_take_i64,
-	    ret_id, NULL, err));
+static enum rc
+take_new(void *arg, const struct db_row *row, struct err *err)
+{
+	struct adding *a = arg;
+	const struct uuid id =
+	    db_row_uuid(row, COL_CONVERSATION_INSERT_PUBLIC_ID);
+	size_t i = 0;
+
+	while (i < a->n && !uuid_equal(&a->c[i].public_id, &id))
+		i++;
+	if (i == a->n)
+		return (err_set(
+		    err, RC_INTERNAL, "a conversation nobody has added"));
+	a->c[i].conversation_id =
+	    db_row_i64(row, COL_CONVERSATION_INSERT_CONVERSATION_ID);
+	return (RC_OK);
+}
+
+enum rc
+store_conversations_insert(struct db *db, struct store_new_conversation *c,
+    size_t n, int64_t now_ms, struct err *err)
+{
+	struct adding a = {c, n};
+	struct sql_conversation_insert *v;
+	enum rc rc;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	if (v == NULL)
+		return (err_set(err, RC_NO_MEMORY, "conversations"));
+	for (i = 0; i < n; i++) {
+		v[i].public_id = db_v_uuid(&c[i].public_id);
+		v[i].kind =
+		    db_v_str(c[i].direct_key != NULL ? "direct" : "group");
+		v[i].direct_key = db_v_str(c[i].direct_key);
+		v[i].now = db_v_i64(now_ms);
+	}
+	rc = db_run_many(
+	    db, SQL_CONVERSATION_INSERT, &DB_SET(v, n), take_new, &a, err);
+	mem_free(v);
+	return (rc);
 }
 
 static bool
@@ -151,16 +189,26 @@ store_conversation_if_free(
 /* ---- participants ---- */
 
 enum rc
-store_participant_insert(
-    struct db *db, int64_t conversation_id, int64_t user_id, struct err *err)
+store_members_insert(
+    struct db *db, const struct store_new_member *m, size_t n, struct err *err)
 {
-	const struct sql_participant_insert v = {
-	    .conversation_id = db_v_i64(conversation_id),
-	    .user_id = db_v_i64(user_id),
-	    .role = db_v_str("member")};
+	struct sql_participant_insert *v;
+	enum rc rc;
+	size_t i;
 
-	return (db_run(
-	    db, SQL_PARTICIPANT_INSERT, DB_PARAMS(v), NULL, NULL, NULL, err));
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	if (v == NULL)
+		return (err_set(err, RC_NO_MEMORY, "members"));
+	for (i = 0; i < n; i++) {
+		v[i].conversation_id = db_v_i64(m[i].conversation_id);
+		v[i].user_id = db_v_i64(m[i].user_id);
+		v[i].role = db_v_str("member");
+	}
+	rc = db_pipeline_write(db, SQL_PARTICIPANT_INSERT, &DB_SET(v, n), err);
+	mem_free(v);
+	return (rc);
 }
 
 void

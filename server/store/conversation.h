@@ -60,9 +60,15 @@ void store_direct_key(
 bool store_direct_other(const char *key, size_t n, const char *name,
     char ret[LIMIT_ADDRESS_LEN + 1]);
 
-/* Adds a conversation; ${direct_key} NULL for groups. */
-enum rc store_conversation_insert(struct db *db, const struct uuid *public_id,
-    const char *direct_key, int64_t now_ms, int64_t *ret_id,
+/* Adds ${n} conversations, and sets their ids; ${direct_key} NULL for groups.
+ * RC_EXISTS: one of them is here. */
+struct store_new_conversation {
+	struct uuid public_id;
+	const char *direct_key; /* borrowed */
+	int64_t conversation_id;
+};
+enum rc store_conversations_insert(struct db *db,
+    struct store_new_conversation *c, size_t n, int64_t now_ms,
     struct err *err) MUST_USE;
 
 /* RC_NOT_FOUND (without a text) if there is none. */
@@ -77,9 +83,13 @@ enum rc store_conversation_by_id(struct db *db, int64_t id,
 enum rc store_conversation_if_free(struct db *db, int64_t id,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
-/* Adds a member from the beginning of the conversation on. */
-enum rc store_participant_insert(struct db *db, int64_t conversation_id,
-    int64_t user_id, struct err *err) MUST_USE;
+/* Adds ${n} members from the beginning of their conversations on. */
+struct store_new_member {
+	int64_t conversation_id;
+	int64_t user_id;
+};
+enum rc store_members_insert(struct db *db, const struct store_new_member *m,
+    size_t n, struct err *err) MUST_USE;
 
 /* Calls ${each} for every member, ascending by user. */
 enum rc store_participants(struct db *db, int64_t conversation_id,

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/thr.h"
 #include "model/message.h"
-#include "store/destination.h"
 #include "store/lock.h"
 #include "txn/cache_internal.h"
 
@@ -329,71 +328,6 @@ cache_user_by_id(struct cache *cache, struct tx *tx, int64_t user_id,
 	if (rc == RC_OK)
 		rc = cache_keep_user(cache, &row, ret, err);
 	return (rc);
-}
-
-/* Destination ${name}, made if there is none, for somebody who is there. */
-static enum rc
-find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
-{
-	struct store_destination_row row;
-	enum rc rc;
-
-	rc = store_destination_by_name(tx->db, name, &row, err);
-	if (rc == RC_NOT_FOUND)
-		return (store_destination_insert(
-		    tx->db, name, true, tx->now_ms, ret, err));
-	if (rc == RC_OK)
-		rc = store_destination_use(
-		    tx->db, row.destination_id, tx->now_ms, err);
-	*ret = row.destination_id;
-	return (rc);
-}
-
-/* Keeps the user of ${row}, who may be known by id although not by address. */
-static enum rc
-keep_remote(struct cache *cache, const struct store_user *row,
-    struct cached_user **ret, struct err *err)
-{
-
-	*ret = htab_find(cache->users_by_id, &row->user_id);
-	return (*ret != NULL ? RC_OK : cache_keep_user(cache, row, ret, err));
-}
-
-enum rc
-cache_user_remote_find(struct cache *cache, struct tx *tx, const char *address,
-    struct cached_user **ret, struct err *err)
-{
-	struct store_user row;
-	enum rc rc;
-
-	*ret = cache_user_known(cache, address);
-	if (*ret != NULL)
-		return (RC_OK);
-	if (cache->gathered)
-		return (RC_NOT_FOUND);
-	rc = store_user_by_name(tx->db, address, strlen(address), &row, err);
-	return (rc == RC_OK ? keep_remote(cache, &row, ret, err) : rc);
-}
-
-enum rc
-cache_user_remote(struct cache *cache, struct tx *tx, const char *address,
-    struct cached_user **ret, struct err *err)
-{
-	const char *at = strchr(address, '@');
-	struct store_user row;
-	enum rc rc;
-
-	assert(at != NULL);
-	rc = cache_user_remote_find(cache, tx, address, ret, err);
-	if (rc != RC_NOT_FOUND)
-		return (rc);
-	memset(&row, 0, sizeof(row));
-	(void)snprintf(row.name, sizeof(row.name), "%s", address);
-	rc = find_destination(tx, at + 1, &row.destination_id, err);
-	if (rc == RC_OK)
-		rc = store_user_remote_insert(tx->db, address,
-		    row.destination_id, tx->now_ms, &row.user_id, err);
-	return (rc == RC_OK ? keep_remote(cache, &row, ret, err) : rc);
 }
 
 enum rc

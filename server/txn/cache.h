@@ -127,6 +127,11 @@ enum rc cache_user_remote(struct cache *cache, struct tx *tx,
 enum rc cache_user_remote_find(struct cache *cache, struct tx *tx,
     const char *address, struct cached_user **ret, struct err *err) MUST_USE;
 
+/* Makes ${n} people of a destination, all of them different and not there. */
+enum rc cache_users_remote_make(struct cache *cache, struct tx *tx,
+    int64_t destination_id, const char *const *addresses, size_t n,
+    struct err *err) MUST_USE;
+
 /* The counters of ${user}'s inbox: must be called before they are looked at.
  * They only grow; where others write as well, they may have done so since. */
 enum rc cache_inbox(
@@ -161,6 +166,14 @@ enum rc cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
 enum rc cache_direct_find(struct cache *cache, struct tx *tx,
     struct cached_user *a, struct cached_user *b,
     struct cached_conversation **ret, struct err *err) MUST_USE;
+
+/* Makes the direct conversations of ${n} pairs, all of them different and not
+ * there. */
+struct cached_pair {
+	struct cached_user *a, *b;
+};
+enum rc cache_directs_make(struct cache *cache, struct tx *tx,
+    const struct cached_pair *pairs, size_t n, struct err *err) MUST_USE;
 
 /* Without a query: the direct conversation of ${a} and ${b} that is in the
  * cache; NULL: it has none. */

@@ -157,28 +157,6 @@ cache_conversation_if_free(struct cache *cache, struct tx *tx, int64_t id,
 	    rc == RC_OK ? keep_conversation(cache, tx, &row, ret, err) : rc);
 }
 
-/* Writes a new direct conversation with its one or two members. */
-static enum rc
-make_direct(struct cache *cache, struct tx *tx, const char *key,
-    struct cached_user *a, struct cached_user *b,
-    struct store_conversation *row, struct err *err)
-{
-	enum rc rc;
-
-	memset(row, 0, sizeof(*row));
-	row->public_id = uuid_gen_next(cache->ids);
-	row->direct = true;
-	rc = store_conversation_insert(tx->db, &row->public_id, key, tx->now_ms,
-	    &row->conversation_id, err);
-	if (rc == RC_OK)
-		rc = store_participant_insert(
-		    tx->db, row->conversation_id, a->user_id, err);
-	if (rc == RC_OK && a != b)
-		rc = store_participant_insert(
-		    tx->db, row->conversation_id, b->user_id, err);
-	return (rc);
-}
-
 static struct pair_key
 pair_key(const struct cached_user *a, const struct cached_user *b)
 {
@@ -233,22 +211,112 @@ cache_direct_find(struct cache *cache, struct tx *tx, struct cached_user *a,
 	    rc == RC_OK ? keep_direct(cache, tx, &key, &row, ret, err) : rc);
 }
 
+/* Conversations that are being made. */
+struct making {
+	const struct cached_pair *pairs;
+	size_t n;
+	struct store_new_conversation *rows;
+	struct store_new_member *members; /* two of each */
+	char (*keys)[STORE_DIRECT_KEY_SIZE];
+};
+
+/* The members of pair ${i}: the one with the lower id first, or the only one.
+ */
+static size_t
+members_of(const struct cached_pair *p, struct cached_user *ret[2])
+{
+	const bool ordered = p->a->user_id < p->b->user_id;
+
+	ret[0] = ordered ? p->a : p->b;
+	ret[1] = ordered ? p->b : p->a;
+	return (p->a == p->b ? 1 : 2);
+}
+
+/* Keeps a conversation that was made, with its members. */
+static enum rc
+keep_new(struct cache *cache, const struct cached_pair *pair,
+    const struct store_new_conversation *row, struct err *err)
+{
+	const struct store_conversation made = {
+	    .conversation_id = row->conversation_id,
+	    .public_id = row->public_id,
+	    .direct = true};
+	const struct store_participant fresh = {.user_id = 0};
+	const struct pair_key key = pair_key(pair->a, pair->b);
+	struct cached_conversation *c;
+	struct cached_user *members[2];
+	size_t i, n = members_of(pair, members);
+	enum rc rc;
+
+	rc = cache_keep_conversation(cache, &made, &c, err);
+	for (i = 0; i < n && rc == RC_OK; i++)
+		rc = cache_keep_member(c, members[i], &fresh, err);
+	if (rc == RC_OK && htab_set(cache->direct, &key, c) != RC_OK)
+		rc = err_set(err, RC_NO_MEMORY, "cache: direct");
+	return (rc);
+}
+
+/* Writes the conversations, and then their members. */
+static enum rc
+make_all(struct cache *cache, struct tx *tx, struct making *m, struct err *err)
+{
+	struct cached_user *members[2];
+	size_t i, k, n, nmembers = 0;
+	enum rc rc;
+
+	for (i = 0; i < m->n; i++) {
+		store_direct_key(m->pairs[i].a->name->data,
+		    m->pairs[i].b->name->data, m->keys[i]);
+		m->rows[i].public_id = uuid_gen_next(cache->ids);
+		m->rows[i].direct_key = m->keys[i];
+	}
+	rc = store_conversations_insert(tx->db, m->rows, m->n, tx->now_ms, err);
+	for (i = 0; i < m->n && rc == RC_OK; i++) {
+		n = members_of(&m->pairs[i], members);
+		for (k = 0; k < n; k++)
+			m->members[nmembers++] = (struct store_new_member){
+			    m->rows[i].conversation_id, members[k]->user_id};
+		rc = keep_new(cache, &m->pairs[i], &m->rows[i], err);
+	}
+	return (rc == RC_OK
+		    ? store_members_insert(tx->db, m->members, nmembers, err)
+		    : rc);
+}
+
+enum rc
+cache_directs_make(struct cache *cache, struct tx *tx,
+    const struct cached_pair *pairs, size_t n, struct err *err)
+{
+	struct making m = {.pairs = pairs, .n = n};
+	enum rc rc;
+
+	m.rows = mem_zalloc(n + 1, sizeof(*m.rows));
+	m.members = mem_zalloc(2 * n + 1, sizeof(*m.members));
+	m.keys = mem_zalloc(n + 1, sizeof(*m.keys));
+	if (m.rows == NULL || m.members == NULL || m.keys == NULL)
+		rc = err_set(err, RC_NO_MEMORY, "cache: conversations");
+	else
+		rc = make_all(cache, tx, &m, err);
+	mem_free(m.rows);
+	mem_free(m.members);
+	mem_free(m.keys);
+	return (rc);
+}
+
 enum rc
 cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
     struct cached_user *b, struct cached_conversation **ret, struct err *err)
 {
-	const struct pair_key key = pair_key(a, b);
-	char text[STORE_DIRECT_KEY_SIZE];
-	struct store_conversation row;
+	const struct cached_pair pair = {a, b};
 	enum rc rc;
 
 	rc = cache_direct_find(cache, tx, a, b, ret, err);
 	if (rc != RC_NOT_FOUND)
 		return (rc);
-	store_direct_key(a->name->data, b->name->data, text);
-	rc = make_direct(cache, tx, text, a, b, &row, err);
-	return (
-	    rc == RC_OK ? keep_direct(cache, tx, &key, &row, ret, err) : rc);
+	rc = cache_directs_make(cache, tx, &pair, 1, err);
+	if (rc == RC_OK)
+		*ret = cache_direct_known(cache, a, b);
+	return (rc);
 }
 
 bool

@@ -77,8 +77,8 @@ test_declared_shape(void **state)
 /* ---- types ---- */
 
 /* Run for many rows at once: store/rows.h, what upkeep/purge_rows.c deletes,
- * what cluster/node.c and store/incoming.c ask, what upkeep/copy.c puts and all
- * of store/lock.c. */
+ * what cluster/node.c and store/incoming.c ask, new people and conversations,
+ * what upkeep/copy.c puts and all of store/lock.c. */
 static const int sets[] = {
 #define X(id, columns) SQL_##id,
     STORE_ROWS_TABLE(X)
@@ -88,7 +88,8 @@ static const int sets[] = {
     SQL_PURGE_DEAD, SQL_PURGE_AUDIT, SQL_PURGE_PEER_KEYS, SQL_PURGE_PEER,
     SQL_PURGE_DESTINATION, SQL_INBOX_HEADS, SQL_DEVICES_NOW, SQL_OUTBOX_CLAIM,
     SQL_PROCESSED_FIND, SQL_PROCESSED_INSERT, SQL_INCOMING_FIND,
-    SQL_SEQUENCE_GET, SQL_SEQUENCE_SET};
+    SQL_SEQUENCE_GET, SQL_SEQUENCE_SET, SQL_USER_REMOTE_INSERT,
+    SQL_CONVERSATION_INSERT, SQL_PARTICIPANT_INSERT};
 
 /* Rows of a table that is copied; the last numbers are no table. */
 static bool

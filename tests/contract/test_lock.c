@@ -35,13 +35,12 @@ static int64_t
 make_direct(struct scene *s, int i, int k)
 {
 	char key[STORE_DIRECT_KEY_SIZE];
-	struct uuid id;
-	int64_t ret = 0;
+	struct store_new_conversation c = {.direct_key = key};
 
-	memset(&id, 16 * i + k, sizeof(id));
+	memset(&c.public_id, 16 * i + k, sizeof(c.public_id));
 	store_direct_key(names[i], names[k], key);
-	must(store_conversation_insert(s->t.a, &id, key, 1, &ret, &err));
-	return (ret);
+	must(store_conversations_insert(s->t.a, &c, 1, 1, &err));
+	return (c.conversation_id);
 }
 
 static void
@@ -254,8 +253,7 @@ test_names(void **state)
 {
 	const char *const made[] = {"z a-b", "a-b z"}, *other = "a-b y";
 	struct waiter w = {.rc = RC_INTERNAL, .key.with = "z", .name = "a-b z"};
-	struct uuid id = {.b = {9}};
-	int64_t conversation;
+	struct store_new_conversation c = {{.b = {9}}, made[1], 0};
 	pthread_t thread;
 	struct scene s;
 
@@ -272,13 +270,12 @@ test_names(void **state)
 	must(db_commit(s.t.b, &err));
 	assert_int_equal(pthread_create(&thread, NULL, hold_waiting, &w), 0);
 	wait_until_waits(&s.t.pg);
-	must(store_conversation_insert(
-	    s.t.a, &id, made[1], 1, &conversation, &err));
+	must(store_conversations_insert(s.t.a, &c, 1, 1, &err));
 	must(db_commit(s.t.a, &err));
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(w.rc, RC_OK);
 	assert_int_equal(w.found.n, 1);
-	assert_int_equal(w.found.c[0].conversation_id, conversation);
+	assert_int_equal(w.found.c[0].conversation_id, c.conversation_id);
 	pg_two_close(&s.t);
 }
 

@@ -57,13 +57,12 @@ make_user(struct pg_two *t, const char *name)
 static int64_t
 make_conversation(struct pg_two *t, int64_t n)
 {
-	struct uuid id = id_of('c', n);
 	char key[32];
-	int64_t ret = 0;
+	struct store_new_conversation c = {id_of('c', n), key, 0};
 
 	(void)snprintf(key, sizeof(key), "a b%lld", (long long)n);
-	must(store_conversation_insert(t->a, &id, key, 1, &ret, &err));
-	return (ret);
+	must(store_conversations_insert(t->a, &c, 1, 1, &err));
+	return (c.conversation_id);
 }
 
 /* One row of message_insert; seq 0: scheduled.  The digest is ${fill}. */

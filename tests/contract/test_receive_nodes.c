@@ -71,6 +71,30 @@ test_cost(void **state)
 	assert_int_equal(count("messages"), 2 * ENVELOPE_ITEMS + 1);
 }
 
+/* The same with people and conversations that are new; one that writes twice,
+ * or to two people here, is made once. */
+static void
+test_cost_of_new(void **state)
+{
+	uint64_t one;
+
+	(void)state;
+	people(0);
+	fill(1, 1);
+	one = cost();
+	people(100);
+	fill(ENVELOPE_ITEMS - 2, 1);
+	(void)add_message(froms[0], ANN, 2);
+	(void)add_message(froms[0], BEN, 1);
+	assert_int_equal(cost(), one);
+	assert_int_equal(count("messages"), ENVELOPE_ITEMS + 1);
+	assert_int_equal(count("conversations"), ENVELOPE_ITEMS);
+	assert_int_equal(
+	    rig_number(
+		&rig, "SELECT count(*) FROM users WHERE name LIKE '%@%'"),
+	    ENVELOPE_ITEMS - 1);
+}
+
 /* ---- many requests at once ---- */
 
 /* Their names would need three times the room of PostgreSQL's table of locks,
@@ -293,6 +317,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_cost, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_cost_of_new, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_names, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_many, open_rig, close_many),
 	    cmocka_unit_test_setup_teardown(test_inbox, open_rig, close_rig),

@@ -561,6 +561,7 @@ test_killed(void **state)
 		const char *answers; /* to the same request again */
 	} rows[] = {
 	    {"receive.nonce.after", "accepted accepted"},
+	    {"receive.people.after", "accepted accepted"},
 	    {"receive.receipt.after", "accepted accepted"},
 	    {"receive.messages.before", "accepted accepted"},
 	    {"receive.inbox.before", "accepted accepted"},
