@@ -123,6 +123,9 @@
 	    "CIDR,...",                                                         \
 	    "Private networks in which other servers may be contacted; if "     \
 	    "empty, only public addresses are")                                 \
+	X(TEXT, federation_ca, "federation-ca", "", 0, 0, "FILE",               \
+	    "Certificates (PEM) of the authorities that the certificates of "   \
+	    "other servers must come from, instead of the system's")            \
 	X(PEERS, federation_peer, "federation-peer", "", 0, 0,                  \
 	    "DOMAIN=URL,...",                                                   \
 	    "Fixed URLs of up to 16 other servers, for tests and closed "       \

@@ -202,6 +202,7 @@ warn_without_effect(const struct config *config, config_warn_fn warn, void *arg)
 	    {"federation-allow", config->federation_allow.n > 0},
 	    {"federation-deny", config->federation_deny.n > 0},
 	    {"federation-networks", config->federation_networks.n > 0},
+	    {"federation-ca", config->federation_ca[0] != '\0'},
 	    {"federation-peer", config->federation_peer.n > 0},
 	};
 	char text[CONFIG_WHY_SIZE];

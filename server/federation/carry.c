@@ -408,6 +408,7 @@ begin(struct carry *c, struct err *err)
 	c->parcel->requests_most = c->contact.requests;
 	t->url = c->contact.deliver;
 	t->allowed = outbound_allowed(o, c->parcel->name, &t->http);
+	t->authorities = o->o.authorities;
 	t->body = &c->body;
 	t->timeout_ms = c->until_ms - clk_mono_ms(o->o.clk);
 	/* 0 is no limit at all to libcurl. */

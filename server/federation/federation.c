@@ -83,7 +83,8 @@ make_outbound(
 	    .writer = o->writer,
 	    .readers = o->readers,
 	    .policy = o->policy,
-	    .networks = o->networks};
+	    .networks = o->networks,
+	    .authorities = o->authorities};
 	enum rc rc;
 
 	rc = keyring_new(&keyring, o->db, &f->keyring, err);

@@ -27,10 +27,12 @@ struct federation_options {
 	/* Its mode may be DIRECTORY_OFF: then there are two routes that say so,
 	 * and no thread.  Kept. */
 	const struct directory_policy *policy;
-	struct domain_url url;        /* where others reach this server */
-	struct net_networks networks; /* private ones that may be contacted */
-	const char *epoch;            /* of the database; kept */
-	const atomic_bool *disk_low;  /* kept */
+	struct domain_url url;         /* where others reach this server */
+	struct net_networks networks;  /* private ones that may be contacted */
+	const struct buf *authorities; /* of certificates; kept.  NULL: the
+					* system's */
+	const char *epoch;             /* of the database; kept */
+	const atomic_bool *disk_low;   /* kept */
 	/* inbound_options.contact */
 	void (*contact)(void *arg, int64_t destination_id, bool alone);
 	void *contact_arg;

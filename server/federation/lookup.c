@@ -195,6 +195,7 @@ fetch(struct lookup *l)
 	    peer != NULL ? peer->url.authority : l->domain, DOCUMENT_PATH);
 	t->url = url;
 	t->allowed = outbound_allowed(o, l->domain, &t->http);
+	t->authorities = o->o.authorities;
 	t->timeout_ms = o->o.timing->document_fetch_ms;
 	t->limit = DOCUMENT_LEN;
 	t->done = fetched;

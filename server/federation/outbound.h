@@ -36,7 +36,9 @@ struct outbound_options {
 	struct keyring *keyring;
 	struct peer_clocks *clocks;            /* kept; may be NULL */
 	const struct directory_policy *policy; /* kept */
-	struct net_networks networks; /* private ones that may be contacted */
+	struct net_networks networks;  /* private ones that may be contacted */
+	const struct buf *authorities; /* of certificates; kept.  NULL: the
+					* system's */
 };
 
 /* Makes it, with its directory; no thread yet. */

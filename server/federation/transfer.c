@@ -81,6 +81,24 @@ take_answer(char *p, size_t size, size_t n, void *arg)
 
 /* ---- begin ---- */
 
+/* Trusts the given authorities, and none of the system besides: its folder of
+ * certificates would be looked at as well. */
+static CURLcode
+set_authorities(const struct transfer *t)
+{
+	struct curl_blob blob = {.flags = CURL_BLOB_NOCOPY};
+	CURLcode rc;
+
+	if (t->authorities == NULL)
+		return (CURLE_OK);
+	blob.data = t->authorities->data;
+	blob.len = t->authorities->len;
+	rc = curl_easy_setopt(t->easy, CURLOPT_CAINFO_BLOB, &blob);
+	if (rc == CURLE_OK)
+		rc = curl_easy_setopt(t->easy, CURLOPT_CAPATH, NULL);
+	return (rc);
+}
+
 /* False: libcurl has no memory, or does not know an option. */
 static bool
 set_options(struct transfer *t)
@@ -123,7 +141,7 @@ set_options(struct transfer *t)
 		SET(CURLOPT_POSTFIELDS, t->body->data);
 	}
 #undef SET
-	return (rc == CURLE_OK);
+	return (rc == CURLE_OK && set_authorities(t) == CURLE_OK);
 }
 
 enum rc

@@ -29,7 +29,10 @@ struct transfer {
 	const char *url; /* libcurl keeps a copy */
 	bool http;       /* the URL is pinned and may be http */
 	const struct net_networks *allowed; /* kept */
-	const struct buf *body;             /* of a POST; kept.  NULL: a GET */
+	/* Of the authorities that are trusted, as PEM; kept.  NULL: the
+	 * system's. */
+	const struct buf *authorities;
+	const struct buf *body; /* of a POST; kept.  NULL: a GET */
 	int64_t timeout_ms;
 	size_t limit;     /* bytes of the answer */
 	bool certificate; /* CURLINFO_CERTINFO is asked for afterwards */

@@ -282,6 +282,7 @@ check_federation_main(int argc, char **argv)
 {
 	struct err err = ERR_INIT;
 	struct check c = {.failed = false};
+	enum rc rc;
 	int code;
 
 	if ((code = main_settings(argc, argv, &c.config)) >= 0)
@@ -290,7 +291,12 @@ check_federation_main(int argc, char **argv)
 		return (main_usage("check-federation"));
 	c.domain = c.config.operands[0];
 	log_set_level(LVL_WARN);
-	if (check(&c, &err) != RC_OK)
+	if (federate_authorities(&c.config, &c.authorities, &err) != RC_OK)
+		return (
+		    main_complain(main_config_code(err.rc), "%s", err.text));
+	rc = check(&c, &err);
+	buf_fini(&c.authorities);
+	if (rc != RC_OK)
 		return (main_complain(
 		    err.rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(err.rc),
 		    "%s", err.text));

@@ -20,7 +20,8 @@ struct check {
 	struct directory_policy policy;
 	const struct domain_peer *pinned; /* NULL: its URL is not fixed */
 	struct net_networks networks;     /* private ones that it may be in */
-	char base[BASE_SIZE];             /* of its document's URL */
+	struct buf authorities; /* of federation-ca; empty: the system's */
+	char base[BASE_SIZE];   /* of its document's URL */
 
 	/* What the database says. */
 	bool is_known, signs;

@@ -69,6 +69,13 @@ run(struct check *c, struct reply *a, struct err *err)
 	return (RC_OK);
 }
 
+static const struct buf *
+authorities(const struct check *c)
+{
+
+	return (c->authorities.len > 0 ? &c->authorities : NULL);
+}
+
 /* Fetches the document of the server at ${base}. */
 static enum rc
 fetch(struct check *c, const char *base, const struct net_networks *allowed,
@@ -82,6 +89,7 @@ fetch(struct check *c, const char *base, const struct net_networks *allowed,
 	t->url = url;
 	t->http = strncmp(base, "http:", strlen("http:")) == 0;
 	t->allowed = allowed;
+	t->authorities = authorities(c);
 	t->timeout_ms = timing_process()->document_fetch_ms;
 	t->limit = DOCUMENT_LEN;
 	t->certificate = true;
@@ -336,6 +344,7 @@ ask(struct check *c, const struct buf *body, struct reply *ret, struct err *err)
 	t->url = c->document.deliver;
 	t->http = c->pinned != NULL && !c->pinned->url.https;
 	t->allowed = &c->networks;
+	t->authorities = authorities(c);
 	t->body = body;
 	t->timeout_ms = c->config.delivery_timeout_ms;
 	t->limit = ENVELOPE_ANSWER_LEN;

@@ -2,9 +2,15 @@
 /*
  * Federation, made of the settings.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "config/regular_file.h"
+#include "federation/authorities.h"
 #include "main/server.h"
+
+#define READ_SIZE 16384
 
 /* A request of another server has been verified. */
 static void
@@ -53,6 +59,54 @@ federate_policy(struct config *config, struct directory_policy *ret)
 	ret->peers = config->federation_peer.list;
 }
 
+/* Appends all that ${fd} has to ${ret}. */
+static enum rc
+read_all(int fd, struct buf *ret, struct err *err)
+{
+	ssize_t n;
+	char *room;
+
+	do {
+		if (ret->len > AUTHORITIES_LEN)
+			return (err_set(err, RC_INVALID,
+			    "is larger than %zu KiB: a file of authorities is "
+			    "not",
+			    AUTHORITIES_LEN / 1024));
+		if ((room = buf_reserve(ret, READ_SIZE)) == NULL)
+			return (err_set(err, RC_NO_MEMORY, "has no memory"));
+		n = read(fd, room, READ_SIZE);
+		ret->len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	return (n == 0 ? RC_OK
+		       : err_set_sys(err, RC_INVALID, errno, "cannot be read"));
+}
+
+enum rc
+federate_authorities(
+    const struct config *config, struct buf *ret, struct err *err)
+{
+	const char *path = config->federation_ca;
+	struct err why = ERR_INIT;
+	enum rc rc;
+	int fd;
+
+	if (path[0] == '\0' || config->federation == FEDERATION_OFF)
+		return (RC_OK);
+	rc = regular_file_open(path, &fd, &why);
+	if (rc != RC_OK)
+		return (err_set(
+		    err, RC_INVALID, "federation-ca: %.200s", why.text));
+	rc = read_all(fd, ret, &why);
+	(void)close(fd);
+	if (rc == RC_OK)
+		rc = authorities_check(ret, &why);
+	if (rc == RC_OK)
+		return (RC_OK);
+	buf_fini(ret);
+	return (
+	    err_set(err, rc, "federation-ca: %.80s %.140s", path, why.text));
+}
+
 /* Where others reach this server, unless it is said: https://DOMAIN. */
 static enum rc
 find_url(const struct server *s, struct domain_url *ret, struct err *err)
@@ -78,6 +132,7 @@ server_federate(struct server *s, struct err *err)
 	    .db = s->db,
 	    .policy = &s->policy,
 	    .networks = server_networks(&s->config.federation_networks),
+	    .authorities = s->authorities.len > 0 ? &s->authorities : NULL,
 	    .epoch = s->epoch,
 	    .disk_low = &s->disk_low,
 	    .contact = on_contact,

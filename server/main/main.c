@@ -67,6 +67,13 @@ help_write(struct buf *out)
 }
 
 int
+main_config_code(enum rc rc)
+{
+
+	return (rc == RC_INVALID ? EX_CONFIG : rc_exit_code(rc));
+}
+
+int
 main_settings(int argc, char **argv, struct config *ret)
 {
 	struct err err = ERR_INIT;
@@ -74,9 +81,7 @@ main_settings(int argc, char **argv, struct config *ret)
 
 	rc = config_parse(argc, argv, getenv, ret, &err);
 	if (rc != RC_OK)
-		return (main_complain(
-		    rc == RC_INVALID ? EX_CONFIG : rc_exit_code(rc), "%s",
-		    err.text));
+		return (main_complain(main_config_code(rc), "%s", err.text));
 	if (ret->help)
 		return (show(help_write));
 	if (ret->version)
@@ -106,13 +111,18 @@ print_warning(void *arg, const char *text)
 static int
 check_config_main(int argc, char **argv)
 {
-	struct buf b = BUF_INIT;
+	struct buf b = BUF_INIT, authorities = BUF_INIT;
+	struct err err = ERR_INIT;
 	struct config config;
 	int code;
 
 	if ((code = main_settings(argc, argv, &config)) >= 0 ||
 	    (code = main_no_operands(&config)) >= 0)
 		return (code);
+	if (federate_authorities(&config, &authorities, &err) != RC_OK)
+		return (
+		    main_complain(main_config_code(err.rc), "%s", err.text));
+	buf_fini(&authorities);
 	if (config_warn(&config, print_warning, NULL) != RC_OK)
 		return (main_complain(EX_OSERR, "out of memory"));
 	config_write(&config, &b);

@@ -212,9 +212,18 @@ void version_write(struct buf *out);
 int main_complain(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The exit code for settings that are refused with ${rc}. */
+int main_config_code(enum rc rc);
+
 /* Parses settings for a subcommand; -1: go on, else the exit code (also after
  * --help and --version). */
 int main_settings(int argc, char **argv, struct config *ret);
+
+/* Reads the file of federation-ca into ${ret}, which stays empty without that
+ * setting or without federation.  RC_INVALID, with the setting's name, if it
+ * cannot be read or has no certificate; RC_NO_MEMORY (federate.c). */
+enum rc federate_authorities(
+    const struct config *config, struct buf *ret, struct err *err) MUST_USE;
 
 /* Refuses operands; -1: there are none. */
 int main_no_operands(const struct config *config);

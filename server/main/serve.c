@@ -256,7 +256,7 @@ serve(struct server *s, int argc, char **argv)
 		log_error_bare(LOG_EV_SERVER_FAIL, &err);
 		/* What is there is not what this start is for: no repetition
 		 * helps, and the service manager must know. */
-		code = err.rc == RC_INVALID ? EX_CONFIG : rc_exit_code(err.rc);
+		code = main_config_code(err.rc);
 	}
 	server_stop(s);
 	log_event_bare(LOG_EV_SERVER_STOPPED);
@@ -270,6 +270,7 @@ int
 serve_main(int argc, char **argv)
 {
 	static struct server server = {.data = DATA_INIT};
+	struct err err = ERR_INIT;
 	int code;
 
 	if ((code = main_settings(argc, argv, &server.config)) >= 0)
@@ -281,5 +282,11 @@ serve_main(int argc, char **argv)
 	server.clk = clk_system();
 	server.timing = timing_process();
 	server.rnd = rnd_system();
-	return (serve(&server, argc, argv));
+	if (federate_authorities(&server.config, &server.authorities, &err) !=
+	    RC_OK)
+		return (
+		    main_complain(main_config_code(err.rc), "%s", err.text));
+	code = serve(&server, argc, argv);
+	buf_fini(&server.authorities);
+	return (code);
 }

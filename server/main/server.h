@@ -23,6 +23,7 @@ struct server {
 	const struct timing *timing;
 	struct rnd *rnd;
 	int listener; /* of the next http (http_keep_listener); 0: none */
+	struct buf authorities; /* of federation-ca, as PEM; empty: none */
 
 	struct data data; /* the first that does not */
 	atomic_bool anew; /* it is to, because the epoch is another */

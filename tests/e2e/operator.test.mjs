@@ -89,6 +89,7 @@ describe('the settings about other servers', () => {
 			'federation-allow = b.example,.example.org ; --federation-allow',
 			'federation-deny =  ; default',
 			'federation-networks =  ; default',
+			'federation-ca =  ; default',
 			'federation-peer = c.example=http://127.0.0.1:8081 ; --federation-peer']);
 	});
 
@@ -104,6 +105,15 @@ describe('the settings about other servers', () => {
 				'--federation-peer', 'b.example=https://10.0.0.5']), [78,
 				'federation-peer: fixed URLs are for tests and closed networks, so they are refused ' +
 				'together with behind-proxy; leave one of them out']);
+			for (const [file, why] of [
+				['/nonexistent/ca.pem', 'cannot open /nonexistent/ca.pem: No such file or directory'],
+				['/', '/ is a directory: name a regular file'],
+				['/dev/null', '/dev/null is a device: name a regular file'],
+				['/etc/passwd', '/etc/passwd has no certificate; name a file of certificates in PEM (-----BEGIN CERTIFICATE-----)'],
+				['/proc/self/exe', '/proc/self/exe is larger than 1024 KiB: a file of authorities is not'],
+			]) {
+				assert.deepEqual(await refused([name, ...on, '--federation-ca', file]), [78, `federation-ca: ${why}`]);
+			}
 			assert.deepEqual(await refused([name, '--federation-deny', 'b.example,B.example']), [78,
 				'--federation-deny: "B.example" is not a valid domain (b.example) or suffix (.example.org)']);
 		}

@@ -93,6 +93,7 @@ test_off(void **state)
 	assert_int_equal(0, c.federation_allow.n);
 	assert_int_equal(0, c.federation_deny.n);
 	assert_int_equal(0, c.federation_networks.n);
+	assert_string_equal("", c.federation_ca);
 	assert_int_equal(0, c.federation_peer.n);
 	/* The rules hold from the moment at which it is on. */
 	accepted("--domain a.example", &c);
@@ -345,6 +346,9 @@ test_warnings(void **state)
 		    {"federation-deny: it has no effect", "off"}}},
 	    {"--federation-networks 0.0.0.0/0",
 		{{"federation-networks: it has no effect", "off"}}},
+	    {"--federation-ca /x.pem",
+		{{"federation-ca: it has no effect", "off"}}},
+	    {OPEN "--federation-ca /x.pem", {{NULL}}},
 	    {"--federation-peer b.example=https://b",
 		{{"federation-peer: it has no effect", "or leave it out"}}},
 	    {ON, {{"federation: no other server is allowed", "open or off"}}},
@@ -419,6 +423,7 @@ test_write_and_read(void **state)
 	    "federation-allow =  ; default\n"
 	    "federation-deny =  ; default\n"
 	    "federation-networks =  ; default\n"
+	    "federation-ca =  ; default\n"
 	    "federation-peer =  ; default\n",
 	    &b);
 	accepted(ON "--federation-allow b.example,,.example.org "
@@ -431,6 +436,7 @@ test_write_and_read(void **state)
 	    "federation-allow = b.example,.example.org ; --federation-allow\n"
 	    "federation-deny =  ; default\n"
 	    "federation-networks =  ; default\n"
+	    "federation-ca =  ; default\n"
 	    "federation-peer = "
 	    "c.example=http://[::1],d.example=https://[::1]:80 ; "
 	    "--federation-peer\n",
