@@ -248,11 +248,21 @@ explain_transport(const char *authority, enum classify_transport transport,
 		    authority);
 		break;
 	case CLASSIFY_TLS:
+		/* OpenSSL's words for an answer that is not TLS. */
+		if (strstr(error, "wrong version number") != NULL) {
+			explain_cure(ret,
+			    "What listens there does not speak TLS, but plain "
+			    "HTTP, it seems: the proxy of %s must do TLS on "
+			    "this port (nginx: \"listen 443 ssl\").",
+			    authority);
+			break;
+		}
 		explain_cure(ret,
 		    "The certificate there must be valid for this name, must "
 		    "not have expired, and must come from an authority that "
-		    "this machine trusts (package ca-certificates), with its "
-		    "intermediate certificates. \"openssl s_client -connect "
+		    "this machine trusts (package ca-certificates, or the "
+		    "setting federation-ca), with its intermediate "
+		    "certificates. \"openssl s_client -connect "
 		    "%s%s\" shows it.",
 		    authority, has_port ? "" : ":443");
 		break;

@@ -271,6 +271,11 @@ test_transport(void **state)
 		assert_string_equal(
 		    classify_transport_words(rows[i].transport), e.result);
 	}
+	explain_transport("b.example", CLASSIFY_TLS,
+	    "error:0A00010B:SSL routines::wrong version number", &e);
+	assert_part(e.cure, "does not speak TLS");
+	explain_transport("b.example", CLASSIFY_TLS, "why", &e);
+	assert_part(e.cure, "federation-ca");
 	explain_transport("127.0.0.1:8443", CLASSIFY_TLS, "", &e);
 	assert_part(e.cure, "-connect 127.0.0.1:8443\"");
 	explain_transport("[::1]", CLASSIFY_TLS, "", &e);
