@@ -41,9 +41,9 @@ server_keys_published(const struct store_server_key *key, int64_t now_ms)
 	return (key->retires_at == 0 || now_ms < key->retires_at);
 }
 
-const struct store_server_key *
-server_keys_signer(
-    const struct store_server_key *keys, size_t n, int64_t now_ms)
+/* The newest published key whose time to sign has come; NULL: none. */
+static const struct store_server_key *
+newest_due(const struct store_server_key *keys, size_t n, int64_t now_ms)
 {
 	size_t i;
 
@@ -52,6 +52,22 @@ server_keys_signer(
 		    server_keys_published(&keys[i], now_ms))
 			return (&keys[i]);
 	return (NULL);
+}
+
+/* Where no key may sign yet, the clock was put back behind the moment at which
+ * the first one was made.  Others know the oldest key since then; a server that
+ * waited for its clock to come there again would send nothing until then. */
+const struct store_server_key *
+server_keys_signer(
+    const struct store_server_key *keys, size_t n, int64_t now_ms)
+{
+	const struct store_server_key *key;
+
+	key = newest_due(keys, n, now_ms);
+	for (; key == NULL && n > 0; n--)
+		if (server_keys_published(&keys[n - 1], now_ms))
+			key = &keys[n - 1];
+	return (key);
 }
 
 /* Whether a key other than ${but} (NULL: any) is never to leave the document
@@ -127,7 +143,7 @@ add_candidate(struct ring *g, struct err *err)
 	const int64_t now = g->tx->now_ms;
 
 	key->created_at = now;
-	key->signs_at = server_keys_signer(g->keys, g->n, now) == NULL
+	key->signs_at = newest_due(g->keys, g->n, now) == NULL
 			    ? now
 			    : now + SERVER_KEYS_SIGN_AFTER_MS;
 	key->retires_at = 0;
@@ -247,7 +263,7 @@ retire_now(struct ring *g, size_t i, struct err *err)
 	if ((rc = retire(g, i, err)) != RC_OK)
 		return (rc);
 	u->retires_at = g->tx->now_ms;
-	if (server_keys_signer(g->keys, g->n, g->tx->now_ms) == NULL ||
+	if (newest_due(g->keys, g->n, g->tx->now_ms) == NULL ||
 	    !one_stays(g, NULL, INT64_MAX))
 		rc = add_candidate(g, err);
 	if (u->made)

@@ -75,7 +75,8 @@ void server_keys_unit_fini(struct server_keys_unit *u);
 bool server_keys_published(const struct store_server_key *key, int64_t now_ms);
 
 /* The one of the ${n} keys, which are sorted as store_server_keys_list() gives
- * them, that signs at ${now_ms}; NULL: none. */
+ * them, that signs at ${now_ms}.  Where none may sign yet, because the clock
+ * was put back, the one that may first; NULL: none is published. */
 const struct store_server_key *server_keys_signer(
     const struct store_server_key *keys, size_t n, int64_t now_ms);
 

@@ -212,18 +212,23 @@ test_rotation(void **state)
 	assert_string_equal(keys(), "none signs:");
 }
 
-/* One that only a clock that was put back has not reached. */
+/* The clock was put back behind the moment at which the first one was made: the
+ * one that others know longest signs. */
 static void
 test_none_yet(void **state)
 {
 
 	(void)state;
-	change(SERVER_KEYS_ENSURE, "a");
-	(void)rig_exec(&rig, "UPDATE server_keys SET signs_at = 1700000000001");
+	change(SERVER_KEYS_ENSURE, "b");
+	change(SERVER_KEYS_ROTATE, "a");
+	(void)rig_exec(&rig, "UPDATE server_keys SET signs_at = 1700000000001 "
+			     "WHERE key_id = 'b'");
 	open_keyring();
-	assert_string_equal(keys(), "none signs: a");
+	assert_string_equal(keys(), "b signs: a b");
 	clk_fake_advance(&rig.clk, 1);
-	assert_string_equal(keys(), "a signs: a");
+	assert_string_equal(keys(), "b signs: a b");
+	clk_fake_advance(&rig.clk, HOUR_MS);
+	assert_string_equal(keys(), "a signs: a b");
 }
 
 /* A key whose time is over is retired in its row, and its seed is gone, without
