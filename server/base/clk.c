@@ -10,18 +10,56 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef TWINBOX_FAULTS
+#include <pthread.h>
+#include <stdlib.h>
+
+#define OFFSET_VARIABLE "TWINBOX_CLOCK_OFFSET"
+#define OFFSET_MAX_S INT64_C(1000000000)
+#endif
+
 #define DAY_MS INT64_C(86400000)
 #define MIN_MS (INT64_C(-719528) * DAY_MS)     /* 0000-01-01T00:00:00.000Z */
 #define MAX_MS (INT64_C(2932897) * DAY_MS - 1) /* 9999-12-31T23:59:59.999Z */
+
+#ifdef TWINBOX_FAULTS
+
+static pthread_once_t offset_once = PTHREAD_ONCE_INIT;
+static int64_t offset_ms;
+
+/* A test puts the wall clock of a program wrong by so many seconds; anything
+ * but a number is none. */
+static void
+read_offset(void)
+{
+	const char *text = getenv(OFFSET_VARIABLE);
+	const bool back = text != NULL && *text == '-';
+	int64_t s = 0;
+
+	if (text == NULL)
+		return;
+	for (text += back ? 1 : 0; *text >= '0' && *text <= '9'; text++)
+		if (s < OFFSET_MAX_S)
+			s = s * 10 + (*text - '0');
+	if (*text == '\0')
+		offset_ms = (back ? -s : s) * 1000;
+}
+#endif
 
 static int64_t
 system_wall_ms(const struct clk *clk)
 {
 	struct timespec ts;
+	int64_t ms;
 
 	(void)clk;
 	(void)clock_gettime(CLOCK_REALTIME, &ts);
-	return ((int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
+	ms = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+#ifdef TWINBOX_FAULTS
+	(void)pthread_once(&offset_once, read_offset);
+	ms += offset_ms;
+#endif
+	return (ms);
 }
 
 static int64_t

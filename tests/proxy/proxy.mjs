@@ -79,20 +79,21 @@ function fill(text, places)
 }
 
 /** The nginx sample, inside the least that nginx wants around it. */
-function nginxConfig(dir, { port, plain, upstream, edit })
+function nginxConfig(dir, { port, plain, upstream, edit, name = 'localhost', host = '127.0.0.1',
+	behind = '127.0.0.1', certificate = certificates() })
 {
-	const { cert, key } = certificates();
+	const { cert, key } = certificate;
 	const sample = fill(
 		fs.readFileSync(path.join(contrib, 'nginx/twinbox.conf'), 'utf8'), [
-			['\tlisten 80;', `\tlisten 127.0.0.1:${plain};`],
+			['\tlisten 80;', `\tlisten ${host}:${plain};`],
 			['\tlisten [::]:80;', ''],
-			['\tlisten 443 ssl http2;', `\tlisten 127.0.0.1:${port} ssl http2;`],
+			['\tlisten 443 ssl http2;', `\tlisten ${host}:${port} ssl http2;`],
 			['\tlisten [::]:443 ssl http2;', ''],
-			['server_name chat.example;', 'server_name localhost;', 2],
-			['https://chat.example$', `https://localhost:${port}$`],
+			['server_name chat.example;', `server_name ${name};`, 2],
+			['https://chat.example$', `https://${name}:${port}$`],
 			['/etc/ssl/twinbox.pem', cert],
 			['/etc/ssl/twinbox.key', key],
-			['server 127.0.0.1:8080;', `server 127.0.0.1:${upstream};`, 2],
+			['server 127.0.0.1:8080;', `server ${behind}:${upstream};`, 2],
 			...edit,
 		]);
 
@@ -119,9 +120,10 @@ http {
 }
 
 /** The Caddy sample, by its own variables. */
-function caddyConfig(dir, { port, plain, upstream, edit })
+function caddyConfig(dir, { port, plain, upstream, edit, name = 'localhost', behind = '127.0.0.1',
+	certificate = certificates() })
 {
-	const { cert, key } = certificates();
+	const { cert, key } = certificate;
 	const file = path.join(dir, 'Caddyfile');
 
 	fs.writeFileSync(file,
@@ -129,15 +131,18 @@ function caddyConfig(dir, { port, plain, upstream, edit })
 	return ['caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
 		HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir,
 		TWINBOX_CADDY_ADMIN: 'off',
-		TWINBOX_SITE: 'localhost',
+		TWINBOX_SITE: name,
 		TWINBOX_HTTP_PORT: String(plain),
 		TWINBOX_HTTPS_PORT: String(port),
-		TWINBOX_UPSTREAM: `127.0.0.1:${upstream}`,
+		TWINBOX_UPSTREAM: `${behind}:${upstream}`,
 		TWINBOX_TLS: `tls ${cert} ${key}`,
 	}];
 }
 
-const configs = { nginx: nginxConfig, caddy: caddyConfig };
+/** What runs each proxy: [program, arguments, environment], of a folder and of
+ *  where it listens (host, port), what it is called (name, certificate), and what
+ *  stands behind it. */
+export const configs = { nginx: nginxConfig, caddy: caddyConfig };
 export const PROXIES = Object.keys(configs);
 
 /** Edits that send WebSockets over the kept-alive connections of REST. */
