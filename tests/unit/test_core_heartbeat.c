@@ -224,6 +224,7 @@ test_no_ping_pong(void **state)
 	scene_run(10 * SECOND);
 	scene_expect("");
 	contact(false);
+	scene_run(0);
 	assert_int_equal(told(" carry a.example 0\n"), 1);
 }
 

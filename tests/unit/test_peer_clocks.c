@@ -94,7 +94,7 @@ test_forgotten(void **state)
 static void
 test_many(void **state)
 {
-	char domain[20];
+	char domain[32];
 	int i;
 
 	(void)state;
