@@ -118,23 +118,25 @@ make_lane(struct heap *h, int i)
 {
 	struct sender *from = &h->senders[i % h->pile->senders];
 	char key[STORE_DIRECT_KEY_SIZE];
-	struct uuid id = uuid_gen_next(&h->ids);
 	struct lane *l = &h->lanes[i];
+	struct store_remote_user to = {.address = l->to};
+	struct store_new_conversation c = {
+	    .public_id = uuid_gen_next(&h->ids), .direct_key = key};
 	struct err err = ERR_INIT;
 
 	snprintf(l->to, sizeof(l->to), "d%d@%s", i, h->pile->domain);
-	must(store_user_remote_insert(h->db, l->to, h->destination_id,
-		 h->now_ms, &l->row.dest_user, &err),
+	must(store_users_remote_insert(
+		 h->db, &to, 1, h->destination_id, h->now_ms, &err),
 	    &err);
+	l->row.dest_user = to.user_id;
 	store_direct_key(from->name, l->to, key);
-	must(store_conversation_insert(
-		 h->db, &id, key, h->now_ms, &l->row.conversation_id, &err),
-	    &err);
-	must(store_participant_insert(
-		 h->db, l->row.conversation_id, from->user_id, &err),
-	    &err);
-	must(store_participant_insert(
-		 h->db, l->row.conversation_id, l->row.dest_user, &err),
+	must(store_conversations_insert(h->db, &c, 1, h->now_ms, &err), &err);
+	l->row.conversation_id = c.conversation_id;
+	must(store_members_insert(h->db,
+		 (const struct store_new_member[]){
+		     {c.conversation_id, from->user_id},
+		     {c.conversation_id, to.user_id}},
+		 2, &err),
 	    &err);
 	l->row.destination_id = h->destination_id;
 	l->row.class = LANE_MESSAGES;
