@@ -107,10 +107,8 @@ follow_signal(struct follow *f)
 bool
 follow_known(struct follow *f, const json_t *event)
 {
-	const char *id = json_string_value(json_object_get(event, "event_id"));
 
-	return (
-	    f->replaying && id != NULL && local_has_shown(f->cli->local, id));
+	return (f->replaying && local_has_shown(f->cli->local, event));
 }
 
 void

@@ -22,7 +22,9 @@
 #include <sqlite3.h>
 
 #include "base/clk.h"
+#include "base/limits.h"
 #include "base/mem.h"
+#include "base/uuid.h"
 #include "lib/local_sql.h"
 
 /* As long as the server remembers ids (deduplication window). */
@@ -441,23 +443,45 @@ local_cursor_get(struct local *local, const char *name,
 	return (rc);
 }
 
+#define EVENT_KEY_SIZE (UUID_TEXT_LEN + 1 + LIMIT_DOMAIN_LEN + 1)
+
+/* What tells ${event} from others: its id, and of one that another server has
+ * made that server's domain.  An id is unique among the events of one server;
+ * another server could repeat one, so that its event would be hidden.  False:
+ * it has no id. */
+static bool
+event_key(const json_t *event, char ret[EVENT_KEY_SIZE])
+{
+	const char *id = json_string_value(json_object_get(event, "event_id"));
+	const char *who = json_string_value(json_object_get(event, "from"));
+	const char *at;
+
+	if (id == NULL)
+		return (false);
+	if (who == NULL)
+		who = json_string_value(json_object_get(event, "by"));
+	at = who != NULL ? strchr(who, '@') : NULL;
+	(void)snprintf(ret, EVENT_KEY_SIZE, "%.*s%s", UUID_TEXT_LEN, id,
+	    at != NULL ? at : "");
+	return (true);
+}
+
 /* Stores one shown event, inside a transaction. */
 static enum rc
 add_event(struct local *local, const json_t *event, struct fail *fail)
 {
-	const char *id = json_string_value(json_object_get(event, "event_id"));
 	const char *conversation =
 	    json_string_value(json_object_get(event, "conversation"));
-	char *text;
+	char key[EVENT_KEY_SIZE], *text;
 	enum rc rc;
 
-	if (id == NULL)
+	if (!event_key(event, key))
 		return (RC_OK);
 	text = json_dumps(event, JSON_COMPACT);
 	if (text == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	rc = run(
-	    local, bound(local, LOCAL_EVENT_ADD, id, conversation, text), fail);
+	rc = run(local, bound(local, LOCAL_EVENT_ADD, key, conversation, text),
+	    fail);
 	free(text); /* jansson's own memory */
 	return (rc);
 }
@@ -485,11 +509,16 @@ local_shown(struct local *local, const json_t *events, const char *name,
 }
 
 bool
-local_has_shown(struct local *local, const char *event_id)
+local_has_shown(struct local *local, const json_t *event)
 {
-	sqlite3_stmt *s = bound(local, LOCAL_EVENT_HAS, event_id, NULL, NULL);
-	bool has = s != NULL && sqlite3_step(s) == SQLITE_ROW;
+	char key[EVENT_KEY_SIZE];
+	sqlite3_stmt *s;
+	bool has;
 
+	if (!event_key(event, key))
+		return (false);
+	s = bound(local, LOCAL_EVENT_HAS, key, NULL, NULL);
+	has = s != NULL && sqlite3_step(s) == SQLITE_ROW;
 	if (s != NULL)
 		(void)sqlite3_reset(s);
 	return (has);

@@ -95,8 +95,8 @@ enum rc local_cursor_get(struct local *local, const char *name,
 enum rc local_shown(struct local *local, const json_t *events, const char *name,
     const char *epoch, int64_t seq, struct fail *fail) MUST_USE;
 
-/* Whether the event with ${event_id} was shown before. */
-bool local_has_shown(struct local *local, const char *event_id);
+/* Whether ${event} was shown before: one with its id, of the same server. */
+bool local_has_shown(struct local *local, const json_t *event);
 
 /* Tells the epoch that the server has.  When it is another one than before,
  * all cursors are forgotten, every answered draft waits again (its id makes a

@@ -184,6 +184,41 @@ assert_cursor(struct fixture *f, const char *epoch, int64_t seq)
 	assert_int_equal(got_seq, seq);
 }
 
+/* Whether an event of somebody here with this id was shown. */
+static bool
+has_shown(struct local *local, const char *id)
+{
+	json_t *event = json_pack("{ss ss}", "event_id", id, "from", "bob");
+	const bool has = local_has_shown(local, event);
+
+	json_decref(event);
+	return (has);
+}
+
+/* Another server may repeat an id: its events hide no others. */
+static void
+test_ids_of_servers(void **state)
+{
+	struct fixture *f = *state;
+	json_t *list = json_pack("[{ss ss} {ss ss} {ss ss} {ss}]", "event_id",
+	    "e1", "from", "eve@far.example", "event_id", "e2", "by",
+	    "eve@far.example", "event_id", "e3", "from", "bob", "kind", "x");
+	json_t *other =
+	    json_pack("{ss ss}", "event_id", "e1", "from", "eve@b.example");
+
+	assert_int_equal(
+	    local_shown(f->local, list, NULL, "E", 0, &f->fail), RC_OK);
+	assert_true(local_has_shown(f->local, json_array_get(list, 0)));
+	assert_true(local_has_shown(f->local, json_array_get(list, 1)));
+	assert_false(local_has_shown(f->local, json_array_get(list, 3)));
+	assert_false(local_has_shown(f->local, other));
+	assert_false(has_shown(f->local, "e1"));
+	assert_false(has_shown(f->local, "e2"));
+	assert_true(has_shown(f->local, "e3"));
+	json_decref(list);
+	json_decref(other);
+}
+
 static void
 test_cursor(void **state)
 {
@@ -192,13 +227,13 @@ test_cursor(void **state)
 	    "[{ss ss si}]", "event_id", "e1", "conversation", "c", "seq", 7);
 
 	assert_cursor(f, "", -1);
-	assert_false(local_has_shown(f->local, "e1"));
+	assert_false(has_shown(f->local, "e1"));
 	assert_int_equal(
 	    local_shown(f->local, events, "tail", "E", 7, &f->fail), RC_OK);
 	reopen(f);
 	assert_cursor(f, "E", 7);
-	assert_true(local_has_shown(f->local, "e1"));
-	assert_false(local_has_shown(f->local, "e2"));
+	assert_true(has_shown(f->local, "e1"));
+	assert_false(has_shown(f->local, "e2"));
 	/* Twice is once; never back in the same epoch, anywhere in another. */
 	assert_int_equal(
 	    local_shown(f->local, events, "tail", "E", 3, &f->fail), RC_OK);
@@ -239,24 +274,24 @@ test_cursor_stays_without_its_events(void **state)
 	    local_shown(f->local, next, "tail", "E", 4, &fail), RC_IO);
 	assert_non_null(strstr(fail.what, "no"));
 	assert_cursor(f, "E", 1);
-	assert_false(local_has_shown(f->local, "e2"));
+	assert_false(has_shown(f->local, "e2"));
 	reopen(f);
 	assert_cursor(f, "E", 1);
-	assert_true(local_has_shown(f->local, "e1"));
-	assert_false(local_has_shown(f->local, "e2"));
-	assert_false(local_has_shown(f->local, "e4"));
+	assert_true(has_shown(f->local, "e1"));
+	assert_false(has_shown(f->local, "e2"));
+	assert_false(has_shown(f->local, "e4"));
 	/* The other way round: events without their cursor would be shown as
 	 * new ones again. */
 	outside(f, "DROP TRIGGER no; CREATE TRIGGER no BEFORE UPDATE ON cursor"
 		   " BEGIN SELECT RAISE(ABORT, 'no'); END");
 	assert_int_equal(
 	    local_shown(f->local, next, "tail", "E", 4, &fail), RC_IO);
-	assert_false(local_has_shown(f->local, "e2"));
+	assert_false(has_shown(f->local, "e2"));
 	outside(f, "DROP TRIGGER no");
 	assert_int_equal(
 	    local_shown(f->local, next, "tail", "E", 4, &f->fail), RC_OK);
 	assert_cursor(f, "E", 4);
-	assert_true(local_has_shown(f->local, "e3"));
+	assert_true(has_shown(f->local, "e3"));
 	json_decref(first);
 	json_decref(next);
 }
@@ -469,9 +504,9 @@ test_old(void **state)
 	    number(f, "SELECT count(*) FROM outbox WHERE ref IN ('b', 'd')"),
 	    2);
 	assert_int_equal(number(f, "SELECT count(*) FROM event"), 20000);
-	assert_false(local_has_shown(f->local, "e1"));
-	assert_true(local_has_shown(f->local, "e2"));
-	assert_true(local_has_shown(f->local, "e20001"));
+	assert_false(has_shown(f->local, "e1"));
+	assert_true(has_shown(f->local, "e2"));
+	assert_true(has_shown(f->local, "e20001"));
 }
 
 static void
@@ -578,6 +613,7 @@ main(void)
 	    TEST(test_same_id),
 	    TEST(test_key),
 	    TEST(test_cursor),
+	    TEST(test_ids_of_servers),
 	    TEST(test_cursor_stays_without_its_events),
 	    TEST(test_new_epoch),
 	    TEST(test_new_epoch_fails),
