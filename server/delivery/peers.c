@@ -324,7 +324,7 @@ do_unpin(struct tx *tx, struct peer_unit *u, struct err *err)
 		return (rc);
 	was = pinned_key(&keys, u->keys[0].key_id);
 	check_unpin(u, &row, was);
-	if (u->refusal.problem != PROBLEM_NONE)
+	if (was == NULL || u->refusal.problem != PROBLEM_NONE)
 		return (RC_OK);
 	key = *was;
 	key.pinned_by[0] = '\0';

@@ -307,7 +307,7 @@ come_back(struct transfer *t)
 	switch (v.class) {
 	case CLASSIFY_SETTLE:
 		take_acks(c, &o.answer);
-		c->beaten = c->nsent == 0;
+		c->heartbeat_answered = c->nsent == 0;
 		c->most = PARCEL_ITEMS;
 		c->signed_anew = false;
 		next_request(c);
@@ -429,7 +429,8 @@ next_request(struct carry *c)
 {
 	struct err err = ERR_INIT;
 
-	if (c->parcel->n > 0 ? c->nanswered == c->parcel->n : c->beaten) {
+	if (c->parcel->n > 0 ? c->nanswered == c->parcel->n
+			     : c->heartbeat_answered) {
 		c->parcel->reached = true;
 		c->parcel->status = c->transfer.status;
 		end(c);

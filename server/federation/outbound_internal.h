@@ -79,8 +79,8 @@ struct carry {
 	/* Items that have an answer, of this parcel. */
 	bool answered[PARCEL_ITEMS];
 	size_t nanswered;
-	bool beaten; /* its heartbeat is answered; a parcel without items */
-	size_t most; /* items of the next request */
+	bool heartbeat_answered; /* of a parcel without items */
+	size_t most;             /* items of the next request */
 
 	/* The request under way. */
 	size_t sent[PARCEL_ITEMS]; /* which items it has, in order */

@@ -90,7 +90,8 @@ describe('the settings about other servers', () => {
 			'federation-deny =  ; default',
 			'federation-networks =  ; default',
 			'federation-ca =  ; default',
-			'federation-peer = c.example=http://127.0.0.1:8081 ; --federation-peer']);
+			'federation-peer = c.example=http://127.0.0.1:8081 ; --federation-peer',
+			'federation-new-domains = 50 ; default']);
 	});
 
 	it('what cannot work is refused with the setting and the cure, by check-config and by a start', async () => {

@@ -357,7 +357,7 @@ describe('the seeds of the server\'s keys', () => {
 			'/.well-known/twinbox'])
 			ledger.see('anybody', target, (await root.request('GET', target)).text);
 		assert.ok((await root.all('audit', 'entries')).some((one) => one.action === 'key_rotate') ||
-			await purged(server, 'audit_log') > 0);
+			archived(archive).some((line) => JSON.stringify(line).includes('key_rotate')));
 		ledger.see('the administrator', 'all answers', root.said);
 		await eventually(() => archived(archive).filter((line) => JSON.stringify(line).includes('key_rotate')).length === 3,
 			'three rotations in the archive');

@@ -60,8 +60,7 @@ static const struct edit edits[] = {
 	"SET ack_deadline = ack_deadline + 0 * $2"},
     {"replay", "remote_replay", "(o.state = 'sent' OR o.state = 'acked')",
 	"o.state = 'sent'"},
-    {"replay-order", "remote_replay", "ORDER BY o.lane_seq",
-	"ORDER BY o.lane_seq DESC"},
+    {"replay-first", "remote_replay", "o.lane_seq >= $2", "o.lane_seq > $2"},
     {"epoch", "peer_set", "epoch = $4", "epoch = substr($4, 1, 0)"},
 };
 
@@ -70,17 +69,19 @@ static const struct edit edits[] = {
  * ack-early, it answers before its commit; dedup-here, its memory is written
  * after its inbox; back, it refuses what goes back in its sequence; nonce, a
  * request is taken again; origin, a key is found by its id alone; sequence,
- * envelopes are taken as they stand; stranger, anybody's receipt counts. */
+ * envelopes are taken as they stand; stranger, anybody's receipt counts.  Of
+ * others: reconnect, a request that is asked to come back counts as answered;
+ * unpaused, nobody pauses a server that is to be restored. */
 const char *const sim_breakable[] = {"ack-early", "back", "confirm", "dedup",
     "dedup-here", "epoch", "fence", "hasten", "mark", "nonce", "order",
-    "order-here", "origin", "outage", "priority", "private", "rate", "receipt",
-    "promise", "receipt-order", "reconnect", "renew", "replay", "replay-order",
+    "order-here", "origin", "outage", "priority", "private", "promise", "rate",
+    "receipt", "receipt-order", "reconnect", "renew", "replay", "replay-first",
     "rescue", "restart", "sequence", "stranger", "sync", "together", "turn",
-    NULL};
+    "unpaused", NULL};
 
 static const char *const several[] = {"ack-early", "back", "dedup-here",
     "epoch", "hasten", "nonce", "origin", "promise", "reconnect", "replay",
-    "replay-order", "sequence", "stranger", NULL};
+    "replay-first", "sequence", "stranger", "unpaused", NULL};
 
 bool
 sim_breaks_several(const char *what)

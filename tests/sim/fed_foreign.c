@@ -63,7 +63,7 @@ draw_ack(struct sim *s, const struct uuid *event_id, struct envelope_ack *ret)
 {
 
 	envelope_ack_set(ret, event_id,
-	    sim_chance(s, 120)  ? ENVELOPE_BUSY
+	    sim_chance(s, 250)  ? ENVELOPE_BUSY
 	    : sim_chance(s, 80) ? ENVELOPE_UNSUPPORTED
 				: ENVELOPE_NO_REASON);
 	if (ret->status == ENVELOPE_REJECTED)

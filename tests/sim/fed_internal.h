@@ -122,6 +122,7 @@ struct restore {
 
 	/* What was known when the backup was made. */
 	struct client *clients;
+	size_t nmessages;
 	bool promised[SIM_MESSAGES], canceled[SIM_MESSAGES];
 	size_t nconfirmed, ncharges;
 	size_t ntaken; /* by the hostile peer */
@@ -196,11 +197,11 @@ bool fed_promise_settle(struct hearing *h);
 /* The document of ${domain} was read; ${u} says what was new. */
 void fed_restore_learned(struct sim *s, const struct peer_unit *u);
 
+/* ---- fed_past.c: the database that was replaced ---- */
+
 /* The restored server of ${w}; NULL: none. */
 struct restore *fed_restored(const struct world *w);
 void fed_restore_end(struct fed *f);
-
-/* ---- fed_past.c: the database that was replaced ---- */
 
 /* A statement on what ${s} had before it was restored, to be given back; NULL:
  * it was not. */

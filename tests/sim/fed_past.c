@@ -12,6 +12,27 @@
 #include "sim/fed_internal.h"
 #include "sim/server.h"
 
+struct restore *
+fed_restored(const struct world *w)
+{
+	struct restore *r = w->fed != NULL ? &w->fed->restore : NULL;
+
+	return (r != NULL && r->victim != NULL ? r : NULL);
+}
+
+void
+fed_restore_end(struct fed *f)
+{
+	struct restore *r = &f->restore;
+
+	(void)sqlite3_close(r->past);
+	free(r->clients);
+	if (r->backup == NULL)
+		return;
+	plvfs_clear(r->backup);
+	plvfs_clear(r->replaced);
+}
+
 sqlite3_stmt *
 past_ask(const struct sim *s, const char *sql)
 {

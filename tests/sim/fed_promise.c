@@ -29,7 +29,6 @@ look(struct hearing *h)
 	    "?2");
 	size_t i;
 
-	memset(h->waiting, 0, sizeof(h->waiting));
 	for (i = 0; st != NULL && i < control->nacks; i++) {
 		(void)sqlite3_bind_blob(
 		    st, 1, control->acks[i].event_id.b, 16, SQLITE_STATIC);
@@ -51,9 +50,11 @@ look_and_apply(struct tx *tx, struct unit *unit, struct err *err)
 	struct hearing *h = u->arg;
 	const uint64_t doom_at = h->s->server->doom_at;
 
+	memset(h->waiting, 0, sizeof(h->waiting));
 	/* The judge is not the server: the disk stays. */
 	h->s->server->doom_at = 0;
-	look(h);
+	if (!h->s->server->dying)
+		look(h);
 	h->s->server->doom_at = doom_at;
 	return (promise_kind->apply_one(tx, unit, err));
 }

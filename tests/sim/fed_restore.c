@@ -32,15 +32,23 @@
 /* People have acked everything by then. */
 #define FINAL_MS (2 * SIM_HOUR_MS)
 #define OFFER_MS 500
+/* Of operators who do not pause (broken.c). */
+#define SLOW_MS (20 * SIM_MINUTE_MS)
 /* The weather is not over before, if there is something to be offered again. */
 #define WEATHER_MS (30 * SIM_MINUTE_MS)
 
-struct restore *
-fed_restored(const struct world *w)
+/* Messages arrive and are acked between the backup and the end. */
+static void
+linger(struct world *w)
 {
-	struct restore *r = w->fed != NULL ? &w->fed->restore : NULL;
+	bool slow = sim_chance(&w->sims[0], 700);
+	size_t i;
 
-	return (r != NULL && r->victim != NULL ? r : NULL);
+	for (i = 0; i < w->nsims; i++) {
+		w->sims[i].weather.actions += 30;
+		if (slow)
+			w->sims[i].weather.gap_ms = 2000;
+	}
 }
 
 void
@@ -60,6 +68,7 @@ fed_restore_draw(struct world *w)
 	r->replaced = disks[1];
 	if (!sim_chance(any, 400))
 		return;
+	linger(w);
 	r->victim = &w->sims[sim_dice(any, w->nsims)];
 	r->told = sim_chance(any, 500);
 	/* Much is between the two. */
@@ -94,6 +103,7 @@ keep(struct restore *r)
 	r->clients = calloc(SIM_CLIENTS, sizeof(*r->clients));
 	assert(r->clients != NULL);
 	memcpy(r->clients, s->clients, SIM_CLIENTS * sizeof(*r->clients));
+	r->nmessages = s->nmessages;
 	for (i = 0; i < s->nmessages; i++) {
 		r->promised[i] = s->messages[i].promised_us != 0;
 		r->canceled[i] = s->messages[i].canceled;
@@ -131,7 +141,9 @@ offer(struct sim *s, void *arg, int64_t n)
 		return;
 	}
 	m = &s->messages[r->offers[r->offered++]];
-	if (m->promised_us == 0)
+	/* One that was asked for before the backup may be in it, also if nobody
+	 * was told. */
+	if (m->promised_us == 0 && m >= s->messages + r->nmessages)
 		m->asked_us = s->clk.mono_us;
 	s->counts.offered++;
 	sim_tell(s, "client: %s offers #%zd again", client_names[m->client],
@@ -248,8 +260,8 @@ come_back(struct sim *s, void *arg, int64_t n)
 		r->mendings[i].due = r->mendings[i].hold;
 	}
 	/* It may be short of room at first. */
-	if (!s->calm && sim_chance(s, 300))
-		s->weather.refuse += 150;
+	if (!s->calm && sim_chance(s, 500))
+		s->weather.refuse += 300;
 	server_start(s);
 	sim_after(s, 0, offer, r, 0);
 }
@@ -337,6 +349,15 @@ offer_lanes(struct mending *m, const char *domain)
 	}
 }
 
+/* unpaused: new messages go before. */
+static bool
+is_slow(const struct restore *r)
+{
+
+	return (sim_is_broken(r->victim, "unpaused") &&
+		sim_now(r->victim) - r->down_at < r->down_ms + SLOW_MS);
+}
+
 static void
 mend(struct sim *s, void *arg, int64_t n)
 {
@@ -347,12 +368,15 @@ mend(struct sim *s, void *arg, int64_t n)
 
 	(void)n;
 	if (m->hold && r->stage == RESTORE_DOWN && paused >= 0) {
+		if (sim_is_broken(s, "unpaused"))
+			paused = 1;
 		if (paused == 0)
 			(void)admin_pauses(s, domain, true);
 		m->paused_at = paused == 0         ? 0
 			       : m->paused_at != 0 ? m->paused_at
 						   : sim_now(s);
-	} else if (m->due && s->server->up && r->stage == RESTORE_BACK) {
+	} else if (m->due && s->server->up && r->stage == RESTORE_BACK &&
+		   !is_slow(r)) {
 		offer_lanes(m, domain);
 	} else if (m->hold && !m->due && paused == 0) {
 		m->hold = false;
@@ -560,17 +584,4 @@ fed_restore_settled(struct world *w)
 		sim_after(m->s, 0, mend, m, 0);
 	}
 	return (false);
-}
-
-void
-fed_restore_end(struct fed *f)
-{
-	struct restore *r = &f->restore;
-
-	(void)sqlite3_close(r->past);
-	free(r->clients);
-	if (r->backup == NULL)
-		return;
-	plvfs_clear(r->backup);
-	plvfs_clear(r->replaced);
 }

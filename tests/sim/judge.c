@@ -470,7 +470,8 @@ judge_order(struct sim *s, int peer)
 	st = server_ask(s,
 	    "SELECT 1 FROM outbox a JOIN outbox b ON a.lane_id = b.lane_id "
 	    "WHERE a.id = ?1 AND b.id = ?2 AND a.requeues = 0 AND "
-	    "b.requeues = 0 AND a.conversation_seq > b.conversation_seq AND "
+	    "b.requeues = 0 AND (CASE a.kind WHEN 1 THEN a.conversation_seq > "
+	    "b.conversation_seq ELSE a.lane_seq > b.lane_seq END) AND "
 	    "(a.state = 'sent' OR a.state = 'acked') AND "
 	    "(b.state = 'sent' OR b.state = 'acked')");
 	for (i = 0; i < p->ninbox; i++)
