@@ -150,6 +150,6 @@ SELECT destination_id, key_id, nonce, keep_until
 FROM federation_nonces ORDER BY destination_id, key_id, nonce;
 
 -- name: copy_federation_lanes_get
--- columns: sender_id, recipient_id, class, last_sequence
-SELECT sender_id, recipient_id, class, last_sequence
+-- columns: sender_id, recipient_id, class, last_sequence, highest, highest_at
+SELECT sender_id, recipient_id, class, last_sequence, highest, highest_at
 FROM federation_lanes ORDER BY sender_id, recipient_id, class;

@@ -52,16 +52,21 @@ DELETE FROM federation_nonces WHERE (destination_id, key_id, nonce) IN (
     WHERE keep_until < $now ORDER BY keep_until LIMIT $limit);
 
 -- name: sequence_get(sender_id, recipient_id, class)
--- columns: sender_id, recipient_id, class, last_sequence
-SELECT sender_id, recipient_id, class, last_sequence FROM federation_lanes
+-- columns: sender_id, recipient_id, class, last_sequence, highest, highest_at
+SELECT sender_id, recipient_id, class, last_sequence, highest, highest_at
+FROM federation_lanes
 WHERE sender_id = $sender_id AND recipient_id = $recipient_id
   AND class = $class;
 
--- name: sequence_set(sender_id, recipient_id, class, last_sequence)
-INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence)
-VALUES ($sender_id, $recipient_id, $class, $last_sequence)
+-- name: sequence_set(sender_id, recipient_id, class, last_sequence, highest,
+--     highest_at)
+INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence,
+    highest, highest_at)
+VALUES ($sender_id, $recipient_id, $class, $last_sequence, $highest,
+    $highest_at)
 ON CONFLICT (sender_id, recipient_id, class)
-    DO UPDATE SET last_sequence = excluded.last_sequence;
+    DO UPDATE SET last_sequence = excluded.last_sequence,
+	highest = excluded.highest, highest_at = excluded.highest_at;
 
 -- The message that a receipt is about.
 -- name: receipt_target(message_id)
@@ -84,13 +89,14 @@ FROM messages m JOIN outbox o ON o.event_id = m.event_id
 WHERE m.mid = $mid AND o.dest_kind = 'server' AND o.dest_id = $dest_id
   AND o.state = 'sent' AND o.ack_deadline IS NULL;
 
--- The message that a receipt names is not sent, as far as is known here: the
--- recipient has acked it, which counts when it is.
+-- The message that a receipt names is not sent, as far as is known here, or its
+-- server has promised to say so: the recipient has acked it, which counts when it
+-- is sent.
 -- name: receipt_note(mid, dest_id, now)
 UPDATE outbox SET acked_at = $now
 WHERE event_id = (SELECT event_id FROM messages WHERE mid = $mid)
-  AND dest_kind = 'server' AND dest_id = $dest_id AND state <> 'sent'
-  AND state <> 'acked' AND acked_at IS NULL;
+  AND dest_kind = 'server' AND dest_id = $dest_id AND state <> 'acked'
+  AND (state <> 'sent' OR ack_deadline IS NOT NULL);
 
 -- What a receipt covers of a lane to another server.  unacked: the row is sent
 -- and not acked.  One whose server still owes an answer is acked when the answer

@@ -4,7 +4,7 @@
 -- row: outbox(id, event_id, kind, mid, conversation_id, conversation_seq,
 --     sender_id, lane_id, lane_seq, dest_id, state, attempts, retry_count,
 --     rescue_count, next_retry_at, deliver_at, expires_at, event_time,
---     created_at, ack_deadline, reason, priority)
+--     created_at, ack_deadline, reason, priority, requeues)
 -- row: waiting(sender_id, destination_id, count)
 
 -- What a lane owes next, in order: what waits, and what a peer has promised an
@@ -14,7 +14,8 @@
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
-    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
+    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority,
+    o.requeues
 FROM outbox o
 WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
   AND o.lane_seq >= $from_seq AND (o.state = 'pending'
@@ -27,7 +28,8 @@ ORDER BY o.lane_seq LIMIT $limit;
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
-    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
+    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority,
+    o.requeues
 FROM outbox o
 WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
   AND o.lane_seq >= $from_seq AND o.lane_seq < $upto_seq
@@ -39,7 +41,8 @@ ORDER BY o.lane_seq LIMIT $limit;
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
-    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
+    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority,
+    o.requeues
 FROM outbox o
 WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
   AND o.state = 'sending'
@@ -50,7 +53,8 @@ ORDER BY o.lane_seq;
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
-    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
+    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority,
+    o.requeues
 FROM outbox o WHERE o.id = $id;
 
 -- The attempt counts before it is made.
@@ -93,9 +97,13 @@ WHERE id = $id AND state = 'sent';
 UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
 WHERE id = $id AND state = 'sent' AND acked_at IS NOT NULL;
 
--- name: remote_sent(id, now, ack_deadline)
+-- What a receipt has said of the row before this attempt is true only if the
+-- destination had the message then.
+-- name: remote_sent(id, now, ack_deadline, duplicate)
 UPDATE outbox SET state = 'sent', sent_at = $now, last_status_at = $now,
-    last_error = NULL, next_retry_at = NULL, ack_deadline = $ack_deadline
+    last_error = NULL, next_retry_at = NULL, ack_deadline = $ack_deadline,
+    acked_at = CASE WHEN $duplicate = 1 OR acked_at >= last_attempt_at
+	THEN acked_at END
 WHERE id = $id AND state = 'sending';
 
 -- Back to where it was: refused for now ($retry_count, $next_retry_at), or put
@@ -132,7 +140,8 @@ WHERE id = $id AND state = 'pending';
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
-    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
+    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority,
+    o.requeues
 FROM outbox o
 WHERE o.dest_kind = 'server' AND o.state = 'pending' AND o.expires_at <= $now
 ORDER BY o.expires_at LIMIT $limit;
@@ -149,7 +158,8 @@ WHERE dest_kind = 'server' AND state = 'pending' AND expires_at > 0;
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.sender_id, o.lane_id, o.lane_seq, o.dest_id, o.state, o.attempts,
     o.retry_count, o.rescue_count, o.next_retry_at, o.deliver_at, o.expires_at,
-    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority
+    o.event_time, o.created_at, o.ack_deadline, o.reason, o.priority,
+    o.requeues
 FROM outbox o
 WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user'
   AND o.lane_id > $after AND o.lane_id <= $upto AND o.expires_at <= $now

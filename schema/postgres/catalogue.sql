@@ -64,6 +64,8 @@ SELECT object, definition FROM (VALUES
 ('column devices.token_hash', 'bytea not null'),
 ('column devices.user_id', 'bigint not null'),
 ('column federation_lanes.class', 'smallint not null'),
+('column federation_lanes.highest', 'bigint not null default 0'),
+('column federation_lanes.highest_at', 'bigint not null default 0'),
 ('column federation_lanes.last_sequence', 'bigint not null'),
 ('column federation_lanes.recipient_id', 'bigint not null'),
 ('column federation_lanes.sender_id', 'bigint not null'),

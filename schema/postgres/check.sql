@@ -280,5 +280,6 @@ SELECT place FROM (
 	WHERE o.state = 'acked' AND o.kind = EVENT_MESSAGE
 	    AND o.lane_id IS NOT NULL
 	AND o.dest_id <> o.sender_id
+	AND (o.dest_kind = 'user' OR o.requeues = 0)
 	AND o.conversation_seq > p.acked_upto
 ) AS places LIMIT $limit;

@@ -338,7 +338,9 @@ SELECT * FROM unnest($destination_id::bigint[], $key_id::text[], $nonce::text[],
     $keep_until::bigint[]);
 
 -- name: copy_federation_lanes_put(sender_id, recipient_id, class,
---     last_sequence)
-INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence)
+--     last_sequence, highest, highest_at)
+INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence,
+    highest, highest_at)
 SELECT * FROM unnest($sender_id::bigint[], $recipient_id::bigint[],
-    $class::bigint[], $last_sequence::bigint[]);
+    $class::bigint[], $last_sequence::bigint[], $highest::bigint[],
+    $highest_at::bigint[]);

@@ -25,19 +25,24 @@ JOIN inbox i ON i.event_id = r.event_id AND i.user_id = r.user_id
 JOIN messages m ON m.mid = i.mid;
 
 -- name: sequence_get(sender_id, recipient_id, class)
--- columns: sender_id, recipient_id, class, last_sequence
-SELECT l.sender_id, l.recipient_id, l.class, l.last_sequence
+-- columns: sender_id, recipient_id, class, last_sequence, highest, highest_at
+SELECT l.sender_id, l.recipient_id, l.class, l.last_sequence, l.highest,
+    l.highest_at
 FROM unnest($sender_id::bigint[], $recipient_id::bigint[], $class::bigint[])
     AS r (sender_id, recipient_id, class)
 JOIN federation_lanes l ON l.sender_id = r.sender_id
     AND l.recipient_id = r.recipient_id AND l.class = r.class;
 
--- name: sequence_set(sender_id, recipient_id, class, last_sequence)
-INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence)
+-- name: sequence_set(sender_id, recipient_id, class, last_sequence, highest,
+--     highest_at)
+INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence,
+    highest, highest_at)
 SELECT * FROM unnest($sender_id::bigint[], $recipient_id::bigint[],
-    $class::bigint[], $last_sequence::bigint[])
+    $class::bigint[], $last_sequence::bigint[], $highest::bigint[],
+    $highest_at::bigint[])
 ON CONFLICT (sender_id, recipient_id, class)
-    DO UPDATE SET last_sequence = excluded.last_sequence;
+    DO UPDATE SET last_sequence = excluded.last_sequence,
+	highest = excluded.highest, highest_at = excluded.highest_at;
 
 -- name: nonce_expire(now, limit)
 DELETE FROM federation_nonces WHERE (destination_id, key_id, nonce) IN (

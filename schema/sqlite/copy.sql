@@ -360,6 +360,8 @@ INSERT INTO federation_nonces (destination_id, key_id, nonce, keep_until)
 VALUES ($destination_id, $key_id, $nonce, $keep_until);
 
 -- name: copy_federation_lanes_put(sender_id, recipient_id, class,
---     last_sequence)
-INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence)
-VALUES ($sender_id, $recipient_id, $class, $last_sequence);
+--     last_sequence, highest, highest_at)
+INSERT INTO federation_lanes (sender_id, recipient_id, class, last_sequence,
+    highest, highest_at)
+VALUES ($sender_id, $recipient_id, $class, $last_sequence, $highest,
+    $highest_at);

@@ -19,6 +19,10 @@
 /* Nonces that are removed with each that is added. */
 #define NONCES_EXPIRED 4
 
+/* How long after its first sending a copy of a request may come: a signature
+ * lives for 300 s, and clocks may differ by as much. */
+#define LATE_COPY_MS (11 * 60 * 1000)
+
 /* One envelope while it is written. */
 struct receiving {
 	struct tx *tx;
@@ -233,9 +237,10 @@ settle_named(struct receiving *r, int64_t mid, struct err *err)
 	    r->tx->db, mid, r->sender->user_id, settle_covered, r, err);
 	if (rc == RC_OK)
 		rc = store_rows_write(r->tx->db, &env->acked, false, err);
-	return (rc == RC_OK ? store_receipt_note(r->tx->db, mid,
-				  r->sender->user_id, r->tx->now_ms, err)
-			    : rc);
+	return (rc == RC_OK && r->item->moved
+		    ? store_receipt_note(r->tx->db, mid, r->sender->user_id,
+			  r->tx->now_ms, err)
+		    : rc);
 }
 
 static enum rc
@@ -381,8 +386,11 @@ sequence_at(const struct receive_unit *u, size_t at)
 	const struct envelope *e = &u->envelopes[u->order[at]];
 	const struct receive_item *item = &u->items[u->order[at]];
 
-	return ((struct store_sequence){item->sender_id, item->recipient_id,
-	    receive_class(e->kind), e->sequence});
+	return ((struct store_sequence){.sender_id = item->sender_id,
+	    .recipient_id = item->recipient_id,
+	    .class = receive_class(e->kind),
+	    .last = e->sequence,
+	    .highest = e->sequence});
 }
 
 /* Whether no envelope in the places from ${from} on and before ${upto} is of
@@ -394,6 +402,18 @@ is_alone(const struct receive_unit *u, size_t at, size_t from, size_t upto)
 	while (from < upto && !same_sequence(u, from, at))
 		from++;
 	return (from >= upto);
+}
+
+/* The highest place that was taken lately of the sequence of ${item}; 0: none.
+ * A copy of a request cannot come later than that; a server that was restored
+ * from a backup gives places again. */
+static int64_t
+behind(const struct tx *tx, const struct receive_item *item)
+{
+
+	return (tx->now_ms - item->known.highest_at <= LATE_COPY_MS
+		    ? item->known.highest
+		    : 0);
 }
 
 /* Keeps how far the sequences have come.  A peer that has gone back was
@@ -412,8 +432,14 @@ keep_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 		if (is_alone(u, at, 0, at) &&
 		    s.last <= u->items[u->order[at]].known.last)
 			u->went_back++;
-		if (is_alone(u, at, at + 1, u->n))
-			lasts[n++] = s;
+		if (!is_alone(u, at, at + 1, u->n))
+			continue;
+		s.highest_at = tx->now_ms;
+		if (s.highest < behind(tx, &u->items[u->order[at]])) {
+			s.highest = u->items[u->order[at]].known.highest;
+			s.highest_at = u->items[u->order[at]].known.highest_at;
+		}
+		lasts[n++] = s;
 	}
 	return (store_sequences_set(tx->db, lasts, n, err));
 }
@@ -461,7 +487,7 @@ write_rows(struct tx *tx, struct err *err)
  * another place, perhaps; one whose sequence had come farther stands behind
  * that for receipts. */
 static struct store_processed
-event_of(const struct receive_unit *u, size_t i)
+event_of(const struct tx *tx, const struct receive_unit *u, size_t i)
 {
 	const struct receive_item *item = &u->items[i];
 	struct store_processed p = {
@@ -470,8 +496,8 @@ event_of(const struct receive_unit *u, size_t i)
 	if (item->plan == RECEIVE_KNOWN)
 		return (p);
 	p.sequence = u->envelopes[i].sequence;
-	if (p.sequence <= item->known.last)
-		p.behind = item->known.last;
+	if (p.sequence <= behind(tx, item))
+		p.behind = item->known.highest;
 	return (p);
 }
 
@@ -483,7 +509,7 @@ note_events(struct tx *tx, const struct receive_unit *u, struct err *err)
 	size_t i;
 
 	for (i = 0; i < u->nnoted; i++)
-		events[i] = event_of(u, u->noted[i]);
+		events[i] = event_of(tx, u, u->noted[i]);
 	return (
 	    store_processed_add(tx->db, events, u->nnoted, tx->now_ms, err));
 }

@@ -50,7 +50,8 @@ struct receive_known {
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN]; /* … with this one */
 	int64_t taken_by; /* the sender of a message with its id; 0: none */
 	uint8_t taken_fingerprint[STORE_FINGERPRINT_LEN];
-	int64_t last; /* how far its sequence has come */
+	/* Of its sequence (store/incoming.h). */
+	int64_t last, highest, highest_at;
 };
 
 struct receive_item {
@@ -68,10 +69,11 @@ struct receive_item {
 	bool makes; /* RECEIVE_MESSAGE: the conversation is new */
 	/* Of a receipt: the message that it names and its number; a part of one
 	 * that reaches too far names none.  It covers lane_id (0: none) up to
-	 * place; alone: and the message, which stands elsewhere, perhaps. */
+	 * place; alone: and the message, which stands elsewhere, perhaps;
+	 * moved: it was given up or requeued, so that it may not be sent. */
 	int64_t conversation_id, mid, upto;
 	int64_t lane_id, place;
-	bool alone;
+	bool alone, moved;
 };
 
 struct receive_unit {

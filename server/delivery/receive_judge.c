@@ -313,13 +313,13 @@ reach(struct judging *j, const struct store_target *target, struct err *err)
 			    : rc);
 	item->lane_id = named.lane_id;
 	item->place = place_covered(j->e, &named, &lane->lane);
-	item->alone =
-	    named.requeued || named.given_up || named.lane_seq > item->place;
+	item->moved = named.requeued || named.given_up;
+	item->alone = item->moved || named.lane_seq > item->place;
 	span = item->place - lane->lane.acked_seq;
 	if (span > j->u->walk_left) {
 		item->reason = ENVELOPE_BUSY;
 		item->place = lane->lane.acked_seq + j->u->walk_left;
-		item->alone = false;
+		item->alone = item->moved = false;
 		item->mid = item->upto = 0;
 		span = j->u->walk_left;
 	}

@@ -32,14 +32,15 @@ known_of(struct receive_unit *u, const struct uuid *id)
 	return (&u->items[i].known);
 }
 
-/* Where it was taken helps nobody when places behind that were taken before. */
+/* Where it stands for receipts: its place, or just behind those that had been
+ * taken when it came late. */
 static void
 on_processed(void *arg, const struct store_processed *p)
 {
 	struct receive_known *known = known_of(arg, &p->key.event_id);
 
 	known->processed = true;
-	known->sequence = p->behind == 0 ? p->sequence : 0;
+	known->sequence = p->behind == 0 ? p->sequence : p->behind + 1;
 }
 
 static void
@@ -76,13 +77,19 @@ static void
 on_sequence(void *arg, const struct store_sequence *s)
 {
 	struct receive_unit *u = arg;
+	struct receive_known *known;
 	size_t i;
 
-	for (i = 0; i < u->n; i++)
-		if (u->items[i].sender_id == s->sender_id &&
-		    u->items[i].recipient_id == s->recipient_id &&
-		    receive_class(u->envelopes[i].kind) == s->class)
-			u->items[i].known.last = s->last;
+	for (i = 0; i < u->n; i++) {
+		if (u->items[i].sender_id != s->sender_id ||
+		    u->items[i].recipient_id != s->recipient_id ||
+		    receive_class(u->envelopes[i].kind) != s->class)
+			continue;
+		known = &u->items[i].known;
+		known->last = s->last;
+		known->highest = s->highest;
+		known->highest_at = s->highest_at;
+	}
 }
 
 /* ---- what is asked ---- */
@@ -163,7 +170,7 @@ ask_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 	for (i = 0; i < u->n; i++) {
 		item = &u->items[i];
 		s = (struct store_sequence){item->sender_id, item->recipient_id,
-		    receive_class(u->envelopes[i].kind), 0};
+		    receive_class(u->envelopes[i].kind), 0, 0, 0};
 		if (item->reason == ENVELOPE_NO_REASON &&
 		    item->sender_id != 0 && !is_listed(list, n, &s))
 			list[n++] = s;

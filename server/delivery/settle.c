@@ -99,27 +99,13 @@ mark_delivered(struct run *r, const struct store_row *row)
 	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
 }
 
-/* The recipient has acked ${row}: as far as that at least. */
-static void
-mark_acked(struct run *r, const struct store_row *row)
-{
-	struct cached_conversation *c = r->lane->conversation;
-	struct cached_member *m = cache_member_find(c, row->dest_user);
-
-	if (m == NULL || m->acked_upto >= row->conversation_seq)
-		return;
-	m->acked_upto = row->conversation_seq;
-	m->acked_at = r->tx->now_ms;
-	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
-}
-
 /* A receipt may come before the answer to what it is about: it covers the row's
- * place, or has named the message, which the destination had then.
- * ${taken_seq}: the place at which that has taken the row, if it is another
- * than its place now; else 0. */
+ * place, or has named the message, which was given a new place.  ${taken_seq}:
+ * the place at which that has taken the row, if it is another than its place
+ * now; else 0. */
 static enum rc
-ack_early(struct run *r, const struct store_row *row, bool duplicate,
-    int64_t taken_seq, struct err *err)
+ack_early(struct run *r, const struct store_row *row, int64_t taken_seq,
+    struct err *err)
 {
 	const int64_t place = taken_seq > 0 && taken_seq < row->lane_seq
 				  ? taken_seq
@@ -128,7 +114,7 @@ ack_early(struct run *r, const struct store_row *row, bool duplicate,
 	bool acked;
 	enum rc rc;
 
-	if (row->kind != EVENT_MESSAGE || (!covered && !duplicate))
+	if (row->kind != EVENT_MESSAGE || (!covered && !row->requeued))
 		return (RC_OK);
 	rc = covered ? store_remote_acked_early(
 			   r->tx->db, row->id, r->tx->now_ms, &acked, err)
@@ -136,7 +122,6 @@ ack_early(struct run *r, const struct store_row *row, bool duplicate,
 			   r->tx->db, row->id, r->tx->now_ms, &acked, err);
 	if (rc != RC_OK || !acked)
 		return (rc);
-	mark_acked(r, row);
 	txn_count_acked(txn_env_of(r->tx), 1);
 	return (txn_notify_change(
 	    r->tx, row->sender_id, row->mid, CHANGE_ACKED, err));
@@ -159,8 +144,8 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	    item->duplicate ? "duplicate" : parcel_answer_outcome(item->answer),
 	    NULL, err);
 	if (rc == RC_OK)
-		rc = store_remote_sent(
-		    r->tx->db, row->id, r->tx->now_ms, deadline, err);
+		rc = store_remote_sent(r->tx->db, row->id, r->tx->now_ms,
+		    deadline, item->duplicate, err);
 	FAULT("settle.row.after");
 	backlog_move(env->backlog, row->kind, OUTBOX_SENDING, OUTBOX_SENT);
 	if (rc == RC_OK)
@@ -184,7 +169,7 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	if (rc != RC_OK || later)
 		return (rc);
 	mark_delivered(r, row);
-	return (ack_early(r, row, item->duplicate, item->taken_seq, err));
+	return (ack_early(r, row, item->taken_seq, err));
 }
 
 /* It would not take it now: charged, and offered again at its time; or out,
@@ -271,6 +256,32 @@ fenced(struct run *r, struct err *err)
 	return (rc);
 }
 
+/* What is offered again goes on behind what the destination has taken.  The
+ * first that it would not take now is offered once more at its time, and never
+ * charged: nobody may be told that it was given up, since it was sent. */
+static void
+replay_on(struct run *r)
+{
+	struct store_lane *l = &r->lane->lane;
+	const struct parcel_item *item;
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		item = &r->items[i];
+		l->replay_seq = item->row.lane_seq;
+		if (item->answer == ANSWER_RETRYABLE ||
+		    item->answer == ANSWER_PREDECESSOR) {
+			l->due_at =
+			    r->tx->now_ms +
+			    retry_delay_ms(txn_env_of(r->tx)->options.retry, 0,
+				item->retry_after_ms, r->random);
+			return;
+		}
+	}
+	l->replay_seq++;
+	l->due_at = 0;
+}
+
 /* Where the lane goes on, and when. */
 static void
 move_on(struct run *r)
@@ -285,7 +296,7 @@ move_on(struct run *r)
 		 * an operator who has rewound has said where to go on. */
 		if (r->parcel->reached &&
 		    l->replay_seq == r->items[0].row.lane_seq)
-			l->replay_seq = last->row.lane_seq + 1;
+			replay_on(r);
 	} else {
 		l->next_seq =
 		    r->stalled != 0 ? r->stalled : last->row.lane_seq + 1;
@@ -427,7 +438,7 @@ settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 	if (r.lane->lane.state == LANE_READY)
 		r.lane->lane.due_at = 0;
 	cache_lane_touch(env->cache, r.lane);
-	rc = ack_early(&r, &row, true, 0, err);
+	rc = ack_early(&r, &row, 0, err);
 	return (
 	    rc == RC_OK ? txn_wake_lane(tx, r.lane, row.priority, err) : rc);
 }

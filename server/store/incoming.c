@@ -262,7 +262,9 @@ take_sequence(void *arg, const struct db_row *row, struct err *err)
 	    .sender_id = db_row_i64(row, COL_SEQUENCE_GET_SENDER_ID),
 	    .recipient_id = db_row_i64(row, COL_SEQUENCE_GET_RECIPIENT_ID),
 	    .class = (int)db_row_i64(row, COL_SEQUENCE_GET_CLASS),
-	    .last = db_row_i64(row, COL_SEQUENCE_GET_LAST_SEQUENCE)};
+	    .last = db_row_i64(row, COL_SEQUENCE_GET_LAST_SEQUENCE),
+	    .highest = db_row_i64(row, COL_SEQUENCE_GET_HIGHEST),
+	    .highest_at = db_row_i64(row, COL_SEQUENCE_GET_HIGHEST_AT)};
 
 	(void)err;
 	h->sequence(h->arg, &s);
@@ -302,6 +304,8 @@ store_sequences_set(
 		v[i].recipient_id = db_v_i64(s[i].recipient_id);
 		v[i].class = db_v_i64(s[i].class);
 		v[i].last_sequence = db_v_i64(s[i].last);
+		v[i].highest = db_v_i64(s[i].highest);
+		v[i].highest_at = db_v_i64(s[i].highest_at);
 	}
 	return (ask(db, SQL_SEQUENCE_SET, ROWS(v, n), NULL, NULL, err));
 }

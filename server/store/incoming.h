@@ -41,6 +41,8 @@ struct store_sequence {
 	int64_t recipient_id;
 	int class;    /* enum lane_class */
 	int64_t last; /* the number that was taken last */
+	/* The highest that was taken lately, and when; 0: none. */
+	int64_t highest, highest_at;
 };
 
 /* Gets the rows that the functions below ask for, by the end of

@@ -44,6 +44,7 @@ read_row(const struct db_row *row, struct store_row *r)
 	db_row_copy_text(row, COL_OUTBOX_REASON, word, sizeof(word));
 	r->reason = outbox_reason_parse(word);
 	r->priority = (int)db_row_i64(row, COL_OUTBOX_PRIORITY);
+	r->requeued = db_row_i64(row, COL_OUTBOX_REQUEUES) > 0;
 }
 
 static enum rc
@@ -319,9 +320,10 @@ store_row_due_now(struct db *db, int64_t id, int64_t now_ms, struct err *err)
 
 enum rc
 store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
-    int64_t ack_deadline, struct err *err)
+    int64_t ack_deadline, bool duplicate, struct err *err)
 {
 	const struct sql_remote_sent v = {.id = db_v_i64(id),
+	    .duplicate = db_v_i64(duplicate ? 1 : 0),
 	    .now = db_v_i64(now_ms),
 	    .ack_deadline = db_v_i64_or_null(ack_deadline, 0)};
 

@@ -39,6 +39,7 @@ struct store_row {
 	int64_t ack_deadline;
 	int reason; /* enum outbox_reason, -1: none */
 	int priority;
+	bool requeued; /* it has stood elsewhere before */
 };
 
 typedef enum rc (*store_row_fn)(
@@ -98,9 +99,11 @@ enum rc store_remote_acked_early(struct db *db, int64_t id, int64_t now_ms,
 enum rc store_remote_acked_noted(struct db *db, int64_t id, int64_t now_ms,
     bool *ret, struct err *err) MUST_USE;
 
-/* sending -> sent; ${ack_deadline} 0: it is in his inbox. */
+/* sending -> sent.  A receipt that named the row before is forgotten, unless
+ * the destination had the message then (${duplicate}), or the receipt came in
+ * this attempt. */
 enum rc store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
-    int64_t ack_deadline, struct err *err) MUST_USE;
+    int64_t ack_deadline, bool duplicate, struct err *err) MUST_USE;
 
 /* How a row goes back. */
 struct store_back {

@@ -35,7 +35,7 @@
 	X(PEERS, peers, "iiitit")                                              \
 	X(PEER_KEYS, peer_keys, "itbtiii")                                     \
 	X(FEDERATION_NONCES, federation_nonces, "itti")                        \
-	X(FEDERATION_LANES, federation_lanes, "iiii")
+	X(FEDERATION_LANES, federation_lanes, "iiiiii")
 
 enum copy_table {
 #define X(id, name, columns) STORE_COPY_##id,

@@ -183,11 +183,65 @@ test_from_1(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* Rows of a lane to another server, "place state" each. */
+#define LANE(id, tail, rows)                                                   \
+	"INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, "      \
+	"dest_id, next_seq, updated_at, destination_id, state, tail_seq) "     \
+	"VALUES (" #id ", " #id ", 'server', " #id ", 1, 1, 7, 'idle', " #tail \
+	");"                                                                   \
+	"WITH r (n, st) AS (VALUES " rows ") INSERT INTO outbox (id, "         \
+	"event_id, kind, mid, conversation_id, conversation_seq, sender_id, "  \
+	"lane_id, lane_seq, dest_kind, dest_id, state, event_time, "           \
+	"created_at, last_status_at) SELECT " #id " * 100 + n, "               \
+	"randomblob(16), 1, n, " #id ", n, 1, " #id ", n, 'server', " #id ", " \
+	"st, 1, 1, 1 FROM r WHERE st <> '';"
+
+/* How far each lane to another server was acked, when that is counted first. */
+static void
+test_places(void **state)
+{
+	char dir[64] = "/tmp/twinbox-old-XXXXXX", now[96], old[96];
+	struct rig_options options = {0};
+	struct rig r;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(now, sizeof(now), "%s/now", dir);
+	(void)snprintf(old, sizeof(old), "%s/old", dir);
+	options.path = now;
+	rig_open_with(&r, &options);
+	(void)rig_exec(&r,
+	    "INSERT INTO destinations (destination_id, name, created_at, "
+	    "updated_at) VALUES (7, 'a.example', 1, 1);"
+	    /* Nothing beyond what is not acked, */
+	    LANE(11, 4, "(2, 'acked'), (3, 'sent'), (4, 'acked')")
+	    /* nor what was given up at the end; */
+	    LANE(12, 5,
+		"(1, 'acked'), (3, 'failed'), (4, 'acked'), "
+		"(5, 'failed')")
+	    /* all of what was acked and purged. */
+	    LANE(13, 9, "(0, '')") LANE(14, 9, "(8, 'acked')")
+		LANE(15, 2, "(1, 'pending'), (2, 'pending')"));
+	rig_close(&r);
+	assert_null(old_schema_make(now, old, 3));
+	options.path = old;
+	options.seed = 7;
+	rig_open_with(&r, &options);
+	assert_string_equal(
+	    rig_list(&r, "SELECT acked_seq FROM outbox_lanes ORDER BY lane_id"),
+	    "2 4 9 9 0");
+	rig_close(&r);
+	remove_all(dir, "now");
+	remove_all(dir, "old");
+	(void)rmdir(dir);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_from_1),
+	    cmocka_unit_test(test_places),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

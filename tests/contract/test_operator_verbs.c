@@ -318,6 +318,28 @@ test_rewind(void **state)
 	assert_string_equal(
 	    rewind_lane(lane, 1), "done 0 | 70/root/rewind/2/from 1, of 2");
 	assert_string_equal(FAR_LANE, "ready/3/0/-1/1");
+	/* What the destination would not take now is offered once more, and
+	 * nothing is charged. */
+	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
+	assert_int_equal(parcel.n, 2);
+	parcel.reached = true;
+	parcel.items[0].answer = ANSWER_ACCEPTED;
+	parcel.items[1].answer = ANSWER_RETRYABLE;
+	parcel.items[1].retry_after_ms = 5000;
+	(void)far_settle(&rig, &parcel);
+	assert_string_equal(FAR_LANE, "ready/3/1700000005080/-1/2");
+	clk_fake_advance(&rig.clk, 4999);
+	assert_int_equal(
+	    far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL)->n, 0);
+	clk_fake_advance(&rig.clk, 1);
+	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
+	assert_int_equal(parcel.n, 1);
+	assert_int_equal(parcel.items[0].row.lane_seq, 2);
+	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
+	assert_string_equal(FAR_LANE, "ready/3/0/-1/3");
+	assert_int_equal(rig_number(&rig, "SELECT sum(retry_count) FROM outbox"
+					  " WHERE dest_kind = 'server'"),
+	    0);
 }
 
 /* ---- readers ---- */

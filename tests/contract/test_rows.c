@@ -54,6 +54,8 @@ static const struct column columns[] = {
     {"processed_messages", "processed_at", "INTEGER", false, "", 0},
     {"processed_messages", "sequence", "INTEGER", true, "", 0},
     {"processed_messages", "behind", "INTEGER", true, "", 0},
+    {"federation_lanes", "highest", "INTEGER", false, "0", 0},
+    {"federation_lanes", "highest_at", "INTEGER", false, "0", 0},
     {"dead_letter_queue", "dead_id", "INTEGER", true, "", 1},
     {"dead_letter_queue", "outbox_id", "INTEGER", false, "", 0},
     {"dead_letter_queue", "reason", "TEXT", false, "", 0},

@@ -48,8 +48,8 @@ static const struct edit edits[] = {
     {"order-here", "outbox_claim", "ORDER BY lane_seq",
 	"ORDER BY lane_seq DESC"},
     /* Times before 1970 are those of fed_broken_note(). */
-    {"dedup-here", "processed_insert", "VALUES ($1, $2, $3)",
-	"SELECT $1, $2, abs($3) WHERE $3 < 0"},
+    {"dedup-here", "processed_insert", "VALUES ($1, $2, $3, $4, $5)",
+	"SELECT $1, $2, abs($3), $4, $5 WHERE $3 < 0"},
     {"nonce", "nonce_find", "WHERE destination_id",
 	"WHERE 0 AND destination_id"},
     {"nonce", "nonce_insert", "DO NOTHING",

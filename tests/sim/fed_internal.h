@@ -21,7 +21,6 @@
 #define FED_TYPE "application/json"
 #define FED_PROBLEM_TYPE "application/problem+json"
 #define FED_DOMAIN_SIZE 16
-#define MENDING_LANES 32
 
 /* The key of a server; the hostile peer's is the last one. */
 struct fed_key {
@@ -90,10 +89,6 @@ struct mending {
 	uint64_t incarnation; /* that was asked to; 0: none */
 	size_t left;          /* without an answer */
 	bool failed;
-	/* Lanes of which something that was offered again was refused for now.
-	 */
-	int64_t refused[MENDING_LANES];
-	size_t nrefused;
 	/* Its epoch, as that run of the server has learned it; "": not yet. */
 	char known[ENVELOPE_EPOCH_LEN + 1];
 	uint64_t known_by;

@@ -224,24 +224,17 @@ take_received(struct sim *s, sqlite3_stmt *st, struct received *ret)
 }
 
 /* Whether ${r}, which ${s} has lost and was offered again, may come behind what
- * was sent later: nobody was paused until then; or something of its lane was
- * refused for now when it was offered again, which is not repeated; or a clock
- * has leapt, and an old request was replayed. */
+ * was sent later: nobody was paused until then; or a clock has leapt, and an
+ * old request was replayed. */
 static bool
 may_be_late(struct sim *s, const struct received *r)
 {
 	const struct restore *back = fed_restored(s->w);
-	const struct mending *m;
-	size_t i;
 
 	if (back == NULL || back->victim != s ||
 	    !past_has_message(s, &r->message_id))
 		return (false);
-	m = &back->mendings[r->from.s->number];
-	for (i = 0; i < m->nrefused && m->refused[i] != r->lane_id; i++)
-		continue;
-	return (!back->told || i < m->nrefused ||
-		m->nrefused == MENDING_LANES || s->counts.jumps > 0);
+	return (!back->told || s->counts.jumps > 0);
 }
 
 /* ${r} comes after ${before}, in the inbox of the same person. */
@@ -456,6 +449,18 @@ receipt_died(const struct person *from, const struct person *to)
 	return (died);
 }
 
+/* Whether one of ${a} and ${b} was restored.  What it had is offered again, at
+ * places or behind others that the receipts of before do not know: a message
+ * may stay sent until the next receipt of its conversation. */
+static bool
+is_restored(const struct sim *a, const struct sim *b)
+{
+	const struct restore *back = fed_restored(a->w);
+
+	return (back != NULL && back->stage == RESTORE_BACK &&
+		(back->victim == a || back->victim == b));
+}
+
 /* What was acked elsewhere is acked here. */
 static void
 judge_acked(struct sim *s)
@@ -474,7 +479,8 @@ judge_acked(struct sim *s)
 		to = person_of(s, (const char *)sqlite3_column_text(st, 1));
 		from = person_of(s, (const char *)sqlite3_column_text(st, 2));
 		if (find_progress(to.s, to.name, &id, &p) == SQLITE_ROW &&
-		    p.acked_upto >= p.seq && !receipt_died(&to, &from))
+		    p.acked_upto >= p.seq && !receipt_died(&to, &from) &&
+		    !is_restored(from.s, to.s))
 			sim_bad(s,
 			    "%s has acked number %lld of its conversation, "
 			    "which %s is not told",

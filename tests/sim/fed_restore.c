@@ -540,7 +540,6 @@ fed_restore_answered(struct sim *s, const struct cargo *cargo, size_t i)
 {
 	struct restore *r = fed_restored(s->w);
 	const enum verdict v = cargo->items[i].verdict;
-	struct mending *m;
 
 	if (r == NULL || fed_peer(s, cargo->peer) != r->victim)
 		return;
@@ -549,10 +548,7 @@ fed_restore_answered(struct sim *s, const struct cargo *cargo, size_t i)
 	if (v == VERDICT_TAKEN || v == VERDICT_REJECTED ||
 	    v == VERDICT_TOO_LARGE)
 		return;
-	m = &r->mendings[s->number];
 	s->counts.put_off++;
-	if (m->nrefused < MENDING_LANES)
-		m->refused[m->nrefused++] = cargo->items[i].lane_id;
 }
 
 /* ---- the end ---- */
@@ -578,7 +574,7 @@ fed_restore_settled(struct world *w)
 		m = &r->mendings[i];
 		if (m->s == r->victim)
 			continue;
-		if (m->done && m->nrefused == 0)
+		if (m->done)
 			past_judge_mended(m->s);
 		m->due = true;
 		sim_after(m->s, 0, mend, m, 0);
