@@ -81,11 +81,10 @@ may_send_at(struct core *c, struct destination *d)
 	return (0);
 }
 
-/* Whether ${d} may well leave the next parcel without an answer. */
-static bool
-doubtful(const struct destination *d)
+bool
+core_destination_doubtful(const struct store_destination_row *row)
 {
-	const struct breaker *b = &d->row.breaker;
+	const struct breaker *b = &row->breaker;
 
 	return (b->state != BREAKER_CLOSED || b->failures > 0 ||
 		b->last_success_at == 0);
@@ -109,7 +108,7 @@ move(struct core *c, struct destination *d, enum destination_state to)
 		TAILQ_REMOVE(queue_of(c, d), d, entry);
 	d->state = to;
 	if (to == DESTINATION_RUNNABLE) {
-		d->doubtful = doubtful(d);
+		d->doubtful = core_destination_doubtful(&d->row);
 		TAILQ_INSERT_TAIL(queue_of(c, d), d, entry);
 	}
 }
@@ -124,7 +123,8 @@ core_destination_review(struct core *c, struct destination *d)
 
 	if (d->state != to) {
 		move(c, d, to);
-	} else if (to == DESTINATION_RUNNABLE && d->doubtful != doubtful(d)) {
+	} else if (to == DESTINATION_RUNNABLE &&
+		   d->doubtful != core_destination_doubtful(&d->row)) {
 		/* It belongs into the other queue. */
 		move(c, d, DESTINATION_IDLE);
 		move(c, d, to);

@@ -281,6 +281,10 @@ void core_contact(struct core *c, int64_t id, bool alone);
 /* Whether an operator has paused ${d}, or all. */
 bool core_destination_paused(const struct core *c, const struct destination *d);
 
+/* Whether the destination of ${row} may well leave the next parcel without an
+ * answer: it has not answered last time, or never. */
+bool core_destination_doubtful(const struct store_destination_row *row);
+
 /* Moves ${d} to the state that it should be in now. */
 void core_destination_review(struct core *c, struct destination *d);
 

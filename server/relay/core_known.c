@@ -4,10 +4,11 @@
  *
  * Other servers decide how many destinations the database has: one that has
  * written here is one, and a receipt may go to it.  So a destination is in
- * memory only while it has something to send, and there is a limit, which the
- * least recently used ones keep: what is forgotten is in its row, and a wake-up
- * or the safety poll brings it back.  A destination with something under way is
- * never forgotten, since parcels and units point to it.
+ * memory only while it has something to send, and there is a limit: the least
+ * recently used ones make room, first those that have not answered last time.
+ * What is forgotten is in its row, and a wake-up or the safety poll brings it
+ * back.  A destination with something under way is never forgotten, since
+ * parcels and units point to it.
  */
 #include "base/mem.h"
 #include "relay/core_internal.h"
@@ -61,23 +62,61 @@ core_forget_idle(struct core *c)
 	}
 }
 
-/* The one that makes room for another: used least recently, and not about to
- * have its turn.  One that has asked to be left alone only if there is no
- * other.  NULL: there is none. */
-static struct destination *
-dispensable(struct core *c)
+/* Whether ${d} has answered last time, and was in use lately: its next message
+ * is to find it here, whatever strangers are met meanwhile. */
+static bool
+is_proven(const struct core *c, const struct destination *d)
 {
-	struct destination *d, *parked = NULL;
+
+	return (!core_destination_doubtful(&d->row) &&
+		c->mono_ms - d->used_ms < c->o.timing->relay_forget_ms);
+}
+
+/* Of the doubtful ones that wait for their turn the one that would have it
+ * last; NULL: there is none. */
+static struct destination *
+last_doubtful(struct core *c)
+{
+	struct destination *d;
+
+	d = TAILQ_LAST(&c->destinations.doubtful, destination_queue);
+	while (d != NULL && !at_rest(d))
+		d = TAILQ_PREV(d, destination_queue, entry);
+	return (d);
+}
+
+/* The one that makes room for ${row}: used least recently, and not about to
+ * have its turn.  One that has asked to be left alone only if there is no
+ * other.  Doubtful ones wait long for their turns, each of which may take a
+ * time-out: were they all left alone, strangers that are silent would fill
+ * memory and push out whoever answers.  So one that answers may have the place
+ * of a doubtful one.  A doubtful one has that of one that is proven only if no
+ * other doubtful one waits, so that some are always tried.  NULL: there is
+ * none. */
+static struct destination *
+dispensable(struct core *c, const struct store_destination_row *row)
+{
+	const bool doubtful = core_destination_doubtful(row);
+	struct destination *d, *parked = NULL, *proven = NULL;
 
 	TAILQ_FOREACH (d, &c->destinations.used, use) {
 		if (!at_rest(d) || d->state == DESTINATION_RUNNABLE)
 			continue;
-		if (d->parked_until_ms <= c->mono_ms)
+		if (is_proven(c, d)) {
+			if (proven == NULL)
+				proven = d;
+		} else if (d->parked_until_ms <= c->mono_ms) {
 			return (d);
-		if (parked == NULL)
+		} else if (parked == NULL) {
 			parked = d;
+		}
 	}
-	return (parked);
+	if (parked != NULL)
+		return (parked);
+	if (doubtful && !TAILQ_EMPTY(&c->destinations.doubtful))
+		return (NULL);
+	d = doubtful ? NULL : last_doubtful(c);
+	return (d != NULL ? d : proven);
 }
 
 static bool
@@ -111,7 +150,7 @@ add(struct core *c, const struct store_destination_row *row, struct err *err)
 	struct destination *d;
 
 	if (is_full(c)) {
-		if ((d = dispensable(c)) == NULL)
+		if ((d = dispensable(c, row)) == NULL)
 			return (RC_OK);
 		forget(c, d);
 	}

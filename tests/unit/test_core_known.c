@@ -30,6 +30,33 @@ known(void)
 	return (n);
 }
 
+struct wanted {
+	int64_t id;
+	bool found;
+};
+
+static void
+compare(void *arg, const struct core_destination *d)
+{
+	struct wanted *w = arg;
+
+	w->found = w->found || d->destination_id == w->id;
+}
+
+/* Whether server ${name} is in memory. */
+static bool
+is_known(const char *name)
+{
+	struct wanted w = {0};
+	char sql[128];
+
+	(void)snprintf(sql, sizeof(sql),
+	    "SELECT destination_id FROM destinations WHERE name = '%s'", name);
+	w.id = rig_number(&scene.rig, sql);
+	core_destinations(scene.core, compare, &w);
+	return (w.found);
+}
+
 static void
 no_answer(struct parcel *parcel)
 {
@@ -224,6 +251,35 @@ test_under_way(void **state)
 	rig_check_promises(&scene.rig);
 }
 
+/* Servers that have never answered fill memory, and wait for one of the few
+ * places of doubtful ones; one that answers has its turn nevertheless, and its
+ * place in memory until it has not been used for a minute. */
+static void
+test_silent_strangers(void **state)
+{
+
+	(void)state;
+	scene.destinations_most = 12;
+	scene_restart(500, 0);
+	send_to_all(30);
+	scene_run(SECOND);
+	assert_int_equal(known(), 12);
+	assert_int_equal(scene.ncarried, 8);
+	scene_send("bob@good.example");
+	(void)rig_exec(&scene.rig,
+	    "UPDATE destinations SET last_success_at = 1 "
+	    "WHERE name = 'good.example'");
+	(void)scene_turn_by(scene_wake("good.example"));
+	scene_run(0);
+	assert_int_equal(scene.ncarried, 9);
+	assert_string_equal(scene.carried[8]->name, "good.example");
+	scene_answer(scene.carried[8]);
+	/* The others are looked for each second, and do not take its place. */
+	scene_run(50 * SECOND);
+	assert_true(is_known("good.example"));
+	rig_check_promises(&scene.rig);
+}
+
 int
 main(void)
 {
@@ -237,6 +293,7 @@ main(void)
 	    TEST(test_paused_while_idle),
 	    TEST(test_bound),
 	    TEST(test_under_way),
+	    TEST(test_silent_strangers),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
