@@ -7,7 +7,8 @@
  * A heartbeat is a parcel without items that is neither claimed nor settled.
  * It leaves when the breaker lets a probe leave, and its answer counts as that
  * of any parcel.  At most CORE_HEARTBEATS are under way, so that many servers
- * that are gone for ever take no place of messages.
+ * that are gone for ever take no place of messages; the one that has been due
+ * for longest is next.
  *
  * A destination that waits for its heartbeat is idle (destination_state.h): one
  * time stands for all of them, and they are looked through when it has come.
@@ -26,13 +27,16 @@ wants(const struct destination *d)
 		d->next_due == 0 && !d->claiming && d->in_flight == 0);
 }
 
-/* When it may leave, in monotonic time. */
+/* Since when it may leave, or when, in monotonic time. */
 static int64_t
 due(const struct core *c, const struct destination *d)
 {
-	int64_t at = breaker_next(&d->row.breaker, c->wall_ms);
+	int64_t at = d->row.breaker.next_probe_at;
 
-	at = at == 0 ? c->mono_ms : c->mono_ms + at - c->wall_ms;
+	/* A time that is not ours counts as now. */
+	if (at > c->wall_ms && breaker_next(&d->row.breaker, c->wall_ms) == 0)
+		at = c->wall_ms;
+	at += c->mono_ms - c->wall_ms;
 	return (at < d->parked_until_ms ? d->parked_until_ms : at);
 }
 
@@ -40,6 +44,8 @@ static void
 next_by(struct core *c, int64_t at)
 {
 
+	if (at < c->mono_ms)
+		at = c->mono_ms;
 	if (c->heartbeats.next_ms == 0 || at < c->heartbeats.next_ms)
 		c->heartbeats.next_ms = at;
 }
@@ -76,13 +82,32 @@ probe(struct core *c, struct destination *d, struct parcel_job *p)
 	core_parcel_send(c, p, back);
 }
 
+/* The one that has been due for longest, so that all have their turn however
+ * many there are; NULL: none is due, and it is known when the next one is. */
+static struct destination *
+longest_due(struct core *c)
+{
+	struct destination *d, *ret = NULL;
+	size_t pos = 0;
+	int64_t at;
+
+	while ((d = htab_next(c->destinations.by_id, &pos)) != NULL) {
+		if (!wants(d) || core_destination_paused(c, d))
+			continue;
+		at = due(c, d);
+		if (at > c->mono_ms)
+			next_by(c, at);
+		else if (ret == NULL || at < due(c, ret))
+			ret = d;
+	}
+	return (ret);
+}
+
 void
 core_heartbeat(struct core *c)
 {
 	struct parcel_job *p;
 	struct destination *d;
-	size_t pos = 0;
-	int64_t at;
 
 	if (c->heartbeats.next_ms == 0 || c->mono_ms < c->heartbeats.next_ms)
 		return;
@@ -92,16 +117,13 @@ core_heartbeat(struct core *c)
 		    c->mono_ms + c->o.timing->relay_pause_ms;
 		return;
 	}
-	while ((d = htab_next(c->destinations.by_id, &pos)) != NULL) {
-		if (!wants(d) || core_destination_paused(c, d))
-			continue;
-		at = due(c, d);
-		if (at > c->mono_ms)
-			next_by(c, at);
-		else if (c->heartbeats.under_way < CORE_HEARTBEATS &&
-			 (p = core_parcel_idle(c)) != NULL)
-			probe(c, d, p);
-		else if (c->heartbeats.under_way == 0)
+	/* Each that comes back makes the next one look again. */
+	while (c->heartbeats.under_way < CORE_HEARTBEATS &&
+	       (d = longest_due(c)) != NULL) {
+		if ((p = core_parcel_idle(c)) == NULL) {
 			next_by(c, c->mono_ms + c->o.timing->relay_pause_ms);
+			return;
+		}
+		probe(c, d, p);
 	}
 }

@@ -192,6 +192,47 @@ test_few_at_a_time(void **state)
 	assert_true(core_idle(scene.core));
 }
 
+/* A hundred servers that are down take longer than the longest interval: each
+ * has its turn. */
+static void
+test_all_have_their_turn(void **state)
+{
+	struct parcel *parcels[2];
+	const char *name;
+	int probes[100] = {0};
+	size_t i, n;
+	int k, s;
+
+	(void)state;
+	assert_int_equal(
+	    rig_exec(&scene.rig,
+		"WITH RECURSIVE s (n) AS (SELECT 0 UNION ALL SELECT n + 1 "
+		"FROM s WHERE n < 99) INSERT INTO destinations (name, breaker, "
+		"failures, interval_ms, next_probe_at, last_failure_at, "
+		"created_at, updated_at) SELECT 's' || (n / 10) || (n % 10) || "
+		"'.example', 'open', 5, 600000, 1, 1, 1, 1 FROM s"),
+	    100);
+	/* Not at 0, which is no time. */
+	scene_run(SECOND);
+	scene_restart(10 * SECOND, 0);
+	for (k = 0; k < 360; k++) {
+		scene_run(20 * SECOND);
+		n = scene.ncarried;
+		assert_in_range(n, 0, 2);
+		memcpy(parcels, scene.carried, n * sizeof(parcels[0]));
+		scene.ncarried = 0;
+		for (i = 0; i < n; i++) {
+			name = parcels[i]->name;
+			s = (name[1] - '0') * 10 + name[2] - '0';
+			assert_in_range(s, 0, 99);
+			probes[s]++;
+			scene_fail(parcels[i], 0, 0);
+		}
+	}
+	for (s = 0; s < 100; s++)
+		assert_true(probes[s] >= 3);
+}
+
 /* a.example has written; ${alone}: a heartbeat. */
 static void
 contact(bool alone)
@@ -274,6 +315,7 @@ main(void)
 	    TEST(test_restart),
 	    TEST(test_paused),
 	    TEST(test_few_at_a_time),
+	    TEST(test_all_have_their_turn),
 	    TEST(test_no_ping_pong),
 	    TEST(test_no_ping_pong_after_restart),
 	    TEST(test_heartbeat_lets_messages_go),
