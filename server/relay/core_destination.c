@@ -201,18 +201,32 @@ owes(struct core *c, const struct destination *d)
 		due != 0);
 }
 
+/* Whether a contact with ${d} was heeded within the last ${ms}. */
+static bool
+heeded(const struct core *c, const struct destination *d, int64_t ms)
+{
+
+	return (d->contact_ms != 0 && c->mono_ms - d->contact_ms < ms);
+}
+
 void
 core_contact(struct core *c, int64_t id, bool alone)
 {
 	struct destination *d = find(c, id);
 
-	if (d == NULL || d->row.breaker.state != BREAKER_OPEN ||
-	    (d->contact_ms != 0 &&
-		c->mono_ms - d->contact_ms < c->o.timing->relay_contact_ms))
+	if (d == NULL ||
+	    (d->row.breaker.state != BREAKER_OPEN &&
+		d->beat_after_ms <= c->mono_ms) ||
+	    heeded(c, d, c->o.timing->relay_contact_ms))
 		return;
-	if (alone && !owes(c, d))
+	/* One that writes to us may still not be reached from here: if nothing
+	 * waits for it, it is asked no more often than if it were silent. */
+	if ((alone || heeded(c, d, d->row.breaker.interval_ms) ||
+		heeded(c, d, d->beat_wait_ms)) &&
+	    !owes(c, d))
 		return;
 	d->contact_ms = c->mono_ms;
+	d->beat_after_ms = 0;
 	if (breaker_contact(&d->row.breaker, c->wall_ms))
 		core_breaker_save(c, d);
 	core_destination_review(c, d);

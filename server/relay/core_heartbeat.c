@@ -37,6 +37,8 @@ due(const struct core *c, const struct destination *d)
 	if (at > c->wall_ms && breaker_next(&d->row.breaker, c->wall_ms) == 0)
 		at = c->wall_ms;
 	at += c->mono_ms - c->wall_ms;
+	if (at < d->beat_after_ms)
+		at = d->beat_after_ms;
 	return (at < d->parked_until_ms ? d->parked_until_ms : at);
 }
 
@@ -58,6 +60,25 @@ core_heartbeat_review(struct core *c, const struct destination *d)
 		next_by(c, due(c, d));
 }
 
+/* A heartbeat to ${d} was parked for ${park_ms}: nobody is to blame and the
+ * breaker is not told, so the next ones wait as those do that fail.  Messages
+ * do not. */
+static void
+put_off(struct core *c, struct destination *d, int64_t park_ms)
+{
+	const struct timing *t = c->o.timing;
+
+	d->beat_wait_ms = d->beat_wait_ms == 0 ? d->row.breaker.interval_ms
+					       : d->beat_wait_ms * 2;
+	if (d->beat_wait_ms < t->breaker_first_ms)
+		d->beat_wait_ms = t->breaker_first_ms;
+	if (d->beat_wait_ms > t->breaker_most_ms)
+		d->beat_wait_ms = t->breaker_most_ms;
+	d->beat_after_ms =
+	    c->mono_ms +
+	    (park_ms > d->beat_wait_ms ? park_ms : d->beat_wait_ms);
+}
+
 static void
 back(struct core *c, struct core_job *job)
 {
@@ -68,6 +89,8 @@ back(struct core *c, struct core_job *job)
 	/* Others may have waited for its place. */
 	next_by(c, c->mono_ms);
 	core_parcel_heard(c, p);
+	if (p->parcel.park_ms > 0)
+		put_off(c, d, p->parcel.park_ms);
 	core_parcel_done(c, p, d->next_due);
 }
 

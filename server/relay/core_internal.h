@@ -65,10 +65,12 @@ struct destination {
 	int64_t parked_until_ms; /* monotonic: it wants nothing before */
 	int requests_most;       /* that it takes at once; 0: it has not said */
 	int64_t contact_ms;      /* monotonic: when a contact was last heeded */
-	bool claiming;           /* a claim is with the writer */
-	bool woken;              /* since that claim was handed over */
-	int in_flight;           /* parcels, claimed or carried */
-	unsigned turn;           /* of the classes of priority */
+	int64_t beat_wait_ms;  /* after a heartbeat that was parked; 0: none */
+	int64_t beat_after_ms; /* monotonic: no heartbeat before */
+	bool claiming;         /* a claim is with the writer */
+	bool woken;            /* since that claim was handed over */
+	int in_flight;         /* parcels, claimed or carried */
+	unsigned turn;         /* of the classes of priority */
 	struct claim_passes passes; /* how far claims have come */
 	double tokens;              /* what its rate still allows */
 	int64_t tokens_at;

@@ -138,6 +138,9 @@ park(struct core *c, struct destination *d, const struct parcel *parcel)
 {
 
 	d->parked_until_ms = c->mono_ms + parcel->park_ms;
+	/* Nothing of anybody's waits behind a heartbeat. */
+	if (parcel->n == 0)
+		return;
 	log_event(LOG_EV_RELAY_PARK, "destination=%s ms=%lld why=%s",
 	    d->row.name, (long long)parcel->park_ms, parcel->error);
 }
@@ -149,6 +152,7 @@ hear(struct core *c, struct destination *d, const struct parcel *parcel)
 	uint32_t random;
 	bool changed;
 
+	d->beat_wait_ms = d->beat_after_ms = 0;
 	rnd_fill(c->o.rnd, &random, sizeof(random));
 	if (parcel->reached && !parcel->broke) {
 		changed = breaker_success(&d->row.breaker, c->wall_ms);

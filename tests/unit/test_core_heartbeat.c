@@ -106,6 +106,35 @@ test_parked(void **state)
 	assert_in_range(told(" carry a.example 0\n"), 2, 4);
 }
 
+static void
+parks_shortly(struct parcel *parcel)
+{
+
+	parcel->park_ms = SECOND;
+	parcel->finish(parcel);
+}
+
+/* However short it asks to be left alone, and however long: the intervals grow
+ * as those of heartbeats that fail.  A message that comes meanwhile waits only
+ * as long as was asked. */
+static void
+test_parked_for_ever(void **state)
+{
+
+	(void)state;
+	give_up("a.example");
+	scene.answers = parks_shortly;
+	scene_run(3600 * SECOND);
+	assert_in_range(told(" carry a.example 0\n"), 6, 16);
+	scene_send("bob@a.example");
+	scene.answers = scene_answer;
+	scene_forget();
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(2 * SECOND);
+	assert_int_equal(told(" carry a.example 1\n"), 1);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
+}
+
 /* While it is probed a message waits for the answer; what waits is the probe
  * itself. */
 static void
@@ -269,6 +298,39 @@ test_no_ping_pong(void **state)
 	assert_int_equal(told(" carry a.example 0\n"), 1);
 }
 
+/* A server that writes to us and cannot be reached is asked at once, and then
+ * at growing intervals. */
+static void
+test_unreachable_and_writing(void **state)
+{
+	int i;
+
+	(void)state;
+	scene_restart(10 * SECOND, 0);
+	give_up("a.example");
+	for (i = 0; i < 360; i++) {
+		contact(false);
+		scene_run(10 * SECOND);
+	}
+	assert_in_range(told(" carry a.example 0\n"), 6, 32);
+	scene.answers = parks_shortly;
+	scene_run(600 * SECOND);
+	scene_forget();
+	for (i = 0; i < 360; i++) {
+		contact(false);
+		scene_run(10 * SECOND);
+	}
+	assert_in_range(told(" carry a.example 0\n"), 3, 32);
+	/* Its first word after a silence is heeded at once. */
+	scene_run(1300 * SECOND);
+	scene.answers = scene_answer;
+	scene_forget();
+	contact(false);
+	scene_run(0);
+	assert_int_equal(told("0 carry a.example 0\n"), 2);
+	assert_string_equal(breaker_of("a.example"), "closed");
+}
+
 /* After a restart it is not known yet whether something waits: a heartbeat is
  * no reason to look and find that nothing does. */
 static void
@@ -311,12 +373,14 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(test_until_it_answers),
 	    TEST(test_parked),
+	    TEST(test_parked_for_ever),
 	    TEST(test_messages_go_first),
 	    TEST(test_restart),
 	    TEST(test_paused),
 	    TEST(test_few_at_a_time),
 	    TEST(test_all_have_their_turn),
 	    TEST(test_no_ping_pong),
+	    TEST(test_unreachable_and_writing),
 	    TEST(test_no_ping_pong_after_restart),
 	    TEST(test_heartbeat_lets_messages_go),
 	};
