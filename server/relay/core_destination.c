@@ -234,15 +234,30 @@ core_contact(struct core *c, int64_t id, bool alone)
 
 /* ---- the breaker's row ---- */
 
+/* A breaker could not be stored for the reason ${rc}. */
+static void
+save_later(struct core *c, enum rc rc)
+{
+
+	c->destinations.save_again_ms =
+	    c->mono_ms + (rc == RC_FULL ? c->o.timing->relay_pause_full_ms
+					: c->o.timing->relay_pause_ms);
+}
+
 static void
 save_back(struct core *c, struct core_job *job)
 {
 	struct destination *d = CONTAINER_OF(job, struct destination, save_job);
+	enum rc rc = d->save.unit.rc;
 
 	c->destinations.saves--;
 	d->saving = false;
-	if (d->changed)
+	if (rc != RC_OK) {
+		d->changed = true;
+		save_later(c, rc);
+	} else if (d->changed) {
 		core_breaker_save(c, d);
+	}
 }
 
 /* Thread: sync or writer. */
@@ -258,6 +273,7 @@ save_finished(struct unit *base)
 void
 core_breaker_save(struct core *c, struct destination *d)
 {
+	enum rc rc;
 
 	d->changed = true;
 	if (d->saving || c->closed)
@@ -267,11 +283,30 @@ core_breaker_save(struct core *c, struct destination *d)
 	d->save.unit.finish = save_finished;
 	d->save.arg = d;
 	d->save_job.back = save_back;
-	if (c->o.submit(c->o.arg, &d->save.unit) != RC_OK)
+	if ((rc = c->o.submit(c->o.arg, &d->save.unit)) != RC_OK) {
+		save_later(c, rc);
 		return;
+	}
 	d->saving = true;
 	d->changed = false;
 	c->destinations.saves++;
+}
+
+/* Stores the breakers that could not be stored before. */
+static void
+save_again(struct core *c)
+{
+	struct destination *d;
+
+	if (c->destinations.save_again_ms == 0 ||
+	    c->mono_ms < c->destinations.save_again_ms)
+		return;
+	c->destinations.save_again_ms = 0;
+	/* If one is refused the others would be, too. */
+	TAILQ_FOREACH (d, &c->destinations.used, use)
+		if (d->changed && !d->saving &&
+		    c->destinations.save_again_ms == 0)
+			core_breaker_save(c, d);
 }
 
 /* ---- the safety poll ---- */
@@ -313,6 +348,7 @@ core_poll_remote(struct core *c)
 	struct err err = ERR_INIT;
 	enum rc rc;
 
+	save_again(c);
 	if (c->poll.after_destination < 0)
 		core_forget_idle(c);
 	rc = core_read_pauses(c, &err);

@@ -81,7 +81,8 @@ struct destination {
 	TAILQ_ENTRY(destination) entry; /* while runnable */
 	TAILQ_ENTRY(destination) use;   /* of all, see destinations.used */
 
-	/* Its breaker is being stored; and has changed since. */
+	/* Its breaker is being stored; and its row does not say what it is,
+	 * nor will when that one is stored. */
 	struct breaker_unit save;
 	struct core_job save_job;
 	struct core *core;
@@ -174,6 +175,7 @@ struct core_destinations {
 	struct destination_queue used; /* all; the least recently used first */
 	int64_t next_parked_ms; /* monotonic: a parked one may run then */
 	size_t saves;           /* breakers that are being stored */
+	int64_t save_again_ms;  /* monotonic: others are then; 0: none is */
 };
 
 struct core_parcels {
@@ -297,8 +299,9 @@ void core_destination_rest(struct core *c, struct destination *d);
  * time. */
 void core_destinations_unpark(struct core *c);
 
-/* Stores the breaker of ${d}.  A breaker that cannot be stored now is stored
- * with its next change; after a restart it is learnt anew. */
+/* Stores the breaker of ${d}.  One that cannot be stored now is stored with its
+ * next change or by a later safety poll, and is not forgotten before; after a
+ * restart it is learnt anew. */
 void core_breaker_save(struct core *c, struct destination *d);
 
 /* Looks at some destinations for work that no wake-up told of. */

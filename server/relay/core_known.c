@@ -80,7 +80,7 @@ last_doubtful(struct core *c)
 	struct destination *d;
 
 	d = TAILQ_LAST(&c->destinations.doubtful, destination_queue);
-	while (d != NULL && !at_rest(d))
+	while (d != NULL && (!at_rest(d) || d->changed))
 		d = TAILQ_PREV(d, destination_queue, entry);
 	return (d);
 }
@@ -100,7 +100,8 @@ dispensable(struct core *c, const struct store_destination_row *row)
 	struct destination *d, *parked = NULL, *proven = NULL;
 
 	TAILQ_FOREACH (d, &c->destinations.used, use) {
-		if (!at_rest(d) || d->state == DESTINATION_RUNNABLE)
+		if (!at_rest(d) || d->changed ||
+		    d->state == DESTINATION_RUNNABLE)
 			continue;
 		if (is_proven(c, d)) {
 			if (proven == NULL)
