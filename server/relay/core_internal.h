@@ -87,6 +87,7 @@ struct destination {
 	struct core_job save_job;
 	struct core *core;
 	bool saving, changed;
+	bool mend; /* the row was another node's: stored with an answer */
 };
 
 struct lane_lease {

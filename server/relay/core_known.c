@@ -184,7 +184,11 @@ refresh(struct core *c, const struct store_destination_row *row)
 		return (true);
 	if (d == NULL)
 		return (false);
-	/* The breaker is ours: memory is newer than the row. */
+	/* The breaker is ours: memory is newer than the row.  Another node may
+	 * have opened it and died, though. */
+	d->mend = !d->saving && !d->changed &&
+		  d->row.breaker.state == BREAKER_CLOSED &&
+		  row->breaker.state != BREAKER_CLOSED;
 	d->row.paused_at = row->paused_at;
 	d->row.per_second = row->per_second;
 	d->read_ms = c->mono_ms;

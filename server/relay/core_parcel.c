@@ -155,7 +155,9 @@ hear(struct core *c, struct destination *d, const struct parcel *parcel)
 	d->beat_wait_ms = d->beat_after_ms = 0;
 	rnd_fill(c->o.rnd, &random, sizeof(random));
 	if (parcel->reached && !parcel->broke) {
-		changed = breaker_success(&d->row.breaker, c->wall_ms);
+		changed =
+		    breaker_success(&d->row.breaker, c->wall_ms) || d->mend;
+		d->mend = false;
 	} else {
 		(void)snprintf(d->row.last_error, sizeof(d->row.last_error),
 		    "%s", parcel->error);

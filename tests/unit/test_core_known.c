@@ -193,6 +193,34 @@ test_paused_while_idle(void **state)
 	assert_null(strstr(scene.told, "carry"));
 }
 
+/* Another node has not reached a server, and has died: as soon as that server
+ * answers here its row says so. */
+static void
+test_row_of_another_node(void **state)
+{
+
+	(void)state;
+	scene.answers = scene_answer;
+	scene_send("bob@a.example");
+	scene_run(20 * SECOND);
+	assert_int_equal(known(), 1);
+	(void)rig_exec(&scene.rig,
+	    "UPDATE destinations SET breaker = 'open', failures = 5, "
+	    "interval_ms = 2000, next_probe_at = 1 WHERE name = 'a.example'");
+	scene_send("bob@a.example");
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(SECOND);
+	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
+	assert_int_equal(
+	    scene_count("destinations WHERE breaker <> 'closed'"), 0);
+	/* Once. */
+	scene_forget();
+	scene_send("bob@a.example");
+	(void)scene_turn_by(scene_wake("a.example"));
+	scene_run(20 * SECOND);
+	assert_null(strstr(scene.told, "breaker"));
+}
+
 /* More destinations with messages than memory has places: each is tried, dead
  * ones make room, and in the end all have what is theirs. */
 static void
@@ -291,6 +319,7 @@ main(void)
 	    TEST(test_forgotten),
 	    TEST(test_paused_while_forgotten),
 	    TEST(test_paused_while_idle),
+	    TEST(test_row_of_another_node),
 	    TEST(test_bound),
 	    TEST(test_under_way),
 	    TEST(test_silent_strangers),
