@@ -29,7 +29,7 @@
  * last time: each may be silent until its time-out, and were they all such,
  * nobody else would be sent anything. */
 #define CORE_PARCELS_DOUBTFUL 8
-/* Of these, heartbeats to destinations for which nothing waits. */
+/* Heartbeats to destinations for which nothing waits, beside those. */
 #define CORE_HEARTBEATS 2
 /* Lanes, and destinations, looked at by one safety poll. */
 #define CORE_POLL_LANES 1000
@@ -112,7 +112,7 @@ struct parcel_job {
 	struct core_job job;
 	struct core *core;
 	struct destination *to;
-	bool doubtful; /* it was, when this was claimed */
+	bool doubtful; /* it was, when this was claimed; heartbeats never are */
 
 	struct parcel_lease lease;
 
@@ -319,7 +319,8 @@ void core_settle_again(struct core *c);
 /* A parcel that is not under way; NULL: there is none. */
 struct parcel_job *core_parcel_idle(struct core *c);
 
-/* ${p}, which is core_parcel_idle(), is under way to ${d} from now on. */
+/* ${p}, which is core_parcel_idle(), is under way to ${d} from now on, as a
+ * heartbeat. */
 void core_parcel_begin(
     struct core *c, struct destination *d, struct parcel_job *p);
 

@@ -26,15 +26,17 @@ at_rest(const struct destination *d)
 	return (d->in_flight == 0 && !d->claiming && !d->saving);
 }
 
-/* Whether its row says all about ${d}: no lane, and no failures that the next
- * attempt would be judged by. */
+/* Whether ${d} has been of no use for so long that it may be forgotten: its row
+ * says all about it, nothing waits, and no heartbeat is wanted.  One that
+ * failed and whose breaker did not open is kept until that is long ago. */
 static bool
 idle(const struct core *c, const struct destination *d)
 {
 
 	return (!d->may_work && d->next_due == 0 && !d->changed &&
 		d->row.breaker.state == BREAKER_CLOSED &&
-		d->row.breaker.failures == 0 &&
+		(d->row.breaker.failures == 0 ||
+		    c->mono_ms - d->used_ms >= BREAKER_CALM_MS) &&
 		d->parked_until_ms <= c->mono_ms);
 }
 

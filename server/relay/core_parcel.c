@@ -299,9 +299,10 @@ address(struct core *c, struct destination *d, struct parcel_job *p)
 	    c->o.timeout_ms != 0 ? c->o.timeout_ms : TIMEOUT_MS;
 }
 
-/* Takes ${p} from those that are idle. */
+/* Takes ${p} from those that are idle; ${doubtful}: it has one of the places
+ * of such. */
 static void
-take(struct core *c, struct parcel_job *p)
+take(struct core *c, struct parcel_job *p, bool doubtful)
 {
 
 	if (p == c->parcels.idle)
@@ -309,7 +310,7 @@ take(struct core *c, struct parcel_job *p)
 	else
 		c->parcels.used++;
 	c->parcels.under_way++;
-	p->doubtful = p->to->doubtful;
+	p->doubtful = doubtful;
 	c->parcels.doubtful_under_way += p->doubtful ? 1 : 0;
 	p->to->in_flight++;
 }
@@ -319,9 +320,8 @@ core_parcel_begin(struct core *c, struct destination *d, struct parcel_job *p)
 {
 
 	address(c, d, p);
-	/* It is in no queue now. */
-	d->doubtful = true;
-	take(c, p);
+	/* Heartbeats have places of their own. */
+	take(c, p, false);
 }
 
 /* Claims ${p}, which is core_parcel_idle(), for ${d}. */
@@ -344,7 +344,7 @@ claim(struct core *c, struct destination *d, struct parcel_job *p)
 	rc = c->o.submit(c->o.arg, &p->claim.unit);
 	if (rc != RC_OK)
 		return (rc);
-	take(c, p);
+	take(c, p, d->doubtful);
 	core_destination_used(c, d);
 	d->claiming = true;
 	d->woken = false;

@@ -263,6 +263,31 @@ test_few_at_a_time(void **state)
 	assert_true(core_idle(scene.core));
 }
 
+/* Heartbeats take no place of messages to servers of which nothing is known. */
+static void
+test_places_of_their_own(void **state)
+{
+	char to[32];
+	size_t i;
+
+	(void)state;
+	give_up("s1.example");
+	give_up("s2.example");
+	scene.answers = NULL;
+	scene_run(700 * SECOND);
+	assert_int_equal(scene.ncarried, 2);
+	for (i = 0; i < 9; i++) {
+		(void)snprintf(to, sizeof(to), "bob@a%zu.example", i);
+		scene_send(to);
+	}
+	scene_run(SECOND);
+	assert_int_equal(scene.ncarried, 10);
+	for (i = 0; i < 10; i++)
+		scene_answer(scene.carried[i]);
+	scene_run(0);
+	assert_int_equal(scene.ncarried, 13);
+}
+
 /* A hundred servers that are down take longer than the longest interval: each
  * has its turn. */
 static void
@@ -422,6 +447,7 @@ main(void)
 	    TEST(test_saving_refused),
 	    TEST(test_paused),
 	    TEST(test_few_at_a_time),
+	    TEST(test_places_of_their_own),
 	    TEST(test_all_have_their_turn),
 	    TEST(test_no_ping_pong),
 	    TEST(test_unreachable_and_writing),

@@ -193,6 +193,28 @@ test_paused_while_idle(void **state)
 	assert_null(strstr(scene.told, "carry"));
 }
 
+/* One that failed once or twice, and whose message has expired, is forgotten
+ * after ten minutes; its row keeps what is known. */
+static void
+test_failed_and_forgotten(void **state)
+{
+
+	(void)state;
+	scene.answers = no_answer;
+	scene_send_expiring("bob@a.example", 1 * SECOND);
+	scene_run(120 * SECOND);
+	assert_int_equal(scene_count("outbox WHERE state = 'pending'"), 0);
+	assert_int_equal(
+	    scene_count("destinations WHERE breaker = 'closed' AND "
+			"failures BETWEEN 1 AND 4"),
+	    1);
+	assert_int_equal(known(), 1);
+	scene_run(500 * SECOND);
+	assert_int_equal(known(), 0);
+	assert_int_equal(
+	    scene_count("destinations WHERE failures BETWEEN 1 AND 4"), 1);
+}
+
 /* Another node has not reached a server, and has died: as soon as that server
  * answers here its row says so. */
 static void
@@ -319,6 +341,7 @@ main(void)
 	    TEST(test_forgotten),
 	    TEST(test_paused_while_forgotten),
 	    TEST(test_paused_while_idle),
+	    TEST(test_failed_and_forgotten),
 	    TEST(test_row_of_another_node),
 	    TEST(test_bound),
 	    TEST(test_under_way),
