@@ -29,11 +29,13 @@ WHERE destination_id = $destination_id AND key_id = $key_id AND nonce = $nonce;
 -- A key of a peer, as far as the database knows it now; no row: there is no
 -- such peer (any more).
 -- name: origin_find(destination_id, key_id)
--- columns: blocked_at, public, pinned_by, retired_at, pinned
+-- columns: blocked_at, public, pinned_by, retired_at, pinned, updated_at
 SELECT p.blocked_at, k.public, k.pinned_by, k.retired_at,
     (SELECT count(*) FROM peer_keys o
      WHERE o.destination_id = p.destination_id
-       AND o.pinned_by IS NOT NULL) AS pinned
+       AND o.pinned_by IS NOT NULL) AS pinned,
+    (SELECT d.updated_at FROM destinations d
+     WHERE d.destination_id = p.destination_id) AS updated_at
 FROM peers p LEFT JOIN peer_keys k
     ON k.destination_id = p.destination_id AND k.key_id = $key_id
 WHERE p.destination_id = $destination_id;

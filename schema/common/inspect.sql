@@ -125,16 +125,3 @@ FROM users u WHERE u.name > $after ORDER BY u.name LIMIT $limit;
 -- columns: audit_id, at, actor, action, object, detail
 SELECT audit_id, at, actor, action, object, detail
 FROM audit_log WHERE audit_id < $before ORDER BY audit_id DESC LIMIT $limit;
-
--- Changes at other servers and what operators did about them, the newest first,
--- among the newest $entries entries.
--- name: inspect_peer_changes(since, entries, limit)
--- columns: audit_id, at, action, object, detail
-SELECT audit_id, at, action, object, detail FROM audit_log
-WHERE audit_id > (SELECT coalesce(max(audit_id), 0) FROM audit_log) - $entries
-  AND at >= $since
-  AND (action = 'peer-keys' OR action = 'peer-epoch' OR action = 'peer-pin'
-      OR action = 'peer-unpin' OR action = 'peer-block'
-      OR action = 'peer-unblock' OR action = 'peer-forget'
-      OR action = 'rewind')
-ORDER BY audit_id DESC LIMIT $limit;

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- Other servers and their keys.
 
+-- used: somebody of it is known here, or an operator has paused it
+-- (destinations.updated_at).
 -- row: peer(destination_id, name, first_seen_at, last_seen_at, epoch,
---     blocked_at, blocked_by, live, pinned)
+--     blocked_at, blocked_by, live, pinned, used)
 
 -- name: peer_by_name(name)
 -- columns: as peer
@@ -11,7 +13,8 @@ SELECT p.destination_id, d.name, p.first_seen_at, p.last_seen_at, p.epoch,
     (SELECT count(*) FROM peer_keys k WHERE k.destination_id = p.destination_id
         AND k.retired_at IS NULL) AS live,
     (SELECT count(*) FROM peer_keys k WHERE k.destination_id = p.destination_id
-        AND k.pinned_by IS NOT NULL) AS pinned
+        AND k.pinned_by IS NOT NULL) AS pinned,
+    CASE WHEN d.updated_at = 0 THEN 0 ELSE 1 END AS used
 FROM destinations d JOIN peers p ON p.destination_id = d.destination_id
 WHERE d.name = $name;
 
@@ -22,7 +25,8 @@ SELECT p.destination_id, d.name, p.first_seen_at, p.last_seen_at, p.epoch,
     (SELECT count(*) FROM peer_keys k WHERE k.destination_id = p.destination_id
         AND k.retired_at IS NULL) AS live,
     (SELECT count(*) FROM peer_keys k WHERE k.destination_id = p.destination_id
-        AND k.pinned_by IS NOT NULL) AS pinned
+        AND k.pinned_by IS NOT NULL) AS pinned,
+    CASE WHEN d.updated_at = 0 THEN 0 ELSE 1 END AS used
 FROM peers p JOIN destinations d ON d.destination_id = p.destination_id
 WHERE p.destination_id > $after ORDER BY p.destination_id LIMIT $limit;
 

@@ -204,3 +204,20 @@ ORDER BY dead_id DESC LIMIT $limit;
 SELECT dead_id, reason, sender_id, destination_id, resolution
 FROM dead_letter_queue
 WHERE resolution IS NULL AND dead_id > $after ORDER BY dead_id LIMIT $limit;
+
+-- Changes at other servers of which somebody is known here, and what operators
+-- did about them, the newest first, among the newest $entries entries.  Others
+-- can neither raise an alert nor hide one.
+-- name: inspect_peer_changes(since, entries, limit)
+-- columns: audit_id, at, action, object, detail
+SELECT a.audit_id, a.at, a.action, a.object, a.detail FROM audit_log a
+WHERE a.audit_id > (SELECT coalesce(max(audit_id), 0) FROM audit_log) - $entries
+  AND a.at >= $since
+  AND (a.action = 'rewind'
+      OR ((a.action = 'peer-keys' OR a.action = 'peer-epoch'
+          OR a.action = 'peer-pin' OR a.action = 'peer-unpin'
+          OR a.action = 'peer-block' OR a.action = 'peer-unblock'
+          OR a.action = 'peer-forget')
+        AND (SELECT d.updated_at FROM destinations d
+          WHERE d.name = a.object COLLATE "C") <> 0))
+ORDER BY a.audit_id DESC LIMIT $limit;

@@ -252,6 +252,9 @@ do_learn(struct tx *tx, struct peer_unit *u, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	u->keys_changed = !u->is_new && !same_keys(&before, &u->known);
+	/* A server that nobody here has to do with does not fill the log. */
+	if (!row.used && row.pinned == 0)
+		return (RC_OK);
 	if (u->keys_changed)
 		rc = audit_keys(tx, u, &before, err);
 	if (rc == RC_OK && u->epoch_changed)

@@ -654,7 +654,7 @@ receive_unit_init(struct receive_unit *u)
 	u->walk_most = RECEIVE_WALK_ROWS;
 	u->new_most = SIZE_MAX;
 	u->public = NULL;
-	u->repeated = u->unknown = u->blocked = false;
+	u->repeated = u->unknown = u->blocked = u->used = false;
 	u->went_back = 0;
 	u->made = 0;
 }

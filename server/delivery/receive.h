@@ -103,6 +103,7 @@ struct receive_unit {
 	/* ${public} does not verify any more, or an operator has blocked the
 	 * peer: nothing was done. */
 	bool unknown, blocked;
+	bool used; /* somebody of the peer was known here before */
 	struct receive_item items[ENVELOPE_ITEMS];
 	size_t went_back; /* sequences that went back: the peer was restored */
 	size_t made;      /* conversations */

@@ -213,6 +213,7 @@ receive_look(struct tx *tx, struct receive_unit *u, struct err *err)
 		rc = ask_sequences(tx, u, err);
 	if (rc == RC_OK)
 		rc = store_incoming_answers(tx->db, err);
+	u->used = u->public != NULL && u->signer.used;
 	u->blocked = u->public != NULL && u->signer.blocked;
 	u->unknown = u->public != NULL && !u->blocked && !u->signer.verifies;
 	if (rc == RC_OK && !receive_refused(u))

@@ -92,13 +92,16 @@ reason_told(struct inbound_call *call, enum envelope_reason reason)
 }
 
 /* What the request says of the peer's clock.  It was signed just before it
- * left, and it is no copy of another: its nonce is new. */
+ * left, and it is no copy of another: its nonce is new.  A server of which
+ * nobody is known here raises no alert. */
 static void
 hear_clock(const struct taking *t)
 {
 	const struct inbound_call *call = t->call;
 	int64_t at_ms = t->request.control.heartbeat_at_ms;
 
+	if (!t->unit.used && t->unit.made == 0)
+		return;
 	if (at_ms == 0)
 		at_ms = call->signature.created_s * 1000;
 	peer_clocks_hear(call->in->o.clocks, call->from,

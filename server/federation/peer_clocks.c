@@ -99,6 +99,21 @@ find(const struct peer_clocks *p, const char *domain)
 	return (i);
 }
 
+/* The place for one that is new: the end; of a full list, that of the one that
+ * was heard of least recently. */
+static size_t
+place(struct peer_clocks *p)
+{
+	size_t i, oldest = 0;
+
+	if (atomic_load(&p->n) < PEER_CLOCKS_MAX)
+		return (atomic_fetch_add(&p->n, 1));
+	for (i = 1; i < PEER_CLOCKS_MAX; i++)
+		if (p->list[i].at_ms < p->list[oldest].at_ms)
+			oldest = i;
+	return (oldest);
+}
+
 /* ---- hearing and telling ---- */
 
 void
@@ -115,9 +130,9 @@ peer_clocks_hear(struct peer_clocks *p, const char *domain, int64_t ahead_ms)
 	i = find(p, domain);
 	if (!off && i < atomic_load(&p->n)) {
 		forget(p, i);
-	} else if (off && i < PEER_CLOCKS_MAX) {
+	} else if (off) {
 		if (i == atomic_load(&p->n))
-			atomic_store(&p->n, i + 1);
+			i = place(p);
 		one = &p->list[i];
 		(void)snprintf(one->domain, sizeof(one->domain), "%s", domain);
 		one->ahead_ms = ahead_ms;

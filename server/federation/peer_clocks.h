@@ -20,7 +20,7 @@
 
 /* The clocks of two servers may be as far apart as this. */
 #define PEER_CLOCKS_OFF_MS 60000
-/* So many servers are remembered; what is heard of more is not. */
+/* So many servers are remembered: those that were heard of last. */
 #define PEER_CLOCKS_MAX 64
 #define PEER_CLOCKS_FORGET_MS INT64_C(3600000)
 
@@ -37,7 +37,8 @@ void peer_clocks_free(struct peer_clocks *p);
 int64_t peer_clocks_ahead_ms(int64_t date_ms, int64_t sent_ms, int64_t got_ms);
 
 /* The clock of ${domain} is ahead of the one here by ${ahead_ms}; negative:
- * behind.  ${p} NULL: nothing is remembered. */
+ * behind.  ${p} NULL: nothing is remembered.  The caller knows that ${domain}
+ * is no stranger: somebody of it is known here. */
 void peer_clocks_hear(
     struct peer_clocks *p, const char *domain, int64_t ahead_ms);
 

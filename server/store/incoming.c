@@ -204,6 +204,7 @@ take_origin(void *arg, const struct db_row *row, struct err *err)
 	(void)err;
 	public = db_row_blob(row, COL_ORIGIN_FIND_PUBLIC, &n);
 	o->blocked = !db_row_null(row, COL_ORIGIN_FIND_BLOCKED_AT);
+	o->used = db_row_i64(row, COL_ORIGIN_FIND_UPDATED_AT) != 0;
 	o->verifies = public != NULL && n == STORE_PEER_PUBLIC_SIZE &&
 		      memcmp(public, o->public, n) == 0 &&
 		      (db_row_i64(row, COL_ORIGIN_FIND_PINNED) > 0
@@ -218,7 +219,7 @@ store_origin_ask(struct db *db, struct store_origin *o, struct err *err)
 	const struct sql_origin_find v = {.destination_id = db_v_i64(o->origin),
 	    .key_id = db_v_str(o->key_id)};
 
-	o->blocked = o->verifies = false;
+	o->blocked = o->verifies = o->used = false;
 	return (db_pipeline_query(
 	    db, SQL_ORIGIN_FIND, &DB_SET(&v, 1), take_origin, o, err));
 }

@@ -97,6 +97,7 @@ struct store_origin {
 
 	bool blocked;  /* the peer is */
 	bool verifies; /* the key does, as store/peer.h says */
+	bool used;     /* somebody of the peer is known here */
 };
 
 /* Queues the question; ${o} is kept, and answered when the next statement is

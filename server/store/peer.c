@@ -30,6 +30,7 @@ each_peer(void *arg, const struct db_row *row, struct err *err)
 	    row, COL_PEER_BLOCKED_BY, p.blocked_by, sizeof(p.blocked_by));
 	p.live = db_row_i64(row, COL_PEER_LIVE);
 	p.pinned = db_row_i64(row, COL_PEER_PINNED);
+	p.used = db_row_i64(row, COL_PEER_USED) != 0;
 	return (e->each(e->arg, &p, err));
 }
 

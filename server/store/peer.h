@@ -63,6 +63,7 @@ struct store_peer_row {
 	int64_t blocked_at;                 /* 0: it is not blocked */
 	char blocked_by[LIMIT_ADDRESS_LEN + 1];
 	int64_t live, pinned; /* keys that are not retired; that are pinned */
+	bool used; /* somebody of it is known here, or it was paused */
 };
 
 /* Peer ${domain}; RC_NOT_FOUND. */

@@ -79,6 +79,17 @@ learn(const char *domain, const char *epoch, const char *keys)
 	run(&u.unit, &u.refusal);
 }
 
+/* Somebody of ${domain} is known here. */
+static void
+meet(const char *domain)
+{
+	char sql[160];
+
+	(void)snprintf(sql, sizeof(sql),
+	    "UPDATE destinations SET updated_at = 1 WHERE name = '%s'", domain);
+	(void)rig_exec(&rig, sql);
+}
+
 static void
 operate(enum peer_op op, const char *domain, const char *key)
 {
@@ -168,6 +179,7 @@ test_keys(void **state)
 	(void)state;
 	assert_string_equal(changes(), "0// | 0//0");
 	learn(FAR, "e1", "k1=1");
+	meet(FAR);
 	assert_string_equal(changes(), "0// | 0//0");
 	at_ms = clk_wall_ms(&rig.clk.clk);
 	learn(FAR, "e1", "k1=1 k2=2");
@@ -175,6 +187,7 @@ test_keys(void **state)
 	for (i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
 		(void)snprintf(domain, sizeof(domain), "s%zu.fault.test", i);
 		learn(domain, "e1", "k1=1");
+		meet(domain);
 		/* What was done before the change settles nothing. */
 		if (deeds[i].op == PEER_UNBLOCK)
 			operate(PEER_BLOCK, domain, NULL);
@@ -279,6 +292,44 @@ test_forgotten(void **state)
 	assert_string_equal(changes(), "0// | 0//0");
 }
 
+/* Servers of which nobody is known here change keys and epoch after a real one
+ * did: they hide nothing, are not told of, and fill no log. */
+static void
+test_strangers(void **state)
+{
+	char domain[40], sql[200];
+	int i;
+
+	(void)state;
+	learn(FAR, "e1", "k1=1");
+	sent("bob@" FAR, FAR);
+	learn(FAR, "e2", "k1=2");
+	for (i = 0; i < PEER_CHANGES_RESTORED; i++) {
+		(void)snprintf(domain, sizeof(domain), "s%d.fault.test", i);
+		learn(domain, "e1", "k1=1");
+		learn(domain, "e2", "k1=2");
+		/* An older version wrote this. */
+		(void)snprintf(sql, sizeof(sql),
+		    "INSERT INTO audit_log (at, actor, action, object, detail) "
+		    "SELECT max(at), '%s', 'peer-epoch', '%s', 'x' FROM "
+		    "audit_log",
+		    domain, domain);
+		(void)rig_exec(&rig, sql);
+	}
+	assert_memory_equal(changes(), "1/" FAR "/now k1", 21);
+	assert_non_null(strstr(said, " | 1/" FAR "/1 "));
+	assert_int_equal(
+	    rig_number(&rig, "SELECT count(*) FROM audit_log WHERE "
+			     "action = 'peer-keys'"),
+	    1);
+	operate(PEER_PIN, "s1.fault.test", "k1=2");
+	learn("s1.fault.test", "e3", "k1=2");
+	assert_int_equal(
+	    rig_number(&rig, "SELECT count(*) FROM audit_log WHERE "
+			     "actor = 's1.fault.test' AND detail <> 'x'"),
+	    1);
+}
+
 static void
 test_no_memory(void **state)
 {
@@ -315,6 +366,8 @@ main(void)
 		test_restored, open_rig, close_torn),
 	    cmocka_unit_test_setup_teardown(
 		test_forgotten, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_strangers, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_no_memory, open_rig, close_rig),
 	};

@@ -193,7 +193,7 @@ test_goes_after_requests(void **state)
 	(void)state;
 	learn();
 	request("a-nonce-of-16-bytes", false);
-	assert_false(unit.unknown || unit.blocked);
+	assert_false(unit.unknown || unit.blocked || unit.used);
 	assert_int_equal(count("federation_nonces"), 1);
 	clk_fake_advance(&rig.clk, 600 * SECOND + HOUR - 60 * SECOND);
 	tidy(50 * SECOND);
@@ -389,6 +389,8 @@ test_request_of_purged(void **state)
 	    rig_number(&rig, "SELECT count(*) FROM users u JOIN peers p ON "
 			     "p.destination_id = u.destination_id"),
 	    1);
+	request("b-nonce-of-16-bytes", false);
+	assert_true(unit.used);
 }
 
 static void

@@ -102,10 +102,33 @@ test_many(void **state)
 		(void)snprintf(domain, sizeof(domain), "s%d.example", i);
 		peer_clocks_hear(p, domain, 70000 + i);
 	}
-	assert_string_equal(off(), "64 s63.example 70063");
-	peer_clocks_hear(p, "s3.example", 1);
+	assert_string_equal(off(), "64 s68.example 70068");
+	peer_clocks_hear(p, "s30.example", 1);
 	peer_clocks_hear(p, "z.example", 99000);
 	assert_string_equal(off(), "64 z.example 99000");
+}
+
+/* Whoever fills the list hides nobody who comes later: the one that was heard
+ * of least recently makes room. */
+static void
+test_full(void **state)
+{
+	char domain[32];
+	int i;
+
+	(void)state;
+	for (i = 0; i < PEER_CLOCKS_MAX; i++) {
+		(void)snprintf(domain, sizeof(domain), "s%d.example", i);
+		peer_clocks_hear(p, domain, i == 1 ? 99000 : 70000);
+		clk_fake_advance(&clk, 10);
+	}
+	peer_clocks_hear(p, "s0.example", 98000);
+	clk_fake_advance(&clk, 10);
+	assert_string_equal(off(), "64 s1.example 99000");
+	peer_clocks_hear(p, "real.example", 97000);
+	assert_string_equal(off(), "64 s0.example 98000");
+	peer_clocks_hear(p, "s0.example", 0);
+	assert_string_equal(off(), "63 real.example 97000");
 }
 
 /* A date has no milliseconds, and the request took its time. */
@@ -141,6 +164,8 @@ main(void)
 		test_forgotten, open_clocks, close_clocks),
 	    cmocka_unit_test_setup_teardown(
 		test_many, open_clocks, close_clocks),
+	    cmocka_unit_test_setup_teardown(
+		test_full, open_clocks, close_clocks),
 	    cmocka_unit_test(test_ahead),
 	    cmocka_unit_test(test_no_memory),
 	};
