@@ -97,27 +97,27 @@ SELECT count(*) AS pending_rows FROM (
     SELECT 1 FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL
       AND dest_kind = 'user' ORDER BY lane_id, lane_seq LIMIT $limit) w;
 
--- The lanes of a destination $destination_id, among the first $limit lanes to
--- other servers, whose first row that is still here was sent by $upto; each with
--- the place of that row.
--- name: gauges_lanes_kept(destination_id, upto, limit)
--- columns: lane_id, first_seq
+-- The lanes to other servers after lane $after that have rows, $limit - 1 of
+-- them at most; each with the place of the first row that is still here, and
+-- when that was sent.
+-- name: gauges_lanes_kept(after, limit)
+-- columns: lane_id, destination_id, last_published_seq, first_seq, first_at
 WITH RECURSIVE kept (lane_id, n) AS (
-    SELECT 0::bigint, 1::bigint
+    SELECT $after::bigint, 1::bigint
     UNION ALL
     SELECT (SELECT min(o.lane_id) FROM outbox o
             WHERE o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
               AND o.lane_id > w.lane_id), w.n + 1
     FROM kept w WHERE w.lane_id IS NOT NULL AND w.n < $limit)
-SELECT l.lane_id, f.first_seq
+SELECT l.lane_id, l.destination_id, l.last_published_seq, f.first_seq,
+    f.first_at
 FROM kept w
     JOIN outbox_lanes l ON l.lane_id = w.lane_id
     CROSS JOIN LATERAL (SELECT o.lane_seq AS first_seq,
-            coalesce(o.sent_at, o.created_at) AS at
+            coalesce(o.sent_at, o.created_at) AS first_at
         FROM outbox o
         WHERE o.lane_id = w.lane_id AND o.dest_kind = 'server'
           AND o.lane_seq IS NOT NULL
         ORDER BY o.lane_seq LIMIT 1) f
-WHERE l.destination_id = $destination_id
-  AND f.first_seq <= l.last_published_seq AND f.at <= $upto
+WHERE w.lane_id > $after
 ORDER BY w.n;

@@ -209,15 +209,19 @@ WHERE resolution IS NULL AND dead_id > $after ORDER BY dead_id LIMIT $limit;
 -- did about them, the newest first, among the newest $entries entries.  Others
 -- can neither raise an alert nor hide one.
 -- name: inspect_peer_changes(since, entries, limit)
--- columns: audit_id, at, action, object, detail
-SELECT a.audit_id, a.at, a.action, a.object, a.detail FROM audit_log a
-WHERE a.audit_id > (SELECT coalesce(max(audit_id), 0) FROM audit_log) - $entries
-  AND a.at >= $since
-  AND (a.action = 'rewind'
-      OR ((a.action = 'peer-keys' OR a.action = 'peer-epoch'
-          OR a.action = 'peer-pin' OR a.action = 'peer-unpin'
-          OR a.action = 'peer-block' OR a.action = 'peer-unblock'
-          OR a.action = 'peer-forget')
-        AND (SELECT d.updated_at FROM destinations d
-          WHERE d.name = a.object COLLATE "C") <> 0))
-ORDER BY a.audit_id DESC LIMIT $limit;
+-- columns: audit_id, at, action, object, detail, destination_id
+SELECT w.audit_id, w.at, w.action, w.object, w.detail, w.destination_id
+FROM (SELECT a.audit_id, a.at, a.action, a.object, a.detail,
+      (SELECT d.destination_id FROM destinations d
+       WHERE d.name = a.object COLLATE "C" AND d.updated_at <> 0)
+      AS destination_id
+    FROM audit_log a
+    WHERE a.audit_id > (SELECT coalesce(max(audit_id), 0) FROM audit_log)
+        - $entries
+      AND a.at >= $since
+      AND (a.action = 'peer-keys' OR a.action = 'peer-epoch'
+        OR a.action = 'peer-pin' OR a.action = 'peer-unpin'
+        OR a.action = 'peer-block' OR a.action = 'peer-unblock'
+        OR a.action = 'peer-forget' OR a.action = 'rewind')) w
+WHERE w.action = 'rewind' OR w.destination_id IS NOT NULL
+ORDER BY w.audit_id DESC LIMIT $limit;

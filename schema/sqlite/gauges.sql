@@ -84,25 +84,24 @@ SELECT count(*) AS pending_rows FROM (
     SELECT 1 FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL
       AND dest_kind = 'user' LIMIT $limit);
 
--- The lanes of a destination $destination_id, among the first $limit lanes to
--- other servers, whose first row that is still here was sent by $upto; each with
--- the place of that row.
--- name: gauges_lanes_kept(destination_id, upto, limit)
--- columns: lane_id, first_seq
+-- The lanes to other servers after lane $after that have rows, $limit - 1 of
+-- them at most; each with the place of the first row that is still here, and
+-- when that was sent.
+-- name: gauges_lanes_kept(after, limit)
+-- columns: lane_id, destination_id, last_published_seq, first_seq, first_at
 WITH RECURSIVE kept (lane_id) AS (
-    SELECT 0
+    SELECT $after
     UNION ALL
     SELECT (SELECT min(o.lane_id) FROM outbox o
             WHERE o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
               AND o.lane_id > w.lane_id)
     FROM kept w WHERE w.lane_id IS NOT NULL
     LIMIT $limit)
-SELECT l.lane_id, o.lane_seq AS first_seq
+SELECT l.lane_id, l.destination_id, l.last_published_seq,
+    o.lane_seq AS first_seq, coalesce(o.sent_at, o.created_at) AS first_at
 FROM kept w CROSS JOIN outbox_lanes l CROSS JOIN outbox o
-WHERE l.lane_id = w.lane_id AND l.destination_id = $destination_id
+WHERE w.lane_id > $after AND l.lane_id = w.lane_id
   AND o.lane_id = w.lane_id AND o.dest_kind = 'server'
   AND o.lane_seq = (SELECT min(f.lane_seq) FROM outbox f
       WHERE f.lane_id = w.lane_id AND f.dest_kind = 'server'
-        AND f.lane_seq IS NOT NULL)
-  AND o.lane_seq <= l.last_published_seq
-  AND coalesce(o.sent_at, o.created_at) <= $upto;
+        AND f.lane_seq IS NOT NULL);

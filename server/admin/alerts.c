@@ -328,14 +328,24 @@ peer_restored(const struct judging *j)
 		return (false);
 	(void)snprintf(j->text, TEXT_SIZE,
 	    "%s was restored from a backup and may have lost what was sent to "
-	    "it; offer its lanes again with:",
+	    "it; ",
 	    c->restored_domain);
+	if (c->nlanes > 0)
+		append(j, "offer its lanes again with:");
+	else
+		append(j,
+		    "look at its lanes with: twinbox admin lanes "
+		    "--destination %s",
+		    c->restored_domain);
 	for (i = 0; i < c->nlanes && i < PEER_CHANGES_NAMED; i++)
 		append(j, "%s twinbox admin rewind %lld %lld",
 		    i == 0 ? "" : ";", (long long)c->lanes[i].lane_id,
 		    (long long)c->lanes[i].seq);
 	if (c->nlanes > i)
 		append(j, "; and %zu more lanes", c->nlanes - i);
+	if (c->more)
+		append(j, "; there are so many lanes that not all were looked "
+			  "at");
 	append_others(j, c->restored);
 	return (true);
 }

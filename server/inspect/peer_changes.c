@@ -6,33 +6,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/htab.h"
 #include "base/mem.h"
 #include "inspect/inspect_internal.h"
 #include "inspect/peer_changes.h"
 #include "schema/sql.h"
-#include "store/destination.h"
-
-/* What the entries that were read so far say of one server, or of one lane. */
-struct subject {
-	uint64_t key; /* the hash of the server's name; or the lane's id */
-	bool keys_done, epoch_done;
-	int64_t rewound_by; /* the newest entry about its rewind */
-};
 
 /* A server that was restored. */
 struct restored {
+	STAILQ_ENTRY(restored) link;
 	char domain[LIMIT_DOMAIN_LEN + 1];
-	int64_t audit_id, at;
+	int64_t audit_id, at; /* of the change */
+	size_t n;             /* its lanes; the first are kept */
+	struct peer_changes_lane first[PEER_CHANGES_NAMED];
+};
+
+/* What the entries that were read so far say of one server, or of one lane. */
+struct subject {
+	uint64_t key; /* the id of the server's destination; or the lane's */
+	bool keys_done, epoch_done;
+	int64_t rewound_by; /* the newest entry about its rewind */
+	struct restored *restored;
 };
 
 struct reading {
 	struct peer_changes *ret;
 	int64_t keys_since;
-	struct htab *peers, *lanes; /* of subjects */
-	size_t nrestored;
-	struct restored restored[PEER_CHANGES_RESTORED];
+	struct htab *peers, *lanes;       /* of subjects */
+	STAILQ_HEAD(, restored) restored; /* the last one first */
+	int64_t last;                     /* the lane that was looked at last */
+	size_t came;                      /* lanes of this page */
 };
 
 /* ---- the audit log ---- */
@@ -76,19 +81,23 @@ take_keys(struct reading *r, struct subject *peer, const struct db_row *row,
 	    inspect_text(row, COL_INSPECT_PEER_CHANGES_DETAIL));
 }
 
-static void
+static enum rc
 take_epoch(struct reading *r, struct subject *peer, const struct db_row *row,
-    const char *domain)
+    const char *domain, struct err *err)
 {
-	struct restored *one = &r->restored[r->nrestored];
+	struct restored *one;
 
-	if (peer->epoch_done || r->nrestored == PEER_CHANGES_RESTORED)
-		return;
+	if (peer->epoch_done)
+		return (RC_OK);
 	peer->epoch_done = true;
-	r->nrestored++;
+	if ((one = mem_zalloc(1, sizeof(*one))) == NULL)
+		return (err_set(err, RC_NO_MEMORY, "changes of peers"));
 	copy(one->domain, sizeof(one->domain), domain);
 	one->audit_id = db_row_i64(row, COL_INSPECT_PEER_CHANGES_AUDIT_ID);
 	one->at = db_row_i64(row, COL_INSPECT_PEER_CHANGES_AT);
+	peer->restored = one;
+	STAILQ_INSERT_TAIL(&r->restored, one, link);
+	return (RC_OK);
 }
 
 /* An operator has dealt with ${peer}. */
@@ -114,7 +123,9 @@ take_entry(void *arg, const struct db_row *row, struct err *err)
 	if (rewind)
 		s = subject(r->lanes, (uint64_t)strtoull(object, NULL, 10));
 	else
-		s = subject(r->peers, htab_hash(object, strlen(object)));
+		s = subject(
+		    r->peers, (uint64_t)db_row_i64(row,
+				  COL_INSPECT_PEER_CHANGES_DESTINATION_ID));
 	if (s == NULL)
 		return (err_set(err, RC_NO_MEMORY, "changes of peers"));
 	if (rewind && s->rewound_by == 0)
@@ -123,7 +134,7 @@ take_entry(void *arg, const struct db_row *row, struct err *err)
 	else if (strcmp(action, "peer-keys") == 0)
 		take_keys(r, s, row, object);
 	else if (strcmp(action, "peer-epoch") == 0)
-		take_epoch(r, s, row, object);
+		return (take_epoch(r, s, row, object, err));
 	else if (!rewind)
 		take_deed(s, action);
 	return (RC_OK);
@@ -142,59 +153,81 @@ read_entries(struct db *db, int64_t now_ms, struct reading *r, struct err *err)
 	    r, NULL, err));
 }
 
-/* ---- the lanes of a server that was restored ---- */
-
-struct lanes {
-	const struct reading *reading;
-	int64_t audit_id; /* of the change */
-	size_t n;
-	struct peer_changes_lane first[PEER_CHANGES_NAMED];
-};
+/* ---- the lanes of servers that were restored ---- */
 
 static enum rc
 take_lane(void *arg, const struct db_row *row, struct err *err)
 {
-	struct lanes *l = arg;
+	struct reading *r = arg;
 	const struct peer_changes_lane lane = {
 	    db_row_i64(row, COL_GAUGES_LANES_KEPT_LANE_ID),
 	    db_row_i64(row, COL_GAUGES_LANES_KEPT_FIRST_SEQ)};
 	const uint64_t key = (uint64_t)lane.lane_id;
-	const struct subject *s = htab_find(l->reading->lanes, &key);
+	const uint64_t peer_key =
+	    (uint64_t)db_row_i64(row, COL_GAUGES_LANES_KEPT_DESTINATION_ID);
+	const struct subject *peer = htab_find(r->peers, &peer_key);
+	const struct subject *s = htab_find(r->lanes, &key);
+	struct restored *one;
 
 	(void)err;
-	if (s != NULL && s->rewound_by > l->audit_id)
+	r->last = lane.lane_id;
+	r->came++;
+	if (peer == NULL || (one = peer->restored) == NULL ||
+	    lane.seq >
+		db_row_i64(row, COL_GAUGES_LANES_KEPT_LAST_PUBLISHED_SEQ) ||
+	    db_row_i64(row, COL_GAUGES_LANES_KEPT_FIRST_AT) > one->at)
 		return (RC_OK);
-	if (l->n < PEER_CHANGES_NAMED)
-		l->first[l->n] = lane;
-	l->n++;
+	if (s != NULL && s->rewound_by > one->audit_id)
+		return (RC_OK);
+	if (one->n < PEER_CHANGES_NAMED)
+		one->first[one->n] = lane;
+	one->n++;
 	return (RC_OK);
 }
 
+/* One walk for all servers: no index has the lanes of one. */
 static enum rc
-read_lanes(struct db *db, const struct reading *r, const struct restored *one,
+read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
     struct err *err)
 {
-	struct peer_changes *ret = r->ret;
-	struct lanes l = {.reading = r, .audit_id = one->audit_id};
-	struct sql_gauges_lanes_kept v = {
-	    .upto = db_v_i64(one->at), .limit = db_v_i64(PEER_CHANGES_LANES)};
-	struct store_destination_row d;
-	enum rc rc;
+	struct sql_gauges_lanes_kept v = {.limit = db_v_i64(lanes + 1)};
+	enum rc rc = RC_OK;
 
-	rc = store_destination_by_name(db, one->domain, &d, err);
-	if (rc != RC_OK)
-		return (rc == RC_NOT_FOUND ? RC_OK : rc);
-	v.destination_id = db_v_i64(d.destination_id);
-	rc = db_run(
-	    db, SQL_GAUGES_LANES_KEPT, DB_PARAMS(v), take_lane, &l, NULL, err);
-	if (rc != RC_OK || l.n == 0)
-		return (rc);
-	if (ret->restored++ > 0)
-		return (RC_OK);
-	memcpy(ret->restored_domain, one->domain, sizeof(one->domain));
-	memcpy(ret->lanes, l.first, sizeof(l.first));
-	ret->nlanes = l.n;
+	for (; pages > 0; pages--) {
+		r->came = 0;
+		v.after = db_v_i64(r->last);
+		rc = db_run(db, SQL_GAUGES_LANES_KEPT, DB_PARAMS(v), take_lane,
+		    r, NULL, err);
+		if (rc != RC_OK || r->came == 0)
+			return (rc);
+	}
+	r->ret->more = true;
 	return (RC_OK);
+}
+
+/* Tells of those with lanes; of the last one anyway if it may have some. */
+static void
+tell(const struct reading *r)
+{
+	const struct restored *one, *named = NULL;
+	struct peer_changes *ret = r->ret;
+
+	STAILQ_FOREACH(one, &r->restored, link)
+	{
+		if (one->n == 0)
+			continue;
+		named = named == NULL ? one : named;
+		ret->restored++;
+	}
+	if (named == NULL && ret->more) {
+		named = STAILQ_FIRST(&r->restored);
+		ret->restored = 1;
+	}
+	if (named == NULL)
+		return;
+	memcpy(ret->restored_domain, named->domain, sizeof(named->domain));
+	memcpy(ret->lanes, named->first, sizeof(named->first));
+	ret->nlanes = named->n;
 }
 
 /* ---- all of it ---- */
@@ -212,23 +245,39 @@ free_subjects(struct htab *t)
 }
 
 enum rc
-peer_changes_read(
-    struct db *db, int64_t now_ms, struct peer_changes *ret, struct err *err)
+peer_changes_read_within(struct db *db, int64_t now_ms, int64_t lanes,
+    int64_t pages, struct peer_changes *ret, struct err *err)
 {
 	struct reading r = {.ret = ret};
-	enum rc rc = RC_OK;
-	size_t i;
+	struct restored *one;
+	enum rc rc;
 
 	memset(ret, 0, sizeof(*ret));
+	STAILQ_INIT(&r.restored);
 	r.peers = htab_new(sizeof(uint64_t));
 	r.lanes = htab_new(sizeof(uint64_t));
 	if (r.peers == NULL || r.lanes == NULL)
 		rc = err_set(err, RC_NO_MEMORY, "changes of peers");
 	else
 		rc = read_entries(db, now_ms, &r, err);
-	for (i = 0; i < r.nrestored && rc == RC_OK; i++)
-		rc = read_lanes(db, &r, &r.restored[i], err);
+	if (rc == RC_OK && !STAILQ_EMPTY(&r.restored))
+		rc = read_lanes(db, &r, lanes, pages, err);
+	if (rc == RC_OK)
+		tell(&r);
+	while ((one = STAILQ_FIRST(&r.restored)) != NULL) {
+		STAILQ_REMOVE_HEAD(&r.restored, link);
+		mem_free(one);
+	}
 	free_subjects(r.peers);
 	free_subjects(r.lanes);
 	return (rc);
+}
+
+enum rc
+peer_changes_read(
+    struct db *db, int64_t now_ms, struct peer_changes *ret, struct err *err)
+{
+
+	return (peer_changes_read_within(
+	    db, now_ms, PEER_CHANGES_LANES, PEER_CHANGES_PAGES, ret, err));
 }

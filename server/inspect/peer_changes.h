@@ -22,9 +22,9 @@
 #define PEER_CHANGES_EPOCH_MS (7 * INT64_C(86400000))
 /* So many of the newest entries of the audit log are looked at. */
 #define PEER_CHANGES_ENTRIES 10000
-/* So many lanes to other servers, and so many restored servers at a time. */
+/* Lanes to other servers are looked at so many at a time, so many times. */
 #define PEER_CHANGES_LANES 20000
-#define PEER_CHANGES_RESTORED 16
+#define PEER_CHANGES_PAGES 16
 /* Lanes that are named. */
 #define PEER_CHANGES_NAMED 5
 /* Bytes of what the audit log says of keys. */
@@ -46,8 +46,11 @@ struct peer_changes {
 	/* Servers whose epoch has changed within PEER_CHANGES_EPOCH_MS, and
 	 * that no operator has blocked or forgotten since, with lanes in which
 	 * something was sent before and that were not rewound since; and the
-	 * lanes of the one that was restored last. */
+	 * lanes of the one that was restored last.  more: not all lanes were
+	 * looked at, and such a server may have others; if none was found, the
+	 * server that was restored last is told of without lanes. */
 	size_t restored;
+	bool more;
 	char restored_domain[LIMIT_DOMAIN_LEN + 1];
 	size_t nlanes; /* all of them; the first are named */
 	struct peer_changes_lane lanes[PEER_CHANGES_NAMED];
@@ -57,5 +60,10 @@ struct peer_changes {
  * Thread: the owner of ${db}. */
 enum rc peer_changes_read(struct db *db, int64_t now_ms,
     struct peer_changes *ret, struct err *err) MUST_USE;
+
+/* The same with other limits than PEER_CHANGES_LANES and PEER_CHANGES_PAGES,
+ * for tests. */
+enum rc peer_changes_read_within(struct db *db, int64_t now_ms, int64_t lanes,
+    int64_t pages, struct peer_changes *ret, struct err *err) MUST_USE;
 
 #endif

@@ -136,16 +136,17 @@ sent(const char *to, const char *name)
 }
 
 /* What has changed: "keys/the newest/its detail | restored/the newest/lanes
- * lane:place ...". */
+ * lane:place ...", with "+": not all ${lanes} were looked at, ${pages} times.
+ */
 static const char *
-changes(void)
+changes_within(int64_t lanes, int64_t pages)
 {
 	struct peer_changes c;
 	struct err err = ERR_INIT;
 	size_t i, n;
 
-	if (peer_changes_read(rig.db, clk_wall_ms(&rig.clk.clk), &c, &err) !=
-	    RC_OK)
+	if (peer_changes_read_within(rig.db, clk_wall_ms(&rig.clk.clk), lanes,
+		pages, &c, &err) != RC_OK)
 		fail_msg("%s", err.text);
 	(void)snprintf(said, sizeof(said), "%zu/%s/%s | %zu/%s/%zu", c.keys,
 	    c.keys_domain, c.keys_detail, c.restored, c.restored_domain,
@@ -155,7 +156,16 @@ changes(void)
 		(void)snprintf(said + n, sizeof(said) - n, " %lld:%lld",
 		    (long long)c.lanes[i].lane_id, (long long)c.lanes[i].seq);
 	}
+	n = strlen(said);
+	(void)snprintf(said + n, sizeof(said) - n, "%s", c.more ? " +" : "");
 	return (said);
+}
+
+static const char *
+changes(void)
+{
+
+	return (changes_within(PEER_CHANGES_LANES, PEER_CHANGES_PAGES));
 }
 
 #define KEYS_OF_FAR                                                            \
@@ -304,23 +314,22 @@ test_strangers(void **state)
 	learn(FAR, "e1", "k1=1");
 	sent("bob@" FAR, FAR);
 	learn(FAR, "e2", "k1=2");
-	for (i = 0; i < PEER_CHANGES_RESTORED; i++) {
+	for (i = 0; i < 16; i++) {
 		(void)snprintf(domain, sizeof(domain), "s%d.fault.test", i);
 		learn(domain, "e1", "k1=1");
 		learn(domain, "e2", "k1=2");
 		/* An older version wrote this. */
 		(void)snprintf(sql, sizeof(sql),
 		    "INSERT INTO audit_log (at, actor, action, object, detail) "
-		    "SELECT max(at), '%s', 'peer-epoch', '%s', 'x' FROM "
-		    "audit_log",
-		    domain, domain);
+		    "SELECT max(at), '%s', '%s', '%s', 'x' FROM audit_log",
+		    domain, i % 2 == 0 ? "peer-epoch" : "peer-keys", domain);
 		(void)rig_exec(&rig, sql);
 	}
 	assert_memory_equal(changes(), "1/" FAR "/now k1", 21);
 	assert_non_null(strstr(said, " | 1/" FAR "/1 "));
 	assert_int_equal(
 	    rig_number(&rig, "SELECT count(*) FROM audit_log WHERE "
-			     "action = 'peer-keys'"),
+			     "action = 'peer-keys' AND detail <> 'x'"),
 	    1);
 	operate(PEER_PIN, "s1.fault.test", "k1=2");
 	learn("s1.fault.test", "e3", "k1=2");
@@ -328,6 +337,32 @@ test_strangers(void **state)
 	    rig_number(&rig, "SELECT count(*) FROM audit_log WHERE "
 			     "actor = 's1.fault.test' AND detail <> 'x'"),
 	    1);
+}
+
+/* Lanes of other servers that stand before are no limit; where there is one,
+ * the change is told all the same. */
+static void
+test_many_lanes(void **state)
+{
+	char want[80], first[90];
+
+	(void)state;
+	learn(FAR, "e1", "k1=1");
+	sent("u1@" OTHER, OTHER);
+	sent("u2@" OTHER, OTHER);
+	sent("u3@" OTHER, OTHER);
+	sent("bob@" FAR, FAR);
+	assert_string_equal(changes_within(1, 2), "0// | 0//0");
+	learn(FAR, "e2", "k1=1");
+	(void)snprintf(want, sizeof(want), "0// | 1/" FAR "/1 %lld:1",
+	    (long long)rig_number(&rig, "SELECT max(lane_id) FROM "
+					"outbox_lanes"));
+	assert_string_equal(changes(), want);
+	assert_string_equal(changes_within(1, 5), want);
+	assert_string_equal(changes_within(3, 3), want);
+	assert_string_equal(changes_within(1, 2), "0// | 1/" FAR "/0 +");
+	(void)snprintf(first, sizeof(first), "%s +", want);
+	assert_string_equal(changes_within(2, 2), first);
 }
 
 static void
@@ -368,6 +403,8 @@ main(void)
 		test_forgotten, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_strangers, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_many_lanes, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_no_memory, open_rig, close_rig),
 	};

@@ -525,6 +525,21 @@ test_peer_restored(void **state)
 	assert_non_null(strstr(shown(&r),
 	    "; twinbox admin rewind 21 400; and 1 more lanes; the same of 1 "
 	    "more\"}]"));
+	/* Not all lanes were looked at. */
+	peers.more = true;
+	turn(&r);
+	assert_non_null(strstr(shown(&r),
+	    "; and 1 more lanes; there are so many lanes that not all were "
+	    "looked at; the same of 1 more\"}]"));
+	peers.nlanes = 0;
+	peers.restored = 1;
+	turn(&r);
+	assert_non_null(strstr(shown(&r),
+	    "lost what was sent to it; look at its lanes with: twinbox admin "
+	    "lanes --destination b.example; there are so many lanes that not "
+	    "all were looked at\"}]"));
+	peers.nlanes = PEER_CHANGES_NAMED + 1;
+	peers.restored = 2;
 	/* The longest name, and the largest numbers. */
 	memset(peers.restored_domain, 'x', LIMIT_DOMAIN_LEN);
 	for (i = 0; i < PEER_CHANGES_NAMED; i++)
