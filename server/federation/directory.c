@@ -35,8 +35,8 @@ struct entry {
 	int64_t fresh_until_ms;  /* monotonic: then it is fetched again … */
 	int64_t usable_until_ms; /* … and if that fails it is used till then */
 
-	bool looking;            /* a look-up was asked for */
-	bool again;              /* … before the row was changed */
+	bool looking; /* a look-up was asked for */
+	bool again;   /* the row was changed, and is to be read (again) */
 	int64_t failed_until_ms; /* monotonic: no stranger causes another try */
 	int64_t next_document_ms; /* the same, for another key id of a peer */
 };
@@ -186,8 +186,7 @@ now_ms(const struct directory *d)
 
 /* ---- asking ---- */
 
-/* Asks for a look-up.  The entry is not used after it: the answer may come at
- * once. */
+/* Asks for a look-up.  The answer comes later: it takes the lock. */
 static void
 ask(struct directory *d, struct entry *e, enum directory_want what)
 {
@@ -197,12 +196,35 @@ ask(struct directory *d, struct entry *e, enum directory_want what)
 	e->looking = d->o.want(d->o.arg, e->domain, what);
 }
 
+/* The row was changed: it is read now; after the look-up under way, however
+ * that ends; or when there is room. */
+static void
+reread(struct directory *d, struct entry *e)
+{
+	const bool was_looking = e->looking;
+
+	ask(d, e, DIRECTORY_WANT_STORED);
+	e->again = was_looking || !e->looking;
+}
+
+/* A look-up has ended. */
+static void
+looked(struct directory *d, struct entry *e)
+{
+
+	e->looking = false;
+	if (e->again)
+		reread(d, e);
+}
+
 /* An operator, or another node, may have changed the row. */
 static void
 refresh(struct directory *d, struct entry *e)
 {
 
-	if (now_ms(d) - e->stored_ms >= d->o.timing->directory_reload_ms)
+	if (e->again)
+		reread(d, e);
+	else if (now_ms(d) - e->stored_ms >= d->o.timing->directory_reload_ms)
 		ask(d, e, DIRECTORY_WANT_STORED);
 }
 
@@ -346,11 +368,7 @@ store(
 
 	if (e == NULL)
 		return (NULL);
-	e->looking = false;
-	if (e->again) {
-		e->again = false;
-		ask(d, e, DIRECTORY_WANT_STORED);
-	}
+	looked(d, e);
 	if (e->stored && asked_ms < e->stored_ms)
 		return (e);
 	unlink_entry(d, e);
@@ -406,10 +424,8 @@ directory_changed(struct directory *d, const char *domain)
 		return;
 	lock_take(&d->lock);
 	e = find_or_add(d, domain);
-	if (e != NULL && e->looking)
-		e->again = true;
-	else if (e != NULL)
-		ask(d, e, DIRECTORY_WANT_STORED);
+	if (e != NULL)
+		reread(d, e);
 	lock_drop(&d->lock);
 }
 
@@ -431,8 +447,8 @@ directory_later(struct directory *d, const char *domain)
 
 	lock_take(&d->lock);
 	if ((e = find(d, domain)) != NULL) {
-		e->looking = false;
 		e->next_document_ms = 0;
+		looked(d, e);
 	}
 	lock_drop(&d->lock);
 }
@@ -446,11 +462,11 @@ directory_failed(struct directory *d, const char *domain)
 	lock_take(&d->lock);
 	if ((e = find_or_add(d, domain)) != NULL) {
 		now = now_ms(d);
-		e->looking = false;
 		e->failed_until_ms = now + d->o.timing->directory_failed_ms;
 		if (e->has_contact && now < e->usable_until_ms)
 			e->fresh_until_ms =
 			    now + (int64_t)DOCUMENT_LIFETIME_MIN_S * 1000;
+		looked(d, e);
 	}
 	lock_drop(&d->lock);
 }

@@ -20,6 +20,28 @@
 
 #define URL_SIZE (LIMIT_DOMAIN_LEN + 64)
 
+static void begin(struct lookup *l);
+
+static struct lookup *
+find(struct outbound *o, const char *domain)
+{
+	struct lookup *l;
+
+	TAILQ_FOREACH (l, &o->lookups, entry)
+		if (strcmp(l->domain, domain) == 0)
+			return (l);
+	return (NULL);
+}
+
+/* A stranger's look-up that is not begun. */
+static void
+drop(struct lookup *l)
+{
+
+	(void)atomic_fetch_sub(&l->outbound->nstrangers, 1);
+	mem_free(l);
+}
+
 /* ---- the end ---- */
 
 /* Lets those go on that wait.  ${why}: why there is no document; NULL: there is
@@ -28,6 +50,7 @@ static void
 let_go(struct lookup *l, const char *why, bool ours)
 {
 	struct outbound *o = l->outbound;
+	struct lookup *after = l->after;
 	struct carry *c;
 
 	TAILQ_REMOVE(&o->lookups, l, entry);
@@ -44,6 +67,13 @@ let_go(struct lookup *l, const char *why, bool ours)
 	}
 	transfer_fini(&l->transfer, o->multi);
 	mem_free(l);
+	if (after == NULL)
+		return;
+	/* A parcel may have begun another just now, which does as well. */
+	if (atomic_load(&o->stopping) || find(o, after->domain) != NULL)
+		drop(after);
+	else
+		begin(after);
 }
 
 static void
@@ -335,17 +365,6 @@ read_row(struct lookup *l)
 
 /* ---- begin ---- */
 
-static struct lookup *
-find(struct outbound *o, const char *domain)
-{
-	struct lookup *l;
-
-	TAILQ_FOREACH (l, &o->lookups, entry)
-		if (strcmp(l->domain, domain) == 0)
-			return (l);
-	return (NULL);
-}
-
 static struct lookup *new (
     struct outbound *o, const char *domain, enum directory_want what)
 {
@@ -381,12 +400,17 @@ run(struct outbound *o, struct outbound_job *job)
 		begin(l);
 		return;
 	}
-	/* The one under way tells the directory. */
+	/* The one under way tells the directory; but it may have read the row
+	 * before it was changed. */
+	if (other != NULL && l->what == DIRECTORY_WANT_STORED &&
+	    other->after == NULL && !atomic_load(&o->stopping)) {
+		other->after = l;
+		return;
+	}
 	if (other != NULL && other->phase <= LOOKUP_READING &&
 	    other->what < l->what)
 		other->what = l->what;
-	(void)atomic_fetch_sub(&o->nstrangers, 1);
-	mem_free(l);
+	drop(l);
 }
 
 bool

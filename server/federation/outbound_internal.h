@@ -52,6 +52,8 @@ struct lookup {
 	enum lookup_phase phase;
 	int64_t asked_ms;       /* monotonic: when the database was asked */
 	struct carries waiting; /* parcels for this domain */
+	/* One that reads the row again when this one has ended; NULL: none. */
+	struct lookup *after;
 
 	struct read_job read;
 	bool found; /* ${known} is set */

@@ -277,6 +277,39 @@ test_changed(void **state)
 	assert_string_equal(wanted(), "");
 }
 
+/* A change that comes during a look-up is read afterwards, although that fails,
+ * is put off, or leaves no room at first. */
+static void
+test_changed_and_failed(void **state)
+{
+	struct store_peer_known k = known("b.example", "k1");
+
+	(void)state;
+	learn("b.example", "k1", 300);
+	assert_int_equal(signer("b.example", "k2"), DIRECTORY_UNKNOWN);
+	assert_string_equal(wanted(), "b.example:document");
+	directory_changed(dir, "b.example");
+	assert_string_equal(wanted(), "");
+	directory_failed(dir, "b.example");
+	assert_string_equal(wanted(), "b.example:stored");
+	directory_changed(dir, "b.example");
+	directory_later(dir, "b.example");
+	assert_string_equal(wanted(), "b.example:stored");
+	/* Once is enough. */
+	directory_later(dir, "b.example");
+	assert_string_equal(wanted(), "");
+	has_room = false;
+	directory_changed(dir, "b.example");
+	assert_string_equal(wanted(), "b.example:stored");
+	has_room = true;
+	assert_int_equal(way("b.example"), DIRECTORY_OPEN_WAY);
+	assert_string_equal(wanted(), "b.example:stored");
+	k.blocked = true;
+	directory_stored(dir, &k, clk_mono_ms(&clk.clk));
+	assert_int_equal(way("b.example"), DIRECTORY_CLOSED_WAY);
+	assert_string_equal(wanted(), "");
+}
+
 /* A peer to whose people messages are accepted is in use: its row is read
  * again, so that a block of another node is known whose note was lost. */
 static void
@@ -466,6 +499,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_another_key, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_stored, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_changed_and_failed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_reached, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_late_answer, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_old_document, setup, teardown),
