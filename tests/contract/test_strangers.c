@@ -330,6 +330,23 @@ test_forgotten_goes(void **state)
 	assert_int_equal(known(), 0);
 }
 
+/* One that was blocked before anything was heard of it, and is not any more. */
+static void
+test_unblocked_goes(void **state)
+{
+
+	(void)state;
+	block();
+	clk_fake_advance(&rig.clk, 2 * DAY);
+	tidy(60 * SECOND);
+	assert_int_equal(count("peers"), 1);
+	change(PEER_UNBLOCK, NULL);
+	clk_fake_advance(&rig.clk, 2 * DAY);
+	tidy(60 * SECOND);
+	assert_int_equal(known(), 0);
+	assert_int_equal(count("peers"), 0);
+}
+
 /* The purger has listed it when something happens that keeps it: the writer
  * looks again. */
 static void
@@ -468,6 +485,7 @@ main(void)
 	    TEST(test_steps),
 	    TEST(test_stays),
 	    TEST(test_forgotten_goes),
+	    TEST(test_unblocked_goes),
 	    TEST(test_meanwhile),
 	    TEST(test_request_of_purged),
 	    TEST(test_request_of_changed),
