@@ -93,6 +93,7 @@ fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...)
 	f->exit = k->exit;
 	f->status = 0;
 	f->retry_after_s = 0;
+	f->pointer[0] = '\0';
 	for (i = 0; k->name[i] != '\0' && i < sizeof(f->code) - 1; i++)
 		f->code[i] = (char)tolower((unsigned char)k->name[i]);
 	f->code[i] = '\0';
@@ -154,6 +155,27 @@ problem_of_code(const char *code)
 	return (problem_find(slug));
 }
 
+/* Whether ${pointer} is a message's recipient: "/to", or "/message/to" in a
+ * frame. */
+static bool
+is_recipient(const char *pointer)
+{
+	size_t n = strlen(pointer);
+
+	return (n >= 3 && strcmp(pointer + n - 3, "/to") == 0);
+}
+
+/* What a person can do about ${p}, told with ${pointer}. */
+static const char *
+cure_of(enum problem p, const char *pointer)
+{
+
+	if (p == PROBLEM_QUOTA_USED && is_recipient(pointer))
+		return ("wait, then repeat; people of servers that are known "
+			"here can be written to now");
+	return (outcomes[p].cure);
+}
+
 enum rc
 fail_problem(
     struct fail *f, int status, const json_t *problem, int retry_after_s)
@@ -161,6 +183,8 @@ fail_problem(
 	const char *code = json_string_value(json_object_get(problem, "code"));
 	const char *detail =
 	    json_string_value(json_object_get(problem, "detail"));
+	const char *pointer =
+	    json_string_value(json_object_get(problem, "pointer"));
 	json_int_t wait =
 	    json_integer_value(json_object_get(problem, "retry_after"));
 	enum problem p = PROBLEM_NONE;
@@ -179,7 +203,10 @@ fail_problem(
 	(void)fail_set(f, FAIL_PROTOCOL, "%s", safe);
 	f->rc = outcomes[p].rc;
 	f->exit = outcomes[p].exit;
-	(void)fail_cure(f, "%s", outcomes[p].cure);
+	if (pointer != NULL)
+		safe_line(
+		    pointer, strlen(pointer), f->pointer, sizeof(f->pointer));
+	(void)fail_cure(f, "%s", cure_of(p, f->pointer));
 	if (code != NULL)
 		safe_line(code, strlen(code), f->code, sizeof(f->code));
 	else if (p != PROBLEM_NONE)
@@ -190,7 +217,7 @@ fail_problem(
 	f->retry_after_s = retry_after_s;
 	if (retry_after_s > 0)
 		(void)fail_cure(f, "%s (the server asks for %d s)",
-		    outcomes[p].cure, retry_after_s);
+		    cure_of(p, f->pointer), retry_after_s);
 	return (f->rc);
 }
 
@@ -204,4 +231,13 @@ fail_may_retry(const struct fail *f)
 		return (true);
 	return (f->rc == RC_UNCERTAIN || f->rc == RC_BUSY ||
 		f->rc == RC_LIMIT || f->rc == RC_FULL);
+}
+
+bool
+fail_of_recipient(const struct fail *f)
+{
+
+	return (
+	    strcmp(f->code, "inbox_full") == 0 ||
+	    (strcmp(f->code, "quota_used") == 0 && is_recipient(f->pointer)));
 }

@@ -21,13 +21,14 @@ struct fail {
 	int status;        /* HTTP status, 0: there was no answer */
 	int retry_after_s; /* what the server asked for, 0: nothing */
 	char code[40];     /* a problem's code, or one of ours: "unreachable" */
+	char pointer[80];  /* the member at fault: "/to", "" if none is told */
 	char what[256];    /* one line, safe for a terminal */
 	char cure[200];    /* one line, "" if there is none */
 };
 
 #define FAIL_INIT                                                              \
 	{                                                                      \
-		.rc = RC_OK, .code = "", .what = "", .cure = ""                \
+		.rc = RC_OK, .code = "", .pointer = "", .what = "", .cure = "" \
 	}
 
 /* X(kind, rc, exit code, cure): what can go wrong on this side.  The code word
@@ -81,5 +82,10 @@ enum rc fail_problem(
 /* Whether repeating the same request later may succeed without a change by
  * its sender, or may at least tell what became of it. */
 bool fail_may_retry(const struct fail *f);
+
+/* Whether a message was refused, for now, because of whom it is for: their
+ * inbox is full, or they are of one new server more than the sender may write
+ * to in a day.  Messages for others are not held up by that. */
+bool fail_of_recipient(const struct fail *f);
 
 #endif

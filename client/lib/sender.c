@@ -122,8 +122,8 @@ submit_once(struct sender *sender, const struct local_draft *draft,
 	}
 	pass->waiting++;
 	pass->reason = why;
-	/* Without room for one recipient there may be for another. */
-	if (strcmp(why.code, "inbox_full") == 0)
+	/* What holds one recipient up may not hold up another. */
+	if (fail_of_recipient(&why))
 		(void)json_object_set_new(
 		    pass->held, draft->recipient, json_true());
 	else

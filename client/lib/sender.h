@@ -3,8 +3,9 @@
  * Sending: a message is stored in the client's own outbox under an id chosen
  * here, then submitted again and again under that id until the server has
  * answered.  An answer that was lost on the way therefore makes no second
- * message.  Drafts go out in the order of their submission; one whose
- * recipient has no room holds back only that recipient's.
+ * message.  Drafts go out in the order of their submission; one that waits
+ * because of its recipient (no room, one new server too many) holds back only
+ * that recipient's.
  */
 #ifndef LIB_SENDER_H
 #define LIB_SENDER_H

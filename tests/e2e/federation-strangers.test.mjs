@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
+import { EX, Person } from './cli-client.mjs';
 import { problem } from './expect.mjs';
 import { scene } from './federation-scene.mjs';
 import { eventually, uuid7 } from './harness.mjs';
@@ -64,6 +65,14 @@ describe('a user', () => {
 		await ws.close();
 		assert.equal((await write('y@n1.example')).status, 201);
 		await c.gets((await ann.send('carol@c.example', 'still')).id);
+		// The command line keeps it and says why, and holds up nothing else.
+		const person = new Person(server.url, { name: ann.name });
+		assert.equal((await person.withPassword(['login', ann.name])).code, EX.OK);
+		const kept = await person.try(['send', 'x@n3.example', 'one', '--try-for', '0s']);
+		assert.equal(kept.code, EX.TEMPFAIL, kept.err);
+		assert.match(kept.err, /not sent yet: you have written to 2 servers that were new here/);
+		await c.gets((await person.json('send', 'carol@c.example', 'two', '--try-for', '0s')).id);
+		assert.match((await person.run('outbox')).out, /x@n3.example/);
 		s.c.check();
 	});
 });

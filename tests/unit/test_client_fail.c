@@ -98,6 +98,49 @@ test_problems(void **state)
 	}
 }
 
+/* A quota of the day ends at midnight; one of a recipient with time, and it is
+ * told apart by the pointer, over REST and in a frame. */
+static void
+test_quota(void **state)
+{
+	static const struct {
+		const char *code, *pointer;
+		bool of_recipient, tomorrow;
+	} table[] = {
+	    {"quota_used", NULL, false, true},
+	    {"quota_used", "", false, true},
+	    {"quota_used", "to", false, true},
+	    {"quota_used", "/body", false, true},
+	    {"quota_used", "/to", true, false},
+	    {"quota_used", "/message/to", true, false},
+	    {"queue_full", "/to", false, false},
+	    {"inbox_full", NULL, true, false},
+	};
+	struct fail fail;
+	json_t *problem;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		problem = json_pack("{ss ss*}", "code", table[i].code,
+		    "pointer", table[i].pointer);
+		(void)fail_problem(&fail, 429, problem, 9);
+		json_decref(problem);
+		assert_string_equal(fail.pointer,
+		    table[i].pointer != NULL ? table[i].pointer : "");
+		assert_int_equal(
+		    fail_of_recipient(&fail), table[i].of_recipient);
+		assert_int_equal(
+		    strstr(fail.cure, "tomorrow") != NULL, table[i].tomorrow);
+		assert_non_null(strstr(fail.cure, "9 s"));
+		assert_true(fail_may_retry(&fail));
+		assert_false(sender_refused(&fail));
+	}
+	/* It is not that of the next failure. */
+	(void)fail_set(&fail, FAIL_TIMEOUT, "x");
+	assert_string_equal(fail.pointer, "");
+}
+
 static void
 test_answers_without_document(void **state)
 {
@@ -222,6 +265,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_problems),
+	    cmocka_unit_test(test_quota),
 	    cmocka_unit_test(test_answers_without_document),
 	    cmocka_unit_test(test_retry_after),
 	    cmocka_unit_test(test_own_kinds),

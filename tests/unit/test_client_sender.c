@@ -21,7 +21,8 @@
 /* What the server answers to one POST. */
 struct answer {
 	int status;       /* 0: the connection breaks before an answer */
-	const char *code; /* of the problem, NULL: no document */
+	const char *code; /* "CODE" or "CODE /POINTER" of the problem; NULL: no
+			   * document */
 	int retry_after_s;
 };
 
@@ -75,8 +76,9 @@ rest_call(struct rest *rest, const struct rest_request *request,
 	if (a->status == 0)
 		return (fail_set(fail, FAIL_UNCERTAIN, "no answer"));
 	if (a->code != NULL)
-		problem =
-		    json_pack("{ss ss}", "code", a->code, "detail", a->code);
+		problem = json_pack("{ss# ss ss*}", "code", a->code,
+		    (int)strcspn(a->code, " "), "detail", a->code, "pointer",
+		    strchr(a->code, '/'));
 	(void)fail_problem(fail, a->status, problem, a->retry_after_s);
 	json_decref(problem);
 	return (fail->rc);
@@ -254,6 +256,43 @@ test_inbox_full_twice(void **state)
 	/* The next pass begins anew: room may have come. */
 	assert_string_equal(
 	    f->rest.log, "a@0 b@0 e@0 a@500 b@500 c@500 d@500 ");
+}
+
+/* One new server too many holds back what is for its people, for as long as
+ * the server says, and nothing else. */
+static void
+test_new_server(void **state)
+{
+	static const struct answer quota[] = {
+	    {429, "quota_used /to", 1728}, ACCEPTED};
+	struct fixture *f = *state;
+
+	submit(f, "a", "to", "x@new.example");
+	submit(f, "b", "to", "bob");
+	submit(f, "c", "to", "x@new.example");
+	submit(f, "d", "conversation", "talk");
+	assert_int_equal(flush(f, quota, 60000), RC_LIMIT);
+	assert_string_equal(f->rest.log, "a@0 b@0 d@0 ");
+	assert_string_equal(f->told, "b answered; d answered; ");
+	assert_int_equal(f->fail.retry_after_s, 1728);
+	assert_draft(f, "a", "waiting", 1, "quota_used /to");
+	assert_draft(f, "c", "waiting", 0, "");
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 c@0 ");
+}
+
+/* The quota of the day is about the sender: all that waits waits. */
+static void
+test_quota_of_the_day(void **state)
+{
+	static const struct answer quota[] = {{429, "quota_used", 0}, ACCEPTED};
+	struct fixture *f = *state;
+
+	submit(f, "a", "to", "bob");
+	submit(f, "b", "to", "eve");
+	assert_int_equal(flush(f, quota, 0), RC_LIMIT);
+	assert_string_equal(f->rest.log, "a@0 ");
+	assert_draft(f, "b", "waiting", 0, "");
 }
 
 /* ---- refused for good ---- */
@@ -468,6 +507,8 @@ main(void)
 	    TEST(test_in_order),
 	    TEST(test_inbox_full),
 	    TEST(test_inbox_full_twice),
+	    TEST(test_new_server),
+	    TEST(test_quota_of_the_day),
 	    TEST(test_refused),
 	    TEST(test_other_text),
 	    TEST(test_kept),
