@@ -56,7 +56,7 @@ describe('a user', () => {
 		assert.match(refused.body.detail, /2 servers that were new here.*federation-new-domains/);
 		const wait = Number(refused.headers.get('retry-after'));
 		assert.ok(wait > 43_000 && wait <= 43_201, `${wait} s`);
-		// The page tells by this pointer that only this message is refused.
+		// The page tells by this pointer that only this recipient's messages wait.
 		const ws = await ann.ws();
 		const frame = await ws.request({ type: 'send',
 			message: { id: uuid7(), to: 'x@n3.example', body: 'hello' } });

@@ -147,10 +147,12 @@ describe('an answer', () => {
 it('what may do better later: too many, busy, broken', () => {
 	assert.deepEqual([400, 401, 404, 409, 413, 422, 429, 500, 501, 502, 503, 504]
 		.filter((status) => page.isPassing({ ...PROBLEM, status })), [429, 500, 503]);
-	// A quota of the day holds all messages up; one that is about the recipient only this one.
+	// A quota of the day holds all messages up; one that is about the recipient only theirs.
 	const quota = { ...PROBLEM, status: 429, code: 'quota_used' };
-	assert.ok(page.isPassing(quota));
+	for (const other of [quota, { ...quota, pointer: '' }, { ...quota, pointer: '/body' },
+		{ ...quota, code: 'rate_limited', pointer: '/to' }])
+		assert.deepEqual([page.isOfRecipient(other), page.isPassing(other)], [false, true]);
 	// Over REST, and in a frame.
 	for (const pointer of ['/to', '/message/to'])
-		assert.ok(!page.isPassing({ ...quota, pointer }));
+		assert.ok(page.isOfRecipient({ ...quota, pointer }));
 });

@@ -132,6 +132,23 @@ describe('a text', () => {
 		assert.deepEqual(s.sends.map((one) => one.message.body), ['Hello', 'Hello']);
 	});
 
+	it('to one new server too many is kept and says why it waits, and others pass it', async (t) => {
+		const s = await live(t);
+		await s.client.send({ to: 'x@new.example' }, 'Far');
+		await s.client.send({ to: 'bob' }, 'Near');
+		await s.refuse(s.sends[0], 429, 'quota_used',
+			{ pointer: '/message/to', retry_after: 5, detail: 'you have written to 50' });
+		await s.accept(s.sends[1]);
+		assert.deepEqual(s.client.unsent.map((one) => [one.body, one.refused, one.delayed]),
+			[['Far', undefined, 'You have written to 50.']]);
+		assert.equal(s.disk.kept.unsent.size, 1);
+		await s.clock.pass(6000);
+		assert.deepEqual(s.sends.map((one) => one.message.body), ['Far', 'Near', 'Far']);
+		assert.equal(s.sends[2].message.id, s.sends[0].message.id);
+		await s.accept(s.sends[2]);
+		assert.deepEqual([s.client.unsent, [...s.disk.kept.unsent]], [[], []]);
+	});
+
 	it('that is refused says why, and holds nothing up', async (t) => {
 		const s = await live(t);
 		await s.client.send({ to: 'nobody' }, 'Hello');

@@ -15,10 +15,10 @@ import { modules } from './modules.mjs';
 const AGAIN = 1_000;
 const DAY = 86_400_000;
 
-let Sender, SocketClosed;
+let Sender, SocketClosed, recipientOf;
 
 before(async () => {
-	({ Sender, SocketClosed } = await modules('sender.ts', 'socket.ts'));
+	({ Sender, SocketClosed, recipientOf } = await modules('sender.ts', 'socket.ts'));
 });
 
 const text = (id, target = { to: 'bob' }) => ({ id, target, body: `text ${id}`, at: 1 });
@@ -28,11 +28,11 @@ const problem = (status, more = {}) => ({ title: 'No', status, detail: 'no', cod
 function scene(t, ...queue)
 {
 	const { clock } = new Browser(t);
-	const seen = { clock, queue, requests: [], accepted: [], refused: [] };
+	const seen = { clock, queue, requests: [], accepted: [], refused: [], delayed: [] };
 	const take = (one) => { seen.queue = seen.queue.filter((other) => other !== one); };
 
 	seen.sender = new Sender({
-		waiting: () => seen.queue[0],
+		waiting: (held) => seen.queue.find((one) => !held.has(recipientOf(one))),
 		request: (type, members) => new Promise((resolve, reject) => {
 			assert.equal(type, 'send');
 			seen.requests.push({ ...members.message, resolve, reject });
@@ -41,6 +41,7 @@ function scene(t, ...queue)
 			seen.accepted.push([one.id, entry]);
 			take(one);
 		},
+		delayed: (one, why) => seen.delayed.push([one.id, why.detail]),
 		refused: (one, why) => {
 			seen.refused.push([one.id, why]);
 			take(one);
@@ -179,6 +180,38 @@ describe('a refusal', () => {
 		assert.deepEqual(s.ids(), ['a', 'a']);
 		void s.sender.kick();
 		assert.deepEqual(s.ids(), ['a', 'a', 'a']);
+	});
+
+	it('one new server too many holds up what is for the same person, and nothing else', async (t) => {
+		const far = { to: 'x@new.example' };
+		const s = scene(t, text('a', far), text('b'), text('c', far), text('d', { conversation: 'talk' }));
+		void s.sender.kick();
+		await s.refuse(429, { code: 'quota_used', pointer: '/message/to', retry_after: 1728, detail: 'too many' });
+		assert.deepEqual([s.delayed, s.refused], [[['a', 'too many']], []]);
+		await s.accept();
+		await s.accept();
+		s.queue.push(text('e'));
+		void s.sender.kick();
+		await turn();
+		await s.accept();
+		assert.deepEqual(s.ids(), ['a', 'b', 'd', 'e']);
+		await s.clock.pass(1_728_000 + AGAIN / 2 - 1);
+		assert.equal(s.ids().length, 4);
+		await s.clock.pass(1);
+		await s.accept();
+		await s.accept();
+		assert.deepEqual(s.ids(), ['a', 'b', 'd', 'e', 'a', 'c']);
+		assert.deepEqual(s.queue, []);
+	});
+
+	it('of the recipient, too, is not tried again after the end', async (t) => {
+		const s = scene(t, text('a'));
+		void s.sender.kick();
+		await s.refuse(429, { code: 'quota_used', pointer: '/message/to', retry_after: 7 });
+		s.sender.end();
+		await s.clock.pass(DAY);
+		assert.deepEqual(s.ids(), ['a']);
+		assert.equal(s.clock.timers.size, 0);
 	});
 
 	it('after the end nothing is sent any more', async (t) => {

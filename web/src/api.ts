@@ -111,11 +111,15 @@ function problemOf(body: unknown, status: number): Problem
 	};
 }
 
-/** Whether the same request may do better later, by itself.  A quota that is about the
- *  recipient alone holds up nothing that is for others. */
+/** Whether a message waits because of whom it is for: one new server more than its writer
+ *  may write to in a day.  That holds up nothing that is for others. */
+export function isOfRecipient(problem: Problem): boolean
+{
+	return problem.code === 'quota_used' && problem.pointer?.endsWith('/to') === true;
+}
+
+/** Whether the same request may do better later, by itself. */
 export function isPassing(problem: Problem): boolean
 {
-	if (problem.code === 'quota_used' && problem.pointer?.endsWith('/to'))
-		return false;
 	return problem.status === 429 || problem.status === 503 || problem.status === 500;
 }

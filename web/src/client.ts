@@ -13,7 +13,7 @@ import {
 	chain, isFor, mergeConversation, mergeMessage, messageOf, previewOf, targetOf,
 	tickOf, withMark, withMessage, withRead,
 } from './merge.ts';
-import { Sender } from './sender.ts';
+import { Sender, recipientOf } from './sender.ts';
 import { Socket, type Frame, type Link, type Welcome } from './socket.ts';
 import { sentence } from './time.ts';
 import type {
@@ -78,9 +78,11 @@ export class ChatClient {
 		this.api = new Api(login.token, () => this.loggedOut());
 		this.socket = new Socket(this);
 		this.sender = new Sender({
-			waiting: () => this.unsent.find((one) => one.refused === undefined),
+			waiting: (held) => this.unsent.find((one) => one.refused === undefined &&
+				!held.has(recipientOf(one))),
 			request: (type, members) => this.socket.request(type, members),
 			accepted: (unsent, entry) => this.accepted(unsent, entry),
+			delayed: (unsent, problem) => this.delayed(unsent, sentence(problem.detail)),
 			refused: (unsent, problem) => this.refused(unsent, sentence(problem.detail)),
 		});
 	}
@@ -508,6 +510,12 @@ export class ChatClient {
 		this.settle(unsent.id);
 		void this.disk.find([entry.id]).then(([kept]) =>
 			this.disk.write({ messages: [mergeMessage(kept, message)] }));
+		this.user.changed();
+	}
+
+	private delayed(unsent: Unsent, why: string): void
+	{
+		this.unsent = this.unsent.map((one) => one.id === unsent.id ? { ...one, delayed: why } : one);
 		this.user.changed();
 	}
 

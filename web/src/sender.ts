@@ -2,21 +2,30 @@
 // Brings what was written to the server: one message after the other, so that
 // their order is kept, each with the id it was given when it was written.  The
 // id makes it safe to send again whenever the answer is not known: the server
-// accepts it once.
+// accepts it once.  One that waits because of whom it is for lets those for others
+// pass.
 
-import { isPassing } from './api.ts';
+import { isOfRecipient, isPassing } from './api.ts';
 import { SocketClosed, type Frame } from './socket.ts';
 import type { Entry, Problem, Unsent } from './types.ts';
 
 const AGAIN_MS = 1_000;
 
+/** Whom ${unsent} is for: what goes to the same keeps its order. */
+export function recipientOf({ target }: Unsent): string
+{
+	return 'to' in target ? target.to : target.conversation;
+}
+
 export interface SenderUser {
-	/** What waits, oldest first. */
-	waiting(): Unsent | undefined;
+	/** The oldest that waits, of those that are for nobody of ${held}. */
+	waiting(held: Set<string>): Unsent | undefined;
 	/** Sends; the reply, or SocketClosed. */
 	request(type: string, members: object): Promise<Frame>;
 	/** It is accepted: on the server's disk. */
 	accepted(unsent: Unsent, entry: Entry): void;
+	/** It is not accepted yet, because of whom it is for; it is sent again by itself. */
+	delayed(unsent: Unsent, problem: Problem): void;
 	/** It will never be accepted as it is. */
 	refused(unsent: Unsent, problem: Problem): void;
 }
@@ -25,6 +34,7 @@ export class Sender {
 	private readonly user: SenderUser;
 	private busy = false;
 	private timer: ReturnType<typeof setTimeout> | undefined;
+	private readonly held = new Map<string, ReturnType<typeof setTimeout>>();
 
 	constructor(user: SenderUser)
 	{
@@ -42,7 +52,7 @@ export class Sender {
 		this.busy = true;
 		try {
 			for (;;) {
-				const unsent = this.user.waiting();
+				const unsent = this.user.waiting(new Set(this.held.keys()));
 				if (!unsent || !await this.send(unsent))
 					break;
 			}
@@ -54,6 +64,7 @@ export class Sender {
 	end(): void
 	{
 		clearTimeout(this.timer);
+		this.held.forEach(clearTimeout);
 	}
 
 	/** Whether to go on with the next one. */
@@ -75,11 +86,21 @@ export class Sender {
 			return true;
 		}
 		const problem = reply.problem!;
+		const wait = (problem.retry_after ?? 0) * 1000 + Math.random() * AGAIN_MS;
+		if (isOfRecipient(problem)) {
+			const to = recipientOf(unsent);
+			this.held.set(to, setTimeout(() => {
+				this.held.delete(to);
+				void this.kick();
+			}, wait));
+			this.user.delayed(unsent, problem);
+			return true;
+		}
 		if (isPassing(problem)) {
 			this.timer = setTimeout(() => {
 				this.timer = undefined;
 				void this.kick();
-			}, (problem.retry_after ?? 0) * 1000 + Math.random() * AGAIN_MS);
+			}, wait);
 			return false;
 		}
 		this.user.refused(unsent, problem);

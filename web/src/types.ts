@@ -107,6 +107,7 @@ export interface Unsent {
 	body: string;
 	at: number;
 	refused?: string; // the server said no, for this reason
+	delayed?: string; // not yet, for this reason; of this page only, not kept
 }
 
 /** A conversation as it is kept here. */

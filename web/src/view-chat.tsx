@@ -82,6 +82,10 @@ function UnsentRow({ one, client }: { one: Unsent; client: ChatClient }): JSX.El
 				<button class="link" onClick={() => void client.again(one)}>Try again</button>{' '}
 				<button class="link" onClick={() => void client.discard(one)}>Discard</button>
 			</span>}
+			{one.refused === undefined && one.delayed !== undefined &&
+				<span class="under">It waits: {one.delayed}{' '}
+					<button class="link" onClick={() => void client.discard(one)}>Discard</button>
+				</span>}
 		</li>
 	);
 }
