@@ -15,6 +15,7 @@
 #include <curl/curl.h>
 
 #include "base/mem.h"
+#include "lib/parse.h"
 #include "lib/safe.h"
 
 #define CONNECT_TIMEOUT_MS 5000
@@ -418,19 +419,20 @@ conclude(const struct rest *rest, struct exchange *x, long status,
 {
 	json_t *json = NULL;
 	bool good = (status >= 200 && status < 300) || status == 304;
+	char what[120];
+	enum rc rc = RC_OK;
 
+	(void)snprintf(what, sizeof(what),
+	    "%.80s answers with what cannot be read", rest->server);
 	if (x->body.len > 0 && status != 304)
-		json = json_loadb(
-		    x->body.data, x->body.len, JSON_REJECT_DUPLICATES, NULL);
+		rc = parse_json(what, x->body.data, x->body.len, &json, fail);
 	if (!good) {
 		(void)fail_problem(fail, (int)status, json, x->retry_after_s);
 		json_decref(json);
 		return (fail->rc);
 	}
-	if (x->body.len > 0 && status != 304 && json == NULL)
-		return (fail_set(fail, FAIL_PROTOCOL,
-		    "%.80s answers with something that is not JSON",
-		    rest->server));
+	if (rc != RC_OK)
+		return (rc);
 	memset(ret, 0, sizeof(*ret));
 	ret->status = (int)status;
 	ret->json = json;

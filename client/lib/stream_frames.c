@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clk.h"
+#include "lib/parse.h"
 
 /* The server broke the contract. */
 static bool
@@ -215,11 +216,16 @@ bool
 stream_frame_read(struct stream *stream)
 {
 	json_t *frame;
+	char what[130];
 	bool ok;
 
 	assert(stream->magic == STREAM_MAGIC);
-	frame = json_loadb(
-	    stream->in.data, stream->in.len, JSON_REJECT_DUPLICATES, NULL);
+	(void)snprintf(what, sizeof(what),
+	    "%.80s broke the protocol: a frame that cannot be read",
+	    stream->server);
+	if (parse_json(what, stream->in.data, stream->in.len, &frame,
+		&stream->fail) != RC_OK)
+		return (false);
 	if (!json_is_object(frame)) {
 		json_decref(frame);
 		return (broken(stream, "a frame that is not a JSON object"));

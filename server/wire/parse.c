@@ -127,7 +127,8 @@ skip_string(const char *text, size_t n, size_t at)
 /* Counts brackets and commas outside strings; on texts that are no JSON the
  * counts mean nothing, and jansson refuses those. */
 static enum rc
-check_size(const char *text, size_t n, struct refusal *r)
+check_size(const char *text, size_t n, int depth_most, int values_most,
+    struct refusal *r)
 {
 	int column, depth, line, values;
 	size_t i;
@@ -154,22 +155,22 @@ check_size(const char *text, size_t n, struct refusal *r)
 		default:
 			break;
 		}
-		if (depth > LIMIT_JSON_DEPTH || values > LIMIT_JSON_VALUES)
+		if (depth > depth_most || values > values_most)
 			break;
 		i++;
 	}
 	if (i >= n)
 		return (RC_OK);
 	place_of(text, i, &line, &column);
-	if (depth > LIMIT_JSON_DEPTH)
+	if (depth > depth_most)
 		refusal_set(r, PROBLEM_BAD_REQUEST, "",
 		    "the JSON is nested deeper than %d levels at line %d, "
 		    "column %d",
-		    LIMIT_JSON_DEPTH, line, column);
+		    depth_most, line, column);
 	else
 		refusal_set(r, PROBLEM_BAD_REQUEST, "",
 		    "the JSON has more than %d values at line %d, column %d",
-		    LIMIT_JSON_VALUES, line, column);
+		    values_most, line, column);
 	return (RC_INVALID);
 }
 
@@ -204,8 +205,8 @@ explain(const json_error_t *e, struct refusal *r)
 }
 
 enum rc
-wire_parse(
-    const char *text, size_t n, struct wire_doc *doc, struct refusal *refusal)
+wire_parse_within(const char *text, size_t n, int depth, int values,
+    struct wire_doc *doc, struct refusal *refusal)
 {
 	json_error_t error;
 	size_t i;
@@ -227,7 +228,7 @@ wire_parse(
 		    "column 1; send it without");
 		return (RC_INVALID);
 	}
-	if (check_size(text, n, refusal) != RC_OK)
+	if (check_size(text, n, depth, values, refusal) != RC_OK)
 		return (RC_INVALID);
 	doc->root =
 	    load(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
@@ -238,6 +239,15 @@ wire_parse(
 	if (doc->root == NULL)
 		return (explain(&error, refusal));
 	return (RC_OK);
+}
+
+enum rc
+wire_parse(
+    const char *text, size_t n, struct wire_doc *doc, struct refusal *refusal)
+{
+
+	return (wire_parse_within(
+	    text, n, LIMIT_JSON_DEPTH, LIMIT_JSON_VALUES, doc, refusal));
 }
 
 void

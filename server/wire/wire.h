@@ -41,6 +41,11 @@ struct wire_doc {
 enum rc wire_parse(const char *text, size_t n, struct wire_doc *doc,
     struct refusal *refusal) MUST_USE;
 
+/* The same for a reader with limits of its own: nested at most ${depth} deep,
+ * at most ${values} values. */
+enum rc wire_parse_within(const char *text, size_t n, int depth, int values,
+    struct wire_doc *doc, struct refusal *refusal) MUST_USE;
+
 /* Frees what ${doc} holds. */
 void wire_doc_fini(struct wire_doc *doc);
 

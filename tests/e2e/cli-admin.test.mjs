@@ -246,7 +246,7 @@ describe('what an operator may meet', () => {
 		assert.match(ages.out, /^x +closed +0 +>1,000,000,000,000,000 /m);
 		assert.match(ages.out, /^x +>1\.0P +1\.0P +123k +99999 +-1 +- +- +1 +-$/m);
 		failed(await (await standIn(t, { '/v1/admin/stats': [200, '{"states":{"pending":99999999999999999999}}'] }))[1]
-			.try(['admin', 'stats']), EX.PROTOCOL, /is not JSON/);
+			.try(['admin', 'stats']), EX.PROTOCOL, /cannot be read: .*integer/);
 	});
 
 	it('hostile and wide names', async (t) => {
@@ -339,7 +339,7 @@ describe('what an operator may meet', () => {
 		await ann.run('admin', 'stats');
 		assert.equal(times, 2, 'a short wait is waited out');
 		one.answers['/v1/admin/stats'] = [200, '<html>'];
-		failed(await ann.try(['admin', 'stats']), EX.PROTOCOL, /is not JSON/);
+		failed(await ann.try(['admin', 'stats']), EX.PROTOCOL, /answers with what cannot be read/);
 		one.answers['/v1/admin/outbox'] = { rows: [] };
 		failed(await ann.try(['admin', 'outbox']), EX.PROTOCOL, /has no entries/);
 		await one.close();

@@ -370,7 +370,7 @@ describe('close codes', () => {
 		const server = new Played({ session: (socket) => socket.send('hello') });
 		const follow = server.tail(await server.person());
 		assert.equal((await within(follow.exited, 5000, 'the end')).code, EX.PROTOCOL);
-		assert.match(follow.err, /not a JSON object/);
+		assert.match(follow.err, /a frame that cannot be read: not valid JSON/);
 	});
 
 	it('what it does not know it leaves alone', async () => {

@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "lib/admin.h"
+#include "lib/parse.h"
 #include "lib/rest.h"
 #include "unit/rest_fixture.h"
 
@@ -124,11 +125,125 @@ test_statuses(void **state)
 		assert_string_equal(f->fail.code, table[i].code);
 		if (table[i].status == 200) {
 			(void)snprintf(what, sizeof(what),
-			    "%s answers with something that is not JSON",
+			    "%s answers with what cannot be read: not valid "
+			    "JSON at line 1, column ",
 			    played_url(f->played));
-			assert_string_equal(f->fail.what, what);
+			assert_memory_equal(f->fail.what, what, strlen(what));
 		}
 	}
+}
+
+/* What a broken or hostile server may say costs no stack and no memory, and the
+ * failure names the place. */
+static void
+test_hostile(void **state)
+{
+	static const struct {
+		const char *text, *what;
+	} table[] = {
+	    {"{\"a\": 1, \"a\": 2}", "X: not valid JSON at line 1, column "},
+	    {"{\n\"a\": \"\\u0000\"}",
+		"X: a text holds a NUL character (\\u0000), which is not "
+		"taken: line 2, column 13"},
+	    {"[99999999999999999999]",
+		"X: not valid JSON at line 1, column 21: "},
+	    {"[1e999]", "X: not valid JSON at line 1, column 6: "},
+	    {"1", "X: neither an object nor an array"},
+	    {"\"a\"", "X: neither an object nor an array"},
+	    {" ", "X: JSON is expected, but there is nothing"},
+	};
+	struct fail fail;
+	json_t *json;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		assert_int_equal(parse_json("X", table[i].text,
+				     strlen(table[i].text), &json, &fail),
+		    RC_PEER);
+		assert_null(json);
+		assert_memory_equal(
+		    fail.what, table[i].what, strlen(table[i].what));
+		assert_int_equal(fail.exit, EX_PROTOCOL);
+	}
+	/* The end of the bytes is the end, and a NUL before it is refused. */
+	assert_int_equal(parse_json("X", "[1]]", 3, &json, &fail), RC_OK);
+	json_decref(json);
+	assert_int_equal(parse_json("X", "[1\0]", 4, &json, &fail), RC_PEER);
+	assert_string_equal(fail.what, "X: byte 3 is NUL");
+}
+
+static void
+test_deep(void **state)
+{
+	struct fixture *f = *state;
+	const struct rest_request request = {.path = "/x"};
+	static char deep[100001];
+	char what[200];
+
+	memset(deep, '[', sizeof(deep) - 1);
+	played_say(f->played, 200, deep);
+	assert_fails(f, &request, RC_PEER);
+	(void)snprintf(what, sizeof(what),
+	    "%s answers with what cannot be read: the JSON is nested deeper "
+	    "than 32 levels at line 1, column 33",
+	    played_url(f->played));
+	assert_string_equal(f->fail.what, what);
+	/* A refusal that cannot be read is what its status says. */
+	played_say(f->played, 403, deep);
+	assert_fails(f, &request, RC_DENIED);
+	assert_string_equal(f->fail.code, "forbidden");
+}
+
+/* As many values as the longest page has, and more than there may be. */
+static void
+test_many_values(void **state)
+{
+	static char text[2 * PARSE_VALUES_MOST + 2];
+	struct fail fail;
+	json_t *json;
+	size_t n;
+
+	(void)state;
+	for (n = 0; n < sizeof(text); n++)
+		text[n] = n % 2 == 0 ? ',' : '1';
+	text[0] = '[';
+	text[400000] = ']';
+	assert_int_equal(parse_json("X", text, 400001, &json, &fail), RC_OK);
+	assert_int_equal(json_array_size(json), 200000);
+	json_decref(json);
+	text[400000] = ',';
+	text[sizeof(text) - 2] = ']';
+	assert_int_equal(
+	    parse_json("X", text, sizeof(text) - 1, &json, &fail), RC_PEER);
+	assert_non_null(strstr(fail.what, "more than 1000000 values"));
+}
+
+/* Each allocation fails once: none writes beyond its block, all are told. */
+static void
+test_no_memory(void **state)
+{
+	static const char text[] =
+	    "{\"a\": \"some text that is longer than a buffer\", \"b\": [1]}";
+	struct fail fail;
+	json_t *json;
+	enum rc rc;
+	int64_t k;
+
+	(void)state;
+	for (k = 1;; k++) {
+		mem_fail_at(k);
+		rc = parse_json("X", text, strlen(text), &json, &fail);
+		if (mem_fail_pending())
+			break;
+		assert_int_equal(rc, RC_NO_MEMORY);
+		assert_string_equal(fail.what, "out of memory");
+		assert_null(json);
+	}
+	mem_fail_at(0);
+	assert_int_equal(rc, RC_OK);
+	json_decref(json);
+	assert_true(k > 5);
 }
 
 static void
@@ -356,6 +471,10 @@ main(void)
 	    TEST(test_headers),
 	    TEST(test_not_modified),
 	    TEST(test_statuses),
+	    TEST(test_hostile),
+	    TEST(test_deep),
+	    TEST(test_many_values),
+	    TEST(test_no_memory),
 	    TEST(test_objects),
 	    TEST(test_sink),
 	    TEST(test_servers),

@@ -146,9 +146,9 @@ test_said(void **state)
 		   " broke the protocol: a frame that is not a JSON "
 		   "object" NAMES},
 	    {"{'type':'event'",
-		"over: " SERVER
-		" broke the protocol: a frame that is not a JSON "
-		"object" NAMES},
+		"over: " SERVER " broke the protocol: a frame that cannot be "
+		"read: not valid JSON at line 1, column 15: '}' expected near "
+		"end of file" NAMES},
 	    {"{}", "over: " SERVER
 		   " broke the protocol: a frame without type" NAMES},
 	    {"{'type':'welcome','epoch':'E','acked':0}",
