@@ -88,7 +88,7 @@ const waiting = (d: Destination) => d.pending === 0 ? 'No message waits for it.'
 function fromPeers(stats: Stats): Alert[]
 {
 	return stats.alerts.flatMap(({ name, severity, text }) => {
-		const [title, cure] = Object.hasOwn(OWN, name) ? OWN[name]! : [];
+		const [title, cure] = Object.prototype.hasOwnProperty.call(OWN, name) ? OWN[name]! : [];
 		return title && cure ? [{ id: name, bad: severity !== 'warning', title, cure: `${text}. ${cure}` }] : [];
 	});
 }
