@@ -112,9 +112,10 @@ export class Script {
 		} catch (error) {
 			if (/^contract:/.test(error.message) || error.code === 'ERR_ASSERTION')
 				throw error;
-			// A refusal while the server is alive is a finding, not a death.
+			// A refusal while the server is alive is a finding, not a death; one that is
+			// killed on a busy machine takes a while to be gone.
 			await Promise.race([server.child?.exited, new Promise((resolve) =>
-				setTimeout(resolve, 1000))]);
+				setTimeout(resolve, 20_000).unref())]);
 			if (server.running)
 				throw error;
 			throw new Died(error.message, { cause: error });
