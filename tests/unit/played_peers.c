@@ -13,7 +13,7 @@ __typeof__(store_peer_keys) __wrap_store_peer_keys;
 __typeof__(store_peers_after) __wrap_store_peers_after;
 
 static const struct store_peer_row full = {
-    9, "far.example", NOW + 1, NOW + 2, "e1", NOW + 3, "ann", 2, 1};
+    9, "far.example", NOW + 1, NOW + 2, "e1", NOW + 3, "ann", 2, 1, true};
 static const struct store_peer_row bare = {
     .destination_id = 12, .domain = "b.example"};
 
