@@ -42,7 +42,7 @@ static const struct mover movers[] = {
     {SQL_REMOTE_ACKED_NOTED, "in", false},
     {SQL_REMOTE_LATE, "in", false},
     {SQL_REMOTE_LATE, "in", true},
-    {SQL_REMOTE_SENT, "in0", false},
+    {SQL_REMOTE_SENT, "in01", false},
     {SQL_REMOTE_BACK, "in100", false},
     {SQL_REMOTE_RESCUE, "in1", false},
     {SQL_OUTBOX_DEAD, "iFw0n", false},
