@@ -165,7 +165,8 @@ is_recipient(const char *pointer)
 	return (n >= 3 && strcmp(pointer + n - 3, "/to") == 0);
 }
 
-/* What a person can do about ${p}, told with ${pointer}. */
+/* The cure of problem ${p}, whose ${pointer} names the member that is refused.
+ */
 static const char *
 cure_of(enum problem p, const char *pointer)
 {

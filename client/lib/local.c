@@ -445,8 +445,8 @@ local_cursor_get(struct local *local, const char *name,
 
 #define EVENT_KEY_SIZE (UUID_TEXT_LEN + 1 + LIMIT_DOMAIN_LEN + 1)
 
-/* What tells ${event} from others: its id, and of one that another server has
- * made that server's domain.  An id is unique among the events of one server;
+/* Makes ${ret} the key of ${event}: its id, followed by the domain if another
+ * server has made it.  An id is unique among the events of one server;
  * another server could repeat one, so that its event would be hidden.  False:
  * it has no id. */
 static bool

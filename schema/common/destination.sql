@@ -6,9 +6,9 @@
 --     last_failure_at, last_error, paused_at, paused_by, pause_reason,
 --     per_second)
 
--- One that another node has just made is found.  With $updated_at 0 nothing but
--- its name is known: whoever uses it first says so (destination_use), and until
--- then purging may take it.
+-- A destination that another node has just made is found.  $updated_at is 0 while
+-- only a document was read: the purger may delete the row until destination_use
+-- says that a person or an operator needs it.
 -- name: destination_insert(name, now, updated_at)
 -- columns: destination_id
 INSERT INTO destinations (name, created_at, updated_at)

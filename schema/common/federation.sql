@@ -100,9 +100,9 @@ WHERE event_id = (SELECT event_id FROM messages WHERE mid = $mid)
   AND dest_kind = 'server' AND dest_id = $dest_id AND state <> 'acked'
   AND (state <> 'sent' OR ack_deadline IS NOT NULL);
 
--- What a receipt covers of a lane to another server.  unacked: the row is sent
--- and not acked.  One whose server still owes an answer is acked when the answer
--- is there; what was given up is not covered.
+-- The rows of a lane to another server that a receipt covers.  unacked: the row
+-- is sent and not acked.  A row whose server still owes an answer is acked when
+-- the answer is there; rows that were given up are left out.
 -- name: receipt_rows(lane_id, after, upto)
 -- columns: as covered
 SELECT o.id, o.mid, o.conversation_seq,

@@ -256,9 +256,9 @@ fenced(struct run *r, struct err *err)
 	return (rc);
 }
 
-/* What is offered again goes on behind what the destination has taken.  The
- * first that it would not take now is offered once more at its time, and never
- * charged: nobody may be told that it was given up, since it was sent. */
+/* A replay goes on behind the last row that the destination has taken.  The
+ * first row that it refuses for now is offered once more at its time.  No row
+ * of a replay is charged, because its sender was told that it is sent. */
 static void
 replay_on(struct run *r)
 {

@@ -76,8 +76,8 @@ async function killAt(made, golden, name, n)
 	return killed;
 }
 
-/* SQLite's log is synced beside the writer; PostgreSQL syncs in its commit.  No
- * route leads to `receive` yet: tests/contract/test_receive_receipts.c kills it. */
+/* SQLite's log is synced beside the writer; PostgreSQL syncs in its commit.  The
+ * scene has no other server: tests/contract/test_receive_receipts.c kills `receive`. */
 const ELSEWHERE = onPostgres ? /^(writer\.sync|receive)\./ : /^receive\./;
 /* Commands of their own: tests/postgres/copy.test.mjs and signals.test.mjs kill
  * them. */
