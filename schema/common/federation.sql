@@ -78,8 +78,8 @@ WHERE message_id = $message_id;
 
 -- The place in its lane of a message to another server.
 -- name: receipt_place(mid, dest_id)
--- columns: lane_id, lane_seq, requeues, state
-SELECT o.lane_id, o.lane_seq, o.requeues, o.state
+-- columns: lane_id, lane_seq, requeues, state, created_at
+SELECT o.lane_id, o.lane_seq, o.requeues, o.state, o.created_at
 FROM messages m JOIN outbox o ON o.event_id = m.event_id
 WHERE m.mid = $mid AND o.dest_kind = 'server' AND o.dest_id = $dest_id;
 

@@ -11,6 +11,7 @@
 
 #include "cluster/lineage.h"
 #include "store/account.h"
+#include "store/epoch.h"
 
 #define ROW "line"
 #define EPOCH "epoch"
@@ -70,11 +71,11 @@ record(struct db *db, const char *name, enum mode mode, struct err *err)
 /* Makes ${node}'s fresh epoch that of the database, on ${lineage}. */
 static enum rc
 make_epoch(struct db *db, const struct lineage_node *node,
-    const struct db_lineage *lineage, struct err *err)
+    const struct db_lineage *lineage, int64_t now_ms, struct err *err)
 {
 	enum rc rc;
 
-	rc = store_meta_set(db, EPOCH, node->fresh_epoch, err);
+	rc = store_epoch_renew(db, node->fresh_epoch, now_ms, err);
 	return (rc == RC_OK ? record(db, lineage->name, MODE_ASYNC, err) : rc);
 }
 
@@ -120,7 +121,8 @@ read_rows(struct db *db, struct lineage_node *node, struct recorded *ret,
 
 enum rc
 lineage_begin(struct db *db, struct lineage_node *node,
-    enum lineage_start asked, enum lineage_decision *ret, struct err *err)
+    enum lineage_start asked, int64_t now_ms, enum lineage_decision *ret,
+    struct err *err)
 {
 	struct recorded recorded;
 	enum rc rc;
@@ -152,7 +154,7 @@ lineage_begin(struct db *db, struct lineage_node *node,
 		node->reason = "it is another database";
 	(void)snprintf(
 	    node->epoch, sizeof(node->epoch), "%s", node->fresh_epoch);
-	return (make_epoch(db, node, &node->lineage, err));
+	return (make_epoch(db, node, &node->lineage, now_ms, err));
 }
 
 /* ---- heartbeats ---- */
@@ -272,7 +274,7 @@ check_other_lineage(struct db *db, const struct lineage_node *node,
 	if (rc != RC_OK)
 		return (rc);
 	if (next->reason != NULL)
-		return (make_epoch(db, next, current, err));
+		return (make_epoch(db, next, current, next->heartbeat_at, err));
 	*ret = LINEAGE_EPOCH_KEPT;
 	next->replicated = false;
 	next->waited_heartbeats = 0;

@@ -67,7 +67,7 @@ enum lineage_start {
  * epoch the database's where it must.  In the caller's transaction, which is to
  * be rolled back on LINEAGE_WAIT. */
 enum rc lineage_begin(struct db *db, struct lineage_node *node,
-    enum lineage_start asked, enum lineage_decision *ret,
+    enum lineage_start asked, int64_t now_ms, enum lineage_decision *ret,
     struct err *err) MUST_USE;
 
 /* Writes a heartbeat, in a transaction of its own, and checks lineage and

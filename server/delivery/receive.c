@@ -19,10 +19,6 @@
 /* Nonces that are removed with each that is added. */
 #define NONCES_EXPIRED 4
 
-/* How long after its first sending a copy of a request may come: a signature
- * lives for 300 s, and clocks may differ by as much. */
-#define LATE_COPY_MS (11 * 60 * 1000)
-
 /* One envelope while it is written. */
 struct receiving {
 	struct tx *tx;
@@ -411,7 +407,7 @@ static int64_t
 behind(const struct tx *tx, const struct receive_item *item)
 {
 
-	return (tx->now_ms - item->known.highest_at <= LATE_COPY_MS
+	return (tx->now_ms - item->known.highest_at <= RECEIVE_LATE_COPY_MS
 		    ? item->known.highest
 		    : 0);
 }

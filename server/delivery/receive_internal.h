@@ -10,6 +10,10 @@
 #include "delivery/receive.h"
 #include "store/incoming.h"
 
+/* How long after its first sending a copy of a request may come: a signature
+ * lives for 300 s, and clocks may differ by as much. */
+#define RECEIVE_LATE_COPY_MS (11 * 60 * 1000)
+
 /* Decides all envelopes of ${u} by reading: reason, duplicate and plan of each;
  * or that the request is refused.  Thread: writer. */
 enum rc receive_judge(

@@ -8,6 +8,7 @@
 
 #include "crypt/crypt.h"
 #include "delivery/receive_internal.h"
+#include "store/epoch.h"
 #include "store/incoming.h"
 #include "txn/verb.h"
 
@@ -286,6 +287,25 @@ place_covered(const struct envelope *e, const struct store_place *named,
 	return (named->requeued ? 0 : named->lane_seq);
 }
 
+/* Whether the place that a receipt gives for the message at ${named}, which was
+ * given up or has a new place, is one of this database.  A server that was
+ * restored from a backup gives places of before again.  A peer knows the places
+ * of before for as long as a copy of a request may come, and the last copy may
+ * come that long after the restore. */
+static enum rc
+is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
+    struct err *err)
+{
+	int64_t renewed_at;
+	enum rc rc;
+
+	rc = store_epoch_renewed_at(j->tx->db, &renewed_at, err);
+	*ret =
+	    renewed_at == 0 ||
+	    named->created_at > renewed_at + (int64_t)2 * RECEIVE_LATE_COPY_MS;
+	return (rc);
+}
+
 /* How far the receipt reaches: as far as this request may still settle. */
 static enum rc
 reach(struct judging *j, const struct store_target *target, struct err *err)
@@ -293,6 +313,7 @@ reach(struct judging *j, const struct store_target *target, struct err *err)
 	struct receive_item *item = j->item;
 	struct store_place named;
 	struct cached_lane *lane;
+	bool ours = true;
 	int64_t span;
 	enum rc rc;
 
@@ -312,8 +333,12 @@ reach(struct judging *j, const struct store_target *target, struct err *err)
 			    ? err_set(err, RC_CORRUPT, "a row in no lane")
 			    : rc);
 	item->lane_id = named.lane_id;
-	item->place = place_covered(j->e, &named, &lane->lane);
 	item->moved = named.requeued || named.given_up;
+	if (item->moved)
+		rc = is_place_ours(j, &named, &ours, err);
+	if (rc != RC_OK)
+		return (rc);
+	item->place = ours ? place_covered(j->e, &named, &lane->lane) : 0;
 	item->alone = item->moved || named.lane_seq > item->place;
 	span = item->place - lane->lane.acked_seq;
 	if (span > j->u->walk_left) {

@@ -17,12 +17,14 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/clk.h"
 #include "base/fault.h"
 #include "base/rnd.h"
 #include "config/regular_file.h"
 #include "log/log.h"
 #include "main/main_internal.h"
 #include "store/account.h"
+#include "store/epoch.h"
 #include "store/outbox.h"
 #include "upkeep/fsck.h"
 #include "upkeep/position.h"
@@ -257,7 +259,8 @@ renew(const char *path, struct position *ret, struct err *err)
 	if (rc == RC_OK)
 		rc = store_outbox_last_id(db, &ret->number, err);
 	if (rc == RC_OK)
-		rc = store_meta_set(db, "epoch", ret->epoch, err);
+		rc = store_epoch_renew(
+		    db, ret->epoch, clk_wall_ms(clk_system()), err);
 	if (rc == RC_OK)
 		rc = db_commit(db, err);
 	if (rc == RC_OK)

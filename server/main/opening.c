@@ -23,6 +23,7 @@
 #include "log/log.h"
 #include "main/server.h"
 #include "store/account.h"
+#include "store/epoch.h"
 #include "store/recovery.h"
 
 /* The epoch is read again after this time, while the start waits for a node
@@ -38,8 +39,9 @@ make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 	enum rc rc;
 
 	data_new_epoch(s->rnd, made);
-	rc = s->rollback ? store_meta_set(s->db, "epoch", made, err)
-			 : store_meta_make(s->db, "epoch", made, err);
+	rc = s->rollback
+		 ? store_epoch_renew(s->db, made, clk_wall_ms(s->clk), err)
+		 : store_meta_make(s->db, "epoch", made, err);
 	if (rc == RC_OK)
 		rc = store_meta_get(s->db, "epoch", made, sizeof(made), err);
 	(void)snprintf(ret, EPOCH_LEN + 1, "%.*s", EPOCH_LEN, made);
@@ -55,7 +57,7 @@ find_epoch(struct server *s, enum lineage_start how, enum lineage_decision *ret,
 	enum rc rc;
 
 	data_new_epoch(s->rnd, node->fresh_epoch);
-	rc = lineage_begin(s->db, node, how, ret, err);
+	rc = lineage_begin(s->db, node, how, clk_wall_ms(s->clk), ret, err);
 	(void)snprintf(
 	    s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, node->epoch);
 	/* That one may be in use now. */

@@ -356,6 +356,7 @@ take_place(void *arg, const struct db_row *row, struct err *err)
 	state = outbox_state_parse(word);
 	p->given_up = state == OUTBOX_FAILED || state == OUTBOX_EXPIRED ||
 		      state == OUTBOX_CANCELED;
+	p->created_at = db_row_i64(row, COL_RECEIPT_PLACE_CREATED_AT);
 	return (RC_OK);
 }
 

@@ -145,6 +145,7 @@ struct store_place {
 	int64_t lane_seq;
 	bool requeued; /* it has stood elsewhere before */
 	bool given_up; /* nobody expects that it was taken */
+	int64_t created_at;
 };
 
 /* The place of message ${mid} to ${dest_id}; RC_NOT_FOUND: the row has been

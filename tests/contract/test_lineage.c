@@ -60,7 +60,7 @@ begin(struct rig *r, enum lineage_start asked)
 	enum lineage_decision decision;
 
 	must(db_begin(r->db, &err));
-	must(lineage_begin(r->db, &r->node, asked, &decision, &err));
+	must(lineage_begin(r->db, &r->node, asked, r->now_ms, &decision, &err));
 	if (decision == LINEAGE_WAIT)
 		db_rollback(r->db);
 	else

@@ -314,6 +314,54 @@ test_given_up_covers(void **state)
 	forget_parcel();
 }
 
+/* The database goes back to an earlier state. */
+static void
+restore(void)
+{
+	char sql[128];
+
+	(void)snprintf(sql, sizeof(sql),
+	    "INSERT INTO meta (key, value) VALUES ('epoch_renewed_at', '%lld')",
+	    (long long)clk_wall_ms(&rig.clk.clk));
+	assert_int_equal(rig_exec(&rig, sql), 1);
+}
+
+/* A server that was restored from a backup gives places again.  A receipt with
+ * a place may be of before then: it covers the message that it names alone. */
+static void
+test_given_up_before_restore(void **state)
+{
+	struct uuid ids[2];
+
+	(void)state;
+	restore();
+	/* The last copy of a request of before, and a peer that then knows
+	 * its places for as long again. */
+	clk_fake_advance(&rig.clk, 22 * 60 * 1000);
+	give_up_first(ids);
+	assert_string_equal(receipt_of(&ids[0], 2), "failed sent");
+	rig_check_promises(&rig);
+	try_again(&ids[0]);
+	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
+	assert_string_equal(receipt_of(&ids[0], 3), "acked sent");
+	assert_string_equal(receipt_of(&ids[1], 2), "acked acked");
+	forget_parcel();
+}
+
+/* No peer knows those places any more. */
+static void
+test_given_up_after_restore(void **state)
+{
+	struct uuid ids[2];
+
+	(void)state;
+	restore();
+	clk_fake_advance(&rig.clk, 22 * 60 * 1000 + 1);
+	give_up_first(ids);
+	assert_string_equal(receipt_of(&ids[0], 2), "failed acked");
+	forget_parcel();
+}
+
 /* Of a message that stands where it always stood no place behind it is
  * believed: a server that was restored gives places again. */
 static void
@@ -419,6 +467,10 @@ main(void)
 		test_requeued_known, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_given_up_covers, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_given_up_before_restore, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_given_up_after_restore, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_place_of_another_time, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(

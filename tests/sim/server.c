@@ -20,6 +20,7 @@
 #include "sim/rows.h"
 #include "sim/server.h"
 #include "store/account.h"
+#include "store/epoch.h"
 #include "store/recovery.h"
 
 static const char *const names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
@@ -368,7 +369,10 @@ find_epoch(struct sim *s, struct err *err)
 	    v->epoch, sizeof(v->epoch), "epoch-%d-%u", s->number, ++v->epochs);
 	rc = db_begin(v->db, err);
 	if (rc == RC_OK)
-		rc = store_meta_set(v->db, "epoch", v->epoch, err);
+		rc = v->restored
+			 ? store_epoch_renew(
+			       v->db, v->epoch, clk_wall_ms(&s->clk.clk), err)
+			 : store_meta_set(v->db, "epoch", v->epoch, err);
 	if (rc == RC_OK)
 		rc = db_commit(v->db, err);
 	if (rc != RC_OK)
