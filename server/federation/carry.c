@@ -291,6 +291,16 @@ reject(struct carry *c, enum envelope_reason reason)
 	next_request(c);
 }
 
+/* The peer was restored from a backup after it had answered: what it took may
+ * be gone.  It is asked again, and knows what it still has. */
+static void
+ask_again(struct carry *c)
+{
+
+	c->signed_anew = c->looked_up = false;
+	carry_go_on(c, NULL);
+}
+
 static void
 come_back(struct transfer *t)
 {
@@ -302,8 +312,13 @@ come_back(struct transfer *t)
 	v = classify(&o.is);
 	metrics_add_by(c->outbound->o.metrics, METRIC_BY_FEDERATION_OUT,
 	    classify_word(v.class), 1);
-	look_stale(c, &o);
 	hear_clock(c, &o);
+	if (o.is.read && directory_epoch_past(c->outbound->directory,
+			     c->parcel->name, &c->contact, o.answer.epoch)) {
+		ask_again(c);
+		return;
+	}
+	look_stale(c, &o);
 	switch (v.class) {
 	case CLASSIFY_SETTLE:
 		take_acks(c, &o.answer);
@@ -451,7 +466,8 @@ carry_go_on(struct carry *c, const char *why)
 
 	switch (directory_contact(o->directory, c->parcel->name, &c->contact)) {
 	case DIRECTORY_OPEN_WAY:
-		TAILQ_INSERT_TAIL(&o->carries, c, entry);
+		if (!c->listed)
+			TAILQ_INSERT_TAIL(&o->carries, c, entry);
 		c->listed = true;
 		next_request(c);
 		break;

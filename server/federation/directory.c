@@ -471,6 +471,24 @@ directory_failed(struct directory *d, const char *domain)
 	lock_drop(&d->lock);
 }
 
+bool
+directory_epoch_past(struct directory *d, const char *domain,
+    const struct directory_contact *then, const char *epoch)
+{
+	const struct entry *e;
+	const char *now;
+	bool past = false;
+
+	lock_take(&d->lock);
+	if ((e = find(d, domain)) != NULL && e->has_contact) {
+		now = e->contact.epoch;
+		past = now[0] != '\0' && then->epoch[0] != '\0' &&
+		       strcmp(now, then->epoch) != 0 && strcmp(now, epoch) != 0;
+	}
+	lock_drop(&d->lock);
+	return (past);
+}
+
 void
 directory_stale(struct directory *d, const char *domain)
 {

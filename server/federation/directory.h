@@ -84,6 +84,12 @@ enum directory_way {
 enum directory_way directory_contact(
     struct directory *d, const char *domain, struct directory_contact *ret);
 
+/* Whether ${epoch}, which answers a request that left with the contact ${then},
+ * is of a time before ${domain} was restored from a backup: since the request
+ * left, its document has shown another epoch. */
+bool directory_epoch_past(struct directory *d, const char *domain,
+    const struct directory_contact *then, const char *epoch);
+
 /* Whether messages to people of ${domain} may be accepted: the policy allows it
  * and nobody is known to have blocked it. */
 bool directory_reaches(struct directory *d, const char *domain);

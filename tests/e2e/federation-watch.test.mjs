@@ -121,6 +121,33 @@ describe('another server that changes', () => {
 		assert.deepEqual(b.faults, []);
 	});
 
+	it('it was restored: what it had answered before counts no more', async (t) => {
+		const s = await scene(t, { args: ARGS });
+		const { ann, b } = s;
+		await s.known();
+		const epoch_before = b.epoch;
+		let late;
+		b.next((request, response) => {
+			const taken = request.envelopes.map(({ message_id }) => ({ message_id, status: 'accepted' }));
+			late = () => b.answer(response, { acks: taken, epoch: epoch_before });
+		});
+		const { id } = await ann.send('bob@b.example', 'taken, and lost');
+		await eventually(() => late, 'the request is under way');
+		const carried = (one) => one.envelopes.filter(({ payload }) => payload.id === id).length;
+		assert.equal(b.requests.filter(carried).length, 1);
+
+		b.epoch = new Peer('b.example').epoch;
+		for (let i = 0; b.documents < 2; i++)
+			await s.ann.send('carol@b.example', `another lane ${i}`).then((one) => b.gets(one.id));
+		await told(s, 'peer_restored');
+		late();
+		await b.gets(id);
+		await until(ann, id, 'sent');
+		assert.equal(b.requests.filter(carried).length, 2);
+		assert.deepEqual((await s.attempts(id)).map(([outcome]) => outcome), ['accepted']);
+		assert.deepEqual(b.faults, []);
+	});
+
 	for (const [seconds, words] of [[90, '(89|90) s ahead of'], [-200, '(199|20\\d) s behind']]) {
 		it(`its clock is ${seconds} s off, until it is right`, async (t) => {
 			const s = await scene(t, { args: ARGS });
