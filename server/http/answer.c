@@ -129,12 +129,26 @@ refuse_unheld(struct http_request *req)
 	http_answer_refusal(req, &r);
 }
 
+/* JSON ends with a newline, so that a terminal's prompt stands on a line of its
+ * own. */
+static void
+end_line(const char *content_type, struct buf *body)
+{
+
+	if (body->len > 0 && content_type != NULL &&
+	    (strcmp(content_type, HTTP_JSON) == 0 ||
+		strcmp(content_type, PROBLEM_JSON) == 0))
+		buf_addc(body, '\n');
+}
+
 void
 http_answer(struct http_request *req, int status, const char *content_type,
     struct buf *body)
 {
 
 	assert(req->magic == REQUEST_MAGIC && req->answer.status == 0);
+	if (body != NULL)
+		end_line(content_type, body);
 	if (body != NULL && !answer_room(req, body->len)) {
 		buf_fini(body);
 		refuse_unheld(req);
@@ -389,7 +403,7 @@ send_raw_no_memory(struct http_request *req)
 
 	req->answer.status = 503;
 	/* The text made beforehand, with the request id in it. */
-	n = snprintf(body, sizeof(body), "%.*s,\"request_id\":\"%s\"}",
+	n = snprintf(body, sizeof(body), "%.*s,\"request_id\":\"%s\"}\n",
 	    (int)sizeof(NO_MEMORY_PROBLEM) - 2, NO_MEMORY_PROBLEM,
 	    req->head.id);
 	n = snprintf(text, sizeof(text),

@@ -122,6 +122,7 @@ conn_limit_refuse(
 	uuid_format(&uuid, id);
 	refusal_set(&r, problem, "", "%s", detail);
 	wire_problem(&body, &r, NULL, id);
+	buf_addc(&body, '\n');
 	buf_addf(&text,
 	    "HTTP/1.1 %d %s\r\nConnection: close\r\n"
 	    "Content-Type: application/problem+json\r\nX-Request-Id: %s\r\n",

@@ -430,7 +430,7 @@ unescape_nothing(void *arg, struct MHD_Connection *mhd, char *s)
 static struct MHD_Response *
 no_memory_response(void)
 {
-	static char text[] = NO_MEMORY_PROBLEM;
+	static char text[] = NO_MEMORY_PROBLEM "\n";
 	struct MHD_Response *response;
 
 	response = MHD_create_response_from_buffer(

@@ -72,6 +72,7 @@ write_refusal(struct push *p, struct buf *b, const struct refusal *r)
 	uuid = uuid_gen_next(&p->ids);
 	uuid_format(&uuid, id);
 	wire_problem(&body, r, "/v1/ws", id);
+	buf_addc(&body, '\n');
 	buf_addf(b, "HTTP/1.1 %d %s\r\n", problem_status(r->problem),
 	    problem_title(r->problem));
 	buf_adds(b, "Content-Type: application/problem+json\r\n"

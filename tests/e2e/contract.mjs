@@ -280,6 +280,9 @@ export function checkAnswer(answer, url)
 		fail(what, 'no X-Request-Id');
 	if (method === 'HEAD')
 		return rules_only ? undefined : checkDocumented(answer);
+	// Of a test's stand-in there is no text.
+	if (/json/.test(headers.get('content-type') ?? '') && (answer.text ?? '') !== '' && !answer.text.endsWith('\n'))
+		fail(what, 'JSON without a newline at its end');
 	if (status >= 400)
 		checkProblem(answer, url);
 	else if (target?.startsWith('/v1') && body !== undefined &&

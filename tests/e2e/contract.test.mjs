@@ -87,6 +87,7 @@ describe('answers', () => {
 			body: { status: 429, code: 'queue_full', type: '/problems/queue-full' } })],
 		['405 without Allow', refusal({ answer: { status: 405 }, body: { status: 405,
 			code: 'method_not_allowed', type: '/problems/method-not-allowed' } })],
+		['JSON without a newline', page({ answer: { text: '{}' } })],
 	]) {
 		it(`fails: ${what}`, () =>
 			assert.throws(() => checkAnswer(answer, URL_HERE), /^Error: contract: /));

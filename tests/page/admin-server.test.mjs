@@ -259,7 +259,7 @@ describe('the stand-in', () => {
 			const url = new URL(target, 'http://stand.in');
 			const [status, body] = standin.route({ method, path: decodeURIComponent(url.pathname),
 				query: url.searchParams, json });
-			checkAnswer({ method, target, status, body, text: JSON.stringify(body), headers: new Headers({
+			checkAnswer({ method, target, status, body, text: `${JSON.stringify(body)}\n`, headers: new Headers({
 				'content-type': 'application/json', 'cache-control': 'no-store', 'x-request-id': 'r' }) }, 'http://stand.in');
 			seen++;
 		};

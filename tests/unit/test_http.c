@@ -55,7 +55,7 @@ test_answer_at_once(void **state)
 		client_send(fd, GET("/hello"));
 		client_read(fd, &r, 0);
 		assert_int_equal(r.status, 200);
-		assert_string_equal(r.body, "{\"hello\":\"world\"}");
+		assert_string_equal(r.body, "{\"hello\":\"world\"}\n");
 		assert_header("Content-Type", "application/json");
 		assert_header("Cache-Control", "no-store");
 		assert_header("X-Content-Type-Options", "nosniff");
@@ -165,10 +165,10 @@ test_routes(void **state)
 	assert_header("Allow", "GET, HEAD, OPTIONS");
 	assert_int_equal(
 	    ask(&f, "HEAD /hello HTTP/1.1\r\n" HOST "\r\n", &r, &closed), 200);
-	assert_header("Content-Length", "17");
+	assert_header("Content-Length", "18");
 	assert_false(closed); /* nor is there a body */
 	assert_int_equal(ask(&f, GET("/items/special"), &r, NULL), 200);
-	assert_string_equal(r.body, "{\"hello\":\"world\"}");
+	assert_string_equal(r.body, "{\"hello\":\"world\"}\n");
 	assert_int_equal(
 	    ask(&f, GET("/items/a%20%C3%A4/parts/x+y?z=1"), &r, NULL), 200);
 	assert_string_equal(
@@ -426,7 +426,7 @@ test_pipelining(void **state)
 		assert_int_equal(r.status, 200);
 		assert_string_equal(r.body, i % 3 == 0 ? "later"
 					    : i % 3 == 1
-						? "{\"hello\":\"world\"}"
+						? "{\"hello\":\"world\"}\n"
 						: "{}");
 	}
 	buf_fini(&b);

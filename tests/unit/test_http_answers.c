@@ -51,7 +51,7 @@ assert_refusal(enum problem problem, const char *detail, const char *instance,
 	(void)snprintf(want, sizeof(want),
 	    "{\"type\":\"/problems/%s\",\"title\":\"%s\",\"status\":%d,"
 	    "\"detail\":\"%s\",\"instance\":\"%s\",\"code\":\"%s\","
-	    "\"request_id\":\"r1\"%s}",
+	    "\"request_id\":\"r1\"%s}\n",
 	    problem_slug(problem), problem_title(problem),
 	    problem_status(problem), detail, instance, code, rest);
 	assert_int_equal(r.status, problem_status(problem));
@@ -68,7 +68,7 @@ test_refusals(void **state)
 	assert_head("HTTP/1.1 404 Not Found\r\n"
 		    "Content-Type: application/problem+json\r\n"
 		    "X-Request-Id: r1\r\nX-Content-Type-Options: nosniff\r\n"
-		    "Cache-Control: no-store\r\nContent-Length: 152\r\n\r\n");
+		    "Cache-Control: no-store\r\nContent-Length: 153\r\n\r\n");
 	(void)ask(&f, "GET /busy HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
 	assert_refusal(
 	    PROBLEM_BUSY, "a queue is full", "/busy", ",\"retry_after\":7");
@@ -343,7 +343,7 @@ assert_turned_away(const char *text, const char *detail)
 	(void)snprintf(want, sizeof(want),
 	    "{\"type\":\"/problems/bad-request\",\"title\":\"%s\","
 	    "\"status\":400,\"detail\":\"%s\",\"code\":\"bad_request\","
-	    "\"request_id\":\"%s\"}",
+	    "\"request_id\":\"%s\"}\n",
 	    problem_title(PROBLEM_BAD_REQUEST), detail, id);
 	assert_string_equal(r.body, want);
 	(void)snprintf(want, sizeof(want),

@@ -294,7 +294,7 @@ test_half_closed(void **state)
 	static const char *const asks[] = {GET("/hello"), GET("/later"),
 	    GET("/hold"), GET("/poll?wait=3600000")};
 	static const char *const bodies[] = {
-	    "{\"hello\":\"world\"}", "later", "released", "woken"};
+	    "{\"hello\":\"world\"}\n", "later", "released", "woken"};
 	int fd, many[30];
 	size_t i;
 

@@ -117,7 +117,7 @@ test_taken(void **state)
 		    "\"reason\":\"malformed\"}],\"later\":[],"
 		    "\"epoch\":\"" EPOCH "\",\"control\":{\"heartbeat\":{"
 		    "\"at\":\"2023-11-14T22:13:30.000Z\","
-		    "\"draining\":false},\"pong\":\"a\\\"c\"}}");
+		    "\"draining\":false},\"pong\":\"a\\\"c\"}}\n");
 	assert_int_equal(atomic_load(&played.contacts), 1);
 	assert_false(atomic_load(&played.contact_alone));
 	assert_int_equal(counted("taken"), 1);
@@ -151,7 +151,7 @@ test_empty(void **state)
 	read_answer(fd);
 	assert_int_equal(r.status, 200);
 	assert_body("{\"acks\":[],\"later\":[],\"epoch\":\"" EPOCH
-		    "\",\"control\":{}}");
+		    "\",\"control\":{}}\n");
 	assert_int_equal(atomic_load(&played.contacts), 1);
 	assert_true(atomic_load(&played.contact_alone));
 }
@@ -359,7 +359,7 @@ test_drain(void **state)
 	read_answer(send_request(&right));
 	assert_int_equal(r.status, 200);
 	assert_body("{\"acks\":[],\"later\":[],"
-		    "\"control\":{\"reconnect\":{\"after_ms\":5000}}}");
+		    "\"control\":{\"reconnect\":{\"after_ms\":5000}}}\n");
 	assert_int_equal(atomic_load(&played.submitted), 0);
 	assert_int_equal(counted("draining"), 1);
 }

@@ -425,7 +425,7 @@ answer_to(int fd)
 	"HTTP/1.1 " status "\r\nContent-Type: application/problem+json\r\n"    \
 	"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"       \
 	"Sec-WebSocket-Version: 13\r\n" retry "X-Request-Id: " ID "\r\n"       \
-	"Connection: close\r\nContent-Length: " length "\r\n\r\n" body
+	"Connection: close\r\nContent-Length: " length "\r\n\r\n" body "\n"
 
 /* At the limit of sessions a handshake gets 503, and when to come again. */
 static void
@@ -440,7 +440,7 @@ test_session_limit(void **state)
 	fd = arrive_silent(head);
 	assert_ptr_equal(library_newest(), a);
 	assert_string_equal(answer_to(fd),
-	    REFUSAL("503 The server is busy", "Retry-After: 1\r\n", "224",
+	    REFUSAL("503 The server is busy", "Retry-After: 1\r\n", "225",
 		"{\"type\":\"/problems/busy\",\"title\":\"The server is "
 		"busy\",\"status\":503,\"detail\":\"as many WebSockets are "
 		"open as there may be\",\"instance\":\"/v1/ws\",\"code\":"
@@ -486,7 +486,7 @@ test_handshake_while_draining(void **state)
 	(void)uv_timer_stop(&scene->push->timer);
 	fd = arrive_silent(head);
 	assert_string_equal(answer_to(fd),
-	    REFUSAL("503 The server is stopping", "Retry-After: 1\r\n", "215",
+	    REFUSAL("503 The server is stopping", "Retry-After: 1\r\n", "216",
 		"{\"type\":\"/problems/draining\",\"title\":\"The server is "
 		"stopping\",\"status\":503,\"detail\":\"the server is "
 		"stopping\",\"instance\":\"/v1/ws\",\"code\":\"draining\","
@@ -506,7 +506,7 @@ test_bad_handshake(void **state)
 	(void)state;
 	bad = arrive_silent("GET /v1/ws HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	assert_string_equal(answer_to(bad),
-	    REFUSAL("400 The request is not understood", "", "231",
+	    REFUSAL("400 The request is not understood", "", "232",
 		"{\"type\":\"/problems/bad-request\",\"title\":\"The request "
 		"is not understood\",\"status\":400,\"detail\":\"only a "
 		"WebSocket upgrade is answered here\",\"instance\":"
