@@ -27,8 +27,9 @@ struct carrier_local {
 struct carrier_remote {
 	void *arg;
 
-	/* Whether messages to people of ${domain} may be accepted.  NULL: to
-	 * none.  Thread: any. */
+	/* Whether messages to people of ${domain} may be accepted, and
+	 * heartbeats sent to it.  NULL: to none.  Thread: any.  Never
+	 * blocks. */
 	bool (*reaches)(void *arg, const char *domain);
 
 	/* Carries ${parcel} (one without items is a heartbeat) and calls its

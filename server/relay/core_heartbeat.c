@@ -12,6 +12,12 @@
  *
  * A destination that waits for its heartbeat is idle (destination_state.h): one
  * time stands for all of them, and they are looked through when it has come.
+ *
+ * No heartbeat leaves for a destination that the carrier does not reach
+ * (policy, an operator's block, federation off): it would fail on this server,
+ * and the breaker, the log and the alerts would count that as silence of the
+ * peer.  Its turn is put off as if it had asked for a pause, so that heartbeats
+ * begin again by themselves after an unblock.
  */
 #include <stdio.h>
 
@@ -42,6 +48,16 @@ due(const struct core *c, const struct destination *d)
 	return (at < d->parked_until_ms ? d->parked_until_ms : at);
 }
 
+/* Whether this server is set not to send ${d} anything. */
+static bool
+closed_way(const struct core *c, const struct destination *d)
+{
+	const struct carrier_remote *remote = &c->o.remote;
+
+	return (remote->reaches == NULL ||
+		!remote->reaches(remote->arg, d->row.name));
+}
+
 static void
 next_by(struct core *c, int64_t at)
 {
@@ -60,9 +76,9 @@ core_heartbeat_review(struct core *c, const struct destination *d)
 		next_by(c, due(c, d));
 }
 
-/* A heartbeat to ${d} was parked for ${park_ms}: nobody is to blame and the
- * breaker is not told, so the next ones wait as those do that fail.  Messages
- * do not. */
+/* A heartbeat to ${d} was parked for ${park_ms}, or its way is closed (0):
+ * nobody is to blame and the breaker is not told, so the next ones wait as
+ * those do that fail.  Messages do not. */
 static void
 put_off(struct core *c, struct destination *d, int64_t park_ms)
 {
@@ -106,7 +122,8 @@ probe(struct core *c, struct destination *d, struct parcel_job *p)
 }
 
 /* The one that has been due for longest, so that all have their turn however
- * many there are; NULL: none is due, and it is known when the next one is. */
+ * many there are; NULL: none is due, and it is known when the next one is.
+ * Those that are due and whose way is closed are put off. */
 static struct destination *
 longest_due(struct core *c)
 {
@@ -118,6 +135,10 @@ longest_due(struct core *c)
 		if (!wants(d) || core_destination_paused(c, d))
 			continue;
 		at = due(c, d);
+		if (at <= c->mono_ms && closed_way(c, d)) {
+			put_off(c, d, 0);
+			at = due(c, d);
+		}
 		if (at > c->mono_ms)
 			next_by(c, at);
 		else if (ret == NULL || at < due(c, ret))

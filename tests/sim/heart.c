@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chat/send.h"
 #include "relay/core.h"
 #include "sim/charges.h"
 #include "sim/fed.h"
@@ -216,7 +217,8 @@ heart_new(struct sim *s, const char *url, struct err *err)
 	    (unsigned long long)s->server->incarnation);
 	rc = db_open(&o, &h->db, err);
 	c.local = (struct carrier_local){.arg = s, .submit = deliver};
-	c.remote = (struct carrier_remote){.arg = s, .send = carry};
+	c.remote = (struct carrier_remote){
+	    .arg = s, .reaches = fed_addressing(s)->reaches, .send = carry};
 	c.submit = submit;
 	c.back = back;
 	c.arg = s;

@@ -115,6 +115,15 @@ back(void *arg, struct core_job *job)
 	scene.jobs_tail = &job->next;
 }
 
+static bool
+reaches(void *arg, const char *domain)
+{
+
+	(void)arg;
+	(void)domain;
+	return (!scene.closed_way);
+}
+
 static void
 carry(void *arg, struct parcel *parcel)
 {
@@ -346,7 +355,7 @@ start(int64_t poll_ms, int64_t timeout_ms)
 	scene.jobs_tail = &scene.jobs;
 	scene.ncarried = 0;
 	o.local = (struct carrier_local){.submit = deliver};
-	o.remote = (struct carrier_remote){.send = carry};
+	o.remote = (struct carrier_remote){.reaches = reaches, .send = carry};
 	o.submit = submit;
 	o.back = back;
 	o.db = scene.reader;

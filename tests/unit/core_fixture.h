@@ -22,6 +22,8 @@ struct scene {
 	struct parcel *carried[16];
 	size_t ncarried;
 	void (*answers)(struct parcel *parcel);
+	/* Nothing may be sent to other servers. */
+	bool closed_way;
 
 	/* Units of the kind ${refused} are not taken (${refused_with}); those
 	 * of the kind ${fails} come back with ${fails_with}, and nothing is

@@ -235,6 +235,26 @@ test_paused(void **state)
 	assert_string_equal(breaker_of("a.example"), "closed");
 }
 
+/* A server that this one is set not to write to, by its policy or by a block,
+ * is not probed, and its breaker stays as it is.  Once it may be written to
+ * again it is probed within the longest interval, without a wake-up. */
+static void
+test_closed_way(void **state)
+{
+
+	(void)state;
+	give_up("a.example");
+	scene.closed_way = true;
+	scene_run(3600 * SECOND);
+	scene_expect("");
+	assert_string_equal(breaker_of("a.example"), "open");
+	scene.closed_way = false;
+	scene.answers = scene_answer;
+	scene_run(1300 * SECOND);
+	assert_int_equal(told(" carry a.example 0\n"), 2);
+	assert_string_equal(breaker_of("a.example"), "closed");
+}
+
 /* Of many servers that are gone, two are probed at a time. */
 static void
 test_few_at_a_time(void **state)
@@ -446,6 +466,7 @@ main(void)
 	    TEST(test_saving_fails),
 	    TEST(test_saving_refused),
 	    TEST(test_paused),
+	    TEST(test_closed_way),
 	    TEST(test_few_at_a_time),
 	    TEST(test_places_of_their_own),
 	    TEST(test_all_have_their_turn),
