@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "lib/local_sql.h"
+#include "lib/parse.h"
 
 /* As long as the server remembers ids (deduplication window). */
 #define KEEP_DRAFTS_MS (14ll * 86400 * 1000)
@@ -308,6 +309,17 @@ column_copy(sqlite3_stmt *s, int i, char *ret, size_t size)
 	(void)snprintf(ret, size, "%s", text != NULL ? (const char *)text : "");
 }
 
+/* The JSON in column ${i} of ${s}.  It is read as that of a server is: the file
+ * may be damaged.  RC_PEER: it is none. */
+static enum rc
+column_json(sqlite3_stmt *s, int i, json_t **ret, struct fail *fail)
+{
+	const unsigned char *text = sqlite3_column_text(s, i);
+
+	return (parse_json("a row", text != NULL ? (const char *)text : "",
+	    (size_t)sqlite3_column_bytes(s, i), ret, fail));
+}
+
 /* The draft that ${s} finds, in the columns of OUTBOX_NEXT. */
 static enum rc
 read_draft(struct local *local, sqlite3_stmt *s, struct local_draft *ret,
@@ -317,19 +329,17 @@ read_draft(struct local *local, sqlite3_stmt *s, struct local_draft *ret,
 	enum rc rc = RC_NOT_FOUND;
 
 	if (code == SQLITE_ROW) {
-		rc = RC_OK;
 		memset(ret, 0, sizeof(*ret));
 		ret->row = sqlite3_column_int64(s, 0);
 		column_copy(s, 1, ret->ref, sizeof(ret->ref));
 		column_copy(s, 2, ret->key, sizeof(ret->key));
 		column_copy(s, 3, ret->recipient, sizeof(ret->recipient));
-		ret->request = json_loads(
-		    (const char *)sqlite3_column_text(s, 4), 0, NULL);
+		rc = column_json(s, 4, &ret->request, fail);
 		ret->created_at = sqlite3_column_int64(s, 5);
 		ret->attempts = sqlite3_column_int(s, 6);
 		column_copy(s, 7, ret->last_error, sizeof(ret->last_error));
 		column_copy(s, 8, ret->state, sizeof(ret->state));
-		if (ret->request == NULL)
+		if (rc == RC_PEER)
 			rc = fail_set(fail, FAIL_INPUT_OUTPUT,
 			    "%.150s: a damaged draft", local->path);
 	} else if (code != SQLITE_DONE)
@@ -572,6 +582,8 @@ local_history(struct local *local,
 {
 	sqlite3_stmt *s = statement(local, LOCAL_EVENT_RECENT);
 	json_t *array = json_array(), *event;
+	enum rc rc = RC_OK;
+	struct fail fail;
 
 	if (array == NULL || s == NULL) {
 		json_decref(array);
@@ -579,14 +591,20 @@ local_history(struct local *local,
 	}
 	while ((int)json_array_size(array) < limit &&
 	       sqlite3_step(s) == SQLITE_ROW) {
-		event = json_loads(
-		    (const char *)sqlite3_column_text(s, 0), 0, NULL);
-		if (event != NULL && wanted(event, arg))
+		rc = column_json(s, 0, &event, &fail);
+		if (rc == RC_NO_MEMORY)
+			break;
+		/* A damaged row is left out. */
+		if (rc == RC_OK && wanted(event, arg))
 			(void)json_array_insert_new(array, 0, event);
 		else
 			json_decref(event);
 	}
 	(void)sqlite3_reset(s);
+	if (rc == RC_NO_MEMORY) {
+		json_decref(array);
+		return (rc);
+	}
 	*ret = array;
 	return (RC_OK);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes of a server to JSON.
+ * Bytes of a server, or of the client's own files, to JSON.
  */
 #include "lib/parse.h"
 
@@ -20,15 +20,10 @@ parse_json(const char *what, const char *text, size_t n, json_t **ret,
 	struct refusal refusal;
 	struct wire_doc doc;
 	char safe[REFUSAL_DETAIL_SIZE];
-	const char *nul = n > 0 ? memchr(text, '\0', n) : NULL;
 	enum rc rc;
 
 	(void)pthread_once(&once, wire_init);
 	*ret = NULL;
-	/* jansson passes over one behind a number. */
-	if (nul != NULL)
-		return (fail_set(fail, FAIL_PROTOCOL, "%.140s: byte %zu is NUL",
-		    what, (size_t)(nul - text) + 1));
 	rc = wire_parse_within(
 	    text, n, LIMIT_JSON_DEPTH, PARSE_VALUES_MOST, &doc, &refusal);
 	if (rc == RC_NO_MEMORY)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one way by which JSON of a server comes into the client: through the
- * server's own reader (wire/parse.c), so that what a broken or hostile server
- * says cannot cost the stack, all memory, or more than the memory there is.
+ * The one way by which JSON comes into the client, from a server or from the
+ * client's own files: through the server's own reader (wire/parse.c), so that
+ * what a broken or hostile server says, or a damaged file holds, cannot cost
+ * the stack, all memory, or more than the memory there is.
  */
 #ifndef LIB_PARSE_H
 #define LIB_PARSE_H
@@ -19,8 +20,9 @@
 #define PARSE_VALUES_MOST 1000000
 
 /* Parses ${n} bytes, an object or an array, into ${ret}, the caller's to
- * json_decref().  Refused are bad JSON, a member twice, a NUL, a number beyond
- * 64 bits, more than LIMIT_JSON_DEPTH levels.  On failure *ret is NULL and
+ * json_decref().  Refused are bad JSON, a member twice, a NUL byte, a number
+ * beyond 64 bits, more than LIMIT_JSON_DEPTH levels.  On failure *ret is NULL
+ * and
  * ${fail} says ${what} ("X answers with what cannot be read"), why, and in
  * which line and column.  Any thread. */
 enum rc parse_json(const char *what, const char *text, size_t n, json_t **ret,

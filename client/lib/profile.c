@@ -15,7 +15,12 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
+#include "lib/parse.h"
 #include "model/message.h"
+
+/* Bytes of a profile's file.  Its members have 500 at most. */
+#define PROFILE_FILE_MOST 16384
 
 /* ${XDG variable}/twinbox, or ~/${fallback}/twinbox. */
 static enum rc
@@ -101,12 +106,52 @@ copy_member(const json_t *json, const char *name, char *ret, size_t size)
 	return (true);
 }
 
+/* Adds what the file ${fd} holds to ${b}, and no more than shows that it is too
+ * long.  False: errno says why it cannot be read. */
+static bool
+read_file(int fd, struct buf *b)
+{
+	char part[4096];
+	ssize_t n;
+
+	while (b->len <= PROFILE_FILE_MOST) {
+		if ((n = read(fd, part, sizeof(part))) == 0)
+			return (true);
+		if (n > 0)
+			buf_add(b, part, (size_t)n);
+		else if (errno != EINTR)
+			return (false);
+	}
+	return (true);
+}
+
+/* The JSON of the open file ${fd}, called ${path}; RC_PEER: it is none. */
+static enum rc
+read_json(int fd, const char *path, json_t **ret, struct fail *fail)
+{
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	if (!read_file(fd, &b))
+		rc = fail_set(fail, FAIL_INPUT_OUTPUT, "%.150s: %s", path,
+		    strerror(errno));
+	else if (!buf_ok(&b))
+		rc = fail_set(fail, FAIL_MEMORY, "out of memory");
+	else if (b.len > PROFILE_FILE_MOST)
+		rc = RC_PEER;
+	else
+		rc = parse_json(path, b.data, b.len, ret, fail);
+	buf_fini(&b);
+	return (rc);
+}
+
 /* Reads the open file ${fd}, called ${path}, into ${ret}. */
 static enum rc
 read_profile(int fd, const char *path, struct profile *ret, struct fail *fail)
 {
 	struct stat st;
-	json_t *json;
+	json_t *json = NULL;
+	enum rc rc;
 	bool ok;
 
 	if (fstat(fd, &st) != 0)
@@ -117,7 +162,9 @@ read_profile(int fd, const char *path, struct profile *ret, struct fail *fail)
 		    "%.150s holds a token and others may read it", path);
 		return (fail_cure(fail, "chmod 600 %.150s", path));
 	}
-	json = json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
+	rc = read_json(fd, path, &json, fail);
+	if (rc != RC_OK && rc != RC_PEER)
+		return (rc);
 	ok = json_is_object(json) &&
 	     copy_member(json, "server", ret->server, sizeof(ret->server)) &&
 	     copy_member(json, "user", ret->user, sizeof(ret->user)) &&

@@ -174,6 +174,17 @@ check_size(const char *text, size_t n, int depth_most, int values_most,
 	return (RC_INVALID);
 }
 
+static enum rc
+refuse_nul(const char *text, size_t at, struct refusal *r)
+{
+	int column, line;
+
+	place_of(text, at, &line, &column);
+	refusal_set(r, PROBLEM_BAD_REQUEST, "",
+	    "not valid JSON at line %d, column %d: a NUL byte", line, column);
+	return (RC_INVALID);
+}
+
 enum rc
 wire_no_memory(struct refusal *r)
 {
@@ -209,6 +220,7 @@ wire_parse_within(const char *text, size_t n, int depth, int values,
     struct wire_doc *doc, struct refusal *refusal)
 {
 	json_error_t error;
+	const char *nul;
 	size_t i;
 
 	doc->root = NULL;
@@ -228,6 +240,9 @@ wire_parse_within(const char *text, size_t n, int depth, int values,
 		    "column 1; send it without");
 		return (RC_INVALID);
 	}
+	/* jansson passes over a NUL byte behind a number or a word. */
+	if ((nul = memchr(text, '\0', n)) != NULL)
+		return (refuse_nul(text, (size_t)(nul - text), refusal));
 	if (check_size(text, n, depth, values, refusal) != RC_OK)
 		return (RC_INVALID);
 	doc->root =

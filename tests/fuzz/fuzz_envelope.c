@@ -500,6 +500,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_refusal(&r);
 		check_answer(bytes, size, NULL);
 	} else {
+		MUST(memchr(bytes, '\0', size) == NULL);
 		check_request(&doc);
 		check_answer(bytes, size, doc.root);
 		wire_doc_fini(&doc);

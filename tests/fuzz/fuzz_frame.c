@@ -161,6 +161,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(text);
 		return (0);
 	}
+	MUST(memchr(text, '\0', size) == NULL);
 	if (wire_frame_read(&doc, &f, &r) == RC_OK) {
 		MUST(json_is_object(doc.root) && r.problem == PROBLEM_NONE);
 		check_frame(&f, doc.root);

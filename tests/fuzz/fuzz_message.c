@@ -32,7 +32,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(doc.root == NULL && doc.scratch == NULL);
 		fuzz_refusal(&r);
 	} else {
-		/* Nothing that is taken is anything but UTF-8. */
+		/* Nothing that is taken is anything but UTF-8 without NUL. */
+		MUST(memchr(text, '\0', size) == NULL);
 		MUST(fuzz_utf8_prefix(data, size) == size);
 		if (wire_message_read(&doc, doc.root, "/0", &draft, &r) ==
 		    RC_OK) {

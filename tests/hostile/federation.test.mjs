@@ -215,6 +215,7 @@ describe('bodies', () => {
 		['another member', '{"envelopes":[],"more":1}'],
 		['a member twice', '{"envelopes":[],"envelopes":[]}'],
 		['a NUL', '{"envelopes":[],"control":{"ping":"a\\u0000"}}'],
+		['a NUL byte behind a number', '{"envelopes":[],"control":{"x":1\0}}'],
 		['deep', `{"envelopes":${'['.repeat(5000)}${']'.repeat(5000)}}`],
 		['many values', `{"envelopes":[],"control":{"x":[${'1,'.repeat(50_000)}1]}}`],
 		['bytes', Buffer.from([0xff, 0xfe, 0x00, 0x7b]).toString('latin1')],

@@ -112,6 +112,8 @@ const NONE = [
 	['\\u0000', '{"a":"x\\u0000y"}', /holds a NUL/],
 	['\\u0000 in a name', '{"\\u0000":1}', /NUL/],
 	['a NUL', bytes('{"a":"x', [0], 'y"}'), NOT_JSON],
+	['a NUL behind a number', bytes('{"a":1', [0], '}'), NOT_JSON],
+	['a NUL behind a word', bytes('{"a":true', [0], '}'), NOT_JSON],
 	['a NUL at the end', bytes('{"a":1}', [0]), NOT_JSON],
 	['a newline in a text', '{"a":"x\ny"}', NOT_JSON],
 	['an unknown escape', '{"a":"\\x41"}', NOT_JSON],

@@ -170,7 +170,8 @@ test_hostile(void **state)
 	assert_int_equal(parse_json("X", "[1]]", 3, &json, &fail), RC_OK);
 	json_decref(json);
 	assert_int_equal(parse_json("X", "[1\0]", 4, &json, &fail), RC_PEER);
-	assert_string_equal(fail.what, "X: byte 3 is NUL");
+	assert_string_equal(
+	    fail.what, "X: not valid JSON at line 1, column 3: a NUL byte");
 }
 
 static void

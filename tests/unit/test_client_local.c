@@ -572,6 +572,16 @@ test_damaged_rows(void **state)
 	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_IO);
 	(void)snprintf(what, sizeof(what), "%s: a damaged draft", f->path);
 	assert_string_equal(f->fail.what, what);
+	/* NUL bytes behind what would do, and more depth than a server's. */
+	outside(f,
+	    "UPDATE outbox SET request = CAST(x'7b7d00' AS TEXT);"
+	    "INSERT INTO event (event_id, event) VALUES"
+	    " ('e3', CAST(x'7b2266726f6d223a22626f62227d00' AS TEXT)),"
+	    " ('e4', '{\"from\": \"bob\", \"x\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+	    "[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}')");
+	assert_int_equal(
+	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_IO);
+	assert_string_equal(f->fail.what, what);
 	assert_int_equal(
 	    local_history(f->local, from_bob, bob, 9, &found), RC_OK);
 	assert_int_equal(json_array_size(found), 1);

@@ -87,9 +87,9 @@ test_round_trip(void **state)
 	assert_string_equal(q.user, "");
 }
 
-/* Writes ${text} as the file of profile "desk". */
+/* Writes ${n} bytes as the file of profile "desk". */
 static void
-write_file(const char *text)
+write_file(const char *text, size_t n)
 {
 	char path[128];
 	FILE *file;
@@ -99,7 +99,7 @@ write_file(const char *text)
 	(void)snprintf(path, sizeof(path), "%s/twinbox/desk.json", folder);
 	file = fopen(path, "w");
 	assert_non_null(file);
-	(void)fputs(text, file);
+	assert_int_equal(fwrite(text, 1, n, file), n);
 	(void)fclose(file);
 	assert_int_equal(chmod(path, 0600), 0);
 }
@@ -141,7 +141,7 @@ test_members(void **state)
 	(void)snprintf(
 	    what, sizeof(what), "%s/twinbox/desk.json is damaged", folder);
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		write_file(table[i].text);
+		write_file(table[i].text, strlen(table[i].text));
 		if (table[i].user != NULL) {
 			assert_int_equal(
 			    profile_load("desk", &p, &fail), RC_OK);
@@ -154,6 +154,37 @@ test_members(void **state)
 	}
 	assert_int_equal(profile_remove(&p, &fail), RC_OK);
 	/* It is gone already: all the better. */
+	assert_int_equal(profile_remove(&p, &fail), RC_OK);
+}
+
+/* What a profile never is: a NUL byte, more depth than a server's JSON may
+ * have, a file that does not end soon. */
+static void
+test_damaged(void **state)
+{
+	static const char nul[] = "{\"user\": null, \"x\": 1\0}";
+	static char text[1 << 20];
+	struct profile p;
+	struct fail fail;
+
+	(void)state;
+	write_file(nul, sizeof(nul) - 1);
+	assert_int_equal(profile_load("desk", &p, &fail), RC_INVALID);
+	assert_non_null(strstr(fail.what, "desk.json is damaged"));
+	memcpy(text, "{\"x\":", 5);
+	memset(text + 5, '[', 40);
+	memset(text + 45, ']', 40);
+	text[85] = '}';
+	write_file(text, 86);
+	assert_int_equal(profile_load("desk", &p, &fail), RC_INVALID);
+	assert_non_null(strstr(fail.what, "desk.json is damaged"));
+	memset(text, ' ', sizeof(text));
+	memcpy(text, "{}", 2);
+	write_file(text, 16384);
+	assert_int_equal(profile_load("desk", &p, &fail), RC_OK);
+	write_file(text, sizeof(text));
+	assert_int_equal(profile_load("desk", &p, &fail), RC_INVALID);
+	assert_non_null(strstr(fail.what, "desk.json is damaged"));
 	assert_int_equal(profile_remove(&p, &fail), RC_OK);
 }
 
@@ -316,6 +347,7 @@ main(void)
 	    cmocka_unit_test(test_files_that_fail),
 	    cmocka_unit_test(test_round_trip),
 	    cmocka_unit_test(test_members),
+	    cmocka_unit_test(test_damaged),
 	    cmocka_unit_test(test_folders),
 	    cmocka_unit_test(test_names),
 	    cmocka_unit_test(test_servers),

@@ -97,15 +97,49 @@ test_parse_place(void **state)
 {
 	struct refusal r = REFUSAL_INIT;
 	struct wire_doc doc;
-	static const char nul[] = "{\"a\":\"x\0\"}";
 
 	(void)state;
 	assert_int_equal(
-	    RC_INVALID, wire_parse(nul, sizeof(nul) - 1, &doc, &r));
-	assert_contains(r.detail, "control character 0x0");
-	assert_int_equal(
 	    RC_INVALID, wire_parse("{\n  \"\xc3\xa4\": x}", 11, &doc, &r));
 	assert_contains(r.detail, "line 2, column 8");
+}
+
+/* A NUL byte is refused wherever it stands. */
+static void
+test_parse_nul(void **state)
+{
+#define ROW(text, says)                                                        \
+	{                                                                      \
+		text, sizeof(text) - 1, says                                   \
+	}
+	static const struct {
+		const char *text;
+		size_t n;
+		const char *says;
+	} rows[] = {
+	    ROW("[1\0]", "line 1, column 3: a NUL byte"),
+	    ROW("[1\0,2]", "line 1, column 3: a NUL byte"),
+	    ROW("{\"a\":\n-1.5e3\0}", "line 2, column 7: a NUL byte"),
+	    ROW("1\0", "line 1, column 2: a NUL byte"),
+	    ROW("[true\0]", "line 1, column 6: a NUL byte"),
+	    ROW("{\"a\":\"x\0\"}", "line 1, column 8: a NUL byte"),
+	    ROW("{}\0", "line 1, column 3: a NUL byte"),
+	    ROW("\0", "line 1, column 1: a NUL byte"),
+	};
+#undef ROW
+	struct wire_doc doc;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(rows); i++) {
+		struct refusal r = REFUSAL_INIT;
+
+		assert_int_equal(
+		    RC_INVALID, wire_parse(rows[i].text, rows[i].n, &doc, &r));
+		assert_int_equal(PROBLEM_BAD_REQUEST, r.problem);
+		assert_contains(r.detail, rows[i].says);
+		assert_null(doc.root);
+	}
 }
 
 /* ${n} levels of ${open}, closed by ${end}. */
@@ -531,6 +565,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_parse_refuses),
 	    cmocka_unit_test(test_parse_place),
+	    cmocka_unit_test(test_parse_nul),
 	    cmocka_unit_test(test_parse_size),
 	    cmocka_unit_test(test_no_memory_in_a_token),
 	    cmocka_unit_test(test_message_full),
