@@ -103,6 +103,7 @@ cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
 	ret->rnd = rnd_system();
 	ret->fn = fn;
 	ret->arg = arg;
+	ret->wanted = NULL;
 	return (RC_OK);
 }
 

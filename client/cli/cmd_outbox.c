@@ -239,8 +239,10 @@ retry(struct cli *cli, const struct own_entry *entry, struct fail *fail)
 	enum rc rc;
 
 	if (entry->waits) {
-		if (cli_sender(cli, NULL, NULL, &sender, fail) != RC_OK ||
-		    sender_flush(&sender, 0, fail) != RC_OK)
+		if (cli_sender(cli, NULL, NULL, &sender, fail) != RC_OK)
+			return (fail->rc);
+		sender.wanted = id;
+		if (sender_flush(&sender, 0, fail) != RC_OK)
 			return (fail->rc);
 		answer = json_pack("{ss}", "id", id);
 		rc = RC_OK;

@@ -267,6 +267,7 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 	if (args_duration(&cli->args, "try-for", &try_for_ms, fail) != RC_OK ||
 	    cli_sender(cli, settled, sending, &sender, fail) != RC_OK)
 		return (fail->rc);
+	sender.wanted = sending->ref;
 	do {
 		rc = sender_flush(&sender, try_for_ms, fail);
 		if (sending->entry != NULL)

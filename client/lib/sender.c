@@ -13,10 +13,14 @@
 
 /* What one pass over the waiting drafts found. */
 struct pass {
-	json_t *held;       /* recipients whose later drafts wait, as a set */
-	int waiting;        /* drafts left */
-	bool stopped;       /* nothing can be sent now */
-	struct fail reason; /* of the last draft that waits */
+	json_t *held; /* recipients whose later drafts wait, as a set */
+	int waiting;  /* drafts left */
+	bool stopped; /* nothing can be sent now */
+	/* Of the last draft that waits; where one draft is wanted, of the last
+	 * that keeps that one waiting. */
+	struct fail reason;
+	/* Of the wanted draft; "": none is wanted, or it is not here. */
+	char recipient[sizeof(((struct local_draft *)NULL)->recipient)];
 };
 
 bool
@@ -121,7 +125,9 @@ submit_once(struct sender *sender, const struct local_draft *draft,
 		return (rc);
 	}
 	pass->waiting++;
-	pass->reason = why;
+	if (sender->wanted == NULL || !fail_of_recipient(&why) ||
+	    strcmp(draft->recipient, pass->recipient) == 0)
+		pass->reason = why;
 	/* What holds one recipient up may not hold up another. */
 	if (fail_of_recipient(&why))
 		(void)json_object_set_new(
@@ -157,6 +163,51 @@ run_pass(struct sender *sender, struct pass *pass, struct fail *fail)
 	return (RC_OK);
 }
 
+/* Begins a pass: which recipient the wanted draft has. */
+static enum rc
+pass_begin(const struct sender *sender, struct pass *pass, struct fail *fail)
+{
+	struct local_draft draft;
+	enum rc rc;
+
+	memset(pass, 0, sizeof(*pass));
+	if (sender->wanted != NULL) {
+		rc = local_outbox_find(
+		    sender->local, sender->wanted, &draft, fail);
+		if (rc == RC_OK) {
+			(void)snprintf(pass->recipient, sizeof(pass->recipient),
+			    "%s", draft.recipient);
+			local_draft_fini(&draft);
+		} else if (rc != RC_NOT_FOUND)
+			return (rc);
+	}
+	pass->held = json_object();
+	return (pass->held != NULL
+		    ? RC_OK
+		    : fail_set(fail, FAIL_MEMORY, "out of memory"));
+}
+
+/* Whether something is left to wait for: the wanted draft, which another
+ * process may have settled meanwhile, or any. */
+static enum rc
+still_waits(const struct sender *sender, const struct pass *pass, bool *ret,
+    struct fail *fail)
+{
+	struct local_draft draft;
+	enum rc rc;
+
+	*ret = pass->waiting > 0;
+	if (sender->wanted == NULL || !*ret)
+		return (RC_OK);
+	*ret = false;
+	rc = local_outbox_find(sender->local, sender->wanted, &draft, fail);
+	if (rc != RC_OK)
+		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	*ret = strcmp(draft.state, "waiting") == 0;
+	local_draft_fini(&draft);
+	return (RC_OK);
+}
+
 enum rc
 sender_flush(struct sender *sender, int64_t patience_ms, struct fail *fail)
 {
@@ -164,16 +215,17 @@ sender_flush(struct sender *sender, int64_t patience_ms, struct fail *fail)
 	int64_t until_ms = clk_mono_ms(clk) + patience_ms, wait_ms;
 	struct pass pass;
 	int failures;
+	bool waits;
 	enum rc rc;
 
 	for (failures = 0;; failures++) {
-		memset(&pass, 0, sizeof(pass));
-		pass.held = json_object();
-		if (pass.held == NULL)
-			return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+		if (pass_begin(sender, &pass, fail) != RC_OK)
+			return (fail->rc);
 		rc = run_pass(sender, &pass, fail);
 		json_decref(pass.held);
-		if (rc != RC_OK || pass.waiting == 0)
+		if (rc == RC_OK)
+			rc = still_waits(sender, &pass, &waits, fail);
+		if (rc != RC_OK || !waits)
 			return (rc);
 		wait_ms = backoff_ms(sender->rnd, failures);
 		if (wait_ms < (int64_t)pass.reason.retry_after_s * 1000)

@@ -36,6 +36,9 @@ struct sender {
 	struct rnd *rnd;
 	sender_fn fn; /* NULL: nobody wants to know */
 	void *arg;
+	/* The ref of the draft that sender_flush() is about: others go out
+	 * beside it, and are not waited for.  NULL: all. */
+	const char *wanted;
 };
 
 /* Stores ${message} (as POST /v1/messages takes it, with "id", or without if
@@ -45,8 +48,9 @@ enum rc sender_submit(struct local *local, const json_t *message,
     const char *key, char ret_ref[LOCAL_REF_SIZE], struct fail *fail) MUST_USE;
 
 /* Submits what waits.  Goes on for ${patience_ms} while the server cannot be
- * reached or has no time; then the failure says why, and what still waits goes
- * out another time.  RC_OK: nothing waits. */
+ * reached or has no time, or while one recipient has no room; then the failure
+ * says why, and what still waits goes out another time.  RC_OK: nothing waits,
+ * or not the wanted draft. */
 enum rc sender_flush(
     struct sender *sender, int64_t patience_ms, struct fail *fail) MUST_USE;
 

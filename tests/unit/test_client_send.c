@@ -23,6 +23,7 @@
 #define POST "POST /v1/messages\n"
 #define ACCEPTED "{'id': '" ID "', 'state': 'pending'}"
 #define BUSY "{'code': 'busy', 'detail': 'busy'}"
+#define FULL "{'code': 'inbox_full', 'detail': 'full'}"
 #define UNKNOWN "{'code': 'unknown_recipient', 'detail': 'nobody'}"
 #define USAGE(what) what "; see twinbox --help"
 #define TEXT(text) "{\"to\":\"bob\",\"body\":\"" text "\",\"id\":\"" ID "\"}\n"
@@ -341,6 +342,38 @@ test_tries(void **state)
 	assert_string_equal(s->waits, "14000 ");
 }
 
+/* A message that waits for another recipient's room is not waited for. */
+static void
+test_others_wait(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 507, FULL);
+	REFUSES(s, POST TEXT("a"), EX_TEMPFAIL,
+	    "not sent yet: full; it is kept as " ID
+	    " and goes out with the next twinbox command",
+	    "send", "bob", "a", "--id", ID, "--try-for", "0s");
+	played_say(s->played, 507, FULL);
+	played_say(s->played, 201, "{'id': 'i'}");
+	played_say(s->played, 200, "{'state': 'acked'}");
+	SHOWS(s,
+	    POST TEXT("a") POST "{\"to\":\"eve\",\"body\":\"b\"}\n"
+				"GET /v1/outbox/i?wait=0\n",
+	    "✓ accepted  i\n✓✓ delivered\n", "", "send", "eve", "b", "--key",
+	    "k", "--wait", "delivered");
+	assert_string_equal(s->waits, "");
+	/* Nor by a retry of one of two. */
+	played_say(s->played, 503, BUSY);
+	REFUSES(s, POST TEXT("a"), EX_TEMPFAIL,
+	    "not sent yet: busy; it is kept as key:l and goes out with the "
+	    "next twinbox command",
+	    "send", "eve", "c", "--key", "l", "--try-for", "0s");
+	played_say(s->played, 201, ACCEPTED);
+	played_say(s->played, 507, FULL);
+	SHOWS(s, POST TEXT("a") POST "{\"to\":\"eve\",\"body\":\"c\"}\n",
+	    "{\"id\":\"" ID "\"}\n", "", "outbox", "retry", ID, "--json");
+}
+
 /* Another process settles it each time before this one can: it is asked for
  * again, ten times at most. */
 static void
@@ -549,6 +582,7 @@ main(void)
 	    TEST(test_kept),
 	    TEST(test_not_logged_in),
 	    TEST(test_tries),
+	    TEST(test_others_wait),
 	    TEST(test_settled_elsewhere),
 	    TEST(test_cancel),
 	    TEST(test_retry),

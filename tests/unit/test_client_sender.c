@@ -239,6 +239,47 @@ test_inbox_full(void **state)
 	assert_string_equal(f->rest.log, "a@0 b@0 d@0 ");
 }
 
+/* Where one draft is wanted, what is held for another recipient is tried, and
+ * not waited for; and the failure is about the wanted one. */
+static void
+test_wanted(void **state)
+{
+	static const struct answer first_full[] = {
+	    {507, "inbox_full", 0}, ACCEPTED};
+	static const struct answer both_full[] = {{507, "inbox_full", 0},
+	    {507, "inbox_full", 9}, {507, "inbox_full", 0}, ACCEPTED};
+	static const struct answer busy[] = {
+	    {507, "inbox_full", 0}, {503, "busy", 0}, ACCEPTED};
+	struct fixture *f = *state;
+
+	submit(f, "a", "to", "bob");
+	submit(f, "b", "to", "eve");
+	f->sender.wanted = "b";
+	assert_int_equal(flush(f, first_full, 60000), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 b@0 ");
+	assert_string_equal(f->told, "b answered; ");
+	assert_draft(f, "a", "waiting", 1, "inbox_full");
+	/* Another process has settled it: the others are tried once. */
+	assert_int_equal(flush(f, first_full, 60000), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 ");
+	f->sender.wanted = "gone";
+	assert_int_equal(flush(f, first_full, 60000), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 ");
+	/* It waits itself, behind another to the same recipient. */
+	submit(f, "c", "to", "eve");
+	submit(f, "d", "to", "eve");
+	submit(f, "e", "to", "joe");
+	f->sender.wanted = "d";
+	assert_int_equal(flush(f, both_full, 0), RC_FULL);
+	assert_string_equal(f->rest.log, "a@0 c@0 e@0 ");
+	assert_int_equal(f->fail.retry_after_s, 9);
+	/* What stops all stops it, too. */
+	assert_int_equal(flush(f, busy, 500), RC_OK);
+	assert_string_equal(f->rest.log, "a@0 c@0 a@500 c@500 d@500 e@500 ");
+	f->sender.wanted = NULL;
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+}
+
 /* Two of them, each held by itself; a conversation is a recipient too. */
 static void
 test_inbox_full_twice(void **state)
@@ -506,6 +547,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(test_in_order),
 	    TEST(test_inbox_full),
+	    TEST(test_wanted),
 	    TEST(test_inbox_full_twice),
 	    TEST(test_new_server),
 	    TEST(test_quota_of_the_day),
