@@ -144,9 +144,9 @@ describe('an answer', () => {
 	});
 });
 
-it('what may do better later: too many, busy, broken', () => {
-	assert.deepEqual([400, 401, 404, 409, 413, 422, 429, 500, 501, 502, 503, 504]
-		.filter((status) => page.isPassing({ ...PROBLEM, status })), [429, 500, 503]);
+it('what may do better later: too many, busy, broken, full', () => {
+	assert.deepEqual([400, 401, 404, 409, 413, 422, 429, 500, 501, 502, 503, 504, 507]
+		.filter((status) => page.isPassing({ ...PROBLEM, status })), [429, 500, 503, 507]);
 	// A quota of the day holds all messages up; one that is about the recipient only theirs.
 	const quota = { ...PROBLEM, status: 429, code: 'quota_used' };
 	for (const other of [quota, { ...quota, pointer: '' }, { ...quota, pointer: '/body' },
@@ -155,4 +155,8 @@ it('what may do better later: too many, busy, broken', () => {
 	// Over REST, and in a frame.
 	for (const pointer of ['/to', '/message/to'])
 		assert.ok(page.isOfRecipient({ ...quota, pointer }));
+	// The recipient's inbox, and the server's disk.
+	const full = { ...PROBLEM, status: 507, code: 'inbox_full' };
+	assert.ok(page.isOfRecipient(full));
+	assert.ok(!page.isOfRecipient({ ...full, code: 'storage_full' }));
 });

@@ -149,6 +149,22 @@ describe('a text', () => {
 		assert.deepEqual([s.client.unsent, [...s.disk.kept.unsent]], [[], []]);
 	});
 
+	it('to an inbox without room is kept and says why it waits, also after a reload', async (t) => {
+		const s = await live(t);
+		await s.client.send({ to: 'bob' }, 'Hello');
+		await s.client.send({ to: 'eve' }, 'Other');
+		await s.refuse(s.sends[0], 507, 'inbox_full', { detail: 'bob has no room' });
+		await s.accept(s.sends[1]);
+		assert.deepEqual(s.client.unsent.map((one) => [one.body, one.refused, one.delayed]),
+			[['Hello', undefined, 'Bob has no room.']]);
+		assert.deepEqual(s.seen.words, []);
+		const { id } = s.sends[0].message;
+		await (await s.again()).welcome();
+		assert.deepEqual(s.sends.map(({ message }) => [message.id, message.body]), [[id, 'Hello']]);
+		await s.accept(s.sends[0]);
+		assert.deepEqual([s.client.unsent, [...s.disk.kept.unsent]], [[], []]);
+	});
+
 	it('that is refused says why, and holds nothing up', async (t) => {
 		const s = await live(t);
 		await s.client.send({ to: 'nobody' }, 'Hello');

@@ -204,6 +204,44 @@ describe('a refusal', () => {
 		assert.deepEqual(s.queue, []);
 	});
 
+	it('an inbox without room holds up what is for it, at growing intervals', async (t) => {
+		const s = scene(t, text('a'), text('b'), text('c', { to: 'eve' }));
+		void s.sender.kick();
+		await s.refuse(507, { code: 'inbox_full', detail: 'no room' });
+		assert.deepEqual([s.delayed, s.refused], [[['a', 'no room']], []]);
+		await s.accept();
+		assert.deepEqual(s.ids(), ['a', 'c'], 'b stays behind a');
+		for (let i = 0, wait = AGAIN; i < 9; i++, wait = Math.min(2 * wait, 60_000)) {
+			await s.clock.pass(wait / 2 - 1);
+			assert.equal(s.ids().length, i + 2);
+			await s.clock.pass(1);
+			assert.equal(s.ids().length, i + 3);
+			await s.refuse(507, { code: 'inbox_full', detail: 'no room' });
+		}
+		await s.clock.pass(30_000);
+		await s.accept();
+		assert.deepEqual(s.ids().slice(-2), ['a', 'b']);
+		// Once it has had room the next time is short again.
+		await s.refuse(507, { code: 'inbox_full' });
+		await s.clock.pass(AGAIN / 2);
+		await s.accept();
+		assert.deepEqual([s.accepted.map(([id]) => id), s.refused], [['c', 'a', 'b'], []]);
+	});
+
+	it('a server whose disk is full gets them again, in order', async (t) => {
+		const s = scene(t, text('a'), text('b', { to: 'eve' }));
+		void s.sender.kick();
+		await s.refuse(507, { code: 'storage_full' });
+		await s.clock.pass(AGAIN / 2);
+		await s.refuse(507, { code: 'storage_full' });
+		await s.clock.pass(AGAIN - 1);
+		assert.deepEqual(s.ids(), ['a', 'a']);
+		await s.clock.pass(1);
+		await s.accept();
+		await s.accept();
+		assert.deepEqual([s.ids(), s.refused], [['a', 'a', 'a', 'b'], []]);
+	});
+
 	it('of the recipient, too, is not tried again after the end', async (t) => {
 		const s = scene(t, text('a'));
 		void s.sender.kick();

@@ -111,15 +111,17 @@ function problemOf(body: unknown, status: number): Problem
 	};
 }
 
-/** Whether a message waits because of whom it is for: one new server more than its writer
- *  may write to in a day.  That holds up nothing that is for others. */
+/** Whether a message waits because of whom it is for: their inbox has no room, or they are
+ *  of one new server more than its writer may write to in a day.  That holds up nothing
+ *  that is for others. */
 export function isOfRecipient(problem: Problem): boolean
 {
-	return problem.code === 'quota_used' && problem.pointer?.endsWith('/to') === true;
+	return problem.code === 'inbox_full' ||
+		(problem.code === 'quota_used' && problem.pointer?.endsWith('/to') === true);
 }
 
 /** Whether the same request may do better later, by itself. */
 export function isPassing(problem: Problem): boolean
 {
-	return problem.status === 429 || problem.status === 503 || problem.status === 500;
+	return [429, 500, 503, 507].includes(problem.status);
 }

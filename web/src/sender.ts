@@ -10,6 +10,9 @@ import { SocketClosed, type Frame } from './socket.ts';
 import type { Entry, Problem, Unsent } from './types.ts';
 
 const AGAIN_MS = 1_000;
+const AGAIN_MOST_MS = 60_000;
+
+const EVERYBODY = '';
 
 /** Whom ${unsent} is for: what goes to the same keeps its order. */
 export function recipientOf({ target }: Unsent): string
@@ -35,6 +38,8 @@ export class Sender {
 	private busy = false;
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	private readonly held = new Map<string, ReturnType<typeof setTimeout>>();
+	/* How often in a row no time was said, by recipient; EVERYBODY: of all texts. */
+	private readonly failures = new Map<string, number>();
 
 	constructor(user: SenderUser)
 	{
@@ -81,18 +86,19 @@ export class Sender {
 				return false; // it is sent again on the next connection
 			throw error;
 		}
+		const to = recipientOf(unsent);
 		if (reply.type === 'sent') {
+			this.failures.delete(to);
+			this.failures.delete(EVERYBODY);
 			this.user.accepted(unsent, reply['entry'] as Entry);
 			return true;
 		}
 		const problem = reply.problem!;
-		const wait = (problem.retry_after ?? 0) * 1000 + Math.random() * AGAIN_MS;
 		if (isOfRecipient(problem)) {
-			const to = recipientOf(unsent);
 			this.held.set(to, setTimeout(() => {
 				this.held.delete(to);
 				void this.kick();
-			}, wait));
+			}, this.pause(problem, to)));
 			this.user.delayed(unsent, problem);
 			return true;
 		}
@@ -100,11 +106,22 @@ export class Sender {
 			this.timer = setTimeout(() => {
 				this.timer = undefined;
 				void this.kick();
-			}, wait);
+			}, this.pause(problem, EVERYBODY));
 			return false;
 		}
 		this.user.refused(unsent, problem);
 		return true;
+	}
+
+	/** How long ${whom} waits: as long as the server says, or longer each time if it
+	 *  does not say, as for an inbox without room. */
+	private pause(problem: Problem, whom: string): number
+	{
+		if (problem.retry_after !== undefined)
+			return problem.retry_after * 1000 + Math.random() * AGAIN_MS;
+		const before = this.failures.get(whom) ?? 0;
+		this.failures.set(whom, before + 1);
+		return Math.random() * Math.min(AGAIN_MOST_MS, AGAIN_MS * 2 ** before);
 	}
 }
 
