@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin: stats, outbox, show, retry; destinations, pause, resume, rate; lanes,
- * rewind; users, audit.  Dead letters are in cmd_admin_dead.c, other servers in
- * cmd_admin_peers.c, the live view is in top.c.
+ * admin: stats, outbox, show, retry; destinations, pause, resume, rate; lanes;
+ * users, audit.  Dead letters are in cmd_admin_dead.c, other servers in
+ * cmd_admin_peers.c, rewinds in cmd_admin_rewind.c, the live view is in top.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -233,38 +233,6 @@ cmd_admin_lanes(struct cli *cli, struct fail *fail)
 	    "lanes", "lanes", true, admin_view_lanes};
 
 	return (admin_command_show_list(cli, &list, fail));
-}
-
-enum rc
-cmd_admin_rewind(struct cli *cli, struct fail *fail)
-{
-	int64_t lane, seq;
-	char name[24];
-	json_t *answer;
-	enum rc rc;
-
-	if (!args_number(cli->args.operands[0], 1, INT64_MAX, &lane) ||
-	    !args_number(cli->args.operands[1], 1, INT64_MAX, &seq)) {
-		(void)fail_set(
-		    fail, FAIL_USAGE, "LANE and SEQ are whole numbers");
-		return (fail_cure(fail, "take them from twinbox admin lanes"));
-	}
-	(void)snprintf(name, sizeof(name), "%" PRId64, lane);
-	if (admin_command_change(cli, "POST",
-		admin_path_of("lanes", name, "/rewind"),
-		json_pack("{sI}", "seq", (json_int_t)seq), &answer,
-		fail) != RC_OK) {
-		if (fail->status == 404 || fail->status == 409)
-			(void)fail_cure(
-			    fail, "twinbox admin lanes shows how they are");
-		if (fail->status == 409)
-			fail->exit = EX_DATAERR;
-		return (fail->rc);
-	}
-	rc = cli_result(cli, answer, fail,
-	    "lane %" PRId64 " is offered again from %" PRId64, lane, seq);
-	json_decref(answer);
-	return (rc);
 }
 
 enum rc

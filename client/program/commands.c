@@ -188,6 +188,11 @@ static const struct option admin_lanes_options[] = {
     END,
 };
 
+static const struct option admin_rewind_options[] = {
+    {"since", 0, "WHEN", "what was sent since: 2030-01-31T09:00:00Z"},
+    END,
+};
+
 static const struct option admin_peers_options[] = {
     {"reason", 0, "TEXT", "with block: why, for the audit log"},
     LIMIT_OPTION,
@@ -296,9 +301,13 @@ const struct command cli_commands[] = {
 	"0 takes the limit away.", NULL, 2, 2, NEEDS_LOGIN, cmd_admin_rate},
     {"admin lanes", "", "the queues: a cursor for each conversation", "",
 	admin_lanes_options, 0, 0, NEEDS_LOGIN, cmd_admin_lanes},
-    {"admin rewind", "LANE SEQ", "offer a lane again from place SEQ",
-	"Receivers leave out what they have.", NULL, 2, 2, NEEDS_LOGIN,
-	cmd_admin_rewind},
+    {"admin rewind", "LANE SEQ | LANE --since WHEN | NAME --since WHEN",
+	"offer again what another server has lost",
+	"LANE SEQ offers a lane from place SEQ on.  With --since it begins with\n"
+	"the first message that the other server took then or later, by the\n"
+	"clock of your server; a NAME stands for all lanes of that destination.\n"
+	"Receivers leave out what they have.",
+	admin_rewind_options, 1, 2, NEEDS_LOGIN, cmd_admin_rewind},
     {"admin peers", "[show|pin|unpin|forget|block|unblock DOMAIN ...]",
 	"other servers and their keys",
 	"show DOMAIN lists the keys of a server.  pin DOMAIN KEY-ID PUBLIC gives\n"

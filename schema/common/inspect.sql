@@ -125,3 +125,14 @@ FROM users u WHERE u.name > $after ORDER BY u.name LIMIT $limit;
 -- columns: audit_id, at, actor, action, object, detail
 SELECT audit_id, at, actor, action, object, detail
 FROM audit_log WHERE audit_id < $before ORDER BY audit_id DESC LIMIT $limit;
+
+-- The first place of a lane, below its cursor, whose row the other server took
+-- at $since or later by the clock here.
+-- name: inspect_lane_sent_since(lane_id, since)
+-- columns: lane_seq
+SELECT o.lane_seq
+FROM outbox_lanes l
+JOIN outbox o ON o.lane_id = l.lane_id AND o.lane_seq < l.next_seq
+WHERE l.lane_id = $lane_id AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
+  AND (o.state = 'sent' OR o.state = 'acked') AND o.sent_at >= $since
+ORDER BY o.lane_seq LIMIT 1;

@@ -16,7 +16,7 @@
 #include "log/log.h"
 #include "wire/json.h"
 
-#define TEXT_SIZE 1024
+#define TEXT_SIZE 1536
 /* A mark each minute of the last hour. */
 #define MARKS 60
 #define HOUR_MS (60 * ALERTS_MINUTE_MS)
@@ -328,8 +328,9 @@ peer_restored(const struct judging *j)
 		return (false);
 	(void)snprintf(j->text, TEXT_SIZE,
 	    "%s was restored from a backup and may have lost what was sent to "
-	    "it; ",
-	    c->restored_domain);
+	    "it; if you know the time of the backup: twinbox admin rewind %s "
+	    "--since TIME; if not, ",
+	    c->restored_domain, c->restored_domain);
 	if (c->nlanes > 0)
 		append(j, "offer its lanes again with:");
 	else

@@ -112,6 +112,7 @@ struct rewind_call {
 	struct call call; /* first */
 	struct wire_doc doc;
 	int64_t lane_id;
+	int64_t since_ms; /* where it is asked for by time */
 	struct operator_unit unit;
 };
 
@@ -143,28 +144,68 @@ rewound(struct unit *base)
 		call_read(&a->call, read_lane);
 }
 
-void
-admin_rewind_post(struct http_request *req, void *arg)
+static void
+rewind_from(struct rewind_call *a, int64_t seq)
 {
-	static const char *const allowed[] = {NULL};
-	struct rewind_call *a;
-	int64_t seq = 0;
-	const struct wire_field fields[] = {{.name = "seq",
-	    .type = WIRE_I64,
-	    .required = true,
-	    .min = 1,
-	    .max = INT64_MAX,
-	    .ret = &seq}};
 
-	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed) ||
-	    !admin_path_number(&a->call, "id", NO_LANE, &a->lane_id) ||
-	    !call_body(&a->call, &a->doc, fields, 1))
-		return;
 	operator_unit_init(&a->unit, OPERATOR_REWIND, a->call.principal->name);
 	a->unit.lane_id = a->lane_id;
 	a->unit.number = seq;
 	a->unit.unit.finish = rewound;
 	a->unit.arg = a;
 	(void)call_submit(&a->call, &a->unit.unit);
+}
+
+/* A place that is found stays right until the writer comes to it: places below
+ * a cursor do not change, and one whose row is purged meanwhile offers what
+ * comes behind it. */
+static enum rc
+read_since(struct call *call, struct db *db, struct err *err)
+{
+	struct rewind_call *a = CONTAINER_OF(call, struct rewind_call, call);
+	int64_t seq = OPERATOR_NO_PLACE;
+	enum rc rc;
+
+	rc = inspect_lane_sent_since(db, a->lane_id, a->since_ms, &seq, err);
+	if (rc != RC_OK && rc != RC_NOT_FOUND)
+		return (rc);
+	rewind_from(a, seq);
+	return (RC_OK);
+}
+
+void
+admin_rewind_post(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {NULL};
+	struct rewind_call *a;
+	bool has_seq = false, has_since = false;
+	int64_t seq = 0, since_ms = 0;
+	const struct wire_field fields[] = {{.name = "seq",
+						.type = WIRE_I64,
+						.min = 1,
+						.max = INT64_MAX,
+						.ret = &seq,
+						.ret_present = &has_seq},
+	    {.name = "since",
+		.type = WIRE_TIME,
+		.ret = &since_ms,
+		.ret_present = &has_since}};
+
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) ||
+	    !admin_path_number(&a->call, "id", NO_LANE, &a->lane_id) ||
+	    !call_body(&a->call, &a->doc, fields, 2))
+		return;
+	if (has_seq && has_since) {
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/since",
+		    "give \"seq\" or \"since\", not both");
+	} else if (has_since) {
+		a->since_ms = since_ms;
+		call_read(&a->call, read_since);
+	} else if (has_seq) {
+		rewind_from(a, seq);
+	} else {
+		call_problem(&a->call, PROBLEM_BAD_REQUEST, "/seq",
+		    "member \"seq\" or \"since\" is missing");
+	}
 }

@@ -121,6 +121,12 @@ destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
 		    "it was given");
 		return (RC_OK);
 	}
+	(void)snprintf(object, sizeof(object), "%lld", (long long)lane_id);
+	if (seq == DESTINATION_NO_PLACE) {
+		(void)snprintf(detail, sizeof(detail), "nothing, of %lld",
+		    (long long)lane->lane.next_seq - 1);
+		return (done_by(tx, by, "rewind", object, detail, err));
+	}
 	if (seq < 1 || seq >= lane->lane.next_seq) {
 		refusal_set(ret, PROBLEM_BAD_REQUEST, "/seq",
 		    "seq is a place that was settled: from 1 to %lld",
@@ -134,7 +140,6 @@ destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
 		lane->lane.priority = PRIORITY_LOW; /* nothing waits */
 	}
 	cache_lane_touch(env->cache, lane);
-	(void)snprintf(object, sizeof(object), "%lld", (long long)lane_id);
 	(void)snprintf(detail, sizeof(detail), "from %lld, of %lld",
 	    (long long)seq, (long long)lane->lane.next_seq - 1);
 	rc = txn_wake_lane(tx, lane, lane->lane.priority, err);

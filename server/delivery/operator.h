@@ -8,6 +8,7 @@
 #define DELIVERY_OPERATOR_H
 
 #include "base/limits.h"
+#include "delivery/destination.h"
 #include "model/refusal.h"
 #include "txn/env.h"
 
@@ -16,6 +17,8 @@
 #define OPERATOR_DEAD_LETTERS 100
 #define OPERATOR_REASON_LEN 512
 #define OPERATOR_NAME_LEN 253
+/* OPERATOR_REWIND by time, and nothing was sent since then. */
+#define OPERATOR_NO_PLACE DESTINATION_NO_PLACE
 
 enum operator_op {
 	OPERATOR_OWN_RETRY,

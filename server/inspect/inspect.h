@@ -223,6 +223,12 @@ enum rc inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
 enum rc inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
     void *arg, struct err *err) MUST_USE;
 
+/* The first place of a lane to another server whose row that server took at
+ * ${since_ms} or later, as far as rows are still kept.  RC_NOT_FOUND: there is
+ * none, or no such lane. */
+enum rc inspect_lane_sent_since(struct db *db, int64_t lane_id,
+    int64_t since_ms, int64_t *ret_seq, struct err *err) MUST_USE;
+
 /* ---- users, and the audit log (people.c) ---- */
 
 struct inspect_user {

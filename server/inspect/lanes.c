@@ -55,6 +55,34 @@ inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each, void *arg,
 	return (rc == RC_OK && !e.found ? RC_NOT_FOUND : rc);
 }
 
+static enum rc
+take_place(void *arg, const struct db_row *row, struct err *err)
+{
+	int64_t *seq = arg;
+
+	(void)err;
+	*seq = db_row_i64(row, COL_INSPECT_LANE_SENT_SINCE_LANE_SEQ);
+	return (RC_OK);
+}
+
+enum rc
+inspect_lane_sent_since(struct db *db, int64_t lane_id, int64_t since_ms,
+    int64_t *ret_seq, struct err *err)
+{
+	const struct sql_inspect_lane_sent_since v = {
+	    .lane_id = db_v_i64(lane_id), .since = db_v_i64(since_ms)};
+	int64_t seq = 0;
+	enum rc rc;
+
+	rc = db_run(db, SQL_INSPECT_LANE_SENT_SINCE, DB_PARAMS(v), take_place,
+	    &seq, NULL, err);
+	if (rc == RC_OK && seq == 0)
+		return (RC_NOT_FOUND);
+	if (rc == RC_OK)
+		*ret_seq = seq;
+	return (rc);
+}
+
 struct choosing {
 	const struct inspect_lane_filter *filter;
 	struct inspect_page page;

@@ -13,6 +13,7 @@
 #include "contract/far.h"
 #include "delivery/destination.h"
 #include "delivery/operator.h"
+#include "inspect/inspect.h"
 
 #define SAID_SIZE 4096
 
@@ -280,6 +281,60 @@ test_destinations(void **state)
 	    "priority || '/' || coalesce(replay_seq, 0) FROM outbox_lanes "    \
 	    "WHERE state <> 'local'")
 
+/* The place of ${lane} from which on its rows were taken at ${ms} or later; -1:
+ * none. */
+static int64_t
+sent_since(int64_t lane, int64_t ms)
+{
+	struct err err = ERR_INIT;
+	int64_t seq = -1;
+	enum rc rc = inspect_lane_sent_since(rig.db, lane, ms, &seq, &err);
+
+	assert_int_equal(rc, seq < 0 ? RC_NOT_FOUND : RC_OK);
+	return (seq);
+}
+
+/* A time stands for the first place whose row was taken then or later: what was
+ * given up and what waits have no such time. */
+static void
+test_rewind_since(void **state)
+{
+	int64_t first_ms, third_ms, lane, here;
+
+	(void)state;
+	(void)rig_send(&rig, ann, "ben", "hello", NULL);
+	here = rig_number(
+	    &rig, "SELECT lane_id FROM outbox_lanes WHERE state = 'local'");
+	(void)far_send(&rig, ann, "x@far.example", PRIORITY_NORMAL, 0);
+	(void)far_send(&rig, ann, "x@far.example", PRIORITY_NORMAL, 0);
+	lane = rig_number(
+	    &rig, "SELECT lane_id FROM outbox_lanes WHERE state <> 'local'");
+	assert_int_equal(sent_since(lane, 0), -1);
+	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
+	assert_int_equal(parcel.n, 2);
+	parcel.reached = true;
+	parcel.items[0].answer = ANSWER_ACCEPTED;
+	parcel.items[1].answer = ANSWER_REJECTED;
+	first_ms = rig.clk.wall_ms;
+	(void)far_settle(&rig, &parcel);
+	clk_fake_advance(&rig.clk, 1000);
+	(void)far_send(&rig, ann, "x@far.example", PRIORITY_NORMAL, 0);
+	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
+	third_ms = rig.clk.wall_ms;
+	assert_int_equal(far_answer(&rig, &parcel, ANSWER_ACCEPTED), 0);
+	(void)far_send(&rig, ann, "x@far.example", PRIORITY_NORMAL, 0);
+	assert_int_equal(sent_since(lane, 0), 1);
+	assert_int_equal(sent_since(lane, first_ms), 1);
+	assert_int_equal(sent_since(lane, first_ms + 1), 3);
+	assert_int_equal(sent_since(lane, third_ms), 3);
+	assert_int_equal(sent_since(lane, third_ms + 1), -1);
+	assert_int_equal(sent_since(here, 0), -1);
+	assert_int_equal(sent_since(99, 0), -1);
+	assert_string_equal(rewind_lane(lane, sent_since(lane, third_ms)),
+	    "done 0 | 1010/root/rewind/2/from 3, of 3");
+	assert_string_equal(FAR_LANE, "ready/4/0/0/3");
+}
+
 static void
 test_rewind(void **state)
 {
@@ -302,8 +357,9 @@ test_rewind(void **state)
 	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
 	assert_int_equal(far_answer(&rig, &parcel, ANSWER_ACCEPTED), 0);
 	assert_string_equal(FAR_LANE, "idle/3/0/1/0");
-	assert_string_equal(rewind_lane(lane, 0),
-	    "400 /seq: seq is a place that was settled: from 1 to 2 | ");
+	assert_string_equal(rewind_lane(lane, OPERATOR_NO_PLACE),
+	    "done 0 | 40/root/rewind/2/nothing, of 2");
+	assert_string_equal(FAR_LANE, "idle/3/0/1/0");
 	assert_string_equal(rewind_lane(lane, 3),
 	    "400 /seq: seq is a place that was settled: from 1 to 2 | ");
 	assert_string_equal(
@@ -431,6 +487,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(
 		test_destinations, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_rewind, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_rewind_since, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_readers, open_rig, close_rig),
 	};
 

@@ -348,6 +348,9 @@ describe('bad input is refused by name', () => {
 		['POST', 'lanes/1/rewind', { seq: 0 }, '/seq'],
 		['POST', 'lanes/1/rewind', { seq: 'first' }, '/seq'],
 		['POST', 'lanes/1/rewind', { seq: 1, lane: 2 }, '/lane'],
+		['POST', 'lanes/1/rewind', { since: 'yesterday' }, '/since'],
+		['POST', 'lanes/1/rewind', { since: 1_700_000_000 }, '/since'],
+		['POST', 'lanes/1/rewind', { seq: 1, since: '2030-01-31T09:00:00Z' }, '/since'],
 		['POST', `outbox/${uuid7()}/retry`, { force: true }, '/force'],
 		['POST', `outbox/${uuid7()}/discard`, { reason: 'x' }, '/reason'],
 	];

@@ -170,6 +170,10 @@ describe('the admin commands at work', () => {
 		/* Only another server can be offered again what it has. */
 		failed(await root.try(['admin', 'rewind', String(lane.lane_id), '1']), EX.DATAERR,
 			/inbox here.*; twinbox admin lanes/);
+		failed(await root.try(['admin', 'rewind', String(lane.lane_id), '--since', '2026-01-01T00:00:00Z']), EX.DATAERR,
+			/inbox here.*; twinbox admin lanes/);
+		failed(await root.try(['admin', 'rewind', 'far.example', '--since', '2026-01-01T00:00:00Z']), EX.DATAERR,
+			/nothing here is called "far.example"/);
 	});
 
 	it('other servers: pinned, blocked, forgotten', async () => {

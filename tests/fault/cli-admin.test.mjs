@@ -101,5 +101,19 @@ describe('an operator and other servers', { skip }, () => {
 		assert.equal((await root.run('admin', 'rewind', lane.lane_id, 1)).out,
 			`lane ${lane.lane_id} is offered again from 1\n`);
 		assert.deepEqual((await peer.gets(4)).map((one) => one.id), [...ids, ...ids]);
+		// By time: the second was taken after the pause, and is offered alone.
+		const { sent_at: since } = await ann.json('outbox', ids[1]);
+		assert.match((await root.run('admin', 'rewind', peer.name, '--since', since)).out,
+			/^1 lane of calm\.fault\.test offers again what was sent since /);
+		assert.deepEqual((await peer.gets(5)).map((one) => one.id), [...ids, ...ids, ids[1]]);
+		const lanes = async () => (await root.json('admin', 'lanes', '--destination', peer.name)).lanes;
+		await eventually(async () => (await lanes())[0].replay_seq === null, 'all is offered');
+		// Nothing was sent since tomorrow.
+		const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+		await root.run('admin', 'rewind', lane.lane_id, '--since', tomorrow);
+		assert.equal((await lanes())[0].replay_seq, null);
+		const [entry] = (await root.json('admin', 'audit', '--limit', 1)).entries;
+		assert.deepEqual([entry.action, entry.object, entry.detail],
+			['rewind', String(lane.lane_id), 'nothing, of 2']);
 	});
 });

@@ -64,6 +64,7 @@ offer 'stats show' twinbox admin --json s
 offer '--export' twinbox admin dlq --exp
 offer 'local idle ready leased' twinbox admin lanes --state ''
 offer '' twinbox admin pause ''
+offer '--since' twinbox admin rewind --si
 offer '--version' twinbox --ver
 offer '' twinbox send --ver
 

@@ -242,7 +242,7 @@ describe('other servers', () => {
 	it('are told of by the server alone', () => {
 		assert.deepEqual(alert({ alerts: [own('peer_restored', 'error', 'b.example: twinbox admin rewind 17 1')] }),
 			{ id: 'peer_restored', bad: true, title: 'Another server may have lost what was sent to it',
-				cure: 'b.example: twinbox admin rewind 17 1. Run the commands; then compare both databases ' +
+				cure: 'b.example: twinbox admin rewind 17 1. Afterwards compare both databases ' +
 					'(twinboxd fsck --with-peer).' });
 		assert.deepEqual(ids({ alerts: [own('peer_keys_changed', 'warning', 'x'), own('peer_clock_off', 'warning', 'y'),
 			own('peer_restored', 'error', 'z')] }), ['peer_restored', 'peer_keys_changed', 'peer_clock_off']);

@@ -412,8 +412,17 @@ describe('an operator does', () => {
 		await dialog.getByLabel('From place').fill('4');
 		await dialog.getByRole('button', { name: 'Rewind' }).click();
 		await dialog.waitFor({ state: 'detached' });
-		assert.deepEqual(standin.asked.filter((ask) => ask.method === 'POST').map((ask) => ask.path),
-			[`/v1/admin/outbox/${uuid(1)}/retry`, `/v1/admin/outbox/${uuid(1)}/discard`, '/v1/admin/lanes/9/rewind']);
+		await operator.button('Rewind lane 9').click();
+		await dialog.getByLabel('what was sent since').fill('2026-11-20T10:30');
+		assert.ok(await dialog.getByLabel('From place').isDisabled());
+		await dialog.getByRole('button', { name: 'Rewind' }).click();
+		await dialog.waitFor({ state: 'detached' });
+		const posted = standin.asked.filter((ask) => ask.method === 'POST');
+		assert.deepEqual(posted.map((ask) => ask.path), [`/v1/admin/outbox/${uuid(1)}/retry`,
+			`/v1/admin/outbox/${uuid(1)}/discard`, '/v1/admin/lanes/9/rewind', '/v1/admin/lanes/9/rewind']);
+		assert.deepEqual(posted[2].json, { seq: 4 });
+		const since = await page.evaluate(() => new Date('2026-11-20T10:30').toISOString());
+		assert.deepEqual(posted[3].json, { since });
 		await operator.view('Dead letters');
 		const [file] = await Promise.all([page.waitForEvent('download'), operator.button('Export').click()]);
 		assert.match(file.suggestedFilename(), /^dead-letters-\d{4}-\d\d-\d\d\.ndjson$/);

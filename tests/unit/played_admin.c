@@ -35,6 +35,7 @@ __typeof__(inspect_dead_letters_of) __wrap_inspect_dead_letters_of;
 __typeof__(inspect_stats) __wrap_inspect_stats;
 __typeof__(inspect_lanes) __wrap_inspect_lanes;
 __typeof__(inspect_lane) __wrap_inspect_lane;
+__typeof__(inspect_lane_sent_since) __wrap_inspect_lane_sent_since;
 __typeof__(inspect_dead_letter_ids) __wrap_inspect_dead_letter_ids;
 __typeof__(inspect_dead_letters_left) __wrap_inspect_dead_letters_left;
 __typeof__(inspect_users) __wrap_inspect_users;
@@ -489,6 +490,24 @@ __wrap_inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
 	if ((rc = played_store(err)) != RC_OK)
 		return (rc);
 	return (each(arg, &lane, err));
+}
+
+/* Something was sent since an even time. */
+enum rc
+__wrap_inspect_lane_sent_since(struct db *db, int64_t lane_id, int64_t since_ms,
+    int64_t *ret_seq, struct err *err)
+{
+	enum rc rc;
+
+	(void)db;
+	played_note(
+	    "lane %lld since %lld", (long long)lane_id, (long long)since_ms);
+	if ((rc = played_store(err)) != RC_OK)
+		return (rc);
+	if (since_ms % 2 != 0)
+		return (RC_NOT_FOUND);
+	*ret_seq = 17;
+	return (RC_OK);
 }
 
 /* Letters 1 to admin_store.letters, of which one call looks at

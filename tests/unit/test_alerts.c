@@ -514,8 +514,10 @@ test_peer_restored(void **state)
 	turn(&r);
 	assert_string_equal(text_of(&r, "peer_restored"),
 	    "\"text\":\"b.example was restored from a backup and may have "
-	    "lost what was sent to it; offer its lanes again with: twinbox "
-	    "admin rewind 17 0; twinbox admin rewind 18 100\"}]");
+	    "lost what was sent to it; if you know the time of the backup: "
+	    "twinbox admin rewind b.example --since TIME; if not, offer its "
+	    "lanes again with: twinbox admin rewind 17 0; twinbox admin rewind "
+	    "18 100\"}]");
 	peers.nlanes = PEER_CHANGES_NAMED;
 	turn(&r);
 	assert_null(strstr(shown(&r), "more"));
@@ -535,7 +537,7 @@ test_peer_restored(void **state)
 	peers.restored = 1;
 	turn(&r);
 	assert_non_null(strstr(shown(&r),
-	    "lost what was sent to it; look at its lanes with: twinbox admin "
+	    "--since TIME; if not, look at its lanes with: twinbox admin "
 	    "lanes --destination b.example; there are so many lanes that not "
 	    "all were looked at\"}]"));
 	peers.nlanes = PEER_CHANGES_NAMED + 1;

@@ -379,6 +379,79 @@ test_rewind(void **state)
 	    "admin", "rewind", "1", "0");
 }
 
+#define SINCE "{\"since\":\"2026-11-26T10:00:00.000Z\"}\n"
+#define LANES(after)                                                           \
+	"GET " ADMIN "lanes?destination=far.example" after "&limit=200\n"
+
+static void
+test_rewind_since(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, "{'lane_id': 7}");
+	SHOWS(s, "POST " ADMIN "lanes/7/rewind\n" SINCE,
+	    "lane 7 offers again what was sent since "
+	    "2026-11-26T10:00:00.000Z\n",
+	    "", "admin", "rewind", "7", "--since", "2026-11-26T12:00:00+02:00");
+	played_say(s->played, 409, CONFLICT);
+	REFUSES(s, "POST " ADMIN "lanes/7/rewind\n" SINCE, EX_DATAERR,
+	    "it has left; twinbox admin lanes shows how they are", "admin",
+	    "rewind", "7", "--since", "2026-11-26T10:00:00Z");
+	/* A destination: page by page, without those that lead
+	 * into an inbox or are gone. */
+	played_say(s->played, 200,
+	    "{'lanes': [{'lane_id': 3}, {'lane_id': 5}], 'next': 5}");
+	played_say(s->played, 200, "{'lane_id': 3}");
+	played_say(s->played, 409, CONFLICT);
+	played_say(s->played, 200,
+	    "{'lanes': [{'lane_id': 8}, {'lane_id': 9}], 'next': null}");
+	played_say(s->played, 404, NOT_FOUND);
+	played_say(s->played, 200, "{'lane_id': 9}");
+	SHOWS(s,
+	    LANES("") "POST " ADMIN "lanes/3/rewind\n" SINCE "POST " ADMIN
+		      "lanes/5/rewind\n" SINCE LANES(
+			  "&after=5") "POST " ADMIN "lanes/8/rewind\n" SINCE
+				      "POST " ADMIN "lanes/9/rewind\n" SINCE,
+	    "2 lanes of far.example offer again what was sent since "
+	    "2026-11-26T10:00:00.000Z\n",
+	    "", "admin", "rewind", "far.example", "--since",
+	    "2026-11-26T10:00:00Z");
+	/* A cursor that stays ends it. */
+	played_say(s->played, 200, "{'lanes': [{'lane_id': 3}], 'next': 3}");
+	played_say(s->played, 200, "{'lane_id': 3}");
+	played_say(s->played, 200, "{'lanes': [], 'next': 3}");
+	SHOWS(s,
+	    LANES("") "POST " ADMIN "lanes/3/rewind\n" SINCE LANES("&after=3"),
+	    "{\"lanes\":1}\n", "", "admin", "rewind", "far.example", "--since",
+	    "2026-11-26T10:00:00Z", "--json");
+	played_say(s->played, 200, "{'lanes': [], 'next': null}");
+	REFUSES(s, LANES(""), EX_DATAERR,
+	    "no lane leads to a server of that name; twinbox admin destinations "
+	    "has the names",
+	    "admin", "rewind", "far.example", "--since",
+	    "2026-11-26T10:00:00Z");
+	played_say(s->played, 200,
+	    "{'lanes': [{'lane_id': 3}, {'lane_id': 5}], 'next': null}");
+	played_say(s->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
+	assert_int_not_equal(RUN(s, "admin", "rewind", "far.example", "--since",
+				 "2026-11-26T10:00:00Z"),
+	    RC_OK);
+	assert_string_equal(played_asked(s->played),
+	    LANES("") "POST " ADMIN "lanes/3/rewind\n" SINCE);
+	REFUSES(s, "", EX_USAGE,
+	    "--since takes a time such as 2030-01-31T09:00:00Z; see twinbox "
+	    "--help",
+	    "admin", "rewind", "7", "--since", "yesterday");
+	REFUSES(s, "", EX_USAGE,
+	    "it takes LANE SEQ, or LANE or NAME with --since WHEN; see twinbox "
+	    "admin rewind --help",
+	    "admin", "rewind", "7");
+	REFUSES(s, "", EX_USAGE,
+	    "it takes LANE SEQ, or LANE or NAME with --since WHEN; see twinbox "
+	    "admin rewind --help",
+	    "admin", "rewind", "7", "1", "--since", "2026-11-26T10:00:00Z");
+}
+
 /* What is busy is asked for again, for ten seconds. */
 static void
 test_patience(void **state)
@@ -416,6 +489,7 @@ main(void)
 	    TEST(test_pause_and_resume),
 	    TEST(test_rate),
 	    TEST(test_rewind),
+	    TEST(test_rewind_since),
 	    TEST(test_patience),
 	};
 

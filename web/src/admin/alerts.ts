@@ -26,7 +26,7 @@ const OWN: Record<string, [string, string]> = {
 	peer_keys_changed: ['The keys of another server have changed',
 		'Ask its operator whether that was meant, by another way than these messages; then pin the key, or block it.'],
 	peer_restored: ['Another server may have lost what was sent to it',
-		'Run the commands; then compare both databases (twinboxd fsck --with-peer).'],
+		'Afterwards compare both databases (twinboxd fsck --with-peer).'],
 	peer_clock_off: ['The clock of another server is off',
 		'One of the two clocks is wrong: both operators compare theirs with the time.'],
 };

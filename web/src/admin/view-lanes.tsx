@@ -19,16 +19,23 @@ function RewindAsk({ lane, done }: { lane: Lane; done: () => void }): JSX.Elemen
 {
 	const { client } = useAdmin();
 	const [seq, setSeq] = useState('');
+	const [since, setSince] = useState(''); // as the browser's clock shows it
 
 	return (
 		<Confirm title={`Rewind lane ${lane.lane_id}?`} yes="Rewind" danger done={done} run={async () => {
-			await client.api.post(`/v1/admin/lanes/${lane.lane_id}/rewind`, { seq: Number(seq) });
-			return `Lane ${lane.lane_id} offers everything from ${seq} again.`;
+			const time = since === '' ? undefined : new Date(since);
+			await client.api.post(`/v1/admin/lanes/${lane.lane_id}/rewind`,
+				time ? { since: time.toISOString() } : { seq: Number(seq) });
+			return `Lane ${lane.lane_id} offers again ${time ? `what was sent since ${time.toLocaleString()}` :
+				`everything from ${seq}`}.`;
 		}}>
-			<p>Everything from this place on that was not purged is offered to <bdi>{lane.to}</bdi> again. States do not change, and whoever has a message already keeps one of it.</p>
+			<p>Everything from this place or time on that was not purged is offered to <bdi>{lane.to}</bdi> again. States do not change, and whoever has a message already keeps one of it.</p>
 			<label for="rewind-seq">From place (the next is {count(lane.next_seq)})</label>
-			<input id="rewind-seq" type="number" min="1" max={lane.next_seq} step="1" required value={seq}
-				onInput={(event) => setSeq(event.currentTarget.value)} />
+			<input id="rewind-seq" type="number" min="1" max={lane.next_seq} step="1" required={since === ''}
+				disabled={since !== ''} value={seq} onInput={(event) => setSeq(event.currentTarget.value)} />
+			<label for="rewind-since">Or what was sent since</label>
+			<input id="rewind-since" type="datetime-local" step="1" disabled={seq !== ''} value={since}
+				onInput={(event) => setSince(event.currentTarget.value)} />
 		</Confirm>
 	);
 }
