@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Events, requests and receipts of other servers.
 
--- row: covered(id, mid, conversation_seq, unacked)
+-- row: covered(id, mid, conversation_seq, unacked, lane_id, lane_seq)
 
 -- Whether an event was taken before.
 -- name: processed_find(event_id, origin)
@@ -70,23 +70,22 @@ ON CONFLICT (sender_id, recipient_id, class)
     DO UPDATE SET last_sequence = excluded.last_sequence,
 	highest = excluded.highest, highest_at = excluded.highest_at;
 
--- The message that a receipt is about.
--- name: receipt_target(message_id)
--- columns: mid, sender_id, conversation_id, conversation_seq
-SELECT mid, sender_id, conversation_id, conversation_seq FROM messages
-WHERE message_id = $message_id;
-
--- The place in its lane of a message to another server.
--- name: receipt_place(mid, dest_id)
--- columns: lane_id, lane_seq, requeues, state, created_at
-SELECT o.lane_id, o.lane_seq, o.requeues, o.state, o.created_at
-FROM messages m JOIN outbox o ON o.event_id = m.event_id
-WHERE m.mid = $mid AND o.dest_kind = 'server' AND o.dest_id = $dest_id;
+-- The message that a receipt of $dest_id names, and the place in its lane to
+-- $dest_id; all of the place is NULL where there is no outbox row.
+-- name: receipt_target(message_id, dest_id)
+-- columns: message_id, dest_id, mid, sender_id, conversation_id,
+--     conversation_seq, lane_id, lane_seq, requeues, state, created_at
+SELECT m.message_id, $dest_id AS dest_id, m.mid, m.sender_id,
+    m.conversation_id, m.conversation_seq, o.lane_id, o.lane_seq, o.requeues,
+    o.state, o.created_at
+FROM messages m LEFT JOIN outbox o ON o.event_id = m.event_id
+    AND o.dest_kind = 'server' AND o.dest_id = $dest_id
+WHERE m.message_id = $message_id;
 
 -- The outbox row of the one message that a receipt names.
 -- name: receipt_row(mid, dest_id)
 -- columns: as covered
-SELECT o.id, o.mid, o.conversation_seq, 1 AS unacked
+SELECT o.id, o.mid, o.conversation_seq, 1 AS unacked, o.lane_id, o.lane_seq
 FROM messages m JOIN outbox o ON o.event_id = m.event_id
 WHERE m.mid = $mid AND o.dest_kind = 'server' AND o.dest_id = $dest_id
   AND o.state = 'sent' AND o.ack_deadline IS NULL;
@@ -107,7 +106,7 @@ WHERE event_id = (SELECT event_id FROM messages WHERE mid = $mid)
 -- columns: as covered
 SELECT o.id, o.mid, o.conversation_seq,
     CASE WHEN o.state = 'sent' AND o.ack_deadline IS NULL THEN 1 ELSE 0
-    END AS unacked
+    END AS unacked, o.lane_id, o.lane_seq
 FROM outbox o
 WHERE o.lane_id = $lane_id AND o.dest_kind = 'server'
   AND o.lane_seq IS NOT NULL AND o.lane_seq > $after AND o.lane_seq <= $upto

@@ -49,3 +49,32 @@ DELETE FROM federation_nonces WHERE (destination_id, key_id, nonce) IN (
     SELECT destination_id, key_id, nonce FROM federation_nonces
     WHERE keep_until < $now ORDER BY keep_until LIMIT $limit
     FOR UPDATE SKIP LOCKED);
+
+-- name: receipt_target(message_id, dest_id)
+-- columns: message_id, dest_id, mid, sender_id, conversation_id,
+--     conversation_seq, lane_id, lane_seq, requeues, state, created_at
+SELECT m.message_id, r.dest_id, m.mid, m.sender_id, m.conversation_id,
+    m.conversation_seq, o.lane_id, o.lane_seq, o.requeues, o.state, o.created_at
+FROM unnest($message_id::uuid[], $dest_id::bigint[])
+    AS r (message_id, dest_id)
+JOIN messages m ON m.message_id = r.message_id
+LEFT JOIN outbox o ON o.event_id = m.event_id
+    AND o.dest_kind = 'server' AND o.dest_id = r.dest_id;
+
+-- In the order of the lanes that were asked for.
+-- name: receipt_rows(lane_id, after, upto)
+-- columns: as covered
+SELECT o.id, o.mid, o.conversation_seq,
+    CASE WHEN o.state = 'sent' AND o.ack_deadline IS NULL THEN 1 ELSE 0
+    END AS unacked, o.lane_id, o.lane_seq
+FROM unnest($lane_id::bigint[], $after::bigint[], $upto::bigint[])
+    WITH ORDINALITY AS r (lane_id, after, upto, place)
+CROSS JOIN LATERAL (
+    SELECT * FROM outbox w
+    WHERE w.lane_id = r.lane_id AND w.dest_kind = 'server'
+      AND w.lane_seq IS NOT NULL AND w.lane_seq > r.after
+      AND w.lane_seq <= r.upto
+      AND (w.state = 'sent' OR w.state = 'acked' OR w.state = 'sending'
+        OR w.state = 'pending')
+    ORDER BY w.lane_seq) AS o
+ORDER BY r.place, o.lane_seq;

@@ -2,8 +2,9 @@
 /*
  * The verb `receive`: the envelopes of one request become rows.
  *
- * receive_judge.c has decided before; here is what is written.  A message has
- * no outbox row, which is on the server that it came from.
+ * receive_judge.c has decided before; here and in receive_receipt.c is what is
+ * written.  A message has no outbox row, which is on the server that it came
+ * from.
  */
 #include <assert.h>
 #include <string.h>
@@ -19,45 +20,15 @@
 /* Nonces that are removed with each that is added. */
 #define NONCES_EXPIRED 4
 
-/* One envelope while it is written. */
-struct receiving {
-	struct tx *tx;
-	struct receive_unit *u;
-	const struct envelope *e;
-	struct receive_item *item;
-	struct text *message; /* rendered, or NULL; borrowed */
-	struct cached_user *sender, *recipient;
-	struct cached_conversation *conversation;
-};
-
-/* When the event happened: the sender's clock is believed as far as it does not
- * lie in the future. */
-static int64_t
-event_time(const struct receiving *r)
-{
-
-	return (r->e->timestamp_ms < r->tx->now_ms ? r->e->timestamp_ms
-						   : r->tx->now_ms);
-}
-
-/* The event is known from now on: its row is written with those of the whole
- * request. */
-static void
-note_event(struct receiving *r)
-{
-
-	r->u->noted[r->u->nnoted++] = (size_t)(r->item - r->u->items);
-}
-
-static enum rc
-add_inbox(struct receiving *r, struct inbox_new *i, struct err *err)
+enum rc
+receive_add_inbox(struct receiving *r, struct inbox_new *i, struct err *err)
 {
 
 	i->user = r->recipient;
 	i->origin = r->u->origin_id;
 	i->conversation = r->conversation;
 	i->actor = r->sender;
-	i->event_time = event_time(r);
+	i->event_time = receive_event_time(r);
 	i->attempt = r->e->attempt;
 	return (txn_add_inbox(r->tx, i, err));
 }
@@ -115,7 +86,7 @@ add_message(struct receiving *r, int64_t mid, struct err *err)
 	v->correlation_id = v_span(&m->correlation_id);
 	v->reply_to = m->has_reply_to ? db_v_uuid(&m->reply_to) : DB_V_NULL;
 	v->priority = db_v_i64(m->priority);
-	v->event_time = db_v_i64(event_time(r));
+	v->event_time = db_v_i64(receive_event_time(r));
 	v->now = db_v_i64(r->tx->now_ms);
 	v->fingerprint =
 	    db_v_blob(r->item->fingerprint, sizeof(r->item->fingerprint));
@@ -163,7 +134,7 @@ receive_message(struct receiving *r, struct err *err)
 		rc = cache_id_take(env->cache, event.message_id, err);
 	if (rc == RC_OK) {
 		event.conversation_seq = r->conversation->last_seq;
-		rc = add_inbox(r, &event, err);
+		rc = receive_add_inbox(r, &event, err);
 	}
 	if (rc != RC_OK)
 		return (rc);
@@ -172,182 +143,8 @@ receive_message(struct receiving *r, struct err *err)
 		message_cache_put(&env->message_cache, event.mid,
 		    event.message_id, r->message);
 	r->item->sender_id = r->sender->user_id;
-	note_event(r);
+	receive_note_event(r);
 	return (RC_OK);
-}
-
-/* ---- a receipt ---- */
-
-/* The receipt is about all that it covers: what has the highest number is told
- * of.  sent -> acked, for what is not yet. */
-static enum rc
-settle_covered(void *arg, const struct store_covered_row *row, struct err *err)
-{
-	struct receiving *r = arg;
-	struct txn_env *env = txn_env_of(r->tx);
-	struct sql_outbox_settle_acked *v;
-	enum rc rc;
-
-	if (r->item->upto < row->conversation_seq) {
-		r->item->upto = row->conversation_seq;
-		r->item->mid = row->mid;
-	}
-	if (!row->unacked)
-		return (RC_OK);
-	rc = store_next_outbox_settle_acked(r->tx->db, &env->acked, &v, err);
-	if (rc != RC_OK)
-		return (rc);
-	v->id = db_v_i64(row->outbox_id);
-	v->now = db_v_i64(r->tx->now_ms);
-	return (txn_notify_change(
-	    r->tx, r->recipient->user_id, row->mid, CHANGE_ACKED, err));
-}
-
-/* The lane up to the receipt's place. */
-static enum rc
-settle_lane(struct receiving *r, struct err *err)
-{
-	struct cache *cache = txn_env_of(r->tx)->cache;
-	const int64_t place = r->item->place;
-	struct cached_lane *lane;
-	enum rc rc;
-
-	rc = cache_lane_by_id(cache, r->tx, r->item->lane_id, &lane, err);
-	if (rc != RC_OK || lane->lane.acked_seq >= place)
-		return (rc);
-	rc = store_covered(r->tx->db, lane->lane.lane_id, lane->lane.acked_seq,
-	    place, settle_covered, r, err);
-	lane->lane.acked_seq = place;
-	cache_lane_touch(cache, lane);
-	return (rc);
-}
-
-/* The message that the receipt names, wherever it stands. */
-static enum rc
-settle_named(struct receiving *r, int64_t mid, struct err *err)
-{
-	struct txn_env *env = txn_env_of(r->tx);
-	enum rc rc;
-
-	rc = store_covered_one(
-	    r->tx->db, mid, r->sender->user_id, settle_covered, r, err);
-	if (rc == RC_OK)
-		rc = store_rows_write(r->tx->db, &env->acked, false, err);
-	return (rc == RC_OK && r->item->moved
-		    ? store_receipt_note(r->tx->db, mid, r->sender->user_id,
-			  r->tx->now_ms, err)
-		    : rc);
-}
-
-static enum rc
-settle_rows(struct receiving *r, struct err *err)
-{
-	struct txn_env *env = txn_env_of(r->tx);
-	const int64_t named = r->item->mid;
-	enum rc rc = RC_OK;
-
-	if (r->item->lane_id != 0)
-		rc = settle_lane(r, err);
-	if (rc == RC_OK)
-		rc = store_rows_write(r->tx->db, &env->acked, false, err);
-	if (rc == RC_OK && r->item->alone)
-		rc = settle_named(r, named, err);
-	txn_count_acked(env, env->acked.changed);
-	env->acked.changed = 0;
-	return (rc);
-}
-
-/* Advances what is known of the sender of the receipt.  *ret_news: it is more
- * than before. */
-static void
-advance(struct receiving *r, struct cached_member *m, bool *ret_news)
-{
-	const int64_t at = event_time(r);
-	const int64_t upto = r->item->upto;
-
-	*ret_news = m->acked_upto < upto;
-	/* The answer to the delivery may not be here yet. */
-	if (m->delivered_upto < upto)
-		m->delivered_upto = upto;
-	if (m->acked_upto < upto) {
-		m->acked_upto = upto;
-		m->acked_at = at;
-	}
-	if (r->e->kind == EVENT_READ && r->item->reason == ENVELOPE_NO_REASON &&
-	    m->shown_upto < upto) {
-		m->read_upto = m->shown_upto = upto;
-		m->read_at = m->shown_at = at;
-		*ret_news = true;
-	}
-	if (*ret_news)
-		cache_member_touch(
-		    txn_env_of(r->tx)->cache, r->conversation, m);
-}
-
-/* The receipt's sender and conversation, which are known here. */
-static enum rc
-find_receipt(struct receiving *r, struct err *err)
-{
-	struct cache *cache = txn_env_of(r->tx)->cache;
-	enum rc rc;
-
-	rc =
-	    cache_user_by_id(cache, r->tx, r->item->sender_id, &r->sender, err);
-	if (rc == RC_OK)
-		rc = cache_conversation_by_id(cache, r->tx,
-		    r->item->conversation_id, &r->conversation, err);
-	return (rc == RC_NOT_FOUND
-		    ? err_set(err, RC_INTERNAL, "a receipt about nothing")
-		    : rc);
-}
-
-/* The local person is told. */
-static enum rc
-tell(struct receiving *r, bool whole, struct err *err)
-{
-	/* A step that was told moves the mark, and is not told again. */
-	struct uuid of, id = whole ? r->e->event_id
-				   : uuid_gen_next(&txn_env_of(r->tx)->ids);
-	struct inbox_new event = {.kind = whole ? r->e->kind : EVENT_DELIVERED,
-	    .event_id = &id,
-	    .mid = r->item->mid,
-	    .conversation_seq = r->item->upto,
-	    .message_id = &of};
-	enum rc rc;
-
-	rc = store_message_uuid(r->tx->db, r->item->mid, &of, err);
-	if (rc == RC_OK)
-		rc = add_inbox(r, &event, err);
-	/* Its row points to texts of this function. */
-	if (rc == RC_OK)
-		rc = txn_write_inbox(r->tx, err);
-	return (rc == RC_OK ? txn_notify_change(r->tx, r->recipient->user_id,
-				  r->item->mid, CHANGE_OTHER, err)
-			    : rc);
-}
-
-static enum rc
-receive_receipt(struct receiving *r, struct err *err)
-{
-	const bool whole = r->item->reason == ENVELOPE_NO_REASON;
-	struct cached_member *m;
-	bool news;
-	enum rc rc;
-
-	rc = find_receipt(r, err);
-	if (rc != RC_OK)
-		return (rc);
-	m = cache_member_find(r->conversation, r->sender->user_id);
-	assert(m != NULL);
-	rc = settle_rows(r, err);
-	FAULT("receive.receipt.after");
-	advance(r, m, &news);
-	if (rc == RC_OK && news)
-		rc = tell(r, whole, err);
-	/* The rest comes as the same event. */
-	if (rc == RC_OK && whole)
-		note_event(r);
-	return (rc);
 }
 
 /* ---- sequences ---- */
@@ -455,7 +252,7 @@ receive_item(struct tx *tx, struct receive_unit *u, size_t i, struct err *err)
 	if (r.item->plan == RECEIVE_NOTHING)
 		return (RC_OK);
 	if (r.item->plan == RECEIVE_KNOWN) {
-		note_event(&r);
+		receive_note_event(&r);
 		return (RC_OK);
 	}
 	rc = cache_user_by_id(
@@ -510,19 +307,16 @@ note_events(struct tx *tx, const struct receive_unit *u, struct err *err)
 	    store_processed_add(tx->db, events, u->nnoted, tx->now_ms, err));
 }
 
+/* Writes what was decided. */
 static enum rc
-receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
+write_all(struct tx *tx, struct receive_unit *u, struct err *err)
 {
 	const struct store_nonce nonce = {
 	    u->origin_id, u->key_id, u->nonce, u->nonce_until};
 	enum rc rc;
 	size_t i;
 
-	assert(u->n <= ENVELOPE_ITEMS);
-	u->went_back = u->nnoted = 0;
-	rc = receive_judge(tx, u, err);
-	if (rc != RC_OK || receive_refused(u))
-		return (rc);
+	/* It is waited for, and the rows that receipts cover come with it. */
 	rc = store_nonce_add(tx->db, &nonce, err);
 	if (rc == RC_OK)
 		rc = store_nonces_expire(
@@ -534,10 +328,27 @@ receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = receive_item(tx, u, u->order[i], err);
 	if (rc == RC_OK)
+		rc = receive_receipts_write(tx, u, err);
+	if (rc == RC_OK)
 		rc = note_events(tx, u, err);
 	if (rc == RC_OK)
 		rc = keep_sequences(tx, u, err);
 	return (rc == RC_OK ? write_rows(tx, err) : rc);
+}
+
+static enum rc
+receive_all(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	enum rc rc;
+
+	assert(u->n <= ENVELOPE_ITEMS);
+	u->went_back = u->nnoted = 0;
+	memset(&u->covered, 0, sizeof(u->covered));
+	rc = receive_judge(tx, u, err);
+	if (rc == RC_OK && !receive_refused(u))
+		rc = write_all(tx, u, err);
+	receive_cover_free(u);
+	return (rc);
 }
 
 static enum rc

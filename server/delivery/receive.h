@@ -52,6 +52,14 @@ struct receive_known {
 	uint8_t taken_fingerprint[STORE_FINGERPRINT_LEN];
 	/* Of its sequence (store/incoming.h). */
 	int64_t last, highest, highest_at;
+	struct store_target target; /* of a receipt; mid 0: none */
+};
+
+/* Rows that receipts cover: ${n} of them, of which the first ${next} were
+ * taken. */
+struct receive_covered {
+	struct store_covered_row *rows;
+	size_t n, cap, next;
 };
 
 struct receive_item {
@@ -116,6 +124,7 @@ struct receive_unit {
 	struct store_incoming_handler handler;
 	size_t came; /* where what is known of an event came last */
 	size_t noted[ENVELOPE_ITEMS], nnoted; /* events that are taken */
+	struct receive_covered covered;
 	char names[ENVELOPE_ITEMS][LIMIT_NAME_LEN + 1]; /* recipients' */
 	char keys[ENVELOPE_ITEMS][STORE_DIRECT_KEY_SIZE];
 };

@@ -310,8 +310,8 @@ is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
 static enum rc
 reach(struct judging *j, const struct store_target *target, struct err *err)
 {
+	const struct store_place *named = &target->place;
 	struct receive_item *item = j->item;
-	struct store_place named;
 	struct cached_lane *lane;
 	bool ours = true;
 	int64_t span;
@@ -322,24 +322,22 @@ reach(struct judging *j, const struct store_target *target, struct err *err)
 	item->conversation_id = target->conversation_id;
 	item->mid = target->mid;
 	item->upto = target->conversation_seq;
-	rc = store_place_get(
-	    j->tx->db, target->mid, item->sender_id, &named, err);
-	if (rc != RC_OK)
-		return (rc == RC_NOT_FOUND ? RC_OK : rc);
+	if (named->lane_id == 0)
+		return (RC_OK);
 	rc = cache_lane_by_id(
-	    txn_env_of(j->tx)->cache, j->tx, named.lane_id, &lane, err);
+	    txn_env_of(j->tx)->cache, j->tx, named->lane_id, &lane, err);
 	if (rc != RC_OK)
 		return (rc == RC_NOT_FOUND
 			    ? err_set(err, RC_CORRUPT, "a row in no lane")
 			    : rc);
-	item->lane_id = named.lane_id;
-	item->moved = named.requeued || named.given_up;
+	item->lane_id = named->lane_id;
+	item->moved = named->requeued || named->given_up;
 	if (item->moved)
-		rc = is_place_ours(j, &named, &ours, err);
+		rc = is_place_ours(j, named, &ours, err);
 	if (rc != RC_OK)
 		return (rc);
-	item->place = ours ? place_covered(j->e, &named, &lane->lane) : 0;
-	item->alone = item->moved || named.lane_seq > item->place;
+	item->place = ours ? place_covered(j->e, named, &lane->lane) : 0;
+	item->alone = item->moved || named->lane_seq > item->place;
 	span = item->place - lane->lane.acked_seq;
 	if (span > j->u->walk_left) {
 		item->reason = ENVELOPE_BUSY;
@@ -359,20 +357,17 @@ judge_receipt(struct judging *j, struct err *err)
 {
 	struct cache *cache = txn_env_of(j->tx)->cache;
 	struct receive_item *item = j->item;
+	const struct store_target *target = &item->known.target;
 	struct cached_conversation *c;
 	struct cached_member *sender;
-	struct store_target target;
 	enum rc rc;
 
 	item->reason = ENVELOPE_UNKNOWN_MESSAGE;
-	rc = store_target_get(j->tx->db, &j->e->upto, &target, err);
-	if (rc == RC_NOT_FOUND ||
-	    (rc == RC_OK && (target.sender_id != item->recipient_id ||
-				target.conversation_seq == 0)))
+	if (target->mid == 0 || target->sender_id != item->recipient_id ||
+	    target->conversation_seq == 0)
 		return (RC_OK);
-	if (rc == RC_OK)
-		rc = cache_conversation_by_id(
-		    cache, j->tx, target.conversation_id, &c, err);
+	rc = cache_conversation_by_id(
+	    cache, j->tx, target->conversation_id, &c, err);
 	if (rc == RC_NOT_FOUND)
 		rc = err_set(err, RC_CORRUPT, "a message in no conversation");
 	if (rc != RC_OK)
@@ -380,7 +375,7 @@ judge_receipt(struct judging *j, struct err *err)
 	sender = cache_member_find(c, item->sender_id);
 	if (!c->direct || sender == NULL)
 		return (RC_OK);
-	return (reach(j, &target, err));
+	return (reach(j, target, err));
 }
 
 /* ---- one envelope ---- */
@@ -477,6 +472,8 @@ receive_judge(struct tx *tx, struct receive_unit *u, struct err *err)
 	rc = each(tx, u, begin, err);
 	if (rc == RC_OK)
 		rc = receive_look(tx, u, err);
-	return (
-	    rc == RC_OK && !receive_refused(u) ? each(tx, u, judge, err) : rc);
+	if (rc != RC_OK || receive_refused(u))
+		return (rc);
+	rc = each(tx, u, judge, err);
+	return (rc == RC_OK ? receive_cover_ask(tx, u, err) : rc);
 }

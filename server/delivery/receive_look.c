@@ -92,6 +92,20 @@ on_sequence(void *arg, const struct store_sequence *s)
 	}
 }
 
+/* Two receipts may name one message. */
+static void
+on_target(void *arg, const struct store_target *t)
+{
+	struct receive_unit *u = arg;
+	size_t i;
+
+	for (i = 0; i < u->n; i++)
+		if (u->envelopes[i].kind != EVENT_MESSAGE &&
+		    u->items[i].sender_id == t->key.dest_id &&
+		    uuid_equal(&u->envelopes[i].upto, &t->key.message_id))
+			u->items[i].known.target = *t;
+}
+
 /* ---- what is asked ---- */
 
 /* Whether each event was taken before: it is remembered, or, when that is long
@@ -143,6 +157,25 @@ ask_messages(struct tx *tx, struct receive_unit *u, struct err *err)
 			ids[n++] = e->message.id;
 	}
 	return (store_taken_find(tx->db, ids, n, &u->handler, err));
+}
+
+/* The messages that receipts of people name who are known. */
+static enum rc
+ask_targets(struct tx *tx, struct receive_unit *u, struct err *err)
+{
+	struct store_target_key keys[ENVELOPE_ITEMS];
+	const struct receive_item *item;
+	size_t i, n = 0;
+
+	for (i = 0; i < u->n; i++) {
+		item = &u->items[i];
+		if (item->reason == ENVELOPE_NO_REASON &&
+		    u->envelopes[i].kind != EVENT_MESSAGE &&
+		    item->recipient_id != 0 && item->sender_id != 0)
+			keys[n++] = (struct store_target_key){
+			    u->envelopes[i].upto, item->sender_id};
+	}
+	return (store_targets_find(tx->db, keys, n, &u->handler, err));
 }
 
 /* Whether an envelope before ${i} is of the same sequence. */
@@ -204,6 +237,8 @@ receive_look(struct tx *tx, struct receive_unit *u, struct err *err)
 	    .incoming = on_incoming,
 	    .taken = on_taken,
 	    .sequence = on_sequence,
+	    .target = on_target,
+	    .covered = receive_cover_add,
 	    .arg = u};
 	u->came = 0;
 	rc = ask_request(tx, u, err);
@@ -211,6 +246,8 @@ receive_look(struct tx *tx, struct receive_unit *u, struct err *err)
 		rc = ask_events(tx, u, err);
 	if (rc == RC_OK)
 		rc = ask_sequences(tx, u, err);
+	if (rc == RC_OK)
+		rc = ask_targets(tx, u, err);
 	if (rc == RC_OK)
 		rc = store_incoming_answers(tx->db, err);
 	u->used = u->public != NULL && u->signer.used;

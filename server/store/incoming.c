@@ -313,65 +313,102 @@ store_sequences_set(
 
 /* ---- receipts ---- */
 
-static enum rc
-take_target(void *arg, const struct db_row *row, struct err *err)
+/* The place in a row of receipt_target; without one it is all 0. */
+static struct store_place
+place_of(const struct db_row *row)
 {
-	struct store_target *t = arg;
-
-	(void)err;
-	t->mid = db_row_i64(row, COL_RECEIPT_TARGET_MID);
-	t->sender_id = db_row_i64(row, COL_RECEIPT_TARGET_SENDER_ID);
-	t->conversation_id =
-	    db_row_i64(row, COL_RECEIPT_TARGET_CONVERSATION_ID);
-	t->conversation_seq =
-	    db_row_i64(row, COL_RECEIPT_TARGET_CONVERSATION_SEQ);
-	return (RC_OK);
-}
-
-enum rc
-store_target_get(struct db *db, const struct uuid *id, struct store_target *ret,
-    struct err *err)
-{
-	const struct sql_receipt_target v = {.message_id = db_v_uuid(id)};
-	enum rc rc;
-
-	ret->mid = 0;
-	rc = db_run(
-	    db, SQL_RECEIPT_TARGET, DB_PARAMS(v), take_target, ret, NULL, err);
-	return (rc == RC_OK && ret->mid == 0 ? RC_NOT_FOUND : rc);
-}
-
-static enum rc
-take_place(void *arg, const struct db_row *row, struct err *err)
-{
-	struct store_place *p = arg;
+	struct store_place p = {.lane_id = 0};
 	char word[33];
 	int state;
 
-	(void)err;
-	p->lane_id = db_row_i64(row, COL_RECEIPT_PLACE_LANE_ID);
-	p->lane_seq = db_row_i64(row, COL_RECEIPT_PLACE_LANE_SEQ);
-	p->requeued = db_row_i64(row, COL_RECEIPT_PLACE_REQUEUES) > 0;
-	db_row_copy_text(row, COL_RECEIPT_PLACE_STATE, word, sizeof(word));
+	if (db_row_null(row, COL_RECEIPT_TARGET_LANE_ID))
+		return (p);
+	p.lane_id = db_row_i64(row, COL_RECEIPT_TARGET_LANE_ID);
+	p.lane_seq = db_row_i64(row, COL_RECEIPT_TARGET_LANE_SEQ);
+	p.requeued = db_row_i64(row, COL_RECEIPT_TARGET_REQUEUES) > 0;
+	db_row_copy_text(row, COL_RECEIPT_TARGET_STATE, word, sizeof(word));
 	state = outbox_state_parse(word);
-	p->given_up = state == OUTBOX_FAILED || state == OUTBOX_EXPIRED ||
-		      state == OUTBOX_CANCELED;
-	p->created_at = db_row_i64(row, COL_RECEIPT_PLACE_CREATED_AT);
+	p.given_up = state == OUTBOX_FAILED || state == OUTBOX_EXPIRED ||
+		     state == OUTBOX_CANCELED;
+	p.created_at = db_row_i64(row, COL_RECEIPT_TARGET_CREATED_AT);
+	return (p);
+}
+
+static enum rc
+take_target(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_incoming_handler *h = arg;
+	const struct store_target t = {
+	    .key = {db_row_uuid(row, COL_RECEIPT_TARGET_MESSAGE_ID),
+		db_row_i64(row, COL_RECEIPT_TARGET_DEST_ID)},
+	    .mid = db_row_i64(row, COL_RECEIPT_TARGET_MID),
+	    .sender_id = db_row_i64(row, COL_RECEIPT_TARGET_SENDER_ID),
+	    .conversation_id =
+		db_row_i64(row, COL_RECEIPT_TARGET_CONVERSATION_ID),
+	    .conversation_seq =
+		db_row_i64(row, COL_RECEIPT_TARGET_CONVERSATION_SEQ),
+	    .place = place_of(row)};
+
+	(void)err;
+	h->target(h->arg, &t);
 	return (RC_OK);
 }
 
 enum rc
-store_place_get(struct db *db, int64_t mid, int64_t dest_id,
-    struct store_place *ret, struct err *err)
+store_targets_find(struct db *db, const struct store_target_key *keys, size_t n,
+    const struct store_incoming_handler *h, struct err *err)
 {
-	const struct sql_receipt_place v = {
-	    .mid = db_v_i64(mid), .dest_id = db_v_i64(dest_id)};
-	enum rc rc;
+	struct sql_receipt_target *v;
+	size_t i;
 
-	ret->lane_id = 0;
-	rc = db_run(
-	    db, SQL_RECEIPT_PLACE, DB_PARAMS(v), take_place, ret, NULL, err);
-	return (rc == RC_OK && ret->lane_id == 0 ? RC_NOT_FOUND : rc);
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++) {
+		v[i].message_id = db_v_uuid(&keys[i].message_id);
+		v[i].dest_id = db_v_i64(keys[i].dest_id);
+	}
+	return (ask(db, SQL_RECEIPT_TARGET, ROWS(v, n), take_target, h, err));
+}
+
+static struct store_covered_row
+covered_of(const struct db_row *row)
+{
+
+	return ((struct store_covered_row){
+	    .outbox_id = db_row_i64(row, COL_COVERED_ID),
+	    .mid = db_row_i64(row, COL_COVERED_MID),
+	    .conversation_seq = db_row_i64(row, COL_COVERED_CONVERSATION_SEQ),
+	    .lane_id = db_row_i64(row, COL_COVERED_LANE_ID),
+	    .lane_seq = db_row_i64(row, COL_COVERED_LANE_SEQ),
+	    .unacked = db_row_i64(row, COL_COVERED_UNACKED) != 0});
+}
+
+static enum rc
+take_covered(void *arg, const struct db_row *row, struct err *err)
+{
+	const struct store_incoming_handler *h = arg;
+	const struct store_covered_row covered = covered_of(row);
+
+	return (h->covered(h->arg, &covered, err));
+}
+
+enum rc
+store_covered_find(struct db *db, const struct store_covering *parts, size_t n,
+    const struct store_incoming_handler *h, struct err *err)
+{
+	struct sql_receipt_rows *v;
+	size_t i;
+
+	if (n == 0)
+		return (RC_OK);
+	v = mem_zalloc(n, sizeof(*v));
+	for (i = 0; v != NULL && i < n; i++) {
+		v[i].lane_id = db_v_i64(parts[i].lane_id);
+		v[i].after = db_v_i64(parts[i].after);
+		v[i].upto = db_v_i64(parts[i].upto);
+	}
+	return (ask(db, SQL_RECEIPT_ROWS, ROWS(v, n), take_covered, h, err));
 }
 
 struct covering {
@@ -380,29 +417,12 @@ struct covering {
 };
 
 static enum rc
-take_covered(void *arg, const struct db_row *row, struct err *err)
+take_one(void *arg, const struct db_row *row, struct err *err)
 {
 	const struct covering *c = arg;
-	const struct store_covered_row covered = {
-	    .outbox_id = db_row_i64(row, COL_COVERED_ID),
-	    .mid = db_row_i64(row, COL_COVERED_MID),
-	    .conversation_seq = db_row_i64(row, COL_COVERED_CONVERSATION_SEQ),
-	    .unacked = db_row_i64(row, COL_COVERED_UNACKED) != 0};
+	const struct store_covered_row covered = covered_of(row);
 
 	return (c->each(c->arg, &covered, err));
-}
-
-enum rc
-store_covered(struct db *db, int64_t lane_id, int64_t after, int64_t upto,
-    store_covered_fn each, void *arg, struct err *err)
-{
-	struct covering c = {each, arg};
-	const struct sql_receipt_rows v = {.lane_id = db_v_i64(lane_id),
-	    .after = db_v_i64(after),
-	    .upto = db_v_i64(upto)};
-
-	return (db_run(
-	    db, SQL_RECEIPT_ROWS, DB_PARAMS(v), take_covered, &c, NULL, err));
 }
 
 enum rc
@@ -413,8 +433,8 @@ store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
 	const struct sql_receipt_row v = {
 	    .mid = db_v_i64(mid), .dest_id = db_v_i64(dest_id)};
 
-	return (db_run(
-	    db, SQL_RECEIPT_ROW, DB_PARAMS(v), take_covered, &c, NULL, err));
+	return (
+	    db_run(db, SQL_RECEIPT_ROW, DB_PARAMS(v), take_one, &c, NULL, err));
 }
 
 enum rc

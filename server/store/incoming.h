@@ -45,6 +45,46 @@ struct store_sequence {
 	int64_t highest, highest_at;
 };
 
+/* Where the outbox row of a message to another server stands. */
+struct store_place {
+	int64_t lane_id; /* 0: the row was purged, or there never was one */
+	int64_t lane_seq;
+	bool requeued; /* it has stood elsewhere before */
+	bool given_up; /* nobody expects that it was taken */
+	int64_t created_at;
+};
+
+/* A message that a receipt names, and its place to the receipt's sender. */
+struct store_target_key {
+	struct uuid message_id;
+	int64_t dest_id;
+};
+struct store_target {
+	struct store_target_key key;
+	int64_t mid;
+	int64_t sender_id;
+	int64_t conversation_id;
+	int64_t conversation_seq; /* 0: not released */
+	struct store_place place;
+};
+
+/* The rows of lane ${lane_id} with after < lane_seq <= upto. */
+struct store_covering {
+	int64_t lane_id;
+	int64_t after, upto;
+};
+
+/* An outbox row that a receipt covers. */
+struct store_covered_row {
+	int64_t outbox_id;
+	int64_t mid;
+	int64_t conversation_seq;
+	int64_t lane_id, lane_seq;
+	bool unacked; /* it is sent, and not acked */
+};
+typedef enum rc (*store_covered_fn)(
+    void *arg, const struct store_covered_row *row, struct err *err);
+
 /* Gets the rows that the functions below ask for, by the end of
  * store_incoming_answers().  It must stay as it is until then. */
 struct store_incoming_handler {
@@ -60,11 +100,15 @@ struct store_incoming_handler {
 	    const uint8_t fingerprint[STORE_FINGERPRINT_LEN]);
 	/* How far a sequence has come. */
 	void (*sequence)(void *arg, const struct store_sequence *s);
+	/* There is a message that a receipt names. */
+	void (*target)(void *arg, const struct store_target *t);
+	/* A receipt covers the row. */
+	store_covered_fn covered;
 	void *arg;
 };
 
-/* Each of these four asks for ${n} rows in one statement, or for as many of
- * them as there are. */
+/* Each of these asks for ${n} rows in one statement, or for as many of them as
+ * there are. */
 enum rc store_processed_find(struct db *db, const struct store_event_key *keys,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 enum rc store_incoming_find(struct db *db,
@@ -73,6 +117,13 @@ enum rc store_incoming_find(struct db *db,
 enum rc store_taken_find(struct db *db, const struct uuid *message_ids,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 enum rc store_sequences_get(struct db *db, const struct store_sequence *s,
+    size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
+enum rc store_targets_find(struct db *db, const struct store_target_key *keys,
+    size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
+
+/* Asks for all rows of ${n} parts of lanes that were not given up, in the order
+ * of the parts, and within each by lane_seq. */
+enum rc store_covered_find(struct db *db, const struct store_covering *parts,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 
 /* Waits for all that was asked for. */
@@ -126,47 +177,6 @@ enum rc store_nonce_add(
 /* Removes at most ${limit} that no signature can come with any more. */
 enum rc store_nonces_expire(
     struct db *db, int64_t now_ms, int64_t limit, struct err *err) MUST_USE;
-
-/* The message that a receipt names. */
-struct store_target {
-	int64_t mid;
-	int64_t sender_id;
-	int64_t conversation_id;
-	int64_t conversation_seq; /* 0: not released */
-};
-
-/* Message ${id}; RC_NOT_FOUND. */
-enum rc store_target_get(struct db *db, const struct uuid *id,
-    struct store_target *ret, struct err *err) MUST_USE;
-
-/* Where the outbox row of a message to another server stands. */
-struct store_place {
-	int64_t lane_id;
-	int64_t lane_seq;
-	bool requeued; /* it has stood elsewhere before */
-	bool given_up; /* nobody expects that it was taken */
-	int64_t created_at;
-};
-
-/* The place of message ${mid} to ${dest_id}; RC_NOT_FOUND: the row has been
- * purged, or there never was one. */
-enum rc store_place_get(struct db *db, int64_t mid, int64_t dest_id,
-    struct store_place *ret, struct err *err) MUST_USE;
-
-/* An outbox row that a receipt covers. */
-struct store_covered_row {
-	int64_t outbox_id;
-	int64_t mid;
-	int64_t conversation_seq;
-	bool unacked; /* it is sent, and not acked */
-};
-typedef enum rc (*store_covered_fn)(
-    void *arg, const struct store_covered_row *row, struct err *err);
-
-/* Calls ${each} for the rows of lane ${lane_id} with after < lane_seq <= upto
- * that were not given up, in order. */
-enum rc store_covered(struct db *db, int64_t lane_id, int64_t after,
-    int64_t upto, store_covered_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Calls ${each} for the row of message ${mid} to ${dest_id}, if it is sent and
  * not acked. */

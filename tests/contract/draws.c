@@ -285,7 +285,7 @@ static const struct {
     {AT(PAIR_MESSAGES, pair_messages, user_id), 9, 4, false},
     {AT(PAIR_MESSAGES, pair_messages, after), 0, 5, false},
     {AT(PAIR_EVENTS, pair_events, origin), 2, 2, false},
-    {AT(RECEIPT_PLACE, receipt_place, dest_id), 9, 1, false},
+    {AT(RECEIPT_TARGET, receipt_target, dest_id), 9, 2, false},
     {AT(RECEIPT_ROW, receipt_row, dest_id), 9, 1, false},
     {AT(RECEIPT_NOTE, receipt_note, dest_id), 9, 4, false},
     {AT(RECEIPT_ROWS, receipt_rows, lane_id), 11, 6, false},

@@ -95,6 +95,148 @@ test_cost_of_new(void **state)
 	    ENVELOPE_ITEMS - 1);
 }
 
+/* ---- round trips ---- */
+
+/* The rig's driver, and the same but for what a test counts. */
+static const struct db_driver *real;
+static struct db_driver counting;
+
+/* Round trips, and statements that are sent with the next one. */
+static int trips, queued;
+
+static enum rc
+run_trip(struct db *db, int stmt, const struct db_val *params, size_t np,
+    db_row_fn each, void *arg, int64_t *ret_changed, struct err *err)
+{
+
+	trips++;
+	queued = 0;
+	return (real->run(db, stmt, params, np, each, arg, ret_changed, err));
+}
+
+static enum rc
+exec_many_trip(struct db *db, int stmt, const struct db_val *params, size_t np,
+    size_t nrows, int64_t *ret_changed, struct err *err)
+{
+
+	trips++;
+	queued = 0;
+	return (real->exec_many(db, stmt, params, np, nrows, ret_changed, err));
+}
+
+static enum rc
+run_many_trip(struct db *db, int stmt, const struct db_set *set, db_row_fn each,
+    void *arg, struct err *err)
+{
+
+	trips++;
+	queued = 0;
+	return (real->run_many(db, stmt, set, each, arg, err));
+}
+
+static enum rc
+pipeline_write_queued(
+    struct db *db, int stmt, const struct db_set *set, struct err *err)
+{
+
+	queued++;
+	return (real->pipeline_write(db, stmt, set, err));
+}
+
+static enum rc
+pipeline_query_queued(struct db *db, int stmt, const struct db_set *set,
+    db_row_fn each, void *arg, struct err *err)
+{
+
+	queued++;
+	return (real->pipeline_query(db, stmt, set, each, arg, err));
+}
+
+static enum rc
+pipeline_flush_trip(struct db *db, struct err *err)
+{
+
+	trips += queued > 0 ? 1 : 0;
+	queued = 0;
+	return (real->pipeline_flush(db, err));
+}
+
+/* The round trips of the next request, without the commit. */
+static int
+round_trips(void)
+{
+
+	trips = queued = 0;
+	real = rig.db->driver;
+	counting = *real;
+	counting.run = run_trip;
+	counting.exec_many = exec_many_trip;
+	counting.run_many = run_many_trip;
+	counting.pipeline_write = pipeline_write_queued;
+	counting.pipeline_query = pipeline_query_queued;
+	counting.pipeline_flush = pipeline_flush_trip;
+	rig.db->driver = &counting;
+	(void)answers();
+	rig.db->driver = real;
+	return (trips);
+}
+
+/* The messages that Ann has written, one to each of the people. */
+static struct uuid sent[ENVELOPE_ITEMS];
+
+static void
+write_all(void)
+{
+	static struct parcel parcel;
+	size_t i;
+
+	for (i = 0; i < ENVELOPE_ITEMS; i++)
+		sent[i] = far_send(&rig, ann, froms[i], PRIORITY_NORMAL, 0);
+	(void)far_claim(&rig, &parcel, FAR, PARCEL_ITEMS, PRIORITY_NORMAL);
+	assert_int_equal(parcel.n, ENVELOPE_ITEMS);
+	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
+	buf_fini(&parcel.text);
+	memset(&parcel, 0, sizeof(parcel));
+}
+
+/* A request of receipts of ${kind} for the messages from ${first} on and before
+ * ${end}. */
+static void
+fill_receipts(int kind, size_t first, size_t end, int64_t sequence)
+{
+
+	for (n = 0; first < end; first++)
+		(void)add_receipt(
+		    kind, froms[first], ANN, sequence, &sent[first]);
+}
+
+/* However many receipts a request has, they cost the same round trips. */
+static void
+test_cost_of_receipts(void **state)
+{
+	int one, all, read;
+
+	(void)state;
+	people(0);
+	write_all();
+	fill_receipts(EVENT_DELIVERED, 0, 1, 1);
+	one = round_trips();
+	assert_int_equal(unit.items[0].reason, ENVELOPE_NO_REASON);
+	fill_receipts(EVENT_DELIVERED, 1, ENVELOPE_ITEMS, 1);
+	all = round_trips();
+	assert_int_equal(
+	    rig_number(&rig, "SELECT acked_total FROM outbox_totals"),
+	    ENVELOPE_ITEMS);
+	assert_int_equal(count("inbox WHERE kind = 2"), ENVELOPE_ITEMS);
+	fill_receipts(EVENT_READ, 0, ENVELOPE_ITEMS, 2);
+	read = round_trips();
+	assert_int_equal(count("inbox WHERE kind = 3"), ENVELOPE_ITEMS);
+	print_message("# round trips: one %d, %d receipts %d, read %d\n", one,
+	    ENVELOPE_ITEMS - 1, all, read);
+	assert_int_equal(all, one);
+	assert_in_range(read, 1, one);
+}
+
 /* ---- many requests at once ---- */
 
 /* Their names would need three times the room of PostgreSQL's table of locks,
@@ -152,9 +294,7 @@ post(int i, size_t envelopes)
 	assert_int_equal(writer_submit(rig.writer, &p->unit.unit), RC_OK);
 }
 
-/* The rig's driver, and the same but for what it counts before a request. */
-static const struct db_driver *real;
-static struct db_driver counting;
+/* The most that a transaction has locked. */
 static int64_t locks_most;
 
 /* The names that the transaction has locked which has that of the server. */
@@ -319,6 +459,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_cost, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_cost_of_new, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_cost_of_receipts, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_names, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(test_many, open_rig, close_many),
 	    cmocka_unit_test_setup_teardown(test_inbox, open_rig, close_rig),

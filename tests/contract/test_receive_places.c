@@ -161,6 +161,7 @@ test_requeued_covers(void **state)
 	assert_string_equal(receipt_of(&ids[0], INT64_MAX), "acked acked");
 	assert_int_equal(rig.nevents, 1);
 	assert_int_equal(rig.events[0].conversation_seq, 2);
+	assert_true(uuid_equal(&rig.events[0].of, &ids[1]));
 	assert_int_equal(
 	    rig_number(&rig, "SELECT max(acked_seq) FROM outbox_lanes"), 3);
 	forget_parcel();
@@ -290,6 +291,71 @@ test_requeued_known(void **state)
 	parcel.items[0].taken_seq = 1;
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
 	assert_string_equal(states(), "acked acked");
+	forget_parcel();
+}
+
+/* ---- several receipts in a request ---- */
+
+/* Messages of which the rig was told that they are acked. */
+static int
+told_acked(void)
+{
+	int i, told = 0;
+
+	for (i = 0; i < rig.nchanges; i++)
+		told += rig.changes[i].event == CHANGE_ACKED;
+	return (told);
+}
+
+/* A message that a receipt has named is acked when a later receipt of the same
+ * request covers its place: each message is told of once. */
+static void
+test_named_then_covered(void **state)
+{
+	struct uuid ids[4];
+
+	(void)state;
+	send_bob(ids, 4);
+	add_receipt(EVENT_DELIVERED, BOB, ANN, 1, &ids[2])->upto_sequence = 1;
+	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 2, &ids[3]);
+	(void)add_receipt(EVENT_READ, BOB, ANN, 3, &ids[1]);
+	rig_forget(&rig);
+	assert_string_equal(answers(), "accepted accepted accepted");
+	assert_string_equal(states(), "acked acked acked acked");
+	assert_int_equal(told_acked(), 4);
+	assert_int_equal(
+	    rig_number(&rig, "SELECT acked_total FROM outbox_totals"), 4);
+	assert_int_equal(
+	    rig_number(&rig, "SELECT max(acked_seq) FROM outbox_lanes"), 4);
+}
+
+/* Receipts of one request for several lanes, and several for one, each of which
+ * takes the rows of its own part. */
+static void
+test_lanes_mixed(void **state)
+{
+	struct uuid bob[3], cat[3];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		bob[i] = far_send(&rig, ann, BOB, PRIORITY_NORMAL, 0);
+		cat[i] = far_send(&rig, ann, CAT, PRIORITY_NORMAL, 0);
+	}
+	(void)far_claim(&rig, &parcel, FAR, PARCEL_ITEMS, PRIORITY_NORMAL);
+	assert_int_equal(parcel.n, 6);
+	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
+	/* The second one of Bob covers nothing that the first does not. */
+	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 1, &bob[1]);
+	(void)add_receipt(EVENT_DELIVERED, CAT, ANN, 1, &cat[0]);
+	(void)add_receipt(EVENT_READ, BOB, ANN, 2, &bob[0]);
+	(void)add_receipt(EVENT_READ, CAT, ANN, 2, &cat[1]);
+	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 3, &bob[2]);
+	rig_forget(&rig);
+	assert_string_equal(
+	    answers(), "accepted accepted accepted accepted accepted");
+	assert_string_equal(states(), "acked acked acked acked acked sent");
+	assert_int_equal(told_acked(), 5);
 	forget_parcel();
 }
 
@@ -465,6 +531,10 @@ main(void)
 		test_requeued_both, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_requeued_known, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_named_then_covered, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_lanes_mixed, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_given_up_covers, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(

@@ -32,6 +32,7 @@ test_delivered(void **state)
 	assert_int_equal(rig.nevents, 1);
 	assert_int_equal(rig.events[0].kind, EVENT_DELIVERED);
 	assert_int_equal(rig.events[0].conversation_seq, 2);
+	assert_true(uuid_equal(&rig.events[0].of, &ids[1]));
 	assert_int_equal(
 	    rig_number(&rig, "SELECT acked_total FROM outbox_totals"), 2);
 	assert_string_equal(answers(), "duplicate");

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A receipt of a request becomes rows: what it covers is acked, the marks of
+ * its sender advance, and the person here is told.
+ *
+ * On PostgreSQL each statement that is waited for is a round trip, so that
+ * receipts cost none of their own: the rows that they cover were read together
+ * (receive_cover.c), and those that they ack are written together.
+ */
+#include <assert.h>
+
+#include "base/fault.h"
+#include "delivery/receive_internal.h"
+#include "txn/verb.h"
+
+/* The receipt is about all that it covers: what has the highest number is told
+ * of.  sent -> acked, for what is not yet: the rows of all receipts are written
+ * together (receive_receipts_write). */
+static enum rc
+settle_covered(void *arg, const struct store_covered_row *row, struct err *err)
+{
+	struct receiving *r = arg;
+	struct txn_env *env = txn_env_of(r->tx);
+	struct sql_outbox_settle_acked *v;
+	enum rc rc;
+
+	if (r->item->upto < row->conversation_seq) {
+		r->item->upto = row->conversation_seq;
+		r->item->mid = row->mid;
+	}
+	if (!row->unacked)
+		return (RC_OK);
+	rc = store_next_outbox_settle_acked(r->tx->db, &env->acked, &v, err);
+	if (rc != RC_OK)
+		return (rc);
+	v->id = db_v_i64(row->outbox_id);
+	v->now = db_v_i64(r->tx->now_ms);
+	return (txn_notify_change(
+	    r->tx, r->recipient->user_id, row->mid, CHANGE_ACKED, err));
+}
+
+/* The lane up to the receipt's place. */
+static enum rc
+settle_lane(struct receiving *r, struct err *err)
+{
+	struct cache *cache = txn_env_of(r->tx)->cache;
+	const int64_t lane_id = r->item->lane_id, place = r->item->place;
+	const struct store_covered_row *row;
+	struct cached_lane *lane;
+	enum rc rc;
+
+	rc = cache_lane_by_id(cache, r->tx, lane_id, &lane, err);
+	if (rc != RC_OK || lane->lane.acked_seq >= place)
+		return (rc);
+	while (rc == RC_OK &&
+	       (row = receive_cover_next(r->u, lane_id, place)) != NULL)
+		rc = settle_covered(r, row, err);
+	lane->lane.acked_seq = place;
+	cache_lane_touch(cache, lane);
+	return (rc);
+}
+
+static enum rc
+settle_one(void *arg, const struct store_covered_row *row, struct err *err)
+{
+	struct receiving *r = arg;
+
+	receive_cover_acked(r->u, row->outbox_id);
+	return (settle_covered(r, row, err));
+}
+
+/* The message that the receipt names, wherever it stands.  Whether it is acked
+ * shows when the rows of the lanes are written. */
+static enum rc
+settle_named(struct receiving *r, int64_t mid, struct err *err)
+{
+	struct txn_env *env = txn_env_of(r->tx);
+	enum rc rc;
+
+	rc = store_rows_write(r->tx->db, &env->acked, false, err);
+	if (rc == RC_OK)
+		rc = store_covered_one(
+		    r->tx->db, mid, r->sender->user_id, settle_one, r, err);
+	if (rc == RC_OK)
+		rc = store_rows_write(r->tx->db, &env->acked, false, err);
+	return (rc == RC_OK && r->item->moved
+		    ? store_receipt_note(r->tx->db, mid, r->sender->user_id,
+			  r->tx->now_ms, err)
+		    : rc);
+}
+
+static enum rc
+settle_rows(struct receiving *r, struct err *err)
+{
+	const int64_t named = r->item->mid;
+	enum rc rc = RC_OK;
+
+	if (r->item->lane_id != 0)
+		rc = settle_lane(r, err);
+	return (
+	    rc == RC_OK && r->item->alone ? settle_named(r, named, err) : rc);
+}
+
+/* Advances what is known of the sender of the receipt.  *ret_news: it is more
+ * than before. */
+static void
+advance(struct receiving *r, struct cached_member *m, bool *ret_news)
+{
+	const int64_t at = receive_event_time(r);
+	const int64_t upto = r->item->upto;
+
+	*ret_news = m->acked_upto < upto;
+	/* The answer to the delivery may not be here yet. */
+	if (m->delivered_upto < upto)
+		m->delivered_upto = upto;
+	if (m->acked_upto < upto) {
+		m->acked_upto = upto;
+		m->acked_at = at;
+	}
+	if (r->e->kind == EVENT_READ && r->item->reason == ENVELOPE_NO_REASON &&
+	    m->shown_upto < upto) {
+		m->read_upto = m->shown_upto = upto;
+		m->read_at = m->shown_at = at;
+		*ret_news = true;
+	}
+	if (*ret_news)
+		cache_member_touch(
+		    txn_env_of(r->tx)->cache, r->conversation, m);
+}
+
+/* The receipt's sender and conversation, which are known here. */
+static enum rc
+find_receipt(struct receiving *r, struct err *err)
+{
+	struct cache *cache = txn_env_of(r->tx)->cache;
+	enum rc rc;
+
+	rc =
+	    cache_user_by_id(cache, r->tx, r->item->sender_id, &r->sender, err);
+	if (rc == RC_OK)
+		rc = cache_conversation_by_id(cache, r->tx,
+		    r->item->conversation_id, &r->conversation, err);
+	return (rc == RC_NOT_FOUND
+		    ? err_set(err, RC_INTERNAL, "a receipt about nothing")
+		    : rc);
+}
+
+/* The public id of the message that is told of: mostly the one that the receipt
+ * names, which was read for all receipts together. */
+static enum rc
+told_id(const struct receiving *r, struct uuid *ret, struct err *err)
+{
+
+	if (r->item->mid != r->item->known.target.mid)
+		return (store_message_uuid(r->tx->db, r->item->mid, ret, err));
+	*ret = r->e->upto;
+	return (RC_OK);
+}
+
+/* The local person is told. */
+static enum rc
+tell(struct receiving *r, bool whole, struct err *err)
+{
+	/* A step that was told moves the mark, and is not told again. */
+	struct uuid of, id = whole ? r->e->event_id
+				   : uuid_gen_next(&txn_env_of(r->tx)->ids);
+	struct inbox_new event = {.kind = whole ? r->e->kind : EVENT_DELIVERED,
+	    .event_id = &id,
+	    .mid = r->item->mid,
+	    .conversation_seq = r->item->upto,
+	    .message_id = &of};
+	enum rc rc;
+
+	rc = told_id(r, &of, err);
+	if (rc == RC_OK)
+		rc = receive_add_inbox(r, &event, err);
+	/* Its row points to texts of this function. */
+	if (rc == RC_OK)
+		rc = txn_write_inbox(r->tx, err);
+	return (rc == RC_OK ? txn_notify_change(r->tx, r->recipient->user_id,
+				  r->item->mid, CHANGE_OTHER, err)
+			    : rc);
+}
+
+enum rc
+receive_receipt(struct receiving *r, struct err *err)
+{
+	const bool whole = r->item->reason == ENVELOPE_NO_REASON;
+	struct cached_member *m;
+	bool news;
+	enum rc rc;
+
+	rc = find_receipt(r, err);
+	if (rc != RC_OK)
+		return (rc);
+	m = cache_member_find(r->conversation, r->sender->user_id);
+	assert(m != NULL);
+	rc = settle_rows(r, err);
+	FAULT("receive.receipt.after");
+	advance(r, m, &news);
+	if (rc == RC_OK && news)
+		rc = tell(r, whole, err);
+	/* The rest comes as the same event. */
+	if (rc == RC_OK && whole)
+		receive_note_event(r);
+	return (rc);
+}
+
+enum rc
+receive_receipts_write(
+    struct tx *tx, const struct receive_unit *u, struct err *err)
+{
+	struct txn_env *env = txn_env_of(tx);
+	enum rc rc;
+
+	if (u->covered.next != u->covered.n)
+		return (err_set(
+		    err, RC_INTERNAL, "a covered row that no receipt took"));
+	rc = store_rows_write(tx->db, &env->acked, false, err);
+	txn_count_acked(env, env->acked.changed);
+	env->acked.changed = 0;
+	return (rc);
+}
