@@ -287,12 +287,13 @@ read_limits(const json_t *root, struct document *ret, struct err *err)
 {
 	const struct {
 		const char *name;
-		int64_t most;
+		int64_t most, unsaid;
 		int64_t *ret;
 	} rows[] = {
-	    {"items", ENVELOPE_ITEMS, &ret->items},
-	    {"bytes", ENVELOPE_REQUEST_LEN, &ret->bytes},
-	    {"requests", DOCUMENT_REQUESTS, &ret->requests},
+	    {"items", ENVELOPE_ITEMS, ENVELOPE_ITEMS, &ret->items},
+	    {"bytes", ENVELOPE_REQUEST_LEN, ENVELOPE_REQUEST_LEN, &ret->bytes},
+	    {"requests", DOCUMENT_REQUESTS, DOCUMENT_REQUESTS_UNSAID,
+		&ret->requests},
 	};
 	const json_t *limits = member_of(root, "limits"), *value;
 	int64_t limit;
@@ -302,7 +303,7 @@ read_limits(const json_t *root, struct document *ret, struct err *err)
 		return (
 		    err_set(err, RC_INVALID, "\"limits\" is not an object"));
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		*rows[i].ret = rows[i].most;
+		*rows[i].ret = rows[i].unsaid;
 		value = member_of(limits, rows[i].name);
 		if (value == NULL)
 			continue;
@@ -312,6 +313,7 @@ read_limits(const json_t *root, struct document *ret, struct err *err)
 			    "\"%s\" of \"limits\" is not a whole number from "
 			    "1",
 			    rows[i].name));
+		*rows[i].ret = rows[i].most;
 		if (limit < rows[i].most)
 			*rows[i].ret = limit;
 	}

@@ -108,6 +108,7 @@ federation_new(const struct federation_options *options,
 	    .domain = options->policy->domain,
 	    .url = options->url,
 	    .epoch = options->epoch,
+	    .body_bytes = options->body_bytes,
 	    .disk_low = options->disk_low,
 	    .contact = options->contact,
 	    .contact_arg = options->contact_arg};

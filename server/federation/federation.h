@@ -32,6 +32,7 @@ struct federation_options {
 	const struct buf *authorities; /* of certificates; kept.  NULL: the
 					* system's */
 	const char *epoch;             /* of the database; kept */
+	size_t body_bytes;             /* http_options.body_bytes */
 	const atomic_bool *disk_low;   /* kept */
 	/* inbound_options.contact */
 	void (*contact)(void *arg, int64_t destination_id, bool alone);

@@ -119,6 +119,20 @@ refuse_document(struct http_request *req, enum problem p, const char *text)
 	http_answer_refusal(req, &r);
 }
 
+/* How many requests a peer may have under way: their bodies fit into the memory
+ * for bodies of one address.  Else a peer that keeps to the document would be
+ * refused for want of memory (503). */
+static int64_t
+requests_offered(const struct inbound *in)
+{
+	const size_t share = in->o.body_bytes / HTTP_OWNER_PART;
+	const int64_t fit = (int64_t)(share / ENVELOPE_REQUEST_LEN);
+
+	if (in->o.body_bytes == 0 || fit >= DOCUMENT_REQUESTS)
+		return (DOCUMENT_REQUESTS);
+	return (fit > 0 ? fit : 1);
+}
+
 /* False: there is no key, and a document without one would be invalid. */
 static bool
 fill_document(const struct inbound *in, struct document *d)
@@ -130,7 +144,7 @@ fill_document(const struct inbound *in, struct document *d)
 	memcpy(d->deliver, in->deliver, sizeof(d->deliver));
 	d->items = ENVELOPE_ITEMS;
 	d->bytes = ENVELOPE_REQUEST_LEN;
-	d->requests = DOCUMENT_REQUESTS;
+	d->requests = requests_offered(in);
 	keyring_refresh(in->o.keyring);
 	d->nkeys = keyring_published(in->o.keyring, d->keys);
 	return (d->nkeys > 0);

@@ -35,6 +35,7 @@ struct inbound_options {
 	const char *domain;          /* of this server; kept */
 	struct domain_url url;       /* --federation-url */
 	const char *epoch;           /* of the database; kept */
+	size_t body_bytes;           /* http_options.body_bytes; 0: no limit */
 	/* There is no room for messages; the disk says so.  Kept. */
 	const atomic_bool *disk_low;
 	/* What ${contact} is told: a fresh request of this destination has been

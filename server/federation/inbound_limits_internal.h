@@ -48,8 +48,9 @@ enum inbound_limit {
 
 /* Requests of one peer from head to answer: twice what its document allows
  * (DOCUMENT_REQUESTS), since requests that the peer has given up may still be
- * here.  With 50 envelopes each they are far less than a quarter of the
- * writer's queue and of the memory for requests, whatever the peer does. */
+ * here.  They are far less than a quarter of the writer's queue; of the memory
+ * for requests an address has a quarter, into which those fit that the document
+ * allows (requests_offered() in inbound.c). */
 #define INBOUND_UNDER_WAY (2 * (int64_t)DOCUMENT_REQUESTS)
 
 /* Peers that are remembered.  With more of them those whose buckets are full go

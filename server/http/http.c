@@ -142,9 +142,6 @@ http_free(struct http *http)
 	mem_free(http);
 }
 
-/* The part of a budget that one owner may use. */
-#define SHARE_PART 4
-
 /* False: no memory. */
 static bool
 budgets_init(struct http *http, const struct http_options *o)
@@ -152,10 +149,10 @@ budgets_init(struct http *http, const struct http_options *o)
 
 	if (o->body_bytes != 0)
 		http->bodies =
-		    budget_new(o->body_bytes, o->body_bytes / SHARE_PART);
+		    budget_new(o->body_bytes, o->body_bytes / HTTP_OWNER_PART);
 	if (o->answer_bytes != 0)
-		http->answers =
-		    budget_new(o->answer_bytes, o->answer_bytes / SHARE_PART);
+		http->answers = budget_new(
+		    o->answer_bytes, o->answer_bytes / HTTP_OWNER_PART);
 	return ((http->bodies != NULL || o->body_bytes == 0) &&
 		(http->answers != NULL || o->answer_bytes == 0));
 }

@@ -101,6 +101,9 @@ struct http_routes {
  * WebSocket path to its owner (push).  ${fd} passes over; borrows ${from}. */
 typedef void (*http_upgrade_fn)(int fd, const struct net_from *from, void *arg);
 
+/* An address or user has a quarter of the memory for bodies or answers. */
+#define HTTP_OWNER_PART 4
+
 struct http_options {
 	const char *listen; /* "127.0.0.1:8080", "[::1]:0" */
 	int listener;       /* see http_keep_listener(); 0: none */
@@ -119,9 +122,9 @@ struct http_options {
 	size_t address_limit; /* connections of one address; 0: no limit */
 
 	/* Bytes of all bodies that are being read, and of all answers that
-	 * their clients have not taken; one address or user has at most a
-	 * quarter.  Bodies up to LIMIT_BODY_FREE and answers up to
-	 * LIMIT_ANSWER_FREE do not count.  0: no limit. */
+	 * their clients have not taken; one address or user has at most one
+	 * part of HTTP_OWNER_PART.  Bodies up to LIMIT_BODY_FREE and answers up
+	 * to LIMIT_ANSWER_FREE do not count.  0: no limit. */
 	size_t body_bytes, answer_bytes;
 	struct net_networks believed; /* proxies whose headers count */
 	const struct clk *clk;

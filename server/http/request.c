@@ -204,21 +204,23 @@ request_owner(const struct http_request *req)
 					: owner_peer(http_peer(req)));
 }
 
-/* Counts ${cap} bytes for the body.  The address counts beside the user, whom
- * the head of the request may not tell yet. */
+/* Counts memory of ${cap} bytes for the body, without the NUL behind it: bodies
+ * whose lengths add up to a share fit into it.  The address counts beside the
+ * user, whom the head of the request may not tell yet. */
 static bool
 body_room(struct http_request *req, size_t cap)
 {
 	struct budget_hold *hold = &req->body.hold;
+	const size_t bytes = cap - 1;
 	bool ok;
 
-	if (req->http->bodies == NULL || cap <= LIMIT_BODY_FREE)
+	if (req->http->bodies == NULL || bytes <= LIMIT_BODY_FREE)
 		return (true);
 	if (hold->bytes == 0) {
 		hold->owner[0] = owner_peer(http_peer(req));
 		hold->owner[1] = req->account.owner;
 	}
-	ok = budget_take(req->http->bodies, hold, cap - hold->bytes);
+	ok = budget_take(req->http->bodies, hold, bytes - hold->bytes);
 	if (!ok)
 		metrics_add(
 		    req->http->options.metrics, METRIC_HTTP_BODIES_REFUSED, 1);

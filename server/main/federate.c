@@ -134,6 +134,7 @@ server_federate(struct server *s, struct err *err)
 	    .networks = server_networks(&s->config.federation_networks),
 	    .authorities = s->authorities.len > 0 ? &s->authorities : NULL,
 	    .epoch = s->epoch,
+	    .body_bytes = (size_t)s->config.request_memory_bytes,
 	    .disk_low = &s->disk_low,
 	    .contact = on_contact,
 	    .contact_arg = s};

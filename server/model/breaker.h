@@ -39,7 +39,7 @@
 
 #define BREAKER_FAILURES 5
 #define BREAKER_SUCCESSES 2
-#define BREAKER_WINDOW_MAX 32
+#define BREAKER_WINDOW_MAX 64
 #define BREAKER_CALM_MS INT64_C(600000)
 /* Longer than any wait that we set: a clock that was put back shows by it. */
 #define BREAKER_SANE_MS INT64_C(4500000)

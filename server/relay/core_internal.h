@@ -23,8 +23,10 @@
 
 /* Units with the writer for local lanes. */
 #define CORE_DELIVERIES 16
-/* Parcels under way, to all destinations together. */
-#define CORE_PARCELS 48
+/* Parcels under way, to all destinations together: the widest window of one
+ * (BREAKER_WINDOW_MAX), and half as many for the others.  Parcels that were
+ * never needed cost no memory (core_parcels.all). */
+#define CORE_PARCELS 96
 /* Of these, so many may be on their way to destinations that have not answered
  * last time: each may be silent until its time-out, and were they all such,
  * nobody else would be sent anything. */

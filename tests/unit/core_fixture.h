@@ -19,7 +19,7 @@ struct scene {
 	struct core_job *jobs, **jobs_tail; /* that came back */
 
 	/* Parcels under way, unless answers() answers them at once. */
-	struct parcel *carried[16];
+	struct parcel *carried[128];
 	size_t ncarried;
 	void (*answers)(struct parcel *parcel);
 	/* Nothing may be sent to other servers. */

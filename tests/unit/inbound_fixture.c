@@ -237,6 +237,8 @@ static const struct clk still = {wall_ms, mono_us};
 
 /* ---- the server ---- */
 
+size_t inbound_body_bytes;
+
 static int
 open_with(bool on)
 {
@@ -246,6 +248,7 @@ open_with(bool on)
 	    .keyring = on ? (struct keyring *)(void *)&played : NULL,
 	    .domain = HERE,
 	    .epoch = EPOCH,
+	    .body_bytes = inbound_body_bytes,
 	    .disk_low = &played.disk_low,
 	    .contact = on_contact,
 	    .contact_arg = &played};
@@ -253,7 +256,7 @@ open_with(bool on)
 	    .loops = 1,
 	    .request_deadline_ms = HOUR_MS,
 	    .idle_deadline_ms = HOUR_MS,
-	    .connection_limit = 100,
+	    .connection_limit = 200,
 	    .clk = leap_clk()};
 	struct http_routes routes[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
 	struct err err = ERR_INIT;

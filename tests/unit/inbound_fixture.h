@@ -76,6 +76,9 @@ const uint8_t *played_public(void);
 extern bool (*played_key)(
     const char *domain, const char *key_id, uint8_t ret[SIGN_PUBLIC_SIZE]);
 
+/* inbound_options.body_bytes of the servers that are opened from now on. */
+extern size_t inbound_body_bytes;
+
 /* For cmocka; _off: with federation off. */
 int inbound_open(void **state);
 int inbound_open_off(void **state);

@@ -465,8 +465,49 @@ test_expiry(void **state)
 
 /* ---- shares ---- */
 
-/* Of the sixteen parcels that may be under way, servers that have not answered
- * last time have eight; one that has answered passes them by. */
+/* Ann sends to ${to} of server ${name}, which the core is told of. */
+static void
+send_and_wake(const char *to, const char *name)
+{
+
+	scene_send(to);
+	(void)scene_turn_by(scene_wake(name));
+	scene_run(0);
+	scene_forget();
+}
+
+/* The window of a server that answers grows to 64 parcels, which is not all
+ * that may be under way: another server has its turn beside it. */
+static void
+test_window(void **state)
+{
+	char to[32];
+	int i;
+
+	(void)state;
+	scene.answers = scene_answer;
+	for (i = 0; i < 64; i++)
+		send_and_wake("bob@a.example", "a.example");
+	send_and_wake("bob@b.example", "b.example");
+	scene.answers = NULL;
+	/* Each to a lane of its own. */
+	for (i = 0; i < 70; i++) {
+		(void)snprintf(to, sizeof(to), "b%d@a.example", i);
+		send_and_wake(to, "a.example");
+	}
+	assert_int_equal(scene.ncarried, 64);
+	for (i = 0; i < 3; i++) {
+		(void)snprintf(to, sizeof(to), "b%d@b.example", i);
+		send_and_wake(to, "b.example");
+	}
+	/* Its window is two. */
+	assert_int_equal(scene.ncarried, 66);
+	assert_string_equal(scene.carried[65]->name, "b.example");
+	assert_int_equal(core_in_flight(scene.core), 66);
+}
+
+/* Of the parcels that may be under way, servers that have not answered last
+ * time have eight; one that has answered passes them by. */
 static void
 test_doubtful(void **state)
 {
@@ -590,6 +631,7 @@ main(void)
 	    TEST(test_release),
 	    TEST(test_release_put_off),
 	    TEST(test_expiry),
+	    TEST(test_window),
 	    TEST(test_doubtful),
 	    TEST(test_rate),
 	    TEST(test_destinations),

@@ -49,7 +49,7 @@ document(void)
 	    .deliver = URL,
 	    .items = 50,
 	    .bytes = 262144,
-	    .requests = 32,
+	    .requests = 64,
 	    .epoch = "e-1",
 	};
 	uint8_t i;
@@ -76,7 +76,7 @@ test_written(void **state)
 		"k1") "],"
 		      "\"deliver\":\"" URL "\",\"ack_statuses\":[\"accepted\","
 		      "\"retryable\",\"rejected\"],\"limits\":{\"items\":50,"
-		      "\"bytes\":262144,\"requests\":32},\"versions\":[\"1\"],"
+		      "\"bytes\":262144,\"requests\":64},\"versions\":[\"1\"],"
 		      "\"epoch\":\"e-1\"}",
 	    b.data);
 	buf_fini(&b);
@@ -106,7 +106,7 @@ test_round_trip(void **state)
 	assert_string_equal(DOMAIN, again.authority);
 	assert_int_equal(50, again.items);
 	assert_int_equal(262144, again.bytes);
-	assert_int_equal(32, again.requests);
+	assert_int_equal(64, again.requests);
 	assert_string_equal(d.epoch, again.epoch);
 	buf_fini(&b);
 }
@@ -367,8 +367,8 @@ test_limits(void **state)
 	} rows[] = {
 	    {"{}", 50, 262144, 32},
 	    {"{\"items\":1,\"bytes\":1,\"requests\":1}", 1, 1, 1},
-	    {"{\"items\":49,\"bytes\":262143,\"requests\":31}", 49, 262143, 31},
-	    {"{\"items\":51,\"bytes\":262145,\"requests\":33}", 50, 262144, 32},
+	    {"{\"items\":49,\"bytes\":262143,\"requests\":63}", 49, 262143, 63},
+	    {"{\"items\":51,\"bytes\":262145,\"requests\":65}", 50, 262144, 64},
 	    {"{\"items\":9223372036854775807}", 50, 262144, 32},
 	    {"{\"requests\":4,\"new\":0}", 50, 262144, 4},
 	    {"{\"items\":null}", 50, 262144, 32},

@@ -320,16 +320,16 @@ static void
 test_under_way(void **state)
 {
 	struct signed_request q = right;
-	int fds[64], fd;
+	int fds[128], fd;
 	size_t i;
 
 	(void)state;
 	q.announced = strlen(q.body);
-	for (i = 0; i < 64; i++) {
+	for (i = 0; i < 128; i++) {
 		fds[i] = client_open(&played.f);
 		client_send(fds[i], request_head(&q));
 	}
-	AWAIT(http_pending(played.f.http) == 64);
+	AWAIT(http_pending(played.f.http) == 128);
 	fd = client_open(&played.f);
 	client_send(fd, request_head(&q));
 	read_answer(fd);
@@ -382,12 +382,47 @@ test_document(void **state)
 	assert_int_equal(d.nkeys, 1);
 	assert_int_equal(d.items, 50);
 	assert_int_equal(d.bytes, 262144);
-	assert_int_equal(d.requests, 32);
+	assert_int_equal(d.requests, 64);
 	assert_string_equal(d.epoch, EPOCH);
 	/* Without a key there is none. */
 	atomic_store(&played.disk_low, true);
 	assert_int_equal(
 	    ask(&played.f, GET("/.well-known/twinbox"), &r, NULL), 503);
+}
+
+/* As many requests are offered as have room for their bodies in the part of the
+ * memory that one address has. */
+static void
+test_offered(void **state)
+{
+	static const struct {
+		size_t body_bytes;
+		int64_t requests;
+	} rows[] = {
+	    {0, 64}, /* no limit */
+	    {4 * 64 * 262144, 64},
+	    {4 * 64 * 262144 - 1, 63},
+	    {256 * 1024 * 1024, 64},
+	    {4 * 1024 * 1024, 4},
+	    {1024, 1},
+	};
+	struct document d;
+	struct err err = ERR_INIT;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		inbound_body_bytes = rows[i].body_bytes;
+		(void)inbound_open(NULL);
+		inbound_body_bytes = 0;
+		assert_int_equal(
+		    ask(&played.f, GET("/.well-known/twinbox"), &r, NULL), 200);
+		assert_int_equal(
+		    document_read(r.body, r.body_len, HERE, NULL, &d, &err),
+		    RC_OK);
+		assert_int_equal(d.requests, rows[i].requests);
+		(void)inbound_close(NULL);
+	}
 }
 
 static void
@@ -454,6 +489,7 @@ main(void)
 	    TEST(test_under_way),
 	    TEST(test_drain),
 	    TEST(test_document),
+	    cmocka_unit_test(test_offered),
 	    TEST(test_new),
 	    TEST(test_no_memory),
 	};
