@@ -4,6 +4,8 @@
  * value, also for one that is no code (it counts as RC_INTERNAL); relies on
  * RC_TABLE being in the order of the enum, which the macro sees to.
  */
+#include <errno.h>
+
 #include "base/rc.h"
 
 struct rc_row {
@@ -77,4 +79,32 @@ rc_is_outage(enum rc rc)
 
 	return (rc == RC_BUSY || rc == RC_AWAY || rc == RC_UNCERTAIN ||
 		rc == RC_UNCONFIRMED);
+}
+
+enum rc
+rc_of_opening(int sys)
+{
+
+	switch (sys) {
+	case EACCES:
+	case EPERM:
+		return (RC_DENIED);
+	case ENOENT:
+		return (RC_NOT_FOUND);
+	case ENOTDIR:
+	case EISDIR:
+	case ELOOP:
+	case ENAMETOOLONG:
+		return (RC_INVALID);
+	case ENOSPC:
+	case EDQUOT:
+		return (RC_FULL);
+	case ENOMEM:
+		return (RC_NO_MEMORY);
+	case EMFILE:
+	case ENFILE:
+		return (RC_LIMIT);
+	default:
+		return (RC_IO);
+	}
 }

@@ -32,7 +32,8 @@
 	X(RC_UNCONFIRMED,                                                      \
 	    "no standby of the database confirms it, so it may or may not be " \
 	    "done",                                                            \
-	    503, 1011, 75, true)
+	    503, 1011, 75, true)                                               \
+	X(RC_SETTING, "a setting is wrong", 500, 1011, 78, false)
 
 enum rc {
 #define X(name, text, http, ws, ex, retry) name,
@@ -65,5 +66,12 @@ bool rc_may_retry(enum rc rc);
  * say that it has, for a reason that passes: each caller meets it now, so
  * nobody tries others one by one. */
 bool rc_is_outage(enum rc rc);
+
+/* The result for a file that could not be opened, made, renamed or removed
+ * because of the errno value ${sys}.  RC_IO is what no other setting, path or
+ * right cures: the disk.  A read-only file system is one of these, because a
+ * failing disk is remounted so.  Not for reads, writes and syncs of a file that
+ * is open: there EACCES, too, means that what was promised cannot be kept. */
+enum rc rc_of_opening(int sys);
 
 #endif

@@ -99,11 +99,12 @@ open_settings(const char *path, FILE **ret, struct err *err)
 	enum rc rc;
 	int fd;
 
-	if ((rc = regular_file_open(path, &fd, err)) == RC_INVALID)
-		return (rc);
+	rc = regular_file_open(path, &fd, err);
+	if (rc != RC_OK && err->sys == 0)
+		return (rc); /* the text says what it is instead of a file */
 	if (rc != RC_OK)
-		return (err_set_sys(err, RC_IO, err->sys,
-		    "cannot read the settings in %s", path));
+		return (err_set_sys(
+		    err, rc, err->sys, "cannot read the settings in %s", path));
 	if (fstat(fd, &st) == 0 && st.st_size > CONFIG_FILE_MAX)
 		rc = err_set(err, RC_INVALID,
 		    "%s is larger than %d KiB: a file of settings is not", path,

@@ -26,8 +26,8 @@ static enum rc
 fail(const char *path, struct err *err)
 {
 
-	return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, errno,
-	    "cannot open %s", path));
+	return (err_set_sys(
+	    err, rc_of_opening(errno), errno, "cannot open %s", path));
 }
 
 enum rc

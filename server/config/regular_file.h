@@ -10,7 +10,8 @@
 
 /* Opens ${path} for reading, after links; *ret: the caller closes it.
  * RC_NOT_FOUND: there is none; RC_INVALID: it is not a regular file, which the
- * text says.  Never blocks and opens no device.  Thread: any. */
+ * text says; else as rc_of_opening().  Never blocks and opens no device.
+ * Thread: any. */
 enum rc regular_file_open(const char *path, int *ret, struct err *err) MUST_USE;
 
 /* The same without opening it; RC_OK also if there is none. */

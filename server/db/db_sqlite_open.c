@@ -5,8 +5,11 @@
  * Promises: the driver's preconditions (WAL, synchronous=FULL) are read back;
  * a file that is not ours is refused untouched.
  */
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "db/db_sqlite_internal.h"
@@ -109,6 +112,45 @@ configure(
 	return (rc);
 }
 
+/* The file of the database at ${path} that may not be written: its name in
+ * ${ret}, and the errno value; 0: each may. */
+static int
+find_unwritable(const char *path, char *ret, size_t size)
+{
+	static const char *const tails[] = {"", "-wal", "-shm"};
+	size_t i;
+
+	for (i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+		(void)snprintf(ret, size, "%s%s", path, tails[i]);
+		if (access(ret, W_OK) != 0 && errno != ENOENT)
+			return (errno);
+	}
+	return (0);
+}
+
+/*
+ * What a failure with ${rc}, of which ${err} has the story, means while the
+ * database at ${path} is being opened: a missing right or file is not a failure
+ * of the disk yet.  SQLite opens a file for reading alone if it may not write
+ * it, and complains at the first write, without the system's error.
+ */
+static enum rc
+rc_at_opening(enum rc rc, const char *path, struct err *err)
+{
+	char name[sizeof(err->text)];
+	int sys;
+
+	if (rc != RC_IO || err == NULL)
+		return (rc);
+	if ((err->ext & 0xff) == SQLITE_READONLY &&
+	    (sys = find_unwritable(path, name, sizeof(name))) != 0)
+		return (err_set_sys(
+		    err, rc_of_opening(sys), sys, "cannot write %s", name));
+	if ((err->ext & 0xff) == SQLITE_CANTOPEN)
+		err->rc = rc_of_opening(err->sys);
+	return (err->rc);
+}
+
 /* Before SQLite is used at all: without memory statistics, which are not read,
  * an allocation takes no lock. */
 static void
@@ -152,11 +194,13 @@ db_sqlite_open(const struct db_options *options, const char *path,
 	code = sqlite3_open_v2(path, &s->handle, flags, vfs);
 	if (code != SQLITE_OK) {
 		rc = db_sqlite_fail(s, code, path, err);
+		rc = rc_at_opening(rc, path, err);
 		goto undo;
 	}
 	rc = configure(s, options, err);
 	if (rc != RC_OK) {
 		(void)err_wrap(err, "%s", path);
+		rc = rc_at_opening(rc, path, err);
 		goto undo;
 	}
 	if (options->mode == DB_WRITER)

@@ -70,7 +70,8 @@ copy_file(int in, const char *from, const char *to, struct err *err)
 
 	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (out < 0)
-		return (err_set_sys(err, RC_IO, errno, "cannot make %s", to));
+		return (err_set_sys(
+		    err, rc_of_opening(errno), errno, "cannot make %s", to));
 	rc = copy_bytes(in, out, from, err);
 	(void)close(out);
 	return (rc);
@@ -191,7 +192,7 @@ backup_main(int argc, char **argv)
 	log_set_level(LVL_WARN);
 	if (crypt_init(&err) != RC_OK ||
 	    backup(&config, path, &report, &err) != RC_OK)
-		return (main_complain(rc_exit_code(err.rc), "%s", err.text));
+		return (main_complain(main_file_code(err.rc), "%s", err.text));
 	return (report_done("backed up to", path, &report));
 }
 
@@ -281,8 +282,8 @@ rename_tail(const char *path, const char *tail, struct err *err)
 	    to, sizeof(to), "%.*s.replaced%s", URL_SIZE - 64, path, tail);
 	if (rename(from, to) == 0 || errno == ENOENT)
 		return (RC_OK);
-	return (
-	    err_set_sys(err, RC_IO, errno, "cannot rename %s to %s", from, to));
+	return (err_set_sys(err, rc_of_opening(errno), errno,
+	    "cannot rename %s to %s", from, to));
 }
 
 /*
@@ -309,13 +310,14 @@ keep_replaced(const struct data *data, const char *path, struct err *err)
 	}
 	(void)snprintf(to, sizeof(to), "%.*s.replaced", URL_SIZE - 64, path);
 	if (unlink(to) != 0 && errno != ENOENT)
-		return (err_set_sys(err, RC_IO, errno, "cannot remove %s", to));
+		return (err_set_sys(
+		    err, rc_of_opening(errno), errno, "cannot remove %s", to));
 	rc = rename_tail(path, "-wal", err);
 	if (rc == RC_OK)
 		rc = rename_tail(path, "-shm", err);
 	if (rc == RC_OK && link(path, to) != 0)
-		rc = err_set_sys(
-		    err, RC_IO, errno, "cannot keep %s as %s", path, to);
+		rc = err_set_sys(err, rc_of_opening(errno), errno,
+		    "cannot keep %s as %s", path, to);
 	return (rc == RC_OK ? files_sync_folder_of(path, err) : rc);
 }
 
@@ -408,6 +410,6 @@ restore_main(int argc, char **argv)
 	if (from.fd >= 0)
 		(void)close(from.fd);
 	if (rc != RC_OK)
-		return (main_complain(rc_exit_code(rc), "%s", err.text));
+		return (main_complain(main_file_code(rc), "%s", err.text));
 	return (report_done("restored from", from.name, &report));
 }

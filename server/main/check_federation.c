@@ -297,8 +297,6 @@ check_federation_main(int argc, char **argv)
 	rc = check(&c, &err);
 	buf_fini(&c.authorities);
 	if (rc != RC_OK)
-		return (main_complain(
-		    err.rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(err.rc),
-		    "%s", err.text));
+		return (main_complain(main_file_code(err.rc), "%s", err.text));
 	return (c.failed ? EX_UNAVAILABLE : EX_OK);
 }

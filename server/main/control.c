@@ -269,8 +269,8 @@ control_start(const struct data *data, struct writer *writer,
 		sizeof(addr)) != 0 ||
 	    fchmodat(data->dir_fd, "control", 0600, 0) != 0 ||
 	    listen(control->listen_fd, 8) != 0) {
-		(void)err_set_sys(
-		    err, RC_IO, errno, "control socket in %s", data->dir);
+		(void)err_set_sys(err, rc_of_opening(errno), errno,
+		    "control socket in %s", data->dir);
 		control_stop(control);
 		return (err->rc);
 	}

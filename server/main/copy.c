@@ -303,9 +303,7 @@ copy_main(int argc, char **argv)
 	side_close(&from);
 	side_close(&to);
 	if (rc != RC_OK)
-		return (main_complain(
-		    rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc), "%s",
-		    err.text));
+		return (main_complain(main_file_code(rc), "%s", err.text));
 	(void)printf("copied; fsck of the target:\n");
 	(void)fflush(stdout);
 	return (fsck_show(&to.config));

@@ -17,12 +17,14 @@
 #include "main/main_internal.h"
 #include "schema/sql.h"
 
-/* No room is no failure of the disk: the service may be started again. */
+/* The result for a failure, by the errno value ${sys}, to open or make what the
+ * settings data and db name: where the path cannot be, the setting is wrong. */
 static enum rc
-rc_of_errno(int code)
+rc_of_place(int sys)
 {
+	const enum rc rc = rc_of_opening(sys);
 
-	return (code == ENOSPC || code == EDQUOT ? RC_FULL : RC_IO);
+	return (rc == RC_INVALID || rc == RC_NOT_FOUND ? RC_SETTING : rc);
 }
 
 /* Makes ${path} and what is missing above it. */
@@ -36,12 +38,12 @@ make_directory(const char *path, struct err *err)
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(text, 0700) != 0 && errno != EEXIST)
-			return (err_set_sys(err, rc_of_errno(errno), errno,
+			return (err_set_sys(err, rc_of_place(errno), errno,
 			    "data: cannot make %s", text));
 		*slash = '/';
 	}
 	if (mkdir(text, 0700) != 0 && errno != EEXIST)
-		return (err_set_sys(err, rc_of_errno(errno), errno,
+		return (err_set_sys(err, rc_of_place(errno), errno,
 		    "data: cannot make %s", text));
 	return (RC_OK);
 }
@@ -135,7 +137,8 @@ check_files(const struct data *data, struct err *err)
 	for (i = 0; i < 3 && rc == RC_OK; i++) {
 		(void)snprintf(
 		    path, sizeof(path), "%s%s", data_database(data), tails[i]);
-		rc = regular_file_check(path, err);
+		if ((rc = regular_file_check(path, err)) == RC_INVALID)
+			rc = err->rc = RC_SETTING;
 		if (rc == RC_OK && stat(path, &st) == 0)
 			rc = check_mode(path, &st, err);
 	}
@@ -149,7 +152,7 @@ take_lock(struct data *data, struct err *err)
 
 	fd = openat(data->dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return (err_set_sys(err, rc_of_errno(errno), errno,
+		return (err_set_sys(err, rc_of_place(errno), errno,
 		    "data: cannot open %s/lock", data->dir));
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		data->lock_fd = fd;
@@ -211,8 +214,8 @@ data_open(const struct config *config, struct data *ret, struct err *err)
 		return (rc);
 	data.dir_fd = open(config->data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (data.dir_fd < 0)
-		return (err_set_sys(
-		    err, RC_IO, errno, "data: cannot open %s", config->data));
+		return (err_set_sys(err, rc_of_place(errno), errno,
+		    "data: cannot open %s", config->data));
 	if ((rc = check_directory(&data, err)) == RC_OK &&
 	    (rc = check_files(&data, err)) == RC_OK &&
 	    (rc = become_owner(&data, err)) == RC_OK)
@@ -272,11 +275,14 @@ enum rc
 data_connect(const struct data *data, struct db **ret, struct err *err)
 {
 	struct db_options options = data_db_options(data);
+	enum rc rc;
 
 	options.mode = DB_WRITER;
 	options.waits = waits_for;
 	options.waits_arg = data->waiting;
-	return (db_open(&options, ret, err));
+	rc = db_open(&options, ret, err);
+	/* A writer makes the file, so the folder is what is missing. */
+	return (rc == RC_NOT_FOUND ? (err->rc = RC_SETTING) : rc);
 }
 
 enum rc
@@ -326,10 +332,12 @@ static enum rc
 check_readable(const struct data *data, struct err *err)
 {
 	const char *path = data_database(data);
+	enum rc rc;
 
 	if (db_url_multi_writer(data->url) || access(path, R_OK) == 0)
 		return (RC_OK);
-	return (err_set_sys(err, errno == ENOENT ? RC_NOT_FOUND : RC_IO, errno,
+	rc = rc_of_opening(errno);
+	return (err_set_sys(err, rc == RC_INVALID ? RC_SETTING : rc, errno,
 	    "cannot read the database %s", path));
 }
 

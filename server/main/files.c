@@ -18,7 +18,8 @@ files_sync(const char *path, int flags, struct err *err)
 
 	fd = open(path, flags | O_CLOEXEC);
 	if (fd < 0)
-		return (err_set_sys(err, RC_IO, errno, "cannot open %s", path));
+		return (err_set_sys(
+		    err, rc_of_opening(errno), errno, "cannot open %s", path));
 	failed = fsync(fd) != 0 ? errno : 0;
 	(void)close(fd);
 	return (failed == 0
@@ -40,8 +41,8 @@ files_rename_synced(const char *from, const char *to, struct err *err)
 {
 
 	if (rename(from, to) != 0)
-		return (err_set_sys(
-		    err, RC_IO, errno, "cannot rename %s to %s", from, to));
+		return (err_set_sys(err, rc_of_opening(errno), errno,
+		    "cannot rename %s to %s", from, to));
 	return (files_sync_folder_of(to, err));
 }
 
@@ -67,8 +68,8 @@ files_rename_new_synced(const char *from, const char *to, struct err *err)
 	if (errno == EEXIST)
 		return (err_set(err, RC_EXISTS,
 		    "%s is there already: a back-up replaces nothing", to));
-	return (
-	    err_set_sys(err, RC_IO, errno, "cannot rename %s to %s", from, to));
+	return (err_set_sys(err, rc_of_opening(errno), errno,
+	    "cannot rename %s to %s", from, to));
 }
 
 enum rc
@@ -88,5 +89,6 @@ files_make_part_of(const char *path, char *ret, size_t size, struct err *err)
 		if (errno != EEXIST)
 			break;
 	}
-	return (err_set_sys(err, RC_IO, errno, "cannot make %s", ret));
+	return (err_set_sys(
+	    err, rc_of_opening(errno), errno, "cannot make %s", ret));
 }

@@ -52,9 +52,7 @@ static int
 exit_code(enum rc rc)
 {
 
-	return (rc == RC_NOT_FOUND ? EX_NOINPUT
-		: rc == RC_CORRUPT ? EX_DATAERR
-				   : rc_exit_code(rc));
+	return (rc == RC_CORRUPT ? EX_DATAERR : main_file_code(rc));
 }
 
 /* Ends the line with what was found: the exit code. */

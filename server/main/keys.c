@@ -120,9 +120,7 @@ list(const struct config *config)
 			   "one, and so does a server that federates");
 	crypt_wipe(keys, sizeof(keys));
 	if (rc != RC_OK)
-		return (main_complain(
-		    rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc), "%s",
-		    err.text));
+		return (main_complain(main_file_code(rc), "%s", err.text));
 	return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
 }
 

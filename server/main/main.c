@@ -67,10 +67,17 @@ help_write(struct buf *out)
 }
 
 int
+main_file_code(enum rc rc)
+{
+
+	return (rc == RC_NOT_FOUND ? EX_NOINPUT : rc_exit_code(rc));
+}
+
+int
 main_config_code(enum rc rc)
 {
 
-	return (rc == RC_INVALID ? EX_CONFIG : rc_exit_code(rc));
+	return (rc == RC_INVALID ? EX_CONFIG : main_file_code(rc));
 }
 
 int
@@ -153,7 +160,7 @@ migrate_main(int argc, char **argv)
 		return (code);
 	if (data_open(&config, &data, &err) != RC_OK ||
 	    data_open_db(&data, &db, &err) != RC_OK)
-		return (main_complain(rc_exit_code(err.rc), "%s", err.text));
+		return (main_complain(main_file_code(err.rc), "%s", err.text));
 	(void)printf("%s is up to date\n", data.url);
 	db_close(db);
 	data_close(&data);

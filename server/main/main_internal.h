@@ -212,7 +212,12 @@ void version_write(struct buf *out);
 int main_complain(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The exit code for settings that are refused with ${rc}. */
+/* The exit code of a command that ends because of ${rc}: RC_NOT_FOUND means
+ * that a file or database is missing (EX_NOINPUT). */
+int main_file_code(enum rc rc);
+
+/* The same where RC_INVALID is about the settings or the database that they
+ * name (EX_CONFIG). */
 int main_config_code(enum rc rc);
 
 /* Parses settings for a subcommand; -1: go on, else the exit code (also after

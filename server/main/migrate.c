@@ -114,8 +114,8 @@ copy_before(const struct data *data, int number, struct err *err)
 	    CONFIG_TEXT_SIZE, data->dir, number);
 	(void)snprintf(part, sizeof(part), "%s.part", path);
 	if (unlink(part) != 0 && errno != ENOENT)
-		return (
-		    err_set_sys(err, RC_IO, errno, "cannot remove %s", part));
+		return (err_set_sys(err, rc_of_opening(errno), errno,
+		    "cannot remove %s", part));
 	interrupt_removes(part);
 	rc = make_copy(data, part, err);
 	FAULT("migrate.copied");

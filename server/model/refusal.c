@@ -112,6 +112,7 @@ problem_of_rc(enum rc rc)
 	case RC_IO:
 	case RC_CORRUPT:
 	case RC_INTERNAL:
+	case RC_SETTING:
 	case RC_COUNT:
 	default:
 		return (PROBLEM_INTERNAL);

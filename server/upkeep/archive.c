@@ -55,6 +55,16 @@ fail(const char *what, const char *place, struct err *err)
 		sys, "archive: cannot %s %s%s", what, place, cure(sys)));
 }
 
+static enum rc
+fail_open(const char *what, const char *dir, struct err *err)
+{
+	int sys = errno;
+
+	/* Read-only is what the service manager makes of other places. */
+	return (err_set_sys(err, sys == EROFS ? RC_DENIED : rc_of_opening(sys),
+	    sys, "archive: cannot %s %s%s", what, dir, cure(sys)));
+}
+
 enum rc
 archive_open(const char *dir, struct archive **ret, struct err *err)
 {
@@ -63,7 +73,7 @@ archive_open(const char *dir, struct archive **ret, struct err *err)
 	enum rc rc;
 
 	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-		return (fail("make", dir, err));
+		return (fail_open("make", dir, err));
 	if ((a = mem_zalloc(1, sizeof(*a))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "archive"));
 	a->lines = (struct buf)BUF_INIT;
@@ -72,7 +82,7 @@ archive_open(const char *dir, struct archive **ret, struct err *err)
 	if (a->dir == NULL)
 		rc = err_set(err, RC_NO_MEMORY, "archive");
 	else if (a->dir_fd < 0 || faccessat(a->dir_fd, ".", W_OK, 0) != 0)
-		rc = fail("write in", dir, err);
+		rc = fail_open("write in", dir, err);
 	else
 		rc = RC_OK;
 	if (rc == RC_OK)

@@ -77,7 +77,8 @@ position_read(int dir_fd, struct position *ret, struct err *err)
 	if (fd < 0 && errno == ENOENT)
 		return (RC_NOT_FOUND);
 	if (fd < 0)
-		return (err_set_sys(err, RC_IO, errno, "mark: cannot open it"));
+		return (err_set_sys(
+		    err, rc_of_opening(errno), errno, "mark: cannot open it"));
 	n = read(fd, text, sizeof(text) - 1);
 	(void)close(fd);
 	if (n < 0)
@@ -108,7 +109,8 @@ position_write(int dir_fd, const struct position *mark, struct err *err)
 	fd = openat(
 	    dir_fd, NAME_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return (fail("make", err));
+		return (err_set_sys(
+		    err, rc_of_opening(errno), errno, "mark: cannot make it"));
 	errno = ENOSPC; /* what a short write means */
 	written = write(fd, text, (size_t)n) == n && fsync(fd) == 0;
 	if (!written)

@@ -95,9 +95,9 @@ describe('backup', { skip: sqliteOnly }, () => {
 		assert.match(text, /mine is there already/);
 		assert.equal(fs.readFileSync(file, 'utf8'), 'precious');
 		assert.equal((await command('backup', path.join(folder, 'no', 'such'),
-			'--data', server.data)).code, 74);
+			'--data', server.data)).code, 66);
 		assert.equal((await command('backup', path.join(folder, 'x'),
-			'--data', path.join(folder, 'none'))).code, 68);
+			'--data', path.join(folder, 'none'))).code, 66);
 		assert.equal((await command('backup', '--data', server.data)).code, 64);
 		assert.deepEqual(fs.readdirSync(folder), ['mine']);
 	});

@@ -71,7 +71,7 @@ describe('what is no command', () => {
 
 	it('a file of settings that is not there is a failure of another kind', async () => {
 		assert.deepEqual(await refused(['check-config', '--config', '/nonexistent/x']),
-			[74, 'cannot read the settings in /nonexistent/x: No such file or directory']);
+			[66, 'cannot read the settings in /nonexistent/x: No such file or directory']);
 	});
 });
 
@@ -339,9 +339,9 @@ describe('migrate', () => {
 
 		fs.writeFileSync(file, '');
 		assert.deepEqual(await refused(['migrate', '--data', file]),
-			[74, `data: cannot open ${file}: Not a directory`]);
+			[78, `data: cannot open ${file}: Not a directory`]);
 		assert.deepEqual(await refused(['migrate', '--data', path.join(file, 'x')]),
-			[74, `data: cannot make ${file}/x: Not a directory`]);
+			[78, `data: cannot make ${file}/x: Not a directory`]);
 	});
 });
 
@@ -414,7 +414,7 @@ describe('backup and restore', { skip: sqliteOnly }, () => {
 		const none = path.join(folder, 'none');
 
 		assert.deepEqual(await refused(['restore', none, '--data', path.join(folder, 'd')]),
-			[68, `cannot open ${none}: No such file or directory`]);
+			[66, `cannot open ${none}: No such file or directory`]);
 		assert.deepEqual(await refused(['backup', 'x'.repeat(5000), '--data', data]),
 			[64, 'the name of the file is too long']);
 		const [code, text] = await refused(['restore', folder, '--data', path.join(folder, 'd')]);

@@ -559,7 +559,7 @@ test_file_faults(void **state)
 	refused(line, ":1: the line is longer than 198 characters");
 
 	assert_int_equal(
-	    RC_IO, parse("--config /nonexistent/x.conf", &c, &err));
+	    RC_NOT_FOUND, parse("--config /nonexistent/x.conf", &c, &err));
 	assert_contains(err.text, "/nonexistent/x.conf");
 	refused("--config /tmp", "/tmp is a directory: name a regular file");
 }

@@ -62,12 +62,12 @@ test_missing_file(void **state)
 	(void)snprintf(url, sizeof(url), "%s/no/such/folder", s.url);
 	assert_int_equal(
 	    db_fixture_open(url, DB_WRITER, &db_fixture_schema, &db, &err),
-	    RC_IO);
+	    RC_NOT_FOUND);
 	assert_true(err.ext != 0);
 	/* A reader makes no file. */
 	assert_int_equal(
 	    db_fixture_open(s.url, DB_READER, &db_fixture_schema, &db, &err),
-	    RC_IO);
+	    RC_NOT_FOUND);
 	assert_int_equal(scratch_size(s.path, ""), -1);
 	scratch_close(&s);
 }

@@ -105,7 +105,7 @@ test_directory_that_is_none(void **state)
 
 	(void)snprintf(
 	    config.data, sizeof(config.data), "%s/a/data/lock/x", w->dir);
-	assert_int_equal(RC_IO, data_open(&config, &data, &err));
+	assert_int_equal(RC_SETTING, data_open(&config, &data, &err));
 	assert_int_equal(-1, data.dir_fd);
 }
 

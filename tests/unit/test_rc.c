@@ -63,6 +63,27 @@ test_outages(void **state)
 	assert_true(rc_is_outage(RC_UNCERTAIN) && rc_is_outage(RC_UNCONFIRMED));
 }
 
+/* What an operator has to do about a file that cannot be opened. */
+static void
+test_opening(void **state)
+{
+	static const struct {
+		int sys;
+		int exit_code;
+	} rows[] = {{EACCES, 77}, {EPERM, 77}, {ENOTDIR, 65}, {EISDIR, 65},
+	    {ELOOP, 65}, {ENAMETOOLONG, 65}, {ENOSPC, 75}, {EDQUOT, 75},
+	    {EMFILE, 75}, {ENFILE, 75}, {ENOMEM, 71}, {EIO, 74}, {EROFS, 74},
+	    {ESTALE, 74}, {0, 74}};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(rc_exit_code(rc_of_opening(rows[i].sys)),
+		    rows[i].exit_code);
+	assert_int_equal(rc_of_opening(ENOENT), RC_NOT_FOUND);
+	assert_int_equal(rc_exit_code(RC_SETTING), 78);
+}
+
 static void
 test_no_code_is_internal(void **state)
 {
@@ -164,6 +185,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_table_is_complete),
 	    cmocka_unit_test(test_outages),
+	    cmocka_unit_test(test_opening),
 	    cmocka_unit_test(test_no_code_is_internal),
 	    cmocka_unit_test(test_set_and_wrap),
 	    cmocka_unit_test(test_set_from_itself),

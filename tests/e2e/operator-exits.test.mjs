@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// tags: surface
+//
+// The exit codes of twinboxd: a missing file (66), a missing right (77), a wrong
+// setting (78) and a bad flag (64) are told apart, and only a failing disk or
+// damaged data ends with 74.  tests/fault has the disks that fail.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { before, describe, it } from 'node:test';
+
+import { dataArgs, sqliteOnly } from './backend.mjs';
+import { TWINBOXD, Server, run, startServer, tempDir } from './harness.mjs';
+
+const ROOT = process.getuid() === 0;
+const NOBODY = 65534;
+/* Root may open everything, so the rights are those of somebody else. */
+const UNPRIVILEGED = ROOT
+	? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
+const PASSWORD = 'a good password\n';
+
+/** Runs a command of twinboxd that fails: [code, the last line of its text]. */
+async function ends(args, { wrapper = UNPRIVILEGED, input = PASSWORD } = {})
+{
+	const [program, ...rest] = [...wrapper, TWINBOXD, ...args];
+	const child = run(program, rest, { stdio: ['pipe', 'pipe', 'pipe'] });
+
+	child.stdin.on('error', () => {}); // not every command reads
+	child.stdin.end(input);
+	const { code } = await child.exited;
+	return [code, child.err.trimEnd().split('\n').at(-1)
+		.replace(/^twinboxd: (fsck could not look at everything: )?/, '')];
+}
+
+/** A folder of the unprivileged user. */
+function folder()
+{
+	const dir = tempDir();
+
+	if (ROOT)
+		fs.chownSync(dir, NOBODY, NOBODY);
+	return dir;
+}
+
+/** ${name} in ${dir} with ${mode}, the unprivileged user's. */
+function place(dir, name, mode, text)
+{
+	const file = path.join(dir, name);
+
+	if (text === undefined)
+		fs.mkdirSync(file);
+	else
+		fs.writeFileSync(file, text);
+	if (ROOT)
+		fs.chownSync(file, NOBODY, NOBODY);
+	fs.chmodSync(file, mode);
+	return file;
+}
+
+const LISTEN = ['--listen', '127.0.0.1:0'];
+const denied = /: Permission denied$/;
+
+before(() => {
+	if (ROOT)
+		execFileSync('setpriv', ['--version']);
+});
+
+describe('66: a file that is named is missing', () => {
+	const none = '/nonexistent/x';
+
+	it('the file of settings, for each command', async () => {
+		for (const name of ['serve', 'check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy', 'keys', 'user']) {
+			assert.deepEqual(await ends([name, '--config', none]),
+				[66, `cannot read the settings in ${none}: No such file or directory`], name);
+		}
+	});
+
+	it('the database, for each command that only reads it', { skip: sqliteOnly }, async () => {
+		const data = path.join(folder(), 'none');
+		const line = `cannot read the database ${data}/twinbox.db: No such file or directory`;
+
+		for (const args of [['fsck'], ['keys', 'list'], ['backup', path.join(folder(), 'copy')]])
+			assert.deepEqual(await ends([...args, '--data', data]), [66, line], args[0]);
+	});
+
+	it('the file that is restored, and the folder of a copy', { skip: sqliteOnly }, async () => {
+		const data = path.join(folder(), 'data');
+
+		assert.deepEqual(await ends(['restore', none, '--data', data]),
+			[66, `cannot open ${none}: No such file or directory`]);
+		assert.equal((await ends(['user', 'add', 'ann', '--password-stdin', '--data', data]))[0], 0);
+		const [code, text] = await ends(['backup', none, '--data', data]);
+		assert.equal(code, 66, text);
+		assert.match(text, /^cannot make \/nonexistent\/x\.\w+\.part: No such file or directory$/);
+	});
+});
+
+describe('77: a right is missing', () => {
+	it('to read the file of settings', async () => {
+		const file = place(folder(), 'conf', 0o000, '');
+
+		for (const name of ['serve', 'check-config', 'fsck'])
+			assert.deepEqual(await ends([name, '--config', file]),
+				[77, `cannot read the settings in ${file}: Permission denied`], name);
+	});
+
+	it('to make or write the data directory', async () => {
+		const dir = folder();
+		const shut = place(dir, 'shut', 0o500);
+
+		for (const args of [['serve', ...LISTEN], ['migrate'], ['user', 'add', 'ann', '--password-stdin'], ['keys', 'rotate']]) {
+			for (const data of [shut, path.join(shut, 'below')]) {
+				const [code, text] = await ends([...args, '--data', data]);
+				assert.equal(code, 77, `${args[0]}: ${text}`);
+				assert.match(text, denied);
+			}
+		}
+	});
+
+	it('to read or write the database', { skip: sqliteOnly }, async (t) => {
+		const data = path.join(folder(), 'data');
+		const file = path.join(data, 'twinbox.db');
+
+		assert.equal((await ends(['user', 'add', 'ann', '--password-stdin', '--data', data]))[0], 0);
+		for (const mode of [0o000, 0o400]) {
+			fs.chmodSync(file, mode);
+			for (const args of [['serve', ...LISTEN], ['migrate'], ['user', 'disable', 'ann']]) {
+				const [code, text] = await ends([...args, '--data', data]);
+				assert.equal(code, 77, `${mode} ${args[0]}: ${text}`);
+			}
+		}
+		fs.chmodSync(file, 0o000);
+		for (const args of [['fsck'], ['keys', 'list'], ['backup', path.join(folder(), 'copy')]]) {
+			assert.deepEqual(await ends([...args, '--data', data]),
+				[77, `cannot read the database ${file}: Permission denied`], args[0]);
+		}
+		fs.chmodSync(file, 0o600);
+		// SQLite gives the files that it makes beside the database its mode.
+		fs.chmodSync(`${file}-shm`, 0o400);
+		assert.deepEqual(await ends(['serve', ...LISTEN, '--data', data]),
+			[77, `cannot write ${file}-shm: Permission denied`]);
+		fs.rmSync(`${file}-shm`);
+		// With its rights, nothing else is wrong with it.
+		const server = new Server({ data, wrapper: UNPRIVILEGED });
+		t.after(() => server.running && server.kill());
+		await server.start();
+		assert.equal((await server.stop()).code, 0);
+	});
+
+	it('to write where a copy goes, and to read what is restored', { skip: sqliteOnly }, async () => {
+		const dir = folder();
+		const data = path.join(dir, 'data');
+		const shut = place(dir, 'shut', 0o500);
+		const secret = place(dir, 'secret', 0o000, '');
+
+		assert.equal((await ends(['user', 'add', 'ann', '--password-stdin', '--data', data]))[0], 0);
+		const [code, text] = await ends(['backup', path.join(shut, 'copy'), '--data', data]);
+		assert.equal(code, 77, text);
+		assert.match(text, denied);
+		assert.deepEqual(await ends(['restore', secret, '--data', path.join(dir, 'other')]),
+			[77, `cannot open ${secret}: Permission denied`]);
+	});
+});
+
+describe('78: a setting is wrong', () => {
+	it('a data directory that is a file, or below one', async () => {
+		const file = place(folder(), 'file', 0o600, '');
+		const below = path.join(file, 'x');
+
+		for (const args of [['serve', ...LISTEN], ['migrate'], ['user', 'add', 'ann', '--password-stdin'], ['keys', 'rotate']]) {
+			const [code, text] = await ends([...args, '--data', file]);
+			assert.equal(code, 78, `${args[0]}: ${text}`);
+			assert.match(text, /data: cannot open .*\/file: Not a directory$/);
+			const [again, other] = await ends([...args, '--data', below]);
+			assert.equal(again, 78, `${args[0]}: ${other}`);
+			assert.match(other, /data: cannot make .*\/file\/x: Not a directory$/);
+		}
+	});
+
+	it('a database whose folder is missing, or is a file', { skip: sqliteOnly }, async () => {
+		const dir = folder();
+		const file = place(dir, 'file', 0o600, '');
+		const data = ['--data', path.join(dir, 'data')];
+
+		for (const db of [path.join(dir, 'none', 'x.db'), path.join(file, 'x.db')]) {
+			for (const args of [['serve', ...LISTEN], ['migrate'], ['user', 'add', 'ann', '--password-stdin']]) {
+				const [code, text] = await ends([...args, ...data, '--db', `sqlite:${db}`]);
+				assert.equal(code, 78, `${args[0]}: ${text}`);
+			}
+		}
+		assert.equal((await ends(['fsck', '--data', file]))[0], 78);
+	});
+
+	it('a file of settings that is a directory, or below a file', async () => {
+		const dir = folder();
+		const file = place(dir, 'file', 0o600, '');
+
+		assert.deepEqual(await ends(['check-config', '--config', dir]),
+			[78, `${dir} is a directory: name a regular file`]);
+		assert.deepEqual(await ends(['check-config', '--config', path.join(file, 'x')]),
+			[78, `cannot read the settings in ${file}/x: Not a directory`]);
+	});
+
+	it('a value that cannot be, from each source', async () => {
+		const conf = place(folder(), 'conf', 0o600, 'log-level = loud\n');
+
+		for (const args of [['--log-level', 'loud'], ['--config', conf], ['--listen', 'nowhere']])
+			assert.equal((await ends(['check-config', ...args]))[0], 78, args.join(' '));
+		assert.equal((await ends(['serve'], { wrapper: ['env', 'TWINBOX_LOG_LEVEL=loud'] }))[0], 78);
+	});
+});
+
+describe('75 and 74: what may pass, and what a disk has done', () => {
+	it('75: a data directory that is in use, and an address that is taken', async (t) => {
+		const server = await startServer();
+		t.after(() => server.kill());
+		const other = path.join(tempDir(), 'other');
+
+		const [code, text] = await ends(['migrate', ...dataArgs(server.data)], { wrapper: [] });
+		if (!dataArgs(server.data).includes('--db'))
+			assert.deepEqual([code, text], [75, `data: ${server.data} is in use: another twinboxd holds its lock`]);
+		assert.equal((await ends(['serve', ...dataArgs(other), '--listen', server.url.replace('http://', '')],
+			{ wrapper: [] }))[0], 75);
+	});
+
+	it('74: a database that is damaged', { skip: sqliteOnly }, async () => {
+		const data = place(folder(), 'data', 0o700);
+
+		place(data, 'twinbox.db', 0o600, 'not a database at all '.repeat(400));
+		const [code, text] = await ends(['serve', ...LISTEN, '--data', data]);
+		assert.equal(code, 74);
+		assert.match(text, /not a database/);
+	});
+});
