@@ -88,6 +88,19 @@ split_flag(
 	return (true);
 }
 
+/* Refuses ${flag}, which begins with its name; its value, which may be a
+ * secret in the wrong place, is not shown. */
+static enum rc
+refuse_flag(struct err *err, const char *flag)
+{
+	char name[64], location[64];
+
+	(void)snprintf(
+	    name, sizeof(name), "%.*s", (int)strcspn(flag, "="), flag);
+	(void)snprintf(location, sizeof(location), "--%.40s:", name);
+	return (refuse_unknown(err, location, name));
+}
+
 /* Notes the flag at argv[*at] and moves ${*at} to its value, if that is an
  * argument of its own. */
 static enum rc
@@ -99,7 +112,7 @@ note_flag(struct parsing *p, int argc, char **argv, int *at, struct err *err)
 	int i;
 
 	if (!split_flag(argv[*at] + 2, name, sizeof(name), &value))
-		return (refuse_unknown(err, "", argv[*at] + 2));
+		return (refuse_flag(err, argv[*at] + 2));
 	i = config_row_find(name);
 	negated = false;
 	if (i < 0 && strncmp(name, "no-", 3) == 0 && value == NULL) {
@@ -109,7 +122,7 @@ note_flag(struct parsing *p, int argc, char **argv, int *at, struct err *err)
 			i = -1;
 	}
 	if (i < 0 && strcmp(name, "config") != 0)
-		return (refuse_unknown(err, argv[*at], name));
+		return (refuse_flag(err, argv[*at] + 2));
 	if (negated)
 		value = "false";
 	else if (value == NULL && i >= 0 && config_rows[i].type == CONFIG_BOOL)
@@ -376,6 +389,7 @@ config_parse(int argc, char **argv, config_env_fn env, struct config *ret,
 
 	set_defaults(ret);
 	rc = note_arguments(&p, argc, argv, err);
+	ret->misused = rc != RC_OK;
 	if (rc != RC_OK || ret->help || ret->version)
 		return (rc);
 	if (p.file == NULL) {

@@ -290,6 +290,7 @@ struct config {
 	char file[CONFIG_TEXT_SIZE]; /* --config; "": none */
 	bool help;                   /* --help was given: show it, end */
 	bool version;                /* --version was given */
+	bool misused;                /* no such flag, or one without a value */
 	const char *operands[CONFIG_OPERANDS_MAX]; /* borrowed from argv */
 	int noperands;
 
@@ -303,7 +304,8 @@ typedef char *(*config_env_fn)(const char *name);
 /* Fills ${ret} from ${argc} arguments at ${argv} (those after the program's
  * name and the subcommand), the environment and the file that --config or
  * TWINBOX_CONFIG names.  RC_INVALID with the place and the cure in ${err} when
- * anything is wrong, RC_IO when the file cannot be read.  With --help or
+ * anything is wrong, the result of rc_of_opening() when the file cannot be
+ * read.  With --help or
  * --version nothing else is looked at.  An empty variable is as one not set. */
 enum rc config_parse(int argc, char **argv, config_env_fn env,
     struct config *ret, struct err *err) MUST_USE;

@@ -88,7 +88,9 @@ main_settings(int argc, char **argv, struct config *ret)
 
 	rc = config_parse(argc, argv, getenv, ret, &err);
 	if (rc != RC_OK)
-		return (main_complain(main_config_code(rc), "%s", err.text));
+		return (main_complain(
+		    ret->misused ? EX_USAGE : main_config_code(rc), "%s",
+		    err.text));
 	if (ret->help)
 		return (show(help_write));
 	if (ret->version)

@@ -140,7 +140,7 @@ describe('how it is called', () => {
 
 	it('a setting that does not exist is refused', async () => {
 		assert.deepEqual(await refused(data, 'list', '--reders', '3'),
-			[78, '--reders there is no setting "reders"; did you mean "readers"?']);
+			[64, '--reders: there is no setting "reders"; did you mean "readers"?']);
 	});
 });
 

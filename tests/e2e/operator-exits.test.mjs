@@ -67,6 +67,35 @@ before(() => {
 		execFileSync('setpriv', ['--version']);
 });
 
+describe('64: a flag that cannot be', () => {
+	const commands = ['serve', 'check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy', 'keys', 'user'];
+
+	it('one that does not exist is named without its value, by each command', async () => {
+		for (const name of commands) {
+			assert.deepEqual(await ends([name, '--dta=secret']),
+				[64, '--dta: there is no setting "dta"; did you mean "data"?'], name);
+			assert.deepEqual(await ends([name, '-d']), [64, 'there is no flag -d; --help lists them'], name);
+		}
+		assert.deepEqual(await ends(['serve', `--${'x'.repeat(100)}=secret`]),
+			[64, `--${'x'.repeat(40)}: there is no setting "${'x'.repeat(40)}"; --help lists them`]);
+	});
+
+	it('one without its value', async () => {
+		for (const name of commands) {
+			assert.deepEqual(await ends([name, '--listen']),
+				[64, '--listen needs a value: --listen HOST:PORT'], name);
+		}
+		assert.deepEqual(await ends(['serve', '--config']), [64, '--config needs a value: --config FILE']);
+	});
+
+	it('an unknown name in a file is a wrong setting instead', async () => {
+		const conf = place(folder(), 'conf', 0o600, 'dta = x\n');
+
+		assert.deepEqual(await ends(['check-config', '--config', conf]),
+			[78, `${conf}:1: there is no setting "dta"; did you mean "data"?`]);
+	});
+});
+
 describe('66: a file that is named is missing', () => {
 	const none = '/nonexistent/x';
 

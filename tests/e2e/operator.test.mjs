@@ -65,7 +65,7 @@ describe('what is no command', () => {
 	it('settings that do not exist are refused', async () => {
 		for (const name of ['serve', 'check-config', 'migrate', 'fsck', 'backup', 'restore', 'copy', 'check-federation', 'user', 'keys']) {
 			assert.deepEqual(await refused([name, '--reders', '3']),
-				[78, '--reders there is no setting "reders"; did you mean "readers"?'], name);
+				[64, '--reders: there is no setting "reders"; did you mean "readers"?'], name);
 		}
 	});
 

@@ -107,6 +107,8 @@ teardown(void **state)
 	return (unlink(path));
 }
 
+#define FORTY "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
 static void
 test_names(void **state)
 {
@@ -115,24 +117,28 @@ test_names(void **state)
 	/* The first setting of the table is one like all others. */
 	refused("--listen", "--listen needs a value: --listen HOST:PORT");
 	/* The nearest of three that are near; of two as near the first. */
-	refused("--dead-retention=1", "--dead-retention=1 there is no setting "
+	refused("--dead-retention=1", "--dead-retention: there is no setting "
 				      "\"dead-retention\"; did you mean "
 				      "\"dedup-retention\"?");
-	refused("--scrge-rate=1", "--scrge-rate=1 there is no setting "
+	refused("--scrge-rate=1", "--scrge-rate: there is no setting "
 				  "\"scrge-rate\"; did you mean "
 				  "\"purge-rate\"?");
 	/* So long a name is still compared, and one letter more is not. */
 	refused("--dead-letter-retentionxxxxxxxxxxx",
-	    "--dead-letter-retentionxxxxxxxxxxx there is no setting "
+	    "--dead-letter-retentionxxxxxxxxxxx: there is no setting "
 	    "\"dead-letter-retentionxxxxxxxxxxx\"; did you mean "
 	    "\"dead-letter-retention\"?");
 	refused("--dead-letter-retentionxxxxxxxxxxxx",
-	    "--dead-letter-retentionxxxxxxxxxxxx there is no setting "
+	    "--dead-letter-retentionxxxxxxxxxxxx: there is no setting "
 	    "\"dead-letter-retentionxxxxxxxxxxxx\"; --help lists them");
-	refused("--no-demos", "--no-demos there is no setting \"no-demos\"; "
+	refused("--no-demos", "--no-demos: there is no setting \"no-demos\"; "
 			      "--help lists them");
-	refused("--no-demo=true", "--no-demo=true there is no setting "
+	refused("--no-demo=true", "--no-demo: there is no setting "
 				  "\"no-demo\"; did you mean \"demo\"?");
+	/* Longer than any name, with a value that is not shown. */
+	refused("--" FORTY FORTY "=secret",
+	    "--" FORTY ": there is no setting \"" FORTY
+	    "\"; --help lists them");
 }
 
 static void
