@@ -3,8 +3,9 @@
 # The gate for what systemd reads: check-systemd.sh [ROOT].  Units in
 # contrib/systemd must be understood to the last line (systemd-analyze verify),
 # be exposed by at most 1.5 (systemd-analyze security), not be started again
-# after exit code 74, which says that the disk failed, and have limits of memory,
-# so that the service suffers and not the machine.  The user and the
+# after an exit code that a repetition cannot cure (74: the disk failed; 64, 66,
+# 77, 78: a flag, a file, a right, a setting), and have limits of memory, so that
+# the service suffers and not the machine.  The user and the
 # directory that they name must come into being by sysusers and tmpfiles, in an
 # empty root.  systemd need not run for any of that.
 set -u
@@ -68,10 +69,12 @@ for file in $(find contrib/systemd -name '*.service.in' 2>/dev/null |
 	grep -av '✓' "$tmp/out" >"$tmp/more"
 	[ -n "$level" ] && [ "$status" -eq 0 ] ||
 	    refuse "$file" "exposure ${level:-unknown} is above 1.5" "$tmp/more"
-	case " $(value RestartPreventExitStatus) " in
-	*' 74 '*) ;;
-	*) refuse "$file" 'is started again after exit code 74' ;;
-	esac
+	for code in 64 66 74 77 78; do
+		case " $(value RestartPreventExitStatus) " in
+		*" $code "*) ;;
+		*) refuse "$file" "is started again after exit code $code" ;;
+		esac
+	done
 	high=$(value MemoryHigh | bytes)
 	max=$(value MemoryMax | bytes)
 	[ "${high:-0}" -gt 0 ] && [ "${high:-0}" -lt "${max:-0}" ] ||

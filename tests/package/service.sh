@@ -160,8 +160,8 @@ check $? 'service: it knows its own process'
 [ -z "$(find "$data" ! -user "$uid")" ] && [ "$(stat -c %a "$data/control")" = 600 ]
 check $? 'service: all in its directory is its own'
 
-# A second one at the same address ends with a code that is tried again; one
-# with a bad setting, with one that is not.
+# A second one at the same address ends with a code that is tried again.  What
+# no repetition cures ends with a code that is not.
 retried() {
 	case " $(value RestartPreventExitStatus) " in *" $1 "*) return 1 ;; esac
 }
@@ -174,6 +174,21 @@ check $? "service: a taken address ends with $status, which is tried again"
 status=$?
 [ "$status" -eq 78 ] && ! retried "$status"
 check $? "service: a bad setting ends with $status, which is not"
+"$root/usr/sbin/twinboxd" serve --config "$tmp/nothing" >"$tmp/out" 2>&1
+status=$?
+[ "$status" -eq 66 ] && ! retried "$status"
+check $? "service: a missing file of settings ends with $status, which is not"
+"$root/usr/sbin/twinboxd" serve --lisen nowhere >"$tmp/out" 2>&1
+status=$?
+[ "$status" -eq 64 ] && ! retried "$status"
+check $? "service: a bad flag ends with $status, which is not"
+mkdir -m 0700 "$tmp/shut"
+chown 1:1 "$tmp/shut"
+setpriv --reuid=2 --regid=2 --clear-groups "$root/usr/sbin/twinboxd" serve \
+    --listen 127.0.0.1:0 --data "$tmp/shut" >"$tmp/out" 2>&1
+status=$?
+[ "$status" -eq 77 ] && ! retried "$status"
+check $? "service: a missing right ends with $status, which is not"
 
 stop
 check $? 'service: SIGTERM ends it with 0'
