@@ -21,6 +21,8 @@ const UNPRIVILEGED = ROOT
 	? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
 const PASSWORD = 'a good password\n';
 
+const tried = new Set();
+
 /** Runs a command of twinboxd that fails: [code, the last line of its text]. */
 async function ends(args, { wrapper = UNPRIVILEGED, input = PASSWORD } = {})
 {
@@ -30,6 +32,7 @@ async function ends(args, { wrapper = UNPRIVILEGED, input = PASSWORD } = {})
 	child.stdin.on('error', () => {}); // not every command reads
 	child.stdin.end(input);
 	const { code } = await child.exited;
+	tried.add(code);
 	return [code, child.err.trimEnd().split('\n').at(-1)
 		.replace(/^twinboxd: (fsck could not look at everything: )?/, '')];
 }
@@ -261,5 +264,46 @@ describe('75 and 74: what may pass, and what a disk has done', () => {
 		const [code, text] = await ends(['serve', ...LISTEN, '--data', data]);
 		assert.equal(code, 74);
 		assert.match(text, /not a database/);
+	});
+});
+
+describe('65, 68, 73: what a command was asked for', () => {
+	it('cannot be, is not there, is there already', { skip: sqliteOnly }, async () => {
+		const data = path.join(folder(), 'data');
+		const copy = path.join(folder(), 'copy');
+		const add = ['user', 'add', 'ann', '--password-stdin', '--data', data];
+
+		assert.equal((await ends(add))[0], 0);
+		assert.equal((await ends(['restore', path.dirname(copy), '--data', path.join(folder(), 'd')]))[0], 65);
+		assert.equal((await ends(['user', 'disable', 'bob', '--data', data]))[0], 68);
+		assert.equal((await ends(['keys', 'retire', 'k1', '--data', data]))[0], 68);
+		assert.equal((await ends(add))[0], 73);
+		assert.equal((await ends(['backup', copy, '--data', data]))[0], 0);
+		assert.equal((await ends(['backup', copy, '--data', data]))[0], 73);
+	});
+});
+
+describe('the documents', () => {
+	const read = (file) => fs.readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+	const numbers = (text, row) => [...text.matchAll(row)].map(([, code]) => Number(code)).sort();
+	/* A failed step (e2e/check-federation), a defect, too little memory. */
+	const elsewhere = [69, 70, 71];
+
+	it('the manual page and the table of operations.md have the codes that are tried here', { skip: sqliteOnly }, () => {
+		const man = read('docs/man/twinboxd.8.in').match(/^\.Sh EXIT STATUS$(.*?)^\.Sh/ms)[1];
+		const table = read('docs/operations.md').match(/^## Exit codes$(.*?)^## /ms)[1];
+		const want = [...tried, ...elsewhere].sort();
+
+		assert.deepEqual(numbers(man, /^\.It (\d+)$/gm), want);
+		assert.deepEqual(numbers(table, /^\| (\d\d) \|/gm), want.filter((code) => code !== 0));
+	});
+
+	it('the unit and operations.md agree about the codes that nothing repeats', () => {
+		const unit = read('contrib/systemd/twinboxd.service.in').match(/^RestartPreventExitStatus=(.*)$/m)[1];
+		const said = read('docs/operations.md').match(/but not after (.*?), which do not get better/)[1];
+		const manual = read('docs/install.md').match(/after all exit codes but (.*?), which a repetition/)[1];
+
+		assert.equal(said.replace(' and', ',').replaceAll(',', ''), unit);
+		assert.equal(manual.replace(' and', ',').replaceAll(',', ''), unit);
 	});
 });
