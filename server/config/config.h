@@ -90,7 +90,7 @@
 	X(CHOICE, log_level, "log-level", "info", 0, 0,                         \
 	    "debug|info|warn|error", "The least level that is logged")          \
 	X(CHOICE, log_format, "log-format", "text", 0, 0, "text|json",          \
-	    "Form of a line in the log")                                        \
+	    "Form of a line in the log, and of what a start prints")            \
 	X(CIDRS, behind_proxy, "behind-proxy", "", 0, 0, "CIDR,...",            \
 	    "Networks of the proxies that do TLS: Forwarded and "               \
 	    "X-Forwarded-For of their requests name the client, nobody "        \

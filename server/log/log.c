@@ -254,6 +254,22 @@ log_last(enum log_event event, const struct err *err, const char *fmt, ...)
 	va_end(ap);
 }
 
+void
+log_line_print(struct buf *out, enum log_format format, enum log_event event,
+    const char *fmt, ...)
+{
+	char fields[LOG_FIELDS_MAX];
+	struct log_record rec;
+	va_list ap;
+
+	assert(event < LOG_EV_COUNT);
+	va_start(ap, fmt);
+	record_init(&rec, event, log_fields_print(fields, NULL, fmt, ap));
+	va_end(ap);
+	rec.wall_ms = clk_wall_ms(clk_system());
+	log_line_add(out, format, &rec, fields);
+}
+
 /* ---- without fields ---- */
 
 static const char no_fields[] = "";

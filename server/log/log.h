@@ -27,6 +27,8 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 #define LOG_EVENT_TABLE(X)                                                     \
 	X(SERVER_START, LVL_INFO, "the program begins to start")               \
 	X(SERVER_SETTING, LVL_WARN, "a setting trusts strangers")              \
+	X(SERVER_LISTENING, LVL_INFO,                                          \
+	    "where it listens; on standard output, with log-format json only") \
 	X(SERVER_READY, LVL_INFO, "it listens and serves")                     \
 	X(SERVER_STOP, LVL_INFO, "it was told to stop")                        \
 	X(SERVER_LATE, LVL_WARN,                                               \
@@ -115,6 +117,8 @@ enum log_event {
 	    LOG_EV_COUNT
 };
 
+struct buf;
+
 struct log_options {
 	int fd;
 	enum log_level level;
@@ -165,6 +169,12 @@ void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
 
 /* As log_last(), without an error or fields. */
 void log_last_bare(enum log_event event);
+
+/* Appends the line of ${event}, as log_event() would write it in ${format},
+ * to ${out} instead of the log, whatever the level is.  Thread: any. */
+void log_line_print(struct buf *out, enum log_format format,
+    enum log_event event, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* The number of lines dropped so far. */
 uint64_t log_dropped(void);

@@ -60,3 +60,12 @@ demo_write(const struct server *s, const char *url, struct buf *out)
 	    "  build/twinbox tail\n\n",
 	    DEMO_PASSWORD, url, DEMO_PASSWORD, url, url, DEMO_PASSWORD, url);
 }
+
+void
+demo_write_names(struct buf *out)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		buf_addf(out, "%s%s", i > 0 ? "," : "", names[i]);
+}

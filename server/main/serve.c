@@ -33,6 +33,36 @@ server_address(
 
 /* What a person sees; the line "listening:" is read by programs too. */
 static void
+write_banner(const struct server *s, const char *url, struct buf *out)
+{
+
+	buf_addf(out,
+	    "twinboxd %s\nlistening: %s\ndatabase: %s\nconfig file: %s\n",
+	    PACKAGE_VERSION, url, s->data.url,
+	    s->config.file[0] != '\0' ? s->config.file : "none");
+	if (s->config.demo)
+		demo_write(s, url, out);
+}
+
+/* The same for a collector that takes standard output for lines of the log. */
+static void
+write_json_banner(const struct server *s, const char *url, struct buf *out)
+{
+	struct buf users = BUF_INIT;
+
+	if (s->config.demo)
+		demo_write_names(&users);
+	buf_addc(&users, '\0');
+	if (buf_ok(&users))
+		log_line_print(out, LOG_FMT_JSON, LOG_EV_SERVER_LISTENING,
+		    "version=%s url=%s database=%s config_file=%s "
+		    "demo_users=%s pid=%d",
+		    PACKAGE_VERSION, url, s->data.url, s->config.file,
+		    users.data, (int)getpid());
+	buf_fini(&users);
+}
+
+static void
 tell(const struct server *s)
 {
 	char address[CONFIG_TEXT_SIZE + 16], url[CONFIG_TEXT_SIZE + 32];
@@ -40,13 +70,11 @@ tell(const struct server *s)
 
 	server_address(s, s->http, address, sizeof(address));
 	(void)snprintf(url, sizeof(url), "http://%s", address);
-	buf_addf(&b,
-	    "twinboxd %s\nlistening: %s\ndatabase: %s\nconfig file: %s\n",
-	    PACKAGE_VERSION, url, s->data.url,
-	    s->config.file[0] != '\0' ? s->config.file : "none");
-	if (s->config.demo)
-		demo_write(s, url, &b);
-	if (buf_ok(&b))
+	if (s->config.log_format == LOG_FMT_JSON)
+		write_json_banner(s, url, &b);
+	else
+		write_banner(s, url, &b);
+	if (buf_ok(&b) && b.data != NULL)
 		(void)fwrite(b.data, 1, b.len, stdout);
 	(void)fflush(stdout);
 	buf_fini(&b);

@@ -129,5 +129,7 @@ void server_again(struct server *s, const char *listen);
  * (demo.c). */
 enum rc demo_users(struct server *s, struct err *err) MUST_USE;
 void demo_write(const struct server *s, const char *url, struct buf *out);
+/* Their names alone, with commas. */
+void demo_write_names(struct buf *out);
 
 #endif

@@ -463,6 +463,33 @@ With the client, in another terminal:
 `);
 	});
 
+	it('with the log as JSON, all that it prints is one JSON object a line', async (t) => {
+		const conf = path.join(tempDir(), 'conf');
+
+		fs.writeFileSync(conf, 'log-format = json\nlog-level = error\n');
+		const json = new Server({ args: ['--config', conf] });
+		t.after(() => json.running && json.kill());
+		await json.start();
+		const { url, pid } = json;
+		const { child } = json;
+		assert.equal((await json.stop()).code, 0);
+		// One line, whatever the log's level is, and none to copy.
+		const { time, version, thread, ...line } = JSON.parse(child.out);
+		assert.equal(child.out.split('\n').length, 2, child.out);
+		assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+		assert.match(version, /^\d/);
+		assert.equal(thread, 'main');
+		assert.deepEqual({ ...line, pid: Number(line.pid) }, { level: 'info', event: 'server.listening', url,
+			database: databaseUrl(json.data) ?? `sqlite:${json.data}/twinbox.db`, config_file: conf,
+			demo_users: 'alice,bob,carol', pid });
+		assert.equal(child.err, '');
+		const loud = await startServer({ args: ['--log-format', 'json', '--log-level', 'debug'] });
+		const said = loud.child;
+		await loud.stop();
+		for (const one of (said.out + said.err).trimEnd().split('\n'))
+			assert.equal(typeof JSON.parse(one).event, 'string', one);
+	});
+
 	it('the users that it names are there', async () => {
 		for (const name of ['alice', 'bob', 'carol']) {
 			const { status } = await server.rest().post('/v1/tokens',

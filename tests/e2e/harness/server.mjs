@@ -115,7 +115,9 @@ export class Server {
 		const child = this.spawn(options);
 		const listening = new Promise((resolve, reject) => {
 			const look = () => {
-				const found = /^listening: (http:\/\/\S+)$/m.exec(child.out);
+				// As text, or as the line of --log-format json.
+				const found = /^listening: (http:\/\/\S+)$/m.exec(child.out) ??
+					/^\{.*"event":"server\.listening",.*"url":"(http:[^"]+)".*\}$/m.exec(child.out);
 				if (found)
 					resolve(found[1]);
 			};
