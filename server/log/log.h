@@ -145,7 +145,9 @@ bool log_enabled(enum log_level level);
 /* Logs ${event} at its level.  ${fmt} gives the fields: "user=%s n=%d"; a
  * value runs to the next " key=" that stands in ${fmt} itself, so nothing in a
  * value can pretend to be a field (in a text line its '=' becomes '?').  What
- * comes before the first key is the id.  Values are cut at 512 bytes; control
+ * comes before the first key is the id.  In JSON a value is a number if its
+ * format is the conversion of a decimal number alone ("n=%d", not "n=%x" or
+ * "n=%dms") and it has at most 15 digits.  Values are cut at 512 bytes; control
  * characters and what is no UTF-8 are shown as '?'.  Thread: any.  Blocks:
  * never. */
 void log_event(enum log_event event, const char *fmt, ...)

@@ -13,6 +13,12 @@
 #include "log/log_internal.h"
 
 #define MARK_LEN 9
+/* The first byte of a mark, which says how its key's value is converted: a
+ * number or any text.  The same word follows. */
+#define MARK_TEXT '\x1f'
+#define MARK_NUMBER '\x1e'
+/* What every program that reads JSON holds exactly (RFC 8259, 6). */
+#define EXACT_DIGITS 15
 /* Room kept for the story of an error behind long fields. */
 #define STORY_ROOM (MARK_LEN + 6 + 256)
 
@@ -46,7 +52,7 @@ make_mark(void)
 	int i;
 
 	rnd_fill(rnd_system(), random, sizeof(random));
-	mark[0] = '\x1f';
+	mark[0] = MARK_TEXT;
 	for (i = 1; i < MARK_LEN; i++)
 		mark[i] = word[random[i] & 63];
 }
@@ -89,19 +95,38 @@ key_len(const char *s)
 	return (n > 0 && s[n] == '=' ? n + 1 : 0);
 }
 
+/* Whether the format of a value, ${p}, is the conversion of one number and
+ * nothing else.  Hexadecimal and pointers are text. */
+static bool
+is_number_format(const char *p)
+{
+
+	if (*p++ != '%')
+		return (false);
+	p += strspn(p, "-+ #0'");
+	p += strspn(p, "0123456789*.");
+	p += strspn(p, "hljztL");
+	if (*p == '\0' || strchr("diufFeEgG", *p) == NULL)
+		return (false);
+	return (p[1] == '\0' || p[1] == ' ');
+}
+
 /* Copies ${fmt} with a mark in place of the space before each key; false if
  * ${size} is too small. */
 static bool
 mark_format(char *out, size_t size, const char *fmt)
 {
-	const char *p = fmt;
+	const char *p = fmt, *key;
 	size_t n = 0;
 
 	for (; *p != '\0'; p++) {
 		if (n + MARK_LEN + 2 > size)
 			return (false);
-		if ((p == fmt || *p == ' ') && key_len(p + (*p == ' ')) > 0) {
+		key = p + (*p == ' ');
+		if ((p == fmt || *p == ' ') && key_len(key) > 0) {
 			memcpy(out + n, mark, MARK_LEN);
+			if (is_number_format(key + key_len(key)))
+				out[n] = MARK_NUMBER;
 			n += MARK_LEN;
 			if (*p == ' ')
 				continue;
@@ -112,16 +137,48 @@ mark_format(char *out, size_t size, const char *fmt)
 	return (true);
 }
 
-/* Takes half a mark off the end of cut fields. */
-static size_t
-trim_mark(const char *fields, size_t n)
+/* Whether the first ${n} bytes of a mark are at ${p}. */
+static bool
+begins_mark(const char *p, size_t n)
 {
+
+	return ((*p == MARK_TEXT || *p == MARK_NUMBER) &&
+		memcmp(p + 1, mark + 1, n - 1) == 0);
+}
+
+/* The next mark in ${n} bytes at ${p}; the end if there is none. */
+static const char *
+find_mark(const char *p, size_t n)
+{
+	const char *const end = p + n, *at = p + 1;
+
+	while (at < end && (at = memmem(at, (size_t)(end - at), mark + 1,
+				MARK_LEN - 1)) != NULL) {
+		if (begins_mark(at - 1, MARK_LEN))
+			return (at - 1);
+		at++;
+	}
+	return (end);
+}
+
+/* Takes half a mark off the end of cut fields, of which a number may be cut,
+ * too: it is text now. */
+static size_t
+trim_cut(char *fields, size_t n)
+{
+	const char *last = NULL, *at = fields;
 	size_t i;
 
 	for (i = 1; i < MARK_LEN && i <= n; i++) {
-		if (memcmp(fields + n - i, mark, i) == 0)
+		if (begins_mark(fields + n - i, i))
 			return (n - i);
 	}
+	while ((at = find_mark(at, (size_t)(fields + n - at))) < fields + n) {
+		last = at;
+		at += MARK_LEN;
+	}
+	if (last != NULL)
+		fields[last - fields] = MARK_TEXT;
 	return (n);
 }
 
@@ -144,7 +201,7 @@ log_fields_print(char *out, const char *story, const char *fmt, va_list ap)
 #pragma GCC diagnostic pop
 	len = n < 0 ? 0 : (size_t)n;
 	if (len >= size)
-		len = trim_mark(out, size - 1);
+		len = trim_cut(out, size - 1);
 	if (story == NULL)
 		return (len);
 	memcpy(out + len, mark, MARK_LEN);
@@ -229,9 +286,49 @@ is_reserved(const char *key, size_t n)
 	return (false);
 }
 
-/* Appends one field: "key=value", or the bare text before the first key. */
+static size_t
+count_digits(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && p[i] >= '0' && p[i] <= '9')
+		i++;
+	return (i);
+}
+
+/* Whether ${n} bytes at ${p} are a number of JSON, and one that is exact where
+ * numbers are doubles.  A width, a sign or "nan" may be in it. */
+static bool
+is_json_number(const char *p, size_t n)
+{
+	const char *const end = p + n;
+	size_t digits, more;
+
+	p += n > 0 && *p == '-';
+	digits = count_digits(p, (size_t)(end - p));
+	if (digits == 0 || digits > EXACT_DIGITS || (digits > 1 && *p == '0'))
+		return (false);
+	p += digits;
+	if (p < end && *p == '.') {
+		more = count_digits(p + 1, (size_t)(end - p) - 1);
+		if (more == 0)
+			return (false);
+		p += 1 + more;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p += end - p > 1 && (p[1] == '+' || p[1] == '-') ? 2 : 1;
+		more = count_digits(p, (size_t)(end - p));
+		if (more == 0)
+			return (false);
+		p += more;
+	}
+	return (p == end);
+}
+
+/* Appends one field: "key=value", or the bare text before the first key.
+ * ${number}: the value was converted from one. */
 static void
-add_field(struct buf *out, const char *p, size_t n, bool json)
+add_field(struct buf *out, const char *p, size_t n, bool json, bool number)
 {
 	size_t key = 0;
 
@@ -246,9 +343,13 @@ add_field(struct buf *out, const char *p, size_t n, bool json)
 	}
 	if (is_reserved(p, key))
 		buf_addc(out, '_');
-	buf_adds(out, "\":\"");
+	buf_adds(out, "\":");
+	number = number && is_json_number(p + key + 1, n - key - 1);
+	if (!number)
+		buf_addc(out, '"');
 	add_value(out, p + key + 1, n - key - 1, true, false);
-	buf_addc(out, '"');
+	if (!number)
+		buf_addc(out, '"');
 }
 
 static void
@@ -268,28 +369,21 @@ add_lead(struct buf *out, const char *p, size_t n, bool json)
 	buf_addc(out, '"');
 }
 
-/* The next mark in ${n} bytes at ${p}; the end if there is none. */
-static const char *
-find_mark(const char *p, size_t n)
-{
-	const char *at = memmem(p, n, mark, MARK_LEN);
-
-	return (at != NULL ? at : p + n);
-}
-
 static void
 add_fields(struct buf *out, const char *fields, size_t len, bool json)
 {
 	const char *p = fields, *end = fields + len, *next;
+	bool number;
 
 	next = find_mark(p, len);
 	add_lead(out, p, (size_t)(next - p), json);
 	while (next < end) {
+		number = *next == MARK_NUMBER;
 		p = next + MARK_LEN;
 		next = find_mark(p, (size_t)(end - p));
 		/* A cut may have left a mark or a piece of a key. */
 		if (memchr(p, '=', (size_t)(next - p)) != NULL)
-			add_field(out, p, (size_t)(next - p), json);
+			add_field(out, p, (size_t)(next - p), json, number);
 	}
 }
 

@@ -5,7 +5,8 @@
  *
  * A record's fields are text in which a mark stands before each key.  A mark
  * is a control character and a random word made when the first line is logged:
- * so a value cannot pretend to be another field, whatever it contains.
+ * so a value cannot pretend to be another field, whatever it contains.  The
+ * control character says whether the value was converted from a number.
  */
 #ifndef BASE_LOG_INTERNAL_H
 #define BASE_LOG_INTERNAL_H
