@@ -267,8 +267,7 @@ cmd_whoami(struct cli *cli, struct fail *fail)
 	    json_object_get(json_object_get(answer, "user"), "name"));
 	if (user == NULL) {
 		json_decref(answer);
-		return (fail_set(fail, FAIL_NOT_LOGGED_IN,
-		    "the server does not know this device any more"));
+		return (fail_logged_out(fail));
 	}
 	out = json_pack("{ss ss ss ss}", "user", user, "device", p->device,
 	    "server", rest_server(cli->rest), "profile", p->name);

@@ -285,9 +285,8 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 		return (fail_set(fail, FAIL_INTERNAL,
 		    "the message is gone from the own outbox"));
 	if (!fail_may_retry(fail))
-		return (fail_cure(fail, "it is kept here until you have; %s",
-		    fail->rc == RC_DENIED ? "twinbox login NAME"
-					  : "see above"));
+		return (fail_cure(fail, "the message is kept here%s",
+		    fail->rc == RC_DENIED ? "; " FAIL_LOGIN_AGAIN : ""));
 	(void)snprintf(reason, sizeof(reason), "%.119s", fail->what);
 	(void)fail_set(fail, FAIL_QUEUED, "not sent yet: %s", reason);
 	return (fail_cure(fail,

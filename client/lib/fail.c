@@ -17,8 +17,7 @@
 /* X(problem, rc, exit, cure in the words of the command line) */
 #define FAIL_TABLE(X)                                                          \
 	X(BAD_REQUEST, RC_INVALID, EX_DATAERR, "correct what is named")        \
-	X(UNAUTHENTICATED, RC_DENIED, EX_NOPERM,                               \
-	    "log in again: twinbox login NAME")                                \
+	X(UNAUTHENTICATED, RC_DENIED, EX_NOPERM, FAIL_LOGIN_AGAIN)             \
 	X(FORBIDDEN, RC_DENIED, EX_NOPERM, "use an account that may")          \
 	X(NOT_FOUND, RC_NOT_FOUND, EX_DATAERR,                                 \
 	    "check the id; lists show only what is yours")                     \
@@ -115,6 +114,14 @@ fail_cure(struct fail *f, const char *fmt, ...)
 	return (f->rc);
 }
 
+enum rc
+fail_logged_out(struct fail *f)
+{
+
+	(void)fail_set(f, FAIL_NOT_LOGGED_IN, FAIL_LOGGED_OUT);
+	return (fail_cure(f, FAIL_LOGIN_AGAIN));
+}
+
 /* The problem that a status means when no document says it better. */
 static enum problem
 problem_of_status(int status)
@@ -195,6 +202,11 @@ fail_problem(
 		p = problem_of_code(code);
 	if (p == PROBLEM_NONE)
 		p = problem_of_status(status);
+	/* The server explains the header that a client of HTTP sends; this
+	 * client sends it, so the token is not valid any more. */
+	if (p == PROBLEM_UNAUTHENTICATED &&
+	    (code == NULL || problem_of_code(code) == p))
+		detail = FAIL_LOGGED_OUT;
 	if (detail == NULL)
 		detail = p != PROBLEM_NONE ? problem_title(p) : "";
 	safe_line(detail, strlen(detail), safe, sizeof(safe));

@@ -26,6 +26,13 @@ struct fail {
 	char cure[200];    /* one line, "" if there is none */
 };
 
+/* A request or a stream whose token the server does not know: how that is said
+ * wherever it is noticed.  The name in the cure is replaced by the user's where
+ * that is known (program/main.c). */
+#define FAIL_LOGGED_OUT "this device was logged out"
+#define FAIL_LOGIN "twinbox login NAME"
+#define FAIL_LOGIN_AGAIN "log in again: " FAIL_LOGIN
+
 #define FAIL_INIT                                                              \
 	{                                                                      \
 		.rc = RC_OK, .code = "", .pointer = "", .what = "", .cure = "" \
@@ -44,7 +51,7 @@ struct fail {
 	    "repeat it; what was done is not done twice")                      \
 	X(PROTOCOL, RC_PEER, EX_PROTOCOL,                                      \
 	    "check that --server names a twinbox server")                      \
-	X(NOT_LOGGED_IN, RC_DENIED, EX_NOPERM, "twinbox login NAME")           \
+	X(NOT_LOGGED_IN, RC_DENIED, EX_NOPERM, FAIL_LOGIN)                     \
 	X(REPLACED, RC_CLOSED, EX_UNAVAILABLE, "start it again")               \
 	X(TIMEOUT, RC_BUSY, EX_TEMPFAIL, "repeat later")                       \
 	X(QUEUED, RC_BUSY, EX_TEMPFAIL,                                        \
@@ -72,6 +79,10 @@ enum rc fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...)
 /* Replaces the cure of ${f}; returns its rc. */
 enum rc fail_cure(struct fail *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Fills ${f}: the server does not know this device's token any more; returns
+ * its rc. */
+enum rc fail_logged_out(struct fail *f);
 
 /* Fills ${f} from an answer with HTTP ${status} that is no success and its
  * problem document ${problem} (NULL, or anything else than one, if the other

@@ -191,8 +191,7 @@ explain(struct stream *stream)
 	if (stream->fail.rc != RC_OK)
 		return;
 	if (code == 4401)
-		(void)fail_set(&stream->fail, FAIL_NOT_LOGGED_IN,
-		    "the server does not know this device any more");
+		(void)fail_logged_out(&stream->fail);
 	else if (code == 4403) {
 		(void)fail_set(&stream->fail, FAIL_NOT_LOGGED_IN,
 		    "the server does not allow this");

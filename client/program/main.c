@@ -164,11 +164,31 @@ print_failure(const struct fail *fail)
 	json_decref(json);
 }
 
+/* A cure that ends with how to log in: with the name of this profile's user,
+ * and with the profile. */
 static void
-report(const struct cli *cli, const struct fail *fail)
+name_login(const struct cli *cli, struct fail *fail)
+{
+	const struct profile *p = &cli->profile;
+	size_t n = strlen(fail->cure), end = strlen(FAIL_LOGIN);
+	bool other = strcmp(p->name, "default") != 0;
+	char cure[sizeof(fail->cure)];
+
+	if (p->user[0] == '\0' || n < end ||
+	    strcmp(fail->cure + n - end, FAIL_LOGIN) != 0)
+		return;
+	n -= strlen("NAME");
+	(void)snprintf(cure, sizeof(cure), "%.*s", (int)n, fail->cure);
+	(void)fail_cure(fail, "%.150s%s%s%s", cure, p->user,
+	    other ? " --profile " : "", other ? p->name : "");
+}
+
+static void
+report(const struct cli *cli, struct fail *fail)
 {
 	const struct command *command = cli->args.command;
 
+	name_login(cli, fail);
 	(void)fprintf(stderr, "twinbox: %s%s%s%s%s\n",
 	    command != NULL ? command->name : "", command != NULL ? ": " : "",
 	    fail->what, fail->cure[0] != '\0' ? "; " : "", fail->cure);

@@ -173,7 +173,8 @@ describe('tail', () => {
 		const line = (await ann.run('devices')).lines.find((one) => one.includes('laptop'));
 		await ann.run('devices', 'revoke', line.split(' ')[0]);
 		assert.equal((await follow.child.exited).code, EX.NOPERM);
-		assert.match(follow.child.err, /twinbox login/);
+		assert.equal(follow.child.err, 'twinbox: tail: this device was logged out; ' +
+			`log in again: twinbox login ${ann.name}\n`);
 	});
 
 	it('a cursor that is not there is refused; no server: it waits, --once does not', async () => {

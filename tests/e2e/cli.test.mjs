@@ -184,7 +184,14 @@ describe('accounts', () => {
 		const line = (await ann.run('devices')).lines.find((one) => one.includes('laptop'));
 		const [id] = line.split(/\s+/);
 		await ann.run('devices', 'revoke', id);
-		failed(await laptop.try(['inbox']), EX.NOPERM, /log in again/);
+		for (const command of [['inbox'], ['outbox'], ['whoami'], ['history', 'bob']])
+			assert.equal((await laptop.try(command)).err, `twinbox: ${command[0]}: this device was ` +
+				`logged out; log in again: twinbox login ${ann.name}\n`);
+		failed(await laptop.try(['send', ann.name, 'kept']), EX.NOPERM,
+			/this device was logged out; the message is kept here; log in again: twinbox login/);
+		const { error } = JSON.parse((await laptop.try(['inbox', '--json'])).out);
+		assert.equal(error.code, 'unauthenticated');
+		assert.equal(error.cure, `log in again: twinbox login ${ann.name}`);
 		failed(await ann.try(['devices', 'revoke', id]), EX.DATAERR, /twinbox devices lists them/);
 		failed(await ann.try(['devices', 'remove', id]), EX.USAGE, /devices revoke ID/);
 		assert.equal((await ann.run('devices')).lines.length, 2);

@@ -336,8 +336,7 @@ test_whoami(void **state)
 	SHOWS(s, "GET /v1\n", said, "", "whoami", "--json");
 	played_say(s->played, 200, "{'user': null}");
 	REFUSES(s, "GET /v1\n", EX_NOPERM,
-	    "the server does not know this device any more; twinbox login "
-	    "NAME",
+	    "this device was logged out; log in again: twinbox login NAME",
 	    "whoami");
 	played_say(s->played, 500, INTERNAL);
 	REFUSES(s, "GET /v1\n", EX_SOFTWARE,

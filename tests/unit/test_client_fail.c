@@ -90,12 +90,46 @@ test_problems(void **state)
 		(void)fail_problem(&fail, problems[i].status, problem, 0);
 		assert_string_equal(fail.code, problems[i].code);
 		assert_int_equal(fail.exit, problems[i].exit);
-		assert_string_equal(fail.what, "why\\x1b[2J");
+		assert_string_equal(fail.what, problems[i].status == 401
+						   ? FAIL_LOGGED_OUT
+						   : "why\\x1b[2J");
 		assert_string_not_equal(fail.cure, "");
 		assert_int_equal(fail_may_retry(&fail), problems[i].retry);
 		assert_int_equal(sender_refused(&fail), problems[i].refused);
 		json_decref(problem);
 	}
+}
+
+/* A revoked token is told in words of people, however it is noticed; a refusal
+ * by 401 with another code says what that code says. */
+static void
+test_logged_out(void **state)
+{
+	static const struct {
+		const char *code, *what;
+	} table[] = {
+	    {"unauthenticated", "this device was logged out"},
+	    {NULL, "this device was logged out"},
+	    {"wrong_password", "send \"Authorization: Bearer <token>\""},
+	};
+	struct fail fail;
+	json_t *problem;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		problem = json_pack("{ss* ss}", "code", table[i].code, "detail",
+		    "send \"Authorization: Bearer <token>\"");
+		(void)fail_problem(&fail, 401, problem, 0);
+		json_decref(problem);
+		assert_string_equal(fail.what, table[i].what);
+		assert_int_equal(fail.exit, EX_NOPERM);
+		assert_int_equal(fail.status, 401);
+	}
+	(void)fail_logged_out(&fail);
+	assert_string_equal(fail.what, "this device was logged out");
+	assert_string_equal(fail.cure, "log in again: twinbox login NAME");
+	assert_int_equal(fail.exit, EX_NOPERM);
 }
 
 /* A quota of the day ends at midnight; one of a recipient with time, and it is
@@ -265,6 +299,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_problems),
+	    cmocka_unit_test(test_logged_out),
 	    cmocka_unit_test(test_quota),
 	    cmocka_unit_test(test_answers_without_document),
 	    cmocka_unit_test(test_retry_after),

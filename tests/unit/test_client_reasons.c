@@ -77,7 +77,7 @@ test_refused(void **state)
 		"over: " SERVER " has no WebSocket for us (HTTP 499)" NAMES},
 	    {500, "x", "lost: cannot reach " SERVER ": x" START},
 	    {401, "x",
-		"over: No valid token; log in again: twinbox login "
+		"over: this device was logged out; log in again: twinbox login "
 		"NAME"},
 	    {503, "x", "lost: The server is busy; repeat in a moment"},
 	};
@@ -105,8 +105,8 @@ test_closed(void **state)
 		int code;
 		const char *told;
 	} cases[] = {
-	    {4401, "over: the server does not know this device any more; "
-		   "twinbox login NAME"},
+	    {4401, "over: this device was logged out; log in again: twinbox "
+		   "login NAME"},
 	    {4403, "over: the server does not allow this; use an account that "
 		   "may"},
 	    {4409, "over: another connection took this one's place; start it "

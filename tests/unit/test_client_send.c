@@ -302,12 +302,13 @@ test_not_logged_in(void **state)
 	played_say(
 	    s->played, 401, "{'code': 'unauthenticated', 'detail': 'who?'}");
 	REFUSES(s, POST TEXT("a"), EX_NOPERM,
-	    "who?; it is kept here until you have; twinbox login NAME", "send",
-	    "bob", "a", "--id", ID);
+	    "this device was logged out; the message is kept here; log in "
+	    "again: twinbox login NAME",
+	    "send", "bob", "a", "--id", ID);
 	played_say(s->played, 404, "<html>");
 	REFUSES(s, POST TEXT("a"), EX_PROTOCOL,
-	    "the server answered HTTP 404 without saying why; it is kept here "
-	    "until you have; see above",
+	    "the server answered HTTP 404 without saying why; the message is "
+	    "kept here",
 	    "send", "bob", "a", "--id", ID);
 	played_say(s->played, 422, UNKNOWN);
 	played_say(s->played, 201, ACCEPTED);

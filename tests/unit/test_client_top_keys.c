@@ -601,7 +601,7 @@ test_refused(void **state)
 		const char *problem, *end;
 	} table[] = {
 	    {401, "{'status':401,'code':'unauthenticated'}",
-		"= 77 No valid token; log in again: twinbox login NAME"},
+		"= 77 this device was logged out; log in again: twinbox login NAME"},
 	    {403, "{'status':403,'code':'forbidden'}",
 		"= 77 Not allowed; log in as an administrator (the operator makes "
 		"one: twinboxd user add NAME --admin)"},
