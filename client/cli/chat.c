@@ -358,6 +358,7 @@ begin(struct chat *chat, struct fail *fail)
 		fail) != RC_OK)
 		return (fail->rc);
 	cli_flush(cli);
+	cli_note_unsent(cli);
 	if (cli_conversation_with(cli, chat->peer, &conversation, fail) !=
 	    RC_OK)
 		return (fail->rc);

@@ -133,6 +133,23 @@ flushed(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
 	cli_note_settled(cli, draft, outcome, why);
 }
 
+/* How many messages wait here. */
+static int
+count_unsent(struct cli *cli)
+{
+	struct fail ignored = FAIL_INIT;
+	struct local_draft draft;
+	int64_t row = 0;
+	int n = 0;
+
+	while (local_outbox_next(cli->local, row, &draft, &ignored) == RC_OK) {
+		row = draft.row;
+		local_draft_fini(&draft);
+		n++;
+	}
+	return (n);
+}
+
 void
 cli_flush(struct cli *cli)
 {
@@ -144,8 +161,20 @@ cli_flush(struct cli *cli)
 	    local_outbox_next(cli->local, 0, &draft, &why) != RC_OK)
 		return;
 	local_draft_fini(&draft);
-	if (sender_flush(&sender, 0, &why) != RC_OK)
-		cli_note(cli, "messages still wait here: %s", why.what);
+	cli->nunsent = 0;
+	if (sender_flush(&sender, 0, &why) == RC_OK)
+		return;
+	cli->unsent = why;
+	cli->nunsent = count_unsent(cli);
+}
+
+void
+cli_note_unsent(struct cli *cli)
+{
+
+	if (cli->nunsent > 0)
+		cli_note(cli, "messages still wait here: %s", cli->unsent.what);
+	cli->nunsent = 0;
 }
 
 enum rc
@@ -160,6 +189,7 @@ cli_epoch_seen(struct cli *cli, const char *epoch, struct fail *fail)
 		return (RC_OK);
 	cli_note(cli, "the server was restored; it gets your messages again");
 	cli_flush(cli);
+	cli_note_unsent(cli);
 	return (RC_OK);
 }
 

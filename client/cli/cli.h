@@ -27,6 +27,8 @@ struct cli {
 	struct profile profile;
 	struct rest *rest;
 	struct local *local; /* NULL until cli_local() */
+	struct fail unsent;  /* why cli_flush() left messages here */
+	int nunsent;         /* how many, 0: none */
 };
 
 /* The commands; the last has name NULL. */
@@ -61,8 +63,13 @@ enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
 void cli_note_settled(struct cli *cli, const struct local_draft *draft,
     enum sender_outcome outcome, const struct fail *why);
 
-/* Submits what waits here, if anything, once.  What cannot go out stays. */
+/* Submits what waits here, if anything, once.  What cannot go out stays, and
+ * is counted for cli_note_unsent(): a command that fails for the same reason
+ * says both in one line. */
 void cli_flush(struct cli *cli);
+
+/* Says why messages wait here, if cli_flush() has left any. */
+void cli_note_unsent(struct cli *cli);
 
 /* Tells the client's database the server's epoch; when it has changed, sends
  * the own messages again by their ids and says so. */

@@ -41,6 +41,7 @@ on_welcome(void *arg, const json_t *frame)
 	tail->follow.away = false;
 	follow_welcome(&tail->follow, frame);
 	cli_flush(tail->follow.cli);
+	cli_note_unsent(tail->follow.cli);
 }
 
 /* Prints ${event}: for programs as it came, without its type. */

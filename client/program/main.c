@@ -183,15 +183,32 @@ name_login(const struct cli *cli, struct fail *fail)
 	    other ? " --profile " : "", other ? p->name : "");
 }
 
+/* What the command that has failed says beside its failure: how many messages
+ * wait here.  An outage stops these and the command alike, and is one line. */
 static void
-report(const struct cli *cli, struct fail *fail)
+write_waiting(struct cli *cli, const struct fail *fail, char *ret, size_t size)
+{
+	int n = cli->nunsent;
+
+	ret[0] = '\0';
+	if (n > 0 && strcmp(cli->unsent.code, fail->code) == 0)
+		(void)snprintf(ret, size, "; %d message%s here", n,
+		    n == 1 ? " waits" : "s wait");
+	else
+		cli_note_unsent(cli);
+}
+
+static void
+report(struct cli *cli, struct fail *fail)
 {
 	const struct command *command = cli->args.command;
+	char waiting[48];
 
 	name_login(cli, fail);
-	(void)fprintf(stderr, "twinbox: %s%s%s%s%s\n",
+	write_waiting(cli, fail, waiting, sizeof(waiting));
+	(void)fprintf(stderr, "twinbox: %s%s%s%s%s%s\n",
 	    command != NULL ? command->name : "", command != NULL ? ": " : "",
-	    fail->what, fail->cure[0] != '\0' ? "; " : "", fail->cure);
+	    fail->what, waiting, fail->cure[0] != '\0' ? "; " : "", fail->cure);
 	if (args_has(&cli->args, "json"))
 		print_failure(fail);
 }
@@ -221,6 +238,8 @@ main(int argc, char **argv)
 	}
 	if (rc != RC_OK)
 		report(&cli, &fail);
+	else
+		cli_note_unsent(&cli);
 	local_close(cli.local);
 	rest_free(cli.rest);
 	explicit_bzero(cli.profile.token, sizeof(cli.profile.token));

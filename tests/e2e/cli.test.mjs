@@ -485,6 +485,25 @@ describe('colours', () => {
 	});
 });
 
+describe('an outage', () => {
+	it('is one error line, which counts what waits here', async () => {
+		const [ann] = await people(server.url, 'ann');
+		const gone = { env: { TWINBOX_SERVER: 'http://127.0.0.1:1' } };
+		failed(await ann.try(['send', ann.name, 'kept', '--try-for', '0s'], gone), EX.TEMPFAIL, /not sent yet/);
+		for (const command of [['inbox'], ['inbox', '--all'], ['history', ann.name], ['read', '--upto', 1],
+			['ack', 1], ['conversations']])
+			failed(await ann.try(command, gone), EX.UNAVAILABLE,
+				/: cannot reach http:\/\/127\.0\.0\.1:1: [^;]+; 1 message waits here; start the server/);
+		for (const command of [['whoami'], ['devices'], ['outbox']])
+			failed(await ann.try(command, gone), EX.UNAVAILABLE, /cannot reach/);
+		failed(await ann.try(['send', ann.name, 'too', '--try-for', '0s'], gone), EX.TEMPFAIL, /not sent yet/);
+		failed(await ann.try(['inbox'], gone), EX.UNAVAILABLE, /; 2 messages wait here; /);
+		const done = await ann.try(['inbox']);
+		assert.equal(done.err, 'twinbox: inbox: an earlier message to NAME has gone out\n'.repeat(2)
+			.replaceAll('NAME', ann.name));
+	});
+});
+
 describe('output that cannot be written', () => {
 	it('is an error', async () => {
 		const [ann] = await people(server.url, 'ann');
