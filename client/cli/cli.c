@@ -283,6 +283,18 @@ cli_conversation_with(
 	return (RC_OK);
 }
 
+enum rc
+cli_no_conversation(const char *name, struct fail *fail)
+{
+	char safe[80];
+
+	safe_line(name, strlen(name), safe, sizeof(safe));
+	(void)fail_set(
+	    fail, FAIL_DATA, "there is no conversation with %s", safe);
+	return (fail_cure(
+	    fail, "check the name; twinbox conversations lists them"));
+}
+
 void
 cli_marks(const json_t *conversation, const char *me, json_int_t *ret_delivered,
     json_int_t *ret_read)

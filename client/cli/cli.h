@@ -86,6 +86,9 @@ enum rc cli_call(struct cli *cli, const char *method, const char *path,
 enum rc cli_conversation_with(struct cli *cli, const char *name, json_t **ret,
     struct fail *fail) MUST_USE;
 
+/* Fails because cli_conversation_with() has found none with ${name}. */
+enum rc cli_no_conversation(const char *name, struct fail *fail);
+
 /* The marks of the other side of ${conversation}: up to which number of the
  * conversation it has, and has read. */
 void cli_marks(const json_t *conversation, const char *me,

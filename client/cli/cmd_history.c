@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "lib/safe.h"
 
 /* The sign of ${message} by those marks; NULL for those of others. */
 static const char *
@@ -111,7 +110,7 @@ find_conversation(
     struct cli *cli, const char *id, json_t **ret, struct fail *fail)
 {
 	const char *name = cli->args.operands[0];
-	char safe[80], *path;
+	char *path;
 	enum rc rc;
 
 	if (id != NULL) {
@@ -124,11 +123,7 @@ find_conversation(
 		return (fail->rc);
 	if (*ret != NULL)
 		return (RC_OK);
-	safe_line(name, strlen(name), safe, sizeof(safe));
-	(void)fail_set(
-	    fail, FAIL_DATA, "there is no conversation with %s", safe);
-	return (fail_cure(fail, "check the name; twinbox conversations lists "
-				"them"));
+	return (cli_no_conversation(name, fail));
 }
 
 enum rc

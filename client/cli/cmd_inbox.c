@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "lib/safe.h"
 
 /* The path of the page of the inbox after ${after} (-1: as acked). */
 static char *
@@ -153,55 +154,140 @@ cmd_inbox(struct cli *cli, struct fail *fail)
 	return (rc);
 }
 
-/* The body of read that the arguments ask for; NULL on a mistake. */
-static json_t *
-read_body(struct cli *cli, struct fail *fail)
+/* The number of the newest event of the inbox, 0 without one. */
+static enum rc
+newest_event(struct cli *cli, int64_t *ret, struct fail *fail)
+{
+	json_t *page;
+
+	if (rest_get(cli->rest, "/v1/inbox?limit=1", &page, fail) != RC_OK)
+		return (fail->rc);
+	*ret = json_integer_value(json_object_get(page, "head"));
+	json_decref(page);
+	return (RC_OK);
+}
+
+/* What read is asked to mark. */
+struct reading {
+	const char *name; /* of the other side, NULL without */
+	json_int_t unread;
+	json_t *body; /* NULL: there is nothing to mark */
+};
+
+/* read NAME: all of the conversation with that person. */
+static enum rc
+reading_of_name(struct cli *cli, struct reading *r, struct fail *fail)
+{
+	const char *id;
+	json_t *conversation;
+
+	if (cli_conversation_with(cli, r->name, &conversation, fail) != RC_OK)
+		return (fail->rc);
+	if (conversation == NULL)
+		return (cli_no_conversation(r->name, fail));
+	id = json_string_value(json_object_get(conversation, "id"));
+	r->unread = json_integer_value(json_object_get(conversation, "unread"));
+	r->body = json_pack("{ss sI}", "conversation", id != NULL ? id : "",
+	    "upto_conversation_seq",
+	    json_integer_value(json_object_get(conversation, "last")));
+	json_decref(conversation);
+	return (RC_OK);
+}
+
+/* read --all: the whole inbox as it is now. */
+static enum rc
+reading_of_all(struct cli *cli, struct reading *r, struct fail *fail)
+{
+	int64_t head;
+
+	if (newest_event(cli, &head, fail) != RC_OK)
+		return (fail->rc);
+	if (head > 0)
+		r->body = json_pack("{sI}", "upto", (json_int_t)head);
+	return (RC_OK);
+}
+
+/* What the arguments of read ask for, of which there is exactly one. */
+static enum rc
+reading_of_arguments(struct cli *cli, struct reading *r, struct fail *fail)
 {
 	const struct args *args = &cli->args;
 	const char *conversation = args_value(args, "conversation");
 	char uuid[UUID_TEXT_LEN + 1];
 	int64_t upto = -1, in_conversation = -1;
-	json_t *body;
+	bool all = args_has(args, "all");
 
 	if (args_integer(args, "upto", 1, INT64_MAX, &upto, fail) != RC_OK ||
 	    args_integer(args, "upto-conversation-seq", 1, INT64_MAX,
 		&in_conversation, fail) != RC_OK)
-		return (NULL);
+		return (fail->rc);
+	r->name = args->operands[0];
 	if ((conversation != NULL) != (in_conversation >= 0) ||
-	    (conversation != NULL) == (upto >= 0)) {
+	    (r->name != NULL) + all + (upto >= 0) + (conversation != NULL) !=
+		1) {
 		(void)fail_set(fail, FAIL_USAGE,
-		    "either --upto, or "
-		    "--conversation with --upto-conversation-seq, is needed");
-		(void)fail_cure(fail, "see twinbox read --help");
-		return (NULL);
+		    "one of NAME, --all, --upto, or --conversation with "
+		    "--upto-conversation-seq, is needed");
+		return (fail_cure(fail, "see twinbox read --help"));
 	}
+	if (r->name != NULL)
+		return (reading_of_name(cli, r, fail));
+	if (all)
+		return (reading_of_all(cli, r, fail));
 	if (upto >= 0)
-		body = json_pack("{sI}", "upto", (json_int_t)upto);
+		r->body = json_pack("{sI}", "upto", (json_int_t)upto);
 	else if (cli_uuid(conversation, "--conversation", uuid, fail) == RC_OK)
-		body = json_pack("{ss sI}", "conversation", uuid,
+		r->body = json_pack("{ss sI}", "conversation", uuid,
 		    "upto_conversation_seq", (json_int_t)in_conversation);
 	else
-		return (NULL);
-	if (body == NULL)
-		(void)fail_set(fail, FAIL_MEMORY, "out of memory");
-	else if (args_has(args, "private"))
-		(void)json_object_set_new(body, "private", json_true());
-	return (body);
+		return (fail->rc);
+	return (RC_OK);
+}
+
+/* Says what was read: ${answer} has what is unread still. */
+static enum rc
+show_read(struct cli *cli, const struct reading *r, const json_t *answer,
+    struct fail *fail)
+{
+	long long unread =
+	    (long long)json_integer_value(json_object_get(answer, "unread"));
+	char safe[80];
+
+	if (r->name == NULL)
+		return (
+		    cli_result(cli, answer, fail, "read; %lld unread", unread));
+	safe_line(r->name, strlen(r->name), safe, sizeof(safe));
+	if (r->unread == 0)
+		return (cli_result(cli, answer, fail,
+		    "nothing new from %s; %lld unread", safe, unread));
+	return (cli_result(cli, answer, fail,
+	    "read %lld message%s from %s; %lld unread", (long long)r->unread,
+	    r->unread == 1 ? "" : "s", safe, unread));
 }
 
 enum rc
 cmd_read(struct cli *cli, struct fail *fail)
 {
-	json_t *body = read_body(cli, fail), *answer = NULL;
+	struct reading r = {.name = NULL};
+	json_t *answer = NULL;
 	enum rc rc;
 
-	if (body == NULL)
+	if (reading_of_arguments(cli, &r, fail) != RC_OK)
 		return (fail->rc);
-	rc = cli_call(cli, "POST", "/v1/inbox/read", body, &answer, fail);
+	if (r.body == NULL && !args_has(&cli->args, "all"))
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	if (r.body == NULL) {
+		answer = json_pack("{si}", "unread", 0);
+		rc = cli_result(cli, answer, fail, "nothing to read");
+		json_decref(answer);
+		return (rc);
+	}
+	if (args_has(&cli->args, "private"))
+		(void)json_object_set_new(r.body, "private", json_true());
+	rc = cli_call(cli, "POST", "/v1/inbox/read", r.body, &answer, fail);
 	if (rc != RC_OK)
 		return (rc);
-	rc = cli_result(cli, answer, fail, "read; %lld unread",
-	    (long long)json_integer_value(json_object_get(answer, "unread")));
+	rc = show_read(cli, &r, answer, fail);
 	json_decref(answer);
 	return (rc);
 }
@@ -213,9 +299,13 @@ cmd_ack(struct cli *cli, struct fail *fail)
 	int64_t upto;
 	enum rc rc;
 
-	if (!args_number(cli->args.operands[0], 0, INT64_MAX, &upto)) {
+	if (cli->args.noperands == 0) {
+		if (newest_event(cli, &upto, fail) != RC_OK)
+			return (fail->rc);
+	} else if (!args_number(cli->args.operands[0], 0, INT64_MAX, &upto)) {
 		(void)fail_set(fail, FAIL_USAGE, "SEQ is a whole number");
-		return (fail_cure(fail, "take it from twinbox inbox"));
+		return (fail_cure(
+		    fail, "take it from twinbox inbox, or leave it out"));
 	}
 	rc = cli_call(cli, "POST", "/v1/inbox/ack",
 	    json_pack("{sI}", "upto", (json_int_t)upto), &answer, fail);

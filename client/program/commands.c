@@ -77,10 +77,14 @@ static const struct option chat_options[] = {
 };
 
 static const struct option read_options[] = {
-    {"upto", 0, "SEQ", "all up to this number of the inbox"},
-    {"conversation", 0, "ID", "one conversation, together with"},
-    {"upto-conversation-seq", 0, "N", "its messages up to number N"},
-    {"private", 0, NULL, "tell nobody"},
+    {"all", 0, NULL, "everything in the inbox"},
+    {"upto", 0, "SEQ", "everything up to this number of the inbox"},
+    {"conversation", 0, "ID",
+	"a conversation by its id; needs\n"
+	"--upto-conversation-seq as well"},
+    {"upto-conversation-seq", 0, "N",
+	"the messages of --conversation up to number N"},
+    {"private", 0, NULL, "do not tell the senders"},
     END,
 };
 
@@ -247,11 +251,15 @@ const struct command cli_commands[] = {
     {"chat", "NAME", "talk with a user",
 	"Type and press Enter.  /help lists what else there is.", chat_options,
 	1, 1, NEEDS_LOGIN, cmd_chat},
-    {"read", "--upto SEQ | --conversation ID --upto-conversation-seq N",
-	"mark messages as read", "Their senders are told, unless --private.",
-	read_options, 0, 0, NEEDS_FLUSH, cmd_read},
-    {"ack", "SEQ", "tell the server that this device has all up to SEQ", "",
-	NULL, 1, 1, NEEDS_FLUSH, cmd_ack},
+    {"read", "NAME | --all | --upto SEQ | --conversation ID ...",
+	"mark messages as read",
+	"NAME marks everything that this user has written to you.  The senders\n"
+	"are told, unless --private.",
+	read_options, 0, 1, NEEDS_FLUSH, cmd_read},
+    {"ack", "[SEQ]", "tell the server what this device has",
+	"That is everything up to event number SEQ of the inbox; without SEQ,\n"
+	"everything that is in the inbox now.",
+	NULL, 0, 1, NEEDS_FLUSH, cmd_ack},
     {"outbox", "[ID | cancel ID | retry ID]",
 	"what became of what you have sent",
 	"cancel takes back what has not left; retry tries a failed or waiting\n"

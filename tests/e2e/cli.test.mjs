@@ -359,6 +359,22 @@ describe('inbox, ack, read', () => {
 		failed(await bob.try(['read', '--upto', 1, '--conversation', conversation]), EX.USAGE, /needed/);
 	});
 
+	it('read NAME, read --all and ack need no numbers', async () => {
+		const [ann, bob, eve] = await people(server.url, 'ann', 'bob', 'eve');
+		assert.equal((await bob.run('read', '--all')).out, 'nothing to read\n');
+		assert.equal((await bob.run('ack')).out, 'acked up to 0 of 0\n');
+		for (const text of ['one', 'two', 'three'])
+			await ann.run('send', bob.name, text);
+		await eve.run('send', bob.name, 'hi');
+		await until(async () => (await bob.events()).length === 4);
+		failed(await bob.try(['read', freshName('nobody')]), EX.DATAERR, /no conversation with/);
+		assert.equal((await bob.run('ack')).out, 'acked up to 4 of 4\n');
+		assert.equal((await bob.run('read', ann.name)).out, `read 3 messages from ${ann.name}; 1 unread\n`);
+		assert.equal((await bob.run('read', ann.name)).out, `nothing new from ${ann.name}; 1 unread\n`);
+		await until(async () => (await ann.run('history', bob.name)).lines.every((line) => line.endsWith('✓✓ read')));
+		assert.equal((await bob.run('read', '--all')).out, 'read; 0 unread\n');
+	});
+
 	it('pages: --after, --limit, --all; a bad cursor', async () => {
 		const [ann] = await people(server.url, 'ann');
 		for (let i = 1; i <= 7; i++)

@@ -82,7 +82,7 @@ test_mistakes(void **state)
 	char *option[] = WORDS((char[]){"inbox"}, (char[]){"--id"});
 	char *value[] = WORDS((char[]){"inbox"}, (char[]){"--after"});
 	char *flag[] = WORDS((char[]){"inbox"}, (char[]){"--all=1"});
-	char *few[] = WORDS((char[]){"ack"});
+	char *few[] = WORDS((char[]){"chat"});
 	char *many[] =
 	    WORDS((char[]){"login"}, (char[]){"bob"}, (char[]){"secret"});
 	char *early[] = WORDS((char[]){"--wait"}, (char[]){"read"});

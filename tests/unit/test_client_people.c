@@ -171,8 +171,8 @@ static void
 test_read(void **state)
 {
 	static const char needed[] =
-	    "either --upto, or --conversation with --upto-conversation-seq, "
-	    "is needed; see twinbox read --help";
+	    "one of NAME, --all, --upto, or --conversation with "
+	    "--upto-conversation-seq, is needed; see twinbox read --help";
 	struct stage *s = *state;
 
 	played_say(s->played, 200, "{'unread': 3}");
@@ -208,6 +208,53 @@ test_read(void **state)
 	    "read", "--upto", "0");
 }
 
+/* read NAME and read --all ask the server for the numbers. */
+static void
+test_read_without_numbers(void **state)
+{
+	static const char needed[] =
+	    "one of NAME, --all, --upto, or --conversation with "
+	    "--upto-conversation-seq, is needed; see twinbox read --help";
+	static const char list[] = "{'conversations': [{'id': '" ID
+				   "', 'kind': 'direct', 'last': 7, 'unread': "
+				   "3, 'members': [{'address': 'ann'}, "
+				   "{'address': 'bob'}]}], 'next': null}";
+	struct stage *s = *state;
+
+	played_say(s->played, 200, list);
+	played_say(s->played, 200, "{'unread': 4}");
+	SHOWS(s,
+	    "GET /v1/conversations?limit=200\nPOST /v1/inbox/read\n"
+	    "{\"conversation\":\"" ID "\",\"upto_conversation_seq\":7}\n",
+	    "read 3 messages from bob; 4 unread\n", "", "read", "bob");
+	played_say(s->played, 200, list);
+	played_say(s->played, 200, "{'unread': 4}");
+	SHOWS(s,
+	    "GET /v1/conversations?limit=200\nPOST /v1/inbox/read\n"
+	    "{\"conversation\":\"" ID "\",\"upto_conversation_seq\":7,"
+	    "\"private\":true}\n",
+	    "{\"unread\":4}\n", "", "read", "bob", "--private", "--json");
+	played_say(s->played, 200, list);
+	REFUSES(s, "GET /v1/conversations?limit=200\n", EX_DATAERR,
+	    "there is no conversation with e\\x1be; check the name; twinbox "
+	    "conversations lists them",
+	    "read", "e\033e");
+	played_say(s->played, 200, "{'head': 9, 'events': []}");
+	played_say(s->played, 200, "{'unread': 0}");
+	SHOWS(s, "GET /v1/inbox?limit=1\nPOST /v1/inbox/read\n{\"upto\":9}\n",
+	    "read; 0 unread\n", "", "read", "--all");
+	played_say(s->played, 200, "{'head': 0, 'events': []}");
+	SHOWS(s, "GET /v1/inbox?limit=1\n", "nothing to read\n", "", "read",
+	    "--all");
+	played_say(s->played, 200, "{'head': 0, 'events': []}");
+	SHOWS(s, "GET /v1/inbox?limit=1\n", "{\"unread\":0}\n", "", "read",
+	    "--all", "--json");
+	REFUSES(s, "", EX_USAGE, needed, "read", "bob", "--all");
+	REFUSES(s, "", EX_USAGE, needed, "read", "--all", "--upto", "1");
+	REFUSES(s, "", EX_USAGE, needed, "read", "bob", "--conversation", ID,
+	    "--upto-conversation-seq", "1");
+}
+
 static void
 test_ack(void **state)
 {
@@ -224,7 +271,17 @@ test_ack(void **state)
 	REFUSES(s, "POST /v1/inbox/ack\n{\"upto\":9}\n", EX_DATAERR,
 	    "no; name an event that twinbox inbox has shown", "ack", "9");
 	REFUSES(s, "", EX_USAGE,
-	    "SEQ is a whole number; take it from twinbox inbox", "ack", "x");
+	    "SEQ is a whole number; take it from twinbox inbox, or leave it "
+	    "out",
+	    "ack", "x");
+	played_say(s->played, 200, "{'head': 9, 'events': []}");
+	played_say(s->played, 200, "{'acked': 9, 'head': 9}");
+	SHOWS(s, "GET /v1/inbox?limit=1\nPOST /v1/inbox/ack\n{\"upto\":9}\n",
+	    "acked up to 9 of 9\n", "", "ack");
+	played_say(s->played, 404, NOT_FOUND);
+	REFUSES(s, "GET /v1/inbox?limit=1\n", EX_DATAERR,
+	    "it is not there; check the id; lists show only what is yours",
+	    "ack");
 }
 
 /* ---- outbox ---- */
@@ -495,6 +552,7 @@ main(void)
 	    TEST(test_inbox_all),
 	    TEST(test_inbox_refused),
 	    TEST(test_read),
+	    TEST(test_read_without_numbers),
 	    TEST(test_ack),
 	    TEST(test_outbox),
 	    TEST(test_outbox_one),
