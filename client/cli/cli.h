@@ -104,7 +104,7 @@ enum rc cli_history_page(struct cli *cli, const char *conversation,
     const char *query, json_t **ret, struct fail *fail) MUST_USE;
 
 /* Reads a password: from the terminal, without showing it, after ${prompt}
- * (twice if ${twice}), or the first line of standard input with
+ * (twice if ${twice}), or the next line of standard input with
  * --password-stdin. */
 enum rc cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
     size_t size, struct fail *fail) MUST_USE;
@@ -118,6 +118,7 @@ enum rc cli_wait(struct cli *cli, const char *id, const char *state,
 /* The commands. */
 enum rc cmd_register(struct cli *cli, struct fail *fail);
 enum rc cmd_login(struct cli *cli, struct fail *fail);
+enum rc cmd_passwd(struct cli *cli, struct fail *fail);
 enum rc cmd_logout(struct cli *cli, struct fail *fail);
 enum rc cmd_whoami(struct cli *cli, struct fail *fail);
 enum rc cmd_devices(struct cli *cli, struct fail *fail);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register, login, logout, whoami, devices.  A password is only ever in memory
- * here and in the request; a token only in the profile.
+ * register, login, passwd, logout, whoami, devices.  A password is only ever in
+ * memory here and in the request; a token only in the profile.
  */
 #include <stdio.h>
 #include <string.h>
@@ -229,6 +229,56 @@ cmd_register(struct cli *cli, struct fail *fail)
 	if (rc == RC_OK && !only)
 		rc = log_in(cli, name, password, fail);
 	explicit_bzero(password, sizeof(password));
+	return (rc);
+}
+
+/* Tells the server the ${new} password in the place of ${old}. */
+static enum rc
+change_password(
+    struct cli *cli, const char *old, const char *new, struct fail *fail)
+{
+	const char *user = cli->profile.user;
+	json_t *answer = NULL;
+	enum rc rc;
+
+	rc = cli_call(cli, "POST", "/v1/me/password",
+	    json_pack("{ss ss}", "password", old, "new_password", new), &answer,
+	    fail);
+	json_decref(answer);
+	if (rc != RC_OK && fail->status == 403) {
+		(void)snprintf(fail->what, sizeof(fail->what),
+		    "that is not the current password of %s", user);
+		return (fail_cure(fail, "try once more"));
+	}
+	if (rc != RC_OK)
+		return (rc);
+	answer =
+	    json_pack("{ss ss}", "user", user, "profile", cli->profile.name);
+	rc = cli_result(cli, answer, fail,
+	    "the password of %s is changed; all other devices were logged out",
+	    user);
+	json_decref(answer);
+	return (rc);
+}
+
+enum rc
+cmd_passwd(struct cli *cli, struct fail *fail)
+{
+	char old[LIMIT_PASSWORD_LEN + 2], new[LIMIT_PASSWORD_LEN + 2];
+	char prompt[80];
+	enum rc rc;
+
+	(void)snprintf(prompt, sizeof(prompt),
+	    "current password of %s: ", cli->profile.user);
+	rc = cli_password(cli, prompt, false, old, sizeof(old), fail);
+	(void)snprintf(
+	    prompt, sizeof(prompt), "new password for %s: ", cli->profile.user);
+	if (rc == RC_OK)
+		rc = cli_password(cli, prompt, true, new, sizeof(new), fail);
+	if (rc == RC_OK)
+		rc = change_password(cli, old, new, fail);
+	explicit_bzero(old, sizeof(old));
+	explicit_bzero(new, sizeof(new));
 	return (rc);
 }
 

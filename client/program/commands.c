@@ -35,6 +35,13 @@ static const struct option login_options[] = {
     END,
 };
 
+static const struct option passwd_options[] = {
+    {"password-stdin", 0, NULL,
+	"read the current password and the new one, a\n"
+	"line each, from standard input"},
+    END,
+};
+
 static const struct option send_options[] = {
     {"conversation", 0, "ID", "to a conversation instead of TO"},
     {"id", 0, "UUID", "its id; the same id never sends twice"},
@@ -232,6 +239,10 @@ const struct command cli_commands[] = {
     {"login", "NAME", "log in and remember it in a profile",
 	"The password is asked for.  Several accounts: --profile.",
 	login_options, 1, 1, NEEDS_SERVER, cmd_login},
+    {"passwd", "", "change your password",
+	"The current password and the new one are asked for.  All other devices\n"
+	"are logged out.",
+	passwd_options, 0, 0, NEEDS_LOGIN, cmd_passwd},
     {"logout", "", "revoke this device and forget it", "", NULL, 0, 0,
 	NEEDS_LOGIN, cmd_logout},
     {"whoami", "", "account, device, server and profile", "", NULL, 0, 0,

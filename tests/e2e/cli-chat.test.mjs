@@ -232,6 +232,21 @@ describe('the password prompt', () => {
 		assert.equal((await ann.withPassword(['login', ann.name])).code, 0);
 	});
 
+	it('passwd asks for the current password, and for the new one twice', async (t) => {
+		const [ann] = await people(server.url, 'ann');
+		const screen = new Terminal(TWINBOX, ['passwd'], { env: ann.env });
+		t.after(() => screen.kill());
+		await screen.shows(`current password of ${ann.name}:`);
+		screen.type(`${PASSWORD}\r`);
+		await screen.shows(`new password for ${ann.name}:`);
+		screen.type('battery staple\r');
+		await screen.shows('the same again:');
+		screen.type('battery staple\r');
+		assert.equal(await screen.ended(), 0, screen.screen.text());
+		assert.ok(!screen.raw.includes(PASSWORD) && !screen.raw.includes('battery'));
+		assert.equal((await ann.withPassword(['login', ann.name], 'battery staple')).code, 0);
+	});
+
 	it('Ctrl-C ends it and leaves the terminal as it was', async (t) => {
 		const ann = new Person(server.url);
 		const terminal = new Terminal('sh', ['-c',

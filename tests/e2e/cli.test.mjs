@@ -10,7 +10,7 @@ import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { EX, Person, TWINBOX, people } from './cli-client.mjs';
-import { freshName, run, serverForFile, sleep, startServer, uuid7 } from './harness.mjs';
+import { PASSWORD, freshName, run, serverForFile, sleep, startServer, uuid7 } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
@@ -26,7 +26,7 @@ function failed(done, code, what)
 const polls = async () => Number(/^twinbox_long_polls (\d+)$/m.exec(
 	(await server.rest().get('/metrics')).text)[1]);
 
-const COMMANDS = ['register', 'login', 'logout', 'whoami', 'send', 'inbox', 'tail', 'chat',
+const COMMANDS = ['register', 'login', 'passwd', 'logout', 'whoami', 'send', 'inbox', 'tail', 'chat',
 	'read', 'ack', 'outbox', 'history', 'conversations', 'devices'];
 
 describe('help', () => {
@@ -136,6 +136,22 @@ describe('accounts', () => {
 		failed(await other.withPassword(['register', freshName('x')], 'short'), EX.DATAERR, /password/i);
 		failed(await other.withPassword(['register', freshName('x')], ''), EX.DATAERR, /empty/);
 		assert.ok(!fs.existsSync(other.profilePath()));
+	});
+
+	it('passwd changes the password and logs the other devices out', async () => {
+		const [ann] = await people(server.url, 'ann');
+		const laptop = new Person(server.url, { name: ann.name });
+		await laptop.withPassword(['login', ann.name]);
+		const wrong = await ann.try(['passwd', '--password-stdin'], { input: 'not it at all\nnew secret 1\n' });
+		failed(wrong, EX.NOPERM, /not the current password/);
+		failed(await ann.try(['passwd', '--password-stdin'], { input: `${PASSWORD}\nx\n` }), EX.DATAERR, /password/);
+		const done = await ann.try(['passwd', '--password-stdin'], { input: `${PASSWORD}\nnew secret 1\n` });
+		assert.equal(done.code, 0, done.err);
+		assert.equal(done.out, `the password of ${ann.name} is changed; all other devices were logged out\n`);
+		await ann.run('whoami');
+		failed(await laptop.try(['inbox']), EX.NOPERM, /this device was logged out/);
+		failed(await laptop.withPassword(['login', ann.name]), EX.NOPERM, /wrong name or password/);
+		assert.equal((await laptop.withPassword(['login', ann.name], 'new secret 1')).code, 0);
 	});
 
 	it('a closed server says so', async (t) => {

@@ -344,6 +344,45 @@ test_whoami(void **state)
 	    "whoami");
 }
 
+/* ---- passwd ---- */
+
+#define PASSWD                                                                 \
+	"POST /v1/me/password\n{\"password\":\"old secret\","                  \
+	"\"new_password\":\"new secret\"}\n"
+
+static void
+test_passwd(void **state)
+{
+	struct stage *s = *state;
+
+	s->input = "old secret\nnew secret\n";
+	played_say(s->played, 204, "");
+	SHOWS(s, PASSWD,
+	    "the password of ann is changed; all other devices were logged "
+	    "out\n",
+	    "", "passwd", "--password-stdin");
+	played_say(s->played, 204, "");
+	SHOWS(s, PASSWD, "{\"user\":\"ann\",\"profile\":\"default\"}\n", "",
+	    "passwd", "--password-stdin", "--json");
+	played_say(s->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
+	REFUSES(s, PASSWD, EX_NOPERM,
+	    "that is not the current password of ann; try once more", "passwd",
+	    "--password-stdin");
+	played_say(s->played, 400,
+	    "{'code': 'bad_request', 'detail': 'too short', "
+	    "'pointer': '/new_password'}");
+	REFUSES(s, PASSWD, EX_DATAERR, "too short; correct what is named",
+	    "passwd", "--password-stdin");
+	s->input = "old secret\n";
+	REFUSES(s, "", EX_DATAERR,
+	    "the password is empty; choose one of at least 8 characters",
+	    "passwd", "--password-stdin");
+	s->input = "\nnew secret\n";
+	REFUSES(s, "", EX_DATAERR,
+	    "the password is empty; choose one of at least 8 characters",
+	    "passwd", "--password-stdin");
+}
+
 /* ---- devices ---- */
 
 static void
@@ -409,6 +448,7 @@ main(void)
 	    TEST(test_register_another),
 	    TEST(test_logout),
 	    TEST(test_whoami),
+	    TEST(test_passwd),
 	    TEST(test_devices),
 	};
 
