@@ -49,6 +49,21 @@ cli_print_json(const json_t *json, struct fail *fail)
 }
 
 enum rc
+cli_print_list(
+    struct cli *cli, const json_t *page, const char *array, struct fail *fail)
+{
+	const json_t *rows = json_object_get(page, array);
+	size_t i;
+
+	if (args_has(&cli->args, "page"))
+		return (cli_print_json(page, fail));
+	for (i = 0; i < json_array_size(rows); i++)
+		if (cli_print_json(json_array_get(rows, i), fail) != RC_OK)
+			return (fail->rc);
+	return (RC_OK);
+}
+
+enum rc
 cli_result(struct cli *cli, const json_t *json, struct fail *fail,
     const char *fmt, ...)
 {
@@ -237,37 +252,41 @@ is_with(const json_t *conversation, const char *me, const char *name)
 		strcmp(render_conversation_name(conversation, me), name) == 0);
 }
 
-/* Writes the path of the page after ${page}, "" if it is the last. */
-static void
-next_page(const json_t *page, char *ret, size_t size)
+enum rc
+cli_conversations_page(
+    struct cli *cli, char path[CLI_PATH_SIZE], json_t **ret, struct fail *fail)
 {
-	const char *next = json_string_value(json_object_get(page, "next"));
 	struct buf b = BUF_INIT;
+	const char *next;
 
-	ret[0] = '\0';
+	if (rest_get(cli->rest, path, ret, fail) != RC_OK)
+		return (fail->rc);
+	next = json_string_value(json_object_get(*ret, "next"));
+	path[0] = '\0';
 	if (next == NULL)
-		return;
-	buf_adds(&b, "/v1/conversations?limit=200&after=");
+		return (RC_OK);
+	buf_adds(&b, CLI_CONVERSATIONS "&after=");
 	rest_path_add(&b, next);
-	if (buf_ok(&b) && b.len < size) {
-		memcpy(ret, b.data, b.len);
-		ret[b.len] = '\0';
+	if (buf_ok(&b) && b.len < CLI_PATH_SIZE) {
+		memcpy(path, b.data, b.len);
+		path[b.len] = '\0';
 	}
 	buf_fini(&b);
+	return (RC_OK);
 }
 
 enum rc
 cli_conversation_with(
     struct cli *cli, const char *name, json_t **ret, struct fail *fail)
 {
-	char path[1024] = "/v1/conversations?limit=200";
+	char path[CLI_PATH_SIZE] = CLI_CONVERSATIONS;
 	const json_t *list, *one;
 	json_t *page;
 	size_t i;
 
 	*ret = NULL;
 	while (path[0] != '\0' && *ret == NULL) {
-		if (rest_get(cli->rest, path, &page, fail) != RC_OK)
+		if (cli_conversations_page(cli, path, &page, fail) != RC_OK)
 			return (fail->rc);
 		list = json_object_get(page, "conversations");
 		for (i = 0; i < json_array_size(list); i++) {
@@ -277,7 +296,6 @@ cli_conversation_with(
 			*ret = json_deep_copy(one);
 			break;
 		}
-		next_page(page, path, sizeof(path));
 		json_decref(page);
 	}
 	return (RC_OK);

@@ -37,6 +37,11 @@ extern const struct command cli_commands[];
 /* Prints ${json} as one line. */
 enum rc cli_print_json(const json_t *json, struct fail *fail) MUST_USE;
 
+/* Prints the rows in member ${array} of ${page} for programs, each as one line;
+ * with --page the page itself. */
+enum rc cli_print_list(struct cli *cli, const json_t *page, const char *array,
+    struct fail *fail) MUST_USE;
+
 /* Prints ${b} and empties it. */
 enum rc cli_print(struct buf *b, struct fail *fail) MUST_USE;
 
@@ -80,6 +85,14 @@ enum rc cli_epoch_seen(
  * answer, NULL if it has no body, is the caller's. */
 enum rc cli_call(struct cli *cli, const char *method, const char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
+
+#define CLI_CONVERSATIONS "/v1/conversations?limit=200"
+#define CLI_PATH_SIZE 1024
+
+/* The page of the conversations at ${path} (CLI_CONVERSATIONS at first), the
+ * caller's; ${path} becomes that of the next page, "" after the last. */
+enum rc cli_conversations_page(struct cli *cli, char path[CLI_PATH_SIZE],
+    json_t **ret, struct fail *fail) MUST_USE;
 
 /* The direct conversation with ${name}: its object from the server's list,
  * the caller's; NULL if there is none yet. */

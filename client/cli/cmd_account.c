@@ -341,7 +341,7 @@ list_devices(struct cli *cli, struct fail *fail)
 	if (rest_get(cli->rest, "/v1/tokens", &answer, fail) != RC_OK)
 		return (fail->rc);
 	if (cli->json) {
-		rc = cli_print_json(answer, fail);
+		rc = cli_print_list(cli, answer, "devices", fail);
 		json_decref(answer);
 		return (rc);
 	}

@@ -41,7 +41,7 @@ show_messages(struct cli *cli, const json_t *messages,
 
 	if (cli->json) {
 		out = json_pack("{sO}", "messages", messages);
-		rc = cli_print_json(out, fail);
+		rc = cli_print_list(cli, out, "messages", fail);
 		json_decref(out);
 		return (rc);
 	}
@@ -189,30 +189,30 @@ conversation_row(struct cli *cli, const json_t *conversation)
 enum rc
 cmd_conversations(struct cli *cli, struct fail *fail)
 {
+	char path[CLI_PATH_SIZE] = CLI_CONVERSATIONS;
+	json_t *page, *rows;
 	const json_t *list;
 	struct buf b = BUF_INIT;
-	json_t *page, *rows;
 	size_t i;
-	enum rc rc;
+	enum rc rc = RC_OK;
 
-	rc = rest_get(cli->rest, "/v1/conversations?limit=200", &page, fail);
-	if (rc != RC_OK)
-		return (rc);
-	if (cli->json) {
-		rc = cli_print_json(page, fail);
-		json_decref(page);
-		return (rc);
-	}
 	rows = json_pack("[[ssss]]", "WITH", "UNREAD", "MESSAGES", "ID");
-	list = json_object_get(page, "conversations");
-	for (i = 0; i < json_array_size(list); i++)
-		(void)json_array_append_new(
-		    rows, conversation_row(cli, json_array_get(list, i)));
-	if (json_array_size(rows) > 1)
+	while (rc == RC_OK && path[0] != '\0') {
+		rc = cli_conversations_page(cli, path, &page, fail);
+		if (rc != RC_OK)
+			break;
+		list = json_object_get(page, "conversations");
+		for (i = 0; !cli->json && i < json_array_size(list); i++)
+			(void)json_array_append_new(rows,
+			    conversation_row(cli, json_array_get(list, i)));
+		if (cli->json)
+			rc = cli_print_list(cli, page, "conversations", fail);
+		json_decref(page);
+	}
+	if (rc == RC_OK && json_array_size(rows) > 1)
 		render_table(&b, &cli->look, rows);
-	else if (cli->terminal)
+	else if (rc == RC_OK && !cli->json && cli->terminal)
 		cli_note(cli, "none yet; twinbox send NAME TEXT begins one");
 	json_decref(rows);
-	json_decref(page);
-	return (cli_print(&b, fail));
+	return (rc == RC_OK ? cli_print(&b, fail) : rc);
 }

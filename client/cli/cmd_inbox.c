@@ -82,7 +82,7 @@ show_page(struct cli *cli, const json_t *page, struct fail *fail)
 	size_t i;
 
 	if (cli->json) {
-		if (cli_print_json(page, fail) != RC_OK)
+		if (cli_print_list(cli, page, "events", fail) != RC_OK)
 			return (fail->rc);
 	} else {
 		for (i = 0; i < json_array_size(events); i++)
@@ -96,8 +96,7 @@ show_page(struct cli *cli, const json_t *page, struct fail *fail)
 	return (local_shown(cli->local, events, NULL, NULL, 0, fail));
 }
 
-/* inbox --all: page after page, from the oldest.  Programs get a page a
- * line. */
+/* inbox --all: page after page, from the oldest. */
 static enum rc
 show_all(struct cli *cli, int64_t after, struct fail *fail)
 {

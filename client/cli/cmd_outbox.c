@@ -138,7 +138,10 @@ list(struct cli *cli, struct fail *fail)
 	mem_free(path);
 	if (rc == RC_OK && cli->json) {
 		(void)json_object_set(page, "waiting_here", here);
-		rc = cli_print_json(page, fail);
+		if (!args_has(&cli->args, "page"))
+			rc = cli_print_list(cli, page, "waiting_here", fail);
+		if (rc == RC_OK)
+			rc = cli_print_list(cli, page, "entries", fail);
 	} else if (rc == RC_OK)
 		rc = show_list(cli, here, page, fail);
 	else if (json_array_size(here) > 0 && !cli->json) {

@@ -180,7 +180,7 @@ admin_command_show_list(
 		return (fail->rc);
 	rows = json_object_get(page, list->array);
 	if (cli->json)
-		rc = cli_print_json(page, fail);
+		rc = cli_print_list(cli, page, list->array, fail);
 	else {
 		if (json_array_size(rows) > 0)
 			list->view(&b, &cli->look, rows);

@@ -143,7 +143,7 @@ cmd_admin_destinations(struct cli *cli, struct fail *fail)
 	if (get_destinations(cli, &answer, fail) != RC_OK)
 		return (fail->rc);
 	if (cli->json)
-		rc = cli_print_json(answer, fail);
+		rc = cli_print_list(cli, answer, "destinations", fail);
 	else {
 		admin_view_destinations(
 		    &b, &cli->look, json_object_get(answer, "destinations"));

@@ -21,6 +21,19 @@
 		"device", 0, "NAME", "what to call this device"                \
 	}
 
+/* Of the commands that show lists. */
+#define PAGE_OPTION                                                            \
+	{                                                                      \
+		"page", 0, NULL,                                               \
+		    "with --json: a whole page as one object, as the\n"        \
+		    "server sends it, not an object a line"                    \
+	}
+
+static const struct option page_options[] = {
+    PAGE_OPTION,
+    END,
+};
+
 static const struct option register_options[] = {
     {"display-name", 0, "TEXT", "the name that people see"},
     DEVICE_OPTION,
@@ -67,6 +80,7 @@ static const struct option inbox_options[] = {
     {"limit", 0, "N", "at most N (50)"},
     {"all", 0, NULL, "everything from the beginning"},
     {"wait", 0, "TIME", "wait up to TIME for the first one (at most 55s)"},
+    PAGE_OPTION,
     END,
 };
 
@@ -101,6 +115,7 @@ static const struct option outbox_options[] = {
 	"canceled, scheduled, retrying or read ones"},
     {"limit", 0, "N", "at most N (50)"},
     {"before", 0, "CURSOR", "older ones, as the page before says"},
+    PAGE_OPTION,
     END,
 };
 
@@ -109,6 +124,7 @@ static const struct option history_options[] = {
     {"limit", 0, "N", "at most N (50)"},
     {"before", 0, "N", "before number N of the conversation"},
     {"offline", 0, NULL, "what this computer has seen, without the server"},
+    PAGE_OPTION,
     END,
 };
 
@@ -159,6 +175,7 @@ static const struct option admin_outbox_options[] = {
     {"near-failure", 0, "N", "only those with at most N retries left"},
     LIMIT_OPTION,
     BEFORE_OPTION,
+    PAGE_OPTION,
     END,
 };
 
@@ -173,6 +190,7 @@ static const struct option admin_dlq_options[] = {
 	"new FILE; - is standard output"},
     LIMIT_OPTION,
     BEFORE_OPTION,
+    PAGE_OPTION,
     END,
 };
 
@@ -196,6 +214,7 @@ static const struct option admin_lanes_options[] = {
     {"state", 0, "local|idle|ready|leased", "only those in this state"},
     LIMIT_OPTION,
     AFTER_OPTION,
+    PAGE_OPTION,
     END,
 };
 
@@ -208,18 +227,21 @@ static const struct option admin_peers_options[] = {
     {"reason", 0, "TEXT", "with block: why, for the audit log"},
     LIMIT_OPTION,
     AFTER_OPTION,
+    PAGE_OPTION,
     END,
 };
 
 static const struct option admin_users_options[] = {
     LIMIT_OPTION,
     AFTER_OPTION,
+    PAGE_OPTION,
     END,
 };
 
 static const struct option admin_audit_options[] = {
     LIMIT_OPTION,
     BEFORE_OPTION,
+    PAGE_OPTION,
     END,
 };
 
@@ -278,10 +300,11 @@ const struct command cli_commands[] = {
 	outbox_options, 0, 2, NEEDS_LOGIN, cmd_outbox},
     {"history", "NAME", "the messages of a conversation", "", history_options,
 	0, 1, NEEDS_FLUSH, cmd_history},
-    {"conversations", "", "your conversations, the newest first", "", NULL, 0,
-	0, NEEDS_FLUSH, cmd_conversations},
+    {"conversations", "", "your conversations, the newest first", "",
+	page_options, 0, 0, NEEDS_FLUSH, cmd_conversations},
     {"devices", "[revoke ID]", "devices that are logged in",
-	"revoke logs one of them out.", NULL, 0, 2, NEEDS_LOGIN, cmd_devices},
+	"revoke logs one of them out.", page_options, 0, 2, NEEDS_LOGIN,
+	cmd_devices},
     {"admin", "COMMAND", "for administrators: what waits, what failed, why",
 	"It needs an administrator's account.  The texts of messages are never\n"
 	"shown.",
@@ -310,7 +333,7 @@ const struct command cli_commands[] = {
 	"local stands for the inboxes of this server, * for everything.\n"
 	"SENDING is how many go out now and how many may; READY is how many\n"
 	"lanes have something to send.",
-	NULL, 0, 0, NEEDS_LOGIN, cmd_admin_destinations},
+	page_options, 0, 0, NEEDS_LOGIN, cmd_admin_destinations},
     {"admin pause", "NAME", "send nothing to a destination; * is everything",
 	"What is sent there waits, and is not charged for it.",
 	admin_pause_options, 1, 1, NEEDS_LOGIN, cmd_admin_pause},

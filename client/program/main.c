@@ -101,6 +101,8 @@ prepare(struct cli *cli, struct fail *fail)
 	const char *name = args_value(&cli->args, "profile");
 	char server[PROFILE_SERVER_SIZE];
 
+	if (args_has(&cli->args, "page") && !args_has(&cli->args, "json"))
+		return (fail_set(fail, FAIL_USAGE, "--page goes with --json"));
 	if (name == NULL)
 		name = getenv("TWINBOX_PROFILE");
 	if (name == NULL || name[0] == '\0')

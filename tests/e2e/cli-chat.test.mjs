@@ -40,7 +40,7 @@ const plain = (terminal) => terminal.screen.lines().map((line) =>
 
 async function readAll(person)
 {
-	const { head } = await person.json('inbox');
+	const { head } = await person.page('inbox');
 	await person.run('read', '--upto', head);
 }
 
@@ -116,7 +116,7 @@ describe('chat', () => {
 		const [ann, bob, eve] = await people(proxy.url, 'ann', 'bob', 'eve');
 		await eve.run('send', ann.name, 'from eve');
 		const first = await bob.json('send', ann.name, 'before');
-		await eventually(async () => (await ann.json('inbox')).head === 2, 'both came');
+		await eventually(async () => (await ann.page('inbox')).head === 2, 'both came');
 		const screen = await chat(t, ann, bob);
 		await screen.shows('before');
 		await screen.shows(`1 message from ${eve.name}`);
@@ -125,7 +125,7 @@ describe('chat', () => {
 		assert.ok((await bob.json('outbox', first.id)).labels.includes('read'));
 		await eve.run('send', ann.name, 'and another');
 		await screen.shows(`${eve.name} writes: and another`);
-		assert.equal((await eve.json('outbox')).entries.filter((e) => e.labels.includes('read')).length, 0);
+		assert.equal((await eve.page('outbox')).entries.filter((e) => e.labels.includes('read')).length, 0);
 	});
 
 	it('what is typed while the server is away goes out when it is back', async (t) => {
@@ -178,7 +178,7 @@ describe('chat', () => {
 		await bob.run('send', ann.name, 'seen');
 		const screen = await chat(t, ann, bob);
 		await screen.shows('seen');
-		await eventually(async () => (await ann.json('inbox')).acked >= 1, 'it is acked');
+		await eventually(async () => (await ann.page('inbox')).acked >= 1, 'it is acked');
 		screen.kill();
 		await eventually(async () => {
 			const ps = run('pgrep', ['-f', `chat ${bob.name}`]);

@@ -86,6 +86,18 @@ export class Person {
 		return JSON.parse((await this.run(...args, '--json')).out);
 	}
 
+	/** Runs a command that shows a list; the page that it printed. */
+	async page(...args)
+	{
+		return this.json(...args, '--page');
+	}
+
+	/** Runs a command that shows a list; its rows, printed one a line. */
+	async rows(...args)
+	{
+		return (await this.run(...args, '--json')).lines.map((line) => JSON.parse(line));
+	}
+
 	/** Runs a command with a password on standard input. */
 	async withPassword(args, password = PASSWORD)
 	{
@@ -114,7 +126,7 @@ export class Person {
 	/** The events of the inbox, as --json tells them. */
 	async events(after = 0)
 	{
-		return (await this.json('inbox', '--after', after, '--limit', 200)).events;
+		return this.rows('inbox', '--after', after, '--limit', 200);
 	}
 }
 

@@ -77,7 +77,7 @@ describe('tail', () => {
 		for (const event of follow.events())
 			assert.equal(event.type, undefined, 'an event is as REST tells it');
 		assert.equal((await follow.stop('SIGINT')).code, 0);
-		assert.equal((await bob.json('inbox')).events.length, 0);
+		assert.equal((await bob.page('inbox')).events.length, 0);
 	});
 
 	it('for people: a line each', async () => {
@@ -154,13 +154,13 @@ describe('tail', () => {
 			method: 'POST', body: `m ${i}`,
 			headers: { authorization: `Bearer ${ann.profile().token}`, 'content-type': 'text/plain' },
 		}).then((answer) => assert.equal(answer.status, 201))));
-		await eventually(async () => (await bob.json('inbox')).head >= 600, 'all delivered');
+		await eventually(async () => (await bob.page('inbox')).head >= 600, 'all delivered');
 		const shown = await bob.run('tail', '--once', '--json', '--no-ack');
 		assert.deepEqual(shown.lines.map((line) => JSON.parse(line).seq),
 			Array.from({ length: 600 }, (_, i) => i + 1));
-		assert.equal((await bob.json('inbox')).acked, 0);
+		assert.equal((await bob.page('inbox')).acked, 0);
 		assert.equal((await bob.run('tail', '--once')).lines.length, 0);
-		await eventually(async () => (await bob.json('inbox')).acked === 600, 'acked afterwards');
+		await eventually(async () => (await bob.page('inbox')).acked === 600, 'acked afterwards');
 	});
 
 	it('a revoked device is told, with its exit code', async () => {
@@ -211,7 +211,7 @@ describe('the client’s own outbox', () => {
 		await eventually(async () => (await bob.events()).length >= 4, 'all four');
 		assert.deepEqual((await bob.events()).map((event) => event.body),
 			['one', 'two', 'three', 'four']);
-		assert.deepEqual((await ann.json('outbox')).waiting_here, []);
+		assert.deepEqual((await ann.page('outbox')).waiting_here, []);
 	});
 
 	it('a lost answer makes no second message', async () => {
@@ -290,6 +290,6 @@ describe('the client’s own outbox', () => {
 		proxy.up();
 		assert.match((await ann.run('inbox')).err, /was refused: /);
 		await eventually(async () => (await bob.events()).length === 1, 'it came');
-		assert.deepEqual((await ann.json('outbox')).waiting_here, []);
+		assert.deepEqual((await ann.page('outbox')).waiting_here, []);
 	});
 });

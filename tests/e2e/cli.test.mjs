@@ -161,6 +161,27 @@ describe('accounts', () => {
 			/closed: ask its operator/);
 	});
 
+	it('--json is a line for each, --page the page of the server', async () => {
+		const [ann, bob] = await people(server.url, 'ann', 'bob');
+		for (const text of ['one', 'two'])
+			await ann.run('send', bob.name, text);
+		await until(async () => (await bob.events()).length === 2);
+		for (const [command, array, count] of [[['inbox'], 'events', 2], [['inbox', '--all'], 'events', 2],
+			[['history', ann.name], 'messages', 2], [['history', ann.name, '--offline'], 'messages', 2],
+			[['conversations'], 'conversations', 1], [['devices'], 'devices', 1]]) {
+			const rows = await bob.rows(...command);
+			assert.equal(rows.length, count, command.join(' '));
+			assert.deepEqual((await bob.page(...command))[array], rows, command.join(' '));
+		}
+		assert.equal((await bob.run('outbox', '--json')).out, '');
+		await ann.try(['send', bob.name, 'three', '--try-for', '0s'], { env: { TWINBOX_SERVER: 'http://127.0.0.1:1' } });
+		const rows = await ann.rows('outbox');
+		assert.deepEqual(rows.map((row) => row.state), ['waiting', 'sent', 'sent']);
+		const page = await ann.page('outbox');
+		assert.deepEqual([...page.waiting_here, ...page.entries], rows);
+		failed(await bob.try(['inbox', '--page']), EX.USAGE, /--page goes with --json/);
+	});
+
 	it('several profiles; one is not overwritten by another account', async () => {
 		const [ann] = await people(server.url, 'ann');
 		const second = freshName('bob');
@@ -330,7 +351,7 @@ describe('send', () => {
 		assert.equal(error.exit, EX.NOUSER);
 		assert.equal(error.status, 422);
 		// None of them is kept for later.
-		assert.deepEqual((await ann.json('outbox')).waiting_here, []);
+		assert.deepEqual((await ann.page('outbox')).waiting_here, []);
 	});
 
 	it('16,384 bytes are sent', async () => {
@@ -395,7 +416,7 @@ describe('inbox, ack, read', () => {
 		const [ann] = await people(server.url, 'ann');
 		for (let i = 1; i <= 7; i++)
 			await ann.run('send', ann.name, `note ${i}`);
-		const page = await ann.json('inbox', '--after', 2, '--limit', 3);
+		const page = await ann.page('inbox', '--after', 2, '--limit', 3);
 		assert.deepEqual(page.events.map((event) => event.seq), [3, 4, 5]);
 		assert.equal(page.has_more, true);
 		await ann.run('ack', 7);
@@ -411,7 +432,7 @@ describe('inbox, ack, read', () => {
 		await until(async () => await polls() === 1);
 		await ann.run('send', bob.name, 'now');
 		assert.equal((await waiting.exited).code, 0);
-		assert.equal(JSON.parse(waiting.out).events[0].body, 'now');
+		assert.equal(JSON.parse(waiting.out).body, 'now');
 	});
 
 	it('what others write cannot reach the terminal', async () => {
@@ -470,7 +491,7 @@ describe('history and conversations', () => {
 			['you  first  ✓✓ read', `${bob.name}  second`, 'you  third  ✓']);
 		assert.deepEqual(strip((await bob.run('history', ann.name, '--limit', 2)).lines),
 			['you  second  ✓', `${ann.name}  third`]);
-		const { messages } = await bob.json('history', ann.name);
+		const { messages } = await bob.page('history', ann.name);
 		assert.deepEqual(messages.map((message) => message.body), ['first', 'second', 'third']);
 		const { lines } = await bob.run('conversations');
 		assert.match(lines[1], new RegExp(`^${ann.name} +1 `));

@@ -349,7 +349,7 @@ async function live(t, shell, server, dir)
 	`${mark} of: ${text}`);
 	const read = async () => {
 		const { head } = JSON.parse(
-			(await shell.works('build/twinbox --profile bob inbox --json')).out);
+			(await shell.works('build/twinbox --profile bob inbox --json --page')).out);
 		await shell.works(`build/twinbox --profile bob read --upto ${head}`);
 	};
 

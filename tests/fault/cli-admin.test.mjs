@@ -73,7 +73,7 @@ describe('an operator and other servers', { skip }, () => {
 		for (let i = 0; i < 12; i++)
 			await ann.run('send', to, `number ${i}`);
 		await shows(root, ['stats'], /^dead letters +12$/m);
-		const { dead_letters: dead } = await root.json('admin', 'dlq', '--reason', 'rejected');
+		const { dead_letters: dead } = await root.page('admin', 'dlq', '--reason', 'rejected');
 		assert.equal(dead.length, 12);
 		assert.ok(dead.every((one) => one.to === to && one.destination === peer.name));
 		const refused = await root.try(['admin', 'requeue', '--all', '--destination', peer.name]);
@@ -97,7 +97,7 @@ describe('an operator and other servers', { skip }, () => {
 		await root.run('admin', 'resume', peer.name);
 		const ids = (await peer.gets(2)).map((one) => one.id);
 		await shows(root, ['lanes', '--destination', peer.name], /^ +\d+ +\S+ +messages +idle +0 +3 +2 +2 /m);
-		const [lane] = (await root.json('admin', 'lanes', '--destination', peer.name)).lanes;
+		const [lane] = (await root.page('admin', 'lanes', '--destination', peer.name)).lanes;
 		assert.equal((await root.run('admin', 'rewind', lane.lane_id, 1)).out,
 			`lane ${lane.lane_id} is offered again from 1\n`);
 		assert.deepEqual((await peer.gets(4)).map((one) => one.id), [...ids, ...ids]);

@@ -404,7 +404,7 @@ test_devices(void **state)
 	    "", "devices");
 	played_say(s->played, 200, "{'devices': []}");
 	SHOWS(s, "GET /v1/tokens\n", "{\"devices\":[]}\n", "", "devices",
-	    "--json");
+	    "--json", "--page");
 	played_say(s->played, 500, INTERNAL);
 	REFUSES(s, "GET /v1/tokens\n", EX_SOFTWARE,
 	    "oh; repeat with the same id, which is safe; tell the operator",

@@ -43,7 +43,7 @@ test_list_filters(void **state)
 	    "{\"entries\":[],\"next\":null}\n", "", "admin", "outbox",
 	    "--state", "sent", "--destination", "d", "--sender", "u", "--stuck",
 	    "1m", "--near-failure", "0", "--before", "b/", "--limit", "1",
-	    "--json");
+	    "--json", "--page");
 	played_say(s->played, 200, "{'dead_letters': [], 'next': null}");
 	SHOWS(s,
 	    "GET " ADMIN "dead-letters?reason=poison&resolved=any"
@@ -112,7 +112,10 @@ test_list_notes(void **state)
 	played_say(s->played, 200, "{'users': [{'name': 'ann'}], 'next': 'z'}");
 	SHOWS(s, "GET " ADMIN "users?limit=1\n",
 	    "{\"users\":[{\"name\":\"ann\"}],\"next\":\"z\"}\n", "", "admin",
-	    "users", "--limit", "1", "--json");
+	    "users", "--limit", "1", "--json", "--page");
+	played_say(s->played, 200, "{'users': [{'n': 1}, {'n': 2}]}");
+	SHOWS(s, "GET " ADMIN "users?limit=50\n", "{\"n\":1}\n{\"n\":2}\n", "",
+	    "admin", "users", "--json");
 	s->terminal = false;
 	played_say(s->played, 200, "{'users': [{'name': 'ann'}], 'next': 'z'}");
 	SHOWS(s, "GET " ADMIN "users?limit=1\n", user, "", "admin", "users",
@@ -134,7 +137,7 @@ test_list_pages(void **state)
 	    "GET " ADMIN "users?limit=3\nGET " ADMIN "users?after=b&limit=1\n"
 	    "GET " ADMIN "users?after=5&limit=1\n",
 	    "{\"users\":[{\"n\":1},{\"n\":2},{\"n\":3}],\"next\":\"x y\"}\n",
-	    "", "admin", "users", "--limit", "3", "--json");
+	    "", "admin", "users", "--limit", "3", "--json", "--page");
 	/* A cursor that stays ends it. */
 	played_say(s->played, 200, "{'entries': [{'n': 1}], 'next': 9}");
 	played_say(s->played, 200, "{'entries': [{'n': 2}], 'next': 9}");
@@ -142,7 +145,7 @@ test_list_pages(void **state)
 	    "GET " ADMIN "audit?limit=200\n"
 	    "GET " ADMIN "audit?before=9&limit=200\n",
 	    "{\"entries\":[{\"n\":1},{\"n\":2}],\"next\":9}\n", "", "admin",
-	    "audit", "--limit", "201", "--json");
+	    "audit", "--limit", "201", "--json", "--page");
 	/* One that is too long to be a cursor does, too. */
 	memset(longest, 'c', sizeof(longest));
 	longest[512] = '\0';
@@ -230,7 +233,7 @@ test_stats_and_destinations(void **state)
 	played_say(s->played, 200, "{'destinations': [], 'next': null}");
 	SHOWS(s, "GET " ADMIN "destinations?limit=200\n",
 	    "{\"destinations\":[],\"next\":null}\n", "", "admin",
-	    "destinations", "--json");
+	    "destinations", "--json", "--page");
 }
 
 static void

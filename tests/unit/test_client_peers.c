@@ -50,7 +50,7 @@ test_list(void **state)
 	SHOWS(s,
 	    "GET " PEERS "?after=7&limit=2\nGET " PEERS "?after=9&limit=2\n",
 	    "{\"peers\":[{}],\"next\":null}\n", "", "admin", "peers", "--after",
-	    "7", "--limit", "2", "--json");
+	    "7", "--limit", "2", "--json", "--page");
 }
 
 static void

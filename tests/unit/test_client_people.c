@@ -66,7 +66,8 @@ test_inbox(void **state)
 	SHOWS(s, "GET /v1/inbox?limit=50\n", "", "", "inbox");
 	played_say(s->played, 200, "{'epoch': 'E', 'events': []}");
 	SHOWS(s, "GET /v1/inbox?limit=50\n",
-	    "{\"epoch\":\"E\",\"events\":[]}\n", "", "inbox", "--json");
+	    "{\"epoch\":\"E\",\"events\":[]}\n", "", "inbox", "--json",
+	    "--page");
 	/* What was shown is kept. */
 	SHOWS(s, "",
 	    "00:00  bob           m1\n00:00  bob           m2\n"
@@ -123,7 +124,7 @@ test_inbox_all(void **state)
 	    "GET /v1/inbox?limit=200&after=8\n",
 	    "{\"epoch\":\"E\",\"events\":[{\"seq\":8}],\"has_more\":false}\n"
 	    "{\"epoch\":\"E\",\"events\":[],\"has_more\":true}\n",
-	    "", "inbox", "--all", "--after", "7", "--json");
+	    "", "inbox", "--all", "--after", "7", "--json", "--page");
 	played_say(s->played, 200,
 	    "{'epoch': 'E', 'events': [" EVENT(1) "], 'has_more': true}");
 	played_say(s->played, 404, NOT_FOUND);
@@ -318,7 +319,7 @@ test_outbox(void **state)
 	played_say(s->played, 200, "{'entries': [], 'next': null}");
 	SHOWS(s, "GET /v1/outbox?limit=50\n",
 	    "{\"entries\":[],\"next\":null,\"waiting_here\":[]}\n", "",
-	    "outbox", "--json");
+	    "outbox", "--json", "--page");
 	REFUSES(s, "", EX_USAGE,
 	    "--limit takes a whole number from 1 to 200, not \"0\"; see "
 	    "twinbox outbox --help",
@@ -424,7 +425,7 @@ test_history(void **state)
 	    "GET /v1/conversations/" ID "\n"
 	    "GET /v1/conversations/" ID "/messages?limit=50\n",
 	    "{\"messages\":[]}\n", "", "history", "--conversation", ID,
-	    "--json");
+	    "--json", "--page");
 	s->terminal = false;
 	played_say(s->played, 200, WITH_BOB);
 	played_say(s->played, 200, "{'messages': []}");
@@ -500,7 +501,7 @@ test_history_offline(void **state)
 	    "{'seq': 5, 'event_id': 'e', 'kind': 'message', 'from': 'bob',"
 	    " 'body': 'five', 'conversation': '" ID "',"
 	    " 'event_time': '2030-01-01T00:00:00Z'}]}");
-	assert_int_equal(RUN(s, "inbox", "--json"), RC_OK);
+	assert_int_equal(RUN(s, "inbox", "--json", "--page"), RC_OK);
 	(void)played_asked(s->played);
 	SHOWS(s, "", "00:00  bob           one\n00:00  you           two\n", "",
 	    "history", "bob", "--offline");
@@ -526,8 +527,22 @@ test_conversations(void **state)
 	played_say(s->played, 200, "{'conversations': []}");
 	SHOWS(s, LIST, "", "", "conversations");
 	played_say(s->played, 200, "{'conversations': []}");
-	SHOWS(
-	    s, LIST, "{\"conversations\":[]}\n", "", "conversations", "--json");
+	SHOWS(s, LIST, "{\"conversations\":[]}\n", "", "conversations",
+	    "--json", "--page");
+	/* Page after page, and an object a line. */
+	played_say(s->played, 200,
+	    "{'conversations': [{'id': 'a'}, {'id': 'b'}], 'next': 'x/y'}");
+	played_say(s->played, 200, "{'conversations': [{'id': 'c'}]}");
+	SHOWS(s, LIST "GET /v1/conversations?limit=200&after=x%2Fy\n",
+	    "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n", "",
+	    "conversations", "--json");
+	played_say(
+	    s->played, 200, "{'conversations': [" WITH_BOB "], 'next': 'x'}");
+	played_say(s->played, 404, NOT_FOUND);
+	REFUSES(s, LIST "GET /v1/conversations?limit=200&after=x\n", EX_DATAERR,
+	    "it is not there; check the id; lists show only what is yours",
+	    "conversations");
+	assert_string_equal(s->out, "");
 	s->terminal = true;
 	played_say(s->played, 200, "{'conversations': []}");
 	SHOWS(s, LIST, "",

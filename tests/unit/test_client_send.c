@@ -238,7 +238,8 @@ test_refused(void **state)
 	/* It is not kept. */
 	played_say(s->played, 200, "{'entries': []}");
 	SHOWS(s, "GET /v1/outbox?limit=50\n",
-	    "{\"entries\":[],\"waiting_here\":[]}\n", "", "outbox", "--json");
+	    "{\"entries\":[],\"waiting_here\":[]}\n", "", "outbox", "--json",
+	    "--page");
 	/* Nor is an id that stands for another text here. */
 	REFUSES(s, "", EX_DATAERR,
 	    "this id or key was used for another text; use a fresh --id or "
@@ -270,7 +271,7 @@ test_kept(void **state)
 	    "\",\"to\":\"bob\",\"state\":\"waiting\","
 	    "\"created_at\":\"2030-01-01T00:00:00.000Z\",\"attempts\":1,"
 	    "\"last_error\":\"busy\"}]}\n",
-	    "", "outbox", "--json");
+	    "", "outbox", "--json", "--page");
 	/* Also where the server has no list to give, which is a failure. */
 	played_say(s->played, 500, "{'code': 'internal', 'detail': 'oh'}");
 	REFUSES(s, "GET /v1/outbox?limit=50\n", EX_SOFTWARE,
@@ -282,7 +283,7 @@ test_kept(void **state)
 	played_say(s->played, 500, "{'code': 'internal', 'detail': 'oh'}");
 	REFUSES(s, "GET /v1/outbox?limit=50\n", EX_SOFTWARE,
 	    "oh; repeat with the same id, which is safe; tell the operator",
-	    "outbox", "--json");
+	    "outbox", "--json", "--page");
 	assert_string_equal(s->out, "");
 	/* The next message does not overtake it, and says what became of it. */
 	played_say(s->played, 201, "{'id': 'first'}");
@@ -438,7 +439,7 @@ assert_nothing_waits(struct stage *s)
 
 	played_say(s->played, 200, "{}");
 	SHOWS(s, "GET /v1/outbox?limit=50\n", "{\"waiting_here\":[]}\n", "",
-	    "outbox", "--json");
+	    "outbox", "--json", "--page");
 }
 
 static void
