@@ -122,6 +122,9 @@ enum rc cli_history_page(struct cli *cli, const char *conversation,
 enum rc cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
     size_t size, struct fail *fail) MUST_USE;
 
+/* outbox without operands: what was sent, and what waits on this computer. */
+enum rc cli_outbox_list(struct cli *cli, struct fail *fail) MUST_USE;
+
 /* Waits until message ${id} is ${state} ("delivered" or "read"); its outbox
  * entry then, the caller's.  Fails when that will never be, or is not within
  * ${timeout_ms}. */

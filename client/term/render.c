@@ -407,9 +407,9 @@ render_conversation_name(const json_t *conversation, const char *me)
 	return (title != NULL ? title : "group");
 }
 
-/* Writes cell ${value} safely into ${cell}. */
+/* Writes cell ${value} safely into ${cell}, cut to ${columns}. */
 static void
-fill_cell(struct buf *cell, const json_t *value)
+fill_cell(struct buf *cell, const json_t *value, int columns)
 {
 	size_t cut;
 
@@ -419,19 +419,70 @@ fill_cell(struct buf *cell, const json_t *value)
 		    cell, json_string_value(value), json_string_length(value));
 	if (cell->len == 0)
 		return;
-	cut = safe_cut(cell->data, cell->len, CELL_COLUMNS);
+	cut = safe_cut(cell->data, cell->len, columns);
 	if (cut < cell->len) {
-		cell->len = safe_cut(cell->data, cell->len, CELL_COLUMNS - 1);
+		cell->len = safe_cut(cell->data, cell->len, columns - 1);
 		buf_adds(cell, "…");
 	}
 }
 
 #define TABLE_COLUMNS_MAX 8
+#define TABLE_GAP 2
+/* A flexible column is not cut to less. */
+#define FLEXIBLE_MIN 6
 
-void
-render_table(struct buf *b, const struct look *look, const json_t *rows)
+/* The widest cell of each column. */
+static void
+measure_table(const json_t *rows, int widths[TABLE_COLUMNS_MAX])
 {
-	int widths[TABLE_COLUMNS_MAX] = {0}, width;
+	struct buf cell = BUF_INIT;
+	const json_t *row;
+	size_t i, j;
+	int width;
+
+	for (i = 0; i < json_array_size(rows); i++) {
+		row = json_array_get(rows, i);
+		for (j = 0; j < json_array_size(row) && j < TABLE_COLUMNS_MAX;
+		     j++) {
+			fill_cell(&cell, json_array_get(row, j), CELL_COLUMNS);
+			width =
+			    cell.len > 0 ? safe_width(cell.data, cell.len) : 0;
+			if (width > widths[j])
+				widths[j] = width;
+		}
+	}
+	buf_fini(&cell);
+}
+
+/* Cuts the widest of the columns in ${flexible} until ${n} columns take no
+ * more than ${columns}. */
+static void
+fit_table(
+    int widths[TABLE_COLUMNS_MAX], size_t n, unsigned flexible, int columns)
+{
+	int total = -TABLE_GAP, widest;
+	size_t j;
+
+	for (j = 0; j < n; j++)
+		total += widths[j] + TABLE_GAP;
+	for (; total > columns; total--) {
+		widest = -1;
+		for (j = 0; j < n; j++)
+			if ((flexible & 1u << j) != 0 &&
+			    widths[j] > FLEXIBLE_MIN &&
+			    (widest < 0 || widths[j] > widths[widest]))
+				widest = (int)j;
+		if (widest < 0)
+			return;
+		widths[widest]--;
+	}
+}
+
+/* Appends ${rows} in columns of ${widths}. */
+static void
+add_table(struct buf *b, const struct look *look, const json_t *rows,
+    const int widths[TABLE_COLUMNS_MAX])
+{
 	struct buf cell = BUF_INIT;
 	const json_t *row;
 	size_t i, j, n;
@@ -440,23 +491,34 @@ render_table(struct buf *b, const struct look *look, const json_t *rows)
 		row = json_array_get(rows, i);
 		n = json_array_size(row);
 		for (j = 0; j < n && j < TABLE_COLUMNS_MAX; j++) {
-			fill_cell(&cell, json_array_get(row, j));
-			width =
-			    cell.len > 0 ? safe_width(cell.data, cell.len) : 0;
-			if (width > widths[j])
-				widths[j] = width;
-		}
-	}
-	for (i = 0; i < json_array_size(rows); i++) {
-		row = json_array_get(rows, i);
-		n = json_array_size(row);
-		for (j = 0; j < n && j < TABLE_COLUMNS_MAX; j++) {
-			fill_cell(&cell, json_array_get(row, j));
+			fill_cell(&cell, json_array_get(row, j), widths[j]);
 			(void)add_padded(b, look,
 			    i == 0 ? STYLE_DIM : STYLE_PLAIN, &cell,
-			    j + 1 < n ? widths[j] + 2 : 0);
+			    j + 1 < n ? widths[j] + TABLE_GAP : 0);
 		}
 		buf_addc(b, '\n');
 	}
 	buf_fini(&cell);
+}
+
+void
+render_table(struct buf *b, const struct look *look, const json_t *rows)
+{
+	int widths[TABLE_COLUMNS_MAX] = {0};
+
+	measure_table(rows, widths);
+	add_table(b, look, rows, widths);
+}
+
+void
+render_table_fit(struct buf *b, const struct look *look, const json_t *rows,
+    unsigned flexible)
+{
+	size_t n = json_array_size(json_array_get(rows, 0));
+	int widths[TABLE_COLUMNS_MAX] = {0};
+
+	measure_table(rows, widths);
+	fit_table(widths, n < TABLE_COLUMNS_MAX ? n : TABLE_COLUMNS_MAX,
+	    flexible, look->columns > 0 ? look->columns : 80);
+	add_table(b, look, rows, widths);
 }

@@ -84,4 +84,9 @@ const char *render_conversation_name(
  * the heading) in aligned columns. */
 void render_table(struct buf *b, const struct look *look, const json_t *rows);
 
+/* As render_table(), each row in one line of look->columns as far as that can
+ * be: the cells of the columns in ${flexible}, a bit for each, are cut. */
+void render_table_fit(struct buf *b, const struct look *look,
+    const json_t *rows, unsigned flexible);
+
 #endif

@@ -204,7 +204,7 @@ describe('the client’s own outbox', () => {
 		}
 		const listed = await ann.try(['outbox']);
 		assert.equal(listed.code, EX.UNAVAILABLE);
-		assert.equal((listed.out.match(/ waiting /g) ?? []).length, 3, listed.out);
+		assert.equal((listed.out.match(/^waiting /gm) ?? []).length, 3, listed.out);
 		proxy.up();
 		assert.match((await ann.run('inbox')).err, /an earlier message to .* has gone out/);
 		await ann.run('send', bob.name, 'four');
@@ -251,6 +251,22 @@ describe('the client’s own outbox', () => {
 		await ann.run('conversations');
 		await eventually(async () => (await bob.events()).length === 1, 'it came');
 		assert.equal((await bob.events())[0].body, 'survivor');
+	});
+
+	it('killed before the answer, the message is listed once', async () => {
+		const [ann, bob] = await pair();
+		proxy.hold = true;
+		const sending = ann.start('send', bob.name, 'was it sent?', '--try-for', '60s');
+		await eventually(async () => (await server.rest(bob.profile().token).get('/v1/inbox')).body.head === 1,
+			'the server has it');
+		sending.kill('SIGKILL');
+		await sending.exited;
+		proxy.cut();
+		proxy.hold = false;
+		const { lines } = await ann.run('outbox');
+		assert.equal(lines.length, 2, lines.join('\n'));
+		assert.match(lines[1], new RegExp(`^sent +${bob.name} .* was it sent\\?  [0-9a-f-]{36}$`));
+		assert.equal((await ann.run('inbox')).err, '', 'it does not wait here any more');
 	});
 
 	it('a kept message can be taken back, or tried now', async () => {

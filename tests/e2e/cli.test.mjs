@@ -460,9 +460,9 @@ describe('outbox', () => {
 		const later = await ann.json('send', bob.name, 'later', '--in', '2h');
 		await until(async () => (await bob.events()).length === 1);
 		const { lines } = await ann.run('outbox');
-		assert.match(lines[0], /^ID +TO +STATE/);
-		assert.match(lines[1], new RegExp(`^${later.id} +${bob.name} +scheduled`));
-		assert.match(lines[2], new RegExp(`^${now.id} +${bob.name} +sent`));
+		assert.match(lines[0], /^STATE +TO +CREATED +DUE +TEXT +ID$/);
+		assert.match(lines[1], new RegExp(`^scheduled +${bob.name} +[\\d:]+ .*\\d\\d:\\d\\d  later +${later.id}$`));
+		assert.match(lines[2], new RegExp(`^sent +${bob.name} +[\\d:]+ +now +${now.id}$`));
 		await bob.run('read', '--upto', 1);
 		await until(async () => (await ann.run('outbox', '--state', 'read')).lines.length === 2);
 		assert.match((await ann.run('outbox', now.id)).out, /^state +read$/m);

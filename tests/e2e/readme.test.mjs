@@ -323,7 +323,7 @@ async function client(shell, url)
 	await shell.tells((text) => /alice +Are you there\?$/m.test(text), inbox);
 	assert.match((await shell.works(history)).out,
 		/alice +Hello Bob\n.*alice +Are you there\?\n/);
-	await shell.tells((text) => new RegExp(`^${id} +bob +sent `, 'm').test(text), outbox);
+	await shell.tells((text) => new RegExp(`^sent +bob .* ${id}$`, 'm').test(text), outbox);
 }
 
 /** ${command} in a terminal, typed in ${dir}. */

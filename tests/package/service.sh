@@ -152,7 +152,7 @@ timeout 60 env -i HOME="$tmp/home" TWINBOX_SERVER="$url" TWINBOX_PROFILE=ben \
     grep -q 'Are you there?' "$tmp/out"
 explain $? "$tmp/out"
 check $? 'service: and by WebSocket'
-client ann outbox >"$tmp/out" && grep -q ' delivered ' "$tmp/out"
+client ann outbox >"$tmp/out" && grep -q '^delivered ' "$tmp/out"
 explain $? "$tmp/out"
 check $? 'service: ann sees that he has it'
 curl -fsS "$url/metrics" | grep -q '^process_open_fds '

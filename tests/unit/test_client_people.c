@@ -19,6 +19,7 @@
 #include "unit/cli_stage.h"
 
 #define ID "01987a1c-0000-7000-8000-0000000000ab"
+#define OTHER_ID "01987a1c-0000-7000-8000-0000000000cd"
 #define BIG_ID "01987A1C-0000-7000-8000-0000000000AB"
 #define NOT_FOUND "{'code': 'not_found', 'detail': 'it is not there'}"
 #define CONFLICT "{'code': 'conflict', 'detail': 'it was sent'}"
@@ -287,7 +288,7 @@ test_ack(void **state)
 
 /* ---- outbox ---- */
 
-#define HEADING "ID  TO   STATE      CREATED  LAST ERROR\n"
+#define HEADING "STATE      TO   CREATED  TEXT  ID\n"
 
 static void
 test_outbox(void **state)
@@ -300,17 +301,18 @@ test_outbox(void **state)
 
 	played_say(s->played, 200, page);
 	SHOWS(s, "GET /v1/outbox?limit=50&state=acked&before=x%2Fy\n",
-	    HEADING "i   bob  delivered  10:00    e\n", "", "outbox", "--state",
-	    "delivered", "--before", "x/y");
+	    HEADING "delivered  bob  10:00          i\n", "", "outbox",
+	    "--state", "delivered", "--before", "x/y");
 	played_say(s->played, 200, "{'entries': [{'id': 'j', 'to': null}]}");
 	SHOWS(s, "GET /v1/outbox?limit=200&state=sent\n",
-	    "ID  TO     STATE  CREATED  LAST ERROR\n"
-	    "j   group  ?               \n",
+	    "STATE  TO     CREATED  TEXT  ID\n"
+	    "?      group                 j\n",
 	    "", "outbox", "--state", "sent", "--limit", "200");
 	s->terminal = true;
 	played_say(s->played, 200, page);
 	SHOWS(s, "GET /v1/outbox?limit=50\n",
-	    HEADING "i   bob  delivered  10:00    e\n",
+	    "STATE      TO   WHEN   TEXT  ID\n"
+	    "delivered  bob  10:00        i\n",
 	    "twinbox: outbox: there is more: --before a\\x1b\n", "outbox");
 	played_say(
 	    s->played, 200, "{'entries': [], 'next': '/v1/outbox?before=7'}");
@@ -324,6 +326,54 @@ test_outbox(void **state)
 	    "--limit takes a whole number from 1 to 200, not \"0\"; see "
 	    "twinbox outbox --help",
 	    "outbox", "--limit", "0");
+}
+
+/* The list shows the texts, from where they are nearest, and when what waits
+ * is due; a reason only where something is wrong. */
+static void
+test_outbox_texts(void **state)
+{
+	static const char page[] =
+	    "{'entries': ["
+	    "{'id': '" OTHER_ID "', 'to': 'bob', 'state': 'pending',"
+	    " 'labels': ['scheduled'], 'created_at': '2030-01-01T00:00:00Z',"
+	    " 'deliver_at': '2030-01-01T09:00:00Z', 'last_error': null},"
+	    "{'id': '" ID "', 'to': 'bob', 'state': 'failed',"
+	    " 'created_at': '2030-01-01T00:00:00Z', 'last_error': 'gone'}]}";
+	struct stage *s = *state;
+
+	/* One was shown here before, the other has to be asked for. */
+	played_say(s->played, 200,
+	    "{'epoch': 'E', 'events': [{'seq': 1, 'event_id': 'e1',"
+	    " 'kind': 'message', 'id': '" ID "', 'own': true, 'to': 'bob',"
+	    " 'body': 'one\\ntwo'}]}");
+	assert_int_equal(RUN(s, "inbox"), RC_OK);
+	(void)played_asked(s->played);
+	played_say(s->played, 200, page);
+	played_say(s->played, 200, "{'id': '" OTHER_ID "', 'body': 'later'}");
+	SHOWS(s, "GET /v1/outbox?limit=50\nGET /v1/messages/" OTHER_ID "\n",
+	    "STATE      TO   CREATED  DUE    TEXT      LAST ERROR  ID\n"
+	    "scheduled  bob  00:00    09:00  later                 " OTHER_ID
+	    "\n"
+	    "failed     bob  00:00           one\\ntwo  gone        " ID "\n",
+	    "", "outbox");
+	/* In a narrow terminal each is one line, with one time. */
+	s->terminal = true;
+	played_say(s->played, 200, page);
+	played_say(s->played, 200, "{'body': 'A text that is too long'}");
+	SHOWS(s, "GET /v1/outbox?limit=50\nGET /v1/messages/" OTHER_ID "\n",
+	    "STATE      TO   WHEN   TEXT                 ID\n"
+	    "scheduled  bob  09:00  A text that is too…  " OTHER_ID "\n"
+	    "failed     bob  00:00  one\\ntwo             " ID "\n",
+	    "", "outbox");
+	/* A text that cannot be had is left out. */
+	played_say(s->played, 200, page);
+	played_say(s->played, 404, NOT_FOUND);
+	SHOWS(s, "GET /v1/outbox?limit=50\nGET /v1/messages/" OTHER_ID "\n",
+	    "STATE      TO   WHEN   TEXT      ID\n"
+	    "scheduled  bob  09:00            " OTHER_ID "\n"
+	    "failed     bob  00:00  one\\ntwo  " ID "\n",
+	    "", "outbox");
 }
 
 static void
@@ -570,6 +620,7 @@ main(void)
 	    TEST(test_read_without_numbers),
 	    TEST(test_ack),
 	    TEST(test_outbox),
+	    TEST(test_outbox_texts),
 	    TEST(test_outbox_one),
 	    TEST(test_history),
 	    TEST(test_history_refused),

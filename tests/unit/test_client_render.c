@@ -449,6 +449,43 @@ test_table_edges(void **state)
 	json_decref(rows);
 }
 
+/* A table that is to fit is cut in the columns that may be, the widest first,
+ * to no less than six columns. */
+static void
+test_table_fits(void **state)
+{
+	static const struct {
+		int columns;
+		const char *text;
+	} cases[] = {
+	    {34, "A             B           C\n"
+		 "0123456789ab  0123456789  xxxxxxxx\n"},
+	    {31, "A          B           C\n"
+		 "01234567…  0123456789  xxxxxxxx\n"},
+	    {24, "A       B       C\n"
+		 "01234…  01234…  xxxxxxxx\n"},
+	    {10, "A       B       C\n"
+		 "01234…  01234…  xxxxxxxx\n"},
+	};
+	struct look look = {.columns = 0, .me = ""};
+	struct buf b = BUF_INIT;
+	json_t *rows = parse("[['A','B','C'],"
+			     "['0123456789ab','0123456789','xxxxxxxx']]");
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		look.columns = cases[i].columns;
+		render_table_fit(&b, &look, rows, 1u << 0 | 1u << 1);
+		assert_text(&b, cases[i].text);
+	}
+	json_decref(rows);
+	rows = json_array();
+	render_table_fit(&b, &look, rows, 1);
+	assert_text(&b, "");
+	json_decref(rows);
+}
+
 static void
 test_group_names(void **state)
 {
@@ -554,6 +591,7 @@ main(void)
 	    cmocka_unit_test(test_entry),
 	    cmocka_unit_test(test_state_colours),
 	    cmocka_unit_test(test_table_edges),
+	    cmocka_unit_test(test_table_fits),
 	    cmocka_unit_test(test_group_names),
 	    cmocka_unit_test(test_labels),
 	    cmocka_unit_test(test_styled),

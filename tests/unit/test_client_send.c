@@ -223,6 +223,29 @@ test_keys(void **state)
 	(void)played_asked(s->played);
 }
 
+/* Keeps a message here that the server was asked ${times} to take. */
+static void
+keep(struct stage *s, int times)
+{
+
+	while (times-- > 0) {
+		played_say(s->played, 503, BUSY);
+		assert_int_not_equal(
+		    RUN(s, "send", "bob", "a", "--id", ID, "--try-for", "0s"),
+		    RC_OK);
+	}
+	(void)played_asked(s->played);
+}
+
+static void
+assert_nothing_waits(struct stage *s)
+{
+
+	played_say(s->played, 200, "{}");
+	SHOWS(s, "GET /v1/outbox?limit=50\n", "{\"waiting_here\":[]}\n", "",
+	    "outbox", "--json", "--page");
+}
+
 /* ---- what becomes of it ---- */
 
 static void
@@ -261,9 +284,9 @@ test_kept(void **state)
 	/* People see it before what the server has. */
 	played_say(s->played, 200, "{'entries': [{'id': 'x', 'to': 'eve'}]}");
 	SHOWS(s, "GET /v1/outbox?limit=50\n",
-	    "ID                                    TO   STATE    CREATED  "
-	    "LAST ERROR\n" ID "  bob  waiting  00:00    busy\n"
-	    "x                                     eve  ?                 \n",
+	    "STATE    TO   CREATED  TEXT  LAST ERROR  ID\n"
+	    "waiting  bob  00:00    a     busy        " ID "\n"
+	    "?        eve                             x\n",
 	    "", "outbox");
 	played_say(s->played, 200, "{'entries': []}");
 	SHOWS(s, "GET /v1/outbox?limit=50\n",
@@ -278,13 +301,23 @@ test_kept(void **state)
 	    "oh; repeat with the same id, which is safe; tell the operator",
 	    "outbox");
 	assert_string_equal(s->out,
-	    "ID                                    TO   STATE    CREATED  "
-	    "LAST ERROR\n" ID "  bob  waiting  00:00    busy\n");
+	    "STATE    TO   CREATED  TEXT  LAST ERROR  ID\n"
+	    "waiting  bob  00:00    a     busy        " ID "\n");
 	played_say(s->played, 500, "{'code': 'internal', 'detail': 'oh'}");
 	REFUSES(s, "GET /v1/outbox?limit=50\n", EX_SOFTWARE,
 	    "oh; repeat with the same id, which is safe; tell the operator",
 	    "outbox", "--json", "--page");
 	assert_string_equal(s->out, "");
+	/* What the server lists does not wait here, though its answer did not
+	 * come. */
+	played_say(s->played, 200,
+	    "{'entries': [{'id': '" ID "', 'to': 'bob', 'state': 'sent'}]}");
+	SHOWS(s, "GET /v1/outbox?limit=50\n",
+	    "STATE  TO   CREATED  TEXT  ID\n"
+	    "sent   bob           a     " ID "\n",
+	    "", "outbox");
+	assert_nothing_waits(s);
+	keep(s, 1);
 	/* The next message does not overtake it, and says what became of it. */
 	played_say(s->played, 201, "{'id': 'first'}");
 	played_say(s->played, 201, "{'id': 'second'}");
@@ -418,29 +451,6 @@ test_settled_elsewhere(void **state)
 }
 
 /* ---- taken back, tried again ---- */
-
-/* Keeps a message here that the server was asked ${times} to take. */
-static void
-keep(struct stage *s, int times)
-{
-
-	while (times-- > 0) {
-		played_say(s->played, 503, BUSY);
-		assert_int_not_equal(
-		    RUN(s, "send", "bob", "a", "--id", ID, "--try-for", "0s"),
-		    RC_OK);
-	}
-	(void)played_asked(s->played);
-}
-
-static void
-assert_nothing_waits(struct stage *s)
-{
-
-	played_say(s->played, 200, "{}");
-	SHOWS(s, "GET /v1/outbox?limit=50\n", "{\"waiting_here\":[]}\n", "",
-	    "outbox", "--json", "--page");
-}
 
 static void
 test_cancel(void **state)
