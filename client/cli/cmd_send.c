@@ -13,14 +13,19 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "lib/safe.h"
 
 #define TRY_FOR_MS 15000
 #define WAIT_TIMEOUT_MS 30000
+/* How much of the text is shown of what went; less is not worth it. */
+#define TEXT_COLUMNS 60
+#define TEXT_COLUMNS_LEAST 8
 
 /* What became of the message that this command is about. */
 struct sending {
 	struct cli *cli;
 	const char *ref;
+	json_t *message;
 	json_t *entry; /* NULL: not answered */
 	bool replayed;
 	bool refused;
@@ -294,15 +299,59 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 	    sending->ref));
 }
 
-/* Shows that the server has the message. */
+/* How many columns of the text are shown with ${before} columns of it, and an
+ * id behind it; all but little of it where no terminal is to be filled. */
+static int
+text_columns(const struct cli *cli, int before)
+{
+	int left = cli->look.columns - before - UUID_TEXT_LEN - 2;
+
+	return (cli->terminal && left < TEXT_COLUMNS ? left : TEXT_COLUMNS);
+}
+
+/* Appends "to bob: Hello", the text cut so that an id fits behind it; ${before}
+ * columns stand before it. */
+static void
+add_what_went(struct buf *b, const struct cli *cli,
+    const struct sending *sending, int before)
+{
+	const json_t *body = json_object_get(sending->message, "body");
+	struct buf head = BUF_INIT, text = BUF_INIT;
+	int columns;
+
+	buf_adds(&head, "to ");
+	if (json_is_string(json_object_get(sending->entry, "to")))
+		render_member(&head, sending->entry, "to", "?");
+	else
+		render_member(&head, sending->message, "to", "the group");
+	safe_add(&text, json_string_value(body), json_string_length(body));
+	if (!buf_ok(&head) || !buf_ok(&text)) {
+		b->failed = true;
+	} else {
+		buf_add(b, head.data, head.len);
+		columns = text_columns(
+		    cli, before + safe_width(head.data, head.len) + 2);
+		if (columns >= TEXT_COLUMNS_LEAST) {
+			buf_adds(b, ": ");
+			render_cut(b, &text, columns);
+		}
+	}
+	buf_fini(&head);
+	buf_fini(&text);
+}
+
+/* Shows that the server has the message: what went, and to whom. */
 static enum rc
 show_accepted(struct cli *cli, const struct sending *sending, struct fail *fail)
 {
+	const char *how =
+	    sending->replayed ? " accepted before  " : " accepted  ";
 	struct buf b = BUF_INIT;
 
 	render_styled(&b, &cli->look, STYLE_GREEN, RENDER_ACCEPTED);
-	buf_adds(&b, sending->replayed ? " accepted before  " : " accepted  ");
-	render_styled(&b, &cli->look, STYLE_DIM, "");
+	buf_adds(&b, how);
+	add_what_went(&b, cli, sending, 1 + (int)strlen(how));
+	buf_adds(&b, "  ");
 	render_member(&b, sending->entry, "id", "?");
 	buf_addc(&b, '\n');
 	return (cli_print(&b, fail));
@@ -336,13 +385,81 @@ follow(struct cli *cli, struct sending *sending, const char *state,
 	return (cli_print(&b, fail));
 }
 
+/* Whether ${name} is somebody whom this account has written to or heard of
+ * here. */
+static bool
+is_known(struct cli *cli, const char *name)
+{
+	struct fail ignored = FAIL_INIT;
+	json_t *names;
+	bool known = false;
+	size_t i;
+
+	if (strcmp(name, cli->profile.user) == 0 ||
+	    cli_local(cli, &ignored) != RC_OK ||
+	    local_names(cli->local, &names) != RC_OK)
+		return (false);
+	for (i = 0; i < json_array_size(names) && !known; i++)
+		known = strcmp(json_string_value(json_array_get(names, i)),
+			    name) == 0;
+	json_decref(names);
+	return (known);
+}
+
+/* "send bob carol hi" may have been meant for both: asks once, where a person
+ * can answer.  A script is never asked, nor refused. */
+static enum rc
+confirm_text(struct cli *cli, const json_t *message, struct fail *fail)
+{
+	const struct args *args = &cli->args;
+	const char *body = json_string_value(json_object_get(message, "body"));
+	char line[16] = "", text[80], to[80];
+
+	if (args->noperands < 3 || args_has(args, "conversation") ||
+	    isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1 ||
+	    isatty(STDERR_FILENO) != 1 || !is_known(cli, args->operands[1]))
+		return (RC_OK);
+	safe_line(body, strlen(body), text, sizeof(text));
+	safe_line(args->operands[0], strlen(args->operands[0]), to, sizeof(to));
+	(void)fprintf(stderr, "Send \"%s\" to %s alone? [y/N] ", text, to);
+	(void)fflush(stderr);
+	if (fgets(line, sizeof(line), stdin) != NULL &&
+	    (line[0] == 'y' || line[0] == 'Y'))
+		return (RC_OK);
+	(void)fail_set(fail, FAIL_USAGE, "nothing was sent");
+	return (fail_cure(fail, "a message has one recipient: repeat it for "
+				"each"));
+}
+
+/* Stores the message, submits it, shows what became of it. */
+static enum rc
+send_message(struct cli *cli, struct sending *sending, const char *state,
+    struct fail *fail)
+{
+	char ref[LOCAL_REF_SIZE];
+	enum rc rc = cli_local(cli, fail);
+
+	if (rc == RC_OK)
+		rc = sender_submit(cli->local, sending->message,
+		    args_value(&cli->args, "key"), ref, fail);
+	if (rc != RC_OK)
+		return (rc);
+	sending->ref = ref;
+	rc = submit(cli, sending, fail);
+	if (rc == RC_OK && !cli->json)
+		rc = show_accepted(cli, sending, fail);
+	if (rc == RC_OK && state != NULL)
+		rc = follow(cli, sending, state, fail);
+	if (rc == RC_OK && cli->json)
+		rc = cli_print_json(sending->entry, fail);
+	return (rc);
+}
+
 enum rc
 cmd_send(struct cli *cli, struct fail *fail)
 {
 	const char *state = args_value(&cli->args, "wait");
 	struct sending sending = {.cli = cli, .why = FAIL_INIT};
-	char ref[LOCAL_REF_SIZE];
-	json_t *message = NULL;
 	enum rc rc;
 
 	if (state != NULL && strcmp(state, "delivered") != 0 &&
@@ -351,23 +468,12 @@ cmd_send(struct cli *cli, struct fail *fail)
 		    fail, FAIL_USAGE, "--wait takes \"delivered\" or \"read\"");
 		return (fail_cure(fail, "see twinbox send --help"));
 	}
-	if (make_message(cli, &message, fail) != RC_OK)
+	if (make_message(cli, &sending.message, fail) != RC_OK)
 		return (fail->rc);
-	rc = cli_local(cli, fail);
+	rc = confirm_text(cli, sending.message, fail);
 	if (rc == RC_OK)
-		rc = sender_submit(cli->local, message,
-		    args_value(&cli->args, "key"), ref, fail);
-	json_decref(message);
-	if (rc != RC_OK)
-		return (rc);
-	sending.ref = ref;
-	rc = submit(cli, &sending, fail);
-	if (rc == RC_OK && !cli->json)
-		rc = show_accepted(cli, &sending, fail);
-	if (rc == RC_OK && state != NULL)
-		rc = follow(cli, &sending, state, fail);
-	if (rc == RC_OK && cli->json)
-		rc = cli_print_json(sending.entry, fail);
+		rc = send_message(cli, &sending, state, fail);
+	json_decref(sending.message);
 	json_decref(sending.entry);
 	return (rc);
 }

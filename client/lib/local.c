@@ -608,3 +608,27 @@ local_history(struct local *local,
 	*ret = array;
 	return (RC_OK);
 }
+
+enum rc
+local_names(struct local *local, json_t **ret)
+{
+	sqlite3_stmt *s = statement(local, LOCAL_NAMES);
+	json_t *array = json_array();
+	struct uuid conversation;
+	const char *name;
+
+	if (array == NULL || s == NULL) {
+		json_decref(array);
+		return (RC_NO_MEMORY);
+	}
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		name = (const char *)sqlite3_column_text(s, 0);
+		/* A draft may go to a conversation, by its id. */
+		if (name != NULL &&
+		    !uuid_parse(name, strlen(name), &conversation))
+			(void)json_array_append_new(array, json_string(name));
+	}
+	(void)sqlite3_reset(s);
+	*ret = array;
+	return (RC_OK);
+}

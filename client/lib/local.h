@@ -104,6 +104,10 @@ bool local_has_shown(struct local *local, const json_t *event);
 enum rc local_epoch_seen(struct local *local, const char *epoch,
     bool *ret_changed, struct fail *fail) MUST_USE;
 
+/* The people that messages went to or came from here, by address, as a sorted
+ * array that the caller decrefs. */
+enum rc local_names(struct local *local, json_t **ret) MUST_USE;
+
 /* Up to ${limit} events that were shown and that ${wanted} accepts, oldest
  * first, as an array that the caller decrefs. */
 enum rc local_history(struct local *local,

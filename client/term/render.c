@@ -407,23 +407,32 @@ render_conversation_name(const json_t *conversation, const char *me)
 	return (title != NULL ? title : "group");
 }
 
+void
+render_cut(struct buf *b, const struct buf *text, int columns)
+{
+
+	if (text->len == 0)
+		return;
+	if (safe_cut(text->data, text->len, columns) == text->len) {
+		buf_add(b, text->data, text->len);
+		return;
+	}
+	buf_add(b, text->data, safe_cut(text->data, text->len, columns - 1));
+	buf_adds(b, "…");
+}
+
 /* Writes cell ${value} safely into ${cell}, cut to ${columns}. */
 static void
 fill_cell(struct buf *cell, const json_t *value, int columns)
 {
-	size_t cut;
+	struct buf text = BUF_INIT;
 
 	buf_reset(cell);
 	if (json_is_string(value))
 		safe_add(
-		    cell, json_string_value(value), json_string_length(value));
-	if (cell->len == 0)
-		return;
-	cut = safe_cut(cell->data, cell->len, columns);
-	if (cut < cell->len) {
-		cell->len = safe_cut(cell->data, cell->len, columns - 1);
-		buf_adds(cell, "…");
-	}
+		    &text, json_string_value(value), json_string_length(value));
+	render_cut(cell, &text, columns);
+	buf_fini(&text);
 }
 
 #define TABLE_COLUMNS_MAX 8

@@ -47,6 +47,10 @@ void render_styled(
 void render_buf(
     struct buf *b, const struct look *look, enum style style, struct buf *text);
 
+/* Appends what is in ${text} (safe already, on one line), cut to ${columns},
+ * which the end of a cut text shows by "…". */
+void render_cut(struct buf *b, const struct buf *text, int columns);
+
 /* Appends string member ${name} of ${json} as one safe line; ${other} without
  * one. */
 void render_member(

@@ -239,7 +239,8 @@ describe('send', () => {
 	it('the words, standard input, and what comes out at the other end', async () => {
 		const [ann, bob] = await people(server.url, 'ann', 'bob');
 		const texts = ['hello there', 'line one\nline two', '--not-an-option', 'grüße 🦊'];
-		assert.match((await ann.run('send', bob.name, 'hello', 'there')).out, /^✓ accepted {2}[0-9a-f-]{36}\n$/);
+		assert.match((await ann.run('send', bob.name, 'hello', 'there')).out, 
+			new RegExp(`^✓ accepted {2}to ${bob.name}: hello there {2}[0-9a-f-]{36}\\n$`));
 		const done = await ann.try(['send', bob.name, '-', '--json'], { input: 'line one\nline two\n' });
 		assert.equal(done.code, 0, done.err);
 		const entry = JSON.parse(done.out);

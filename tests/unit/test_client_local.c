@@ -394,6 +394,36 @@ test_history(void **state)
 	json_decref(events);
 }
 
+/* The names are those of drafts and shown events, each once; a conversation's
+ * id and what is not JSON give none. */
+static void
+test_names(void **state)
+{
+	struct fixture *f = *state;
+	json_t *names, *events;
+	char *text;
+
+	events = json_pack("[{ss ss ss} {ss ss ss} {ss ss}]", "event_id", "e1",
+	    "from", "eve", "to", "ann", "event_id", "e2", "from", "ann", "to",
+	    "bob", "event_id", "e3", "kind", "read");
+	assert_non_null(events);
+	assert_int_equal(
+	    local_shown(f->local, events, NULL, NULL, 0, &f->fail), RC_OK);
+	json_decref(events);
+	assert_int_equal(submit(f, "x1", "zoe@far.example", "hi"), RC_OK);
+	assert_int_equal(
+	    submit(f, "x2", "01987a1c-0000-7000-8000-0000000000ab", "hi"),
+	    RC_OK);
+	outside(f, "INSERT INTO event (event_id, event)"
+		   " VALUES ('e9', 'broken')");
+	assert_int_equal(local_names(f->local, &names), RC_OK);
+	text = json_dumps(names, JSON_COMPACT);
+	assert_string_equal(
+	    text, "[\"ann\",\"bob\",\"eve\",\"zoe@far.example\"]");
+	free(text); /* jansson's own memory */
+	json_decref(names);
+}
+
 /* Four processes write at once; each row is there, the file is whole. */
 static void
 test_processes(void **state)
@@ -628,6 +658,7 @@ main(void)
 	    TEST(test_new_epoch),
 	    TEST(test_new_epoch_fails),
 	    TEST(test_history),
+	    TEST(test_names),
 	    TEST(test_processes),
 	    TEST(test_permissions_and_damage),
 	    TEST(test_old),

@@ -36,14 +36,14 @@ test_message(void **state)
 	struct stage *s = *state;
 
 	played_say(s->played, 201, ACCEPTED);
-	SHOWS(s, POST TEXT("a b  c"), "✓ accepted  " ID "\n", "", "send", "bob",
-	    "a", "b ", "c", "--id", BIG_ID);
+	SHOWS(s, POST TEXT("a b  c"), "✓ accepted  to bob: a b  c  " ID "\n",
+	    "", "send", "bob", "a", "b ", "c", "--id", BIG_ID);
 	assert_null(strstr(played_head(s->played), "Idempotency-Key"));
 	played_say_more(
 	    s->played, 201, "Idempotency-Replayed: true\r\n", ACCEPTED);
 	SHOWS(s, POST "{\"to\":\"bob\",\"body\":\"a\"}\n",
-	    "✓ accepted before  " ID "\n", "", "send", "bob", "a", "--key",
-	    "order 7");
+	    "✓ accepted before  to bob: a  " ID "\n", "", "send", "bob", "a",
+	    "--key", "order 7");
 	assert_non_null(
 	    strstr(played_head(s->played), "\r\nIdempotency-Key: order 7\r\n"));
 	played_say(s->played, 201, ACCEPTED);
@@ -59,7 +59,7 @@ test_message(void **state)
 		 "\"metadata\":{\"n\":\"t=u\",\"m\":\"\"},"
 		 "\"deliver_at\":\"2030-01-01T02:00:00.000Z\","
 		 "\"expires_in\":60}\n",
-	    "✓ accepted  ?\n", "", "send", "bob", "a", "--key", "k2",
+	    "✓ accepted  to bob: a  ?\n", "", "send", "bob", "a", "--key", "k2",
 	    "--priority", "high", "--content-type", "text/x", "--reply-to", "r",
 	    "--correlation-id", "c", "--metadata", "n=t=u", "--metadata",
 	    "m=", "--in", "2h", "--expires-in", "1m");
@@ -67,15 +67,51 @@ test_message(void **state)
 	SHOWS(s,
 	    POST "{\"to\":\"bob\",\"body\":\"a\","
 		 "\"deliver_at\":\"2031-02-03T04:05:06.000Z\"}\n",
-	    "✓ accepted  " ID "\n", "", "send", "bob", "a", "--key", "k3",
-	    "--at", "2031-02-03T04:05:06Z");
+	    "✓ accepted  to bob: a  " ID "\n", "", "send", "bob", "a", "--key",
+	    "k3", "--at", "2031-02-03T04:05:06Z");
 	played_say(s->played, 201, ACCEPTED);
 	SHOWS(s,
 	    POST "{\"to\":\"bob\",\"body\":\"a\","
 		 "\"deliver_at\":\"2030-01-01T00:00:00.000Z\","
 		 "\"expires_in\":0}\n",
-	    "✓ accepted  " ID "\n", "", "send", "bob", "a", "--key", "k4",
-	    "--in", "0s", "--expires-in", "0s");
+	    "✓ accepted  to bob: a  " ID "\n", "", "send", "bob", "a", "--key",
+	    "k4", "--in", "0s", "--expires-in", "0s");
+}
+
+/* People see to whom what went, cut to the terminal's width. */
+static void
+test_shown(void **state)
+{
+	struct stage *s = *state;
+	char text[81], said[300], asked[300];
+
+	memset(text, 'x', 80);
+	text[80] = '\0';
+	played_say(s->played, 201, ACCEPTED);
+	(void)snprintf(asked, sizeof(asked),
+	    POST "{\"to\":\"bob\",\"body\":\"%s\"}\n", text);
+	(void)snprintf(
+	    said, sizeof(said), "✓ accepted  to bob: %.59s…  " ID "\n", text);
+	SHOWS(s, asked, said, "", "send", "bob", text, "--key", "a");
+	s->terminal = true;
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s,
+	    POST "{\"to\":\"bob\",\"body\":\"a\\u001B[2Jb\\nc and more\"}\n",
+	    "✓ accepted  to bob: a\\x1b[2Jb\\nc and more  " ID "\n", "", "send",
+	    "bob", "a\033[2Jb\nc and more", "--key", "b");
+	played_say(s->played, 201, ACCEPTED);
+	(void)snprintf(
+	    said, sizeof(said), "✓ accepted  to bob: %.21s…  " ID "\n", text);
+	SHOWS(s, asked, said, "", "send", "bob", text, "--key", "e");
+	/* The server says who a conversation is with; a group has no name. */
+	played_say(s->played, 201, "{'id': '" ID "', 'to': 'carol'}");
+	SHOWS(s, POST "{\"conversation\":\"" ID "\",\"body\":\"a\"}\n",
+	    "✓ accepted  to carol: a  " ID "\n", "", "send", "a",
+	    "--conversation", ID, "--key", "c");
+	played_say(s->played, 201, ACCEPTED);
+	SHOWS(s, POST "{\"conversation\":\"" ID "\",\"body\":\"a\"}\n",
+	    "✓ accepted  to the group: a  " ID "\n", "", "send", "a",
+	    "--conversation", ID, "--key", "d");
 }
 
 /* Without an id or a key the message has an id of its own. */
@@ -108,7 +144,7 @@ test_input(void **state)
 	} table[] = {{"one\ntwo\n", "one\\ntwo"}, {"one", "one"},
 	    {"\n\n", "\\n"}, {" \n", " "}};
 	struct stage *s = *state;
-	char asked[200], key[8], *long_text;
+	char asked[200], said[200], key[8], *long_text;
 	size_t i;
 
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -117,13 +153,14 @@ test_input(void **state)
 		(void)snprintf(asked, sizeof(asked),
 		    POST "{\"to\":\"bob\",\"body\":\"%s\"}\n", table[i].body);
 		played_say(s->played, 201, ACCEPTED);
-		SHOWS(s, asked, "✓ accepted  " ID "\n", "", "send", "bob", "-",
-		    "--key", key);
+		(void)snprintf(said, sizeof(said),
+		    "✓ accepted  to bob: %s  " ID "\n", table[i].body);
+		SHOWS(s, asked, said, "", "send", "bob", "-", "--key", key);
 	}
 	/* With more words it is one of them. */
 	played_say(s->played, 201, ACCEPTED);
-	SHOWS(s, POST TEXT("- a"), "✓ accepted  " ID "\n", "", "send", "bob",
-	    "-", "a", "--id", ID);
+	SHOWS(s, POST TEXT("- a"), "✓ accepted  to bob: - a  " ID "\n", "",
+	    "send", "bob", "-", "a", "--id", ID);
 	for (i = 0; i < 2; i++) {
 		s->input = i == 0 ? "" : "\n";
 		REFUSES(s, "", EX_DATAERR, "the text is empty; say something",
@@ -322,7 +359,7 @@ test_kept(void **state)
 	played_say(s->played, 201, "{'id': 'first'}");
 	played_say(s->played, 201, "{'id': 'second'}");
 	SHOWS(s, POST TEXT("a") POST "{\"to\":\"bob\",\"body\":\"b\"}\n",
-	    "✓ accepted  second\n",
+	    "✓ accepted  to bob: b  second\n",
 	    "twinbox: send: an earlier message to bob has gone out\n", "send",
 	    "bob", "b", "--key", "k");
 }
@@ -347,7 +384,7 @@ test_not_logged_in(void **state)
 	played_say(s->played, 422, UNKNOWN);
 	played_say(s->played, 201, ACCEPTED);
 	SHOWS(s, POST TEXT("a") POST "{\"to\":\"eve\",\"body\":\"b\"}\n",
-	    "✓ accepted  " ID "\n",
+	    "✓ accepted  to eve: b  " ID "\n",
 	    "twinbox: send: an earlier message to bob was refused: nobody\n",
 	    "send", "eve", "b", "--key", "k");
 }
@@ -360,8 +397,9 @@ test_tries(void **state)
 
 	played_say_more(s->played, 503, "Retry-After: 20\r\n", BUSY);
 	played_say(s->played, 201, ACCEPTED);
-	SHOWS(s, POST TEXT("a") POST TEXT("a"), "✓ accepted  " ID "\n", "",
-	    "send", "bob", "a", "--id", ID, "--try-for", "1m");
+	SHOWS(s, POST TEXT("a") POST TEXT("a"),
+	    "✓ accepted  to bob: a  " ID "\n", "", "send", "bob", "a", "--id",
+	    ID, "--try-for", "1m");
 	assert_string_equal(s->waits, "20000 ");
 	/* 15 seconds where nothing is said. */
 	played_say_more(s->played, 503, "Retry-After: 16\r\n", BUSY);
@@ -372,8 +410,9 @@ test_tries(void **state)
 	assert_string_equal(s->waits, "");
 	played_say_more(s->played, 503, "Retry-After: 14\r\n", BUSY);
 	played_say(s->played, 201, ACCEPTED);
-	SHOWS(s, POST TEXT("a") POST TEXT("a"), "✓ accepted  " ID "\n", "",
-	    "send", "bob", "a", "--id", ID);
+	SHOWS(s, POST TEXT("a") POST TEXT("a"),
+	    "✓ accepted  to bob: a  " ID "\n", "", "send", "bob", "a", "--id",
+	    ID);
 	assert_string_equal(s->waits, "14000 ");
 }
 
@@ -554,13 +593,13 @@ test_wait(void **state)
 	played_say(s->played, 201, ACCEPTED);
 	played_say(s->played, 200, "{'state': 'acked'}");
 	SHOWS(s, POST TEXT("a") "GET /v1/outbox/" ID "?wait=0\n",
-	    "✓ accepted  " ID "\n✓✓ delivered\n", "", "send", "bob", "a",
-	    "--id", ID, "--wait", "delivered");
+	    "✓ accepted  to bob: a  " ID "\n✓✓ delivered\n", "", "send", "bob",
+	    "a", "--id", ID, "--wait", "delivered");
 	played_say(s->played, 201, ACCEPTED);
 	played_say(s->played, 200, "{'state': 'acked', 'labels': ['read']}");
 	SHOWS(s, POST TEXT("a") "GET /v1/outbox/" ID "?wait=0\n",
-	    "✓ accepted  " ID "\n✓✓ read\n", "", "send", "bob", "a", "--id", ID,
-	    "--wait", "read");
+	    "✓ accepted  to bob: a  " ID "\n✓✓ read\n", "", "send", "bob", "a",
+	    "--id", ID, "--wait", "read");
 	played_say(s->played, 201, ACCEPTED);
 	played_say(s->played, 200, "{'state': 'acked'}");
 	SHOWS(s, POST TEXT("a") "GET /v1/outbox/" ID "?wait=0\n",
@@ -586,6 +625,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(test_message),
+	    TEST(test_shown),
 	    TEST(test_own_id),
 	    TEST(test_input),
 	    TEST(test_mistakes),
