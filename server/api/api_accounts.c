@@ -349,7 +349,7 @@ verify_login(struct pool_job *job)
 		    a->unit.user.user_id != 0 ? (int)a->name.n : 1,
 		    a->unit.user.user_id != 0 ? a->name.p : "-",
 		    http_peer(a->call.req));
-		call_problem(&a->call, PROBLEM_UNAUTHENTICATED, "",
+		call_problem(&a->call, PROBLEM_WRONG_PASSWORD, "",
 		    "wrong name or password");
 		return;
 	}

@@ -73,7 +73,7 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 		    env->cache, tx, u->user.user_id, &user, err);
 	if (rc == RC_NOT_FOUND ||
 	    (rc == RC_OK && (!verified || user->disabled))) {
-		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
+		refusal_set(&u->refusal, PROBLEM_WRONG_PASSWORD, "",
 		    "wrong name or password");
 		return (RC_OK);
 	}

@@ -220,8 +220,10 @@ http_answer_refusal(struct http_request *req, const struct refusal *r)
 	}
 	if (status == 401)
 		http_answer_header(req, "WWW-Authenticate",
-		    r->problem == PROBLEM_UNAUTHENTICATED ? "Bearer"
-							  : "Signature");
+		    r->problem == PROBLEM_UNAUTHENTICATED ||
+			    r->problem == PROBLEM_WRONG_PASSWORD
+			? "Bearer"
+			: "Signature");
 	wire_problem(&body, &copy, req->head.path_raw, req->head.id);
 	http_answer(req, status, PROBLEM_JSON, &body);
 	buf_fini(&body);

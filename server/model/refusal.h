@@ -27,6 +27,10 @@
 	    "revoked, or belongs to a disabled user.",                          \
 	    "Log in with POST /v1/tokens and send "                             \
 	    "\"Authorization: Bearer <token>\".")                               \
+	X(WRONG_PASSWORD, "wrong-password", 401, "Wrong name or password",      \
+	    "No user of that name has that password, or the user is disabled.", \
+	    "Check both.  POST /v1/users registers a new user where "           \
+	    "registration is open.")                                            \
 	X(SIGNATURE_MISSING, "signature-missing", 401,                          \
 	    "The request is not signed",                                        \
 	    "A request of another server has the headers Signature-Input and "  \

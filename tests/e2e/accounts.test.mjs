@@ -135,14 +135,24 @@ describe('logging in', () => {
 			assert.ok(!list.text.includes(token), 'a token is shown again');
 	});
 
+	it('a wrong password is not titled "No valid token"', async () => {
+		const [ann] = await users(server, 'ann');
+		const answer = await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: 'not the password', device: 'x' });
+		problem(answer, 401, 'wrong_password');
+		assert.equal(answer.body.title, 'Wrong name or password');
+		assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+		assert.equal((await server.rest('nonsense').get('/v1/inbox')).body.title, 'No valid token');
+	});
+
 	it('a wrong password and an unknown name get the same answer', async () => {
 		const [ann] = await users(server, 'ann');
 		const wrong = await server.rest().post('/v1/tokens',
 			{ name: ann.name, password: 'not the password', device: 'x' });
 		const unknown = await server.rest().post('/v1/tokens',
 			{ name: freshName('nobody'), password: 'not the password', device: 'x' });
-		problem(wrong, 401, 'unauthenticated');
-		problem(unknown, 401, 'unauthenticated');
+		problem(wrong, 401, 'wrong_password');
+		problem(unknown, 401, 'wrong_password');
 		delete wrong.body.request_id;
 		delete unknown.body.request_id;
 		assert.deepEqual(wrong.body, unknown.body);
@@ -161,7 +171,7 @@ describe('logging in', () => {
 			for (const [which, name] of [['known', ann.name], ['unknown', freshName('nobody')]]) {
 				const before = [await runs(), work()];
 				problem(await server.rest().post('/v1/tokens',
-					{ name, password: 'not the password', device: 'x' }), 401, 'unauthenticated');
+					{ name, password: 'not the password', device: 'x' }), 401, 'wrong_password');
 				worked[which] += work() - before[1];
 				assert.equal(await runs(), before[0] + 1, which);
 			}
@@ -328,7 +338,7 @@ describe('renaming and passwords', () => {
 		problem(await phone.get('/v1/inbox'), 401, 'unauthenticated');
 		assert.equal((await ws.closing(2000)).code, 4401);
 		problem(await server.rest().post('/v1/tokens',
-			{ name: ann.name, password: PASSWORD, device: 'x' }), 401, 'unauthenticated');
+			{ name: ann.name, password: PASSWORD, device: 'x' }), 401, 'wrong_password');
 		expectStatus(await server.rest().post('/v1/tokens',
 			{ name: ann.name, password: 'another password', device: 'x' }), 201);
 	});

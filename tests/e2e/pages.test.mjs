@@ -145,7 +145,7 @@ describe('the formal documents', () => {
 });
 
 describe('/problems/{slug}', () => {
-	const slugs = ['bad-request', 'unauthenticated', 'forbidden', 'not-found', 'method-not-allowed',
+	const slugs = ['bad-request', 'unauthenticated', 'wrong-password', 'forbidden', 'not-found', 'method-not-allowed',
 		'conflict', 'already-sent', 'cursor-expired', 'precondition-failed', 'body-too-large',
 		'unsupported-media', 'expectation-failed', 'head-too-large', 'unknown-recipient', 'key-reused', 'ack-beyond-head',
 		'precondition-required', 'rate-limited', 'queue-full', 'internal', 'not-implemented', 'busy',

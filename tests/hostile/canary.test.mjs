@@ -127,9 +127,9 @@ async function life(world)
 	// Secrets in the wrong place.
 	const typed = secret('password typed as name');
 	problem(await as(mallory, 'POST', '/v1/tokens', { json: { name: typed.slice(0, 32),
-		password: secret('wrong password'), device: 'x' } }), 401, 'unauthenticated');
+		password: secret('wrong password'), device: 'x' } }), 401, 'wrong_password');
 	problem(await as(mallory, 'POST', '/v1/tokens', { json: { name: alice.name,
-		password: secret('wrong password'), device: 'x' } }), 401, 'unauthenticated');
+		password: secret('wrong password'), device: 'x' } }), 401, 'wrong_password');
 	for (const text of [`{"name":"x","password" "${secret('password')}"}`, `{"password":"${secret('password')}`,
 		`{"password":${secret('password')}}`, `${secret('password')}`, `{"password":"${secret('password')}\\x"}`])
 		problem(await as(mallory, 'POST', '/v1/tokens', { body: text }), 400, 'bad_request');

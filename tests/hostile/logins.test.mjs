@@ -115,7 +115,7 @@ describe('who hammers at an account', () => {
 			await stopped;
 			// Not even the right word is heard from there.
 			limited(await logIn(ann.name, PASSWORD, from));
-			return letThrough(await all, 401, 'unauthenticated');
+			return letThrough(await all, 401, 'wrong_password');
 		});
 		assert.equal(runs, heard, 'who is stopped costs no argon2');
 		// The owner logs in from anywhere else, and goes on where he is.
@@ -144,7 +144,7 @@ describe('who hammers at an account', () => {
 		const [ann] = await users(server, 'ann');
 		const from = address();
 		for (let i = 0; i < 3; i++)
-			problem(await logIn(ann.name, 'wrong', from), 401, 'unauthenticated');
+			problem(await logIn(ann.name, 'wrong', from), 401, 'wrong_password');
 		for (let i = 0; i < GUESSES + 4; i++)
 			expectStatus(await logIn(ann.name, PASSWORD, from), 201);
 	});
@@ -155,7 +155,7 @@ describe('who hammers at an account', () => {
 		const { stopped, all } = hammer((word) => logIn(ann.name, word, from));
 		await stopped;
 		expectStatus(await logIn(bob.name, PASSWORD, from), 201);
-		problem(await logIn(ann.name, 'wrong', address()), 401, 'unauthenticated');
+		problem(await logIn(ann.name, 'wrong', address()), 401, 'wrong_password');
 		await all;
 	});
 });
@@ -171,7 +171,7 @@ describe('a name that nobody has', () => {
 			const from = address();
 			const [answers, runs] = await counted(() =>
 				hammer((word) => logIn(name, word, from)).all);
-			assert.equal(runs, letThrough(answers, 401, 'unauthenticated'), `argon2 for ${what}`);
+			assert.equal(runs, letThrough(answers, 401, 'wrong_password'), `argon2 for ${what}`);
 			seen[what] = [...new Set(answers.map((answer) => bare({ ...answer,
 				body: { ...answer.body, retry_after: 0 } })))].sort();
 			assert.equal(seen[what].length, 2);
@@ -195,7 +195,7 @@ describe('a name that nobody has', () => {
 					from = address();
 				for (const [what, name] of Object.entries(names)) {
 					const start = performance.now();
-					problem(await logIn(name, 'wrong', from), 401, 'unauthenticated');
+					problem(await logIn(name, 'wrong', from), 401, 'wrong_password');
 					took[what].push(performance.now() - start);
 				}
 			}
@@ -213,8 +213,8 @@ describe('a name that nobody has', () => {
 	it('is not in the log, for it may be a password in the wrong field', async () => {
 		const [ann] = await users(server, 'ann');
 		const typed = freshName('secret');
-		problem(await logIn(typed, PASSWORD, address()), 401, 'unauthenticated');
-		problem(await logIn(ann.name, 'wrong', address()), 401, 'unauthenticated');
+		problem(await logIn(typed, PASSWORD, address()), 401, 'wrong_password');
+		problem(await logIn(ann.name, 'wrong', address()), 401, 'wrong_password');
 		await eventually(() => server.output().includes(`auth.refused user=${ann.name} `),
 			'the refusal of a name that is one');
 		assert.match(server.output(), /auth.refused user=- /);

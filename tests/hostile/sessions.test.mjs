@@ -208,7 +208,7 @@ describe('afterwards', () => {
 		await server.restart();
 		problem(await ann.get('/v1/inbox'), 401, 'unauthenticated');
 		problem(await server.rest().post('/v1/tokens',
-			{ name: ann.name, password: PASSWORD, device: 'x' }), 401, 'unauthenticated');
+			{ name: ann.name, password: PASSWORD, device: 'x' }), 401, 'wrong_password');
 	});
 });
 

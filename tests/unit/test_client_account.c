@@ -130,7 +130,7 @@ test_login_refused(void **state)
 
 	forget(s);
 	s->input = "secret 12\n";
-	played_say(s->played, 401, "{'code': 'unauthenticated'}");
+	played_say(s->played, 401, "{'code': 'wrong_password'}");
 	REFUSES(s, LOGIN("lap"), EX_NOPERM,
 	    "wrong name or password; check both; twinbox register NAME makes "
 	    "an account",

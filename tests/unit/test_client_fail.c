@@ -31,6 +31,7 @@ static const struct {
 } problems[] = {
     {"bad_request", 400, EX_DATAERR, false, true},
     {"unauthenticated", 401, EX_NOPERM, false, false},
+    {"wrong_password", 401, EX_NOPERM, false, false},
     {"forbidden", 403, EX_NOPERM, false, true},
     {"not_found", 404, EX_DATAERR, false, true},
     {"method_not_allowed", 405, EX_PROTOCOL, false, true},
