@@ -36,6 +36,7 @@ struct bench {
 	int instances; /* sessions of one token */
 	int rate;
 	int rounds;
+	int id_version;   /* of messages: a UUID of version 7 or 4 */
 	int64_t messages; /* 0: until the time has passed */
 	int64_t run_ns;
 	int64_t warmup_ns;

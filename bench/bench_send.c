@@ -215,7 +215,8 @@ start_peer(struct send_run *run)
 	struct bench *b = run->b;
 
 	peer_open(&run->peer, b->faults, b->domain, run->nusers);
-	run->peer.ids_ascend = b->connections <= run->nusers;
+	run->peer.ids_ascend =
+	    b->id_version == 7 && b->connections <= run->nusers;
 	if (b->outage)
 		peer_does(&run->peer, "down 1\n");
 	else

@@ -86,11 +86,25 @@ letter_ws(struct letter *l, const char *to)
 		bench_die("out of memory");
 }
 
+/* A new id of the version that was asked for. */
+static struct uuid
+new_id(struct bench *b)
+{
+	struct uuid u;
+
+	if (b->id_version != 4)
+		return (uuid_gen_next(&b->ids));
+	rnd_fill(rnd_system(), u.b, sizeof(u.b));
+	u.b[6] = (uint8_t)(0x40 | (u.b[6] & 0x0f));
+	u.b[8] = (uint8_t)(0x80 | (u.b[8] & 0x3f));
+	return (u);
+}
+
 void
 letter_renew(struct bench *b, struct letter *l, int64_t stamp_ns)
 {
 	char id[UUID_TEXT_LEN + 1], stamp[STAMP_LEN + 1];
-	struct uuid u = uuid_gen_next(&b->ids);
+	struct uuid u = new_id(b);
 
 	uuid_format(&u, id);
 	memcpy(l->text.data + l->id_at, id, UUID_TEXT_LEN);

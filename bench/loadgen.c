@@ -35,6 +35,7 @@ static const char usage[] =
     "                    registered, logged in and added\n"
     "  --users N         that send uses at most (64)\n"
     "  --first-user N    the first user's number (0)\n"
+    "  --ids 4           messages have UUIDs of version 4 (7)\n"
     "  --warmup MS       before measuring (300)\n"
     "  --instances N     idle sessions of one token, 1 to 8 (1)\n";
 
@@ -72,6 +73,7 @@ static const struct number_option {
     {"rounds", MEMBER(rounds), 1, 1},
     {"hold", MEMBER(hold_ns), 0, NS_PER_S},
     {"instances", MEMBER(instances), 1, 1},
+    {"ids", MEMBER(id_version), 4, 1},
     {"latency", MEMBER(latency_ms), 0, 1},
 };
 
@@ -192,6 +194,7 @@ main(int argc, char **argv)
 	    .rounds = 1000,
 	    .hold_ns = 2 * NS_PER_S,
 	    .instances = 1,
+	    .id_version = 7,
 	    .run_ns = 5 * NS_PER_S,
 	    .warmup_ns = 300 * NS_PER_MS,
 	};
@@ -208,6 +211,8 @@ main(int argc, char **argv)
 		bench_die("--faults needs --domain");
 	if (b.faults == NULL && b.outage)
 		bench_die("--outage needs --faults");
+	if (b.id_version != 4 && b.id_version != 7)
+		bench_die("--ids is 4 or 7");
 	if (b.messages > 0)
 		b.warmup_ns = 0;
 	uuid_gen_init(&b.ids, clk_system(), rnd_system());

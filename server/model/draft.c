@@ -102,12 +102,13 @@ static enum rc
 check_numbers(
     const struct message_draft *d, const char *prefix, struct refusal *r)
 {
+	int version = uuid_version(&d->id);
 
-	if (d->has_id && uuid_version(&d->id) != 7 && uuid_version(&d->id) != 8)
+	if (d->has_id && version != 4 && version != 7 && version != 8)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "id",
-		    "\"id\" is a UUID of version %d; versions 7 and 8 are "
-		    "taken, best 7",
-		    uuid_version(&d->id));
+		    "\"id\" is a UUID of version %d; a message has one of "
+		    "version 4, 7 or 8, best 7",
+		    version);
 	if (d->has_id && (d->id.b[8] & 0xc0) != 0x80)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "id",
 		    "\"id\" is no UUID of RFC 9562: its variant is wrong");

@@ -203,8 +203,7 @@ message_details_read(const json_t *payload, struct envelope *e)
 		wire_member_time(payload, "expires_at", &e->expires_at_ms)));
 }
 
-/* The rules that messages of clients have too.  Other servers may make ids of
- * version 4; ours are of 7 and 8. */
+/* The rules that messages of clients have too. */
 static bool
 message_fits(const struct envelope *e)
 {
@@ -212,8 +211,6 @@ message_fits(const struct envelope *e)
 	struct message_draft m = e->message;
 
 	m.to = e->recipient;
-	if (uuid_version(&m.id) == 4 && is_rfc9562(&m.id))
-		m.has_id = false;
 	return (model_draft_check(&m, "", &r) == RC_OK);
 }
 

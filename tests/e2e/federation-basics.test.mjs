@@ -6,6 +6,7 @@
 // federation.test.mjs has the rest.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { entryForm, messageEvent, problem, time } from './expect.mjs';
@@ -44,6 +45,15 @@ describe('between two servers', () => {
 		assert.equal(read.destinations[0].address, address(bob));
 		await alice.event((e) => e.kind === 'receipt' && e.state === 'read' && e.by === address(bob),
 			'the receipt of reading');
+	});
+
+	it('UUIDs of version 4 are accepted as message ids there, too', async () => {
+		const [alice, bob] = await people();
+		const { id } = await alice.send(address(bob), 'an id by crypto.randomUUID', { id: randomUUID() });
+		assert.equal(id[14], '4');
+		await bob.received(id);
+		await alice.entryWhen(id, (e) => e.state === 'sent', 'is sent');
+		await arriveOnce(alice, bob, [id]);
 	});
 
 	it('an answer goes the other way, and both have one conversation', async () => {

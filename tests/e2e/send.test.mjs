@@ -5,6 +5,7 @@
 // shortcut POST /v1/to/{user}; what arrives is what was sent.
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { UUID } from './contract.mjs';
@@ -16,6 +17,53 @@ let ann, bob, eve;
 const server = serverForFile({ before, after, afterEach }, async () => {
 	[ann, bob, eve] = await users(server, 'ann', 'bob', 'eve');
 }, { unlimited: 'an array of a hundred costs a hundred requests' });
+
+describe('UUIDs of version 4 are accepted as message ids', () => {
+	const message = () => ({ id: randomUUID(), to: bob.name, body: 'an id by crypto.randomUUID' });
+
+	/** Sends ${one} by ${send}, twice: both answers have its id, and it arrives once. */
+	async function arrives(one, send)
+	{
+		assert.deepEqual([await send(), await send()], [[201, one.id], [200, one.id]]);
+		assert.equal((await bob.received(one.id)).body, one.body);
+		assert.equal((await bob.inbox()).events.filter((event) => event.id === one.id).length, 1);
+	}
+
+	it('by POST /v1/messages', async () => {
+		const one = message();
+		await arrives(one, async () => {
+			const { status, body } = await ann.post('/v1/messages', one);
+			return [status, body.id];
+		});
+	});
+
+	it('in an array', async () => {
+		const one = message();
+		await arrives(one, async () => {
+			const { body } = expectStatus(await ann.post('/v1/messages', [one]), 200);
+			return [body[0].status, body[0].entry?.id];
+		});
+	});
+
+	it('by POST /v1/to/{address}', async () => {
+		const one = message();
+		await arrives(one, async () => {
+			const { status, body } = await ann.request('POST', `/v1/to/${bob.name}?id=${one.id}`,
+				{ body: one.body, type: 'text/plain' });
+			return [status, body.id];
+		});
+	});
+
+	it('over the WebSocket', async () => {
+		const one = message();
+		const ws = await ann.ws();
+		await arrives(one, async () => {
+			const reply = await ws.request({ type: 'send', message: one });
+			return [reply.replayed ? 200 : 201, reply.entry?.id];
+		});
+		await ws.close();
+	});
+});
 
 describe('one message', () => {
 	it('R5 R111 R188 R199 R296 a send is answered 201 with its outbox entry', async () => {

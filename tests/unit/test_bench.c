@@ -146,6 +146,11 @@ test_letter(void **state)
 	letter_renew(&b, &l, 1);
 	assert_int_equal(l.text.len, len);
 	assert_memory_not_equal(first, letter_id(&l), UUID_TEXT_LEN);
+	b.id_version = 4;
+	letter_renew(&b, &l, 1);
+	assert_true(uuid_parse(letter_id(&l), UUID_TEXT_LEN, &id));
+	assert_int_equal(uuid_version(&id), 4);
+	assert_int_equal(id.b[8] & 0xc0, 0x80);
 	assert_true(
 	    scan_text(l.text.data, l.text.len, "body", body, sizeof(body)));
 	assert_int_equal(strlen(body), BENCH_BODY_LEN);

@@ -377,7 +377,7 @@ test_draft_numbers(void **state)
 	for (version = 0; version < 16; version++) {
 		d.id.b[6] = (uint8_t)(version << 4);
 		d.id.b[8] = 0x80;
-		if (version == 7 || version == 8)
+		if (version == 4 || version == 7 || version == 8)
 			accepted(&d);
 		else
 			refused(&d, PROBLEM_BAD_REQUEST, "/3/id");

@@ -327,11 +327,11 @@ test_numbers(void **state)
 	(void)state;
 	d = good_draft();
 	d.has_id = true;
-	d.id.b[6] = 0x40;
+	d.id.b[6] = 0x10;
 	d.id.b[8] = 0x80;
 	assert_string_equal(refusal_of(&d),
-	    "400 /id: \"id\" is a UUID of version 4; versions 7 and 8 are "
-	    "taken, best 7");
+	    "400 /id: \"id\" is a UUID of version 1; a message has one of "
+	    "version 4, 7 or 8, best 7");
 	d.id.b[6] = 0x70;
 	d.id.b[8] = 0x7f;
 	assert_string_equal(refusal_of(&d),
