@@ -134,6 +134,11 @@ parse_key(struct call *call, const char *key, struct message_draft *d)
 		    "into an id");
 		return (false);
 	}
+	if (d->key.p != NULL) {
+		call_problem(call, PROBLEM_BAD_REQUEST, "/key",
+		    "give the key once: as \"key\" or as Idempotency-Key");
+		return (false);
+	}
 	d->id = send_id_of_key(call->principal->user_id, key, n);
 	d->has_id = true;
 	return (true);
@@ -273,10 +278,11 @@ array_parse(struct array_call *a, struct wire_doc *doc)
 		(void)snprintf(place, sizeof(place), "/%zu", i);
 		if (wire_message_read(doc, json_array_get(doc->root, i), place,
 			d, &r) == RC_OK &&
-		    !d->has_id) {
+		    !d->has_id && d->key.p == NULL) {
 			(void)snprintf(place, sizeof(place), "/%zu/id", i);
 			refusal_set(&r, PROBLEM_BAD_REQUEST, place,
-			    "each message of an array needs an id");
+			    "each message of an array needs an \"id\" or a "
+			    "\"key\"");
 		}
 		if (r.problem != PROBLEM_NONE) {
 			call_refuse(&a->call, &r);

@@ -186,9 +186,11 @@ check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 		    "random (UUIDv7)");
 	} else if (memcmp(key.fingerprint, u->fingerprint,
 		       sizeof(key.fingerprint)) != 0) {
-		refusal_set(&u->refusal, PROBLEM_KEY_REUSED, "/id",
-		    "a message with this id was accepted before with another "
-		    "content");
+		refusal_set(&u->refusal, PROBLEM_KEY_REUSED,
+		    u->draft->key.p != NULL ? "/key" : "/id",
+		    "a message with this %s was accepted before with another "
+		    "content",
+		    u->draft->key.p != NULL ? "key" : "id");
 	} else {
 		u->replayed = true;
 		u->mid = key.mid;

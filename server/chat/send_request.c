@@ -29,10 +29,11 @@ send_request_prepare(struct send_request *r, struct send_gate *gate,
 
 	r->gate = gate;
 	r->sender_id = sender_id;
-	if (!d->has_id) {
+	if (d->key.p != NULL)
+		d->id = send_id_of_key(sender_id, d->key.p, d->key.n);
+	else if (!d->has_id)
 		d->id = send_gate_id(gate);
-		d->has_id = true;
-	}
+	d->has_id = true;
 	send_unit_init(&r->unit);
 	if (!send_unit_ask(
 		&r->unit, sender_id, d, send_gate_addressing(gate))) {

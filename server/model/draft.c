@@ -99,11 +99,19 @@ check_texts(
 }
 
 static enum rc
-check_numbers(
-    const struct message_draft *d, const char *prefix, struct refusal *r)
+check_id(const struct message_draft *d, const char *prefix, struct refusal *r)
 {
 	int version = uuid_version(&d->id);
 
+	if (d->key.p != NULL && d->has_id)
+		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "key",
+		    "give either \"id\" or \"key\": the key is made into an "
+		    "id");
+	if (d->key.p != NULL &&
+	    (d->key.n < 1 || d->key.n > LIMIT_IDEMPOTENCY_KEY_LEN))
+		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "key",
+		    "\"key\" has %zu bytes; 1 to %d are accepted", d->key.n,
+		    LIMIT_IDEMPOTENCY_KEY_LEN);
 	if (d->has_id && version != 4 && version != 7 && version != 8)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "id",
 		    "\"id\" is a UUID of version %d; a message has one of "
@@ -112,6 +120,14 @@ check_numbers(
 	if (d->has_id && (d->id.b[8] & 0xc0) != 0x80)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "id",
 		    "\"id\" is no UUID of RFC 9562: its variant is wrong");
+	return (RC_OK);
+}
+
+static enum rc
+check_numbers(
+    const struct message_draft *d, const char *prefix, struct refusal *r)
+{
+
 	if (d->priority < PRIORITY_LOW || d->priority > PRIORITY_HIGH)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "priority",
 		    "\"priority\" is low, normal or high");
@@ -134,7 +150,8 @@ model_draft_check(const struct message_draft *draft, const char *pointer,
 
 	if ((rc = check_recipient(draft, pointer, refusal)) != RC_OK ||
 	    (rc = check_body(draft, pointer, refusal)) != RC_OK ||
-	    (rc = check_texts(draft, pointer, refusal)) != RC_OK)
+	    (rc = check_texts(draft, pointer, refusal)) != RC_OK ||
+	    (rc = check_id(draft, pointer, refusal)) != RC_OK)
 		return (rc);
 	return (check_numbers(draft, pointer, refusal));
 }

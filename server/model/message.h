@@ -29,7 +29,8 @@ struct span {
 struct message_draft {
 	bool has_id;
 	struct uuid id;
-	struct span to; /* an address; or */
+	struct span key; /* instead of an id, which is made from it */
+	struct span to;  /* an address; or */
 	bool has_conversation;
 	struct uuid conversation; /* a conversation */
 	struct span body;         /* 1 to LIMIT_BODY_LEN bytes of UTF-8 */

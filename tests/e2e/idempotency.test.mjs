@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { problem } from './expect.mjs';
+import { problem, problemBody } from './expect.mjs';
 import { expectStatus, serverForFile, users, uuid7 } from './harness.mjs';
 
 let ann, bob, eve;
@@ -121,6 +121,77 @@ describe('R15 R42 R53 R54 R55 R56 R125 R129 R212 R247 the same send again', () =
 		assert.equal(again.entry.id, message.id);
 		await onlyOnce(bob, message.id);
 		await ws.close();
+	});
+});
+
+describe('items of an array may carry key instead of id', () => {
+	it('each has an id of version 8, and sent again is the same message', async () => {
+		const items = ['one', 'two'].map((key) => ({ key, to: bob.name, body: `by key ${key}` }));
+		const first = expectStatus(await ann.post('/v1/messages', items), 200).body;
+		assert.deepEqual(first.map((one) => one.status), [201, 201]);
+		const ids = first.map((one) => one.entry.id);
+		assert.deepEqual(ids.map((id) => id[14]), ['8', '8']);
+		assert.notEqual(...ids);
+		const again = expectStatus(await ann.post('/v1/messages', items), 200).body;
+		assert.deepEqual(again.map((one) => [one.status, one.replayed, one.entry.id]),
+			ids.map((id) => [200, true, id]));
+		for (const id of ids)
+			await onlyOnce(bob, id);
+	});
+
+	it('the same key twice in one array is one message', async () => {
+		const item = { key: 'twice', to: bob.name, body: 'twice by key' };
+		const results = expectStatus(await ann.post('/v1/messages',
+			[item, item, { ...item, body: 'another' }]), 200).body;
+		assert.deepEqual(results.map((one) => one.status), [201, 200, 422]);
+		assert.equal(results[0].entry.id, results[1].entry.id);
+		problemBody(results[2].problem, 'key_reused', '/2/key');
+		await onlyOnce(bob, results[0].entry.id);
+	});
+
+	it('the key is that of the header, alone and over the WebSocket, too', async () => {
+		const message = { key: 'everywhere', to: bob.name, body: 'by key everywhere' };
+		const { id } = expectStatus(await ann.post('/v1/messages', { ...message, key: undefined },
+			{ headers: { 'idempotency-key': message.key } }), 201).body;
+		replayed(await ann.post('/v1/messages', message), id);
+		const [result] = expectStatus(await ann.post('/v1/messages', [message]), 200).body;
+		assert.deepEqual([result.status, result.entry?.id], [200, id]);
+		const ws = await ann.ws();
+		const sent = await ws.request({ type: 'send', message });
+		assert.deepEqual([sent.type, sent.replayed, sent.entry?.id], ['sent', true, id]);
+		const reused = await ws.request({ type: 'send', message: { ...message, body: 'another' } });
+		problemBody(reused.problem, 'key_reused', '/message/key');
+		await ws.close();
+		await onlyOnce(bob, id);
+	});
+
+	it('the same key of another sender is another message', async () => {
+		const item = { key: 'of both', to: bob.name, body: 'x' };
+		const [one] = expectStatus(await ann.post('/v1/messages', [item]), 200).body;
+		const [two] = expectStatus(await eve.post('/v1/messages', [item]), 200).body;
+		assert.deepEqual([one.status, two.status], [201, 201]);
+		assert.notEqual(one.entry.id, two.entry.id);
+	});
+
+	for (const [what, more, pointer, headers] of [
+		['a key and an id', { key: 'k3', id: uuid7() }, '/key'],
+		['an empty key', { key: '' }, '/key'],
+		['a key of 256 bytes', { key: 'k'.repeat(256) }, '/key'],
+		['a key that is a number', { key: 1 }, '/key'],
+		['a key and an Idempotency-Key', { key: 'k4' }, '/key', { 'idempotency-key': 'k4' }],
+	]) {
+		it(`${what}: 400`, async () => {
+			const message = { ...more, to: bob.name, body: 'refused' };
+			problem(await ann.post('/v1/messages', message, { headers }), 400, 'bad_request', pointer);
+			if (headers === undefined)
+				problem(await ann.post('/v1/messages', [message]),
+					400, 'bad_request', `/0${pointer}`);
+		});
+	}
+
+	it('a key of 255 bytes is accepted', async () => {
+		expectStatus(await ann.post('/v1/messages',
+			{ key: 'k'.repeat(255), to: bob.name, body: 'a long key' }), 201);
 	});
 });
 

@@ -96,6 +96,7 @@ request_of(const struct message_draft *d)
 	put_span(json, "body", &d->body);
 	put_span(json, "content_type", &d->content_type);
 	put_uuid(json, "id", d->has_id, &d->id);
+	put_span(json, "key", &d->key);
 	put_span(json, "correlation_id", &d->correlation_id);
 	put_uuid(json, "reply_to", d->has_reply_to, &d->reply_to);
 	if (d->metadata.p != NULL) {
@@ -142,6 +143,7 @@ same_draft(const struct message_draft *a, const struct message_draft *b)
 	MUST(uuid_equal(&a->conversation, &b->conversation));
 	MUST(a->has_reply_to == b->has_reply_to);
 	MUST(uuid_equal(&a->reply_to, &b->reply_to));
+	same_span(&a->key, &b->key);
 	same_span(&a->to, &b->to);
 	same_span(&a->body, &b->body);
 	same_span(&a->content_type, &b->content_type);
@@ -224,6 +226,8 @@ fuzz_draft(const struct message_draft *d)
 	     d->body.n);
 	MUST(memchr(d->body.p, '\0', d->body.n) == NULL);
 	MUST(d->to.n <= LIMIT_ADDRESS_LEN);
+	MUST(d->key.p == NULL || (d->key.n >= 1 && !d->has_id));
+	MUST(d->key.n <= LIMIT_IDEMPOTENCY_KEY_LEN);
 	MUST(d->metadata.n <= LIMIT_METADATA_LEN);
 	MUST(d->correlation_id.n <= LIMIT_CORRELATION_ID_LEN);
 	MUST(d->content_type.n <= LIMIT_CONTENT_TYPE_LEN);

@@ -310,6 +310,16 @@ send_gate_id(struct send_gate *gate)
 	return (uuid_gen_next(&scene->push->ids));
 }
 
+struct uuid
+send_id_of_key(int64_t sender_id, const char *key, size_t n)
+{
+	struct uuid id = {{0}};
+
+	assert_int_equal(sender_id, 1);
+	memcpy(id.b, key, n < sizeof(id.b) ? n : sizeof(id.b));
+	return (id);
+}
+
 const struct addressing *
 send_gate_addressing(const struct send_gate *gate)
 {

@@ -257,10 +257,11 @@ test_message_least(void **state)
 	assert_int_equal(
 	    RC_OK, read_message("{\"conversation\":\"" ID "\",\"body\":\"x\","
 				"\"to\":null,\"metadata\":{},\"id\":null,"
-				"\"expires_in\":90}",
+				"\"key\":null,\"expires_in\":90}",
 		       &doc, &d, &r));
 	assert_true(d.has_conversation);
 	assert_false(d.has_id);
+	assert_null(d.key.p);
 	assert_false(d.has_reply_to);
 	assert_null(d.to.p);
 	assert_null(d.content_type.p);
@@ -300,6 +301,9 @@ test_message_refuses(void **state)
 	    {TO "\"id\":7}", "/0/id", "a UUID, not an integer"},
 	    {TO "\"id\":\"00000000-0000-1000-8000-000000000000\"}", "/0/id",
 		"version 1"},
+	    {TO "\"key\":\"\"}", "/0/key", "0 bytes"},
+	    {TO "\"key\":7}", "/0/key", "a string, not an integer"},
+	    {TO "\"key\":\"k\",\"id\":\"" ID "\"}", "/0/key", "either"},
 	    {TO "\"metadata\":[]}", "/0/metadata", "object"},
 	    {TO "\"metadata\":{\"a\":{}}}", "/0/metadata/a", "flat"},
 	    {TO "\"metadata\":{\"a\":null}}", "/0/metadata/a", "flat"},
