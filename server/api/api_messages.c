@@ -387,8 +387,9 @@ api_messages_post(struct http_request *req, void *arg)
 	(void)http_body(req, &len);
 	if (len > LIMIT_REQUEST_LEN) {
 		call_problem(&s->call, PROBLEM_BODY_TOO_LARGE, "",
-		    "one message is at most %d bytes of JSON",
-		    LIMIT_REQUEST_LEN);
+		    "a request with one message has at most %d bytes; the text "
+		    "of a message has at most %d",
+		    LIMIT_REQUEST_LEN, LIMIT_BODY_LEN);
 		return;
 	}
 	if (wire_message_read(&s->doc, s->doc.root, "", &s->send.draft, &r) !=

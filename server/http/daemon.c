@@ -7,6 +7,7 @@
  * at last request_completed().
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,12 +127,22 @@ request_route(struct http_request *req)
 			: "application/json");
 }
 
+/* Where messages are sent, both limits are named: a text that is made as long
+ * as a request may be would be refused again. */
 static void
 body_too_large(struct http_request *req)
 {
+	const unsigned messages = HTTP_TEXT_BODY | HTTP_LARGE_BODY;
+	const struct http_route *route = req->head.route;
+	char text[80] = "";
 
+	if (route != NULL && (route->flags & messages) != 0)
+		(void)snprintf(text, sizeof(text),
+		    "; the text of a message has at most %d", LIMIT_BODY_LEN);
 	request_refuse(req, PROBLEM_BODY_TOO_LARGE,
-	    "this route takes at most %zu bytes", req->body.limit);
+	    "the request is longer than %zu bytes, the most that this route "
+	    "accepts%s",
+	    req->body.limit, text);
 	req->answer.close = true;
 }
 

@@ -58,8 +58,9 @@ check_body(const struct message_draft *d, const char *prefix, struct refusal *r)
 		    "the text is empty");
 	if (d->body.n > LIMIT_BODY_LEN)
 		REFUSE(r, PROBLEM_BODY_TOO_LARGE, prefix, "body",
-		    "the text has %zu bytes; at most %d are taken", d->body.n,
-		    LIMIT_BODY_LEN);
+		    "the text has %zu bytes; a text has at most %d, a request "
+		    "with one message at most %d",
+		    d->body.n, LIMIT_BODY_LEN, LIMIT_REQUEST_LEN);
 	if (memchr(d->body.p, '\0', d->body.n) != NULL)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "body",
 		    "the text holds a NUL character, which is not taken");

@@ -201,6 +201,22 @@ describe('sizes and types of the whole request', () => {
 			{ body: 'x'.repeat(131_073), type: 'text/plain' })), 413, 'body_too_large');
 	});
 
+	it('a text that is too long and a body that is too long say both limits', async () => {
+		const text = { type: 'text/plain' };
+		const message = (n) => JSON.stringify({ to: bob.name, body: 'x'.repeat(n) });
+		for (const [what, target, body, form] of [
+			['a text', `/v1/to/${bob.name}`, 'x'.repeat(17_000), text],
+			['a body that is text', `/v1/to/${bob.name}`, 'x'.repeat(200_000), text],
+			['a text in JSON', '/v1/messages', message(17_000), json],
+			['a body in JSON', '/v1/messages', message(200_000), json],
+		]) {
+			const answer = await ann.request('POST', target, { body, ...form });
+			problem(answer, 413, 'body_too_large');
+			for (const limit of [/\b16384\b/, /\b131072\b/])
+				assert.match(answer.body.detail, limit, what);
+		}
+	});
+
 	it('an object larger than 128 KiB is 413, also in chunks', async () => {
 		const body = `{"to":"${bob.name}","body":"x"${' '.repeat(140_000)}}`;
 		problem(await storesNothing(() => ann.request('POST', '/v1/messages',

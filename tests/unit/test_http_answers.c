@@ -159,7 +159,18 @@ static const struct {
      "Content-Length: 2\r\n\r\n{}",
 	415, "the Content-Type must be text or JSON in UTF-8"},
     {POST "Content-Length: 131073\r\n\r\n", 413,
-	"this route takes at most 131072 bytes"},
+	"the request is longer than 131072 bytes, the most that this route "
+	"accepts"},
+    {"POST /text HTTP/1.1\r\n" HOST "Content-Type: text/plain\r\n"
+     "Content-Length: 131073\r\n\r\n",
+	413,
+	"the request is longer than 131072 bytes, the most that this route "
+	"accepts; the text of a message has at most 16384"},
+    {"POST /large HTTP/1.1\r\n" HOST "Content-Type: application/json\r\n"
+     "Content-Length: 1048577\r\n\r\n",
+	413,
+	"the request is longer than 1048576 bytes, the most that this route "
+	"accepts; the text of a message has at most 16384"},
 };
 
 static void

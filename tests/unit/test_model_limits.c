@@ -278,7 +278,8 @@ test_texts(void **state)
 	assert_string_equal(refusal_of(&d), "");
 	d.body = (struct span){large, sizeof(large)};
 	assert_string_equal(refusal_of(&d),
-	    "413 /body: the text has 16385 bytes; at most 16384 are taken");
+	    "413 /body: the text has 16385 bytes; a text has at most 16384, a "
+	    "request with one message at most 131072");
 	d.body = (struct span){"a\0b", 3};
 	assert_string_equal(refusal_of(&d),
 	    "400 /body: the text holds a NUL character, which is not taken");
