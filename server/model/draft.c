@@ -19,11 +19,33 @@
 		return (RC_INVALID);                                           \
 	} while (0)
 
+/* A longer address is not repeated in a refusal, whose text is short. */
+#define SUGGESTED_MAX 100
+
+/* Whether ${text} would be an address in small letters; then ${ret} is it. */
+static bool
+lower_address(const struct span *text, char ret[SUGGESTED_MAX + 1])
+{
+	char domain[LIMIT_DOMAIN_LEN + 1];
+	char name[LIMIT_NAME_LEN + 1];
+	size_t i;
+
+	if (text->n > SUGGESTED_MAX)
+		return (false);
+	for (i = 0; i < text->n; i++)
+		ret[i] = text->p[i] >= 'A' && text->p[i] <= 'Z'
+			     ? (char)(text->p[i] - 'A' + 'a')
+			     : text->p[i];
+	ret[i] = '\0';
+	return (model_address_parse(ret, text->n, "", name, domain));
+}
+
 static enum rc
 check_recipient(
     const struct message_draft *d, const char *prefix, struct refusal *r)
 {
 	char domain[LIMIT_DOMAIN_LEN + 1];
+	char lower[SUGGESTED_MAX + 1];
 	char name[LIMIT_NAME_LEN + 1];
 
 	if (d->to.p == NULL) {
@@ -37,12 +59,16 @@ check_recipient(
 	if (d->has_conversation)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "conversation",
 		    "give either \"to\" or \"conversation\", not both");
-	if (!model_address_parse(d->to.p, d->to.n, "", name, domain))
+	if (model_address_parse(d->to.p, d->to.n, "", name, domain))
+		return (RC_OK);
+	if (lower_address(&d->to, lower))
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "to",
-		    "\"to\" is no address: \"name\" or \"name@domain\", where "
-		    "a name is 1 to %d of a-z, 0-9, '.', '_', '-'",
-		    LIMIT_NAME_LEN);
-	return (RC_OK);
+		    "addresses have small letters: did you mean \"%s\"?",
+		    lower);
+	REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "to",
+	    "\"to\" is not a valid address: \"name\" or \"name@domain\", where "
+	    "a name is 1 to %d of a-z, 0-9, '.', '_', '-'",
+	    LIMIT_NAME_LEN);
 }
 
 static enum rc

@@ -191,6 +191,18 @@ describe('POST /v1/messages with text that is no good JSON', () => {
 	});
 });
 
+it('a recipient in capitals is told the address in small letters', async () => {
+	const { name } = bob;
+	const capital = name[0].toUpperCase() + name.slice(1);
+	for (const answer of [
+		await ann.post('/v1/messages', { to: capital, body: 'x' }),
+		await ann.request('POST', `/v1/to/${capital}`, { body: 'x', type: 'text/plain' }),
+	]) {
+		problem(answer, 400, 'bad_request');
+		assert.ok(answer.body.detail.includes(`did you mean "${name}"?`), answer.body.detail);
+	}
+});
+
 describe('sizes and types of the whole request', () => {
 	it('a request of 128 KiB passes, one byte more is 413', async () => {
 		const message = `{"to":"${bob.name}","body":"x"}`;

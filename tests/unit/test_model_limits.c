@@ -246,13 +246,16 @@ refusal_of(const struct message_draft *d)
 }
 
 static void
-test_texts(void **state)
+test_recipients(void **state)
 {
-	static char large[LIMIT_BODY_LEN + 1];
+	static const char no_address[] =
+	    "400 /to: \"to\" is not a valid address: \"name\" or "
+	    "\"name@domain\", where a name is 1 to 32 of a-z, 0-9, '.', '_', "
+	    "'-'";
+	char large[101];
 	struct message_draft d;
 
 	(void)state;
-	memset(large, 'x', sizeof(large));
 	d = good_draft();
 	d.to.p = NULL;
 	assert_string_equal(refusal_of(&d),
@@ -264,10 +267,33 @@ test_texts(void **state)
 	    "400 /conversation: give either \"to\" or \"conversation\", not "
 	    "both");
 	d = good_draft();
-	d.to = (struct span){"Bob", 3};
+	d.to = (struct span){"Bob@B.example", 3};
 	assert_string_equal(refusal_of(&d),
-	    "400 /to: \"to\" is no address: \"name\" or \"name@domain\", "
-	    "where a name is 1 to 32 of a-z, 0-9, '.', '_', '-'");
+	    "400 /to: addresses have small letters: did you mean \"bob\"?");
+	d.to.n = 13;
+	assert_string_equal(refusal_of(&d),
+	    "400 /to: addresses have small letters: did you mean "
+	    "\"bob@b.example\"?");
+	d.to = (struct span){"Bob Smith", 9};
+	assert_string_equal(refusal_of(&d), no_address);
+	/* Too long to be repeated. */
+	memset(large, 'B', sizeof(large));
+	memcpy(large, "Bob@", 4);
+	large[60] = '.';
+	d.to = (struct span){large, sizeof(large)};
+	assert_string_equal(refusal_of(&d), no_address);
+	d.to.n = 100;
+	assert_true(strstr(refusal_of(&d), "did you mean \"bob@bbb") != NULL);
+}
+
+static void
+test_texts(void **state)
+{
+	static char large[LIMIT_BODY_LEN + 1];
+	struct message_draft d;
+
+	(void)state;
+	memset(large, 'x', sizeof(large));
 	d = good_draft();
 	d.body.p = NULL;
 	assert_string_equal(
@@ -586,6 +612,7 @@ main(void)
 	    cmocka_unit_test(test_media_types),
 	    cmocka_unit_test(test_domain_lengths),
 	    cmocka_unit_test(test_small_words),
+	    cmocka_unit_test(test_recipients),
 	    cmocka_unit_test(test_texts),
 	    cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_retry_after),
