@@ -44,6 +44,11 @@ static const struct main_option copy_options[] = {
     END,
 };
 
+static const struct main_option list_options[] = {
+    {"json", 0, "Print a JSON object for each, a line each", NULL},
+    END,
+};
+
 static const struct main_option passwd_options[] = {
     PASSWORD_OPTION,
     END,
@@ -78,6 +83,8 @@ const struct main_command main_commands[] = {
 	"Copy all into an empty database, between SQLite and PostgreSQL"},
     {"check-federation", "DOMAIN", NULL, true,
 	"Try each step of the way to another server; also while it serves"},
+    {"user list", "", list_options, true,
+	"List the users of this server; also while it serves"},
     {"user add", "NAME", add_options, true,
 	"Make a user; the password is asked for"},
     {"user passwd", "NAME", passwd_options, true,

@@ -142,6 +142,9 @@ int main_take_value(int argc, char **argv, const char *flag, const char **ret);
 /* `twinboxd user …`: the exit code. */
 int users_main(int argc, char **argv);
 
+/* `twinboxd user list`: the exit code (users_list.c). */
+int users_list(const struct config *config, bool json);
+
 /* ---- commands about keys (keys.c) ---- */
 
 /* `twinboxd keys …`: the exit code. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `twinboxd user add|passwd|disable NAME`: reads the password and makes its
- * hash.  Also what commands with flags of their own share.
+ * hash (users_list.c has `user list`).  Also what commands with flags of their
+ * own share.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 #include "main/commands.h"
 #include "main/main_internal.h"
 #include "model/message.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- the password ---- */
 
@@ -167,30 +170,32 @@ main_take_value(int argc, char **argv, const char *flag, const char **ret)
 	return (n);
 }
 
-/* Makes ${ret} of the operands; false: they are none. */
-static bool
-read_operands(const struct config *config, bool admin, struct operation *ret)
+/* `twinboxd user WORD NAME`. */
+struct user_command {
+	const char *word;
+	enum operation_id id;
+	bool takes_password;
+	const char *done; /* what has happened to the user */
+};
+
+static const struct user_command user_commands[] = {
+    {"add", OPERATION_USER_ADD, true, "added"},
+    {"passwd", OPERATION_USER_PASSWD, true, "has a new password"},
+    {"disable", OPERATION_USER_DISABLE, false, "disabled"},
+};
+
+/* The command that the operands are; NULL: none. */
+static const struct user_command *
+find_command(const struct config *config)
 {
-	static const struct {
-		const char *word;
-		enum operation_id id;
-	} words[] = {{"add", OPERATION_USER_ADD},
-	    {"passwd", OPERATION_USER_PASSWD},
-	    {"disable", OPERATION_USER_DISABLE}};
 	size_t i;
 
 	if (config->noperands != 2)
-		return (false);
-	for (i = 0; i < 3; i++)
-		if (strcmp(config->operands[0], words[i].word) == 0)
-			break;
-	if (i == 3)
-		return (false);
-	operation_init(ret, words[i].id);
-	ret->asked.user.admin = admin;
-	(void)snprintf(ret->asked.user.name, sizeof(ret->asked.user.name),
-	    "%.32s", config->operands[1]);
-	return (true);
+		return (NULL);
+	for (i = 0; i < COUNT(user_commands); i++)
+		if (strcmp(config->operands[0], user_commands[i].word) == 0)
+			return (&user_commands[i]);
+	return (NULL);
 }
 
 /* Whether ${o} takes ${name}.  Users that exist may have names that a new one
@@ -205,46 +210,65 @@ name_valid(const struct operation *o, const char *name)
 }
 
 static void
-print_done(const struct operation *o)
+print_done(const struct user_command *command, const struct operation *o)
 {
-	const char *what = o->id == OPERATION_USER_ADD      ? "added"
-			   : o->id == OPERATION_USER_PASSWD ? "has a new "
-							      "password"
-							    : "disabled";
 
-	(void)printf("user %s %s%s\n", o->asked.user.name, what,
+	(void)printf("user %s %s%s\n", o->asked.user.name, command->done,
 	    o->id == OPERATION_USER_ADD && o->asked.user.admin
 		? " as administrator"
 		: "");
 }
 
-int
-users_main(int argc, char **argv)
-{
-	struct operation o;
-	struct config config;
-	struct err err = ERR_INIT;
-	bool admin = false, from_stdin = false;
-	int code;
+/* The flags of these commands. */
+struct user_flags {
+	bool admin, from_stdin, json;
+};
 
-	argc = main_take_flag(argc, argv, "--admin", &admin);
-	argc = main_take_flag(argc, argv, "--password-stdin", &from_stdin);
-	if ((code = main_settings(argc, argv, &config)) >= 0)
-		return (code);
-	if (!read_operands(&config, admin, &o))
-		return (main_usage("user "));
-	if (!name_valid(&o, config.operands[1]))
-		return (
-		    main_complain(EX_DATAERR, "\"%s\" is not a valid name: %s",
-			config.operands[1], MODEL_NAME_RULE));
-	log_set_level(LVL_WARN);
+static int
+perform(const struct user_command *command, const struct user_flags *flags,
+    const struct config *config)
+{
+	const char *name = config->operands[1];
+	struct err err = ERR_INIT;
+	struct operation o;
+	int code = EX_OK;
+
+	operation_init(&o, command->id);
+	o.asked.user.admin = flags->admin;
+	if (!name_valid(&o, name))
+		return (main_complain(EX_DATAERR,
+		    "\"%s\" is not a valid name: %s", name, MODEL_NAME_RULE));
+	(void)snprintf(
+	    o.asked.user.name, sizeof(o.asked.user.name), "%s", name);
 	if (crypt_init(&err) == RC_OK &&
-	    (o.id == OPERATION_USER_DISABLE ||
-		take_password(&o, from_stdin, &err) == RC_OK) &&
-	    operation_perform(&o, &config, &err) == RC_OK)
-		print_done(&o);
+	    (!command->takes_password ||
+		take_password(&o, flags->from_stdin, &err) == RC_OK) &&
+	    operation_perform(&o, config, &err) == RC_OK)
+		print_done(command, &o);
 	else
 		code = main_complain(rc_exit_code(err.rc), "%s", err.text);
 	operation_fini(&o);
-	return (code < 0 ? EX_OK : code);
+	return (code);
+}
+
+int
+users_main(int argc, char **argv)
+{
+	struct user_flags flags = {.json = false};
+	const struct user_command *command;
+	struct config config;
+	int code;
+
+	argc = main_take_flag(argc, argv, "--admin", &flags.admin);
+	argc =
+	    main_take_flag(argc, argv, "--password-stdin", &flags.from_stdin);
+	argc = main_take_flag(argc, argv, "--json", &flags.json);
+	if ((code = main_settings(argc, argv, &config)) >= 0)
+		return (code);
+	log_set_level(LVL_WARN);
+	if (config.noperands == 1 && strcmp(config.operands[0], "list") == 0)
+		return (users_list(&config, flags.json));
+	if ((command = find_command(&config)) == NULL || flags.json)
+		return (main_usage("user "));
+	return (perform(command, &flags, &config));
 }

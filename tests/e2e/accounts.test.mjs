@@ -5,12 +5,10 @@
 // learn (nothing).
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { ask, onPostgres } from './backend.mjs';
+import { changeRows } from './backend.mjs';
 import { userCommand } from './operator.mjs';
 import { problem } from './expect.mjs';
 import {
@@ -21,12 +19,7 @@ import {
 /** Gives ${name} the name ${to} in the database of ${data}, which nobody serves. */
 function renameUser(data, name, to)
 {
-	const change = `UPDATE users SET name = '${to}' WHERE name = '${name}'`;
-
-	if (onPostgres)
-		ask(data, change);
-	else
-		execFileSync('sqlite3', ['-batch', '-bail', path.join(data, 'twinbox.db'), change]);
+	changeRows(data, `UPDATE users SET name = '${to}' WHERE name = '${name}'`);
 }
 
 const server = serverForFile({ before, after, afterEach }, undefined,

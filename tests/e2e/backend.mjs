@@ -15,6 +15,7 @@
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import path from 'node:path';
 
 const backend = process.env.TWINBOX_TEST_BACKEND || 'sqlite';
 
@@ -107,6 +108,15 @@ export function databaseUrl(data)
 export function ask(data, text)
 {
 	return psql(text, databaseFor(data).url).trimEnd();
+}
+
+/** Has the database of ${data}, which nobody serves, run the statements ${text}. */
+export function changeRows(data, text)
+{
+	if (onPostgres)
+		ask(data, text);
+	else
+		execFileSync('sqlite3', ['-batch', '-bail', path.join(data, 'twinbox.db'), text]);
 }
 
 /** Where a twinboxd finds data directory ${data}: arguments.  What ${args} say

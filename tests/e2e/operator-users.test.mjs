@@ -9,21 +9,103 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 
-import { dataArgs } from './backend.mjs';
+import { changeRows, dataArgs, sqliteOnly } from './backend.mjs';
 import { Terminal } from './cli-terminal.mjs';
-import { TWINBOXD, tempDir } from './harness.mjs';
+import { TWINBOXD, startServer, tempDir } from './harness.mjs';
 import { SETTINGS, command, refused, user } from './operator-command.mjs';
 
-const USER_USAGE = `usage: twinboxd user add NAME [--admin] [--password-stdin] ${SETTINGS}
+const USER_USAGE = `usage: twinboxd user list [--json] ${SETTINGS}
+       twinboxd user add NAME [--admin] [--password-stdin] ${SETTINGS}
        twinboxd user passwd NAME [--password-stdin] ${SETTINGS}
        twinboxd user disable NAME ${SETTINGS}
 `;
+
+const HEAD = (width) => `${'NAME'.padEnd(width)}  ROLE   STATE                DEVICES  CREATED     DISPLAY NAME`;
+
+/** The lines of `user list`, with YYYY-MM-DD for each date. */
+async function list(data, ...args)
+{
+	const [code, out, err] = await user(data, ['list', ...args]);
+
+	assert.deepEqual([code, err], [0, '']);
+	return out.replaceAll(/\d{4}-\d\d-\d\d(?!T)/g, 'YYYY-MM-DD').trimEnd().split('\n');
+}
+
+describe('user list', () => {
+	it('prints a row for each user, and a JSON object for each with --json', async () => {
+		const data = path.join(tempDir(), 'd');
+
+		await user(data, ['add', 'cid', '--password-stdin']);
+		await user(data, ['add', 'ann', '--admin', '--password-stdin']);
+		await user(data, ['disable', 'cid']);
+		assert.deepEqual(await list(data), [HEAD(4),
+			'ann   admin  active                     0  YYYY-MM-DD',
+			'cid   user   disabled YYYY-MM-DD        0  YYYY-MM-DD']);
+		const objects = (await list(data, '--json')).map((line) => JSON.parse(line));
+		for (const [i, one] of objects.entries()) {
+			assert.match(one.created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+			assert.equal(one.disabled_at !== null, i === 1);
+			assert.ok(one.disabled_at === null || one.disabled_at >= one.created_at);
+			delete one.created_at;
+			delete one.disabled_at;
+		}
+		assert.deepEqual(objects, [
+			{ name: 'ann', display_name: null, admin: true, devices: 0 },
+			{ name: 'cid', display_name: null, admin: false, devices: 0 }]);
+	});
+
+	it('reads page after page, leaves out users of other servers, and escapes what moves the cursor', async () => {
+		const data = path.join(tempDir(), 'd');
+		const names = Array.from({ length: 450 }, (_, i) => `u${String(i).padStart(3, '0')}`);
+		const row = (name, display, destination) => `('${name}', ${display}, 0, 1700000000000, ${destination})`;
+
+		await user(data, ['add', 'a-name-that-is-longer', '--password-stdin']);
+		changeRows(data, `INSERT INTO users (name, display_name, admin, created_at, destination_id) VALUES ${[
+			...names.map((name) => row(name, "'\u001b[2Jclear'", 'NULL')),
+			...names.map((name) => row(`${name}@b.example`, 'NULL', 1))].join(', ')}`);
+		const [head, first, ...rest] = await list(data);
+		assert.equal(head, HEAD(21));
+		assert.equal(first, 'a-name-that-is-longer  user   active                     0  YYYY-MM-DD');
+		assert.deepEqual(rest, names.map((name) =>
+			`${name}                   user   active                     0  YYYY-MM-DD  \\u{001B}[2Jclear`));
+		assert.deepEqual((await list(data, '--json')).map((line) => JSON.parse(line).name),
+			['a-name-that-is-longer', ...names]);
+	});
+
+	it('works beside the server that runs, and counts devices', async (t) => {
+		const server = await startServer();
+
+		t.after(() => server.kill());
+		await server.rest().post('/v1/tokens', { name: 'bob', password: 'twinbox-demo', device: 'one' });
+		assert.deepEqual(await list(server.data), [HEAD(5),
+			...['alice', 'bob', 'carol'].map((name) =>
+				`${name.padEnd(5)}  user   active                     ${name === 'bob' ? 1 : 0}  YYYY-MM-DD`)]);
+	});
+
+	it('of a database without users names the command that makes the first', async () => {
+		const data = path.join(tempDir(), 'd');
+
+		await command(['migrate', ...dataArgs(data)]);
+		assert.deepEqual(await user(data, ['list']), [0,
+			'there are no users: "twinboxd user add NAME --admin" makes the first\n', '']);
+		assert.deepEqual(await user(data, ['list', '--json']), [0, '', '']);
+	});
+
+	it('without a database says so with the code of a missing file', { skip: sqliteOnly }, async () => {
+		const data = path.join(tempDir(), 'd');
+
+		assert.deepEqual(await refused(['user', 'list', '--data', data]),
+			[66, `cannot read the database ${data}/twinbox.db: No such file or directory`]);
+		assert.ok(!fs.existsSync(data));
+	});
+});
 
 describe('user', () => {
 	it('without a command and a name shows how it is called', async () => {
 		const data = path.join(tempDir(), 'd');
 
-		for (const args of [[], ['add'], ['add', 'ann', 'bob'], ['shave', 'ann'], ['ann', 'add']])
+		for (const args of [[], ['add'], ['add', 'ann', 'bob'], ['shave', 'ann'], ['ann', 'add'], ['list', 'ann'],
+			['disable', 'ann', '--json']])
 			assert.deepEqual(await user(data, args), [64, '', USER_USAGE], args.join(' '));
 		assert.ok(!fs.existsSync(data));
 	});

@@ -38,7 +38,8 @@ offer user twinboxd us
 offer user twinboxd --data /srv/chat us
 offer user twinboxd --data = /srv/chat us
 offer user twinboxd --demo us
-offer 'add passwd disable' twinboxd user ''
+offer 'list add passwd disable' twinboxd user ''
+offer '--json' twinboxd user list --j
 offer '' twinboxd user add ''
 offer 'list rotate retire' twinboxd keys ''
 offer '--now' twinboxd keys retire k1 --no
@@ -94,11 +95,11 @@ while read -r command; do
 done < <(client_commands)
 agree "$TWINBOX_BUILD/twinbox" --help -- twinbox
 server_help() { "$TWINBOX_BUILD/twinboxd" --help | grep -vE "$1"; }
-agree server_help '^  --(admin|password-stdin|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd
-agree server_help '^  --(version|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd user add
-agree server_help '^  --(version|admin|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd user passwd
-agree server_help '^  --(version|admin|password-stdin|replace|now|with-peer|peer-domain)\b' -- twinboxd copy
-agree server_help '^  --(version|admin|password-stdin|replace|from|to|now)\b' -- twinboxd fsck
+agree server_help '^  --(json|admin|password-stdin|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd
+agree server_help '^  --(json|version|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd user add
+agree server_help '^  --(json|version|admin|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd user passwd
+agree server_help '^  --(json|version|admin|password-stdin|replace|now|with-peer|peer-domain)\b' -- twinboxd copy
+agree server_help '^  --(json|version|admin|password-stdin|replace|from|to|now)\b' -- twinboxd fsck
 [ "$wrong" -eq 0 ] && [ "$all" -gt 150 ]
 check $? "bash: the $all flags of all commands are those of --help"
 

@@ -144,6 +144,8 @@ static const char help_text[] =
     "PostgreSQL.\n"
     "  check-federation DOMAIN [SETTING...]\n"
     "      Try each step of the way to another server; also while it serves.\n"
+    "  user list [--json] [SETTING...]\n"
+    "      List the users of this server; also while it serves.\n"
     "  user add NAME [--admin] [--password-stdin] [SETTING...]\n"
     "      Make a user; the password is asked for.\n"
     "  user passwd NAME [--password-stdin] [SETTING...]\n"
@@ -174,6 +176,8 @@ static const char help_text[] =
     "      The database to copy; without it that of the settings.\n"
     "  --to URL\n"
     "      The empty database that it is copied into.\n"
+    "  --json\n"
+    "      Print a JSON object for each, a line each.\n"
     "  --admin\n"
     "      Make an administrator.\n"
     "  --password-stdin\n"
@@ -222,7 +226,8 @@ test_commands_usage(void **state)
 	commands_write_usage("user ", &usage);
 	buf_addc(&usage, '\0');
 	assert_string_equal(usage.data,
-	    "usage: twinboxd user add NAME [--admin] [--password-stdin] "
+	    "usage: twinboxd user list [--json] [SETTING...]\n"
+	    "       twinboxd user add NAME [--admin] [--password-stdin] "
 	    "[SETTING...]\n"
 	    "       twinboxd user passwd NAME [--password-stdin] "
 	    "[SETTING...]\n"
