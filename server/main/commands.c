@@ -20,6 +20,7 @@
 
 static const struct main_option add_options[] = {
     {"admin", 0, "Make an administrator", NULL},
+    {"display-name", 0, "What others are shown beside the name", "TEXT"},
     PASSWORD_OPTION,
     END,
 };

@@ -55,6 +55,8 @@ struct operation {
 			/* Add and passwd. */
 			char password_hash[CRYPT_PASSWORD_SIZE];
 			bool admin;
+			/* Add; "": none. */
+			char display_name[LIMIT_DISPLAY_NAME_LEN + 1];
 		} user;
 		struct {
 			char key_id[STORE_SERVER_KEY_ID_LEN + 1]; /* retire */

@@ -21,12 +21,15 @@ users_write(const struct operation *o, struct buf *out)
 	if (o->id != OPERATION_USER_DISABLE)
 		jw_str(out, "password_hash", o->asked.user.password_hash);
 	jw_bool(out, "admin", o->asked.user.admin);
+	/* A server of an older version refuses the member. */
+	if (o->asked.user.display_name[0] != '\0')
+		jw_str(out, "display_name", o->asked.user.display_name);
 }
 
 static enum rc
 users_read(struct operation *o, json_t *root, struct err *err)
 {
-	struct span name, command, hash = {NULL, 0};
+	struct span name, command, hash = {NULL, 0}, display = {NULL, 0};
 	struct refusal r = REFUSAL_INIT;
 	const struct wire_field fields[] = {
 	    {.name = "command",
@@ -39,6 +42,11 @@ users_read(struct operation *o, json_t *root, struct err *err)
 		.max_len = CRYPT_PASSWORD_SIZE - 1,
 		.ret = &hash},
 	    {.name = "admin", .type = WIRE_BOOL, .ret = &o->asked.user.admin},
+	    {.name = "display_name",
+		.type = WIRE_SPAN,
+		.min_len = 1,
+		.max_len = LIMIT_DISPLAY_NAME_LEN,
+		.ret = &display},
 	};
 
 	if (wire_object(root, "", fields, COUNT(fields), &r) != RC_OK)
@@ -51,6 +59,8 @@ users_read(struct operation *o, json_t *root, struct err *err)
 	memcpy(o->asked.user.name, name.p, name.n);
 	if (hash.p != NULL)
 		memcpy(o->asked.user.password_hash, hash.p, hash.n);
+	if (display.p != NULL)
+		memcpy(o->asked.user.display_name, display.p, display.n);
 	if (o->id != OPERATION_USER_DISABLE &&
 	    strncmp(o->asked.user.password_hash, "$argon2id$", 10) != 0)
 		return (err_set(err, RC_INVALID, "no argon2id hash"));
@@ -89,8 +99,12 @@ users_prepare(struct operation *o, struct db *db, struct err *err)
 	(void)snprintf(unit->user.password_hash,
 	    sizeof(unit->user.password_hash), "%s",
 	    o->asked.user.password_hash);
-	if (o->id == OPERATION_USER_ADD)
+	if (o->id == OPERATION_USER_ADD) {
 		unit->user.admin = o->asked.user.admin;
+		(void)snprintf(unit->user.display_name,
+		    sizeof(unit->user.display_name), "%s",
+		    o->asked.user.display_name);
+	}
 	return (RC_OK);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/rnd.h"
 #include "base/terminal.h"
+#include "base/utf8.h"
 #include "log/log.h"
 #include "main/commands.h"
 #include "main/main_internal.h"
@@ -222,7 +223,35 @@ print_done(const struct user_command *command, const struct operation *o)
 /* The flags of these commands. */
 struct user_flags {
 	bool admin, from_stdin, json;
+	const char *display_name; /* NULL: not given */
 };
+
+/* Takes the display name from the flags.  Controls are refused, because in a
+ * table they would end the line or move the cursor. */
+static enum rc
+take_display_name(
+    struct operation *o, const struct user_flags *flags, struct err *err)
+{
+	const char *text = flags->display_name;
+	size_t n, len, at;
+	uint32_t c;
+
+	if (text == NULL)
+		return (RC_OK);
+	if ((n = strlen(text)) < 1 || n > LIMIT_DISPLAY_NAME_LEN)
+		return (err_set(err, RC_INVALID,
+		    "a display name has 1 to %d bytes, this one has %zu",
+		    LIMIT_DISPLAY_NAME_LEN, n));
+	for (at = 0; at < n; at += len) {
+		len = utf8_decode(text + at, n - at, &c);
+		if (len == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0))
+			return (err_set(err, RC_INVALID,
+			    "a display name is UTF-8 without control "
+			    "characters"));
+	}
+	memcpy(o->asked.user.display_name, text, n + 1);
+	return (RC_OK);
+}
 
 static int
 perform(const struct user_command *command, const struct user_flags *flags,
@@ -241,6 +270,7 @@ perform(const struct user_command *command, const struct user_flags *flags,
 	(void)snprintf(
 	    o.asked.user.name, sizeof(o.asked.user.name), "%s", name);
 	if (crypt_init(&err) == RC_OK &&
+	    take_display_name(&o, flags, &err) == RC_OK &&
 	    (!command->takes_password ||
 		take_password(&o, flags->from_stdin, &err) == RC_OK) &&
 	    operation_perform(&o, config, &err) == RC_OK)
@@ -263,12 +293,16 @@ users_main(int argc, char **argv)
 	argc =
 	    main_take_flag(argc, argv, "--password-stdin", &flags.from_stdin);
 	argc = main_take_flag(argc, argv, "--json", &flags.json);
+	argc =
+	    main_take_value(argc, argv, "--display-name", &flags.display_name);
 	if ((code = main_settings(argc, argv, &config)) >= 0)
 		return (code);
 	log_set_level(LVL_WARN);
 	if (config.noperands == 1 && strcmp(config.operands[0], "list") == 0)
 		return (users_list(&config, flags.json));
-	if ((command = find_command(&config)) == NULL || flags.json)
+	command = find_command(&config);
+	if (command == NULL || flags.json ||
+	    (flags.display_name != NULL && command->id != OPERATION_USER_ADD))
 		return (main_usage("user "));
 	return (perform(command, &flags, &config));
 }

@@ -15,7 +15,7 @@ import { TWINBOXD, startServer, tempDir } from './harness.mjs';
 import { SETTINGS, command, refused, user } from './operator-command.mjs';
 
 const USER_USAGE = `usage: twinboxd user list [--json] ${SETTINGS}
-       twinboxd user add NAME [--admin] [--password-stdin] ${SETTINGS}
+       twinboxd user add NAME [--admin] [--display-name TEXT] [--password-stdin] ${SETTINGS}
        twinboxd user passwd NAME [--password-stdin] ${SETTINGS}
        twinboxd user disable NAME ${SETTINGS}
 `;
@@ -105,7 +105,7 @@ describe('user', () => {
 		const data = path.join(tempDir(), 'd');
 
 		for (const args of [[], ['add'], ['add', 'ann', 'bob'], ['shave', 'ann'], ['ann', 'add'], ['list', 'ann'],
-			['disable', 'ann', '--json']])
+			['disable', 'ann', '--json'], ['disable', 'ann', '--display-name', 'Ann']])
 			assert.deepEqual(await user(data, args), [64, '', USER_USAGE], args.join(' '));
 		assert.ok(!fs.existsSync(data));
 	});
@@ -140,6 +140,32 @@ describe('user', () => {
 		assert.deepEqual(await add('bob', 'x'.repeat(1024)), [0, 'user bob added\n', '']);
 		assert.deepEqual(await add('x'.repeat(32), 'eight888\nsecond line\n'),
 			[0, `user ${'x'.repeat(32)} added\n`, '']);
+	});
+
+	it('add --display-name', async (t) => {
+		const data = path.join(tempDir(), 'd');
+		const add = (name, ...more) => user(data, ['add', name, '--password-stdin', '--display-name', ...more]);
+		const none = (text) => [65, '', `twinboxd: a display name ${text}\n`];
+
+		assert.deepEqual(await add('ann', ''), none('has 1 to 128 bytes, this one has 0'));
+		assert.deepEqual(await add('ann', 'ä'.repeat(64) + 'x'), none('has 1 to 128 bytes, this one has 129'));
+		for (const control of ['\n', '\x1b', '\x7f', '\u009b'])
+			assert.deepEqual(await add('ann', `A${control}n`), none('is UTF-8 without control characters'));
+		assert.deepEqual(await command(['user', 'add', 'ann', '--password-stdin', ...dataArgs(data)],
+			{ input: 'good password\n', wrapper: ['sh', '-c', `exec "$0" "$@" --display-name "$(printf '\\377')"`] }),
+		none('is UTF-8 without control characters'));
+		assert.ok(!fs.existsSync(data));
+		assert.deepEqual(await add('ann', 'ä'.repeat(64)), [0, 'user ann added\n', '']);
+		assert.deepEqual(await user(data, ['add', 'bob', '--display-name=Bob B.', '--password-stdin']),
+			[0, 'user bob added\n', '']);
+		assert.deepEqual((await list(data, '--json')).map((line) => JSON.parse(line).display_name),
+			['ä'.repeat(64), 'Bob B.']);
+		// The server that runs takes it, too.
+		const server = await startServer();
+		t.after(() => server.kill());
+		assert.deepEqual(await user(server.data, ['add', 'dan', '--display-name', 'Dan D.', '--password-stdin']),
+			[0, 'user dan added\n', '']);
+		assert.equal((await list(server.data)).at(-1), 'dan    user   active                     0  YYYY-MM-DD  Dan D.');
 	});
 
 	it('says what it has done, and what there is not', async () => {

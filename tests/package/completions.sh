@@ -48,6 +48,8 @@ offer 'debug info warn error' twinboxd serve --log-level =
 offer warn twinboxd --log-level = w
 offer '' twinboxd serve --adm
 offer '--admin' twinboxd user add --adm
+offer '--display-name' twinboxd user add --dis
+offer '' twinboxd user add ann --display-name ''
 offer '--password-stdin' twinboxd user passwd ann --pass
 offer '--from' twinboxd copy --fr
 offer '' twinboxd --listen ''
@@ -95,11 +97,11 @@ while read -r command; do
 done < <(client_commands)
 agree "$TWINBOX_BUILD/twinbox" --help -- twinbox
 server_help() { "$TWINBOX_BUILD/twinboxd" --help | grep -vE "$1"; }
-agree server_help '^  --(json|admin|password-stdin|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd
+agree server_help '^  --(json|display-name|admin|password-stdin|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd
 agree server_help '^  --(json|version|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd user add
-agree server_help '^  --(json|version|admin|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd user passwd
-agree server_help '^  --(json|version|admin|password-stdin|replace|now|with-peer|peer-domain)\b' -- twinboxd copy
-agree server_help '^  --(json|version|admin|password-stdin|replace|from|to|now)\b' -- twinboxd fsck
+agree server_help '^  --(json|display-name|version|admin|replace|from|to|now|with-peer|peer-domain)\b' -- twinboxd user passwd
+agree server_help '^  --(json|display-name|version|admin|password-stdin|replace|now|with-peer|peer-domain)\b' -- twinboxd copy
+agree server_help '^  --(json|display-name|version|admin|password-stdin|replace|from|to|now)\b' -- twinboxd fsck
 [ "$wrong" -eq 0 ] && [ "$all" -gt 150 ]
 check $? "bash: the $all flags of all commands are those of --help"
 

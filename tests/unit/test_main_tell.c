@@ -146,7 +146,8 @@ static const char help_text[] =
     "      Try each step of the way to another server; also while it serves.\n"
     "  user list [--json] [SETTING...]\n"
     "      List the users of this server; also while it serves.\n"
-    "  user add NAME [--admin] [--password-stdin] [SETTING...]\n"
+    "  user add NAME [--admin] [--display-name TEXT] [--password-stdin] "
+    "[SETTING...]\n"
     "      Make a user; the password is asked for.\n"
     "  user passwd NAME [--password-stdin] [SETTING...]\n"
     "      Change a user's password and end the user's sessions.\n"
@@ -180,6 +181,8 @@ static const char help_text[] =
     "      Print a JSON object for each, a line each.\n"
     "  --admin\n"
     "      Make an administrator.\n"
+    "  --display-name TEXT\n"
+    "      What others are shown beside the name.\n"
     "  --password-stdin\n"
     "      Read the password from the first line of standard input.\n"
     "  --now\n"
@@ -227,8 +230,8 @@ test_commands_usage(void **state)
 	buf_addc(&usage, '\0');
 	assert_string_equal(usage.data,
 	    "usage: twinboxd user list [--json] [SETTING...]\n"
-	    "       twinboxd user add NAME [--admin] [--password-stdin] "
-	    "[SETTING...]\n"
+	    "       twinboxd user add NAME [--admin] [--display-name TEXT] "
+	    "[--password-stdin] [SETTING...]\n"
 	    "       twinboxd user passwd NAME [--password-stdin] "
 	    "[SETTING...]\n"
 	    "       twinboxd user disable NAME [SETTING...]\n");
