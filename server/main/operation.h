@@ -136,6 +136,11 @@ operation_of(struct unit *unit)
 /* What came of it, once its unit has finished. */
 enum rc operation_result(struct operation *o, struct err *err) MUST_USE;
 
+/* RC_EXISTS, with the command to use instead: the user whom ${o} adds is there
+ * already.  Thread: owner of ${db}. */
+enum rc operation_user_new(
+    const struct operation *o, struct db *db, struct err *err) MUST_USE;
+
 /* Whether the ${n} characters at ${text} may be the id of a key. */
 bool operation_key_id_valid(const char *text, size_t n);
 

@@ -74,6 +74,33 @@ users_about(const struct operation *o)
 	return (o->asked.user.name);
 }
 
+enum rc
+operation_user_new(const struct operation *o, struct db *db, struct err *err)
+{
+	const char *name = o->asked.user.name;
+	struct store_user user;
+	enum rc rc;
+
+	rc = store_user_by_name(db, name, strlen(name), &user, err);
+	if (rc == RC_NOT_FOUND)
+		return (RC_OK);
+	if (rc != RC_OK)
+		return (rc);
+	if (user.disabled)
+		return (err_set(err, RC_EXISTS,
+		    "there is a user \"%s\", who is disabled: twinboxd user "
+		    "enable %s lets this user log in again",
+		    name, name));
+	if (o->asked.user.admin && !user.admin)
+		return (err_set(err, RC_EXISTS,
+		    "there is a user \"%s\": twinboxd user promote %s makes "
+		    "this user an administrator",
+		    name, name));
+	return (err_set(err, RC_EXISTS,
+	    "there is %s \"%s\": twinboxd user passwd %s sets a new password",
+	    user.admin ? "an administrator" : "a user", name, name));
+}
+
 static enum rc
 users_prepare(struct operation *o, struct db *db, struct err *err)
 {
@@ -86,7 +113,10 @@ users_prepare(struct operation *o, struct db *db, struct err *err)
 				    ? ACCOUNT_PASSWORD
 				    : ACCOUNT_DISABLE);
 	unit->operator= "operator";
-	if (o->id != OPERATION_USER_ADD) {
+	if (o->id == OPERATION_USER_ADD) {
+		if ((rc = operation_user_new(o, db, err)) != RC_OK)
+			return (rc);
+	} else {
 		rc = store_user_by_name(
 		    db, name, strlen(name), &unit->user, err);
 		if (rc == RC_NOT_FOUND)

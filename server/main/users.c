@@ -253,6 +253,25 @@ take_display_name(
 	return (RC_OK);
 }
 
+/* Looks for the user who is to be added before the password is asked for: what
+ * the operator types would be of no use.  Where the database cannot be read
+ * now, or is not there, the operation itself decides. */
+static enum rc
+check_new(
+    const struct operation *o, const struct config *config, struct err *err)
+{
+	struct db *db;
+	enum rc rc;
+
+	if (data_look(config, DB_READER, &db, err) != RC_OK) {
+		*err = (struct err)ERR_INIT;
+		return (RC_OK);
+	}
+	rc = operation_user_new(o, db, err);
+	db_close(db);
+	return (rc);
+}
+
 static int
 perform(const struct user_command *command, const struct user_flags *flags,
     const struct config *config)
@@ -271,6 +290,8 @@ perform(const struct user_command *command, const struct user_flags *flags,
 	    o.asked.user.name, sizeof(o.asked.user.name), "%s", name);
 	if (crypt_init(&err) == RC_OK &&
 	    take_display_name(&o, flags, &err) == RC_OK &&
+	    (o.id != OPERATION_USER_ADD ||
+		check_new(&o, config, &err) == RC_OK) &&
 	    (!command->takes_password ||
 		take_password(&o, flags->from_stdin, &err) == RC_OK) &&
 	    operation_perform(&o, config, &err) == RC_OK)

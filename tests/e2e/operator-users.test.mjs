@@ -177,12 +177,33 @@ describe('user', () => {
 		assert.deepEqual(await user(data, ['passwd', 'bob', '--admin', '--password-stdin']),
 			[0, 'user bob has a new password\n', '']);
 		assert.deepEqual(await user(data, ['disable', 'bob']), [0, 'user bob disabled\n', '']);
-		const [code, out, err] = await user(data, ['add', 'ann', '--password-stdin']);
-		assert.deepEqual([code, out], [73, '']);
-		assert.match(err, /^twinboxd: .*ann.*\n$/);
 		for (const what of ['passwd', 'disable']) {
 			assert.deepEqual(await user(data, [what, 'cid', '--password-stdin']),
 				[68, '', 'twinboxd: there is no user "cid"\n']);
+		}
+	});
+
+	it('add of a user who is there names the command to use, before it asks for a password', async (t) => {
+		const data = path.join(tempDir(), 'd');
+		const server = await startServer();
+
+		t.after(() => server.kill());
+		for (const where of [data, server.data]) {
+			const add = (...args) => refused(['user', 'add', ...args, ...dataArgs(where)], { wrapper: ['setsid', '-w'] });
+
+			for (const args of [['ann', '--admin'], ['bea'], ['cat']])
+				assert.equal((await user(where, ['add', ...args, '--password-stdin']))[0], 0);
+			await user(where, ['disable', 'cat']);
+			assert.deepEqual(await add('ann', '--admin'),
+				[73, 'there is an administrator "ann": twinboxd user passwd ann sets a new password']);
+			assert.deepEqual(await add('bea'),
+				[73, 'there is a user "bea": twinboxd user passwd bea sets a new password']);
+			assert.deepEqual(await add('bea', '--admin'),
+				[73, 'there is a user "bea": twinboxd user promote bea makes this user an administrator']);
+			for (const more of [[], ['--admin']]) {
+				assert.deepEqual(await add('cat', ...more),
+					[73, 'there is a user "cat", who is disabled: twinboxd user enable cat lets this user log in again']);
+			}
 		}
 	});
 

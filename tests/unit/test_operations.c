@@ -33,6 +33,9 @@ test_commands(void **state)
 	assert_true(world_user(w, "ann").admin);
 	assert_string_equal(HASH, world_user(w, "ann").password_hash);
 	assert_int_equal(RC_EXISTS, operation_run(&o, w->db, w->writer, &err));
+	assert_string_equal("there is an administrator \"ann\": twinboxd user "
+			    "passwd ann sets a new password",
+	    err.text);
 
 	o = world_user_operation(OPERATION_USER_PASSWD, "ann", HASH "x");
 	assert_int_equal(RC_OK, operation_run(&o, w->db, w->writer, &err));
