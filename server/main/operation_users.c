@@ -125,6 +125,11 @@ users_prepare(struct operation *o, struct db *db, struct err *err)
 		if (rc != RC_OK)
 			return (rc);
 	}
+	if (o->id == OPERATION_USER_PASSWD && unit->user.disabled)
+		(void)snprintf(o->text, sizeof(o->text),
+		    "user %s is disabled: twinboxd user enable %s lets this "
+		    "user log in again",
+		    name, name);
 	(void)snprintf(unit->user.name, sizeof(unit->user.name), "%s", name);
 	(void)snprintf(unit->user.password_hash,
 	    sizeof(unit->user.password_hash), "%s",
@@ -138,8 +143,6 @@ users_prepare(struct operation *o, struct db *db, struct err *err)
 	return (RC_OK);
 }
 
-/* Without a text: a command of an older version, which may be the one that
- * asks, refuses the member. */
 static enum rc
 users_result(struct operation *o, struct err *err)
 {

@@ -218,6 +218,8 @@ print_done(const struct user_command *command, const struct operation *o)
 	    o->id == OPERATION_USER_ADD && o->asked.user.admin
 		? " as administrator"
 		: "");
+	if (o->text[0] != '\0')
+		(void)puts(o->text);
 }
 
 /* The flags of these commands. */

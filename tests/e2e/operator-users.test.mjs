@@ -207,6 +207,20 @@ describe('user', () => {
 		}
 	});
 
+	it('passwd of a disabled user says that the user is disabled', async (t) => {
+		const data = path.join(tempDir(), 'd');
+		const server = await startServer();
+
+		t.after(() => server.kill());
+		for (const where of [data, server.data]) {
+			await user(where, ['add', 'ann', '--password-stdin']);
+			await user(where, ['disable', 'ann']);
+			assert.deepEqual(await user(where, ['passwd', 'ann', '--password-stdin']), [0,
+				'user ann has a new password\n' +
+				'user ann is disabled: twinboxd user enable ann lets this user log in again\n', '']);
+		}
+	});
+
 	it('without a terminal there is nobody to ask', async () => {
 		const data = path.join(tempDir(), 'd');
 

@@ -72,7 +72,6 @@ test_results(void **state)
 	assert_true(unit->user.admin);
 	o.work.unit.rc = RC_OK;
 	assert_int_equal(RC_OK, operation_result(&o, &err));
-	/* Older commands know no text. */
 	assert_string_equal("", o.text);
 	o.work.unit.rc = RC_BUSY;
 	assert_int_equal(RC_BUSY, operation_result(&o, &err));
