@@ -44,6 +44,14 @@ UPDATE users SET password_hash = $password_hash WHERE user_id = $user_id;
 UPDATE users SET disabled_at = $now
 WHERE user_id = $user_id AND disabled_at IS NULL;
 
+-- name: user_enable(user_id)
+UPDATE users SET disabled_at = NULL
+WHERE user_id = $user_id AND disabled_at IS NOT NULL;
+
+-- name: user_admin_set(user_id, admin)
+UPDATE users SET admin = $admin
+WHERE user_id = $user_id AND admin <> $admin AND destination_id IS NULL;
+
 -- name: device_by_token(token_hash)
 -- columns: device_id, public_id, user_id, user_name, admin, name
 SELECT d.device_id, d.public_id, d.user_id, u.name AS user_name, u.admin, d.name
@@ -72,6 +80,12 @@ RETURNING device_id, token_hash;
 UPDATE devices SET revoked_at = $now
 WHERE user_id = $user_id AND device_id <> $keep AND revoked_at IS NULL
 RETURNING device_id, token_hash;
+
+-- The tokens of a user.
+-- name: device_tokens(user_id)
+-- columns: as revoked_device
+SELECT device_id, token_hash FROM devices
+WHERE user_id = $user_id AND revoked_at IS NULL;
 
 -- name: device_rename(user_id, public_id, name)
 -- columns: device_id

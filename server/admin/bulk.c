@@ -175,6 +175,10 @@ read_next(struct call *call, struct db *db, struct err *err)
 		caller_refuse_stranger(call);
 		return (RC_OK);
 	}
+	if (rc == RC_DENIED) {
+		caller_refuse_user(call);
+		return (RC_OK);
+	}
 	if (rc == RC_OK && a->ids == NULL && !a->resolved) {
 		rc = admin_resolve(call, db, &a->names, &a->filter.sender_id,
 		    &a->filter.destination_id, err);

@@ -97,7 +97,7 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 	    tx->db, &u->device, u->token_hash, &u->device.device_id, err));
 }
 
-/* What revoking tells the others. */
+/* What revoking, or other rights, tell the others. */
 struct revoking {
 	struct txn_env *env;
 	struct err *err;
@@ -192,20 +192,35 @@ set_password(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
+/* The user of ${u} as the cache has it; NULL: refused. */
+static enum rc
+find_user(struct tx *tx, struct account_unit *u, struct cached_user **ret,
+    struct err *err)
+{
+	enum rc rc;
+
+	rc = cache_user_by_id(
+	    txn_env_of(tx)->cache, tx, u->user.user_id, ret, err);
+	if (rc != RC_NOT_FOUND)
+		return (rc);
+	*ret = NULL;
+	refusal_set(
+	    &u->refusal, PROBLEM_NOT_FOUND, "", "there is no such user");
+	return (RC_OK);
+}
+
 static enum rc
 disable(struct tx *tx, struct account_unit *u, struct err *err)
 {
-	struct txn_env *env = txn_env_of(tx);
 	struct cached_user *user;
 	enum rc rc;
 
-	rc = cache_user_by_id(env->cache, tx, u->user.user_id, &user, err);
-	if (rc == RC_OK)
-		rc = store_user_disable(
-		    tx->db, u->user.user_id, tx->now_ms, err);
+	if ((rc = find_user(tx, u, &user, err)) != RC_OK || user == NULL)
+		return (rc);
+	rc = store_user_disable(tx->db, u->user.user_id, tx->now_ms, err);
 	if (rc == RC_NOT_FOUND) {
-		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
-		    "there is no such user, or he is disabled");
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    "user \"%s\" is disabled already", u->user.name);
 		return (RC_OK);
 	}
 	if (rc != RC_OK)
@@ -213,6 +228,62 @@ disable(struct tx *tx, struct account_unit *u, struct err *err)
 	user->disabled = true;
 	u->device.device_id = 0; /* keep none */
 	return (revoke(tx, u, NULL, err));
+}
+
+static enum rc
+enable(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	struct cached_user *user;
+	enum rc rc;
+
+	if ((rc = find_user(tx, u, &user, err)) != RC_OK || user == NULL)
+		return (rc);
+	rc = store_user_enable(tx->db, u->user.user_id, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    "user \"%s\" is not disabled", u->user.name);
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		user->disabled = false;
+	return (rc);
+}
+
+static void
+kept_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
+{
+	struct revoking *r = arg;
+
+	if (r->rc == RC_OK)
+		r->rc = txn_need_effects(r->env, r->err);
+	if (r->rc == RC_OK)
+		r->rc =
+		    effects_add_kept(r->env->effects, device_id, hash, r->err);
+}
+
+/* The devices keep their tokens; what every node remembers of the tokens is
+ * read again, so that the rights end with the commit. */
+static enum rc
+set_admin(struct tx *tx, struct account_unit *u, bool admin, struct err *err)
+{
+	struct revoking r = {txn_env_of(tx), err, RC_OK};
+	struct cached_user *user;
+	enum rc rc;
+
+	if ((rc = find_user(tx, u, &user, err)) != RC_OK || user == NULL)
+		return (rc);
+	rc = store_user_admin_set(tx->db, u->user.user_id, admin, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    admin ? "user \"%s\" is an administrator already"
+			  : "user \"%s\" is not an administrator",
+		    u->user.name);
+		return (RC_OK);
+	}
+	if (rc == RC_OK)
+		rc = store_device_tokens(
+		    tx->db, u->user.user_id, kept_one, &r, err);
+	return (rc == RC_OK ? r.rc : rc);
 }
 
 static enum rc
@@ -231,21 +302,37 @@ account_one(struct tx *tx, struct account_unit *u, struct err *err)
 		return (rename_device(tx, u, err));
 	case ACCOUNT_PASSWORD:
 		return (set_password(tx, u, err));
+	case ACCOUNT_ENABLE:
+		return (enable(tx, u, err));
+	case ACCOUNT_PROMOTE:
+		return (set_admin(tx, u, true, err));
+	case ACCOUNT_DEMOTE:
+		return (set_admin(tx, u, false, err));
 	case ACCOUNT_DISABLE:
 	default:
 		return (disable(tx, u, err));
 	}
 }
 
+/* What an operator did, in the audit log. */
+static const char *const audit_actions[] = {
+    [ACCOUNT_ADD] = "user_add",
+    [ACCOUNT_PASSWORD] = "user_passwd",
+    [ACCOUNT_DISABLE] = "user_disable",
+    [ACCOUNT_ENABLE] = "user_enable",
+    [ACCOUNT_PROMOTE] = "user_promote",
+    [ACCOUNT_DEMOTE] = "user_demote",
+};
+
+/* The detail says whose account it is, unless the action does. */
 static enum rc
 audit(struct tx *tx, const struct account_unit *u, struct err *err)
 {
+	const bool rights = u->op == ACCOUNT_PROMOTE || u->op == ACCOUNT_DEMOTE;
 	const struct store_audit audit = {.actor = u->operator,
-	    .action = u->op == ACCOUNT_ADD ? "user_add"
-	    : u->op == ACCOUNT_PASSWORD    ? "user_passwd"
-					   : "user_disable",
+	    .action = audit_actions[u->op],
 	    .object = u->user.name,
-	    .detail = u->user.admin ? "administrator" : NULL};
+	    .detail = u->user.admin && !rights ? "administrator" : NULL};
 
 	return (store_audit_insert(tx->db, &audit, tx->now_ms, err));
 }

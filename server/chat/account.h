@@ -19,14 +19,18 @@ enum account_op {
 	ACCOUNT_RENAME,   /* device.public_id gets device.name */
 	ACCOUNT_PASSWORD, /* user.password_hash, by device.device_id (0: an
 			     operator); other devices are revoked; verified */
-	ACCOUNT_DISABLE   /* user.user_id and all devices */
+	ACCOUNT_DISABLE,  /* user.user_id, and revokes all devices */
+	ACCOUNT_ENABLE,   /* user.user_id, who logs in anew */
+	ACCOUNT_PROMOTE,  /* user.user_id becomes an administrator */
+	ACCOUNT_DEMOTE    /* user.user_id is an administrator no more */
 };
 
 struct account_unit {
 	struct unit unit; /* first */
 	enum account_op op;
 
-	/* Asked and answered (ids). */
+	/* Asked and answered (ids).  From ACCOUNT_DISABLE on also user.name,
+	 * for the audit log and refusals. */
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];

@@ -46,7 +46,8 @@ void auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
 void auth_forget(struct auth *auth, const uint8_t hash[STORE_HASH_LEN]);
 void auth_forget_all(struct auth *auth);
 
-/* Forgets tokens when their revocation is on disk. */
+/* Forgets tokens when their revocation, or a change of their user's rights, is
+ * on disk. */
 struct subscriber auth_subscriber(struct auth *auth);
 
 /* Asks the store.  RC_NOT_FOUND: no valid token.  Thread: owner of ${db}. */

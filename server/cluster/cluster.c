@@ -75,6 +75,14 @@ cluster_send_peer(struct cluster *c, const char *domain)
 	wake(c);
 }
 
+enum rc
+cluster_notify_all(struct db *db, struct err *err)
+{
+
+	/* No node has the number 0: all of them read it. */
+	return (db_notification_send(db, CHANNEL, "N0 *", err));
+}
+
 int
 cluster_nodes(const struct cluster *c)
 {

@@ -7,7 +7,8 @@
  * node, cluster/peer_state.h what another node sees of it.
  *
  * Promise: nothing depends on a note.  Notes say where inboxes end, which
- * entries changed, which devices acked or lost their token.  Every
+ * entries changed, which devices acked, lost their token or belong to a user
+ * whose rights changed.  Every
  * cluster_recheck_ms, and after the connection was lost, the thread reads the
  * same from the database for all users who are connected to this node.  That
  * also finds the effects of this node's commits whose answer was lost
@@ -95,6 +96,11 @@ void cluster_send_destinations(struct cluster *c);
 /* Notifies the other nodes that an operator changed what is known of the server
  * ${domain}.  Thread: any. */
 void cluster_send_peer(struct cluster *c, const char *domain);
+
+/* Has every node that serves ${db} read again what it remembers of it, tokens
+ * too: for a command that has changed rows beside them.  Thread: owner of
+ * ${db}. */
+enum rc cluster_notify_all(struct db *db, struct err *err) MUST_USE;
 
 /* Whether this node does the upkeep for all: it started first of the nodes that
  * are alive.  For about a heartbeat there may be two such nodes, if one was

@@ -96,7 +96,8 @@ add_revoked(struct notes_out *o, const struct effect_revoked *r)
 	char word[32 + 2 * HASH_LEN + 1];
 	int i, n;
 
-	n = snprintf(word, sizeof(word), "R%lld:", (long long)r->device_id);
+	n = snprintf(word, sizeof(word), "%c%lld:", r->kept ? 'U' : 'R',
+	    (long long)r->device_id);
 	for (i = 0; i < HASH_LEN; i++)
 		n += snprintf(word + n, sizeof(word) - (size_t)n, "%02x",
 		    r->token_hash[i]);
@@ -235,6 +236,9 @@ read_revoked(struct effects *effects, const char *word, struct err *err)
 		low = hex_digit(hex[2 * i + 1]);
 		hash[i] = (uint8_t)(high * 16 + low);
 	}
+	if (word[0] == 'U')
+		return (effects_add_kept(
+		    effects, strtoll(word + 1, NULL, 10), hash, err));
 	return (effects_add_revoked(
 	    effects, strtoll(word + 1, NULL, 10), hash, err));
 }
@@ -277,6 +281,7 @@ read_word(const char *word, struct notes_in *in, struct err *err)
 		return (effects_add_acked(in->effects,
 		    &(struct effect_acked){v[0], v[1], v[2]}, err));
 	case 'R':
+	case 'U':
 		return (read_revoked(in->effects, word, err));
 	case 'D':
 		in->destinations_changed = true;

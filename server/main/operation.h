@@ -31,6 +31,9 @@
 	X(OPERATION_USER_ADD, "user.add", operation_users)                     \
 	X(OPERATION_USER_PASSWD, "user.passwd", operation_users)               \
 	X(OPERATION_USER_DISABLE, "user.disable", operation_users)             \
+	X(OPERATION_USER_ENABLE, "user.enable", operation_users)               \
+	X(OPERATION_USER_PROMOTE, "user.promote", operation_users)             \
+	X(OPERATION_USER_DEMOTE, "user.demote", operation_users)               \
 	X(OPERATION_KEYS_ROTATE, "keys.rotate", operation_keys)                \
 	X(OPERATION_KEYS_RETIRE, "keys.retire", operation_keys)                \
 	X(OPERATION_KEYS_RETIRE_NOW, "keys.retire_now", operation_keys)

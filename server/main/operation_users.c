@@ -13,12 +13,29 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* By operation. */
+static const enum account_op account_ops[] = {
+    [OPERATION_USER_ADD] = ACCOUNT_ADD,
+    [OPERATION_USER_PASSWD] = ACCOUNT_PASSWORD,
+    [OPERATION_USER_DISABLE] = ACCOUNT_DISABLE,
+    [OPERATION_USER_ENABLE] = ACCOUNT_ENABLE,
+    [OPERATION_USER_PROMOTE] = ACCOUNT_PROMOTE,
+    [OPERATION_USER_DEMOTE] = ACCOUNT_DEMOTE,
+};
+
+static bool
+has_password(const struct operation *o)
+{
+
+	return (o->id == OPERATION_USER_ADD || o->id == OPERATION_USER_PASSWD);
+}
+
 static void
 users_write(const struct operation *o, struct buf *out)
 {
 
 	jw_str(out, "name", o->asked.user.name);
-	if (o->id != OPERATION_USER_DISABLE)
+	if (has_password(o))
 		jw_str(out, "password_hash", o->asked.user.password_hash);
 	jw_bool(out, "admin", o->asked.user.admin);
 	/* A server of an older version refuses the member. */
@@ -61,7 +78,7 @@ users_read(struct operation *o, json_t *root, struct err *err)
 		memcpy(o->asked.user.password_hash, hash.p, hash.n);
 	if (display.p != NULL)
 		memcpy(o->asked.user.display_name, display.p, display.n);
-	if (o->id != OPERATION_USER_DISABLE &&
+	if (has_password(o) &&
 	    strncmp(o->asked.user.password_hash, "$argon2id$", 10) != 0)
 		return (err_set(err, RC_INVALID, "no argon2id hash"));
 	return (RC_OK);
@@ -108,10 +125,7 @@ users_prepare(struct operation *o, struct db *db, struct err *err)
 	const char *name = o->asked.user.name;
 	enum rc rc;
 
-	account_unit_init(unit, o->id == OPERATION_USER_ADD ? ACCOUNT_ADD
-				: o->id == OPERATION_USER_PASSWD
-				    ? ACCOUNT_PASSWORD
-				    : ACCOUNT_DISABLE);
+	account_unit_init(unit, account_ops[o->id]);
 	unit->operator= "operator";
 	if (o->id == OPERATION_USER_ADD) {
 		if ((rc = operation_user_new(o, db, err)) != RC_OK)
@@ -125,7 +139,9 @@ users_prepare(struct operation *o, struct db *db, struct err *err)
 		if (rc != RC_OK)
 			return (rc);
 	}
-	if (o->id == OPERATION_USER_PASSWD && unit->user.disabled)
+	if ((o->id == OPERATION_USER_PASSWD ||
+		o->id == OPERATION_USER_PROMOTE) &&
+	    unit->user.disabled)
 		(void)snprintf(o->text, sizeof(o->text),
 		    "user %s is disabled: twinboxd user enable %s lets this "
 		    "user log in again",
@@ -151,8 +167,10 @@ users_result(struct operation *o, struct err *err)
 	if (r->problem == PROBLEM_NONE)
 		return (RC_OK);
 	return (err_set(err,
-	    r->problem == PROBLEM_NOT_FOUND ? RC_NOT_FOUND : RC_EXISTS, "%s",
-	    r->detail));
+	    r->problem == PROBLEM_NOT_FOUND ? RC_NOT_FOUND
+	    : o->id == OPERATION_USER_ADD   ? RC_EXISTS
+					    : RC_INVALID,
+	    "%s", r->detail));
 }
 
 const struct operation_kind operation_users = {

@@ -5,6 +5,7 @@
  */
 #include "base/clk.h"
 #include "base/rnd.h"
+#include "cluster/cluster.h"
 #include "main/main_internal.h"
 
 /* ---- in a writer that has no thread ---- */
@@ -57,6 +58,7 @@ run_alone(const struct data *data, const struct config *config,
 	    .checkpoint_bytes = config->checkpoint_size_bytes};
 	struct writer *writer = NULL;
 	struct txn_env *env = NULL;
+	struct err ignored = ERR_INIT;
 	struct db *db;
 	enum rc rc;
 
@@ -70,6 +72,10 @@ run_alone(const struct data *data, const struct config *config,
 	}
 	if (rc == RC_OK)
 		rc = operation_run(o, db, writer, err);
+	/* Rights end at once on the nodes that serve the database.  If the note
+	 * is lost, they find out at their next recheck. */
+	if (rc == RC_OK && db_multi_writer(db))
+		(void)!cluster_notify_all(db, &ignored);
 	writer_free(writer);
 	txn_env_free(env);
 	db_close(db);

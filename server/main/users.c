@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `twinboxd user add|passwd|disable NAME`: reads the password and makes its
- * hash (users_list.c has `user list`).  Also what commands with flags of their
- * own share.
+ * `twinboxd user add|passwd|disable|enable|promote|demote NAME`: reads the
+ * password and makes its hash (users_list.c has `user list`).  Also what
+ * commands with flags of their own share.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -183,6 +183,9 @@ static const struct user_command user_commands[] = {
     {"add", OPERATION_USER_ADD, true, "added"},
     {"passwd", OPERATION_USER_PASSWD, true, "has a new password"},
     {"disable", OPERATION_USER_DISABLE, false, "disabled"},
+    {"enable", OPERATION_USER_ENABLE, false, "enabled"},
+    {"promote", OPERATION_USER_PROMOTE, false, "is an administrator"},
+    {"demote", OPERATION_USER_DEMOTE, false, "is no longer an administrator"},
 };
 
 /* The command that the operands are; NULL: none. */

@@ -91,8 +91,9 @@ hub_wants(const struct hub *h, const struct effects *effects)
 	size_t i;
 
 	/* A revoked device is not known by its user here. */
-	if (effects->nrevoked > 0)
-		return (true);
+	for (i = 0; i < effects->nrevoked; i++)
+		if (!effects->revoked[i].kept)
+			return (true);
 	for (i = 0; i < effects->nevents; i++)
 		if (waits(h, effects->events[i].user_id))
 			return (true);

@@ -135,7 +135,8 @@ tell(struct push *p, const struct effects *effects)
 	for (i = 0; i < effects->nacked; i++)
 		hub_acked(p->hub, &effects->acked[i]);
 	for (i = 0; i < effects->nrevoked; i++)
-		tell_revoked(p, effects->revoked[i].device_id);
+		if (!effects->revoked[i].kept)
+			tell_revoked(p, effects->revoked[i].device_id);
 }
 
 static void on_tick(uv_timer_t *timer);

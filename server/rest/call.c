@@ -193,12 +193,12 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 	struct call *call = CONTAINER_OF(job, struct call, job);
 	enum rc rc = RC_OK;
 
-	/* The token may be revoked since the last piece. */
+	/* The token, or the right, may be gone since the last piece. */
 	if (db != NULL)
 		rc = rest_still_admitted(call, db, err);
 	if (db != NULL && rc == RC_OK && call->read(call, db, err) == RC_OK)
 		return;
-	if (rc != RC_NOT_FOUND)
+	if (rc != RC_NOT_FOUND && rc != RC_DENIED)
 		log_error(LOG_EV_HTTP_FAIL, err, "request=%s method=%s path=%s",
 		    http_request_id(call->req), http_method(call->req),
 		    http_path(call->req));

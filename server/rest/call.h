@@ -58,12 +58,16 @@ bool call_unit_ok(
     struct call *call, const struct unit *unit, const struct refusal *refusal);
 
 /* Checks the token of a request that has waited.  RC_NOT_FOUND: it was revoked
- * meanwhile.  Thread: owner of ${db}. */
+ * meanwhile.  RC_DENIED: the route is for administrators, and its user is none
+ * any more.  Thread: owner of ${db}. */
 enum rc rest_still_admitted(
     struct call *call, struct db *db, struct err *err) MUST_USE;
 
 /* Answers 401, which says how to get a token (caller.c). */
 void caller_refuse_stranger(struct call *call);
+
+/* Answers 403: the route is for administrators (caller.c). */
+void caller_refuse_user(struct call *call);
 
 /* ---- answers (call.c) ---- */
 

@@ -67,6 +67,22 @@ rest_charge_items(
 	return (false);
 }
 
+void
+caller_refuse_user(struct call *call)
+{
+
+	call_problem(call, PROBLEM_FORBIDDEN, "", "this is for administrators");
+}
+
+/* Whether the route is for ${principal}. */
+static bool
+is_allowed(const struct call *call, const struct principal *principal)
+{
+
+	return ((http_route_flags(call->req) & HTTP_ADMIN) == 0 ||
+		principal->admin);
+}
+
 /* ${principal} is known: may it do this? */
 static void
 admit(struct call *call, struct principal *principal)
@@ -75,10 +91,8 @@ admit(struct call *call, struct principal *principal)
 	struct refusal r = REFUSAL_INIT;
 	int wait_s;
 
-	if ((http_route_flags(call->req) & HTTP_ADMIN) != 0 &&
-	    !principal->admin) {
-		call_problem(
-		    call, PROBLEM_FORBIDDEN, "", "this is for administrators");
+	if (!is_allowed(call, principal)) {
+		caller_refuse_user(call);
 		return;
 	}
 	if (!rest_admits(rest, principal->user_id, &wait_s)) {
@@ -101,10 +115,12 @@ rest_still_admitted(struct call *call, struct db *db, struct err *err)
 
 	if (!bearer_hash(http_header(call->req, "Authorization"), hash))
 		return (RC_NOT_FOUND);
-	if (auth_find(call->rest->o.auth, hash, &principal))
-		return (RC_OK);
-	rc = auth_load(db, hash, &principal, err);
-	return (rc);
+	if (!auth_find(call->rest->o.auth, hash, &principal) &&
+	    (rc = auth_load(db, hash, &principal, err)) != RC_OK)
+		return (rc);
+	return (is_allowed(call, &principal)
+		    ? RC_OK
+		    : err_set(err, RC_DENIED, "this is for administrators"));
 }
 
 static enum rc

@@ -176,20 +176,44 @@ store_user_password_set(
 	    db, SQL_USER_PASSWORD_SET, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
+/* Runs a statement that changes one row; RC_NOT_FOUND if it changed none. */
+static enum rc
+change_user(struct db *db, int stmt, const struct db_val *values, size_t n,
+    struct err *err)
+{
+	int64_t changed;
+	enum rc rc;
+
+	rc = db_run(db, stmt, values, n, NULL, NULL, &changed, err);
+	return (rc == RC_OK && changed == 0 ? RC_NOT_FOUND : rc);
+}
+
 enum rc
 store_user_disable(
     struct db *db, int64_t user_id, int64_t now_ms, struct err *err)
 {
 	const struct sql_user_disable v = {
 	    .user_id = db_v_i64(user_id), .now = db_v_i64(now_ms)};
-	int64_t changed;
-	enum rc rc;
 
-	rc = db_run(
-	    db, SQL_USER_DISABLE, DB_PARAMS(v), NULL, NULL, &changed, err);
-	if (rc == RC_OK && changed == 0)
-		rc = RC_NOT_FOUND;
-	return (rc);
+	return (change_user(db, SQL_USER_DISABLE, DB_PARAMS(v), err));
+}
+
+enum rc
+store_user_enable(struct db *db, int64_t user_id, struct err *err)
+{
+	const struct sql_user_enable v = {.user_id = db_v_i64(user_id)};
+
+	return (change_user(db, SQL_USER_ENABLE, DB_PARAMS(v), err));
+}
+
+enum rc
+store_user_admin_set(
+    struct db *db, int64_t user_id, bool admin, struct err *err)
+{
+	const struct sql_user_admin_set v = {
+	    .user_id = db_v_i64(user_id), .admin = db_v_i64(admin ? 1 : 0)};
+
+	return (change_user(db, SQL_USER_ADMIN_SET, DB_PARAMS(v), err));
 }
 
 /* ---- devices ---- */
@@ -292,7 +316,7 @@ store_device_list(struct db *db, int64_t user_id,
 }
 
 struct revoke_each {
-	store_revoked_fn each;
+	store_token_fn each;
 	void *arg;
 	int count;
 };
@@ -314,7 +338,7 @@ revoked_device(void *arg, const struct db_row *row, struct err *err)
 
 enum rc
 store_device_revoke(struct db *db, int64_t user_id,
-    const struct uuid *public_id, int64_t now_ms, store_revoked_fn each,
+    const struct uuid *public_id, int64_t now_ms, store_token_fn each,
     void *arg, struct err *err)
 {
 	struct revoke_each e = {each, arg, 0};
@@ -332,7 +356,7 @@ store_device_revoke(struct db *db, int64_t user_id,
 
 enum rc
 store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
-    int64_t now_ms, store_revoked_fn each, void *arg, struct err *err)
+    int64_t now_ms, store_token_fn each, void *arg, struct err *err)
 {
 	struct revoke_each e = {each, arg, 0};
 	const struct sql_device_revoke_others v = {.user_id = db_v_i64(user_id),
@@ -341,6 +365,17 @@ store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
 
 	return (db_run(db, SQL_DEVICE_REVOKE_OTHERS, DB_PARAMS(v),
 	    revoked_device, &e, NULL, err));
+}
+
+enum rc
+store_device_tokens(struct db *db, int64_t user_id, store_token_fn each,
+    void *arg, struct err *err)
+{
+	struct revoke_each e = {each, arg, 0};
+	const struct sql_device_tokens v = {.user_id = db_v_i64(user_id)};
+
+	return (db_run(db, SQL_DEVICE_TOKENS, DB_PARAMS(v), revoked_device, &e,
+	    NULL, err));
 }
 
 enum rc

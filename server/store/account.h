@@ -83,6 +83,15 @@ enum rc store_user_password_set(
 enum rc store_user_disable(
     struct db *db, int64_t user_id, int64_t now_ms, struct err *err) MUST_USE;
 
+/* Enables a user; RC_NOT_FOUND if there is none who is disabled. */
+enum rc store_user_enable(
+    struct db *db, int64_t user_id, struct err *err) MUST_USE;
+
+/* Makes a user of this server an administrator, or an ordinary user;
+ * RC_NOT_FOUND if there is none to change. */
+enum rc store_user_admin_set(
+    struct db *db, int64_t user_id, bool admin, struct err *err) MUST_USE;
+
 /* Adds a device; its cursor starts at ${acked_seq}. */
 enum rc store_device_insert(struct db *db, const struct store_device *device,
     const uint8_t token_hash[STORE_HASH_LEN], int64_t *ret_device_id,
@@ -108,18 +117,22 @@ enum rc store_device_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct store_device *device), void *arg,
     struct err *err) MUST_USE;
 
-/* Gets what was revoked. */
-typedef void (*store_revoked_fn)(
+/* Gets a token: one that was revoked, or one of a list. */
+typedef void (*store_token_fn)(
     void *arg, int64_t device_id, const uint8_t token_hash[STORE_HASH_LEN]);
 
 /* Revokes one device; RC_NOT_FOUND if it is not there. */
 enum rc store_device_revoke(struct db *db, int64_t user_id,
-    const struct uuid *public_id, int64_t now_ms, store_revoked_fn each,
+    const struct uuid *public_id, int64_t now_ms, store_token_fn each,
     void *arg, struct err *err) MUST_USE;
 
 /* Revokes all devices but ${keep} (0: all). */
 enum rc store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
-    int64_t now_ms, store_revoked_fn each, void *arg, struct err *err) MUST_USE;
+    int64_t now_ms, store_token_fn each, void *arg, struct err *err) MUST_USE;
+
+/* Calls ${each} for every device of ${user_id} that has its token. */
+enum rc store_device_tokens(struct db *db, int64_t user_id, store_token_fn each,
+    void *arg, struct err *err) MUST_USE;
 
 /* Renames a device; RC_NOT_FOUND if it is not there. */
 enum rc store_device_rename(struct db *db, int64_t user_id,

@@ -145,9 +145,9 @@ effects_add_acked(
 	return (RC_OK);
 }
 
-enum rc
-effects_add_revoked(struct effects *effects, int64_t device_id,
-    const uint8_t token_hash[32], struct err *err)
+static enum rc
+add_token(struct effects *effects, int64_t device_id,
+    const uint8_t token_hash[32], bool kept, struct err *err)
 {
 	struct effect_revoked *r;
 	void *list;
@@ -160,7 +160,24 @@ effects_add_revoked(struct effects *effects, int64_t device_id,
 	r = &effects->revoked[effects->nrevoked++];
 	r->device_id = device_id;
 	memcpy(r->token_hash, token_hash, sizeof(r->token_hash));
+	r->kept = kept;
 	return (RC_OK);
+}
+
+enum rc
+effects_add_revoked(struct effects *effects, int64_t device_id,
+    const uint8_t token_hash[32], struct err *err)
+{
+
+	return (add_token(effects, device_id, token_hash, false, err));
+}
+
+enum rc
+effects_add_kept(struct effects *effects, int64_t device_id,
+    const uint8_t token_hash[32], struct err *err)
+{
+
+	return (add_token(effects, device_id, token_hash, true, err));
 }
 
 bool

@@ -68,10 +68,12 @@ struct effect_acked {
 	int64_t seq;
 };
 
-/* A device lost its token. */
+/* A device lost its token; or ${kept}, which keeps it, but its user has other
+ * rights: who remembers the token reads it again. */
 struct effect_revoked {
 	int64_t device_id;
 	uint8_t token_hash[32];
+	bool kept;
 };
 
 struct effects {
@@ -102,6 +104,8 @@ enum rc effects_add_change(struct effects *effects,
 enum rc effects_add_acked(struct effects *effects,
     const struct effect_acked *acked, struct err *err) MUST_USE;
 enum rc effects_add_revoked(struct effects *effects, int64_t device_id,
+    const uint8_t token_hash[32], struct err *err) MUST_USE;
+enum rc effects_add_kept(struct effects *effects, int64_t device_id,
     const uint8_t token_hash[32], struct err *err) MUST_USE;
 
 /* Whether there is nothing to tell or to count. */

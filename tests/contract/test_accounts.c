@@ -270,17 +270,89 @@ test_disable(void **state)
 	    "1700000000009 1700000000009 0");
 	assert_string_equal(audits(), "9/root/user_disable/ann/-");
 	/* Again, and one who never was: refused, and in no audit. */
-	assert_string_equal(
-	    run(&u), "404 : there is no such user, or he is disabled");
+	assert_string_equal(run(&u), "409 : user \"ann\" is disabled already");
 	u.user.user_id = 77;
-	assert_string_equal(
-	    run(&u), "404 : there is no such user, or he is disabled");
+	assert_string_equal(run(&u), "404 : there is no such user");
 	assert_string_equal(audits(), "9/root/user_disable/ann/-");
 	assert_string_equal(log_in(&u, 1, 4), "401 : wrong name or password");
 	/* Also to a server that starts after it. */
 	rig_restart(&rig);
 	assert_string_equal(log_in(&u, 1, 4), "401 : wrong name or password");
 	assert_string_equal(log_in(&u, 2, 4), "");
+	rig_close(&rig);
+}
+
+/* An operator has ${op} done to user ${user}, called ${name}. */
+static const char *
+operate(enum account_op op, int64_t user, const char *name)
+{
+	struct account_unit u;
+
+	account_unit_init(&u, op);
+	u.user.user_id = user;
+	(void)snprintf(u.user.name, sizeof(u.user.name), "%s", name);
+	u.operator= "root";
+	return (run(&u));
+}
+
+static void
+test_enable(void **state)
+{
+	struct account_unit u;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", false, NULL), "");
+	assert_string_equal(log_in(&u, 1, 1), "");
+	assert_string_equal(operate(ACCOUNT_ENABLE, 1, "ann"),
+	    "409 : user \"ann\" is not disabled");
+	assert_string_equal(operate(ACCOUNT_DISABLE, 1, "ann"), "");
+	clk_fake_advance(&rig.clk, 3);
+	assert_string_equal(operate(ACCOUNT_ENABLE, 1, "ann"), "");
+	assert_string_equal(
+	    operate(ACCOUNT_ENABLE, 7, "gus"), "404 : there is no such user");
+	/* The device that was revoked stays so; a new one is taken. */
+	assert_string_equal(owner(1), "");
+	assert_string_equal(log_in(&u, 1, 2), "");
+	assert_string_equal(owner(2), "ann 1 2 0");
+	assert_string_equal(
+	    audits(), "0/root/user_disable/ann/- 3/root/user_enable/ann/-");
+	rig_check_promises(&rig);
+	rig_close(&rig);
+}
+
+/* Rights change, and the tokens stay. */
+static void
+test_rights(void **state)
+{
+	struct account_unit u;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", true, NULL), "");
+	assert_string_equal(add(&u, "ben", false, NULL), "");
+	assert_string_equal(log_in(&u, 2, 1), "");
+	assert_string_equal(log_in(&u, 2, 2), "");
+	clk_fake_advance(&rig.clk, 4);
+	assert_string_equal(operate(ACCOUNT_PROMOTE, 2, "ben"), "");
+	assert_string_equal(owner(1), "ben 2 1 1");
+	assert_string_equal(owner(2), "ben 2 2 1");
+	assert_string_equal(operate(ACCOUNT_PROMOTE, 2, "ben"),
+	    "409 : user \"ben\" is an administrator already");
+	assert_string_equal(operate(ACCOUNT_DEMOTE, 1, "ann"), "");
+	assert_string_equal(operate(ACCOUNT_DEMOTE, 1, "ann"),
+	    "409 : user \"ann\" is not an administrator");
+	assert_string_equal(
+	    operate(ACCOUNT_PROMOTE, 7, "gus"), "404 : there is no such user");
+	assert_string_equal(
+	    operate(ACCOUNT_DEMOTE, 7, "gus"), "404 : there is no such user");
+	assert_string_equal(owner(1), "ben 2 1 1");
+	assert_string_equal(
+	    rig_list(&rig, "SELECT name || '/' || CAST(admin AS INTEGER) "
+			   "FROM users ORDER BY user_id"),
+	    "ann/0 ben/1");
+	assert_string_equal(
+	    audits(), "4/root/user_promote/ben/- 4/root/user_demote/ann/-");
 	rig_close(&rig);
 }
 
@@ -292,6 +364,8 @@ main(void)
 	    cmocka_unit_test(test_devices),
 	    cmocka_unit_test(test_password),
 	    cmocka_unit_test(test_disable),
+	    cmocka_unit_test(test_enable),
+	    cmocka_unit_test(test_rights),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

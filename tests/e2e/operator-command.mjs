@@ -5,10 +5,9 @@
 import assert from 'node:assert/strict';
 
 import { dataArgs } from './backend.mjs';
-import { TWINBOXD, run } from './harness.mjs';
+import { PASSWORD, TWINBOXD, run } from './harness.mjs';
 
 export const SETTINGS = '[SETTING...]';
-const PASSWORD = 'a good password';
 
 /** Runs a command of twinboxd: [code, standard output, standard error]. */
 export async function command(args, { input = '', wrapper = [], env = {} } = {})

@@ -11,13 +11,16 @@ import { describe, it } from 'node:test';
 
 import { changeRows, dataArgs, sqliteOnly } from './backend.mjs';
 import { Terminal } from './cli-terminal.mjs';
-import { TWINBOXD, startServer, tempDir } from './harness.mjs';
+import { TWINBOXD, login, startServer, tempDir } from './harness.mjs';
 import { SETTINGS, command, refused, user } from './operator-command.mjs';
 
 const USER_USAGE = `usage: twinboxd user list [--json] ${SETTINGS}
        twinboxd user add NAME [--admin] [--display-name TEXT] [--password-stdin] ${SETTINGS}
        twinboxd user passwd NAME [--password-stdin] ${SETTINGS}
        twinboxd user disable NAME ${SETTINGS}
+       twinboxd user enable NAME ${SETTINGS}
+       twinboxd user promote NAME ${SETTINGS}
+       twinboxd user demote NAME ${SETTINGS}
 `;
 
 const HEAD = (width) => `${'NAME'.padEnd(width)}  ROLE   STATE                DEVICES  CREATED     DISPLAY NAME`;
@@ -177,7 +180,7 @@ describe('user', () => {
 		assert.deepEqual(await user(data, ['passwd', 'bob', '--admin', '--password-stdin']),
 			[0, 'user bob has a new password\n', '']);
 		assert.deepEqual(await user(data, ['disable', 'bob']), [0, 'user bob disabled\n', '']);
-		for (const what of ['passwd', 'disable']) {
+		for (const what of ['passwd', 'disable', 'enable', 'promote', 'demote']) {
 			assert.deepEqual(await user(data, [what, 'cid', '--password-stdin']),
 				[68, '', 'twinboxd: there is no user "cid"\n']);
 		}
@@ -219,6 +222,61 @@ describe('user', () => {
 				'user ann has a new password\n' +
 				'user ann is disabled: twinboxd user enable ann lets this user log in again\n', '']);
 		}
+	});
+
+	it('enable, promote and demote, alone and through the server that runs', async (t) => {
+		const data = path.join(tempDir(), 'd');
+		const server = await startServer();
+
+		t.after(() => server.kill());
+		for (const where of [data, server.data]) {
+			const done = async (what, text) => assert.deepEqual(await user(where, [what, 'bea']), [0, `user bea ${text}\n`, '']);
+			const not = async (what, text) => assert.deepEqual(await user(where, [what, 'bea']),
+				[65, '', `twinboxd: user "bea" ${text}\n`]);
+
+			for (const args of [['ann', '--admin'], ['bea']])
+				assert.equal((await user(where, ['add', ...args, '--password-stdin']))[0], 0);
+			await not('enable', 'is not disabled');
+			await done('disable', 'disabled');
+			await not('disable', 'is disabled already');
+			await done('promote', 'is an administrator\n' +
+				'user bea is disabled: twinboxd user enable bea lets this user log in again');
+			await done('enable', 'enabled');
+			await not('promote', 'is an administrator already');
+			await done('demote', 'is no longer an administrator');
+			await not('demote', 'is not an administrator');
+		}
+	});
+
+	it('promote and demote change the rights of a token at once', async (t) => {
+		const server = await startServer();
+
+		t.after(() => server.kill());
+		await user(server.data, ['add', 'ann', '--admin', '--password-stdin']);
+		await user(server.data, ['add', 'bea', '--password-stdin']);
+		const bea = await login(server, 'bea');
+		const allowed = async () => (await bea.get('/v1/admin/users')).status;
+		// Each is asked twice, so that the token's rights are remembered.
+		assert.deepEqual([await allowed(), await allowed()], [403, 403]);
+		await user(server.data, ['promote', 'bea']);
+		assert.deepEqual([await allowed(), await allowed()], [200, 200]);
+		await user(server.data, ['demote', 'bea']);
+		assert.deepEqual([await allowed(), await allowed()], [403, 403]);
+		assert.equal((await bea.get('/v1/inbox')).status, 200);
+		await user(server.data, ['promote', 'bea']);
+		assert.equal(await allowed(), 200);
+		await user(server.data, ['disable', 'bea']);
+		assert.deepEqual([await allowed(), await allowed()], [401, 401]);
+		await user(server.data, ['enable', 'bea']);
+		assert.equal(await allowed(), 401);
+		const anew = await login(server, 'bea');
+		assert.equal((await anew.get('/v1/admin/users')).status, 200);
+		const { body } = await anew.get('/v1/admin/audit');
+		assert.deepEqual(body.entries.map((e) => `${e.actor} ${e.action} ${e.object} ${e.detail}`).reverse(), [
+			...['alice', 'bob', 'carol'].map((name) => `operator user_add ${name} null`),
+			'operator user_add ann administrator', 'operator user_add bea null',
+			'operator user_promote bea null', 'operator user_demote bea null', 'operator user_promote bea null',
+			'operator user_disable bea administrator', 'operator user_enable bea administrator']);
 	});
 
 	it('without a terminal there is nobody to ask', async () => {

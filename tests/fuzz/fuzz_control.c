@@ -78,7 +78,7 @@ check_user(const struct operation *o)
 	MUST(model_name_valid(u->user.name, n));
 	MUST(o->id != OPERATION_USER_ADD || model_name_fits(u->user.name, n));
 	MUST((o->id == OPERATION_USER_ADD) == (u->op == ACCOUNT_ADD));
-	if (o->id != OPERATION_USER_DISABLE)
+	if (u->op == ACCOUNT_ADD || u->op == ACCOUNT_PASSWORD)
 		MUST(strncmp(u->user.password_hash, "$argon2id$", 10) == 0);
 }
 
@@ -101,7 +101,7 @@ writer_submit(struct writer *writer, struct unit *unit)
 	(void)writer;
 	calls++;
 	MUST(o->id < OPERATIONS);
-	if (o->id <= OPERATION_USER_DISABLE)
+	if (o->id <= OPERATION_USER_DEMOTE)
 		check_user(o);
 	else
 		check_key(o);

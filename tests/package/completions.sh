@@ -38,7 +38,7 @@ offer user twinboxd us
 offer user twinboxd --data /srv/chat us
 offer user twinboxd --data = /srv/chat us
 offer user twinboxd --demo us
-offer 'list add passwd disable' twinboxd user ''
+offer 'list add passwd disable enable promote demote' twinboxd user ''
 offer '--json' twinboxd user list --j
 offer '' twinboxd user add ''
 offer 'list rotate retire' twinboxd keys ''

@@ -111,6 +111,8 @@ __wrap_rest_still_admitted(struct call *call, struct db *db, struct err *err)
 	assert_non_null(db);
 	if (played.revoked)
 		return (RC_NOT_FOUND);
+	if (played.demoted)
+		return (RC_DENIED);
 	return (played_store(err));
 }
 

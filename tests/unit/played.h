@@ -61,6 +61,7 @@ struct played {
 	enum rc readers_rc, writer_rc, unit_rc;
 	bool no_snapshot; /* a reader has no store */
 	bool revoked;     /* the token, when it is looked at again */
+	bool demoted;     /* its user, when the token is looked at again */
 
 	/* Does what the writer does with ${unit}; may be NULL. */
 	void (*apply)(struct unit *unit);

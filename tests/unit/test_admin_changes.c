@@ -31,6 +31,8 @@ set(const char *name, int64_t value)
 		played.unit_rc = (enum rc)value;
 	else if (strcmp(name, "revoked") == 0)
 		played.revoked = value != 0;
+	else if (strcmp(name, "demoted") == 0)
+		played.demoted = value != 0;
 	else
 		return (false);
 	return (true);

@@ -36,6 +36,7 @@ static struct {
 	struct read_job *job; /* submitted */
 	enum rc submit_rc;
 	bool revoked;           /* the token */
+	bool demoted;           /* its user */
 	enum rc store_rc;       /* what asking for it gives otherwise */
 	enum problem problem;   /* of the last refusal */
 	int refusals, failures; /* answers */
@@ -80,6 +81,8 @@ rest_still_admitted(struct call *call, struct db *db, struct err *err)
 	assert_non_null(db);
 	if (world.revoked)
 		return (RC_NOT_FOUND);
+	if (world.demoted)
+		return (err_set(err, RC_DENIED, "not allowed"));
 	if (world.store_rc != RC_OK)
 		return (err_set(err, world.store_rc, "the store"));
 	return (RC_OK);
@@ -385,6 +388,19 @@ test_pieces_revoked(void **state)
 	assert_cut(&req);
 }
 
+/* Nor once its user is an administrator no more. */
+static void
+test_pieces_demoted(void **state)
+{
+	struct http_request req = {.body = ""};
+
+	(void)state;
+	begin_pieces(&req);
+	world.demoted = true;
+	reader_turn(true);
+	assert_cut(&req);
+}
+
 /* Nor when it cannot be said whether it has. */
 static void
 test_pieces_unknown(void **state)
@@ -591,6 +607,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(
 		test_pieces_revoked, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_pieces_demoted, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
 		test_pieces_unknown, setup, teardown),
 	    cmocka_unit_test_setup_teardown(

@@ -27,6 +27,8 @@ static struct {
 	struct read_job *job;      /* submitted */
 	enum rc submit_rc, load_rc;
 	bool forgotten; /* during the read of the store */
+	bool admin;     /* whom the store knows */
+	unsigned flags; /* of the route */
 	int found;      /* calls of http_sender_found() */
 	enum problem problem;
 	void *memory;
@@ -47,6 +49,7 @@ const char *__wrap_http_peer(const struct http_request *req);
 void *__wrap_http_alloc(struct http_request *req, size_t size);
 void __wrap_http_sender_found(
     struct http_request *req, const struct refusal *r);
+unsigned __wrap_http_route_flags(const struct http_request *req);
 enum rc __wrap_readers_submit(struct readers *readers, struct read_job *job);
 enum rc __wrap_auth_load(struct db *db, const uint8_t sought[STORE_HASH_LEN],
     struct principal *ret, struct err *err);
@@ -94,6 +97,14 @@ __wrap_http_sender_found(struct http_request *req, const struct refusal *r)
 	world.problem = r == NULL ? PROBLEM_NONE : r->problem;
 }
 
+unsigned
+__wrap_http_route_flags(const struct http_request *req)
+{
+
+	(void)req;
+	return (world.flags);
+}
+
 enum rc
 __wrap_readers_submit(struct readers *readers, struct read_job *job)
 {
@@ -113,7 +124,7 @@ __wrap_auth_load(struct db *db, const uint8_t sought[STORE_HASH_LEN],
 	assert_non_null(db);
 	assert_memory_equal(sought, hash, sizeof(hash));
 	if (world.load_rc == RC_OK)
-		*ret = (struct principal){.user_id = ANN};
+		*ret = (struct principal){.user_id = ANN, .admin = world.admin};
 	else if (world.load_rc != RC_NOT_FOUND)
 		(void)err_set(err, world.load_rc, "the store");
 	if (world.forgotten)
@@ -283,6 +294,38 @@ test_no_reader(void **state)
 	assert_int_equal(world.found, 0);
 }
 
+/* A request that has waited: its token may have ended, and on a route for
+ * administrators its user's right, too. */
+static void
+test_still_admitted(void **state)
+{
+	struct principal known = {.user_id = ANN, .admin = true};
+	struct call call = {.rest = rest};
+	struct db *db = (void *)&world; /* looked at by nobody */
+	struct err err = ERR_INIT;
+
+	(void)state;
+	world.authorization = NULL;
+	assert_int_equal(rest_still_admitted(&call, db, &err), RC_NOT_FOUND);
+	world.authorization = bearer;
+	assert_int_equal(rest_still_admitted(&call, db, &err), RC_OK);
+	world.flags = HTTP_ADMIN;
+	assert_int_equal(rest_still_admitted(&call, db, &err), RC_DENIED);
+	world.admin = true;
+	assert_int_equal(rest_still_admitted(&call, db, &err), RC_OK);
+	world.load_rc = RC_NOT_FOUND;
+	assert_int_equal(rest_still_admitted(&call, db, &err), RC_NOT_FOUND);
+	/* What is remembered needs no store. */
+	auth_put(auth, hash, &known, auth_generation(auth));
+	assert_int_equal(rest_still_admitted(&call, db, &err), RC_OK);
+	auth_forget(auth, hash);
+	known.admin = false;
+	auth_put(auth, hash, &known, auth_generation(auth));
+	assert_int_equal(rest_still_admitted(&call, db, &err), RC_DENIED);
+	world.flags = 0;
+	assert_int_equal(rest_still_admitted(&call, db, &err), RC_OK);
+}
+
 int
 main(void)
 {
@@ -294,6 +337,7 @@ main(void)
 	    T(test_forgotten_meanwhile),
 	    T(test_not_found),
 	    T(test_no_reader),
+	    T(test_still_admitted),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -89,7 +89,10 @@ test_empty(void **state)
 	effects_free(effects);
 	effects = effects_new();
 	assert_int_equal(effects_add_revoked(effects, 1, hash, &err), RC_OK);
+	assert_int_equal(effects_add_kept(effects, 1, hash, &err), RC_OK);
 	assert_false(effects_empty(effects));
+	assert_false(effects->revoked[0].kept);
+	assert_true(effects->revoked[1].kept);
 	effects_free(effects);
 }
 

@@ -296,6 +296,9 @@ test_wants(void **state)
 	h = hub_new();
 	assert_false(hub_wants(h, &empty));
 	assert_true(hub_wants(h, &gone));
+	/* Sessions of a device that keeps its token go on. */
+	revoked[0].kept = true;
+	assert_false(hub_wants(h, &gone));
 	assert_false(wants(h, 1));
 	join(h, &a1, 1);
 	assert_false(hub_wants(h, &empty));

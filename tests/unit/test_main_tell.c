@@ -153,6 +153,12 @@ static const char help_text[] =
     "      Change a user's password and end the user's sessions.\n"
     "  user disable NAME [SETTING...]\n"
     "      Lock a user out and end the user's sessions.\n"
+    "  user enable NAME [SETTING...]\n"
+    "      Let a user who was disabled log in again.\n"
+    "  user promote NAME [SETTING...]\n"
+    "      Make a user an administrator.\n"
+    "  user demote NAME [SETTING...]\n"
+    "      Take the rights of an administrator from a user, at once.\n"
     "  keys list [SETTING...]\n"
     "      List the keys that this server signs with; also while it "
     "serves.\n"
@@ -234,7 +240,10 @@ test_commands_usage(void **state)
 	    "[--password-stdin] [SETTING...]\n"
 	    "       twinboxd user passwd NAME [--password-stdin] "
 	    "[SETTING...]\n"
-	    "       twinboxd user disable NAME [SETTING...]\n");
+	    "       twinboxd user disable NAME [SETTING...]\n"
+	    "       twinboxd user enable NAME [SETTING...]\n"
+	    "       twinboxd user promote NAME [SETTING...]\n"
+	    "       twinboxd user demote NAME [SETTING...]\n");
 	buf_fini(&usage);
 }
 

@@ -108,6 +108,7 @@ test_all_is_heard(void **state)
 	change(effects, 9, 90);
 	assert_int_equal(effects_add_acked(effects, &acked, &err), RC_OK);
 	assert_int_equal(effects_add_revoked(effects, 5, hash, &err), RC_OK);
+	assert_int_equal(effects_add_kept(effects, 6, hash, &err), RC_OK);
 	assert_true(notes_out_init(&o));
 	assert_true(notes_out_empty(&o));
 	notes_out_effects(&o, effects);
@@ -135,10 +136,13 @@ test_all_is_heard(void **state)
 	assert_int_equal(in.effects->acked[0].user_id, 7);
 	assert_int_equal(in.effects->acked[0].device_id, 3);
 	assert_int_equal(in.effects->acked[0].seq, 30);
-	assert_int_equal(in.effects->nrevoked, 1);
-	assert_int_equal(in.effects->revoked[0].device_id, 5);
-	assert_memory_equal(
-	    in.effects->revoked[0].token_hash, hash, sizeof(hash));
+	assert_int_equal(in.effects->nrevoked, 2);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(in.effects->revoked[i].device_id, 5 + i);
+		assert_int_equal(in.effects->revoked[i].kept, i == 1);
+		assert_memory_equal(
+		    in.effects->revoked[i].token_hash, hash, sizeof(hash));
+	}
 	effects_free(in.effects);
 	clear(&ch);
 	notes_out_fini(&o);

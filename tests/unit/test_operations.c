@@ -45,8 +45,8 @@ test_commands(void **state)
 	o = world_user_operation(OPERATION_USER_DISABLE, "ann", "");
 	assert_int_equal(RC_OK, operation_run(&o, w->db, w->writer, &err));
 	assert_true(world_user(w, "ann").disabled);
-	assert_int_equal(
-	    RC_NOT_FOUND, operation_run(&o, w->db, w->writer, &err));
+	assert_int_equal(RC_INVALID, operation_run(&o, w->db, w->writer, &err));
+	assert_string_equal("user \"ann\" is disabled already", err.text);
 
 	o = world_user_operation(OPERATION_USER_DISABLE, "bob", "");
 	assert_int_equal(

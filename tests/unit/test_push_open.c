@@ -388,6 +388,27 @@ test_revoked(void **state)
 	assert_frames(other, "");
 }
 
+/* In the same transaction a user of another device got other rights: its
+ * session goes on. */
+static void
+test_kept(void **state)
+{
+	const uint8_t hash[STORE_HASH_LEN] = {0};
+	struct effects *effects = effects_new();
+	struct err err = ERR_INIT;
+	struct lws *revoked, *kept;
+
+	(void)state;
+	revoked = client_open("u1d1", "");
+	kept = client_open("u1d2", "");
+	assert_int_equal(effects_add_kept(effects, 2, hash, &err), RC_OK);
+	assert_int_equal(effects_add_revoked(effects, 1, hash, &err), RC_OK);
+	push_effects(scene->push, effects);
+	turn();
+	assert_frames(revoked, "CLOSE:4401");
+	assert_frames(kept, "");
+}
+
 /* ---- its end ---- */
 
 static void
@@ -544,6 +565,7 @@ main(void)
 	    T(test_same_instance_is_replaced),
 	    T(test_instances_of_a_device),
 	    T(test_revoked),
+	    T(test_kept),
 	    T(test_client_closes),
 	    T(test_we_close),
 	    T(test_last_frames),
