@@ -264,10 +264,11 @@ void http_answer(struct http_request *req, int status, const char *content_type,
 void http_answer_static(struct http_request *req, int status,
     const char *content_type, const void *data, size_t len);
 
-/* Answers in pieces, for what is too large to be held: ${first} goes out, then
- * ${more} is called with ${arg} whenever a piece has gone out, until one is the
- * last.  It sees to it that http_answer_piece() is called, once.  Between the
- * pieces nobody has the request.  Thread of ${more}: the loop's. */
+/* Answers in pieces, for what is too large to be held, or has not happened yet:
+ * ${first} goes out, then ${more} is called with ${arg} whenever a piece has
+ * gone out, until one is the last.  It sees to it that http_answer_piece() is
+ * called, once.  Between the pieces nobody has the request.  Thread of ${more}:
+ * the loop's. */
 typedef void (*http_more_fn)(struct http_request *req, void *arg);
 void http_answer_pieces(struct http_request *req, const char *content_type,
     struct buf *first, http_more_fn more, void *arg);
@@ -286,13 +287,16 @@ void http_answer_refusal(struct http_request *req, const struct refusal *r);
 void http_answer_error(struct http_request *req, const struct err *err);
 
 /* Calls ${wake} in the loop's thread at monotonic ${at_ms}, or earlier when
- * the client has gone away or draining begins; for long-polls.  One timer a
- * request; at_ms 0 cancels it, an answer too.  It is called at most once, and
- * answers the request or sees to it that it will be answered.
+ * the client has gone away or draining begins; for long-polls, and between two
+ * pieces of an answer.  One timer a request; at_ms 0 cancels it, an answer or a
+ * piece too.  It is called at most once, and answers the request (gives the
+ * piece) or sees to it that this will be done.
  *
  * Thread: any, while nobody else can answer the request (before it is shown to
- * others).  ${wake} may be called while another thread is about to answer: who
- * of them answers is for their lock to decide. */
+ * others); between two pieces that of the function ${more} of
+ * http_answer_pieces(), in its call.  ${wake} may be called while another
+ * thread is about to answer: who of them answers is for their lock to decide.
+ */
 void http_set_timer(struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg);
 

@@ -140,6 +140,17 @@ loop_ready(struct loop *loop, struct http_request *req)
 	loop->ready_tail = &req->answer_msg.node.next;
 }
 
+/* Whether nobody has answered ${req}, or given the next piece of its answer,
+ * so that its time may still come. */
+static bool
+request_waits(const struct http_request *req)
+{
+
+	/* Of requests whose answer has begun only those are suspended that are
+	 * between two pieces. */
+	return (req->phase < REQUEST_ANSWERED || req->suspended);
+}
+
 void
 loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg)
@@ -147,14 +158,15 @@ loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
 	struct epoll_event ev = {.events = EPOLLRDHUP | EPOLLONESHOT};
 
 	loop_timer_cancel(loop, req);
-	if (at_ms == 0 || req->phase >= REQUEST_ANSWERED)
+	if (at_ms == 0 || !request_waits(req))
 		return;
 	req->timer.wake = wake;
 	req->timer.wake_arg = arg;
 	timer_heap_add(&loop->timers, &req->timer.node, at_ms);
 	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
-	/* The next of this client begins afresh and finds the right loop. */
-	if (!loop->long_poll)
+	/* The next of this client begins afresh and finds the right loop.
+	 * Between two pieces the head of the answer has left already. */
+	if (!loop->long_poll && req->phase < REQUEST_ANSWERED)
 		req->answer.close = true;
 	ev.data.ptr = &req->timer.gone;
 	req->timer.watching =
@@ -453,24 +465,39 @@ has_answers(const struct loop *loop)
 	return (false);
 }
 
+/* Ends what nobody will end any more: a request without an answer gets a
+ * refusal, and an answer that waits for its next piece is cut.
+ * MHD_stop_daemon() aborts if a connection is still suspended. */
+static void
+end_suspended(struct loop *loop)
+{
+	struct refusal r = REFUSAL_INIT;
+	struct http_request *req;
+
+	refusal_set(&r, PROBLEM_DRAINING, "", "this server has stopped");
+	for (req = loop->requests; req != NULL; req = req->next) {
+		if (req->suspended && req->answer.status == 0) {
+			http_answer_refusal(req, &r);
+		} else if (req->suspended && req->answer.more != NULL) {
+			req->answer.piece = HTTP_PIECE_CUT;
+			loop_ready(loop, req);
+		}
+	}
+}
+
 /* Answers everything that nobody else has answered and lets what is answered
  * go out, for at most a second. */
 static void
 loop_stop(struct loop *loop)
 {
 	struct http *http = loop->http;
-	struct refusal r = REFUSAL_INIT;
-	struct http_request *req;
 	int64_t end =
 	    clk_mono_ms(http->options.clk) + http->options.timing->http_stop_ms;
 
-	refusal_set(&r, PROBLEM_DRAINING, "", "this server has stopped");
 	handle_messages(loop);
 	wake_due(loop);
 	resume_ready(loop);
-	for (req = loop->requests; req != NULL; req = req->next)
-		if (req->suspended && req->answer.status == 0)
-			http_answer_refusal(req, &r);
+	end_suspended(loop);
 	resume_ready(loop);
 	do {
 		(void)MHD_run(loop->daemon);

@@ -190,6 +190,7 @@ get_big(struct http_request *req, void *arg)
 
 struct pieces {
 	int64_t left, size;
+	int64_t wait_ms, at_ms; /* between two of them, by a timer */
 	bool cut, at_once;
 };
 
@@ -210,24 +211,43 @@ piece_run(struct http_request *req)
 	buf_fini(&b);
 }
 
+/* A client that has left gets the last one. */
+static void
+piece_wake(struct http_request *req, void *arg)
+{
+	struct pieces *p = arg;
+
+	if (clk_mono_ms(leap_clk()) < p->at_ms - 1)
+		atomic_fetch_add(&current->early, 1);
+	if (http_client_left(req))
+		p->left = 1;
+	piece_run(req);
+}
+
 /* Once the worker has stopped, nobody gives any more. */
 static void
 piece_more(struct http_request *req, void *arg)
 {
+	struct pieces *p = arg;
 	struct job *job = http_alloc(req, sizeof(*job));
 	struct buf none = BUF_INIT;
 
 	atomic_fetch_add(&current->pieces, 1);
+	if (p->wait_ms > 0) {
+		p->at_ms = clk_mono_ms(leap_clk()) + p->wait_ms;
+		http_set_timer(req, p->at_ms, piece_wake, p);
+		return;
+	}
 	assert_non_null(job);
 	job->req = req;
 	job->run = piece_run;
-	if (((struct pieces *)arg)->at_once)
+	if (p->at_once)
 		piece_run(req);
 	else if (mbox_put(work, &job->node) != RC_OK)
 		http_answer_piece(req, HTTP_PIECE_CUT, &none);
 }
 
-/* GET /pieces?n=&size=&cut=&at_once= */
+/* GET /pieces?n=&size=&cut=&at_once=&wait= */
 static void
 get_pieces(struct http_request *req, void *arg)
 {
@@ -241,6 +261,8 @@ get_pieces(struct http_request *req, void *arg)
 	p->size = strtoll(http_query(req, "size"), NULL, 10);
 	p->cut = http_query(req, "cut") != NULL;
 	p->at_once = http_query(req, "at_once") != NULL;
+	if (http_query(req, "wait") != NULL)
+		p->wait_ms = strtoll(http_query(req, "wait"), NULL, 10);
 	http_set_principal(req, p);
 	buf_adds(&b, "first");
 	http_answer_pieces(req, "text/plain", &b, piece_more, p);

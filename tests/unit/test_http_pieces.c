@@ -198,6 +198,112 @@ test_client_goes(void **state)
 	AWAIT(atomic_load(&f.freed) == freed + 1);
 }
 
+/* ---- between two pieces ---- */
+
+/* Reads until ${text} has come. */
+static void
+read_until(int fd, const char *text)
+{
+	char got[4096];
+	size_t n = 0;
+	ssize_t k;
+
+	do {
+		k = recv(fd, got + n, sizeof(got) - 1 - n, 0);
+		if (k <= 0)
+			fail_msg("\"%s\" does not come", text);
+		n += (size_t)k;
+		got[n] = '\0';
+	} while (strstr(got, text) == NULL);
+}
+
+static void
+await_waiting(int64_t n)
+{
+
+	AWAIT(metrics_get(f.metrics, METRIC_LONG_POLLS) == n);
+}
+
+/* The next piece comes when its time has come, and not before. */
+static void
+test_timer(void **state)
+{
+	int fd = client_open(&f), asked = atomic_load(&f.pieces);
+	char *text;
+	size_t n;
+
+	(void)state;
+	client_send(fd, GET("/pieces?n=3&size=4&wait=3600000"));
+	read_until(fd, "first\r\n");
+	await_waiting(1);
+	fixture_leap(&f, HOUR_MS - MINUTE_MS);
+	await_waiting(1);
+	assert_int_equal(atomic_load(&f.pieces), asked + 1);
+	fixture_leap(&f, MINUTE_MS);
+	read_until(fd, "cccc\r\n");
+	await_waiting(1);
+	fixture_leap(&f, HOUR_MS);
+	read_until(fd, "bbbb\r\n");
+	await_waiting(1);
+	fixture_leap(&f, HOUR_MS);
+	text = read_all(fd, &n);
+	assert_non_null(strstr(text, "aaaa\r\n0\r\n\r\n"));
+	free(text);
+	await_waiting(0);
+	assert_int_equal(atomic_load(&f.early), 0);
+	assert_true(client_is_kept(fd));
+	client_close(fd);
+}
+
+/* It is noticed at once that the client has gone, not with the next piece. */
+static void
+test_gone_between(void **state)
+{
+	int fd = client_open(&f), freed = atomic_load(&f.freed);
+
+	(void)state;
+	client_send(fd, GET("/pieces?n=3&size=4&wait=3600000"));
+	read_until(fd, "first\r\n");
+	await_waiting(1);
+	client_close(fd);
+	AWAIT(atomic_load(&f.freed) == freed + 1);
+	await_waiting(0);
+	assert_int_equal(atomic_load(&f.early), 1);
+}
+
+/* Draining wakes what waits for its next piece, once.  A stop cuts what waits
+ * all the same. */
+static void
+test_stop_between(void **state)
+{
+	int fd[4], i, asked = atomic_load(&f.pieces);
+	char *text;
+	size_t n;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		fd[i] = client_open(&f);
+		client_send(fd[i], GET("/pieces?n=9&size=4&wait=3600000"));
+		read_until(fd[i], "first\r\n");
+	}
+	await_waiting(4);
+	http_drain(f.http);
+	for (i = 0; i < 4; i++)
+		read_until(fd[i], "iiii\r\n");
+	AWAIT(atomic_load(&f.pieces) == asked + 8);
+	await_waiting(4);
+	(void)alarm(20);
+	fixture_stop(&f);
+	(void)alarm(0);
+	for (i = 0; i < 4; i++) {
+		text = read_all(fd[i], &n);
+		assert_int_equal(n, 0);
+		free(text);
+		client_close(fd[i]);
+	}
+	fixture_start(&f, 2, 1000);
+}
+
 /* The server stops while some answers are half out: teardown must come back,
  * and the library has nothing left that waits. */
 static void
@@ -229,6 +335,9 @@ main(void)
 	    cmocka_unit_test(test_cut),
 	    cmocka_unit_test(test_slow_reader),
 	    cmocka_unit_test(test_client_goes),
+	    cmocka_unit_test(test_timer),
+	    cmocka_unit_test(test_gone_between),
+	    cmocka_unit_test(test_stop_between),
 	    cmocka_unit_test(test_stop),
 	};
 
