@@ -4,11 +4,14 @@
  * its loop's mailbox; the loop hands it to libmicrohttpd.  Nothing here can
  * fail for the caller: without memory the answer is a 503 made beforehand.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <errno.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
@@ -20,6 +23,10 @@
 
 /* Bytes that libmicrohttpd reads at once of an answer in pieces. */
 #define PIECE_BLOCK 16384
+/* Bytes of an answer in pieces that may wait in the kernel.  Such an answer may
+ * go on for hours, and for a client that reads nothing the kernel would take
+ * some 3 MB by itself. */
+#define UNSENT_BYTES 65536
 
 #define PROBLEM_JSON "application/problem+json"
 
@@ -330,10 +337,12 @@ response_new(struct http_request *req)
 	    req->answer.fixed != NULL ? req->answer.fixed : nothing;
 	struct MHD_Response *response;
 
-	if (req->answer.more != NULL)
+	if (req->answer.more != NULL) {
+		(void)setsockopt(req->conn->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
+		    &(int){UNSENT_BYTES}, sizeof(int));
 		response = MHD_create_response_from_callback(
 		    MHD_SIZE_UNKNOWN, PIECE_BLOCK, read_piece, req, NULL);
-	else if (req->answer.out != NULL)
+	} else if (req->answer.out != NULL)
 		response = MHD_create_response_from_buffer_with_free_callback(
 		    req->answer.out_len, req->answer.out, mem_free);
 	else

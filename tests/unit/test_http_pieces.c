@@ -304,6 +304,22 @@ test_stop_between(void **state)
 	fixture_start(&f, 2, 1000);
 }
 
+/* What a client does not read waits with the one who makes it, not in the
+ * kernel: there is room for 64 KiB, and for what the client's side takes. */
+static void
+test_small_pieces_unread(void **state)
+{
+	int fd = client_open(&f), asked = atomic_load(&f.pieces);
+
+	(void)state;
+	client_send(fd, GET("/pieces?n=4000&size=16384"));
+	AWAIT(atomic_load(&f.pieces) > asked);
+	AWAIT(others_sleep());
+	print_message("%d pieces of 16 KiB\n", atomic_load(&f.pieces) - asked);
+	assert_true(atomic_load(&f.pieces) - asked < 40);
+	client_close(fd);
+}
+
 /* The server stops while some answers are half out: teardown must come back,
  * and the library has nothing left that waits. */
 static void
@@ -335,6 +351,7 @@ main(void)
 	    cmocka_unit_test(test_cut),
 	    cmocka_unit_test(test_slow_reader),
 	    cmocka_unit_test(test_client_goes),
+	    cmocka_unit_test(test_small_pieces_unread),
 	    cmocka_unit_test(test_timer),
 	    cmocka_unit_test(test_gone_between),
 	    cmocka_unit_test(test_stop_between),
