@@ -53,6 +53,18 @@ query_waits(const char *query, size_t n)
 	return (false);
 }
 
+/* Whether a stream of events is asked for: such a request waits, too.  Only
+ * the bytes that are there are searched, so a head in several packets may be
+ * missed; the stream is then served by another loop, whose resumptions cost
+ * more the more of them wait there. */
+static bool
+head_streams(const char *head, size_t n)
+{
+	static const char type[] = "text/event-stream";
+
+	return (memmem(head, n, type, sizeof(type) - 1) != NULL);
+}
+
 enum front_kind
 front_classify(const char *p, size_t n, bool full, const char *upgrade_path)
 {
@@ -81,7 +93,8 @@ front_classify(const char *p, size_t n, bool full, const char *upgrade_path)
 		return (FRONT_UPGRADE);
 	if (query != NULL && query_waits(query + 1, (size_t)(end - query - 1)))
 		return (FRONT_WAIT);
-	return (FRONT_PLAIN);
+	return (head_streams(end, (size_t)(p + n - end)) ? FRONT_WAIT
+							 : FRONT_PLAIN);
 }
 
 /* ---- handing over ---- */

@@ -33,7 +33,7 @@ struct front {
 enum front_kind {
 	FRONT_MORE,    /* undecided: more bytes are needed */
 	FRONT_PLAIN,   /* any other request */
-	FRONT_WAIT,    /* a long-poll */
+	FRONT_WAIT,    /* a long-poll, or a stream of events */
 	FRONT_UPGRADE, /* the path of WebSockets */
 	FRONT_BAD,     /* not HTTP */
 	FRONT_TLS      /* not HTTP, but TLS */

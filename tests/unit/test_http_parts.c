@@ -101,6 +101,11 @@ test_classify(void **state)
 	    {"GET /v1/inbox?await=5 ", FRONT_PLAIN},
 	    {"GET /wait=5 ", FRONT_PLAIN},
 	    {"GET /x?& ", FRONT_PLAIN},
+	    {"GET /v1/inbox HTTP/1.1\r\nHost: x\r\n"
+	     "Accept: text/event-stream\r\n\r\n",
+		FRONT_WAIT},
+	    {"GET /v1/inbox HTTP/1.1\r\nAccept: text/event", FRONT_PLAIN},
+	    {"GET /text/event-stream HTTP/1.1\r\n", FRONT_PLAIN},
 	    {"GET  /v1/ws ", FRONT_PLAIN},
 	};
 	size_t i;
