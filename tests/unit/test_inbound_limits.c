@@ -65,8 +65,8 @@ test_each(void **state)
 		bool whole; /* it refuses requests */
 	} table[] = {
 	    {INBOUND_REQUESTS, 60000, true},
-	    {INBOUND_ENVELOPES, 600000, true},
-	    {INBOUND_BYTES, INT64_C(1) << 30, true},
+	    {INBOUND_ENVELOPES, 1200000, true},
+	    {INBOUND_BYTES, INT64_C(1) << 31, true},
 	    {INBOUND_CONVERSATIONS, 600, false},
 	    {INBOUND_UNKNOWN, 120, false},
 	};
@@ -102,7 +102,8 @@ test_debt(void **state)
 	int wait;
 
 	(void)state;
-	inbound_limits_charge(l, &ann, NOW, INBOUND_ENVELOPES, 600000 + 299000);
+	inbound_limits_charge(
+	    l, &ann, NOW, INBOUND_ENVELOPES, 1200000 + 598000);
 	assert_false(enter(&ann, NOW, &wait));
 	assert_int_equal(wait, 30);
 	assert_false(enter(&ann, NOW + 29000, &wait));
@@ -156,11 +157,12 @@ test_total(void **state)
 	assert_int_equal(left(&pin, NOW, INBOUND_CONVERSATIONS), 600);
 	for (peer.destination_id = 10; peer.destination_id < 12;
 	     peer.destination_id++)
-		inbound_limits_charge(l, &peer, NOW, INBOUND_ENVELOPES, 600000);
+		inbound_limits_charge(
+		    l, &peer, NOW, INBOUND_ENVELOPES, 1200000);
 	assert_false(enter(&ann, NOW, &wait));
 	assert_true(enter(&pin, NOW, &wait));
 	/* What pinned ones use is not the others'. */
-	inbound_limits_charge(l, &pin, NOW + 60000, INBOUND_ENVELOPES, 600000);
+	inbound_limits_charge(l, &pin, NOW + 60000, INBOUND_ENVELOPES, 1200000);
 	assert_true(enter(&ann, NOW + 60000, &wait));
 	assert_false(enter(&pin, NOW + 60000, &wait));
 }
