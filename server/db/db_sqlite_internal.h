@@ -56,6 +56,10 @@ db_sqlite_of(struct db *db)
 
 extern const struct db_driver db_sqlite_driver;
 
+/* Puts a filter in front of SQLite's page cache (db_sqlite_pcache.c).  Before
+ * SQLite is used at all; without effect later. */
+void db_sqlite_pcache_install(void);
+
 /* Stores in ${err} that ${what} failed with SQLite's ${code}; returns the
  * result code. */
 enum rc db_sqlite_fail(

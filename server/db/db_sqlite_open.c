@@ -92,6 +92,9 @@ configure(
 	    s->handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
 	(void)sqlite3_db_config(s->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
 	    options->mode != DB_WRITER, (int *)NULL);
+	/* Newer libraries make a plan anew for each value of a LIMIT. */
+	(void)sqlite3_db_config(
+	    s->handle, SQLITE_DBCONFIG_ENABLE_QPSG, 1, (int *)NULL);
 	(void)sqlite3_wal_autocheckpoint(s->handle, 0);
 	(void)sqlite3_wal_hook(s->handle, db_sqlite_on_commit, s);
 	(void)sqlite3_limit(s->handle, SQLITE_LIMIT_ATTACHED, 1);
@@ -158,6 +161,7 @@ configure_library(void)
 {
 
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	db_sqlite_pcache_install();
 }
 
 enum rc
