@@ -115,7 +115,9 @@ on_welcome(void *arg, const json_t *frame)
 {
 	struct chat *chat = arg;
 
-	if (chat->follow.away)
+	if (chat->offline)
+		chat_end_offline(chat);
+	else if (chat->follow.away)
 		chat_remark(chat, "connected again");
 	chat->follow.away = false;
 	chat->caught_up = false;
@@ -124,9 +126,8 @@ on_welcome(void *arg, const json_t *frame)
 	submit_waiting(chat);
 }
 
-/* Takes the id of ${message}'s conversation if it is the one with the peer. */
-static bool
-is_here(struct chat *chat, const json_t *message)
+bool
+chat_is_here(struct chat *chat, const json_t *message)
 {
 	const char *conversation = text_of(message, "conversation");
 	bool own = json_is_true(json_object_get(message, "own"));
@@ -141,32 +142,37 @@ is_here(struct chat *chat, const json_t *message)
 		strcmp(conversation, chat->conversation) == 0);
 }
 
-/* A message came, of whomever. */
-static void
-take_message(struct chat *chat, const json_t *event)
+void
+chat_take(struct chat *chat, const json_t *message)
 {
-	const char *id = text_of(event, "id");
+	const char *id = text_of(message, "id");
 	json_t *mine = json_object_get(chat->own, id);
 	json_int_t seq =
-	    json_integer_value(json_object_get(event, "conversation_seq"));
+	    json_integer_value(json_object_get(message, "conversation_seq"));
 
-	if (!is_here(chat, event)) {
-		if (!json_is_true(json_object_get(event, "own")))
-			chat_show_other(chat, event);
-		return;
-	}
 	if (mine != NULL) {
 		(void)json_object_set(mine, "conversation_seq",
-		    json_object_get(event, "conversation_seq"));
+		    json_object_get(message, "conversation_seq"));
 		chat_sign(chat, id,
 		    seq <= chat->read        ? RENDER_READ
 		    : seq <= chat->delivered ? RENDER_DELIVERED
 					     : RENDER_ACCEPTED);
 	} else if (seq > chat->shown_upto)
-		chat_show(chat, event);
+		chat_show(chat, message);
 	if (seq > chat->shown_upto)
 		chat->shown_upto = seq;
-	mark_read(chat);
+}
+
+/* A message came, of whomever. */
+static void
+take_message(struct chat *chat, const json_t *event)
+{
+
+	if (chat_is_here(chat, event)) {
+		chat_take(chat, event);
+		mark_read(chat);
+	} else if (!json_is_true(json_object_get(event, "own")))
+		chat_show_other(chat, event);
 }
 
 /* A receipt came: the peer's marks move, only forward. */
@@ -346,22 +352,17 @@ on_input(void *arg)
 		follow_end(&chat->follow, NULL);
 }
 
-/* Finds the conversation and shows its end.  Without a server: goes on. */
+/* Finds the conversation and shows its last messages. */
 static enum rc
-begin(struct chat *chat, struct fail *fail)
+show_conversation(struct chat *chat, struct fail *fail)
 {
 	struct cli *cli = chat->follow.cli;
 	json_t *conversation;
-	int64_t limit = HISTORY;
 
-	if (args_integer(&cli->args, "history", 0, LIMIT_PAGE_MAX, &limit,
-		fail) != RC_OK)
-		return (fail->rc);
-	cli_flush(cli);
-	cli_note_unsent(cli);
 	if (cli_conversation_with(cli, chat->peer, &conversation, fail) !=
 	    RC_OK)
 		return (fail->rc);
+	cli_note_unsent(cli);
 	if (conversation == NULL)
 		return (RC_OK);
 	(void)snprintf(chat->conversation, sizeof(chat->conversation), "%s",
@@ -369,7 +370,28 @@ begin(struct chat *chat, struct fail *fail)
 	cli_marks(
 	    conversation, cli->profile.user, &chat->delivered, &chat->read);
 	json_decref(conversation);
-	return (chat_history(chat, limit, 0, fail));
+	return (chat_history(chat, chat->history, 0, fail));
+}
+
+/* Sends what waits here and shows the conversation.  A server that cannot be
+ * reached now is no reason not to begin. */
+static enum rc
+begin(struct chat *chat, struct fail *fail)
+{
+	struct cli *cli = chat->follow.cli;
+
+	chat->history = HISTORY;
+	if (args_integer(&cli->args, "history", 0, LIMIT_PAGE_MAX,
+		&chat->history, fail) != RC_OK)
+		return (fail->rc);
+	cli_flush(cli);
+	if (show_conversation(chat, fail) == RC_OK)
+		return (RC_OK);
+	if (!fail_may_retry(fail))
+		return (fail->rc);
+	cli->nunsent = 0; /* they are shown */
+	chat_begin_offline(chat, fail);
+	return (RC_OK);
 }
 
 /* Runs the chat, everything being made. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A chat from inside: chat.c is the conversation (what comes, what goes, what
- * became of it), chat_lines.c how it looks and what can be typed.
+ * became of it), chat_offline.c its beginning without the server, chat_lines.c
+ * how it looks and what can be typed.
  */
 #ifndef CLI_CHAT_H
 #define CLI_CHAT_H
@@ -28,6 +29,9 @@ struct chat {
 	json_t *in_flight;              /* number of a send frame -> id */
 	json_t *others; /* name -> messages that came before caught_up */
 	bool caught_up;
+	int64_t history; /* how many messages to begin with */
+	bool offline;    /* it began without the server, which it has not
+			  * reached yet */
 };
 
 /* Prints a remark between the lines of the conversation. */
@@ -54,6 +58,21 @@ void chat_show_others(struct chat *chat);
  * is told the peer's marks.  Blocks: a request. */
 enum rc chat_history(struct chat *chat, int64_t limit, json_int_t before,
     struct fail *fail) MUST_USE;
+
+/* Takes the id of ${message}'s conversation if it is the one with the peer;
+ * whether it is of that conversation. */
+bool chat_is_here(struct chat *chat, const json_t *message);
+
+/* ${message} is of the conversation with the peer: shows it, or, an own one
+ * that is on the screen, how far it has come. */
+void chat_take(struct chat *chat, const json_t *message);
+
+/* Begins without the server, because of ${why}: shows the last messages that
+ * this computer has seen, and what waits here for the peer. */
+void chat_begin_offline(struct chat *chat, const struct fail *why);
+
+/* The server was reached after all: shows what came meanwhile. */
+void chat_end_offline(struct chat *chat);
 
 /* The screen's function for a line that was typed. */
 void chat_line(void *arg, const char *line);

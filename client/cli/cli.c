@@ -375,6 +375,46 @@ cli_history_page(struct cli *cli, const char *conversation, const char *query,
 	return (RC_OK);
 }
 
+/* What local_history() is to find. */
+struct wanted {
+	const char *name;         /* of the other side, or */
+	const char *conversation; /* its id */
+};
+
+static bool
+is_wanted(const json_t *event, void *arg)
+{
+	const struct wanted *wanted = arg;
+	const char *kind = json_string_value(json_object_get(event, "kind"));
+	const char *from = json_string_value(json_object_get(event, "from"));
+	const char *to = json_string_value(json_object_get(event, "to"));
+	const char *conversation =
+	    json_string_value(json_object_get(event, "conversation"));
+	bool own = json_is_true(json_object_get(event, "own"));
+
+	if (kind == NULL || strcmp(kind, "message") != 0)
+		return (false);
+	if (wanted->conversation != NULL)
+		return (conversation != NULL &&
+			strcmp(conversation, wanted->conversation) == 0);
+	return (to != NULL && from != NULL &&
+		strcmp(own ? to : from, wanted->name) == 0);
+}
+
+enum rc
+cli_local_history(struct cli *cli, const char *name, const char *conversation,
+    int64_t limit, json_t **ret, struct fail *fail)
+{
+	struct wanted wanted = {.name = name, .conversation = conversation};
+
+	if (cli_local(cli, fail) != RC_OK)
+		return (fail->rc);
+	if (local_history(cli->local, is_wanted, &wanted, (int)limit, ret) !=
+	    RC_OK)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	return (RC_OK);
+}
+
 json_t *
 cli_cell(struct cli *cli, const json_t *json, const char *name)
 {

@@ -116,6 +116,12 @@ enum rc cli_uuid(const char *text, const char *what,
 enum rc cli_history_page(struct cli *cli, const char *conversation,
     const char *query, json_t **ret, struct fail *fail) MUST_USE;
 
+/* The last ${limit} messages with ${name}, or of ${conversation} (an id, or
+ * NULL), that this computer has seen: oldest first, the caller's. */
+enum rc cli_local_history(struct cli *cli, const char *name,
+    const char *conversation, int64_t limit, json_t **ret,
+    struct fail *fail) MUST_USE;
+
 /* Reads a password: from the terminal, without showing it, after ${prompt}
  * (twice if ${twice}), or the next line of standard input with
  * --password-stdin. */

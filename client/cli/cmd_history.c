@@ -58,47 +58,17 @@ show_messages(struct cli *cli, const json_t *messages,
 	return (cli_print(&b, fail));
 }
 
-/* What local_history() is to find. */
-struct wanted {
-	const char *name;         /* of the other side, or */
-	const char *conversation; /* its id */
-};
-
-static bool
-is_wanted(const json_t *event, void *arg)
-{
-	const struct wanted *wanted = arg;
-	const char *kind = json_string_value(json_object_get(event, "kind"));
-	const char *from = json_string_value(json_object_get(event, "from"));
-	const char *to = json_string_value(json_object_get(event, "to"));
-	const char *conversation =
-	    json_string_value(json_object_get(event, "conversation"));
-	bool own = json_is_true(json_object_get(event, "own"));
-
-	if (kind == NULL || strcmp(kind, "message") != 0)
-		return (false);
-	if (wanted->conversation != NULL)
-		return (conversation != NULL &&
-			strcmp(conversation, wanted->conversation) == 0);
-	return (to != NULL && from != NULL &&
-		strcmp(own ? to : from, wanted->name) == 0);
-}
-
 /* history --offline. */
 static enum rc
 offline(
     struct cli *cli, const char *conversation, int64_t limit, struct fail *fail)
 {
-	struct wanted wanted = {
-	    .name = cli->args.operands[0], .conversation = conversation};
 	json_t *messages;
 	enum rc rc;
 
-	if (cli_local(cli, fail) != RC_OK)
+	if (cli_local_history(cli, cli->args.operands[0], conversation, limit,
+		&messages, fail) != RC_OK)
 		return (fail->rc);
-	if (local_history(
-		cli->local, is_wanted, &wanted, (int)limit, &messages) != RC_OK)
-		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	rc = show_messages(cli, messages, NULL, fail);
 	json_decref(messages);
 	return (rc);

@@ -152,6 +152,36 @@ describe('chat', () => {
 			'it came');
 	});
 
+	it('opens without the server, with its history and what waits', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		await bob.run('send', ann.name, 'seen before');
+		await ann.run('send', bob.name, 'an answer');
+		await ann.run('tail', '--once');
+		proxy.down();
+		t.after(() => proxy.up());
+		await ann.try(['send', bob.name, 'kept', '--try-for', '0s']);
+		const screen = await chat(t, ann, bob);
+		await screen.shows(/^· (cannot reach|no answer from) http/m);
+		assert.deepEqual(plain(screen).slice(0, 3), [`${bob.name}  seen before`, 'you  an answer  ✓', 'you  kept  …']);
+		screen.type('typed\r');
+		await screen.shows(/you +typed {2}…/);
+		// Acked without having been shown: the stream does not bring it.
+		const direct = { env: { TWINBOX_SERVER: server.url } };
+		assert.equal((await bob.try(['send', ann.name, 'meanwhile'], direct)).code, 0);
+		const { body } = await server.rest(ann.profile().token).get('/v1/inbox');
+		await server.rest(ann.profile().token).post('/v1/inbox/ack', { upto: body.head });
+		proxy.up();
+		await screen.shows('connected');
+		await screen.shows(`${bob.name}`.padEnd(12) + '  meanwhile');
+		await screen.shows(/✓ accepted: typed|typed {2}✓/);
+		const texts = async () => (await bob.events()).filter((event) => event.kind === 'message' &&
+			event.body !== 'meanwhile').map((event) => event.body);
+		await eventually(async () => (await texts()).length === 4, 'all came');
+		assert.deepEqual(await texts(), ['seen before', 'an answer', 'kept', 'typed']);
+		screen.type('/quit\r');
+		assert.equal(await screen.ended(), 0);
+	});
+
 	it('commands, and the end', async (t) => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 		const screen = await chat(t, ann, bob);

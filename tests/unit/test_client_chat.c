@@ -78,23 +78,168 @@ test_history(void **state)
 	    "> stop\n"
 	    "| (close)\n"
 	    "= 0\n");
-	stage_answer(s, 200, BOB_DELIVERED_3_READ_2);
-	stage_answer(s, 503, "{'status':503,'code':'busy'}");
-	assert_string_equal(stage_run(s, "chat", "bob", "--history", "3", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messa"
-	    "ges?limit=3 timeout=0 patience=0\n"
-	    "= 75 The server is busy; repeat in a moment\n");
 	assert_string_equal(stage_run(s, "chat", "bob", "--history", "x", NULL),
 	    "= 64 --history takes a whole number from 0 to 200, not \"x\"; see "
 	    "twinbox chat --help\n");
-	stage_answer(s, 0, NULL);
+	stage_answer(s, 401, "{'status':401,'code':'unauthenticated'}");
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
-	    "= 69 cannot reach http://home; start the server, or name another "
-	    "with --server URL\n");
+	    "= 77 this device was logged out; log in again: twinbox login "
+	    "NAME\n");
 	/* What is not its own stays open. */
 	assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+}
+
+/* ---- without the server ---- */
+
+/* Stores what this computer has seen of bob, and a message that waits. */
+static void
+store_seen(struct stage *s)
+{
+	struct fail fail = FAIL_INIT;
+	char ref[LOCAL_REF_SIZE];
+	json_t *seen = stage_json(
+	    "[{'event_id':'a','kind':'message','own':true,'id':'m2',"
+	    "'conversation':'" WITH_BOB "','conversation_seq':2,"
+	    "'from':'ann','to':'bob','body':'two'},"
+	    "{'event_id':'b','kind':'message','own':false,'id':'m3',"
+	    "'conversation':'" WITH_BOB "','conversation_seq':3,"
+	    "'from':'bob','to':'ann','body':'three'},"
+	    "{'event_id':'c','kind':'message','own':false,'id':'x',"
+	    "'conversation':'" WITH_EVE "','conversation_seq':1,"
+	    "'from':'eve','to':'ann','body':'psst'},"
+	    "{'event_id':'d','kind':'receipt','by':'bob','state':'delivered',"
+	    "'conversation':'" WITH_BOB "','upto':2}]");
+	json_t *message = json_pack("{ss ss ss}", "to", "bob", "body", "waits",
+	    "id", "01a1fdfa-0000-7000-8000-000000000000");
+
+	assert_int_equal(
+	    local_shown(s->cli.local, seen, NULL, NULL, 0, &fail), RC_OK);
+	assert_int_equal(
+	    sender_submit(s->cli.local, message, NULL, ref, &fail), RC_OK);
+	json_decref(seen);
+	json_decref(message);
+}
+
+static void
+play_offline(struct stage *s)
+{
+
+	stage_lost(s, "nobody answers");
+	chat_type("typed");
+	stage_answer(s, 200, BOB_DELIVERED_3_READ_2);
+	/* The fourth was acked, but never shown: the stream does not send it.
+	 */
+	stage_answer(s, 200,
+	    "{'messages':["
+	    "{'id':'m3','conversation_seq':3,'from':'bob','body':'three'},"
+	    "{'id':'m4','conversation_seq':4,'from':'bob','body':'four'}]}");
+	stage_welcome(s, "E", 4);
+	chat_said(s, WITH_BOB, 5, "bob", "ann", "five");
+	s->ops->caught_up(s->arg);
+	stage_timer(s);
+	chat_type("/quit");
+}
+
+/* It opens with what this computer has seen, and what waits here; when the
+ * server is there, with what is missing. */
+static void
+test_offline(void **state)
+{
+	struct stage *s = *state;
+
+	store_seen(s);
+	stage_answer(s, 0, NULL);
+	stage_answer(s, 0, NULL);
+	s->play = play_offline;
+	assert_string_equal(stage_run(s, "chat", "bob", NULL),
+	    "> POST /v1/messages {\"to\":\"bob\",\"body\":\"waits\",\"id\":\"01a1fdfa-0000-7000-8000-000000000000\"} timeout=0 patience=0\n"
+	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "-      you           two  ✓✓\n"
+	    "-      bob           three\n"
+	    "12:00  you           waits  …\n"
+	    "· cannot reach http://home; what you type is kept\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
+	    "| (open) > \n"
+	    "| 12:00  you           typed  …\n"
+	    "> send {\"to\":\"bob\",\"body\":\"typed\",\"id\":\"01a1fdfa-4600-7000-8000-000000000000\"} (not now)\n"
+	    "| · connected\n"
+	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messages?limit=200 timeout=0 patience=0\n"
+	    "| -      bob           four\n"
+	    "> ack 4\n"
+	    "> send {\"to\":\"bob\",\"body\":\"waits\",\"id\":\"01a1fdfa-0000-7000-8000-000000000000\"}\n"
+	    "> send {\"to\":\"bob\",\"body\":\"typed\",\"id\":\"01a1fdfa-4600-7000-8000-000000000000\"}\n"
+	    "| -      bob           five\n"
+	    "> read c0000000 5\n"
+	    "> ack 5\n"
+	    "> finish\n"
+	    "> stop\n"
+	    "| (close)\n"
+	    "twinbox: chat: what could not be sent is kept and goes out with the next twinbox command\n"
+	    "= 0\n");
+}
+
+static void
+play_nothing_seen(struct stage *s)
+{
+
+	stage_answer(s, 200, NOBODY_YET);
+	stage_welcome(s, "E", 0);
+	s->ops->caught_up(s->arg);
+	chat_type("/quit");
+}
+
+static void
+play_first_seen(struct stage *s)
+{
+
+	stage_answer(s, 200, BOB_DELIVERED_3_READ_2);
+	stage_answer(s, 200,
+	    "{'messages':["
+	    "{'id':'m3','conversation_seq':3,'from':'bob','body':'three'}]}");
+	stage_welcome(s, "E", 0);
+	s->ops->caught_up(s->arg);
+	chat_type("/quit");
+}
+
+static void
+test_offline_nothing_seen(void **state)
+{
+	struct stage *s = *state;
+
+	stage_answer(s, 0, NULL);
+	s->play = play_nothing_seen;
+	assert_string_equal(stage_run(s, "chat", "bob", NULL),
+	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "· cannot reach http://home; what you type is kept\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
+	    "| (open) > \n"
+	    "| · connected\n"
+	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> finish\n"
+	    "> stop\n"
+	    "| (close)\n"
+	    "= 0\n");
+	/* The conversation is there, but not its messages. */
+	stage_answer(s, 200, BOB_DELIVERED_3_READ_2);
+	stage_answer(s, 503, "{'status':503,'code':'busy'}");
+	s->play = play_first_seen;
+	assert_string_equal(stage_run(s, "chat", "bob", "--history", "3", NULL),
+	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messages?limit=3 timeout=0 patience=0\n"
+	    "· The server is busy; what you type is kept\n"
+	    "> stream of tb_ann after \"\" -1, acks\n"
+	    "| (open) > \n"
+	    "| · connected\n"
+	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messages?limit=3 timeout=0 patience=0\n"
+	    "| -      bob           three\n"
+	    "> read c0000000 3\n"
+	    "> finish\n"
+	    "> stop\n"
+	    "| (close)\n"
+	    "= 0\n");
 }
 
 /* A terminal that is gone while the history is shown. */
@@ -293,8 +438,8 @@ test_key(void **state)
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> POST /v1/messages key=k {\"to\":\"bob\",\"body\":\"keyed\"} "
 	    "timeout=0 patience=0\n"
-	    "twinbox: chat: messages still wait here: The server is busy\n"
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "twinbox: chat: messages still wait here: The server is busy\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "> finish\n"
@@ -467,6 +612,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(
 		test_history, chat_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_offline, chat_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_offline_nothing_seen, chat_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_history_not_printed, chat_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
