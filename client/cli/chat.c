@@ -325,21 +325,38 @@ static const struct stream_ops ops = {
     .ended = on_ended,
 };
 
+/* What signal ${number} means to a chat on its screen; false: its end. */
+static bool
+take_signal(struct chat *chat, int number)
+{
+
+	switch (number) {
+	case SIGWINCH:
+		screen_resize(chat->screen);
+		return (true);
+	case SIGTSTP:
+		screen_stop(chat->screen);
+		return (true);
+	case SIGCONT:
+		screen_continue(chat->screen);
+		return (true);
+	case SIGINT:
+		/* As a shell does: the line is gone, no more. */
+		return (screen_clear_line(chat->screen));
+	default:
+		return (false);
+	}
+}
+
 static void
 on_signal(void *arg)
 {
 	struct chat *chat = arg;
 	int number;
 
-	while ((number = follow_signal(&chat->follow)) != 0) {
-		if (number == SIGWINCH && chat->screen != NULL)
-			screen_resize(chat->screen);
-		else if (number == SIGINT && chat->screen != NULL &&
-			 screen_clear_line(chat->screen))
-			; /* as a shell does: the line is gone, no more */
-		else if (number != SIGWINCH)
+	while ((number = follow_signal(&chat->follow)) != 0)
+		if (!take_signal(chat, number))
 			follow_end(&chat->follow, NULL);
-	}
 }
 
 /* Something was typed. */
@@ -430,6 +447,7 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	memset(&chat, 0, sizeof(chat));
 	chat.follow.cli = cli;
 	chat.follow.acks = true;
+	chat.follow.stops = true;
 	chat.follow.signals = -1;
 	chat.peer = cli->args.operands[0];
 	chat.own = json_object();

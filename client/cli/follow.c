@@ -46,6 +46,10 @@ follow_init(struct follow *f, struct cli *cli, loop_fn on_signal, void *arg,
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGWINCH);
+	if (f->stops) {
+		(void)sigaddset(&set, SIGTSTP);
+		(void)sigaddset(&set, SIGCONT);
+	}
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (f->signals < 0)

@@ -22,13 +22,15 @@ struct follow {
 	bool acks;
 	bool replaying; /* a new epoch: what was shown before is left out */
 	bool away;      /* the connection is lost, and that was said */
+	bool stops;     /* SIGTSTP and SIGCONT are told, too */
 	int signals;    /* a signalfd */
 	bool ended;
 	struct fail fail; /* why it ended; RC_OK: as it was asked to */
 };
 
-/* Makes ${f} ready, all zero before: blocks the signals (SIGWINCH too), makes
- * the loop.  ${on_signal} is called with ${arg} when one has come. */
+/* Makes ${f} ready, all zero before but ${f}->stops: blocks the signals
+ * (SIGWINCH too), makes the loop.  ${on_signal} is called with ${arg} when one
+ * has come. */
 enum rc follow_init(struct follow *f, struct cli *cli, loop_fn on_signal,
     void *arg, struct fail *fail) MUST_USE;
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,6 +252,27 @@ screen_resize(struct screen *screen)
 	/* Rows may have been broken anew: nothing above is where it was. */
 	screen->tag[0] = '\0';
 	rl_resize_terminal();
+}
+
+void
+screen_stop(struct screen *screen)
+{
+
+	wipe_line(screen);
+	rl_deprep_terminal();
+	(void)kill(getpid(), SIGSTOP);
+}
+
+void
+screen_continue(struct screen *screen)
+{
+
+	rl_prep_terminal(1);
+	/* The shell has written, and the window may have changed. */
+	measure(screen);
+	screen->tag[0] = '\0';
+	rl_resize_terminal();
+	redraw(screen);
 }
 
 bool

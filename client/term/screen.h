@@ -35,6 +35,12 @@ bool screen_replace(struct screen *screen, struct buf *b, const char *tag);
 /* The terminal has another size. */
 void screen_resize(struct screen *screen);
 
+/* Stops the program, as Ctrl-Z does: the terminal is given back, the edited
+ * line is kept.  Blocks: until SIGCONT, after which screen_continue() takes the
+ * terminal again. */
+void screen_stop(struct screen *screen);
+void screen_continue(struct screen *screen);
+
 /* Forgets what is being typed; false if there was nothing. */
 bool screen_clear_line(struct screen *screen);
 

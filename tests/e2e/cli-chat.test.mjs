@@ -182,6 +182,31 @@ describe('chat', () => {
 		assert.equal(await screen.ended(), 0);
 	});
 
+	it('Ctrl-Z and fg keep the line that is being typed', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		const screen = new Terminal('bash', ['--norc', '-i'], { env: { ...ann.env, PS1: 'shell: ' } });
+		t.after(() => screen.kill());
+		await screen.shows(/^shell:$/m);
+		screen.type(`${TWINBOX} chat ${bob.name}\r`);
+		await screen.shows(/^>$/m, 'the prompt');
+		screen.type('first\r');
+		await screen.shows(/you +first {2}✓$/m);
+		screen.type('half a sen');
+		await screen.shows('> half a sen');
+		screen.type('\x1a');
+		await screen.shows(/Stopped[^]*\nshell:$/, 'the shell');
+		screen.type('stty -a | grep -c " echo "\r');
+		await screen.shows(/^1\nshell:$/m, 'a terminal that echoes');
+		screen.type('fg\r');
+		await screen.shows(/fg\n[^]*\n> half a sen$/, 'the prompt again, with the line');
+		screen.type('tence\r');
+		await screen.shows(/you +half a sentence {2}✓$/m);
+		screen.type('\x1b[A');
+		await screen.shows('> half a sentence');
+		screen.type('\x03/quit\r');
+		await screen.shows(/^shell:$/m);
+	});
+
 	it('commands, and the end', async (t) => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 		const screen = await chat(t, ann, bob);

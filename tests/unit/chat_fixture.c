@@ -110,6 +110,22 @@ screen_resize(struct screen *screen)
 	stage_note("| (resized)");
 }
 
+void
+screen_stop(struct screen *screen)
+{
+
+	(void)screen;
+	stage_note("| (stopped)");
+}
+
+void
+screen_continue(struct screen *screen)
+{
+
+	(void)screen;
+	stage_note("| (goes on)");
+}
+
 bool
 screen_clear_line(struct screen *screen)
 {

@@ -553,6 +553,8 @@ play_signals(struct stage *s)
 
 	chat_connect(s);
 	chat_signalled(s, SIGWINCH);
+	chat_signalled(s, SIGTSTP);
+	chat_signalled(s, SIGCONT);
 	chat_screen.typing = true;
 	chat_signalled(s, SIGINT);
 	stage_note("- it goes on");
@@ -574,6 +576,8 @@ test_signals(void **state)
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| (resized)\n"
+	    "| (stopped)\n"
+	    "| (goes on)\n"
 	    "- it goes on\n"
 	    "- it goes on\n"
 	    "> finish\n"
