@@ -91,6 +91,22 @@ body_limit(unsigned flags)
 					       : LIMIT_REQUEST_LEN);
 }
 
+/* A path that people type with a slash behind it leads to its route. */
+static void
+find_without_slash(struct http_request *req)
+{
+	const struct pattern *pattern;
+	const struct http_route *route;
+
+	pattern = router_find(
+	    req->http->router, req->head.segment, req->head.slashed);
+	route = pattern != NULL ? pattern->route[req->head.method] : NULL;
+	if (route == NULL || (route->flags & HTTP_SLASH) == 0)
+		return;
+	req->head.pattern = pattern;
+	req->head.elsewhere = true;
+}
+
 /* Finds the route and its limits. */
 static void
 request_route(struct http_request *req)
@@ -99,6 +115,8 @@ request_route(struct http_request *req)
 	if (req->head.segments >= 0)
 		req->head.pattern = router_find(
 		    req->http->router, req->head.segment, req->head.segments);
+	else if (req->head.slashed > 0)
+		find_without_slash(req);
 	if (req->head.pattern == NULL) {
 		request_refuse(req, PROBLEM_NOT_FOUND, "there is no %.150s",
 		    req->head.path_raw == NULL ? "" : req->head.path_raw);
@@ -242,6 +260,28 @@ access_body(struct http_request *req, const char *data, size_t *size)
 
 /* ---- the whole request ---- */
 
+/* The route's own name from where the slash made a folder of it, with the
+ * query: relative, because a proxy may serve it below another path, and never
+ * what the client has written as the path ("//host/"). */
+static void
+answer_elsewhere(struct http_request *req)
+{
+	const char *name = strrchr(req->head.route->path, '/') + 1;
+	const char *query = strchrnul(req->head.target, '?');
+	struct buf b = BUF_INIT;
+
+	buf_addf(&b, "../%s%s", name, query);
+	buf_addc(&b, '\0');
+	if (buf_ok(&b)) {
+		http_answer_header(req, "Location", b.data);
+		http_answer(req, 308, NULL, NULL);
+	} else {
+		request_refuse(req, PROBLEM_BUSY, "out of memory");
+		http_answer_refusal(req, &req->answer.refusal);
+	}
+	buf_fini(&b);
+}
+
 static void
 dispatch(struct http_request *req)
 {
@@ -254,6 +294,10 @@ dispatch(struct http_request *req)
 	if (req->head.route == NULL) {
 		http_answer_header(req, "Allow", req->head.pattern->allow);
 		http_answer(req, 204, NULL, NULL);
+		return;
+	}
+	if (req->head.elsewhere) {
+		answer_elsewhere(req);
 		return;
 	}
 	gate = request_gate(req);

@@ -38,7 +38,8 @@ enum http_route_flags {
 	HTTP_NO_BODY = 1 << 3, /* a body is refused */
 	HTTP_LARGE_BODY = 1 << 4, /* body up to the array limit */
 	HTTP_ANY_BODY = 1 << 5,   /* takes any content type */
-	HTTP_PEER_BODY = 1 << 6   /* body up to LIMIT_PEER_REQUEST_LEN */
+	HTTP_PEER_BODY = 1 << 6,  /* body up to LIMIT_PEER_REQUEST_LEN */
+	HTTP_SLASH = 1 << 7 /* GET with a slash behind the path: 308 to it */
 };
 
 /* A route.  ${path} has segments and {name} placeholders, which match one

@@ -77,6 +77,8 @@ struct request_head {
 	char *path;     /* decoded */
 	struct segment segment[SEGMENTS_MAX];
 	int segments;
+	int slashed;    /* those before a slash at the end; 0: no such slash */
+	bool elsewhere; /* the route is the one without that slash */
 	struct query_param query[QUERY_MAX];
 	int queries;
 	struct known_headers known;

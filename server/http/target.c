@@ -102,6 +102,7 @@ path_read(struct http_request *req)
 		if (*at == '/' && *++at == '\0') {
 			/* "/v1/" is not "/v1". */
 			*path++ = '/';
+			req->head.slashed = req->head.segments;
 			req->head.segments = -1;
 		}
 	}

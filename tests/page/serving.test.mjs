@@ -17,11 +17,11 @@ const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 const LIMITS = { '/': 60_000, '/admin': 80_000 };
 const PAGES = Object.keys(LIMITS);
 
-/** An answer with its body as the bytes that came. */
+/** An answer with its body as the bytes that came; ${target} goes out as it is. */
 function bytes(target, headers = {}, method = 'GET')
 {
 	return new Promise((resolve, reject) => {
-		http.request(new URL(target, server.url), { method, headers, agent: false }, (answer) => {
+		http.request(server.url, { path: target, method, headers, agent: false }, (answer) => {
 			const pieces = [];
 			answer.on('data', (piece) => pieces.push(piece));
 			answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers,
@@ -100,6 +100,32 @@ describe('/admin', () => {
 		const [chat, admin] = [await assets('/'), await assets('/admin')];
 		assert.deepEqual([chat.length, admin.length], [2, 2], 'one script and one style sheet each');
 		assert.deepEqual(chat.filter((name) => admin.includes(name)), []);
+	});
+});
+
+describe('/admin/', () => {
+	it('leads to the admin page, with its query', async () => {
+		for (const [path, location] of [['/admin/', '../admin'], ['/%61dmin/', '../admin'],
+			['/admin/?a=1&b=//evil.example', '../admin?a=1&b=//evil.example']]) {
+			for (const method of ['GET', 'HEAD']) {
+				const { status, headers, body } = await bytes(path, {}, method);
+				assert.equal(status, 308, path);
+				assert.equal(headers.location, location);
+				assert.equal(body.length, 0);
+			}
+		}
+		const followed = await fetch(`${server.url}/admin/`);
+		assert.equal(followed.status, 200);
+		assert.equal(followed.url, `${server.url}/admin`);
+		assert.match(await followed.text(), /<title>twinbox admin<\/title>/);
+	});
+
+	it('no other path has a slash behind it, and none names another server', async () => {
+		for (const path of ['//admin/', '/admin//', '//evil.example/', '//evil.example/admin/', '/v1/', '/healthz/',
+			'/v1/admin/stats/', '/admin/x/', '/problems/'])
+			assert.equal((await bytes(path)).status, 404, path);
+		assert.equal((await bytes('/admin/', {}, 'POST')).status, 404);
+		assert.equal((await bytes('/admin/..%2f')).status, 400);
 	});
 });
 
