@@ -77,3 +77,19 @@ for package in server:usr/sbin/twinboxd client:usr/bin/twinbox; do
 	sh build-aux/check-hardening.sh "$tmp/bad/${package#*:}" >"$tmp/out"
 	check $? "deb: ${package#*:} is hardened"
 done
+
+# What README links to is in the package, under the path that the link has.
+mkdir -p "$tmp/docs"
+dpkg-deb --fsys-tarfile "$debs"/twinbox-server_*.deb |
+    tar xf - -C "$tmp/docs" ./usr/share/doc/twinbox-server
+docs=$tmp/docs/usr/share/doc/twinbox-server
+node tests/package/links.mjs "$docs" >"$tmp/out"
+status=$?
+sed 's/^/# /' "$tmp/out"
+check "$status" 'deb: every document and sample that README links to is in it'
+for file in contrib/nginx/twinbox.conf docs/proxies.md; do
+	rm "$docs/$file"
+	node tests/package/links.mjs "$docs" >"$tmp/out"
+	[ $? -eq 1 ] && grep -qF "$file" "$tmp/out"
+	check $? "deb: a missing $file would be seen"
+done
