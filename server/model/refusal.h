@@ -95,7 +95,8 @@
 	X(ALREADY_SENT, "already-sent", 409, "It has been sent",                \
 	    "The message has left for at least one recipient and cannot be "    \
 	    "canceled.",                                                        \
-	    "Retract it instead, if your client offers that.")                  \
+	    "Write to the recipient: this version cannot take back a message "  \
+	    "that has left.")                                                   \
 	X(CURSOR_EXPIRED, "cursor-expired", 410, "This cursor is of no use",    \
 	    "The cursor lies before the oldest kept event, beyond the head, "   \
 	    "or belongs to another epoch (the database was restored).",         \
