@@ -36,6 +36,17 @@ function caught(complaints, what)
 	assert.ok(complaints.every((c) => what.test(c)), JSON.stringify(complaints));
 }
 
+describe('the alerts about other servers', () => {
+	it('are named where the alerts begin, so that a server without federation can skip them', () => {
+		const about = alertsOf(rules)
+			.filter((rule) => /_destination_breaker\{state="closed"\}\) == 0|alert="peer_/.test(rule.expr)).map((rule) => rule.alert);
+		const said = operations.match(/\. ((?:Twinbox\w+(?:, | and )?)+) are about \[other servers\]/)[1];
+
+		assert.ok(about.length >= 4, about.join());
+		assert.deepEqual(said.split(/, | and /), about);
+	});
+});
+
 describe('the page of metrics', () => {
 	it('R424 is of the format, strictly, and promtool finds nothing in it', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
