@@ -52,6 +52,15 @@ WHERE user_id = $user_id AND disabled_at IS NOT NULL;
 UPDATE users SET admin = $admin
 WHERE user_id = $user_id AND admin <> $admin AND destination_id IS NULL;
 
+-- An administrator who can log in, other than a user.  It reads all users if
+-- there is none, which is rare and an operator's.
+-- name: admin_other(user_id)
+-- columns: user_id
+SELECT user_id FROM users
+WHERE admin = 1 AND disabled_at IS NULL AND destination_id IS NULL
+    AND user_id <> $user_id
+ORDER BY user_id LIMIT 1;
+
 -- name: device_by_token(token_hash)
 -- columns: device_id, public_id, user_id, user_name, admin, name
 SELECT d.device_id, d.public_id, d.user_id, u.name AS user_name, u.admin, d.name

@@ -209,6 +209,26 @@ find_user(struct tx *tx, struct account_unit *u, struct cached_user **ret,
 	return (RC_OK);
 }
 
+/* Refuses to take its last administrator from a server: nobody could make
+ * another one but by a command on its host. */
+static enum rc
+keep_administrator(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	struct store_user now;
+	bool other = true;
+	enum rc rc;
+
+	rc = store_user_lock(tx->db, u->user.user_id, &now, err);
+	if (rc == RC_OK && now.admin && !now.disabled)
+		rc = store_admin_other(tx->db, now.user_id, &other, err);
+	if (rc == RC_OK && !other)
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    "user \"%s\" is the last administrator: promote another "
+		    "user first",
+		    u->user.name);
+	return (rc);
+}
+
 static enum rc
 disable(struct tx *tx, struct account_unit *u, struct err *err)
 {
@@ -216,6 +236,9 @@ disable(struct tx *tx, struct account_unit *u, struct err *err)
 	enum rc rc;
 
 	if ((rc = find_user(tx, u, &user, err)) != RC_OK || user == NULL)
+		return (rc);
+	rc = keep_administrator(tx, u, err);
+	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
 		return (rc);
 	rc = store_user_disable(tx->db, u->user.user_id, tx->now_ms, err);
 	if (rc == RC_NOT_FOUND) {
@@ -271,6 +294,10 @@ set_admin(struct tx *tx, struct account_unit *u, bool admin, struct err *err)
 	enum rc rc;
 
 	if ((rc = find_user(tx, u, &user, err)) != RC_OK || user == NULL)
+		return (rc);
+	if (!admin)
+		rc = keep_administrator(tx, u, err);
+	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
 		return (rc);
 	rc = store_user_admin_set(tx->db, u->user.user_id, admin, err);
 	if (rc == RC_NOT_FOUND) {
@@ -350,17 +377,24 @@ account_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-/* The name, or "#" and the id of the user: no name has a "#". */
+/* The name, or "#" and the id of the user: no name has a "#".  Two nodes that
+ * take the rights of two administrators do it one after the other, so that the
+ * second sees that its administrator is the last. */
 static enum rc
 account_locks(struct unit *unit, struct lockset *set, struct err *err)
 {
 	const struct account_unit *u =
 	    CONTAINER_OF(unit, struct account_unit, unit);
 	char number[24];
+	enum rc rc = RC_OK;
 
+	if (u->op == ACCOUNT_DISABLE || u->op == ACCOUNT_DEMOTE)
+		rc = lockset_name(set, "#admins", err);
 	(void)snprintf(number, sizeof(number), "#%" PRId64, u->user.user_id);
-	return (lockset_name(
-	    set, u->op == ACCOUNT_ADD ? u->user.name : number, err));
+	return (rc == RC_OK
+		    ? lockset_name(set,
+			  u->op == ACCOUNT_ADD ? u->user.name : number, err)
+		    : rc);
 }
 
 UNIT_KIND(account, account_locks, .queue = UNIT_CLIENT, .order = ORDER_ACCOUNT,

@@ -216,6 +216,20 @@ store_user_admin_set(
 	return (change_user(db, SQL_USER_ADMIN_SET, DB_PARAMS(v), err));
 }
 
+enum rc
+store_admin_other(struct db *db, int64_t user_id, bool *ret, struct err *err)
+{
+	const struct sql_admin_other v = {.user_id = db_v_i64(user_id)};
+	int64_t id = 0;
+	enum rc rc;
+
+	rc = db_run(
+	    db, SQL_ADMIN_OTHER, DB_PARAMS(v), db_take_i64, &id, NULL, err);
+	if (rc == RC_OK)
+		*ret = id != 0;
+	return (rc);
+}
+
 /* ---- devices ---- */
 
 enum rc

@@ -92,6 +92,10 @@ enum rc store_user_enable(
 enum rc store_user_admin_set(
     struct db *db, int64_t user_id, bool admin, struct err *err) MUST_USE;
 
+/* Whether there is an administrator, not disabled, other than ${user_id}. */
+enum rc store_admin_other(
+    struct db *db, int64_t user_id, bool *ret, struct err *err) MUST_USE;
+
 /* Adds a device; its cursor starts at ${acked_seq}. */
 enum rc store_device_insert(struct db *db, const struct store_device *device,
     const uint8_t token_hash[STORE_HASH_LEN], int64_t *ret_device_id,

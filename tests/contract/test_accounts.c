@@ -356,6 +356,81 @@ test_rights(void **state)
 	rig_close(&rig);
 }
 
+#define LAST(name)                                                             \
+	"409 : user \"" name "\" is the last administrator: promote another "  \
+	"user first"
+
+static void
+test_last_administrator(void **state)
+{
+	struct account_unit u;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", true, NULL), "");
+	assert_string_equal(add(&u, "ben", false, NULL), "");
+	assert_string_equal(add(&u, "cat", true, NULL), "");
+	assert_string_equal(operate(ACCOUNT_DISABLE, 3, "cat"), "");
+	/* One who is disabled does not count, nor does one who is not here. */
+	(void)rig_exec(&rig, "INSERT INTO users (name, admin, created_at, "
+			     "destination_id) VALUES ('x@b.example', 1, 1, 1)");
+	assert_string_equal(operate(ACCOUNT_DEMOTE, 1, "ann"), LAST("ann"));
+	assert_string_equal(operate(ACCOUNT_DISABLE, 1, "ann"), LAST("ann"));
+	/* The others are no administrators who could be missed. */
+	assert_string_equal(operate(ACCOUNT_DEMOTE, 3, "cat"), "");
+	assert_string_equal(operate(ACCOUNT_DISABLE, 2, "ben"), "");
+	assert_string_equal(operate(ACCOUNT_ENABLE, 2, "ben"), "");
+	assert_string_equal(operate(ACCOUNT_PROMOTE, 2, "ben"), "");
+	assert_string_equal(operate(ACCOUNT_DISABLE, 1, "ann"), "");
+	assert_string_equal(operate(ACCOUNT_DEMOTE, 2, "ben"), LAST("ben"));
+	assert_string_equal(audits(),
+	    "0/root/user_disable/cat/- 0/root/user_demote/cat/- "
+	    "0/root/user_disable/ben/- 0/root/user_enable/ben/- "
+	    "0/root/user_promote/ben/- 0/root/user_disable/ann/-");
+	rig_close(&rig);
+}
+
+/* Submits ${op} on user ${user}. */
+static void
+submit(struct account_unit *u, enum account_op op, int64_t user, bool *done)
+{
+
+	account_unit_init(u, op);
+	u->user.user_id = user;
+	(void)snprintf(u->user.name, sizeof(u->user.name), "u%d", (int)user);
+	u->operator= "root";
+	u->unit.finish = finished;
+	u->arg = done;
+	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
+}
+
+/* The second of two in one batch sees what the first has done. */
+static void
+test_last_of_a_batch(void **state)
+{
+	static const enum account_op ops[] = {ACCOUNT_DEMOTE, ACCOUNT_DISABLE};
+	struct account_unit u, first, second;
+	bool one, two;
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < 2; i++)
+		for (j = 0; j < 2; j++) {
+			rig_open(&rig);
+			assert_string_equal(add(&u, "u1", true, NULL), "");
+			assert_string_equal(add(&u, "u2", true, NULL), "");
+			one = two = false;
+			submit(&first, ops[i], 1, &one);
+			submit(&second, ops[j], 2, &two);
+			assert_true(writer_run_once(rig.writer) > 0);
+			assert_true(one && two);
+			assert_int_equal(first.refusal.problem, PROBLEM_NONE);
+			assert_int_equal(
+			    second.refusal.problem, PROBLEM_CONFLICT);
+			rig_close(&rig);
+		}
+}
+
 int
 main(void)
 {
@@ -366,6 +441,8 @@ main(void)
 	    cmocka_unit_test(test_disable),
 	    cmocka_unit_test(test_enable),
 	    cmocka_unit_test(test_rights),
+	    cmocka_unit_test(test_last_administrator),
+	    cmocka_unit_test(test_last_of_a_batch),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

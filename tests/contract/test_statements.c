@@ -62,6 +62,11 @@ may_scan(const char *name, const char *line)
 	if (strcmp(name, "user_any") == 0 ||
 	    strcmp(name, "preflight_content") == 0)
 		return (true);
+	/* All users, when an operator takes the rights of the only
+	 * administrator: 10 ms for 100,000 users, too seldom for an index that
+	 * each registration would write. */
+	if (strcmp(name, "admin_other") == 0)
+		return (strcmp(line, "SCAN users") == 0);
 	/* No table at all. */
 	if (strcmp(line, "SCAN CONSTANT ROW") == 0)
 		return (true);

@@ -248,6 +248,27 @@ describe('user', () => {
 		}
 	});
 
+	it('demote and disable of the last administrator are refused', async (t) => {
+		const data = path.join(tempDir(), 'd');
+		const server = await startServer();
+
+		t.after(() => server.kill());
+		for (const where of [data, server.data]) {
+			const done = async (...args) => assert.equal((await user(where, args))[0], 0, args.join(' '));
+			const last = async (what, name) => assert.deepEqual(await user(where, [what, name]),
+				[65, '', `twinboxd: user "${name}" is the last administrator: promote another user first\n`]);
+
+			await done('add', 'ann', '--admin', '--password-stdin');
+			await done('add', 'bea', '--admin', '--password-stdin');
+			await done('demote', 'ann');
+			await last('demote', 'bea');
+			await last('disable', 'bea');
+			await done('promote', 'ann');
+			await done('disable', 'bea');
+			await last('disable', 'ann');
+		}
+	});
+
 	it('promote and demote change the rights of a token at once', async (t) => {
 		const server = await startServer();
 

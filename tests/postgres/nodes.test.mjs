@@ -176,6 +176,23 @@ describe('three nodes', () => {
 		await eventually(async () => (await all(other)).join() === '401,401', 'no token on either node');
 	});
 
+	it('two nodes that demote an administrator each leave one', async (t) => {
+		const list = await nodes(t, 2);
+		const admins = [await operator(list[0]), await operator(list[0])];
+
+		for (let round = 0; round < 20; round++) {
+			const words = [0, 1].map((i) => ((round >> i) & 1 ? 'disable' : 'demote'));
+			const codes = await Promise.all(list.map(async (node, i) =>
+				(await userCommand(node, [words[i], admins[i].name])).code));
+
+			assert.deepEqual(codes.sort(), [0, 65], words.join());
+			for (const { name } of admins) {
+				await userCommand(list[0], ['enable', name]);
+				await userCommand(list[0], ['promote', name]);
+			}
+		}
+	});
+
 	it('a node is killed: its sessions go on at another, from their cursors', async (t) => {
 		const [a, b, c] = await nodes(t, 3);
 		const [ann, bob] = await users(a, 'ann', 'bob');
@@ -322,7 +339,7 @@ describe('two nodes that hear nothing of one another', { skip: skipFaults }, () 
 	it('the rights of an administrator end at the other', async (t) => {
 		const list = await deafNodes(t);
 		const [a, b] = list;
-		const admin = await operator(a);
+		const [admin] = [await operator(a), await operator(a)];
 
 		expectStatus(await at(admin, b).get('/v1/admin/users'), 200);
 		assert.equal((await userCommand(a, ['demote', admin.name])).code, 0);

@@ -43,6 +43,14 @@ test_commands(void **state)
 	assert_true(world_user(w, "ann").admin);
 
 	o = world_user_operation(OPERATION_USER_DISABLE, "ann", "");
+	assert_int_equal(RC_INVALID, operation_run(&o, w->db, w->writer, &err));
+	assert_string_equal("user \"ann\" is the last administrator: promote "
+			    "another user first",
+	    err.text);
+	o = world_user_operation(OPERATION_USER_ADD, "cat", HASH);
+	o.asked.user.admin = true;
+	assert_int_equal(RC_OK, operation_run(&o, w->db, w->writer, &err));
+	o = world_user_operation(OPERATION_USER_DISABLE, "ann", "");
 	assert_int_equal(RC_OK, operation_run(&o, w->db, w->writer, &err));
 	assert_true(world_user(w, "ann").disabled);
 	assert_int_equal(RC_INVALID, operation_run(&o, w->db, w->writer, &err));
