@@ -7,6 +7,8 @@
 #ifndef API_API_H
 #define API_API_H
 
+#include <stdatomic.h>
+
 #include "base/clk.h"
 #include "base/rnd.h"
 #include "engine/reader.h"
@@ -26,6 +28,7 @@ struct api_options {
 	struct readers *readers;
 	struct auth *auth;
 	const char *epoch;
+	const atomic_bool *epoch_changed; /* the end comes, because it has */
 	const char *domain;
 	const char *version;
 	bool registration_open;

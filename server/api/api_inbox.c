@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "api/api_internal.h"
-#include "store/account.h"
+#include "api/inbox_cursor.h"
+#include "rest/stream.h"
 #include "store/conversation.h"
 #include "store/inbox.h"
 
@@ -15,18 +16,13 @@
 
 struct page_poll {
 	struct poll poll; /* first */
-	bool has_after;
-	bool own_epoch; /* the cursor names this node's epoch */
-	bool foreign_epoch;
-	int64_t after;
+	struct inbox_cursor cursor;
 	int64_t limit;
 
 	/* What was read last. */
-	struct store_counter counter;
-	int64_t acked, unread, next;
+	int64_t next;
 	size_t n;
 	struct buf b; /* the answer, up to the last event */
-	struct refusal refusal;
 };
 
 static enum rc
@@ -44,79 +40,29 @@ add_event(void *arg, const struct event_view *e, struct err *err)
 	return (RC_OK);
 }
 
-static void
-refuse_cursor(struct page_poll *p, const char *why)
-{
-	struct refusal *r = &p->refusal;
-
-	refusal_set(r, PROBLEM_CURSOR_EXPIRED, "", "%s", why);
-	r->head = p->counter.head;
-	r->oldest = p->counter.oldest;
-	(void)snprintf(
-	    r->epoch, sizeof(r->epoch), "%s", api_of(&p->poll.call)->o.epoch);
-}
-
-/* The cursor against the counters of the same snapshot; false: refused. */
-static bool
-cursor_ok(struct page_poll *p, bool shared)
-{
-
-	if (shared && p->own_epoch && p->after > p->counter.head)
-		/* Another node gave it: after a failover this one may read the
-		 * old leader until its next heartbeat. */
-		refusal_set(&p->refusal, PROBLEM_BUSY, "",
-		    "this node does not see the event of the cursor yet; it "
-		    "sees %" PRId64,
-		    p->counter.head);
-	else if (p->foreign_epoch)
-		refuse_cursor(p, "the cursor is of another epoch: this "
-				 "database was made anew or restored");
-	else if (p->after > p->counter.head)
-		refuse_cursor(p, "the cursor lies beyond the head");
-	else if (p->after < p->counter.oldest - 1)
-		refuse_cursor(p, "the events after this cursor are not kept "
-				 "any more");
-	else
-		return (true);
-	return (false);
-}
-
 static enum rc
 query_page(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
 	struct page_poll *p = CONTAINER_OF(poll, struct page_poll, poll);
-	const struct principal *principal = poll->call.principal;
+	struct inbox_cursor *c = &p->cursor;
 	struct store_range range;
 	enum rc rc;
 
-	rc = store_counter_get(db, principal->user_id, &p->counter, err);
-	if (rc == RC_OK)
-		rc = store_device_acked_get(
-		    db, principal->device_id, &p->acked, err);
-	if (rc == RC_OK)
-		rc =
-		    store_unread_total(db, principal->user_id, &p->unread, err);
-	if (rc == RC_NOT_FOUND)
-		rc = err_set(err, RC_INTERNAL, "an inbox is missing");
-	if (rc != RC_OK)
+	if ((rc = inbox_cursor_read(&poll->call, db, c, err)) != RC_OK)
 		return (rc);
-	if (!p->has_after && p->after < p->acked)
-		p->after = p->acked;
-	if (!p->has_after && p->after < p->counter.oldest - 1)
-		p->after = p->counter.oldest - 1;
 	*ret_found = true;
-	if (!cursor_ok(p, db_multi_writer(db)))
+	if (c->refusal.problem != PROBLEM_NONE)
 		return (RC_OK);
-	p->next = p->after;
+	p->next = c->after;
 	p->n = 0;
 	buf_reset(&p->b);
 	buf_addc(&p->b, '{');
 	jw_str(&p->b, "epoch", api_of(&poll->call)->o.epoch);
 	jw_member(&p->b, "events");
 	buf_addc(&p->b, '[');
-	range = (struct store_range){p->after, p->counter.head, p->limit};
-	rc =
-	    store_inbox_page(db, principal->user_id, &range, add_event, p, err);
+	range = (struct store_range){c->after, c->counter.head, p->limit};
+	rc = store_inbox_page(
+	    db, poll->call.principal->user_id, &range, add_event, p, err);
 	*ret_found = p->n > 0;
 	return (rc == RC_LIMIT ? RC_OK : rc);
 }
@@ -125,20 +71,21 @@ static void
 answer_page(struct poll *poll)
 {
 	struct page_poll *p = CONTAINER_OF(poll, struct page_poll, poll);
+	const struct inbox_cursor *c = &p->cursor;
 	struct call *call = &poll->call;
 	struct buf *b = &p->b;
-	bool more = p->next < p->counter.head;
+	bool more = p->next < c->counter.head;
 
-	if (p->refusal.problem != PROBLEM_NONE) {
-		call_refuse(call, &p->refusal);
+	if (c->refusal.problem != PROBLEM_NONE) {
+		call_refuse(call, &c->refusal);
 		return;
 	}
 	buf_addc(b, ']');
 	jw_int(b, "next", p->next);
-	jw_int(b, "head", p->counter.head);
-	jw_int(b, "oldest", p->counter.oldest);
-	jw_int(b, "acked", p->acked);
-	jw_int(b, "unread", p->unread);
+	jw_int(b, "head", c->counter.head);
+	jw_int(b, "oldest", c->counter.oldest);
+	jw_int(b, "acked", c->acked);
+	jw_int(b, "unread", c->unread);
 	jw_bool(b, "has_more", more);
 	buf_addc(b, '}');
 	/* With the epoch: a bare number is as good in any other one. */
@@ -157,28 +104,6 @@ page_fini(void *arg)
 	buf_fini(&p->b);
 }
 
-/* The cursor of the query; false: answered. */
-static bool
-parse_after(struct page_poll *p)
-{
-	struct call *call = &p->poll.call;
-	const char *text = http_query(call->req, "after");
-	char epoch[40];
-
-	if (text == NULL)
-		return (true);
-	if (!wire_cursor_parse(text, strlen(text), epoch, &p->after)) {
-		call_problem(call, PROBLEM_BAD_REQUEST, "",
-		    "parameter \"after\" must be a cursor: a seq, or "
-		    "epoch:seq");
-		return (false);
-	}
-	p->has_after = true;
-	p->own_epoch = strcmp(epoch, api_of(call)->o.epoch) == 0;
-	p->foreign_epoch = epoch[0] != '\0' && !p->own_epoch;
-	return (true);
-}
-
 void
 api_inbox_get(struct http_request *req, void *arg)
 {
@@ -186,10 +111,16 @@ api_inbox_get(struct http_request *req, void *arg)
 	struct page_poll *p;
 	int64_t wait_s = 0;
 
+	if (stream_is_wanted(http_header(req, "Accept"))) {
+		api_inbox_stream(req, arg);
+		return;
+	}
 	if ((p = call_new(arg, req, sizeof(*p))) == NULL)
 		return;
-	p->refusal = (struct refusal)REFUSAL_INIT;
-	if (!call_query_check(&p->poll.call, allowed) || !parse_after(p) ||
+	p->cursor.refusal = (struct refusal)REFUSAL_INIT;
+	if (!call_query_check(&p->poll.call, allowed) ||
+	    !inbox_cursor_parse(&p->poll.call, "parameter \"after\"",
+		http_query(req, "after"), &p->cursor) ||
 	    !call_query_limit(&p->poll.call, &p->limit) ||
 	    !call_query_i64(&p->poll.call, "wait", 0, LIMIT_WAIT_S, &wait_s))
 		return;
@@ -202,8 +133,8 @@ api_inbox_get(struct http_request *req, void *arg)
 	p->poll.waiter.user_id = p->poll.call.principal->user_id;
 	/* Without a cursor it is not known before the first read; a wake-up
 	 * too many does no harm. */
-	p->poll.waiter.after = p->after;
-	poll_start(&p->poll, wait_s);
+	p->poll.waiter.after = p->cursor.after;
+	poll_start(&p->poll, wait_s * 1000);
 }
 
 /* ---- one event ---- */

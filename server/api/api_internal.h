@@ -128,6 +128,7 @@ void api_messages_post(struct http_request *req, void *arg);
 void api_to_post(struct http_request *req, void *arg);
 void api_message_get(struct http_request *req, void *arg);
 void api_inbox_get(struct http_request *req, void *arg);
+void api_inbox_stream(struct http_request *req, void *arg);
 void api_event_get(struct http_request *req, void *arg);
 void api_ack_post(struct http_request *req, void *arg);
 void api_read_post(struct http_request *req, void *arg);

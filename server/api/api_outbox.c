@@ -180,7 +180,7 @@ api_entry_get(struct http_request *req, void *arg)
 	p->poll.answer = answer_entry;
 	p->poll.waiter.user_id = p->poll.call.principal->user_id;
 	p->poll.waiter.outbox = true;
-	poll_start(&p->poll, wait_s);
+	poll_start(&p->poll, wait_s * 1000);
 }
 
 /* ---- cancelling ---- */

@@ -61,6 +61,8 @@
 #define LIMIT_INSTANCE_LEN 64
 #define LIMIT_INSTANCES_PER_DEVICE 8
 #define LIMIT_DEVICES_PER_USER 64
+/* Streams of events (GET /v1/inbox): as many as WebSockets. */
+#define LIMIT_STREAMS_PER_DEVICE 8
 /* News that wait for the push thread, in bytes; what is beyond is read from the
  * store (DECISIONS 22). */
 #define LIMIT_EFFECTS_BYTES (16 * 1024 * 1024)

@@ -36,6 +36,8 @@
 	X(http_log_window, 10000,                                              \
 	    "in which the library's errors are one line")                      \
 	X(http_stop, 1000, "for answers that are on their way at a stop")      \
+	X(rest_stream_quiet, 25000,                                            \
+	    "without an event before a stream sends a comment")                \
 	X(cluster_recheck, 5000, "between two questions for missed notes")     \
 	X(cluster_heartbeat, 2000, "between two heartbeats of a node")         \
 	X(cluster_dead, 10000, "without a heartbeat before a node is dead")    \

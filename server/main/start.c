@@ -370,6 +370,7 @@ make_api(struct server *s, struct err *err)
 	    .readers = s->readers,
 	    .auth = s->auth,
 	    .epoch = s->epoch,
+	    .epoch_changed = &s->anew,
 	    .domain = s->config.domain,
 	    .version = PACKAGE_VERSION,
 	    .max_retries = most_retries(s),
@@ -378,6 +379,7 @@ make_api(struct server *s, struct err *err)
 	    .registration_rate = (double)s->config.registration_rate,
 	    .argon2_threads = (int)s->config.argon2_threads};
 	struct rest_options rest_options = {.clk = s->clk,
+	    .timing = s->timing,
 	    .writer = s->writer,
 	    .readers = s->readers,
 	    .push = s->push,

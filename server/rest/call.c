@@ -187,6 +187,15 @@ cut_off(struct call *call)
 	call_piece(call, HTTP_PIECE_CUT, &none);
 }
 
+void
+call_log_failed(const struct call *call, const struct err *err)
+{
+
+	log_error(LOG_EV_HTTP_FAIL, err, "request=%s method=%s path=%s",
+	    http_request_id(call->req), http_method(call->req),
+	    http_path(call->req));
+}
+
 static void
 run_piece(struct read_job *job, struct db *db, struct err *err)
 {
@@ -199,9 +208,7 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 	if (db != NULL && rc == RC_OK && call->read(call, db, err) == RC_OK)
 		return;
 	if (rc != RC_NOT_FOUND && rc != RC_DENIED)
-		log_error(LOG_EV_HTTP_FAIL, err, "request=%s method=%s path=%s",
-		    http_request_id(call->req), http_method(call->req),
-		    http_path(call->req));
+		call_log_failed(call, err);
 	cut_off(call);
 }
 

@@ -90,6 +90,9 @@ void call_pieces(struct call *call, const char *content_type, struct buf *first,
     call_read_fn next);
 void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
 
+/* Logs ${err}, which ends an answer that has begun and so cannot tell it. */
+void call_log_failed(const struct call *call, const struct err *err);
+
 /* Whether the page ${b} of a list must end before its next item: another one
  * may not fit into LIMIT_PAGE_BYTES, or the page is long and its client has
  * left.  The page is then answered with has_more.  Thread: reader. */

@@ -32,6 +32,7 @@ begin_round(struct poll *p)
 {
 	enum rc rc = push_wait(p->call.rest->o.push, &p->waiter);
 
+	p->drained |= rc != RC_OK;
 	move(p, rc == RC_OK ? POLL_READING : POLL_READING_LAST);
 	return (STEP_READ);
 }
@@ -85,6 +86,9 @@ static enum step
 waiter_back(struct poll *p, bool woken)
 {
 
+	/* Nobody has asked for it: push drains. */
+	p->drained |=
+	    !woken && (p->state == POLL_READING || p->state == POLL_WAITING);
 	if (p->state == POLL_READING && woken)
 		move(p, POLL_READING_AGAIN);
 	else if (p->state == POLL_READING || p->state == POLL_TIME_UP)
@@ -118,7 +122,9 @@ static void
 poll_answer(struct poll *p)
 {
 
-	if (p->revoked)
+	if (p->give_up != NULL && (p->revoked || p->err.rc != RC_OK))
+		p->give_up(p);
+	else if (p->revoked)
 		caller_refuse_stranger(&p->call);
 	else if (p->err.rc != RC_OK)
 		call_fail(&p->call, &p->err);
@@ -209,7 +215,7 @@ wake(struct http_request *req, void *arg)
 }
 
 void
-poll_start(struct poll *p, int64_t wait_s)
+poll_start(struct poll *p, int64_t wait_ms)
 {
 	struct rest *rest = p->call.rest;
 	enum step step;
@@ -219,13 +225,14 @@ poll_start(struct poll *p, int64_t wait_s)
 	p->waiter.arg = p;
 	p->err = (struct err)ERR_INIT;
 	p->state = POLL_NEW;
-	p->waits = wait_s > 0;
+	p->waits = wait_ms > 0;
+	p->drained = false;
 	p->waiter.device_id = p->call.principal->device_id;
-	if (wait_s > 0)
-		http_set_timer(p->call.req,
-		    clk_mono_ms(rest->o.clk) + wait_s * 1000, wake, p);
+	if (wait_ms > 0)
+		http_set_timer(
+		    p->call.req, clk_mono_ms(rest->o.clk) + wait_ms, wake, p);
 	lock_take(&rest->poll_lock);
-	step = wait_s > 0 ? begin_round(p) : read_last(p);
+	step = wait_ms > 0 ? begin_round(p) : read_last(p);
 	lock_drop(&rest->poll_lock);
 	take_step(p, step);
 }

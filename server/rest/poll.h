@@ -15,6 +15,7 @@ struct poll {
 	struct call call; /* first */
 	struct push_waiter waiter;
 	bool waits;            /* longer than one read */
+	bool drained;          /* push takes no waiter any more */
 	bool revoked;          /* the token, while it waited; the reader's */
 	enum poll_state state; /* under the lock of the kit */
 
@@ -24,11 +25,15 @@ struct poll {
 	    struct poll *poll, struct db *db, bool *ret_found, struct err *err);
 	/* Answers with what was read last.  Thread: any. */
 	void (*answer)(struct poll *poll);
+	/* Called instead where the token was revoked or a query failed.  NULL:
+	 * the request is refused.  Thread: any. */
+	void (*give_up)(struct poll *poll);
 	struct err err; /* rc not RC_OK: the answer */
 };
 
 /* Begins; waiter.user_id, after and outbox, query and answer are set.
- * ${wait_s} 0: reads once. */
-void poll_start(struct poll *poll, int64_t wait_s);
+ * ${wait_ms} 0: reads once.  May be called again when it has answered, if that
+ * was not the end of the request (stream.h). */
+void poll_start(struct poll *poll, int64_t wait_ms);
 
 #endif

@@ -2,6 +2,7 @@
 /*
  * The life of the kit, and of the count of requests.
  */
+#include "base/htab.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "rest/rest_internal.h"
@@ -15,11 +16,13 @@ rest_new(const struct rest_options *options, struct rest **ret, struct err *err)
 	if ((rest = mem_zalloc(1, sizeof(*rest))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "rest"));
 	rest->o = *options;
+	rest->o.timing = timing_or_real(options->timing);
 	lock_init(&rest->poll_lock, LOCK_POLL);
 	/* A second's worth at once: a client that was away catches up. */
 	if (rate > 0)
 		rest->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
-	if (rate > 0 && rest->requests == NULL) {
+	rest->streams = htab_new(sizeof(int64_t));
+	if ((rate > 0 && rest->requests == NULL) || rest->streams == NULL) {
 		rest_free(rest);
 		return (err_set(err, RC_NO_MEMORY, "rest"));
 	}
@@ -55,6 +58,7 @@ rest_free(struct rest *rest)
 	if (rest == NULL)
 		return;
 	limiter_free(rest->requests);
+	htab_free(rest->streams);
 	lock_fini(&rest->poll_lock);
 	mem_free(rest);
 }

@@ -9,6 +9,7 @@
 #define REST_REST_H
 
 #include "base/clk.h"
+#include "base/timing.h"
 #include "chat/auth.h"
 #include "engine/reader.h"
 #include "engine/writer.h"
@@ -20,6 +21,7 @@ struct rest;
 /* Pointers are kept. */
 struct rest_options {
 	const struct clk *clk;
+	const struct timing *timing; /* NULL: timing_real() */
 	struct writer *writer;
 	struct readers *readers;
 	struct push *push;

@@ -11,12 +11,15 @@
 #include "rest/call.h"
 #include "rest/limiter.h"
 
+struct htab;
+
 struct rest {
 	struct rest_options o;
 	atomic_size_t busy;
 	atomic_bool stopped;
 	struct limiter *requests; /* by user; NULL: off */
-	struct lock poll_lock;    /* the state of every struct poll */
+	struct lock poll_lock;    /* the state of every struct poll, streams */
+	struct htab *streams;     /* how many each device has open */
 };
 
 #endif

@@ -304,6 +304,22 @@ function checkEvents(events, what)
 	}
 }
 
+// ---- streams ---------------------------------------------------------------
+
+/** Checks the data of an event of a stream; ${name} is "message" where it has none. */
+export function checkStreamEvent(name, data)
+{
+	const what = `stream event ${name} ${JSON.stringify(data).slice(0, 300)}`;
+
+	if (rules_only)
+		return;
+	const place = ['paths', '/v1/inbox', 'get', 'responses', '200', 'content', 'text/event-stream', 'x-events'];
+	const events = place.reduce((at, part) => at?.[part], document('openapi.yaml'));
+	if (!Object.hasOwn(events, name))
+		fail(what, 'openapi.yaml has no such event');
+	checkBody(what, what, pointer(...place, name), data);
+}
+
 // ---- WebSocket -------------------------------------------------------------
 
 let frame_schemas;

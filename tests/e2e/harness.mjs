@@ -24,5 +24,6 @@ export * from './harness/server.mjs';
 export * from './harness/rest.mjs';
 export * from './harness/receive.mjs';
 export * from './harness/seed.mjs';
+export * from './harness/stream.mjs';
 export * from './harness/users.mjs';
 export * from './harness/ws.mjs';

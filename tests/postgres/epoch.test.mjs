@@ -8,7 +8,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { contiguous } from '../e2e/expect.mjs';
-import { Server, User, Ws, eventually, expectStatus, killAll, users, uuid7 } from '../e2e/harness.mjs';
+import {
+	Server, Stream, User, Ws, eventually, expectStatus, killAll, longerTimes, users, uuid7,
+} from '../e2e/harness.mjs';
 import { Cluster } from './cluster.mjs';
 
 const LONG_MS = 60_000;
@@ -73,7 +75,9 @@ describe('the epoch', () => {
 		/* Whoever is named first, it is the one that leads that counts. */
 		const ports = sync ? [replica.port, leader.port] : [leader.port, replica.port];
 		const url = leader.url('chat', { port: ports.join() });
-		const nodes = Array.from({ length: n }, () => new Server({ args: ['--db', url, ...args] }));
+		/* An event stream asks nothing of a database that is away for a while. */
+		const env = longerTimes(['rest_stream_quiet'], 10);
+		const nodes = Array.from({ length: n }, () => new Server({ args: ['--db', url, ...args], env }));
 		await Promise.all(nodes.map((node) => node.start()));
 		return { leader, replica, nodes, url };
 	}
@@ -112,6 +116,9 @@ describe('the epoch', () => {
 		expectStatus(await ann.post('/v1/messages', lost), 201);
 		const { seq } = await ws.received(lost.id);
 		const poll = at(bob, c).get(`/v1/inbox?after=${epoch}:${seq}&wait=50`).catch(() => {});
+		const stream = new Stream(at(bob, b), { target: `/v1/inbox?after=${epoch}:0` });
+		await stream.until(seq);
+		await b.polled(1);
 		await leader.kill();
 		await replica.promote();
 
@@ -123,6 +130,12 @@ describe('the epoch', () => {
 		const now = await agreed(bob, [a, b, c], (e) => e !== epoch, 'another epoch');
 		assert.deepEqual([a, b, c].map((node) => node.pid), pids);
 		await poll;
+		assert.deepEqual((await stream.ended()).blocks.at(-1), { event: 'end', data: { reason: 'epoch' } });
+		assert.equal(stream.events.length, seq);
+		/* A client of the standard comes again with the last id and the URL of the beginning. */
+		const resumed = await at(bob, b).get(`/v1/inbox?after=${epoch}:0`,
+			{ headers: { accept: 'text/event-stream', 'last-event-id': String(seq - 1) } });
+		expectStatus(resumed, 410);
 
 		for (const node of [a, b, c]) {
 			const answer = await at(bob, node).get(`/v1/inbox?after=${epoch}:${seq}`);

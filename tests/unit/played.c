@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/htab.h"
 #include "base/mem.h"
 
 #define PAIRS 12
@@ -575,10 +576,13 @@ played_setup(void **state)
 	    .rest = &played.rest,
 	    .max_retries = 20};
 	played.rest.o.clk = &clk.clk;
+	played.rest.o.timing = timing_real();
 	played.module = played.admin;
 	gate.metrics = o.metrics;
 	assert_int_equal(send_gate_new(&gate, &played.api.o.gate, &err), RC_OK);
 	lock_init(&played.rest.poll_lock, LOCK_POLL);
+	played.rest.streams = htab_new(sizeof(int64_t));
+	assert_non_null(played.rest.streams);
 	played.who = (struct principal){
 	    .user_id = 7, .device_id = 70, .name = "ann", .admin = true};
 	return (0);
@@ -590,6 +594,8 @@ played_teardown(void **state)
 
 	(void)state;
 	send_gate_free(played.api.o.gate);
+	assert_int_equal(htab_count(played.rest.streams), 0);
+	htab_free(played.rest.streams);
 	lock_fini(&played.rest.poll_lock);
 	admin_free(played.admin);
 	metrics_free(played.api.o.metrics);

@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/htab.h"
 #include "model/outbox.h"
+
+static atomic_bool epoch_changed;
 
 static bool
 set(const char *name, int64_t value)
@@ -51,6 +54,10 @@ set(const char *name, int64_t value)
 		world.pool_rc = value != 0 ? RC_BUSY : RC_OK;
 	else if (strcmp(name, "writer_busy") == 0)
 		played.writer_rc = value != 0 ? RC_BUSY : RC_OK;
+	else if (strcmp(name, "epoch_changed") == 0)
+		atomic_store(&epoch_changed, value != 0);
+	else if (strcmp(name, "store_fails") == 0)
+		played.store_fails = (int)value;
 	else if (strcmp(name, "unit_full") == 0)
 		played.unit_rc = value != 0 ? RC_FULL : RC_OK;
 	else
@@ -63,6 +70,7 @@ test_answers(void **state)
 {
 
 	(void)state;
+	played.api.o.epoch_changed = &epoch_changed;
 	played_transcript("api_answers.txt", api_routes(), set);
 }
 
@@ -108,6 +116,29 @@ test_failures(void **state)
 
 	(void)state;
 	played_failures(api_routes(), known, full_readers);
+}
+
+/* A stream for which there is no memory is refused, and takes no place. */
+static void
+test_stream_without_memory(void **state)
+{
+	const struct question q = {.headers = {"Accept", "text/event-stream"}};
+	const http_handler_fn get =
+	    played_route(api_routes(), "GET", "/v1/inbox");
+	const char *no_memory = "503 busy: out of memory\nretry after 1\n";
+	int k;
+
+	(void)state;
+	played.alloc_fails = 1;
+	played_expect(get, &q, no_memory);
+	played.alloc_fails = 0;
+	for (k = 1; k <= 2; k++) {
+		played.on_free_fails = k;
+		played_expect(get, &q, no_memory);
+		assert_int_equal(htab_count(played.rest.streams), 0);
+	}
+	played.on_free_fails = 0;
+	assert_non_null(strstr(played_ask(get, &q), "event: welcome"));
 }
 
 /* Sends an array of ${n} messages. */
@@ -186,6 +217,8 @@ main(void)
 		test_answers, world_setup, world_teardown),
 	    cmocka_unit_test_setup_teardown(
 		test_failures, world_setup, world_teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_stream_without_memory, world_setup, world_teardown),
 	    cmocka_unit_test_setup_teardown(
 		test_arrays, world_setup, world_teardown),
 	    cmocka_unit_test_setup_teardown(

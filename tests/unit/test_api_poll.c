@@ -145,7 +145,7 @@ begin(int64_t wait_s)
 	poll.call.principal = &principal;
 	poll.query = query;
 	poll.answer = answer;
-	poll_start(&poll, wait_s);
+	poll_start(&poll, wait_s * 1000);
 }
 
 /* A reader runs the job. */

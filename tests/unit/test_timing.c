@@ -39,6 +39,7 @@ static const struct {
     {"http_accept_pause", 100, offsetof(struct timing, http_accept_pause_ms)},
     {"http_log_window", 10000, offsetof(struct timing, http_log_window_ms)},
     {"http_stop", 1000, offsetof(struct timing, http_stop_ms)},
+    {"rest_stream_quiet", 25000, offsetof(struct timing, rest_stream_quiet_ms)},
     {"cluster_recheck", 5000, offsetof(struct timing, cluster_recheck_ms)},
     {"cluster_heartbeat", 2000, offsetof(struct timing, cluster_heartbeat_ms)},
     {"cluster_dead", 10000, offsetof(struct timing, cluster_dead_ms)},

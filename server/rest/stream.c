@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Streams: who may have one, and the turn from one piece to the next.
+ */
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/htab.h"
+#include "base/limits.h"
+#include "log/log.h"
+#include "rest/rest_internal.h"
+#include "rest/stream.h"
+
+/* Seconds after which a client may ask again whether a place is free. */
+#define FULL_RETRY_S 5
+
+/* ---- which requests ask for a stream ---- */
+
+/* Whether the parameters of a media range give it no weight: q=0, q=0.000. */
+static bool
+is_refused(const char *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 2 < n; i++)
+		if (strncasecmp(p + i, "q=", 2) == 0)
+			return (strspn(p + i + 2, "0.") ==
+				strcspn(p + i + 2, " \t,;"));
+	return (false);
+}
+
+bool
+stream_is_wanted(const char *accept)
+{
+	size_t item, name;
+
+	for (; accept != NULL && *accept != '\0'; accept += item) {
+		accept += strspn(accept, ", \t");
+		item = strcspn(accept, ",");
+		name = strcspn(accept, ";, \t");
+		if (name == strlen(STREAM_TYPE) &&
+		    strncasecmp(accept, STREAM_TYPE, name) == 0)
+			return (!is_refused(accept + name, item - name));
+	}
+	return (false);
+}
+
+/* ---- how many a device has ---- */
+
+/* Under the lock.  The table's values are the counts. */
+static enum rc
+count_one_more(struct rest *rest, int64_t device_id)
+{
+	const uintptr_t n = (uintptr_t)htab_find(rest->streams, &device_id);
+
+	if (n >= LIMIT_STREAMS_PER_DEVICE)
+		return (RC_LIMIT);
+	return (htab_set(rest->streams, &device_id, (void *)(n + 1)));
+}
+
+static void
+count_one_less(void *arg)
+{
+	struct stream *s = arg;
+	struct rest *rest = s->poll.call.rest;
+	const int64_t device_id = s->poll.waiter.device_id;
+	uintptr_t n;
+
+	lock_take(&rest->poll_lock);
+	n = (uintptr_t)htab_find(rest->streams, &device_id);
+	/* A value that replaces another needs no memory. */
+	if (n > 1)
+		(void)!htab_set(rest->streams, &device_id, (void *)(n - 1));
+	else
+		(void)htab_remove(rest->streams, &device_id);
+	lock_drop(&rest->poll_lock);
+}
+
+bool
+stream_admit(struct stream *s)
+{
+	struct call *call = &s->poll.call;
+	struct refusal r = REFUSAL_INIT;
+	struct rest *rest = call->rest;
+	enum rc rc;
+
+	/* A copy: when the request is freed its principal may be gone. */
+	s->poll.waiter.device_id = call->principal->device_id;
+	lock_take(&rest->poll_lock);
+	rc = count_one_more(rest, s->poll.waiter.device_id);
+	lock_drop(&rest->poll_lock);
+	if (rc == RC_OK &&
+	    (rc = http_on_free(call->req, count_one_less, s)) != RC_OK)
+		count_one_less(s);
+	if (rc == RC_OK)
+		return (true);
+	if (rc == RC_LIMIT) {
+		refusal_set(&r, PROBLEM_RATE_LIMITED, "",
+		    "this device has %d streams open, and may have no more",
+		    LIMIT_STREAMS_PER_DEVICE);
+		r.retry_after_s = FULL_RETRY_S;
+	} else {
+		refusal_set(&r, PROBLEM_BUSY, "", "out of memory");
+	}
+	call_refuse(call, &r);
+	return (false);
+}
+
+/* ---- from one piece to the next ---- */
+
+/* In place of poll.answer, once the answer has begun: it is too late for a
+ * refusal. */
+static void
+give_up(struct poll *poll)
+{
+	struct stream *s = CONTAINER_OF(poll, struct stream, poll);
+	enum stream_end why = STREAM_BUSY;
+
+	if (poll->revoked) {
+		why = STREAM_REVOKED;
+	} else if (problem_status(problem_of_rc(poll->err.rc)) == 500) {
+		call_log_failed(&poll->call, &poll->err);
+		why = STREAM_FAILED;
+	}
+	s->end(s, why);
+}
+
+/* A piece has gone out.  Between its pieces a request is nobody's: it comes in
+ * anew.  Thread: the loop's. */
+static void
+want_piece(struct http_request *req, void *arg)
+{
+	struct stream *s = arg;
+	struct rest *rest = s->poll.call.rest;
+
+	(void)req;
+	/* First counted, then asked, as in rest_enter(). */
+	atomic_fetch_add(&rest->busy, 1);
+	if (atomic_load(&rest->stopped))
+		s->end(s, STREAM_STOPPING);
+	else
+		poll_start(&s->poll, rest->o.timing->rest_stream_quiet_ms);
+}
+
+void
+stream_start(struct stream *s)
+{
+
+	poll_start(&s->poll, 0);
+}
+
+void
+stream_piece(struct stream *s, enum http_piece kind, struct buf *piece)
+{
+	struct call *call = &s->poll.call;
+	struct rest *rest = call->rest;
+
+	if (s->begun) {
+		http_answer_piece(call->req, kind, piece);
+	} else {
+		s->begun = true;
+		s->poll.give_up = give_up;
+		http_answer_pieces(
+		    call->req, STREAM_TYPE, piece, want_piece, s);
+	}
+	rest_leave(rest);
+}
