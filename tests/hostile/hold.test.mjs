@@ -131,6 +131,8 @@ async function websocket(...frames)
 describe(`${MANY} connections`, () => {
 	kind('slow readers of the largest pages, one user',
 		() => raw(head('GET', '/v1/inbox?after=0&limit=200', bearer(bob)) + '\r\n'));
+	kind('event streams that take nothing, one user', (i) => raw(head('GET', '/v1/inbox?after=0',
+		bearer(devices[Math.floor(i / INSTANCES)]) + 'Accept: text/event-stream\r\n') + '\r\n'));
 	kind('bodies without a token',
 		() => raw(head('POST', '/v1/messages') + body(MIB), filler));
 	kind('bodies with a token that is none',
@@ -150,6 +152,9 @@ describe(`${MANY} connections`, () => {
 		ws.socket.write(frame(1, filler.subarray(0, 131_000)).subarray(0, 130_000));
 		return ws;
 	}, { close: (ws) => ws.socket.destroy() });
+	kind('event streams that wait, one user', (i) => raw(head('GET', '/v1/inbox?after=48',
+		bearer(devices[Math.floor(i / INSTANCES)]) + 'Accept: text/event-stream\r\n') + '\r\n'),
+	{ settled: () => server.polled(MANY) });
 });
 
 describe('readers who hang up', () => {

@@ -11,7 +11,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { Counters, RawSocket, closeAll } from './raw.mjs';
-import { eventually, expectStatus, serverForFile, sleep, users } from '../e2e/harness.mjs';
+import { Stream, eventually, expectStatus, serverForFile, sleep, users } from '../e2e/harness.mjs';
 
 const EACH = 8;
 const CROWD = 200;
@@ -220,6 +220,40 @@ describe('slow readers', () => {
 		assert.ok(answers > 0);
 		t.diagnostic(`${readers.length} slow readers, the last cut after ${lived.toFixed(0)} ms; ` +
 			`${answers} answers to a good client meanwhile`);
+		for (const socket of readers)
+			socket.destroy();
+	});
+});
+
+describe('slow readers of event streams', () => {
+	it('who takes nothing, or a little, of a stream is cut; one who reads is not', async (t) => {
+		const before_ = (await counters.read()).http_deadlines_total;
+		const ask = `GET /v1/inbox?after=0 HTTP/1.1\r\n${HOST}Accept: text/event-stream\r\n` +
+			`Authorization: Bearer ${bob.token}\r\n\r\n`;
+		// As many as a device may have, with the good one.
+		const readers = [];
+		const stays = new Stream(bob, { target: '/v1/inbox?after=0' });
+
+		await stays.until(LARGE);
+		for (let i = 0; i < 7; i++) {
+			const socket = await RawSocket.open(server, { paused: true });
+			readers.push(socket.send(ask));
+			void (async () => {
+				while (i % 2 === 1 && !socket.socket.destroyed) {
+					socket.socket.read(10);
+					await sleep(50);
+				}
+			})();
+		}
+		const began = performance.now();
+		await eventually(async () =>
+			(await counters.read()).http_deadlines_total - before_ === readers.length,
+		'the end of all who do not read', 20_000);
+		const lived = performance.now() - began;
+		await ann.send(bob.name, 'for the one who reads');
+		await stays.until(stays.events.length + 1);
+		await stays.close();
+		t.diagnostic(`${readers.length} slow readers of streams, the last cut after ${lived.toFixed(0)} ms`);
 		for (const socket of readers)
 			socket.destroy();
 	});
