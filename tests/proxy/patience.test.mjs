@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // What says nothing for a minute is not cut by the proxies: the longest
-// long-poll, and a WebSocket that only the server's pings keep alive.
+// long-poll, a WebSocket that only the server's pings keep alive, and an event
+// stream that only its comments do.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { users } from '../e2e/harness.mjs';
-import { PROXIES, eventually, stage } from './proxy.mjs';
+import { Stream, users } from '../e2e/harness.mjs';
+import { PROXIES, certificates, eventually, stage } from './proxy.mjs';
 
 const sites = Object.fromEntries(PROXIES.map((kind) =>
 	[kind, stage({ before, after, afterEach }, kind)]));
@@ -22,6 +23,21 @@ describe('a minute of silence', { concurrency: 8 }, () => {
 			assert.deepEqual(page.body.events, []);
 			assert.ok(performance.now() - start > 54_000);
 		});
+
+		for (const version of ['http1.1', 'http2']) {
+			it(`${kind}: an event stream by ${version} lives on by comments`, async () => {
+				const [ann, bob] = await users(sites[kind].site, 'ann', 'bob');
+				const stream = new Stream(bob,
+					{ args: ['--cacert', certificates().ca, `--${version}`] });
+				await stream.welcome();
+				// The third comes after 75 s, the longest time of the samples.
+				await eventually(() => stream.blocks.filter((one) => one.comment).length >= 3,
+					'three comments', 90_000);
+				await ann.send(bob.name, 'still there?');
+				await stream.until(1);
+				await stream.close();
+			});
+		}
 
 		it(`${kind}: a WebSocket lives on by pings`, async () => {
 			const [ann, bob] = await users(sites[kind].site, 'ann', 'bob');
