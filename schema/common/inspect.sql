@@ -113,13 +113,22 @@ FROM dead_letter_queue WHERE outbox_id = $outbox_id
 ORDER BY dead_id DESC LIMIT $limit;
 
 -- ---- people, and what was done ----
+-- row: inspected_user(user_id, name, display_name, admin, disabled_at,
+--     created_at, destination_id, devices)
+
 -- name: inspect_users(after, limit)
--- columns: user_id, name, display_name, admin, disabled_at, created_at,
---     destination_id, devices
+-- columns: as inspected_user
 SELECT u.user_id, u.name, u.display_name, u.admin, u.disabled_at, u.created_at,
     u.destination_id, (SELECT count(*) FROM devices d
         WHERE d.user_id = u.user_id AND d.revoked_at IS NULL) AS devices
 FROM users u WHERE u.name > $after ORDER BY u.name LIMIT $limit;
+
+-- name: inspect_user(user_id)
+-- columns: as inspected_user
+SELECT u.user_id, u.name, u.display_name, u.admin, u.disabled_at, u.created_at,
+    u.destination_id, (SELECT count(*) FROM devices d
+        WHERE d.user_id = u.user_id AND d.revoked_at IS NULL) AS devices
+FROM users u WHERE u.user_id = $user_id;
 
 -- name: inspect_audit(before, limit)
 -- columns: audit_id, at, actor, action, object, detail

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators' users, and what was done.
+ * The lists of users and of what was done.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,19 @@ struct users_call {
 	struct buf text;
 };
 
+void
+admin_user_members(struct buf *b, const struct inspect_user *u)
+{
+
+	buf_addc(b, '{');
+	jw_str(b, "name", u->name);
+	jw_str(b, "display_name", u->display_name);
+	jw_bool(b, "admin", u->admin);
+	jw_time(b, "disabled_at", u->disabled_at);
+	jw_time(b, "created_at", u->created_at);
+	jw_int(b, "devices", u->devices);
+}
+
 /* RC_LIMIT ends the page: there is more. */
 static enum rc
 on_row_user(void *arg, const struct inspect_user *u, struct err *err)
@@ -43,13 +56,7 @@ on_row_user(void *arg, const struct inspect_user *u, struct err *err)
 	if (!u->local)
 		return (RC_OK);
 	/* A comma only between objects: each begins where the last ended. */
-	buf_addc(b, '{');
-	jw_str(b, "name", u->name);
-	jw_str(b, "display_name", u->display_name);
-	jw_bool(b, "admin", u->admin);
-	jw_time(b, "disabled_at", u->disabled_at);
-	jw_time(b, "created_at", u->created_at);
-	jw_int(b, "devices", u->devices);
+	admin_user_members(b, u);
 	a->users[a->n] = (struct counted){u->user_id, 0, b->len};
 	a->order[a->n] = &a->users[a->n];
 	a->n++;

@@ -102,6 +102,10 @@ void admin_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
 enum rc admin_show(struct db *db, const struct uuid *id, struct buf *b,
     struct err *err) MUST_USE;
 
+/* Begins the object of ${u}: a brace and its members, without the brace behind
+ * them (people.c). */
+void admin_user_members(struct buf *b, const struct inspect_user *u);
+
 /* The statistics of the relay, which the caller frees with mem_free(); NULL: no
  * memory (stats.c). */
 struct relay_stats *admin_relay(struct admin *admin);
@@ -130,6 +134,10 @@ void admin_peer_forget_post(struct http_request *req, void *arg);
 void admin_peer_block_post(struct http_request *req, void *arg);
 void admin_peer_unblock_post(struct http_request *req, void *arg);
 void admin_users_get(struct http_request *req, void *arg);
+void admin_user_disable_post(struct http_request *req, void *arg);
+void admin_user_enable_post(struct http_request *req, void *arg);
+void admin_user_promote_post(struct http_request *req, void *arg);
+void admin_user_demote_post(struct http_request *req, void *arg);
 void admin_audit_get(struct http_request *req, void *arg);
 
 #endif

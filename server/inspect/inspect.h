@@ -244,6 +244,11 @@ enum rc inspect_users(struct db *db, const char *after, int64_t limit,
     enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
+/* The user with this id. */
+enum rc inspect_user(struct db *db, int64_t user_id,
+    enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
 /* Calls ${each} with the sender of each message that waits, for at most
  * INSPECT_WALK of them for inboxes here and as many for other servers;
  * *ret_all: there are no more. */

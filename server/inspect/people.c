@@ -19,14 +19,14 @@ take_user(void *arg, const struct db_row *row, struct err *err)
 	struct user_each *e = arg;
 	struct inspect_user u;
 
-	u.user_id = db_row_i64(row, COL_INSPECT_USERS_USER_ID);
-	u.name = inspect_text(row, COL_INSPECT_USERS_NAME);
-	u.display_name = inspect_text(row, COL_INSPECT_USERS_DISPLAY_NAME);
-	u.admin = db_row_i64(row, COL_INSPECT_USERS_ADMIN) != 0;
-	u.disabled_at = db_row_i64(row, COL_INSPECT_USERS_DISABLED_AT);
-	u.created_at = db_row_i64(row, COL_INSPECT_USERS_CREATED_AT);
-	u.local = db_row_null(row, COL_INSPECT_USERS_DESTINATION_ID);
-	u.devices = db_row_i64(row, COL_INSPECT_USERS_DEVICES);
+	u.user_id = db_row_i64(row, COL_INSPECTED_USER_USER_ID);
+	u.name = inspect_text(row, COL_INSPECTED_USER_NAME);
+	u.display_name = inspect_text(row, COL_INSPECTED_USER_DISPLAY_NAME);
+	u.admin = db_row_i64(row, COL_INSPECTED_USER_ADMIN) != 0;
+	u.disabled_at = db_row_i64(row, COL_INSPECTED_USER_DISABLED_AT);
+	u.created_at = db_row_i64(row, COL_INSPECTED_USER_CREATED_AT);
+	u.local = db_row_null(row, COL_INSPECTED_USER_DESTINATION_ID);
+	u.devices = db_row_i64(row, COL_INSPECTED_USER_DEVICES);
 	return (e->each(e->arg, &u, err));
 }
 
@@ -41,6 +41,18 @@ inspect_users(struct db *db, const char *after, int64_t limit,
 
 	return (db_run(
 	    db, SQL_INSPECT_USERS, DB_PARAMS(v), take_user, &e, NULL, err));
+}
+
+enum rc
+inspect_user(struct db *db, int64_t user_id,
+    enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
+    void *arg, struct err *err)
+{
+	struct user_each e = {each, arg};
+	const struct sql_inspect_user v = {.user_id = db_v_i64(user_id)};
+
+	return (db_run(
+	    db, SQL_INSPECT_USER, DB_PARAMS(v), take_user, &e, NULL, err));
 }
 
 struct sender_each {

@@ -364,6 +364,11 @@ test_admin_people(void **state)
 	    "3 x@far.example - 0 0 0 404 0 \n");
 	READ(inspect_users(rig.db, "ann", 1, say_user, NULL, &err),
 	    "2 bob - 0 1 403 402 1 \n");
+	READ(inspect_user(rig.db, 1, say_user, NULL, &err),
+	    "1 ann Ann A 1 1 0 401 2 \n");
+	READ(inspect_user(rig.db, 2, say_user, NULL, &err),
+	    "2 bob - 0 1 403 402 1 \n");
+	READ(inspect_user(rig.db, 77, say_user, NULL, &err), "");
 	READ(inspect_audit(rig.db, INT64_MAX, 9, say_audit, NULL, &err),
 	    "122 1212 ann resume * - \n"
 	    "121 1211 root pause far.example repairs \n");

@@ -274,6 +274,9 @@ export class World {
 			return this.canary(who, 'device');
 		case 'head':
 			return made.head ??= String((await this.people.alice.user.inbox(0, 200)).head);
+		case 'victim':
+			return made.victim ??= expectStatus(await this.server.rest().post('/v1/users',
+				{ name: freshName('victim'), password: this.people.mallory.password }), 201).body.name;
 		case 'device':
 			return made.device ??= (await this.login('alice')).id;
 		case 'scheduled':

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "chat/account.h"
 #include "delivery/operator.h"
 #include "store/account.h"
 #include "store/lane.h"
@@ -38,6 +39,7 @@ __typeof__(inspect_lane) __wrap_inspect_lane;
 __typeof__(inspect_lane_sent_since) __wrap_inspect_lane_sent_since;
 __typeof__(inspect_dead_letter_ids) __wrap_inspect_dead_letter_ids;
 __typeof__(inspect_dead_letters_left) __wrap_inspect_dead_letters_left;
+__typeof__(inspect_user) __wrap_inspect_user;
 __typeof__(inspect_users) __wrap_inspect_users;
 __typeof__(inspect_senders) __wrap_inspect_senders;
 __typeof__(inspect_audit) __wrap_inspect_audit;
@@ -55,6 +57,7 @@ __wrap_store_user_by_name(struct db *db, const char *name, size_t n,
 	if (strcmp(name, "nobody") == 0)
 		return (RC_NOT_FOUND);
 	ret->user_id = 3;
+	(void)snprintf(ret->name, sizeof(ret->name), "%.*s", (int)n, name);
 	return (played_store(err));
 }
 
@@ -409,6 +412,22 @@ __wrap_inspect_users(struct db *db, const char *after, int64_t limit,
 }
 
 enum rc
+__wrap_inspect_user(struct db *db, int64_t user_id,
+    enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
+    void *arg, struct err *err)
+{
+	const struct inspect_user u = {
+	    user_id, "ann", "Ann", true, true, NOW + 1, NOW + 2, 3};
+	enum rc rc;
+
+	(void)db;
+	played_note("user %lld", (long long)user_id);
+	if ((rc = played_store(err)) != RC_OK)
+		return (rc);
+	return (each(arg, &u, err));
+}
+
+enum rc
 __wrap_inspect_senders(struct db *db,
     void (*each)(void *arg, int64_t sender_id), void *arg, bool *ret_all,
     struct err *err)
@@ -578,10 +597,23 @@ operator_apply(struct unit *unit)
 }
 
 static void
+account_apply(struct unit *unit)
+{
+	struct account_unit *u = (struct account_unit *)(void *)unit;
+
+	played_note("account unit %d by %s: user=%lld name=%s", (int)u->op,
+	    u->operator,(long long) u->user.user_id, u->user.name);
+	if (admin_store.refused)
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "", "it is so");
+}
+
+static void
 apply(struct unit *unit)
 {
 
-	if (strcmp(unit->kind->name, "peer") == 0)
+	if (strcmp(unit->kind->name, "account") == 0)
+		account_apply(unit);
+	else if (strcmp(unit->kind->name, "peer") == 0)
 		peer_apply(unit);
 	else
 		operator_apply(unit);

@@ -62,6 +62,8 @@ changing(const struct http_route *route, struct question *q)
 		q->params[1] = UUID_A;
 	if (strstr(route->path, "lanes") != NULL)
 		q->params[1] = "5";
+	if (strstr(route->path, "users") != NULL)
+		q->params[1] = "ann";
 	if (strcmp(end, "/rewind") == 0)
 		q->body = "{\"seq\":1}";
 	else if (strcmp(end, "/pin") == 0)

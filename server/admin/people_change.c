@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What operators do to users: disable and enable, promote and demote.
+ */
+#include <string.h>
+
+#include "admin/routes_internal.h"
+#include "chat/account.h"
+#include "model/message.h"
+
+struct change_call {
+	struct call call; /* first */
+	struct wire_doc doc;
+	char name[LIMIT_NAME_LEN + 1];
+	enum account_op op;
+	struct account_unit unit;
+};
+
+/* ---- the answer ---- */
+
+static enum rc
+on_row_user(void *arg, const struct inspect_user *u, struct err *err)
+{
+	struct buf *b = arg;
+
+	(void)err;
+	admin_user_members(b, u);
+	buf_addc(b, '}');
+	return (RC_OK);
+}
+
+static enum rc
+read_user(struct call *call, struct db *db, struct err *err)
+{
+	struct change_call *a = CONTAINER_OF(call, struct change_call, call);
+	struct buf b = BUF_INIT;
+	enum rc rc;
+
+	rc = inspect_user(db, a->unit.user.user_id, on_row_user, &b, err);
+	if (rc == RC_OK)
+		call_json(call, 200, &b);
+	buf_fini(&b);
+	return (rc);
+}
+
+/* ---- the change ---- */
+
+/* Thread: sync, or writer when refused. */
+static void
+changed(struct unit *base)
+{
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
+	struct change_call *a = u->arg;
+
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_read(&a->call, read_user);
+}
+
+static void
+refuse_unknown(struct change_call *a, const char *name)
+{
+
+	call_problem(&a->call, PROBLEM_NOT_FOUND, "",
+	    "there is no user called \"%.64s\" on this server", name);
+}
+
+/* Finds the user, and hands the unit to the writer. */
+static enum rc
+find_user(struct call *call, struct db *db, struct err *err)
+{
+	struct change_call *a = CONTAINER_OF(call, struct change_call, call);
+	struct account_unit *u = &a->unit;
+	enum rc rc;
+
+	account_unit_init(u, a->op);
+	rc = store_user_by_name(db, a->name, strlen(a->name), &u->user, err);
+	if (rc == RC_NOT_FOUND) {
+		refuse_unknown(a, a->name);
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	u->operator= call->principal->name;
+	u->unit.finish = changed;
+	u->arg = a;
+	(void)call_submit(call, &u->unit);
+	return (RC_OK);
+}
+
+static void
+change(struct http_request *req, void *arg, enum account_op op)
+{
+	static const char *const allowed[] = {NULL};
+	const char *name = http_path_param(req, "name");
+	struct change_call *a;
+
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed))
+		return;
+	if (name == NULL || !model_name_valid(name, strlen(name))) {
+		refuse_unknown(a, name != NULL ? name : "");
+		return;
+	}
+	memcpy(a->name, name, strlen(name) + 1);
+	a->op = op;
+	if (call_body_if_any(&a->call, &a->doc, NULL, 0))
+		call_read(&a->call, find_user);
+}
+
+void
+admin_user_disable_post(struct http_request *req, void *arg)
+{
+
+	change(req, arg, ACCOUNT_DISABLE);
+}
+
+void
+admin_user_enable_post(struct http_request *req, void *arg)
+{
+
+	change(req, arg, ACCOUNT_ENABLE);
+}
+
+void
+admin_user_promote_post(struct http_request *req, void *arg)
+{
+
+	change(req, arg, ACCOUNT_PROMOTE);
+}
+
+void
+admin_user_demote_post(struct http_request *req, void *arg)
+{
+
+	change(req, arg, ACCOUNT_DEMOTE);
+}
