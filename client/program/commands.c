@@ -67,8 +67,8 @@ static const struct option send_options[] = {
     {"in", 0, "TIME", "deliver it then: 30m, 2h"},
     {"at", 0, "WHEN", "deliver it then: 2030-01-31T09:00:00Z"},
     {"expires-in", 0, "TIME", "give up after that time"},
-    {"priority", 0, "low|normal|high", "normal is the default"},
-    {"content-type", 0, "TYPE", "text/plain is the default"},
+    {"priority", 0, "low|normal|high", "how urgent it is (normal)"},
+    {"content-type", 0, "TYPE", "what the text is (text/plain)"},
     {"reply-to", 0, "ID", "the message that this one answers"},
     {"correlation-id", 0, "TEXT", "a text of yours to find it by"},
     {"metadata", 0, "NAME=TEXT", "may be given several times"},
@@ -247,7 +247,7 @@ static const struct option admin_audit_options[] = {
 
 static const struct option admin_top_options[] = {
     {"interval", 0, "TIME", "how often it looks (2s)"},
-    {"view", 0, "overview|destinations|dead|lanes", "what to begin with"},
+    {"view", 0, "overview|destinations|dead|lanes", "the first view"},
     {"once", 0, NULL,
 	"print one picture as text and end; with\n"
 	"--interval, rates are those of that time"},
@@ -295,8 +295,8 @@ const struct command cli_commands[] = {
 	NULL, 0, 1, NEEDS_FLUSH, cmd_ack},
     {"outbox", "[ID | cancel ID | retry ID]",
 	"what became of what you have sent",
-	"cancel takes back what has not left; retry tries a failed or waiting\n"
-	"one now.",
+	"With cancel ID, what has not left is taken back.  With retry ID, a\n"
+	"failed or waiting one is tried now.",
 	outbox_options, 0, 2, NEEDS_LOGIN, cmd_outbox},
     {"history", "NAME", "the messages of a conversation", "", history_options,
 	0, 1, NEEDS_FLUSH, cmd_history},
@@ -352,13 +352,14 @@ const struct command cli_commands[] = {
 	admin_rewind_options, 1, 2, NEEDS_LOGIN, cmd_admin_rewind},
     {"admin peers", "[show|pin|unpin|forget|block|unblock DOMAIN ...]",
 	"other servers and their keys",
-	"show DOMAIN lists the keys of a server.  pin DOMAIN KEY-ID PUBLIC gives\n"
-	"a key of it (base64): from then on only pinned keys are believed.\n"
-	"unpin DOMAIN KEY-ID takes that back: when no key is pinned any more,\n"
-	"the server's document is believed again, which may replace the key.\n"
-	"forget DOMAIN deletes keys and pins, so that the server's document is\n"
-	"believed again; a block stays.  block DOMAIN and unblock DOMAIN say\n"
-	"whether it is spoken with at all.",
+	"With show DOMAIN it lists the keys of a server.  With pin DOMAIN KEY-ID\n"
+	"PUBLIC it takes a key of that server (base64): from then on only pinned\n"
+	"keys are believed.  With unpin DOMAIN KEY-ID it takes the pin back: when\n"
+	"no key is pinned any more, the server's document is believed again,\n"
+	"which may replace the key.  With forget DOMAIN it deletes keys and pins,\n"
+	"so that the server's document is believed again; a block stays.  With\n"
+	"block DOMAIN nothing is sent to that server or taken from it, until\n"
+	"unblock DOMAIN.",
 	admin_peers_options, 0, 4, NEEDS_LOGIN, cmd_admin_peers},
     {"admin users", "", "all users", "", admin_users_options, 0, 0, NEEDS_LOGIN,
 	cmd_admin_users},

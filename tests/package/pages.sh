@@ -119,3 +119,19 @@ while read -r program words; do
 done <"$tmp/typed"
 [ "$wrong" -eq 0 ] && [ "$(wc -l <"$tmp/typed")" -ge 10 ]
 check $? "manual: the $(wc -l <"$tmp/typed") examples name what there is"
+
+# A first word that is to be typed keeps its small letter, so no text begins
+# with one.
+for program in twinbox twinboxd; do
+	awk -f tests/package/literals.awk "$pages/$program.tables" >"$tmp/out"
+	status=$?
+	sed 's/^/# /' "$tmp/out"
+	[ "$status" -eq 0 ] && [ ! -s "$tmp/out" ]
+	check $? "manual: no text of $program begins with a word that is to be typed"
+done
+{ cat "$pages/twinbox.tables"
+	printf 'option\tsend\tx\t\ta|b\tb is best\n'
+	printf 'command\tthings\t[drop ID]\t0\tthings\tdrop takes one away.\n'
+	printf 'option\tsend\ty\t\tFILE\ta file, together with\n'; } >"$tmp/bad"
+[ "$(awk -f tests/package/literals.awk "$tmp/bad" | wc -l)" -eq 3 ]
+check $? 'manual: and such a text would be seen'
