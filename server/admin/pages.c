@@ -14,12 +14,24 @@
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 #define PAGE_CSP "default-src 'none'; style-src 'unsafe-inline'"
 
+/* Browsers ask for text/html by name; curl and programs take anything. */
+static bool
+wants_html(struct http_request *req)
+{
+	const char *accept = http_header(req, "Accept");
+
+	return (accept != NULL && strcasestr(accept, "text/html") != NULL);
+}
+
+/* A browser saves what it has no viewer for, and shows plain text. */
 static void
 answer_document(struct http_request *req, const struct document *document)
 {
 
-	http_answer_static(
-	    req, 200, "application/yaml", document->data, document->len);
+	http_answer_header(req, "Vary", "Accept");
+	http_answer_static(req, 200,
+	    wants_html(req) ? TEXT_PLAIN : "application/yaml", document->data,
+	    document->len);
 }
 
 void
@@ -36,15 +48,6 @@ admin_asyncapi(struct http_request *req, void *arg)
 
 	(void)arg;
 	answer_document(req, &document_asyncapi);
-}
-
-/* Browsers ask for text/html by name; curl and programs take anything. */
-static bool
-wants_html(struct http_request *req)
-{
-	const char *accept = http_header(req, "Accept");
-
-	return (accept != NULL && strcasestr(accept, "text/html") != NULL);
 }
 
 static void

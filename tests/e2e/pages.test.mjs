@@ -131,6 +131,17 @@ describe('the formal documents', () => {
 			assert.match(doc.openapi ?? doc.asyncapi, version);
 			assert.deepEqual(doc, document(name));
 		});
+
+		it(`/${name} opens in a browser, which would save YAML`, async () => {
+			const get = (accept) => fetch(`${server.url}/${name}`, { headers: { accept } });
+			const browser = await get('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
+			const program = await get('*/*');
+			assert.equal(browser.headers.get('content-type'), 'text/plain; charset=utf-8');
+			assert.equal(program.headers.get('content-type'), 'application/yaml');
+			for (const { headers } of [browser, program])
+				assert.equal(headers.get('vary'), 'Accept');
+			assert.equal(await browser.text(), await program.text());
+		});
 	}
 
 	it('answers and frames were held against them', async () => {
