@@ -429,6 +429,7 @@ run(struct chat *chat, struct fail *fail)
 	chat->screen = screen_open("> ", chat_line, chat);
 	if (chat->screen == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	chat_opened(chat);
 	return (follow_run(&chat->follow, fail));
 }
 
@@ -451,6 +452,7 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	chat.follow.signals = -1;
 	chat.peer = cli->args.operands[0];
 	chat.own = json_object();
+	chat.before = json_array();
 	chat.in_flight = json_object();
 	chat.others = json_object();
 	uuid_gen_init(&chat.ids, clk_system(), rnd_system());
@@ -468,6 +470,7 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	}
 	follow_fini(&chat.follow);
 	json_decref(chat.own);
+	json_decref(chat.before);
 	json_decref(chat.in_flight);
 	json_decref(chat.others);
 	return (rc);

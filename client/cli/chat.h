@@ -23,16 +23,20 @@ struct chat {
 	json_int_t delivered;  /* the peer's marks */
 	json_int_t read;
 
-	json_t *own; /* id -> message of mine that is on the screen, with
-		      * "sign" added */
-	char newest[UUID_TEXT_LEN + 1]; /* the last of them */
-	json_t *in_flight;              /* number of a send frame -> id */
-	json_t *others; /* name -> messages that came before caught_up */
+	json_t *own;       /* id -> message of mine that is on the screen, with
+			    * "sign" added */
+	json_t *before;    /* what was printed before the screen was open, as
+			    * arrays of text and tag */
+	json_t *in_flight; /* number of a send frame -> id */
+	json_t *others;    /* name -> messages that came before caught_up */
 	bool caught_up;
 	int64_t history; /* how many messages to begin with */
 	bool offline;    /* it began without the server, which it has not
 			  * reached yet */
 };
+
+/* The screen is open: it stands below what was printed before. */
+void chat_opened(struct chat *chat);
 
 /* Prints a remark between the lines of the conversation. */
 void chat_remark(struct chat *chat, const char *fmt, ...)

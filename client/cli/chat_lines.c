@@ -18,10 +18,33 @@ print(struct chat *chat, struct buf *b, const char *tag)
 {
 	struct fail ignored;
 
-	if (chat->screen != NULL)
+	if (chat->screen != NULL) {
 		screen_print(chat->screen, b, tag);
-	else if (cli_print(b, &ignored) != RC_OK)
+		return;
+	}
+	if (buf_ok(b) && b->len > 0)
+		(void)json_array_append_new(
+		    chat->before, json_pack("[s%s]", b->data, b->len,
+				      tag != NULL ? tag : ""));
+	if (cli_print(b, &ignored) != RC_OK)
 		follow_end(&chat->follow, &ignored);
+}
+
+void
+chat_opened(struct chat *chat)
+{
+	struct buf b = BUF_INIT;
+	const json_t *text;
+	size_t i;
+
+	for (i = 0; i < json_array_size(chat->before); i++) {
+		text = json_array_get(json_array_get(chat->before, i), 0);
+		buf_add(&b, json_string_value(text), json_string_length(text));
+		screen_adopt(chat->screen, &b,
+		    json_string_value(
+			json_array_get(json_array_get(chat->before, i), 1)));
+	}
+	(void)json_array_clear(chat->before);
 }
 
 void
@@ -103,7 +126,6 @@ chat_show(struct chat *chat, const json_t *message)
 			(void)json_object_set_new(
 			    copy, "sign", json_string(sign));
 		(void)json_object_set_new(chat->own, id, copy);
-		(void)snprintf(chat->newest, sizeof(chat->newest), "%s", id);
 	}
 	render_message(&b, &cli->look, message, sign);
 	print(chat, &b, sign != NULL ? id : NULL);
@@ -125,52 +147,29 @@ chat_sign(struct chat *chat, const char *id, const char *sign)
 	if (chat->screen != NULL && screen_replace(chat->screen, &b, id))
 		return;
 	buf_fini(&b);
-	/* It has scrolled up.  The older ones share the newest one's fate. */
-	if (strcmp(id, chat->newest) != 0 && strcmp(sign, RENDER_FAILED) != 0)
+	/* It has left the screen.  How far it has come is seen in /history, but
+	 * what has failed must not pass unseen. */
+	if (strcmp(sign, RENDER_FAILED) != 0)
 		return;
 	body = text_of(message, "body");
 	safe_line(body, strlen(body), safe, sizeof(safe));
-	chat_remark(chat, "%s%s: %s", sign,
-	    strcmp(sign, RENDER_DELIVERED) == 0  ? " delivered"
-	    : strcmp(sign, RENDER_ACCEPTED) == 0 ? " accepted"
-						 : "",
-	    safe);
+	chat_remark(chat, "%s %s", sign, safe);
 }
 
 void
 chat_sign_upto(struct chat *chat, json_int_t upto, const char *sign)
 {
-	const char *id, *newest = NULL;
-	json_int_t seq, best = 0;
+	json_int_t seq;
 	json_t *message;
 	void *i;
 
 	for (i = json_object_iter(chat->own); i != NULL;
 	     i = json_object_iter_next(chat->own, i)) {
-		id = json_object_iter_key(i);
 		message = json_object_iter_value(i);
 		seq = json_integer_value(
 		    json_object_get(message, "conversation_seq"));
-		if (seq == 0 || seq > upto ||
-		    rank(sign) <= rank(text_of(message, "sign")))
-			continue;
-		/* Only the newest is shown; the others follow from it. */
-		if (seq > best) {
-			best = seq;
-			newest = id;
-		}
-	}
-	if (newest != NULL)
-		chat_sign(chat, newest, sign);
-	for (i = json_object_iter(chat->own); i != NULL;
-	     i = json_object_iter_next(chat->own, i)) {
-		message = json_object_iter_value(i);
-		seq = json_integer_value(
-		    json_object_get(message, "conversation_seq"));
-		if (seq > 0 && seq < best &&
-		    rank(sign) > rank(text_of(message, "sign")))
-			(void)json_object_set_new(
-			    message, "sign", json_string(sign));
+		if (seq > 0 && seq <= upto)
+			chat_sign(chat, json_object_iter_key(i), sign);
 	}
 }
 

@@ -2,7 +2,9 @@
 /*
  * The chat's terminal.  Owns the knowledge of where the cursor is: libedit
  * keeps the lowest rows, everything above is printed here, so before each
- * print the edited line is wiped, and drawn again after it.
+ * print the edited line is wiped, and drawn again after it.  What was printed
+ * is remembered as far as it is on the screen, so that something in the middle
+ * can change: from there on all is printed again.
  */
 #include "term/screen.h"
 
@@ -22,15 +24,29 @@
 
 #define TAG_SIZE 64
 #define COLUMNS_DEFAULT 80
+#define ROWS_DEFAULT 24
+#define ITEMS_MAX 64
+
+/* Lines that are on the screen. */
+struct item {
+	char tag[TAG_SIZE]; /* "": none */
+	int rows;           /* that they take */
+	char *text;
+	size_t n;
+};
 
 struct screen {
 	char *prompt;
 	screen_line_fn fn;
 	void *arg;
-	int columns;
-	bool editing;       /* the prompt is on the screen */
-	bool gone;          /* end of input was told */
-	char tag[TAG_SIZE]; /* of the lowest line, "": none */
+	int columns, rows;
+	bool editing; /* the prompt is on the screen */
+	bool gone;    /* end of input was told */
+
+	/* The items above the edited line, the lowest last; together they take
+	 * no more rows than the terminal has. */
+	struct item items[ITEMS_MAX];
+	int nitems;
 };
 
 /* libedit's callbacks carry no argument. */
@@ -43,8 +59,13 @@ measure(struct screen *screen)
 	struct winsize size;
 
 	screen->columns = COLUMNS_DEFAULT;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+	screen->rows = ROWS_DEFAULT;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+		return;
+	if (size.ws_col > 0)
 		screen->columns = size.ws_col;
+	if (size.ws_row > 0)
+		screen->rows = size.ws_row;
 }
 
 /* Writes all of ${n} bytes at ${p}. */
@@ -159,19 +180,6 @@ screen_open(const char *prompt, screen_line_fn fn, void *arg)
 	return (screen);
 }
 
-void
-screen_close(struct screen *screen)
-{
-
-	if (screen == NULL)
-		return;
-	wipe_line(screen);
-	rl_callback_handler_remove();
-	the_screen = NULL;
-	mem_free(screen->prompt);
-	mem_free(screen);
-}
-
 bool
 screen_read(struct screen *screen)
 {
@@ -193,54 +201,182 @@ redraw(const struct screen *screen)
 	(void)fflush(stdout);
 }
 
+/* Appends the first line of ${n} bytes at ${p} without its colours to ${ret};
+ * returns how many bytes it has, with its end. */
+static size_t
+plain_line(const char *p, size_t n, struct buf *ret)
+{
+	size_t i;
+
+	for (i = 0; i < n && p[i] != '\n'; i++) {
+		if (p[i] == '\033') {
+			while (i < n && p[i] != 'm')
+				i++;
+		} else
+			buf_addc(ret, p[i]);
+	}
+	return (i < n ? i + 1 : n);
+}
+
+/* How many rows the lines in ${n} bytes at ${p} take. */
+static int
+count_rows(const struct screen *screen, const char *p, size_t n)
+{
+	struct buf line = BUF_INIT;
+	size_t used, cut;
+	int rows = 0;
+
+	while (n > 0) {
+		used = plain_line(p, n, &line);
+		p += used;
+		n -= used;
+		rows++;
+		for (used = 0; used < line.len; used += cut) {
+			cut = safe_cut(
+			    line.data + used, line.len - used, screen->columns);
+			if (cut == 0)
+				break;
+			rows += used > 0;
+		}
+		buf_reset(&line);
+	}
+	buf_fini(&line);
+	return (rows);
+}
+
+/* Forgets the ${n} highest items. */
+static void
+forget_items(struct screen *screen, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		mem_free(screen->items[i].text);
+	screen->nitems -= n;
+	memmove(screen->items, screen->items + n,
+	    (size_t)screen->nitems * sizeof(screen->items[0]));
+}
+
+/* The rows of the items from ${i} on. */
+static int
+rows_from(const struct screen *screen, int i)
+{
+	int rows = 0;
+
+	for (; i < screen->nitems; i++)
+		rows += screen->items[i].rows;
+	return (rows);
+}
+
+/* Remembers the lines in ${b}; forgets what they push from the screen. */
+static void
+remember(struct screen *screen, const struct buf *b, const char *tag)
+{
+	struct item *item;
+	int n = 0;
+
+	if (screen->nitems == ITEMS_MAX)
+		forget_items(screen, 1);
+	item = &screen->items[screen->nitems];
+	item->text = mem_alloc(b->len);
+	if (item->text == NULL) {
+		/* What is above cannot be counted any more. */
+		forget_items(screen, screen->nitems);
+		return;
+	}
+	memcpy(item->text, b->data, b->len);
+	item->n = b->len;
+	item->rows = count_rows(screen, b->data, b->len);
+	(void)snprintf(
+	    item->tag, sizeof(item->tag), "%s", tag != NULL ? tag : "");
+	screen->nitems++;
+	while (n < screen->nitems && rows_from(screen, n) > screen->rows)
+		n++;
+	forget_items(screen, n);
+}
+
 void
 screen_print(struct screen *screen, struct buf *b, const char *tag)
 {
 
 	wipe_line(screen);
-	if (buf_ok(b) && b->len > 0)
+	if (buf_ok(b) && b->len > 0) {
 		write_all(b->data, b->len);
+		remember(screen, b, tag);
+	}
 	buf_fini(b);
-	(void)snprintf(
-	    screen->tag, sizeof(screen->tag), "%s", tag != NULL ? tag : "");
 	redraw(screen);
 }
 
-/* The columns that the line in ${b} takes, without its colours. */
-static int
-visible_width(const struct buf *b)
+void
+screen_adopt(struct screen *screen, struct buf *b, const char *tag)
 {
-	struct buf plain = BUF_INIT;
-	size_t i;
-	int width;
 
-	for (i = 0; i < b->len && b->data[i] != '\n'; i++) {
-		if (b->data[i] == '\033') {
-			while (i < b->len && b->data[i] != 'm')
-				i++;
-		} else
-			buf_addc(&plain, b->data[i]);
-	}
-	width = plain.len > 0 ? safe_width(plain.data, plain.len) : 0;
-	buf_fini(&plain);
-	return (width);
+	if (buf_ok(b) && b->len > 0)
+		remember(screen, b, tag);
+	buf_fini(b);
+}
+
+/* How many rows the edited line takes. */
+static int
+edited_rows(const struct screen *screen)
+{
+	size_t n = rl_line_buffer != NULL ? strlen(rl_line_buffer) : 0;
+
+	if (!screen->editing)
+		return (0);
+	return (1 + rows_to(screen, n > 0 ? safe_width(rl_line_buffer, n) : 0));
+}
+
+/* The last item with ${tag}, -1 if none. */
+static int
+find_item(const struct screen *screen, const char *tag)
+{
+	int i = screen->nitems - 1;
+
+	while (i >= 0 && strcmp(screen->items[i].tag, tag) != 0)
+		i--;
+	return (i);
+}
+
+/* Prints items from ${i} on again, in the place of ${rows} rows. */
+static void
+print_again(struct screen *screen, int i, int rows)
+{
+	struct buf b = BUF_INIT;
+
+	wipe_line(screen);
+	add_wipe(&b, rows);
+	if (buf_ok(&b))
+		write_all(b.data, b.len);
+	buf_fini(&b);
+	for (; i < screen->nitems; i++)
+		write_all(screen->items[i].text, screen->items[i].n);
+	redraw(screen);
 }
 
 bool
 screen_replace(struct screen *screen, struct buf *b, const char *tag)
 {
-	const char *end;
+	int i = find_item(screen, tag), rows;
+	struct item *item = &screen->items[i];
+	char *text;
 
-	if (!buf_ok(b) || b->len == 0 || strcmp(screen->tag, tag) != 0)
+	if (i < 0 || !buf_ok(b) || b->len == 0 || b->data[b->len - 1] != '\n')
 		return (false);
-	end = memchr(b->data, '\n', b->len);
-	if (end != b->data + b->len - 1 || visible_width(b) >= screen->columns)
+	rows = rows_from(screen, i);
+	if (rows + edited_rows(screen) > screen->rows)
+		return (false); /* its first row has left the screen */
+	text = mem_alloc(b->len);
+	if (text == NULL)
 		return (false);
-	wipe_line(screen);
-	write_all("\033[1A\r\033[J", 8);
-	write_all(b->data, b->len);
+	memcpy(text, b->data, b->len);
+	mem_free(item->text);
+	item->text = text;
+	item->n = b->len;
+	item->rows = count_rows(screen, b->data, b->len);
 	buf_fini(b);
-	redraw(screen);
+	print_again(screen, i, rows);
 	return (true);
 }
 
@@ -250,7 +386,7 @@ screen_resize(struct screen *screen)
 
 	measure(screen);
 	/* Rows may have been broken anew: nothing above is where it was. */
-	screen->tag[0] = '\0';
+	forget_items(screen, screen->nitems);
 	rl_resize_terminal();
 }
 
@@ -270,7 +406,7 @@ screen_continue(struct screen *screen)
 	rl_prep_terminal(1);
 	/* The shell has written, and the window may have changed. */
 	measure(screen);
-	screen->tag[0] = '\0';
+	forget_items(screen, screen->nitems);
 	rl_resize_terminal();
 	redraw(screen);
 }
@@ -286,4 +422,18 @@ screen_clear_line(struct screen *screen)
 	rl_callback_handler_remove();
 	rl_callback_handler_install(screen->prompt, line_entered);
 	return (had);
+}
+
+void
+screen_close(struct screen *screen)
+{
+
+	if (screen == NULL)
+		return;
+	wipe_line(screen);
+	rl_callback_handler_remove();
+	the_screen = NULL;
+	forget_items(screen, screen->nitems);
+	mem_free(screen->prompt);
+	mem_free(screen);
 }

@@ -25,11 +25,16 @@ void screen_close(struct screen *screen);
 bool screen_read(struct screen *screen);
 
 /* Puts the lines in ${b} (each with its end) above the line being edited, and
- * empties ${b}.  ${tag} (copied, NULL: none) names the last of them. */
+ * empties ${b}.  ${tag} (copied, NULL: none) names them. */
 void screen_print(struct screen *screen, struct buf *b, const char *tag);
 
-/* Puts ${b} in the place of the lowest line, if that was printed with ${tag}
- * and takes one row, and empties ${b}; false (and leaves ${b}) otherwise. */
+/* The lines in ${b}, which is emptied, stand on the terminal already, above the
+ * prompt and what was printed or adopted before. */
+void screen_adopt(struct screen *screen, struct buf *b, const char *tag);
+
+/* Puts ${b} in the place of the last lines that were printed with ${tag}, if
+ * they are still on the screen, and empties ${b}; false (and leaves ${b})
+ * otherwise. */
 bool screen_replace(struct screen *screen, struct buf *b, const char *tag);
 
 /* The terminal has another size. */

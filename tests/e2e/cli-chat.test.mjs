@@ -93,6 +93,32 @@ describe('chat', () => {
 		await screen.shows(/you +short {2}✓/);
 	});
 
+	it('a wrapped message gets its final tick where it stands', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		await ann.run('send', bob.name, 'before the chat');
+		const screen = await chat(t, ann, bob);
+		await screen.shows(/you +before the chat {2}✓$/m);
+		const long = 'abcdefghij'.repeat(20);
+		const joined = () => screen.screen.text().replaceAll('\n', '');
+		screen.type(`${long}\r`);
+		await screen.shows(() => joined().includes(`${long}  ✓`), 'the long message');
+		await bob.run('send', ann.name, 'one between');
+		await screen.shows('one between');
+		screen.type('short\r');
+		await screen.shows(/you +short {2}✓$/m);
+		screen.type('half');
+		await bob.run('tail', '--once');
+		await screen.shows(/you +short {2}✓✓$/m);
+		await readAll(bob);
+		await screen.shows(/you +short {2}✓✓ read$/m);
+		assert.ok(joined().includes(`${long}  ✓✓ read`), screen.screen.text());
+		assert.equal(joined().split(long).length, 2, 'it is there once');
+		assert.match(screen.screen.text(), /you +before the chat {2}✓✓ read$/m);
+		assert.match(screen.screen.text(), /^> half$/m);
+		assert.doesNotMatch(screen.screen.text(), /^·/m);
+		assert.deepEqual(screen.screen.unknown, []);
+	});
+
 	it('line editing: cursor keys, backspace, history', async (t) => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 		const screen = await chat(t, ann, bob);
@@ -140,7 +166,7 @@ describe('chat', () => {
 		await screen.shows(/offline two {2}…/);
 		proxy.up();
 		await screen.shows('connected again');
-		await screen.shows('✓ accepted: offline two');
+		await screen.shows(/offline one {2}✓$[^]*offline two {2}✓$/m);
 		await eventually(async () => (await bob.events()).filter((e) => e.kind === 'message').length >= 3,
 			'all came');
 		assert.deepEqual((await bob.events()).filter((e) => e.kind === 'message').map((e) => e.body),
@@ -173,7 +199,7 @@ describe('chat', () => {
 		proxy.up();
 		await screen.shows('connected');
 		await screen.shows(`${bob.name}`.padEnd(12) + '  meanwhile');
-		await screen.shows(/✓ accepted: typed|typed {2}✓/);
+		await screen.shows(/you +kept {2}✓$[^]*you +typed {2}✓$/m);
 		const texts = async () => (await bob.events()).filter((event) => event.kind === 'message' &&
 			event.body !== 'meanwhile').map((event) => event.body);
 		await eventually(async () => (await texts()).length === 4, 'all came');

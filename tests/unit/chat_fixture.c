@@ -23,7 +23,8 @@
 struct screen {
 	screen_line_fn fn;
 	void *arg;
-	char tag[64];
+	char tags[32][64]; /* of what is on it */
+	int ntags;
 };
 
 static struct screen the_screen;
@@ -63,7 +64,7 @@ screen_open(const char *prompt, screen_line_fn fn, void *arg)
 	stage_note("| (open) %s", prompt);
 	the_screen.fn = fn;
 	the_screen.arg = arg;
-	the_screen.tag[0] = '\0';
+	the_screen.ntags = 0;
 	return (&the_screen);
 }
 
@@ -83,20 +84,40 @@ screen_read(struct screen *screen)
 	return (!chat_screen.hung_up);
 }
 
+static void
+add_tag(struct screen *screen, const char *tag)
+{
+
+	assert_true(screen->ntags < 32);
+	(void)snprintf(screen->tags[screen->ntags++], sizeof(screen->tags[0]),
+	    "%s", tag != NULL ? tag : "");
+}
+
 void
 screen_print(struct screen *screen, struct buf *b, const char *tag)
 {
 
 	put_lines("| ", b);
-	(void)snprintf(
-	    screen->tag, sizeof(screen->tag), "%s", tag != NULL ? tag : "");
+	add_tag(screen, tag);
+}
+
+void
+screen_adopt(struct screen *screen, struct buf *b, const char *tag)
+{
+
+	buf_fini(b);
+	add_tag(screen, tag);
 }
 
 bool
 screen_replace(struct screen *screen, struct buf *b, const char *tag)
 {
 
-	if (chat_screen.scrolled || strcmp(screen->tag, tag) != 0)
+	int i = screen->ntags - 1;
+
+	while (i >= 0 && strcmp(screen->tags[i], tag) != 0)
+		i--;
+	if (chat_screen.scrolled || i < 0)
 		return (false);
 	put_lines("|=", b);
 	return (true);

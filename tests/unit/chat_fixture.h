@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A chat on a screen that a test plays, in the place of term/screen.c.  In the
- * stage's text "| " is a line that was printed, "|=" one in the place of the
- * last.  A program that links this wraps isatty(), too.
+ * stage's text "| " is a line that was printed, "|=" one in the place of one
+ * that was printed before.  A program that links this wraps isatty(), too.
  */
 #ifndef TESTS_CHAT_FIXTURE_H
 #define TESTS_CHAT_FIXTURE_H

@@ -165,6 +165,7 @@ test_offline(void **state)
 	    "> send {\"to\":\"bob\",\"body\":\"typed\",\"id\":\"01a1fdfa-4600-7000-8000-000000000000\"} (not now)\n"
 	    "| · connected\n"
 	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "|=-      you           two  ✓✓ read\n"
 	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messages?limit=200 timeout=0 patience=0\n"
 	    "| -      bob           four\n"
 	    "> ack 4\n"
@@ -336,6 +337,7 @@ test_others(void **state)
 	    "> read c0000000 3\n"
 	    "| -      you           again  ✓\n"
 	    "> read c0000000 4\n"
+	    "|=-      you           from my phone  ✓✓ read\n"
 	    "> ack 99\n"
 	    "> finish\n"
 	    "> stop\n"
@@ -383,7 +385,7 @@ test_unsettled(void **state)
 	    "| · not sent: DIR/db: no such table: outbox\n"
 	    "> finish\n"
 	    "> stop\n"
-	    "| · ✓ accepted: one\n"
+	    "|=12:00  you           one  ✓\n"
 	    "| (close)\n"
 	    "= 74 DIR/db: no such table: outbox; check the disk\n");
 }
@@ -500,6 +502,7 @@ test_away(void **state)
 	    "> send {\"to\":\"bob\",\"body\":\"twice\",\"id\":\"01a1fdfa-4600-7"
 	    "000-8100-000000000000\"}\n"
 	    "> read c0000000 1\n"
+	    "|=12:00  you           offline  ✓\n"
 	    "| · the server was restored; it gets your messages again\n"
 	    "> send {\"to\":\"bob\",\"body\":\"offline\",\"id\":\"01a1fdfa-4600"
 	    "-7000-8000-000000000000\"}\n"

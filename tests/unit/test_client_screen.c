@@ -116,6 +116,21 @@ rl_forced_update_display(void)
 }
 
 void
+rl_prep_terminal(int meta)
+{
+
+	assert_int_equal(meta, 1);
+	note("<prepare>");
+}
+
+void
+rl_deprep_terminal(void)
+{
+
+	note("<give back>");
+}
+
+void
 rl_resize_terminal(void)
 {
 
@@ -204,6 +219,16 @@ print(struct screen *screen, const char *lines, const char *tag)
 	assert_null(b.data);
 }
 
+static void
+adopt(struct screen *screen, const char *lines, const char *tag)
+{
+	struct buf b = BUF_INIT;
+
+	buf_adds(&b, lines);
+	screen_adopt(screen, &b, tag);
+	assert_null(b.data);
+}
+
 /* Whether ${line} could take the place of the one with ${tag}. */
 static bool
 replace(struct screen *screen, const char *line, const char *tag)
@@ -284,7 +309,6 @@ test_lines(void **state)
 static void
 test_replace(void **state)
 {
-	char line[120];
 	struct screen *screen = *state;
 
 	print(screen, "one\n", "m1");
@@ -292,23 +316,107 @@ test_replace(void **state)
 	assert_false(replace(screen, "two\n", "m2"));
 	assert_false(replace(screen, "", "m1"));
 	assert_false(replace(screen, "two", "m1"));
-	assert_false(replace(screen, "two\nthree\n", "m1"));
 	assert_string_equal(written(), "");
 	edit("abc", 3);
 	assert_true(replace(screen, "two\n", "m1"));
 	assert_string_equal(written(), "\r\033[J\033[1A\r\033[Jtwo\n<draw>");
-	/* Colours take no room; a line of 80 columns takes two rows. */
-	(void)snprintf(line, sizeof(line), "\033[31m%079d\033[0m\n", 0);
-	assert_true(replace(screen, line, "m1"));
-	(void)snprintf(line, sizeof(line), "\033[31m%080d\033[0m\n", 0);
-	assert_false(replace(screen, line, "m1"));
-	assert_true(replace(screen, "\033[31m\n", "m1"));
-	print(screen, "other\n", NULL);
-	assert_false(replace(screen, "two\n", "m1"));
-	print(screen, "one\n", "m1");
+	/* What stands below is printed again, as it was. */
+	print(screen, "a\nb\n", NULL);
+	print(screen, "three\n", "m3");
 	(void)written();
+	assert_true(replace(screen, "one\n", "m1"));
+	assert_string_equal(
+	    written(), "\r\033[J\033[4A\r\033[Jone\na\nb\nthree\n<draw>");
+	assert_true(replace(screen, "four\n", "m3"));
+	assert_string_equal(written(), "\r\033[J\033[1A\r\033[Jfour\n<draw>");
+	/* Of two that are the same the last is meant. */
+	print(screen, "again\n", "m1");
+	(void)written();
+	assert_true(replace(screen, "again!\n", "m1"));
+	assert_string_equal(written(), "\r\033[J\033[1A\r\033[Jagain!\n<draw>");
 	screen_resize(screen);
 	assert_string_equal(written(), "<resize>");
+	assert_false(replace(screen, "two\n", "m1"));
+}
+
+/* A line of more than 80 columns takes more rows; colours take none, and a
+ * wide character that does not fit begins the next row. */
+static void
+test_replace_wrapped(void **state)
+{
+	static const struct {
+		int rows, zeros;
+		const char *before, *behind;
+	} cases[] = {
+	    {1, 80, "\033[31m", "\033[0m\n"},
+	    {2, 81, "\033[31m", "\033[0m\n"},
+	    {3, 161, "", "\n"},
+	    {3, 160, "", "\n\n"},
+	    {1, 78, "", "\xe6\x97\xa5\n"},
+	    {2, 79, "", "\xe6\x97\xa5\n"},
+	};
+	struct screen *screen = *state;
+	char line[200], wipe[40];
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		(void)snprintf(line, sizeof(line), "%s%0*d%s", cases[i].before,
+		    cases[i].zeros, 0, cases[i].behind);
+		print(screen, line, "m");
+		(void)written();
+		assert_true(replace(screen, "x\n", "m"));
+		(void)snprintf(wipe, sizeof(wipe),
+		    "\r\033[J\033[%dA\r\033[Jx\n<draw>", cases[i].rows);
+		assert_string_equal(written(), wipe);
+	}
+}
+
+/* What has left the screen of 24 rows, or would be under the edited line, is
+ * not replaced. */
+static void
+test_replace_left(void **state)
+{
+	static char long_line[100];
+	struct screen *screen = *state;
+	int i;
+
+	memset(long_line, 'x', 90);
+	print(screen, "one\n", "m1");
+	for (i = 0; i < 22; i++)
+		print(screen, "more\n", NULL);
+	assert_true(replace(screen, "one!\n", "m1"));
+	edit(long_line, 90);
+	assert_false(replace(screen, "one?\n", "m1"));
+	edit("short", 5);
+	assert_true(replace(screen, "one?\n", "m1"));
+	print(screen, "more\n", NULL);
+	assert_false(replace(screen, "one\n", "m1"));
+	for (i = 0; i < 100; i++)
+		print(screen, "more\n", "last");
+	assert_true(replace(screen, "end\n", "last"));
+	/* What was printed before the screen was there counts as well. */
+	screen_resize(screen);
+	assert_false(replace(screen, "end\n", "last"));
+	adopt(screen, "old\nlines\n", "m2");
+	print(screen, "new\n", NULL);
+	(void)written();
+	assert_true(replace(screen, "seen\n", "m2"));
+	assert_string_equal(
+	    written(), "\r\033[J\033[3A\r\033[Jseen\nnew\n<draw>");
+}
+
+/* The program stops with the terminal given back; what is above the edited
+ * line then is not known any more. */
+static void
+test_continue(void **state)
+{
+	struct screen *screen = *state;
+
+	print(screen, "one\n", "m1");
+	edit("abc", 3);
+	(void)written();
+	screen_continue(screen);
+	assert_string_equal(written(), "<prepare><resize><draw>");
 	assert_false(replace(screen, "two\n", "m1"));
 }
 
@@ -364,6 +472,11 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_print, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_replace, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_replace_wrapped, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_replace_left, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(test_continue, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_keys, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_clear_line, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(test_close, set_up, tear_down),
