@@ -120,7 +120,7 @@ advise(const char *path, struct fail *fail)
 	if (fail->status == 403)
 		(void)fail_cure(fail,
 		    "log in as an administrator (the operator makes one: "
-		    "twinboxd user add NAME --admin)");
+		    "twinboxd user promote NAME)");
 	/* A list is there unless the server is older. */
 	else if (fail->status == 404 &&
 		 strchr(path + strlen(ROOT), '/') == NULL) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * admin: stats, outbox, show, retry; destinations, pause, resume, rate; lanes;
- * users, audit.  Dead letters are in cmd_admin_dead.c, other servers in
- * cmd_admin_peers.c, rewinds in cmd_admin_rewind.c, the live view is in top.c.
+ * audit.  Dead letters are in cmd_admin_dead.c, other servers in
+ * cmd_admin_peers.c, users in cmd_admin_users.c, rewinds in cmd_admin_rewind.c,
+ * the live view is in top.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -231,15 +232,6 @@ cmd_admin_lanes(struct cli *cli, struct fail *fail)
 {
 	static const struct admin_command_list list = {
 	    "lanes", "lanes", true, admin_view_lanes};
-
-	return (admin_command_show_list(cli, &list, fail));
-}
-
-enum rc
-cmd_admin_users(struct cli *cli, struct fail *fail)
-{
-	static const struct admin_command_list list = {
-	    "users", "users", true, admin_view_users};
 
 	return (admin_command_show_list(cli, &list, fail));
 }

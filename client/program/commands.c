@@ -361,8 +361,11 @@ const struct command cli_commands[] = {
 	"block DOMAIN nothing is sent to that server or taken from it, until\n"
 	"unblock DOMAIN.",
 	admin_peers_options, 0, 4, NEEDS_LOGIN, cmd_admin_peers},
-    {"admin users", "", "all users", "", admin_users_options, 0, 0, NEEDS_LOGIN,
-	cmd_admin_users},
+    {"admin users", "[disable|enable|promote|demote NAME]", "all users",
+	"disable NAME locks a user out and ends the user's sessions; enable NAME\n"
+	"undoes that, and the user logs in anew.  promote NAME makes a user an\n"
+	"administrator; demote NAME ends these rights at once.",
+	admin_users_options, 0, 2, NEEDS_LOGIN, cmd_admin_users},
     {"admin audit", "", "what operators did, the newest first", "",
 	admin_audit_options, 0, 0, NEEDS_LOGIN, cmd_admin_audit},
     {"admin top", "", "all of that, live, in a terminal",

@@ -61,6 +61,25 @@ describe('the admin commands at work', () => {
 			assert.match((await root.run('admin', 'top', '--once', '--view', view)).out, /^twinbox top /);
 	});
 
+	it('a user is promoted, demoted, disabled and enabled', async () => {
+		const [ann] = await people(proxy.url, 'ann');
+		const change = async (word) => (await root.run('admin', 'users', word, ann.name)).out;
+		const row = async () => new RegExp(`^${ann.name} .*$`, 'm').exec((await root.run('admin', 'users')).out)[0];
+
+		assert.equal(await change('promote'), `${ann.name} is an administrator\n`);
+		assert.match(await row(), / admin +1 /);
+		assert.match((await ann.run('admin', 'stats')).out, /^pending /);
+		assert.equal(await change('demote'), `${ann.name} is no longer an administrator\n`);
+		failed(await ann.try(['admin', 'stats']), EX.NOPERM, /log in as an administrator/);
+		failed(await root.try(['admin', 'users', 'demote', ann.name]), EX.DATAERR,
+			/is not an administrator; see twinbox admin users$/m);
+		assert.equal(await change('disable'), `${ann.name} is disabled\n`);
+		assert.match(await row(), / disabled +0 /);
+		assert.equal(await change('enable'), `${ann.name} is enabled\n`);
+		failed(await root.try(['admin', 'users', 'enable', 'nobody-here']), EX.DATAERR,
+			/there is no user called "nobody-here" on this server; twinbox admin users lists them/);
+	});
+
 	it('a pause is seen; what waits is found; it goes out again (R82 R373)', async () => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 

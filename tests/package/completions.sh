@@ -66,6 +66,7 @@ offer 'requeue resume retry rewind' twinbox admin re
 offer 'stats show' twinbox admin --json s
 offer '--export' twinbox admin dlq --exp
 offer 'local idle ready leased' twinbox admin lanes --state ''
+offer 'disable enable promote demote' twinbox admin users ''
 offer '' twinbox admin pause ''
 offer '--since' twinbox admin rewind --si
 offer '--version' twinbox --ver

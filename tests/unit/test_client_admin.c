@@ -202,6 +202,46 @@ test_clock(void **state)
 /* ---- what is shown ---- */
 
 static void
+test_users_changed(void **state)
+{
+	static const struct {
+		const char *word, *said;
+	} verbs[] = {{"disable", "ann is disabled\n"},
+	    {"enable", "ann is enabled\n"},
+	    {"promote", "ann is an administrator\n"},
+	    {"demote", "ann is no longer an administrator\n"}};
+	static const char *const bad[][3] = {
+	    {"demote"}, {"ann"}, {"delete", "ann"}, {"Demote", "ann"}};
+	struct stage *s = *state;
+	char asked[80];
+	size_t i;
+
+	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		(void)snprintf(asked, sizeof(asked),
+		    "POST " ADMIN "users/ann/%s\n{}\n", verbs[i].word);
+		played_say(s->played, 200, "{}");
+		SHOWS(s, asked, verbs[i].said, "", "admin", "users",
+		    verbs[i].word, "ann");
+	}
+	played_say(s->played, 200, "{'name': 'ann'}");
+	SHOWS(s, "POST " ADMIN "users/ann/demote\n{}\n", "{\"name\":\"ann\"}\n",
+	    "", "admin", "users", "demote", "ann", "--json");
+	played_say(s->played, 404, "{'code': 'not_found', 'detail': 'none'}");
+	REFUSES(s, "POST " ADMIN "users/%1B/enable\n{}\n", EX_DATAERR,
+	    "none; twinbox admin users lists them", "admin", "users", "enable",
+	    "\033");
+	played_say(s->played, 409, "{'code': 'conflict', 'detail': 'is so'}");
+	REFUSES(s, "POST " ADMIN "users/ann/demote\n{}\n", EX_DATAERR,
+	    "is so; see twinbox admin users", "admin", "users", "demote",
+	    "ann");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		REFUSES(s, "", EX_USAGE,
+		    "\"disable\", \"enable\", \"promote\" and \"demote\" take "
+		    "a NAME; see twinbox admin users --help",
+		    "admin", "users", bad[i][0], bad[i][1]);
+}
+
+static void
 test_stats_and_destinations(void **state)
 {
 	struct stage *s = *state;
@@ -215,7 +255,7 @@ test_stats_and_destinations(void **state)
 	played_say(s->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
 	REFUSES(s, "GET " ADMIN "stats\nGET " ADMIN "stats\n", EX_NOPERM,
 	    "no; log in as an administrator (the operator makes one: "
-	    "twinboxd user add NAME --admin)",
+	    "twinboxd user promote NAME)",
 	    "admin", "stats");
 	played_say(s->played, 200,
 	    "{'destinations': [{'name': 'a'}], 'age_limits_ms': [],"
@@ -486,6 +526,7 @@ main(void)
 	    TEST(test_list_notes),
 	    TEST(test_list_pages),
 	    TEST(test_clock),
+	    TEST(test_users_changed),
 	    TEST(test_stats_and_destinations),
 	    TEST(test_show),
 	    TEST(test_retry_and_discard),

@@ -255,7 +255,7 @@ test_question(void **state)
 	played_say(s->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
 	REFUSES(s, "GET " LETTERS "?limit=200\n", EX_NOPERM,
 	    "no; log in as an administrator (the operator makes one: "
-	    "twinboxd user add NAME --admin)",
+	    "twinboxd user promote NAME)",
 	    "admin", "discard", "--all");
 }
 
@@ -395,7 +395,7 @@ test_export_fails(void **state)
 	played_say(s->played, 403, "{'code': 'forbidden', 'detail': 'no'}");
 	REFUSES(s, "GET " LETTERS "/export\n", EX_NOPERM,
 	    "no; log in as an administrator (the operator makes one: "
-	    "twinboxd user add NAME --admin)",
+	    "twinboxd user promote NAME)",
 	    "admin", "dlq", "--export", path);
 	played_say_raw(
 	    s->played, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}\n");

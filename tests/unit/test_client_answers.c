@@ -406,7 +406,7 @@ test_admin_call(void **state)
 	assert_string_equal(f->fail.what, "no");
 	assert_string_equal(f->fail.cure,
 	    "log in as an administrator (the operator makes one: twinboxd "
-	    "user add NAME --admin)");
+	    "user promote NAME)");
 	played_say(f->played, 404, "{'code': 'not_found', 'detail': 'no'}");
 	assert_int_equal(admin_call(f->rest, &request,
 			     admin_path("stats", NULL), &reply, &f->fail),

@@ -604,7 +604,7 @@ test_refused(void **state)
 		"= 77 this device was logged out; log in again: twinbox login NAME"},
 	    {403, "{'status':403,'code':'forbidden'}",
 		"= 77 Not allowed; log in as an administrator (the operator makes "
-		"one: twinboxd user add NAME --admin)"},
+		"one: twinboxd user promote NAME)"},
 	    {404, "{'status':404,'code':'not_found'}",
 		"= 76 this server does not support admin commands; use a newer server"},
 	};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * admin users: who has an account, and what an administrator does to one.
+ */
+#include <string.h>
+
+#include "lib/safe.h"
+#include "ops/admin_command.h"
+#include "term/admin_view.h"
+
+/* What is done to a user: its word in the command, in the path and in the
+ * result. */
+static const struct verb {
+	const char *word, *path, *done;
+} verbs[] = {
+    {"disable", "/disable", "is disabled"},
+    {"enable", "/enable", "is enabled"},
+    {"promote", "/promote", "is an administrator"},
+    {"demote", "/demote", "is no longer an administrator"},
+};
+
+/* The cures for a user who is not there, or of whom it is so already. */
+static enum rc
+refused(struct fail *fail)
+{
+
+	if (fail->status == 404)
+		return (fail_cure(fail, "twinbox admin users lists them"));
+	if (fail->status == 409) {
+		fail->exit = EX_DATAERR;
+		return (fail_cure(fail, "see twinbox admin users"));
+	}
+	return (fail->rc);
+}
+
+static enum rc
+change(struct cli *cli, const struct verb *verb, struct fail *fail)
+{
+	const char *name = cli->args.operands[1];
+	json_t *answer;
+	char safe[300];
+	enum rc rc;
+
+	if (admin_command_change(cli, "POST",
+		admin_path_of("users", name, verb->path), json_object(),
+		&answer, fail) != RC_OK)
+		return (refused(fail));
+	safe_line(name, strlen(name), safe, sizeof(safe));
+	rc = cli_result(cli, answer, fail, "%s %s", safe, verb->done);
+	json_decref(answer);
+	return (rc);
+}
+
+enum rc
+cmd_admin_users(struct cli *cli, struct fail *fail)
+{
+	static const struct admin_command_list list = {
+	    "users", "users", true, admin_view_users};
+	const struct args *args = &cli->args;
+	size_t i;
+
+	if (args->noperands == 0)
+		return (admin_command_show_list(cli, &list, fail));
+	for (i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (args->noperands == 2 &&
+		    strcmp(args->operands[0], verbs[i].word) == 0)
+			return (change(cli, &verbs[i], fail));
+	(void)fail_set(fail, FAIL_USAGE,
+	    "\"disable\", \"enable\", \"promote\" and \"demote\" take a NAME");
+	return (fail_cure(fail, "see twinbox admin users --help"));
+}
