@@ -94,6 +94,15 @@ cli_note(const struct cli *cli, const char *fmt, ...)
 	    stderr, "twinbox: %s: %s\n", cli->args.command->name, line);
 }
 
+void
+cli_fini(struct cli *cli)
+{
+
+	local_close(cli->local);
+	rest_free(cli->rest);
+	json_decref(cli->numbers);
+}
+
 enum rc
 cli_local(struct cli *cli, struct fail *fail)
 {

@@ -27,6 +27,7 @@ struct cli {
 	struct profile profile;
 	struct rest *rest;
 	struct local *local; /* NULL until cli_local() */
+	json_t *numbers;     /* of messages, see numbers.c; NULL at first */
 	struct fail unsent;  /* why cli_flush() left messages here */
 	int nunsent;         /* how many, 0: none */
 };
@@ -56,6 +57,13 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
 /* Member ${name} of ${json} as a cell of a table: a text, a number, or a time
  * as people write it. */
 json_t *cli_cell(struct cli *cli, const json_t *json, const char *name);
+
+/* Appends ${event} as render_event() does; a receipt with the number that the
+ * inbox shows of the message. */
+void cli_event_add(struct cli *cli, struct buf *b, const json_t *event);
+
+/* Frees what commands have left in ${cli}. */
+void cli_fini(struct cli *cli);
 
 /* Opens the client's own database, once. */
 enum rc cli_local(struct cli *cli, struct fail *fail) MUST_USE;

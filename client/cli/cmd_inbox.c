@@ -86,7 +86,7 @@ show_page(struct cli *cli, const json_t *page, struct fail *fail)
 			return (fail->rc);
 	} else {
 		for (i = 0; i < json_array_size(events); i++)
-			render_event(&b, &cli->look, json_array_get(events, i));
+			cli_event_add(cli, &b, json_array_get(events, i));
 		if (cli_print(&b, fail) != RC_OK)
 			return (fail->rc);
 		show_rest(cli, page);

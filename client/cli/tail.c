@@ -54,7 +54,7 @@ print_event(struct cli *cli, const json_t *event, struct fail *fail)
 
 	if (!cli->json) {
 		cli->look.now_ms = clk_wall_ms(clk_system());
-		render_event(&b, &cli->look, event);
+		cli_event_add(cli, &b, event);
 		return (cli_print(&b, fail));
 	}
 	copy = json_deep_copy(event);

@@ -242,8 +242,7 @@ main(int argc, char **argv)
 		report(&cli, &fail);
 	else
 		cli_note_unsent(&cli);
-	local_close(cli.local);
-	rest_free(cli.rest);
+	cli_fini(&cli);
 	explicit_bzero(cli.profile.token, sizeof(cli.profile.token));
 	args_fini(&cli.args);
 	return (rc == RC_OK ? EXIT_SUCCESS : fail.exit);

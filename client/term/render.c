@@ -211,9 +211,27 @@ render_message(struct buf *b, const struct look *look, const json_t *message,
 	buf_addc(b, '\n');
 }
 
+/* Appends up to which message ${event} tells: by the number that the message
+ * has in the inbox, or else by that of its conversation. */
+static void
+add_upto(struct buf *b, const struct look *look, const json_t *event)
+{
+	const char *conversation = text_of(event, "conversation");
+	int64_t upto = integer_of(event, "upto"), seq = 0;
+
+	if (look->seq_of != NULL && conversation != NULL)
+		seq = look->seq_of(look->seq_arg, conversation, upto);
+	if (seq > 0)
+		buf_addf(b, " up to #%lld", (long long)seq);
+	else
+		buf_addf(b, " up to message %lld of the conversation",
+		    (long long)upto);
+}
+
 /* Appends what a receipt, bounce and other short event says. */
 static void
-add_note(struct buf *b, const json_t *event, const char *kind)
+add_note(struct buf *b, const struct look *look, const json_t *event,
+    const char *kind)
 {
 	const char *state = text_of(event, "state");
 	bool read = state != NULL && strcmp(state, "read") == 0;
@@ -222,7 +240,7 @@ add_note(struct buf *b, const json_t *event, const char *kind)
 		buf_adds(b, read ? RENDER_READ " by "
 				 : RENDER_DELIVERED " delivered to ");
 		render_member(b, event, "by", "?");
-		buf_addf(b, " up to message %lld", integer_of(event, "upto"));
+		add_upto(b, look, event);
 	} else if (strcmp(kind, "bounce") == 0) {
 		buf_adds(b, RENDER_FAILED " ");
 		render_member(b, event, "state", "failed");
@@ -231,8 +249,8 @@ add_note(struct buf *b, const json_t *event, const char *kind)
 		buf_adds(b, ": ");
 		render_member(b, event, "reason", "no reason given");
 	} else if (strcmp(kind, "read") == 0) {
-		buf_addf(b, "read on another device up to message %lld",
-		    integer_of(event, "upto"));
+		buf_adds(b, "read on another device");
+		add_upto(b, look, event);
 	} else {
 		safe_add(b, kind, strlen(kind));
 		buf_adds(b, " of ");
@@ -265,7 +283,7 @@ render_event(struct buf *b, const struct look *look, const json_t *event)
 	if (message)
 		add_body(b, event, columns);
 	else {
-		add_note(&cell, event, kind != NULL ? kind : "?");
+		add_note(&cell, look, event, kind != NULL ? kind : "?");
 		(void)add_padded(b, look,
 		    kind != NULL && strcmp(kind, "bounce") == 0 ? STYLE_RED
 								: STYLE_DIM,

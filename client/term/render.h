@@ -29,6 +29,11 @@ struct look {
 	int64_t now_ms; /* wall time: what is "today" */
 	const char *me; /* my name, "" if it does not matter */
 	int columns;    /* how wide a table may be, 0: 80 */
+
+	/* The number in the inbox of message ${n} of ${conversation}, 0 if it
+	 * is not known; NULL: none is. */
+	int64_t (*seq_of)(void *arg, const char *conversation, int64_t n);
+	void *seq_arg;
 };
 
 /* Signs of what became of an own message. */

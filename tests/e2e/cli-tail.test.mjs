@@ -163,6 +163,22 @@ describe('tail', () => {
 		await eventually(async () => (await bob.page('inbox')).acked === 600, 'acked afterwards');
 	});
 
+	it('receipts use the numbers that inbox shows', async () => {
+		const [ann, bob] = await pair();
+		await bob.run('send', ann.name, 'one of his');
+		await ann.run('tail', '--once');
+		await ann.run('send', bob.name, 'one of hers');
+		await bob.run('read', ann.name);
+		await bob.run('ack');
+		await eventually(async () => (await ann.events()).some((event) => event.state === 'read'), 'it is read');
+		const { lines } = await ann.run('tail', '--once');
+		const mine = lines.find((line) => line.includes('one of hers'));
+		const read = lines.find((line) => line.includes('✓✓ read by'));
+		assert.ok(read.endsWith(`✓✓ read by ${bob.name} up to ${mine.split(' ')[0]}`), `${mine}\n${read}`);
+		const [seen] = (await ann.run('inbox', '--after', Number(/#(\d+)/.exec(read)[1]) - 1)).lines;
+		assert.equal(seen, read, 'also when the message was shown before');
+	});
+
 	it('a revoked device is told, with its exit code', async () => {
 		const [ann] = await pair();
 		const laptop = new Person(proxy.url, { name: ann.name });

@@ -297,6 +297,13 @@ rest_path(const char *prefix, const char *text, const char *suffix)
 	return (buf_take(&b, NULL));
 }
 
+void
+rest_free(struct rest *rest)
+{
+
+	(void)rest;
+}
+
 const char *
 rest_server(const struct rest *rest)
 {
@@ -630,7 +637,7 @@ stage_tear_down(void **state)
 		(void)fclose(s->heard);
 	}
 	args_fini(&s->cli.args);
-	local_close(s->cli.local);
+	cli_fini(&s->cli);
 	scratch_close(&s->scratch);
 	free(s);
 	return (0);

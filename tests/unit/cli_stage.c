@@ -165,8 +165,7 @@ run_command(struct stage *s, struct cli *cli)
 	    played_url(s->played), s->profile.token, &cli->rest, &s->fail);
 	assert_int_equal(rc, RC_OK);
 	rc = cli->args.command->run(cli, &s->fail);
-	local_close(cli->local);
-	rest_free(cli->rest);
+	cli_fini(cli);
 	return (rc);
 }
 

@@ -167,6 +167,36 @@ test_inbox_refused(void **state)
 	    "inbox", "--wait", "x");
 }
 
+/* A receipt has the number that the inbox shows of the message: of this page,
+ * or of one that was shown before. */
+static void
+test_inbox_receipts(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200,
+	    "{'epoch': 'E', 'events': ["
+	    "{'seq': 20, 'event_id': 'a', 'kind': 'message', 'own': true,"
+	    " 'to': 'bob', 'conversation': 'c', 'conversation_seq': 12,"
+	    " 'body': 'hi'}, {'seq': 21, 'event_id': 'b', 'kind': 'receipt',"
+	    " 'by': 'bob', 'conversation': 'c', 'upto': 12}]}");
+	SHOWS(s, "GET /v1/inbox?limit=50\n",
+	    "#20    -      → bob         hi\n"
+	    "#21    -                    ✓✓ delivered to bob up to #20\n",
+	    "", "inbox");
+	played_say(s->played, 200,
+	    "{'epoch': 'E', 'events': ["
+	    "{'seq': 22, 'event_id': 'c', 'kind': 'receipt', 'by': 'bob',"
+	    " 'conversation': 'c', 'upto': 12, 'state': 'read'},"
+	    "{'seq': 23, 'event_id': 'd', 'kind': 'receipt', 'by': 'bob',"
+	    " 'conversation': 'c', 'upto': 13, 'state': 'read'}]}");
+	SHOWS(s, "GET /v1/inbox?limit=50\n",
+	    "#22    -                    ✓✓ read by bob up to #20\n"
+	    "#23    -                    ✓✓ read by bob up to message 13 of "
+	    "the conversation\n",
+	    "", "inbox");
+}
+
 /* ---- read, ack ---- */
 
 static void
@@ -616,6 +646,7 @@ main(void)
 	    TEST(test_inbox_wait),
 	    TEST(test_inbox_all),
 	    TEST(test_inbox_refused),
+	    TEST(test_inbox_receipts),
 	    TEST(test_read),
 	    TEST(test_read_without_numbers),
 	    TEST(test_ack),

@@ -71,7 +71,7 @@ test_events(void **state)
 		     "\"by\":\"bob\",\"state\":\"read\","
 		     "\"at\":\"2026-11-21T09:05:00.000Z\"}",
 	    "#10    09:05                \xe2\x9c\x93\xe2\x9c\x93 read by bob "
-	    "up to message 3\n");
+	    "up to message 3 of the conversation\n");
 	assert_event("{\"seq\":11,\"kind\":\"bounce\",\"to\":\"bob\","
 		     "\"state\":\"expired\",\"reason\":null,"
 		     "\"at\":\"2026-11-21T09:05:00.000Z\"}",
@@ -217,14 +217,14 @@ test_more_events(void **state)
 	    {"{'seq':1,'kind':'receipt','upto':3,'by':'bob',"
 	     "'state':'delivered','at':'2026-11-21T09:05:00.000Z'}",
 		"#1     09:05                ✓✓ delivered to bob up to message "
-		"3\n"},
+		"3 of the conversation\n"},
 	    {"{'seq':2,'kind':'receipt'}",
 		"#2     -                    ✓✓ delivered to ? up to message "
-		"0\n"},
+		"0 of the conversation\n"},
 	    {"{'seq':3,'kind':'read','upto':12,"
 	     "'delivered_at':'2026-11-21T09:06:00.000Z'}",
 		"#3     09:06                read on another device up to "
-		"message 12\n"},
+		"message 12 of the conversation\n"},
 	    {"{'seq':4,'kind':'bounce','to':'bob','state':'failed',"
 	     "'reason':'no such user'}",
 		"#4     -                    ✗ failed: not delivered to bob: no "
@@ -248,7 +248,7 @@ test_more_events(void **state)
 	    {"{'seq':9,'kind':'receipt','state':'read','by':'b','upto':1,"
 	     "'at':'2025-11-21T09:05:00.000Z'}",
 		"#9     21 Nov 2025 09:05                ✓✓ read by b up to "
-		"message 1\n"},
+		"message 1 of the conversation\n"},
 	};
 	struct buf b = BUF_INIT;
 	json_t *event;
@@ -325,7 +325,8 @@ test_coloured_events(void **state)
 	render_event(&b, &coloured, event);
 	assert_text(&b,
 	    "\033[2m#1\033[0m     \033[2m-\033[0m      \033[36m\033[0m"
-	    "              \033[2mread on another device up to message 2"
+	    "              \033[2mread on another device up to message 2 of the "
+	    "conversation"
 	    "\033[0m\n");
 	json_decref(event);
 }
@@ -447,6 +448,55 @@ test_table_edges(void **state)
 	render_table(&b, &plain, rows);
 	assert_text(&b, "");
 	json_decref(rows);
+}
+
+static int64_t
+seq_of(void *arg, const char *conversation, int64_t n)
+{
+
+	assert_string_equal(arg, "arg");
+	return (strcmp(conversation, "c") == 0 && n == 12 ? 20 : 0);
+}
+
+/* A receipt names a message by the number that the inbox shows. */
+static void
+test_numbers(void **state)
+{
+	static const struct {
+		const char *json, *end;
+	} cases[] = {
+	    {"{'seq':30,'kind':'receipt','by':'bob','state':'read',"
+	     "'conversation':'c','upto':12}",
+		"✓✓ read by bob up to #20\n"},
+	    {"{'seq':30,'kind':'receipt','by':'bob','state':'delivered',"
+	     "'conversation':'c','upto':12}",
+		"✓✓ delivered to bob up to #20\n"},
+	    {"{'seq':30,'kind':'read','conversation':'c','upto':12}",
+		"read on another device up to #20\n"},
+	    {"{'seq':30,'kind':'read','conversation':'c','upto':13}",
+		"read on another device up to message 13 of the "
+		"conversation\n"},
+	    {"{'seq':30,'kind':'read','upto':12}",
+		"read on another device up to message 12 of the "
+		"conversation\n"},
+	};
+	struct look look = {
+	    .me = "", .seq_of = seq_of, .seq_arg = (char[]){"arg"}};
+	struct buf b = BUF_INIT;
+	json_t *event;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		event = parse(cases[i].json);
+		render_event(&b, &look, event);
+		buf_addc(&b, '\0');
+		assert_string_equal(
+		    b.data + b.len - 1 - strlen(cases[i].end), cases[i].end);
+		buf_reset(&b);
+		json_decref(event);
+	}
+	buf_fini(&b);
 }
 
 /* A table that is to fit is cut in the columns that may be, the widest first,
@@ -591,6 +641,7 @@ main(void)
 	    cmocka_unit_test(test_entry),
 	    cmocka_unit_test(test_state_colours),
 	    cmocka_unit_test(test_table_edges),
+	    cmocka_unit_test(test_numbers),
 	    cmocka_unit_test(test_table_fits),
 	    cmocka_unit_test(test_group_names),
 	    cmocka_unit_test(test_labels),
