@@ -2,6 +2,11 @@
 /*
  * The users of --demo and lines to copy.  Their password is no secret: --demo
  * is refused anywhere but on loopback.
+ *
+ * The lines are pasted into bash, zsh and fish: no comments, functions or plain
+ * assignments, and URLs in quotes, because '?' and '[' are patterns of zsh.  No
+ * '!', which is bash's history.  What is no token goes to standard error, and
+ * the variable stays empty.
  */
 #include <string.h>
 
@@ -45,17 +50,19 @@ demo_write(const struct server *s, const char *url, struct buf *out)
 		buf_addf(out, "%s %s", i > 0 ? "," : "", names[i]);
 	buf_addf(out,
 	    " (password: %s)\n\n"
-	    "With curl:\n"
-	    "  TOKEN=$(curl -s %s/v1/tokens -H 'Content-Type: application/json'"
-	    " \\\n"
+	    "With curl, in another terminal:\n"
+	    "  export TOKEN=\"$(curl -sS '%s/v1/tokens' -H 'Content-Type: "
+	    "application/json' \\\n"
 	    "    -d '{\"name\":\"alice\",\"password\":\"%s\",\"device\":\"curl\"}"
-	    "' | sed 's/.*\"token\":\"\\([^\"]*\\)\".*/\\1/')\n"
-	    "  curl -s %s/v1/to/bob -H \"Authorization: Bearer $TOKEN\" "
+	    "' \\\n"
+	    "    | sed -e 's/.*\"token\":\"\\([^\"]*\\).*/\\1/' -e t "
+	    "-e 'w /dev/stderr' -e d)\"\n"
+	    "  curl -sS '%s/v1/to/bob' -H \"Authorization: Bearer $TOKEN\" "
 	    "--data-binary 'Hello, Bob.'\n"
-	    "  curl -s %s/v1/inbox?after=0 -H \"Authorization: Bearer $TOKEN\""
-	    "\n\n"
-	    "With the client, in another terminal:\n"
-	    "  echo %s | build/twinbox login bob --server %s "
+	    "  curl -sS '%s/v1/inbox?after=0' -H \"Authorization: Bearer "
+	    "$TOKEN\"\n\n"
+	    "With the client:\n"
+	    "  echo %s | build/twinbox login bob --server '%s' "
 	    "--password-stdin\n"
 	    "  build/twinbox tail\n\n",
 	    DEMO_PASSWORD, url, DEMO_PASSWORD, url, url, DEMO_PASSWORD, url);

@@ -292,14 +292,15 @@ database: ${where}
 config file: none
 demo users: alice, bob, carol (password: twinbox-demo)
 
-With curl:
-  TOKEN=$(curl -s ${url}/v1/tokens -H 'Content-Type: application/json' \\
-    -d '{"name":"alice","password":"twinbox-demo","device":"curl"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
-  curl -s ${url}/v1/to/bob -H "Authorization: Bearer $TOKEN" --data-binary 'Hello, Bob.'
-  curl -s ${url}/v1/inbox?after=0 -H "Authorization: Bearer $TOKEN"
+With curl, in another terminal:
+  export TOKEN="$(curl -sS '${url}/v1/tokens' -H 'Content-Type: application/json' \\
+    -d '{"name":"alice","password":"twinbox-demo","device":"curl"}' \\
+    | sed -e 's/.*"token":"\\([^"]*\\).*/\\1/' -e t -e 'w /dev/stderr' -e d)"
+  curl -sS '${url}/v1/to/bob' -H "Authorization: Bearer $TOKEN" --data-binary 'Hello, Bob.'
+  curl -sS '${url}/v1/inbox?after=0' -H "Authorization: Bearer $TOKEN"
 
-With the client, in another terminal:
-  echo twinbox-demo | build/twinbox login bob --server ${url} --password-stdin
+With the client:
+  echo twinbox-demo | build/twinbox login bob --server '${url}' --password-stdin
   build/twinbox tail
 
 `);

@@ -18,12 +18,13 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { Cluster } from '../postgres/cluster.mjs';
-import { EX, Proxy, TWINBOX } from './cli-client.mjs';
+import { EX, Proxy } from './cli-client.mjs';
 import { Terminal } from './cli-terminal.mjs';
 import {
-	PASSWORD, Rest, START_TIMEOUT_MS, TWINBOXD, eventually, expectStatus, killAll, login, run,
-	sleep, startServer, tempDir, within,
+	PASSWORD, Rest, START_TIMEOUT_MS, eventually, expectStatus, killAll, login, run, sleep,
+	startServer, tempDir, within,
 } from './harness.mjs';
+import { Shell, blocksOf, newcomer, workplace } from './readme-shell.mjs';
 
 const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const README = fs.readFileSync(path.join(top, 'README.md'), 'utf8');
@@ -37,39 +38,6 @@ after(killAll);
 
 // ---- the blocks --------------------------------------------------------------
 
-/**
- * Fenced blocks: {name, language, text, lines}.  The name is what a comment
- * right above says, `<!-- test: NAME -->`, or else the heading it stands under.
- */
-function blocksOf(text)
-{
-	const blocks = [];
-	let heading = '';
-	let name;
-	let block;
-
-	for (const line of text.split('\n')) {
-		const fence = /^ *(?:`{3,}|~{3,}) *(.*)$/.exec(line);
-		if (fence && block) {
-			block.lines = block.text.filter((l) => !/^\s*(#|$)/.test(l));
-			blocks.push(block);
-			block = undefined;
-			name = undefined;
-		} else if (fence) {
-			block = { name: name ?? heading, language: fence[1], text: [] };
-		} else if (block) {
-			block.text.push(line);
-		} else if (/^#+ /.test(line)) {
-			heading = line.replace(/^#+ /, '');
-			name = undefined;
-		} else if (line.trim()) {
-			name = /^<!-- test: (\S+) -->$/.exec(line)?.[1];
-		}
-	}
-	assert.equal(block, undefined, 'the last block has an end');
-	return blocks;
-}
-
 const blocks = blocksOf(README);
 
 /** The only block ${name}. */
@@ -80,6 +48,10 @@ function block(name)
 	assert.equal(found.length, 1, `blocks "${name}" of README.md`);
 	return found[0];
 }
+
+/** The lines of the blocks of the quickstart, one after the other. */
+const quickstartLines = () =>
+	blocks.filter((one) => one.name === 'quickstart').flatMap((one) => one.lines);
 
 /** The README without its blocks. */
 const prose = README.replace(/^ *(`{3,}|~{3,})[^]*?^ *\1 *$/gm, '');
@@ -96,105 +68,6 @@ function instead(line, from, to)
 {
 	assert.ok(line.includes(from), `"${from}" in: ${line}`);
 	return line.replaceAll(from, to);
-}
-
-// ---- a shell that somebody types into ------------------------------------------
-
-/** A directory with build/twinboxd and build/twinbox, as after scripts/build. */
-function workplace()
-{
-	const dir = tempDir('twinbox-readme-');
-
-	fs.mkdirSync(path.join(dir, 'build'));
-	fs.symlinkSync(TWINBOXD, path.join(dir, 'build/twinboxd'));
-	fs.symlinkSync(TWINBOX, path.join(dir, 'build/twinbox'));
-	return dir;
-}
-
-/** What a new user has in his environment, with a home of his own. */
-function newcomer(home)
-{
-	const env = {
-		PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'xterm',
-	};
-
-	for (const name of ['ASAN_OPTIONS', 'LSAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS']) {
-		if (process.env[name])
-			env[name] = process.env[name];
-	}
-	return env;
-}
-
-/** A shell that keeps its variables and functions from line to line. */
-class Shell {
-	constructor(shell, dir)
-	{
-		// Each answer's status, where no pipe takes it.
-		fs.writeFileSync(path.join(dir, '.curlrc'),
-			'write-out = "%{stderr}status %{http_code}\\n"\n');
-		this.child = run(shell, [], {
-			cwd: dir, env: newcomer(dir), stdio: ['pipe', 'pipe', 'pipe'],
-		});
-		this.child.stdin.on('error', () => {});
-		this.typed = 0;
-	}
-
-	/** Types a line: {code, out, err, statuses} once it is done. */
-	async type(line)
-	{
-		const mark = `(done ${++this.typed}) `;
-		const at = [this.child.out.length, this.child.err.length];
-		const done = () => {
-			const out = this.child.out.slice(at[0]);
-			const err = this.child.err.slice(at[1]);
-			const end = out.indexOf(mark);
-			const end_err = err.indexOf(mark);
-			const code = /^(\d+)\n/.exec(out.slice(end + mark.length));
-			return end >= 0 && end_err >= 0 && code && {
-				code: Number(code[1]), out: out.slice(0, end), err: err.slice(0, end_err),
-			};
-		};
-
-		this.child.stdin.write(`${line}\nprintf '${mark}%d\\n' $?; printf '${mark}' >&2\n`);
-		const answer = await eventually(done, `the end of: ${line}`, 20_000);
-		answer.statuses = [...answer.err.matchAll(/^status (\d+)$/gm)].map((m) => Number(m[1]));
-		return answer;
-	}
-
-	/** Types a line that must succeed with answers of ${statuses}. */
-	async works(line, ...statuses)
-	{
-		const answer = await this.type(line);
-		const told = `${line}\n${answer.out}${answer.err}`;
-
-		assert.equal(answer.code, 0, told);
-		assert.deepEqual(answer.statuses, statuses, told);
-		return answer;
-	}
-
-	/** The same for an answer in JSON. */
-	async json(line, status)
-	{
-		return JSON.parse((await this.works(line, status)).out);
-	}
-
-	/**
-	 * Types a line that only asks, again while what it tells is on its way:
-	 * somebody reads and types slower than the server works, this does not.
-	 */
-	async tells(wanted, line, ...statuses)
-	{
-		return eventually(async () => {
-			const answer = await this.works(line, ...statuses);
-			return wanted(answer.out) && answer;
-		}, `what is promised of: ${line}`);
-	}
-
-	async end()
-	{
-		this.child.stdin.end();
-		return within(this.child.exited, 10_000, 'the end of the shell');
-	}
 }
 
 // ---- the tests -----------------------------------------------------------------
@@ -218,7 +91,7 @@ describe('README.md', () => {
 	it('has no block that is not tried here', () => {
 		assert.deepEqual(blocks.map((b) => [b.name, b.language]).sort(), [
 			['Test it', 'sh'], ['Try it', 'sh'], ['Use it', 'sh'],
-			['client', 'sh'], ['quickstart', 'sh'],
+			['client', 'sh'], ...Array(5).fill(['quickstart', 'sh']),
 		]);
 	});
 
@@ -275,12 +148,11 @@ for (const shell of ['sh', 'bash']) {
 
 async function quickstart(shell, url)
 {
-	const [address, login_line, alice, bob, send, inbox, ack, read, receipts, outbox, ...more] =
-		block('quickstart').lines;
+	const [address, alice, bob, send, inbox, ack, read, receipts, outbox, ...more] =
+		quickstartLines();
 
 	assert.deepEqual(more, [], 'lines that are not tried');
 	await shell.works(instead(address, 'http://127.0.0.1:8080', url));
-	await shell.works(login_line);
 	await shell.works(alice, 201);
 	await shell.works(bob, 201);
 
@@ -431,8 +303,7 @@ async function adminCommands(t, dir, url)
 }
 
 describe('README.md, use it', () => {
-	const [build, add, serve, check, prove, copy, ...more] = block('Use it').lines.map((line) =>
-		line.replace(/ +# .*$/, ''));
+	const [build, add, serve, check, prove, copy, ...more] = block('Use it').lines;
 	const dir = workplace();
 	const data = path.join(dir, 'srv/chat');
 	const env = newcomer(dir);
@@ -571,7 +442,7 @@ describe('README.md, scripts', () => {
 		const copied = shown.split('\n').map((line) => line.trim());
 		/* The last one stays: it is tried in a terminal. */
 		const tail = copied.pop();
-		assert.ok(copied.some((line) => line.includes(`curl -s ${url}/v1/`)), child.out);
+		assert.ok(copied.some((line) => line.includes(`curl -sS '${url}/v1/`)), child.out);
 		assert.ok(copied.some((line) => line.includes('build/twinbox login')), child.out);
 		fs.symlinkSync(path.join(top, 'build'), path.join(dir, 'build'));
 		const shell = new Shell('sh', dir);
