@@ -23,9 +23,7 @@
 
 /* Bytes that libmicrohttpd reads at once of an answer in pieces. */
 #define PIECE_BLOCK 16384
-/* Bytes of an answer in pieces that may wait in the kernel.  Such an answer may
- * go on for hours, and for a client that reads nothing the kernel would take
- * some 3 MB by itself. */
+/* Bytes of an answer in pieces that may wait in the kernel. */
 #define UNSENT_BYTES 65536
 
 #define PROBLEM_JSON "application/problem+json"
@@ -328,6 +326,23 @@ read_piece(void *arg, uint64_t pos, char *to, size_t size)
 	return (0);
 }
 
+/* An answer in pieces may go on for hours.  By itself the kernel would take
+ * some 3 MB for a client that reads nothing, and keep the connection to one
+ * that has vanished for a quarter of an hour, although the answer is between
+ * two pieces and no deadline of ours runs. */
+static void
+prepare_pieces(const struct http_request *req)
+{
+	const int unsent = UNSENT_BYTES;
+	const unsigned silence_ms =
+	    (unsigned)req->http->options.idle_deadline_ms;
+
+	(void)setsockopt(req->conn->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent,
+	    sizeof(unsent));
+	(void)setsockopt(req->conn->fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+	    &silence_ms, sizeof(silence_ms));
+}
+
 /* The response for ${req}; takes req->answer.out.  NULL: no memory. */
 static struct MHD_Response *
 response_new(struct http_request *req)
@@ -338,8 +353,7 @@ response_new(struct http_request *req)
 	struct MHD_Response *response;
 
 	if (req->answer.more != NULL) {
-		(void)setsockopt(req->conn->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
-		    &(int){UNSENT_BYTES}, sizeof(int));
+		prepare_pieces(req);
 		response = MHD_create_response_from_callback(
 		    MHD_SIZE_UNKNOWN, PIECE_BLOCK, read_piece, req, NULL);
 	} else if (req->answer.out != NULL)

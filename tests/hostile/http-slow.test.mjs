@@ -259,6 +259,34 @@ describe('slow readers of event streams', () => {
 	});
 });
 
+describe('event streams whose rest is in the kernel', () => {
+	it('are cut as well, though the server has nothing left to send', async () => {
+		const [cy] = await users(server, 'cy');
+		const ask = `GET /v1/inbox?after=0 HTTP/1.1\r\n${HOST}Accept: text/event-stream\r\n` +
+			`Authorization: Bearer ${cy.token}\r\n\r\n`;
+
+		// More than a socket takes that is not read, less than it and the
+		// kernel's part of the server's side take together.
+		for (let i = 0; i < 8; i++)
+			await ann.send(cy.name, 'x'.repeat(16_000));
+		const stays = new Stream(cy);
+		await stays.until(8);
+		await server.polled(1);
+		const open = await server.metric('http_connections');
+		const sockets = [];
+		for (let i = 0; i < 7; i++)
+			sockets.push((await RawSocket.open(server, { paused: true })).send(ask));
+		await eventually(async () => await server.metric('long_polls') > 1, 'they wait for more');
+		await eventually(async () => await server.metric('long_polls') === 1 &&
+			await server.metric('http_connections') <= open, 'they are cut', 20_000);
+		await ann.send(cy.name, 'for the one who reads');
+		await stays.until(9);
+		await stays.close();
+		for (const socket of sockets)
+			socket.destroy();
+	});
+});
+
 describe('afterwards', () => {
 	it('no connection is left over', async () => {
 		await eventually(async () => {
