@@ -7,18 +7,18 @@
 // promises what a reload would not find.
 
 import { Api, Refused } from './api.ts';
+import { Conversations } from './conversations.ts';
 import { held, hold, release } from './data.ts';
 import { Disk, type Batch } from './disk.ts';
 import {
-	chain, isFor, mergeConversation, mergeMessage, messageOf, previewOf, targetOf,
-	tickOf, withMark, withMessage, withRead,
+	chain, isFor, mergeMessage, messageOf, previewOf, tickOf, withMark, withMessage, withRead,
 } from './merge.ts';
 import { Sender, recipientOf } from './sender.ts';
 import { Socket, type Frame, type Link, type Welcome } from './socket.ts';
 import { sentence } from './time.ts';
 import type {
-	Conversation, Cursor, Entry, InboxEvent, Login, Message, ServerConversation, ServerInfo,
-	ServerMessage, Target, Tick, Unsent,
+	Conversation, Cursor, Entry, InboxEvent, Login, Message, ServerInfo, ServerMessage, Target, Tick,
+	Unsent,
 } from './types.ts';
 import { uuid7 } from './uuid.ts';
 
@@ -50,12 +50,12 @@ export class ChatClient {
 	limit = 16_384; // bytes of a text
 	admin = false;  // may open the admin page
 	loaded = false;
-	conversations = new Map<string, Conversation>();
 	unsent: Unsent[] = [];
 	typing = new Map<string, { from: string; until: number }>();
 	entries = new Map<string, number>(); // how often an entry has changed
 
 	private readonly user: ChatListener;
+	private readonly listed: Conversations;
 	private readonly socket: Socket;
 	private readonly sender: Sender;
 	private disk!: Disk; // from start() on
@@ -66,7 +66,6 @@ export class ChatClient {
 	private batch: Required<Pick<Batch, 'messages' | 'conversations'>> & { seq: number } | null = null;
 	private writing: Promise<void> = Promise.resolve();
 	private reads = new Map<string, number>(); // said by me, not yet confirmed
-	private listing = false;
 	private typed = 0;
 	private ended = false;
 
@@ -76,6 +75,10 @@ export class ChatClient {
 		this.me = login.user;
 		this.user = user;
 		this.api = new Api(login.token, () => this.loggedOut());
+		this.listed = new Conversations(this.me, this.api, {
+			unsent: () => this.unsent,
+			refreshed: (all) => this.refreshed(all),
+		});
 		this.socket = new Socket(this);
 		this.sender = new Sender({
 			waiting: (held) => this.unsent.find((one) => one.refused === undefined &&
@@ -93,7 +96,8 @@ export class ChatClient {
 		const kept = await this.disk.load();
 		if (this.ended)
 			return;
-		this.conversations = new Map(kept.conversations.map((one) => [one.id, one]));
+		for (const one of kept.conversations)
+			this.listed.put(one);
 		// What a page could not put there any more; it had no answer for it.
 		const late = held(this.me).filter((one) => !kept.unsent.some((there) => there.id === one.id));
 		if (late.length > 0)
@@ -154,43 +158,32 @@ export class ChatClient {
 
 	// ---- what is shown ----
 
+	get conversations(): ReadonlyMap<string, Conversation>
+	{
+		return this.listed.all;
+	}
+
 	/** Conversations, the last written to first. */
 	list(): Conversation[]
 	{
-		return [...this.conversations.values()].sort((a, b) =>
-			this.newest(b) - this.newest(a) || (a.id < b.id ? 1 : -1));
-	}
-
-	private newest(c: Conversation): number
-	{
-		return this.unsent.reduce((at, one) =>
-			isFor(one, c, this.me) ? Math.max(at, one.at) : at, c.at);
+		return this.listed.list();
 	}
 
 	/** Names of new conversations whose first message is still unsent. */
 	newNames(): string[]
 	{
-		const names = this.unsent.map((one) => 'to' in one.target ? one.target.to : '');
-		return [...new Set(names)].filter((one) => one !== '' && !this.withPerson(one));
+		return this.listed.newNames();
 	}
 
 	get unread(): number
 	{
-		let sum = 0;
-		for (const one of this.conversations.values())
-			sum += one.unread;
-		return sum;
+		return this.listed.unread;
 	}
 
 	/** The direct conversation with ${name}. */
 	withPerson(name: string): Conversation | undefined
 	{
-		for (const one of this.conversations.values()) {
-			const target = targetOf(one, this.me);
-			if ('to' in target && target.to === name)
-				return one;
-		}
-		return undefined;
+		return this.listed.withPerson(name);
 	}
 
 	/** What can be shown of a conversation; see chain(). */
@@ -259,7 +252,7 @@ export class ChatClient {
 		const c = this.conversations.get(id);
 		const newest = fresh[0];
 		const changed = c && newest && before === 0 && !c.preview ?
-			[this.put({ ...c, preview: previewOf(newest), at: Math.max(c.at, newest.at) })] : [];
+			[this.listed.put({ ...c, preview: previewOf(newest), at: Math.max(c.at, newest.at) })] : [];
 		this.user.changed();
 		await this.disk.write({ messages: fresh, conversations: changed });
 	}
@@ -301,7 +294,7 @@ export class ChatClient {
 
 		if (!c || !mine || upto <= mine.read)
 			return;
-		this.put(withRead(c, this.me, upto, this.known(id).values()));
+		this.listed.put(withRead(c, this.me, upto, this.known(id).values()));
 		this.reads.set(id, upto);
 		void this.disk.write({ conversations: [this.conversations.get(id)!] });
 		this.tellReads();
@@ -352,7 +345,7 @@ export class ChatClient {
 		// An ack is lost with its connection, and the next event may be far away.
 		if (this.stored?.epoch === welcome.epoch && this.stored.seq > welcome.acked)
 			this.socket.send({ type: 'ack', upto: this.stored.seq });
-		void this.refresh();
+		void this.listed.refresh();
 		this.kick();
 		this.tellReads();
 	}
@@ -405,7 +398,7 @@ export class ChatClient {
 			.map((m) => ({ id: m.id, target: m.sent!, body: m.body!, at: m.at }));
 
 		for (const c of this.conversations.values())
-			this.put({ ...c, last: 0, unread: 0,
+			this.listed.put({ ...c, last: 0, unread: 0,
 				members: c.members.map((one) => ({ ...one, delivered: 0, read: 0 })) });
 		for (const known of this.messages.values())
 			for (const m of known.values())
@@ -466,8 +459,8 @@ export class ChatClient {
 			this.settle(waiting.id);
 		}
 		if (!this.conversations.has(id)) {
-			this.put(strange(event));
-			void this.refresh();
+			this.listed.put(strange(event));
+			void this.listed.refresh();
 		}
 		known?.set(fresh.id, fresh);
 		this.batch?.messages.push(fresh);
@@ -506,7 +499,7 @@ export class ChatClient {
 
 		known.set(message.id, message);
 		if (!this.conversations.has(id))
-			void this.refresh();
+			void this.listed.refresh();
 		this.settle(unsent.id);
 		void this.disk.find([entry.id]).then(([kept]) =>
 			this.disk.write({ messages: [mergeMessage(kept, message)] }));
@@ -563,33 +556,12 @@ export class ChatClient {
 		});
 	}
 
-	/** The list as the server has it: counts and marks. */
-	private async refresh(): Promise<void>
+	private async refreshed(all: Conversation[]): Promise<void>
 	{
-		if (this.listing)
-			return;
-		this.listing = true;
-		try {
-			let after = '';
-			for (;;) {
-				const page = await this.api.get<{ conversations: ServerConversation[];
-					next: string | null; has_more: boolean }>(
-					`/v1/conversations?limit=200${after}`);
-				for (const one of page.conversations)
-					this.put(mergeConversation(this.conversations.get(one.id), one, this.me));
-				if (!page.has_more || !page.next)
-					break;
-				after = `&after=${encodeURIComponent(page.next)}`;
-			}
-			this.loaded = true;
-			this.user.changed();
-			await this.disk.write({ conversations: [...this.conversations.values()] });
-			await this.previews();
-		} catch {
-			// The next connection asks again.
-		} finally {
-			this.listing = false;
-		}
+		this.loaded = true;
+		this.user.changed();
+		await this.disk.write({ conversations: all });
+		await this.previews();
 	}
 
 	/** The last lines of conversations that the replay did not touch. */
@@ -637,20 +609,12 @@ export class ChatClient {
 		return known;
 	}
 
-	private put(c: Conversation): Conversation
-	{
-		this.conversations.set(c.id, c);
-		return c;
-	}
-
 	private change(id: string, how: (c: Conversation) => Conversation): void
 	{
-		const c = this.conversations.get(id);
+		const changed = this.listed.change(id, how);
 
-		if (!c)
-			return;
-		const changed = this.put(how(c));
-		this.batch?.conversations.push(changed);
+		if (changed)
+			this.batch?.conversations.push(changed);
 	}
 
 	private changeMessage(conversation: string, id: string, how: (m: Message) => Message): void
