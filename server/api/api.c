@@ -105,6 +105,7 @@ static const struct http_route routes[] = {
     {"POST", "/v1/users", api_users_post, HTTP_PUBLIC},
     {"POST", "/v1/tokens", api_tokens_post, HTTP_PUBLIC},
     {"GET", "/v1/tokens", api_tokens_get, HTTP_NO_BODY},
+    {"DELETE", "/v1/tokens", api_tokens_delete, HTTP_NO_BODY},
     {"PATCH", "/v1/tokens/{id}", api_token_patch, 0},
     {"DELETE", "/v1/tokens/{id}", api_token_delete, HTTP_NO_BODY},
     {"POST", "/v1/me/password", api_password_post, 0},

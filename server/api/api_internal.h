@@ -121,6 +121,7 @@ void api_not_implemented(struct http_request *req, void *arg);
 void api_users_post(struct http_request *req, void *arg);
 void api_tokens_post(struct http_request *req, void *arg);
 void api_tokens_get(struct http_request *req, void *arg);
+void api_tokens_delete(struct http_request *req, void *arg);
 void api_token_patch(struct http_request *req, void *arg);
 void api_token_delete(struct http_request *req, void *arg);
 void api_password_post(struct http_request *req, void *arg);

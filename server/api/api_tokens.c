@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Devices: a token is a device.  List, rename, revoke.
+ * Devices: a token is a device.  List, rename, revoke one or the others.
  */
 #include <string.h>
 
@@ -95,6 +95,39 @@ api_token_delete(struct http_request *req, void *arg)
 	account_unit_init(&a->unit, ACCOUNT_REVOKE);
 	a->unit.user.user_id = a->call.principal->user_id;
 	a->unit.device.public_id = id;
+	a->unit.unit.finish = revoked;
+	a->unit.arg = a;
+	(void)call_submit(&a->call, &a->unit.unit);
+}
+
+/* Whether the asking device is to be revoked as well. */
+static bool
+parse_all(struct call *call, bool *ret)
+{
+	const char *text = http_query(call->req, "all");
+
+	*ret = text != NULL && strcmp(text, "true") == 0;
+	if (text == NULL || *ret || strcmp(text, "false") == 0)
+		return (true);
+	call_problem(call, PROBLEM_BAD_REQUEST, "",
+	    "parameter \"all\" must be true or false");
+	return (false);
+}
+
+void
+api_tokens_delete(struct http_request *req, void *arg)
+{
+	static const char *const allowed[] = {"all", NULL};
+	struct token_call *a;
+	bool all;
+
+	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
+	    !call_query_check(&a->call, allowed) || !parse_all(&a->call, &all))
+		return;
+	account_unit_init(&a->unit, ACCOUNT_REVOKE_OTHERS);
+	a->unit.user.user_id = a->call.principal->user_id;
+	a->unit.device.device_id = a->call.principal->device_id;
+	a->unit.everywhere = all;
 	a->unit.unit.finish = revoked;
 	a->unit.arg = a;
 	(void)call_submit(&a->call, &a->unit.unit);

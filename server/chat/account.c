@@ -117,23 +117,31 @@ revoked_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
 }
 
 static enum rc
-revoke(struct tx *tx, struct account_unit *u, const struct uuid *public_id,
-    struct err *err)
+revoke(struct tx *tx, struct account_unit *u, struct err *err)
 {
 	struct revoking r = {txn_env_of(tx), err, RC_OK};
 	enum rc rc;
 
-	if (public_id != NULL)
-		rc = store_device_revoke(tx->db, u->user.user_id, public_id,
-		    tx->now_ms, revoked_one, &r, err);
-	else
-		rc = store_device_revoke_others(tx->db, u->user.user_id,
-		    u->device.device_id, tx->now_ms, revoked_one, &r, err);
+	rc = store_device_revoke(tx->db, u->user.user_id, &u->device.public_id,
+	    tx->now_ms, revoked_one, &r, err);
 	if (rc == RC_NOT_FOUND) {
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
 		    "you have no such device");
 		return (RC_OK);
 	}
+	return (rc == RC_OK ? r.rc : rc);
+}
+
+/* Revokes all devices but ${keep}; 0 keeps none. */
+static enum rc
+revoke_all_but(
+    struct tx *tx, struct account_unit *u, int64_t keep, struct err *err)
+{
+	struct revoking r = {txn_env_of(tx), err, RC_OK};
+	enum rc rc;
+
+	rc = store_device_revoke_others(
+	    tx->db, u->user.user_id, keep, tx->now_ms, revoked_one, &r, err);
 	return (rc == RC_OK ? r.rc : rc);
 }
 
@@ -152,43 +160,54 @@ rename_device(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* Whether the requesting device has not been revoked, so that a revoked device
+/* Refuses when the requesting device has been revoked, so that a revoked device
  * cannot revoke others.  An operator has none. */
 static enum rc
-lock_device(
-    struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
+lock_device(struct tx *tx, struct account_unit *u, struct err *err)
 {
+	bool valid = true;
+	enum rc rc = RC_OK;
 
-	*ret = true;
-	return (u->device.device_id == 0
-		    ? RC_OK
-		    : store_device_lock(tx->db, u->device.device_id, ret, err));
+	if (u->device.device_id != 0)
+		rc =
+		    store_device_lock(tx->db, u->device.device_id, &valid, err);
+	if (rc == RC_OK && !valid)
+		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
+		    "this device has been revoked");
+	return (rc);
+}
+
+static enum rc
+revoke_others(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	enum rc rc = lock_device(tx, u, err);
+
+	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
+		return (rc);
+	return (revoke_all_but(
+	    tx, u, u->everywhere ? 0 : u->device.device_id, err));
 }
 
 static enum rc
 set_password(struct tx *tx, struct account_unit *u, struct err *err)
 {
-	bool verified, valid;
+	bool verified;
 	enum rc rc;
 
 	rc = lock_verified(tx, u, &verified, err);
 	if (rc == RC_OK)
-		rc = lock_device(tx, u, &valid, err);
-	if (rc == RC_OK && !valid) {
-		refusal_set(&u->refusal, PROBLEM_UNAUTHENTICATED, "",
-		    "this device has been revoked");
-		return (RC_OK);
-	}
-	if (rc == RC_OK && !verified) {
+		rc = lock_device(tx, u, err);
+	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
+		return (rc);
+	if (!verified) {
 		refusal_set(&u->refusal, PROBLEM_FORBIDDEN, "/password",
 		    "this is not your password");
 		return (RC_OK);
 	}
+	rc = store_user_password_set(
+	    tx->db, u->user.user_id, u->user.password_hash, err);
 	if (rc == RC_OK)
-		rc = store_user_password_set(
-		    tx->db, u->user.user_id, u->user.password_hash, err);
-	if (rc == RC_OK)
-		rc = revoke(tx, u, NULL, err);
+		rc = revoke_all_but(tx, u, u->device.device_id, err);
 	return (rc);
 }
 
@@ -249,8 +268,7 @@ disable(struct tx *tx, struct account_unit *u, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	user->disabled = true;
-	u->device.device_id = 0; /* keep none */
-	return (revoke(tx, u, NULL, err));
+	return (revoke_all_but(tx, u, 0, err));
 }
 
 static enum rc
@@ -324,7 +342,9 @@ account_one(struct tx *tx, struct account_unit *u, struct err *err)
 	case ACCOUNT_LOGIN:
 		return (add_device(tx, u, err));
 	case ACCOUNT_REVOKE:
-		return (revoke(tx, u, &u->device.public_id, err));
+		return (revoke(tx, u, err));
+	case ACCOUNT_REVOKE_OTHERS:
+		return (revoke_others(tx, u, err));
 	case ACCOUNT_RENAME:
 		return (rename_device(tx, u, err));
 	case ACCOUNT_PASSWORD:

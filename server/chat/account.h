@@ -12,17 +12,20 @@
 #include "txn/env.h"
 
 enum account_op {
-	ACCOUNT_ADD,      /* user (name, display_name, password_hash, admin) */
-	ACCOUNT_LOGIN,    /* a device for user.user_id with token_hash;
-			     verified */
-	ACCOUNT_REVOKE,   /* device.public_id of user.user_id */
-	ACCOUNT_RENAME,   /* device.public_id gets device.name */
-	ACCOUNT_PASSWORD, /* user.password_hash, by device.device_id (0: an
-			     operator); other devices are revoked; verified */
-	ACCOUNT_DISABLE,  /* user.user_id, and revokes all devices */
-	ACCOUNT_ENABLE,   /* user.user_id, who logs in anew */
-	ACCOUNT_PROMOTE,  /* user.user_id becomes an administrator */
-	ACCOUNT_DEMOTE    /* user.user_id is an administrator no more */
+	ACCOUNT_ADD,    /* user (name, display_name, password_hash, admin) */
+	ACCOUNT_LOGIN,  /* a device for user.user_id with token_hash;
+			   verified */
+	ACCOUNT_REVOKE, /* device.public_id of user.user_id */
+	ACCOUNT_REVOKE_OTHERS, /* all devices of user.user_id but
+				  device.device_id, which asks; everywhere:
+				  that one as well */
+	ACCOUNT_RENAME,        /* device.public_id gets device.name */
+	ACCOUNT_PASSWORD,      /* user.password_hash, by device.device_id (0: an
+				  operator); other devices are revoked; verified */
+	ACCOUNT_DISABLE,       /* user.user_id, and revokes all devices */
+	ACCOUNT_ENABLE,        /* user.user_id, who logs in anew */
+	ACCOUNT_PROMOTE,       /* user.user_id becomes an administrator */
+	ACCOUNT_DEMOTE         /* user.user_id is an administrator no more */
 };
 
 struct account_unit {
@@ -37,6 +40,7 @@ struct account_unit {
 	/* The stored hash against which a password was verified.  Refused if
 	 * the user has another by now; "": the request needs no password. */
 	char verified[STORE_PASSWORD_SIZE];
+	bool everywhere;
 	const char *operator; /* that acts for others; NULL: none; kept */
 
 	struct refusal refusal;

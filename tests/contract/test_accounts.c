@@ -242,6 +242,61 @@ test_password(void **state)
 	rig_close(&rig);
 }
 
+/* ${device} has the others revoked, or, ${everywhere}, itself as well. */
+static const char *
+revoke_others(int64_t device, bool everywhere)
+{
+	struct account_unit u;
+
+	account_unit_init(&u, ACCOUNT_REVOKE_OTHERS);
+	u.user.user_id = 1;
+	u.device.device_id = device;
+	u.everywhere = everywhere;
+	return (run(&u));
+}
+
+static void
+test_revoke_others(void **state)
+{
+	struct account_unit u;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", false, NULL), "");
+	assert_string_equal(add(&u, "ben", false, NULL), "");
+	assert_string_equal(log_in(&u, 1, 1), "");
+	assert_string_equal(log_in(&u, 1, 2), "");
+	assert_string_equal(log_in(&u, 2, 3), "");
+	assert_string_equal(log_in(&u, 1, 4), "");
+	clk_fake_advance(&rig.clk, 9);
+	assert_string_equal(revoke_others(2, false), "");
+	assert_string_equal(owner(1), "");
+	assert_string_equal(owner(2), "ann 1 2 0");
+	assert_string_equal(owner(3), "ben 2 3 0");
+	assert_string_equal(owner(4), "");
+	/* None is left: that is no refusal. */
+	assert_string_equal(revoke_others(2, false), "");
+	/* A revoked device revokes nobody, not even by "everywhere". */
+	assert_string_equal(
+	    revoke_others(1, false), "401 : this device has been revoked");
+	assert_string_equal(
+	    revoke_others(1, true), "401 : this device has been revoked");
+	assert_string_equal(owner(2), "ann 1 2 0");
+	assert_string_equal(log_in(&u, 1, 5), "");
+	clk_fake_advance(&rig.clk, 1);
+	assert_string_equal(revoke_others(2, true), "");
+	assert_string_equal(owner(2), "");
+	assert_string_equal(owner(3), "ben 2 3 0");
+	assert_string_equal(owner(5), "");
+	assert_string_equal(
+	    rig_list(&rig, "SELECT coalesce(revoked_at - 1700000000000, 0) "
+			   "FROM devices ORDER BY device_id"),
+	    "9 10 0 9 10");
+	assert_string_equal(audits(), "");
+	rig_check_promises(&rig);
+	rig_close(&rig);
+}
+
 static void
 test_disable(void **state)
 {
@@ -438,6 +493,7 @@ main(void)
 	    cmocka_unit_test(test_add),
 	    cmocka_unit_test(test_devices),
 	    cmocka_unit_test(test_password),
+	    cmocka_unit_test(test_revoke_others),
 	    cmocka_unit_test(test_disable),
 	    cmocka_unit_test(test_enable),
 	    cmocka_unit_test(test_rights),

@@ -277,6 +277,48 @@ describe('tokens', () => {
 		problem(await phone.get('/v1/tokens'), 401, 'unauthenticated');
 	});
 
+	/* ann with two more devices that are connected, and bob. */
+	const withTwoMore = async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const more = [await ann.device('phone'), await ann.device('laptop')];
+		return { ann, bob, more, sockets: await Promise.all(more.map((one) => one.ws())) };
+	};
+
+	it('all other devices are revoked at once', async () => {
+		const { ann, bob, more, sockets } = await withTwoMore();
+		const own = await ann.ws();
+
+		expectStatus(await ann.delete('/v1/tokens'), 204);
+		for (const [i, one] of more.entries()) {
+			problem(await one.get('/v1/inbox'), 401, 'unauthenticated');
+			assert.equal((await sockets[i].closing(2000)).code, 4401);
+		}
+		assert.deepEqual((await ann.get('/v1/tokens')).body.devices.map((one) => one.name), ['first']);
+		assert.equal(own.closedBy, undefined);
+		own.send({ type: 'ack', id: 7, upto: 0 });
+		assert.equal((await own.wait((frame) => frame.re === 7, 'a reply')).type, 'ok');
+		expectStatus(await bob.get('/v1/inbox'), 200);
+		// None is left.
+		expectStatus(await ann.delete('/v1/tokens?all=false'), 204);
+		expectStatus(await ann.get('/v1/inbox'), 200);
+	});
+
+	it('?all=true revokes the asking device, too', async () => {
+		const { ann, bob, more, sockets } = await withTwoMore();
+		const own = await ann.ws();
+
+		problem(await ann.delete('/v1/tokens?all=yes'), 400, 'bad_request');
+		problem(await ann.delete('/v1/tokens?every=true'), 400, 'bad_request');
+		expectStatus(await more[0].get('/v1/inbox'), 200);
+		expectStatus(await ann.delete('/v1/tokens?all=true'), 204);
+		for (const one of [ann, ...more])
+			problem(await one.get('/v1/inbox'), 401, 'unauthenticated');
+		for (const ws of [own, ...sockets])
+			assert.equal((await ws.closing(2000)).code, 4401);
+		expectStatus(await bob.get('/v1/inbox'), 200);
+		await login(server, ann.name, 'anew');
+	});
+
 	it('nobody revokes or sees the device of another', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const id = (await ann.get('/v1/tokens')).body.devices[0].id;

@@ -491,11 +491,11 @@ apply_account(struct account_unit *u)
 
 	uuid_format(&u->device.public_id, id);
 	played_note("account %d user=%lld %s (%s) hash=%s device=%lld %s %s "
-		    "token=%02x verified=%s",
+		    "token=%02x verified=%s%s",
 	    (int)u->op, (long long)u->user.user_id, u->user.name,
 	    u->user.display_name, u->user.password_hash,
 	    (long long)u->device.device_id, id, u->device.name,
-	    u->token_hash[0], u->verified);
+	    u->token_hash[0], u->verified, u->everywhere ? " everywhere" : "");
 	if (u->op == ACCOUNT_LOGIN) {
 		memcpy(u->device.user_name, "ann", 4);
 		u->device.public_id = id_of(UUID_B);
