@@ -81,6 +81,20 @@ revoke_token(struct cli *cli, const char *id, struct fail *fail)
 	return (rc);
 }
 
+/* Revokes all other tokens, or, ${everywhere}, this one as well. */
+static enum rc
+revoke_others(struct cli *cli, bool everywhere, struct fail *fail)
+{
+	json_t *answer = NULL;
+	enum rc rc;
+
+	rc = cli_call(cli, "DELETE",
+	    everywhere ? "/v1/tokens?all=true" : "/v1/tokens", NULL, &answer,
+	    fail);
+	json_decref(answer);
+	return (rc);
+}
+
 /* Revokes token ${id}, whether that works or not. */
 static void
 revoke_quietly(struct cli *cli, const char *id)
@@ -285,20 +299,25 @@ cmd_passwd(struct cli *cli, struct fail *fail)
 enum rc
 cmd_logout(struct cli *cli, struct fail *fail)
 {
+	const bool everywhere = args_has(&cli->args, "everywhere");
 	char user[LIMIT_NAME_LEN + 1];
 	json_t *answer;
 	enum rc rc;
 
 	(void)snprintf(user, sizeof(user), "%s", cli->profile.user);
-	rc = revoke_token(cli, cli->profile.token_id, fail);
-	/* Revoked before: all the better. */
-	if (rc != RC_OK && fail->status != 401 && fail->status != 404)
+	rc = everywhere ? revoke_others(cli, true, fail)
+			: revoke_token(cli, cli->profile.token_id, fail);
+	/* Revoked before: all the better.  Not so with --everywhere: a revoked
+	 * device has not revoked the others. */
+	if (rc != RC_OK &&
+	    (everywhere || (fail->status != 401 && fail->status != 404)))
 		return (rc);
 	if (profile_remove(&cli->profile, fail) != RC_OK)
 		return (fail->rc);
 	answer =
 	    json_pack("{ss ss}", "user", user, "profile", cli->profile.name);
-	rc = cli_result(cli, answer, fail, "logged out %s", user);
+	rc = cli_result(cli, answer, fail, "logged out %s%s", user,
+	    everywhere ? " on all devices" : "");
 	json_decref(answer);
 	return (rc);
 }
@@ -367,24 +386,30 @@ enum rc
 cmd_devices(struct cli *cli, struct fail *fail)
 {
 	const struct args *args = &cli->args;
+	const bool others = args_has(args, "others");
 	json_t *answer;
 	enum rc rc;
 
-	if (args->noperands == 0)
+	if (args->noperands == 0 && !others)
 		return (list_devices(cli, fail));
-	if (args->noperands != 2 || strcmp(args->operands[0], "revoke") != 0) {
+	if (args->noperands != (others ? 1 : 2) ||
+	    strcmp(args->operands[0], "revoke") != 0) {
 		(void)fail_set(fail, FAIL_USAGE,
-		    "that is neither \"devices\" nor \"devices revoke ID\"");
+		    "expected \"devices\", \"devices revoke ID\" or \"devices "
+		    "revoke --others\"");
 		return (fail_cure(fail, "see twinbox devices --help"));
 	}
-	rc = revoke_token(cli, args->operands[1], fail);
+	rc = others ? revoke_others(cli, false, fail)
+		    : revoke_token(cli, args->operands[1], fail);
 	if (rc != RC_OK) {
-		if (fail->status == 404)
+		if (fail->status == 404 && !others)
 			(void)fail_cure(fail, "twinbox devices lists them");
 		return (rc);
 	}
-	answer = json_pack("{ss}", "revoked", args->operands[1]);
-	rc = cli_result(cli, answer, fail, "revoked");
+	answer =
+	    json_pack("{ss}", "revoked", others ? "others" : args->operands[1]);
+	rc = cli_result(cli, answer, fail,
+	    others ? "revoked all other devices" : "revoked");
 	json_decref(answer);
 	return (rc);
 }

@@ -34,6 +34,17 @@ static const struct option page_options[] = {
     END,
 };
 
+static const struct option devices_options[] = {
+    {"others", 0, NULL, "with revoke: all devices but this one"},
+    PAGE_OPTION,
+    END,
+};
+
+static const struct option logout_options[] = {
+    {"everywhere", 0, NULL, "revoke all other devices, too"},
+    END,
+};
+
 static const struct option register_options[] = {
     {"display-name", 0, "TEXT", "the name that people see"},
     DEVICE_OPTION,
@@ -265,7 +276,7 @@ const struct command cli_commands[] = {
 	"The current password and the new one are asked for.  All other devices\n"
 	"are logged out.",
 	passwd_options, 0, 0, NEEDS_LOGIN, cmd_passwd},
-    {"logout", "", "revoke this device and forget it", "", NULL, 0, 0,
+    {"logout", "", "revoke this device and forget it", "", logout_options, 0, 0,
 	NEEDS_LOGIN, cmd_logout},
     {"whoami", "", "account, device, server and profile", "", NULL, 0, 0,
 	NEEDS_LOGIN, cmd_whoami},
@@ -302,9 +313,9 @@ const struct command cli_commands[] = {
 	0, 1, NEEDS_FLUSH, cmd_history},
     {"conversations", "", "your conversations, the newest first", "",
 	page_options, 0, 0, NEEDS_FLUSH, cmd_conversations},
-    {"devices", "[revoke ID]", "devices that are logged in",
-	"revoke logs one of them out.", page_options, 0, 2, NEEDS_LOGIN,
-	cmd_devices},
+    {"devices", "[revoke ID | revoke --others]", "devices that are logged in",
+	"revoke logs one of them out, or with --others all but this one.",
+	devices_options, 0, 2, NEEDS_LOGIN, cmd_devices},
     {"admin", "COMMAND", "for administrators: what waits, what failed, why",
 	"It needs an administrator's account.  The texts of messages are never\n"
 	"shown.",

@@ -233,6 +233,32 @@ describe('accounts', () => {
 		failed(await ann.try(['devices', 'remove', id]), EX.USAGE, /devices revoke ID/);
 		assert.equal((await ann.run('devices')).lines.length, 2);
 	});
+
+	it('devices revoke --others and logout --everywhere', async () => {
+		const [ann] = await people(server.url, 'ann');
+		const more = async (device) => {
+			const one = new Person(server.url, { name: ann.name });
+			await one.withPassword(['login', ann.name, '--device', device]);
+			return one;
+		};
+		const gone = async (one) => failed(await one.try(['outbox']), EX.NOPERM, /this device was logged out/);
+
+		const phone = await more('phone');
+		const laptop = await more('laptop');
+		failed(await ann.try(['devices', '--others']), EX.USAGE, /devices revoke --others/);
+		assert.equal((await ann.run('devices')).lines.length, 4);
+		assert.equal((await ann.run('devices', 'revoke', '--others')).out, 'revoked all other devices\n');
+		await gone(phone);
+		await gone(laptop);
+		assert.equal((await ann.run('devices')).lines.length, 2);
+
+		const tablet = await more('tablet');
+		assert.equal((await tablet.run('logout', '--everywhere')).out,
+			`logged out ${ann.name} on all devices\n`);
+		await gone(ann);
+		failed(await ann.try(['logout', '--everywhere']), EX.NOPERM, /log in again/);
+		failed(await tablet.try(['whoami']), EX.NOPERM, /nobody is logged in/);
+	});
 });
 
 describe('send', () => {

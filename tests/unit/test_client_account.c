@@ -385,6 +385,10 @@ test_passwd(void **state)
 
 /* ---- devices ---- */
 
+#define NEITHER                                                                \
+	"expected \"devices\", \"devices revoke ID\" or \"devices revoke "     \
+	"--others\"; see twinbox devices --help"
+
 static void
 test_devices(void **state)
 {
@@ -422,14 +426,48 @@ test_devices(void **state)
 	REFUSES(s, "DELETE /v1/tokens/d2\n", EX_SOFTWARE,
 	    "oh; repeat with the same id, which is safe; tell the operator",
 	    "devices", "revoke", "d2");
-	REFUSES(s, "", EX_USAGE,
-	    "that is neither \"devices\" nor \"devices revoke ID\"; see "
-	    "twinbox devices --help",
-	    "devices", "remove", "d2");
-	REFUSES(s, "", EX_USAGE,
-	    "that is neither \"devices\" nor \"devices revoke ID\"; see "
-	    "twinbox devices --help",
-	    "devices", "revoke");
+	REFUSES(s, "", EX_USAGE, NEITHER, "devices", "remove", "d2");
+	REFUSES(s, "", EX_USAGE, NEITHER, "devices", "revoke");
+}
+
+static void
+test_devices_others(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 204, "");
+	SHOWS(s, "DELETE /v1/tokens\n", "revoked all other devices\n", "",
+	    "devices", "revoke", "--others");
+	played_say(s->played, 204, "");
+	SHOWS(s, "DELETE /v1/tokens\n", "{\"revoked\":\"others\"}\n", "",
+	    "devices", "revoke", "--others", "--json");
+	played_say(s->played, 404, "{'code': 'not_found', 'detail': 'no'}");
+	REFUSES(s, "DELETE /v1/tokens\n", EX_DATAERR,
+	    "no; check the id; lists show only what is yours", "devices",
+	    "revoke", "--others");
+	REFUSES(s, "", EX_USAGE, NEITHER, "devices", "--others");
+	REFUSES(
+	    s, "", EX_USAGE, NEITHER, "devices", "revoke", "d2", "--others");
+	REFUSES(s, "", EX_USAGE, NEITHER, "devices", "remove", "--others");
+}
+
+static void
+test_logout_everywhere(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 204, "");
+	SHOWS(s, "DELETE /v1/tokens?all=true\n",
+	    "logged out ann on all devices\n", "", "logout", "--everywhere");
+	assert_stored(s, "", "", "", "");
+	/* A device that has been revoked has not revoked the others. */
+	assert_int_equal(profile_save(&s->profile, &s->fail), RC_OK);
+	played_say(
+	    s->played, 401, "{'code': 'unauthenticated', 'detail': 'no'}");
+	REFUSES(s, "DELETE /v1/tokens?all=true\n", EX_NOPERM,
+	    "this device was logged out; log in again: twinbox login NAME",
+	    "logout", "--everywhere");
+	assert_stored(s, "ann", "tb_x", "t1", "desk");
 }
 
 #define TEST(name)                                                             \
@@ -447,9 +485,11 @@ main(void)
 	    TEST(test_register),
 	    TEST(test_register_another),
 	    TEST(test_logout),
+	    TEST(test_logout_everywhere),
 	    TEST(test_whoami),
 	    TEST(test_passwd),
 	    TEST(test_devices),
+	    TEST(test_devices_others),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
