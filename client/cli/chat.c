@@ -205,9 +205,11 @@ on_event(void *arg, const json_t *event)
 		return;
 	if (follow_known(&chat->follow, event))
 		; /* shown before the server was restored */
-	else if (strcmp(kind, "message") == 0)
+	else if (strcmp(kind, "message") == 0) {
 		take_message(chat, event);
-	else if (strcmp(kind, "receipt") == 0)
+		if (chat->caught_up)
+			bell_ring(&chat->bell, event);
+	} else if (strcmp(kind, "receipt") == 0)
 		take_receipt(chat, event);
 	else if (strcmp(kind, "bounce") == 0) {
 		chat_sign(chat, text_of(event, "of"), RENDER_FAILED);
@@ -449,6 +451,7 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	chat.follow.cli = cli;
 	chat.follow.acks = true;
 	chat.follow.stops = true;
+	bell_init(&chat.bell, cli);
 	chat.follow.signals = -1;
 	chat.peer = cli->args.operands[0];
 	chat.own = json_object();

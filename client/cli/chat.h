@@ -8,11 +8,13 @@
 #define CLI_CHAT_H
 
 #include "base/uuid.h"
+#include "cli/bell.h"
 #include "cli/follow.h"
 #include "term/screen.h"
 
 struct chat {
-	struct follow follow;  /* first */
+	struct follow follow; /* first */
+	struct bell bell;
 	struct screen *screen; /* NULL: not open yet */
 	const char *peer;
 	char conversation[UUID_TEXT_LEN + 1]; /* "" until there is one */

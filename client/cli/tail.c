@@ -10,13 +10,16 @@
 
 #include "base/clk.h"
 #include "base/mem.h"
+#include "cli/bell.h"
 #include "cli/follow.h"
 
 #define CURSOR "tail"
 
 struct tail {
 	struct follow follow; /* first */
+	struct bell bell;
 	bool once;
+	bool caught_up; /* on this connection */
 };
 
 static void
@@ -39,6 +42,7 @@ on_welcome(void *arg, const json_t *frame)
 	if (tail->follow.away)
 		cli_note(tail->follow.cli, "connected again");
 	tail->follow.away = false;
+	tail->caught_up = false;
 	follow_welcome(&tail->follow, frame);
 	cli_flush(tail->follow.cli);
 	cli_note_unsent(tail->follow.cli);
@@ -72,11 +76,14 @@ on_event(void *arg, const json_t *event)
 
 	if (tail->follow.ended)
 		return;
-	if (!follow_known(&tail->follow, event) &&
-	    print_event(tail->follow.cli, event, &fail) != RC_OK) {
-		/* It was not shown: neither stored nor acked. */
-		follow_end(&tail->follow, &fail);
-		return;
+	if (!follow_known(&tail->follow, event)) {
+		if (print_event(tail->follow.cli, event, &fail) != RC_OK) {
+			/* It was not shown: neither stored nor acked. */
+			follow_end(&tail->follow, &fail);
+			return;
+		}
+		if (tail->caught_up)
+			bell_ring(&tail->bell, event);
 	}
 	follow_shown(&tail->follow, event);
 }
@@ -86,6 +93,7 @@ on_caught_up(void *arg)
 {
 	struct tail *tail = arg;
 
+	tail->caught_up = true;
 	if (tail->once)
 		follow_end(&tail->follow, NULL);
 }
@@ -183,6 +191,7 @@ cmd_tail(struct cli *cli, struct fail *fail)
 	tail.once = args_has(&cli->args, "once");
 	tail.follow.acks = !args_has(&cli->args, "no-ack");
 	tail.follow.cursor = CURSOR;
+	bell_init(&tail.bell, cli);
 	if (cli_local(cli, fail) != RC_OK ||
 	    beginning(cli, epoch, &seq, fail) != RC_OK)
 		return (fail->rc);

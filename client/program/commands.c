@@ -95,16 +95,25 @@ static const struct option inbox_options[] = {
     END,
 };
 
+#define BELL_OPTION                                                            \
+	{                                                                      \
+		"bell", 0, NULL,                                               \
+		    "ring, and notify by OSC 9, when a message comes\n"        \
+		    "(or TWINBOX_BELL=1)"                                      \
+	}
+
 static const struct option tail_options[] = {
     {"follow", 'f', NULL, "go on for ever; this is the default"},
     {"once", 0, NULL, "end when everything there is was shown"},
     {"after", 0, "N", "begin after event N, not where it last ended"},
     {"no-ack", 0, NULL, "do not tell the server what was shown"},
+    BELL_OPTION,
     END,
 };
 
 static const struct option chat_options[] = {
     {"history", 0, "N", "show the last N messages first (20)"},
+    BELL_OPTION,
     END,
 };
 

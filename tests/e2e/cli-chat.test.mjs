@@ -267,6 +267,32 @@ describe('chat', () => {
 		}, 'the end of the program');
 	});
 
+	it('--bell rings and notifies when a message of another comes', async (t) => {
+		const [ann, bob, eve] = await people(proxy.url, 'ann', 'bob', 'eve');
+		await bob.run('send', ann.name, 'before');
+		const screen = await chat(t, ann, bob, { args: ['--bell'] });
+		await screen.shows('before');
+		screen.type('mine\r');
+		await screen.shows(/you +mine {2}✓$/m);
+		assert.ok(!screen.raw.includes('\x07'), 'neither for what was there, nor for an own one');
+		await bob.try(['send', ann.name, '-'], { input: 'now\x07\x1b\\\nhere' });
+		await screen.shows('now');
+		const rung = () => [...screen.raw.matchAll(/\x07\x1b\]9;([^\x07\x1b]*)\x1b\\/g)].map((found) => found[1]);
+		await eventually(() => rung().length === 1, 'it has rung');
+		assert.deepEqual(rung(), [`${bob.name}: now\\x07\\x1b\\\\nhere`]);
+		assert.equal(screen.raw.split('\x07').length, 2);
+		assert.deepEqual(screen.screen.unknown, []);
+		assert.match(screen.screen.text(), /^>$/m);
+		// By the environment; tail, too.
+		const tail = new Terminal(TWINBOX, ['tail', '--after', '0'], { env: { ...ann.env, TWINBOX_BELL: '1' } });
+		t.after(() => tail.kill());
+		await tail.shows('now');
+		await eventually(async () => {
+			await eve.run('send', ann.name, 'from eve');
+			return tail.raw.includes(`\x07\x1b]9;${eve.name}: from eve\x1b\\`);
+		}, 'tail rings');
+	});
+
 	it('text from others is safe on the screen', async (t) => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 		const screen = await chat(t, ann, bob);

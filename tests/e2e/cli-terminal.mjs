@@ -148,10 +148,10 @@ export class Screen {
 		while (at < all.length) {
 			const c = String.fromCodePoint(all.codePointAt(at));
 			if (c === '\x1b') {
-				const found = /^\x1b(?:\[([?>\d;]*)([@-~])|[()][A-Z0-9]|[=>78M])/
+				const found = /^\x1b(?:\[([?>\d;]*)([@-~])|[()][A-Z0-9]|[=>78M]|\][^\x07\x1b]*(?:\x07|\x1b\\))/
 					.exec(all.slice(at));
 				if (!found) {
-					if (all.length - at < 12) {
+					if (all.length - at < 12 || all[at + 1] === ']') {
 						this.rest = all.slice(at);
 						return;
 					}

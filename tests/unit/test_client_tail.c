@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -114,6 +115,69 @@ test_shown_and_acked(void **state)
 	    "> finish\n"
 	    "> stop\n"
 	    "= 0\n");
+}
+
+/* ---- the bell ---- */
+
+#define RING(text) "\a\033]9;bob: " text "\033\\"
+
+static void
+play_bell(struct stage *s)
+{
+
+	stage_welcome(s, "E", 0);
+	message(s, 1, "missed");
+	s->ops->caught_up(s->arg);
+	message(s, 2, "one\\u0007");
+	message(s, 3, "soon");
+	stage_pass(999);
+	message(s, 4, "too soon");
+	stage_pass(1);
+	stage_event(s, "{'type':'event','seq':5,'kind':'message','own':true,"
+		       "'from':'ann','to':'bob','body':'mine'}");
+	stage_event(s, "{'type':'event','seq':6,'kind':'receipt','by':'bob'}");
+	message(s, 7, "two");
+	stage_welcome(s, "E", 7);
+	stage_pass(1000);
+	message(s, 8, "missed, too");
+	signalled(s, SIGTERM);
+}
+
+/* It rings for messages of others that come while somebody could look, and at
+ * most once a second; never where no terminal or no person reads. */
+static void
+test_bell(void **state)
+{
+	static const char rung[] = "#2     -      bob           one\\x07\n" RING(
+	    "one\\x07") "#3     -      bob           soon\n"
+			"#4     -      bob           too soon\n"
+			"#5     -      → bob         mine\n"
+			"#6     -                    ✓✓ delivered to bob up to "
+			"message 0 of the conversation\n"
+			"#7     -      bob           two\n" RING("two");
+	struct stage *s = *state;
+
+	s->play = play_bell;
+	s->cli.terminal = true;
+	assert_non_null(strstr(
+	    stage_run(s, "tail", "--bell", "--after", "0", NULL), "missed"));
+	assert_non_null(strstr(s->text, rung));
+	assert_null(strstr(strstr(s->text, rung) + strlen(rung), "\a"));
+	s->cli.terminal = false;
+	assert_null(
+	    strchr(stage_run(s, "tail", "--bell", "--after", "0", NULL), '\a'));
+	s->cli.terminal = true;
+	assert_null(strchr(stage_run(s, "tail", "--after", "0", NULL), '\a'));
+	assert_int_equal(setenv("TWINBOX_BELL", "1", 1), 0);
+	assert_non_null(
+	    strchr(stage_run(s, "tail", "--after", "0", NULL), '\a'));
+	assert_int_equal(setenv("TWINBOX_BELL", "0", 1), 0);
+	assert_null(strchr(stage_run(s, "tail", "--after", "0", NULL), '\a'));
+	assert_int_equal(unsetenv("TWINBOX_BELL"), 0);
+	assert_null(strchr(
+	    stage_run(s, "tail", "--bell", "--json", "--after", "0", NULL),
+	    '\a'));
+	s->cli.terminal = false;
 }
 
 /* ---- in batches ---- */
@@ -493,6 +557,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(
 		test_shown_and_acked, stage_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_bell, stage_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_batches, stage_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bell of chat and tail.  Relies on lib/safe.h: no byte of a name or a text
+ * can end the sequence that it stands in.
+ */
+#include "cli/bell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clk.h"
+#include "cli/cli.h"
+#include "lib/safe.h"
+
+#define SILENT_MS 1000
+/* As much of a text as a notification has room for. */
+#define TEXT_SIZE 120
+
+void
+bell_init(struct bell *bell, const struct cli *cli)
+{
+	const char *wanted = getenv("TWINBOX_BELL");
+
+	bell->on = cli->terminal && !cli->json &&
+		   (args_has(&cli->args, "bell") ||
+		       (wanted != NULL && strcmp(wanted, "1") == 0));
+	bell->next_ms = 0;
+}
+
+/* Text member ${name} of ${json}, "" without one. */
+static const char *
+text_of(const json_t *json, const char *name)
+{
+	const char *text = json_string_value(json_object_get(json, name));
+
+	return (text != NULL ? text : "");
+}
+
+void
+bell_ring(struct bell *bell, const json_t *message)
+{
+	const char *from = text_of(message, "from");
+	const char *body = text_of(message, "body");
+	int64_t now_ms = clk_mono_ms(clk_system());
+	char name[80], text[TEXT_SIZE];
+	struct buf b = BUF_INIT;
+	struct fail ignored;
+
+	if (!bell->on || now_ms < bell->next_ms ||
+	    strcmp(text_of(message, "kind"), "message") != 0 ||
+	    json_is_true(json_object_get(message, "own")))
+		return;
+	bell->next_ms = now_ms + SILENT_MS;
+	safe_line(from, strlen(from), name, sizeof(name));
+	safe_line(body, strlen(body), text, sizeof(text));
+	buf_addf(&b, "\a\033]9;%s: %s\033\\", name, text);
+	/* A terminal that is gone is noticed by what is printed next. */
+	if (cli_print(&b, &ignored) != RC_OK)
+		bell->on = false;
+}
