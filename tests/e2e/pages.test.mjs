@@ -155,6 +155,20 @@ describe('the formal documents', () => {
 	});
 });
 
+it('asyncapi.yaml lists the kinds of events that openapi.yaml has', async () => {
+	const [{ components: { schemas } }, { info }] = await Promise.all(['openapi', 'asyncapi'].map(
+		async (name) => YAML.parse((await server.rest().get(`/${name}.yaml`)).text)));
+	const kinds = schemas.Event.oneOf.flatMap(({ $ref }) => {
+		const { kind } = schemas[$ref.split('/').at(-1)].properties;
+		return kind.enum ?? [kind.const];
+	});
+	const [, listed] = /The `kind` of an event is one of\s+([^;]+);/.exec(info.description);
+
+	assert.ok(kinds.length > 4, String(kinds));
+	assert.deepEqual([...listed.matchAll(/`(\w+)`/g)].map((m) => m[1]), kinds);
+	assert.match(info.description, /`after` in `hello` is a cursor, `EPOCH:SEQ`/);
+});
+
 describe('/problems/{slug}', () => {
 	const slugs = ['bad-request', 'unauthenticated', 'wrong-password', 'forbidden', 'not-found', 'method-not-allowed',
 		'conflict', 'already-sent', 'cursor-expired', 'precondition-failed', 'body-too-large',
