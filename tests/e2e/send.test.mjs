@@ -314,6 +314,13 @@ describe('R32 POST /v1/to/{user}', () => {
 		assert.equal(event.content_type, 'text/plain');
 	});
 
+	it('an object in JSON arrives as its text', async () => {
+		const answer = expectStatus(await ann.request('POST', `/v1/to/${bob.name}`,
+			{ body: '{"body":"hi"}', type: 'application/json' }), 201);
+		const event = await bob.received(answer.body.id);
+		assert.deepEqual([event.body, event.content_type], ['{"body":"hi"}', 'application/json']);
+	});
+
 	it('options go in the query', async () => {
 		const target = `/v1/to/${bob.name}?priority=high&key=a-key&correlation_id=c%20d&expires_in=2h`;
 		const answer = expectStatus(await ann.request('POST', target,
