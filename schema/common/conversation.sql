@@ -4,7 +4,7 @@
 -- row: conversation(conversation_id, public_id, kind, last_seq, last_digest)
 -- row: conversation_item(conversation_id, public_id, kind, created_at,
 --     joined_seq, left_seq, delivered_upto, acked_upto, read_upto, unread,
---     last_seq)
+--     last_seq, last_at)
 -- row: participant(user_id, name, role, joined_seq, left_seq, delivered_upto,
 --     acked_upto, read_upto, acked_at, read_at, shown_upto, shown_at)
 

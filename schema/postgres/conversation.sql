@@ -55,8 +55,10 @@ FROM unnest($conversation_id::bigint[], $user_id::bigint[],
         acked_at, read_at, shown_upto, shown_at)
 WHERE p.conversation_id = r.conversation_id AND p.user_id = r.user_id;
 
--- A member's conversations, newest first, with what he has not read: others'
--- messages beyond his read mark, up to what has been delivered to him.
+-- A member's conversations, the newest first, with the number of unread messages
+-- (of others, beyond the read mark, up to what was delivered to the member), and
+-- with the time of the last message that the member may see (history_before has
+-- the same rule).
 -- name: conversation_list(user_id, before, limit)
 -- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
@@ -73,7 +75,16 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
        AND o.conversation_seq <= p.delivered_upto) AS unread,
-    c.last_seq
+    c.last_seq,
+    coalesce((SELECT m.created_at FROM messages m
+     WHERE m.conversation_id = p.conversation_id AND m.conversation_seq > 0
+       AND (m.sender_id = p.user_id
+         OR (m.conversation_seq <= p.delivered_upto
+           AND NOT EXISTS (SELECT 1 FROM outbox o
+             WHERE o.event_id = m.event_id AND o.mid = m.mid
+               AND o.dest_kind = 'user' AND o.dest_id = p.user_id
+               AND o.state NOT IN ('sent', 'acked'))))
+     ORDER BY m.conversation_seq DESC LIMIT 1), c.created_at) AS last_at
 FROM participants p
 JOIN conversations c ON c.conversation_id = p.conversation_id
 WHERE p.user_id = $user_id AND p.conversation_id < $before
@@ -95,7 +106,16 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
        AND o.conversation_seq <= p.delivered_upto) AS unread,
-    c.last_seq
+    c.last_seq,
+    coalesce((SELECT m.created_at FROM messages m
+     WHERE m.conversation_id = p.conversation_id AND m.conversation_seq > 0
+       AND (m.sender_id = p.user_id
+         OR (m.conversation_seq <= p.delivered_upto
+           AND NOT EXISTS (SELECT 1 FROM outbox o
+             WHERE o.event_id = m.event_id AND o.mid = m.mid
+               AND o.dest_kind = 'user' AND o.dest_id = p.user_id
+               AND o.state NOT IN ('sent', 'acked'))))
+     ORDER BY m.conversation_seq DESC LIMIT 1), c.created_at) AS last_at
 FROM conversations c
 JOIN participants p ON p.conversation_id = c.conversation_id
 WHERE c.public_id = $public_id AND p.user_id = $user_id;

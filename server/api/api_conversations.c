@@ -65,11 +65,12 @@ struct showing {
 	bool more;
 	struct uuid last;
 
+	int64_t last_seq; /* of the message that was shown last */
+
 	/* Of the conversation whose history is read. */
 	const struct uuid *conversation;
 	const struct members *members;
 	bool direct;
-	int64_t last_seq;
 };
 
 static enum rc
@@ -93,9 +94,12 @@ show_message(void *arg, const struct store_history *h, struct err *err)
 static enum rc
 on_row_last(void *arg, const struct store_history *h, struct err *err)
 {
+	struct showing *s = arg;
 
 	(void)err;
-	*(int64_t *)arg = h->conversation_seq;
+	s->last_seq = h->conversation_seq;
+	jw_member(s->out, "last_message");
+	render_preview(s->out, h, s->call->principal->user_id);
 	return (RC_OK);
 }
 
@@ -105,20 +109,23 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 {
 	struct members members = {.out = s->out};
 	struct store_history_query query;
-	int64_t last = 0;
 	enum rc rc;
 
 	query = (struct store_history_query){item->conversation_id,
 	    s->call->principal->user_id, true, INT64_MAX, item->delivered_upto,
 	    1};
-	rc = store_history(s->db, &query, on_row_last, &last, err);
-	if (rc != RC_OK)
-		return (rc);
 	buf_addc(s->out, '{');
 	jw_uuid(s->out, "id", &item->public_id);
 	jw_str(s->out, "kind", item->direct ? "direct" : "group");
 	jw_time(s->out, "created_at", item->created_at);
-	jw_int(s->out, "last", last);
+	jw_time(s->out, "last_at", item->last_at);
+	s->last_seq = 0;
+	rc = store_history(s->db, &query, on_row_last, s, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (s->last_seq == 0)
+		jw_null(s->out, "last_message");
+	jw_int(s->out, "last", s->last_seq);
 	jw_int(s->out, "unread", item->unread);
 	jw_member(s->out, "members");
 	buf_addc(s->out, '[');

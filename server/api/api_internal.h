@@ -55,6 +55,11 @@ struct store_history;
 void render_history(struct buf *b, const struct store_history *m,
     const struct uuid *conversation, int64_t reader_id, const char *to);
 
+/* The last message of a conversation as a list shows it: its text is cut after
+ * LIMIT_PREVIEW_BYTES. */
+void render_preview(
+    struct buf *b, const struct store_history *m, int64_t reader_id);
+
 /* ---- argon2 (pool.c) ---- */
 
 /* The class of a password job; the best class is first. */

@@ -54,6 +54,9 @@
 #define LIMIT_PAGE_BYTES 1048576
 /* Room for one more item of a page: a full text escaped six-fold and more. */
 #define LIMIT_ITEM_BYTES 131072
+/* A text in the list of conversations: a line of it is shown there, and a page
+ * of 200 stays small. */
+#define LIMIT_PREVIEW_BYTES 256
 /* Long-poll, below the 60 s at which proxies lose patience. */
 #define LIMIT_WAIT_S 55
 /* Un-acked events in flight in a session. */

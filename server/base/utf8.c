@@ -123,6 +123,18 @@ utf8_is_format(uint32_t c)
 	return (false);
 }
 
+size_t
+utf8_cut(const char *s, size_t n, size_t max)
+{
+
+	if (n <= max)
+		return (n);
+	/* The byte behind the cut must begin a character. */
+	for (n = max; n > 0 && ((uint8_t)s[n] & 0xc0) == 0x80; n--)
+		;
+	return (n);
+}
+
 bool
 utf8_is_unsafe(uint32_t c)
 {

@@ -17,6 +17,10 @@ bool utf8_valid(const char *s, size_t n, size_t *ret_bad);
  * its length in bytes, or 0 if no valid character begins there. */
 size_t utf8_decode(const char *s, size_t n, uint32_t *ret);
 
+/* How many of the ${n} bytes at ${s} (valid UTF-8) are whole characters that
+ * fit into ${max} bytes. */
+size_t utf8_cut(const char *s, size_t n, size_t max);
+
 /* Whether ${c} is a format character (general category Cf of Unicode 15) or a
  * line or paragraph separator: it has no shape of its own, and changes in which
  * order or on which line a terminal shows its neighbours. */

@@ -301,6 +301,7 @@ read_item(const struct db_row *row, struct store_conversation_item *item)
 	item->read_upto = db_row_i64(row, COL_CONVERSATION_ITEM_READ_UPTO);
 	item->unread = db_row_i64(row, COL_CONVERSATION_ITEM_UNREAD);
 	item->last_seq = db_row_i64(row, COL_CONVERSATION_ITEM_LAST_SEQ);
+	item->last_at = db_row_i64(row, COL_CONVERSATION_ITEM_LAST_AT);
 }
 
 struct item_each {

@@ -48,6 +48,7 @@ struct store_conversation_item {
 	int64_t read_upto;
 	int64_t unread;
 	int64_t last_seq;
+	int64_t last_at; /* of the last message that the member may see */
 };
 
 /* Writes the key of the direct conversation of ${a} and ${b}: both in order,

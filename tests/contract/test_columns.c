@@ -359,6 +359,7 @@ say_item(void *arg, const struct store_conversation_item *i, struct err *err)
 	SAY(i->read_upto);
 	SAY(i->unread);
 	SAY(i->last_seq);
+	SAY(i->last_at);
 	END();
 	return (RC_OK);
 }
@@ -431,16 +432,16 @@ test_conversations(void **state)
 	    &rig, "UPDATE participants SET read_upto = 40 WHERE user_id = 2");
 	READ(store_conversation_list(
 		 rig.db, 1, INT64_MAX, 9, say_item, NULL, &err),
-	    "62 #62 1 612 4 3 1 0 0 \n61 #61 1 611 0 0 0 0 44 \n");
+	    "62 #62 1 612 4 3 1 0 0 612 \n61 #61 1 611 0 0 0 0 44 712 \n");
 	READ(store_conversation_list(rig.db, 1, 62, 9, say_item, NULL, &err),
-	    "61 #61 1 611 0 0 0 0 44 \n");
+	    "61 #61 1 611 0 0 0 0 44 712 \n");
 	memset(&item, 0x55, sizeof(item));
 	assert_int_equal(
 	    store_conversation_one(rig.db, 2, &talk, &item, &error), RC_OK);
 	begin();
 	(void)say_item(NULL, &item, &error);
 	/* What failed was never his to read. */
-	assert_string_equal(said, "61 #61 1 611 48 47 40 0 44 \n");
+	assert_string_equal(said, "61 #61 1 611 48 47 40 0 44 722 \n");
 	(void)rig_exec(&rig, "UPDATE outbox SET state = 'sent' WHERE id = 101");
 	READ(store_unread_list(rig.db, 2, say_unread, NULL, &err),
 	    "#61 1 44 \n");

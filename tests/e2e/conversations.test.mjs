@@ -107,6 +107,72 @@ describe('the list', () => {
 	});
 });
 
+describe('the last message in the list', () => {
+	const last = async (user) => (await list(user))[0].last_message;
+
+	it('is my own or one that was delivered to me, with its sender and its time', async () => {
+		const { ann, bob, conversation } = await talk(3);
+		const [mine] = await list(ann);
+		const { messages: [newest] } = expectStatus(await bob.get(
+			`/v1/conversations/${conversation}/messages?limit=1`), 200).body;
+		assert.deepEqual(mine.last_message, { id: newest.id, conversation_seq: 3, from: ann.name, own: true,
+			body: 'message 3', truncated: false, content_type: 'text/plain', event_time: newest.event_time });
+		assert.deepEqual(await last(bob), { ...mine.last_message, own: false });
+		assert.ok(Date.parse(mine.last_at) >= Date.parse(mine.created_at));
+		const { body } = expectStatus(await ann.get(`/v1/conversations/${conversation}`), 200);
+		assert.deepEqual(body, mine, 'one conversation shows the same');
+	});
+
+	it('is cut between characters, after 256 bytes at most', async () => {
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		for (const [text, shown] of [['x'.repeat(256), 256], ['x'.repeat(257), 256],
+			[`${'x'.repeat(252)}\u{1f98a}`, 256], [`${'x'.repeat(253)}\u{1f98a}`, 253],
+			[`${'x'.repeat(255)}\u{1f98a}`, 255], ['\u20ac'.repeat(86), 255]]) {
+			await ann.send(bob.name, text);
+			const { body, truncated } = await last(ann);
+			const bytes = Buffer.from(text);
+			assert.equal(body, bytes.subarray(0, shown).toString(), 'whole characters');
+			assert.equal(Buffer.byteLength(body), shown);
+			assert.equal(truncated, shown < bytes.length);
+		}
+	});
+
+	it('is not what still waits, was canceled, has failed or expired', async () => {
+		const [root, [ann, bob]] = await Promise.all([operator(server), users(server, 'ann', 'bob')]);
+		const { id: first } = await ann.send(bob.name, 'first');
+		await bob.received(first);
+		await root.pause();
+		const [failed, canceled] = await sendMany(ann, bob.name, 2);
+		const [expired] = await sendMany(ann, bob.name, 1, { expires_in: 1 });
+		assert.deepEqual([(await last(ann)).id, (await last(bob)).id], [expired, first], 'they wait');
+		await root.do('POST', `outbox/${failed}/discard`);
+		expectStatus(await ann.delete(`/v1/outbox/${canceled}`), 200);
+		await until(ann, expired, 'expired');
+		assert.equal((await last(bob)).id, first, 'none of them was delivered');
+		await root.resume();
+		const { id: other } = await bob.send(ann.name, 'to move the mark');
+		await ann.received(other);
+		const { id: late } = await ann.send(bob.name, 'last');
+		await bob.received(late);
+		assert.deepEqual([(await last(bob)).id, (await list(bob))[0].last], [late, 6]);
+		await root.pause();
+		const [unseen] = await sendMany(ann, bob.name, 1);
+		expectStatus(await ann.delete(`/v1/outbox/${unseen}`), 200);
+		await root.resume();
+		assert.deepEqual([(await last(bob)).id, (await list(bob))[0].last, (await last(ann)).id],
+			[late, 6, unseen]);
+	});
+
+	it('is of the caller alone', async () => {
+		const { ann } = await talk(1);
+		const [eve] = await users(server, 'eve');
+		assert.deepEqual(await list(eve), []);
+		const [dave] = await users(server, 'dave');
+		await eve.send(dave.name, 'from eve to dave');
+		assert.ok(!JSON.stringify(await list(ann)).includes('from eve'));
+	});
+});
+
 describe('one conversation', () => {
 	it('GET /v1/conversations/{id}', async () => {
 		const { ann, conversation } = await talk(2);

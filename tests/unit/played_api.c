@@ -214,7 +214,8 @@ item_of(int64_t id)
 	    .created_at = NOW,
 	    .delivered_upto = 8,
 	    .unread = 2,
-	    .last_seq = 9};
+	    .last_seq = 9,
+	    .last_at = NOW + 1000 * id};
 
 	item.public_id.b[15] = (uint8_t)id;
 	return (item);

@@ -87,6 +87,26 @@ test_formats(void **state)
 	assert_int_equal(n, 172);
 }
 
+/* A cut text ends with a whole character, the longest that fits. */
+static void
+test_cut(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t max, cut;
+	} table[] = {{"", 4, 0}, {"abcd", 4, 4}, {"abcde", 4, 4},
+	    {"abcd", 0, 0}, {"abc\xc3\xa9", 4, 3}, {"ab\xc3\xa9z", 4, 4},
+	    {"a\xf0\x9f\xa6\x8az", 4, 1}, {"\xf0\x9f\xa6\x8az", 4, 4},
+	    {"\xf0\x9f\xa6\x8a", 3, 0}, {"a\xe2\x82\xac\xe2\x82\xac", 6, 4}};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		assert_int_equal(utf8_cut(table[i].text, strlen(table[i].text),
+				     table[i].max),
+		    table[i].cut);
+}
+
 /* Whether the ${n} (1 to 3) bytes are valid, by encoding everything. */
 static bool
 is_encoding(const unsigned char *s, size_t n, const unsigned char *known)
@@ -217,6 +237,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_every_code_point),
 	    cmocka_unit_test(test_formats),
+	    cmocka_unit_test(test_cut),
 	    cmocka_unit_test(test_every_three_bytes),
 	    cmocka_unit_test(test_every_alignment),
 	    cmocka_unit_test(test_samples),
