@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { CHAT, DAY, GROUP, Scene, event, iso, listed, live, page, problem } from './client-scene.mjs';
+import { CHAT, DAY, GROUP, Scene, event, iso, last, listed, live, page, problem } from './client-scene.mjs';
 import { Browser, turn } from './fakes.mjs';
 
 describe('reading', () => {
@@ -101,17 +101,43 @@ describe('the list', () => {
 		assert.deepEqual(s.seen.words, ['bob: text 1']);
 	});
 
-	it('shows the last line also of what the replay did not reach', async (t) => {
+	it('shows and keeps the last line of each, with one request for 101 conversations', async (t) => {
 		const s = new Scene(t);
-		s.list = [listed({ last: 9 })];
-		s.browser.answers[`GET /v1/conversations/${CHAT}/messages`] = ({ searchParams }) => {
-			assert.equal(searchParams.get('limit'), '1');
-			return [200, { messages: [event(9)], has_more: true }];
-		};
+		const ids = Array.from({ length: 101 }, (_, n) => `${CHAT.slice(0, -3)}${100 + n}`);
+		s.list = ids.map((id, n) => listed({ id, kind: 'group', ...last(n + 1) }));
 		s.open();
 		await (await s.begin()).welcome();
+		assert.deepEqual(s.client.list().map((one) => one.preview.body),
+			ids.map((_, n) => `text ${n + 1}`).reverse(), 'the last written to comes first');
+		assert.equal(s.conversation(ids[0]).at, Browser.NOW + 1);
+		assert.equal(s.browser.asked('GET /v1/conversations'), 1);
+		for (const id of ids)
+			assert.equal(s.browser.asked(`GET /v1/conversations/${id}/messages`), 0);
+		// The next page shows them from the disk, before any answer.
+		s.browser.answers['GET /v1/conversations'] = () => null;
+		s.open();
+		await s.begin();
+		assert.equal(s.client.list().filter((one) => one.preview).length, 101);
+	});
+
+	it('a late answer does not put back the last line, a new one replaces it', async (t) => {
+		const s = await live(t);
+		await s.come(event(4));
+		s.list = [listed(last(3))];
+		await (await s.again()).welcome({ acked: 4 });
+		assert.equal(s.conversation().preview.body, 'text 4');
+		s.list = [listed(last(5, { body: null }))];
+		await (await s.again()).welcome({ acked: 4 });
+		assert.deepEqual(s.conversation().preview, { id: 'm5', seq: 5, from: 'bob', body: '' });
+	});
+
+	it('numbers begin anew after a restore: the last line follows them', async (t) => {
+		const s = await live(t, { prepare: (scene) => { scene.list = [listed(last(9))]; } });
+		await s.client.epochGone();
 		assert.equal(s.conversation().preview.body, 'text 9');
-		assert.equal(s.conversation().at, Browser.NOW + 9);
+		s.list = [listed(last(2))];
+		await s.client.listed.refresh();
+		assert.equal(s.conversation().preview.body, 'text 2');
 	});
 
 	it('the last written to comes first, by what is unsent as well', async (t) => {

@@ -22,8 +22,14 @@ export const member = (address, delivered = 0, read = 0) => ({ address, delivere
 export const problem = (status, code, more = {}) => ({ type: 'about:blank', title: 'No', status, detail: 'so not', code, ...more });
 
 /** The conversation with bob as the server lists it. */
-export const listed = (more = {}) => ({ id: CHAT, kind: 'direct', created_at: iso(Browser.NOW - DAY), last: 0, unread: 0,
+export const listed = (more = {}) => ({ id: CHAT, kind: 'direct', created_at: iso(Browser.NOW - DAY),
+	last_at: more.created_at ?? iso(Browser.NOW - DAY), last_message: null, last: 0, unread: 0,
 	members: [member('ann'), member('bob')], ...more });
+
+/** Bob's message ${seq} as the list shows the last one. */
+export const last = (seq, more = {}) => ({ last: seq, last_at: iso(Browser.NOW + seq), last_message: {
+	id: `m${seq}`, conversation_seq: seq, from: 'bob', own: false, body: `text ${seq}`, truncated: false,
+	content_type: 'text/plain', event_time: iso(Browser.NOW + seq), ...more } });
 
 /** The event of bob's message ${seq}. */
 export const event = (seq, more = {}) => ({ type: 'event', kind: 'message', seq, id: `m${seq}`, conversation: CHAT,

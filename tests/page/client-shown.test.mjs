@@ -249,40 +249,6 @@ describe('the list', () => {
 		const s = await live(t, { prepare: (scene) => { scene.list = order.map((id) => listed({ id, kind: 'group' })); } });
 		assert.deepEqual(s.client.list().map((one) => one.id), [...same].sort().reverse());
 	});
-
-	it('asks for the last lines of those that have none and are not empty, of fifty', async (t) => {
-		const id = (n) => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`;
-		const s = new Scene(t);
-		s.list = Array.from({ length: 53 }, (_x, n) => listed({ id: id(n), last: n === 0 ? 0 : 1 }));
-		for (const { id: one } of s.list)
-			s.browser.answers[`GET ${LIST}/${one}/messages`] = () => [200, { messages: [event(1, { conversation: one })] }];
-		s.open();
-		await s.begin();
-		s.list[1].last = 0;
-		s.socket.say(event(1, { conversation: id(1) }));
-		await s.welcome();
-		await turn();
-		const asked = s.browser.requests.filter((one) => one.what.endsWith('/messages'));
-		assert.equal(asked.length, 50);
-		assert.deepEqual([...new Set(asked.map((one) => one.query))], ['?limit=1']);
-		for (const none of [0, 1])
-			assert.ok(!asked.some((one) => one.what.includes(id(none))), `not for ${none}`);
-	});
-
-	it('is drawn with each last line; an event that is faster stays', async (t) => {
-		const s = new Scene(t);
-		s.list = [listed({ last: 9 }), listed({ id: GROUP, kind: 'group', last: 3 })];
-		const [first, second] = [s.withhold(MESSAGES), s.withhold(`${LIST}/${GROUP}/messages`)];
-		s.open();
-		await (await s.begin()).welcome();
-		await s.come(event(10, { seq: 1 }));
-		s.drawn();
-		first([200, { messages: [event(9)] }]);
-		second([200, { messages: [] }]);
-		await turn();
-		assert.deepEqual([s.conversation().preview.body, s.conversation().at, s.drawn()], ['text 10', Browser.NOW + 10, true]);
-		assert.equal(s.conversation(GROUP).preview, undefined);
-	});
 });
 
 describe('an event', () => {

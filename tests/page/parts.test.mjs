@@ -216,7 +216,8 @@ describe('conversations', () => {
 	});
 
 	it('the list of the server and faster events', () => {
-		const server = { id: CHAT, kind: 'direct', created_at: '2026-01-01T00:00:00.000Z', last: 3, unread: 2,
+		const server = { id: CHAT, kind: 'direct', created_at: '2026-01-01T00:00:00.000Z',
+			last_at: '2026-01-01T00:00:00.000Z', last_message: null, last: 3, unread: 2,
 			members: chat().members };
 		assert.equal(page.mergeConversation(undefined, server, ANN).unread, 2);
 		const faster = page.mergeConversation(chat({ last: 5, unread: 4 }), server, ANN);
@@ -227,7 +228,8 @@ describe('conversations', () => {
 
 	it('what is known here and what the server says make one', () => {
 		const members = (delivered, read) => [{ address: ANN, delivered: 0, read: 0 }, { address: 'bob', delivered, read }];
-		const server = { id: CHAT, kind: 'direct', created_at: '2026-01-01T00:00:00.000Z', last: 3, unread: 2,
+		const server = { id: CHAT, kind: 'direct', created_at: '2026-01-01T00:00:00.000Z',
+			last_at: '2026-01-01T00:00:00.000Z', last_message: null, last: 3, unread: 2,
 			members: members(3, 1) };
 		const created = Date.parse(server.created_at);
 		const fresh = { id: CHAT, kind: 'direct', at: created, last: 3, unread: 2, members: server.members };

@@ -25,7 +25,6 @@ import { uuid7 } from './uuid.ts';
 const REPLAY = 2_000;    // events that a new browser goes through
 const KEPT_SHOWN = 200;  // messages taken from the disk at once
 const PAGE = 50;
-const PREVIEWS = 50;     // conversations whose last line is asked for
 const TYPING_MS = 6_000;
 const TYPING_EVERY_MS = 3_000;
 const RESUBMIT_MS = 14 * 86_400_000; // as long as ids are surely remembered
@@ -399,6 +398,7 @@ export class ChatClient {
 
 		for (const c of this.conversations.values())
 			this.listed.put({ ...c, last: 0, unread: 0,
+				...(c.preview && { preview: { ...c.preview, seq: 0 } }),
 				members: c.members.map((one) => ({ ...one, delivered: 0, read: 0 })) });
 		for (const known of this.messages.values())
 			for (const m of known.values())
@@ -561,24 +561,6 @@ export class ChatClient {
 		this.loaded = true;
 		this.user.changed();
 		await this.disk.write({ conversations: all });
-		await this.previews();
-	}
-
-	/** The last lines of conversations that the replay did not touch. */
-	private async previews(): Promise<void>
-	{
-		const missing = this.list().filter((one) => !one.preview && one.last > 0);
-
-		for (const one of missing.slice(0, PREVIEWS)) {
-			const page = await this.api.get<{ messages: ServerMessage[] }>(
-				`/v1/conversations/${one.id}/messages?limit=1`);
-			const found = page.messages[0];
-			if (found)
-				this.change(one.id, (c) => c.preview ? c : { ...c,
-					preview: previewOf(messageOf(found)),
-					at: Math.max(c.at, Date.parse(found.event_time)) });
-			this.user.changed();
-		}
 	}
 
 	private kick(): void

@@ -133,14 +133,18 @@ export function withRead(c: Conversation, me: string, upto: number,
 export function mergeConversation(old: Conversation | undefined, fresh: ServerConversation,
 	me: string): Conversation
 {
+	const newest = fresh.last_message;
 	let next: Conversation = {
-		id: fresh.id, kind: fresh.kind, at: Date.parse(fresh.created_at),
+		id: fresh.id, kind: fresh.kind, at: Date.parse(fresh.last_at),
 		last: fresh.last, unread: fresh.unread, members: fresh.members,
 	};
+	if (newest)
+		next.preview = { id: newest.id, seq: newest.conversation_seq, from: newest.from,
+			body: (newest.body ?? '').slice(0, PREVIEW_CHARS) };
 	if (!old)
 		return next;
 	next.at = Math.max(next.at, old.at);
-	if (old.preview)
+	if (old.preview && old.preview.seq > (next.preview?.seq ?? 0))
 		next.preview = old.preview;
 	for (const one of old.members) {
 		next = withMark(next, one.address, one.delivered, false);

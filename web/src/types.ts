@@ -30,6 +30,9 @@ export interface ServerConversation {
 	id: string;
 	kind: 'direct' | 'group';
 	created_at: string;
+	last_at: string;
+	/** What I may see last; its text may be cut. */
+	last_message: { id: string; conversation_seq: number; from: string; body: string | null } | null;
 	last: number;
 	unread: number;
 	members: Member[];
