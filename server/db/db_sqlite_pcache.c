@@ -18,7 +18,8 @@
  * Interface: https://www.sqlite.org/c3ref/pcache_methods2.html
  * Threads: a cache belongs to one connection.
  */
-#include "base/mem.h"
+#include <string.h>
+
 #include "db/db_sqlite_internal.h"
 
 /* SQLite's own cache. */
@@ -59,11 +60,12 @@ pcache_create(int page_size, int extra_size, int purgeable)
 {
 	struct pcache *c;
 
-	if ((c = mem_zalloc(1, sizeof(*c))) == NULL)
+	if ((c = sqlite3_malloc(sizeof(*c))) == NULL)
 		return (NULL);
+	memset(c, 0, sizeof(*c));
 	c->below = below.xCreate(page_size, extra_size, purgeable);
 	if (c->below == NULL) {
-		mem_free(c);
+		sqlite3_free(c);
 		return (NULL);
 	}
 	return ((sqlite3_pcache *)(void *)c);
@@ -74,7 +76,7 @@ pcache_destroy(sqlite3_pcache *p)
 {
 
 	below.xDestroy(pcache_of(p)->below);
-	mem_free(pcache_of(p));
+	sqlite3_free(p);
 }
 
 static void

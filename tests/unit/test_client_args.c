@@ -174,7 +174,7 @@ test_help(void **state)
 		}
 		buf_reset(&help);
 	}
-	assert_int_equal(n, 32);
+	assert_int_equal(n, 33);
 	buf_fini(&help);
 	buf_fini(&overview);
 }

@@ -91,9 +91,10 @@ test_problems(void **state)
 		(void)fail_problem(&fail, problems[i].status, problem, 0);
 		assert_string_equal(fail.code, problems[i].code);
 		assert_int_equal(fail.exit, problems[i].exit);
-		assert_string_equal(fail.what, problems[i].status == 401
-						   ? FAIL_LOGGED_OUT
-						   : "why\\x1b[2J");
+		assert_string_equal(
+		    fail.what, strcmp(problems[i].code, "unauthenticated") == 0
+				   ? FAIL_LOGGED_OUT
+				   : "why\\x1b[2J");
 		assert_string_not_equal(fail.cure, "");
 		assert_int_equal(fail_may_retry(&fail), problems[i].retry);
 		assert_int_equal(sender_refused(&fail), problems[i].refused);

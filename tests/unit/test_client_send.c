@@ -433,8 +433,8 @@ test_others_wait(void **state)
 	SHOWS(s,
 	    POST TEXT("a") POST "{\"to\":\"eve\",\"body\":\"b\"}\n"
 				"GET /v1/outbox/i?wait=0\n",
-	    "✓ accepted  i\n✓✓ delivered\n", "", "send", "eve", "b", "--key",
-	    "k", "--wait", "delivered");
+	    "✓ accepted  to eve: b  i\n✓✓ delivered\n", "", "send", "eve", "b",
+	    "--key", "k", "--wait", "delivered");
 	assert_string_equal(s->waits, "");
 	/* Nor by a retry of one of two. */
 	played_say(s->played, 503, BUSY);

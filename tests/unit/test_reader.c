@@ -549,7 +549,8 @@ test_cannot_open(void **state)
 	scratch_open(&s);
 	o.url = s.url;
 	o.schema = &schema;
-	assert_int_equal(readers_start(&o, 3, 4, NULL, &readers, &err), RC_IO);
+	assert_int_equal(
+	    readers_start(&o, 3, 4, NULL, &readers, &err), RC_NOT_FOUND);
 	assert_true(err.text[0] != '\0');
 	readers_stop(NULL);
 	scratch_close(&s);

@@ -468,7 +468,7 @@ test_never_started(void **state)
 	wake(relay, 1, 1);
 	stop(relay);
 	db.url = "sqlite:/no/such/file";
-	assert_int_equal(relay_new(&o, &relay, &err), RC_IO);
+	assert_int_equal(relay_new(&o, &relay, &err), RC_NOT_FOUND);
 	relay_free(NULL);
 }
 

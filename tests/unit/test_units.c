@@ -276,7 +276,7 @@ test_password_of_before(void **state)
 	memcpy(u.user.password_hash, "second", 7);
 	run_account(&r, &u);
 	verified_unit(&u, ACCOUNT_LOGIN, alice, "first");
-	assert_int_equal(ask_account(&r, &u), PROBLEM_UNAUTHENTICATED);
+	assert_int_equal(ask_account(&r, &u), PROBLEM_WRONG_PASSWORD);
 	assert_int_equal(load(&r, 1, &p), RC_NOT_FOUND);
 	verified_unit(&u, ACCOUNT_PASSWORD, alice, "first");
 	memcpy(u.user.password_hash, "third", 6);
@@ -287,7 +287,7 @@ test_password_of_before(void **state)
 	run_account(&r, &u);
 	assert_int_equal(load(&r, 1, &p), RC_OK);
 	verified_unit(&u, ACCOUNT_LOGIN, alice + 1, "second");
-	assert_int_equal(ask_account(&r, &u), PROBLEM_UNAUTHENTICATED);
+	assert_int_equal(ask_account(&r, &u), PROBLEM_WRONG_PASSWORD);
 	rig_close(&r);
 }
 
