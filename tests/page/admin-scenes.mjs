@@ -3,7 +3,7 @@
 // States of a house for the stand-in: nothing yet, a good day, a bad day.
 
 import {
-	StandIn, ago, attemptsFrom, dead, destination, failedStory, fullRow, lane, readStory, row, stats, uuid,
+	StandIn, ago, attemptsFrom, dead, destination, failedStory, fullRow, lane, readStory, row, stats, user, uuid,
 } from './admin-standin.mjs';
 
 const MIN = 60_000;
@@ -44,6 +44,9 @@ export function busy()
 		lease_until: new Date(Date.now() + 50_000).toISOString() }),
 	lane(11, { to: 'zoe@dead.example', destination: 'dead.example', state: 'ready', pending: 3,
 		due_at: new Date(Date.now() + 20_000).toISOString(), replay_seq: 4 })];
+	standin.users = [user('ada', { admin: true, display_name: 'Ada L.', devices: 3 }), user('bob', { pending: 4 }),
+		user('carol', { disabled_at: ago(3 * HOUR), devices: 0, display_name: 'Carol with a name that is long enough to be cut' }),
+		user('dora', { admin: true, disabled_at: ago(26 * HOUR), devices: 0 }), user('root', { admin: true })];
 	standin.audit = [
 		{ audit_id: 3, at: ago(2 * MIN), actor: 'root', action: 'resume', object: 'other.example', detail: null },
 		{ audit_id: 2, at: ago(50 * MIN), actor: 'root', action: 'pause', object: 'other.example',

@@ -212,6 +212,26 @@ describe('an operator', () => {
 		await person.unharmed();
 	});
 
+	it('promotes a user, loses the rights by that one, and is told so', async (t) => {
+		const [cat] = await users(server, 'cat');
+		const other = await operator(server);
+		const person = await atAdminPage(t, other, '#users?name=cat');
+		const { page } = person;
+		const row = rows(person, 'Users').filter({ hasText: cat.name });
+
+		await person.button(`Promote ${cat.name}`).click();
+		await person.dialog.getByRole('button', { name: 'Promote', exact: true }).click();
+		await page.getByText(`${cat.name} is an administrator.`).waitFor();
+		await row.getByText('administrator', { exact: true }).waitFor();
+		const answer = await cat.post(`/v1/admin/users/${other.name}/demote`);
+		assert.equal(answer.status, 200, answer.text);
+		await page.getByText(`${other.name} is not an administrator.`).waitFor();
+		const { entries } = (await cat.get('/v1/admin/audit?limit=2')).body;
+		assert.deepEqual(entries.map((e) => [e.actor, e.action, e.object]), [
+			[cat.name, 'user_demote', other.name], [other.name, 'user_promote', cat.name]]);
+		await person.unharmed();
+	});
+
 	it('is told when the server dies, and is back when it is', async (t) => {
 		const person = await atAdminPage(t, root, '', { prepare: (context) => context.clock.install() });
 		const { page } = person;

@@ -122,6 +122,7 @@ export class StandIn {
 		this.rows = [];
 		this.messages = new Map();
 		this.lanes = [];
+		this.users = [];
 		this.audit = [];
 		this.refuse = new Set(); // dead_ids that are past their window
 		this.broken = null;      // (path) => { status, problem } or null
@@ -189,6 +190,8 @@ export class StandIn {
 				this.matches(ask.query, one)), 'entries', 'outbox_id')];
 		case 'lanes':
 			return [200, page(ask, this.lanes, 'lanes', 'lane_id', 'after')];
+		case 'users':
+			return this.user(ask, id, verb);
 		case 'audit':
 			return [200, page(ask, this.audit, 'entries', 'audit_id')];
 		default:
@@ -218,6 +221,31 @@ export class StandIn {
 			Object.assign(found, { paused_at: null, paused_by: null, pause_reason: null });
 		else if (method === 'PATCH')
 			found.per_second = json.per_second;
+		return [200, found];
+	}
+
+	/** Names are in order; a page begins behind `after`, whether there is such a name or not. */
+	user({ query }, name, verb)
+	{
+		const found = this.users.find((one) => one.name === name);
+
+		if (name === undefined) {
+			const rest = this.users.filter((one) => one.name > (query.get('after') ?? ''));
+			const shown = rest.slice(0, Number(query.get('limit')));
+			return [200, { users: shown, truncated: false,
+				next: shown.length < rest.length ? shown.at(-1).name : null }];
+		}
+		if (!found)
+			return null;
+		const others = this.users.filter((one) => one !== found && one.admin && one.disabled_at === null);
+		if (found.admin && others.length === 0 && ['disable', 'demote'].includes(verb))
+			return [409, problem(409, 'conflict', `user "${name}" is the last administrator: promote another user first`)];
+		if (verb === 'disable')
+			Object.assign(found, { disabled_at: iso(Date.now()), devices: 0 });
+		else if (verb === 'enable')
+			found.disabled_at = null;
+		else
+			found.admin = verb === 'promote';
 		return [200, found];
 	}
 
@@ -268,6 +296,9 @@ function page({ query }, list, name, key, cursor = 'before')
 
 	return { [name]: shown, next: from + limit < list.length ? shown.at(-1)[key] : null };
 }
+
+export const user = (name, more = {}) => ({ name, display_name: null, admin: false, disabled_at: null,
+	created_at: iso(Date.now() - 40 * HOUR), devices: 1, pending: 0, ...more });
 
 export function problem(status, code, detail, more = {})
 {

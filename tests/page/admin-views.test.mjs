@@ -91,6 +91,12 @@ for (const scheme of ['light', 'dark']) {
 			await operator.view('Lanes');
 			await shot(operator, 'lanes');
 			await fits('lanes');
+			await operator.view('Users');
+			await shot(operator, 'users');
+			await fits('users');
+			await operator.button('Disable bob').click();
+			await shot(operator, 'disable');
+			await page.keyboard.press('Escape');
 			await operator.view('Audit');
 			await shot(operator, 'audit');
 			await fits('audit');

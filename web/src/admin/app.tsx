@@ -19,10 +19,11 @@ import { LanesView } from './view-lanes.tsx';
 import { MessageView } from './view-message.tsx';
 import { OutboxView } from './view-outbox.tsx';
 import { OverviewView } from './view-overview.tsx';
+import { UsersView } from './view-users.tsx';
 import { count } from './words.ts';
 
 const VIEWS = [['overview', 'Overview'], ['destinations', 'Destinations'], ['dead', 'Dead letters'],
-	['outbox', 'Outbox'], ['lanes', 'Lanes'], ['audit', 'Audit']] as const;
+	['outbox', 'Outbox'], ['lanes', 'Lanes'], ['users', 'Users'], ['audit', 'Audit']] as const;
 
 // ---- the connection --------------------------------------------------------
 
@@ -98,6 +99,8 @@ function View({ route }: { route: Route }): JSX.Element
 		return <MessageView key={route.id} id={route.id} />;
 	case 'lanes':
 		return <LanesView params={route.params} />;
+	case 'users':
+		return <UsersView params={route.params} />;
 	case 'audit':
 		return <AuditView params={route.params} />;
 	default:

@@ -126,8 +126,8 @@ export function Missing({ watched, what }: { watched: Watched<unknown>; what: st
 }
 
 /** What follows a page of a list: nothing found, and the way to older ones. */
-export function Pages(props: { view: string; params: Params; shown: number; next: Next; key_?: string;
-	none: string }): JSX.Element
+export function Pages(props: { view: string; params: Params; shown: number; next: Next | string;
+	key_?: string; none: string; more?: string; first?: string }): JSX.Element
 {
 	const { view, params, next } = props;
 	const key = props.key_ ?? 'before';
@@ -136,8 +136,8 @@ export function Pages(props: { view: string; params: Params; shown: number; next
 	return (
 		<div class="pages">
 			{props.shown === 0 && <p class="nothing">{next === null ? props.none :
-				'None among the newest; there may be some among the older ones.'}</p>}
-			{at !== undefined && <a class="button" href={hashOf(view, first)}>Newest</a>}
+				props.more ?? 'None among the newest; there may be some among the older ones.'}</p>}
+			{at !== undefined && <a class="button" href={hashOf(view, first)}>{props.first ?? 'Newest'}</a>}
 			{next !== null && next !== undefined &&
 				<a class="button" href={hashOf(view, { ...params, [key]: String(next) })}>
 					{key === 'after' ? 'More' : 'Older'}</a>}

@@ -186,6 +186,22 @@ export interface Lanes {
 	next: Next;
 }
 
+export interface User {
+	name: string;
+	display_name: string | null;
+	admin: boolean;
+	disabled_at: string | null;
+	created_at: string;
+	devices: number;
+	pending: number;
+}
+
+export interface Users {
+	users: User[];
+	truncated: boolean; // more messages wait than were counted
+	next: string | null;
+}
+
 export interface Audit {
 	entries: { audit_id: number; at: string; actor: string; action: string; object: string;
 		detail: string | null }[];
