@@ -454,6 +454,8 @@ describe('who may not', () => {
 	it('not an administrator: a clear sentence, and nothing is asked for', async (t) => {
 		const operator = await at(t, new StandIn({ admin: false }));
 		await operator.page.getByText('This page is for administrators. root is not an administrator.').waitFor();
+		await operator.page.getByText('An administrator of chat.example can promote you in the view Users of this page; ' +
+			'its operator can with twinboxd user promote root.').waitFor();
 		assert.deepEqual(operator.standin.asked.map((ask) => ask.path), ['/v1']);
 		await operator.page.getByRole('link', { name: 'To the messages' }).click();
 		await operator.page.waitForURL(`${server.url}/`);

@@ -186,8 +186,8 @@ function Denied({ client }: { client: AdminClient }): JSX.Element
 			<div class="card">
 				<h1><Brand /> twinbox admin</h1>
 				<p>This page is for administrators. {client.who || 'This user'} is not an administrator.</p>
-				<p class="hint">The operator of {client.domain || 'this server'} adds an administrator with{' '}
-					<code>twinboxd user add NAME --admin</code>.</p>
+				<p class="hint">An administrator of {client.domain || 'this server'} can promote you in the view
+					Users of this page; its operator can with <code>twinboxd user promote {client.who || 'NAME'}</code>.</p>
 				<p><a href="/">To the messages</a></p>
 			</div>
 		</main>
