@@ -18,7 +18,7 @@ const struct option args_common[] = {
     {"server", 0, "URL",
 	"the server (default: the one logged in at,\n"
 	"TWINBOX_SERVER, or http://127.0.0.1:8080)"},
-    {"profile", 'p', "NAME", "one of several accounts (or TWINBOX_PROFILE)"},
+    {"profile", 'p', "PROFILE", "one of several accounts (or TWINBOX_PROFILE)"},
     {"help", 'h', NULL, "this text"},
     {NULL, 0, NULL, NULL},
 };
@@ -379,7 +379,8 @@ args_overview(struct buf *b, const struct command *commands)
 
 	buf_adds(b, "usage: twinbox COMMAND [options] ...\n\ncommands:\n");
 	for (; commands->name != NULL; commands++)
-		if (strchr(commands->name, ' ') == NULL)
+		if (strchr(commands->name, ' ') == NULL &&
+		    commands->summary[0] != '\0')
 			buf_addf(b, "  %-14s %s\n", commands->name,
 			    commands->summary);
 	buf_adds(b, "\noptions of every command:\n");

@@ -35,7 +35,7 @@ enum command_needs {
 struct command {
 	const char *name;
 	const char *operands; /* "NAME TEXT..." */
-	const char *summary;  /* one line */
+	const char *summary;  /* one line; "": it is not listed */
 	const char *detail;   /* more lines, may be "" */
 	const struct option *options;
 	int least, most; /* operands; most -1: any number */

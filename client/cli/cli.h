@@ -161,5 +161,6 @@ enum rc cmd_ack(struct cli *cli, struct fail *fail);
 enum rc cmd_outbox(struct cli *cli, struct fail *fail);
 enum rc cmd_history(struct cli *cli, struct fail *fail);
 enum rc cmd_conversations(struct cli *cli, struct fail *fail);
+enum rc cmd_complete(struct cli *cli, struct fail *fail);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "lib/profile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -87,6 +88,41 @@ profile_path(const char *name, char ret[PATH_MAX], struct fail *fail)
 		return (fail->rc);
 	n = strlen(ret);
 	(void)snprintf(ret + n, PATH_MAX - n, "/%s.json", name);
+	return (RC_OK);
+}
+
+/* Appends the profile that file ${name} is of, if it is one, to ${array}. */
+static void
+add_name(json_t *array, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n > 5 && name[0] != '.' && strcmp(name + n - 5, ".json") == 0 &&
+	    model_name_valid(name, n - 5))
+		(void)json_array_append_new(array, json_stringn(name, n - 5));
+}
+
+enum rc
+profile_names(json_t **ret, struct fail *fail)
+{
+	char path[PATH_MAX];
+	const struct dirent *entry;
+	json_t *array;
+	DIR *folder;
+
+	if (base_folder("XDG_CONFIG_HOME", ".config", path, fail) != RC_OK)
+		return (fail->rc);
+	array = json_array();
+	if (array == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	/* Without the folder there is none. */
+	folder = opendir(path);
+	if (folder != NULL) {
+		while ((entry = readdir(folder)) != NULL)
+			add_name(array, entry->d_name);
+		(void)closedir(folder);
+	}
+	*ret = array;
 	return (RC_OK);
 }
 

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 
 #include "base/limits.h"
+#include <jansson.h>
+
 #include "lib/fail.h"
 
 #define PROFILE_SERVER_SIZE 512
@@ -37,6 +39,10 @@ enum rc profile_save(const struct profile *p, struct fail *fail) MUST_USE;
 /* Removes the file of ${p} (it is no error if there is none) and forgets the
  * account in ${p}. */
 enum rc profile_remove(struct profile *p, struct fail *fail) MUST_USE;
+
+/* The names of the profiles that there are, as an array that the caller
+ * decrefs. */
+enum rc profile_names(json_t **ret, struct fail *fail) MUST_USE;
 
 /* Where the client's own database for ${p}'s account at its server is:
  * $XDG_STATE_HOME/twinbox/NAME/USER@HOST_PORT.db (or ~/.local/state).  Makes

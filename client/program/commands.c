@@ -323,8 +323,10 @@ const struct command cli_commands[] = {
     {"conversations", "", "your conversations, the newest first", "",
 	page_options, 0, 0, NEEDS_FLUSH, cmd_conversations},
     {"devices", "[revoke ID | revoke --others]", "devices that are logged in",
-	"revoke logs one of them out, or with --others all but this one.",
+	"With revoke, one of them is logged out, or with --others all but this one.",
 	devices_options, 0, 2, NEEDS_LOGIN, cmd_devices},
+    {"complete", "names|profiles", "", "", NULL, 1, 1, NEEDS_NOTHING,
+	cmd_complete},
     {"admin", "COMMAND", "for administrators: what waits, what failed, why",
 	"It needs an administrator's account.  The texts of messages are never\n"
 	"shown.",

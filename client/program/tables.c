@@ -54,6 +54,8 @@ main(void)
 	print_options("alone\t", args_alone);
 	print_options("common\t", args_common);
 	for (command = cli_commands; command->name != NULL; command++) {
+		if (command->summary[0] == '\0')
+			continue;
 		(void)printf("command\t%s\t%s\t0\t%s\t", command->name,
 		    command->operands, command->summary);
 		print_text(command->detail);

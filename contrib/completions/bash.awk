@@ -26,6 +26,9 @@ function cases(words, i, p, v) {
 		if (v ~ /^=/)
 			print "\t\tCOMPREPLY=($(compgen -W '" substr(v, 2) \
 			    "' -- \"$cur\"))"
+		else if (v == "@profiles")
+			print "\t\tCOMPREPLY=($(compgen -W \"$(\"${COMP_WORDS[0]}\" " \
+			    "complete profiles 2>/dev/null)\" -- \"$cur\"))"
 		else if (v == "/")
 			print "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n" \
 			    "\t\tcompopt -o filenames 2>/dev/null"
@@ -51,7 +54,7 @@ END {
 	print "\tlocal cur=${COMP_WORDS[COMP_CWORD]}"
 	print "\tlocal prev=${COMP_WORDS[COMP_CWORD - 1]}"
 	print "\tlocal command='' flags='' skip='' i"
-	print "\tlocal -a words=()"
+	print "\tlocal -a words=() profile=()"
 	print "\tCOMPREPLY=()"
 	print "\t# --flag=value comes as three words."
 	print "\tif [[ $cur == = ]]; then"
@@ -67,6 +70,9 @@ END {
 	print "\t\t\tskip=''"
 	print "\t\t\tcontinue"
 	print "\t\tfi"
+	if (program == "twinbox")
+		print "\t\t[[ ${COMP_WORDS[i]} != -p && ${COMP_WORDS[i]} != --profile ]] ||\n" \
+		    "\t\t\tprofile=(--profile \"${COMP_WORDS[i + 1]}\")"
 	print "\t\tcase ${COMP_WORDS[i]} in"
 	v = valued("") valued("-")
 	for (i = 1; i <= ncommands; i++)
@@ -107,6 +113,11 @@ END {
 		if (second[first[i]] != "")
 			print "\t1:" first[i] ") COMPREPLY=($(compgen -W '" \
 			    second[first[i]] "' -- \"$cur\")) ;;"
+	for (i = 1; i <= n; i++)
+		if (first[i] in people)
+			print "\t1:" first[i] ") COMPREPLY=($(compgen -W " \
+			    "\"$(\"${COMP_WORDS[0]}\" \"${profile[@]}\" complete names " \
+			    "2>/dev/null)\" -- \"$cur\")) ;;"
 	print "\tesac"
 	print "\treturn 0\n}"
 	print "complete -F _" program " " program

@@ -5,12 +5,14 @@
 #	program               its name
 #	command[1..ncommands] words, and summary[words]
 #	second[word]          what may follow a first word ("add disable passwd")
+#	people[word]          a first word behind which a person is named
 #	flag[words, i]        the flags of a command, i to nflags[words]; those of
 #	                      "" stand everywhere, those of "-" without a command;
 #	                      letter, value and help have the same keys
 #
-# A flag's value is "" (it takes none), "=choices" (of these), "/" (a file) or
-# "?" (who knows).
+# A flag's value is "" (it takes none), "=choices" (of these), "/" (a file),
+# "@profiles" (of those that twinbox complete profiles prints) or "?" (who
+# knows).  People are those that twinbox complete names prints.
 BEGIN { FS = "\t" }
 
 function kind(argument) {
@@ -20,6 +22,8 @@ function kind(argument) {
 		gsub(/[|]/, " ", argument)
 		return "=" argument
 	}
+	if (argument == "PROFILE")
+		return "@profiles"
 	return argument == "FILE" || argument == "DIR" ? "/" : "?"
 }
 function add(words, name, short, argument, text, n) {
@@ -57,6 +61,9 @@ $1 == "command" {
 		after(part[1], part[2])
 	else
 		follow(part[1], $3)
+	if (program == "twinbox" && $3 ~ /^(NAME|TO)( |$)/ &&
+	    $2 !~ /^(register|login|admin )/)
+		people[$2] = 1
 }
 $1 == "option" { add($2, $3, $4, $5, $6) }
 $1 == "setting" { add("", $2, "", $3 == "BOOL" ? "" : $4, $8) }

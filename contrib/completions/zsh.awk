@@ -17,6 +17,8 @@ function arguments(words, indent, i, v, end) {
 		end = ""
 		if (v ~ /^=/)
 			end = ":value:(" substr(v, 2) ")"
+		else if (v == "@profiles")
+			end = ":profile:_" program "_words profiles"
 		else if (v == "/")
 			end = ":file:_files"
 		else if (v == "?")
@@ -32,6 +34,14 @@ function arguments(words, indent, i, v, end) {
 END {
 	print "#compdef " program
 	print "# zsh completion for " program "; made by make, do not edit."
+	if (length(people) > 0) {
+		print "_" program "_words() {"
+		print "\tlocal -a found"
+		print "\t# _arguments puts what compadd takes before the word."
+		print "\tfound=(${(f)\"$(" program " complete $@[-1] 2>/dev/null)\"})"
+		print "\tcompadd \"${@[1,-2]}\" -a found"
+		print "}"
+	}
 	print "_" program "() {"
 	print "\tlocal context state state_descr line"
 	print "\tlocal -A opt_args"
@@ -63,6 +73,8 @@ END {
 		arguments("", "\t\t\t\t")
 		if (second[command[i]] != "")
 			print "\t\t\t\t'1:word:(" second[command[i]] ")' \\"
+		if (command[i] in people)
+			print "\t\t\t\t'1:name:_" program "_words names' \\"
 		print "\t\t\t\t'*:operand: '"
 		print "\t\t\t;;"
 	}

@@ -78,6 +78,52 @@ check $? 'bash: files for --config'
 bash --norc -c '. "$0" && complete -p twinbox' "$made/bash/twinbox" >/dev/null
 check $? 'bash: twinbox is registered'
 
+# Names and profiles come from what this computer knows; no server is asked.
+people=$tmp/people
+mkdir -p "$people/.config/twinbox" && chmod 700 "$people/.config/twinbox"
+for user in default:ann work:amy; do
+	printf '{"server":"http://127.0.0.1:1","user":"%s","token":"tb_x"}\n' \
+	    "${user#*:}" >"$people/.config/twinbox/${user%:*}.json"
+	chmod 600 "$people/.config/twinbox/${user%:*}.json"
+done
+know() { # know PROFILE NAME: has written to NAME
+	env -i HOME="$people" "$TWINBOX_BUILD/twinbox" -p "$1" send "$2" hi \
+	    --try-for 0s >"$tmp/know" 2>&1
+	grep -q 'it is kept as' "$tmp/know"
+}
+know default bob && know default carol && know work ben
+check $? 'completions: three people are known'
+saved_path=$PATH
+saved_home=$HOME
+PATH=$(cd "$TWINBOX_BUILD" && pwd):$PATH
+HOME=$people
+offer 'bob carol' twinbox chat ''
+offer 'carol' twinbox --json read ca
+offer 'bob carol' twinbox history ''
+offer 'bob' twinbox send b
+offer '' twinbox send bob ''
+offer 'ben' twinbox -p work chat ''
+offer '' twinbox login ''
+offer 'default work' twinbox -p ''
+offer 'work' twinbox chat bob --profile w
+if command -v fish >/dev/null; then
+	for asked in 'chat :bob carol' 'send c:carol' '-p :default work' 'send bob :'; do
+		got=$(fish -N -c "source $made/fish/twinbox.fish
+		    complete -C 'twinbox ${asked%%:*}'" 2>&1 | cut -f 1 | sort)
+		[ "$(echo $got)" = "${asked#*:}" ]
+		check $? "fish: twinbox ${asked%%:*}|"
+	done
+fi
+if command -v zsh >/dev/null; then
+	for asked in 'chat c:chat carol' 'read b:read bob' '-p w:-p work' 'sen:send'; do
+		zsh -f "$TWINBOX_SOURCE/tests/package/zsh-completes" "$made/zsh" \
+		    "twinbox ${asked%%:*}" "twinbox ${asked#*:} "
+		check $? "zsh: twinbox ${asked%%:*}|"
+	done
+fi
+PATH=$saved_path
+HOME=$saved_home
+
 # Every flag of every command, and no other.
 all=0
 wrong=0

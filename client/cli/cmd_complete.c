@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * complete: for the completions of shells, which run it while a person types.
+ * It asks no server, and prints a word a line.
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* The people whom this account has written to or heard of here. */
+static enum rc
+list_names(struct cli *cli, json_t **ret, struct fail *fail)
+{
+
+	if (cli->profile.token[0] == '\0') {
+		*ret = json_array();
+		return (RC_OK);
+	}
+	if (cli_local(cli, fail) != RC_OK)
+		return (fail->rc);
+	if (local_names(cli->local, ret) != RC_OK)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	return (RC_OK);
+}
+
+/* Whether ${word} may be offered.  A server could call a person anything, and
+ * bash expands the words that are offered like its own: only the characters of
+ * addresses get through. */
+static bool
+is_plain(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789._-@";
+
+	return (word[0] != '\0' && word[0] != '-' &&
+		word[strspn(word, plain)] == '\0');
+}
+
+enum rc
+cmd_complete(struct cli *cli, struct fail *fail)
+{
+	const char *what = cli->args.operands[0];
+	struct buf b = BUF_INIT;
+	const char *word;
+	json_t *words;
+	size_t i;
+
+	if (strcmp(what, "names") == 0) {
+		if (list_names(cli, &words, fail) != RC_OK)
+			return (fail->rc);
+	} else if (strcmp(what, "profiles") == 0) {
+		if (profile_names(&words, fail) != RC_OK)
+			return (fail->rc);
+	} else
+		return (fail_set(fail, FAIL_USAGE,
+		    "complete takes \"names\" or \"profiles\""));
+	for (i = 0; i < json_array_size(words); i++) {
+		word = json_string_value(json_array_get(words, i));
+		/* One's own name is no one to write to. */
+		if (!is_plain(word) ||
+		    (strcmp(what, "names") == 0 &&
+			strcmp(word, cli->profile.user) == 0))
+			continue;
+		buf_adds(&b, word);
+		buf_addc(&b, '\n');
+	}
+	json_decref(words);
+	return (cli_print(&b, fail));
+}
