@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clk.h"
 #include "cli/chat.h"
@@ -50,7 +51,7 @@ chat_opened(struct chat *chat)
 void
 chat_remark(struct chat *chat, const char *fmt, ...)
 {
-	struct buf b = BUF_INIT;
+	struct buf b = BUF_INIT, text = BUF_INIT;
 	char line[512];
 	va_list ap;
 
@@ -58,7 +59,8 @@ chat_remark(struct chat *chat, const char *fmt, ...)
 	(void)vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	buf_adds(&b, "· ");
-	render_styled(&b, &chat->follow.cli->look, STYLE_DIM, line);
+	render_wrapped(&text, line, render_columns(STDOUT_FILENO), 2);
+	render_buf(&b, &chat->follow.cli->look, STYLE_DIM, &text);
 	buf_addc(&b, '\n');
 	print(chat, &b, NULL);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/uuid.h"
@@ -82,16 +83,29 @@ cli_result(struct cli *cli, const json_t *json, struct fail *fail,
 }
 
 void
+cli_complain(const char *line)
+{
+	struct buf b = BUF_INIT;
+
+	render_wrapped(&b, line, render_columns(STDERR_FILENO), 0);
+	buf_addc(&b, '\0');
+	(void)fprintf(stderr, "%s\n", buf_ok(&b) ? b.data : line);
+	buf_fini(&b);
+}
+
+void
 cli_note(const struct cli *cli, const char *fmt, ...)
 {
 	char line[1024];
 	va_list ap;
+	int n;
 
+	n = snprintf(
+	    line, sizeof(line), "twinbox: %s: ", cli->args.command->name);
 	va_start(ap, fmt);
-	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	(void)vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, ap);
 	va_end(ap);
-	(void)fprintf(
-	    stderr, "twinbox: %s: %s\n", cli->args.command->name, line);
+	cli_complain(line);
 }
 
 void

@@ -50,6 +50,10 @@ enum rc cli_print(struct buf *b, struct fail *fail) MUST_USE;
 enum rc cli_result(struct cli *cli, const json_t *json, struct fail *fail,
     const char *fmt, ...) __attribute__((format(printf, 4, 5))) MUST_USE;
 
+/* Writes ${line} on standard error, on a terminal without a break inside a
+ * word. */
+void cli_complain(const char *line);
+
 /* Says something in one line on standard error: "twinbox: COMMAND: ...". */
 void cli_note(const struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -204,13 +204,14 @@ static void
 report(struct cli *cli, struct fail *fail)
 {
 	const struct command *command = cli->args.command;
-	char waiting[48];
+	char waiting[48], line[1024];
 
 	name_login(cli, fail);
 	write_waiting(cli, fail, waiting, sizeof(waiting));
-	(void)fprintf(stderr, "twinbox: %s%s%s%s%s%s\n",
+	(void)snprintf(line, sizeof(line), "twinbox: %s%s%s%s%s%s",
 	    command != NULL ? command->name : "", command != NULL ? ": " : "",
 	    fail->what, waiting, fail->cure[0] != '\0' ? "; " : "", fail->cure);
+	cli_complain(line);
 	if (args_has(&cli->args, "json"))
 		print_failure(fail);
 }

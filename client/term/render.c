@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 
 #include "base/clk.h"
@@ -437,6 +438,41 @@ render_cut(struct buf *b, const struct buf *text, int columns)
 	}
 	buf_add(b, text->data, safe_cut(text->data, text->len, columns - 1));
 	buf_adds(b, "…");
+}
+
+int
+render_columns(int fd)
+{
+	struct winsize size;
+
+	return (ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0);
+}
+
+void
+render_wrapped(struct buf *b, const char *text, int columns, int indent)
+{
+	int used = indent, width;
+	bool first = true;
+	size_t n;
+
+	for (;;) {
+		n = strcspn(text, " ");
+		width = n > 0 ? safe_width(text, n) : 0;
+		if (!first && columns > 0 && used + 1 + width > columns) {
+			buf_addf(b, "\n%*s", indent, "");
+			used = indent;
+		} else if (!first) {
+			buf_addc(b, ' ');
+			used++;
+		}
+		buf_add(b, text, n);
+		used += width;
+		first = false;
+		text += n;
+		if (*text == '\0')
+			return;
+		text++;
+	}
 }
 
 /* Writes cell ${value} safely into ${cell}, cut to ${columns}. */

@@ -56,6 +56,14 @@ void render_buf(
  * which the end of a cut text shows by "…". */
 void render_cut(struct buf *b, const struct buf *text, int columns);
 
+/* How many columns terminal ${fd} has, 0 if it is none. */
+int render_columns(int fd);
+
+/* Appends ${text} (safe already, on one line), broken between words where more
+ * than ${columns} (0: never) are taken: ${indent} of them are used before the
+ * first line, and left empty before each other. */
+void render_wrapped(struct buf *b, const char *text, int columns, int indent);
+
 /* Appends string member ${name} of ${json} as one safe line; ${other} without
  * one. */
 void render_member(

@@ -383,11 +383,24 @@ screen_replace(struct screen *screen, struct buf *b, const char *tag)
 void
 screen_resize(struct screen *screen)
 {
+	int i;
 
 	measure(screen);
-	/* Rows may have been broken anew: nothing above is where it was. */
-	forget_items(screen, screen->nitems);
+	/* Some terminals break rows anew and some do not, so nothing is where
+	 * it was: the screen is made again from what is known of it. */
+	for (i = 0; i < screen->nitems; i++)
+		screen->items[i].rows = count_rows(
+		    screen, screen->items[i].text, screen->items[i].n);
+	for (i = 0; i < screen->nitems &&
+		    rows_from(screen, i) + edited_rows(screen) > screen->rows;
+	     i++)
+		;
+	forget_items(screen, i);
+	write_all("\033[H\033[J", 6);
+	for (i = 0; i < screen->nitems; i++)
+		write_all(screen->items[i].text, screen->items[i].n);
 	rl_resize_terminal();
+	redraw(screen);
 }
 
 void

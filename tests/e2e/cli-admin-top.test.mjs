@@ -300,7 +300,7 @@ describe('the live view', () => {
 		one.answers['/v1/admin/stats'] = [401, problem(401, 'unauthenticated')];
 		assert.equal(await screen.ended(), EX.NOPERM);
 		given_back(screen);
-		assert.match(screen.screen.text(), /^twinbox: admin top: this device was logged out; log in again: twinbox login /m);
+		assert.match(screen.screen.text(), /^twinbox: admin top: this device was logged out; log in again: twinbox login/m);
 	});
 
 	it('colours: trouble is red; none with NO_COLOR', async (t) => {

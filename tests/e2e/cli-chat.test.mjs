@@ -208,6 +208,37 @@ describe('chat', () => {
 		assert.equal(await screen.ended(), 0);
 	});
 
+	it('a window that shrinks shows the line being typed once', async (t) => {
+		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
+		const screen = await chat(t, ann, bob);
+		screen.type('a message of some words\r');
+		await screen.shows(/you +a message of some words {2}✓$/m);
+		const line = 'half a sentence that takes two rows in fifty columns';
+		screen.type(line);
+		await screen.shows(`> ${line}`);
+		screen.resize(50, 24);
+		const joined = () => screen.screen.text().replaceAll('\n', '');
+		await screen.shows((text) => !text.includes(`> ${line}`) && joined().endsWith(`> ${line}`), 'two rows');
+		assert.equal(joined().split('half a sen').length, 2, screen.screen.text());
+		await bob.run('tail', '--once');
+		await screen.shows(/a message of some words {2}✓✓$/m);
+		screen.resize(80, 24);
+		await screen.shows(/^> half a sentence .* columns$/m);
+		assert.equal(joined().split('half a sen').length, 2, screen.screen.text());
+	});
+
+	it('errors are broken between words', async (t) => {
+		const [ann] = await people(proxy.url, 'ann');
+		const screen = new Terminal(TWINBOX, ['inbox'],
+			{ env: { ...ann.env, TWINBOX_SERVER: 'http://127.0.0.1:1' }, columns: 60 });
+		t.after(() => screen.kill());
+		assert.equal(await screen.ended(), EX.UNAVAILABLE);
+		const lines = screen.screen.lines();
+		assert.ok(lines.length >= 2 && lines.every((one) => one.length <= 60), lines.join('\n'));
+		const { err } = await ann.try(['inbox'], { env: { TWINBOX_SERVER: 'http://127.0.0.1:1' } });
+		assert.deepEqual(lines.flatMap((one) => one.split(' ')), err.trim().split(' '));
+	});
+
 	it('Ctrl-Z and fg keep the line that is being typed', async (t) => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 		const screen = new Terminal('bash', ['--norc', '-i'], { env: { ...ann.env, PS1: 'shell: ' } });

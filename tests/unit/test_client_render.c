@@ -499,6 +499,36 @@ test_numbers(void **state)
 	buf_fini(&b);
 }
 
+/* Lines are broken between words; a word that is too long stays whole. */
+static void
+test_wrapped(void **state)
+{
+	static const struct {
+		const char *text;
+		int columns, indent;
+		const char *wrapped;
+	} cases[] = {
+	    {"one two three", 0, 0, "one two three"},
+	    {"one two three", 13, 0, "one two three"},
+	    {"one two three", 12, 0, "one two\nthree"},
+	    {"one two three", 12, 2, "one two\n  three"},
+	    {"one two three", 8, 2, "one\n  two\n  three"},
+	    {"a-long-word b", 5, 0, "a-long-word\nb"},
+	    {"日本 日本", 9, 0, "日本 日本"},
+	    {"日本 日本", 8, 0, "日本\n日本"},
+	    {"", 8, 0, ""},
+	};
+	struct buf b = BUF_INIT;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		render_wrapped(
+		    &b, cases[i].text, cases[i].columns, cases[i].indent);
+		assert_text(&b, cases[i].wrapped);
+	}
+}
+
 /* A table that is to fit is cut in the columns that may be, the widest first,
  * to no less than six columns. */
 static void
@@ -642,6 +672,7 @@ main(void)
 	    cmocka_unit_test(test_state_colours),
 	    cmocka_unit_test(test_table_edges),
 	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_wrapped),
 	    cmocka_unit_test(test_table_fits),
 	    cmocka_unit_test(test_group_names),
 	    cmocka_unit_test(test_labels),

@@ -334,9 +334,11 @@ test_replace(void **state)
 	(void)written();
 	assert_true(replace(screen, "again!\n", "m1"));
 	assert_string_equal(written(), "\r\033[J\033[1A\r\033[Jagain!\n<draw>");
+	/* Another size: all is printed again, and can still be replaced. */
 	screen_resize(screen);
-	assert_string_equal(written(), "<resize>");
-	assert_false(replace(screen, "two\n", "m1"));
+	assert_string_equal(
+	    written(), "\033[H\033[Jone\na\nb\nfour\nagain!\n<resize><draw>");
+	assert_true(replace(screen, "end\n", "m1"));
 }
 
 /* A line of more than 80 columns takes more rows; colours take none, and a
@@ -395,7 +397,7 @@ test_replace_left(void **state)
 		print(screen, "more\n", "last");
 	assert_true(replace(screen, "end\n", "last"));
 	/* What was printed before the screen was there counts as well. */
-	screen_resize(screen);
+	screen_continue(screen);
 	assert_false(replace(screen, "end\n", "last"));
 	adopt(screen, "old\nlines\n", "m2");
 	print(screen, "new\n", NULL);
