@@ -150,6 +150,20 @@ export class Person {
 		await this.page.getByRole('heading', { name, exact: true }).waitFor();
 	}
 
+	async settings()
+	{
+		await this.page.getByRole('link', { name: 'Settings' }).click();
+		await this.page.getByRole('heading', { name: 'Settings' }).waitFor();
+	}
+
+	/** Opens the settings and, there, the question before this device is logged out. */
+	async askToLogOut()
+	{
+		await this.settings();
+		await this.page.getByRole('button', { name: 'Log out', exact: true }).click();
+		await this.page.getByRole('dialog').waitFor();
+	}
+
 	async say(text)
 	{
 		await this.field.fill(text);

@@ -210,6 +210,24 @@ describe('logging out', () => {
 		assert.equal(s.browser.requests.pop().authorization, 'Bearer secret');
 	});
 
+	it('everywhere: all tokens are gone; the socket may hear of it first', async (t) => {
+		const s = await live(t);
+		s.browser.answers['DELETE /v1/tokens'] = () => {
+			s.socket.ends(4401);
+			return [204, null];
+		};
+		await s.client.logOut(true);
+		assert.equal(s.browser.requests.pop().query, '?all=true');
+		assert.deepEqual([s.disk.erased, s.seen.logouts], [true, 0]);
+	});
+
+	it('everywhere, by a token that is gone: no other was revoked, so it is told as any log-out', async (t) => {
+		const s = await live(t);
+		s.browser.answers['DELETE /v1/tokens'] = () => [401, problem(401, 'x')];
+		await assert.rejects(s.client.logOut(true), page.Refused);
+		assert.deepEqual([s.disk.erased, s.seen.logouts], [undefined, 1]);
+	});
+
 	it('the server says no: nothing is erased', async (t) => {
 		const s = await live(t);
 		s.browser.answers['DELETE /v1/tokens/d1'] = () => [503, problem(503, 'busy')];

@@ -136,7 +136,7 @@ describe('what people write is text', () => {
 		await page.locator('.wrong').filter({ hasText: /./ }).waitFor();
 		await page.getByRole('button', { name: 'Log in' }).first().click();
 		await ann.logIn(evil);
-		await page.getByRole('button', { name: 'Log out' }).click();
+		await ann.askToLogOut();
 		await page.getByRole('dialog').getByText(evil).waitFor();
 		await page.keyboard.press('Escape');
 		for (const hash of [`#to/${evil}`, `#to/${encodeURIComponent(evil)}`, '#to/%', '#c/../../v1',

@@ -344,7 +344,7 @@ describe('a browser', () => {
 		const { devices } = (await ann.rest.get('/v1/tokens')).body;
 		assert.equal(devices.length, 2, 'that of the test, and one for both tabs');
 		// Logged out in one is logged out in the other.
-		await ann.page.getByRole('button', { name: 'Log out' }).click();
+		await ann.askToLogOut();
 		await ann.page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
 		await first.getByLabel('Password').waitFor();
 		await ann.page.getByLabel('Password').waitFor();

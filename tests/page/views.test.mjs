@@ -100,8 +100,10 @@ for (const scheme of ['light', 'dark']) {
 			await person.say('Is anybody of this name here?');
 			await person.tick('Is anybody of this name here?', 'refused');
 			await look(person, `${scheme}-refused`, report);
-			await page.getByRole('button', { name: 'Log out' }).click();
-			await page.getByRole('dialog').waitFor();
+			await person.settings();
+			await page.getByRole('button', { name: 'Rename first' }).waitFor();
+			await look(person, `${scheme}-settings`, report);
+			await person.askToLogOut();
 			await look(person, `${scheme}-logout`, report);
 			await page.keyboard.press('Escape');
 			await person.context.setOffline(true);
@@ -148,6 +150,13 @@ for (const scheme of ['light', 'dark']) {
 			await page.getByRole('link', { name: 'Back to the conversations' }).tap();
 			await person.item(bob.name).waitFor();
 			assert.equal(await page.locator('.chat').count(), 0);
+			await page.getByRole('link', { name: 'Settings' }).tap();
+			await page.getByRole('button', { name: 'Rename first' }).waitFor();
+			await look(person, `${scheme}-phone-settings`, report);
+			assert.ok(await page.evaluate(() => document.querySelector('.sections').scrollWidth <=
+				document.querySelector('.sections').clientWidth), 'nothing is cut off');
+			await page.getByRole('link', { name: 'Back to the conversations' }).tap();
+			await person.item(bob.name).waitFor();
 			// The browser's own way back does the same.
 			await person.item(bob.name).tap();
 			await person.sees('From the tram');
@@ -248,7 +257,12 @@ describe('without a mouse', () => {
 		await press('Enter');
 		await person.tick('Buy milk', 'read');
 
-		await page.getByRole('button', { name: 'Log out' }).focus();
+		await page.getByRole('link', { name: 'Settings' }).focus();
+		await press('Enter');
+		await focused('settings-title', 'the heading of the settings');
+		// Past the list, back to which nothing but Escape leads here.
+		await press('Tab');
+		assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Log out');
 		await press('Enter');
 		await page.getByRole('dialog').waitFor();
 		for (let i = 0; i < 4; i++) {
@@ -286,8 +300,8 @@ describe('pictures', () => {
 	it('of each view are kept', (t) => {
 		const found = fs.readdirSync(SHOTS).filter((name) => name.endsWith('.png'));
 		for (const scheme of ['light', 'dark'])
-			for (const view of ['login', 'register', 'list', 'new', 'chat', 'timeline', 'refused', 'logout',
-				'offline', 'phone-list', 'phone-chat', 'phone-timeline'])
+			for (const view of ['login', 'register', 'list', 'new', 'chat', 'timeline', 'refused', 'settings',
+				'logout', 'offline', 'phone-list', 'phone-chat', 'phone-timeline', 'phone-settings'])
 				assert.ok(fs.statSync(path.join(SHOTS, `${scheme}-${view}.png`)).size > 5_000);
 		t.diagnostic(`${found.length} screenshots in ${SHOTS}`);
 	});

@@ -2,6 +2,7 @@
 // REST, as far as the page needs it.  What the server refuses is thrown as
 // Refused with its problem document; what does not reach it as Unreachable.
 
+import { sentence } from './time.ts';
 import type { Problem } from './types.ts';
 
 const PATIENCE_MS = 20_000;
@@ -44,12 +45,17 @@ export class Api {
 		return this.request<T>('POST', path, json);
 	}
 
+	patch<T>(path: string, json: unknown): Promise<T>
+	{
+		return this.request<T>('PATCH', path, json);
+	}
+
 	async delete(path: string): Promise<void>
 	{
 		await this.request<unknown>('DELETE', path);
 	}
 
-	protected async request<T>(method: string, path: string, json?: unknown): Promise<T>
+	private async request<T>(method: string, path: string, json?: unknown): Promise<T>
 	{
 		const headers: Record<string, string> = { Accept: 'application/json' };
 		const init: RequestInit = { method, headers, cache: 'no-store', credentials: 'omit' };
@@ -124,4 +130,15 @@ export function isOfRecipient(problem: Problem): boolean
 export function isPassing(problem: Problem): boolean
 {
 	return [429, 500, 503, 507].includes(problem.status);
+}
+
+/** What went wrong with something that a person waits for, in a sentence. */
+export function words(error: unknown): string
+{
+	if (!(error instanceof Refused))
+		return 'The server cannot be reached. Is the network there?';
+	const { status, code, detail, retry_after } = error.problem;
+	if (code === 'rate_limited' || status === 503)
+		return `Too much at once. Try again in ${retry_after ?? 1} s.`;
+	return sentence(detail);
 }

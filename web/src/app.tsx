@@ -9,11 +9,12 @@ import { Unreachable } from './api.ts';
 import { ChatClient } from './client.ts';
 import { eraseDrafts, loadLogin, onLogin, saveLogin } from './data.ts';
 import { Disk } from './disk.ts';
-import { routeOf } from './route.ts';
+import { SETTINGS, routeOf } from './route.ts';
 import type { Login } from './types.ts';
 import { ChatView } from './view-chat.tsx';
 import { ListView } from './view-list.tsx';
 import { LoginView } from './view-login.tsx';
+import { SettingsView } from './view-settings.tsx';
 import { TimelineView } from './view-timeline.tsx';
 
 const PHONE = '(max-width: 719px)';
@@ -85,9 +86,10 @@ function Connection({ client }: { client: ChatClient }): JSX.Element
 
 // ---- leaving ---------------------------------------------------------------
 
-function LogOut(props: { client: ChatClient; done: (left: boolean) => void }): JSX.Element
+function LogOut(props: { client: ChatClient; everywhere: boolean;
+	done: (left: boolean) => void }): JSX.Element
 {
-	const { client } = props;
+	const { client, everywhere } = props;
 	const dialog = useRef<HTMLDialogElement>(null);
 	const [wrong, setWrong] = useState('');
 	const [busy, setBusy] = useState(false);
@@ -100,12 +102,13 @@ function LogOut(props: { client: ChatClient; done: (left: boolean) => void }): J
 	{
 		setBusy(true);
 		try {
-			await (anyway ? client.forget() : client.logOut());
+			await (anyway ? client.forget() : client.logOut(everywhere));
 			props.done(true);
 		} catch (error) {
 			setBusy(false);
 			setWrong(error instanceof Unreachable ?
-				'The server cannot be reached, so this device stays logged in there.' :
+				`The server cannot be reached, so ${everywhere ? 'your devices stay' :
+					'this device stays'} logged in there.` :
 				(error as Error).message);
 		}
 	}
@@ -114,8 +117,9 @@ function LogOut(props: { client: ChatClient; done: (left: boolean) => void }): J
 		<dialog ref={dialog} class="card" aria-labelledby="logout-title"
 			onClose={() => props.done(false)}>
 			<div class="inside">
-				<h2 id="logout-title">Log out?</h2>
-				<p>This device, {client.login.device.name}, is taken from your list, and what this
+				<h2 id="logout-title">{everywhere ? 'Log out everywhere?' : 'Log out?'}</h2>
+				<p>{everywhere ? 'All your devices are logged out, this one too' :
+					`This device, ${client.login.device.name}, is taken from your list`}, and what this
 					browser keeps of {client.me} is erased. Messages stay on the server.</p>
 				{unsent > 0 && <p class="wrong">{unsent === 1 ? 'One message is' :
 					`${unsent} messages are`} not sent yet and would be lost.</p>}
@@ -124,7 +128,7 @@ function LogOut(props: { client: ChatClient; done: (left: boolean) => void }): J
 					<button onClick={() => dialog.current?.close()}>Stay</button>
 					{wrong && <button onClick={() => void leave(true)}>Erase here only</button>}
 					<button class="primary" disabled={busy} onClick={() => void leave(false)}>
-						Log out</button>
+						{everywhere ? 'Log out everywhere' : 'Log out'}</button>
 				</div>
 			</div>
 		</dialog>
@@ -138,7 +142,7 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 	const [, draw] = useState(0);
 	const [said, say] = useState('');
 	const [shown, show] = useState<string | null>(null);
-	const [leaving, setLeaving] = useState(false);
+	const [leaving, setLeaving] = useState<'here' | 'everywhere' | null>(null);
 	const [client, setClient] = useState<ChatClient | null>(null);
 	const hash = useHash();
 	const was = useRef(hash);
@@ -179,7 +183,7 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 	// Who comes back to the list finds the focus where it was.
 	useLayoutEffect(() => {
 		if (hash === '' && was.current !== '')
-			document.querySelector<HTMLElement>(`nav a[href="#${CSS.escape(was.current)}"]`)?.focus();
+			document.querySelector<HTMLElement>(`.list a[href="#${CSS.escape(was.current)}"]`)?.focus();
 		was.current = hash;
 	}, [hash]);
 
@@ -190,23 +194,27 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 
 	if (!client)
 		return <Fragment />;
-	const route = routeOf(hash, client);
+	const settings = hash === SETTINGS;
+	const route = settings ? null : routeOf(hash, client);
+	const pane = settings || route !== null;
 	// On a phone one pane at a time; the other is really away.
 	return (
-		<div class={`home ${route ? 'open' : ''}`}>
+		<div class={`home ${pane ? 'open' : ''}`}>
 			<Connection client={client} />
 			<div class="panes">
-				{!(phone && route) && <ListView client={client} alone={phone}
-					open={hash} logOut={() => setLeaving(true)} />}
-				{route ? <ChatView key={hash} client={client} route={route} hash={hash} show={show} /> :
+				{!(phone && pane) && <ListView client={client} alone={phone} open={hash} />}
+				{settings ? <SettingsView client={client} logOut={(everywhere) =>
+					setLeaving(everywhere ? 'everywhere' : 'here')} /> :
+				route ? <ChatView key={hash} client={client} route={route} hash={hash} show={show} /> :
 					!phone && <main class="chat nothing"><p>Choose a conversation, or press + to
 						write to somebody.</p></main>}
 			</div>
 			{shown && <TimelineView client={client} id={shown} done={() => show(null)} />}
-			{leaving && <LogOut client={client} done={(left) => {
-				setLeaving(false);
+			{leaving && <LogOut client={client} everywhere={leaving === 'everywhere'} done={(left) => {
+				setLeaving(null);
 				if (left)
-					props.left('You are logged out.', false);
+					props.left(leaving === 'everywhere' ? 'You are logged out on all devices.' :
+						'You are logged out.', false);
 			}} />}
 			<p class="sr" role="log" aria-live="polite">{said}</p>
 		</div>

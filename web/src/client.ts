@@ -67,6 +67,7 @@ export class ChatClient {
 	private reads = new Map<string, number>(); // said by me, not yet confirmed
 	private typed = 0;
 	private ended = false;
+	private leaving = false; // by logOut()
 
 	constructor(login: Login, user: ChatListener)
 	{
@@ -124,15 +125,22 @@ export class ChatClient {
 		this.disk?.close();
 	}
 
-	/** Revokes the token and forgets everything here. */
-	async logOut(): Promise<void>
+	/** Revokes the token, or all of this account, and forgets everything here. */
+	async logOut(everywhere = false): Promise<void>
 	{
+		// The socket may hear of it before the answer is here.
+		this.leaving = true;
 		try {
-			await this.api.delete(`/v1/tokens/${this.login.device.id}`);
+			await this.api.delete(everywhere ? '/v1/tokens?all=true' :
+				`/v1/tokens/${this.login.device.id}`);
 		} catch (error) {
-			// What the server does not know any more is revoked already.
-			if (!(error instanceof Refused) ||
-			    (error.problem.status !== 401 && error.problem.status !== 404))
+			const status = error instanceof Refused ? error.problem.status : 0;
+			this.leaving = false;
+			// A token that the server does not know any more is revoked already,
+			// but it has revoked no other.
+			if (everywhere && status === 401)
+				this.loggedOut();
+			if (everywhere || (status !== 401 && status !== 404))
 				throw error;
 		}
 		await this.forget();
@@ -415,6 +423,8 @@ export class ChatClient {
 
 	loggedOut(): void
 	{
+		if (this.leaving)
+			return;
 		this.end();
 		this.user.loggedOut();
 	}

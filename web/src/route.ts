@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The route of the page: the part of the address after #.  "to/bob" is the
-// conversation with bob, which need not exist yet; "c/<id>" is a group.
+// conversation with bob, which need not exist yet; "c/<id>" is a group;
+// "settings" is the settings.
 
 import type { ChatClient, Route } from './client.ts';
 import { targetOf } from './merge.ts';
 import type { Conversation } from './types.ts';
+
+export const SETTINGS = 'settings';
 
 /** The route of a conversation, without the #. */
 export function hashOf(c: Conversation, me: string): string

@@ -6,9 +6,9 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import type { ChatClient } from './client.ts';
 import { loadDraft } from './data.ts';
-import { Brand, Gauge, Leave, Plus } from './icons.tsx';
+import { Brand, Gauge, Gear, Plus } from './icons.tsx';
 import { nameOf, others } from './merge.ts';
-import { hashOf } from './route.ts';
+import { SETTINGS, hashOf } from './route.ts';
 import { whenOf } from './time.ts';
 import type { Conversation, Unsent } from './types.ts';
 
@@ -94,8 +94,7 @@ function NewForm({ client, done }: { client: ChatClient; done: () => void }): JS
 	);
 }
 
-export function ListView(props: { client: ChatClient; open: string; alone: boolean;
-	logOut: () => void }): JSX.Element
+export function ListView(props: { client: ChatClient; open: string; alone: boolean }): JSX.Element
 {
 	const { client } = props;
 	const [adding, setAdding] = useState(false);
@@ -115,8 +114,8 @@ export function ListView(props: { client: ChatClient; open: string; alone: boole
 					title="Admin page"><Gauge /></a>}
 				<button ref={button} class="round" aria-label="New conversation" title="New conversation"
 					aria-expanded={adding} onClick={() => setAdding(!adding)}><Plus /></button>
-				<button class="round" aria-label="Log out" title="Log out"
-					onClick={props.logOut}><Leave /></button>
+				<a class="round" href={`#${SETTINGS}`} aria-label="Settings" title="Settings"
+					aria-current={props.open === SETTINGS ? 'page' : undefined}><Gear /></a>
 			</header>
 			{adding && <NewForm client={client} done={() => {
 				setAdding(false);

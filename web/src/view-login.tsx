@@ -4,8 +4,9 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-import { Api, Refused } from './api.ts';
+import { Api, Refused, words } from './api.ts';
 import { deviceName } from './data.ts';
+import { Field } from './field.tsx';
 import { Brand } from './icons.tsx';
 import { sentence } from './time.ts';
 import type { Login, ServerInfo } from './types.ts';
@@ -34,38 +35,9 @@ function whyNot({ problem }: Refused): string
 }
 
 /** In words that help whoever types. */
-function wordsFor(error: unknown): string
-{
-	if (!(error instanceof Refused))
-		return 'The server cannot be reached. Is the network there?';
-	const { status, code, detail, retry_after } = error.problem;
-	if (status === 401)
-		return 'Name or password is wrong.';
-	if (code === 'rate_limited' || status === 503)
-		return `Too much at once. Try again in ${retry_after ?? 1} s.`;
-	return sentence(detail);
-}
-
-function Field(props: { label: string; name: string; hint?: string; value: string;
-	type?: string; complete?: string; min?: number; max: number; pattern?: string;
-	wrong?: string; change: (value: string) => void; }): JSX.Element
-{
-	const id = `login-${props.name}`;
-	const described = [props.wrong && `${id}-wrong`, props.hint && `${id}-hint`].filter(Boolean);
-	return (
-		<div class="field">
-			<label for={id}>{props.label}</label>
-			<input id={id} name={props.name} type={props.type ?? 'text'} value={props.value}
-				required minLength={props.min} maxLength={props.max} pattern={props.pattern}
-				autocomplete={props.complete ?? 'off'} autocapitalize="none"
-				spellcheck={false} aria-invalid={props.wrong ? true : undefined}
-				aria-describedby={described.join(' ') || undefined}
-				onInput={(event) => props.change(event.currentTarget.value)} />
-			{props.wrong && <p class="wrong" role="alert" id={`${id}-wrong`}>{props.wrong}</p>}
-			{props.hint && <p class="hint" id={`${id}-hint`}>{props.hint}</p>}
-		</div>
-	);
-}
+const wordsFor = (error: unknown): string =>
+	error instanceof Refused && error.problem.status === 401 ? 'Name or password is wrong.' :
+		words(error);
 
 /** ${admin}: on the admin page, where nobody registers. */
 export function LoginView(props: { notice: string; forgotten: string | null;
@@ -129,16 +101,16 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 						</button>))}
 				</div>}
 				<form ref={form} onSubmit={submit}>
-					<Field label="Name" name="username" value={name} complete="username" max={32}
+					<Field id="login-username" label="Name" name="username" value={name} complete="username" max={32}
 						pattern={registering ? NEW_NAME : OLD_NAME}
 						change={(value) => setName(value.trim().toLowerCase())}
 						{...(registering ? { hint: 'Letters a to z, digits, and between them dot, dash, underscore.' } : {})}
 						{...(registering && refused.name === name && refused.why ? { wrong: refused.why } : {})} />
-					<Field label="Password" name="password" type="password" value={password}
+					<Field id="login-password" label="Password" name="password" type="password" value={password}
 						max={1024} change={setPassword}
 						complete={registering ? 'new-password' : 'current-password'}
 						{...(registering ? { min: 8, hint: 'At least 8 characters.' } : {})} />
-					<Field label="This device" name="device" value={device} max={64}
+					<Field id="login-device" label="This device" name="device" value={device} max={64}
 						hint="How it is called in your list of devices." change={setDevice} />
 					<p class="wrong" role="alert">{wrong}</p>
 					<button class="primary" disabled={busy}>

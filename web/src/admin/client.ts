@@ -35,11 +35,6 @@ export interface Watch {
 }
 
 export class AdminApi extends Api {
-	patch<T>(path: string, json: unknown): Promise<T>
-	{
-		return this.request<T>('PATCH', path, json);
-	}
-
 	/** What is at ${path}, however long it is, as a file. */
 	async file(path: string): Promise<Blob>
 	{

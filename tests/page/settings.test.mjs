@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+//
+// The settings of the page: the password, the devices, and being logged out on
+// all of them.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { problem } from '../e2e/expect.mjs';
+import { PASSWORD, eventually, login, serverForFile, users } from '../e2e/harness.mjs';
+import { Person, browserForFile } from './browser.mjs';
+
+const holder = browserForFile({ before, after });
+const server = serverForFile({ before, after, afterEach });
+
+/** Ann in her settings, with ${others}, devices that are logged in elsewhere. */
+async function inSettings(t, { others = [], ...options } = {})
+{
+	const [rest] = await users(server, 'ann');
+	const ann = await Person.make(holder, server, rest.name, options);
+
+	t.after(() => ann.close());
+	ann.others = {};
+	for (const name of others)
+		ann.others[name] = await login(server, rest.name, name);
+	ann.rest = rest;
+	await ann.logIn('this browser');
+	await ann.settings();
+	return ann;
+}
+
+const names = async ({ rest }) => (await rest.get('/v1/tokens')).body.devices.map((one) => one.name);
+
+/** The row of the device ${name}. */
+const row = ({ page }, name) => page.locator('.devices li').filter({ hasText: name });
+
+/** Answers the question that is open with its last button. */
+const yes = ({ page }) => page.getByRole('dialog').getByRole('button').last().click();
+
+describe('the password', () => {
+	async function fill({ page }, old, fresh, again = fresh)
+	{
+		await page.getByLabel('Current password').fill(old);
+		await page.getByLabel('New password', { exact: true }).fill(fresh);
+		await page.getByLabel('New password, once more').fill(again);
+		await page.keyboard.press('Enter');
+	}
+
+	/** What is said at the field that has the focus. */
+	const told = ({ page }, id, what) => eventually(() => page.evaluate(([at, words]) =>
+		document.activeElement.id === at && document.activeElement.getAttribute('aria-describedby')
+			.split(' ').some((one) => document.getElementById(one).textContent === words), [id, what]),
+	`"${what}" at ${id}`);
+
+	it('is changed, and all other devices are logged out', async (t) => {
+		const ann = await inSettings(t, { others: ['phone'] });
+		await row(ann, 'phone').waitFor();
+		await fill(ann, PASSWORD, 'quite another one');
+		await ann.page.getByText('Your password is changed. All other devices were logged out.').waitFor();
+		problem(await ann.others.phone.get('/v1/inbox'), 401, 'unauthenticated');
+		await row(ann, 'phone').waitFor({ state: 'detached' });
+		for (const label of ['Current password', 'New password, once more'])
+			assert.equal(await ann.page.getByLabel(label).inputValue(), '');
+		problem(await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: PASSWORD, device: 'x' }), 401, 'wrong_password');
+		assert.equal((await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: 'quite another one', device: 'x' })).status, 201);
+		// This browser stays logged in.
+		await ann.page.reload();
+		await ann.link('live');
+		await ann.unharmed();
+	});
+
+	it('that is wrong is told at its field', async (t) => {
+		const ann = await inSettings(t);
+		await fill(ann, 'not my password', 'quite another one');
+		await told(ann, 'password-old', 'This is not your current password.');
+		await fill(ann, PASSWORD, 'quite another one', 'quite another on');
+		await told(ann, 'password-again', 'This is not the same as the new password.');
+		await fill(ann, PASSWORD, ann.name.toUpperCase());
+		await told(ann, 'password-fresh', 'Your name cannot be your password.');
+		await fill(ann, PASSWORD, 'short');
+		assert.equal(await ann.page.getByLabel('New password', { exact: true })
+			.evaluate((field) => field.validity.tooShort), true);
+		await login(server, ann.name, 'with the old one');
+	});
+
+	it('cannot be changed without the server; what was typed stays', async (t) => {
+		const ann = await inSettings(t);
+		await ann.context.setOffline(true);
+		await fill(ann, PASSWORD, 'quite another one');
+		await ann.page.locator('form').getByText('The server cannot be reached.').waitFor();
+		assert.equal(await ann.page.getByLabel('Current password').inputValue(), PASSWORD);
+	});
+});
+
+describe('devices', () => {
+	it('are listed with when they were active, and logged out one by one', async (t) => {
+		const ann = await inSettings(t, { others: ['phone', 'laptop'] });
+		await row(ann, 'this browser').getByText('This device').waitFor();
+		assert.match(await row(ann, 'phone').textContent(), /Last active \d+:\d\d.*logged in \d+:\d\d/);
+		assert.equal(await row(ann, 'this browser').getByRole('button').count(), 1, 'only Rename');
+
+		await ann.page.getByRole('button', { name: 'Log out phone' }).click();
+		await ann.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+		await ann.page.getByRole('button', { name: 'Log out phone' }).click();
+		assert.deepEqual(await names(ann), ['first', 'phone', 'laptop', 'this browser'], 'it was a question');
+		await yes(ann);
+		await ann.page.getByText('phone is logged out.').waitFor();
+		await row(ann, 'phone').filter({ hasText: 'Last active' }).waitFor({ state: 'detached' });
+		assert.deepEqual(await names(ann), ['first', 'laptop', 'this browser']);
+		problem(await ann.others.phone.get('/v1/inbox'), 401, 'unauthenticated');
+		await ann.unharmed();
+	});
+
+	it('are renamed, this one too', async (t) => {
+		const ann = await inSettings(t, { others: ['phone'] });
+		const rename = async (from, to) => {
+			await ann.page.getByRole('button', { name: `Rename ${from}` }).click();
+			await ann.page.getByLabel(`New name of ${from}`).fill(to);
+			await ann.page.keyboard.press('Enter');
+			await ann.page.getByRole('button', { name: `Rename ${to}` }).waitFor();
+		};
+		await ann.page.getByRole('button', { name: 'Rename phone' }).click();
+		await ann.page.getByLabel('New name of phone').fill('tablet');
+		await ann.page.keyboard.press('Escape');
+		await row(ann, 'phone').waitFor();
+		assert.equal(await ann.page.evaluate(() => document.activeElement.textContent), 'Rename');
+		assert.match(ann.page.url(), /#settings$/, 'Escape ended the renaming only');
+
+		await rename('phone', 'old phone');
+		await rename('this browser', '<b>desk</b>');
+		assert.deepEqual(await names(ann), ['first', 'old phone', '<b>desk</b>']);
+		await ann.page.getByRole('button', { name: 'Log out', exact: true }).click();
+		await ann.page.getByRole('dialog').getByText('This device, <b>desk</b>,').waitFor();
+		await ann.unharmed();
+	});
+
+	it('all others are logged out at once', async (t) => {
+		const ann = await inSettings(t, { others: ['phone', 'laptop'] });
+		await ann.page.getByRole('button', { name: 'Log out all other devices' }).click();
+		await ann.page.getByRole('dialog').getByText('3 other devices can read and send nothing').waitFor();
+		await yes(ann);
+		await ann.page.getByText('All other devices are logged out.').waitFor();
+		assert.equal(await ann.page.locator('.devices li').count(), 1);
+		assert.equal(await ann.page.getByRole('button', { name: 'Log out all other devices' }).count(), 0);
+		for (const one of [ann.rest, ann.others.phone, ann.others.laptop])
+			problem(await one.get('/v1/inbox'), 401, 'unauthenticated');
+		await ann.page.reload();
+		await ann.link('live');
+		await ann.unharmed();
+	});
+
+	it('that cannot be listed are told, and listed when the server is back', async (t) => {
+		const [rest] = await users(server, 'ann');
+		const ann = await Person.make(holder, server, rest.name);
+		t.after(() => ann.close());
+		await ann.logIn('this browser');
+		await ann.context.setOffline(true);
+		await ann.link('offline');
+		await ann.settings();
+		await ann.page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+		await ann.context.setOffline(false);
+		await row(ann, 'this browser').waitFor();
+		await ann.page.getByText('The server cannot be reached.').waitFor({ state: 'detached' });
+	});
+});
+
+describe('logging out everywhere', () => {
+	it('revokes all devices and keeps nothing here', async (t) => {
+		const ann = await inSettings(t, { others: ['phone'] });
+		const { page } = ann;
+		await page.getByRole('button', { name: 'Log out everywhere' }).click();
+		await page.getByRole('dialog').getByText('All your devices are logged out, this one too').waitFor();
+		await yes(ann);
+		await page.getByText('You are logged out on all devices.').waitFor();
+		for (const one of [ann.rest, ann.others.phone])
+			problem(await one.get('/v1/inbox'), 401, 'unauthenticated');
+		const left = await page.evaluate(async () => [Object.keys(localStorage),
+			(await indexedDB.databases()).map((db) => db.name)]);
+		assert.deepEqual(left, [[], []], 'nothing is kept');
+		await ann.unharmed();
+	});
+});

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Settings: the account, its password and devices.
+
+import type { ComponentChildren, JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+import type { ChatClient } from './client.ts';
+import { Back } from './icons.tsx';
+import { Devices } from './view-devices.tsx';
+import { PasswordForm } from './view-password.tsx';
+
+function Section(props: { id: string; title: string; children: ComponentChildren }): JSX.Element
+{
+	return (
+		<section aria-labelledby={`settings-${props.id}`}>
+			<h3 id={`settings-${props.id}`}>{props.title}</h3>
+			{props.children}
+		</section>
+	);
+}
+
+/** ${logOut} asks before it logs this device out, or, ${everywhere}, all. */
+export function SettingsView({ client, logOut }: { client: ChatClient;
+	logOut: (everywhere: boolean) => void }): JSX.Element
+{
+	const [round, setRound] = useState(0);
+	const heading = useRef<HTMLHeadingElement>(null);
+
+	// A screen reader and the keyboard begin here.
+	useLayoutEffect(() => heading.current?.focus(), []);
+	return (
+		<main class="chat settings" aria-labelledby="settings-title">
+			<header class="bar">
+				<a class="round back" href="#" aria-label="Back to the conversations"><Back /></a>
+				<div class="who"><h2 id="settings-title" ref={heading} tabIndex={-1}>Settings</h2></div>
+			</header>
+			<div class="sections">
+				<Section id="account" title="Account">
+					<p>You are logged in as <strong>{client.me}</strong>.</p>
+					<div class="row">
+						<button onClick={() => logOut(false)}>Log out</button>
+						<button onClick={() => logOut(true)}>Log out everywhere</button>
+					</div>
+				</Section>
+				<Section id="password" title="Password">
+					<PasswordForm client={client} changed={() => setRound(round + 1)} />
+				</Section>
+				<Section id="devices" title="Devices">
+					<Devices client={client} round={round} />
+				</Section>
+			</div>
+		</main>
+	);
+}
