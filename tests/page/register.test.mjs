@@ -46,6 +46,13 @@ async function enter(person)
 }
 
 describe('registering', () => {
+	it('says what the name of the device is for', async (t) => {
+		const ann = await newcomer(t, freshName('ann'));
+		const field = ann.page.getByLabel('This device');
+		assert.equal(await field.evaluate((input) => document.getElementById(
+			input.getAttribute('aria-describedby')).textContent), 'The name shown in your list of devices.');
+	});
+
 	it('makes an account that is live, writes, and is written to', async (t) => {
 		const [bob] = await users(server, 'bob');
 		const ann = await newcomer(t, freshName('ann'));

@@ -111,7 +111,7 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 						complete={registering ? 'new-password' : 'current-password'}
 						{...(registering ? { min: 8, hint: 'At least 8 characters.' } : {})} />
 					<Field id="login-device" label="This device" name="device" value={device} max={64}
-						hint="How it is called in your list of devices." change={setDevice} />
+						hint="The name shown in your list of devices." change={setDevice} />
 					<p class="wrong" role="alert">{wrong}</p>
 					<button class="primary" disabled={busy}>
 						{busy ? 'One moment …' : registering ? 'Register' : 'Log in'}
