@@ -166,6 +166,82 @@ describe('devices', () => {
 	});
 });
 
+describe('this browser', () => {
+	/** What is painted where nothing stands, and the colour around the page on a phone. */
+	const paper = (page) => page.evaluate(() => [getComputedStyle(document.body).backgroundColor,
+		getComputedStyle(document.documentElement).colorScheme,
+		...[...document.querySelectorAll('meta[name="theme-color"]')].map((one) => one.content)]);
+	const LIGHT = ['rgb(244, 242, 238)', 'light', '#f4f2ee', '#f4f2ee'];
+	const DARK = ['rgb(19, 21, 23)', 'dark', '#131517', '#131517'];
+
+	it('has the appearance of the system, or the one that was chosen, in all tabs', async (t) => {
+		const ann = await inSettings(t);
+		const first = ann.page;
+		const admin = await ann.context.newPage();
+		await admin.goto(`${server.url}/admin`);
+		await admin.getByLabel('Name').or(admin.getByRole('heading')).first().waitFor();
+		const all = async (wanted) => {
+			for (const page of [first, admin])
+				await eventually(async () => JSON.stringify(await paper(page)) === JSON.stringify(wanted),
+					wanted[1]).catch(async () => assert.deepEqual(await paper(page), wanted));
+		};
+		const system = (colorScheme) => Promise.all([first, admin].map((page) =>
+			page.emulateMedia({ colorScheme })));
+
+		await all(LIGHT);
+		await system('dark');
+		await all(DARK);
+		await first.getByLabel('Light', { exact: true }).check();
+		await all(LIGHT);
+		await first.getByLabel('Dark', { exact: true }).check();
+		await all(DARK);
+		await system('light');
+		await all(DARK);
+		// Also on the form to log in, before anybody has.
+		await first.reload();
+		assert.deepEqual(await paper(first), DARK);
+		await first.getByLabel('As the system').check();
+		await all(LIGHT);
+		await ann.unharmed();
+	});
+
+	it('writes times in the language that was chosen', async (t) => {
+		const ann = await inSettings(t);
+		const { page } = ann;
+		const hint = page.locator('#settings-locale-hint');
+		const bob = (await users(server, 'bob'))[0];
+		await bob.send(ann.name, 'At what time?');
+		await ann.item(bob.name).locator('.when').filter({ hasText: /^\d+:\d\d$/ }).waitFor();
+
+		assert.match(await hint.textContent(), /^Now: \d+ \w+ \d{4}, \d+:\d\d:\d\d$/);
+		await page.getByLabel('Language of times').selectOption({ label: 'American English' });
+		await ann.item(bob.name).locator('.when').filter({ hasText: /^\d+:\d\d\s[AP]M$/ }).waitFor();
+		assert.match(await hint.textContent(), /^Now: \w{3} \d+, \d{4}, \d+:\d\d:\d\d\s[AP]M$/);
+		await page.getByLabel('Language of times').selectOption({ label: 'Deutsch' });
+		await ann.item(bob.name).locator('.when').filter({ hasText: /^\d+:\d\d$/ }).waitFor();
+		await page.reload();
+		await page.getByLabel('Language of times').waitFor();
+		assert.equal(await page.getByLabel('Language of times').inputValue(), 'de');
+		await ann.item(bob.name).click();
+		await page.locator('.day').getByText('Heute', { exact: true }).waitFor();
+		await ann.unharmed();
+	});
+
+	it('does without settings that make no sense', async (t) => {
+		const [rest] = await users(server, 'ann');
+		const ann = await Person.make(holder, server, rest.name);
+		t.after(() => ann.close());
+		for (const kept of ['{"locale":"no such language","appearance":"loud"}', '{"locale":7}', '[]', 'x']) {
+			await ann.page.evaluate((text) => localStorage.setItem('twinbox.settings', text), kept);
+			await ann.page.reload();
+			await ann.page.getByLabel('Name').waitFor();
+			assert.deepEqual(await paper(ann.page), LIGHT);
+		}
+		await ann.logIn();
+		await ann.unharmed();
+	});
+});
+
 describe('logging out everywhere', () => {
 	it('revokes all devices and keeps nothing here', async (t) => {
 		const ann = await inSettings(t, { others: ['phone'] });

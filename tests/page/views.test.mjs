@@ -103,6 +103,8 @@ for (const scheme of ['light', 'dark']) {
 			await person.settings();
 			await page.getByRole('button', { name: 'Rename first' }).waitFor();
 			await look(person, `${scheme}-settings`, report);
+			await page.locator('.sections').evaluate((box) => box.scrollTo(0, box.scrollHeight));
+			await look(person, `${scheme}-settings-end`, report);
 			await person.askToLogOut();
 			await look(person, `${scheme}-logout`, report);
 			await page.keyboard.press('Escape');
@@ -153,6 +155,8 @@ for (const scheme of ['light', 'dark']) {
 			await page.getByRole('link', { name: 'Settings' }).tap();
 			await page.getByRole('button', { name: 'Rename first' }).waitFor();
 			await look(person, `${scheme}-phone-settings`, report);
+			await page.locator('.sections').evaluate((box) => box.scrollTo(0, box.scrollHeight));
+			await look(person, `${scheme}-phone-settings-end`, report);
 			assert.ok(await page.evaluate(() => document.querySelector('.sections').scrollWidth <=
 				document.querySelector('.sections').clientWidth), 'nothing is cut off');
 			await page.getByRole('link', { name: 'Back to the conversations' }).tap();

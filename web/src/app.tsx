@@ -10,6 +10,7 @@ import { ChatClient } from './client.ts';
 import { eraseDrafts, loadLogin, onLogin, saveLogin } from './data.ts';
 import { Disk } from './disk.ts';
 import { SETTINGS, routeOf } from './route.ts';
+import { onSettings, settings } from './settings.ts';
 import type { Login } from './types.ts';
 import { ChatView } from './view-chat.tsx';
 import { ListView } from './view-list.tsx';
@@ -170,6 +171,8 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 		return () => made.end();
 	}, [props.login.token]);
 
+	useEffect(() => onSettings(() => draw((n) => n + 1)), []);
+
 	useEffect(() => {
 		const key = (event: KeyboardEvent) => {
 			if (event.key === 'Escape' && !event.defaultPrevented && !event.isComposing &&
@@ -194,16 +197,17 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 
 	if (!client)
 		return <Fragment />;
-	const settings = hash === SETTINGS;
-	const route = settings ? null : routeOf(hash, client);
-	const pane = settings || route !== null;
+	const choosing = hash === SETTINGS;
+	const route = choosing ? null : routeOf(hash, client);
+	const pane = choosing || route !== null;
 	// On a phone one pane at a time; the other is really away.
 	return (
 		<div class={`home ${pane ? 'open' : ''}`}>
 			<Connection client={client} />
 			<div class="panes">
-				{!(phone && pane) && <ListView client={client} alone={phone} open={hash} />}
-				{settings ? <SettingsView client={client} logOut={(everywhere) =>
+				{!(phone && pane) && <ListView key={settings().locale} client={client}
+					alone={phone} open={hash} />}
+				{choosing ? <SettingsView client={client} logOut={(everywhere) =>
 					setLeaving(everywhere ? 'everywhere' : 'here')} /> :
 				route ? <ChatView key={hash} client={client} route={route} hash={hash} show={show} /> :
 					!phone && <main class="chat nothing"><p>Choose a conversation, or press + to

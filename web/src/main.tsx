@@ -4,6 +4,8 @@ import { render } from 'preact';
 
 import { App } from './app.tsx';
 import './base.css';
+import { startSettings } from './settings.ts';
 import './style.css';
 
+startSettings();
 render(<App />, document.getElementById('app')!);

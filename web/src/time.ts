@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Times in the reader's own zone and language.
+// Times in the reader's own zone, in the language that was chosen (settings.ts)
+// or the browser's.
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
-const exact = new Intl.DateTimeFormat(undefined,
-	{ dateStyle: 'medium', timeStyle: 'medium' });
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'long' });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'long' });
-const short = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+function formats(locale: string | undefined)
+{
+	const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options);
+
+	return {
+		clock: format({ hour: 'numeric', minute: '2-digit' }),
+		exact: format({ dateStyle: 'medium', timeStyle: 'medium' }),
+		weekday: format({ weekday: 'long' }),
+		full: format({ dateStyle: 'long' }),
+		short: format({ day: 'numeric', month: 'short' }),
+		near: new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }),
+	};
+}
+
+let by = formats(undefined);
+
+/** Writes times in the language ${locale} from now on; "": the browser's. */
+export function setLocale(locale: string): void
+{
+	by = formats(locale || undefined);
+}
 
 const DAY_MS = 86_400_000;
 
@@ -17,19 +33,24 @@ export function dayOf(at: number): number
 	return Math.round(Date.UTC(d.getFullYear(), d.getMonth(), d.getDate()) / DAY_MS);
 }
 
-export const timeOf = (at: number): string => clock.format(at);
-export const exactly = (at: number): string => exact.format(at);
+export const timeOf = (at: number): string => by.clock.format(at);
+export const exactly = (at: number): string => by.exact.format(at);
+
+/** "Today" for 0, "Yesterday" for 1. */
+function near(daysAgo: number): string
+{
+	const word = by.near.format(-daysAgo, 'day');
+	return word.charAt(0).toUpperCase() + word.slice(1);
+}
 
 /** "Today", "Yesterday", "Tuesday", "3 May 2026". */
 export function dayName(at: number, now = Date.now()): string
 {
 	const days = dayOf(now) - dayOf(at);
 
-	if (days === 0)
-		return 'Today';
-	if (days === 1)
-		return 'Yesterday';
-	return days > 1 && days < 7 ? weekday.format(at) : full.format(at);
+	if (days === 0 || days === 1)
+		return near(days);
+	return days > 1 && days < 7 ? by.weekday.format(at) : by.full.format(at);
 }
 
 /** Shortest for a list: the time if it was today, else the day. */
@@ -38,8 +59,8 @@ export function whenOf(at: number, now = Date.now()): string
 	const days = dayOf(now) - dayOf(at);
 
 	if (days <= 0)
-		return clock.format(at);
-	return days === 1 ? 'Yesterday' : short.format(at);
+		return by.clock.format(at);
+	return days === 1 ? near(days) : by.short.format(at);
 }
 
 /** How long from ${from} to ${to}, in one unit. */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Settings: the account, its password and devices.
+// Settings: the account, its password and devices; and what was chosen for this
+// browser.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import type { ChatClient } from './client.ts';
 import { Back } from './icons.tsx';
+import { AppearanceForm } from './view-appearance.tsx';
 import { Devices } from './view-devices.tsx';
 import { PasswordForm } from './view-password.tsx';
 
@@ -47,6 +49,9 @@ export function SettingsView({ client, logOut }: { client: ChatClient;
 				</Section>
 				<Section id="devices" title="Devices">
 					<Devices client={client} round={round} />
+				</Section>
+				<Section id="appearance" title="Times and appearance">
+					<AppearanceForm />
 				</Section>
 			</div>
 		</main>

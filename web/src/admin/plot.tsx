@@ -102,10 +102,9 @@ export function Plot(props: { title: string; times: number[]; lines: Line[];
 	const [scheme, setScheme] = useState(0);
 
 	useEffect(() => {
-		const query = matchMedia('(prefers-color-scheme: dark)');
-		const changed = () => setScheme((n) => n + 1);
-		query.addEventListener('change', changed);
-		return () => query.removeEventListener('change', changed);
+		const seen = new MutationObserver(() => setScheme((n) => n + 1));
+		seen.observe(document.documentElement, { attributeFilter: ['data-scheme'] });
+		return () => seen.disconnect();
 	}, []);
 	useEffect(() => {
 		const element = box.current!;

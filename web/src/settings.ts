@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What a person has chosen for this browser: the language of times and the
+// appearance.  It belongs to the browser, not to the account, so it outlives a
+// log-out and holds for the admin page as well.
+
+import { setLocale } from './time.ts';
+
+const KEY = 'twinbox.settings';
+const DARK = '(prefers-color-scheme: dark)';
+
+export type Appearance = 'system' | 'light' | 'dark';
+
+export interface Settings {
+	locale: string; // a BCP 47 tag; "": the browser's
+	appearance: Appearance;
+}
+
+const DEFAULTS: Settings = { locale: '', appearance: 'system' };
+const APPEARANCES: readonly unknown[] = ['system', 'light', 'dark'];
+
+/** Whether times can be written in the language ${tag}. */
+function known(tag: unknown): tag is string
+{
+	try {
+		return typeof tag === 'string' &&
+			(tag === '' || Intl.DateTimeFormat.supportedLocalesOf(tag).length > 0);
+	} catch {
+		return false;
+	}
+}
+
+export function loadSettings(): Settings
+{
+	let kept: Partial<Record<keyof Settings, unknown>> | null = null;
+
+	try {
+		kept = JSON.parse(localStorage.getItem(KEY) ?? 'null');
+	} catch {
+		// Nothing is kept where localStorage is forbidden.
+	}
+	return {
+		locale: known(kept?.locale) ? kept.locale : DEFAULTS.locale,
+		appearance: APPEARANCES.includes(kept?.appearance) ? kept!.appearance as Appearance :
+			DEFAULTS.appearance,
+	};
+}
+
+let current = DEFAULTS;
+const listeners = new Set<() => void>();
+
+export const settings = (): Settings => current;
+
+/** Calls ${changed} after each change, until the returned function is called. */
+export function onSettings(changed: () => void): () => void
+{
+	listeners.add(changed);
+	return () => listeners.delete(changed);
+}
+
+/** The style sheets know data-scheme only: one set of colours for the dark that
+ * was chosen and the dark of the system. */
+function colour(): void
+{
+	const dark = current.appearance === 'system' ? matchMedia(DARK).matches :
+		current.appearance === 'dark';
+
+	document.documentElement.dataset['scheme'] = dark ? 'dark' : 'light';
+	const paper = getComputedStyle(document.documentElement).getPropertyValue('--paper').trim();
+	for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name="theme-color"]'))
+		meta.content = paper;
+}
+
+function apply(next: Settings): void
+{
+	current = next;
+	setLocale(next.locale);
+	colour();
+	for (const changed of listeners)
+		changed();
+}
+
+/** Changes the settings of this browser, for its other tabs as well. */
+export function change(what: Partial<Settings>): void
+{
+	const next = { ...current, ...what };
+
+	try {
+		localStorage.setItem(KEY, JSON.stringify(next));
+	} catch {
+		// Then they hold as long as the page.
+	}
+	apply(next);
+}
+
+/** Puts the settings in force, before anything is drawn. */
+export function startSettings(): void
+{
+	apply(loadSettings());
+	matchMedia(DARK).addEventListener('change', colour);
+	addEventListener('storage', (event) => {
+		if (event.key === KEY || event.key === null)
+			apply(loadSettings());
+	});
+}
