@@ -98,7 +98,7 @@ enum rc cli_epoch_seen(
 enum rc cli_call(struct cli *cli, const char *method, const char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 
-#define CLI_CONVERSATIONS "/v1/conversations?limit=200"
+#define CLI_CONVERSATIONS "/v1/conversations?order=created&limit=200"
 #define CLI_PATH_SIZE 1024
 
 /* The page of the conversations at ${path} (CLI_CONVERSATIONS at first), the

@@ -89,6 +89,55 @@ JOIN conversations c ON c.conversation_id = p.conversation_id
 WHERE p.user_id = $user_id AND p.conversation_id < $before
 ORDER BY p.conversation_id DESC LIMIT $limit;
 
+-- The same, by that time: a member's conversations with the last activity first,
+-- those of one time by their ids.  The times of all of them are found before they
+-- are sorted, two look-ups for each; the counts are made for the page alone.
+-- name: conversation_recent(user_id, before_at, before_id, limit)
+-- columns: as conversation_item
+WITH recent AS MATERIALIZED (
+    SELECT p.conversation_id, c.public_id,
+        coalesce((SELECT m.created_at FROM messages m
+         WHERE m.conversation_id = p.conversation_id AND m.conversation_seq > 0
+           AND (m.sender_id = p.user_id
+             OR (m.conversation_seq <= p.delivered_upto
+               AND NOT EXISTS (SELECT 1 FROM outbox o
+                 WHERE o.event_id = m.event_id AND o.mid = m.mid
+                   AND o.dest_kind = 'user' AND o.dest_id = p.user_id
+                   AND o.state NOT IN ('sent', 'acked'))))
+         ORDER BY m.conversation_seq DESC LIMIT 1), c.created_at) AS last_at
+    FROM participants p
+    JOIN conversations c ON c.conversation_id = p.conversation_id
+    WHERE p.user_id = $user_id
+), page AS MATERIALIZED (
+    SELECT r.conversation_id, r.public_id, r.last_at FROM recent r
+    WHERE r.last_at < $before_at
+        OR (r.last_at = $before_at AND r.public_id < $before_id)
+    ORDER BY r.last_at DESC, r.public_id DESC LIMIT $limit
+)
+SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
+    p.left_seq, p.delivered_upto, p.acked_upto, p.read_upto,
+    (SELECT count(*) FROM messages m
+     WHERE m.conversation_id = c.conversation_id
+       AND m.conversation_seq > p.read_upto
+       AND m.conversation_seq <= p.delivered_upto
+       AND m.sender_id <> p.user_id)
+    - (SELECT count(*) FROM outbox o
+     WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
+       AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
+       AND (o.state = 'failed' OR o.state = 'expired'
+         OR o.state = 'canceled')
+       AND o.conversation_seq > p.read_upto
+       AND o.conversation_seq <= p.delivered_upto) AS unread,
+    (SELECT max(m.conversation_seq) FROM messages m
+     WHERE m.conversation_id = c.conversation_id
+         AND m.conversation_seq > 0) AS last_seq,
+    g.last_at
+FROM page g
+JOIN conversations c ON c.conversation_id = g.conversation_id
+JOIN participants p ON p.conversation_id = g.conversation_id
+    AND p.user_id = $user_id
+ORDER BY g.last_at DESC, g.public_id DESC;
+
 -- name: conversation_one(user_id, public_id)
 -- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,

@@ -3,6 +3,7 @@
  * Conversations as a member sees them, their history, and single messages.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api_internal.h"
@@ -63,7 +64,8 @@ struct showing {
 	struct buf *out;
 	int64_t limit, shown;
 	bool more;
-	struct uuid last;
+	struct uuid last; /* conversation of the page, and its last_at */
+	int64_t last_at;
 
 	int64_t last_seq; /* of the message that was shown last */
 
@@ -139,7 +141,9 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 
 struct conversations_call {
 	struct call call; /* first */
+	bool created;     /* the newest first, not the last activity */
 	bool has_after;
+	int64_t at;     /* last_at of the last one before */
 	struct uuid id; /* of the last one before, or the one asked for */
 	int64_t limit;
 };
@@ -157,27 +161,53 @@ list_conversation(
 	jw_comma(s->out);
 	s->shown++;
 	s->last = item->public_id;
+	s->last_at = item->last_at;
 	return (add_conversation(s, item, err));
 }
 
+/* "last_at:id" by activity, the id alone by creation. */
+#define CURSOR_SIZE (20 + 1 + UUID_TEXT_LEN + 1)
+
 static void
-list_answer(struct call *call, struct showing *s)
+list_answer(struct conversations_call *a, struct showing *s)
 {
-	char next[UUID_TEXT_LEN + 1];
+	char id[UUID_TEXT_LEN + 1], next[CURSOR_SIZE];
 
 	buf_addc(s->out, ']');
 	if (s->more) {
-		uuid_format(&s->last, next);
+		uuid_format(&s->last, id);
+		if (a->created)
+			memcpy(next, id, sizeof(id));
+		else
+			(void)snprintf(next, sizeof(next), "%" PRId64 ":%s",
+			    s->last_at, id);
 		jw_str(s->out, "next", next);
-		call_link_next(call,
-		    "/v1/conversations?after=%s&limit=%" PRId64, next,
-		    s->limit);
+		call_link_next(&a->call,
+		    "/v1/conversations?%safter=%s&limit=%" PRId64,
+		    a->created ? "order=created&" : "", next, s->limit);
 	} else {
 		jw_null(s->out, "next");
 	}
 	jw_bool(s->out, "has_more", s->more);
 	buf_addc(s->out, '}');
-	call_json_tagged(call, 200, s->out);
+	call_json_tagged(&a->call, 200, s->out);
+}
+
+/* RC_NOT_FOUND: the cursor is not a conversation of the caller. */
+static enum rc
+list_created(struct conversations_call *a, struct showing *s, struct err *err)
+{
+	struct store_conversation_item item = {.conversation_id = INT64_MAX};
+	const int64_t user_id = a->call.principal->user_id;
+	enum rc rc = RC_OK;
+
+	if (a->has_after)
+		rc = store_conversation_one(s->db, user_id, &a->id, &item, err);
+	if (rc == RC_OK)
+		rc = store_conversation_list(s->db, user_id,
+		    item.conversation_id, a->limit + 1, list_conversation, s,
+		    err);
+	return (rc);
 }
 
 static enum rc
@@ -185,42 +215,82 @@ read_conversations(struct call *call, struct db *db, struct err *err)
 {
 	struct conversations_call *a =
 	    CONTAINER_OF(call, struct conversations_call, call);
-	struct store_conversation_item item = {.conversation_id = INT64_MAX};
 	struct buf b = BUF_INIT;
 	struct showing s = {
 	    .call = call, .db = db, .out = &b, .limit = a->limit};
-	enum rc rc = RC_OK;
+	const struct store_recent_query recent = {
+	    call->principal->user_id, a->at, a->id, a->limit + 1};
+	enum rc rc;
 
-	if (a->has_after)
-		rc = store_conversation_one(
-		    db, call->principal->user_id, &a->id, &item, err);
+	buf_adds(&b, "{\"conversations\":[");
+	if (a->created)
+		rc = list_created(a, &s, err);
+	else
+		rc = store_conversation_recent(
+		    db, &recent, list_conversation, &s, err);
 	if (rc == RC_NOT_FOUND) {
 		call_problem(call, PROBLEM_BAD_REQUEST, "",
 		    "parameter \"after\" names no conversation of yours");
-		return (RC_OK);
-	}
-	buf_adds(&b, "{\"conversations\":[");
-	if (rc == RC_OK)
-		rc = store_conversation_list(db, call->principal->user_id,
-		    item.conversation_id, a->limit + 1, list_conversation, &s,
-		    err);
-	if (rc == RC_LIMIT)
 		rc = RC_OK;
-	if (rc == RC_OK)
-		list_answer(call, &s);
+	} else if (rc == RC_OK || rc == RC_LIMIT) {
+		list_answer(a, &s);
+		rc = RC_OK;
+	}
 	buf_fini(&b);
 	return (rc);
+}
+
+/* Reads ?order; false: answered. */
+static bool
+read_order(struct conversations_call *a)
+{
+	const char *order = http_query(a->call.req, "order");
+
+	a->created = order != NULL && strcmp(order, "created") == 0;
+	if (order == NULL || a->created || strcmp(order, "recent") == 0)
+		return (true);
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
+	    "parameter \"order\" must be \"recent\" or \"created\"");
+	return (false);
+}
+
+/* Reads ?after of the order by activity; false: answered. */
+static bool
+read_recent_cursor(struct conversations_call *a)
+{
+	const char *text = http_query(a->call.req, "after"), *id;
+	char at[20];
+	size_t n;
+
+	a->at = INT64_MAX;
+	if (text == NULL)
+		return (true);
+	n = strcspn(text, ":");
+	id = text + n + 1;
+	if (text[n] == ':' && n < sizeof(at)) {
+		memcpy(at, text, n);
+		at[n] = '\0';
+		if (call_number_parse(at, &a->at) &&
+		    uuid_parse(id, strlen(id), &a->id))
+			return (true);
+	}
+	call_problem(&a->call, PROBLEM_BAD_REQUEST, "",
+	    "parameter \"after\" is not a cursor of this order: take it from "
+	    "\"next\"");
+	return (false);
 }
 
 void
 api_conversations_get(struct http_request *req, void *arg)
 {
-	static const char *const allowed[] = {"after", "limit", NULL};
+	static const char *const allowed[] = {"after", "limit", "order", NULL};
 	struct conversations_call *a;
 
 	if ((a = call_new(arg, req, sizeof(*a))) == NULL ||
-	    !call_query_check(&a->call, allowed) ||
-	    !call_query_uuid(&a->call, "after", &a->has_after, &a->id) ||
+	    !call_query_check(&a->call, allowed) || !read_order(a) ||
+	    !(a->created
+		    ? call_query_uuid(&a->call, "after", &a->has_after, &a->id)
+		    : read_recent_cursor(a)) ||
 	    !call_query_limit(&a->call, &a->limit))
 		return;
 	call_read(&a->call, read_conversations);

@@ -336,6 +336,23 @@ store_conversation_list(struct db *db, int64_t user_id, int64_t before,
 	    db, SQL_CONVERSATION_LIST, DB_PARAMS(v), each_item, &e, NULL, err));
 }
 
+enum rc
+store_conversation_recent(struct db *db, const struct store_recent_query *query,
+    enum rc (*each)(
+	void *arg, const struct store_conversation_item *item, struct err *err),
+    void *arg, struct err *err)
+{
+	struct item_each e = {each, arg};
+	const struct sql_conversation_recent v = {
+	    .user_id = db_v_i64(query->user_id),
+	    .before_at = db_v_i64(query->before_at),
+	    .before_id = db_v_uuid(&query->before_id),
+	    .limit = db_v_i64(query->limit)};
+
+	return (db_run(db, SQL_CONVERSATION_RECENT, DB_PARAMS(v), each_item, &e,
+	    NULL, err));
+}
+
 static enum rc
 take_item(void *arg, const struct db_row *row, struct err *err)
 {

@@ -110,6 +110,21 @@ enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
 	void *arg, const struct store_conversation_item *item, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
+/* Lists a user's conversations by their last activity, the latest first: those
+ * before one with ${before_at} (INT64_MAX: from the latest) and ${before_id}.
+ */
+struct store_recent_query {
+	int64_t user_id;
+	int64_t before_at;
+	struct uuid before_id;
+	int64_t limit;
+};
+enum rc store_conversation_recent(struct db *db,
+    const struct store_recent_query *query,
+    enum rc (*each)(
+	void *arg, const struct store_conversation_item *item, struct err *err),
+    void *arg, struct err *err) MUST_USE;
+
 /* One of ${user_id}'s conversations; RC_NOT_FOUND if it is not his. */
 enum rc store_conversation_one(struct db *db, int64_t user_id,
     const struct uuid *public_id, struct store_conversation_item *ret,

@@ -301,10 +301,10 @@ static bool
 may_sort(const char *name, const char *node)
 {
 	/* The rows of one batch; lanes, destinations of one walk; keys; those
-	 * of one peer. */
+	 * of one peer; the conversations of one person. */
 	static const char *const few[] = {"message_insert", "lanes_pending",
 	    "gauges_lanes_kept", "destinations_ready", "lock_names",
-	    "server_keys_live", "peer_keys_trim", NULL};
+	    "server_keys_live", "peer_keys_trim", "conversation_recent", NULL};
 
 	return (begins(node, "Sort") && is_named(name, few));
 }

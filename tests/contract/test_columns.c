@@ -392,6 +392,7 @@ test_conversations(void **state)
 {
 	const struct uuid group = {.b = {[15] = 63}};
 	const struct uuid talk = {.b = {[15] = 61}};
+	const struct uuid second = {.b = {[15] = 62}};
 	struct store_conversation_item item;
 	struct store_conversation c;
 	struct store_participant p;
@@ -435,6 +436,29 @@ test_conversations(void **state)
 	    "62 #62 1 612 4 3 1 0 0 612 \n61 #61 1 611 0 0 0 0 44 712 \n");
 	READ(store_conversation_list(rig.db, 1, 62, 9, say_item, NULL, &err),
 	    "61 #61 1 611 0 0 0 0 44 712 \n");
+	READ(store_conversation_recent(rig.db,
+		 &(const struct store_recent_query){1, INT64_MAX, talk, 9},
+		 say_item, NULL, &err),
+	    "61 #61 1 611 0 0 0 0 44 712 \n62 #62 1 612 4 3 1 0 0 612 \n");
+	READ(store_conversation_recent(rig.db,
+		 &(const struct store_recent_query){1, 712, talk, 9}, say_item,
+		 NULL, &err),
+	    "62 #62 1 612 4 3 1 0 0 612 \n");
+	/* Those of one time go by their ids. */
+	(void)rig_exec(&rig, "UPDATE conversations SET created_at = 712 "
+			     "WHERE conversation_id = 62");
+	READ(store_conversation_recent(rig.db,
+		 &(const struct store_recent_query){1, 713, talk, 1}, say_item,
+		 NULL, &err),
+	    "62 #62 1 712 4 3 1 0 0 712 \n");
+	READ(store_conversation_recent(rig.db,
+		 &(const struct store_recent_query){1, 712, second, 9},
+		 say_item, NULL, &err),
+	    "61 #61 1 611 0 0 0 0 44 712 \n");
+	READ(store_conversation_recent(rig.db,
+		 &(const struct store_recent_query){1, 712, talk, 9}, say_item,
+		 NULL, &err),
+	    "");
 	memset(&item, 0x55, sizeof(item));
 	assert_int_equal(
 	    store_conversation_one(rig.db, 2, &talk, &item, &error), RC_OK);

@@ -115,6 +115,12 @@ may_scan(const char *name, const char *line)
 	 * those that have just come. */
 	if (strcmp(name, "peer_keys_trim") == 0)
 		return (strncmp(line, "USE TEMP B-TREE", 15) == 0);
+	/* The caller's own conversations, which an index finds, sorted by the
+	 * time of their last messages; and the page of them. */
+	if (strcmp(name, "conversation_recent") == 0)
+		return (strcmp(line, "SCAN r") == 0 ||
+			strcmp(line, "SCAN g") == 0 ||
+			strcmp(line, "USE TEMP B-TREE FOR ORDER BY") == 0);
 	/* The subquery's few rows with something unread. */
 	if (strcmp(name, "unread_list") == 0)
 		return (strstr(line, "SCAN u") != NULL);

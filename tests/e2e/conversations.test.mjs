@@ -71,26 +71,61 @@ describe('the list', () => {
 		assert.equal((await list(ann))[0].unread, 2);
 	});
 
-	it('the newest conversation comes first; a page goes on by Link and next', async () => {
-		const [ann] = await users(server, 'ann');
-		const others = await users(server, ...Array.from({ length: 5 }, () => 'o'));
-		for (const other of others)
-			await ann.send(other.name, 'hi');
-		const names = [];
-		let target = '/v1/conversations?limit=2';
-		for (let pages = 0; target; pages++) {
-			assert.ok(pages < 5, 'the pages do not end');
-			const answer = expectStatus(await ann.get(target), 200);
+	const names = (user, page) => page.map((one) =>
+		one.members.find((member) => member.address !== user.name).address);
+
+	/** The names in all pages of two that begin at ${target}, by Link and next. */
+	const pages = async (user, target, more = async () => undefined) => {
+		const all = [];
+		for (let n = 0; target; n++) {
+			assert.ok(n < 5, 'the pages do not end');
+			const answer = expectStatus(await user.get(target), 200);
 			assert.ok(answer.body.conversations.length <= 2);
-			names.push(...answer.body.conversations.map((one) =>
-				one.members.find((member) => member.address !== ann.name).address));
+			all.push(...names(user, answer.body.conversations));
 			assert.equal(answer.body.has_more, Boolean(answer.body.next));
 			const link = /<([^>]+)>; *rel="next"/.exec(answer.headers.get('link') ?? '');
 			assert.equal(Boolean(link), Boolean(answer.body.next));
 			target = link?.[1];
+			await more(n);
 		}
-		assert.deepEqual(names, others.map((one) => one.name).reverse());
+		return all;
+	};
+
+	it('the last activity comes first, and the newest conversation with order=created', async () => {
+		const [ann] = await users(server, 'ann');
+		const others = await users(server, ...Array.from({ length: 5 }, () => 'o'));
+		for (const other of others)
+			await ann.send(other.name, 'hi');
+		const [a, b, c, d, e] = others.map((one) => one.name);
+		const { id } = await others[1].send(ann.name, 'an answer');
+		await ann.received(id);
+		await ann.send(a, 'and again');
+		assert.deepEqual(await pages(ann, '/v1/conversations?limit=2'), [a, b, e, d, c]);
+		assert.deepEqual(await pages(ann, '/v1/conversations?order=recent&limit=2'), [a, b, e, d, c]);
+		assert.deepEqual(await pages(ann, '/v1/conversations?order=created&limit=2'), [e, d, c, b, a]);
+		// One that moves up between two pages is not on a later one; none comes twice.
+		const moving = (n) => n === 0 ? ann.send(d, 'moves up') : undefined;
+		assert.deepEqual(await pages(ann, '/v1/conversations?limit=2', moving), [a, b, e, c]);
+		assert.deepEqual(await pages(ann, '/v1/conversations?limit=2'), [d, a, b, e, c]);
 	});
+
+	it('what was not delivered to me moves nothing', async () => {
+		const [root, [ann, bob, carol]] = await Promise.all([operator(server), users(server, 'ann', 'bob', 'carol')]);
+		await bob.received((await ann.send(bob.name, 'one')).id);
+		await bob.received((await carol.send(bob.name, 'two')).id);
+		const before = await list(bob);
+		await root.pause();
+		await sendMany(ann, bob.name, 1);
+		assert.deepEqual([names(bob, await list(bob)), await list(bob)], [[carol.name, ann.name], before]);
+		await root.resume();
+	});
+
+	for (const query of ['after=x', 'after=01900000-0000-7000-8000-000000000000', 'order=name',
+		'order=created&after=1:01900000-0000-7000-8000-000000000000'])
+		it(`refuses ?${query}`, async () => {
+			const [ann] = await users(server, 'ann');
+			problem(await ann.get(`/v1/conversations?${query}`), 400, 'bad_request');
+		});
 
 	it('an ETag saves the answer', async () => {
 		const { ann, bob } = await talk(2);

@@ -31,6 +31,7 @@ __typeof__(store_unread_list) __wrap_store_unread_list;
 __typeof__(store_inbox_page) __wrap_store_inbox_page;
 __typeof__(store_conversation_one) __wrap_store_conversation_one;
 __typeof__(store_conversation_list) __wrap_store_conversation_list;
+__typeof__(store_conversation_recent) __wrap_store_conversation_recent;
 __typeof__(store_conversation_by_id) __wrap_store_conversation_by_id;
 __typeof__(store_participants) __wrap_store_participants;
 __typeof__(store_history) __wrap_store_history;
@@ -250,6 +251,29 @@ __wrap_store_conversation_list(struct db *db, int64_t user_id, int64_t before,
 	(void)db;
 	played_note("conversations of %lld before %lld, %lld at most",
 	    (long long)user_id, (long long)before, (long long)limit);
+	for (id = world.rows; id > 0 && limit > 0 && rc == RC_OK;
+	     id--, limit--) {
+		item = item_of(id);
+		rc = each(arg, &item, err);
+	}
+	return (rc);
+}
+
+enum rc
+__wrap_store_conversation_recent(struct db *db,
+    const struct store_recent_query *query,
+    enum rc (*each)(
+	void *arg, const struct store_conversation_item *item, struct err *err),
+    void *arg, struct err *err)
+{
+	struct store_conversation_item item;
+	enum rc rc = played_store(err);
+	int64_t id, limit = query->limit;
+
+	(void)db;
+	played_note("recent of %lld before %lld ..%02x, %lld at most",
+	    (long long)query->user_id, (long long)query->before_at,
+	    query->before_id.b[15], (long long)limit);
 	for (id = world.rows; id > 0 && limit > 0 && rc == RC_OK;
 	     id--, limit--) {
 		item = item_of(id);

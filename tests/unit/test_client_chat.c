@@ -47,7 +47,7 @@ test_history(void **state)
 	stage_answer(s, 200, page);
 	s->play = play_quit;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messa"
 	    "ges?limit=20 timeout=0 patience=0\n"
 	    "-      bob           one\n"
@@ -66,7 +66,7 @@ test_history(void **state)
 	    "= 0\n");
 	stage_answer(s, 200, BOB_DELIVERED_3_READ_2);
 	assert_string_equal(stage_run(s, "chat", "bob", "--history", "0", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      you           four  ✓\n"
@@ -83,7 +83,7 @@ test_history(void **state)
 	    "twinbox chat --help\n");
 	stage_answer(s, 401, "{'status':401,'code':'unauthenticated'}");
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "= 77 this device was logged out; log in again: twinbox login "
 	    "NAME\n");
 	/* What is not its own stays open. */
@@ -154,7 +154,7 @@ test_offline(void **state)
 	s->play = play_offline;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> POST /v1/messages {\"to\":\"bob\",\"body\":\"waits\",\"id\":\"01a1fdfa-0000-7000-8000-000000000000\"} timeout=0 patience=0\n"
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "-      you           two  ✓✓\n"
 	    "-      bob           three\n"
 	    "12:00  you           waits  …\n"
@@ -164,7 +164,7 @@ test_offline(void **state)
 	    "| 12:00  you           typed  …\n"
 	    "> send {\"to\":\"bob\",\"body\":\"typed\",\"id\":\"01a1fdfa-4600-7000-8000-000000000000\"} (not now)\n"
 	    "| · connected\n"
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "|=-      you           two  ✓✓ read\n"
 	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messages?limit=200 timeout=0 patience=0\n"
 	    "| -      bob           four\n"
@@ -212,12 +212,12 @@ test_offline_nothing_seen(void **state)
 	stage_answer(s, 0, NULL);
 	s->play = play_nothing_seen;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "· cannot reach http://home; what you type is kept\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| · connected\n"
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> finish\n"
 	    "> stop\n"
 	    "| (close)\n"
@@ -227,13 +227,13 @@ test_offline_nothing_seen(void **state)
 	stage_answer(s, 503, "{'status':503,'code':'busy'}");
 	s->play = play_first_seen;
 	assert_string_equal(stage_run(s, "chat", "bob", "--history", "3", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messages?limit=3 timeout=0 patience=0\n"
 	    "· The server is busy; what you type is kept\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| · connected\n"
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> GET /v1/conversations/c0000000-0000-7000-8000-00000000000b/messages?limit=3 timeout=0 patience=0\n"
 	    "| -      bob           three\n"
 	    "> read c0000000 3\n"
@@ -310,7 +310,7 @@ test_others(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_others;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      bob           hi\n"
@@ -328,7 +328,7 @@ test_others(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_group;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| · bob writes: all\n"
@@ -376,7 +376,7 @@ test_unsettled(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_unsettled;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| 12:00  you           one  …\n"
@@ -398,7 +398,7 @@ test_unrefused(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_unrefused;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| 12:00  you           one  …\n"
@@ -440,7 +440,7 @@ test_key(void **state)
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> POST /v1/messages key=k {\"to\":\"bob\",\"body\":\"keyed\"} "
 	    "timeout=0 patience=0\n"
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "twinbox: chat: messages still wait here: The server is busy\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
@@ -482,7 +482,7 @@ test_away(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_away;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      bob           one\n"
@@ -537,7 +537,7 @@ test_ended(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_ended;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      bob           one\n"
@@ -575,7 +575,7 @@ test_signals(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_signals;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| (resized)\n"
@@ -590,7 +590,7 @@ test_signals(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_hung_up;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "> finish\n"

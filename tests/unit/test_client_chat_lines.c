@@ -50,7 +50,7 @@ test_own_message(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_own;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| 12:00  you           hello  …\n"
@@ -125,7 +125,7 @@ test_signs(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_signs;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      you           one  ✓\n"
@@ -159,7 +159,7 @@ test_signs(void **state)
 	stage_pass(1000);
 	s->play = play_sign_of_many;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| -      you           one  ✓\n"
@@ -208,7 +208,7 @@ test_refused(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_refused;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| 12:00  you           one  …\n"
@@ -267,7 +267,7 @@ test_commands(void **state)
 	stage_answer(s, 503, "{'status':503,'code':'busy'}");
 	s->play = play_commands;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| · what you type goes to bob\n"
@@ -335,7 +335,7 @@ test_too_long(void **state)
 	stage_answer(s, 200, NOBODY_YET);
 	s->play = play_long;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
-	    "> GET /v1/conversations?limit=200 timeout=0 patience=0\n"
+	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
 	    "| · not sent: that is longer than 16384 bytes, or no UTF-8\n"

@@ -256,18 +256,19 @@ test_read_without_numbers(void **state)
 	played_say(s->played, 200, list);
 	played_say(s->played, 200, "{'unread': 4}");
 	SHOWS(s,
-	    "GET /v1/conversations?limit=200\nPOST /v1/inbox/read\n"
+	    "GET /v1/conversations?order=created&limit=200\nPOST /v1/inbox/read\n"
 	    "{\"conversation\":\"" ID "\",\"upto_conversation_seq\":7}\n",
 	    "read 3 messages from bob; 4 unread\n", "", "read", "bob");
 	played_say(s->played, 200, list);
 	played_say(s->played, 200, "{'unread': 4}");
 	SHOWS(s,
-	    "GET /v1/conversations?limit=200\nPOST /v1/inbox/read\n"
+	    "GET /v1/conversations?order=created&limit=200\nPOST /v1/inbox/read\n"
 	    "{\"conversation\":\"" ID "\",\"upto_conversation_seq\":7,"
 	    "\"private\":true}\n",
 	    "{\"unread\":4}\n", "", "read", "bob", "--private", "--json");
 	played_say(s->played, 200, list);
-	REFUSES(s, "GET /v1/conversations?limit=200\n", EX_DATAERR,
+	REFUSES(s, "GET /v1/conversations?order=created&limit=200\n",
+	    EX_DATAERR,
 	    "there is no conversation with e\\x1be; check the name; twinbox "
 	    "conversations lists them",
 	    "read", "e\033e");
@@ -448,7 +449,7 @@ test_outbox_one(void **state)
 
 /* ---- history ---- */
 
-#define LIST "GET /v1/conversations?limit=200\n"
+#define LIST "GET /v1/conversations?order=created&limit=200\n"
 #define MESSAGE(n, from)                                                       \
 	"{'conversation_seq': " #n ", 'from': '" from "', 'body': 'm" #n       \
 	"', 'event_time': '2030-01-01T00:00:00Z'}"
@@ -477,7 +478,7 @@ test_history(void **state)
 		3, "ann") ","
 			  " " MESSAGE(2, "ann") ", " MESSAGE(1, "bob") "]}");
 	SHOWS(s,
-	    LIST "GET /v1/conversations?limit=200&after=a%2Fb\n"
+	    LIST "GET /v1/conversations?order=created&limit=200&after=a%2Fb\n"
 		 "GET /v1/conversations/" ID "/messages?limit=50\n",
 	    "00:00  bob           m1\n00:00  you           m2  ✓✓ read\n"
 	    "00:00  you           m3  ✓✓\n00:00  you           m4  ✓\n",
@@ -613,13 +614,16 @@ test_conversations(void **state)
 	played_say(s->played, 200,
 	    "{'conversations': [{'id': 'a'}, {'id': 'b'}], 'next': 'x/y'}");
 	played_say(s->played, 200, "{'conversations': [{'id': 'c'}]}");
-	SHOWS(s, LIST "GET /v1/conversations?limit=200&after=x%2Fy\n",
+	SHOWS(s,
+	    LIST "GET /v1/conversations?order=created&limit=200&after=x%2Fy\n",
 	    "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n", "",
 	    "conversations", "--json");
 	played_say(
 	    s->played, 200, "{'conversations': [" WITH_BOB "], 'next': 'x'}");
 	played_say(s->played, 404, NOT_FOUND);
-	REFUSES(s, LIST "GET /v1/conversations?limit=200&after=x\n", EX_DATAERR,
+	REFUSES(s,
+	    LIST "GET /v1/conversations?order=created&limit=200&after=x\n",
+	    EX_DATAERR,
 	    "it is not there; check the id; lists show only what is yours",
 	    "conversations");
 	assert_string_equal(s->out, "");
