@@ -197,15 +197,32 @@ add_figures(struct buf *b, const struct look *look, const struct top_view *view)
 	grid_finish(&grid, b, look);
 }
 
-/* Appends how the server is, in a line. */
+/* Appends what the server is full of, in a line. */
 static void
-add_health(struct buf *b, const struct look *look, const struct top_view *view)
+add_room(struct buf *b, const struct look *look, const struct top_view *view)
 {
-	const json_t *relay = json_object_get(view->stats, "relay");
 	int64_t most = admin_view_integer(
 	    json_object_get(view->stats, "limits"), "max_pending_total", 0);
 	int64_t pending = admin_view_integer(
 	    json_object_get(view->stats, "states"), "pending", 0);
+	struct buf line = BUF_INIT;
+
+	buf_adds(&line, "write-ahead log ");
+	human_bytes(&line, admin_view_integer(view->stats, "wal_bytes", 0));
+	if (most > 0) {
+		buf_adds(&line, "; pending is ");
+		human_percent(&line, (double)pending / (double)most);
+		buf_adds(&line, " of max-pending-total");
+	}
+	render_buf(b, look, STYLE_DIM, &line);
+	buf_addc(b, '\n');
+}
+
+/* Appends how the server is, in two lines. */
+static void
+add_health(struct buf *b, const struct look *look, const struct top_view *view)
+{
+	const json_t *relay = json_object_get(view->stats, "relay");
 	struct buf line = BUF_INIT;
 
 	buf_adds(&line, "relay turned ");
@@ -215,19 +232,14 @@ add_health(struct buf *b, const struct look *look, const struct top_view *view)
 	buf_adds(&line, " in flight; writer: ");
 	admin_view_count(
 	    &line, json_object_get(view->stats, "queues"), "writer_waiting");
-	buf_adds(&line, " wait; log ");
-	human_bytes(&line, admin_view_integer(view->stats, "wal_bytes", 0));
-	if (most > 0) {
-		buf_adds(&line, "; ");
-		human_percent(&line, (double)pending / (double)most);
-		buf_adds(&line, " full");
-	}
+	buf_adds(&line, " wait");
 	render_buf(b, look,
 	    admin_view_integer(relay, "last_turn_age_ms", 0) >= 10000
 		? STYLE_RED
 		: STYLE_DIM,
 	    &line);
 	buf_addc(b, '\n');
+	add_room(b, look, view);
 }
 
 /* Appends what was pending in the last samples, as bars. */
@@ -322,7 +334,6 @@ add_overview(
 	json_t *sorted = sorted_destinations(view);
 
 	add_figures(b, look, view);
-	buf_addc(b, '\n');
 	add_depth(b, look, view);
 	add_health(b, look, view);
 	admin_view_alerts(b, look, view->stats);

@@ -132,17 +132,16 @@ test_figures(void **state)
 	assert_line("{'near_failure':'x'}", "near failure",
 	    "near failure    -      failed          -       -       -");
 	assert_line("{'relay':{'last_turn_age_ms':0,'in_flight':0}}", "relay",
-	    "relay turned 0s ago, 0 in flight; writer: - wait; log 0 B");
+	    "relay turned 0s ago, 0 in flight; writer: - wait");
+	assert_line("{'queues':{'writer_waiting':1234}}", "relay",
+	    "relay turned - ago, - in flight; writer: 1,234 wait");
 	assert_line("{'limits':{'max_pending_total':1},"
 		    "'states':{'pending':1}}",
-	    "relay",
-	    "relay turned - ago, - in flight; writer: - wait; log 0 B; 100% f"
-	    "ull");
+	    "write-ahead log",
+	    "write-ahead log 0 B; pending is 100% of max-pending-total");
 	assert_line("{'limits':{'max_pending_total':0},"
-		    "'states':{'pending':1},'queues':{'writer_waiting':1234},"
-		    "'wal_bytes':2048}",
-	    "relay",
-	    "relay turned - ago, - in flight; writer: 1,234 wait; log 2.0 KiB");
+		    "'states':{'pending':1},'wal_bytes':2048}",
+	    "write-ahead log", "write-ahead log 2.0 KiB");
 }
 
 /* A relay without a turn for ten seconds is red. */
