@@ -153,7 +153,7 @@ export function DeadView({ params }: { params: Params }): JSX.Element
 				<Export query={query} />
 				{free.length > 0 && <button type="button" class="link" onClick={() => setChosen(
 					picked.length > 0 ? new Set() : new Set(free.map((dead) => dead.dead_id)))}>
-					{picked.length > 0 ? 'Choose none' : `Choose these ${count(free.length)}`}</button>}
+					{picked.length > 0 ? 'Select none' : `Select all ${count(free.length)} shown`}</button>}
 			</div>
 			<Missing watched={found} what="dead letters" />
 			{found.data && <>
