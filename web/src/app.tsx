@@ -9,6 +9,7 @@ import { Unreachable } from './api.ts';
 import { ChatClient } from './client.ts';
 import { eraseDrafts, loadLogin, onLogin, saveLogin } from './data.ts';
 import { Disk } from './disk.ts';
+import { Notifier } from './notify.ts';
 import { SETTINGS, routeOf } from './route.ts';
 import { onSettings, settings } from './settings.ts';
 import type { Login } from './types.ts';
@@ -151,6 +152,7 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 
 	useEffect(() => {
 		let waiting = false;
+		let notifier: Notifier | undefined;
 		const made = new ChatClient(props.login, {
 			// However much comes at once, it is drawn once.
 			changed: () => {
@@ -159,16 +161,22 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 				waiting = true;
 				setTimeout(() => {
 					waiting = false;
+					notifier?.changed();
 					draw((n) => n + 1);
 				}, 0);
 			},
 			loggedOut: () => props.left('You were logged out: this device is no longer known ' +
 				'to the server.', true),
 			say,
+			arrived: (message, conversation) => void notifier?.arrived(message, conversation),
 		});
+		notifier = new Notifier(made);
 		setClient(made);
 		void made.start();
-		return () => made.end();
+		return () => {
+			notifier?.end();
+			made.end();
+		};
 	}, [props.login.token]);
 
 	useEffect(() => onSettings(() => draw((n) => n + 1)), []);

@@ -36,6 +36,8 @@ export interface ChatListener {
 	loggedOut(): void;
 	/** Words for those who do not see the page. */
 	say(words: string): void;
+	/** A message of somebody else has come in ${conversation}. */
+	arrived?(message: Message, conversation: Conversation): void;
 }
 
 /** What an item of the list or the address bar stands for. */
@@ -477,8 +479,10 @@ export class ChatClient {
 		const before = this.conversations.get(id)!;
 		this.change(id, (c) => withMessage(c, fresh, this.me));
 		this.typing.delete(id);
-		if (!event.own && before.last < (fresh.seq ?? 0) && this.loaded)
+		if (!event.own && before.last < (fresh.seq ?? 0) && this.loaded) {
 			this.user.say(`${fresh.from}: ${(fresh.body ?? '').slice(0, 200)}`);
+			this.user.arrived?.(fresh, before);
+		}
 	}
 
 	/** An entry of mine that may be looked at has changed. */

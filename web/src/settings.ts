@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a person has chosen for this browser: the language of times and the
-// appearance.  It belongs to the browser, not to the account, so it outlives a
+// What a person has chosen for this browser: the language of times, the
+// appearance, and notifications.  It belongs to the browser, not to the account, so it outlives a
 // log-out and holds for the admin page as well.
 
 import { setLocale } from './time.ts';
@@ -13,9 +13,11 @@ export type Appearance = 'system' | 'light' | 'dark';
 export interface Settings {
 	locale: string; // a BCP 47 tag; "": the browser's
 	appearance: Appearance;
+	notify: boolean;
+	notifyText: boolean; // a notification shows the text
 }
 
-const DEFAULTS: Settings = { locale: '', appearance: 'system' };
+const DEFAULTS: Settings = { locale: '', appearance: 'system', notify: false, notifyText: false };
 const APPEARANCES: readonly unknown[] = ['system', 'light', 'dark'];
 
 /** Whether times can be written in the language ${tag}. */
@@ -42,6 +44,8 @@ export function loadSettings(): Settings
 		locale: known(kept?.locale) ? kept.locale : DEFAULTS.locale,
 		appearance: APPEARANCES.includes(kept?.appearance) ? kept!.appearance as Appearance :
 			DEFAULTS.appearance,
+		notify: kept?.notify === true,
+		notifyText: kept?.notifyText === true,
 	};
 }
 

@@ -9,6 +9,7 @@ import type { ChatClient } from './client.ts';
 import { Back } from './icons.tsx';
 import { AppearanceForm } from './view-appearance.tsx';
 import { Devices } from './view-devices.tsx';
+import { NotifyForm } from './view-notify.tsx';
 import { PasswordForm } from './view-password.tsx';
 
 function Section(props: { id: string; title: string; children: ComponentChildren }): JSX.Element
@@ -49,6 +50,9 @@ export function SettingsView({ client, logOut }: { client: ChatClient;
 				</Section>
 				<Section id="devices" title="Devices">
 					<Devices client={client} round={round} />
+				</Section>
+				<Section id="notify" title="Notifications">
+					<NotifyForm />
 				</Section>
 				<Section id="appearance" title="Times and appearance">
 					<AppearanceForm />

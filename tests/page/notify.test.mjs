@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+//
+// Notifications: none before they are asked for, none while the page is seen in
+// some tab, one for all tabs, and gone when the message is read.  The browser's
+// own are stood in for, because nobody sees those of a browser without a
+// screen; whether a tab is visible is said by the test.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+
+import { eventually, serverForFile, users } from '../e2e/harness.mjs';
+import { Person, browserForFile } from './browser.mjs';
+
+const holder = browserForFile({ before, after });
+const server = serverForFile({ before, after, afterEach });
+
+const BOX = 'Notify of messages while the page is not visible';
+
+/** In each tab of the browser, before the page's own script. */
+function standIn(answer)
+{
+	let hidden = false;
+
+	Object.defineProperty(document, 'visibilityState', { get: () => hidden ? 'hidden' : 'visible' });
+	Object.defineProperty(document, 'hidden', { get: () => hidden });
+	globalThis.hide = (now) => {
+		hidden = now;
+		document.dispatchEvent(new Event('visibilitychange'));
+	};
+	globalThis.notes = [];
+	globalThis.asked = 0;
+	globalThis.Notification = class {
+		// All tabs have one permission.
+		static get permission()
+		{
+			return localStorage.getItem('stand-in') ?? 'default';
+		}
+
+		static requestPermission()
+		{
+			globalThis.asked++;
+			localStorage.setItem('stand-in', answer);
+			return Promise.resolve(answer);
+		}
+
+		constructor(title, { body, tag })
+		{
+			Object.assign(this, { title, body, tag, closed: false });
+			globalThis.notes.push(this);
+		}
+
+		close()
+		{
+			this.closed = true;
+		}
+	};
+}
+
+/** Ann, logged in in a browser that answers ${answer} when it is asked, and bob. */
+async function scene(t, { answer = 'granted', on = true } = {})
+{
+	const [rest, bob] = await users(server, 'ann', 'bob');
+	const ann = await Person.make(holder, server, rest.name,
+		{ prepare: (context) => context.addInitScript(standIn, answer) });
+
+	t.after(() => ann.close());
+	ann.rest = rest;
+	await ann.logIn();
+	if (on) {
+		await ann.settings();
+		await ann.page.getByLabel(BOX).click();
+		await ann.page.getByLabel('Show the text of the message').waitFor();
+		await ann.page.evaluate(() => { location.hash = ''; });
+	}
+	return { ann, bob, page: ann.page };
+}
+
+const hide = (page, now = true) => page.evaluate((on) => globalThis.hide(on), now);
+
+/** Waits until ${page} has ${count} unread messages, and has decided about each. */
+async function arrived(page, count)
+{
+	await eventually(async () => await page.title() === `(${count}) twinbox`, `${count} unread`);
+	await page.evaluate(() => navigator.locks.query());
+}
+
+const notes = (page) => page.evaluate(() => globalThis.notes.map(({ title, body, closed }) =>
+	({ title, body, closed })));
+const asked = (page) => page.evaluate(() => globalThis.asked);
+
+/** Waits for ${count} notes in all of ${pages}. */
+const noted = (count, ...pages) => eventually(async () => {
+	const all = (await Promise.all(pages.map(notes))).flat();
+	return all.length === count && all;
+}, `${count} notifications`);
+
+describe('notifications', () => {
+	it('are neither shown nor asked for unless a person wants them', async (t) => {
+		const { ann, bob, page } = await scene(t, { on: false });
+		await hide(page);
+		await bob.send(ann.name, 'Nobody asked for me');
+		await arrived(page, 1);
+		assert.deepEqual([await notes(page), await asked(page)], [[], 0]);
+		await ann.unharmed();
+	});
+
+	it('tell of messages in a hidden tab, and not in a visible one', async (t) => {
+		const { ann, bob, page } = await scene(t);
+		assert.equal(await asked(page), 1);
+		await bob.send(ann.name, 'Seen as it comes');
+		await arrived(page, 1);
+		assert.deepEqual(await notes(page), []);
+
+		await hide(page);
+		await bob.send(ann.name, 'Not seen');
+		await noted(1, page);
+		assert.deepEqual(await notes(page), [{ title: bob.name, body: '2 new messages', closed: false }]);
+		const tag = await page.evaluate(() => globalThis.notes[0].tag);
+		await bob.send(ann.name, 'Nor this');
+		await noted(2, page);
+		assert.equal(await page.evaluate(() => globalThis.notes[1].tag), tag, 'one takes the place of the other');
+		await ann.unharmed();
+	});
+
+	it('show the text if that is wanted', async (t) => {
+		const { ann, bob, page } = await scene(t);
+		await ann.settings();
+		await page.getByLabel('Show the text of the message').check();
+		await hide(page);
+		await bob.send(ann.name, `<b>Here</b> ${'x'.repeat(300)}`);
+		const [note] = await noted(1, page);
+		assert.match(note.body, /^<b>Here<\/b> x{188}$/);
+		await ann.unharmed();
+	});
+
+	it('lead to the conversation, and go when it is read', async (t) => {
+		const { ann, bob, page } = await scene(t);
+		await hide(page);
+		await bob.send(ann.name, 'Read me here');
+		await noted(1, page);
+		await hide(page, false);
+		await page.evaluate(() => globalThis.notes[0].onclick());
+		await ann.sees('Read me here');
+		assert.ok((await notes(page))[0].closed);
+
+		await hide(page);
+		await bob.send(ann.name, 'Read me on another device');
+		await noted(2, page);
+		assert.equal((await notes(page))[1].closed, false);
+		await ann.rest.read({ upto: (await ann.rest.inbox()).head });
+		await eventually(async () => (await notes(page))[1].closed, 'it is taken back');
+		await ann.unharmed();
+	});
+
+	it('are shown by one tab of several, by the other when that is closed, and by none that is seen', async (t) => {
+		const { ann, bob, page: first } = await scene(t);
+		await ann.open();
+		await ann.link('live');
+		const second = ann.page;
+
+		// The first is behind the second, which a person looks at.
+		await hide(first);
+		await bob.send(ann.name, 'Seen in the second');
+		await arrived(first, 1);
+		await arrived(second, 1);
+		assert.deepEqual([await notes(first), await notes(second)], [[], []]);
+
+		await hide(second);
+		await bob.send(ann.name, 'Seen in none');
+		await arrived(first, 2);
+		await arrived(second, 2);
+		await noted(1, first, second);
+		assert.equal((await notes(first)).length, 1, 'the first tab got the lock');
+
+		await first.close();
+		await second.waitForFunction(() => navigator.locks.request('who am I', async () => {
+			const { held } = await navigator.locks.query();
+			const holds = (name, client) => held.find((one) => one.name === name &&
+				(!client || one.clientId === client))?.clientId;
+			return holds('twinbox.notifier', holds('who am I')) !== undefined;
+		}));
+		await bob.send(ann.name, 'Seen in none again');
+		await noted(1, second);
+		await ann.unharmed();
+	});
+
+	it('that the browser does not allow are told', async (t) => {
+		const { ann, bob, page } = await scene(t, { answer: 'denied', on: false });
+		await ann.settings();
+		await page.getByLabel(BOX).click();
+		await page.getByText('The browser does not allow notifications of this page.').waitFor();
+		assert.equal(await page.getByLabel(BOX).isChecked(), false);
+		await hide(page);
+		await bob.send(ann.name, 'Quietly');
+		await arrived(page, 1);
+		assert.deepEqual(await notes(page), []);
+		await ann.unharmed();
+	});
+
+	it('are switched off again, and are none where the browser has none', async (t) => {
+		const { ann, bob, page } = await scene(t);
+		await ann.settings();
+		await page.getByLabel(BOX).uncheck();
+		await page.getByLabel('Show the text of the message').waitFor({ state: 'detached' });
+		await hide(page);
+		await bob.send(ann.name, 'Quietly');
+		await arrived(page, 1);
+		assert.deepEqual(await notes(page), []);
+		await page.evaluate(() => {
+			delete globalThis.Notification;
+			location.hash = '';
+		});
+		await page.getByRole('link', { name: 'Settings' }).click();
+		await page.getByText('This browser shows no notifications here.').waitFor();
+		await ann.unharmed();
+	});
+});

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Notifications, on request: one for each conversation with a message that came
+// while no tab of the page was visible.
+//
+// All tabs get all messages.  Web Locks decide which one notifies: each visible
+// tab holds SEEN, shared with others; of all tabs one holds NOTIFIER, and it
+// notifies unless somebody holds SEEN.  The browser releases what a closed tab
+// held.
+
+import type { ChatClient } from './client.ts';
+import { nameOf } from './merge.ts';
+import { hashOf } from './route.ts';
+import { change, settings } from './settings.ts';
+import type { Conversation, Message } from './types.ts';
+
+const SEEN = 'twinbox.seen';
+const NOTIFIER = 'twinbox.notifier';
+const TEXT_MAX = 200;
+
+/** What this browser allows; "none": it has no notifications, or not here. */
+export const permission = (): NotificationPermission | 'none' =>
+	isSecureContext && 'Notification' in globalThis ? Notification.permission : 'none';
+
+/** Asks the browser for its permission; only after a click of a person. */
+export async function request(): Promise<void>
+{
+	change({ notify: await Notification.requestPermission() === 'granted' });
+}
+
+/** Holds the lock ${name} until the returned function is called. */
+function hold(name: string, mode: LockMode, got: () => void): () => void
+{
+	const waiting = new AbortController();
+	let release = (): void => undefined;
+
+	// Where there are no locks, each tab decides for itself.
+	if (!navigator.locks)
+		got();
+	else
+		navigator.locks.request(name, { mode, signal: waiting.signal }, () => {
+			got();
+			return new Promise<void>((done) => { release = done; });
+		}).catch(() => undefined); // given up while it was waited for
+	return () => {
+		waiting.abort();
+		release();
+	};
+}
+
+/** Whether the page is visible in some tab. */
+async function seen(): Promise<boolean>
+{
+	if (document.visibilityState === 'visible')
+		return true;
+	const locks = await navigator.locks?.query();
+	return locks?.held?.some((one) => one.name === SEEN) ?? false;
+}
+
+export class Notifier {
+	private readonly client: ChatClient;
+	private readonly shown = new Map<string, Notification>(); // by conversation
+	private chosen = false; // this is the tab that notifies
+	private leave: () => void;
+	private unsee: (() => void) | null = null;
+	private readonly watch = (): void => this.look();
+
+	constructor(client: ChatClient)
+	{
+		this.client = client;
+		this.leave = hold(NOTIFIER, 'exclusive', () => { this.chosen = true; });
+		document.addEventListener('visibilitychange', this.watch);
+		this.look();
+	}
+
+	end(): void
+	{
+		document.removeEventListener('visibilitychange', this.watch);
+		this.leave();
+		this.unsee?.();
+		this.chosen = false;
+		for (const one of this.shown.values())
+			one.close();
+		this.shown.clear();
+	}
+
+	/** A message has come in conversation ${c}. */
+	async arrived(m: Message, c: Conversation): Promise<void>
+	{
+		if (!settings().notify || permission() !== 'granted' || !this.chosen || await seen())
+			return;
+		// It may have been read, or the page left, while the locks were looked at.
+		const unread = this.client.conversations.get(c.id)?.unread ?? 0;
+		if (unread === 0 || !this.chosen)
+			return;
+		const text = m.body ?? '';
+		const note = new Notification(nameOf(c, this.client.me), {
+			tag: `twinbox.${this.client.me}.${c.id}`,
+			body: settings().notifyText ? text.slice(0, TEXT_MAX) :
+				unread === 1 ? 'New message' : `${unread} new messages`,
+		});
+		note.onclick = () => {
+			note.close();
+			window.focus();
+			location.hash = hashOf(c, this.client.me);
+		};
+		this.shown.set(c.id, note);
+	}
+
+	/** Takes back what was read meanwhile, here or on another device. */
+	changed(): void
+	{
+		for (const [id, note] of this.shown) {
+			if (this.client.conversations.get(id)?.unread)
+				continue;
+			note.close();
+			this.shown.delete(id);
+		}
+	}
+
+	private look(): void
+	{
+		const visible = document.visibilityState === 'visible';
+
+		if (visible)
+			this.unsee ??= hold(SEEN, 'shared', () => undefined);
+		else {
+			this.unsee?.();
+			this.unsee = null;
+		}
+	}
+}
