@@ -359,7 +359,7 @@ bool
 screen_replace(struct screen *screen, struct buf *b, const char *tag)
 {
 	int i = find_item(screen, tag), rows;
-	struct item *item = &screen->items[i];
+	struct item *item;
 	char *text;
 
 	if (i < 0 || !buf_ok(b) || b->len == 0 || b->data[b->len - 1] != '\n')
@@ -371,6 +371,7 @@ screen_replace(struct screen *screen, struct buf *b, const char *tag)
 	if (text == NULL)
 		return (false);
 	memcpy(text, b->data, b->len);
+	item = &screen->items[i];
 	mem_free(item->text);
 	item->text = text;
 	item->n = b->len;

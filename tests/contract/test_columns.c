@@ -391,13 +391,9 @@ static void
 test_conversations(void **state)
 {
 	const struct uuid group = {.b = {[15] = 63}};
-	const struct uuid talk = {.b = {[15] = 61}};
-	const struct uuid second = {.b = {[15] = 62}};
-	struct store_conversation_item item;
 	struct store_conversation c;
 	struct store_participant p;
 	struct err error = ERR_INIT;
-	int64_t n = -1;
 
 	(void)state;
 	open_rows();
@@ -428,7 +424,21 @@ test_conversations(void **state)
 	assert_string_equal(said, "1 ann 1 0 4 3 1 624 625 1 626 \n");
 	assert_int_equal(
 	    store_participant_get(rig.db, 62, 2, &p, &error), RC_NOT_FOUND);
+	rig_close(&rig);
+}
 
+static void
+test_conversation_lists(void **state)
+{
+	const struct uuid group = {.b = {[15] = 63}};
+	const struct uuid talk = {.b = {[15] = 61}};
+	const struct uuid second = {.b = {[15] = 62}};
+	struct store_conversation_item item;
+	struct err error = ERR_INIT;
+	int64_t n = -1;
+
+	(void)state;
+	open_rows();
 	(void)rig_exec(
 	    &rig, "UPDATE participants SET read_upto = 40 WHERE user_id = 2");
 	READ(store_conversation_list(
@@ -486,6 +496,7 @@ main(void)
 	    cmocka_unit_test(test_destinations),
 	    cmocka_unit_test(test_lanes),
 	    cmocka_unit_test(test_conversations),
+	    cmocka_unit_test(test_conversation_lists),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

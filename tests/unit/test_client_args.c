@@ -149,6 +149,11 @@ test_help(void **state)
 	buf_addc(&overview, '\0');
 	for (command = cli_commands; command->name != NULL; command++) {
 		n++;
+		/* For the completion alone; in no help. */
+		if (command->summary[0] == '\0') {
+			assert_null(strstr(overview.data, command->name));
+			continue;
+		}
 		/* One of two words is in the help of the first of them. */
 		if (strchr(command->name, ' ') == NULL) {
 			group = command;
@@ -165,7 +170,7 @@ test_help(void **state)
 		args_help(&help, command);
 		buf_addc(&help, '\0');
 		assert_non_null(strstr(help.data, command->summary));
-		assert_non_null(strstr(help.data, "--profile NAME"));
+		assert_non_null(strstr(help.data, "--profile PROFILE"));
 		for (option = command->options;
 		     option != NULL && option->name != NULL; option++) {
 			(void)snprintf(
@@ -174,7 +179,7 @@ test_help(void **state)
 		}
 		buf_reset(&help);
 	}
-	assert_int_equal(n, 33);
+	assert_int_equal(n, 34);
 	buf_fini(&help);
 	buf_fini(&overview);
 }
@@ -238,7 +243,7 @@ static const struct command small_commands[] = {
 	"in at,\n"                                                             \
 	"                               TWINBOX_SERVER, or "                   \
 	"http://127.0.0.1:8080)\n"                                             \
-	"  -p, --profile NAME           one of several accounts (or "          \
+	"  -p, --profile PROFILE        one of several accounts (or "          \
 	"TWINBOX_PROFILE)\n"                                                   \
 	"  -h, --help                   this text\n"
 
