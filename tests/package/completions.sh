@@ -48,7 +48,7 @@ offer 'debug info warn error' twinboxd serve --log-level =
 offer warn twinboxd --log-level = w
 offer '' twinboxd serve --adm
 offer '--admin' twinboxd user add --adm
-offer '--display-name' twinboxd user add --dis
+offer '--display-name' twinboxd user add --displ
 offer '' twinboxd user add ann --display-name ''
 offer '--password-stdin' twinboxd user passwd ann --pass
 offer '--from' twinboxd copy --fr
@@ -66,7 +66,6 @@ offer 'requeue resume retry rewind' twinbox admin re
 offer 'stats show' twinbox admin --json s
 offer '--export' twinbox admin dlq --exp
 offer 'local idle ready leased' twinbox admin lanes --state ''
-offer 'disable enable promote demote' twinbox admin users ''
 offer '' twinbox admin pause ''
 offer '--since' twinbox admin rewind --si
 offer '--version' twinbox --ver
