@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// pack.mjs FOLDER: compresses each file of the built pages in advance and
-// writes page.list, of which web/embed.sh makes the server's table.  A line is
+// pack.mjs FOLDER: adds the service workers, the manifest and its icon to the
+// built pages, compresses each file in advance and writes page.list, of which
+// web/embed.sh makes the server's table.  A line is
 // name|type|encoding|etag|file, the best encoding of a file first.
 
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import zlib from 'node:zlib';
+
+// The compiler of vite.
+import { transformSync } from 'esbuild';
 
 const folder = process.argv[2];
 const types = {
 	'.html': 'text/html; charset=utf-8',
 	'.js': 'text/javascript; charset=utf-8',
 	'.css': 'text/css; charset=utf-8',
+	'.svg': 'image/svg+xml',
+	'.webmanifest': 'application/manifest+json',
 };
 const encodings = {
 	br: (data) => zlib.brotliCompressSync(data, {
@@ -26,13 +33,38 @@ const encodings = {
 	'': (data) => data,
 };
 
-const files = ['index.html', 'admin.html', ...fs.readdirSync(path.join(folder, 'assets')).sort()
+const here = path.dirname(fileURLToPath(import.meta.url));
+const hashOf = (data) => createHash('sha256').update(data).digest('hex').slice(0, 20);
+
+/** Writes ${name}, compiled from src/${source} behind ${before}. */
+function compile(name, source, before = '')
+{
+	const { code } = transformSync(fs.readFileSync(path.join(here, 'src', source)),
+		{ loader: 'ts', format: 'esm', target: 'es2020', minify: true, legalComments: 'none' });
+	// A worker is no module everywhere yet.
+	fs.writeFileSync(path.join(folder, name), before + code.replace(/export\{\};?\s*$/, ''));
+}
+
+const icon = fs.readFileSync(path.join(here, 'icon.svg'));
+const iconName = `assets/icon-${hashOf(icon).slice(0, 8)}.svg`;
+fs.writeFileSync(path.join(folder, iconName), icon);
+fs.writeFileSync(path.join(folder, 'manifest.webmanifest'),
+	fs.readFileSync(path.join(here, 'manifest.json'), 'utf8').replaceAll('ICON', `/${iconName}`));
+
+const index = fs.readFileSync(path.join(folder, 'index.html'), 'utf8');
+const assets = [...index.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, name]) => name);
+// The document is a part of the version, and names its files by their content.
+compile('worker.js', 'worker.ts', `const VERSION=${JSON.stringify(hashOf(index))},` +
+	`ASSETS=${JSON.stringify(assets)};`);
+compile('worker-off.js', 'worker-off.ts');
+
+const files = ['index.html', 'admin.html', 'manifest.webmanifest', 'worker.js', 'worker-off.js', ...fs.readdirSync(path.join(folder, 'assets')).sort()
 	.map((name) => `assets/${name}`)];
 const rows = [];
 for (const file of files) {
 	const type = types[path.extname(file)];
 	const data = fs.readFileSync(path.join(folder, file));
-	const hash = createHash('sha256').update(data).digest('hex').slice(0, 20);
+	const hash = hashOf(data);
 
 	if (!type)
 		throw new Error(`pack.mjs: ${file}: what type is it?`);

@@ -103,6 +103,8 @@ static const struct http_route routes[] = {
     {"GET", "/problems", admin_problems, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/problems/{slug}", admin_problem, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/admin", page_admin, HTTP_PUBLIC | HTTP_NO_BODY | HTTP_SLASH},
+    {"GET", "/manifest.webmanifest", page_manifest, HTTP_PUBLIC | HTTP_NO_BODY},
+    {"GET", "/worker.js", admin_worker, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/", admin_front_page, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/v1/admin/stats", admin_stats_get, ADMIN_READ},
     {"GET", "/v1/admin/outbox", admin_outbox_get, ADMIN_READ},

@@ -49,6 +49,7 @@ struct admin_options {
 
 	struct net_networks metrics_networks; /* that may read /metrics */
 
+	bool page_worker; /* the chat page may have its service worker */
 	int64_t alert_interval_ms; /* between two evaluations of the alerts */
 };
 

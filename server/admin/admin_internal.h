@@ -82,5 +82,6 @@ void admin_asyncapi(struct http_request *req, void *arg);
 void admin_problems(struct http_request *req, void *arg);
 void admin_problem(struct http_request *req, void *arg);
 void admin_front_page(struct http_request *req, void *arg);
+void admin_worker(struct http_request *req, void *arg);
 
 #endif

@@ -116,6 +116,15 @@ admin_problems(struct http_request *req, void *arg)
 }
 
 void
+admin_worker(struct http_request *req, void *arg)
+{
+	const struct admin *admin = http_route_module(req);
+
+	(void)arg;
+	page_worker(req, admin->o.page_worker);
+}
+
+void
 admin_front_page(struct http_request *req, void *arg)
 {
 	static const struct {

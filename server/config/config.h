@@ -105,6 +105,10 @@
 	X(ORIGINS, allow_origin, "allow-origin", "", 0, 0, "ORIGIN,...",        \
 	    "Origins besides our own whose pages may use the API "              \
 	    "(https://chat.example)")                                           \
+	X(BOOL, page_worker, "page-worker", "true", 0, 0, "BOOL",               \
+	    "Let the chat page keep its own files in the browser, so that "     \
+	    "it opens while the server is away; if false, what browsers "       \
+	    "have kept is deleted at the next visit")                           \
 	X(CHOICE, federation, "federation", "off", 0, 0, "off|list|open",       \
 	    "Which other servers exchange messages with this one: none; "       \
 	    "those of federation-allow and federation-peer; or all but those "  \

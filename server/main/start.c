@@ -362,6 +362,7 @@ make_api(struct server *s, struct err *err)
 	    .clocks_off = server_clocks_off,
 	    .clocks_arg = s,
 	    .metrics_networks = server_networks(&s->config.metrics_networks),
+	    .page_worker = s->config.page_worker,
 	    .alert_interval_ms = s->config.alert_interval_ms};
 	struct api_options api_options = {.clk = s->clk,
 	    .rnd = s->rnd,

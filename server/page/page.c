@@ -10,14 +10,21 @@
 
 /*
  * Nothing but what this server serves: no inline script or style, no frame, no
- * form that leaves, no HTML made of strings (trusted types without a policy).
+ * form that leaves, no HTML made of strings (trusted types, of which the chat
+ * has one policy, for the address of its worker).
  * 'self' covers the WebSocket of the same origin.  data: is for the icon.
  */
 #define PAGE_CSP                                                               \
 	"default-src 'none'; script-src 'self'; style-src 'self'; "            \
 	"img-src 'self' data:; connect-src 'self'; base-uri 'none'; "          \
 	"form-action 'none'; frame-ancestors 'none'; "                         \
-	"require-trusted-types-for 'script'; trusted-types 'none'"
+	"require-trusted-types-for 'script'; "
+#define ADMIN_CSP PAGE_CSP "trusted-types 'none'"
+#define CHAT_CSP                                                               \
+	PAGE_CSP "worker-src 'self'; manifest-src 'self'; "                    \
+		 "trusted-types twinbox-worker"
+/* The worker fetches, and nothing else. */
+#define WORKER_CSP "default-src 'none'; connect-src 'self'"
 
 #define FOR_EVER "public, max-age=31536000, immutable"
 
@@ -85,10 +92,12 @@ answer_file(struct http_request *req, const struct page_file *file)
 	http_answer_static(req, 200, file->type, file->data, file->len);
 }
 
-/* Answers with the document ${name}, with header Vary: ${vary}.  False, without
- * an answer: there is no such document. */
+/* Answers with the document ${name}, with headers Vary: ${vary} and
+ * Content-Security-Policy: ${policy}, NULL for none.  False, without an answer:
+ * there is no such document. */
 static bool
-answer_document(struct http_request *req, const char *name, const char *vary)
+answer_document(struct http_request *req, const char *name, const char *vary,
+    const char *policy)
 {
 	const struct page_file *file =
 	    page_find(name, http_header(req, "Accept-Encoding"));
@@ -97,7 +106,8 @@ answer_document(struct http_request *req, const char *name, const char *vary)
 		return (false);
 	http_answer_header(req, "Vary", vary);
 	http_answer_header(req, "Cache-Control", "no-cache");
-	http_answer_header(req, "Content-Security-Policy", PAGE_CSP);
+	if (policy != NULL)
+		http_answer_header(req, "Content-Security-Policy", policy);
 	http_answer_header(req, "Referrer-Policy", "no-referrer");
 	http_answer_header(req, "Cross-Origin-Opener-Policy", "same-origin");
 	http_answer_header(req, "Cross-Origin-Resource-Policy", "same-origin");
@@ -109,20 +119,59 @@ bool
 page_index(struct http_request *req)
 {
 
-	return (answer_document(req, "index.html", "Accept, Accept-Encoding"));
+	return (answer_document(
+	    req, "index.html", "Accept, Accept-Encoding", CHAT_CSP));
+}
+
+/* Answers with the document ${name} in the encodings that are accepted. */
+static void
+answer_or_refuse(struct http_request *req, const char *name, const char *policy)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	if (answer_document(req, name, "Accept-Encoding", policy))
+		return;
+	refusal_set(&r, PROBLEM_NOT_FOUND, "",
+	    "this server was built without its pages");
+	http_answer_refusal(req, &r);
 }
 
 void
 page_admin(struct http_request *req, void *arg)
 {
-	struct refusal r = REFUSAL_INIT;
 
 	(void)arg;
-	if (answer_document(req, "admin.html", "Accept-Encoding"))
-		return;
-	refusal_set(&r, PROBLEM_NOT_FOUND, "",
-	    "this server was built without its pages");
-	http_answer_refusal(req, &r);
+	answer_or_refuse(req, "admin.html", ADMIN_CSP);
+}
+
+void
+page_manifest(struct http_request *req, void *arg)
+{
+
+	(void)arg;
+	answer_or_refuse(req, "manifest.webmanifest", NULL);
+}
+
+void
+page_worker(struct http_request *req, bool enabled)
+{
+
+	answer_or_refuse(
+	    req, enabled ? "worker.js" : "worker-off.js", WORKER_CSP);
+}
+
+/* Whether ${name} has an address of its own, which is its only one. */
+static bool
+is_document(const char *name)
+{
+	static const char *const documents[] = {"index.html", "admin.html",
+	    "manifest.webmanifest", "worker.js", "worker-off.js"};
+	size_t i;
+
+	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++)
+		if (strcmp(name, documents[i]) == 0)
+			return (true);
+	return (false);
 }
 
 void
@@ -134,9 +183,7 @@ page_asset(struct http_request *req, void *arg)
 	struct refusal r = REFUSAL_INIT;
 
 	(void)arg;
-	/* A document has one address only. */
-	if (file == NULL || strcmp(name, "index.html") == 0 ||
-	    strcmp(name, "admin.html") == 0) {
+	if (file == NULL || is_document(name)) {
 		refusal_set(&r, PROBLEM_NOT_FOUND, "",
 		    "the page has no such file; it may be from another "
 		    "version: load the page again");

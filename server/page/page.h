@@ -20,6 +20,14 @@ bool page_index(struct http_request *req);
  * behind /v1/admin, which does. */
 void page_admin(struct http_request *req, void *arg);
 
+/* Handler of GET /manifest.webmanifest: what a browser needs to install the
+ * chat. */
+void page_manifest(struct http_request *req, void *arg);
+
+/* Answers ${req} with the chat's service worker; if it is not ${enabled}, with
+ * one that removes itself and what another has kept.  Thread: any. */
+void page_worker(struct http_request *req, bool enabled);
+
 /* Handler of GET /assets/{name}: what the pages load.  The names hold a hash
  * of the content, so that browsers may keep it for ever. */
 void page_asset(struct http_request *req, void *arg);

@@ -72,9 +72,11 @@ export class SteadyServer extends Server {
 export class Person {
 	/** Options: viewport, scheme, bypassCSP (for axe, which is script), touch,
 	 * start (where to begin, without the first /), prepare (is given the
-	 * browser context before anything is loaded). */
+	 * browser context before anything is loaded), worker (the page may have its
+	 * service worker, which outlives the page and answers in its server's
+	 * place). */
 	static async make(holder, server, name, { viewport = DESKTOP, scheme = 'light', bypassCSP = false,
-		touch = false, start = '', prepare } = {})
+		touch = false, start = '', prepare, worker = false } = {})
 	{
 		const person = new this();
 
@@ -85,6 +87,7 @@ export class Person {
 		person.context = await holder.browser.newContext({
 			viewport, colorScheme: scheme, bypassCSP, locale: 'en-GB', timezoneId: 'Europe/Berlin',
 			hasTouch: touch, isMobile: touch, reducedMotion: 'reduce',
+			serviceWorkers: worker ? 'allow' : 'block',
 		});
 		person.context.setDefaultTimeout(PATIENCE);
 		await person.context.addInitScript(() => {

@@ -10,7 +10,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import zlib from 'node:zlib';
 
 import { problem } from '../e2e/expect.mjs';
-import { rawRequest, serverForFile } from '../e2e/harness.mjs';
+import { rawRequest, serverForFile, startServer } from '../e2e/harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
@@ -71,7 +71,9 @@ describe('/', () => {
 			'default-src': "'none'", 'script-src': "'self'", 'style-src': "'self'",
 			'img-src': "'self' data:", 'connect-src': "'self'", 'base-uri': "'none'",
 			'form-action': "'none'", 'frame-ancestors': "'none'",
-			'require-trusted-types-for': "'script'", 'trusted-types': "'none'",
+			'require-trusted-types-for': "'script'",
+			...page === '/' ? { 'worker-src': "'self'", 'manifest-src': "'self'",
+				'trusted-types': 'twinbox-worker' } : { 'trusted-types': "'none'" },
 		});
 		assert.equal(headers['x-content-type-options'], 'nosniff');
 		assert.equal(headers['referrer-policy'], 'no-referrer');
@@ -150,6 +152,7 @@ describe('assets', () => {
 		const [name] = await assets();
 		const file = name.slice('/assets/'.length);
 		for (const target of ['/assets/x', '/assets/index.html', '/assets/admin.html', `/assets/${file}x`,
+			'/assets/worker.js', '/assets/worker-off.js', '/assets/manifest.webmanifest', '/worker-off.js',
 			`/assets/${file.toUpperCase()}`, `/assets/${file}.br`, '/assets/', '/assets',
 			'/assets/page.list', `/assets//${file}`, '/assets/....//etc/passwd', '/assets//etc/passwd',
 			'/assets/%252e%252e%252fetc%252fpasswd', `/assets/${file}/`, `/assets/${file}/x`,
@@ -185,6 +188,42 @@ describe('assets', () => {
 		}
 		const body = await rawRequest(server, 'GET', name, { body: 'x', headers: { 'content-length': '1' } });
 		problem(body, 400, 'bad_request');
+	});
+});
+
+describe('the worker and the manifest', () => {
+	it('are checked for a new version at each visit, and do nothing else than they must', async () => {
+		const worker = await bytes('/worker.js');
+		assert.equal(worker.status, 200);
+		assert.equal(worker.headers['content-type'], 'text/javascript; charset=utf-8');
+		assert.equal(worker.headers['cache-control'], 'no-cache');
+		assert.equal(worker.headers['content-security-policy'], "default-src 'none'; connect-src 'self'");
+		const tag = worker.headers.etag;
+		assert.equal((await bytes('/worker.js', { 'if-none-match': tag })).status, 304);
+		// It names the files of the chat, all of them and no others.
+		const [, list] = /^const VERSION="[0-9a-f]{20}",ASSETS=(\[[^\]]*\]);/.exec(worker.body.toString());
+		assert.deepEqual(JSON.parse(list), await assets('/'));
+		assert.ok(worker.body.length < 3_000, `${worker.body.length} bytes`);
+
+		const manifest = await bytes('/manifest.webmanifest');
+		assert.equal(manifest.headers['content-type'], 'application/manifest+json');
+		assert.equal(manifest.headers['cache-control'], 'no-cache');
+		const { start_url, scope, icons } = JSON.parse(manifest.body.toString());
+		assert.deepEqual([start_url, scope], ['/', '/']);
+		for (const { src, type } of icons) {
+			const icon = await bytes(src);
+			assert.deepEqual([icon.status, icon.headers['content-type'], type],
+				[200, 'image/svg+xml', 'image/svg+xml']);
+			assert.equal(icon.headers['cache-control'], 'public, max-age=31536000, immutable');
+		}
+	});
+
+	it('the worker can be switched off', async (t) => {
+		const other = await startServer({ args: ['--no-page-worker'] });
+		t.after(() => other.stop());
+		const text = await (await fetch(`${other.url}/worker.js`)).text();
+		assert.match(text, /unregister/);
+		assert.doesNotMatch(text, /VERSION|"fetch"/);
 	});
 });
 

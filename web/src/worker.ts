@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// The service worker: the page without the server.  It keeps the files of one
+// version of the chat page and nothing else: no answer of the API is ever
+// touched, let alone kept.  pack.mjs puts VERSION and ASSETS before it.
+//
+// The document comes from the server whenever the server answers, so that its
+// version is the server's; its files have a hash of their content in the name,
+// so that any copy of them will do.
+
+declare const VERSION: string;
+declare const ASSETS: string[];
+
+interface Life extends Event {
+	waitUntil(done: Promise<unknown>): void;
+}
+
+interface Fetch extends Event {
+	request: Request;
+	respondWith(answer: Promise<Response>): void;
+}
+
+declare const self: {
+	location: Location;
+	skipWaiting(): Promise<void>;
+	addEventListener(type: 'install' | 'activate', act: (event: Life) => void): void;
+	addEventListener(type: 'fetch', act: (event: Fetch) => void): void;
+};
+
+const PREFIX = 'twinbox-';
+const NAME = PREFIX + VERSION;
+
+/** Stores all files, or none: a document of another version needs others. */
+async function install(): Promise<void>
+{
+	// / is a document for those who accept HTML only.
+	const page = await fetch('/', { headers: { Accept: 'text/html' }, cache: 'no-cache' });
+	const html = await page.clone().text();
+
+	if (!page.ok || !ASSETS.every((one) => html.includes(`"${one}"`)))
+		throw new Error('the server has another version by now');
+	const cache = await caches.open(NAME);
+	await cache.addAll(ASSETS);
+	await cache.put('/', page);
+	await self.skipWaiting();
+}
+
+async function activate(): Promise<void>
+{
+	for (const name of await caches.keys())
+		if (name.startsWith(PREFIX) && name !== NAME)
+			await caches.delete(name);
+}
+
+const kept = async (path: string): Promise<Response | undefined> =>
+	(await caches.open(NAME)).match(path, { ignoreVary: true });
+
+/** The document of the server; the kept one when there is none, or only a proxy
+ * that says so. */
+async function documentOf(request: Request): Promise<Response>
+{
+	try {
+		const answer = await fetch(request);
+		return answer.status < 502 || answer.status > 504 ? answer : await kept('/') ?? answer;
+	} catch (error) {
+		const page = await kept('/');
+		if (!page)
+			throw error;
+		return page;
+	}
+}
+
+const assetOf = async (request: Request, path: string): Promise<Response> =>
+	await kept(path) ?? fetch(request);
+
+self.addEventListener('install', (event) => event.waitUntil(install()));
+self.addEventListener('activate', (event) => event.waitUntil(activate()));
+self.addEventListener('fetch', (event) => {
+	const { request } = event;
+	const { origin, pathname } = new URL(request.url);
+
+	if (request.method !== 'GET' || origin !== self.location.origin)
+		return;
+	if (request.mode === 'navigate' && pathname === '/')
+		event.respondWith(documentOf(request));
+	else if (ASSETS.includes(pathname))
+		event.respondWith(assetOf(request, pathname));
+});
+
+export {};
