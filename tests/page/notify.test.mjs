@@ -184,6 +184,51 @@ describe('notifications', () => {
 		await ann.unharmed();
 	});
 
+	it('are the service worker\'s where the page may have none itself, and lead to the page', async (t) => {
+		const [rest, bob] = await users(server, 'ann', 'bob');
+		const ann = await Person.make(holder, server, rest.name, { worker: true, prepare: async (context) => {
+			await context.grantPermissions(['notifications']);
+			await context.addInitScript(standIn, 'granted');
+			// As on Android.
+			await context.addInitScript(() => {
+				globalThis.Notification = class extends globalThis.Notification {
+					constructor()
+					{
+						throw new TypeError('Illegal constructor');
+					}
+				};
+			});
+		} });
+		t.after(() => ann.close());
+		ann.rest = rest;
+		const { page } = ann;
+		await ann.logIn();
+		await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+		await ann.settings();
+		await page.getByLabel(BOX).click();
+		await page.getByLabel('Show the text of the message').waitFor();
+		await hide(page);
+		await bob.send(ann.name, 'To a telephone');
+		const shown = () => page.evaluate(async () => (await (await navigator.serviceWorker.getRegistration())
+			.getNotifications()).map(({ title, body }) => [title, body]));
+		await eventually(async () => (await shown()).length > 0, 'a notification');
+		assert.deepEqual(await shown(), [[bob.name, 'New message']]);
+
+		await hide(page, false);
+		const [worker] = ann.context.serviceWorkers();
+		await worker.evaluate(async () => {
+			const [notification] = await globalThis.registration.getNotifications();
+			globalThis.dispatchEvent(new NotificationEvent('notificationclick', { notification }));
+		});
+		await ann.sees('To a telephone');
+		await eventually(async () => (await shown()).length === 0, 'it is gone');
+		await hide(page);
+		await bob.send(ann.name, 'Read elsewhere');
+		await eventually(async () => (await shown()).length > 0, 'another');
+		await ann.rest.read({ upto: (await ann.rest.inbox()).head });
+		await eventually(async () => (await shown()).length === 0, 'it is taken back');
+	});
+
 	it('that the browser does not allow are told', async (t) => {
 		const { ann, bob, page } = await scene(t, { answer: 'denied', on: false });
 		await ann.settings();

@@ -56,9 +56,36 @@ async function seen(): Promise<boolean>
 	return locks?.held?.some((one) => one.name === SEEN) ?? false;
 }
 
+/** Shows a notification whose click leads to ${options.data}; the returned
+ * function takes it back. */
+function show(title: string, options: NotificationOptions & { tag: string; data: string }): () => void
+{
+	try {
+		const note = new Notification(title, options);
+
+		note.onclick = () => {
+			note.close();
+			window.focus();
+			location.hash = options.data;
+		};
+		return () => note.close();
+	} catch {
+		// Browsers of Android leave it to the service worker, which hears of the
+		// click (worker.ts).
+		const shown = navigator.serviceWorker?.getRegistration().then(async (worker) => {
+			await worker?.showNotification(title, options);
+			return worker;
+		});
+		return () => void shown?.then(async (worker) => {
+			for (const one of await worker?.getNotifications({ tag: options.tag }) ?? [])
+				one.close();
+		});
+	}
+}
+
 export class Notifier {
 	private readonly client: ChatClient;
-	private readonly shown = new Map<string, Notification>(); // by conversation
+	private readonly shown = new Map<string, () => void>(); // takes it back, by conversation
 	private chosen = false; // this is the tab that notifies
 	private leave: () => void;
 	private unsee: (() => void) | null = null;
@@ -78,8 +105,8 @@ export class Notifier {
 		this.leave();
 		this.unsee?.();
 		this.chosen = false;
-		for (const one of this.shown.values())
-			one.close();
+		for (const close of this.shown.values())
+			close();
 		this.shown.clear();
 	}
 
@@ -93,26 +120,21 @@ export class Notifier {
 		if (unread === 0 || !this.chosen)
 			return;
 		const text = m.body ?? '';
-		const note = new Notification(nameOf(c, this.client.me), {
+		this.shown.set(c.id, show(nameOf(c, this.client.me), {
 			tag: `twinbox.${this.client.me}.${c.id}`,
 			body: settings().notifyText ? text.slice(0, TEXT_MAX) :
 				unread === 1 ? 'New message' : `${unread} new messages`,
-		});
-		note.onclick = () => {
-			note.close();
-			window.focus();
-			location.hash = hashOf(c, this.client.me);
-		};
-		this.shown.set(c.id, note);
+			data: hashOf(c, this.client.me),
+		}));
 	}
 
 	/** Takes back what was read meanwhile, here or on another device. */
 	changed(): void
 	{
-		for (const [id, note] of this.shown) {
+		for (const [id, close] of this.shown) {
 			if (this.client.conversations.get(id)?.unread)
 				continue;
-			note.close();
+			close();
 			this.shown.delete(id);
 		}
 	}

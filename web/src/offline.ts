@@ -29,6 +29,12 @@ export function startWorker(): void
 	if (!('serviceWorker' in navigator))
 		return;
 	const url = trusted();
+	// A notification was clicked that the worker shows.
+	navigator.serviceWorker.addEventListener('message', (event) => {
+		const { open } = event.data as { open?: unknown };
+		if (typeof open === 'string')
+			location.hash = open;
+	});
 	addEventListener('load', () => {
 		navigator.serviceWorker.register(url).catch(() => undefined); // online only, then
 	});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The service worker: the page without the server.  It keeps the files of one
 // version of the chat page and nothing else: no answer of the API is ever
-// touched, let alone kept.  pack.mjs puts VERSION and ASSETS before it.
+// touched, let alone kept.  It also leads from a notification, where those are
+// the worker's, to the page.  pack.mjs puts VERSION and ASSETS before it.
 //
 // The document comes from the server whenever the server answers, so that its
 // version is the server's; its files have a hash of their content in the name,
@@ -19,11 +20,26 @@ interface Fetch extends Event {
 	respondWith(answer: Promise<Response>): void;
 }
 
+interface Click extends Life {
+	notification: Notification;
+}
+
+interface Tab {
+	url: string;
+	focus(): Promise<unknown>;
+	postMessage(what: { open: string }): void;
+}
+
 declare const self: {
 	location: Location;
+	clients: {
+		matchAll(which: { type: 'window'; includeUncontrolled: boolean }): Promise<Tab[]>;
+		openWindow(url: string): Promise<unknown>;
+	};
 	skipWaiting(): Promise<void>;
 	addEventListener(type: 'install' | 'activate', act: (event: Life) => void): void;
 	addEventListener(type: 'fetch', act: (event: Fetch) => void): void;
+	addEventListener(type: 'notificationclick', act: (event: Click) => void): void;
 };
 
 const PREFIX = 'twinbox-';
@@ -72,8 +88,22 @@ async function documentOf(request: Request): Promise<Response>
 const assetOf = async (request: Request, path: string): Promise<Response> =>
 	await kept(path) ?? fetch(request);
 
+/** Shows conversation ${hash} in a tab of the chat, or in a new one. */
+async function lead(hash: string): Promise<void>
+{
+	const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+	const tab = tabs.find((one) => new URL(one.url).pathname === '/');
+
+	tab?.postMessage({ open: hash });
+	await (tab ? tab.focus() : self.clients.openWindow(`/#${hash}`));
+}
+
 self.addEventListener('install', (event) => event.waitUntil(install()));
 self.addEventListener('activate', (event) => event.waitUntil(activate()));
+self.addEventListener('notificationclick', (event) => {
+	event.notification.close();
+	event.waitUntil(lead(String(event.notification.data)));
+});
 self.addEventListener('fetch', (event) => {
 	const { request } = event;
 	const { origin, pathname } = new URL(request.url);
