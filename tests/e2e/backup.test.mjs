@@ -46,7 +46,8 @@ async function bodies(user)
 
 describe('backup', { skip: sqliteOnly }, () => {
 	it('beside a server at work has all that was accepted before', async (t) => {
-		const server = await startServer();
+		// ann sends as fast as it goes.
+		const server = await startServer({ args: ['--rate-limit', 'off'] });
 		t.after(() => server.running && server.kill());
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const accepted = [];

@@ -150,7 +150,7 @@ describe('the operator\'s lists', () => {
 		assert.match(shown.out, /^→ bob@far\.fault\.test {2}retrying$/m);
 		assert.match(shown.out, /^ +1 .* 1s +retry +503 +HTTP 503 +relay-1$/m);
 		assert.match(shown.out, /^ +2 .* - +under way +- +relay-1$/m);
-		assert.match(shown.out, /^\d\d:.* \+11s +retry +HTTP 503$/m);
+		assert.match(shown.out, /\d\d:.* \+11s +retry +HTTP 503$/m);
 		assert.doesNotMatch(shown.out, /attempt 1 by/);
 		assert.doesNotMatch(shown.out, /nothing of it is left/);
 	});

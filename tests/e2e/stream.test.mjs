@@ -49,7 +49,7 @@ const refused = (who, target, headers = {}, status = 400) =>
 describe('curl follows an inbox by Server-Sent Events', () => {
 	it('the line of README, in a shell', async () => {
 		const bob = await reader(1);
-		const [, line] = /^# To follow it: (curl .*)$/m.exec(fs.readFileSync(README, 'utf8'));
+		const [, line] = /^`(curl -N .*)` follows the inbox\./m.exec(fs.readFileSync(README, 'utf8'));
 		const shell = run('bash', ['-c', `exec ${line}`],
 			{ env: { ...process.env, URL: server.url, BOB: bob.token } });
 
