@@ -9,6 +9,9 @@ import { loadDraft, saveDraft } from './data.ts';
 import { SendArrow } from './icons.tsx';
 import { targetOf } from './merge.ts';
 
+/* Measuring the field makes the browser lay out the page at each key. */
+const GROWS_BY_STYLE = CSS.supports('field-sizing', 'content');
+
 export function Composer({ client, route, hash, name }: { client: ChatClient; route: Route; hash: string;
 	name: string }): JSX.Element
 {
@@ -19,6 +22,8 @@ export function Composer({ client, route, hash, name }: { client: ChatClient; ro
 	// Grows with the text, up to what the style sheet allows.
 	useLayoutEffect(() => {
 		const at = field.current!;
+		if (GROWS_BY_STYLE)
+			return;
 		at.style.height = 'auto';
 		at.style.height = `${at.scrollHeight + 2}px`;
 	}, [text]);
