@@ -12,7 +12,7 @@ import { Text } from './view-text.tsx';
 
 const TOGETHER_MS = 5 * 60_000; // messages of one person this close stand together
 const BOTTOM_PX = 48;
-const TOP_PX = 120;
+const AHEAD = 2; // screens above, from which on older messages are read
 
 // ---- one message -----------------------------------------------------------
 
@@ -125,8 +125,9 @@ export function Messages(props: MessagesProps): JSX.Element
 {
 	const { client, route } = props;
 	const box = useRef<HTMLDivElement>(null);
-	const was = useRef({ first: '', height: 0, top: 0, stick: true });
+	const was = useRef({ first: '', height: 0, stick: true });
 	const [loading, setLoading] = useState(false);
+	const asking = useRef({ now: false, failed: false });
 	const c = 'conversation' in route ? route.conversation : null;
 	const id = c?.id;
 	const { shown, before } = id ? client.shown(id) : { shown: [], before: 0 };
@@ -152,11 +153,22 @@ export function Messages(props: MessagesProps): JSX.Element
 	};
 
 	const older = async () => {
-		if (loading || !id || before === 0)
+		if (asking.current.now || !id || before === 0)
 			return;
+		asking.current.now = true;
 		setLoading(true);
-		await client.older(id, before).catch(() => undefined);
+		asking.current.failed = await client.older(id, before).then(() => false, () => true);
+		asking.current.now = false;
 		setLoading(false);
+	};
+
+	/* The next page, before the eye needs it.  It is looked for after each
+	 * drawing: no scroll event comes from one who is at the top already. */
+	const ahead = () => {
+		const at = box.current!;
+		const short = at.scrollHeight <= at.clientHeight;
+		if ((short || !was.current.stick) && at.scrollTop < AHEAD * at.clientHeight)
+			void older();
 	};
 
 	const scrolled = () => {
@@ -165,9 +177,8 @@ export function Messages(props: MessagesProps): JSX.Element
 		if (!at)
 			return;
 		was.current.stick = at.scrollHeight - at.scrollTop - at.clientHeight < BOTTOM_PX;
-		was.current.top = at.scrollTop;
-		if (at.scrollTop < TOP_PX)
-			void older();
+		asking.current.failed = false;
+		ahead();
 		look();
 	};
 
@@ -200,10 +211,11 @@ export function Messages(props: MessagesProps): JSX.Element
 		if (was.current.stick)
 			at.scrollTop = at.scrollHeight;
 		else if (first !== was.current.first)
-			at.scrollTop = was.current.top + at.scrollHeight - was.current.height;
+			at.scrollTop += at.scrollHeight - was.current.height;
 		was.current.first = first;
 		was.current.height = at.scrollHeight;
-		was.current.top = at.scrollTop;
+		if (!asking.current.failed)
+			ahead();
 		look();
 	});
 
