@@ -21,6 +21,7 @@ export const Plus = () => <Icon><path d="M8 3v10M3 8h10" /></Icon>;
 export const Close = () => <Icon><path d="m4 4 8 8M12 4l-8 8" /></Icon>;
 export const SendArrow = () => <Icon><path d="M8 13V3M3.5 7.5 8 3l4.5 4.5" /></Icon>;
 export const Gear = () => <Icon><circle cx="8" cy="8" r="2" /><path d="M8 1.5v2M8 12.5v2M1.5 8h2M12.5 8h2M3.4 3.4l1.4 1.4M11.2 11.2l1.4 1.4M12.6 3.4l-1.4 1.4M4.8 11.2l-1.4 1.4" /><circle cx="8" cy="8" r="4.5" /></Icon>;
+export const Down = () => <Icon><path d="M8 3v10M3.5 8.5 8 13l4.5-4.5" /></Icon>;
 export const Gauge = () => <Icon><path d="M2 12a6 6 0 1 1 12 0M8 12l3-4.5M2.5 14h11" /></Icon>;
 export const Brand = () => (
 	<svg class="brand" viewBox="0 0 32 32" width="30" height="30" aria-hidden="true">

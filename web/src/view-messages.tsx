@@ -5,7 +5,7 @@ import { Component, type ComponentChild, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import type { ChatClient, Route } from './client.ts';
-import { TickIcon, tickWords } from './icons.tsx';
+import { Down, TickIcon, tickWords } from './icons.tsx';
 import { dayName, dayOf, exactly, timeOf } from './time.ts';
 import type { Message, Tick, Unsent } from './types.ts';
 import { Text } from './view-text.tsx';
@@ -125,8 +125,9 @@ export function Messages(props: MessagesProps): JSX.Element
 {
 	const { client, route } = props;
 	const box = useRef<HTMLDivElement>(null);
-	const was = useRef({ first: '', height: 0, stick: true });
+	const was = useRef({ first: '', height: 0, stick: true, seen: 0, sent: '' });
 	const [loading, setLoading] = useState(false);
+	const [away, setAway] = useState(false); // from the newest
 	const asking = useRef({ now: false, failed: false });
 	const c = 'conversation' in route ? route.conversation : null;
 	const id = c?.id;
@@ -177,9 +178,16 @@ export function Messages(props: MessagesProps): JSX.Element
 		if (!at)
 			return;
 		was.current.stick = at.scrollHeight - at.scrollTop - at.clientHeight < BOTTOM_PX;
+		setAway(!was.current.stick);
 		asking.current.failed = false;
 		ahead();
 		look();
+	};
+
+	const toNewest = () => {
+		was.current.stick = true;
+		setAway(false);
+		box.current!.scrollTop = box.current!.scrollHeight;
 	};
 
 	useEffect(() => {
@@ -208,6 +216,15 @@ export function Messages(props: MessagesProps): JSX.Element
 	useLayoutEffect(() => {
 		const at = box.current!;
 		const first = shown[0]?.id ?? '';
+		// Whoever sends wants to see it; the ids of what one sends ascend.
+		const sent = unsent[unsent.length - 1]?.id ?? '';
+		if (sent > was.current.sent) {
+			was.current.sent = sent;
+			was.current.stick = true;
+			setAway(false);
+		}
+		if (was.current.stick)
+			was.current.seen = c?.last ?? 0;
 		if (was.current.stick)
 			at.scrollTop = at.scrollHeight;
 		else if (first !== was.current.first)
@@ -230,7 +247,9 @@ export function Messages(props: MessagesProps): JSX.Element
 	}, []);
 
 	const rows = rowsOf(props, shown, readUpto.current ?? Infinity);
-	return (
+	const fresh = !away ? 0 :
+		shown.filter((m) => !m.own && !m.stale && (m.seq ?? 0) > was.current.seen).length;
+	return <>
 		<div class="messages" ref={box} onScroll={scrolled} tabIndex={0} role="region"
 			aria-label="Messages">
 			{before > 0 && <button class="link older" onClick={() => void older()}
@@ -240,5 +259,16 @@ export function Messages(props: MessagesProps): JSX.Element
 				<ol>{rows}{unsent.map((one) =>
 					<UnsentRow key={one.id} one={one} client={client} />)}</ol>}
 		</div>
-	);
+		{away && <div class="newest">
+			<button class="round" title="Go to the newest message"
+				aria-label={fresh === 0 ? 'Go to the newest message' :
+					`${fresh} new ${fresh === 1 ? 'message' : 'messages'}, go to the newest`}
+				onClick={() => {
+					toNewest();
+					// The button goes away, and the focus with it.
+					box.current!.focus();
+				}}><Down />{fresh > 0 && <span class="badge" aria-hidden="true">{fresh}</span>}
+			</button>
+		</div>}
+	</>;
 }
