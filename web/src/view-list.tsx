@@ -13,6 +13,7 @@ import { whenOf } from './time.ts';
 import type { Conversation, Unsent } from './types.ts';
 
 const HUES = 8;
+const FILTER_ABOVE = 20; // conversations that one still finds by looking
 const ADDRESS = '[a-z0-9._\\-]{1,32}(@[a-z0-9.\\-]{1,253})?';
 
 export function Avatar({ name }: { name: string }): JSX.Element
@@ -63,6 +64,40 @@ function move(event: JSX.TargetedKeyboardEvent<HTMLElement>): void
 	items[Math.max(0, Math.min(items.length - 1, to))]?.focus();
 }
 
+/** ${text} without accents and capitals, as it is compared. */
+export function folded(text: string): string
+{
+	return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+}
+
+/* What the list is filtered by.  On a phone the list goes away while a conversation
+ * is open, and comes back as it was. */
+const filters = new WeakMap<ChatClient, string>();
+
+function Filter(props: { value: string; found: number; change: (value: string) => void }): JSX.Element
+{
+	const { value, found, change } = props;
+
+	return (
+		<div class="filter">
+			<input type="search" aria-label="Filter conversations" placeholder="Filter" value={value}
+				autocomplete="off" autocapitalize="none" spellcheck={false}
+				onInput={(event) => change(event.currentTarget.value)}
+				onKeyDown={(event) => {
+					if (event.key === 'Escape' && value !== '') {
+						event.preventDefault();
+						change('');
+					} else if (event.key === 'ArrowDown') {
+						event.preventDefault();
+						document.querySelector<HTMLElement>('.list nav a')?.focus();
+					}
+				}} />
+			<p class="sr" role="status">{value !== '' &&
+				(found === 1 ? 'One conversation' : `${found} conversations`)}</p>
+		</div>
+	);
+}
+
 function NewForm({ client, done }: { client: ChatClient; done: () => void }): JSX.Element
 {
 	const [name, setName] = useState('');
@@ -99,8 +134,12 @@ export function ListView(props: { client: ChatClient; open: string; alone: boole
 	const { client } = props;
 	const [adding, setAdding] = useState(false);
 	const button = useRef<HTMLButtonElement>(null);
-	const list = client.list();
-	const names = client.newNames();
+	const [filter, setFilter] = useState(() => filters.get(client) ?? '');
+	const all = client.list();
+	const filtering = all.length > FILTER_ABOVE;
+	const wanted = filtering ? folded(filter.trim()) : '';
+	const list = all.filter((c) => folded(nameOf(c, client.me)).includes(wanted));
+	const names = client.newNames().filter((name) => folded(name).includes(wanted));
 
 	return (
 		<div class="list" role={props.alone ? 'main' : undefined}>
@@ -121,6 +160,11 @@ export function ListView(props: { client: ChatClient; open: string; alone: boole
 				setAdding(false);
 				button.current?.focus();
 			}} />}
+			{filtering && <Filter value={filter} found={list.length + names.length}
+				change={(value) => {
+					filters.set(client, value);
+					setFilter(value);
+				}} />}
 			<nav aria-label="Conversations" onKeyDown={move}>
 				<ul>
 					{names.map((name) => (
@@ -146,7 +190,9 @@ export function ListView(props: { client: ChatClient; open: string; alone: boole
 							</a></li>);
 					})}
 				</ul>
-				{client.loaded && list.length + names.length === 0 && <p class="empty">
+				{wanted !== '' && list.length + names.length === 0 && <p class="empty">
+					Nothing matches.</p>}
+				{wanted === '' && client.loaded && list.length + names.length === 0 && <p class="empty">
 					No conversations yet. Press + and enter the name of somebody on this server.</p>}
 			</nav>
 		</div>
