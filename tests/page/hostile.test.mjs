@@ -62,6 +62,10 @@ const CORPUS = [
 	'👩‍👩‍👧‍👦🏳️‍🌈 مرحبا שלום नमस्ते \u{e0041}\u{1f3f4}',
 ];
 
+/** ${text} as people see it: what turns its order, or is a control, by its name. */
+const seen = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]|(?![\n\t])\p{Cc}/gu, (one) =>
+	`⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+
 /**
  * Waits until ${page} has loaded and done what it was asked for so far: an image
  * that it is asked for now has failed, and a frame has been drawn after that.
@@ -83,6 +87,36 @@ async function pair(t)
 	return [ann, one, other];
 }
 
+describe('what turns a text around', () => {
+	it('U+202E is shown, not obeyed: in the message, the list, a draft and what is read out', async (t) => {
+		const [ann, , eve] = await pair(t);
+		await ann.logIn();
+		const text = 'see \u202egnp.exe';
+		await eve.send(ann.name, text);
+		const line = ann.item(eve.name).locator('.line');
+		await line.getByText(seen(text)).waitFor();
+		await ann.page.locator('[role=log]', { hasText: seen(text) }).waitFor({ state: 'attached' });
+		await ann.talkTo(eve.name);
+		await ann.sees(seen(text));
+		// The letters behind it stand to its right, in the order in which they were written.
+		const places = await ann.page.evaluate(() => {
+			const at = document.querySelector('.text span.code');
+			const range = document.createRange();
+			return [...at.nextSibling.data].map((_, n) => {
+				range.setStart(at.nextSibling, n);
+				range.setEnd(at.nextSibling, n + 1);
+				return range.getBoundingClientRect().left;
+			});
+		});
+		assert.equal(places.length, 7);
+		assert.deepEqual(places, [...places].sort((a, b) => a - b));
+		await ann.field.fill('a\u2066b');
+		await ann.page.keyboard.press('Escape');
+		await line.getByText(seen('a\u2066b')).waitFor();
+		await ann.unharmed();
+	});
+});
+
 describe('what people write is text', () => {
 	it('as a message, in the list, in the title, read out', async (t) => {
 		const [ann, , eve] = await pair(t);
@@ -91,9 +125,9 @@ describe('what people write is text', () => {
 			await eve.send(ann.name, text);
 		await ann.talkTo(eve.name);
 		await eventually(async () => (await ann.texts()).length === CORPUS.length, 'all are there');
-		assert.deepEqual(await ann.texts(), CORPUS);
+		assert.deepEqual(await ann.texts(), CORPUS.map(seen));
 		// Nothing in a message but text and links to where they say.
-		const inside = await ann.page.evaluate(() => [...document.querySelectorAll('.text *')]
+		const inside = await ann.page.evaluate(() => [...document.querySelectorAll('.text *:not(span.code)')]
 			.map((one) => `${one.tagName} ${one.getAttribute('href')} ${one.textContent} ${
 				one.getAttributeNames().join()}`));
 		for (const one of inside) {
@@ -104,6 +138,9 @@ describe('what people write is text', () => {
 			assert.equal(names, 'href,target,rel');
 		}
 		assert.ok(inside.length >= 4, inside.join('\n'));
+		const codes = await ann.page.evaluate(() => [...document.querySelectorAll('.text span.code')]
+			.map((one) => `${one.textContent} ${one.children.length} ${one.getAttributeNames().join()}`));
+		assert.deepEqual(codes, ['202E', '202C', '0001', '001B', '007F', '0085'].map((one) => `⟨U+${one}⟩ 0 class`));
 		assert.deepEqual(await ann.page.evaluate(() =>
 			[...document.querySelectorAll('script, iframe, object, embed, base, style, link[rel=stylesheet]')]
 				.map((one) => one.getAttribute('src') ?? one.getAttribute('href') ?? one.tagName)

@@ -13,7 +13,7 @@ const page = {};
 
 before(async () => {
 	Object.assign(page, await modules('uuid.ts', 'backoff.ts', 'merge.ts', 'time.ts', 'data.ts', 'view-text.tsx',
-		'view-timeline.tsx'));
+		'view-list.tsx', 'view-timeline.tsx', 'visible.ts'));
 });
 
 const ANN = 'ann';
@@ -299,6 +299,26 @@ describe('links', () => {
 });
 
 // The tests above run in the time zone of whoever runs them; these in each.
+describe('hidden characters', () => {
+	it('are those that turn a text around and controls; marks and joiners stay', () => {
+		const stays = new Set([0x09, 0x0a, 0x061c, 0x200e, 0x200f]);
+		for (let code = 0; code <= 0x10ffff; code++) {
+			const one = String.fromCodePoint(code);
+			const seen = /\p{Bidi_Control}|\p{Cc}/u.test(one) && !stays.has(code);
+			assert.equal(page.visible(one), seen ? `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩` : one);
+		}
+		assert.deepEqual(page.hidden('a\u202eb\u0000'), ['a', '\u202e', 'b', '\0', '']);
+		assert.equal(page.visible('👩‍👩‍👧 שלום\n'), '👩‍👩‍👧 שלום\n');
+	});
+});
+
+describe('the filter', () => {
+	it('knows no accents and no capitals', () => {
+		for (const [text, folded] of [['Zoë', 'zoe'], ['ÅNGSTRÖM', 'angstrom'], ['bob@far.example', 'bob@far.example']])
+			assert.equal(page.folded(text), folded);
+	});
+});
+
 describe('days and times are those of the reader', () => {
 	const MINUTE = 60_000;
 	const HOUR = 60 * MINUTE;

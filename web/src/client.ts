@@ -21,6 +21,7 @@ import type {
 	Unsent,
 } from './types.ts';
 import { uuid7 } from './uuid.ts';
+import { visible } from './visible.ts';
 
 const REPLAY = 2_000;    // events that a new browser goes through
 const KEPT_SHOWN = 200;  // messages taken from the disk at once
@@ -480,7 +481,7 @@ export class ChatClient {
 		this.change(id, (c) => withMessage(c, fresh, this.me));
 		this.typing.delete(id);
 		if (!event.own && before.last < (fresh.seq ?? 0) && this.loaded) {
-			this.user.say(`${fresh.from}: ${(fresh.body ?? '').slice(0, 200)}`);
+			this.user.say(`${fresh.from}: ${visible((fresh.body ?? '').slice(0, 200))}`);
 			this.user.arrived?.(fresh, before);
 		}
 	}

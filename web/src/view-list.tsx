@@ -11,6 +11,7 @@ import { nameOf, others } from './merge.ts';
 import { SETTINGS, hashOf } from './route.ts';
 import { whenOf } from './time.ts';
 import type { Conversation, Unsent } from './types.ts';
+import { Plain } from './view-text.tsx';
 
 const HUES = 8;
 const FILTER_ABOVE = 20; // conversations that one still finds by looking
@@ -29,7 +30,7 @@ export function Avatar({ name }: { name: string }): JSX.Element
 function Waiting({ one }: { one: Unsent }): JSX.Element
 {
 	return <><span class="draft">{one.refused === undefined ? 'Waiting:' : 'Not sent:'}</span>{' '}
-		<bdi>{one.body}</bdi></>;
+		<bdi><Plain text={one.body} /></bdi></>;
 }
 
 function lineOf(client: ChatClient, c: Conversation, open: boolean): JSX.Element
@@ -40,7 +41,7 @@ function lineOf(client: ChatClient, c: Conversation, open: boolean): JSX.Element
 	if (typing)
 		return <span class="typing">typing …</span>;
 	if (draft)
-		return <><span class="draft">Draft:</span> <bdi>{draft}</bdi></>;
+		return <><span class="draft">Draft:</span> <bdi><Plain text={draft} /></bdi></>;
 	const unsent = client.unsentFor({ conversation: c }).pop();
 	if (unsent)
 		return <Waiting one={unsent} />;
@@ -48,7 +49,7 @@ function lineOf(client: ChatClient, c: Conversation, open: boolean): JSX.Element
 		return <>{c.last > 0 ? '…' : 'No messages yet'}</>;
 	const own = c.preview.from === client.me && others(c, client.me).length > 0;
 	return <>{own && 'You: '}{c.kind === 'group' && !own && `${c.preview.from}: `}
-		<bdi>{c.preview.body || 'Deleted message'}</bdi></>;
+		<bdi><Plain text={c.preview.body || 'Deleted message'} /></bdi></>;
 }
 
 /** Arrow keys, Home and End move the focus through the list. */

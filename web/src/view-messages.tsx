@@ -9,6 +9,7 @@ import { Down, TickIcon, tickWords } from './icons.tsx';
 import { dayName, dayOf, exactly, timeOf } from './time.ts';
 import type { Message, Tick, Unsent } from './types.ts';
 import { Text } from './view-text.tsx';
+import { visible } from './visible.ts';
 
 const TOGETHER_MS = 5 * 60_000; // messages of one person this close stand together
 const BOTTOM_PX = 48;
@@ -53,7 +54,7 @@ class Row extends Component<RowProps> {
 					</span>
 				</div>
 				{m.stale && <span class="under">from before the server was restored</span>}
-				{m.end ? <span class="under bad">{tickWords.failed}{m.why && `: ${m.why}`}</span> :
+				{m.end ? <span class="under bad">{tickWords.failed}{m.why && `: ${visible(m.why)}`}</span> :
 					last && tick && <span class="under" aria-hidden="true">{tickWords[tick]}</span>}
 			</li>
 		);

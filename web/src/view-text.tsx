@@ -4,6 +4,8 @@
 
 import type { JSX } from 'preact';
 
+import { codeOf, hidden } from './visible.ts';
+
 /* A control or format character ends the address: a direction mark in it would
  * show another address than the one that the link leads to. */
 const LINK = /https?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]+/gu;
@@ -35,8 +37,15 @@ function parses(address: string): boolean
 	}
 }
 
+/** Text in which hidden characters are seen.  Copying yields what is seen. */
+export function Plain({ text }: { text: string }): JSX.Element
+{
+	return <>{hidden(text).map((part, at) => at % 2 === 0 ? part :
+		<span class="code">⟨{codeOf(part)}⟩</span>)}</>;
+}
+
 export function Text({ text }: { text: string }): JSX.Element
 {
-	return <>{cut(text).map((part, at) => at % 2 === 0 ? part :
+	return <>{cut(text).map((part, at) => at % 2 === 0 ? <Plain text={part} /> :
 		<a href={part} target="_blank" rel="noopener noreferrer nofollow">{part}</a>)}</>;
 }

@@ -8,6 +8,7 @@ import type { ChatClient } from './client.ts';
 import { Close } from './icons.tsx';
 import { exactly, span } from './time.ts';
 import type { Destination, Entry } from './types.ts';
+import { visible } from './visible.ts';
 
 interface Step {
 	name: string;
@@ -30,7 +31,7 @@ export function stepsOf(entry: Entry): Step[]
 
 	if (end) {
 		const names = { failed: 'Failed', expired: 'Expired', canceled: 'Canceled' };
-		steps.push({ name: names[end], what: entry.last_error ?? '', at: at(end), bad: true });
+		steps.push({ name: names[end], what: visible(entry.last_error ?? ''), at: at(end), bad: true });
 		return steps;
 	}
 	steps.push(
@@ -46,7 +47,7 @@ function attemptsOf(d: Destination): string
 	const parts = [`${d.attempts} ${d.attempts === 1 ? 'attempt' : 'attempts'}`];
 
 	if (d.last_error)
-		parts.push(`last error: ${d.last_error}`);
+		parts.push(`last error: ${visible(d.last_error)}`);
 	if (d.next_retry_at)
 		parts.push(`next try ${exactly(Date.parse(d.next_retry_at))}`);
 	return parts.join(', ');
