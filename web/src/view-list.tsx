@@ -29,7 +29,8 @@ export function Avatar({ name }: { name: string }): JSX.Element
 
 function Waiting({ one }: { one: Unsent }): JSX.Element
 {
-	return <><span class="draft">{one.refused === undefined ? 'Waiting:' : 'Not sent:'}</span>{' '}
+	return <>{one.refused === undefined ? <span class="draft">Waiting:</span> :
+		<span class="draft bad">Not sent:</span>}{' '}
 		<bdi><Plain text={one.body} /></bdi></>;
 }
 
