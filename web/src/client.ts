@@ -322,6 +322,17 @@ export class ChatClient {
 		this.socket.send({ type: 'typing', conversation: id });
 	}
 
+	/** The text of message ${id}, if it is known here. */
+	textOf(id: string): string | null
+	{
+		for (const known of this.messages.values()) {
+			const m = known.get(id);
+			if (m)
+				return m.body;
+		}
+		return null;
+	}
+
 	entry(id: string): Promise<Entry>
 	{
 		return this.api.get<Entry>(`/v1/outbox/${id}`);

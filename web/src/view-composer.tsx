@@ -12,12 +12,17 @@ import { targetOf } from './merge.ts';
 /* Measuring the field makes the browser lay out the page at each key. */
 const GROWS_BY_STYLE = CSS.supports('field-sizing', 'content');
 
+const counted = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
+
 export function Composer({ client, route, hash, name }: { client: ChatClient; route: Route; hash: string;
 	name: string }): JSX.Element
 {
 	const [text, setText] = useState(() => loadDraft(client.me, hash));
 	const field = useRef<HTMLTextAreaElement>(null);
-	const over = new TextEncoder().encode(text).length - client.limit;
+	const bytes = new TextEncoder().encode(text).length;
+	const over = bytes - client.limit;
+	// Of a text in one script, as nearly all are.
+	const letters = Math.ceil(over * [...text].length / Math.max(bytes, 1));
 
 	// Grows with the text, up to what the style sheet allows.
 	useLayoutEffect(() => {
@@ -67,7 +72,8 @@ export function Composer({ client, route, hash, name }: { client: ChatClient; ro
 				}} />
 			<button class="round send" aria-label="Send" title="Send (Enter)"
 				disabled={text.trim() === '' || over > 0}><SendArrow /></button>
-			{over > 0 && <p id="over" class="wrong" role="alert">Too long by {over} bytes.</p>}
+			{over > 0 && <p id="over" class="wrong" role="alert">
+				Too long: {counted(over, 'byte')} over (about {counted(letters, 'character')}).</p>}
 		</form>
 	);
 }

@@ -194,8 +194,10 @@ export function ListView(props: { client: ChatClient; open: string; alone: boole
 				</ul>
 				{wanted !== '' && list.length + names.length === 0 && <p class="empty">
 					Nothing matches.</p>}
-				{wanted === '' && client.loaded && list.length + names.length === 0 && <p class="empty">
-					No conversations yet. Press + and enter the name of somebody on this server.</p>}
+				{wanted === '' && client.loaded && list.length + names.length === 0 && <div class="empty">
+					<p>No conversations yet.</p>
+					<button onClick={() => setAdding(true)}>Write to somebody</button>
+				</div>}
 			</nav>
 		</div>
 	);

@@ -71,10 +71,42 @@ function Steps({ steps }: { steps: Step[] }): JSX.Element
 	);
 }
 
+/** Copies ${text}; false if the browser does not let the page. */
+async function copy(text: string): Promise<boolean>
+{
+	try {
+		await navigator.clipboard.writeText(text);
+		return true;
+	} catch {
+		// Without TLS there is no such interface; a selection can still be copied.
+	}
+	const field = document.createElement('textarea');
+	field.value = text;
+	document.querySelector('dialog[open]')!.append(field);
+	field.select();
+	const copied = document.execCommand('copy');
+	field.remove();
+	return copied;
+}
+
+function CopyText({ text }: { text: string }): JSX.Element
+{
+	const [said, say] = useState('');
+
+	return (
+		<div class="row end">
+			<p role="status">{said}</p>
+			<button onClick={() => void copy(text).then((copied) =>
+				say(copied ? 'Copied.' : 'The browser does not let the page copy.'))}>Copy text</button>
+		</div>
+	);
+}
+
 export function TimelineView(props: { client: ChatClient; id: string; done: () => void }): JSX.Element
 {
 	const { client, id } = props;
 	const dialog = useRef<HTMLDialogElement>(null);
+	const text = client.textOf(id);
 	const [entry, setEntry] = useState<Entry | null>(null);
 	const [wrong, setWrong] = useState('');
 	const version = `${client.entries.get(id) ?? 0}.${client.entries.get('') ?? 0}.${
@@ -116,6 +148,7 @@ export function TimelineView(props: { client: ChatClient; id: string; done: () =
 						<div><dt>Id</dt><dd><code>{entry.id}</code></dd></div>
 					</dl>
 				</>}
+				{text && <CopyText text={text} />}
 			</div>
 		</dialog>
 	);
