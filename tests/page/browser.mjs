@@ -224,14 +224,14 @@ export class Person {
 			.map((one) => one.finished)));
 	}
 
-	/** What axe finds that is serious or critical. */
-	async axe()
+	/** What axe finds that is serious or critical, or of ${impacts}. */
+	async axe(impacts = ['serious', 'critical'])
 	{
 		await this.still();
 		await this.page.evaluate(AXE);
 		const { violations, passes } = await this.page.evaluate(() => globalThis.axe.run());
 		assert.ok(passes.length > 10, `axe looked: ${passes.length} rules passed`);
-		return violations.filter((one) => ['serious', 'critical'].includes(one.impact))
+		return violations.filter((one) => impacts.includes(one.impact))
 			.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).join(', ')}`);
 	}
 

@@ -12,6 +12,9 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { eventually, once, register, serverForFile, users } from '../e2e/harness.mjs';
 import { PHONE, Person, SHOTS, browserForFile } from './browser.mjs';
 
+/** What axe may call its findings. */
+const ALL = ['minor', 'moderate', 'serious', 'critical'];
+
 const holder = browserForFile({ before, after });
 const server = serverForFile({ before, after, afterEach });
 
@@ -50,10 +53,10 @@ async function halfway(person)
 		upto_conversation_seq: mine[0].conversation_seq });
 }
 
-async function look(person, name, report)
+async function look(person, name, report, impacts)
 {
 	await person.shot(name);
-	for (const line of await person.axe())
+	for (const line of await person.axe(impacts))
 		report.push(`${name}: ${line}`);
 }
 
@@ -123,7 +126,7 @@ for (const scheme of ['light', 'dark']) {
 			await look(person, `${scheme}-phone-login`, report);
 			await person.logIn();
 			await person.item(bob.name).locator('.badge').waitFor();
-			await look(person, `${scheme}-phone-list`, report);
+			await look(person, `${scheme}-phone-list`, report, ALL);
 			assert.equal(await page.locator('.chat').count(), 0);
 			await person.item(bob.name).tap();
 			await person.sees('Good morning!');
@@ -131,7 +134,7 @@ for (const scheme of ['light', 'dark']) {
 			await person.field.fill('From the tram');
 			await page.getByRole('button', { name: 'Send' }).tap();
 			await person.tick('From the tram', 'accepted');
-			await look(person, `${scheme}-phone-chat`, report);
+			await look(person, `${scheme}-phone-chat`, report, ALL);
 			const sizes = await page.evaluate(() => ({
 				wide: document.documentElement.scrollWidth, room: innerWidth,
 				high: document.documentElement.scrollHeight, height: innerHeight,
@@ -140,9 +143,23 @@ for (const scheme of ['light', 'dark']) {
 			}));
 			assert.ok(sizes.wide <= sizes.room && sizes.high <= sizes.height, JSON.stringify(sizes));
 			assert.equal(sizes.small, 0, 'all can be hit with a finger');
+			// Ticks as well, without hitting the one of another row.
+			await person.say('And again');
+			await person.say('And again, in two lines:\nthis is the second');
+			await person.tick('And again', 'accepted');
+			const ticks = await eventually(async () => {
+				const found = await page.evaluate(() => [...document.querySelectorAll('button.tick')].map((one) =>
+					one.getBoundingClientRect()).map(({ top, bottom, width, height }) => ({ top, bottom, width, height })));
+				return found.length === 3 && found;
+			}, 'three ticks');
+			for (const [n, one] of ticks.entries()) {
+				assert.ok(one.width >= 44 && one.height >= 44, JSON.stringify(one));
+				assert.ok(n === 0 || ticks[n - 1].bottom <= one.top + 0.5, JSON.stringify(ticks));
+			}
+			await person.shot(`${scheme}-phone-ticks`);
 			// Long words break, nothing scrolls sideways.
 			await person.say(`${'w'.repeat(300)} https://example.org/${'x'.repeat(300)}`);
-			await page.locator('.msg').nth(3).waitFor();
+			await page.locator('.msg').nth(5).waitFor();
 			assert.ok(await page.evaluate(() => document.querySelector('.messages').scrollWidth <=
 				document.querySelector('.messages').clientWidth));
 			await page.locator('button.tick').first().tap();
@@ -298,6 +315,95 @@ describe('without a mouse', () => {
 		assert.equal(await person.message('In a moment').getByRole('img').getAttribute('aria-label'),
 			'Not sent yet');
 	});
+});
+
+describe('the list', () => {
+	it('shows a draft and what waits in the accent colour, and in red only what was refused', async (t) => {
+		const { bob, carol } = await scene();
+		const person = await guest(t);
+		const { page } = person;
+		await person.logIn();
+		const colour = async (words) => {
+			const mark = page.locator('.list .draft', { hasText: words });
+			await mark.waitFor();
+			return mark.evaluate((one) => getComputedStyle(one).color);
+		};
+		const of = (name) => page.evaluate((variable) => {
+			const probe = document.createElement('p');
+			probe.style.color = `var(${variable})`;
+			document.body.append(probe);
+			const found = getComputedStyle(probe).color;
+			probe.remove();
+			return found;
+		}, name);
+		const [accent, bad] = [await of('--accent'), await of('--bad')];
+		assert.notEqual(accent, bad);
+		await person.talkTo(bob.name);
+		await person.field.fill('half a sentence');
+		await page.keyboard.press('Escape');
+		assert.equal(await colour('Draft:'), accent);
+		await person.writeTo('nobody-there');
+		await person.say('Is anybody here?');
+		await person.tick('Is anybody here?', 'refused');
+		assert.equal(await colour('Not sent:'), bad);
+		await person.context.setOffline(true);
+		await person.link('offline');
+		await person.talkTo(carol.name);
+		await person.say('later');
+		assert.equal(await colour('Waiting:'), accent);
+	});
+
+	it('that is empty leads to the first conversation by a button', async (t) => {
+		const { bob } = await scene();
+		const rest = await register(server, `eve-${Math.random().toString(36).slice(2, 8)}`);
+		const person = await Person.make(holder, server, rest.name);
+		t.after(() => person.close());
+		await person.logIn();
+		await person.page.getByRole('button', { name: 'Write to somebody' }).click();
+		await person.page.getByLabel('Write to', { exact: true }).fill(bob.name);
+		await person.page.keyboard.press('Enter');
+		await person.page.getByRole('heading', { name: bob.name, exact: true }).waitFor();
+	});
+});
+
+describe('a message', () => {
+	it('that is too long says by how much, in bytes and in characters', async (t) => {
+		const { bob } = await scene();
+		const person = await guest(t);
+		await person.logIn();
+		await person.talkTo(bob.name);
+		const alert = person.page.getByRole('alert');
+		for (const [text, words] of [['x'.repeat(16_385), '1 byte over (about 1 character)'],
+			['x'.repeat(17_000), '616 bytes over (about 616 characters)'],
+			['\u05d0'.repeat(8_500), '616 bytes over (about 308 characters)']]) {
+			await person.field.fill(text);
+			await alert.getByText(`Too long: ${words}.`).waitFor();
+		}
+	});
+
+	for (const secure of [true, false])
+		it(`is copied from its time line${secure ? '' : ', also without TLS'}`, async (t) => {
+			const { bob } = await scene();
+			const person = await guest(t, { prepare: async (context) => {
+				await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+				await context.addInitScript((usable) => {
+					if (!usable)
+						navigator.clipboard.writeText = () => Promise.reject(new Error('not here'));
+				}, secure);
+			} });
+			const { page } = person;
+			const text = `Copy me:\n<b>both</b> lines, ${secure}`;
+			await person.logIn();
+			await person.talkTo(bob.name);
+			await person.field.fill(text);
+			await page.keyboard.press('Enter');
+			await person.tick(text, 'accepted');
+			await person.message(text).locator('button.tick').click();
+			await page.getByRole('button', { name: 'Copy text' }).click();
+			await page.getByRole('status').getByText('Copied.').waitFor();
+			assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
+			await person.unharmed();
+		});
 });
 
 describe('pictures', () => {

@@ -28,15 +28,15 @@ export function ChatView(props: { client: ChatClient; route: Route; hash: string
 	}, []);
 	return (
 		<main class="chat" aria-labelledby="chat-name">
-			<header class="bar">
+			<div class="bar">
 				<a class="round back" href="#" aria-label="Back to the conversations"><Back /></a>
 				<Avatar name={name} />
 				<div class="who">
-					<h2 id="chat-name" ref={heading} tabIndex={-1}><bdi>{name}</bdi></h2>
+					<h1 id="chat-name" ref={heading} tabIndex={-1}><bdi>{name}</bdi></h1>
 					<p>{typing ? `${people > 1 ? typing : ''} typing …` : people > 1 ?
 						`${people + 1} people` : c ? '' : 'New conversation'}</p>
 				</div>
-			</header>
+			</div>
 			<Messages key={`m ${hash}`} client={client} route={route} show={props.show} />
 			<Composer key={hash} client={client} route={route} hash={hash} name={name} />
 		</main>

@@ -145,7 +145,7 @@ export function ListView(props: { client: ChatClient; open: string; alone: boole
 
 	return (
 		<div class="list" role={props.alone ? 'main' : undefined}>
-			<header class="bar">
+			<div class="bar">
 				<Brand />
 				<div class="who">
 					<h1>twinbox</h1>
@@ -157,7 +157,7 @@ export function ListView(props: { client: ChatClient; open: string; alone: boole
 					aria-expanded={adding} onClick={() => setAdding(!adding)}><Plus /></button>
 				<a class="round" href={`#${SETTINGS}`} aria-label="Settings" title="Settings"
 					aria-current={props.open === SETTINGS ? 'page' : undefined}><Gear /></a>
-			</header>
+			</div>
 			{adding && <NewForm client={client} done={() => {
 				setAdding(false);
 				button.current?.focus();
