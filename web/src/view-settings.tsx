@@ -33,10 +33,10 @@ export function SettingsView({ client, logOut }: { client: ChatClient;
 	useLayoutEffect(() => heading.current?.focus(), []);
 	return (
 		<main class="chat settings" aria-labelledby="settings-title">
-			<header class="bar">
+			<div class="bar">
 				<a class="round back" href="#" aria-label="Back to the conversations"><Back /></a>
 				<div class="who"><h2 id="settings-title" ref={heading} tabIndex={-1}>Settings</h2></div>
-			</header>
+			</div>
 			<div class="sections">
 				<Section id="account" title="Account">
 					<p>You are logged in as <strong>{client.me}</strong>.</p>
