@@ -154,7 +154,7 @@ cure_is_said(const char *dir, struct archive *held)
 {
 	struct err err = ERR_INIT;
 	struct archive *a;
-	enum rc rc;
+	enum rc rc, wanted = held == NULL ? RC_DENIED : RC_IO;
 
 	if (held == NULL)
 		rc = archive_open(dir, &a, &err);
@@ -162,8 +162,7 @@ cure_is_said(const char *dir, struct archive *held)
 		rc = archive_write(held, RIG_START_MS, &err);
 	if (rc == RC_OK)
 		return (2);
-	return (rc == (held == NULL ? RC_DENIED : RC_IO) &&
-		strstr(err.text, dir) != NULL &&
+	return (rc == wanted && strstr(err.text, dir) != NULL &&
 		strstr(err.text, "ReadWritePaths=") != NULL &&
 		strstr(err.text, strerror(err.sys)) != NULL);
 }
