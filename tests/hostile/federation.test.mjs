@@ -285,15 +285,15 @@ describe('many of them', () => {
 		}
 	});
 
-	it('one that sends its bodies slowly holds 64 requests, and no other peer waits', async () => {
+	it('one that sends its bodies slowly holds 128 requests, and no other peer waits', async () => {
 		const body = JSON.stringify({ envelopes: [] });
-		const sockets = await Promise.all(Array.from({ length: 64 }, () => RawSocket.open(server)));
+		const sockets = await Promise.all(Array.from({ length: 128 }, () => RawSocket.open(server)));
 		for (const socket of sockets) {
 			socket.send(other.head(body, { extra: 'Expect: 100-continue\r\n' }));
 			// It has been let in.
 			assert.equal((await socket.answers(1))[0].status, 100);
 		}
-		refused(await other.deliver(server), 429, 'rate-limited', 'the 65th');
+		refused(await other.deliver(server), 429, 'rate-limited', 'the 129th');
 		expectStatus(await peer.deliver(server), 200);
 		for (const socket of sockets) {
 			socket.send(body);

@@ -51,6 +51,10 @@ const GOOD = {
 	'POST /v1/admin/peers/{domain}/forget': () => ({}),
 	'POST /v1/admin/peers/{domain}/block': () => ({ reason: 'x' }),
 	'POST /v1/admin/peers/{domain}/unblock': () => ({}),
+	'POST /v1/admin/users/{name}/disable': () => ({}),
+	'POST /v1/admin/users/{name}/enable': () => ({}),
+	'POST /v1/admin/users/{name}/promote': () => ({}),
+	'POST /v1/admin/users/{name}/demote': () => ({}),
 };
 const bodies = new Map(Object.entries(document('openapi.yaml').paths).flatMap(([path, item]) =>
 	Object.entries(item).filter(([, operation]) => !operation.responses?.[501] &&

@@ -142,7 +142,8 @@ describe('an answer that is read slowly', () => {
 		const own = await startServer({ args: ['--max-pending', String(LETTERS)],
 			unlimited: `one user sends ${LETTERS} messages` });
 		t.after(() => own.stop());
-		const [root, [ann, bob]] = await Promise.all([operator(own), users(own, 'ann', 'bob')]);
+		// The last administrator cannot be disabled.
+		const [root, [ann, bob]] = await Promise.all([operator(own), users(own, 'ann', 'bob'), operator(own)]);
 		await root.pause();
 		await sendMany(ann, bob.name, LETTERS, { expires_in: 1 });
 		await untilDead(root, LETTERS);
