@@ -250,7 +250,7 @@ export class Script {
 	}
 }
 
-const volatile = new Set(['event_id', 'conversation', 'created_at', 'event_time', 'attempt',
+const volatile = new Set(['event_id', 'conversation', 'created_at', 'last_at', 'event_time', 'attempt',
 	'attempts', 'expires_at', 'last_status_at', 'last_attempt_at']);
 const times = new Set(['delivered_at', 'read_at', 'sent_at', 'acked_at', 'at', 'deliver_at',
 	'next_retry_at']);

@@ -4,6 +4,7 @@
  * plvfs.h.
  */
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,8 @@ plvfs_enter(struct plvfs *v, enum plvfs_call call)
 	    (v->calls > v->fault.at && !v->fault.stays))
 		return (SQLITE_OK);
 	v->failed = true;
+	/* The system's reason, which SQLite is asked for. */
+	errno = EIO;
 	return (v->fault.code);
 }
 
