@@ -106,13 +106,13 @@ describe('an operator and other servers', { skip }, () => {
 		assert.match((await root.run('admin', 'rewind', peer.name, '--since', since)).out,
 			/^1 lane of calm\.fault\.test offers again what was sent since /);
 		assert.deepEqual((await peer.gets(5)).map((one) => one.id), [...ids, ...ids, ids[1]]);
-		const lanes = async () => (await root.json('admin', 'lanes', '--destination', peer.name)).lanes;
+		const lanes = async () => (await root.page('admin', 'lanes', '--destination', peer.name)).lanes;
 		await eventually(async () => (await lanes())[0].replay_seq === null, 'all is offered');
 		// Nothing was sent since tomorrow.
 		const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
 		await root.run('admin', 'rewind', lane.lane_id, '--since', tomorrow);
 		assert.equal((await lanes())[0].replay_seq, null);
-		const [entry] = (await root.json('admin', 'audit', '--limit', 1)).entries;
+		const [entry] = (await root.page('admin', 'audit', '--limit', 1)).entries;
 		assert.deepEqual([entry.action, entry.object, entry.detail],
 			['rewind', String(lane.lane_id), 'nothing, of 2']);
 	});
