@@ -352,7 +352,7 @@ const struct command cli_commands[] = {
 	"many, and goes on in batches until all are done.",
 	admin_batch_options, 0, -1, NEEDS_LOGIN, cmd_admin_requeue},
     {"admin destinations", "", "where messages go: breakers, what waits, ages",
-	"local stands for the inboxes of this server, * for everything.\n"
+	"The name local stands for the inboxes of this server, * for everything.\n"
 	"SENDING is how many go out now and how many may; READY is how many\n"
 	"lanes have something to send.",
 	page_options, 0, 0, NEEDS_LOGIN, cmd_admin_destinations},
@@ -384,9 +384,9 @@ const struct command cli_commands[] = {
 	"unblock DOMAIN.",
 	admin_peers_options, 0, 4, NEEDS_LOGIN, cmd_admin_peers},
     {"admin users", "[disable|enable|promote|demote NAME]", "all users",
-	"disable NAME locks a user out and ends the user's sessions; enable NAME\n"
-	"undoes that, and the user logs in anew.  promote NAME makes a user an\n"
-	"administrator; demote NAME ends these rights at once.",
+	"With disable NAME, a user is locked out and all sessions end; enable NAME\n"
+	"undoes that, and the user logs in anew.  With promote NAME, a user becomes\n"
+	"an administrator; demote NAME ends these rights at once.",
 	admin_users_options, 0, 2, NEEDS_LOGIN, cmd_admin_users},
     {"admin audit", "", "what operators did, the newest first", "",
 	admin_audit_options, 0, 0, NEEDS_LOGIN, cmd_admin_audit},

@@ -132,6 +132,6 @@ done
 { cat "$pages/twinbox.tables"
 	printf 'option\tsend\tx\t\ta|b\tb is best\n'
 	printf 'command\tthings\t[drop ID]\t0\tthings\tdrop takes one away.\n'
-	printf 'option\tsend\ty\t\tFILE\ta file, together with\n'; } >"$tmp/bad"
-[ "$(awk -f tests/package/literals.awk "$tmp/bad" | wc -l)" -eq 3 ]
+	printf 'option\tsend\ty\t\tFILE\ta file, together with\n'; } >"$tmp/literals"
+[ "$(awk -f tests/package/literals.awk "$tmp/literals" | wc -l)" -eq 3 ]
 check $? 'manual: and such a text would be seen'
