@@ -224,6 +224,10 @@ describe('conversations', () => {
 		assert.deepEqual([faster.last, faster.unread], [5, 4]);
 		const read = page.mergeConversation(page.withMark(chat({ last: 3 }), ANN, 3, true), server, ANN);
 		assert.equal(read.unread, 0, 'read here, the server does not know yet');
+		// The answer has the number of a message whose delivery it does not know yet.
+		assert.equal(page.mergeConversation(chat({ last: 3, unread: 1 }), { ...server, unread: 0 }, ANN).unread, 1);
+		const elsewhere = { ...server, unread: 0, members: page.withMark(chat(), ANN, 2, true).members };
+		assert.equal(page.mergeConversation(chat({ last: 3, unread: 1 }), elsewhere, ANN).unread, 0, 'read elsewhere');
 	});
 
 	it('what is known here and what the server says make one', () => {
@@ -237,7 +241,7 @@ describe('conversations', () => {
 		assert.deepEqual(page.mergeConversation(chat(), server, ANN), fresh);
 		const preview = { seq: 2, id: 'm2', from: 'bob', body: 'x' };
 		assert.deepEqual(page.mergeConversation(chat({ at: created + 5, last: 3, unread: 7, preview, members: members(2, 2) }), server, ANN),
-			{ ...fresh, at: created + 5, preview, members: members(3, 2) });
+			{ ...fresh, at: created + 5, unread: 7, preview, members: members(3, 2) });
 		assert.deepEqual(page.mergeConversation(chat({ members: members(5, 0) }), server, ANN).members, members(5, 1));
 		assert.equal(page.mergeConversation(chat({ last: 4, unread: 1 }), server, ANN).unread, 2);
 		for (const [read, unread] of [[2, 2], [3, 0], [4, 0]])

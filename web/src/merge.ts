@@ -143,6 +143,7 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 			body: (newest.body ?? '').slice(0, PREVIEW_CHARS) };
 	if (!old)
 		return next;
+	const hasRead = markOf(next, me).read > markOf(old, me).read;
 	next.at = Math.max(next.at, old.at);
 	if (old.preview && old.preview.seq > (next.preview?.seq ?? 0))
 		next.preview = old.preview;
@@ -150,8 +151,9 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 		next = withMark(next, one.address, one.delivered, false);
 		next = withMark(next, one.address, one.read, true);
 	}
-	// Events were faster than this answer.
-	if (old.last > fresh.last) {
+	// Events were faster than this answer, which counts a message as unread only
+	// when it is delivered, but numbers it when it is accepted.
+	if (old.last > fresh.last || (old.last === fresh.last && !hasRead)) {
 		next.last = old.last;
 		next.unread = Math.max(old.unread, fresh.unread);
 	}
