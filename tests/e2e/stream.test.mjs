@@ -279,6 +279,8 @@ describe('how a stream ends', () => {
 			await one.welcome();
 		await stopping.polled(3);
 		await cy.send(bob.name, 'the last one');
+		// The events that a stop must not leave out are those in an inbox.
+		await bob.event((e) => e.seq === 1);
 		assert.equal((await stopping.stop()).code, 0);
 		for (const one of streams) {
 			const { code, blocks } = await one.ended();
