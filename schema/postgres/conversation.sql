@@ -59,7 +59,10 @@ WHERE p.conversation_id = r.conversation_id AND p.user_id = r.user_id;
 -- (of others, beyond the read mark, up to what was delivered to the member), and
 -- with the time of the last message that the member may see (history_before has
 -- the same rule).  OFFSET 0 keeps the planner from hashing all outbox rows of the
--- member anew for each conversation.
+-- member anew for each conversation.  The order of what is owed, here and below,
+-- is that of the index outbox_owed: while statistics say that no row has ended
+-- the planner would take any index of such rows, and read all of it for each
+-- conversation when there are many after all.
 -- name: conversation_list(user_id, before, limit)
 -- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
@@ -69,13 +72,14 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
        AND m.sender_id <> p.user_id)
-    - (SELECT count(*) FROM outbox o
+    - (SELECT count(*) FROM (SELECT 1 FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto) AS unread,
+       AND o.conversation_seq <= p.delivered_upto
+     ORDER BY o.conversation_seq) owed) AS unread,
     c.last_seq,
     coalesce((SELECT m.created_at FROM messages m
      WHERE m.conversation_id = p.conversation_id AND m.conversation_seq > 0
@@ -123,13 +127,14 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
        AND m.sender_id <> p.user_id)
-    - (SELECT count(*) FROM outbox o
+    - (SELECT count(*) FROM (SELECT 1 FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto) AS unread,
+       AND o.conversation_seq <= p.delivered_upto
+     ORDER BY o.conversation_seq) owed) AS unread,
     c.last_seq,
     g.last_at
 FROM page g
@@ -147,13 +152,14 @@ SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
        AND m.sender_id <> p.user_id)
-    - (SELECT count(*) FROM outbox o
+    - (SELECT count(*) FROM (SELECT 1 FROM outbox o
      WHERE o.conversation_id = c.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto) AS unread,
+       AND o.conversation_seq <= p.delivered_upto
+     ORDER BY o.conversation_seq) owed) AS unread,
     c.last_seq,
     coalesce((SELECT m.created_at FROM messages m
      WHERE m.conversation_id = p.conversation_id AND m.conversation_seq > 0
@@ -179,13 +185,14 @@ FROM (
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
        AND m.sender_id <> p.user_id)
-    - (SELECT count(*) FROM outbox o
+    - (SELECT count(*) FROM (SELECT 1 FROM outbox o
      WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto) AS n
+       AND o.conversation_seq <= p.delivered_upto
+     ORDER BY o.conversation_seq) owed) AS n
     FROM participants p
     WHERE p.user_id = $user_id AND p.delivered_upto > p.read_upto) u
 JOIN conversations c ON c.conversation_id = u.cid
@@ -199,12 +206,13 @@ SELECT coalesce(sum(
        AND m.conversation_seq > p.read_upto
        AND m.conversation_seq <= p.delivered_upto
        AND m.sender_id <> p.user_id)
-    - (SELECT count(*) FROM outbox o
+    - (SELECT count(*) FROM (SELECT 1 FROM outbox o
      WHERE o.conversation_id = p.conversation_id AND o.dest_id = p.user_id
        AND o.dest_kind = 'user' AND o.kind = EVENT_MESSAGE
        AND (o.state = 'failed' OR o.state = 'expired'
          OR o.state = 'canceled')
        AND o.conversation_seq > p.read_upto
-       AND o.conversation_seq <= p.delivered_upto)), 0)::bigint AS unread
+       AND o.conversation_seq <= p.delivered_upto
+     ORDER BY o.conversation_seq) owed)), 0)::bigint AS unread
 FROM participants p
 WHERE p.user_id = $user_id AND p.delivered_upto > p.read_upto;
