@@ -131,6 +131,26 @@ find_unwritable(const char *path, char *ret, size_t size)
 	return (0);
 }
 
+/* SQLite reads a database along the index of its log.  Where that file at
+ * ${path} is missing and cannot be made: its name in ${ret}, and the errno
+ * value; 0: it is there, or can be made. */
+static int
+find_unmade(const char *path, char *ret, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+
+	(void)snprintf(ret, size, "%s-shm", path);
+	if (access(path, R_OK) != 0 || access(ret, F_OK) == 0)
+		return (0);
+	(void)snprintf(ret, size, "%.*s",
+	    slash != NULL ? (int)(slash - path) + 1 : 1,
+	    slash != NULL ? path : ".");
+	if (access(ret, W_OK) == 0)
+		return (0);
+	(void)snprintf(ret, size, "%s-shm", path);
+	return (errno);
+}
+
 /*
  * What a failure with ${rc}, of which ${err} has the story, means while the
  * database at ${path} is being opened: a missing right or file is not a failure
@@ -149,6 +169,10 @@ rc_at_opening(enum rc rc, const char *path, struct err *err)
 	    (sys = find_unwritable(path, name, sizeof(name))) != 0)
 		return (err_set_sys(
 		    err, rc_of_opening(sys), sys, "cannot write %s", name));
+	if ((err->ext & 0xff) == SQLITE_CANTOPEN &&
+	    (sys = find_unmade(path, name, sizeof(name))) != 0)
+		return (err_set_sys(
+		    err, rc_of_opening(sys), sys, "cannot make %s", name));
 	if ((err->ext & 0xff) == SQLITE_CANTOPEN)
 		err->rc = rc_of_opening(err->sys);
 	return (err->rc);

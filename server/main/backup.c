@@ -221,8 +221,15 @@ check_backup(const char *path, const char *name, struct err *err)
 	(void)snprintf(url, sizeof(url), "sqlite:%s", path);
 	options = data_db_options(&data);
 	options.url = url;
-	if ((rc = db_open(&options, &db, err)) != RC_OK)
-		return (err_wrap(err, "%s is not a back-up", name));
+	rc = db_open(&options, &db, err);
+	/* The disk of this server is not to blame for what somebody named. */
+	if (rc == RC_CORRUPT)
+		rc = err_set(err, RC_INVALID,
+		    "%s is not a back-up: it is not a database, or is "
+		    "damaged; name a file that `twinboxd backup` has made",
+		    name);
+	if (rc != RC_OK)
+		return (rc);
 	rc = db_schema_number(db, &has, &newest, err);
 	FAULT("restore.copied");
 	if (rc == RC_OK && has == 0)

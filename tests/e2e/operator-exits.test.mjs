@@ -174,6 +174,11 @@ describe('77: a right is missing', () => {
 		assert.deepEqual(await ends(['serve', ...LISTEN, '--data', data]),
 			[77, `cannot write ${file}-shm: Permission denied`]);
 		fs.rmSync(`${file}-shm`);
+		// Nor can it be read without that file.
+		fs.chmodSync(data, 0o500);
+		assert.deepEqual(await ends(['fsck', '--data', data]),
+			[77, `cannot make ${file}-shm: Permission denied`]);
+		fs.chmodSync(data, 0o700);
 		// With its rights, nothing else is wrong with it.
 		const server = new Server({ data, wrapper: UNPRIVILEGED });
 		t.after(() => server.running && server.kill());
@@ -275,6 +280,12 @@ describe('65, 68, 73: what a command was asked for', () => {
 
 		assert.equal((await ends(add))[0], 0);
 		assert.equal((await ends(['restore', path.dirname(copy), '--data', path.join(folder(), 'd')]))[0], 65);
+		for (const text of ['hello', 'not a database at all '.repeat(400)]) {
+			const file = place(folder(), 'hello', 0o600, text);
+			assert.deepEqual(await ends(['restore', file, '--data', path.join(folder(), 'd')]),
+				[65, `${file} is not a back-up: it is not a database, or is damaged; ` +
+					'name a file that `twinboxd backup` has made']);
+		}
 		assert.equal((await ends(['user', 'disable', 'bob', '--data', data]))[0], 68);
 		assert.equal((await ends(['keys', 'retire', 'k1', '--data', data]))[0], 68);
 		assert.equal((await ends(add))[0], 73);
