@@ -34,12 +34,13 @@ cure(int sys)
 
 	switch (sys) {
 	case EROFS:
-		return (" (as a service: ReadWritePaths= for it, by systemctl "
-			"edit twinboxd)");
+		return (" (as a service: name it in ReadWritePaths, by "
+			"systemctl edit twinboxd)");
 	case EACCES:
 	case EPERM:
 		return (" (the server's user must own it; as a service: "
-			"ReadWritePaths= for it, by systemctl edit twinboxd)");
+			"name it in ReadWritePaths, by systemctl edit "
+			"twinboxd)");
 	default:
 		return ("");
 	}

@@ -163,7 +163,7 @@ cure_is_said(const char *dir, struct archive *held)
 	if (rc == RC_OK)
 		return (2);
 	return (rc == wanted && strstr(err.text, dir) != NULL &&
-		strstr(err.text, "ReadWritePaths=") != NULL &&
+		strstr(err.text, "ReadWritePaths, ") != NULL &&
 		strstr(err.text, strerror(err.sys)) != NULL);
 }
 

@@ -406,7 +406,7 @@ describe('settings of upkeep', () => {
 			[['--scrub-rate', '-1'], /scrub-rate/],
 			[['--purge-rate', '0'], /purge-rate/],
 			[['--archive', '/proc/no/such'], /archive: cannot (make|write in) \/proc\/no\/such/],
-			[['--archive', '/sys/no'], /archive: cannot make \/sys\/no \(.*ReadWritePaths= .*systemctl edit/],
+			[['--archive', '/sys/no'], /archive: cannot make \/sys\/no \(.*name it in ReadWritePaths, by systemctl edit/],
 		]) {
 			const { code, text } = await refusedStart(new Server(), ...args);
 			assert.notEqual(code, 0);
