@@ -5,13 +5,15 @@
 // command and of each refusal.  operator-users.test.mjs has `twinboxd user`.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 
 import { dataArgs, databaseUrl, onPostgres, sqliteOnly } from './backend.mjs';
 import { document } from './contract.mjs';
-import { TWINBOXD, Server, run, startServer, tempDir } from './harness.mjs';
+import { TWINBOXD, Server, eventually, run, startServer, tempDir, users } from './harness.mjs';
+import { operator, sendMany } from './operator.mjs';
 import { SETTINGS, command, refused, user } from './operator-command.mjs';
 
 describe('what is no command', () => {
@@ -397,5 +399,29 @@ With the client:
 		assert.deepEqual(json.slice(0, 2), [74, '']);
 		for (const line of json[2].trimEnd().split('\n'))
 			assert.ok(JSON.parse(line).event, line);
+	});
+});
+
+describe('the log', () => {
+	it('shows its alerts to the pattern of operations.md, as text and as JSON', async (t) => {
+		const manual = fs.readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+		const [, pattern] = manual.match(/`journalctl -u twinboxd \| grep -E '([^']+)'`/);
+
+		for (const format of ['text', 'json']) {
+			const server = await startServer({ args: ['--log-format', format, '--alert-interval', '1s',
+				'--rate-limit', 'off'] });
+			t.after(() => server.kill());
+			const root = await operator(server);
+			const [bob] = await users(server, 'bob');
+
+			await root.do('POST', 'destinations/local/pause', {});
+			await sendMany(root, bob.name, 101);
+			const lines = await eventually(() => {
+				const all = server.output().split('\n');
+				return all.some((line) => line.includes('outbox_depth_high')) && all;
+			}, 'the alert', 30_000);
+			const shown = execFileSync('grep', ['-E', pattern], { input: lines.join('\n'), encoding: 'utf8' });
+			assert.match(shown, /^.*alert\.warning.*outbox_depth_high.*\n$/, format);
+		}
 	});
 });
