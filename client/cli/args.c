@@ -58,6 +58,15 @@ find_option(const struct command *command, const char *arg, size_t n)
 	return (option);
 }
 
+static bool
+may_repeat(const struct option *option)
+{
+	const char *value = option->value;
+	size_t n = value != NULL ? strlen(value) : 0;
+
+	return (n > 3 && strcmp(value + n - 3, "...") == 0);
+}
+
 /* Where to read more, for mistakes. */
 static enum rc
 mistake(struct fail *fail, const struct command *command)
@@ -90,6 +99,12 @@ read_option(char **argv, int i, struct args *ret, struct fail *fail)
 	}
 	if (option->value == NULL && equals != NULL) {
 		(void)fail_set(fail, FAIL_USAGE, "%s takes no value", safe);
+		(void)mistake(fail, ret->command);
+		return (0);
+	}
+	if (!may_repeat(option) && args_has(ret, option->name)) {
+		(void)fail_set(fail, FAIL_USAGE,
+		    "--%s is given twice; leave one of them out", option->name);
 		(void)mistake(fail, ret->command);
 		return (0);
 	}

@@ -18,7 +18,8 @@ struct cli;
 struct option {
 	const char *name;
 	char letter;       /* '\0': none */
-	const char *value; /* what to call its value; NULL: it takes none */
+	const char *value; /* what to call its value; NULL: it takes none;
+			      "TEXT...": the option may be given repeatedly */
 	const char *help;
 };
 
@@ -73,7 +74,8 @@ void args_fini(struct args *args);
 /* Whether --${name} was given. */
 bool args_has(const struct args *args, const char *name);
 
-/* The (last) value of --${name}, NULL if it was not given. */
+/* The value of --${name} (the last one of an option that repeats), NULL if it
+ * was not given. */
 const char *args_value(const struct args *args, const char *name);
 
 /* The value of --${name} as a whole number from ${least} to ${most}; *ret

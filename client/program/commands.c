@@ -82,7 +82,7 @@ static const struct option send_options[] = {
     {"content-type", 0, "TYPE", "what the text is (text/plain)"},
     {"reply-to", 0, "ID", "the message that this one answers"},
     {"correlation-id", 0, "TEXT", "a text of yours to find it by"},
-    {"metadata", 0, "NAME=TEXT", "may be given several times"},
+    {"metadata", 0, "NAME=TEXT...", "may be given several times"},
     END,
 };
 

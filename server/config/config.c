@@ -101,6 +101,15 @@ refuse_flag(struct err *err, const char *flag)
 	return (refuse_unknown(err, location, name));
 }
 
+/* A setting has one value: of two flags, each may be the one that was meant. */
+static enum rc
+refuse_second(struct err *err, const char *name)
+{
+
+	return (err_set(err, RC_INVALID,
+	    "--%s is given twice; leave one of them out", name));
+}
+
 /* Notes the flag at argv[*at] and moves ${*at} to its value, if that is an
  * argument of its own. */
 static enum rc
@@ -132,6 +141,9 @@ note_flag(struct parsing *p, int argc, char **argv, int *at, struct err *err)
 	if (value == NULL)
 		return (err_set(err, RC_INVALID, "--%s needs a value: --%s %s",
 		    name, name, i < 0 ? "FILE" : config_rows[i].argument));
+	if ((i < 0 ? p->file : p->flags[i]) != NULL)
+		return (
+		    refuse_second(err, i < 0 ? "config" : config_rows[i].name));
 	if (i < 0)
 		p->file = value;
 	else

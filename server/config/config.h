@@ -294,7 +294,7 @@ struct config {
 	char file[CONFIG_TEXT_SIZE]; /* --config; "": none */
 	bool help;                   /* --help was given: show it, end */
 	bool version;                /* --version was given */
-	bool misused;                /* no such flag, or one without a value */
+	bool misused; /* no such flag, one without a value, or one twice */
 	const char *operands[CONFIG_OPERANDS_MAX]; /* borrowed from argv */
 	int noperands;
 

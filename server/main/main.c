@@ -86,6 +86,8 @@ main_settings(int argc, char **argv, struct config *ret)
 	struct err err = ERR_INIT;
 	enum rc rc;
 
+	if (argc < 0)
+		return (EX_USAGE);
 	rc = config_parse(argc, argv, getenv, ret, &err);
 	if (rc != RC_OK)
 		return (main_complain(

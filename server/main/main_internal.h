@@ -131,12 +131,14 @@ void interrupt_resets_terminal(int fd, const struct termios *settings);
 /* Prints how the commands are called that begin with ${word}: EX_USAGE. */
 int main_usage(const char *word);
 
-/* Takes ${flag} out of the arguments: how many are left.  *ret: it was there.
- */
+/* Takes ${flag} out of the arguments: how many are left.  *ret, which is false
+ * before: it was there.  -1: it was there twice, which is reported; the other
+ * main_take_ functions keep ${argc} -1, and main_settings() returns EX_USAGE
+ * for it. */
 int main_take_flag(int argc, char **argv, const char *flag, bool *ret);
 
 /* The same of a flag with a value, "--flag VALUE" or "--flag=VALUE"; *ret is
- * untouched if it is not there, "" without a value. */
+ * NULL before, untouched if it is not there, "" without a value. */
 int main_take_value(int argc, char **argv, const char *flag, const char **ret);
 
 /* `twinboxd user …`: the exit code. */

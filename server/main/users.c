@@ -139,36 +139,53 @@ main_usage(const char *word)
 	return (EX_USAGE);
 }
 
+static int
+refuse_second(const char *flag)
+{
+
+	(void)main_complain(
+	    EX_USAGE, "%s is given twice; leave one of them out", flag);
+	return (-1);
+}
+
 int
 main_take_flag(int argc, char **argv, const char *flag, bool *ret)
 {
 	int i, n = 0;
 
 	for (i = 0; i < argc; i++) {
-		if (strcmp(argv[i], flag) == 0)
-			*ret = true;
-		else
+		if (strcmp(argv[i], flag) != 0)
 			argv[n++] = argv[i];
+		else if (*ret)
+			return (refuse_second(flag));
+		else
+			*ret = true;
 	}
-	return (n);
+	return (argc < 0 ? argc : n);
 }
 
 int
 main_take_value(int argc, char **argv, const char *flag, const char **ret)
 {
 	size_t len = strlen(flag);
+	const char *value;
 	int i, n = 0;
 
 	for (i = 0; i < argc; i++) {
 		if (strcmp(argv[i], flag) == 0)
-			*ret = i + 1 < argc ? argv[++i] : "";
+			value = i + 1 < argc ? argv[++i] : "";
 		else if (strncmp(argv[i], flag, len) == 0 &&
 			 argv[i][len] == '=')
-			*ret = argv[i] + len + 1;
-		else
+			value = argv[i] + len + 1;
+		else {
 			argv[n++] = argv[i];
+			continue;
+		}
+		if (*ret != NULL)
+			return (refuse_second(flag));
+		*ret = value;
 	}
-	return (n);
+	return (argc < 0 ? argc : n);
 }
 
 /* `twinboxd user WORD NAME`. */

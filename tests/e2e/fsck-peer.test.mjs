@@ -18,7 +18,7 @@ import { address, allAre, gathers, isFrom, startPair } from './pair.mjs';
 /** Runs fsck on data directory ${data}: [exit code, what it said]. */
 async function fsck(data, ...args)
 {
-	const child = run(TWINBOXD, ['fsck', ...dataArgs(data), ...args]);
+	const child = run(TWINBOXD, ['fsck', ...dataArgs(data, args), ...args]);
 	const { code } = await child.exited;
 
 	return [code, child.out + child.err];

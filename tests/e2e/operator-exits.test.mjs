@@ -91,6 +91,23 @@ describe('64: a flag that cannot be', () => {
 		assert.deepEqual(await ends(['serve', '--config']), [64, '--config needs a value: --config FILE']);
 	});
 
+	it('one that is given twice, a setting or a flag of the command', async () => {
+		for (const name of commands) {
+			assert.deepEqual(await ends([name, '--readers', '1', '--readers=1']),
+				[64, '--readers is given twice; leave one of them out'], name);
+		}
+		for (const [flag, ...args] of [
+			['--admin', 'user', 'add', 'ann', '--admin', '--admin'],
+			['--display-name', 'user', 'add', 'ann', '--display-name', 'A', '--display-name=A'],
+			['--json', 'user', 'list', '--json', '--json'],
+			['--now', 'keys', 'retire', 'k1', '--now', '--now'],
+			['--replace', 'restore', 'file', '--replace', '--replace'],
+			['--with-peer', 'fsck', '--with-peer', 'a', '--with-peer', ''],
+			['--to', 'copy', '--from', 'a', '--to', 'b', '--to', 'c'],
+		])
+			assert.deepEqual(await ends(args), [64, `${flag} is given twice; leave one of them out`]);
+	});
+
 	it('an unknown name in a file is a wrong setting instead', async () => {
 		const conf = place(folder(), 'conf', 0o600, 'dta = x\n');
 

@@ -141,7 +141,7 @@ describe('a disk with less room than disk-reserve', () => {
 
 		expectStatus(await ann.post('/v1/messages', first), 201);
 		await server.stop();
-		server.args.push('--disk-reserve', '1073741824GiB');
+		server.args = ['--disk-reserve', '1073741824GiB'];
 		await server.start();
 		if (onPostgres) {
 			// The server's disk is not ours to look at.

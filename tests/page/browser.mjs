@@ -56,17 +56,6 @@ export class SteadyServer extends Server {
 		this.args = ['--listen', new URL(this.url).host];
 		return this;
 	}
-
-	command()
-	{
-		const command = super.command();
-		const [, listen] = this.args;
-
-		// Given twice, a setting is refused.
-		if (listen)
-			command.splice(command.indexOf('127.0.0.1:0') - 1, 2);
-		return command;
-	}
 }
 
 export class Person {

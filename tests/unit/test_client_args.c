@@ -220,8 +220,9 @@ static const struct option small_options[] = {
     {"two", 't', "N", "one line\nand another"},
     /* 30, 31 and 32 columns. */
     {"abcdefghijklmnopqrst", 0, "U", "30"},
-    {"abcdefghijklmnopqrst", 'a', "UV", "31"},
-    {"abcdefghijklmnopqrst", 0, "UVW", "32\nmore"},
+    {"abcdefghijklmnopqrsu", 'a', "UV", "31"},
+    {"abcdefghijklmnopqrsv", 0, "UVW", "32\nmore"},
+    {"many", 'm', "N...", "more than one"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -262,11 +263,12 @@ test_small_help(void **state)
 	    "  -t, --two N                  one line\n"
 	    "                               and another\n"
 	    "      --abcdefghijklmnopqrst U 30\n"
-	    "  -a, --abcdefghijklmnopqrst UV\n"
+	    "  -a, --abcdefghijklmnopqrsu UV\n"
 	    "                               31\n"
-	    "      --abcdefghijklmnopqrst UVW\n"
+	    "      --abcdefghijklmnopqrsv UVW\n"
 	    "                               32\n"
-	    "                               more\n" COMMON);
+	    "                               more\n"
+	    "  -m, --many N...              more than one\n" COMMON);
 	buf_reset(&b);
 	args_help(&b, &small_commands[1]);
 	buf_addc(&b, '\0');
@@ -326,7 +328,7 @@ test_small_mistakes(void **state)
 	static const char *const table[][2] = {
 	    {"first x", ""},
 	    {"first x y", ""},
-	    {"first - -t=5 --two=6 -t 7", ""},
+	    {"first - -m=5 --many=6 -m 7", ""},
 	    {"first -- -t", ""},
 	    {"group one", ""},
 	    {"group other a b c", ""},
@@ -362,6 +364,15 @@ test_small_mistakes(void **state)
 	    {"first --plain=1",
 		"--plain takes no value; see twinbox first --help"},
 	    {"first -t", "-t needs a value: N; see twinbox first --help"},
+	    {"first - -t=5 --two 5",
+		"--two is given twice; leave one of them out; see twinbox first "
+		"--help"},
+	    {"--json first - --json",
+		"--json is given twice; leave one of them out; see twinbox "
+		"first --help"},
+	    {"-p a first - --profile=a",
+		"--profile is given twice; leave one of them out; see twinbox "
+		"first --help"},
 	};
 	struct args args;
 	size_t i;
@@ -371,10 +382,10 @@ test_small_mistakes(void **state)
 		assert_string_equal(read_line(table[i][0], &args), table[i][1]);
 		args_fini(&args);
 	}
-	assert_string_equal(read_line("first - -t=5 --two=6 -t 7", &args), "");
+	assert_string_equal(read_line("first - -m=5 --many=6 -m 7", &args), "");
 	assert_int_equal(args.noperands, 1);
 	assert_string_equal(args.operands[0], "-");
-	assert_string_equal(args_value(&args, "two"), "7");
+	assert_string_equal(args_value(&args, "many"), "7");
 	assert_false(args_has(&args, "plain"));
 	args_fini(&args);
 }
@@ -390,13 +401,13 @@ test_many_options(void **state)
 	(void)state;
 	buf_adds(&b, "first x");
 	for (i = 0; i < ARGS_GIVEN_MAX; i++)
-		buf_adds(&b, " -t=1");
+		buf_adds(&b, " -m=1");
 	buf_addc(&b, '\0');
 	assert_string_equal(read_line(b.data, &args), "");
 	assert_int_equal(args.ngiven, ARGS_GIVEN_MAX);
 	args_fini(&args);
 	b.len--;
-	buf_adds(&b, " -t=1");
+	buf_adds(&b, " -m=1");
 	buf_addc(&b, '\0');
 	assert_string_equal(
 	    read_line(b.data, &args), "too many options; see twinbox --help");

@@ -277,7 +277,7 @@ test_flags(void **state)
 	(void)state;
 	accepted("--demo", &c);
 	assert_true(c.demo);
-	accepted("--demo --no-demo", &c);
+	accepted("--no-demo", &c);
 	assert_false(c.demo);
 	accepted("--demo=off", &c);
 	assert_false(c.demo);
@@ -289,13 +289,15 @@ test_flags(void **state)
 	assert_false(c.demo);
 	assert_int_equal(3, c.noperands);
 	assert_string_equal("-x", c.operands[2]);
-	accepted("--readers 3 --readers=4", &c);
-	assert_int_equal(4, c.readers);
 	accepted("--help --nonsense", &c);
 	assert_true(c.help);
 	accepted("--version", &c);
 	assert_true(c.version);
 
+	refused("--readers 3 --readers=4",
+	    "--readers is given twice; leave one of them out");
+	refused("--demo --no-demo", "--demo is given twice;");
+	refused("--config a --config=b", "--config is given twice;");
 	refused("--readers", "--readers needs a value: --readers N");
 	refused("--config", "--config needs a value: --config FILE");
 	refused("--config=", "--config needs the name of a file");

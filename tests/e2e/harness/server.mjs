@@ -40,10 +40,14 @@ export class Server {
 		this.child = null;
 	}
 
+	/* A flag that is given twice is refused: those of args stand instead of these. */
 	command()
 	{
-		return [...this.wrapper, this.program, 'serve', '--demo',
-			...dataArgs(this.data, this.args), '--listen', '127.0.0.1:0',
+		const given = (name) => this.args.some((arg) => arg === name || arg.startsWith(`${name}=`));
+
+		return [...this.wrapper, this.program, 'serve', ...(given('--demo') ? [] : ['--demo']),
+			...dataArgs(this.data, this.args),
+			...(given('--listen') ? [] : ['--listen', '127.0.0.1:0']),
 			...this.limit(), ...this.args];
 	}
 
