@@ -229,6 +229,10 @@ refuse_unknown(const char *key, const char *pointer,
 		len += k;
 	}
 	known[len] = '\0';
+	if (n == 0)
+		return (wire_refuse(r, pointer, key,
+		    "unknown member \"%.48s\"; this request takes no members",
+		    key));
 	return (wire_refuse(r, pointer, key,
 	    "unknown member \"%.48s\"; known here: %s", key, known));
 }
