@@ -214,6 +214,7 @@ api_users_post(struct http_request *req, void *arg)
 		&a->password),
 	    {.name = "display_name",
 		.type = WIRE_SPAN,
+		.line = true,
 		.min_len = 1,
 		.max_len = LIMIT_DISPLAY_NAME_LEN,
 		.ret = &a->display_name},

@@ -136,6 +136,23 @@ utf8_cut(const char *s, size_t n, size_t max)
 }
 
 bool
+utf8_line_valid(const char *s, size_t n, size_t *ret_bad)
+{
+	size_t at, len;
+	uint32_t c;
+
+	for (at = 0; at < n; at += len) {
+		len = utf8_decode(s + at, n - at, &c);
+		if (len > 0 && c >= 0x20 && (c < 0x7f || c > 0x9f) &&
+		    (c < 0x2028 || c > 0x202e) && (c < 0x2066 || c > 0x2069))
+			continue;
+		*ret_bad = at;
+		return (false);
+	}
+	return (true);
+}
+
+bool
 utf8_is_unsafe(uint32_t c)
 {
 

@@ -30,4 +30,11 @@ bool utf8_is_format(uint32_t c);
  * C0, DEL or C1, which moves the cursor or ends the line. */
 bool utf8_is_unsafe(uint32_t c);
 
+/* Whether the ${n} bytes at ${s} are UTF-8 that stays in its line and leaves
+ * the direction of its neighbours alone: no control (C0, DEL, C1), line or
+ * paragraph separator, bidirectional embedding, override or isolate.  Joiners
+ * and direction marks, which emoji and some scripts need, may be in it.  If
+ * not, *ret_bad is the offset of the first byte of what must not be there. */
+bool utf8_line_valid(const char *s, size_t n, size_t *ret_bad);
+
 #endif

@@ -61,6 +61,7 @@ users_read(struct operation *o, json_t *root, struct err *err)
 	    {.name = "admin", .type = WIRE_BOOL, .ret = &o->asked.user.admin},
 	    {.name = "display_name",
 		.type = WIRE_SPAN,
+		.line = true,
 		.min_len = 1,
 		.max_len = LIMIT_DISPLAY_NAME_LEN,
 		.ret = &display},

@@ -248,15 +248,13 @@ struct user_flags {
 	const char *display_name; /* NULL: not given */
 };
 
-/* Takes the display name from the flags.  Controls are refused, because in a
- * table they would end the line or move the cursor. */
+/* Takes the display name from the flags, by the rule of POST /v1/users. */
 static enum rc
 take_display_name(
     struct operation *o, const struct user_flags *flags, struct err *err)
 {
 	const char *text = flags->display_name;
-	size_t n, len, at;
-	uint32_t c;
+	size_t n, bad;
 
 	if (text == NULL)
 		return (RC_OK);
@@ -264,13 +262,12 @@ take_display_name(
 		return (err_set(err, RC_INVALID,
 		    "a display name has 1 to %d bytes, this one has %zu",
 		    LIMIT_DISPLAY_NAME_LEN, n));
-	for (at = 0; at < n; at += len) {
-		len = utf8_decode(text + at, n - at, &c);
-		if (len == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0))
-			return (err_set(err, RC_INVALID,
-			    "a display name is UTF-8 without control "
-			    "characters"));
-	}
+	if (!utf8_line_valid(text, n, &bad))
+		return (err_set(err, RC_INVALID,
+		    "a display name is UTF-8 without control characters, line "
+		    "breaks and characters that turn the direction of text; "
+		    "look at byte %zu",
+		    bad));
 	memcpy(o->asked.user.display_name, text, n + 1);
 	return (RC_OK);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clk.h"
+#include "base/utf8.h"
 #include "wire/wire_internal.h"
 
 #define FIELDS_MAX 64
@@ -91,12 +92,27 @@ refuse_kind(const json_t *value, const char *pointer,
 	    f->name, wanted, kind_of(value)));
 }
 
+/* Refuses ${s}, which has a character at ${at} that must not be in a line. */
+static enum rc
+refuse_line(const char *s, size_t n, size_t at, const char *pointer,
+    const struct wire_field *f, struct refusal *r)
+{
+	uint32_t c = 0;
+
+	(void)utf8_decode(s + at, n - at, &c);
+	return (wire_refuse(r, pointer, f->name,
+	    "\"%s\" has the character U+%04X at byte %zu; send it without "
+	    "control characters, line breaks and characters that turn the "
+	    "direction of text",
+	    f->name, c, at));
+}
+
 static enum rc
 read_span(json_t *value, const char *pointer, const struct wire_field *f,
     struct refusal *r)
 {
 	struct span *ret;
-	size_t n;
+	size_t n, bad;
 
 	if (!json_is_string(value))
 		return (refuse_kind(value, pointer, f, "a string", r));
@@ -113,6 +129,9 @@ read_span(json_t *value, const char *pointer, const struct wire_field *f,
 		    "\"%s\" has %zu bytes; at most %zu are taken", f->name, n,
 		    f->max_len));
 	}
+	if (f->line && !utf8_line_valid(json_string_value(value), n, &bad))
+		return (refuse_line(
+		    json_string_value(value), n, bad, pointer, f, r));
 	ret = f->ret;
 	ret->p = json_string_value(value);
 	ret->n = n;

@@ -69,6 +69,7 @@ struct wire_field {
 		WIRE_ANY
 	} type;
 	bool required;
+	bool line;               /* WIRE_SPAN: utf8_line_valid() */
 	size_t min_len, max_len; /* WIRE_SPAN: bytes; max 0 = no limit */
 	int64_t min, max;        /* WIRE_I64, unless both are 0 */
 	void *ret;               /* struct span, int64_t, bool, struct uuid,

@@ -57,6 +57,9 @@ describe('registration', () => {
 		['a password of 1,025 bytes', { name: 'ann-x', password: 'x'.repeat(1025) }, '/password'],
 		['a long display name', { name: 'ann-x', password: PASSWORD, display_name: 'x'.repeat(129) },
 			'/display_name'],
+		...['a\nb', '\x1b[2J', '\x7f', '\u009b', 'a\u2028b', 'a\u202eb', '\u2066a'].map((display_name) =>
+			[`the display name ${JSON.stringify(display_name)}`,
+				{ name: 'ann-x', password: PASSWORD, display_name }, '/display_name']),
 		['an unknown member', { name: 'ann-x', password: PASSWORD, admin: true }, '/admin'],
 	];
 	for (const [what, json, pointer] of bad) {

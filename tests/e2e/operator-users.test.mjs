@@ -152,17 +152,19 @@ describe('user', () => {
 
 		assert.deepEqual(await add('ann', ''), none('has 1 to 128 bytes, this one has 0'));
 		assert.deepEqual(await add('ann', 'ä'.repeat(64) + 'x'), none('has 1 to 128 bytes, this one has 129'));
-		for (const control of ['\n', '\x1b', '\x7f', '\u009b'])
-			assert.deepEqual(await add('ann', `A${control}n`), none('is UTF-8 without control characters'));
+		const line = (at) => none('is UTF-8 without control characters, line breaks and characters that turn ' +
+			`the direction of text; look at byte ${at}`);
+		for (const control of ['\n', '\x1b', '\x7f', '\u009b', '\u2029', '\u202e', '\u2069'])
+			assert.deepEqual(await add('ann', `A${control}n`), line(1), JSON.stringify(control));
 		assert.deepEqual(await command(['user', 'add', 'ann', '--password-stdin', ...dataArgs(data)],
 			{ input: 'good password\n', wrapper: ['sh', '-c', `exec "$0" "$@" --display-name "$(printf '\\377')"`] }),
-		none('is UTF-8 without control characters'));
+		line(0));
 		assert.ok(!fs.existsSync(data));
-		assert.deepEqual(await add('ann', 'ä'.repeat(64)), [0, 'user ann added\n', '']);
+		assert.deepEqual(await add('ann', `👩‍👧${'ä'.repeat(58)}`), [0, 'user ann added\n', '']);
 		assert.deepEqual(await user(data, ['add', 'bob', '--display-name=Bob B.', '--password-stdin']),
 			[0, 'user bob added\n', '']);
 		assert.deepEqual((await list(data, '--json')).map((line) => JSON.parse(line).display_name),
-			['ä'.repeat(64), 'Bob B.']);
+			[`👩‍👧${'ä'.repeat(58)}`, 'Bob B.']);
 		// The server that runs takes it, too.
 		const server = await startServer();
 		t.after(() => server.kill());

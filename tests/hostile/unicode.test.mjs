@@ -148,7 +148,7 @@ describe('metadata and names', () => {
 	}
 
 	it('display names', async () => {
-		const display_name = '👩‍👩‍👧‍👦 A\u030a\u202e\ufeff';
+		const display_name = '👩‍👩‍👧‍👦 A\u030a\u200e\u200c\ufeff';
 		const { body } = expectStatus(await server.rest().post('/v1/users',
 			{ name: freshName('ann'), password: PASSWORD, display_name }), 201);
 		same(body.display_name, display_name, 'display name');

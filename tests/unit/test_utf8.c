@@ -87,6 +87,33 @@ test_formats(void **state)
 	assert_int_equal(n, 172);
 }
 
+/* Each code point between others, and what is not UTF-8. */
+static void
+test_lines(void **state)
+{
+	unsigned char b[6] = "a";
+	size_t bad, n;
+	uint32_t cp;
+	bool want;
+
+	(void)state;
+	for (cp = 0; cp <= 0x10ffff; cp++) {
+		n = 1 + encode(cp, b + 1);
+		b[n++] = 'z';
+		want = utf8_valid((char *)b, n, NULL) && cp > 0x1f &&
+		       (cp < 0x7f || cp > 0x9f) && cp != 0x2028 &&
+		       cp != 0x2029 && (cp < 0x202a || cp > 0x202e) &&
+		       (cp < 0x2066 || cp > 0x2069);
+		bad = 7;
+		if (utf8_line_valid((char *)b, n, &bad) != want ||
+		    bad != (want ? 7 : 1))
+			fail_msg("U+%04X", cp);
+	}
+	assert_true(utf8_line_valid("", 0, &bad));
+	assert_false(utf8_line_valid("ab\xc3", 3, &bad));
+	assert_int_equal(bad, 2);
+}
+
 /* A cut text ends with a whole character, the longest that fits. */
 static void
 test_cut(void **state)
@@ -237,6 +264,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_every_code_point),
 	    cmocka_unit_test(test_formats),
+	    cmocka_unit_test(test_lines),
 	    cmocka_unit_test(test_cut),
 	    cmocka_unit_test(test_every_three_bytes),
 	    cmocka_unit_test(test_every_alignment),
