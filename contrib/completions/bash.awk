@@ -72,7 +72,9 @@ END {
 	print "\t\tfi"
 	if (program == "twinbox")
 		print "\t\t[[ ${COMP_WORDS[i]} != -p && ${COMP_WORDS[i]} != --profile ]] ||\n" \
-		    "\t\t\tprofile=(--profile \"${COMP_WORDS[i + 1]}\")"
+		    "\t\t\t{ [[ ${COMP_WORDS[i + 1]} == = ]] &&\n" \
+		    "\t\t\t    profile=(--profile \"${COMP_WORDS[i + 2]:-}\") ||\n" \
+		    "\t\t\t    profile=(--profile \"${COMP_WORDS[i + 1]}\"); }"
 	print "\t\tcase ${COMP_WORDS[i]} in"
 	v = valued("") valued("-")
 	for (i = 1; i <= ncommands; i++)
@@ -113,6 +115,10 @@ END {
 		if (second[first[i]] != "")
 			print "\t1:" first[i] ") COMPREPLY=($(compgen -W '" \
 			    second[first[i]] "' -- \"$cur\")) ;;"
+	for (i = 1; i <= ncommands; i++)
+		if (command[i] ~ / / && second[command[i]] != "")
+			print "\t\"2:" command[i] "\") COMPREPLY=($(compgen -W '" \
+			    second[command[i]] "' -- \"$cur\")) ;;"
 	for (i = 1; i <= n; i++)
 		if (first[i] in people)
 			print "\t1:" first[i] ") COMPREPLY=($(compgen -W " \

@@ -5,6 +5,65 @@ function quoted(s) {
 	gsub(/'/, "\\'", s)
 	return "'" s "'"
 }
+# The flags of all commands that a value follows, for a switch of fish.
+function valued(words, i, s) {
+	for (i = 1; i <= nflags[words]; i++) {
+		if (value[words, i] == "" || seen_valued[flag[words, i]]++)
+			continue
+		s = s " --" flag[words, i]
+		if (letter[words, i] != "")
+			s = s " -" letter[words, i]
+	}
+	return s
+}
+# The words before the one that is typed, without flags and their values.
+function write_words(v, i) {
+	v = valued("") valued("-")
+	for (i = 1; i <= ncommands; i++)
+		v = v valued(command[i])
+	print "function __" program "_words"
+	print "    set -l skip no"
+	print "    for word in (commandline -opc)[2..-1]"
+	print "        if test $skip = yes"
+	print "            set skip no"
+	print "            continue"
+	print "        end"
+	print "        switch $word"
+	if (v != "") {
+		print "            case" v
+		print "                set skip yes"
+	}
+	print "            case '-*'"
+	print "            case '*'"
+	print "                echo -- $word"
+	print "        end"
+	print "    end"
+	print "end"
+	print "# Whether these words are argv."
+	print "function __" program "_behind"
+	print "    test \"$(string join -- ' ' (__" program "_words))\" = \"$argv\""
+	print "end"
+}
+# The names are those of the profile that the line says.
+function write_names() {
+	print "function __" program "_names"
+	print "    set -l profile"
+	print "    set -l typed (commandline -opc)"
+	print "    for i in (seq 2 (count $typed))"
+	print "        switch $typed[$i]"
+	print "            case -p --profile"
+	print "                set profile --profile $typed[(math $i + 1)]"
+	print "            case '-p=*' '--profile=*'"
+	print "                set profile --profile (string replace -r '^[^=]*=' '' -- $typed[$i])"
+	print "        end"
+	print "    end"
+	print "    " program " $profile complete names 2>/dev/null"
+	print "end"
+}
+function words_behind(words) {
+	print "complete -c " program " -n '__" program "_behind " words "' -a '" \
+	    second[words] "'"
+}
 function flags(words, condition, i, v, s) {
 	for (i = 1; i <= nflags[words]; i++) {
 		v = value[words, i]
@@ -29,16 +88,9 @@ function flags(words, condition, i, v, s) {
 END {
 	print "# fish completion for " program "; made by make, do not edit."
 	print "complete -c " program " -f"
-	if (length(people) > 0) {
-		print "# Whether the command is argv[1], and the next word its first."
-		print "function __" program "_wants_name"
-		print "    set -l words (string match -v -- '-*' (commandline -opc))"
-		print "    test (count $words) -eq 2; and test $words[2] = $argv[1]"
-		print "end"
-		print "function __" program "_names"
-		print "    " program " complete names 2>/dev/null"
-		print "end"
-	}
+	write_words()
+	if (length(people) > 0)
+		write_names()
 	n = split(firsts, first, " ")
 	for (i = 1; i <= n; i++)
 		print "complete -c " program " -n __fish_use_subcommand -a " \
@@ -46,13 +98,13 @@ END {
 		    summary[first[i]] : second[first[i]])
 	for (i = 1; i <= n; i++)
 		if (second[first[i]] != "")
-			print "complete -c " program \
-			    " -n '__fish_seen_subcommand_from " first[i] \
-			    "; and not __fish_seen_subcommand_from " \
-			    second[first[i]] "' -a '" second[first[i]] "'"
+			words_behind(first[i])
+	for (i = 1; i <= ncommands; i++)
+		if (command[i] ~ / / && second[command[i]] != "")
+			words_behind(command[i])
 	for (i = 1; i <= n; i++)
 		if (first[i] in people)
-			print "complete -c " program " -n '__" program "_wants_name " \
+			print "complete -c " program " -n '__" program "_behind " \
 			    first[i] "' -a '(__" program "_names)'"
 	flags("")
 	flags("-", "__fish_use_subcommand")

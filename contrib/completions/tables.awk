@@ -4,7 +4,8 @@
 #
 #	program               its name
 #	command[1..ncommands] words, and summary[words]
-#	second[word]          what may follow a first word ("add disable passwd")
+#	second[words]         what may follow a first word ("add disable passwd") or a
+#	                      command of two words
 #	people[word]          a first word behind which a person is named
 #	flag[words, i]        the flags of a command, i to nflags[words]; those of
 #	                      "" stand everywhere, those of "-" without a command;
@@ -59,8 +60,7 @@ $1 == "command" {
 	}
 	if (part[2] != "")
 		after(part[1], part[2])
-	else
-		follow(part[1], $3)
+	follow($2, $3)
 	if (program == "twinbox" && $3 ~ /^(NAME|TO)( |$)/ &&
 	    $2 !~ /^(register|login|admin )/)
 		people[$2] = 1

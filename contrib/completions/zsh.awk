@@ -36,9 +36,17 @@ END {
 	print "# zsh completion for " program "; made by make, do not edit."
 	if (length(people) > 0) {
 		print "_" program "_words() {"
-		print "\tlocal -a found"
+		print "\tlocal -a found profile"
+		print "\tlocal -i i"
+		print "\t# The names are those of the profile that the line says."
+		print "\tfor ((i = 2; i < $#typed; i++)); do"
+		print "\t\tcase $typed[i] in"
+		print "\t\t-p|--profile) profile=(--profile \"${(Q)typed[i + 1]}\") ;;"
+		print "\t\t-p=*|--profile=*) profile=(--profile \"${(Q)typed[i]#*=}\") ;;"
+		print "\t\tesac"
+		print "\tdone"
 		print "\t# _arguments puts what compadd takes before the word."
-		print "\tfound=(${(f)\"$(" program " complete $@[-1] 2>/dev/null)\"})"
+		print "\tfound=(${(f)\"$(" program " $profile complete $@[-1] 2>/dev/null)\"})"
 		print "\tcompadd \"${@[1,-2]}\" -a found"
 		print "}"
 	}
@@ -46,6 +54,7 @@ END {
 	print "\tlocal context state state_descr line"
 	print "\tlocal -A opt_args"
 	print "\tlocal -a commands"
+	print "\tlocal -a typed=(\"${words[@]}\")"
 	print "\tlocal word"
 	print "\tcommands=("
 	n = split(firsts, first, " ")
@@ -56,7 +65,7 @@ END {
 	print "\t_arguments -C -s \\"
 	arguments("", "\t\t")
 	arguments("-", "\t\t")
-	print "\t\t'1:command:->command' '*::operand:->operand' && return"
+	print "\t\t'(-)1:command:->command' '(-)*::operand:->operand' && return"
 	print "\tcase $state in"
 	print "\tcommand) _describe -t commands command commands ;;"
 	print "\toperand)"
@@ -72,7 +81,8 @@ END {
 		arguments(command[i], "\t\t\t\t")
 		arguments("", "\t\t\t\t")
 		if (second[command[i]] != "")
-			print "\t\t\t\t'1:word:(" second[command[i]] ")' \\"
+			print "\t\t\t\t'" (command[i] ~ / / ? 2 : 1) ":word:(" \
+			    second[command[i]] ")' \\"
 		if (command[i] in people)
 			print "\t\t\t\t'1:name:_" program "_words names' \\"
 		print "\t\t\t\t'*:operand: '"

@@ -67,6 +67,11 @@ offer 'stats show' twinbox admin --json s
 offer '--export' twinbox admin dlq --exp
 offer 'local idle ready leased' twinbox admin lanes --state ''
 offer '' twinbox admin pause ''
+offer 'disable enable promote demote' twinbox admin users ''
+offer 'demote' twinbox admin users --limit 5 dem
+offer '' twinbox admin users disable ''
+offer 'show pin unpin forget block unblock' twinbox admin peers ''
+offer '' twinbox admin rewind ''
 offer '--since' twinbox admin rewind --si
 offer '--version' twinbox --ver
 offer '' twinbox send --ver
@@ -102,11 +107,16 @@ offer 'bob carol' twinbox history ''
 offer 'bob' twinbox send b
 offer '' twinbox send bob ''
 offer 'ben' twinbox -p work chat ''
+offer 'ben' twinbox chat --profile = work ''
 offer '' twinbox login ''
 offer 'default work' twinbox -p ''
 offer 'work' twinbox chat bob --profile w
 if command -v fish >/dev/null; then
-	for asked in 'chat :bob carol' 'send c:carol' '-p :default work' 'send bob :'; do
+	for asked in 'chat :bob carol' 'send c:carol' '-p :default work' 'send bob :' \
+	    '-p work chat :ben' 'chat --profile=work :ben' '--server x -p default send b:bob' \
+	    'admin users :demote disable enable promote' 'admin users --limit 5 dem:demote' \
+	    'admin peers un:unblock unpin' 'admin users disable :' 'admin --json st:stats' \
+	    'outbox :cancel retry'; do
 		got=$(fish -N -c "source $made/fish/twinbox.fish
 		    complete -C 'twinbox ${asked%%:*}'" 2>&1 | cut -f 1 | sort)
 		[ "$(echo $got)" = "${asked#*:}" ]
@@ -114,7 +124,11 @@ if command -v fish >/dev/null; then
 	done
 fi
 if command -v zsh >/dev/null; then
-	for asked in 'chat c:chat carol' 'read b:read bob' '-p w:-p work' 'sen:send'; do
+	for asked in 'chat c:chat carol' 'read b:read bob' '-p w:-p work' 'sen:send' \
+	    '-p work chat b:-p work chat ben' 'chat --profile=work b:chat --profile=work ben' \
+	    'read -p work b:read -p work ben' 'chat --json b:chat --json bob' \
+	    'admin users dem:admin users demote' \
+	    'admin peers fo:admin peers forget' 'outbox ca:outbox cancel'; do
 		zsh -f "$TWINBOX_SOURCE/tests/package/zsh-completes" "$made/zsh" \
 		    "twinbox ${asked%%:*}" "twinbox ${asked#*:} "
 		check $? "zsh: twinbox ${asked%%:*}|"
