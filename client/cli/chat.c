@@ -27,9 +27,10 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Submits ${message} over the stream and remembers its number. */
+/* Submits ${message}, the draft ${ref}, over the stream and remembers its
+ * number. */
 static void
-submit(struct chat *chat, const json_t *message)
+submit(struct chat *chat, const json_t *message, const char *ref)
 {
 	int64_t number = stream_send(chat->follow.stream, message);
 	char key[24];
@@ -37,8 +38,7 @@ submit(struct chat *chat, const json_t *message)
 	if (number == 0)
 		return; /* with the next welcome */
 	(void)snprintf(key, sizeof(key), "%lld", (long long)number);
-	(void)json_object_set(
-	    chat->in_flight, key, json_object_get(message, "id"));
+	(void)json_object_set_new(chat->in_flight, key, json_string(ref));
 }
 
 void
@@ -75,7 +75,7 @@ chat_send(struct chat *chat, const char *text)
 	(void)json_object_set_new(shown, "event_time", json_string(now));
 	chat_show(chat, shown);
 	json_decref(shown);
-	submit(chat, message);
+	submit(chat, message, ref);
 	json_decref(message);
 }
 
@@ -91,9 +91,11 @@ submit_waiting(struct chat *chat)
 	while (local_outbox_next(chat->follow.cli->local, row, &draft, &fail) ==
 	       RC_OK) {
 		row = draft.row;
-		/* A key travels in a header, which a frame has not. */
-		if (draft.key[0] == '\0')
-			submit(chat, draft.request);
+		/* What is a header of a request is a member of a frame. */
+		if (draft.key[0] != '\0')
+			(void)json_object_set_new(
+			    draft.request, "key", json_string(draft.key));
+		submit(chat, draft.request, draft.ref);
 		local_draft_fini(&draft);
 	}
 }
@@ -230,9 +232,10 @@ on_caught_up(void *arg)
 	mark_read(chat);
 }
 
-/* The id that send frame ${re} was about; NULL if it is not known. */
+/* The ref of the draft that send frame ${re} was about, which is the id of what
+ * was typed here; NULL if it is not known. */
 static const char *
-in_flight_id(struct chat *chat, int64_t re)
+in_flight_ref(struct chat *chat, int64_t re)
 {
 	char key[24];
 
@@ -244,30 +247,30 @@ static void
 on_sent(void *arg, int64_t re, const json_t *frame)
 {
 	struct chat *chat = arg;
-	const char *id = in_flight_id(chat, re);
+	const char *ref = in_flight_ref(chat, re);
 	const json_t *entry = json_object_get(frame, "entry");
 	struct fail fail = FAIL_INIT;
 
-	if (id == NULL)
+	if (ref == NULL)
 		return;
-	if (local_outbox_answered(chat->follow.cli->local, id, &fail) != RC_OK)
+	if (local_outbox_answered(chat->follow.cli->local, ref, &fail) != RC_OK)
 		follow_end(&chat->follow, &fail);
 	if (chat->conversation[0] == '\0' &&
 	    strcmp(text_of(entry, "to"), chat->peer) == 0 &&
 	    strlen(text_of(entry, "conversation")) == UUID_TEXT_LEN)
 		(void)snprintf(chat->conversation, sizeof(chat->conversation),
 		    "%s", text_of(entry, "conversation"));
-	chat_sign(chat, id, RENDER_ACCEPTED);
+	chat_sign(chat, ref, RENDER_ACCEPTED);
 }
 
 static void
 on_refused(void *arg, int64_t re, const struct fail *why)
 {
 	struct chat *chat = arg;
-	const char *id = in_flight_id(chat, re);
+	const char *ref = in_flight_ref(chat, re);
 	struct fail fail = FAIL_INIT;
 
-	if (id == NULL)
+	if (ref == NULL)
 		return;
 	if (!sender_refused(why)) {
 		chat_remark(
@@ -275,9 +278,9 @@ on_refused(void *arg, int64_t re, const struct fail *why)
 		return;
 	}
 	if (local_outbox_refused(
-		chat->follow.cli->local, id, why->what, &fail) != RC_OK)
+		chat->follow.cli->local, ref, why->what, &fail) != RC_OK)
 		follow_end(&chat->follow, &fail);
-	chat_sign(chat, id, RENDER_FAILED);
+	chat_sign(chat, ref, RENDER_FAILED);
 	chat_remark(chat, "refused: %s; %s", why->what, why->cure);
 }
 

@@ -29,7 +29,7 @@ struct chat {
 			    * "sign" added */
 	json_t *before;    /* what was printed before the screen was open, as
 			    * arrays of text and tag */
-	json_t *in_flight; /* number of a send frame -> id */
+	json_t *in_flight; /* number of a send frame -> ref of its draft */
 	json_t *others;    /* name -> messages that came before caught_up */
 	bool caught_up;
 	int64_t history; /* how many messages to begin with */

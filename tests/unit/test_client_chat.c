@@ -414,6 +414,18 @@ test_unrefused(void **state)
 }
 
 static void
+play_keys(struct stage *s)
+{
+
+	chat_connect(s);
+	chat_taken(s, 1, "bob");
+	chat_refused(s, 2, 422,
+	    "{'code':'key_reused','title':'Key used','detail':'another text'}");
+	chat_screen.hung_up = true;
+	stage_readable(s, 1);
+}
+
+static void
 play_hung_up(struct stage *s)
 {
 
@@ -422,21 +434,27 @@ play_hung_up(struct stage *s)
 	stage_readable(s, 1);
 }
 
-/* A draft with a key waits: a frame cannot carry that. */
+/* Drafts with a key go out as frames with the member "key", and are settled by
+ * the answers. */
 static void
 test_key(void **state)
 {
 	struct stage *s = *state;
+	static const char *const keys[] = {"k", "l"};
 	struct fail fail = FAIL_INIT;
+	struct local_draft draft;
 	char ref[LOCAL_REF_SIZE];
 	json_t *message = json_pack("{ss ss}", "to", "bob", "body", "keyed");
+	size_t i;
 
-	assert_int_equal(
-	    sender_submit(s->cli.local, message, "k", ref, &fail), RC_OK);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(
+		    sender_submit(s->cli.local, message, keys[i], ref, &fail),
+		    RC_OK);
 	json_decref(message);
 	stage_answer(s, 503, "{'status':503,'code':'busy'}");
 	stage_answer(s, 200, NOBODY_YET);
-	s->play = play_hung_up;
+	s->play = play_keys;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
 	    "> POST /v1/messages key=k {\"to\":\"bob\",\"body\":\"keyed\"} "
 	    "timeout=0 patience=0\n"
@@ -444,12 +462,22 @@ test_key(void **state)
 	    "twinbox: chat: messages still wait here: The server is busy\n"
 	    "> stream of tb_ann after \"\" -1, acks\n"
 	    "| (open) > \n"
+	    "> send {\"to\":\"bob\",\"body\":\"keyed\",\"key\":\"k\"}\n"
+	    "> send {\"to\":\"bob\",\"body\":\"keyed\",\"key\":\"l\"}\n"
+	    "| · refused: another text; use a fresh --id or --key for another "
+	    "text\n"
 	    "> finish\n"
 	    "> stop\n"
 	    "| (close)\n"
-	    "twinbox: chat: what could not be sent is kept and goes out with "
-	    "the next twinbox command\n"
 	    "= 0\n");
+	for (i = 0; i < 2; i++) {
+		(void)snprintf(ref, sizeof(ref), "key:%s", keys[i]);
+		assert_int_equal(
+		    local_outbox_find(s->cli.local, ref, &draft, &fail), RC_OK);
+		assert_string_equal(
+		    draft.state, i == 0 ? "answered" : "refused");
+		local_draft_fini(&draft);
+	}
 }
 
 /* ---- the server is away, or another ---- */
