@@ -18,7 +18,7 @@
 static bool
 wants_html(struct http_request *req)
 {
-	const char *accept = http_header(req, "Accept");
+	const char *accept = http_header_list(req, "Accept");
 
 	return (accept != NULL && strcasestr(accept, "text/html") != NULL);
 }

@@ -111,7 +111,7 @@ api_inbox_get(struct http_request *req, void *arg)
 	struct page_poll *p;
 	int64_t wait_s = 0;
 
-	if (stream_is_wanted(http_header(req, "Accept"))) {
+	if (stream_is_wanted(http_header_list(req, "Accept"))) {
 		api_inbox_stream(req, arg);
 		return;
 	}

@@ -203,6 +203,11 @@ void http_query_each(const struct http_request *req,
 /* A request header (case-insensitive); NULL if absent. */
 const char *http_header(const struct http_request *req, const char *name);
 
+/* The same of a header whose value is a list: several lines of it are one list,
+ * as if commas stood between them (RFC 9110, 5.3).  Where there is no memory to
+ * join them, the first line. */
+const char *http_header_list(struct http_request *req, const char *name);
+
 /* The number of headers ${name}, of which http_header() returns the first. */
 size_t http_header_count(const struct http_request *req, const char *name);
 

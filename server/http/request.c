@@ -354,9 +354,11 @@ http_header(const struct http_request *req, const char *name)
 	return (MHD_lookup_connection_value(req->mhd, MHD_HEADER_KIND, name));
 }
 
+/* How often there is a header, and how long its values are together. */
 struct header_count {
 	const char *name;
-	size_t len, n;
+	size_t len, n, bytes;
+	char *joined; /* NULL: only counted */
 };
 
 static enum MHD_Result
@@ -366,11 +368,15 @@ count_header(void *arg, enum MHD_ValueKind kind, const char *name,
 	struct header_count *count = arg;
 
 	(void)kind;
-	(void)value;
-	(void)value_len;
-	if (name_len == count->len &&
-	    strncasecmp(name, count->name, name_len) == 0)
-		count->n++;
+	if (name_len != count->len ||
+	    strncasecmp(name, count->name, name_len) != 0)
+		return (MHD_YES);
+	if (count->joined != NULL) {
+		memcpy(count->joined + count->bytes, value, value_len);
+		count->joined[count->bytes + value_len] = ',';
+	}
+	count->n++;
+	count->bytes += value_len + 1;
 	return (MHD_YES);
 }
 
@@ -383,6 +389,25 @@ http_header_count(const struct http_request *req, const char *name)
 	(void)MHD_get_connection_values_n(
 	    req->mhd, MHD_HEADER_KIND, count_header, &count);
 	return (count.n);
+}
+
+const char *
+http_header_list(struct http_request *req, const char *name)
+{
+	struct header_count count = {.name = name, .len = strlen(name)};
+
+	request_check(req);
+	(void)MHD_get_connection_values_n(
+	    req->mhd, MHD_HEADER_KIND, count_header, &count);
+	if (count.n < 2 ||
+	    (count.joined = http_alloc(req, count.bytes)) == NULL)
+		return (http_header(req, name));
+	count.bytes = 0;
+	(void)MHD_get_connection_values_n(
+	    req->mhd, MHD_HEADER_KIND, count_header, &count);
+	/* A comma stands behind the last one, too. */
+	count.joined[count.bytes - 1] = '\0';
+	return (count.joined);
 }
 
 bool

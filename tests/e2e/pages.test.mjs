@@ -141,6 +141,9 @@ describe('the formal documents', () => {
 			for (const { headers } of [browser, program])
 				assert.equal(headers.get('vary'), 'Accept');
 			assert.equal(await browser.text(), await program.text());
+			// Several lines are one list.
+			const lines = await rawRequest(server, 'GET', `/${name}`, { headers: { accept: ['a/b', 'text/html', 'c/d'] } });
+			assert.equal(lines.headers.get('content-type'), 'text/plain; charset=utf-8');
 		});
 	}
 

@@ -162,6 +162,36 @@ describe('curl follows an inbox by Server-Sent Events', () => {
 		await stream.close();
 	});
 
+	it('several Accept lines are one list', async () => {
+		const bob = await reader(1);
+		const type = async (...accept) => {
+			const { port } = new URL(server.url);
+			const socket = net.connect(port, '127.0.0.1');
+			const head = new Promise((resolve, reject) => {
+				let text = '';
+				socket.on('data', (piece) => {
+					text += piece;
+					if (text.includes('\r\n\r\n'))
+						resolve(/^content-type: (.*)\r$/im.exec(text)[1]);
+				});
+				socket.on('error', reject);
+			});
+			socket.write('GET /v1/inbox HTTP/1.1\r\nHost: x\r\n' +
+				`Authorization: Bearer ${bob.token}\r\n` +
+				`${accept.map((one) => `Accept: ${one}\r\n`).join('')}\r\n`);
+			try {
+				return await head;
+			} finally {
+				socket.destroy();
+			}
+		};
+
+		assert.equal(await type('application/json', 'text/event-stream'), 'text/event-stream');
+		assert.equal(await type('a/b', 'text/*;q=0.1, text/event-stream;q=0.5', ''), 'text/event-stream');
+		assert.equal(await type('application/json', 'text/event-stream;q=0'), 'application/json');
+		assert.equal(await type('', '*/*'), 'application/json');
+	});
+
 	it('JSON is what everybody else gets', async () => {
 		const bob = await reader(1);
 

@@ -262,6 +262,19 @@ http_header(const struct http_request *req, const char *name)
 	return (NULL);
 }
 
+const char *
+http_header_list(struct http_request *req, const char *name)
+{
+	static char joined[256];
+	int i, n = 0;
+
+	for (i = 0; i < 6 && req->q->headers[i] != NULL; i += 2)
+		if (strcasecmp(req->q->headers[i], name) == 0)
+			n += snprintf(joined + n, sizeof(joined) - (size_t)n,
+			    ",%s", req->q->headers[i + 1]);
+	return (n > 0 ? joined + 1 : NULL);
+}
+
 bool
 http_etag_listed(const char *list, const char *tag)
 {
@@ -643,7 +656,6 @@ played_failures(const struct http_route *routes,
     bool (*question)(const struct http_route *route, struct question *ret),
     const char *(*full_readers)(const struct http_route *route))
 {
-	const char *full;
 	const struct http_route *route;
 	struct question q, strange;
 	int asked = 0, reads;
@@ -666,13 +678,12 @@ played_failures(const struct http_route *routes,
 		    "error the disk\n", "a store that fails");
 		if (reads > 0) {
 			played.no_snapshot = true;
-			assert_end(
-			    route, &q, "error no snapshot\n", "no snapshot");
+			assert_end(route, &q, "error no snapshot\n", "no view");
 			played.no_snapshot = false;
 			played.readers_rc = RC_BUSY;
-			full = full_readers == NULL ? PLAYED_FULL
-						    : full_readers(route);
-			assert_end(route, &q, full, "full readers");
+			assert_end(route, &q,
+			    full_readers ? full_readers(route) : PLAYED_FULL,
+			    "full readers");
 			played.readers_rc = RC_OK;
 		}
 		(void)played_ask(route->handler, &q);
