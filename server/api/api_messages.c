@@ -339,6 +339,13 @@ array_start(struct send_call *s)
 		    LIMIT_ARRAY_ITEMS, n);
 		return;
 	}
+	/* One key would make one message of them all. */
+	if (http_header(s->call.req, "Idempotency-Key") != NULL) {
+		call_problem(&s->call, PROBLEM_BAD_REQUEST, "",
+		    "Idempotency-Key is for one message: give each message of "
+		    "an array a \"key\" or an \"id\"");
+		return;
+	}
 	if ((a = call_new(s->call.rest, s->call.req, sizeof(*a))) == NULL)
 		return;
 	a->n = n;

@@ -139,6 +139,18 @@ describe('items of an array may carry key instead of id', () => {
 			await onlyOnce(bob, id);
 	});
 
+	it('Idempotency-Key with an array is refused, and nothing is sent', async () => {
+		const item = { key: 'in the item', to: bob.name, body: 'by two keys' };
+		const { head } = expectStatus(await ann.get('/v1/inbox'), 200).body;
+
+		for (const items of [[item], [{ ...item, key: undefined, id: uuid7() }], [{ ...item, key: undefined }]]) {
+			const answer = await ann.post('/v1/messages', items, { headers: { 'idempotency-key': 'k' } });
+			problem(answer, 400, 'bad_request');
+			assert.match(answer.body.detail, /^Idempotency-Key is for one message: .*"key" or an "id"$/);
+		}
+		assert.equal(expectStatus(await ann.get('/v1/inbox'), 200).body.head, head);
+	});
+
 	it('the same key twice in one array is one message', async () => {
 		const item = { key: 'twice', to: bob.name, body: 'twice by key' };
 		const results = expectStatus(await ann.post('/v1/messages',
