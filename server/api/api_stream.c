@@ -225,6 +225,7 @@ end(struct stream *stream, enum stream_end why)
 	static const char *const reasons[] = {[STREAM_REVOKED] = "revoked",
 	    [STREAM_STOPPING] = "restart",
 	    [STREAM_BUSY] = "busy",
+	    [STREAM_AWAY] = "away",
 	    [STREAM_FAILED] = "failed"};
 	struct inbox_stream *s = stream_of(&stream->poll);
 

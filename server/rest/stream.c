@@ -119,6 +119,8 @@ give_up(struct poll *poll)
 
 	if (poll->revoked) {
 		why = STREAM_REVOKED;
+	} else if (poll->err.rc == RC_AWAY) {
+		why = STREAM_AWAY;
 	} else if (problem_status(problem_of_rc(poll->err.rc)) == 500) {
 		call_log_failed(&poll->call, &poll->err);
 		why = STREAM_FAILED;

@@ -28,6 +28,7 @@ enum stream_end {
 	STREAM_REVOKED,  /* the token */
 	STREAM_STOPPING, /* the server */
 	STREAM_BUSY,     /* a query found no room; later one may */
+	STREAM_AWAY,     /* the database, from which a query had no answer */
 	STREAM_FAILED    /* a query; the error has been logged */
 };
 

@@ -11,7 +11,8 @@ import { after, describe, it } from 'node:test';
 
 import { contiguous } from '../e2e/expect.mjs';
 import {
-	Server, User, Ws, PASSWORD, eventually, expectStatus, killAll, sleep, users, uuid7, within,
+	Server, Stream, User, Ws, PASSWORD, eventually, expectStatus, killAll, scaledTimes, sleep, users, uuid7,
+	within,
 } from '../e2e/harness.mjs';
 import { Cluster } from './cluster.mjs';
 import { TcpProxy } from './proxy.mjs';
@@ -33,7 +34,7 @@ const at = (user, node) => new User(node, user.name, user.token, user.device_nam
 const patient = (ms = BEHIND_MS) => ({ signal: AbortSignal.timeout(ms) });
 
 /** A server and the proxy between it and its database; the test ends the server. */
-async function behindProxy(t)
+async function behindProxy(t, options = {})
 {
 	const cluster = await new Cluster().start();
 	t.after(() => cluster.remove());
@@ -42,7 +43,7 @@ async function behindProxy(t)
 
 	await cluster.createDatabase('chat');
 	const url = cluster.url('chat', { port: proxy.port });
-	return { proxy, server: await new Server({ args: ['--db', url] }).start() };
+	return { proxy, server: await new Server({ args: ['--db', url], ...options }).start() };
 }
 
 /** A session of ${user} at ${node} that has all there is. */
@@ -152,6 +153,28 @@ describe('a node without its database', { concurrency: true }, () => {
 		await bob.received(message.id);
 		await server.stop();
 	});
+});
+
+/* A stream reads when it has been quiet, so its end needs no message. */
+it('an event stream ends with the reason away, and a later one goes on behind its last id', async (t) => {
+	const { proxy, server } = await behindProxy(t, scaledTimes('rest_stream_quiet', 50));
+	t.after(() => server.running && server.kill());
+	const [ann, bob] = await users(server, 'ann', 'bob');
+	await ann.send(bob.name, 'before');
+	const stream = new Stream(bob);
+	const [{ seq }] = await stream.until(1);
+
+	await proxy.refuse();
+	const { blocks } = await within(stream.ended(), BEHIND_MS, 'the end of the stream');
+	assert.deepEqual(blocks.at(-1), { event: 'end', data: { reason: 'away' } });
+
+	await proxy.accept();
+	await eventually(async () => (await server.rest().get('/readyz')).status === 200, 'it is ready again', 60_000);
+	const { id } = await ann.send(bob.name, 'after');
+	const resumed = new Stream(bob, { headers: { 'last-event-id': String(seq) } });
+	assert.deepEqual((await resumed.until(1)).map((event) => event.id), [id]);
+	await resumed.close();
+	await server.stop();
 });
 
 /** What happens at ${lonely} until all have noticed; the messages it refused. */

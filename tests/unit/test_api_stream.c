@@ -43,8 +43,8 @@ static struct {
 	bool revoked; /* the token */
 	int admitted; /* how often that was asked */
 	int queries, answers, refusals, failures, logged;
-	int ends[4];   /* of each reason */
-	int pieces[3]; /* of each kind */
+	int ends[STREAM_FAILED + 1]; /* of each reason */
+	int pieces[3];               /* of each kind */
 	enum problem problem;
 	int retry_after_s;
 } world;
@@ -524,6 +524,21 @@ test_fails(void **state)
 	assert_ended(STREAM_FAILED);
 }
 
+/* The database goes away in the middle of it, which another log line tells. */
+static void
+test_away(void **state)
+{
+
+	(void)state;
+	begin();
+	world.query_rc = RC_AWAY;
+	give_back(true);
+	read_now(false);
+	give_back(false);
+	assert_int_equal(0, world.logged);
+	assert_ended(STREAM_AWAY);
+}
+
 /* The readers are full in the middle of it. */
 static void
 test_busy(void **state)
@@ -615,6 +630,7 @@ main(void)
 	    T(test_first_fails),
 	    T(test_revoked),
 	    T(test_fails),
+	    T(test_away),
 	    T(test_busy),
 	    T(test_drains_while_waiting),
 	    T(test_drains_while_reading),
