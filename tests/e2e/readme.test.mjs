@@ -196,6 +196,20 @@ async function client(shell, url)
 	assert.match((await shell.works(history)).out,
 		/alice +Hello Bob\n.*alice +Are you there\?\n/);
 	await shell.tells((text) => new RegExp(`^sent +bob .* ${id}$`, 'm').test(text), outbox);
+	await asJson(shell);
+}
+
+/** What the text says of --json and --page: of a list, alice's outbox. */
+async function asJson(shell)
+{
+	const lines = async (flags) => (await shell.works(`build/twinbox --profile alice outbox ${flags}`)).out
+		.trimEnd().split('\n').map((line) => JSON.parse(line));
+	const entries = await lines(inline('--json'));
+	const [page, ...more] = await lines(`--json ${inline('--page')}`);
+
+	assert.ok(entries.length > 1, 'a list with more than one line');
+	assert.ok(entries.every((one) => one.to === 'bob'), 'each line is an entry');
+	assert.deepEqual([page.entries, more], [entries, []]);
 }
 
 /** ${command} in a terminal, typed in ${dir}. */
