@@ -105,7 +105,8 @@ enum rc local_epoch_seen(struct local *local, const char *epoch,
     bool *ret_changed, struct fail *fail) MUST_USE;
 
 /* The people that messages went to or came from here, by address, as a sorted
- * array that the caller decrefs. */
+ * array that the caller decrefs.  Drafts that were refused do not count: their
+ * address may be a misspelt one. */
 enum rc local_names(struct local *local, json_t **ret) MUST_USE;
 
 /* Up to ${limit} events that were shown and that ${wanted} accepts, oldest

@@ -77,7 +77,7 @@
 		     " VALUES (?1, ?2, ?3) ON CONFLICT (event_id) DO NOTHING") \
 	X(EVENT_HAS, "SELECT 1 FROM event WHERE event_id = ?1")                \
 	X(EVENT_RECENT, "SELECT event FROM event ORDER BY row DESC")           \
-	X(NAMES, "SELECT recipient FROM outbox"                                \
+	X(NAMES, "SELECT recipient FROM outbox WHERE state <> 'refused'"       \
 		 " UNION SELECT json_extract(event, '$.from') FROM event"      \
 		 " WHERE json_valid(event)"                                    \
 		 " UNION SELECT json_extract(event, '$.to') FROM event"        \

@@ -394,8 +394,8 @@ test_history(void **state)
 	json_decref(events);
 }
 
-/* The names are those of drafts and shown events, each once; a conversation's
- * id and what is not JSON give none. */
+/* The names are those of drafts and shown events, each once; a refused draft, a
+ * conversation's id and what is not JSON give none. */
 static void
 test_names(void **state)
 {
@@ -413,6 +413,10 @@ test_names(void **state)
 	assert_int_equal(submit(f, "x1", "zoe@far.example", "hi"), RC_OK);
 	assert_int_equal(
 	    submit(f, "x2", "01987a1c-0000-7000-8000-0000000000ab", "hi"),
+	    RC_OK);
+	assert_int_equal(submit(f, "x3", "zo@far.example", "hi"), RC_OK);
+	assert_int_equal(
+	    local_outbox_refused(f->local, "x3", "No such recipient", &f->fail),
 	    RC_OK);
 	outside(f, "INSERT INTO event (event_id, event)"
 		   " VALUES ('e9', 'broken')");
