@@ -7,6 +7,11 @@
 -- name: copy_alone
 LOCK TABLE meta IN EXCLUSIVE MODE;
 
+-- The rows are there.  Without statistics the checks that read whole tables
+-- would compare each row with each, until autovacuum has been by.
+-- name: copy_analyze
+ANALYZE;
+
 -- How many rows each table has, by its number in upkeep/copy.h; of the totals,
 -- whether there are any.
 -- name: copy_counts

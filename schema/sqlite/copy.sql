@@ -7,6 +7,10 @@
 -- name: copy_alone
 DELETE FROM meta WHERE key = '' AND value = '';
 
+-- The plans of the statements are made without statistics here: nothing to do.
+-- name: copy_analyze
+DELETE FROM meta WHERE key = '' AND value = '';
+
 -- How many rows each table has, by its number in upkeep/copy.h; of the totals,
 -- whether there are any.
 -- name: copy_counts

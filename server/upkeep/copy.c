@@ -252,6 +252,9 @@ copy_rows(struct db *from, struct db *to, struct err *err)
 	if (rc == RC_OK)
 		rc = db_run(from, SQL_COPY_NUMBERS_GET, NULL, 0, on_row_number,
 		    to, NULL, err);
+	if (rc == RC_OK)
+		rc = db_run(
+		    to, SQL_COPY_ANALYZE, NULL, 0, NULL, NULL, NULL, err);
 	mem_free(b.bytes);
 	mem_free(b.v);
 	return (rc);

@@ -59,8 +59,9 @@ int64_t copy_born_with(enum copy_table table);
  */
 enum rc copy_alone(struct db *to, struct err *err) MUST_USE;
 
-/* Copies all rows, and the last number that each table has given.  ${to} has
- * no more than what it was born with.  RC_INVALID: ${to} cannot hold a row. */
+/* Copies all rows, and the last number that each table has given, and makes the
+ * statistics that plans need.  ${to} has no more than what it was born with.
+ * RC_INVALID: ${to} cannot hold a row. */
 enum rc copy_rows(struct db *from, struct db *to, struct err *err) MUST_USE;
 
 /* Reclaims the leased rows of ${db}, as after a restart, and charges no message

@@ -88,7 +88,8 @@ is_copy(int stmt)
 
 	return (strncmp(name, "copy_", 5) == 0 &&
 		(strstr(name, "_put") != NULL || stmt == SQL_COPY_ALONE ||
-		    stmt == SQL_COPY_CLEAR || stmt == SQL_COPY_NUMBERS_GET ||
+		    stmt == SQL_COPY_ANALYZE || stmt == SQL_COPY_CLEAR ||
+		    stmt == SQL_COPY_NUMBERS_GET ||
 		    stmt == SQL_COPY_RESCUE_TOTALS));
 }
 

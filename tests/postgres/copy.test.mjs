@@ -170,6 +170,9 @@ describe('every column of every table', () => {
 			.join(" || ' ' || ")}`, { database: db.name });
 		assert.doesNotMatch(highest, /true/);
 		assert.ok(highest.split(' ').filter((one) => one === 'false').length >= 9, highest);
+		// The plans of fsck, which comes next, need statistics.
+		assert.equal(await cluster.sql("SELECT reltuples = (SELECT count(*) FROM outbox) FROM pg_class " +
+			"WHERE oid = 'outbox'::regclass", { database: db.name }), 't');
 		assert.equal(await cluster.sql("SELECT nextval('message_ids') = 1 + max(mid) FROM messages",
 			{ database: db.name }), 't');
 		assert.equal(await cluster.sql("SELECT nextval('outbox_ids') = 1 + max(id) FROM outbox",
