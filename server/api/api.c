@@ -23,7 +23,6 @@ api_new(const struct api_options *options, struct api **ret, struct err *err)
 	const double rate = options->rate_limit;
 	const double registrations = rate > 0 ? options->registration_rate : 0;
 	struct api *api;
-	enum rc rc;
 
 	if ((api = mem_zalloc(1, sizeof(*api))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "api"));
@@ -37,24 +36,12 @@ api_new(const struct api_options *options, struct api **ret, struct err *err)
 		    registrations * REGISTRATIONS_BURST_MIN);
 	if (api->throttle == NULL ||
 	    (registrations > 0 && api->registrations == NULL) ||
-	    (rate > 0 && api->registrations_by_network == NULL))
-		rc = err_set(err, RC_NO_MEMORY, "api");
-	else
-		rc = pool_new(options->argon2_threads, &api->pool, err);
-	if (rc != RC_OK) {
+	    (rate > 0 && api->registrations_by_network == NULL)) {
 		api_free(api);
-		return (rc);
+		return (err_set(err, RC_NO_MEMORY, "api"));
 	}
 	*ret = api;
 	return (RC_OK);
-}
-
-void
-api_stop(struct api *api)
-{
-
-	api->stopped = true;
-	pool_stop(api->pool);
 }
 
 void
@@ -63,9 +50,6 @@ api_free(struct api *api)
 
 	if (api == NULL)
 		return;
-	if (api->pool != NULL && !api->stopped)
-		pool_stop(api->pool);
-	pool_free(api->pool);
 	limiter_free(api->registrations_by_network);
 	limiter_free(api->registrations);
 	login_throttle_free(api->throttle);

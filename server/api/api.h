@@ -37,15 +37,11 @@ struct api_options {
 	double rate_limit;        /* 0: off, and so is the next */
 	double registration_rate; /* a minute, of all networks; 0: off */
 	int max_retries;          /* of a message */
-	int argon2_threads;
 };
 
-/* Makes the api and starts its argon2 pool. */
+/* Makes the api. */
 enum rc api_new(const struct api_options *options, struct api **ret,
     struct err *err) MUST_USE;
-
-/* Ends the argon2 pool, after rest_stop(). */
-void api_stop(struct api *api);
 
 /* Frees; no request may come any more.  NULL is allowed. */
 void api_free(struct api *api);

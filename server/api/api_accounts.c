@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "api/api_internal.h"
-#include "base/htab.h"
 #include "chat/account.h"
 #include "crypt/crypt.h"
 
@@ -52,25 +51,6 @@ copy_span(char *ret, size_t size, const struct span *s)
 	if (n > 0)
 		memcpy(ret, s->p, n);
 	ret[n] = '\0';
-}
-
-/* Hands the job to the pool. */
-static void
-submit_job(struct account_call *a, enum pool_class class,
-    void (*run)(struct pool_job *job))
-{
-	struct refusal r = REFUSAL_INIT;
-	char network[NETWORK_SIZE];
-	enum rc rc;
-
-	network_of(http_peer(a->call.req), network);
-	a->job.owner = htab_hash(network, strlen(network));
-	a->job.class = class;
-	a->job.run = run;
-	if ((rc = pool_submit(api_of(&a->call)->pool, &a->job)) != RC_OK) {
-		refusal_of_rc(&r, rc);
-		call_refuse(&a->call, &r);
-	}
 }
 
 static struct account_call *
@@ -233,7 +213,7 @@ api_users_post(struct http_request *req, void *arg)
 	copy_span(a->unit.user.name, sizeof(a->unit.user.name), &a->name);
 	copy_span(a->unit.user.display_name, sizeof(a->unit.user.display_name),
 	    &a->display_name);
-	submit_job(a, POOL_REGISTRATION, hash_new_user);
+	call_hash(&a->call, &a->job, POOL_REGISTRATION, hash_new_user);
 }
 
 /* ---- the login throttle ---- */
@@ -386,8 +366,8 @@ read_login(struct call *call, struct db *db, struct err *err)
 		keep_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
-	submit_job(
-	    a, a->attempt.known ? POOL_KNOWN : POOL_STRANGER, verify_login);
+	call_hash(&a->call, &a->job,
+	    a->attempt.known ? POOL_KNOWN : POOL_STRANGER, verify_login);
 	return (RC_OK);
 }
 
@@ -458,7 +438,7 @@ read_change(struct call *call, struct db *db, struct err *err)
 		keep_stored(a, &user);
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
 		return (rc);
-	submit_job(a, POOL_KNOWN, verify_change);
+	call_hash(&a->call, &a->job, POOL_KNOWN, verify_change);
 	return (RC_OK);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of this module share beyond the kit (rest/): the api itself,
- * the argon2 pool, the login throttle, and the handlers.
+ * the login throttle, and the handlers.
  */
 #ifndef API_API_INTERNAL_H
 #define API_API_INTERNAL_H
@@ -15,16 +15,14 @@
 #include "rest/call.h"
 #include "rest/limiter.h"
 #include "rest/poll.h"
+#include "rest/pool.h"
 #include "wire/json.h"
 #include "wire/wire.h"
 
 struct login_throttle;
-struct pool;
 
 struct api {
 	struct api_options o;
-	bool stopped;
-	struct pool *pool;
 	struct limiter *registrations_by_network; /* NULL: off */
 	struct limiter *registrations;   /* of all networks; NULL: off */
 	struct login_throttle *throttle; /* log-ins that failed */
@@ -59,39 +57,6 @@ void render_history(struct buf *b, const struct store_history *m,
  * LIMIT_PREVIEW_BYTES. */
 void render_preview(
     struct buf *b, const struct store_history *m, int64_t reader_id);
-
-/* ---- argon2 (pool.c) ---- */
-
-/* The class of a password job; the best class is first. */
-enum pool_class {
-	/* a log-in from a network where the name has logged in, or a user with
-	 * a token */
-	POOL_KNOWN,
-	POOL_STRANGER, /* a log-in from another network */
-	POOL_REGISTRATION,
-	POOL_CLASSES
-};
-
-struct pool_job {
-	void (*run)(struct pool_job *job); /* thread: argon2 */
-	enum pool_class class;
-	uint64_t owner; /* the network, whose share of the queue it takes */
-
-	struct pool_job *next; /* these two are the pool's */
-	uint64_t turn;
-};
-
-/* Starts ${threads} threads. */
-enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
-
-/* Finishes the jobs that wait, and ends the threads. */
-void pool_stop(struct pool *pool);
-void pool_free(struct pool *pool);
-
-/* Runs ${job} when its turn comes (pool.c).  RC_BUSY: the queue of its class is
- * full, or its owner has half of it, so that one network cannot keep all others
- * from logging in.  RC_CLOSED: the pool is stopping.  Thread: any. */
-enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 
 /* ---- the login throttle (login_throttle.c) ---- */
 

@@ -377,15 +377,15 @@ make_api(struct server *s, struct err *err)
 	    .max_retries = most_retries(s),
 	    .registration_open = s->config.registration == REGISTRATION_OPEN,
 	    .rate_limit = (double)s->config.rate_limit,
-	    .registration_rate = (double)s->config.registration_rate,
-	    .argon2_threads = (int)s->config.argon2_threads};
+	    .registration_rate = (double)s->config.registration_rate};
 	struct rest_options rest_options = {.clk = s->clk,
 	    .timing = s->timing,
 	    .writer = s->writer,
 	    .readers = s->readers,
 	    .push = s->push,
 	    .auth = s->auth,
-	    .rate_limit = (double)s->config.rate_limit};
+	    .rate_limit = (double)s->config.rate_limit,
+	    .argon2_threads = (int)s->config.argon2_threads};
 	enum rc rc;
 
 	if ((rc = rest_new(&rest_options, &s->rest, err)) != RC_OK ||

@@ -146,8 +146,6 @@ stop_serving(struct server *s)
 		admin_stop(s->admin);
 	if (s->rest != NULL)
 		rest_stop(s->rest);
-	if (s->api != NULL)
-		api_stop(s->api);
 	if (s->relay != NULL)
 		relay_stop(s->relay);
 	if (s->writer != NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls: entry, the ways to the writer and the readers, and answers.
+ * Calls: entry, the ways to the writer, the readers and the argon2 pool, and
+ * answers.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,6 +74,22 @@ call_submit(struct call *call, struct unit *unit)
 	refusal_of_rc(&r, rc);
 	call_refuse(call, &r);
 	return (false);
+}
+
+void
+call_hash(struct call *call, struct pool_job *job, enum pool_class class,
+    void (*run)(struct pool_job *job))
+{
+	struct refusal r = REFUSAL_INIT;
+	enum rc rc;
+
+	job->owner = owner_peer(http_peer(call->req));
+	job->class = class;
+	job->run = run;
+	if ((rc = pool_submit(call->rest->pool, job)) != RC_OK) {
+		refusal_of_rc(&r, rc);
+		call_refuse(call, &r);
+	}
 }
 
 bool

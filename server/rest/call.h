@@ -16,6 +16,7 @@
 
 #include "base/container.h"
 #include "base/uuid.h"
+#include "rest/pool.h"
 #include "rest/rest.h"
 #include "wire/json.h"
 #include "wire/wire.h"
@@ -51,6 +52,11 @@ void call_read(struct call *call, call_read_fn read);
 /* Hands ${unit} to the writer.  False: the writer refused it, and the request
  * is answered. */
 bool call_submit(struct call *call, struct unit *unit);
+
+/* Runs ${run} in the argon2 pool, in the turn of the client's network.  When
+ * there is no room the request is answered. */
+void call_hash(struct call *call, struct pool_job *job, enum pool_class class,
+    void (*run)(struct pool_job *job));
 
 /* Checks the result of ${unit}, first in its finish.  False: it failed or was
  * refused, and the request is answered. */

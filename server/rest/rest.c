@@ -12,6 +12,7 @@ rest_new(const struct rest_options *options, struct rest **ret, struct err *err)
 {
 	const double rate = options->rate_limit;
 	struct rest *rest;
+	enum rc rc;
 
 	if ((rest = mem_zalloc(1, sizeof(*rest))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "rest"));
@@ -22,9 +23,13 @@ rest_new(const struct rest_options *options, struct rest **ret, struct err *err)
 	if (rate > 0)
 		rest->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
 	rest->streams = htab_new(sizeof(int64_t));
-	if ((rate > 0 && rest->requests == NULL) || rest->streams == NULL) {
+	if ((rate > 0 && rest->requests == NULL) || rest->streams == NULL)
+		rc = err_set(err, RC_NO_MEMORY, "rest");
+	else
+		rc = pool_new(options->argon2_threads, &rest->pool, err);
+	if (rc != RC_OK) {
 		rest_free(rest);
-		return (err_set(err, RC_NO_MEMORY, "rest"));
+		return (rc);
 	}
 	*ret = rest;
 	return (RC_OK);
@@ -35,6 +40,7 @@ rest_stop(struct rest *rest)
 {
 
 	atomic_store(&rest->stopped, true);
+	pool_stop(rest->pool);
 }
 
 bool
@@ -57,6 +63,9 @@ rest_free(struct rest *rest)
 
 	if (rest == NULL)
 		return;
+	if (rest->pool != NULL && !atomic_load(&rest->stopped))
+		pool_stop(rest->pool);
+	pool_free(rest->pool);
 	limiter_free(rest->requests);
 	htab_free(rest->streams);
 	lock_fini(&rest->poll_lock);

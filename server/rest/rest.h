@@ -27,14 +27,17 @@ struct rest_options {
 	struct push *push;
 	struct auth *auth;
 	double rate_limit; /* requests/s a user; 0: off */
+	int argon2_threads;
 };
 
-/* RC_NO_MEMORY. */
+/* Makes the kit and starts its argon2 pool.  RC_NO_MEMORY, or the error of a
+ * thread. */
 enum rc rest_new(const struct rest_options *options, struct rest **ret,
     struct err *err) MUST_USE;
 
-/* From now on handlers answer 503 draining.  Requests that wait for the writer,
- * a reader or push go on. */
+/* From now on handlers answer 503 draining.  Blocks until the passwords that
+ * wait are hashed; requests that wait for the writer, a reader or push go on.
+ */
 void rest_stop(struct rest *rest);
 bool rest_stopped(const struct rest *rest);
 

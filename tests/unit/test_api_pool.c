@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
-#include "api/api_internal.h"
+#include <stdatomic.h>
+
+#include "rest/pool.h"
 
 struct count_job {
 	struct pool_job job;

@@ -20,10 +20,10 @@
 #include <assert.h>
 #include <stddef.h>
 
-#include "api/api_internal.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/thr.h"
+#include "rest/pool.h"
 
 #define THREADS_MAX 16
 #define PLACES 64 /* of each class */
