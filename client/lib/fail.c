@@ -19,6 +19,8 @@
 	X(BAD_REQUEST, RC_INVALID, EX_DATAERR, "correct what is named")        \
 	X(UNAUTHENTICATED, RC_DENIED, EX_NOPERM, FAIL_LOGIN_AGAIN)             \
 	X(WRONG_PASSWORD, RC_DENIED, EX_NOPERM, "check name and password")     \
+	X(ONE_TIME_PASSWORD, RC_DENIED, EX_NOPERM,                             \
+	    "log in with that one: " FAIL_LOGIN)                               \
 	X(FORBIDDEN, RC_DENIED, EX_NOPERM, "use an account that may")          \
 	X(NOT_FOUND, RC_NOT_FOUND, EX_DATAERR,                                 \
 	    "check the id; lists show only what is yours")                     \

@@ -19,9 +19,9 @@ FROM nodes ORDER BY node_id;
 
 -- name: copy_users_get
 -- columns: user_id, name, display_name, password_hash, admin, created_at,
---     disabled_at, destination_id
+--     disabled_at, destination_id, password_once_until
 SELECT user_id, name, display_name, password_hash, admin, created_at,
-    disabled_at, destination_id
+    disabled_at, destination_id, password_once_until
 FROM users ORDER BY user_id;
 
 -- name: copy_devices_get

@@ -2,7 +2,7 @@
 -- People, their devices and the counters of their inboxes.
 
 -- row: user(user_id, name, display_name, password_hash, admin, disabled_at,
---     destination_id)
+--     destination_id, password_once_until)
 -- row: revoked_device(device_id, token_hash)
 -- row: counters(user_id, head, oldest, acked, read_seq)
 -- row: acked_device(device_id, acked_seq)
@@ -17,13 +17,13 @@ RETURNING user_id;
 -- name: user_by_name(name)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
-    destination_id
+    destination_id, password_once_until
 FROM users WHERE name = $name;
 
 -- name: user_by_id(user_id)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
-    destination_id
+    destination_id, password_once_until
 FROM users WHERE user_id = $user_id;
 
 -- A person on another server.
@@ -37,8 +37,14 @@ RETURNING user_id, name;
 -- columns: user_id
 SELECT user_id FROM users WHERE destination_id IS NULL LIMIT 1;
 
--- name: user_password_set(user_id, password_hash)
-UPDATE users SET password_hash = $password_hash WHERE user_id = $user_id;
+-- name: user_password_set(user_id, password_hash, password_once_until)
+UPDATE users SET password_hash = $password_hash,
+    password_once_until = $password_once_until
+WHERE user_id = $user_id;
+
+-- name: user_password_spend(user_id)
+UPDATE users SET password_once_until = 0
+WHERE user_id = $user_id AND password_once_until > 0;
 
 -- name: user_disable(user_id, now)
 UPDATE users SET disabled_at = $now

@@ -85,12 +85,13 @@ SELECT * FROM unnest($node_id::bigint[], $name::text[], $url::text[],
     $started_at::bigint[], $beat_at::bigint[], $left_at::bigint[]);
 
 -- name: copy_users_put(user_id, name, display_name, password_hash, admin,
---     created_at, disabled_at, destination_id)
+--     created_at, disabled_at, destination_id, password_once_until)
 INSERT INTO users (user_id, name, display_name, password_hash, admin,
-    created_at, disabled_at, destination_id)
+    created_at, disabled_at, destination_id, password_once_until)
 SELECT * FROM unnest($user_id::bigint[], $name::text[], $display_name::text[],
     $password_hash::text[], $admin::bigint[], $created_at::bigint[],
-    $disabled_at::bigint[], $destination_id::bigint[]);
+    $disabled_at::bigint[], $destination_id::bigint[],
+    $password_once_until::bigint[]);
 
 -- name: copy_devices_put(device_id, public_id, user_id, name, token_hash,
 --     acked_seq, created_at, last_seen_at, revoked_at)

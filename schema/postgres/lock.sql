@@ -28,11 +28,11 @@ WHERE NOT pg_try_advisory_xact_lock(6451064, hashtext(r.name));
 -- name: lock_users(user_id, name)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
-    destination_id
+    destination_id, password_once_until
 FROM users WHERE user_id = ANY ($user_id::bigint[])
 UNION
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
-    destination_id
+    destination_id, password_once_until
 FROM users WHERE name = ANY ($name::text[]);
 
 -- Which conversations messages ($message_id) and dead letters ($dead_id) are

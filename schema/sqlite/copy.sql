@@ -120,11 +120,11 @@ INSERT INTO nodes (node_id, name, url, started_at, beat_at, left_at)
 VALUES ($node_id, $name, $url, $started_at, $beat_at, $left_at);
 
 -- name: copy_users_put(user_id, name, display_name, password_hash, admin,
---     created_at, disabled_at, destination_id)
+--     created_at, disabled_at, destination_id, password_once_until)
 INSERT INTO users (user_id, name, display_name, password_hash, admin,
-    created_at, disabled_at, destination_id)
+    created_at, disabled_at, destination_id, password_once_until)
 VALUES ($user_id, $name, $display_name, $password_hash, $admin, $created_at,
-    $disabled_at, $destination_id);
+    $disabled_at, $destination_id, $password_once_until);
 
 -- name: copy_devices_put(device_id, public_id, user_id, name, token_hash,
 --     acked_seq, created_at, last_seen_at, revoked_at)

@@ -14,11 +14,11 @@ SELECT 1 AS number WHERE substr($name, 1, 0) <> '';
 -- name: lock_users(user_id, name)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
-    destination_id
+    destination_id, password_once_until
 FROM users WHERE user_id = $user_id
 UNION
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
-    destination_id
+    destination_id, password_once_until
 FROM users WHERE name = $name;
 
 -- name: lock_about(message_id, dead_id)

@@ -5,7 +5,7 @@
 -- name: user_lock(user_id)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
-    destination_id
+    destination_id, password_once_until
 FROM users WHERE user_id = $user_id;
 
 -- name: device_insert(public_id, user_id, name, token_hash, acked_seq, now)

@@ -46,16 +46,35 @@ add_user(struct tx *tx, struct account_unit *u, struct err *err)
  * The user may have changed it while argon2 computed: perhaps because it was
  * stolen by the person who logs in now. */
 static enum rc
-lock_verified(
-    struct tx *tx, const struct account_unit *u, bool *ret, struct err *err)
+lock_verified(struct tx *tx, const struct account_unit *u,
+    struct store_user *ret_now, bool *ret, struct err *err)
 {
-	struct store_user now;
 	enum rc rc;
 
-	rc = store_user_lock(tx->db, u->user.user_id, &now, err);
-	*ret = rc == RC_OK && (u->verified[0] == '\0' ||
-				  strcmp(now.password_hash, u->verified) == 0);
+	rc = store_user_lock(tx->db, u->user.user_id, ret_now, err);
+	*ret = rc == RC_OK &&
+	       (u->verified[0] == '\0' ||
+		   strcmp(ret_now->password_hash, u->verified) == 0);
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
+}
+
+/* Spends the password of a log-in, which may be a one-time password.  The row
+ * of ${now} is locked, so that one of two log-ins is the first. */
+static enum rc
+spend_password(struct tx *tx, struct account_unit *u,
+    const struct store_user *now, struct err *err)
+{
+
+	u->user.password_once = u->verified[0] != '\0' && now->password_once;
+	if (!u->user.password_once)
+		return (RC_OK);
+	if (now->password_once_until > tx->now_ms)
+		return (store_user_password_spend(tx->db, now->user_id, err));
+	refusal_set(&u->refusal, PROBLEM_ONE_TIME_PASSWORD, "",
+	    "this one-time password %s: ask an administrator for a new one",
+	    now->password_once_until == 0 ? "was used for a log-in"
+					  : "has expired");
+	return (RC_OK);
 }
 
 static enum rc
@@ -63,11 +82,12 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
 	struct cached_user *user;
+	struct store_user now;
 	bool verified;
 	int64_t n;
 	enum rc rc;
 
-	rc = lock_verified(tx, u, &verified, err);
+	rc = lock_verified(tx, u, &now, &verified, err);
 	if (rc == RC_OK && verified)
 		rc = cache_user_by_id(
 		    env->cache, tx, u->user.user_id, &user, err);
@@ -88,6 +108,9 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 		    LIMIT_DEVICES_PER_USER);
 		return (RC_OK);
 	}
+	rc = spend_password(tx, u, &now, err);
+	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
+		return (rc);
 	u->device.public_id = uuid_gen_next(&env->ids);
 	u->device.user_id = user->user_id;
 	u->device.created_at = u->device.last_seen_at = tx->now_ms;
@@ -191,10 +214,11 @@ revoke_others(struct tx *tx, struct account_unit *u, struct err *err)
 static enum rc
 set_password(struct tx *tx, struct account_unit *u, struct err *err)
 {
+	struct store_user now;
 	bool verified;
 	enum rc rc;
 
-	rc = lock_verified(tx, u, &verified, err);
+	rc = lock_verified(tx, u, &now, &verified, err);
 	if (rc == RC_OK)
 		rc = lock_device(tx, u, err);
 	if (rc != RC_OK || u->refusal.problem != PROBLEM_NONE)
@@ -205,7 +229,7 @@ set_password(struct tx *tx, struct account_unit *u, struct err *err)
 		return (RC_OK);
 	}
 	rc = store_user_password_set(
-	    tx->db, u->user.user_id, u->user.password_hash, err);
+	    tx->db, u->user.user_id, u->user.password_hash, 0, err);
 	if (rc == RC_OK)
 		rc = revoke_all_but(tx, u, u->device.device_id, err);
 	return (rc);
@@ -226,6 +250,34 @@ find_user(struct tx *tx, struct account_unit *u, struct cached_user **ret,
 	refusal_set(
 	    &u->refusal, PROBLEM_NOT_FOUND, "", "there is no such user");
 	return (RC_OK);
+}
+
+/* A disabled user is refused: the user could not log in, and the password would
+ * expire meanwhile. */
+static enum rc
+set_password_once(struct tx *tx, struct account_unit *u, struct err *err)
+{
+	struct store_user now;
+	enum rc rc;
+
+	rc = store_user_lock(tx->db, u->user.user_id, &now, err);
+	if (rc == RC_NOT_FOUND) {
+		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",
+		    "there is no such user");
+		return (RC_OK);
+	}
+	if (rc != RC_OK)
+		return (rc);
+	if (now.disabled) {
+		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
+		    "user \"%s\" is disabled: enable this user first",
+		    u->user.name);
+		return (RC_OK);
+	}
+	u->user.password_once_until = tx->now_ms + ACCOUNT_PASSWORD_ONCE_MS;
+	rc = store_user_password_set(tx->db, u->user.user_id,
+	    u->user.password_hash, u->user.password_once_until, err);
+	return (rc == RC_OK ? revoke_all_but(tx, u, 0, err) : rc);
 }
 
 /* Refuses to take its last administrator from a server: nobody could make
@@ -355,6 +407,8 @@ account_one(struct tx *tx, struct account_unit *u, struct err *err)
 		return (set_admin(tx, u, true, err));
 	case ACCOUNT_DEMOTE:
 		return (set_admin(tx, u, false, err));
+	case ACCOUNT_PASSWORD_ONCE:
+		return (set_password_once(tx, u, err));
 	case ACCOUNT_DISABLE:
 	default:
 		return (disable(tx, u, err));
@@ -369,6 +423,7 @@ static const char *const audit_actions[] = {
     [ACCOUNT_ENABLE] = "user_enable",
     [ACCOUNT_PROMOTE] = "user_promote",
     [ACCOUNT_DEMOTE] = "user_demote",
+    [ACCOUNT_PASSWORD_ONCE] = "user_password_once",
 };
 
 /* The detail says whose account it is, unless the action does. */

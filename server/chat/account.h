@@ -14,7 +14,8 @@
 enum account_op {
 	ACCOUNT_ADD,    /* user (name, display_name, password_hash, admin) */
 	ACCOUNT_LOGIN,  /* a device for user.user_id with token_hash;
-			   verified */
+			   verified; a one-time password is spent, and
+			   user.password_once answered */
 	ACCOUNT_REVOKE, /* device.public_id of user.user_id */
 	ACCOUNT_REVOKE_OTHERS, /* all devices of user.user_id but
 				  device.device_id, which asks; everywhere:
@@ -25,8 +26,14 @@ enum account_op {
 	ACCOUNT_DISABLE,       /* user.user_id, and revokes all devices */
 	ACCOUNT_ENABLE,        /* user.user_id, who logs in anew */
 	ACCOUNT_PROMOTE,       /* user.user_id becomes an administrator */
-	ACCOUNT_DEMOTE         /* user.user_id is an administrator no more */
+	ACCOUNT_DEMOTE,        /* user.user_id is an administrator no more */
+	ACCOUNT_PASSWORD_ONCE  /* user.password_hash is of a one-time password,
+				  whose end is answered; all devices are
+				  revoked */
 };
+
+/* A one-time password is for the next log-in, and for this long. */
+#define ACCOUNT_PASSWORD_ONCE_MS (24 * 60 * 60 * INT64_C(1000))
 
 struct account_unit {
 	struct unit unit; /* first */

@@ -226,7 +226,8 @@ http_answer_refusal(struct http_request *req, const struct refusal *r)
 	if (status == 401)
 		http_answer_header(req, "WWW-Authenticate",
 		    r->problem == PROBLEM_UNAUTHENTICATED ||
-			    r->problem == PROBLEM_WRONG_PASSWORD
+			    r->problem == PROBLEM_WRONG_PASSWORD ||
+			    r->problem == PROBLEM_ONE_TIME_PASSWORD
 			? "Bearer"
 			: "Signature");
 	wire_problem(&body, &copy, req->head.path_raw, req->head.id);

@@ -104,6 +104,8 @@ store_read_user(const struct db_row *row, struct store_user *u)
 	u->admin = db_row_i64(row, COL_USER_ADMIN) != 0;
 	u->disabled = !db_row_null(row, COL_USER_DISABLED_AT);
 	u->destination_id = db_row_i64(row, COL_USER_DESTINATION_ID);
+	u->password_once = !db_row_null(row, COL_USER_PASSWORD_ONCE_UNTIL);
+	u->password_once_until = db_row_i64(row, COL_USER_PASSWORD_ONCE_UNTIL);
 }
 
 static enum rc
@@ -166,12 +168,14 @@ store_user_any(struct db *db, bool *ret, struct err *err)
 }
 
 enum rc
-store_user_password_set(
-    struct db *db, int64_t user_id, const char *hash, struct err *err)
+store_user_password_set(struct db *db, int64_t user_id, const char *hash,
+    int64_t once_until, struct err *err)
 {
-	const struct sql_user_password_set v = {
+	struct sql_user_password_set v = {
 	    .user_id = db_v_i64(user_id), .password_hash = db_v_str(hash)};
 
+	if (once_until != 0)
+		v.password_once_until = db_v_i64(once_until);
 	return (db_run(
 	    db, SQL_USER_PASSWORD_SET, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
@@ -186,6 +190,14 @@ change_user(struct db *db, int stmt, const struct db_val *values, size_t n,
 
 	rc = db_run(db, stmt, values, n, NULL, NULL, &changed, err);
 	return (rc == RC_OK && changed == 0 ? RC_NOT_FOUND : rc);
+}
+
+enum rc
+store_user_password_spend(struct db *db, int64_t user_id, struct err *err)
+{
+	const struct sql_user_password_spend v = {.user_id = db_v_i64(user_id)};
+
+	return (change_user(db, SQL_USER_PASSWORD_SPEND, DB_PARAMS(v), err));
 }
 
 enum rc

@@ -24,6 +24,9 @@ struct store_user {
 	bool admin;
 	bool disabled;
 	int64_t destination_id; /* 0: he is here; else where he is */
+	/* The password is a one-time one, valid until then; 0: spent. */
+	bool password_once;
+	int64_t password_once_until;
 };
 
 struct store_device {
@@ -75,9 +78,14 @@ enum rc store_users_remote_insert(struct db *db,
 /* Whether there is any user at all. */
 enum rc store_user_any(struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Replaces the password hash. */
-enum rc store_user_password_set(
-    struct db *db, int64_t user_id, const char *hash, struct err *err) MUST_USE;
+/* Replaces the password hash; ${once_until} is the end of a one-time password,
+ * 0 for an ordinary one. */
+enum rc store_user_password_set(struct db *db, int64_t user_id,
+    const char *hash, int64_t once_until, struct err *err) MUST_USE;
+
+/* Spends a one-time password; RC_NOT_FOUND if there is none to spend. */
+enum rc store_user_password_spend(
+    struct db *db, int64_t user_id, struct err *err) MUST_USE;
 
 /* Disables a user; RC_NOT_FOUND if he is not there or is disabled. */
 enum rc store_user_disable(

@@ -16,7 +16,7 @@
 #define STORE_COPY_TABLE(X)                                                    \
 	X(META, meta, "tt")                                                    \
 	X(NODES, nodes, "ittiii")                                              \
-	X(USERS, users, "itttiiii")                                            \
+	X(USERS, users, "itttiiiii")                                           \
 	X(DEVICES, devices, "ibitbiiii")                                       \
 	X(INBOXES, inboxes, "iiiii")                                           \
 	X(CONVERSATIONS, conversations, "ibttiib")                             \

@@ -180,6 +180,7 @@ static const struct {
     {AT(DEVICE_ACKED_SET, device_acked_set, acked_seq), 6, 3, false},
     {AT(MESSAGE_INSERT, message_insert, priority), 0, 2, false},
     {AT(USER_INSERT, user_insert, admin), 0, 2, false},
+    {AT(USER_PASSWORD_SPEND, user_password_spend, user_id), 1, 5, false},
     {AT(INBOX_INSERT, inbox_insert, own), 0, 2, false},
     {AT(LANE_INSERT, lane_insert, class), 0, 2, false},
     {AT(LANE_FIND, lane_find, class), 0, 2, false},

@@ -242,6 +242,171 @@ test_password(void **state)
 	rig_close(&rig);
 }
 
+/* Makes ${u} a log-in of user 1 with the password that is stored as ${hash};
+ * its token is of bytes ${fill}. */
+static void
+log_in_with(struct account_unit *u, const char *hash, uint8_t fill)
+{
+
+	account_unit_init(u, ACCOUNT_LOGIN);
+	u->user.user_id = 1;
+	(void)snprintf(u->verified, sizeof(u->verified), "%s", hash);
+	(void)snprintf(u->device.name, sizeof(u->device.name), "d%d", fill);
+	memset(u->token_hash, fill, sizeof(u->token_hash));
+}
+
+/* An operator gives user ${user} the one-time password that is stored as
+ * ${hash}. */
+static const char *
+give_once(int64_t user, const char *hash, int64_t *ret_until)
+{
+	static struct account_unit u;
+	const char *said;
+
+	account_unit_init(&u, ACCOUNT_PASSWORD_ONCE);
+	u.user.user_id = user;
+	(void)snprintf(u.user.name, sizeof(u.user.name), "ann");
+	(void)snprintf(
+	    u.user.password_hash, sizeof(u.user.password_hash), "%s", hash);
+	u.operator= "root";
+	said = run(&u);
+	*ret_until = u.user.password_once_until;
+	return (said);
+}
+
+#define ONCE                                                                   \
+	"SELECT password_hash || '/' || coalesce(password_once_until, -1) "    \
+	"FROM users WHERE user_id = 1"
+#define OVER(what)                                                             \
+	"401 : this one-time password " what ": ask an administrator for a "   \
+	"new one"
+
+static void
+test_password_once(void **state)
+{
+	struct account_unit u, phone;
+	int64_t until = 0;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", true, NULL), "");
+	assert_string_equal(add(&u, "ben", false, NULL), "");
+	assert_string_equal(log_in(&u, 1, 1), "");
+	assert_string_equal(log_in(&u, 2, 2), "");
+	assert_string_equal(rig_text(&rig, ONCE), "hash of ann/-1");
+	log_in_with(&u, "hash of ann", 9);
+	assert_string_equal(run(&u), "");
+	assert_false(u.user.password_once);
+
+	/* It ends all devices of the user, and is in the audit log. */
+	clk_fake_advance(&rig.clk, 5);
+	assert_string_equal(give_once(1, "once", &until), "");
+	assert_int_equal(until, RIG_START_MS + 5 + 86400000);
+	assert_string_equal(rig_text(&rig, ONCE), "once/1700086400005");
+	assert_string_equal(owner(1), "");
+	assert_string_equal(owner(9), "");
+	assert_string_equal(owner(2), "ben 2 2 0");
+	assert_string_equal(audits(), "5/root/user_password_once/ann/-");
+
+	/* It is good for one log-in, which knows it. */
+	log_in_with(&phone, "once", 3);
+	assert_string_equal(run(&phone), "");
+	assert_true(phone.user.password_once);
+	assert_string_equal(owner(3), "ann 1 4 1");
+	assert_string_equal(rig_text(&rig, ONCE), "once/0");
+	log_in_with(&u, "once", 4);
+	assert_string_equal(run(&u), OVER("was used for a log-in"));
+	assert_string_equal(owner(4), "");
+
+	/* Spent, it is still the current password of who sets another. */
+	account_unit_init(&u, ACCOUNT_PASSWORD);
+	u.user.user_id = 1;
+	u.device.device_id = phone.device.device_id;
+	(void)snprintf(u.verified, sizeof(u.verified), "once");
+	(void)snprintf(
+	    u.user.password_hash, sizeof(u.user.password_hash), "mine");
+	assert_string_equal(run(&u), "");
+	assert_string_equal(rig_text(&rig, ONCE), "mine/-1");
+	log_in_with(&u, "mine", 5);
+	assert_string_equal(run(&u), "");
+	assert_false(u.user.password_once);
+	log_in_with(&u, "mine", 6);
+	assert_string_equal(run(&u), "");
+	rig_check_promises(&rig);
+	rig_close(&rig);
+}
+
+static void
+test_password_once_ends(void **state)
+{
+	struct account_unit u;
+	int64_t until = 0;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", false, NULL), "");
+	assert_string_equal(give_once(1, "once", &until), "");
+	clk_fake_advance(&rig.clk, 86400000);
+	log_in_with(&u, "once", 1);
+	assert_string_equal(run(&u), OVER("has expired"));
+	assert_string_equal(owner(1), "");
+	/* Not even the last millisecond is missing. */
+	assert_string_equal(give_once(1, "once more", &until), "");
+	clk_fake_advance(&rig.clk, 86399999);
+	log_in_with(&u, "once more", 1);
+	assert_string_equal(run(&u), "");
+
+	/* A password of an operator's command is an ordinary one. */
+	assert_string_equal(give_once(1, "third", &until), "");
+	account_unit_init(&u, ACCOUNT_PASSWORD);
+	u.user.user_id = 1;
+	(void)snprintf(u.user.name, sizeof(u.user.name), "ann");
+	(void)snprintf(
+	    u.user.password_hash, sizeof(u.user.password_hash), "plain");
+	u.operator= "root";
+	assert_string_equal(run(&u), "");
+	assert_string_equal(rig_text(&rig, ONCE), "plain/-1");
+
+	/* Refused, nothing changes. */
+	assert_string_equal(
+	    give_once(7, "no", &until), "404 : there is no such user");
+	account_unit_init(&u, ACCOUNT_DISABLE);
+	u.user.user_id = 1;
+	assert_string_equal(run(&u), "");
+	assert_string_equal(give_once(1, "no", &until),
+	    "409 : user \"ann\" is disabled: enable this user first");
+	assert_string_equal(rig_text(&rig, ONCE), "plain/-1");
+	rig_close(&rig);
+}
+
+/* Of two log-ins in one batch the first has it. */
+static void
+test_password_once_of_two(void **state)
+{
+	struct account_unit first, second, u;
+	bool one = false, two = false;
+	int64_t until = 0;
+
+	(void)state;
+	rig_open(&rig);
+	assert_string_equal(add(&u, "ann", false, NULL), "");
+	assert_string_equal(give_once(1, "once", &until), "");
+	log_in_with(&first, "once", 1);
+	log_in_with(&second, "once", 2);
+	first.unit.finish = second.unit.finish = finished;
+	first.arg = &one;
+	second.arg = &two;
+	assert_int_equal(writer_submit(rig.writer, &first.unit), RC_OK);
+	assert_int_equal(writer_submit(rig.writer, &second.unit), RC_OK);
+	assert_true(writer_run_once(rig.writer) > 0);
+	assert_true(one && two);
+	assert_int_equal(first.refusal.problem, PROBLEM_NONE);
+	assert_int_equal(second.refusal.problem, PROBLEM_ONE_TIME_PASSWORD);
+	assert_string_equal(owner(1), "ann 1 1 0");
+	assert_string_equal(owner(2), "");
+	rig_close(&rig);
+}
+
 /* ${device} has the others revoked, or, ${everywhere}, itself as well. */
 static const char *
 revoke_others(int64_t device, bool everywhere)
@@ -493,6 +658,9 @@ main(void)
 	    cmocka_unit_test(test_add),
 	    cmocka_unit_test(test_devices),
 	    cmocka_unit_test(test_password),
+	    cmocka_unit_test(test_password_once),
+	    cmocka_unit_test(test_password_once_ends),
+	    cmocka_unit_test(test_password_once_of_two),
 	    cmocka_unit_test(test_revoke_others),
 	    cmocka_unit_test(test_disable),
 	    cmocka_unit_test(test_enable),

@@ -58,6 +58,8 @@ check_user(enum rc rc, const struct store_user *u, const char *expected)
 	SAY(u->admin);
 	SAY(u->disabled);
 	SAY(u->destination_id);
+	SAY(u->password_once);
+	SAY(u->password_once_until);
 	assert_string_equal(said, expected);
 }
 
@@ -76,13 +78,13 @@ test_accounts(void **state)
 	open_rows();
 	memset(&u, 0x55, sizeof(u));
 	check_user(store_user_by_name(rig.db, "ann", 3, &u, &error), &u,
-	    "1 ann Ann A hash 1 0 0 ");
+	    "1 ann Ann A hash 1 0 0 1 405 ");
 	memset(&u, 0x55, sizeof(u));
-	check_user(
-	    store_user_by_id(rig.db, 2, &u, &error), &u, "2 bob '' '' 0 1 0 ");
+	check_user(store_user_by_id(rig.db, 2, &u, &error), &u,
+	    "2 bob '' '' 0 1 0 1 0 ");
 	memset(&u, 0x55, sizeof(u));
 	check_user(store_user_lock(rig.db, 3, &u, &error), &u,
-	    "3 x@far.example '' '' 0 0 2 ");
+	    "3 x@far.example '' '' 0 0 2 0 0 ");
 	assert_int_equal(
 	    store_user_by_name(rig.db, "anne", 4, &u, &error), RC_NOT_FOUND);
 	assert_int_equal(store_user_by_id(rig.db, 4, &u, &error), RC_NOT_FOUND);

@@ -156,6 +156,9 @@ test_from_1(void **state)
 		same_rows(&r, kept, tables[i]);
 	assert_string_equal(
 	    rig_text(&r, "SELECT count(*) FROM outbox"), totals);
+	/* All passwords are ordinary ones. */
+	assert_int_equal(
+	    rig_number(&r, "SELECT count(password_once_until) FROM users"), 0);
 	/* What was acked was sent before. */
 	assert_string_equal(
 	    rig_text(&r,

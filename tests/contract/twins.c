@@ -17,8 +17,9 @@
 /* Ids and hashes are id(kind, number) and hash(kind, number): a letter and the
  * number. */
 
-/* Users 1-8 are here (7 is disabled), 9-12 on servers 2 and 3; conversation 9
- * is with 9, 10 is a group without messages; messages 55-60 are scheduled. */
+/* Users 1-8 are here (7 is disabled, 3 and 4 have one-time passwords), 9-12 on
+ * servers 2 and 3; conversation 9 is with 9, 10 is a group without messages;
+ * messages 55-60 are scheduled. */
 static const char people[] =
     "CREATE TEMP TABLE n AS WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL "
     "SELECT i + 1 FROM c WHERE i < 100) SELECT i FROM c;"
@@ -29,11 +30,13 @@ static const char people[] =
     "3 THEN 7 END, CASE i WHEN 3 THEN 'u1' END, i, 10, 11 FROM n WHERE i <= "
     "4;"
     "INSERT INTO users (user_id, name, display_name, password_hash, admin, "
-    "created_at, disabled_at, destination_id) SELECT i, CASE WHEN i > 8 "
+    "created_at, disabled_at, destination_id, password_once_until) SELECT i, "
+    "CASE WHEN i > 8 "
     "THEN 'r' || i || '@s' || (i % 2 + 1) || '.example' ELSE 'u' || i END, "
     "CASE WHEN i % 2 THEN 'Zo\xc3\xab ' || i END, CASE WHEN i < 5 THEN "
     "'hash' END, i = 1, i, CASE i WHEN 7 THEN 70 END, CASE WHEN i > 8 THEN "
-    "i % 2 + 2 END FROM n WHERE i <= 12;"
+    "i % 2 + 2 END, CASE i WHEN 3 THEN 0 WHEN 4 THEN 90 END FROM n WHERE i <= "
+    "12;"
     "INSERT INTO inboxes (user_id, trimmed, read_seq) SELECT i, 3 * (i = "
     "8), i % 4 FROM n WHERE i <= 8;"
     "INSERT INTO devices (device_id, public_id, user_id, name, token_hash, "

@@ -236,7 +236,7 @@ function checkProblem({ method, target, status, headers, body }, url)
 	if (body.request_id !== (headers.get('x-request-id') ?? undefined))
 		fail(what, `request_id ${body.request_id} is not X-Request-Id`);
 	if (status === 401 && headers.get('www-authenticate') !==
-	    (['unauthenticated', 'wrong_password'].includes(body.code) ? 'Bearer' : 'Signature'))
+	    (['unauthenticated', 'wrong_password', 'one_time_password'].includes(body.code) ? 'Bearer' : 'Signature'))
 		fail(what, 'no WWW-Authenticate');
 	if (status === 405 && !headers.get('allow'))
 		fail(what, 'no Allow');

@@ -173,7 +173,7 @@ it('asyncapi.yaml lists the kinds of events that openapi.yaml has', async () => 
 });
 
 describe('/problems/{slug}', () => {
-	const slugs = ['bad-request', 'unauthenticated', 'wrong-password', 'forbidden', 'not-found', 'method-not-allowed',
+	const slugs = ['bad-request', 'unauthenticated', 'wrong-password', 'one-time-password', 'forbidden', 'not-found', 'method-not-allowed',
 		'conflict', 'already-sent', 'cursor-expired', 'precondition-failed', 'body-too-large',
 		'unsupported-media', 'expectation-failed', 'head-too-large', 'unknown-recipient', 'key-reused', 'ack-beyond-head',
 		'precondition-required', 'rate-limited', 'queue-full', 'internal', 'not-implemented', 'busy',

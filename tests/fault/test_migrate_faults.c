@@ -20,7 +20,7 @@
 
 /* The schemas before, that as it is, and a later one. */
 static struct sql_migration steps[16];
-static struct db_schema oldest, older, old, later;
+static struct db_schema oldest, older, old, before, later;
 
 static int
 setup(void **state)
@@ -41,6 +41,8 @@ setup(void **state)
 	older.nmigrations = 2;
 	old = sql_sqlite_schema;
 	old.nmigrations = 3;
+	before = sql_sqlite_schema;
+	before.nmigrations = 4;
 	later = sql_sqlite_schema;
 	later.migrations = steps;
 	later.nmigrations = n + 1;
@@ -234,7 +236,7 @@ test_errors_with_a_log(void **state)
 /* ---- kills and power cuts ---- */
 
 /* Nothing, and each schema that may be found. */
-#define VERSIONS 6
+#define VERSIONS 7
 
 /* The image holds one of the versions, whole, and becomes the last. */
 static void
@@ -262,7 +264,7 @@ test_cuts(void **state)
 {
 	static const unsigned keep[] = {100, 0, 45, 85};
 	const struct db_schema *const schemas[VERSIONS] = {
-	    NULL, &oldest, &older, &old, &sql_sqlite_schema, &later};
+	    NULL, &oldest, &older, &old, &before, &sql_sqlite_schema, &later};
 	int64_t versions[VERSIONS] = {0}, objects[VERSIONS] = {0};
 	struct plvfs_replay *r;
 	size_t n;
