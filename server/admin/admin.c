@@ -146,6 +146,8 @@ static const struct http_route routes[] = {
 	HTTP_ADMIN},
     {"POST", "/v1/admin/users/{name}/demote", admin_user_demote_post,
 	HTTP_ADMIN},
+    {"POST", "/v1/admin/users/{name}/password", admin_user_password_post,
+	HTTP_ADMIN},
     {"GET", "/v1/admin/audit", admin_audit_get, ADMIN_READ},
     {"GET", "/assets/{name}", page_asset, HTTP_PUBLIC | HTTP_NO_BODY},
     {NULL, NULL, NULL, 0},

@@ -9,6 +9,7 @@
 
 #include "base/clk.h"
 #include "base/err.h"
+#include "base/rnd.h"
 #include "engine/reader.h"
 #include "engine/writer.h"
 #include "http/http.h"
@@ -22,6 +23,7 @@ struct admin;
 /* Pointers are kept. */
 struct admin_options {
 	const struct clk *clk;
+	struct rnd *rnd;
 	struct metrics *metrics;
 	struct writer *writer;
 	struct readers *readers;

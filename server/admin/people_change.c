@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What operators do to users: disable and enable, promote and demote.
+ * What operators do to users: disable and enable, promote and demote, give a
+ * one-time password.
  */
 #include <string.h>
 
 #include "admin/routes_internal.h"
 #include "chat/account.h"
+#include "crypt/crypt.h"
 #include "model/message.h"
 
 struct change_call {
@@ -14,6 +16,8 @@ struct change_call {
 	char name[LIMIT_NAME_LEN + 1];
 	enum account_op op;
 	struct account_unit unit;
+	struct pool_job job; /* ACCOUNT_PASSWORD_ONCE: these two */
+	char password[CRYPT_ONCE_SIZE];
 };
 
 /* ---- the answer ---- */
@@ -64,7 +68,53 @@ refuse_unknown(struct change_call *a, const char *name)
 	    "there is no user called \"%.64s\" on this server", name);
 }
 
-/* Finds the user, and hands the unit to the writer. */
+/* ---- one-time passwords ---- */
+
+/* The only answer with the password.  Thread: sync, or writer when refused. */
+static void
+password_set(struct unit *base)
+{
+	struct account_unit *u = CONTAINER_OF(base, struct account_unit, unit);
+	struct change_call *a = u->arg;
+	struct buf b = BUF_INIT;
+
+	if (u->unit.rc == RC_OK && u->refusal.problem == PROBLEM_NONE) {
+		buf_addc(&b, '{');
+		jw_str(&b, "name", u->user.name);
+		jw_str(&b, "password", a->password);
+		jw_time(&b, "expires_at", u->user.password_once_until);
+		buf_addc(&b, '}');
+	}
+	crypt_wipe(a->password, sizeof(a->password));
+	if (call_unit_ok(&a->call, &u->unit, &u->refusal))
+		call_json(&a->call, 200, &b);
+	buf_fini(&b);
+}
+
+/* Makes the password, and hands the unit to the writer.  Thread: argon2. */
+static void
+make_password(struct pool_job *job)
+{
+	struct change_call *a = CONTAINER_OF(job, struct change_call, job);
+	struct account_unit *u = &a->unit;
+	struct err err = ERR_INIT;
+
+	metrics_add(admin_of(&a->call)->o.metrics, METRIC_PASSWORDS, 1);
+	crypt_password_once(admin_of(&a->call)->o.rnd, a->password);
+	if (crypt_password_hash(a->password, strlen(a->password),
+		u->user.password_hash, &err) != RC_OK) {
+		crypt_wipe(a->password, sizeof(a->password));
+		call_fail(&a->call, &err);
+		return;
+	}
+	u->unit.finish = password_set;
+	(void)call_submit(&a->call, &u->unit);
+}
+
+/* ---- the routes ---- */
+
+/* Finds the user, and hands the unit to the writer, a password to argon2
+ * before. */
 static enum rc
 find_user(struct call *call, struct db *db, struct err *err)
 {
@@ -83,7 +133,10 @@ find_user(struct call *call, struct db *db, struct err *err)
 	u->operator= call->principal->name;
 	u->unit.finish = changed;
 	u->arg = a;
-	(void)call_submit(call, &u->unit);
+	if (a->op == ACCOUNT_PASSWORD_ONCE)
+		call_hash(call, &a->job, POOL_KNOWN, make_password);
+	else
+		(void)call_submit(call, &u->unit);
 	return (RC_OK);
 }
 
@@ -133,4 +186,11 @@ admin_user_demote_post(struct http_request *req, void *arg)
 {
 
 	change(req, arg, ACCOUNT_DEMOTE);
+}
+
+void
+admin_user_password_post(struct http_request *req, void *arg)
+{
+
+	change(req, arg, ACCOUNT_PASSWORD_ONCE);
 }

@@ -138,6 +138,7 @@ void admin_user_disable_post(struct http_request *req, void *arg);
 void admin_user_enable_post(struct http_request *req, void *arg);
 void admin_user_promote_post(struct http_request *req, void *arg);
 void admin_user_demote_post(struct http_request *req, void *arg);
+void admin_user_password_post(struct http_request *req, void *arg);
 void admin_audit_get(struct http_request *req, void *arg);
 
 #endif

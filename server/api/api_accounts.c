@@ -286,6 +286,18 @@ verify_password(struct account_call *a, struct err *err)
 
 /* ---- logging in ---- */
 
+static void
+note_refused(struct account_call *a)
+{
+	/* A name that is none may be a password in the wrong field. */
+	const bool known = a->unit.user.user_id != 0;
+
+	metrics_add(api_of(&a->call)->o.metrics, METRIC_LOGINS_REFUSED, 1);
+	log_event(LOG_EV_AUTH_REFUSED, "user=%.*s peer=%s",
+	    known ? (int)a->name.n : 1, known ? a->name.p : "-",
+	    http_peer(a->call.req));
+}
+
 /* Thread: sync, or writer when refused. */
 static void
 logged_in(struct unit *base)
@@ -295,6 +307,10 @@ logged_in(struct unit *base)
 	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
 
+	/* The password was right for argon2: it was replaced meanwhile, or is a
+	 * one-time password that was used or has expired. */
+	if (u->unit.rc == RC_OK && problem_status(u->refusal.problem) == 401)
+		note_refused(a);
 	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
 		return;
 	metrics_add(api_of(&a->call)->o.metrics, METRIC_LOGINS, 1);
@@ -308,7 +324,10 @@ logged_in(struct unit *base)
 	buf_addc(&b, '{');
 	jw_uuid(&b, "id", &u->device.public_id);
 	jw_str(&b, "name", u->device.name);
-	buf_adds(&b, "}}");
+	buf_addc(&b, '}');
+	if (u->user.password_once)
+		jw_bool(&b, "password_once", true);
+	buf_addc(&b, '}');
 	crypt_wipe(a->token, sizeof(a->token));
 	call_json(&a->call, 201, &b);
 }
@@ -324,12 +343,7 @@ verify_login(struct pool_job *job)
 
 	rc = verify_password(a, &err);
 	if (rc == RC_DENIED) {
-		metrics_add(api->o.metrics, METRIC_LOGINS_REFUSED, 1);
-		/* A name that is none may be a password in the wrong field. */
-		log_event(LOG_EV_AUTH_REFUSED, "user=%.*s peer=%s",
-		    a->unit.user.user_id != 0 ? (int)a->name.n : 1,
-		    a->unit.user.user_id != 0 ? a->name.p : "-",
-		    http_peer(a->call.req));
+		note_refused(a);
 		call_problem(&a->call, PROBLEM_WRONG_PASSWORD, "",
 		    "wrong name or password");
 		return;

@@ -40,6 +40,14 @@ enum rc crypt_password_verify(const char *stored, const char *password,
 enum rc crypt_password_dummy(
     const char *password, size_t n, struct err *err) MUST_USE;
 
+/* Five groups of four characters, with their NUL. */
+#define CRYPT_ONCE_SIZE 25
+
+/* Makes a one-time password of 100 bits of ${rnd}, such as
+ * "K7QM-X2RT-9WBD-E4HZ-PN6S": letters and digits without 0, O, 1 and I, which
+ * people take for each other. */
+void crypt_password_once(struct rnd *rnd, char ret[CRYPT_ONCE_SIZE]);
+
 /* ---- hashes ---- */
 
 #define CRYPT_HASH_SIZE 32

@@ -173,3 +173,18 @@ crypt_password_dummy(const char *password, size_t n, struct err *err)
 		return (err_set(err, RC_DENIED, "there is no such user"));
 	return (rc);
 }
+
+void
+crypt_password_once(struct rnd *rnd, char ret[CRYPT_ONCE_SIZE])
+{
+	static const char alphabet[] = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+	unsigned char bytes[CRYPT_ONCE_SIZE - 1];
+	size_t i;
+
+	static_assert(sizeof(alphabet) == 32 + 1, "five bits a character");
+	rnd_fill(rnd, bytes, sizeof(bytes));
+	for (i = 0; i < sizeof(bytes); i++)
+		ret[i] = i % 5 == 4 ? '-' : alphabet[bytes[i] % 32];
+	ret[i] = '\0';
+	sodium_memzero(bytes, sizeof(bytes));
+}

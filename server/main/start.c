@@ -347,6 +347,7 @@ static enum rc
 make_api(struct server *s, struct err *err)
 {
 	struct admin_options admin_options = {.clk = s->clk,
+	    .rnd = s->rnd,
 	    .metrics = s->metrics,
 	    .writer = s->writer,
 	    .readers = s->readers,

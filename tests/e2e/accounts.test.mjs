@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { changeRows } from './backend.mjs';
-import { userCommand } from './operator.mjs';
+import { operator, userCommand } from './operator.mjs';
 import { problem } from './expect.mjs';
 import {
 	PASSWORD, REAL_PASSWORDS, eventually, expectStatus, freshName, login, register,
@@ -413,6 +413,106 @@ describe('renaming and passwords', () => {
 			ann.post('/v1/me/password', { password: PASSWORD, new_password })));
 
 		assert.deepEqual(made.map(({ status }) => status).sort(), [204, 403]);
+	});
+});
+
+describe('a one-time password', () => {
+	const give = async (root, name) => root.do('POST', `users/${name}/password`);
+	const logIn = (at, name, password) => at.rest().post('/v1/tokens', { name, password, device: 'x' });
+
+	/** A log-in is refused because of ${what}. */
+	async function over(at, name, password, what)
+	{
+		const answer = await logIn(at, name, password);
+
+		problem(answer, 401, 'one_time_password');
+		assert.equal(answer.body.detail, `this one-time password ${what}: ask an administrator for a new one`);
+		assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+	}
+
+	it('is good for one log-in, after which the user sets another', async () => {
+		const root = await operator(server);
+		const [ann] = await users(server, 'ann');
+		const ws = await ann.ws();
+		const answer = expectStatus(await root.post(`/v1/admin/users/${ann.name}/password`), 200);
+		const { name, password, expires_at } = answer.body;
+
+		assert.equal(name, ann.name);
+		assert.match(password, /^([A-HJ-NP-Z2-9]{4}-){4}[A-HJ-NP-Z2-9]{4}$/);
+		assert.equal(answer.headers.get('cache-control'), 'no-store');
+		const hours = (Date.parse(expires_at) - Date.parse(answer.headers.get('date'))) / 3_600_000;
+		assert.ok(hours > 23.9 && hours < 24.1, expires_at);
+		// All devices are logged out, and the password of before is none.
+		problem(await ann.get('/v1/inbox'), 401, 'unauthenticated');
+		assert.equal((await ws.closing(2000)).code, 4401);
+		problem(await logIn(server, name, PASSWORD), 401, 'wrong_password');
+		problem(await logIn(server, name, password.toLowerCase()), 401, 'wrong_password');
+		const made = expectStatus(await logIn(server, name, password), 201).body;
+		assert.equal(made.password_once, true);
+		await over(server, name, password, 'was used for a log-in');
+		const again = server.rest(made.token);
+		expectStatus(await again.get('/v1/inbox'), 200);
+		problem(await again.post('/v1/me/password', { password: PASSWORD, new_password: 'my own choice' }), 403, 'forbidden');
+		expectStatus(await again.post('/v1/me/password', { password, new_password: 'my own choice' }), 204);
+		assert.equal(expectStatus(await logIn(server, name, 'my own choice'), 201).body.password_once, undefined);
+		expectStatus(await logIn(server, name, 'my own choice'), 201);
+		problem(await logIn(server, name, password), 401, 'wrong_password');
+		assert.deepEqual((await root.ask('audit?limit=1')).entries.map((e) => [e.actor, e.action, e.object, e.detail]),
+			[[root.name, 'user_password_once', name, null]]);
+		assert.ok(!(await root.get('/v1/admin/audit')).text.includes(password));
+	});
+
+	it('lets one of several log in that come at the same time', async () => {
+		const root = await operator(server);
+		const [ann] = await users(server, 'ann');
+		const { password } = await give(root, ann.name);
+		const answers = await Promise.all(Array.from({ length: 6 }, () => logIn(server, ann.name, password)));
+
+		assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 401, 401, 401, 401, 401]);
+		for (const answer of answers.filter(({ status }) => status === 401))
+			problem(answer, 401, 'one_time_password');
+	});
+
+	it('is replaced by the next one, and by twinboxd user passwd', async () => {
+		const root = await operator(server);
+		const [ann] = await users(server, 'ann');
+		const first = await give(root, ann.name);
+		const second = await give(root, ann.name);
+
+		problem(await logIn(server, ann.name, first.password), 401, 'wrong_password');
+		assert.equal((await userCommand(server, ['passwd', ann.name, '--password-stdin'], 'from the operator')).code, 0);
+		problem(await logIn(server, ann.name, second.password), 401, 'wrong_password');
+		for (let i = 0; i < 2; i++)
+			assert.equal(expectStatus(await logIn(server, ann.name, 'from the operator'), 201).body.password_once, undefined);
+	});
+
+	it('ends after 24 hours, and outlives a restart until then', async (t) => {
+		const other = await startServer();
+		t.after(() => other.stop());
+		const root = await operator(other);
+		const [ann, bob] = await users(other, 'ann', 'bob');
+		const late = await give(root, ann.name);
+		const early = await give(root, bob.name);
+		await other.stop();
+		changeRows(other.data, `UPDATE users SET password_once_until = ${Date.now()} WHERE name = '${ann.name}'`);
+		await other.start();
+		await over(other, ann.name, late.password, 'has expired');
+		expectStatus(await logIn(other, bob.name, early.password), 201);
+		expectStatus(await logIn(other, ann.name, (await give(root, ann.name)).password), 201);
+	});
+
+	it('is refused for whom it is of no use', async () => {
+		const root = await operator(server);
+		const [ann] = await users(server, 'ann');
+
+		await root.do('POST', `users/${ann.name}/disable`);
+		const refused = await root.post(`/v1/admin/users/${ann.name}/password`);
+		problem(refused, 409, 'conflict');
+		assert.equal(refused.body.detail, `user "${ann.name}" is disabled: enable this user first`);
+		await root.do('POST', `users/${ann.name}/enable`);
+		expectStatus(await logIn(server, ann.name, PASSWORD), 201);
+		for (const name of ['nobody-of-that-name', 'x@b.example', 'Capital'])
+			problem(await root.post(`/v1/admin/users/${name}/password`), 404, 'not_found');
 	});
 });
 

@@ -18,7 +18,7 @@ import { dataArgs } from '../e2e/backend.mjs';
 import { problem } from '../e2e/expect.mjs';
 import { entriesIn, unlessGone } from '../e2e/files.mjs';
 import {
-	Server, Ws, eventually, expectStatus, rawRequest, run, tempDir, uuid7, within,
+	Server, Ws, eventually, expectStatus, freshName, rawRequest, run, tempDir, uuid7, within,
 } from '../e2e/harness.mjs';
 import { operator } from '../e2e/operator.mjs';
 import { archived, purged } from '../e2e/upkeep.mjs';
@@ -99,7 +99,7 @@ async function raw(server, text)
 async function life(world)
 {
 	const { server, ledger } = world;
-	const { alice, bob, mallory } = world.people;
+	const { alice, bob, mallory, root } = world.people;
 	const secret = (kind) => world.canary('mallory', kind, []);
 	const as = (who, method, target, options) =>
 		world.call(who.name, method, target, { token: who.user.token, ...options });
@@ -154,6 +154,18 @@ async function life(world)
 		`Authorization: Bearer ${secret('token')}\r\nConnection: close\r\n\r\n`));
 	ledger.see(mallory.name, 'a raw answer', await raw(server, `POST /v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n${secret('password')}`));
 	ledger.see(mallory.name, 'a raw answer', await raw(server, `\u0001${secret('nonsense')}\r\n\r\n`));
+
+	// A one-time password, given and used: whoever asks later is not shown it.
+	const lost = freshName('lost');
+	const rest = server.rest();
+	expectStatus(await rest.post('/v1/users', { name: lost, password: secret('password') }), 201);
+	const once = expectStatus(await server.rest(root.user.token).post(`/v1/admin/users/${lost}/password`), 200).body.password;
+	ledger.secret(lost, 'one-time password', once, []);
+	const { token } = expectStatus(await rest.post('/v1/tokens', { name: lost, password: once, device: 'x' }), 201).body;
+	problem(await as(mallory, 'POST', '/v1/tokens', { json: { name: lost, password: once, device: 'x' } }), 401, 'one_time_password');
+	for (const route of ['users', 'audit'])
+		expectStatus(await as(root, 'GET', `/v1/admin/${route}`), 200);
+	expectStatus(await server.rest(token).post('/v1/me/password', { password: once, new_password: secret('password') }), 204);
 
 	// The same in frames.
 	for (const frame of [{ type: 'hello', id: 1, token: secret('token') }, `{"type":"hello","token" "${secret('token')}"}`,

@@ -193,6 +193,22 @@ describe('three nodes', () => {
 		}
 	});
 
+	it('a one-time password lets one in of those who log in at two nodes', async (t) => {
+		const list = await nodes(t, 2);
+		const admin = await operator(list[0]);
+		const [ann] = await users(list[0], 'ann');
+
+		for (let round = 0; round < 10; round++) {
+			const { password } = await admin.do('POST', `users/${ann.name}/password`);
+			const answers = await Promise.all([0, 1, 0, 1].map((i) =>
+				list[i].rest().post('/v1/tokens', { name: ann.name, password, device: 'x' })));
+
+			assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 401, 401, 401]);
+			for (const { status, body } of answers.filter((answer) => answer.status === 401))
+				assert.equal(body.code, 'one_time_password', `${status} ${body.detail}`);
+		}
+	});
+
 	it('a node is killed: its sessions go on at another, from their cursors', async (t) => {
 		const [a, b, c] = await nodes(t, 3);
 		const [ann, bob] = await users(a, 'ann', 'bob');

@@ -245,10 +245,9 @@ http_query(const struct http_request *req, const char *name)
 const char *
 http_path_param(const struct http_request *req, const char *name)
 {
-	const char *const *param = req->q->params;
+	const char *const *p = req->q->params;
 
-	return (
-	    param[0] != NULL && strcmp(param[0], name) == 0 ? param[1] : NULL);
+	return (p[0] != NULL && strcmp(p[0], name) == 0 ? p[1] : NULL);
 }
 
 const char *
@@ -565,6 +564,7 @@ played_setup(void **state)
 	    .max_pending = 1000,
 	    .max_pending_total = 2000,
 	    .max_retries = 20,
+	    .rnd = &rnd.rnd,
 	    .ready = always_ready};
 	struct send_gate_options gate = {.clk = &clk.clk,
 	    .rnd = &rnd.rnd,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "chat/account.h"
+#include "crypt/crypt.h"
 #include "delivery/operator.h"
 #include "store/account.h"
 #include "store/lane.h"
@@ -22,6 +23,8 @@ id_of(const char *text)
 	return (id);
 }
 
+__typeof__(pool_submit) __wrap_pool_submit;
+__typeof__(crypt_password_hash) __wrap_crypt_password_hash;
 __typeof__(store_user_by_name) __wrap_store_user_by_name;
 __typeof__(inspect_destination) __wrap_inspect_destination;
 __typeof__(inspect_destinations) __wrap_inspect_destinations;
@@ -603,8 +606,33 @@ account_apply(struct unit *unit)
 
 	played_note("account unit %d by %s: user=%lld name=%s", (int)u->op,
 	    u->operator,(long long) u->user.user_id, u->user.name);
+	if (u->op == ACCOUNT_PASSWORD_ONCE) {
+		played_note("password %s", u->user.password_hash);
+		u->user.password_once_until = NOW + 6;
+	}
 	if (admin_store.refused)
 		refusal_set(&u->refusal, PROBLEM_CONFLICT, "", "it is so");
+}
+
+enum rc
+__wrap_pool_submit(struct pool *pool, struct pool_job *job)
+{
+
+	(void)pool;
+	played_note("pool class %d", (int)job->class);
+	if (admin_store.pool_rc == RC_OK)
+		job->run(job);
+	return (admin_store.pool_rc);
+}
+
+enum rc
+__wrap_crypt_password_hash(const char *password, size_t n,
+    char ret[CRYPT_PASSWORD_SIZE], struct err *err)
+{
+
+	played_note("hash %.*s", (int)n, password);
+	memcpy(ret, "hashed", 7);
+	return (played_store(err));
 }
 
 static void

@@ -18,6 +18,7 @@ struct played_admin {
 	bool bare;          /* the message has no rows */
 	bool died;          /* the message has dead letters */
 	enum rc message_rc; /* what asking for a message gives */
+	enum rc pool_rc;    /* what the argon2 pool says */
 	int dead_pages;     /* pages of dead letters that follow */
 	int64_t shift_ms;   /* what waits does so since so much later */
 	int64_t conversation_seq;

@@ -524,6 +524,7 @@ apply_account(struct account_unit *u)
 	if (u->op == ACCOUNT_LOGIN) {
 		memcpy(u->device.user_name, "ann", 4);
 		u->device.public_id = id_of(UUID_B);
+		u->user.password_once = world.once;
 	}
 }
 

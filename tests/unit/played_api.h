@@ -18,6 +18,7 @@ struct played_api {
 	bool refused, replayed; /* what the writer does */
 	bool no_password;       /* the user cannot log in */
 	bool disabled;          /* the user is */
+	bool once;              /* the password is a one-time one */
 	enum rc pool_rc;
 	int state, retry_count; /* of entries */
 	bool scheduled;         /* entries are */

@@ -27,6 +27,8 @@ set(const char *name, int64_t value)
 		admin_store.refused = value != 0;
 	else if (strcmp(name, "missing") == 0)
 		admin_store.message_rc = value != 0 ? RC_NOT_FOUND : RC_OK;
+	else if (strcmp(name, "pool_busy") == 0)
+		admin_store.pool_rc = value != 0 ? RC_BUSY : RC_OK;
 	else if (strcmp(name, "unit_rc") == 0)
 		played.unit_rc = (enum rc)value;
 	else if (strcmp(name, "revoked") == 0)

@@ -22,8 +22,8 @@ set(const char *name, int64_t value)
 		bool *flag;
 	} flags[] = {{"group", &world.group}, {"refused", &world.refused},
 	    {"replayed", &world.replayed}, {"no_password", &world.no_password},
-	    {"disabled", &world.disabled}, {"scheduled", &world.scheduled},
-	    {"shared", &world.shared},
+	    {"disabled", &world.disabled}, {"once", &world.once},
+	    {"scheduled", &world.scheduled}, {"shared", &world.shared},
 	    {"open", &played.api.o.registration_open}};
 	static const struct {
 		const char *name;

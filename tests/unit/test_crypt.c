@@ -181,6 +181,35 @@ test_passwords(void **state)
 	assert_string_not_equal(correct, other);
 }
 
+/* Five groups of four; each of the 32 characters in each place. */
+static void
+test_password_once(void **state)
+{
+	static const char alphabet[] = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+	uint32_t seen[CRYPT_ONCE_SIZE - 1] = {0};
+	char once[CRYPT_ONCE_SIZE];
+	struct rnd_seeded rnd;
+	const char *at;
+	size_t i, n;
+
+	(void)state;
+	rnd_seeded_init(&rnd, 1);
+	for (n = 0; n < 1000; n++) {
+		crypt_password_once(&rnd.rnd, once);
+		assert_int_equal(strlen(once), 24);
+		for (i = 0; i < 24; i++) {
+			if (i % 5 == 4) {
+				assert_int_equal(once[i], '-');
+				continue;
+			}
+			assert_non_null(at = strchr(alphabet, once[i]));
+			seen[i] |= UINT32_C(1) << (at - alphabet);
+		}
+	}
+	for (i = 0; i < 24; i++)
+		assert_int_equal(seen[i], i % 5 == 4 ? 0 : UINT32_MAX);
+}
+
 /* A stored password says itself what it costs: these cost nothing. */
 static void
 test_passwords_wrong(void **state)
@@ -357,6 +386,7 @@ main(void)
 	    cmocka_unit_test(test_hash_fields),
 	    cmocka_unit_test(test_tokens),
 	    cmocka_unit_test(test_passwords),
+	    cmocka_unit_test(test_password_once),
 	    cmocka_unit_test(test_passwords_wrong),
 	    cmocka_unit_test(test_passwords_damaged),
 	    cmocka_unit_test(test_passwords_no_memory),
