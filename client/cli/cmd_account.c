@@ -135,10 +135,26 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	return (RC_OK);
 }
 
-/* Logs ${name} in and says so. */
+/* Why a log-in was refused, in words that help. */
 static enum rc
-log_in(
-    struct cli *cli, const char *name, const char *password, struct fail *fail)
+login_refused(struct fail *fail)
+{
+
+	if (fail->status == 401 &&
+	    strcmp(fail->code, "one_time_password") != 0) {
+		(void)fail_set(
+		    fail, FAIL_NOT_LOGGED_IN, "wrong name or password");
+		(void)fail_cure(fail, "check both; twinbox register NAME "
+				      "makes an account");
+	}
+	return (fail->rc);
+}
+
+/* Logs ${name} in and says so.  *ret_once: the password was a one-time
+ * password. */
+static enum rc
+log_in(struct cli *cli, const char *name, const char *password, bool *ret_once,
+    struct fail *fail)
 {
 	char device[LIMIT_DEVICE_NAME_LEN + 1];
 	const char *wanted = args_value(&cli->args, "device");
@@ -156,23 +172,77 @@ log_in(
 	    json_pack("{ss ss ss}", "name", name, "password", password,
 		"device", device),
 	    &answer, fail);
-	if (rc != RC_OK && fail->status == 401) {
-		(void)fail_set(
-		    fail, FAIL_NOT_LOGGED_IN, "wrong name or password");
-		(void)fail_cure(fail, "check both; twinbox register NAME "
-				      "makes an account");
-	}
 	if (rc != RC_OK)
-		return (fail->rc);
+		return (login_refused(fail));
+	*ret_once = json_is_true(json_object_get(answer, "password_once"));
 	rc = keep_login(cli, answer, name, device, fail);
 	json_decref(answer);
 	if (rc != RC_OK)
 		return (rc);
 	answer = json_pack("{ss ss ss ss}", "user", name, "device", device,
 	    "server", cli->profile.server, "profile", cli->profile.name);
+	if (*ret_once)
+		(void)json_object_set_new(answer, "password_once", json_true());
 	rc = cli_result(cli, answer, fail, "logged in as %s at %s (profile %s)",
 	    name, cli->profile.server, cli->profile.name);
 	json_decref(answer);
+	return (rc);
+}
+
+/* Tells the server the ${new} password in the place of ${old}. */
+static enum rc
+change_password(
+    struct cli *cli, const char *old, const char *new, struct fail *fail)
+{
+	const char *user = cli->profile.user;
+	json_t *answer = NULL;
+	enum rc rc;
+
+	rc = cli_call(cli, "POST", "/v1/me/password",
+	    json_pack("{ss ss}", "password", old, "new_password", new), &answer,
+	    fail);
+	json_decref(answer);
+	if (rc != RC_OK && fail->status == 403) {
+		(void)snprintf(fail->what, sizeof(fail->what),
+		    "that is not the current password of %s", user);
+		return (fail_cure(fail, "try once more"));
+	}
+	if (rc != RC_OK)
+		return (rc);
+	answer =
+	    json_pack("{ss ss}", "user", user, "profile", cli->profile.name);
+	rc = cli_result(cli, answer, fail,
+	    "the password of %s is changed; all other devices were logged out",
+	    user);
+	json_decref(answer);
+	return (rc);
+}
+
+/* Asks for a password in the place of the one-time password ${once}, which no
+ * further log-in takes.  A script is told, for it has no one to ask. */
+static enum rc
+replace_once(struct cli *cli, const char *once, struct fail *fail)
+{
+	char new[LIMIT_PASSWORD_LEN + 2], prompt[80];
+	enum rc rc;
+
+	if (args_has(&cli->args, "password-stdin")) {
+		cli_complain("this was a one-time password, which works only "
+			     "once: set a password with twinbox passwd");
+		return (RC_OK);
+	}
+	cli_complain("This was a one-time password, which works only once. "
+		     "Choose a password of your own.");
+	(void)snprintf(
+	    prompt, sizeof(prompt), "new password for %s: ", cli->profile.user);
+	rc = cli_password(cli, prompt, true, new, sizeof(new), fail);
+	if (rc == RC_OK)
+		rc = change_password(cli, once, new, fail);
+	explicit_bzero(new, sizeof(new));
+	if (rc != RC_OK)
+		(void)fail_cure(fail,
+		    "you are logged in: set a password with twinbox passwd, "
+		    "where the one-time password is the current one");
 	return (rc);
 }
 
@@ -181,6 +251,7 @@ cmd_login(struct cli *cli, struct fail *fail)
 {
 	const char *name = cli->args.operands[0];
 	char password[LIMIT_PASSWORD_LEN + 2], prompt[80];
+	bool once = false;
 	enum rc rc;
 
 	if (check_name(name, false, fail) != RC_OK ||
@@ -191,7 +262,9 @@ cmd_login(struct cli *cli, struct fail *fail)
 	(void)snprintf(prompt, sizeof(prompt), "password of %s: ", name);
 	rc = cli_password(cli, prompt, false, password, sizeof(password), fail);
 	if (rc == RC_OK)
-		rc = log_in(cli, name, password, fail);
+		rc = log_in(cli, name, password, &once, fail);
+	if (rc == RC_OK && once)
+		rc = replace_once(cli, password, fail);
 	explicit_bzero(password, sizeof(password));
 	return (rc);
 }
@@ -229,7 +302,7 @@ cmd_register(struct cli *cli, struct fail *fail)
 {
 	const char *name = cli->args.operands[0];
 	char password[LIMIT_PASSWORD_LEN + 2], prompt[80];
-	bool only = args_has(&cli->args, "no-login");
+	bool only = args_has(&cli->args, "no-login"), once;
 	enum rc rc;
 
 	if (check_name(name, true, fail) != RC_OK ||
@@ -241,37 +314,8 @@ cmd_register(struct cli *cli, struct fail *fail)
 	if (rc == RC_OK)
 		rc = sign_up(cli, name, password, fail);
 	if (rc == RC_OK && !only)
-		rc = log_in(cli, name, password, fail);
+		rc = log_in(cli, name, password, &once, fail);
 	explicit_bzero(password, sizeof(password));
-	return (rc);
-}
-
-/* Tells the server the ${new} password in the place of ${old}. */
-static enum rc
-change_password(
-    struct cli *cli, const char *old, const char *new, struct fail *fail)
-{
-	const char *user = cli->profile.user;
-	json_t *answer = NULL;
-	enum rc rc;
-
-	rc = cli_call(cli, "POST", "/v1/me/password",
-	    json_pack("{ss ss}", "password", old, "new_password", new), &answer,
-	    fail);
-	json_decref(answer);
-	if (rc != RC_OK && fail->status == 403) {
-		(void)snprintf(fail->what, sizeof(fail->what),
-		    "that is not the current password of %s", user);
-		return (fail_cure(fail, "try once more"));
-	}
-	if (rc != RC_OK)
-		return (rc);
-	answer =
-	    json_pack("{ss ss}", "user", user, "profile", cli->profile.name);
-	rc = cli_result(cli, answer, fail,
-	    "the password of %s is changed; all other devices were logged out",
-	    user);
-	json_decref(answer);
 	return (rc);
 }
 

@@ -7,6 +7,7 @@
 #include "lib/safe.h"
 #include "ops/admin_command.h"
 #include "term/admin_view.h"
+#include "term/human.h"
 
 /* What is done to a user: its word in the command, in the path and in the
  * result. */
@@ -51,6 +52,42 @@ change(struct cli *cli, const struct verb *verb, struct fail *fail)
 	return (rc);
 }
 
+/* The answer is the only place where the password stands. */
+static enum rc
+give_password(struct cli *cli, struct fail *fail)
+{
+	const char *name = cli->args.operands[1], *password;
+	struct buf b = BUF_INIT;
+	json_t *answer;
+	enum rc rc;
+
+	if (admin_command_change(cli, "POST",
+		admin_path_of("users", name, "/password"), json_object(),
+		&answer, fail) != RC_OK)
+		return (refused(fail));
+	password = json_string_value(json_object_get(answer, "password"));
+	if (password == NULL)
+		rc = fail_set(
+		    fail, FAIL_PROTOCOL, "the server gave no password");
+	else if (cli->json)
+		rc = cli_print_json(answer, fail);
+	else {
+		buf_adds(&b, "one-time password of ");
+		render_member(&b, answer, "name", "?");
+		buf_adds(&b, ": ");
+		render_member(&b, answer, "password", "?");
+		buf_adds(&b, "\nIt is good for one log-in until ");
+		human_time(
+		    &b, &cli->look, render_time_of(answer, "expires_at"));
+		buf_adds(&b, ", and is shown only here. All devices of ");
+		render_member(&b, answer, "name", "?");
+		buf_adds(&b, " are logged out.\n");
+		rc = cli_print(&b, fail);
+	}
+	json_decref(answer);
+	return (rc);
+}
+
 enum rc
 cmd_admin_users(struct cli *cli, struct fail *fail)
 {
@@ -65,7 +102,10 @@ cmd_admin_users(struct cli *cli, struct fail *fail)
 		if (args->noperands == 2 &&
 		    strcmp(args->operands[0], verbs[i].word) == 0)
 			return (change(cli, &verbs[i], fail));
+	if (args->noperands == 2 && strcmp(args->operands[0], "password") == 0)
+		return (give_password(cli, fail));
 	(void)fail_set(fail, FAIL_USAGE,
-	    "\"disable\", \"enable\", \"promote\" and \"demote\" take a NAME");
+	    "\"disable\", \"enable\", \"promote\", \"demote\" and "
+	    "\"password\" take a NAME");
 	return (fail_cure(fail, "see twinbox admin users --help"));
 }

@@ -279,7 +279,9 @@ const struct command cli_commands[] = {
 	"The password is asked for.  NAME has up to 32 of a-z 0-9 . _ -",
 	register_options, 1, 1, NEEDS_SERVER, cmd_register},
     {"login", "NAME", "log in and remember it in a profile",
-	"The password is asked for.  Several accounts: --profile.",
+	"The password is asked for.  After a one-time password of an administrator\n"
+	"it asks for a new one at once; with --password-stdin, set one with twinbox\n"
+	"passwd.  Several accounts: --profile.",
 	login_options, 1, 1, NEEDS_SERVER, cmd_login},
     {"passwd", "", "change your password",
 	"The current password and the new one are asked for.  All other devices\n"
@@ -383,10 +385,14 @@ const struct command cli_commands[] = {
 	"block DOMAIN nothing is sent to that server or taken from it, until\n"
 	"unblock DOMAIN.",
 	admin_peers_options, 0, 4, NEEDS_LOGIN, cmd_admin_peers},
-    {"admin users", "[disable|enable|promote|demote NAME]", "all users",
+    {"admin users", "[disable|enable|promote|demote|password NAME]",
+	"all users",
 	"With disable NAME, a user is locked out and all sessions end; enable NAME\n"
 	"undoes that, and the user logs in anew.  With promote NAME, a user becomes\n"
-	"an administrator; demote NAME ends these rights at once.",
+	"an administrator; demote NAME ends these rights at once.  With password\n"
+	"NAME, the server makes a one-time password and shows it once: it is good\n"
+	"for one log-in within 24 hours, and all devices of that user are logged\n"
+	"out.",
 	admin_users_options, 0, 2, NEEDS_LOGIN, cmd_admin_users},
     {"admin audit", "", "what operators did, the newest first", "",
 	admin_audit_options, 0, 0, NEEDS_LOGIN, cmd_admin_audit},

@@ -80,6 +80,50 @@ describe('the admin commands at work', () => {
 			/there is no user called "nobody-here" on this server; twinbox admin users lists them/);
 	});
 
+	it('a user gets a one-time password, and a new one at the log-in with it', async (t) => {
+		const [ann] = await people(proxy.url, 'ann');
+		const { out } = await root.run('admin', 'users', 'password', ann.name);
+		const [, password, until] = new RegExp(`^one-time password of ${ann.name}: (\\S{24})\n` +
+			'It is good for one log-in until (\\d+ \\w+ \\d\\d:\\d\\d:\\d\\d), and is shown only here\\. ' +
+			`All devices of ${ann.name} are\\s+logged out\\.\n$`).exec(out) ?? assert.fail(out);
+
+		assert.ok(until);
+		failed(await ann.try(['inbox']), EX.NOPERM, /this device was logged out/);
+		const screen = new Terminal(TWINBOX, ['login', ann.name], { env: ann.env });
+		t.after(() => screen.kill());
+		await screen.shows(`password of ${ann.name}:`);
+		screen.type(`${password}\r`);
+		await screen.shows(/This was a one-time password, which works only once/);
+		await screen.shows(`new password for ${ann.name}:`);
+		screen.type('battery staple\r');
+		await screen.shows('the same again:');
+		screen.type('battery staple\r');
+		assert.equal(await screen.ended(), 0, screen.screen.text());
+		assert.match(screen.screen.text(), new RegExp(`the password of ${ann.name} is changed`));
+		assert.ok(!screen.raw.includes(password) && !screen.raw.includes('battery'));
+		assert.equal((await ann.withPassword(['login', ann.name], 'battery staple')).code, 0);
+		failed(await ann.withPassword(['login', ann.name], password), EX.NOPERM, /wrong name or password/);
+	});
+
+	it('without a terminal the log-in with a one-time password says what to do next', async () => {
+		const [ann] = await people(proxy.url, 'ann');
+		const { password, expires_at } = await root.json('admin', 'users', 'password', ann.name);
+
+		assert.ok(Date.parse(expires_at) > Date.now());
+		const done = await ann.withPassword(['login', ann.name], password);
+		assert.equal(done.code, 0, done.err);
+		assert.match(done.out, new RegExp(`^logged in as ${ann.name} `));
+		assert.equal(done.err.replaceAll(/\s+/g, ' '),
+			'this was a one-time password, which works only once: set a password with twinbox passwd ');
+		failed(await ann.withPassword(['login', ann.name], password), EX.NOPERM,
+			new RegExp(`was used for a log-in: ask an administrator for a new one; log in with that one: twinbox login ${ann.name}$`, 'm'));
+		const set = await ann.try(['passwd', '--password-stdin'], { input: `${password}\nbattery staple\n` });
+		assert.equal(set.code, 0, set.err);
+		await root.run('admin', 'users', 'disable', ann.name);
+		failed(await root.try(['admin', 'users', 'password', ann.name]), EX.DATAERR,
+			/is disabled: enable this user first; see twinbox admin users$/m);
+	});
+
 	it('a pause is seen; what waits is found; it goes out again (R82 R373)', async () => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 

@@ -100,6 +100,34 @@ test_login(void **state)
 	assert_stored(s, "ann", "tb_5", "d2", "lap");
 }
 
+/* A one-time password is good for this log-in alone, which a script is told;
+ * the server says whom to ask when it is over. */
+static void
+test_login_once(void **state)
+{
+	struct stage *s = *state;
+	char said[200];
+
+	forget(s);
+	s->input = "secret 12\n";
+	played_say(s->played, 201,
+	    "{'token': 'tb_new', 'device': {'id': 'd2'}, 'password_once': "
+	    "true}");
+	(void)snprintf(said, sizeof(said),
+	    "logged in as ann at %s (profile default)\n",
+	    played_url(s->played));
+	SHOWS(s, LOGIN("lap"), said,
+	    "this was a one-time password, which works only once: set a "
+	    "password with twinbox passwd\n",
+	    "login", "ann", "--device", "lap", "--password-stdin");
+	assert_stored(s, "ann", "tb_new", "d2", "lap");
+	played_say(s->played, 401,
+	    "{'code': 'one_time_password', 'detail': 'it was used'}");
+	REFUSES(s, LOGIN("lap"), EX_NOPERM,
+	    "it was used; log in with that one: twinbox login NAME", "login",
+	    "ann", "--device", "lap", "--password-stdin");
+}
+
 static void
 test_login_device(void **state)
 {
@@ -478,6 +506,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(test_login),
+	    TEST(test_login_once),
 	    TEST(test_login_device),
 	    TEST(test_login_refused),
 	    TEST(test_login_token),

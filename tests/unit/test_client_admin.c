@@ -236,9 +236,41 @@ test_users_changed(void **state)
 	    "ann");
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		REFUSES(s, "", EX_USAGE,
-		    "\"disable\", \"enable\", \"promote\" and \"demote\" take "
-		    "a NAME; see twinbox admin users --help",
+		    "\"disable\", \"enable\", \"promote\", \"demote\" and "
+		    "\"password\" take a NAME; see twinbox admin users --help",
 		    "admin", "users", bad[i][0], bad[i][1]);
+}
+
+#define ONCE                                                                   \
+	"{'name': 'ann', 'password': 'K7QM-X2RT', 'expires_at': "              \
+	"'2030-01-02T00:00:00Z'}"
+
+static void
+test_users_password(void **state)
+{
+	struct stage *s = *state;
+
+	played_say(s->played, 200, ONCE);
+	SHOWS(s, "POST " ADMIN "users/ann/password\n{}\n",
+	    "one-time password of ann: K7QM-X2RT\n"
+	    "It is good for one log-in until 02 Jan 00:00:00, and is shown only "
+	    "here. All devices of ann are logged out.\n",
+	    "", "admin", "users", "password", "ann");
+	played_say(s->played, 200, ONCE);
+	SHOWS(s, "POST " ADMIN "users/ann/password\n{}\n",
+	    "{\"name\":\"ann\",\"password\":\"K7QM-X2RT\",\"expires_at\":"
+	    "\"2030-01-02T00:00:00Z\"}\n",
+	    "", "admin", "users", "password", "ann", "--json");
+	played_say(s->played, 200, "{'name': 'ann'}");
+	REFUSES(s, "POST " ADMIN "users/ann/password\n{}\n", EX_PROTOCOL,
+	    "the server gave no password; check that --server names a twinbox "
+	    "server",
+	    "admin", "users", "password", "ann");
+	played_say(s->played, 409,
+	    "{'code': 'conflict', 'detail': 'ann is disabled'}");
+	REFUSES(s, "POST " ADMIN "users/ann/password\n{}\n", EX_DATAERR,
+	    "ann is disabled; see twinbox admin users", "admin", "users",
+	    "password", "ann");
 }
 
 static void
@@ -527,6 +559,7 @@ main(void)
 	    TEST(test_list_pages),
 	    TEST(test_clock),
 	    TEST(test_users_changed),
+	    TEST(test_users_password),
 	    TEST(test_stats_and_destinations),
 	    TEST(test_show),
 	    TEST(test_retry_and_discard),

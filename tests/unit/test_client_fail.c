@@ -32,6 +32,7 @@ static const struct {
     {"bad_request", 400, EX_DATAERR, false, true},
     {"unauthenticated", 401, EX_NOPERM, false, false},
     {"wrong_password", 401, EX_NOPERM, false, false},
+    {"one_time_password", 401, EX_NOPERM, false, false},
     {"forbidden", 403, EX_NOPERM, false, true},
     {"not_found", 404, EX_DATAERR, false, true},
     {"method_not_allowed", 405, EX_PROTOCOL, false, true},
