@@ -11,7 +11,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { checkAnswer } from '../e2e/contract.mjs';
 import { operator, sendMany, until, untilDead } from '../e2e/operator.mjs';
-import { eventually, users } from '../e2e/harness.mjs';
+import { PASSWORD, eventually, users } from '../e2e/harness.mjs';
 import { badDay, busy, empty } from './admin-scenes.mjs';
 import { Operator, uuid } from './admin-standin.mjs';
 import { PATIENCE, Person, SteadyServer, browserForFile } from './browser.mjs';
@@ -31,7 +31,7 @@ afterEach((t) => {
 });
 
 /** ${rest} with a browser, logged in, on the admin page; all that it is told is kept. */
-async function atAdminPage(t, rest = root, hash = '', options = {})
+async function atAdminPage(t, rest = root, hash = '', { password = PASSWORD, ...options } = {})
 {
 	const person = await Operator.make(holder, server, rest.name, { start: `admin${hash}`, ...options });
 
@@ -42,7 +42,7 @@ async function atAdminPage(t, rest = root, hash = '', options = {})
 			person.told.push(response.text().catch(() => ''));
 	});
 	await person.page.getByLabel('Name').fill(rest.name);
-	await person.page.getByLabel('Password').fill('correct horse battery');
+	await person.page.getByLabel('Password').fill(password);
 	await person.page.keyboard.press('Enter');
 	return person;
 }
@@ -232,6 +232,25 @@ describe('an operator', () => {
 		await person.unharmed();
 	});
 
+	it('is told after a log-in with a one-time password where to choose another', async (t) => {
+		const other = await operator(server);
+		const { password } = await root.do('POST', `users/${other.name}/password`);
+		const person = await atAdminPage(t, other, '#users', { password });
+		const { page } = person;
+
+		await page.getByText(/You have logged in with a one-time password, which works only once/).waitFor();
+		await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor();
+		await person.button(`Disable ${other.name}`).waitFor();
+		assert.equal(await page.getByRole('button', { name: `One-time password ${other.name}` }).count(), 0);
+		await page.getByRole('link', { name: 'Choose a password of your own' }).click();
+		await page.getByLabel('Current password').fill(password);
+		await page.getByLabel('New password', { exact: true }).fill('quite another one');
+		await page.getByLabel('New password, once more').fill('quite another one');
+		await page.keyboard.press('Enter');
+		await page.getByText('Your password is changed. All other devices were logged out.').waitFor();
+		await person.unharmed();
+	});
+
 	it('is told when the server dies, and is back when it is', async (t) => {
 		const person = await atAdminPage(t, root, '', { prepare: (context) => context.clock.install() });
 		const { page } = person;
@@ -265,7 +284,7 @@ describe('an operator', () => {
 		await root.delete(`/v1/tokens/${token.device.id}`);
 		await person.page.getByText('You were logged out').waitFor();
 		await person.page.getByLabel('Name').fill(root.name);
-		await person.page.getByLabel('Password').fill('correct horse battery');
+		await person.page.getByLabel('Password').fill(PASSWORD);
 		await person.page.keyboard.press('Enter');
 		await person.page.getByRole('heading', { level: 1, name: 'Lanes' }).waitFor();
 		await person.link('live');

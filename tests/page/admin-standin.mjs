@@ -244,6 +244,8 @@ export class StandIn {
 			Object.assign(found, { disabled_at: iso(Date.now()), devices: 0 });
 		else if (verb === 'enable')
 			found.disabled_at = null;
+		else if (verb === 'password')
+			return [200, { name, password: 'K7QM-X2RT-9WBD-E4HZ-PN6S', expires_at: iso(Date.now() + 86_400_000) }];
 		else
 			found.admin = verb === 'promote';
 		return [200, found];

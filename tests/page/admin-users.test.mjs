@@ -14,9 +14,9 @@ import { browserForFile } from './browser.mjs';
 const holder = browserForFile({ before, after });
 const server = serverForFile({ before, after, afterEach });
 
-async function at(t, standin, start = 'admin#users')
+async function at(t, standin, options)
 {
-	const operator = await Operator.at(holder, server, standin, { start });
+	const operator = await Operator.at(holder, server, standin, { start: 'admin#users', ...options });
 	t.after(() => operator.close());
 	await operator.page.getByRole('heading', { level: 1, name: 'Users' }).waitFor();
 	return operator;
@@ -49,7 +49,9 @@ describe('users at the admin page', () => {
 		assert.match(await row(operator, 'dora').textContent(), /disabled1\.1 d ago, administrator/);
 		const offered = async (name) => row(operator, name).getByRole('button').allTextContents();
 		assert.deepEqual(await Promise.all(['ada', 'bob', 'carol', 'dora'].map(offered)),
-			[['Disable', 'Demote'], ['Disable', 'Promote'], ['Enable'], ['Enable', 'Demote']]);
+			[['Disable', 'Demote', 'One-time password'], ['Disable', 'Promote', 'One-time password'], ['Enable'],
+				['Enable', 'Demote']]);
+		assert.deepEqual(await offered('root'), ['Disable', 'Demote'], 'nobody is logged out by the answer');
 		await row(operator, 'bob').getByRole('link').click();
 		await page.getByRole('heading', { level: 1, name: 'Outbox' }).waitFor();
 		assert.equal(await page.getByLabel('Sender').inputValue(), 'bob');
@@ -76,6 +78,35 @@ describe('users at the admin page', () => {
 		await operator.view('Audit');
 		await page.getByRole('table', { name: 'Audit' }).locator('tbody tr').first()
 			.getByText('demote', { exact: true }).waitFor();
+		await operator.unharmed();
+	});
+
+	it('get a one-time password, which is shown until its dialog is closed, and nowhere else', async (t) => {
+		const operator = await at(t, busy(), { bypassCSP: true });
+		const { page, dialog } = operator;
+		const password = 'K7QM-X2RT-9WBD-E4HZ-PN6S';
+
+		await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+		await operator.button('One-time password bob').click();
+		await dialog.getByText(/the user is logged out of all devices at once/).waitFor();
+		await dialog.getByRole('button', { name: 'Cancel' }).click();
+		assert.deepEqual(posts(operator), []);
+		await operator.button('One-time password bob').click();
+		await dialog.getByRole('button', { name: 'Make it' }).click();
+		await page.getByRole('heading', { name: 'One-time password of bob' }).waitFor();
+		assert.equal(await dialog.locator('code').textContent(), password);
+		await dialog.getByText(/good for one log-in until \d+ \w+ \d{4}, \d\d:\d\d/).waitFor();
+		assert.deepEqual(await operator.axe(), []);
+		await dialog.getByRole('button', { name: 'Copy' }).click();
+		await dialog.getByText('Copied.').waitFor();
+		assert.equal(await page.evaluate(() => navigator.clipboard.readText()), password);
+		await dialog.getByRole('button', { name: 'Close' }).click();
+		await page.getByText('bob has a one-time password.').waitFor();
+		await dialog.waitFor({ state: 'detached' });
+		assert.deepEqual(posts(operator), ['/v1/admin/users/bob/password']);
+		const kept = await page.evaluate(() => document.documentElement.outerHTML + location.href +
+			JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state]));
+		assert.ok(!kept.includes(password), 'it is still there');
 		await operator.unharmed();
 	});
 

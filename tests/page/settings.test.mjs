@@ -7,7 +7,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { problem } from '../e2e/expect.mjs';
-import { PASSWORD, eventually, login, serverForFile, users } from '../e2e/harness.mjs';
+import { PASSWORD, eventually, expectStatus, login, serverForFile, users } from '../e2e/harness.mjs';
+import { operator } from '../e2e/operator.mjs';
 import { Person, browserForFile } from './browser.mjs';
 
 const holder = browserForFile({ before, after });
@@ -83,6 +84,54 @@ describe('the password', () => {
 		assert.equal(await ann.page.getByLabel('New password', { exact: true })
 			.evaluate((field) => field.validity.tooShort), true);
 		await login(server, ann.name, 'with the old one');
+	});
+
+	it('is asked for at once after a log-in with a one-time password, which is kept in memory only', async (t) => {
+		const root = await operator(server);
+		const [rest] = await users(server, 'ann');
+		const { password } = await root.do('POST', `users/${rest.name}/password`);
+		const ann = await Person.make(holder, server, rest.name, { bypassCSP: true });
+		const { page } = ann;
+
+		t.after(() => ann.close());
+		await page.getByLabel('Name').fill(ann.name);
+		await page.getByLabel('Password').fill(password);
+		await page.keyboard.press('Enter');
+		await page.getByText(/You have logged in with a one-time password, which works only once/).waitFor();
+		await page.getByRole('heading', { name: 'Settings' }).waitFor();
+		assert.equal(await page.getByLabel('Current password').count(), 0);
+		await eventually(() => page.evaluate(() => document.activeElement.id === 'password-fresh'), 'the focus');
+		const kept = await page.evaluate(() => document.documentElement.outerHTML + location.href +
+			JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state]));
+		assert.ok(!kept.includes(password), 'it is kept');
+		assert.deepEqual(await ann.axe(), []);
+		// It waits for whoever looks elsewhere first.
+		await page.keyboard.press('Escape');
+		await ann.settings();
+		await page.getByLabel('New password', { exact: true }).fill('quite another one');
+		await page.getByLabel('New password, once more').fill('quite another one');
+		await page.keyboard.press('Enter');
+		await page.getByText('Your password is changed. All other devices were logged out.').waitFor();
+		await page.getByLabel('Current password').waitFor();
+		assert.equal(await page.getByText(/one-time password/).count(), 0);
+		assert.equal((await server.rest().post('/v1/tokens',
+			{ name: ann.name, password: 'quite another one', device: 'x' })).status, 201);
+		await ann.unharmed();
+	});
+
+	it('of one log-in is refused for another, and the page says whom to ask', async (t) => {
+		const root = await operator(server);
+		const [rest] = await users(server, 'ann');
+		const { password } = await root.do('POST', `users/${rest.name}/password`);
+		expectStatus(await server.rest().post('/v1/tokens', { name: rest.name, password, device: 'x' }), 201);
+		const ann = await Person.make(holder, server, rest.name);
+
+		t.after(() => ann.close());
+		await ann.page.getByLabel('Name').fill(ann.name);
+		await ann.page.getByLabel('Password').fill(password);
+		await ann.page.keyboard.press('Enter');
+		await ann.page.getByRole('alert').getByText(
+			'This one-time password was used for a log-in: ask an administrator for a new one.').waitFor();
 	});
 
 	it('cannot be changed without the server; what was typed stays', async (t) => {

@@ -139,7 +139,8 @@ function LogOut(props: { client: ChatClient; everywhere: boolean;
 
 // ---- logged in -------------------------------------------------------------
 
-function Home(props: { login: Login; left: (notice: string, kept: boolean) => void }): JSX.Element
+function Home(props: { login: Login; once: string; replaced: () => void;
+	left: (notice: string, kept: boolean) => void }): JSX.Element
 {
 	const [, draw] = useState(0);
 	const [said, say] = useState('');
@@ -215,8 +216,8 @@ function Home(props: { login: Login; left: (notice: string, kept: boolean) => vo
 			<div class="panes">
 				{!(phone && pane) && <ListView key={settings().locale} client={client}
 					alone={phone} open={hash} />}
-				{choosing ? <SettingsView client={client} logOut={(everywhere) =>
-					setLeaving(everywhere ? 'everywhere' : 'here')} /> :
+				{choosing ? <SettingsView client={client} once={props.once} replaced={props.replaced}
+					logOut={(everywhere) => setLeaving(everywhere ? 'everywhere' : 'here')} /> :
 				route ? <ChatView key={hash} client={client} route={route} hash={hash} show={show} /> :
 					!phone && <main class="chat nothing"><p>Choose a conversation, or press + to
 						write to somebody.</p></main>}
@@ -238,8 +239,13 @@ export function App(): JSX.Element
 	const [login, setLogin] = useState<Login | null>(loadLogin);
 	const [notice, setNotice] = useState('');
 	const [forgotten, setForgotten] = useState<string | null>(null);
+	/* The one-time password of the log-in, only here: a reload forgets it. */
+	const [once, setOnce] = useState('');
 
-	useEffect(() => onLogin((changed) => setLogin(changed)), []);
+	useEffect(() => onLogin((changed) => {
+		setOnce('');
+		setLogin(changed);
+	}), []);
 
 	if (!login)
 		return <LoginView notice={notice} forgotten={forgotten} forget={() => {
@@ -247,13 +253,17 @@ export function App(): JSX.Element
 			void Disk.open(forgotten!).then((disk) => disk.erase());
 			setForgotten(null);
 			setNotice('Nothing is kept here.');
-		}} done={(made) => {
+		}} done={(made, password) => {
 			saveLogin(made);
 			setNotice('');
 			setForgotten(null);
+			setOnce(password);
+			if (password !== '')
+				location.hash = SETTINGS;
 			setLogin(made);
 		}} />;
-	return <Home key={login.token} login={login} left={(why, kept) => {
+	return <Home key={login.token} login={login} once={once} replaced={() => setOnce('')} left={(why, kept) => {
+		setOnce('');
 		saveLogin(null);
 		if (!kept)
 			eraseDrafts(login.user);

@@ -15,6 +15,7 @@ interface NewToken {
 	token: string;
 	user: string;
 	device: { id: string; name: string };
+	password_once?: boolean;
 }
 
 /* Accounts of older servers may have names that a new one may not. */
@@ -36,12 +37,13 @@ function whyNot({ problem }: Refused): string
 
 /** In words that help whoever types. */
 const wordsFor = (error: unknown): string =>
-	error instanceof Refused && error.problem.status === 401 ? 'Name or password is wrong.' :
+	error instanceof Refused && error.problem.code === 'wrong_password' ? 'Name or password is wrong.' :
 		words(error);
 
-/** ${admin}: on the admin page, where nobody registers. */
+/** ${admin}: on the admin page, where nobody registers.  ${once}: the password was
+ * a one-time password, and this is it: another is to be set in its place. */
 export function LoginView(props: { notice: string; forgotten: string | null;
-	forget: () => void; done: (login: Login) => void; admin?: boolean; }): JSX.Element
+	forget: () => void; done: (login: Login, once: string) => void; admin?: boolean; }): JSX.Element
 {
 	const [info, setInfo] = useState<ServerInfo | null>(null);
 	const [registering, setRegistering] = useState(false);
@@ -70,7 +72,8 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 			if (registering)
 				await api.post('/v1/users', { name, password });
 			const made = await api.post<NewToken>('/v1/tokens', { name, password, device });
-			props.done({ token: made.token, user: made.user, device: made.device });
+			props.done({ token: made.token, user: made.user, device: made.device },
+				made.password_once ? password : '');
 		} catch (error) {
 			setBusy(false);
 			if (registering && error instanceof Refused && error.problem.pointer === '/name') {

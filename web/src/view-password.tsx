@@ -2,7 +2,7 @@
 // Changing one's password, which logs all other devices out.
 
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { Refused, words } from './api.ts';
 import type { ChatClient } from './client.ts';
@@ -28,16 +28,24 @@ function wrongOf(error: unknown): Wrong
 	return { all: words(error) };
 }
 
-/** ${changed} is called when the other devices are logged out. */
-export function PasswordForm({ client, changed }: { client: ChatClient; changed: () => void }): JSX.Element
+/** ${once}: the one-time password that this page logged in with, which the new one
+ * takes the place of; "": none.  ${changed} is called when that is done, and the
+ * other devices are logged out. */
+export function PasswordForm({ client, once, changed }: { client: ChatClient; once: string;
+	changed: () => void }): JSX.Element
 {
-	const [old, setOld] = useState('');
+	const [old, setOld] = useState(once);
 	const [fresh, setFresh] = useState('');
 	const [again, setAgain] = useState('');
 	const [wrong, setWrong] = useState<Wrong>({});
 	const [said, say] = useState('');
 	const [busy, setBusy] = useState(false);
 	const form = useRef<HTMLFormElement>(null);
+
+	useLayoutEffect(() => {
+		if (once !== '')
+			form.current?.querySelector<HTMLElement>('#password-fresh')?.focus();
+	}, []);
 
 	function refuse(what: Wrong): void
 	{
@@ -65,7 +73,9 @@ export function PasswordForm({ client, changed }: { client: ChatClient; changed:
 			say('Your password is changed. All other devices were logged out.');
 			changed();
 		} catch (error) {
-			refuse(wrongOf(error));
+			const what = wrongOf(error);
+			// There is no field for the one-time password.
+			refuse(once !== '' && what.old ? { all: what.old } : what);
 		}
 		setBusy(false);
 	}
@@ -74,9 +84,11 @@ export function PasswordForm({ client, changed }: { client: ChatClient; changed:
 		<form ref={form} onSubmit={submit}>
 			<input class="sr" name="username" value={client.me} autocomplete="username" readOnly
 				tabIndex={-1} aria-hidden="true" />
-			<Field id="password-old" label="Current password" name="password" type="password" value={old}
-				max={1024} complete="current-password" change={setOld}
-				{...(wrong.old ? { wrong: wrong.old } : {})} />
+			{once !== '' ? <p class="notice" role="alert">You have logged in with a one-time password, which works only
+				once. Choose a password of your own: you need it for your next log-in.</p> :
+				<Field id="password-old" label="Current password" name="password" type="password" value={old}
+					max={1024} complete="current-password" change={setOld}
+					{...(wrong.old ? { wrong: wrong.old } : {})} />}
 			<Field id="password-fresh" label="New password" name="new-password" type="password"
 				value={fresh} min={8} max={1024} complete="new-password" change={setFresh}
 				hint="At least 8 characters." {...(wrong.fresh ? { wrong: wrong.fresh } : {})} />

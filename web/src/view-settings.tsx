@@ -22,15 +22,19 @@ function Section(props: { id: string; title: string; children: ComponentChildren
 	);
 }
 
-/** ${logOut} asks before it logs this device out, or, ${everywhere}, all. */
-export function SettingsView({ client, logOut }: { client: ChatClient;
-	logOut: (everywhere: boolean) => void }): JSX.Element
+/** ${once}: as in PasswordForm; ${replaced} is called when another password has its
+ * place.  ${logOut} asks before it logs this device out, or, ${everywhere}, all. */
+export function SettingsView({ client, once, replaced, logOut }: { client: ChatClient; once: string;
+	replaced: () => void; logOut: (everywhere: boolean) => void }): JSX.Element
 {
 	const [round, setRound] = useState(0);
 	const heading = useRef<HTMLHeadingElement>(null);
 
-	// A screen reader and the keyboard begin here.
-	useLayoutEffect(() => heading.current?.focus(), []);
+	// A screen reader and the keyboard begin here, or at the password that is wanted.
+	useLayoutEffect(() => {
+		if (once === '')
+			heading.current?.focus();
+	}, []);
 	return (
 		<main class="chat settings" aria-labelledby="settings-title">
 			<div class="bar">
@@ -46,7 +50,10 @@ export function SettingsView({ client, logOut }: { client: ChatClient;
 					</div>
 				</Section>
 				<Section id="password" title="Password">
-					<PasswordForm client={client} changed={() => setRound(round + 1)} />
+					<PasswordForm client={client} once={once} changed={() => {
+						setRound(round + 1);
+						replaced();
+					}} />
 				</Section>
 				<Section id="devices" title="Devices">
 					<Devices client={client} round={round} />

@@ -130,7 +130,8 @@ function Nav({ client, route }: { client: AdminClient; route: Route }): JSX.Elem
 	);
 }
 
-function AdminView({ client }: { client: AdminClient }): JSX.Element
+/** ${once}: the log-in was with a one-time password. */
+function AdminView({ client, once }: { client: AdminClient; once: boolean }): JSX.Element
 {
 	const hash = useHash();
 	const route = useMemo(() => routeOf(hash), [hash]);
@@ -166,6 +167,9 @@ function AdminView({ client }: { client: AdminClient }): JSX.Element
 				</header>
 				<Away client={client} />
 				<main>
+					{once && <p class="notice">You have logged in with a one-time password, which works only
+						once. <a href="/#settings">Choose a password of your own</a>; the one-time password is
+						the current one there.</p>}
 					<div role="status" class={`said ${said?.bad ? 'bad' : ''}`}>
 						{said && <><p>{said.words}</p><button class="round" aria-label="Hide this"
 							onClick={() => setSaid(null)}><Close /></button></>}
@@ -199,6 +203,7 @@ export function App(): JSX.Element
 	const [login, setLogin] = useState(loadLogin);
 	const [, draw] = useState(0);
 	const [client, setClient] = useState<AdminClient | null>(null);
+	const [once, setOnce] = useState(false);
 	const token = login?.token;
 
 	useEffect(() => onLogin(setLogin), []);
@@ -216,11 +221,12 @@ export function App(): JSX.Element
 	if (!token || client?.stage === 'login')
 		return <LoginView admin forgotten={null} forget={() => undefined}
 			notice={token ? 'You were logged out: this device is no longer known to the server.' : ''}
-			done={(made) => {
+			done={(made, password) => {
 				saveLogin(made);
+				setOnce(password !== '');
 				setLogin(made);
 			}} />;
 	if (!client)
 		return <></>;
-	return client.stage === 'denied' ? <Denied client={client} /> : <AdminView client={client} />;
+	return client.stage === 'denied' ? <Denied client={client} /> : <AdminView client={client} once={once} />;
 }

@@ -196,6 +196,12 @@ export interface User {
 	pending: number;
 }
 
+export interface OncePassword {
+	name: string;
+	password: string;
+	expires_at: string;
+}
+
 export interface Users {
 	users: User[];
 	truncated: boolean; // more messages wait than were counted

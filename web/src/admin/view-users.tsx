@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: MIT
 // Users: who has an account, who is an administrator, and what an administrator
-// does to them.
+// does to them.  A one-time password is only in the dialog that shows it.
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 import { Confirm } from './confirm.tsx';
 import { Filters, Missing, Pages, Table, Tag, When, type Column } from './parts.tsx';
 import { hashOf, queryOf, type Params } from './route.ts';
-import type { User, Users } from './types.ts';
+import type { OncePassword, User, Users } from './types.ts';
 import { useAdmin, useWatch } from './use.ts';
-import { count } from './words.ts';
+import { count, moment } from './words.ts';
 
 const PAGE = 50;
 
-type Word = 'disable' | 'enable' | 'promote' | 'demote';
+type Word = 'disable' | 'enable' | 'promote' | 'demote' | 'password';
 
-const buttons: Record<Word, string> = { disable: 'Disable', enable: 'Enable', promote: 'Promote', demote: 'Demote' };
+const buttons: Record<Word, string> = { disable: 'Disable', enable: 'Enable', promote: 'Promote', demote: 'Demote',
+	password: 'One-time password' };
 const titles: Record<Word, (name: string) => string> = {
 	disable: (name) => `Disable ${name}?`,
 	enable: (name) => `Enable ${name}?`,
 	promote: (name) => `Make ${name} an administrator?`,
 	demote: (name) => `Take the rights of an administrator from ${name}?`,
+	password: (name) => `Make a one-time password for ${name}?`,
 };
 const outcomes: Record<Word, string> = { disable: 'is disabled', enable: 'is enabled',
-	promote: 'is an administrator', demote: 'is no longer an administrator' };
+	promote: 'is an administrator', demote: 'is no longer an administrator',
+	password: 'has a one-time password' };
 
 /** The list begins behind a name; this one stands just before all names that
  * begin with ${prefix}, because no name has a "~". */
@@ -46,21 +49,66 @@ function Consequences({ word, self }: { word: Word; self: boolean }): JSX.Elemen
 	case 'promote':
 		return <p>An administrator sees this page and may do everything on it: pause destinations, discard
 			messages, disable users. It shows no texts of messages.</p>;
+	case 'password':
+		return <p>It takes the place of the user's password, and the user is logged out of all devices at once.
+			It is shown once, here, and is good for one log-in within 24 hours. The page then asks the user to
+			choose another.</p>;
 	default:
 		return <p>{self ? 'This is you: this page ends for you. ' : ''}The rights end at once, on all devices of
 			the user.</p>;
 	}
 }
 
-function Ask({ user, word, done }: { user: User; word: Word; done: () => void }): JSX.Element
+/** Shows ${made}, the one-time password, until it is closed. */
+function Once({ made, done }: { made: OncePassword; done: () => void }): JSX.Element
+{
+	const dialog = useRef<HTMLDialogElement>(null);
+	const [said, say] = useState('');
+
+	useLayoutEffect(() => dialog.current?.showModal(), []);
+
+	async function copy(): Promise<void>
+	{
+		try {
+			await navigator.clipboard.writeText(made.password);
+			say('Copied.');
+		} catch {
+			say('The browser does not let the page copy.');
+		}
+	}
+
+	return (
+		<dialog ref={dialog} class="card" aria-labelledby="once-title" onClose={done}>
+			<div class="inside">
+				<h2 id="once-title">One-time password of {made.name}</h2>
+				<p class="once"><code>{made.password}</code></p>
+				<p>Give it to {made.name} in a way that nobody else reads. It is good for one log-in
+					until <time dateTime={made.expires_at}>{moment(Date.parse(made.expires_at), Date.now())}</time>,
+					and is not shown again.</p>
+				<p role="status">{said}</p>
+				<div class="row end">
+					<button onClick={() => void copy()}>Copy</button>
+					<button class="primary" onClick={() => dialog.current?.close()}>Close</button>
+				</div>
+			</div>
+		</dialog>
+	);
+}
+
+function Ask({ user, word, done, made }: { user: User; word: Word; done: () => void;
+	made: (password: OncePassword) => void }): JSX.Element
 {
 	const { client } = useAdmin();
 	const { name } = user;
 
 	return (
-		<Confirm title={titles[word](name)} yes={buttons[word]} danger={word === 'disable' || word === 'demote'}
+		<Confirm title={titles[word](name)} yes={word === 'password' ? 'Make it' : buttons[word]}
+			danger={word === 'disable' || word === 'demote' || word === 'password'}
 			done={done} run={async () => {
-				await client.api.post(`/v1/admin/users/${encodeURIComponent(name)}/${word}`, {});
+				const answer = await client.api.post<OncePassword>(
+					`/v1/admin/users/${encodeURIComponent(name)}/${word}`, {});
+				if (word === 'password')
+					made(answer);
 				return `${name} ${outcomes[word]}.`;
 			}}>
 			<Consequences word={word} self={name === client.who} />
@@ -68,10 +116,14 @@ function Ask({ user, word, done }: { user: User; word: Word; done: () => void })
 	);
 }
 
-function wordsFor(user: User): Word[]
+/** What may be done to ${user}.  Nobody gets a one-time password of one's own: this
+ * page would end before it shows it. */
+function wordsFor(user: User, self: boolean): Word[]
 {
 	const rights: Word[] = user.admin ? ['demote'] : user.disabled_at === null ? ['promote'] : [];
-	return [user.disabled_at === null ? 'disable' : 'enable', ...rights];
+	if (user.disabled_at !== null)
+		return ['enable', ...rights];
+	return ['disable', ...rights, ...(self ? [] : ['password'] as const)];
 }
 
 function State({ user }: { user: User }): JSX.Element
@@ -84,10 +136,12 @@ function State({ user }: { user: User }): JSX.Element
 
 export function UsersView({ params }: { params: Params }): JSX.Element
 {
+	const { client } = useAdmin();
 	const prefix = (params.name ?? '').toLowerCase();
 	const after = params.after ?? before(prefix);
 	const found = useWatch<Users>(`/v1/admin/users${queryOf({ after, limit: String(PAGE) })}`);
 	const [asked, setAsked] = useState<{ user: User; word: Word } | null>(null);
+	const [made, setMade] = useState<OncePassword | null>(null);
 	const users = (found.data?.users ?? []).filter((one) => one.name.startsWith(prefix));
 	const next = found.data?.next?.startsWith(prefix) ? found.data.next : null;
 	const columns: Column<User>[] = [
@@ -99,7 +153,7 @@ export function UsersView({ params }: { params: Params }): JSX.Element
 			<a href={hashOf('outbox', { sender: one.name, state: 'pending' })}>{count(one.pending)}
 				<span class="sr"> messages of {one.name}</span></a>) },
 		{ head: 'Created', cell: (one) => <When at={one.created_at} /> },
-		{ head: 'Actions', bare: true, cell: (one) => <div class="row">{wordsFor(one).map((word) =>
+		{ head: 'Actions', bare: true, cell: (one) => <div class="row">{wordsFor(one, one.name === client.who).map((word) =>
 			<button key={word} class="small" aria-label={`${buttons[word]} ${one.name}`}
 				onClick={() => setAsked({ user: one, word })}>{buttons[word]}</button>)}</div> },
 	];
@@ -119,7 +173,8 @@ export function UsersView({ params }: { params: Params }): JSX.Element
 					more="None on this page; there may be some on the next one."
 					none={prefix === '' ? 'No users yet.' : `No user whose name begins with ${prefix}.`} />
 			</>}
-			{asked && <Ask {...asked} done={() => setAsked(null)} />}
+			{asked && <Ask {...asked} done={() => setAsked(null)} made={setMade} />}
+			{made && !asked && <Once made={made} done={() => setMade(null)} />}
 		</>
 	);
 }
