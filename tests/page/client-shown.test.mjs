@@ -398,3 +398,23 @@ describe('no answer', () => {
 		assert.equal(s.disk.erased, undefined);
 	});
 });
+
+describe('the history of a conversation', () => {
+	it('is the same object until a message changes, so that drawing it again costs nothing', async (t) => {
+		const s = await live(t);
+		assert.equal(s.client.shown(GROUP), s.client.shown(GROUP), 'of which nothing is known');
+		await s.client.open(CHAT);
+		await s.come(event(1), event(2));
+		const was = s.client.shown(CHAT);
+		assert.deepEqual(was.shown.map((one) => one.id), ['m1', 'm2']);
+		s.socket.say({ type: 'typing', conversation: CHAT, from: 'bob' });
+		await s.come(receipt(3));
+		await s.client.send({ to: 'bob' }, 'Hello');
+		assert.equal(s.client.shown(CHAT), was, 'marks, typing and what is unsent are no messages');
+		await s.come(event(4, { id: 'm3', conversation_seq: 3 }));
+		assert.deepEqual(s.client.shown(CHAT).shown.map((one) => one.id), ['m1', 'm2', 'm3']);
+		assert.deepEqual(was.shown.map((one) => one.id), ['m1', 'm2']);
+		await s.come({ type: 'event', kind: 'bounce', seq: 5, conversation: CHAT, of: 'm1', state: 'expired', reason: null });
+		assert.equal(s.client.shown(CHAT).shown[0].end, 'expired');
+	});
+});

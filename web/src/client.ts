@@ -10,8 +10,9 @@ import { Api, Refused } from './api.ts';
 import { Conversations } from './conversations.ts';
 import { held, hold, release } from './data.ts';
 import { Disk, type Batch } from './disk.ts';
+import { History, type Shown } from './history.ts';
 import {
-	chain, isFor, mergeMessage, messageOf, previewOf, tickOf, withMark, withMessage, withRead,
+	isFor, mergeMessage, messageOf, previewOf, tickOf, withMark, withMessage, withRead,
 } from './merge.ts';
 import { Sender, recipientOf } from './sender.ts';
 import { Socket, type Frame, type Link, type Welcome } from './socket.ts';
@@ -29,6 +30,7 @@ const PAGE = 50;
 const TYPING_MS = 6_000;
 const TYPING_EVERY_MS = 3_000;
 const RESUBMIT_MS = 14 * 86_400_000; // as long as ids are surely remembered
+const NOTHING: Shown = { shown: [], before: 0 };
 
 export interface ChatListener {
 	/** Something that is shown has changed. */
@@ -63,7 +65,7 @@ export class ChatClient {
 	private disk!: Disk; // from start() on
 	private cursor: Cursor | null = null;
 	private stored: Cursor | null = null; // as it is on the disk
-	private messages = new Map<string, Map<string, Message>>();
+	private messages = new Map<string, History>();
 	private opened = new Set<string>(); // conversations whose messages were read from the disk
 	private batch: Required<Pick<Batch, 'messages' | 'conversations'>> & { seq: number } | null = null;
 	private writing: Promise<void> = Promise.resolve();
@@ -196,10 +198,10 @@ export class ChatClient {
 		return this.listed.withPerson(name);
 	}
 
-	/** What can be shown of a conversation; see chain(). */
-	shown(conversation: string): { shown: Message[]; before: number }
+	/** What can be shown of a conversation; the same object until that changes. */
+	shown(conversation: string): Shown
 	{
-		return chain(this.messages.get(conversation)?.values() ?? []);
+		return this.messages.get(conversation)?.shown ?? NOTHING;
 	}
 
 	/** What is unsent there, without what has arrived by another way. */
@@ -608,12 +610,12 @@ export class ChatClient {
 		}
 	}
 
-	private known(id: string): Map<string, Message>
+	private known(id: string): History
 	{
 		let known = this.messages.get(id);
 
 		if (!known)
-			this.messages.set(id, known = new Map());
+			this.messages.set(id, known = new History());
 		return known;
 	}
 
