@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
 // The page with 100 conversations and a long history, in Chromium.  Its figures
-// are printed: requests for the list, layout per key at 20 and at 2,000 rows,
-// frames while scrolling.
+// are printed: requests for the list, of 20, 2,000 and 5,000 rows
+// layout per key, and what loading, scrolling and new messages cost.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { sendMany, until } from '../e2e/operator.mjs';
-import { eventually, serverForFile, users } from '../e2e/harness.mjs';
+import { eventually, expectStatus, serverForFile, users, uuid7 } from '../e2e/harness.mjs';
 import { Person, browserForFile } from './browser.mjs';
 
 const PEOPLE = 101;
 const FEW = 20;
 const MANY = 2_000;
+const SIZES = [FEW, MANY, 5_000];
+const NEWS = 10;
+const LAID_OUT = 500; // more than three screens in each direction, and whole blocks
 const KEYS = 30;
 const FRAME_MS = 1000 / 60;
 
 const holder = browserForFile({ before, after });
-const server = serverForFile({ before, after, afterEach }, undefined, { unlimited: 'a history of 2,000 messages' });
+// Has the tree of a browser that is asked by a screen reader.
+const reader = browserForFile({ before, after }, () => ['--force-renderer-accessibility']);
+const server = serverForFile({ before, after, afterEach }, undefined, { unlimited: 'histories of thousands of messages' });
 
 /** ${name} with a browser that has logged in. */
 async function guest(t, name)
@@ -29,6 +34,10 @@ async function guest(t, name)
 }
 
 const rows = (person) => person.page.locator('.msg').count();
+
+/** How many rows the browser does not skip. */
+const laidOut = (person) => person.page.locator('.msg').evaluateAll((all) =>
+	all.filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).length);
 
 const place = (person) => person.page.locator('.messages').evaluate((box) =>
 	({ top: box.scrollTop, below: box.scrollHeight - box.scrollTop - box.clientHeight }));
@@ -98,61 +107,227 @@ describe('a hundred conversations', () => {
 	});
 });
 
-/** The layout that one key costs, in ms: the median of KEYS keys. */
-async function layoutPerKey(person)
+const lineOf = (n) => `line ${n}. ${'And more of it. '.repeat(n % 30)}`;
+
+/** A person with a history of ${count} own messages to bob, lineOf() each. */
+async function writer(t, browser, count)
+{
+	const [ann, bob] = await users(server, 'ann', 'bob');
+	const ids = Array.from({ length: count }, () => uuid7());
+
+	for (let n = 0; n < count; n += 50)
+		expectStatus(await ann.post('/v1/messages', ids.slice(n, n + 50).map((id, i) =>
+			({ id, to: bob.name, body: lineOf(n + i) }))), 200);
+	await bob.received(ids.at(-1));
+	const person = await Person.make(browser, server, ann.name);
+	t.after(() => person.close());
+	return { person: await person.logIn(), bob };
+}
+
+/** What the page's thread spends, in ms of processor time: on layout, and in all. */
+async function meter(person)
 {
 	const cdp = await person.context.newCDPSession(person.page);
-	const spent = async () => {
+	const read = async () => {
 		await person.page.evaluate(() => new Promise((resolve) =>
 			requestAnimationFrame(() => requestAnimationFrame(resolve))));
 		const { metrics } = await cdp.send('Performance.getMetrics');
-		return metrics.find((one) => one.name === 'LayoutDuration').value * 1000;
+		const of = (name) => metrics.find((one) => one.name === name).value;
+		return { layout: of('LayoutDuration') * 1000, all: of('TaskDuration') * 1000 };
 	};
+
+	await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+	return {
+		read,
+		/** What ${act} costs. */
+		async cost(act)
+		{
+			const was = await read();
+			await act();
+			const is = await read();
+			return { layout: is.layout - was.layout, all: is.all - was.all };
+		},
+		end: () => cdp.detach(),
+	};
+}
+
+const middle = (costs) => costs.sort((a, b) => a - b)[Math.floor(costs.length / 2)];
+
+/** The layout that one key costs, in ms: the median of KEYS keys. */
+async function layoutPerKey(person)
+{
+	const { cost, end } = await meter(person);
 	const costs = [];
 
-	await cdp.send('Performance.enable');
 	await person.field.focus();
-	for (let n = 0, was = await spent(); n < KEYS; n++) {
-		await person.page.keyboard.press(n % 9 === 8 ? 'Space' : 'a');
-		const now = await spent();
-		costs.push(now - was);
-		was = now;
-	}
-	await cdp.detach();
-	return costs.sort((a, b) => a - b)[KEYS / 2];
+	for (let n = 0; n < KEYS; n++)
+		costs.push((await cost(() => person.page.keyboard.press(n % 9 === 8 ? 'Space' : 'a'))).layout);
+	await end();
+	return middle(costs);
+}
+
+/** Frames while ${act} runs, what they cost, and how many the browser left out. */
+async function frames(person, act)
+{
+	const { cost, end } = await meter(person);
+
+	await person.page.evaluate(() => {
+		const times = globalThis.frames_ms = [];
+		const frame = (was) => requestAnimationFrame((now) => {
+			if (times !== globalThis.frames_ms)
+				return;
+			times.push(now - was);
+			frame(now);
+		});
+		requestAnimationFrame(frame);
+	});
+	const { layout, all } = await cost(act);
+	const times = await person.page.evaluate(() => {
+		const { frames_ms: kept } = globalThis;
+		globalThis.frames_ms = null;
+		return kept.slice(1);
+	});
+	await end();
+	const dropped = times.reduce((sum, ms) => sum + Math.max(0, Math.round(ms / FRAME_MS) - 1), 0);
+	return `${times.length} frames, ${dropped} dropped, layout ${layout.toFixed(0)} of ${all.toFixed(0)} ms`;
 }
 
 describe('a long history', () => {
 	it('is read by fast scrolling, page after page, and does not slow down typing', async (t) => {
-		const [ann, bob, carol] = await users(server, 'ann', 'bob', 'carol');
-		await sendMany(carol, ann.name, FEW);
-		const ids = await sendMany(bob, ann.name, MANY);
-		await ann.received(ids.at(-1));
+		const [ann, ...others] = await users(server, 'ann', ...SIZES.map((size) => `p${size}`));
+		const all = [];
+		for (const [n, size] of SIZES.entries())
+			all.push(await sendMany(others[n], ann.name, size));
+		await ann.received(all.at(-1).at(-1));
 		const person = await guest(t, ann.name);
-		await person.talkTo(carol.name);
-		await eventually(async () => await rows(person) === FEW, 'the short history');
-		const few = await layoutPerKey(person);
+		const perKey = {};
 
-		await person.talkTo(bob.name);
-		await person.sees(`text ${MANY - 1}`);
-		await person.page.evaluate(() => {
-			globalThis.frames_ms = [];
-			const frame = (was) => requestAnimationFrame((now) => {
-				globalThis.frames_ms.push(now - was);
-				frame(now);
-			});
-			requestAnimationFrame(frame);
-		});
-		await wheelUp(person, async () => await rows(person) >= MANY);
-		await person.sees('text 0');
-		const frames = await person.page.evaluate(() => globalThis.frames_ms);
-		const dropped = frames.reduce((sum, ms) => sum + Math.max(0, Math.round(ms / FRAME_MS) - 1), 0);
-		assert.deepEqual(await person.texts(), ids.map((_, n) => `text ${n}`));
-		const many = await layoutPerKey(person);
-		t.diagnostic(`layout per key: ${few.toFixed(2)} ms at ${FEW} rows, ${many.toFixed(2)} ms at ${MANY}`);
-		t.diagnostic(`scrolling through ${MANY} rows while they load: ${frames.length} frames, ${dropped} dropped`);
-		assert.ok(many <= 1.5 * few, `${many} ms at ${MANY} rows, ${few} ms at ${FEW}`);
+		for (const [n, size] of SIZES.entries()) {
+			const [other, ids] = [others[n], all[n]];
+			await person.talkTo(other.name);
+			await person.sees(`text ${size - 1}`);
+			t.diagnostic(`${size} rows, loaded and scrolled: ${await frames(person, () =>
+				wheelUp(person, async () => await rows(person) >= size))}`);
+			await person.sees('text 0');
+			assert.deepEqual(await person.texts(), ids.map((_, i) => `text ${i}`));
+			await eventually(async () => await laidOut(person) < LAID_OUT, 'rows far from the eye are skipped');
+			perKey[size] = await layoutPerKey(person);
+			const newest = person.page.locator('.newest button');
+			if (await newest.count() > 0)
+				await newest.click();
+			await atNewest(person);
+			t.diagnostic(`${size} rows, scrolled: ${await frames(person, () =>
+				wheelUp(person, async () => (await place(person)).top === 0))}`);
+			t.diagnostic(`${size} rows, ${NEWS} messages arrive: ${await frames(person, async () => {
+				await sendMany(other, ann.name, NEWS);
+				await eventually(async () => await rows(person) === size + NEWS, 'the new messages');
+			})}`);
+			t.diagnostic(`${size} rows: layout per key ${perKey[size].toFixed(2)} ms`);
+		}
+		assert.ok(perKey[MANY] <= 1.5 * perKey[FEW], JSON.stringify(perKey));
 		await person.unharmed();
+	});
+
+	it('is there in full: for the keyboard, for finding, at its true height', async (t) => {
+		const count = 400;
+		const { person, bob } = await writer(t, holder, count);
+		const { page } = person;
+		await person.talkTo(bob.name);
+		await wheelUp(person, async () => await rows(person) === count);
+		await eventually(async () => await laidOut(person) < count / 2, 'rows far from the eye are skipped');
+
+		// As high as if all of it were laid out, so that nothing jumps.
+		const height = () => page.locator('.messages').evaluate((box) => box.scrollHeight);
+		const skipping = await height();
+		await page.locator('.messages .block').evaluateAll((blocks) => blocks.forEach((one) =>
+			one.style.setProperty('content-visibility', 'visible')));
+		const whole = await height();
+		assert.ok(Math.abs(skipping - whole) <= 2, `${skipping} px high, ${whole} px laid out`);
+		await page.locator('.messages .block').evaluateAll((blocks) => blocks.forEach((one) =>
+			one.style.setProperty('content-visibility', 'auto')));
+
+		// The browser finds text in a row that is skipped, and the focus brings one into sight.
+		const inSight = (row) => eventually(async () => {
+			const [is, box] = [await row.boundingBox(), await page.locator('.messages').boundingBox()];
+			return is.y >= box.y - 1 && is.y + is.height <= box.y + box.height + 1;
+		}, 'the row is in sight');
+		await wheelUp(person, async () => (await place(person)).top === 0);
+		assert.ok(await laidOut(person) < count / 2);
+		assert.equal(await page.evaluate(() => globalThis.find('line 350.', false, false, true)), true);
+		assert.equal(await page.evaluate(() =>
+			getSelection().anchorNode.parentElement.closest('.msg').querySelector('.text').textContent), lineOf(350));
+		const far = page.locator('.msg', { hasText: 'line 380.' });
+		await far.locator('button.tick').evaluate((tick) => tick.focus());
+		await inSight(far);
+		await person.unharmed();
+	});
+
+	it('is there in full for screen readers', async (t) => {
+		const { person, bob } = await writer(t, reader, 400);
+		const { page } = person;
+		await person.talkTo(bob.name);
+		await wheelUp(person, async () => await rows(person) === 400);
+		const cdp = await person.context.newCDPSession(page);
+		const { nodes } = await cdp.send('Accessibility.getFullAXTree');
+		const byId = new Map(nodes.map((one) => [one.nodeId, one]));
+		const roleOf = (one) => !one || one.ignored ? '' : one.role.value;
+		// The nearest that is not ignored.
+		const parentOf = (one) => {
+			let at = byId.get(one.parentId);
+			while (at?.ignored)
+				at = byId.get(at.parentId);
+			return at;
+		};
+		const items = nodes.filter((one) => roleOf(one) === 'listitem' && roleOf(parentOf(parentOf(one))) === 'region');
+		assert.equal(items.length, await page.locator('.msg, .day').count());
+		assert.deepEqual([...new Set(items.map((one) => roleOf(parentOf(one))))], ['list']);
+		assert.equal(new Set(items.map((one) => parentOf(one).nodeId)).size, 1, 'one list');
+	});
+
+	it('keeps the row that one reads when the window becomes narrow, and the focus when older ones come', async (t) => {
+		const { person, bob } = await writer(t, holder, 300);
+		const { page } = person;
+		await person.talkTo(bob.name);
+		await person.sees(lineOf(299));
+		const focused = await page.evaluate(() => {
+			const row = document.querySelector('.msg');
+			row.querySelector('.tick').focus();
+			globalThis.row = row;
+			return row.textContent;
+		});
+		// What is drawn before the browser tells of the scrolling goes back to the newest.
+		await eventually(async () => {
+			await page.evaluate(() => globalThis.row.scrollIntoView());
+			return await page.locator('.msg').first().textContent() !== focused;
+		}, 'older messages');
+		assert.equal(await page.evaluate(() => document.activeElement.closest('.msg')?.textContent), focused);
+
+		await wheelUp(person, async () => await rows(person) === 300);
+		const row = page.locator('.msg', { hasText: 'line 150.' });
+		await row.evaluate((one) => one.scrollIntoView({ block: 'start' }));
+		await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+		const was = await row.boundingBox();
+		await page.setViewportSize({ width: 760, height: 760 });
+		await eventually(async () => (await row.boundingBox()).width < was.width, 'a narrow row');
+		await eventually(async () => Math.abs((await row.boundingBox()).y - was.y) < 3, 'the row is where it was');
+		await person.unharmed();
+	});
+
+	it('has another name for a day when the next one has begun', async (t) => {
+		const [ann, bob, carol] = await users(server, 'ann', 'bob', 'carol');
+		await bob.send(ann.name, 'late in the evening');
+		const person = await guest(t, ann.name);
+		await person.talkTo(bob.name);
+		await person.sees('late in the evening');
+		assert.equal(await person.page.locator('.day').textContent(), 'Today');
+		await person.page.evaluate(() => {
+			const now = Date.now;
+			Date.now = () => now() + 86_400_000;
+		});
+		// Something is drawn anew, but none of these rows has changed.
+		await carol.send(ann.name, 'early in the morning');
+		await person.item(carol.name).waitFor();
+		await eventually(async () => await person.page.locator('.day').textContent() === 'Yesterday', 'yesterday');
 	});
 
 	it('keeps its place while older messages come', async (t) => {

@@ -181,6 +181,15 @@ export function targetOf(c: Conversation, me: string): Target
 	return c.kind === 'direct' ? { to: others(c, me)[0] ?? me } : { conversation: c.id };
 }
 
+/** Up to which numbers all others have got, and read, the messages of ${c}. */
+export function reachedIn(c: Conversation, me: string): { delivered: number; read: number }
+{
+	const rest = c.members.filter((one) => one.address !== me);
+
+	return { delivered: Math.min(...rest.map((one) => one.delivered)),
+		read: Math.min(...rest.map((one) => one.read)) };
+}
+
 /** How far message ${m} of mine has got. */
 export function tickOf(m: Message, c: Conversation | undefined, me: string): Tick
 {

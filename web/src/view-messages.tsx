@@ -4,8 +4,11 @@
 import { Component, type ComponentChild, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
+import { blocksOf, markIn, type Block } from './blocks.ts';
 import type { ChatClient, Route } from './client.ts';
 import { Down, TickIcon, tickWords } from './icons.tsx';
+import { reachedIn } from './merge.ts';
+import { Place } from './place.ts';
 import { dayName, dayOf, exactly, timeOf } from './time.ts';
 import type { Message, Tick, Unsent } from './types.ts';
 import { Text } from './view-text.tsx';
@@ -39,7 +42,8 @@ class Row extends Component<RowProps> {
 	{
 		const side = m.own ? 'own' : 'theirs';
 		return (
-			<li class={`msg ${side} ${follows ? 'follows' : ''}`} data-seq={m.seq ?? undefined}>
+			<div class={`msg ${side} ${follows ? 'follows' : ''}`} role="listitem"
+				data-seq={m.seq ?? undefined}>
 				<span class={named && !m.own && !follows ? 'from' : 'sr'}>
 					{m.own ? 'You' : m.from}: </span>
 				<div class={`bubble ${tick === 'failed' ? 'bad' : ''}`}>
@@ -56,7 +60,7 @@ class Row extends Component<RowProps> {
 				{m.stale && <span class="under">from before the server was restored</span>}
 				{m.end ? <span class="under bad">{tickWords.failed}{m.why && `: ${visible(m.why)}`}</span> :
 					last && tick && <span class="under" aria-hidden="true">{tickWords[tick]}</span>}
-			</li>
+			</div>
 		);
 	}
 }
@@ -66,7 +70,7 @@ function UnsentRow({ one, client }: { one: Unsent; client: ChatClient }): JSX.El
 	const tick: Tick = one.refused === undefined ? 'unsent' : 'refused';
 
 	return (
-		<li class="msg own">
+		<div class="msg own" role="listitem">
 			<span class="sr">You: </span>
 			<div class={`bubble waiting ${one.refused === undefined ? '' : 'bad'}`}>
 				<p class="text" dir="auto"><Text text={one.body} /></p>
@@ -84,7 +88,7 @@ function UnsentRow({ one, client }: { one: Unsent; client: ChatClient }): JSX.El
 				<span class="under">It waits: {one.delayed}{' '}
 					<button class="link" onClick={() => void client.discard(one)}>Discard</button>
 				</span>}
-		</li>
+		</div>
 	);
 }
 
@@ -96,40 +100,94 @@ interface MessagesProps {
 	show: (id: string) => void;
 }
 
-/** The rows: messages with the days and the line of what is new between them. */
-function rowsOf({ client, route, show }: MessagesProps, shown: Message[], readUpto: number): JSX.Element[]
-{
-	const rows: JSX.Element[] = [];
-	const named = 'conversation' in route && route.conversation.kind === 'group';
-	const mine = shown.filter((m) => m.own);
-	let above: Message | undefined;
-	let marked = false;
+interface BlockProps {
+	client: ChatClient;
+	block: Block;
+	named: boolean;
+	fresh: string;     // the id of the first unread message, if it is here
+	last: string;      // the id of my newest message, if it is here
+	delivered: number; // how far the others have got these messages, and read them
+	read: number;
+	today: number;     // which day is called so
+	place: () => Place;
+	show: (id: string) => void;
+}
 
-	for (const m of shown) {
-		const fresh = !marked && !m.own && m.seq !== null && m.seq > readUpto;
-		const day = !above || dayOf(above.at) !== dayOf(m.at);
-		if (day)
-			rows.push(<li key={`day ${m.id}`} class="day">{dayName(m.at)}</li>);
-		if (fresh) {
-			marked = true;
-			rows.push(<li key="new" class="fresh">New</li>);
-		}
-		rows.push(<Row key={m.id} m={m} tick={m.own ? client.tick(m) : null} named={named}
-			follows={!day && !fresh && above!.from === m.from && m.at - above!.at < TOGETHER_MS}
-			last={m === mine[mine.length - 1]} show={show} />);
-		above = m;
+/** Messages with the days and the line of what is new between them; drawn again
+ * only when something about them has changed. */
+class BlockView extends Component<BlockProps> {
+	override componentDidMount(): void
+	{
+		this.props.place().watch(this.base as Element);
 	}
-	return rows;
+
+	override componentWillUnmount(): void
+	{
+		this.props.place().unwatch(this.base as Element);
+	}
+
+	override shouldComponentUpdate(next: BlockProps): boolean
+	{
+		const was = this.props;
+		return was.block !== next.block || was.named !== next.named || was.fresh !== next.fresh ||
+			was.last !== next.last || was.delivered !== next.delivered || was.read !== next.read ||
+			was.today !== next.today;
+	}
+
+	override render({ client, block, named, fresh, last, show }: BlockProps): ComponentChild
+	{
+		const rows: JSX.Element[] = [];
+		let { above } = block;
+
+		for (const m of block.messages) {
+			const day = !above || dayOf(above.at) !== dayOf(m.at);
+			if (day)
+				rows.push(<div key={`day ${m.id}`} class="day" role="listitem">{dayName(m.at)}</div>);
+			if (m.id === fresh)
+				rows.push(<div key="new" class="fresh" role="listitem">New</div>);
+			rows.push(<Row key={m.id} m={m} tick={m.own ? client.tick(m) : null} named={named}
+				follows={!day && m.id !== fresh && above!.from === m.from && m.at - above!.at < TOGETHER_MS}
+				last={m.id === last} show={show} />);
+			above = m;
+		}
+		return <div class="block">{rows}</div>;
+	}
+}
+
+/** What is drawn of a history; the same until the history or ${upto}, up to which
+ * it is read, is another. */
+interface Cut {
+	shown: Message[];
+	upto: number;
+	blocks: Block[];
+	unread: Message | undefined; // the first one
+	mine: Message | undefined;   // my newest one
+}
+
+function cutOf(shown: Message[], upto: number, was: Cut): Cut
+{
+	let at = shown.length - 1;
+
+	if (was.shown === shown && was.upto === upto)
+		return was;
+	while (at >= 0 && !shown[at]!.own)
+		at--;
+	return { shown, upto, blocks: blocksOf(shown, was.blocks), mine: shown[at],
+		unread: shown.find((m) => !m.own && m.seq !== null && m.seq > upto) };
 }
 
 export function Messages(props: MessagesProps): JSX.Element
 {
-	const { client, route } = props;
+	const { client, route, show } = props;
 	const box = useRef<HTMLDivElement>(null);
-	const was = useRef({ first: '', height: 0, stick: true, seen: 0, sent: '' });
+	const list = useRef<HTMLDivElement>(null);
+	const made = useRef<Place | null>(null);
+	const place = () => made.current ??= new Place(box.current!, () => list.current);
+	const was = useRef({ seen: 0, sent: '' });
 	const [loading, setLoading] = useState(false);
 	const [away, setAway] = useState(false); // from the newest
 	const asking = useRef({ now: false, failed: false });
+	const cut = useRef<Cut>({ shown: [], upto: 0, blocks: [], unread: undefined, mine: undefined });
 	const c = 'conversation' in route ? route.conversation : null;
 	const id = c?.id;
 	const { shown, before } = id ? client.shown(id) : { shown: [], before: 0 };
@@ -142,14 +200,10 @@ export function Messages(props: MessagesProps): JSX.Element
 
 	/** Where a person has seen messages up to, if one is looking. */
 	const look = () => {
-		const bottom = box.current?.getBoundingClientRect().bottom ?? 0;
-
 		if (!id || !box.current?.offsetParent || document.visibilityState !== 'visible' ||
 		    !document.hasFocus())
 			return;
-		const rows = [...box.current.querySelectorAll<HTMLElement>('li[data-seq]')];
-		const seen = rows.reverse().find((row) =>
-			row.getBoundingClientRect().bottom <= bottom + 4);
+		const seen = place().lastSeen();
 		if (seen)
 			client.read(id, Number(seen.dataset['seq']));
 	};
@@ -169,26 +223,27 @@ export function Messages(props: MessagesProps): JSX.Element
 	const ahead = () => {
 		const at = box.current!;
 		const short = at.scrollHeight <= at.clientHeight;
-		if ((short || !was.current.stick) && at.scrollTop < AHEAD * at.clientHeight)
+		if ((short || !place().stick) && at.scrollTop < AHEAD * at.clientHeight)
 			void older();
 	};
 
 	const scrolled = () => {
-		const at = box.current;
 		// The browser tells a frame later: the conversation may be closed.
-		if (!at)
+		if (!box.current)
 			return;
-		was.current.stick = at.scrollHeight - at.scrollTop - at.clientHeight < BOTTOM_PX;
-		setAway(!was.current.stick);
+		const at = place();
+		at.stick = at.below < BOTTOM_PX;
+		at.mark();
+		setAway(!at.stick);
 		asking.current.failed = false;
 		ahead();
 		look();
 	};
 
 	const toNewest = () => {
-		was.current.stick = true;
+		place().stick = true;
 		setAway(false);
-		box.current!.scrollTop = box.current!.scrollHeight;
+		place().keep();
 	};
 
 	useEffect(() => {
@@ -215,39 +270,35 @@ export function Messages(props: MessagesProps): JSX.Element
 
 	// After each drawing: stay at the bottom, or where one was reading.
 	useLayoutEffect(() => {
-		const at = box.current!;
-		const first = shown[0]?.id ?? '';
+		const at = place();
 		// Whoever sends wants to see it; the ids of what one sends ascend.
 		const sent = unsent[unsent.length - 1]?.id ?? '';
 		if (sent > was.current.sent) {
 			was.current.sent = sent;
-			was.current.stick = true;
+			at.stick = true;
 			setAway(false);
 		}
-		if (was.current.stick)
+		if (at.stick)
 			was.current.seen = c?.last ?? 0;
-		if (was.current.stick)
-			at.scrollTop = at.scrollHeight;
-		else if (first !== was.current.first)
-			at.scrollTop += at.scrollHeight - was.current.height;
-		was.current.first = first;
-		was.current.height = at.scrollHeight;
+		at.keep();
+		at.mark();
 		if (!asking.current.failed)
 			ahead();
 		look();
 	});
 
-	// The field below may grow, the keyboard of a phone may come.
-	useEffect(() => {
-		const watcher = new ResizeObserver(() => {
-			if (was.current.stick && box.current)
-				box.current.scrollTop = box.current.scrollHeight;
-		});
-		watcher.observe(box.current!);
-		return () => watcher.disconnect();
-	}, []);
+	useEffect(() => () => made.current?.end(), []);
 
-	const rows = rowsOf(props, shown, readUpto.current ?? Infinity);
+	const { blocks, unread, mine } = cut.current = cutOf(shown, readUpto.current ?? Infinity, cut.current);
+	const reached = c ? reachedIn(c, client.me) : { delivered: 0, read: 0 };
+	const named = c?.kind === 'group';
+	const today = dayOf(Date.now());
+	const rows = blocks.map((block) => {
+		const here = (one: Message | undefined) => one && block.messages.includes(one) ? one.id : '';
+		return <BlockView key={block.key} client={client} block={block} named={named} show={show}
+			fresh={here(unread)} last={here(mine)} place={place} today={today}
+			delivered={markIn(block, reached.delivered)} read={markIn(block, reached.read)} />;
+	});
 	const fresh = !away ? 0 :
 		shown.filter((m) => !m.own && !m.stale && (m.seq ?? 0) > was.current.seen).length;
 	return <>
@@ -257,8 +308,8 @@ export function Messages(props: MessagesProps): JSX.Element
 				disabled={loading}>{loading ? 'Loading …' : 'Older messages'}</button>}
 			{shown.length + unsent.length === 0 ?
 				<p class="empty">{c && c.last > 0 ? 'Loading …' : 'Write the first message.'}</p> :
-				<ol>{rows}{unsent.map((one) =>
-					<UnsentRow key={one.id} one={one} client={client} />)}</ol>}
+				<div class="rows" role="list" ref={list}>{rows}{unsent.map((one) =>
+					<UnsentRow key={one.id} one={one} client={client} />)}</div>}
 		</div>
 		{away && <div class="newest">
 			<button class="round" title="Go to the newest message"
