@@ -113,6 +113,54 @@ export class FakeWebSocket {
 	}
 }
 
+/** What the tabs of a browser say to each other; a tab does not hear itself. */
+class FakeChannel {
+	static all = new Set();
+
+	constructor(name)
+	{
+		this.name = name;
+		FakeChannel.all.add(this);
+	}
+
+	postMessage(data)
+	{
+		for (const one of FakeChannel.all)
+			if (one !== this && one.name === this.name)
+				queueMicrotask(() => one.onmessage?.({ data: structuredClone(data) }));
+	}
+
+	close()
+	{
+		FakeChannel.all.delete(this);
+		this.onmessage = null;
+	}
+}
+
+/** Exclusive Web Locks. */
+export class FakeLocks {
+	queues = new Map();
+
+	async request(name, { signal }, run)
+	{
+		const queue = this.queues.get(name) ?? [];
+		const turnOf = (entry) => queue[0] === entry && entry.go();
+		const entry = {};
+		const mine = new Promise((resolve) => { entry.go = resolve; });
+
+		this.queues.set(name, queue);
+		queue.push(entry);
+		signal.addEventListener('abort', () => !entry.held && queue.splice(queue.indexOf(entry), 1));
+		turnOf(entry);
+		await mine;
+		entry.held = true;
+		await run();
+		queue.shift();
+		if (queue.length > 0)
+			turnOf(queue[0]);
+	}
+}
+
 /** Something that has events, and knows how many listeners there are. */
 class FakeTarget extends EventTarget {
 	listeners = 0;
@@ -262,6 +310,7 @@ export class Browser {
 			document: this.document, navigator: this.navigator, localStorage: this.storage,
 			location: { href: 'http://twinbox.example:8080/?x#to/bob' },
 			fetch: (path, init) => this.fetch(path, init),
+			BroadcastChannel: FakeChannel,
 			WebSocket: class extends FakeWebSocket {
 				constructor(...args)
 				{
@@ -322,7 +371,7 @@ export class Browser {
 		return this.requests.filter((one) => one.what === what).length;
 	}
 
-	/** Something happens to the page: online, offline or pageshow. */
+	/** Something happens to the page: online, offline, pageshow or pagehide. */
 	happens(name)
 	{
 		this.page.dispatchEvent(new Event(name));

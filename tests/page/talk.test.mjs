@@ -244,6 +244,37 @@ describe('one goes away and comes back', () => {
 			numbered('Kept', 3));
 	});
 
+	for (const closed of ['first', 'second'])
+		it(`what the ${closed} of two tabs had not sent when it was closed is sent by the other`, async (t) => {
+			const [ann, bob] = await pair(t, 'ann', 'bob');
+			await ann.logIn();
+			const first = ann.page;
+			await ann.writeTo(bob.name);
+			await ann.say('Before');
+			await ann.tick('Before', 'accepted');
+			await ann.open(`#to/${bob.name}`);
+			await ann.link('live');
+			const pages = { first, second: ann.page };
+			const other = closed === 'first' ? pages.second : first;
+			ann.page = pages[closed];
+			await server.kill();
+			for (const text of numbered('Left', 2)) {
+				await ann.say(text);
+				await ann.tick(text, 'unsent');
+			}
+			ann.page = other;
+			await ann.say('Of the other');
+			await pages[closed].close({ runBeforeUnload: true });
+			await shows(ann, [...numbered('Left', 2), 'Of the other']);
+			await server.start();
+			await ann.link('live');
+			await ann.tick('Of the other', 'accepted');
+			await ann.tick('Left 2', 'accepted');
+			assert.deepEqual((await bob.rest.inbox()).events.filter((e) => e.kind === 'message').map((e) => e.body),
+				['Before', ...numbered('Left', 2), 'Of the other']);
+			await ann.unharmed();
+		});
+
 	it('what is sent in the instant before the page goes away is sent when it is back', async (t) => {
 		const [ann, bob] = await pair(t, 'ann', 'bob');
 		await ann.logIn();

@@ -10,6 +10,7 @@ import { Api, Refused } from './api.ts';
 import { Conversations } from './conversations.ts';
 import { held, hold, release } from './data.ts';
 import { Disk, type Batch } from './disk.ts';
+import { Heir } from './heir.ts';
 import { History, type Shown } from './history.ts';
 import {
 	isFor, mergeMessage, messageOf, previewOf, tickOf, withMark, withMessage, withRead,
@@ -62,6 +63,7 @@ export class ChatClient {
 	private readonly listed: Conversations;
 	private readonly socket: Socket;
 	private readonly sender: Sender;
+	private heir: Heir | undefined; // from start() on
 	private disk!: Disk; // from start() on
 	private cursor: Cursor | null = null;
 	private stored: Cursor | null = null; // as it is on the disk
@@ -113,6 +115,11 @@ export class ChatClient {
 		this.cursor = kept.cursor;
 		this.stored = kept.cursor;
 		this.loaded = kept.cursor !== null;
+		this.heir = new Heir(`twinbox.sender.${this.me}`, {
+			left: () => this.unsent,
+			inherit: (texts) => void this.inherit(texts).catch(() => undefined), // the next start has them
+			discarded: (id) => this.drop(id),
+		});
 		this.socket.connect();
 		this.api.get<ServerInfo>('/v1').then((info) => {
 			this.limit = info.limits.text;
@@ -125,6 +132,7 @@ export class ChatClient {
 	end(): void
 	{
 		this.ended = true;
+		this.heir?.end();
 		this.socket.end();
 		this.sender.end();
 		this.disk?.close();
@@ -293,9 +301,37 @@ export class ChatClient {
 
 	async discard(unsent: Unsent): Promise<void>
 	{
-		this.unsent = this.unsent.filter((one) => one.id !== unsent.id);
-		this.user.changed();
+		this.drop(unsent.id);
+		this.heir?.discard(unsent.id);
 		await this.disk.write({ done: [unsent.id] });
+	}
+
+	private drop(id: string): void
+	{
+		this.unsent = this.unsent.filter((one) => one.id !== id);
+		this.user.changed();
+	}
+
+	/** Sends ${texts} of a tab that was closed; null: those that are kept. */
+	private async inherit(texts: Unsent[] | null): Promise<void>
+	{
+		const all = texts ?? [...(await this.disk.load()).unsent, ...held(this.me)];
+		// What is a message by now was accepted.
+		const sent = new Set((await this.disk.find(all.map((one) => one.id))).map((m) => m.id));
+		const fresh = new Map(all.map(({ delayed, ...one }) => [one.id, one as Unsent]));
+
+		for (const one of this.unsent)
+			fresh.delete(one.id);
+		for (const id of sent)
+			fresh.delete(id);
+		if (this.ended || fresh.size === 0)
+			return;
+		this.unsent = [...this.unsent, ...fresh.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+		this.user.changed();
+		await this.disk.write({ unsent: [...fresh.values()] });
+		for (const id of fresh.keys())
+			release(this.me, id);
+		this.kick();
 	}
 
 	/** A person has seen everything up to number ${upto}. */

@@ -8,6 +8,7 @@
 // held.
 
 import type { ChatClient } from './client.ts';
+import { holdLock } from './lock.ts';
 import { nameOf } from './merge.ts';
 import { hashOf } from './route.ts';
 import { change, settings } from './settings.ts';
@@ -25,26 +26,6 @@ export const permission = (): NotificationPermission | 'none' =>
 export async function request(): Promise<void>
 {
 	change({ notify: await Notification.requestPermission() === 'granted' });
-}
-
-/** Holds the lock ${name} until the returned function is called. */
-function hold(name: string, mode: LockMode, got: () => void): () => void
-{
-	const waiting = new AbortController();
-	let release = (): void => undefined;
-
-	// Where there are no locks, each tab decides for itself.
-	if (!navigator.locks)
-		got();
-	else
-		navigator.locks.request(name, { mode, signal: waiting.signal }, () => {
-			got();
-			return new Promise<void>((done) => { release = done; });
-		}).catch(() => undefined); // given up while it was waited for
-	return () => {
-		waiting.abort();
-		release();
-	};
 }
 
 /** Whether the page is visible in some tab. */
@@ -94,7 +75,7 @@ export class Notifier {
 	constructor(client: ChatClient)
 	{
 		this.client = client;
-		this.leave = hold(NOTIFIER, 'exclusive', () => { this.chosen = true; });
+		this.leave = holdLock(NOTIFIER, 'exclusive', () => { this.chosen = true; });
 		document.addEventListener('visibilitychange', this.watch);
 		this.look();
 	}
@@ -144,7 +125,7 @@ export class Notifier {
 		const visible = document.visibilityState === 'visible';
 
 		if (visible)
-			this.unsee ??= hold(SEEN, 'shared', () => undefined);
+			this.unsee ??= holdLock(SEEN, 'shared', () => undefined);
 		else {
 			this.unsee?.();
 			this.unsee = null;
