@@ -185,6 +185,31 @@ describe('devices', () => {
 		await ann.unharmed();
 	});
 
+	it('have names of which hidden characters are shown, not obeyed', async (t) => {
+		const [name, seen] = ['gif\u202ephone', 'gif⟨U+202E⟩phone'];
+		const ann = await inSettings(t, { others: [name] });
+		const { page } = ann;
+		await row(ann, seen).locator('.code').waitFor();
+		await page.getByRole('button', { name: `Rename ${seen}`, exact: true }).click();
+		await page.getByLabel(`New name of ${seen}`, { exact: true }).fill('gnp\u2066desk');
+		await page.keyboard.press('Enter');
+		await page.getByText('It is called gnp⟨U+2066⟩desk now.').waitFor();
+		await page.getByRole('button', { name: 'Log out gnp⟨U+2066⟩desk', exact: true }).click();
+		await page.getByRole('heading', { name: 'Log out gnp⟨U+2066⟩desk?', exact: true }).waitFor();
+		await yes(ann);
+		await page.getByText('gnp⟨U+2066⟩desk is logged out.').waitFor();
+
+		await page.getByRole('button', { name: 'Rename this browser' }).click();
+		await page.getByLabel('New name of this browser').fill(name);
+		await page.keyboard.press('Enter');
+		await page.getByText(`It is called ${seen} now.`).waitFor();
+		await page.getByRole('button', { name: 'Log out', exact: true }).click();
+		await page.getByRole('dialog').getByText(`This device, ${seen}, is taken`).waitFor();
+		// The fields alone have what was typed, so that it can be corrected.
+		assert.doesNotMatch(await page.evaluate(() => document.body.textContent), /[\u202a-\u202e\u2066-\u2069]/);
+		await ann.unharmed();
+	});
+
 	it('all others are logged out at once', async (t) => {
 		const ann = await inSettings(t, { others: ['phone', 'laptop'] });
 		await ann.page.getByRole('button', { name: 'Log out all other devices' }).click();

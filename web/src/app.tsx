@@ -18,6 +18,7 @@ import { ListView } from './view-list.tsx';
 import { LoginView } from './view-login.tsx';
 import { SettingsView } from './view-settings.tsx';
 import { TimelineView } from './view-timeline.tsx';
+import { visible } from './visible.ts';
 
 const PHONE = '(max-width: 719px)';
 
@@ -121,7 +122,7 @@ function LogOut(props: { client: ChatClient; everywhere: boolean;
 			<div class="inside">
 				<h2 id="logout-title">{everywhere ? 'Log out everywhere?' : 'Log out?'}</h2>
 				<p>{everywhere ? 'All your devices are logged out, this one too' :
-					`This device, ${client.login.device.name}, is taken from your list`}, and what this
+					`This device, ${visible(client.login.device.name)}, is taken from your list`}, and what this
 					browser keeps of {client.me} is erased. Messages stay on the server.</p>
 				{unsent > 0 && <p class="wrong">{unsent === 1 ? 'One message is' :
 					`${unsent} messages are`} not sent yet and would be lost.</p>}

@@ -9,6 +9,8 @@ import { words } from './api.ts';
 import type { ChatClient } from './client.ts';
 import { saveLogin } from './data.ts';
 import { exactly, whenOf } from './time.ts';
+import { Plain } from './view-text.tsx';
+import { visible } from './visible.ts';
 
 interface Device {
 	id: string;
@@ -92,7 +94,7 @@ function Rename(props: { device: Device; client: ChatClient; done: (name?: strin
 			}
 		}}>
 			<div class="row">
-				<input ref={field} aria-label={`New name of ${device.name}`} value={name} required
+				<input ref={field} aria-label={`New name of ${visible(device.name)}`} value={name} required
 					maxLength={64} pattern=".*\S.*" title="A name" autocomplete="off"
 					onInput={(event) => setName(event.currentTarget.value)} />
 				<button class="primary">Rename</button>
@@ -141,7 +143,7 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 		if (name === undefined)
 			return;
 		setDevices(devices!.map((one) => one.id === device.id ? { ...one, name } : one));
-		say(`It is called ${name} now.`);
+		say(`It is called ${visible(name)} now.`);
 		// What this browser says about itself, after the next load too.
 		if (device.current) {
 			client.login.device.name = name;
@@ -156,7 +158,7 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 			say('All other devices are logged out.');
 		} else {
 			await client.api.delete(`/v1/tokens/${asking!.id}`);
-			say(`${asking!.name} is logged out.`);
+			say(`${visible(asking!.name)} is logged out.`);
 		}
 		await load();
 		// The button that was pressed is gone.
@@ -173,14 +175,14 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 							<Rename device={one} client={client} done={(name) => rename(one, name)} /> :
 							<>
 								<div class="what">
-									<p class="name"><bdi>{one.name}</bdi></p>
+									<p class="name"><bdi><Plain text={one.name} /></bdi></p>
 									<p class="hint">{one.current ? <strong>This device</strong> :
 										<>Last active <Time at={one.last_seen_at} /></>}
 									{' · '}logged in <Time at={one.created_at} /></p>
 								</div>
-								<button data-rename={one.id} aria-label={`Rename ${one.name}`}
+								<button data-rename={one.id} aria-label={`Rename ${visible(one.name)}`}
 									onClick={() => { say(''); setRenaming(one.id); }}>Rename</button>
-								{!one.current && <button aria-label={`Log out ${one.name}`}
+								{!one.current && <button aria-label={`Log out ${visible(one.name)}`}
 									onClick={() => ask(one)}>Log out</button>}
 							</>}
 					</li>))}
@@ -189,7 +191,7 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 			<p class="done" role="status">{said}</p>
 			{others > 0 && <button onClick={() => ask('others')}>Log out all other devices</button>}
 			{asking && <Ask done={() => ask(null)} run={revoke} yes="Log out"
-				title={asking === 'others' ? 'Log out all other devices?' : `Log out ${asking.name}?`}>
+				title={asking === 'others' ? 'Log out all other devices?' : `Log out ${visible(asking.name)}?`}>
 				{`${asking === 'others' ? `${others === 1 ? 'The other device' :
 					`${others} other devices`}` : 'It'} can read and send nothing until somebody logs in ` +
 					'there again with your password. What it has stored is not erased.'}
