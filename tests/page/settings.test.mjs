@@ -214,7 +214,19 @@ describe('devices', () => {
 		const ann = await inSettings(t, { others: ['phone', 'laptop'] });
 		await ann.page.getByRole('button', { name: 'Log out all other devices' }).click();
 		await ann.page.getByRole('dialog').getByText('3 other devices can read and send nothing').waitFor();
+		// It is said when the list has been read again.
+		let answer;
+		const asked = new Promise((resolve) => {
+			void ann.page.route('**/v1/tokens', async (route) => {
+				if (route.request().method() === 'GET')
+					await new Promise((go) => { answer = go; resolve(); });
+				await route.continue();
+			});
+		});
 		await yes(ann);
+		await asked;
+		assert.equal(await ann.page.getByText('All other devices are logged out.').count(), 0);
+		answer();
 		await ann.page.getByText('All other devices are logged out.').waitFor();
 		assert.equal(await ann.page.locator('.devices li').count(), 1);
 		assert.equal(await ann.page.getByRole('button', { name: 'Log out all other devices' }).count(), 0);

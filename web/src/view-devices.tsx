@@ -153,14 +153,13 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 
 	async function revoke(): Promise<void>
 	{
-		if (asking === 'others') {
-			await client.api.delete('/v1/tokens');
-			say('All other devices are logged out.');
-		} else {
-			await client.api.delete(`/v1/tokens/${asking!.id}`);
-			say(`${visible(asking!.name)} is logged out.`);
-		}
+		const others = asking === 'others';
+
+		await client.api.delete(others ? '/v1/tokens' : `/v1/tokens/${(asking as Device).id}`);
 		await load();
+		// What is said is what is seen.
+		say(others ? 'All other devices are logged out.' :
+			`${visible((asking as Device).name)} is logged out.`);
 		// The button that was pressed is gone.
 		box.current?.focus();
 	}
