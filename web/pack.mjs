@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// pack.mjs FOLDER: adds the service workers, the manifest and its icon to the
+// pack.mjs FOLDER: adds the service workers, the manifest and the icons to the
 // built pages, compresses each file in advance and writes page.list, of which
 // web/embed.sh makes the server's table.  A line is
 // name|type|encoding|etag|file, the best encoding of a file first.
@@ -14,12 +14,15 @@ import zlib from 'node:zlib';
 // The compiler of vite.
 import { transformSync } from 'esbuild';
 
+import { pngOf } from './png.mjs';
+
 const folder = process.argv[2];
 const types = {
 	'.html': 'text/html; charset=utf-8',
 	'.js': 'text/javascript; charset=utf-8',
 	'.css': 'text/css; charset=utf-8',
 	'.svg': 'image/svg+xml',
+	'.png': 'image/png',
 	'.webmanifest': 'application/manifest+json',
 };
 const encodings = {
@@ -45,14 +48,25 @@ function compile(name, source, before = '')
 	fs.writeFileSync(path.join(folder, name), before + code.replace(/export\{\};?\s*$/, ''));
 }
 
-const icon = fs.readFileSync(path.join(here, 'icon.svg'));
-const iconName = `assets/icon-${hashOf(icon).slice(0, 8)}.svg`;
-fs.writeFileSync(path.join(folder, iconName), icon);
-fs.writeFileSync(path.join(folder, 'manifest.webmanifest'),
-	fs.readFileSync(path.join(here, 'manifest.json'), 'utf8').replaceAll('ICON', `/${iconName}`));
+/** Writes ${data} as an asset, with its hash in the name; returns its address. */
+function asset(stem, extension, data)
+{
+	const name = `assets/${stem}-${hashOf(data).slice(0, 8)}.${extension}`;
 
-const index = fs.readFileSync(path.join(folder, 'index.html'), 'utf8');
-const assets = [...index.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, name]) => name);
+	fs.writeFileSync(path.join(folder, name), data);
+	return `/${name}`;
+}
+
+const icon = fs.readFileSync(path.join(here, 'icon.svg'), 'utf8');
+fs.writeFileSync(path.join(folder, 'manifest.webmanifest'),
+	fs.readFileSync(path.join(here, 'manifest.json'), 'utf8').replaceAll('ICON', asset('icon', 'svg', icon)));
+
+// iOS takes no SVG for the home screen.
+const index = fs.readFileSync(path.join(folder, 'index.html'), 'utf8')
+	.replace('/touch-icon.png', asset('touch-icon', 'png', pngOf(icon, 180)));
+fs.writeFileSync(path.join(folder, 'index.html'), index);
+// The page itself loads no icon.
+const assets = [...index.matchAll(/(?:src|href)="(\/assets\/[^"]+\.(?:js|css))"/g)].map(([, name]) => name);
 // The document is a part of the version, and names its files by their content.
 compile('worker.js', 'worker.ts', `const VERSION=${JSON.stringify(hashOf(index))},` +
 	`ASSETS=${JSON.stringify(assets)};`);

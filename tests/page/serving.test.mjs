@@ -100,7 +100,8 @@ describe('/admin', () => {
 			assert.match(page.body.toString(), /<title>twinbox admin<\/title>/);
 		}
 		const [chat, admin] = [await assets('/'), await assets('/admin')];
-		assert.deepEqual([chat.length, admin.length], [2, 2], 'one script and one style sheet each');
+		const kinds = (names) => names.map((name) => name.split('.').at(-1)).sort();
+		assert.deepEqual([kinds(chat), kinds(admin)], [['css', 'js', 'png'], ['css', 'js']]);
 		assert.deepEqual(chat.filter((name) => admin.includes(name)), []);
 	});
 });
@@ -137,14 +138,14 @@ describe('assets', () => {
 		assert.ok(names.some((name) => name.endsWith('.js')) && names.some((name) => name.endsWith('.css')),
 			names.join());
 		for (const name of names) {
-			assert.match(name, /-[\w-]{8}\.(js|css)$/);
+			assert.match(name, /-[\w-]{8}\.(js|css|png)$/);
 			const { status, headers } = await bytes(name);
 			assert.equal(status, 200);
 			assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable');
 			assert.equal(headers.vary, 'Accept-Encoding');
 			assert.equal(headers['x-content-type-options'], 'nosniff');
-			assert.equal(headers['content-type'], name.endsWith('.js') ?
-				'text/javascript; charset=utf-8' : 'text/css; charset=utf-8');
+			assert.equal(headers['content-type'], { js: 'text/javascript; charset=utf-8',
+				css: 'text/css; charset=utf-8', png: 'image/png' }[name.split('.').at(-1)]);
 		}
 	});
 
@@ -200,9 +201,9 @@ describe('the worker and the manifest', () => {
 		assert.equal(worker.headers['content-security-policy'], "default-src 'none'; connect-src 'self'");
 		const tag = worker.headers.etag;
 		assert.equal((await bytes('/worker.js', { 'if-none-match': tag })).status, 304);
-		// It names the files of the chat, all of them and no others.
+		// It names the files that the chat loads, all of them and no others.
 		const [, list] = /^const VERSION="[0-9a-f]{20}",ASSETS=(\[[^\]]*\]);/.exec(worker.body.toString());
-		assert.deepEqual(JSON.parse(list), await assets('/'));
+		assert.deepEqual(JSON.parse(list), (await assets('/')).filter((name) => !name.endsWith('.png')));
 		assert.ok(worker.body.length < 4_000, `${worker.body.length} bytes`);
 
 		const manifest = await bytes('/manifest.webmanifest');
@@ -216,6 +217,26 @@ describe('the worker and the manifest', () => {
 				[200, 'image/svg+xml', 'image/svg+xml']);
 			assert.equal(icon.headers['cache-control'], 'public, max-age=31536000, immutable');
 		}
+	});
+
+	it('the home screen of iOS has a PNG of the icon, opaque and in its colours', async () => {
+		const { body } = await bytes('/', HTML);
+		const [, address] = /<link rel="apple-touch-icon" href="([^"]+)">/.exec(body.toString());
+		const icon = await bytes(address);
+		assert.deepEqual([icon.status, icon.headers['content-type'], icon.headers['cache-control']],
+			[200, 'image/png', 'public, max-age=31536000, immutable']);
+		assert.equal(icon.body.subarray(0, 8).toString('latin1'), '\x89PNG\r\n\x1a\n');
+		const chunks = {};
+		for (let at = 8; at < icon.body.length; at += 12 + icon.body.readUInt32BE(at))
+			chunks[icon.body.toString('latin1', at + 4, at + 8)] =
+				icon.body.subarray(at + 8, at + 8 + icon.body.readUInt32BE(at));
+		assert.deepEqual(Object.keys(chunks), ['IHDR', 'IDAT', 'IEND']);
+		const size = 180;
+		assert.deepEqual([...chunks.IHDR], [0, 0, 0, size, 0, 0, 0, size, 8, 2, 0, 0, 0]);
+		const lines = zlib.inflateSync(chunks.IDAT);
+		assert.equal(lines.length, size * (1 + 3 * size));
+		const pixel = (x, y) => lines.subarray(y * (1 + 3 * size) + 1 + 3 * x).subarray(0, 3).toString('hex');
+		assert.deepEqual([pixel(0, 0), pixel(179, 179), pixel(100, 100)], ['0b6a67', '0b6a67', 'ffffff']);
 	});
 
 	it('the worker can be switched off', async (t) => {
