@@ -130,6 +130,8 @@ describe('notifications', () => {
 		await bob.send(ann.name, `<b>Here</b> ${'x'.repeat(300)}`);
 		const [note] = await noted(1, page);
 		assert.match(note.body, /^<b>Here<\/b> x{188}$/);
+		await bob.send(ann.name, 'see \u202egnp.exe');
+		assert.equal((await noted(2, page))[1].body, 'see ⟨U+202E⟩gnp.exe');
 		await ann.unharmed();
 	});
 

@@ -13,6 +13,7 @@ import { nameOf } from './merge.ts';
 import { hashOf } from './route.ts';
 import { change, settings } from './settings.ts';
 import type { Conversation, Message } from './types.ts';
+import { visible } from './visible.ts';
 
 const SEEN = 'twinbox.seen';
 const NOTIFIER = 'twinbox.notifier';
@@ -103,7 +104,7 @@ export class Notifier {
 		const text = m.body ?? '';
 		this.shown.set(c.id, show(nameOf(c, this.client.me), {
 			tag: `twinbox.${this.client.me}.${c.id}`,
-			body: settings().notifyText ? text.slice(0, TEXT_MAX) :
+			body: settings().notifyText ? visible(text.slice(0, TEXT_MAX)) :
 				unread === 1 ? 'New message' : `${unread} new messages`,
 			data: hashOf(c, this.client.me),
 		}));
