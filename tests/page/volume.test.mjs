@@ -79,6 +79,17 @@ describe('a hundred conversations', () => {
 		await eventually(async () => await lines.count() === PEOPLE, 'the kept list');
 		assert.deepEqual(await lines.allTextContents(), others.map((_, n) => `line ${n}`).reverse());
 
+		// All times end at one edge, also over the widest count.
+		const edges = await person.page.locator('nav .when').evaluateAll((all) => {
+			all[3].closest('a').querySelector('.badge').firstChild.textContent = '999+';
+			return all.map((one) => {
+				const text = document.createRange();
+				text.selectNodeContents(one);
+				return Math.round(text.getBoundingClientRect().right);
+			});
+		});
+		assert.equal(new Set(edges).size, 1);
+
 		// The filter: by name, by keyboard, kept while a conversation is open.
 		const filter = person.page.getByRole('searchbox', { name: 'Filter conversations' });
 		const wanted = others[7].name;
