@@ -94,6 +94,35 @@ const noted = (count, ...pages) => eventually(async () => {
 	return all.length === count && all;
 }, `${count} notifications`);
 
+/** Ann and bob; the notifications of her browser are the service worker's, as on Android. */
+async function telephone(t)
+{
+	const [rest, bob] = await users(server, 'ann', 'bob');
+	const ann = await Person.make(holder, server, rest.name, { worker: true, prepare: async (context) => {
+		await context.grantPermissions(['notifications']);
+		await context.addInitScript(standIn, 'granted');
+		await context.addInitScript(() => {
+			globalThis.Notification = class extends globalThis.Notification {
+				constructor()
+				{
+					throw new TypeError('Illegal constructor');
+				}
+			};
+		});
+	} });
+	t.after(() => ann.close());
+	ann.rest = rest;
+	const { page } = ann;
+	await ann.logIn();
+	await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+	await ann.settings();
+	await page.getByLabel(BOX).click();
+	await page.getByLabel('Show the text of the message').waitFor();
+	const shown = () => page.evaluate(async () => (await (await navigator.serviceWorker.getRegistration())
+		.getNotifications()).map(({ title, body }) => [title, body]));
+	return { ann, bob, page, shown };
+}
+
 describe('notifications', () => {
 	it('are neither shown nor asked for unless a person wants them', async (t) => {
 		const { ann, bob, page } = await scene(t, { on: false });
@@ -187,32 +216,9 @@ describe('notifications', () => {
 	});
 
 	it('are the service worker\'s where the page may have none itself, and lead to the page', async (t) => {
-		const [rest, bob] = await users(server, 'ann', 'bob');
-		const ann = await Person.make(holder, server, rest.name, { worker: true, prepare: async (context) => {
-			await context.grantPermissions(['notifications']);
-			await context.addInitScript(standIn, 'granted');
-			// As on Android.
-			await context.addInitScript(() => {
-				globalThis.Notification = class extends globalThis.Notification {
-					constructor()
-					{
-						throw new TypeError('Illegal constructor');
-					}
-				};
-			});
-		} });
-		t.after(() => ann.close());
-		ann.rest = rest;
-		const { page } = ann;
-		await ann.logIn();
-		await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
-		await ann.settings();
-		await page.getByLabel(BOX).click();
-		await page.getByLabel('Show the text of the message').waitFor();
+		const { ann, bob, page, shown } = await telephone(t);
 		await hide(page);
 		await bob.send(ann.name, 'To a telephone');
-		const shown = () => page.evaluate(async () => (await (await navigator.serviceWorker.getRegistration())
-			.getNotifications()).map(({ title, body }) => [title, body]));
 		await eventually(async () => (await shown()).length > 0, 'a notification');
 		assert.deepEqual(await shown(), [[bob.name, 'New message']]);
 
@@ -229,6 +235,35 @@ describe('notifications', () => {
 		await eventually(async () => (await shown()).length > 0, 'another');
 		await ann.rest.read({ upto: (await ann.rest.inbox()).head });
 		await eventually(async () => (await shown()).length === 0, 'it is taken back');
+	});
+
+	it('of the service worker are not taken back for an older one', async (t) => {
+		const { ann, bob, page, shown } = await telephone(t);
+		await hide(page);
+		await bob.send(ann.name, 'Old');
+		await eventually(async () => (await shown()).length > 0, 'a notification');
+		// The browser takes its time to say which one is to be closed.
+		await page.evaluate(() => {
+			const { prototype } = ServiceWorkerRegistration;
+			const { getNotifications } = prototype;
+			prototype.getNotifications = async function (filter) {
+				if (filter?.tag) {
+					prototype.getNotifications = getNotifications;
+					await new Promise((go) => { globalThis.letGo = go; });
+					setTimeout(() => { globalThis.given = true; }, 0);
+				}
+				return getNotifications.call(this, filter);
+			};
+		});
+		await ann.rest.read({ upto: (await ann.rest.inbox()).head });
+		await page.waitForFunction(() => globalThis.letGo !== undefined);
+		await bob.send(ann.name, 'New');
+		await arrived(page, 1);
+		await page.evaluate(() => globalThis.letGo());
+		await page.waitForFunction(() => globalThis.given);
+		await shown();
+		await eventually(async () => (await shown()).length > 0, 'the notification of the new one');
+		await ann.unharmed();
 	});
 
 	it('that the browser does not allow are told', async (t) => {

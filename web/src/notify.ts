@@ -38,6 +38,16 @@ async function seen(): Promise<boolean>
 	return locks?.held?.some((one) => one.name === SEEN) ?? false;
 }
 
+let asked: Promise<unknown> = Promise.resolve();
+
+/** Asks the service worker, after all that it was asked before: what is taken back
+ * late must not be the next notification of the same conversation. */
+function ask(what: (worker: ServiceWorkerRegistration) => Promise<void>): void
+{
+	asked = asked.then(() => navigator.serviceWorker?.getRegistration())
+		.then((worker) => worker && what(worker)).catch(() => undefined);
+}
+
 /** Shows a notification whose click leads to ${options.data}; the returned
  * function takes it back. */
 function show(title: string, options: NotificationOptions & { tag: string; data: string }): () => void
@@ -54,12 +64,9 @@ function show(title: string, options: NotificationOptions & { tag: string; data:
 	} catch {
 		// Browsers of Android leave it to the service worker, which hears of the
 		// click (worker.ts).
-		const shown = navigator.serviceWorker?.getRegistration().then(async (worker) => {
-			await worker?.showNotification(title, options);
-			return worker;
-		});
-		return () => void shown?.then(async (worker) => {
-			for (const one of await worker?.getNotifications({ tag: options.tag }) ?? [])
+		ask((worker) => worker.showNotification(title, options));
+		return () => ask(async (worker) => {
+			for (const one of await worker.getNotifications({ tag: options.tag }))
 				one.close();
 		});
 	}
