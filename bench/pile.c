@@ -202,7 +202,10 @@ add_outbox(struct heap *h, const struct item *m)
 	v.expires_at = db_v_i64(m->at_ms + EXPIRY_MS);
 	v.event_time = db_v_i64(m->at_ms);
 	v.now = db_v_i64(m->at_ms);
+	v.attempts = db_v_i64(0);
+	v.attempt_at = DB_V_NULL;
 	v.acked_at = settled ? db_v_i64(m->at_ms) : DB_V_NULL;
+	v.sent_at = v.acked_at;
 	run(h, SQL_OUTBOX_INSERT, DB_PARAMS(v));
 }
 

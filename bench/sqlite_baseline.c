@@ -139,6 +139,7 @@ insert_outbox(struct chain *c, struct item *it, int kind, struct lane *lane,
 	    .lane_id = INT(lane->id), .lane_seq = INT(++lane->tail),
 	    .dest_kind = db_v_str("user"), .dest_id = INT(dest),
 	    .priority = INT(0), .state = db_v_str("pending"),
+	    .attempts = INT(0),
 	    .expires_at = INT(c->now_ms + INT64_C(432000000)),
 	    .event_time = INT(c->now_ms), .now = INT(c->now_ms));
 }

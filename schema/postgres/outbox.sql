@@ -8,17 +8,20 @@ SELECT nextval('outbox_ids') AS id FROM generate_series(1, $count::bigint);
 
 -- name: outbox_insert(id, event_id, kind, mid, conversation_id,
 --     conversation_seq, sender_id, lane_id, lane_seq, dest_kind, dest_id,
---     priority, state, deliver_at, expires_at, event_time, now, acked_at)
+--     priority, state, deliver_at, expires_at, event_time, now, attempts,
+--     attempt_at, sent_at, acked_at)
 WITH rows AS (
     SELECT * FROM unnest($id::bigint[], $event_id::uuid[], $kind::bigint[],
         $mid::bigint[], $conversation_id::bigint[], $conversation_seq::bigint[],
         $sender_id::bigint[], $lane_id::bigint[], $lane_seq::bigint[],
         $dest_kind::text[], $dest_id::bigint[], $priority::bigint[],
         $state::text[], $deliver_at::bigint[], $expires_at::bigint[],
-        $event_time::bigint[], $now::bigint[], $acked_at::bigint[])
+        $event_time::bigint[], $now::bigint[], $attempts::bigint[],
+        $attempt_at::bigint[], $sent_at::bigint[], $acked_at::bigint[])
         AS r (id, event_id, kind, mid, conversation_id, conversation_seq,
             sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
-            deliver_at, expires_at, event_time, created_at, acked_at)),
+            deliver_at, expires_at, event_time, created_at, attempts,
+            attempt_at, sent_at, acked_at)),
 tails AS (
     UPDATE outbox_lanes l SET tail_seq = t.tail_seq
     FROM (SELECT lane_id, max(lane_seq) AS tail_seq FROM rows
@@ -26,11 +29,12 @@ tails AS (
     WHERE l.lane_id = t.lane_id AND l.tail_seq < t.tail_seq)
 INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,
     sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
-    deliver_at, expires_at, event_time, created_at, last_status_at, sent_at,
-    acked_at)
+    deliver_at, expires_at, event_time, created_at, last_status_at, attempts,
+    last_attempt_at, sent_at, acked_at)
 SELECT id, event_id, kind, mid, conversation_id, conversation_seq, sender_id,
     lane_id, lane_seq, dest_kind, dest_id, priority, state, deliver_at,
-    expires_at, event_time, created_at, created_at, acked_at, acked_at
+    expires_at, event_time, created_at, created_at, attempts, attempt_at,
+    sent_at, acked_at
 FROM rows;
 
 -- What a lane owes next, in order.

@@ -13,14 +13,16 @@ SELECT id FROM ids;
 
 -- name: outbox_insert(id, event_id, kind, mid, conversation_id,
 --     conversation_seq, sender_id, lane_id, lane_seq, dest_kind, dest_id,
---     priority, state, deliver_at, expires_at, event_time, now, acked_at)
+--     priority, state, deliver_at, expires_at, event_time, now, attempts,
+--     attempt_at, sent_at, acked_at)
 INSERT INTO outbox (id, event_id, kind, mid, conversation_id, conversation_seq,
     sender_id, lane_id, lane_seq, dest_kind, dest_id, priority, state,
-    deliver_at, expires_at, event_time, created_at, last_status_at, sent_at,
-    acked_at)
+    deliver_at, expires_at, event_time, created_at, last_status_at, attempts,
+    last_attempt_at, sent_at, acked_at)
 VALUES ($id, $event_id, $kind, $mid, $conversation_id, $conversation_seq,
     $sender_id, $lane_id, $lane_seq, $dest_kind, $dest_id, $priority, $state,
-    $deliver_at, $expires_at, $event_time, $now, $now, $acked_at, $acked_at);
+    $deliver_at, $expires_at, $event_time, $now, $now, $attempts, $attempt_at,
+    $sent_at, $acked_at);
 
 -- What a lane owes next, in order.
 -- name: outbox_claim(lane_id, from_seq, limit)

@@ -15,6 +15,7 @@
 #include "crypt/digest.h"
 #include "model/event.h"
 #include "txn/add.h"
+#include "txn/local.h"
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
@@ -154,10 +155,16 @@ send_unit_view(const struct send_unit *u, struct send_view *ret)
 	e->destinations = d;
 	e->ndestinations = 1;
 	d->address = u->recipient;
-	d->state = u->to_self ? OUTBOX_ACKED : OUTBOX_PENDING;
+	d->state = OUTBOX_PENDING;
 	d->last_status_at = u->created_at;
-	if (u->to_self)
+	if (u->to_self) {
+		d->state = OUTBOX_ACKED;
 		d->sent_at = d->acked_at = u->created_at;
+	} else if (u->delivered) {
+		d->state = OUTBOX_SENT;
+		d->attempts = 1;
+		d->sent_at = d->last_attempt_at = u->created_at;
+	}
 }
 
 /* ---- deciding ---- */
@@ -240,13 +247,46 @@ add_message(struct tx *tx, struct send_unit *u, struct cached_conversation *c,
 	return (RC_OK);
 }
 
+/* The lane, and whether this transaction delivers. */
+static enum rc
+find_lane(
+    struct tx *tx, struct send_unit *u, struct outbox_new *o, struct err *err)
+{
+	enum rc rc;
+
+	if (u->to_self)
+		return (RC_OK);
+	rc = cache_lane_to(txn_env_of(tx)->cache, tx, o->conversation, o->dest,
+	    LANE_MESSAGES, &o->lane, err);
+	if (rc == RC_OK && u->deliver_at == 0)
+		rc = txn_local_at_once(tx, o->lane, &o->at_once, err);
+	u->delivered = o->at_once;
+	return (rc);
+}
+
+/* The row that was just added, as the relay would find it. */
+static struct store_claimed
+added_row(const struct outbox_new *o, int64_t id)
+{
+
+	return ((struct store_claimed){.id = id,
+	    .kind = o->kind,
+	    .mid = o->mid,
+	    .conversation_seq = o->conversation_seq,
+	    .sender_id = o->sender_id,
+	    .lane_seq = o->lane->lane.tail_seq,
+	    .event_time = o->event_time,
+	    .created_at = o->event_time});
+}
+
+/* Adds the outbox row, and where it is delivered at once the recipient's. */
 static enum rc
 add_outbox(struct tx *tx, struct send_unit *u, struct cached_user *to,
     struct cached_conversation *c, struct scratch *s, struct err *err)
 {
-	struct txn_env *env = txn_env_of(tx);
+	struct store_claimed row;
 	struct outbox_new o;
-	int64_t id;
+	int64_t id = 0;
 	enum rc rc;
 
 	memset(&o, 0, sizeof(o));
@@ -260,13 +300,13 @@ add_outbox(struct tx *tx, struct send_unit *u, struct cached_user *to,
 	o.deliver_at = u->deliver_at;
 	o.expires_at = u->expires_at;
 	o.event_time = tx->now_ms;
-	rc = RC_OK;
-	if (!u->to_self)
-		rc = cache_lane_to(
-		    env->cache, tx, c, to, LANE_MESSAGES, &o.lane, err);
+	rc = find_lane(tx, u, &o, err);
 	if (rc == RC_OK)
 		rc = txn_add_outbox(tx, &o, &s->event_id, &id, err);
-	return (rc);
+	if (rc != RC_OK || !o.at_once)
+		return (rc);
+	row = added_row(&o, id);
+	return (txn_local_deliver(tx, o.lane, &row, &s->event_id, -1, err));
 }
 
 static enum rc
@@ -291,7 +331,8 @@ add_own_copy(struct tx *tx, struct send_unit *u, struct cached_user *from,
 	return (txn_add_inbox(tx, &i, err));
 }
 
-/* Everything that an accepted message writes. */
+/* Everything that an accepted message writes: of the inboxes the sender's
+ * first. */
 static enum rc
 accept_message(struct tx *tx, struct send_unit *u, struct cached_user *from,
     struct cached_user *to, struct cached_conversation *c, struct err *err)
@@ -327,14 +368,13 @@ accept_message(struct tx *tx, struct send_unit *u, struct cached_user *from,
 		memcpy(s->digest, c->digest, sizeof(s->digest));
 	}
 	rc = add_message(tx, u, c, s, err);
-	if (rc == RC_OK)
-		rc = add_outbox(tx, u, to, c, s, err);
-	if (rc == RC_OK && u->deliver_at == 0)
+	if (rc != RC_OK)
+		return (rc);
+	message_cache_put(
+	    &env->message_cache, u->mid, &u->draft->id, u->message);
+	if (u->deliver_at == 0)
 		rc = add_own_copy(tx, u, from, c, s, err);
-	if (rc == RC_OK)
-		message_cache_put(
-		    &env->message_cache, u->mid, &u->draft->id, u->message);
-	return (rc);
+	return (rc == RC_OK ? add_outbox(tx, u, to, c, s, err) : rc);
 }
 
 static void
@@ -344,6 +384,7 @@ clear_answer(struct send_unit *u)
 	u->refusal = (struct refusal)REFUSAL_INIT;
 	u->replayed = false;
 	u->to_self = false;
+	u->delivered = false;
 	u->remote = false;
 	u->mid = 0;
 	u->conversation_seq = 0;

@@ -35,8 +35,9 @@ struct send_unit {
 	struct uuid conversation;
 	int64_t conversation_seq; /* 0: scheduled */
 	char recipient[LIMIT_ADDRESS_LEN + 1];
-	bool remote;  /* its recipient is on another server */
-	bool to_self; /* a note to oneself, not for later: acked at once */
+	bool remote;    /* its recipient is on another server */
+	bool to_self;   /* a note to oneself, not for later: acked at once */
+	bool delivered; /* it is in the recipient's inbox, too */
 	int64_t created_at;
 	int64_t deliver_at;
 	int64_t expires_at;

@@ -14,103 +14,33 @@
 #include "delivery/deliver.h"
 #include "model/outbox.h"
 #include "txn/add.h"
+#include "txn/local.h"
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* The message id of ${mid}: from memory, else from the store. */
+/* Puts ${row} into the inbox, and settles it. */
 static enum rc
-message_id_of(struct tx *tx, const struct cached_message *cached, int64_t mid,
-    struct uuid *ret, struct err *err)
-{
-	enum rc rc;
-
-	if (cached != NULL) {
-		*ret = cached->id;
-		return (RC_OK);
-	}
-	rc = store_message_uuid(tx->db, mid, ret, err);
-	if (rc == RC_NOT_FOUND)
-		rc = err_set(err, RC_CORRUPT, "outbox row without a message");
-	return (rc);
-}
-
-static enum rc
-add_inbox_row(struct tx *tx, struct cached_lane *lane,
+deliver_now(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	const struct cached_message *cached;
-	struct cached_user *actor;
-	struct inbox_new i;
-	struct uuid of;
-	enum rc rc;
-
-	rc = cache_user_by_id(env->cache, tx, row->sender_id, &actor, err);
-	if (rc == RC_NOT_FOUND)
-		rc = err_set(err, RC_CORRUPT, "outbox row without a sender");
-	if (rc != RC_OK)
-		return (rc);
-	memset(&i, 0, sizeof(i));
-	cached = message_cache_find(&env->message_cache, row->mid);
-	if (row->kind == EVENT_MESSAGE && cached != NULL)
-		i.message = cached->message;
-	rc = message_id_of(tx, cached, row->mid, &of, err);
-	i.user = lane->dest;
-	i.kind = row->kind;
-	i.own = false;
-	i.event_id = &row->event_id;
-	i.mid = row->mid;
-	i.conversation = lane->conversation;
-	i.conversation_seq = row->conversation_seq;
-	i.actor = actor;
-	i.outbox_id = row->id;
-	i.event_time = row->event_time;
-	i.attempt = row->attempts + 1;
-	i.message_id = &of;
-	if (rc == RC_OK)
-		rc = txn_add_inbox(tx, &i, err);
-	return (rc);
-}
-
-/* The row is in the inbox now. */
-static enum rc
-settle(struct tx *tx, struct cached_lane *lane, const struct store_claimed *row,
-    struct err *err)
-{
-	struct txn_env *env = txn_env_of(tx);
-	struct metrics *m = env->options.metrics;
-	struct cached_member *member;
 	struct sql_outbox_settle_sent *v;
 	enum rc rc;
 
-	rc = store_next_outbox_settle_sent(tx->db, &env->sent, &v, err);
+	rc = txn_local_deliver(
+	    tx, lane, row, &row->event_id, OUTBOX_PENDING, err);
+	if (rc == RC_OK)
+		rc = store_next_outbox_settle_sent(tx->db, &env->sent, &v, err);
 	if (rc != RC_OK)
 		return (rc);
 	v->id = db_v_i64(row->id);
 	v->now = db_v_i64(tx->now_ms);
-	lane->lane.next_seq = row->lane_seq + 1;
-	lane->lane.last_published_seq = row->lane_seq;
-	if (row->kind != EVENT_MESSAGE)
-		return (RC_OK);
-	metrics_observe_us(m, METRIC_DELIVERY_SECONDS,
-	    (tx->now_ms - (row->deliver_at > row->created_at
-				  ? row->deliver_at
-				  : row->created_at)) *
-		1000);
-	metrics_observe_us(
-	    m, METRIC_EVENT_SECONDS, (tx->now_ms - row->event_time) * 1000);
-	member = cache_member_find(lane->conversation, row->dest_user);
-	if (member != NULL && member->delivered_upto < row->conversation_seq) {
-		member->delivered_upto = row->conversation_seq;
-		cache_member_touch(env->cache, lane->conversation, member);
-	}
-	backlog_move(env->backlog, row->kind, OUTBOX_PENDING, OUTBOX_SENT);
-	rc = backlog_wait(env->backlog,
-	    &(struct backlog_key){row->sender_id, DESTINATION_LOCAL}, -1, err);
-	if (rc == RC_OK)
-		rc = txn_notify_change(
-		    tx, row->sender_id, row->mid, CHANGE_SENT, err);
-	return (rc);
+	return (
+	    row->kind == EVENT_MESSAGE
+		? backlog_wait(env->backlog,
+		      &(struct backlog_key){row->sender_id, DESTINATION_LOCAL},
+		      -1, err)
+		: RC_OK);
 }
 
 /* Into the inbox; or, when it has waited too long (behind a pause), out. */
@@ -118,17 +48,13 @@ static enum rc
 deliver_row(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
 {
-	enum rc rc;
 
 	if (txn_expired(tx, row->expires_at)) {
 		lane->lane.next_seq = row->lane_seq + 1;
 		return (dead_letter_make_by_id(
 		    tx, row->id, REASON_EXPIRED, NULL, err));
 	}
-	rc = add_inbox_row(tx, lane, row, err);
-	if (rc == RC_OK)
-		rc = settle(tx, lane, row, err);
-	return (rc);
+	return (deliver_now(tx, lane, row, err));
 }
 
 /* ---- sub-batches ---- */
@@ -256,6 +182,7 @@ static enum rc
 deliver_unit_apply(struct sub_batch *t, struct deliver_unit *u, struct err *err)
 {
 	struct txn_env *env = txn_env_of(t->tx);
+	struct delivery_lane turn;
 	struct cached_lane *lane;
 	enum rc rc = RC_OK;
 	size_t i;
@@ -277,8 +204,9 @@ deliver_unit_apply(struct sub_batch *t, struct deliver_unit *u, struct err *err)
 		 */
 		if (lane->in_sub_batch)
 			rc = deliver_sub_batch(t, err);
-		if (rc != RC_OK || lane->lane.next_seq > lane->lane.tail_seq ||
-		    lane->lane.due_at > t->tx->now_ms)
+		turn = txn_local_lane(lane);
+		if (rc != RC_OK ||
+		    delivery_turn(&turn, t->tx->now_ms) != DELIVERY_NOW)
 			continue;
 		if (u->poison && t->n > 0)
 			rc = deliver_sub_batch(t, err);

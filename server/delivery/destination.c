@@ -8,6 +8,7 @@
 #include "delivery/destination.h"
 #include "store/audit.h"
 #include "txn/lane.h"
+#include "txn/local.h"
 #include "txn/verb.h"
 
 /* The destination called ${name}, or a refusal. */
@@ -25,7 +26,8 @@ find(struct tx *tx, const char *name, struct store_destination_row *row,
 	return (RC_OK);
 }
 
-/* The relay reads destinations again, and it is known who did it. */
+/* The relay and the writer read destinations again, and it is known who did
+ * it. */
 static enum rc
 done_by(struct tx *tx, const char *by, const char *action, const char *name,
     const char *detail, struct err *err)
@@ -38,6 +40,7 @@ done_by(struct tx *tx, const char *by, const char *action, const char *name,
 	if (rc != RC_OK)
 		return (rc);
 	env->wake->destinations_changed = true;
+	txn_local_pauses_changed(tx);
 	return (store_audit_insert(tx->db, &audit, tx->now_ms, err));
 }
 

@@ -128,7 +128,8 @@ run_singly(struct writer *w)
 		rc = w->failed ? RC_CLOSED
 		     : busy == SINGLY_BUSY_MOST
 			 ? err_set(&err, RC_BUSY, "others hold what is needed")
-			 : writer_transact(w, &w->batch[i], 1, &ready, &err);
+			 : writer_transact(
+			       w, &w->batch[i], 1, true, &ready, &err);
 		if (rc == RC_OK) {
 			if (ready > 0)
 				note_well(w);
@@ -168,7 +169,7 @@ run_batch(struct writer *w)
 		return;
 	}
 	writer_sort(w);
-	rc = writer_transact(w, w->batch, w->nbatch, &ready, &err);
+	rc = writer_transact(w, w->batch, w->nbatch, false, &ready, &err);
 	if (rc == RC_OK) {
 		if (ready > 0)
 			note_well(w);

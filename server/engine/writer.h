@@ -170,6 +170,7 @@ struct tx {
 	int64_t now_ms; /* one wall time for the whole transaction */
 	int tries;      /* how often the same was tried before */
 	bool search;    /* takes only what is free, and waits for nothing */
+	bool alone;     /* of a unit whose batch was abandoned */
 	struct txn_env *env; /* not read here; set by the begin hook */
 };
 

@@ -65,9 +65,9 @@ enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
 /* Runs ${n} units as one transaction, several times where other writers are in
  * the way.  On failure everything is undone and the units are still the
  * caller's, as on success those are that were deferred: *ret_ready and all
- * after it. */
+ * after it.  ${alone}: the one unit's batch was abandoned. */
 enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
-    size_t *ret_ready, struct err *err) MUST_USE;
+    bool alone, size_t *ret_ready, struct err *err) MUST_USE;
 
 /* ---- writer_deferred.c ---- */
 

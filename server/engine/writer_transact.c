@@ -111,6 +111,7 @@ writer_begin(struct writer *w, struct err *err)
 struct attempt {
 	int tries;   /* that came to nothing before */
 	bool search; /* takes only what is free */
+	bool alone;  /* the batch of its unit was abandoned */
 };
 
 /* Moves those of ${n} units that are deferred behind the others, which keep
@@ -164,8 +165,10 @@ static enum rc
 transact_once(struct writer *w, struct unit **units, size_t n,
     const struct attempt *how, size_t *ret_ready, struct err *err)
 {
-	struct tx tx = {
-	    .db = w->db, .tries = how->tries, .search = how->search};
+	struct tx tx = {.db = w->db,
+	    .tries = how->tries,
+	    .search = how->search,
+	    .alone = how->alone};
 	int64_t locked_us;
 	enum rc rc;
 	size_t i;
@@ -223,10 +226,10 @@ waited(const struct writer *w, enum rc rc)
  * transaction's cost; and once more, with the units whose rows are free, when
  * the wait for a row ran out. */
 enum rc
-writer_transact(struct writer *w, struct unit **units, size_t n,
+writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
     size_t *ret_ready, struct err *err)
 {
-	struct attempt how = {.tries = 0};
+	struct attempt how = {.alone = alone};
 	enum rc rc;
 
 	do {

@@ -87,6 +87,7 @@ make_env(struct server *s, struct err *err)
 	    .pending_most = s->config.max_pending,
 	    .pending_most_total = s->config.max_pending_total,
 	    .new_domains_most = s->config.federation_new_domains,
+	    .at_once = !db_multi_writer(s->db),
 	    .fatal = on_fatal};
 	struct writer_options writer_options = {.db = s->db,
 	    .clk = s->clk,

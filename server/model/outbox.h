@@ -19,6 +19,9 @@
  *	sending  waits for the answer of another server, under a lease
  *	sent     waits for its recipient, however long that takes
  *
+ * A row is born pending, as sent when the transaction that adds it delivers it
+ * (model/delivery_turn.h), or as acked when it is about oneself.
+ *
  * A test compares this drawing with the table of moves.
  */
 #ifndef MODEL_OUTBOX_H

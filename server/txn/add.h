@@ -23,11 +23,12 @@ struct outbox_new {
 	int64_t deliver_at; /* 0: now */
 	int64_t expires_at; /* 0: never */
 	int64_t event_time;
+	bool at_once; /* this transaction delivers it (local.h) */
 };
 
-/* Adds an outbox row at the end of its lane and wakes the lane, or with
- * deliver_at as scheduled, or without lane as acked.  ${event_id} must stay
- * valid until the set is written.  ${ret_id}: its internal id. */
+/* Adds an outbox row at the end of its lane and wakes the lane, or with at_once
+ * as sent, with deliver_at as scheduled, without lane as acked.  ${event_id}
+ * must stay valid until the set is written.  ${ret_id}: its internal id. */
 enum rc txn_add_outbox(struct tx *tx, const struct outbox_new *o,
     const struct uuid *event_id, int64_t *ret_id, struct err *err) MUST_USE;
 
@@ -73,8 +74,14 @@ struct receipt_new {
 	int64_t upto; /* its conversation_seq */
 };
 
-/* Adds a receipt: one pending row a lane moves on instead of a second. */
+/* Adds a receipt: one pending row a lane moves on instead of a second.  Where
+ * it can be delivered at once it is kept until txn_write_receipts(), so that
+ * several of one batch become one event. */
 enum rc txn_add_receipt(
     struct tx *tx, const struct receipt_new *r, struct err *err) MUST_USE;
+
+/* Adds the receipts that are kept, as sent if they can still be delivered at
+ * once, and delivers them. */
+enum rc txn_write_receipts(struct tx *tx, struct err *err) MUST_USE;
 
 #endif

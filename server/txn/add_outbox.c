@@ -7,7 +7,8 @@
 #include "txn/lane.h"
 #include "txn/verb.h"
 
-/* A message was accepted: where it stands. */
+/* A message was accepted: where it stands.  One that is delivered at once is
+ * counted by its delivery. */
 static void
 count_new(struct txn_env *env, const struct outbox_new *o)
 {
@@ -16,13 +17,48 @@ count_new(struct txn_env *env, const struct outbox_new *o)
 	if (o->lane == NULL) {
 		backlog_add(env->backlog, TOTAL_EVER_SENT, 1);
 		backlog_add(env->backlog, TOTAL_EVER_ACKED, 1);
-	} else {
+	} else if (!o->at_once) {
 		backlog_add(env->backlog,
 		    o->deliver_at != 0 ? TOTAL_SCHEDULED : TOTAL_PENDING, 1);
 	}
 }
 
-/* Only a row that is born acked has sent_at and acked_at. */
+/* Gives a row that is not scheduled its place in its lane.  If it waits there,
+ * the lane is woken. */
+static enum rc
+give_place(struct tx *tx, const struct outbox_new *o, int64_t *ret_lane_seq,
+    struct err *err)
+{
+	const struct backlog_key key = {
+	    o->sender_id, o->lane->lane.destination_id};
+	enum rc rc;
+
+	*ret_lane_seq = txn_lane_append(tx, o->lane, o->priority);
+	if (o->at_once)
+		return (RC_OK);
+	rc = txn_wake_lane(tx, o->lane, o->priority, err);
+	return (rc == RC_OK && o->kind == EVENT_MESSAGE
+		    ? backlog_wait(txn_env_of(tx)->backlog, &key, 1, err)
+		    : rc);
+}
+
+/* The state that the row is born in, and the times of what has happened. */
+static void
+set_state(struct sql_outbox_insert *v, const struct outbox_new *o, int64_t now)
+{
+
+	if (o->lane == NULL)
+		v->state = db_v_text("acked", 5);
+	else if (o->at_once)
+		v->state = db_v_text("sent", 4);
+	else
+		v->state = db_v_text("pending", 7);
+	v->attempts = db_v_i64(o->at_once);
+	v->attempt_at = o->at_once ? db_v_i64(now) : DB_V_NULL;
+	v->sent_at = o->at_once || o->lane == NULL ? db_v_i64(now) : DB_V_NULL;
+	v->acked_at = o->lane == NULL ? db_v_i64(now) : DB_V_NULL;
+}
+
 enum rc
 txn_add_outbox(struct tx *tx, const struct outbox_new *o,
     const struct uuid *event_id, int64_t *ret_id, struct err *err)
@@ -41,17 +77,10 @@ txn_add_outbox(struct tx *tx, const struct outbox_new *o,
 	if (rc != RC_OK)
 		return (rc);
 	lane_seq = 0;
-	if (o->lane != NULL && o->deliver_at == 0) {
-		lane_seq = txn_lane_append(tx, o->lane, o->priority);
-		rc = txn_wake_lane(tx, o->lane, o->priority, err);
-	}
+	if (o->lane != NULL && o->deliver_at == 0)
+		rc = give_place(tx, o, &lane_seq, err);
 	if (o->kind == EVENT_MESSAGE)
 		count_new(env, o);
-	if (rc == RC_OK && o->kind == EVENT_MESSAGE && lane_seq != 0)
-		rc = backlog_wait(env->backlog,
-		    &(struct backlog_key){
-			o->sender_id, o->lane->lane.destination_id},
-		    1, err);
 	v->id = db_v_i64(*ret_id);
 	v->event_id = db_v_uuid(event_id);
 	v->kind = db_v_i64(o->kind);
@@ -67,12 +96,10 @@ txn_add_outbox(struct tx *tx, const struct outbox_new *o,
 			   : db_v_text("user", 4);
 	v->dest_id = db_v_i64(o->dest->user_id);
 	v->priority = db_v_i64(o->priority);
-	v->state =
-	    o->lane != NULL ? db_v_text("pending", 7) : db_v_text("acked", 5);
+	set_state(v, o, tx->now_ms);
 	v->deliver_at = db_v_i64_or_null(o->deliver_at, 0);
 	v->expires_at = db_v_i64_or_null(o->expires_at, 0);
 	v->event_time = db_v_i64(o->event_time);
 	v->now = db_v_i64(tx->now_ms);
-	v->acked_at = o->lane != NULL ? DB_V_NULL : db_v_i64(tx->now_ms);
 	return (rc);
 }

@@ -1,29 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A receipt is added to the outbox, or a receipt that waits is moved on.
+ *
+ * Where nothing waits in its lane, it is kept in memory until the batch ends: a
+ * later receipt of the same batch takes its place, and what is left then is
+ * added and delivered in one go.
  */
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/thr.h"
 #include "txn/add.h"
+#include "txn/local.h"
 #include "txn/verb.h"
 
-enum rc
-txn_add_receipt(struct tx *tx, const struct receipt_new *r, struct err *err)
+static struct outbox_new
+receipt_row(
+    const struct tx *tx, const struct receipt_new *r, struct cached_lane *lane)
+{
+
+	metrics_add(txn_env_of(tx)->options.metrics, METRIC_RECEIPTS, 1);
+	return ((struct outbox_new){.kind = r->kind,
+	    .mid = r->mid,
+	    .conversation = r->conversation,
+	    .conversation_seq = r->upto,
+	    .sender_id = r->by->user_id,
+	    .lane = lane,
+	    .dest = r->to,
+	    .event_time = tx->now_ms});
+}
+
+/* ---- for the relay ---- */
+
+/* Adds a row for the relay, or moves on the one that waits. */
+static enum rc
+add_pending(struct tx *tx, const struct receipt_new *r,
+    struct cached_lane *lane, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
-	struct cached_lane *lane;
 	struct outbox_new o;
 	struct uuid event_id;
-	int64_t id;
-	enum rc rc;
+	int64_t id = 0;
+	enum rc rc = RC_OK;
 
-	thr_assert(THR_WRITER);
-	rc = cache_lane_to(
-	    env->cache, tx, r->conversation, r->to, LANE_RECEIPTS, &lane, err);
-	if (rc != RC_OK)
-		return (rc);
-	id = 0;
 	if (lane->lane.next_seq <= lane->lane.tail_seq)
 		rc = store_receipt_pending(tx->db, lane->lane.lane_id, r->kind,
 		    r->by->user_id, &id, err);
@@ -32,20 +51,140 @@ txn_add_receipt(struct tx *tx, const struct receipt_new *r, struct err *err)
 	if (id != 0)
 		return (store_receipt_move(
 		    tx->db, id, r->mid, r->upto, tx->now_ms, err));
-	memset(&o, 0, sizeof(o));
-	o.kind = r->kind;
-	o.mid = r->mid;
-	o.conversation = r->conversation;
-	o.conversation_seq = r->upto;
-	o.sender_id = r->by->user_id;
-	o.lane = lane;
-	o.dest = r->to;
-	o.event_time = tx->now_ms;
+	o = receipt_row(tx, r, lane);
 	event_id = uuid_gen_next(&env->ids);
-	metrics_add(env->options.metrics, METRIC_RECEIPTS, 1);
 	rc = txn_add_outbox(tx, &o, &event_id, &id, err);
 	/* A later receipt of this batch must find it. */
+	return (rc == RC_OK ? store_rows_write(tx->db, &env->outbox, true, err)
+			    : rc);
+}
+
+/* ---- at once ---- */
+
+static struct cached_receipt *
+kept(struct cached_lane *lane, int kind)
+{
+
+	return (kind == EVENT_READ ? &lane->read : &lane->delivered);
+}
+
+static void
+keep(struct txn_env *env, const struct receipt_new *r, struct cached_lane *lane)
+{
+
+	if (!lane->has_receipts) {
+		lane->has_receipts = true;
+		lane->next_receipts = env->receipts;
+		env->receipts = lane;
+	}
+	*kept(lane, r->kind) = (struct cached_receipt){r->by, r->mid, r->upto};
+}
+
+/* Adds ${r} as sent, and delivers it.  ${event_id} must stay valid until the
+ * rows are written. */
+static enum rc
+add_sent(struct tx *tx, const struct receipt_new *r, struct cached_lane *lane,
+    const struct uuid *event_id, struct err *err)
+{
+	struct outbox_new o = receipt_row(tx, r, lane);
+	struct store_claimed row = {.kind = r->kind,
+	    .mid = r->mid,
+	    .conversation_seq = r->upto,
+	    .sender_id = o.sender_id,
+	    .event_time = tx->now_ms,
+	    .created_at = tx->now_ms};
+	enum rc rc;
+
+	o.at_once = true;
+	rc = txn_add_outbox(tx, &o, event_id, &row.id, err);
+	row.lane_seq = lane->lane.tail_seq;
+	return (rc == RC_OK
+		    ? txn_local_deliver(tx, lane, &row, event_id, -1, err)
+		    : rc);
+}
+
+static enum rc
+write_rows(struct tx *tx, struct err *err)
+{
+	struct txn_env *env = txn_env_of(tx);
+	enum rc rc;
+
+	FAULT("receipt.outbox.before");
+	rc = store_rows_write(tx->db, &env->outbox, true, err);
+	FAULT("receipt.inbox.before");
+	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
+}
+
+/* Adds the receipt of ${kind} that ${lane} keeps, if any. */
+static enum rc
+write_kept(struct tx *tx, struct cached_lane *lane, int kind, struct err *err)
+{
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_receipt *k = kept(lane, kind);
+	const struct receipt_new r = {
+	    kind, lane->conversation, k->by, lane->dest, k->mid, k->upto};
+	struct uuid *event_id;
+	bool at_once;
+	enum rc rc;
+
+	if (k->by == NULL)
+		return (RC_OK);
+	k->by = NULL;
+	/* What came later in the batch may have paused deliveries. */
+	rc = txn_local_at_once(tx, lane, &at_once, err);
+	if (rc != RC_OK || !at_once)
+		return (rc == RC_OK ? add_pending(tx, &r, lane, err) : rc);
+	if (env->outbox.n == BATCH_ROWS)
+		rc = write_rows(tx, err);
+	if (rc != RC_OK)
+		return (rc);
+	event_id = &env->scratch[env->outbox.n].event_id;
+	*event_id = uuid_gen_next(&env->ids);
+	return (add_sent(tx, &r, lane, event_id, err));
+}
+
+enum rc
+txn_add_receipt(struct tx *tx, const struct receipt_new *r, struct err *err)
+{
+	struct txn_env *env = txn_env_of(tx);
+	const struct cached_user *before;
+	struct cached_lane *lane;
+	bool at_once;
+	enum rc rc;
+
+	thr_assert(THR_WRITER);
+	rc = cache_lane_to(
+	    env->cache, tx, r->conversation, r->to, LANE_RECEIPTS, &lane, err);
 	if (rc == RC_OK)
-		rc = store_rows_write(tx->db, &env->outbox, true, err);
+		rc = txn_local_at_once(tx, lane, &at_once, err);
+	if (rc != RC_OK)
+		return (rc);
+	if (!at_once)
+		return (add_pending(tx, r, lane, err));
+	before = kept(lane, r->kind)->by;
+	/* In a group they may be of different people. */
+	if (before != NULL && before != r->by)
+		rc = write_kept(tx, lane, r->kind, err);
+	keep(env, r, lane);
 	return (rc);
+}
+
+enum rc
+txn_write_receipts(struct tx *tx, struct err *err)
+{
+	struct txn_env *env = txn_env_of(tx);
+	struct cached_lane *lane;
+	enum rc rc = RC_OK;
+
+	if (env->receipts == NULL)
+		return (RC_OK);
+	while (rc == RC_OK && (lane = env->receipts) != NULL) {
+		env->receipts = lane->next_receipts;
+		lane->has_receipts = false;
+		/* A message is read by who has it. */
+		rc = write_kept(tx, lane, EVENT_DELIVERED, err);
+		if (rc == RC_OK)
+			rc = write_kept(tx, lane, EVENT_READ, err);
+	}
+	return (rc == RC_OK ? write_rows(tx, err) : rc);
 }

@@ -87,6 +87,15 @@ struct cached_lane {
 	bool in_sub_batch;     /* it is being delivered (deliver.c) */
 	bool dirty;
 	struct cached_lane *next_dirty;
+
+	/* Receipts that the batch will add (add_receipt.c), by kind: the last
+	 * message that each covers. */
+	struct cached_receipt {
+		struct cached_user *by; /* NULL: none */
+		int64_t mid, upto;
+	} delivered, read;
+	bool has_receipts; /* it is in the list of such lanes */
+	struct cached_lane *next_receipts;
 };
 
 struct cache;

@@ -16,6 +16,7 @@ static void
 drop_rows(struct txn_env *env)
 {
 
+	env->receipts = NULL;
 	env->messages.n = env->outbox.n = env->inbox.n = 0;
 	env->sent.n = env->acked.n = 0;
 	env->acked.changed = 0;
@@ -87,7 +88,9 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 
 	thr_assert(THR_WRITER);
 	assert(env->messages.n == 0 && env->outbox.n == 0);
-	rc = cache_flush(env->cache, tx, err);
+	rc = txn_write_receipts(tx, err);
+	if (rc == RC_OK)
+		rc = cache_flush(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = backlog_flush(env->backlog, tx, err);
 	/* What others wait for most is held for the shortest time. */
@@ -173,6 +176,7 @@ on_aborted(void *arg, struct tx *tx)
 	(void)tx;
 	metrics_add(env->options.metrics, METRIC_BATCHES_ABANDONED, 1);
 	drop_rows(env);
+	env->pauses_known = false;
 	cache_abort(env->cache);
 	backlog_abort(env->backlog);
 	new_domains_abort(env->new_domains);
@@ -227,7 +231,8 @@ txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
 	    !store_rows_init(
 		&env->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&env->outbox, STORE_OUTBOX_INSERT, BATCH_ROWS) ||
-	    !store_rows_init(&env->inbox, STORE_INBOX_INSERT, BATCH_ROWS) ||
+	    /* Of a message that is delivered at once there are two. */
+	    !store_rows_init(&env->inbox, STORE_INBOX_INSERT, 2 * BATCH_ROWS) ||
 	    !store_rows_init(
 		&env->sent, STORE_OUTBOX_SETTLE_SENT, BATCH_ROWS) ||
 	    !store_rows_init(

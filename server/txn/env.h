@@ -33,6 +33,9 @@ struct txn_env_options {
 	int64_t pending_most_total; /* of all; 0: any */
 	/* Servers that nobody here has met, of a sender and day; 0: any. */
 	int64_t new_domains_most;
+	/* A row that need not wait is delivered by the transaction that adds it
+	 * (txn/local.h); else all rows are left to the relay. */
+	bool at_once;
 
 	/* The store has failed for good (engine/commits.h). */
 	void (*fatal)(void *arg, const struct err *err);

@@ -51,6 +51,8 @@ struct txn_env {
 	int64_t expiry_from_ms;  /* monotonic: nothing expires before */
 	struct effects *effects; /* of the running transaction */
 	struct wake *wake;
+	bool pauses_known, paused;    /* deliveries into the inboxes here */
+	struct cached_lane *receipts; /* lanes with receipts to be added */
 	struct message_cache message_cache;
 	int64_t walk_left; /* rows that acks and reads may walk in this batch */
 	struct store_rows messages, outbox, inbox, sent, acked;

@@ -131,6 +131,7 @@ start(struct rig *r, struct err *err)
 	o.expiry_ms = INT64_C(5) * 86400 * 1000;
 	o.pending_most_total = r->options.pending_most_total;
 	o.new_domains_most = r->options.new_domains_most;
+	o.at_once = r->options.at_once;
 	o.fatal = on_fatal;
 	o.fatal_arg = r;
 	assert_int_equal(txn_env_new(&o, &r->env, err), RC_OK);

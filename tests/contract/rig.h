@@ -33,6 +33,9 @@ struct rig_options {
 	int64_t now_ms;             /* 0: RIG_START_MS */
 	int64_t pending_most_total; /* what all may have waiting; 0: any */
 	int64_t new_domains_most;   /* of a sender and day; 0: any */
+	/* What need not wait is delivered by the transaction that adds it.
+	 * Without it everything is the relay's, as rig_deliver() plays it. */
+	bool at_once;
 	bool unsafe_start; /* without the start sequence, as a control */
 	/* Commits go the product's way: early, and a thread syncs, publishes
 	 * and answers, at each rig_turn(). */

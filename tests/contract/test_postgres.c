@@ -98,6 +98,7 @@ put_row(struct sql_outbox_insert *v, int64_t id, const struct store_lane *lane,
 
 	ids[id] = id_of('e', id);
 	*v = (struct sql_outbox_insert){.id = db_v_i64(id),
+	    .attempts = db_v_i64(0),
 	    .event_id = db_v_uuid(&ids[id]),
 	    .kind = db_v_i64(EVENT_MESSAGE),
 	    .mid = db_v_i64(id),

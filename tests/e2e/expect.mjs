@@ -57,6 +57,18 @@ export function entryForm(entry)
 	assert.ok(Array.isArray(entry.destinations), where);
 }
 
+/** An entry that was just accepted: it waits, or it was delivered at once. */
+export function accepted(entry)
+{
+	entryForm(entry);
+	const at_once = entry.state === 'sent';
+	assert.ok(at_once || entry.state === 'pending', JSON.stringify(entry));
+	assert.equal(entry.attempts, at_once ? 1 : 0);
+	assert.equal(entry.sent_at, at_once ? entry.created_at : null);
+	assert.equal(entry.last_attempt_at, entry.sent_at);
+	assert.equal(entry.acked_at, null);
+}
+
 /** An event of a message: the members that the API names, and no body lost. */
 export function messageEvent(event, { id, from, to, body, own = false })
 {

@@ -9,6 +9,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 
 import { contiguous, entryForm, messageEvent } from './expect.mjs';
 import { expectStatus, serverForFile, users, uuid7 } from './harness.mjs';
+import { operator } from './operator.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
@@ -48,6 +49,9 @@ describe('the outbox pattern', () => {
 	it('R111 R113 R124 R158 R159 R160 R161 R162 R163 R164 R165 R166 R167 R169 R190 R193 ' +
 	   'R195 R197 R242 R251 accepted first, then delivered in the background', async () => {
 		const [alice, bob] = await users(server, 'alice', 'bob');
+		const root = await operator(server);
+		// Nothing waits otherwise, and the message would be delivered as it is accepted.
+		await root.pause();
 		const answer = expectStatus(await alice.post('/v1/messages',
 			{ to: bob.name, body: 'Hello from outbox!' }), 201);
 		const { id } = answer.body;
@@ -59,6 +63,7 @@ describe('the outbox pattern', () => {
 		assert.equal((await alice.entry(id)).id, id);
 		assert.equal((await alice.received(id)).own, true);
 		// The background process takes it from there.
+		await root.resume();
 		const entry = await alice.entryWhen(id, (e) => e.state === 'sent', 'is sent');
 		assert.equal(entry.last_error, null);
 		assert.equal(entry.retry_count, 0);

@@ -15,6 +15,7 @@ import { databaseUrl } from './backend.mjs';
 import { Terminal } from './cli-terminal.mjs';
 import { document, seen } from './contract.mjs';
 import { problem } from './expect.mjs';
+import { operator } from './operator.mjs';
 import { entriesIn } from './files.mjs';
 import {
 	TWINBOXD, Server, eventually, expectStatus, freshName, rawRequest, run, serverForFile, startServer, tempDir,
@@ -314,7 +315,11 @@ describe('the start', () => {
 		const json = await startServer({ args: ['--log-format', 'json', '--log-level', 'debug'] });
 		t.after(() => json.stop());
 		const [ann, bob] = await users(json, 'ann', 'bob');
-		await bob.received((await ann.send(bob.name, 'hello')).id);
+		const root = await operator(json);
+		await root.pause();
+		const { id } = await ann.send(bob.name, 'hello');
+		await root.resume();
+		await bob.received(id);
 		await json.stop();
 		const lines = json.last.err.split('\n').filter(Boolean).map((line) => JSON.parse(line));
 		assert.ok(lines.every((line) => typeof line === 'object'));

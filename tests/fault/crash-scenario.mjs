@@ -17,6 +17,7 @@ import {
 	Server, User, eventually, expectStatus, removeDir, tempDir, users, uuid7,
 } from '../e2e/harness.mjs';
 import { assertSound } from '../e2e/fsck.mjs';
+import { Operator, operator } from '../e2e/operator.mjs';
 import { History, check, viewOf } from './crash-checker.mjs';
 
 /** The server went away under a step. */
@@ -63,16 +64,19 @@ export function dropData(data)
 /**
  * A data directory with two users who have logged in, made once: argon2 is
  * slow.  Result: {data, names, tokens}; ${halfway} also runs the script's first
- * steps and then kills the server, so that its log is not empty.
+ * steps and then kills the server, so that its log is not empty.  With ${pauses}
+ * there is an operator, who pauses deliveries for a while, so that the relay has
+ * something to deliver.
  */
-export async function prepare(program, { halfway = false } = {})
+export async function prepare(program, { halfway = false, pauses = false } = {})
 {
 	const server = new Server({ program });
 
 	await server.start();
 	const both = await users(server, 'ann', 'bob');
 	const made = { data: server.data, names: both.map((user) => user.name),
-		tokens: both.map((user) => user.token), ids: null };
+		tokens: both.map((user) => user.token), ids: null,
+		root: pauses ? await operator(server) : null };
 	if (halfway) {
 		const script = new Script(made);
 		await script.run(server, 3);
@@ -103,8 +107,11 @@ export class Script {
 	{
 		const [ann, bob] = this.made.names.map((name, i) =>
 			new User(server, name, this.made.tokens[i], 'first'));
+		const { root } = this.made;
+
 		this.ann = ann;
 		this.bob = bob;
+		this.root = root && new Operator(server, root.name, root.token, 'first');
 		this.server = server;
 		try {
 			for (const step of this.steps().slice(0, n))
@@ -191,8 +198,10 @@ export class Script {
 				await this.shows(ann, (e) => e.kind === 'read', 'the read event');
 			},
 			async () => {
+				await this.ask(() => this.root?.pause());
 				await this.send(ann, bob, 3);
 				await this.send(ann, bob, 4);
+				await this.ask(() => this.root?.resume());
 				const seq = await this.message(bob, 4);
 				await this.ack(bob, seq);
 				await this.receipt(ann, 'delivered', 4);

@@ -337,6 +337,7 @@ make(struct sim *s, struct err *err)
 	o.expiry_ms = s->setup.expiry_ms;
 	o.requeue_ms = 7 * SIM_DAY_MS;
 	o.retry = s->setup.retry;
+	o.at_once = s->setup.at_once;
 	o.pending_most = s->setup.pending_most;
 	o.pending_most_total = 3 * s->setup.pending_most;
 	o.fatal = on_fatal;

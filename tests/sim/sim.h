@@ -216,6 +216,7 @@ struct setup {
 	int64_t poll_ms, lease_ms, expiry_ms;
 	int64_t pending_most; /* 0: any */
 	enum retry_profile retry;
+	bool at_once; /* what need not wait is delivered as it is added */
 };
 
 struct sim_event;

@@ -62,6 +62,7 @@ weather_draw(struct sim *s)
 			   : (5 + (int64_t)sim_dice(s, 60)) * SIM_MINUTE_MS;
 	u->pending_most = sim_chance(s, 300) && !w->piled ? 10 : 0;
 	u->retry = sim_chance(s, 700) ? RETRY_CHAT : RETRY_RELAY;
+	u->at_once = sim_chance(s, 600);
 }
 
 /* ---- the clock ---- */

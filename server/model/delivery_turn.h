@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a lane to an inbox of this server delivers.  One rule for two: the
+ * relay's unit, which serves lanes in which something waits, and a transaction
+ * that adds a row and may deliver it itself.
+ */
+#ifndef MODEL_DELIVERY_TURN_H
+#define MODEL_DELIVERY_TURN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct delivery_lane {
+	int64_t next_seq; /* the first place that is not settled */
+	int64_t tail_seq; /* the last place that was given */
+	int64_t due_at;   /* wall time; nothing leaves before */
+	bool paused;      /* by an operator: all deliveries, or those here */
+};
+
+enum delivery_turn {
+	DELIVERY_NOTHING, /* nothing waits in the lane */
+	DELIVERY_LATER,   /* something waits, and may not leave yet */
+	DELIVERY_NOW      /* what waits may leave, in the order of its places */
+};
+
+static inline enum delivery_turn
+delivery_turn(const struct delivery_lane *lane, int64_t now_ms)
+{
+
+	if (lane->next_seq > lane->tail_seq)
+		return (DELIVERY_NOTHING);
+	return (lane->paused || lane->due_at > now_ms ? DELIVERY_LATER
+						      : DELIVERY_NOW);
+}
+
+/* Whether a row that is given the next place of ${lane} may leave at once: it
+ * would be the only one that waits. */
+static inline bool
+delivery_at_once(const struct delivery_lane *lane, int64_t now_ms)
+{
+	struct delivery_lane with = *lane;
+
+	with.tail_seq++;
+	return (with.next_seq == with.tail_seq &&
+		delivery_turn(&with, now_ms) == DELIVERY_NOW);
+}
+
+#endif
