@@ -61,8 +61,9 @@ void thr_init_main(void);
 /* Asserts that the caller runs in a thread of ${role}, or that threads are not
  * apart: before they start, after they end, in commands and in tests of one
  * thread. */
-#define thr_assert(role)                                                       \
-	assert(thr_self() == (role) || thr_self() == THR_MAIN ||               \
-	       thr_self() == THR_OTHER)
+#define thr_assert(role) thr_assert_either(role, role)
+#define thr_assert_either(role, other)                                         \
+	assert(thr_self() == (role) || thr_self() == (other) ||                \
+	       thr_self() == THR_MAIN || thr_self() == THR_OTHER)
 
 #endif

@@ -32,6 +32,7 @@ struct commits {
 	pthread_cond_t synced;     /* durable or ended */
 	uint64_t added, taken;     /* lock */
 	struct commit ring[AHEAD]; /* lock for [taken, added) */
+	bool busy;                 /* lock: the thread has some in hand */
 	bool stopping;             /* lock */
 	atomic_bool failed;        /* set under lock, and never cleared */
 	bool ended;                /* lock: fatal has been called, too */
@@ -188,10 +189,12 @@ loop(void *arg)
 		upto = c->added;
 		for (n = 0; c->taken < upto; c->taken++)
 			list[n++] = c->ring[c->taken % AHEAD];
+		c->busy = true;
 		(void)pthread_cond_signal(&c->room);
 		lock_drop(&c->lock);
 		take(c, list, n, upto);
 		lock_take(&c->lock);
+		c->busy = false;
 	}
 	lock_drop(&c->lock);
 }
@@ -233,6 +236,13 @@ commits_add(struct commits *c, const struct commit *commit)
 		return;
 	}
 	lock_take(&c->lock);
+	if (commit->last && c->added == c->taken && !c->busy) {
+		/* Only this thread adds: the other one stays idle. */
+		c->taken = ++c->added;
+		lock_drop(&c->lock);
+		take(c, commit, 1, c->added);
+		return;
+	}
 	while (c->added - c->taken == AHEAD)
 		lock_wait(&c->lock, &c->room);
 	c->ring[c->added % AHEAD] = *commit;

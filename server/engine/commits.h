@@ -6,7 +6,9 @@
  * meanwhile this thread syncs the log, once for all that was committed until
  * then, and only then publishes and answers, in the order of the commits.  So
  * the disk works while the next transaction is made, and a delivery often
- * shares the sync of the message that it delivers.
+ * shares the sync of the message that it delivers.  When nothing waits for the
+ * writer it syncs, publishes and answers itself: there is nothing to go on
+ * with, and a wake-up of the thread would cost as much as the transaction.
  *
  * Readers see an early commit before it is durable.  An answer made of what
  * they have read leaves only after commits_wait(): else a loss of power could
@@ -33,10 +35,11 @@ struct commit {
 	size_t n;
 	void *told;       /* the hooks', to be published; may be NULL */
 	bool owed;        /* a sync is */
+	bool last;        /* no unit waits for the writer */
 	int64_t began_us; /* monotonic, before the COMMIT */
 };
 
-/* Thread: the one that syncs. */
+/* Thread: the one that syncs, or the writer. */
 struct commits_hooks {
 	void *arg;
 
@@ -74,7 +77,8 @@ void commits_stop(struct commits *c);
 void commits_announce(struct commits *c);
 
 /* Hands over the transaction announced last.  Waits while two others wait for
- * their sync, so that what comes meanwhile gathers into one batch.
+ * their sync, so that what comes meanwhile gathers into one batch.  If it is
+ * the last one and no other is under way, all is done when this returns.
  * Thread: writer. */
 void commits_add(struct commits *c, const struct commit *commit);
 

@@ -100,7 +100,7 @@ struct unit {
 
 	/* The unit is finished: rc says how.  RC_OK and refusals: the
 	 * transaction is on disk.  The callee owns the unit again.
-	 * Thread: sync, or writer when it was never committed. */
+	 * Thread: sync or writer. */
 	void (*finish)(struct unit *unit);
 };
 
@@ -148,12 +148,12 @@ struct writer_hooks {
 	void *(*committed)(void *arg, struct tx *tx);
 
 	/* It is on disk, which took ${commit_us} from the COMMIT on: tell it.
-	 * Called before the units' finish.  Thread: sync. */
+	 * Called before the units' finish.  Thread: sync or writer. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
 	/* It may not be on disk and never will be: forget it.
-	 * Thread: sync. */
+	 * Thread: sync or writer. */
 	void (*lost)(void *arg, void *told);
 
 	/* Rolled back: forget. */

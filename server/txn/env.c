@@ -138,7 +138,7 @@ on_published(void *arg, void *told, size_t units, int64_t commit_us)
 	struct metrics *m = env->options.metrics;
 	struct effects *effects = told;
 
-	thr_assert(THR_SYNC);
+	thr_assert_either(THR_SYNC, THR_WRITER);
 	(void)units;
 	metrics_add(m, METRIC_BATCHES, 1);
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, commit_us);
@@ -162,7 +162,7 @@ static void
 on_lost(void *arg, void *told)
 {
 
-	thr_assert(THR_SYNC);
+	thr_assert_either(THR_SYNC, THR_WRITER);
 	(void)arg;
 	effects_free(told);
 }

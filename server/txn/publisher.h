@@ -39,7 +39,7 @@ struct subscriber {
 	 * without it.  Borrowed.  Thread: writer.  Blocks: never. */
 	void (*on_wake)(void *arg, const struct wake *wake);
 
-	/* It is on disk: this has happened.  Borrowed.  Thread: sync.
+	/* It is on disk: this has happened.  Borrowed.  Thread: sync or writer.
 	 * Blocks: never. */
 	void (*on_effects)(void *arg, const struct effects *effects);
 

@@ -142,6 +142,7 @@ void
 rig_add(char name, size_t units, bool owed)
 {
 	struct commit c = {.n = units,
+	    .last = rig->last,
 	    .told = &rig->told[name - 'a'],
 	    .owed = owed,
 	    .began_us = rig->began_us};

@@ -42,6 +42,7 @@ struct rig {
 	size_t len;
 
 	atomic_bool held;     /* each sync waits for go */
+	bool last;            /* what is given is the last: nobody waits */
 	enum rc sync_rc;      /* of the next sync; RC_OK afterwards */
 	char fails_at;        /* the store fails when this one is answered */
 	sem_t begun, go;      /* of held syncs */

@@ -53,6 +53,39 @@ test_sync_then_answer(void **state)
 	assert_int_equal(rig->fatals, 0);
 }
 
+/* Nobody waits for the writer: it does all itself, unless the thread has
+ * something in hand, behind which this one must stay. */
+static void
+test_last(void **state)
+{
+
+	(void)state;
+	atomic_store(&rig->held, false);
+	rig->last = true;
+	rig->wanted = thr_self();
+	rig_give('a', 2, true);
+	assert_string_equal(rig_story(), "sync( ) +a2 a a ");
+	rig_give('b', 1, false);
+	assert_string_equal(rig_story(), "sync( ) +a2 a a +b1 b ");
+	assert_int_equal(rig->elsewhere, 0);
+	assert_true(commits_wait(rig->commits));
+	rig_forget();
+	rig->wanted = THR_SYNC;
+	atomic_store(&rig->held, true);
+	rig->last = false;
+	rig_give('c', 1, true);
+	rig_await(&rig->begun, 1);
+	rig->last = true;
+	rig_give('d', 1, true);
+	assert_string_equal(rig_story(), "sync( ");
+	(void)sem_post(&rig->go);
+	rig_await(&rig->begun, 1);
+	(void)sem_post(&rig->go);
+	rig_await(&rig->answered, 5);
+	assert_string_equal(rig_story(), "sync( ) +c1 c sync( ) +d1 d ");
+	assert_int_equal(rig->elsewhere, 0);
+}
+
 /* Gives two, again and again until the thread finds both: they share a sync,
  * and whatever it finds is answered in order. */
 static void
@@ -257,6 +290,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    T(test_sync_then_answer, set_up_held),
+	    T(test_last, set_up),
 	    T(test_shared_sync, set_up),
 	    T(test_first_alone_owes, set_up),
 	    T(test_bounded, set_up_held),
