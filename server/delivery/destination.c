@@ -94,6 +94,13 @@ destination_rate(struct tx *tx, const char *name, int64_t per_second,
 		return (RC_OK);
 	}
 	rc = find(tx, name, &row, ret, err);
+	if (rc == RC_OK && ret->problem == PROBLEM_NONE && per_second != 0 &&
+	    row.destination_id <= DESTINATION_LOCAL)
+		refusal_set(ret, PROBLEM_BAD_REQUEST, "/per_second",
+		    "only another server has a rate: what is for the inboxes "
+		    "here is delivered as it comes; pause \"%s\" to hold it "
+		    "back",
+		    name);
 	if (rc != RC_OK || ret->problem != PROBLEM_NONE)
 		return (rc);
 	(void)snprintf(detail, sizeof(detail), "%lld/s", (long long)per_second);

@@ -273,6 +273,13 @@ test_destinations(void **state)
 	assert_string_equal(place(OPERATOR_RATE, "far.example", 0),
 	    "done 0 | 100/root/rate/far.example/0/s");
 	assert_string_equal(PAUSE, "0/-/-/0");
+	/* A rate of the inboxes here would hold nothing back. */
+	assert_string_equal(place(OPERATOR_RATE, "local", 1),
+	    "400 /per_second: only another server has a rate: what is for the "
+	    "inboxes here is delivered as it comes; pause \"local\" to hold it "
+	    "back | ");
+	assert_string_equal(place(OPERATOR_RATE, "local", 0),
+	    "done 0 | 120/root/rate/local/0/s");
 }
 
 #define FAR_LANE                                                               \
