@@ -36,6 +36,7 @@ struct rig_options {
 	/* What need not wait is delivered by the transaction that adds it.
 	 * Without it everything is the relay's, as rig_deliver() plays it. */
 	bool at_once;
+	const struct timing *timing; /* of the writer, kept; NULL: real */
 	bool unsafe_start; /* without the start sequence, as a control */
 	/* Commits go the product's way: early, and a thread syncs, publishes
 	 * and answers, at each rig_turn(). */

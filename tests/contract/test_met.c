@@ -99,14 +99,16 @@ struct scene {
 	int64_t users[2];
 };
 
+/* ${timing} NULL: the real one. */
 static void
-open_scene(struct scene *s)
+open_scene_with(struct scene *s, const struct timing *timing)
 {
 	static const char *const names[] = {"ann", "bob"};
+	const struct rig_options options = {.timing = timing};
 	int64_t device;
 	int i;
 
-	rig_open(&s->r);
+	rig_open_with(&s->r, &options);
 	if (s->r.pg == NULL) {
 		rig_close(&s->r);
 		skip();
@@ -118,6 +120,24 @@ open_scene(struct scene *s)
 	assert_int_equal(rig_number(&s->r, "SELECT count(*) FROM conversations"
 					   " WHERE conversation_id IN (1, 2)"),
 	    2);
+}
+
+static void
+open_scene(struct scene *s)
+{
+
+	open_scene_with(s, NULL);
+}
+
+/* The writer waits for others' locks for as long as a slow machine takes. */
+static void
+open_patient(struct scene *s)
+{
+	static struct timing patient;
+
+	patient = *timing_real();
+	patient.db_patience_ms = 20000;
+	open_scene_with(s, &patient);
 }
 
 static void *
@@ -173,7 +193,7 @@ test_conversation(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s);
+	open_patient(&s);
 	run_beside(&s, &need, CONVERSATION("2"), CONVERSATION("1") " NOWAIT");
 	/* The next one has nothing to do with it. */
 	pg_exec(s.r.pg, "BEGIN");
@@ -198,7 +218,7 @@ test_inbox(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s);
+	open_patient(&s);
 	need.inboxes[0] = s.users[1];
 	need.inboxes[1] = s.users[0];
 	run_beside(&s, &need, INBOX("ann"), INBOX("bob") " NOWAIT");
@@ -213,7 +233,7 @@ test_crowd(void **state)
 	struct scene s;
 
 	(void)state;
-	open_scene(&s);
+	open_patient(&s);
 	need.inboxes[0] = s.users[1];
 	pg_exec(s.r.pg,
 	    "INSERT INTO users (user_id, name, password_hash, created_at) "
