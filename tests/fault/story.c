@@ -78,6 +78,8 @@ story_begin(struct story *s, struct plvfs *disk, enum db_sync sync)
 	memset(s, 0, sizeof(*s));
 	s->disk = disk;
 	s->options.sync = sync;
+	/* The other stories leave all deliveries to the relay. */
+	s->options.at_once = true;
 	begin(s);
 }
 
