@@ -64,7 +64,7 @@ export class Scene {
 	/** Opens a page; the page before it ends as if its tab had crashed. */
 	open()
 	{
-		const seen = { words: [], logouts: 0, changes: 0 };
+		const seen = { words: [], arrived: [], logouts: 0, changes: 0 };
 
 		this.browser.put(page.Disk, { open: async () => this.disk });
 		this.client?.end();
@@ -73,6 +73,7 @@ export class Scene {
 			changed: () => { seen.changes++; },
 			loggedOut: () => { seen.logouts++; },
 			say: (words) => seen.words.push(words),
+			arrived: (m) => seen.arrived.push(m.id),
 		});
 		const { client } = this;
 		this.browser.atEnd(() => client.end());

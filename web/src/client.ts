@@ -13,7 +13,7 @@ import { Disk, type Batch } from './disk.ts';
 import { Heir } from './heir.ts';
 import { History, type Shown } from './history.ts';
 import {
-	isFor, mergeMessage, messageOf, previewOf, tickOf, withMark, withMessage, withRead,
+	isFor, isNews, mergeMessage, messageOf, previewOf, tickOf, withMark, withMessage, withRead,
 } from './merge.ts';
 import { Sender, recipientOf } from './sender.ts';
 import { Socket, type Frame, type Link, type Welcome } from './socket.ts';
@@ -389,10 +389,8 @@ export class ChatClient {
 						{ head: number; oldest: number; epoch: string };
 				throw error;
 			});
-			this.cursor = {
-				epoch: page.epoch,
-				seq: Math.max(page.oldest - 1, page.head - REPLAY, 0),
-			};
+			const seq = Math.max(page.oldest - 1, page.head - REPLAY, 0);
+			this.cursor = { epoch: page.epoch, seq, ...(page.head > seq && { old: page.head }) };
 		}
 		return { token: this.login.token, after: this.cursor };
 	}
@@ -400,7 +398,7 @@ export class ChatClient {
 	welcome(welcome: Welcome): void
 	{
 		if (!welcome.recovered)
-			this.cursor = { epoch: welcome.epoch, seq: Math.max(0, welcome.oldest - 1) };
+			this.cursor = { ...this.cursor, epoch: welcome.epoch, seq: Math.max(0, welcome.oldest - 1) };
 		// An ack is lost with its connection, and the next event may be far away.
 		if (this.stored?.epoch === welcome.epoch && this.stored.seq > welcome.acked)
 			this.socket.send({ type: 'ack', upto: this.stored.seq });
@@ -457,7 +455,7 @@ export class ChatClient {
 			.map((m) => ({ id: m.id, target: m.sent!, body: m.body!, at: m.at }));
 
 		for (const c of this.conversations.values())
-			this.listed.put({ ...c, last: 0, unread: 0,
+			this.listed.put({ ...c, last: 0, unread: 0, announced: 0,
 				...(c.preview && { preview: { ...c.preview, seq: 0 } }),
 				members: c.members.map((one) => ({ ...one, delivered: 0, read: 0 })) });
 		for (const known of this.messages.values())
@@ -529,7 +527,7 @@ export class ChatClient {
 		const before = this.conversations.get(id)!;
 		this.change(id, (c) => withMessage(c, fresh, this.me));
 		this.typing.delete(id);
-		if (!event.own && before.last < (fresh.seq ?? 0) && this.loaded) {
+		if (event.seq > (this.cursor?.old ?? 0) && isNews(fresh, before, this.me)) {
 			this.user.say(`${fresh.from}: ${visible((fresh.body ?? '').slice(0, 200))}`);
 			this.user.arrived?.(fresh, before);
 		}
@@ -608,7 +606,7 @@ export class ChatClient {
 			// before it.
 			const kept = new Map((await this.disk.find(
 				batch.messages.map((m) => m.id)).catch(() => [])).map((m) => [m.id, m]));
-			const behind = { epoch: cursor.epoch, seq: batch.seq };
+			const behind = { ...cursor, seq: batch.seq };
 			await this.disk.write({
 				messages: batch.messages.map((m) => mergeMessage(kept.get(m.id), m)),
 				conversations: [...new Set(batch.conversations.map((one) => one.id))]

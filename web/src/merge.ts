@@ -89,6 +89,8 @@ export function withMessage(c: Conversation, m: Message, me: string): Conversati
 	if (m.seq === null)
 		return c;
 	const next = { ...c };
+	if (!m.own)
+		next.announced = Math.max(c.announced ?? 0, m.seq);
 	if (m.seq >= (c.preview?.seq ?? 0))
 		next.preview = previewOf(m);
 	if (m.seq > c.last) {
@@ -102,6 +104,14 @@ export function withMessage(c: Conversation, m: Message, me: string): Conversati
 
 const markOf = (c: Conversation, address: string) =>
 	c.members.find((one) => one.address === address) ?? { address, delivered: 0, read: 0 };
+
+/** Whether the page announces ${m} (reads it out, notifies) when its event comes; ${c}
+ * is the conversation before that event.  c.last does not decide this: the server's
+ * list may have raised it before the event. */
+export function isNews(m: Message, c: Conversation, me: string): boolean
+{
+	return !m.own && m.seq !== null && m.seq > Math.max(c.announced ?? 0, markOf(c, me).read);
+}
 
 /** ${c} after ${by} has got (or read) everything up to ${upto}; only forward. */
 export function withMark(c: Conversation, by: string, upto: number, read: boolean): Conversation
@@ -143,6 +153,8 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 			body: (newest.body ?? '').slice(0, PREVIEW_CHARS) };
 	if (!old)
 		return next;
+	if (old.announced !== undefined)
+		next.announced = old.announced;
 	const hasRead = markOf(next, me).read > markOf(old, me).read;
 	next.at = Math.max(next.at, old.at);
 	if (old.preview && old.preview.seq > (next.preview?.seq ?? 0))

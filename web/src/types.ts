@@ -120,6 +120,7 @@ export interface Conversation {
 	at: number; // made, or last written to
 	last: number;
 	unread: number;
+	announced?: number; // the last message of others whose event has come
 	members: Member[];
 	preview?: { seq: number; id: string; from: string; body: string };
 }
@@ -128,6 +129,7 @@ export interface Conversation {
 export interface Cursor {
 	epoch: string;
 	seq: number;
+	old?: number; // events up to here are older than this browser's data: not announced
 }
 
 /** Who is logged in in this browser. */
