@@ -36,6 +36,12 @@ describe('a message is announced', () => {
 		assert.deepEqual([s.client.unread, announced(s)], [2, ['m1', 'm2']]);
 	});
 
+	it('although the list numbered it before its delivery, without a count', async (t) => {
+		const s = await live(t, { prepare: (scene) => { scene.list = [listed({ last: 1 })]; } });
+		await s.come(event(1));
+		assert.deepEqual([s.client.unread, announced(s)], [1, ['m1']]);
+	});
+
 	it('although the first list was faster', async (t) => {
 		const s = await live(t, { prepare: (scene) => { scene.list = says(1, 1); } });
 		assert.deepEqual([s.client.unread, announced(s)], [1, []]);

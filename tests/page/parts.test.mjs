@@ -217,7 +217,7 @@ describe('conversations', () => {
 
 	it('the list of the server and faster events', () => {
 		const server = { id: CHAT, kind: 'direct', created_at: '2026-01-01T00:00:00.000Z',
-			last_at: '2026-01-01T00:00:00.000Z', last_message: null, last: 3, unread: 2,
+			last_at: '2026-01-01T00:00:00.000Z', last_message: { id: 'm3', conversation_seq: 3, from: 'bob', body: 'x' }, last: 3, unread: 2,
 			members: chat().members };
 		assert.equal(page.mergeConversation(undefined, server, ANN).unread, 2);
 		const faster = page.mergeConversation(chat({ last: 5, unread: 4 }), server, ANN);
@@ -225,9 +225,26 @@ describe('conversations', () => {
 		const read = page.mergeConversation(page.withMark(chat({ last: 3 }), ANN, 3, true), server, ANN);
 		assert.equal(read.unread, 0, 'read here, the server does not know yet');
 		// The answer has the number of a message whose delivery it does not know yet.
-		assert.equal(page.mergeConversation(chat({ last: 3, unread: 1 }), { ...server, unread: 0 }, ANN).unread, 1);
+		assert.equal(page.mergeConversation(chat({ last: 3, unread: 1 }), { ...server, last_message: null, unread: 0 }, ANN).unread, 1);
 		const elsewhere = { ...server, unread: 0, members: page.withMark(chat(), ANN, 2, true).members };
 		assert.equal(page.mergeConversation(chat({ last: 3, unread: 1 }), elsewhere, ANN).unread, 0, 'read elsewhere');
+	});
+
+	it('the list of the server, which numbers a message before it counts it', () => {
+		const server = (last, seen, unread) => ({ id: CHAT, kind: 'direct', created_at: '2026-01-01T00:00:00.000Z',
+			last_at: '2026-01-01T00:00:00.000Z', last, unread, members: chat().members,
+			last_message: seen ? { id: `m${seen}`, conversation_seq: seen, from: 'bob', body: 'x' } : null });
+		const counts = (c, ...seqs) => seqs.map((n) => (c = page.withMessage(c, message(n), ANN)).unread);
+		let c = page.mergeConversation(undefined, server(1, 0, 0), ANN);
+		assert.deepEqual(counts(c, 1, 1, 2), [1, 1, 2], 'not delivered yet');
+		c = page.mergeConversation(undefined, server(4, 2, 2), ANN);
+		assert.deepEqual(counts(c, 1, 2, 3, 4), [2, 2, 3, 4], 'two of four delivered');
+		// An older answer arrives after the events that it does not count.
+		c = page.withMessage(page.withMessage(chat(), message(1), ANN), message(2), ANN);
+		c = page.mergeConversation(c, server(3, 1, 1), ANN);
+		assert.deepEqual([c.last, c.unread, ...counts(c, 2, 3)], [3, 2, 2, 3]);
+		c = page.mergeConversation(c, server(3, 3, 3), ANN);
+		assert.deepEqual(counts(c, 3, 4), [3, 4]);
 	});
 
 	it('what is known here and what the server says make one', () => {
@@ -236,12 +253,12 @@ describe('conversations', () => {
 			last_at: '2026-01-01T00:00:00.000Z', last_message: null, last: 3, unread: 2,
 			members: members(3, 1) };
 		const created = Date.parse(server.created_at);
-		const fresh = { id: CHAT, kind: 'direct', at: created, last: 3, unread: 2, members: server.members };
+		const fresh = { id: CHAT, kind: 'direct', at: created, last: 3, counted: 0, unread: 2, members: server.members };
 		assert.deepEqual(page.mergeConversation(undefined, server, ANN), fresh);
 		assert.deepEqual(page.mergeConversation(chat(), server, ANN), fresh);
 		const preview = { seq: 2, id: 'm2', from: 'bob', body: 'x' };
 		assert.deepEqual(page.mergeConversation(chat({ at: created + 5, last: 3, unread: 7, preview, members: members(2, 2) }), server, ANN),
-			{ ...fresh, at: created + 5, unread: 7, preview, members: members(3, 2) });
+			{ ...fresh, at: created + 5, counted: 3, unread: 7, preview, members: members(3, 2) });
 		assert.deepEqual(page.mergeConversation(chat({ members: members(5, 0) }), server, ANN).members, members(5, 1));
 		assert.equal(page.mergeConversation(chat({ last: 4, unread: 1 }), server, ANN).unread, 2);
 		for (const [read, unread] of [[2, 2], [3, 0], [4, 0]])

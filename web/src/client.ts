@@ -455,7 +455,7 @@ export class ChatClient {
 			.map((m) => ({ id: m.id, target: m.sent!, body: m.body!, at: m.at }));
 
 		for (const c of this.conversations.values())
-			this.listed.put({ ...c, last: 0, unread: 0, announced: 0,
+			this.listed.put({ ...c, last: 0, unread: 0, counted: 0, announced: 0,
 				...(c.preview && { preview: { ...c.preview, seq: 0 } }),
 				members: c.members.map((one) => ({ ...one, delivered: 0, read: 0 })) });
 		for (const known of this.messages.values())

@@ -96,7 +96,10 @@ export function withMessage(c: Conversation, m: Message, me: string): Conversati
 	if (m.seq > c.last) {
 		next.last = m.seq;
 		next.at = Math.max(c.at, m.at);
-		if (!m.own && m.seq > markOf(c, me).read)
+	}
+	if (!m.own && m.seq > countedIn(c)) {
+		next.counted = m.seq;
+		if (m.seq > markOf(c, me).read)
 			next.unread = c.unread + 1;
 	}
 	return next;
@@ -104,6 +107,9 @@ export function withMessage(c: Conversation, m: Message, me: string): Conversati
 
 const markOf = (c: Conversation, address: string) =>
 	c.members.find((one) => one.address === address) ?? { address, delivered: 0, read: 0 };
+
+/** Data of earlier versions of the page counts all that is numbered. */
+const countedIn = (c: Conversation) => c.counted ?? c.last;
 
 /** Whether the page announces ${m} (reads it out, notifies) when its event comes; ${c}
  * is the conversation before that event.  c.last does not decide this: the server's
@@ -148,6 +154,9 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 		id: fresh.id, kind: fresh.kind, at: Date.parse(fresh.last_at),
 		last: fresh.last, unread: fresh.unread, members: fresh.members,
 	};
+	// The server numbers a message when it accepts it, but shows and counts it when
+	// it is delivered.
+	next.counted = newest?.conversation_seq ?? 0;
 	if (newest)
 		next.preview = { id: newest.id, seq: newest.conversation_seq, from: newest.from,
 			body: (newest.body ?? '').slice(0, PREVIEW_CHARS) };
@@ -163,10 +172,10 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 		next = withMark(next, one.address, one.delivered, false);
 		next = withMark(next, one.address, one.read, true);
 	}
-	// Events were faster than this answer, which counts a message as unread only
-	// when it is delivered, but numbers it when it is accepted.
-	if (old.last > fresh.last || (old.last === fresh.last && !hasRead)) {
-		next.last = old.last;
+	// Events were faster than this answer.
+	if (countedIn(old) > next.counted || old.last > fresh.last || (old.last === fresh.last && !hasRead)) {
+		next.last = Math.max(old.last, fresh.last);
+		next.counted = Math.max(countedIn(old), next.counted);
 		next.unread = Math.max(old.unread, fresh.unread);
 	}
 	if (markOf(next, me).read >= next.last)

@@ -120,6 +120,7 @@ export interface Conversation {
 	at: number; // made, or last written to
 	last: number;
 	unread: number;
+	counted?: number;   // the last message that unread includes if it is unread
 	announced?: number; // the last message of others whose event has come
 	members: Member[];
 	preview?: { seq: number; id: string; from: string; body: string };
