@@ -97,7 +97,7 @@ export async function within(promise, ms, what)
 	let timer;
 	const late = new Promise((_resolve, reject) => {
 		timer = setTimeout(() => reject(new Error(
-			`${typeof what === 'function' ? what() : what}: not within ${ms} ms`)),
+			`${typeof what === 'function' ? what() : what}: not within ${ms * SLOW} ms`)),
 		ms * SLOW);
 	});
 	try {
@@ -129,7 +129,7 @@ export async function eventually(probe, what, ms = WAIT_MS)
 			last = error;
 		}
 		if (Date.now() > end) {
-			throw new Error(`${what}: not within ${ms} ms`,
+			throw new Error(`${what}: not within ${ms * SLOW} ms`,
 				{ cause: last });
 		}
 		await sleep(pause);
