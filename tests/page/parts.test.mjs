@@ -245,6 +245,12 @@ describe('conversations', () => {
 		assert.deepEqual([c.last, c.unread, ...counts(c, 2, 3)], [3, 2, 2, 3]);
 		c = page.mergeConversation(c, server(3, 3, 3), ANN);
 		assert.deepEqual(counts(c, 3, 4), [3, 4]);
+		// A message of one's own is in the answer, the one before it is not delivered yet.
+		c = page.withMessage(page.withMessage(chat(), message(3), ANN), message(4, { own: true, from: ANN }), ANN);
+		assert.equal(page.mergeConversation(c, server(4, 4, 0), ANN).unread, 1);
+		c = page.withMessage(c, message(5, { own: true, from: ANN }), ANN);
+		c = page.mergeConversation(c, server(4, 4, 0), ANN);
+		assert.deepEqual([c.last, c.unread], [5, 1]);
 	});
 
 	it('what is known here and what the server says make one', () => {
