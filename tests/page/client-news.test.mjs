@@ -57,6 +57,15 @@ describe('a message is announced', () => {
 		assert.deepEqual([s.client.unread, announced(s)], [1, ['m1']]);
 	});
 
+	it('although the list brought the mark of a read before it, whose event comes first', async (t) => {
+		const s = await live(t);
+		s.list = says(3, 1, { members: [member('ann', 2, 2), member('bob')] });
+		await back(s);
+		await s.come(event(1), event(2), { type: 'event', kind: 'read', seq: 3, conversation: CHAT, upto: 2 },
+			event(3, { seq: 4 }));
+		assert.deepEqual([s.client.unread, announced(s)], [1, ['m3']]);
+	});
+
 	it('by a page that was reloaded between the list and the event', async (t) => {
 		const s = await live(t);
 		await s.come(event(1));

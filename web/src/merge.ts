@@ -134,6 +134,10 @@ export function withMark(c: Conversation, by: string, upto: number, read: boolea
 export function withRead(c: Conversation, me: string, upto: number,
 	known: Iterable<Message>): Conversation
 {
+	// The server's list may have brought this mark, with a count of messages whose
+	// events are still to come.
+	if (upto <= markOf(c, me).read)
+		return c;
 	const next = withMark(c, me, upto, true);
 	let unread = 0;
 
