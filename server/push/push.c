@@ -25,7 +25,7 @@
 
 #define DRAIN_TICK_MS 20
 /* A library that has lost no connection closes its handles at once. */
-#define LIBRARY_CLOSE_MS 1000
+#define LIBRARY_CLOSE_MS 3000
 
 /* ---- the mailboxes, from any thread ---- */
 
