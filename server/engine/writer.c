@@ -352,6 +352,7 @@ writer_new(
 	w->patience_ms = w->timing->db_patience_ms;
 	db_set_lock_timeout(w->db, w->patience_ms);
 	w->checkpoint_bytes = options->checkpoint_bytes;
+	w->syncs_beside = options->syncs_beside;
 	w->checkpoint_at = options->checkpoint_bytes;
 	w->commits_hooks =
 	    (struct commits_hooks){w, on_published, on_lost, on_fatal};

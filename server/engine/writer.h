@@ -181,6 +181,9 @@ struct writer_options {
 	const struct writer_hooks *hooks; /* kept */
 	size_t queue_limit;       /* units that may wait in each queue */
 	int64_t checkpoint_bytes; /* log size that asks for a checkpoint */
+	/* All commits are synced by the thread for that, also when no unit
+	 * waits: tests hold that thread. */
+	bool syncs_beside;
 };
 
 struct writer_stats {

@@ -20,6 +20,7 @@ struct writer {
 	const struct timing *timing;
 	const struct writer_hooks *hooks;
 	int64_t checkpoint_bytes;
+	bool syncs_beside;
 	struct intake intake;
 
 	struct thr *thread;

@@ -94,7 +94,7 @@ commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	} else {
 		c.owed = false;
 	}
-	c.last = intake_waiting(&w->intake) == 0;
+	c.last = !w->syncs_beside && intake_waiting(&w->intake) == 0;
 	commits_add(w->commits, &c);
 	return (rc);
 }

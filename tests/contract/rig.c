@@ -148,6 +148,7 @@ start(struct rig *r, struct err *err)
 	w.hooks = txn_env_hooks(r->env);
 	w.queue_limit = 10000;
 	w.timing = r->options.timing;
+	w.syncs_beside = r->options.held;
 	w.checkpoint_bytes = r->options.checkpoint_bytes;
 	assert_int_equal(writer_new(&w, &r->writer, err), RC_OK);
 	if (r->options.held)
