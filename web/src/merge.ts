@@ -160,7 +160,8 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 	};
 	// The server numbers a message when it accepts it, but shows and counts it when
 	// it is delivered.
-	next.counted = newest?.conversation_seq ?? 0;
+	const counted = newest?.conversation_seq ?? 0;
+	next.counted = counted;
 	if (newest)
 		next.preview = { id: newest.id, seq: newest.conversation_seq, from: newest.from,
 			body: (newest.body ?? '').slice(0, PREVIEW_CHARS) };
@@ -177,9 +178,9 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 		next = withMark(next, one.address, one.read, true);
 	}
 	// Events were faster than this answer.
-	if (countedIn(old) > next.counted || old.last > fresh.last || (old.last === fresh.last && !hasRead)) {
+	if (countedIn(old) > counted || old.last > fresh.last || (old.last === fresh.last && !hasRead)) {
 		next.last = Math.max(old.last, fresh.last);
-		next.counted = Math.max(countedIn(old), next.counted);
+		next.counted = Math.max(countedIn(old), counted);
 		next.unread = Math.max(old.unread, fresh.unread);
 	}
 	if (markOf(next, me).read >= next.last)
