@@ -67,7 +67,7 @@ offer 'stats show' twinbox admin --json s
 offer '--export' twinbox admin dlq --exp
 offer 'local idle ready leased' twinbox admin lanes --state ''
 offer '' twinbox admin pause ''
-offer 'disable enable promote demote' twinbox admin users ''
+offer 'disable enable promote demote password' twinbox admin users ''
 offer 'demote' twinbox admin users --limit 5 dem
 offer '' twinbox admin users disable ''
 offer 'show pin unpin forget block unblock' twinbox admin peers ''
@@ -114,7 +114,7 @@ offer 'work' twinbox chat bob --profile w
 if command -v fish >/dev/null; then
 	for asked in 'chat :bob carol' 'send c:carol' '-p :default work' 'send bob :' \
 	    '-p work chat :ben' 'chat --profile=work :ben' '--server x -p default send b:bob' \
-	    'admin users :demote disable enable promote' 'admin users --limit 5 dem:demote' \
+	    'admin users :demote disable enable password promote' 'admin users --limit 5 dem:demote' \
 	    'admin peers un:unblock unpin' 'admin users disable :' 'admin --json st:stats' \
 	    'outbox :cancel retry'; do
 		got=$(fish -N -c "source $made/fish/twinbox.fish
