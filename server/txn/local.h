@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Delivery into an inbox of this server, as the relay's unit does it for rows
- * that wait, and a transaction for a row that it has just added ("fused").
+ * that wait, and a transaction for a row that it has just added.
  * Thread: writer.
  */
 #ifndef TXN_LOCAL_H
