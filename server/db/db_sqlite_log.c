@@ -32,6 +32,10 @@ db_sqlite_grow_index(struct db_sqlite *s, struct err *err)
 		code = file->pMethods->xShmMap(file, block, INDEX_BYTES, 1, &p);
 	if (code == SQLITE_OK)
 		return (RC_OK);
+	/* SQLite's list of the blocks is in memory. */
+	if (code == SQLITE_IOERR_NOMEM)
+		return (err_set(err, RC_NO_MEMORY,
+		    "the index of the log: out of memory (SQLite %d)", code));
 	return (err_set(err, code == SQLITE_IOERR_SHMSIZE ? RC_FULL : RC_IO,
 	    "no room for the index of the log (SQLite %d): " DB_SQLITE_CURE,
 	    code));

@@ -218,9 +218,9 @@ test_open(void **state)
 }
 
 /* A commit of more frames than one block of the index holds, of whose maps the
- * one after ${after} fails. */
+ * one after ${after} fails with ${code}. */
 static void
-commit_much(struct db *db, int after, enum rc want)
+commit_much(struct db *db, int after, int code, enum rc want)
 {
 	struct err err = ERR_INIT;
 	struct db_val v;
@@ -233,7 +233,7 @@ commit_much(struct db *db, int after, enum rc want)
 		    db_run(db, S_FILL, &v, 1, NULL, NULL, NULL, &err), RC_OK);
 	}
 	fault.call = MAP;
-	fault.code = SQLITE_IOERR_SHMSIZE;
+	fault.code = code;
 	fault.sys = ENOSPC;
 	fault.after = after;
 	assert_int_equal(db_commit(db, &err), want);
@@ -255,7 +255,7 @@ test_commit(void **state)
 	(void)state;
 	scratch_open(&s);
 	db = db_fixture_ready(&s);
-	commit_much(db, 0, RC_FULL);
+	commit_much(db, 0, SQLITE_IOERR_SHMSIZE, RC_FULL);
 	assert_int_equal(db_fixture_number(db, S_COUNT), 1);
 	assert_int_equal(db_fixture_insert(db, 1, 1, &err), RC_OK);
 	fault.call = WRITE;
@@ -264,7 +264,28 @@ test_commit(void **state)
 	well();
 	assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
 	assert_int_equal(db_fixture_insert(db, 2, 1, &err), RC_OK);
-	commit_much(db, 1, RC_IO);
+	commit_much(db, 1, SQLITE_IOERR_SHMSIZE, RC_IO);
+	db_close(db);
+	scratch_close(&s);
+}
+
+/* No memory for the list of the index's blocks is no failure of the disk: the
+ * commit comes to nothing, and the next one succeeds. */
+static void
+test_no_memory(void **state)
+{
+	struct err err = ERR_INIT;
+	struct scratch s;
+	struct db *db;
+
+	(void)state;
+	scratch_open(&s);
+	db = db_fixture_ready(&s);
+	commit_much(db, 0, SQLITE_IOERR_NOMEM, RC_NO_MEMORY);
+	assert_false(db_is_fatal(db, RC_NO_MEMORY));
+	assert_int_equal(db_fixture_number(db, S_COUNT), 1);
+	assert_int_equal(db_fixture_insert(db, 1, 1, &err), RC_OK);
+	assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
 	db_close(db);
 	scratch_close(&s);
 }
@@ -277,6 +298,7 @@ main(void)
 	    cmocka_unit_test(test_interrupted),
 	    cmocka_unit_test(test_open),
 	    cmocka_unit_test(test_commit),
+	    cmocka_unit_test(test_no_memory),
 	};
 
 	return (cmocka_run_group_tests(tests, setup, NULL));
