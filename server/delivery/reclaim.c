@@ -7,6 +7,7 @@
  * which one was the cause.  The owner of the lease finds the token changed
  * (settle.h).
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/fault.h"
@@ -165,7 +166,9 @@ reclaim_one(struct tx *tx, struct reclaim_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = store_lanes_cap_due(tx->db, tx->now_ms,
 		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
-	/* What the cache remembers of them is not so any more. */
+	/* What the cache remembers of them is not so any more.  Receipts are
+	 * kept in lanes by kinds that come later. */
+	assert(env->receipts == NULL);
 	if (rc == RC_OK && clamped > 0)
 		cache_forget_lanes(env->cache);
 	if (rc == RC_OK)

@@ -77,7 +77,8 @@ keep(struct txn_env *env, const struct receipt_new *r, struct cached_lane *lane)
 		lane->next_receipts = env->receipts;
 		env->receipts = lane;
 	}
-	*kept(lane, r->kind) = (struct cached_receipt){r->by, r->mid, r->upto};
+	*kept(lane, r->kind) = (struct cached_receipt){
+	    .by = r->by, .mid = r->mid, .upto = r->upto};
 }
 
 /* Adds ${r} as sent, and delivers it.  ${event_id} must stay valid until the
@@ -115,7 +116,8 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
 }
 
-/* Adds the receipt of ${kind} that ${lane} keeps, if any. */
+/* Adds the receipt of ${kind} that ${lane} keeps, if any.  Its rows point to
+ * the event id that is kept with it until they are written. */
 static enum rc
 write_kept(struct tx *tx, struct cached_lane *lane, int kind, struct err *err)
 {
@@ -123,7 +125,6 @@ write_kept(struct tx *tx, struct cached_lane *lane, int kind, struct err *err)
 	struct cached_receipt *k = kept(lane, kind);
 	const struct receipt_new r = {
 	    kind, lane->conversation, k->by, lane->dest, k->mid, k->upto};
-	struct uuid *event_id;
 	bool at_once;
 	enum rc rc;
 
@@ -138,9 +139,8 @@ write_kept(struct tx *tx, struct cached_lane *lane, int kind, struct err *err)
 		rc = write_rows(tx, err);
 	if (rc != RC_OK)
 		return (rc);
-	event_id = &env->scratch[env->outbox.n].event_id;
-	*event_id = uuid_gen_next(&env->ids);
-	return (add_sent(tx, &r, lane, event_id, err));
+	k->event_id = uuid_gen_next(&env->ids);
+	return (add_sent(tx, &r, lane, &k->event_id, err));
 }
 
 enum rc
@@ -165,7 +165,10 @@ txn_add_receipt(struct tx *tx, const struct receipt_new *r, struct err *err)
 	/* In a group they may be of different people. */
 	if (before != NULL && before != r->by)
 		rc = write_kept(tx, lane, r->kind, err);
-	keep(env, r, lane);
+	if (rc == RC_OK && env->outbox.n > 0)
+		rc = write_rows(tx, err);
+	if (rc == RC_OK)
+		keep(env, r, lane);
 	return (rc);
 }
 

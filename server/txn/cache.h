@@ -93,6 +93,7 @@ struct cached_lane {
 	struct cached_receipt {
 		struct cached_user *by; /* NULL: none */
 		int64_t mid, upto;
+		struct uuid event_id; /* of the rows that are gathered */
 	} delivered, read;
 	bool has_receipts; /* it is in the list of such lanes */
 	struct cached_lane *next_receipts;
