@@ -32,12 +32,15 @@ WHERE user_id = $user_id AND seq > $after AND seq <= $upto
   AND kind = EVENT_MESSAGE AND own = 0
 ORDER BY seq;
 
+-- The event of a message in an inbox.  Here as in the next statement the plus
+-- keeps SQLite from searching by the user: it would walk over the whole inbox in
+-- place of the few events with this event id.
 -- name: inbox_message(message_id, user_id)
 -- columns: seq, mid, conversation_id, conversation_seq, actor_id, own
 SELECT i.seq, i.mid, i.conversation_id, i.conversation_seq, i.actor_id, i.own
 FROM messages m JOIN inbox i ON i.event_id = m.event_id AND i.mid = m.mid
     AND i.kind = EVENT_MESSAGE
-WHERE m.message_id = $message_id AND i.user_id = $user_id;
+WHERE m.message_id = $message_id AND +i.user_id = $user_id;
 
 -- The last of others' messages in a conversation up to a number.
 -- name: message_last_of_others(conversation_id, upto, user_id, after)
@@ -46,6 +49,6 @@ SELECT m.mid, m.conversation_seq, m.sender_id FROM messages m
 WHERE m.conversation_id = $conversation_id AND m.conversation_seq <= $upto
   AND m.sender_id <> $user_id AND m.conversation_seq > $after
   AND EXISTS (SELECT 1 FROM inbox i
-      WHERE i.event_id = m.event_id AND i.user_id = $user_id
+      WHERE i.event_id = m.event_id AND +i.user_id = $user_id
         AND i.mid = m.mid AND i.kind = EVENT_MESSAGE)
 ORDER BY m.conversation_seq DESC LIMIT 1;

@@ -74,6 +74,8 @@ WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $seq
       AND o.state NOT IN ('sent', 'acked'))))
 ORDER BY m.conversation_seq LIMIT $limit;
 
+-- A message as a user sees it who has sent or received it.  (The plus keeps SQLite
+-- from walking over the whole inbox of the user.)
 -- name: message_visible(message_id, user_id)
 -- columns: as history, public_id, conversation_id
 SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id,
@@ -83,5 +85,5 @@ FROM messages m JOIN users u ON u.user_id = m.sender_id
 JOIN conversations c ON c.conversation_id = m.conversation_id
 WHERE m.message_id = $message_id
   AND (m.sender_id = $user_id OR EXISTS (SELECT 1 FROM inbox i
-      WHERE i.event_id = m.event_id AND i.user_id = $user_id
+      WHERE i.event_id = m.event_id AND +i.user_id = $user_id
         AND i.mid = m.mid AND i.kind = EVENT_MESSAGE));
