@@ -26,8 +26,9 @@ struct bench {
 	/* options */
 	struct sockaddr_in nodes[BENCH_NODES]; /* of one deployment */
 	int nnodes;
-	const char *tokens; /* file, or NULL */
-	int pid;            /* of the server; 0: its figures are left out */
+	const char *tokens;   /* file, or NULL */
+	const char *conninfo; /* of PostgreSQL, or NULL */
+	int pid;              /* of the server; 0: its figures are left out */
 	int first_user;
 	int users;
 	int connections;
@@ -64,6 +65,12 @@ int bench_e2e(struct bench *b);
 int bench_latency(struct bench *b);
 int bench_idle(struct bench *b);
 int bench_fill(struct bench *b);
+int bench_flow(struct bench *b);
+int bench_redis_send(struct bench *b);
+int bench_redis_flow(struct bench *b);
+int bench_redis_circle(struct bench *b);
+int bench_redis_latency(struct bench *b);
+int bench_postgres_send(struct bench *b);
 
 /* ---- letters ---- */
 

@@ -18,10 +18,16 @@ static const char usage[] =
     "            to another server: --domain NAME\n"
     "            to one that the fault carrier plays: --faults DIR\n"
     "            [--latency MS], and is away until all is sent: --outage\n"
+    "  flow      send to frame, the next send at the answer: --pairs N\n"
+    "            --seconds S [--http]\n"
     "  e2e       send, event, ack, receipt: --pairs N --seconds S [--http]\n"
     "  latency   send to frame at a fixed rate: --rate N --pairs N --seconds S\n"
     "  idle      idle WebSockets: --sockets N --rounds N --hold S --pid PID\n"
     "  fill      a large database by arrays: --messages M --users N\n"
+    "  redis-send redis-flow redis-circle redis-latency\n"
+    "            the same (redis-circle: e2e) with streams of a redis at --url\n"
+    "  postgres-send\n"
+    "            messages with outbox rows: --connections N --conninfo TEXT\n"
     "options\n"
     "  --url URL         again for each further node of one deployment: the\n"
     "                    connections are spread over them, and a recipient's\n"
@@ -44,10 +50,16 @@ static const struct command {
 	int (*run)(struct bench *b);
 } commands[] = {
     {"send", bench_send},
+    {"flow", bench_flow},
     {"e2e", bench_e2e},
     {"latency", bench_latency},
     {"idle", bench_idle},
     {"fill", bench_fill},
+    {"redis-send", bench_redis_send},
+    {"redis-flow", bench_redis_flow},
+    {"redis-circle", bench_redis_circle},
+    {"redis-latency", bench_redis_latency},
+    {"postgres-send", bench_postgres_send},
 };
 
 #define MEMBER(m) offsetof(struct bench, m), sizeof(((struct bench *)0)->m)
@@ -131,7 +143,8 @@ static const char **
 text_of(struct bench *b, const char *name)
 {
 
-	return (strcmp(name, "tokens") == 0   ? &b->tokens
+	return (strcmp(name, "conninfo") == 0 ? &b->conninfo
+		: strcmp(name, "tokens") == 0 ? &b->tokens
 		: strcmp(name, "domain") == 0 ? &b->domain
 		: strcmp(name, "faults") == 0 ? &b->faults
 					      : NULL);
@@ -179,7 +192,7 @@ read_options(struct bench *b, char **argv)
 		if (!set_option(b, name + 2, value))
 			return (false);
 	}
-	return (b->nnodes > 0);
+	return (b->nnodes > 0 || b->conninfo != NULL);
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads /proc/PID/{stat,io,smaps_rollup}.
+ * Reads /proc/PID/{stat,io,smaps_rollup,task/PID/children}.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -75,11 +75,46 @@ cpu_ns(int pid)
 	return (ticks * (NS_PER_S / sysconf(_SC_CLK_TCK)));
 }
 
+/* Adds process ${pid} to the server's part of ${ret}. */
+static void
+add_server(int pid, struct proc_sample *ret)
+{
+	char text[1024];
+
+	ret->server_cpu_ns += cpu_ns(pid);
+	/* Another user's process may not be read; then it stays 0. */
+	if (read_file(pid, "io", text, sizeof(text)))
+		ret->server_written_bytes +=
+		    number_after(text, "\nwrite_bytes:");
+}
+
+/* Adds the children of process ${pid}: PostgreSQL has one for each connection.
+ */
+static void
+add_children(int pid, struct proc_sample *ret)
+{
+	char name[40], text[4096];
+	const char *p;
+	int child = 0;
+
+	snprintf(name, sizeof(name), "task/%d/children", pid);
+	if (!read_file(pid, name, text, sizeof(text)))
+		return;
+	for (p = text; *p != '\0'; p++) {
+		if (*p >= '0' && *p <= '9') {
+			child = child * 10 + (*p - '0');
+			continue;
+		}
+		if (child != 0)
+			add_server(child, ret);
+		child = 0;
+	}
+}
+
 void
 proc_sample(int pid, struct proc_sample *ret)
 {
 	struct rusage usage;
-	char text[1024];
 
 	memset(ret, 0, sizeof(*ret));
 	ret->at_ns = mono_ns();
@@ -92,11 +127,8 @@ proc_sample(int pid, struct proc_sample *ret)
 		1000;
 	if (pid == 0)
 		return;
-	ret->server_cpu_ns = cpu_ns(pid);
-	/* Another user's process may not be asked; then it stays 0. */
-	if (read_file(pid, "io", text, sizeof(text)))
-		ret->server_written_bytes =
-		    number_after(text, "\nwrite_bytes:");
+	add_server(pid, ret);
+	add_children(pid, ret);
 }
 
 int64_t

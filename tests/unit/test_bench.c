@@ -21,6 +21,7 @@
 #include "bench/bench.h"
 #include "bench/httpc.h"
 #include "bench/peer.h"
+#include "bench/resp.h"
 #include "bench/util.h"
 
 static void
@@ -248,10 +249,40 @@ test_peer_log(void **state)
 	(void)rmdir(path);
 }
 
+/* A reply of redis is found only once it is complete, wherever it is cut, and
+ * its strings are those that were sent. */
+static void
+test_resp_cut_anywhere(void **state)
+{
+	static const char reply[] = "*1\r\n*2\r\n$5\r\ninbox\r\n*1\r\n*2\r\n"
+				    "$3\r\n1-0\r\n*2\r\n$4\r\nbody\r\n"
+				    "$6\r\na\r\n$2 \r\n";
+	static const char *const words[] = {"inbox", "1-0", "body", "a\r\n$2 "};
+	const size_t n = sizeof(reply) - 1;
+	const char *p;
+	size_t at, len, i;
+
+	(void)state;
+	for (at = 0; at < n; at++)
+		assert_int_equal(resp_reply(reply, at), 0);
+	assert_int_equal(resp_reply(reply, n), n);
+	for (at = i = 0; resp_string(reply, n, &at, &p, &len); i++) {
+		assert_true(i < sizeof(words) / sizeof(words[0]));
+		assert_int_equal(len, strlen(words[i]));
+		assert_memory_equal(p, words[i], len);
+	}
+	assert_int_equal(i, sizeof(words) / sizeof(words[0]));
+	assert_int_equal(resp_reply("*-1\r\n$-1\r\n", 10), 5);
+	assert_int_equal(resp_reply("$-1\r\n+OK\r\n", 10), 5);
+	assert_int_equal(resp_reply(":12\r\n", 5), 5);
+	assert_int_equal(resp_reply("*0\r\n", 4), 4);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_resp_cut_anywhere),
 	    cmocka_unit_test(test_hist_percentiles),
 	    cmocka_unit_test(test_hist_every_size),
 	    cmocka_unit_test(test_answer_cut_anywhere),
