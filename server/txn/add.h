@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows that transactions add: to the outbox (add_outbox.c), to inboxes
- * (add_inbox.c), and receipts (add_receipt.c).
- * Thread: writer.
+ * Adds the rows that verbs create: outbox rows (add_outbox.c), inbox events
+ * (add_inbox.c) and receipts (add_receipt.c).  Rows are gathered in the
+ * environment and written by one statement for many of them.
+ * Thread: writer, in a transaction.
  */
 #ifndef TXN_ADD_H
 #define TXN_ADD_H
@@ -15,9 +16,9 @@ struct outbox_new {
 	int kind;
 	int64_t mid;
 	struct cached_conversation *conversation;
-	int64_t conversation_seq; /* 0: not released */
+	int64_t conversation_seq; /* 0 until the message is released */
 	int64_t sender_id;
-	struct cached_lane *lane; /* NULL: born acked */
+	struct cached_lane *lane; /* NULL: the row is added as acked */
 	struct cached_user *dest;
 	int priority;
 	int64_t deliver_at; /* 0: now */
@@ -26,9 +27,15 @@ struct outbox_new {
 	bool at_once; /* this transaction delivers it (local.h) */
 };
 
-/* Adds an outbox row at the end of its lane and wakes the lane, or with at_once
- * as sent, with deliver_at as scheduled, without lane as acked.  ${event_id}
- * must stay valid until the set is written.  ${ret_id}: its internal id. */
+/* Adds an outbox row.  The new row is
+ * - acked, if ${o->lane} is NULL;
+ * - pending without a place in its lane, if ${o->deliver_at} is set
+ *   (scheduled);
+ * - sent, at the end of its lane, if ${o->at_once} is set: the caller delivers
+ *   it;
+ * - otherwise pending at the end of its lane, which is woken.
+ * The row is gathered for the next write, so ${event_id} must stay valid until
+ * then.  Sets *ret_id to the row's internal id. */
 enum rc txn_add_outbox(struct tx *tx, const struct outbox_new *o,
     const struct uuid *event_id, int64_t *ret_id, struct err *err) MUST_USE;
 
@@ -46,42 +53,51 @@ struct inbox_new {
 	int64_t outbox_id; /* 0: none */
 	int64_t event_time;
 	int attempt;
-	int reason;                    /* of a bounce: enum outbox_reason */
-	const struct uuid *message_id; /* what it is about, for the effects */
-	struct text *message;          /* rendered part or NULL; borrowed */
+	int reason; /* of a bounce: enum outbox_reason */
+	/* the message that the event is about; used for the effects */
+	const struct uuid *message_id;
+	/* rendered for clients, or NULL; borrowed */
+	struct text *message;
 };
 
-/* Adds an event to an inbox, and to the effects. */
+/* Adds an event to an inbox and to the effects of the transaction.  On a
+ * multi-writer database the event gets its seq only in txn_flush_inbox(). */
 enum rc txn_add_inbox(
     struct tx *tx, const struct inbox_new *i, struct err *err) MUST_USE;
 
-/* Writes what was added: at once, or, where others write as well, only when all
- * else is written. */
+/* txn_write_inbox() writes the gathered inbox rows, unless the database is
+ * multi-writer.  There it does nothing, and txn_flush_inbox() locks the
+ * inboxes, numbers the events and writes the rows as the last step of the
+ * transaction, because other nodes wait for these locks until the commit. */
 enum rc txn_write_inbox(struct tx *tx, struct err *err) MUST_USE;
 enum rc txn_flush_inbox(struct tx *tx, struct err *err) MUST_USE;
 
-/* Who looks for what is in the inbox of ${user_id} from a conversation finds
- * all of it. */
+/* Writes the gathered inbox rows if any of them is an event of conversation
+ * ${conversation_id} in the inbox of ${user_id}.  Call it before a query that
+ * must see these events. */
 enum rc txn_flush_inbox_of(struct tx *tx, int64_t user_id,
     int64_t conversation_id, struct err *err) MUST_USE;
 
-/* A receipt: ${by} has (or has read) everything of ${to} up to a message. */
+/* A receipt: user ${by} has received (or read) all messages of user ${to} up to
+ * the message ${mid}. */
 struct receipt_new {
-	int kind; /* EVENT_DELIVERED, EVENT_READ */
+	int kind; /* EVENT_DELIVERED or EVENT_READ */
 	struct cached_conversation *conversation;
 	struct cached_user *by, *to;
 	int64_t mid;  /* the last message that it covers */
-	int64_t upto; /* its conversation_seq */
+	int64_t upto; /* conversation_seq of ${mid} */
 };
 
-/* Adds a receipt: one pending row a lane moves on instead of a second.  Where
- * it can be delivered at once it is kept until txn_write_receipts(), so that
- * several of one batch become one event. */
+/* Adds a receipt.  If a receipt of the same kind and user is already pending in
+ * the lane, its row is updated instead of adding a second one.  A receipt that
+ * this transaction can deliver is only remembered until txn_write_receipts(),
+ * so that several receipts of one batch become one event. */
 enum rc txn_add_receipt(
     struct tx *tx, const struct receipt_new *r, struct err *err) MUST_USE;
 
-/* Adds the receipts that are kept, as sent if they can still be delivered at
- * once, and delivers them. */
+/* Adds the receipts that txn_add_receipt() has remembered.  They are delivered
+ * by this transaction if that is still possible, and are left to the relay
+ * otherwise. */
 enum rc txn_write_receipts(struct tx *tx, struct err *err) MUST_USE;
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events go into inboxes, each with the next number of its inbox.
+ * Adds events to inboxes.  Each event gets the next seq of its inbox.
  *
- * With one writer an event gets its number at once.  On a database of several
- * nodes a transaction that numbers an event locks the inbox until its commit,
- * and all other nodes wait: there it is the last step of a transaction, for all
- * its events together, in the order of the inboxes' owners.
+ * With a single writer an event gets its seq at once.  On a multi-writer
+ * database a transaction that assigns a seq must lock the inbox until its
+ * commit, and all other nodes wait for that lock.  There all events of a
+ * transaction are numbered together in its last step, in the order of the
+ * inboxes' user ids.
  */
 #include <string.h>
 
@@ -14,8 +15,8 @@
 #include "txn/effects.h"
 #include "txn/verb.h"
 
-/* The number of the next event of ${user};
- * 0: it is given when the inboxes are locked. */
+/* Sets *ret to the next seq of the inbox of ${user}, or to 0 on a multi-writer
+ * database, where number() assigns it after the inboxes are locked. */
 static enum rc
 number_event(
     struct tx *tx, struct cached_user *user, int64_t *ret, struct err *err)
@@ -100,8 +101,10 @@ txn_write_inbox(struct tx *tx, struct err *err)
 		: store_rows_write(tx->db, &txn_env_of(tx)->inbox, true, err));
 }
 
-/* Gives the rows that wait their numbers.  They are the last events of the
- * effects, in this order; what a row's event id was read from may be gone. */
+/* Assigns a seq to each gathered row.  The rows correspond to the last
+ * ${env->inbox.n} events of the effects, in the same order.  The event ids are
+ * taken from the effects, because the memory that a row's event id pointed to
+ * may have been reused since. */
 static enum rc
 number(struct tx *tx, struct err *err)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A row is added to the outbox, at the end of its lane.
+ * Adds rows to the outbox, each at the end of its lane.
  */
 #include "base/thr.h"
 #include "txn/add.h"
 #include "txn/lane.h"
 #include "txn/verb.h"
 
-/* A message was accepted: where it stands.  One that is delivered at once is
- * counted by its delivery. */
+/* Counts an accepted message by its state.  A message that this transaction
+ * delivers is counted as sent by txn_local_deliver(). */
 static void
 count_new(struct txn_env *env, const struct outbox_new *o)
 {
@@ -23,8 +23,8 @@ count_new(struct txn_env *env, const struct outbox_new *o)
 	}
 }
 
-/* Gives a row that is not scheduled its place in its lane.  If it waits there,
- * the lane is woken. */
+/* Gives a row that is not scheduled its place in the lane.  If the row has to
+ * wait there, the lane is woken. */
 static enum rc
 give_place(struct tx *tx, const struct outbox_new *o, int64_t *ret_lane_seq,
     struct err *err)
@@ -42,7 +42,7 @@ give_place(struct tx *tx, const struct outbox_new *o, int64_t *ret_lane_seq,
 		    : rc);
 }
 
-/* The state that the row is born in, and the times of what has happened. */
+/* Sets the initial state of the row and the times that belong to the state. */
 static void
 set_state(struct sql_outbox_insert *v, const struct outbox_new *o, int64_t now)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A receipt is added to the outbox, or a receipt that waits is moved on.
+ * Adds receipts to the outbox, or updates a receipt that is already pending.
  *
- * Where nothing waits in its lane, it is kept in memory until the batch ends: a
- * later receipt of the same batch takes its place, and what is left then is
- * added and delivered in one go.
+ * If nothing waits in the lane, the receipt is remembered in memory until the
+ * end of the batch.  A later receipt of the same batch replaces it, and only
+ * the last one is added and delivered.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ receipt_row(
 
 /* ---- for the relay ---- */
 
-/* Adds a row for the relay, or moves on the one that waits. */
+/* Adds a row for the relay, or updates the pending one. */
 static enum rc
 add_pending(struct tx *tx, const struct receipt_new *r,
     struct cached_lane *lane, struct err *err)
@@ -54,7 +54,8 @@ add_pending(struct tx *tx, const struct receipt_new *r,
 	o = receipt_row(tx, r, lane);
 	event_id = uuid_gen_next(&env->ids);
 	rc = txn_add_outbox(tx, &o, &event_id, &id, err);
-	/* A later receipt of this batch must find it. */
+	/* store_receipt_pending() must find this row for a later receipt of the
+	 * batch. */
 	return (rc == RC_OK ? store_rows_write(tx->db, &env->outbox, true, err)
 			    : rc);
 }
@@ -81,7 +82,7 @@ keep(struct txn_env *env, const struct receipt_new *r, struct cached_lane *lane)
 	    .by = r->by, .mid = r->mid, .upto = r->upto};
 }
 
-/* Adds ${r} as sent, and delivers it.  ${event_id} must stay valid until the
+/* Adds ${r} as sent and delivers it.  ${event_id} must stay valid until the
  * rows are written. */
 static enum rc
 add_sent(struct tx *tx, const struct receipt_new *r, struct cached_lane *lane,
@@ -116,8 +117,9 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
 }
 
-/* Adds the receipt of ${kind} that ${lane} keeps, if any.  Its rows point to
- * the event id that is kept with it until they are written. */
+/* Adds the receipt of ${kind} that ${lane} remembers, if any.  The gathered
+ * rows point to the event id in the remembered receipt until they are
+ * written. */
 static enum rc
 write_kept(struct tx *tx, struct cached_lane *lane, int kind, struct err *err)
 {
@@ -131,7 +133,7 @@ write_kept(struct tx *tx, struct cached_lane *lane, int kind, struct err *err)
 	if (k->by == NULL)
 		return (RC_OK);
 	k->by = NULL;
-	/* What came later in the batch may have paused deliveries. */
+	/* A later unit of the batch may have paused deliveries. */
 	rc = txn_local_at_once(tx, lane, &at_once, err);
 	if (rc != RC_OK || !at_once)
 		return (rc == RC_OK ? add_pending(tx, &r, lane, err) : rc);
@@ -162,7 +164,8 @@ txn_add_receipt(struct tx *tx, const struct receipt_new *r, struct err *err)
 	if (!at_once)
 		return (add_pending(tx, r, lane, err));
 	before = kept(lane, r->kind)->by;
-	/* In a group they may be of different people. */
+	/* In a group, the receipts of one lane may come from different
+	 * users. */
 	if (before != NULL && before != r->by)
 		rc = write_kept(tx, lane, r->kind, err);
 	if (rc == RC_OK && env->outbox.n > 0)
@@ -184,7 +187,7 @@ txn_write_receipts(struct tx *tx, struct err *err)
 	while (rc == RC_OK && (lane = env->receipts) != NULL) {
 		env->receipts = lane->next_receipts;
 		lane->has_receipts = false;
-		/* A message is read by who has it. */
+		/* A user receives a message before reading it. */
 		rc = write_kept(tx, lane, EVENT_DELIVERED, err);
 		if (rc == RC_OK)
 			rc = write_kept(tx, lane, EVENT_READ, err);

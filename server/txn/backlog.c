@@ -13,12 +13,13 @@
 #include "txn/backlog.h"
 
 #define SENDERS_MAX 100000
-/* Where others write, too, what waits is counted anew so often, in
- * milliseconds; less often the more it is, as a million takes most of a second.
- */
+/* On a multi-writer database the waiting messages are counted again 30 s
+ * after the last count, plus 1 ms for each RECOUNT_PER_MS waiting messages:
+ * counting a million takes most of a second, so large backlogs are counted
+ * less often. */
 #define RECOUNT_MS 30000
 #define RECOUNT_PER_MS 20
-/* Changes of one transaction that can be taken back. */
+/* Changes of one transaction that can be undone without counting the store. */
 #define NOTES_MAX 4096
 
 struct count {
@@ -34,18 +35,20 @@ struct note {
 struct backlog {
 	struct store_totals delta;
 	bool dirty;
-	bool known;         /* what waits has been counted … */
-	int64_t recount_at; /* … and is to be again, where others write */
+	bool known;         /* the counts of waiting messages are right */
+	int64_t recount_at; /* wall time of the next count (multi-writer) */
 	struct htab *senders, *destinations;
-	size_t senders_most; /* then those who have nothing are forgotten */
+	/* with more, all is counted again, without senders that have no waiting
+	 * messages */
+	size_t senders_most;
 	int64_t waiting;
 
-	/* What this transaction has changed of what waits.  A count of all is
-	 * a second for a million that wait, which is too much to pay for each
-	 * transaction that is abandoned. */
+	/* The changes of waiting messages by this transaction, so that they can
+	 * be undone.  Counting a million waiting messages takes a second, which
+	 * is too expensive for each abandoned transaction. */
 	struct note *notes; /* NOTES_MAX */
 	size_t nnotes;
-	bool lost; /* it cannot be taken back */
+	bool lost; /* the changes cannot be undone: count again */
 };
 
 /* ---- life ---- */
@@ -206,7 +209,7 @@ backlog_add(struct backlog *b, enum store_total total, int64_t n)
 	b->dirty = true;
 }
 
-/* The gauge of a state; acked ones are only counted for ever. */
+/* The gauge of ${state}, or -1.  Acked messages have only a counter. */
 static int
 gauge_of(int state)
 {
@@ -223,7 +226,7 @@ gauge_of(int state)
 	return (state < 0 ? -1 : gauges[state]);
 }
 
-/* What has happened for ever when a state is reached. */
+/* The counter that counts each message that reaches ${state}, or -1. */
 static int
 ever_of(int state)
 {
@@ -244,8 +247,8 @@ void
 backlog_move(struct backlog *b, int kind, int from, int to)
 {
 
-	/* Every move of an outbox row comes by here, but for acks, which are
-	 * counted by sets. */
+	/* This assertion sees every move of an outbox row except acks, which
+	 * are counted as sets of rows. */
 	assert(from < 0 || outbox_move_allowed(from, to));
 	if (kind != EVENT_MESSAGE)
 		return;
@@ -266,8 +269,8 @@ backlog_begin(struct backlog *b, struct tx *tx, struct err *err)
 
 	b->nnotes = 0;
 	b->lost = false;
-	/* Those for whom nothing waits any more are kept until they are many.
-	 */
+	/* Senders without waiting messages stay in the table until it has
+	 * senders_most entries. */
 	if (db_multi_writer(tx->db) && tx->now_ms >= b->recount_at)
 		b->known = false;
 	if (b->known && htab_count(b->senders) < b->senders_most)
@@ -287,7 +290,8 @@ backlog_flush(struct backlog *b, struct tx *tx, struct err *err)
 {
 	enum rc rc;
 
-	/* If the commit fails the counts are unknown. */
+	/* If the commit fails, it is unknown whether the changes took
+	 * effect. */
 	b->lost = true;
 	if (!b->dirty)
 		return (RC_OK);

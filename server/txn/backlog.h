@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The totals of the outbox, and how much waits by sender and destination.
+ * The totals of the outbox, and the number of waiting messages by sender and by
+ * destination.  Both count messages only: receipts and bounces are never
+ * refused for lack of room.
  *
- * The totals are a row that each transaction adds its differences to.  What
- * waits is counted in memory, from the store at the start; what an abandoned
- * transaction changed is taken back, or all is counted anew.  Where other nodes
- * write as well, theirs is counted only now and then: a limit may be passed by
- * what they accept meanwhile.  Both are of
- * messages only: receipts and bounces are never refused for want of room.
+ * The totals are one row, to which each transaction adds its differences.  The
+ * waiting messages are counted in memory, starting from a count of the store.
+ * When a transaction is abandoned, its changes are undone, or, if that is not
+ * possible, the next transaction counts the store again.
+ *
+ * On a multi-writer database the messages that other nodes accept are included
+ * only when the store is counted again (every 30 s or less often, see
+ * backlog.c), so a limit may be exceeded by what they accept in between.
  * Thread: writer.
  */
 #ifndef TXN_BACKLOG_H
@@ -18,39 +22,43 @@
 
 struct backlog;
 
-/* An empty backlog; NULL: no memory. */
+/* Returns an empty backlog, or NULL if there is no memory. */
 struct backlog *backlog_new(void);
 void backlog_free(struct backlog *b);
 
-/* A transaction begins: counts what waits if that is not known. */
+/* Starts a transaction.  Counts the waiting messages in the store if the counts
+ * in memory are not known to be right. */
 enum rc backlog_begin(
     struct backlog *b, struct tx *tx, struct err *err) MUST_USE;
 
-/* Writes the differences. */
+/* Adds the differences of this transaction to the totals row. */
 enum rc backlog_flush(
     struct backlog *b, struct tx *tx, struct err *err) MUST_USE;
 
-/* The transaction was abandoned. */
+/* Undoes what the abandoned transaction has changed. */
 void backlog_abort(struct backlog *b);
 
-/* ${n} more (or less) of ${total}. */
+/* Adds ${n}, which may be negative, to ${total}. */
 void backlog_add(struct backlog *b, enum store_total total, int64_t n);
 
-/* A message of ${kind} moves between states (enum outbox_state; -1: it was not
- * there).  Other kinds are not counted. */
+/* Counts the move of a row of ${kind} from state ${from} to state ${to} (enum
+ * outbox_state).  ${from} is -1 for a new row.  Rows that are not messages are
+ * not counted. */
 void backlog_move(struct backlog *b, int kind, int from, int to);
 
-/* Who sends where. */
+/* A sender and the destination that it sends to. */
 struct backlog_key {
 	int64_t sender_id;
 	int64_t destination_id;
 };
 
-/* ${n} more (or fewer) messages of ${key} wait. */
+/* Adds ${n}, which may be negative, to the number of waiting messages of
+ * ${key}. */
 enum rc backlog_wait(struct backlog *b, const struct backlog_key *key,
     int64_t n, struct err *err) MUST_USE;
 
-/* How many wait: of a sender, for a destination, in all. */
+/* Return the number of waiting messages of a sender, for a destination, and in
+ * total. */
 int64_t backlog_of_sender(const struct backlog *b, int64_t sender_id);
 int64_t backlog_of_destination(const struct backlog *b, int64_t destination_id);
 int64_t backlog_waiting(const struct backlog *b);

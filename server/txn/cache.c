@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See cache.h.  Tables by every key that is asked for.
+ * See cache.h.  There is a table for each key by which objects are found.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,11 +12,12 @@
 #include "store/lock.h"
 #include "txn/cache_internal.h"
 
-/* When it holds more objects than this, it starts anew: about 60 MB. */
+/* A cache with more objects than this (about 60 MB) is emptied at the beginning
+ * of the next transaction. */
 #define CACHE_OBJECTS_MAX 200000
 #define FLUSH_ROWS 128
 
-/* A name as a key. */
+/* Returns ${name} as a zero-padded key. */
 static struct name_key
 name_key(const char *name, size_t n)
 {
@@ -95,7 +96,7 @@ cache_contended_add(
 	met->ids[met->n++] = id;
 }
 
-/* The tables of a cache, with what their keys are.  X(table, key type) */
+/* The tables of a cache.  X(table, key type) */
 #define CACHE_TABLES(X)                                                        \
 	X(taken, struct uuid)                                                  \
 	X(devices, int64_t)                                                    \
@@ -205,7 +206,7 @@ cache_abort(struct cache *cache)
 
 /* ---- users ---- */
 
-/* Where ${u} is found by name. */
+/* Adds ${u} to the table of names or of addresses. */
 static enum rc
 index_name(struct cache *cache, struct cached_user *u)
 {
@@ -286,7 +287,8 @@ cache_user_known(const struct cache *cache, const char *to)
 	if (strchr(to, '@') != NULL) {
 		address = htab_hash(to, n);
 		u = htab_find(cache->users_by_address, &address);
-		/* Another one with this hash is asked for again. */
+		/* A different address with the same hash counts as unknown: the
+		 * caller queries the store. */
 		return (u != NULL && strcmp(u->name->data, to) == 0 ? u : NULL);
 	}
 	name = name_key(to, n);
@@ -364,7 +366,8 @@ on_row_head(void *arg, int64_t user_id, const struct store_counter *counter,
 	struct cached_user *u = htab_find(cache->users_by_id, &user_id);
 
 	(void)err;
-	/* One that an earlier try met is not asked for yet. */
+	/* The lock may be for a user that only an earlier try of this
+	 * transaction needed. */
 	if (u == NULL)
 		return (RC_OK);
 	u->counter.head = counter->head;
@@ -372,7 +375,7 @@ on_row_head(void *arg, int64_t user_id, const struct store_counter *counter,
 	return (RC_OK);
 }
 
-/* A user that was listed and not found has no inbox. */
+/* A user whose inbox was not locked has no inbox row. */
 static enum rc
 all_locked(struct cache *cache, struct err *err)
 {
@@ -484,7 +487,7 @@ cache_device_touch(struct cache *cache, struct cached_device *device)
 
 /* ---- ids ---- */
 
-/* Taken when what was reserved is not enough. */
+/* How many ids are taken when the reserved ones are used up. */
 #define CACHE_IDS_AGAIN 8
 
 size_t
@@ -506,9 +509,9 @@ cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 	return (RC_OK);
 }
 
-/* The next number of ${ids}.  With one writer it is the one after the
- * last; else the store gives them out, as many as the batch needs or a handful
- * at a time. */
+/* Takes the next id.  With a single writer it is the last id plus one.  On a
+ * multi-writer database the store assigns ids: as many as the batch needs, or
+ * CACHE_IDS_AGAIN at a time after that. */
 static enum rc
 next_id(struct tx *tx, struct cached_ids *ids,
     enum rc (*last)(struct db *db, int64_t *ret, struct err *err),

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cache: the counters and facts that a transaction works with, each read
- * once and written back once, however many units of a batch touch it.
+ * The cache: the rows that a transaction works with.  Each row is read once and
+ * written back once, however many units of a batch use it.
  *
  * Invariants
- * 1. Between transactions nothing is dirty: what the cache holds equals what
- *    is committed.  The embedded database has one writer, so that it stays
- *    true from one transaction to the next; where others write, too, each
- *    transaction begins with an empty cache, and what it reads is locked
- *    until it ends: a conversation with all that belongs to it (messages,
- *    members' marks, lanes, outbox rows) by its row; an inbox by its own, but
- *    only when it is written.
- * 2. An abandoned transaction empties it.
- * 3. Names, conversations' members and lanes' keys never change once made.
+ * 1. Between transactions nothing is dirty: the cache equals the committed
+ *    rows.  A single-writer database lets the cache stay valid from one
+ *    transaction to the next.  On a multi-writer database each transaction
+ *    begins with an empty cache, and the rows that it reads are protected by
+ *    locks until it ends: the row of a conversation protects all that belongs
+ *    to the conversation (messages, members' watermarks, lanes, outbox rows).
+ *    The row of an inbox is locked separately, and only when it is written.
+ * 2. After an abandoned transaction the cache is empty.
+ * 3. Names, the members of a conversation and the key of a lane never change.
  *
- * Pointers it gives stay valid until the next cache_begin().
+ * Pointers to cached objects stay valid until the next cache_begin() or
+ * cache_abort().
  * Thread: writer.
  */
 #ifndef TXN_CACHE_H
@@ -34,17 +35,18 @@ struct cached_user {
 	struct text *name;
 	bool disabled;
 	int64_t destination_id;       /* 0: a user of this server */
-	struct store_counter counter; /* of the inbox, once counted */
+	struct store_counter counter; /* of the inbox, valid if ${counted} */
 	bool counted;
 	bool dirty;
 	struct cached_user *next_dirty;
-	bool filling; /* the inbox gets events, or watermarks in it advance */
+	/* events will be added to the inbox, or watermarks in it advance */
+	bool filling;
 	struct cached_user *next_filling;
 };
 
 struct cached_device {
 	int64_t device_id;
-	int64_t acked; /* never goes back */
+	int64_t acked; /* watermark; never decreases */
 	bool dirty;
 	struct cached_device *next_dirty;
 };
@@ -69,11 +71,12 @@ struct cached_conversation {
 	uint8_t digest[STORE_DIGEST_LEN];
 	struct cached_member *members; /* ascending by user id */
 	size_t nmembers;
-	bool listed; /* in the dirty list: a member's watermarks changed */
+	/* in the list of dirty ones: a member's watermarks changed */
+	bool listed;
 	struct cached_conversation *next_dirty;
 
-	/* While an inbox range is walked (chat/watermark.h): the last of the
-	 * others' messages in this conversation. */
+	/* Used only while an inbox range is walked (chat/watermark.h): the last
+	 * message of the others in this conversation. */
 	bool walked;
 	int64_t walk_seq, walk_mid, walk_sender;
 	struct cached_conversation *next_walked;
@@ -83,93 +86,104 @@ struct cached_lane {
 	struct store_lane lane;
 	struct cached_conversation *conversation;
 	struct cached_user *dest;
-	bool recheck_priority; /* its priority may be too high */
-	bool in_sub_batch;     /* it is being delivered (deliver.c) */
+	/* the priority may be higher than that of any waiting row */
+	bool recheck_priority;
+	bool in_sub_batch; /* part of the sub-batch of delivery/deliver.c */
 	bool dirty;
 	struct cached_lane *next_dirty;
 
-	/* Receipts that the batch will add (add_receipt.c), by kind: the last
-	 * message that each covers. */
+	/* The last receipt of each kind that the batch will add
+	 * (add_receipt.c). */
 	struct cached_receipt {
 		struct cached_user *by; /* NULL: none */
 		int64_t mid, upto;
-		struct uuid event_id; /* of the rows that are gathered */
+		/* of the rows that are gathered but not written yet */
+		struct uuid event_id;
 	} delivered, read;
-	bool has_receipts; /* it is in the list of such lanes */
+	bool has_receipts; /* in the list of lanes with receipts */
 	struct cached_lane *next_receipts;
 };
 
 struct cache;
 
-/* An empty cache that makes public ids with ${ids} (kept). */
+/* Returns an empty cache, which keeps ${ids} and uses it to make public ids;
+ * NULL if there is no memory. */
 struct cache *cache_new(struct uuid_gen *ids);
 void cache_free(struct cache *cache);
 
-/* A transaction begins: forgets what is too much, and where others write to the
- * database, too, everything. */
+/* Starts a transaction.  Empties the cache if it is too large, and always on a
+ * multi-writer database. */
 void cache_begin(struct cache *cache, struct tx *tx);
 
-/* The transaction was abandoned: forgets everything. */
+/* Empties the cache, because the transaction was abandoned. */
 void cache_abort(struct cache *cache);
 
-/* Writes what is dirty. */
+/* Writes all dirty objects. */
 enum rc cache_flush(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
-/* A user of this server by name, or any by id; RC_NOT_FOUND (without a text) if
- * there is none. */
+/* Find a user of this server by name, and any user by id.  They return
+ * RC_NOT_FOUND, without an error text, if there is none. */
 enum rc cache_user_by_name(struct cache *cache, struct tx *tx, const char *name,
     size_t n, struct cached_user **ret, struct err *err) MUST_USE;
 enum rc cache_user_by_id(struct cache *cache, struct tx *tx, int64_t user_id,
     struct cached_user **ret, struct err *err) MUST_USE;
 
-/* Without a query: the user with this id, or with the name or address ${to},
- * who is in the cache; NULL: it has none. */
+/* Return the cached user with this id, or with the name or address ${to}; NULL
+ * if the user is not in the cache.  They do not query the store. */
 struct cached_user *cache_user_known_by_id(
     const struct cache *cache, int64_t user_id);
 struct cached_user *cache_user_known(const struct cache *cache, const char *to);
 
-/* The person with ${address} (name@domain) on another server, whom the unit has
- * listed.  The first makes the rows of the person and of the destination if
- * there are none; the second returns RC_NOT_FOUND. */
+/* The user with ${address} (name@domain) on another server.  The unit must have
+ * listed the address in its lock set.  cache_user_remote() adds the missing
+ * rows of the user and the destination; cache_user_remote_find() returns
+ * RC_NOT_FOUND instead. */
 enum rc cache_user_remote(struct cache *cache, struct tx *tx,
     const char *address, struct cached_user **ret, struct err *err) MUST_USE;
 enum rc cache_user_remote_find(struct cache *cache, struct tx *tx,
     const char *address, struct cached_user **ret, struct err *err) MUST_USE;
 
-/* Makes ${n} people of a destination, all of them different and not there. */
+/* Adds ${n} users of a destination.  The addresses must be distinct and must
+ * not exist. */
 enum rc cache_users_remote_make(struct cache *cache, struct tx *tx,
     int64_t destination_id, const char *const *addresses, size_t n,
     struct err *err) MUST_USE;
 
-/* The counters of ${user}'s inbox: must be called before they are looked at.
- * They only grow; where others write as well, they may have done so since. */
+/* Loads user->counter.  Must be called before the counter is read.  The
+ * counters only grow.  On a multi-writer database another node may have
+ * increased them since, unless the inbox is locked. */
 enum rc cache_inbox(
     struct tx *tx, struct cached_user *user, struct err *err) MUST_USE;
 
-/* ${user}'s inbox will be written. */
+/* Notes that ${user}'s inbox will be written, so that cache_lock_inboxes()
+ * locks it. */
 void cache_inbox_touch(struct cache *cache, struct cached_user *user);
 
-/* Inboxes that will be written are ours from now on until the transaction ends,
- * and their heads are the last ones.  When some are ours already another
- * writer's are not waited for: RC_BUSY, and the next try holds them at once. */
+/* Locks the inboxes that were noted and reads their heads.  If this
+ * transaction already holds locks on inboxes, waiting for another one might be
+ * a deadlock.  In that case the function returns RC_BUSY if another
+ * transaction has locked one of them, and the next try of this transaction
+ * locks all of them together. */
 enum rc cache_lock_inboxes(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
-/* The user's read watermark has changed (the others need no writing: the head
- * is the last row's seq, acked the highest of the devices'). */
+/* Marks ${user} as dirty: the read watermark has changed.  The other counters
+ * need no write: the head is the seq of the last row, and acked is the highest
+ * watermark of the user's devices. */
 void cache_user_touch(struct cache *cache, struct cached_user *user);
 
-/* A device by its id; RC_NOT_FOUND if there is none. */
+/* Finds a device by its id; RC_NOT_FOUND if there is none. */
 enum rc cache_device_by_id(struct cache *cache, struct tx *tx,
     int64_t device_id, struct cached_device **ret, struct err *err) MUST_USE;
 
-/* The device's acked mark has been changed, or it has just been seen. */
+/* Marks ${device} as dirty: its ack watermark has changed, or the device was
+ * seen just now. */
 void cache_device_touch(struct cache *cache, struct cached_device *device);
 
-/* The direct conversation of two users (or of one with themselves), which the
- * unit has listed.  The first makes it if there is none; the second returns
- * RC_NOT_FOUND. */
+/* The direct conversation of two users, or of a user with themselves (${a} is
+ * ${b}).  The unit must have listed it in its lock set.  cache_direct() adds a
+ * missing one; cache_direct_find() returns RC_NOT_FOUND instead. */
 enum rc cache_direct(struct cache *cache, struct tx *tx, struct cached_user *a,
     struct cached_user *b, struct cached_conversation **ret,
     struct err *err) MUST_USE;
@@ -177,56 +191,58 @@ enum rc cache_direct_find(struct cache *cache, struct tx *tx,
     struct cached_user *a, struct cached_user *b,
     struct cached_conversation **ret, struct err *err) MUST_USE;
 
-/* Makes the direct conversations of ${n} pairs, all of them different and not
- * there. */
+/* Adds the direct conversations of ${n} pairs.  The pairs must be distinct and
+ * must not have a conversation yet. */
 struct cached_pair {
 	struct cached_user *a, *b;
 };
 enum rc cache_directs_make(struct cache *cache, struct tx *tx,
     const struct cached_pair *pairs, size_t n, struct err *err) MUST_USE;
 
-/* Without a query: the direct conversation of ${a} and ${b} that is in the
- * cache; NULL: it has none. */
+/* Returns the direct conversation of ${a} and ${b} if it is in the cache, else
+ * NULL.  Does not query the store. */
 struct cached_conversation *cache_direct_known(const struct cache *cache,
     const struct cached_user *a, const struct cached_user *b);
 
-/* A conversation; RC_NOT_FOUND if there is none. */
+/* Find a conversation by its public or internal id; RC_NOT_FOUND if there is
+ * none. */
 enum rc cache_conversation_by_public(struct cache *cache, struct tx *tx,
     const struct uuid *id, struct cached_conversation **ret,
     struct err *err) MUST_USE;
 enum rc cache_conversation_by_id(struct cache *cache, struct tx *tx, int64_t id,
     struct cached_conversation **ret, struct err *err) MUST_USE;
 
-/* The same; RC_NOT_FOUND, too, while another writer has it. */
+/* As cache_conversation_by_id(), but without waiting: returns RC_NOT_FOUND also
+ * while another transaction has locked the conversation. */
 enum rc cache_conversation_if_free(struct cache *cache, struct tx *tx,
     int64_t id, struct cached_conversation **ret, struct err *err) MUST_USE;
 
-/* Whether no other transaction changes the conversation: there is one writer,
- * or the batch has locked it. */
+/* Returns true if no other transaction can change the conversation: the
+ * database has a single writer, or this batch has locked the conversation. */
 bool cache_conversation_ours(const struct cache *cache, int64_t id);
 
-/* The member of ${c} who is ${user_id}; NULL if there is none. */
+/* Returns the member of ${c} with ${user_id}, or NULL. */
 struct cached_member *cache_member_find(
     struct cached_conversation *c, int64_t user_id);
 
-/* In a direct conversation the member other than ${user_id} (himself in a
- * note to oneself); NULL in groups. */
+/* Returns the member of a direct conversation other than ${user_id}; the only
+ * member of a conversation with oneself; NULL for a group. */
 struct cached_member *cache_member_other(
     struct cached_conversation *c, int64_t user_id);
 
-/* Marks of ${m} in ${c} have changed. */
+/* Marks member ${m} of ${c} as dirty: a watermark has changed. */
 void cache_member_touch(struct cache *cache, struct cached_conversation *c,
     struct cached_member *m);
 
-/* The lane of ${c} to ${dest}, made if there is none; and one by its id,
- * RC_NOT_FOUND if there is none. */
+/* cache_lane_to() finds the lane of ${c} to ${dest}, and adds a missing one.
+ * cache_lane_by_id() returns RC_NOT_FOUND if there is no such lane. */
 enum rc cache_lane_to(struct cache *cache, struct tx *tx,
     struct cached_conversation *c, struct cached_user *dest,
     enum lane_class class, struct cached_lane **ret, struct err *err) MUST_USE;
 enum rc cache_lane_by_id(struct cache *cache, struct tx *tx, int64_t lane_id,
     struct cached_lane **ret, struct err *err) MUST_USE;
 
-/* Whether ${lane} leads to another server. */
+/* Returns true if ${lane} leads to another server. */
 static inline bool
 cache_lane_remote(const struct cached_lane *lane)
 {
@@ -234,37 +250,42 @@ cache_lane_remote(const struct cached_lane *lane)
 	return (lane->lane.state != LANE_LOCAL);
 }
 
-/* Something of ${priority} waits no more in ${lane}, which goes on: when
- * nothing else is as urgent its priority falls, as it is written.  A lane that
- * is leased is not looked at: who ends its lease says so again. */
+/* Notes that a row of ${priority} has left ${lane} while other rows wait in it.
+ * If the row was as urgent as the lane, the priority of the lane is read again
+ * when the lane is written.  A leased lane keeps its priority, so the unit that
+ * ends the lease must call this again. */
 void cache_lane_recheck_priority(
     struct cache *cache, struct cached_lane *lane, int priority);
 
-/* Writes the lanes that are dirty, so that statements which look for lanes see
- * them.  The rows of the outbox must have been written. */
+/* Writes the dirty lanes, so that queries for lanes see them.  The gathered
+ * outbox rows must have been written before. */
 enum rc cache_flush_lanes(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
-/* Forgets all lanes, which another transaction has changed; none may be dirty.
- */
+/* Removes all lanes from the cache, because a statement has changed their rows
+ * directly.  No lane may be dirty. */
 void cache_forget_lanes(struct cache *cache);
 
-/* The lane's cursor has moved (a local one's tail needs no writing). */
+/* Marks ${lane} as dirty.  For a lane to a local inbox this is needed only when
+ * its cursor (next_seq) moves: the cache does not write the tail_seq of such a
+ * lane, which follows from its outbox rows. */
 void cache_lane_touch(struct cache *cache, struct cached_lane *lane);
 
-/* Whether the rows that the units of this batch list were read (lockset.c).  Of
- * those, what the cache does not have does not exist. */
+/* Returns true if all rows that the units of this batch have listed were read
+ * (lockset.c).  A listed row that is not in the cache then does not exist. */
 bool cache_gathered(const struct cache *cache);
 
-/* Whether it is known, without asking, that no message has this id: what the
- * batch brings was asked at once (lockset.c). */
+/* Returns true if it is known, without a query, that no message has this id:
+ * the ids of all new messages of the batch were checked together
+ * (lockset.c). */
 bool cache_id_free(const struct cache *cache, const struct uuid *id);
 
-/* This transaction makes a message with this id: it is free no more. */
+/* Notes that this transaction adds a message with this id, so that
+ * cache_id_free() returns false for it. */
 enum rc cache_id_take(
     struct cache *cache, const struct uuid *id, struct err *err) MUST_USE;
 
-/* The next internal id of a message, of an outbox row. */
+/* Take the next internal id of a message, and of an outbox row. */
 enum rc cache_next_mid(
     struct cache *cache, struct tx *tx, int64_t *ret, struct err *err) MUST_USE;
 enum rc cache_next_outbox_id(

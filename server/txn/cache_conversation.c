@@ -15,7 +15,8 @@ cache_keep_member(struct cached_conversation *c, struct cached_user *user,
 	size_t cap;
 	void *list;
 
-	/* Two, then twice as many whenever a power of two is full. */
+	/* The capacity is not stored: it is 2, then doubles whenever nmembers
+	 * is a power of two. */
 	if (c->nmembers == 0 ||
 	    (c->nmembers > 1 && (c->nmembers & (c->nmembers - 1)) == 0)) {
 		cap = c->nmembers == 0 ? 2 : c->nmembers * 2;
@@ -87,8 +88,8 @@ load_member(void *arg, const struct store_participant *p, struct err *err)
 	return (rc == RC_OK ? cache_keep_member(load->c, user, p, err) : rc);
 }
 
-/* Keeps a conversation with its members.  One whose members cannot be read is
- * not kept. */
+/* Adds a conversation and its members to the cache.  If the members cannot be
+ * read, the conversation is removed again. */
 static enum rc
 keep_conversation(struct cache *cache, struct tx *tx,
     const struct store_conversation *row, struct cached_conversation **ret,
@@ -175,7 +176,7 @@ cache_direct_known(const struct cache *cache, const struct cached_user *a,
 	return (htab_find(cache->direct, &key));
 }
 
-/* Keeps the direct conversation ${row} of the pair ${key}. */
+/* Adds the direct conversation ${row} of the pair ${key} to the cache. */
 static enum rc
 keep_direct(struct cache *cache, struct tx *tx, const struct pair_key *key,
     const struct store_conversation *row, struct cached_conversation **ret,
@@ -211,17 +212,17 @@ cache_direct_find(struct cache *cache, struct tx *tx, struct cached_user *a,
 	    rc == RC_OK ? keep_direct(cache, tx, &key, &row, ret, err) : rc);
 }
 
-/* Conversations that are being made. */
+/* Conversations that are being added. */
 struct making {
 	const struct cached_pair *pairs;
 	size_t n;
 	struct store_new_conversation *rows;
-	struct store_new_member *members; /* two of each */
+	struct store_new_member *members; /* at most two for each pair */
 	char (*keys)[STORE_DIRECT_KEY_SIZE];
 };
 
-/* The members of pair ${i}: the one with the lower id first, or the only one.
- */
+/* Sets ${ret} to the members of pair ${p}, the one with the lower id first.
+ * Returns their number: 1 for a conversation with oneself. */
 static size_t
 members_of(const struct cached_pair *p, struct cached_user *ret[2])
 {
@@ -232,7 +233,7 @@ members_of(const struct cached_pair *p, struct cached_user *ret[2])
 	return (p->a == p->b ? 1 : 2);
 }
 
-/* Keeps a conversation that was made, with its members. */
+/* Adds a new conversation with its members to the cache. */
 static enum rc
 keep_new(struct cache *cache, const struct cached_pair *pair,
     const struct store_new_conversation *row, struct err *err)
@@ -256,7 +257,7 @@ keep_new(struct cache *cache, const struct cached_pair *pair,
 	return (rc);
 }
 
-/* Writes the conversations, and then their members. */
+/* Inserts the conversations, then their members. */
 static enum rc
 make_all(struct cache *cache, struct tx *tx, struct making *m, struct err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing back: one list of dirty objects a kind, one statement each.
+ * Writes the dirty objects: one list and one statement for each kind of object.
  */
 #include "base/thr.h"
 #include "txn/cache_internal.h"
@@ -72,8 +72,8 @@ flush_participants(
 	return (store_rows_write(tx->db, r, true, err));
 }
 
-/* One look at an index, and only for a lane that others may see as more urgent
- * than it is. */
+/* Reads the priority of the lane from the store.  This costs one index lookup,
+ * so it is done only for a ready lane whose cached priority may be too high. */
 static enum rc
 recompute_priority(struct cached_lane *lane, struct tx *tx, struct err *err)
 {
@@ -161,7 +161,7 @@ cache_flush(struct cache *cache, struct tx *tx, struct err *err)
 	rc = flush_participants(cache, tx, &cache->participant_rows, err);
 	if (rc == RC_OK)
 		rc = cache_flush_lanes(cache, tx, err);
-	/* These move marks of inboxes. */
+	/* Both statements change watermarks of inboxes. */
 	if (rc == RC_OK &&
 	    (cache->dirty_devices != NULL || cache->dirty_users != NULL))
 		rc = cache_lock_inboxes(cache, tx, err);

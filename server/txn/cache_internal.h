@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the cache holds.  Only cache*.c include this.
+ * The objects and tables of the cache.  Only cache*.c and lockset*.c include
+ * this.
  */
 #ifndef TXN_CACHE_INTERNAL_H
 #define TXN_CACHE_INTERNAL_H
@@ -22,18 +23,20 @@ struct lane_key {
 	int64_t conversation_id, dest_user, class;
 };
 
-/* Internal ids to be given. */
+/* Reserved internal ids. */
 #define CACHE_IDS 512
 struct cached_ids {
-	int64_t last;            /* where only we give them; -1: not read yet */
-	int64_t list[CACHE_IDS]; /* where others do, too: taken … */
-	size_t n, at;            /* … and given */
-	size_t more;             /* that the batch needs beside these */
+	/* single writer: the last id; -1: not read yet */
+	int64_t last;
+	int64_t list[CACHE_IDS]; /* multi-writer: reserved ids */
+	size_t n, at;            /* reserved; used of these */
+	size_t more;             /* needed by the batch beyond ${list} */
 };
 
-/* Ids of what a unit met that another writer had: the next try of the
- * transaction holds it from the beginning, or with the first of its kind.
- * Without memory it is met again. */
+/* Ids of rows that a unit needed, did not list, and found locked by another
+ * transaction.  The next try of the transaction locks these rows together with
+ * the listed ones.  If there is no memory to remember an id, the next try only
+ * runs into the same lock again. */
 struct contended_ids {
 	int64_t *ids;
 	size_t n, cap;
@@ -41,10 +44,11 @@ struct contended_ids {
 
 struct cache {
 	struct uuid_gen *ids;
-	bool complete; /* all tables are made */
-	bool shared;   /* others write as well */
+	bool complete; /* all tables were allocated */
+	bool shared;   /* the database is multi-writer */
 	struct htab *users_by_name, *users_by_id;
-	struct htab *users_by_address; /* of other servers, by its hash */
+	/* users of other servers, by the hash of the address */
+	struct htab *users_by_address;
 	struct htab *direct, *conversations_by_public, *conversations_by_id;
 	struct htab *lanes_by_key, *lanes_by_id;
 	struct htab *devices;
@@ -54,8 +58,10 @@ struct cache {
 	struct cached_conversation *dirty_conversations;
 	struct cached_lane *dirty_lanes;
 	struct cached_ids mids, outbox_ids;
-	struct htab *taken; /* of the batch's message ids, once gathered */
+	/* message ids of the batch that exist; valid if ${gathered} */
+	struct htab *taken;
 	bool gathered;
+	/* this transaction holds locks on inboxes */
 	bool locks_inboxes;
 	struct contended_ids contended_conversations, contended_inboxes;
 	struct store_rows device_rows, counter_rows, participant_rows,
@@ -63,9 +69,9 @@ struct cache {
 	struct store_rows remote_rows;
 };
 
-/* Rows that were read become objects of the cache: a user, a conversation
- * without its members, a member (ascending by user), a device, a lane whose
- * conversation and user are kept. */
+/* These functions add rows that were read to the cache: a user, a conversation
+ * without its members, a member (in ascending order of user ids), a device, and
+ * a lane, whose conversation and recipient are loaded if necessary. */
 enum rc cache_keep_user(struct cache *cache, const struct store_user *row,
     struct cached_user **ret, struct err *err) MUST_USE;
 enum rc cache_keep_conversation(struct cache *cache,
@@ -80,15 +86,16 @@ enum rc cache_keep_lane(struct cache *cache, struct tx *tx,
     const struct store_lane *row, struct cached_lane **ret,
     struct err *err) MUST_USE;
 
-/* ${id} was met, if ${rc} and ${db} say so. */
+/* Remembers ${id} if ${rc} and ${db} say that another transaction has locked
+ * the row. */
 void cache_contended_add(
     struct contended_ids *met, int64_t id, const struct db *db, enum rc rc);
 
-/* Of ${n} ids that may be needed as many as there is room for; the others are
- * taken when those are given. */
+/* Returns how many of the ${n} ids that may be needed fit into ${ids}.  The
+ * others are reserved when these are used up. */
 size_t cache_ids_room(struct cached_ids *ids, size_t n);
 
-/* An id to be given. */
+/* Adds a reserved id. */
 enum rc cache_keep_id(
     struct cached_ids *ids, int64_t id, struct err *err) MUST_USE;
 

@@ -81,8 +81,10 @@ cache_lane_to(struct cache *cache, struct tx *tx, struct cached_conversation *c,
 	return (rc);
 }
 
-/* A lane as it is while its conversation is ours.  Its key, which says whose
- * it is, never changes. */
+/* Reads the current row of a lane.  Only the lock on its conversation keeps a
+ * lane from changing.  Where the conversation is not locked yet, the first read
+ * finds out which one it is (the key of a lane never changes), and the row is
+ * read again under the lock. */
 static enum rc
 read_lane(struct cache *cache, struct tx *tx, int64_t lane_id,
     struct store_lane *ret, struct err *err)

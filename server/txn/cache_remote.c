@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * People of other servers; see cache.h.
+ * Users of other servers; see cache.h.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "store/destination.h"
 #include "txn/cache_internal.h"
 
-/* Destination ${name}, made if there is none. */
+/* Finds destination ${name}, and adds a missing one. */
 static enum rc
 find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
 {
@@ -25,7 +25,8 @@ find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
 	return (rc);
 }
 
-/* Keeps the user of ${row}, who may be known by id although not by address. */
+/* Adds the user of ${row} to the cache.  The user may be cached already by its
+ * id, although it was not found by its address. */
 static enum rc
 keep_remote(struct cache *cache, const struct store_user *row,
     struct cached_user **ret, struct err *err)
@@ -66,7 +67,7 @@ cache_users_remote_make(struct cache *cache, struct tx *tx,
 		return (err_set(err, RC_NO_MEMORY, "cache: users"));
 	for (i = 0; i < n; i++)
 		users[i].address = addresses[i];
-	/* The purger leaves it, since somebody is there. */
+	/* The purger keeps a destination that has users. */
 	rc = store_destination_use(tx->db, destination_id, tx->now_ms, err);
 	if (rc == RC_OK)
 		rc = store_users_remote_insert(

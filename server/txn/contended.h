@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of rows of a multi-writer database that another transaction has held
- * for longer than a batch waits.  Units that need one of them are deferred.
+ * The set of rows of a multi-writer database that another transaction has
+ * locked for longer than a batch waits.  Units that need one of them are
+ * deferred.
  * Thread: writer.
  */
 #ifndef TXN_CONTENDED_H
@@ -15,13 +16,13 @@
 
 enum contended_kind {
 	CONTENDED_CONVERSATION,
-	CONTENDED_INBOX, /* by its user */
+	CONTENDED_INBOX, /* by user id */
 	CONTENDED_DEVICE,
-	CONTENDED_SEND /* all sends of one user to another, which stay in order
-			*/
+	/* all sends of one user to one recipient, so that they stay in order */
+	CONTENDED_SEND
 };
 
-/* Without padding: it is a key. */
+/* A key of the table: it must have no padding. */
 struct contended_row {
 	int64_t kind; /* enum contended_kind */
 	int64_t id;
@@ -29,29 +30,29 @@ struct contended_row {
 
 struct contended;
 
-/* An empty set; NULL: no memory. */
+/* Returns an empty set, or NULL if there is no memory. */
 struct contended *contended_new(void);
 void contended_free(struct contended *set);
 
-/* Adds a row; nothing when it is there. */
+/* Adds a row.  Does nothing if the row is in the set already. */
 enum rc contended_add(
     struct contended *set, const struct contended_row *row) MUST_USE;
 
-/* Takes a row out, or all. */
+/* Remove one row, and all rows. */
 void contended_remove(struct contended *set, const struct contended_row *row);
 void contended_clear(struct contended *set);
 
-/* Whether ${row} is in it, and how many are. */
+/* Return whether ${row} is in the set, and the number of rows. */
 bool contended_has(
     const struct contended *set, const struct contended_row *row);
 size_t contended_count(const struct contended *set);
 
-/* Walks as htab_next() does; NULL at the end. */
+/* Iterates over the rows as htab_next() does.  Returns NULL at the end. */
 const struct contended_row *contended_next(
     const struct contended *set, size_t *pos);
 
-/* An id for all sends of ${sender_id} to ${to}: a later one stays behind one
- * that was deferred. */
+/* Returns the id of the CONTENDED_SEND row for all sends of ${sender_id} to
+ * ${to}.  A later send waits behind a deferred one with the same id. */
 int64_t contended_send_id(int64_t sender_id, const char *to);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Growing arrays of what a transaction has to tell.
+ * See effects.h.  Each kind of effect is a growing array.
  */
 #include <string.h>
 

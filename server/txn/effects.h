@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The effects of a committed transaction, for push and other nodes: events that
- * are now in inboxes, outbox entries that changed, devices that acked or lost
- * their token.  Collected while the transaction runs, so that a lack of memory
- * abandons it, and handed over after the commit.
+ * The effects of a committed transaction, for push and for other nodes: new
+ * events in inboxes, changed outbox entries, and devices that acked or lost
+ * their token.  Effects are collected while the transaction runs, so that a
+ * lack of memory can still abandon it, and are handed over after the commit.
  */
 #ifndef TXN_EFFECTS_H
 #define TXN_EFFECTS_H
@@ -17,19 +17,22 @@
 #include "base/text.h"
 #include "base/uuid.h"
 
-/* An event in an inbox.  Names are whole addresses. */
+/* An event in an inbox.  Names are full addresses. */
 struct effect_event {
-	int64_t user_id; /* whose inbox */
+	int64_t user_id; /* owner of the inbox */
 	int64_t seq;
 	int kind; /* enum event_kind */
 	bool own;
 	struct uuid event_id;
 	struct uuid conversation;
-	int64_t conversation_seq; /* upto of a receipt */
-	struct text *from;        /* sender; of receipts: by */
-	struct text *to;          /* NULL in groups */
-	struct uuid of;           /* the message that it is about */
-	struct text *message;     /* its rendered part; NULL: read the store */
+	/* of a receipt: the last message that it covers */
+	int64_t conversation_seq;
+	/* the sender; of a receipt: the user who received or read */
+	struct text *from;
+	struct text *to; /* NULL in groups */
+	struct uuid of;  /* the message that the event is about */
+	/* rendered for clients; NULL: read it from the store */
+	struct text *message;
 	int64_t event_time;
 	int64_t delivered_at;
 	int attempt;
@@ -58,18 +61,19 @@ struct effect_change {
 	enum outbox_event event;
 };
 
-/* "changed", "sent" … */
+/* Returns the name of ${event}: "changed", "sent", … */
 const char *effects_outbox_event_name(enum outbox_event event);
 
-/* A device's ack mark has moved, however it was told. */
+/* The ack watermark of a device has moved, whatever request moved it. */
 struct effect_acked {
 	int64_t user_id;
 	int64_t device_id;
 	int64_t seq;
 };
 
-/* A device lost its token; or ${kept}, which keeps it, but its user has other
- * rights: who remembers the token reads it again. */
+/* A device lost its token.  If ${kept}, the device keeps the token, but the
+ * rights of its user have changed.  In both cases a cached copy of the token's
+ * owner and rights must be dropped. */
 struct effect_revoked {
 	int64_t device_id;
 	uint8_t token_hash[32];
@@ -86,17 +90,18 @@ struct effects {
 	size_t nacked, acked_cap;
 	struct effect_revoked *revoked;
 	size_t nrevoked, revoked_cap;
-	int64_t accepted; /* messages, for the metrics; */
-	int64_t replayed; /* and those that were accepted before */
+	int64_t accepted; /* accepted messages, for the metrics */
+	int64_t replayed; /* messages that had been accepted before */
 };
 
-/* Empty effects; NULL: no memory. */
+/* Returns empty effects, or NULL if there is no memory. */
 struct effects *effects_new(void);
 
 /* Frees ${effects} and releases its texts.  NULL is allowed. */
 void effects_free(struct effects *effects);
 
-/* Appends; the texts of ${event} are taken over (also on failure). */
+/* Append to the effects.  The texts of ${event} are taken over, even on
+ * failure. */
 enum rc effects_add_event(struct effects *effects,
     const struct effect_event *event, struct err *err) MUST_USE;
 enum rc effects_add_change(struct effects *effects,
@@ -108,18 +113,19 @@ enum rc effects_add_revoked(struct effects *effects, int64_t device_id,
 enum rc effects_add_kept(struct effects *effects, int64_t device_id,
     const uint8_t token_hash[32], struct err *err) MUST_USE;
 
-/* Whether there is nothing to tell or to count. */
+/* Returns true if there is nothing to publish or to count. */
 bool effects_empty(const struct effects *effects);
 
-/* The bytes that ${effects} keeps from being freed, about. */
+/* Returns approximately how many bytes of memory ${effects} holds. */
 size_t effects_size(const struct effects *effects);
 
-/* Forgets all that the store says as well: only devices that lost their token
- * are left. */
+/* Drops everything that subscribers can also read from the store.  Only the
+ * devices that lost their token (or rights) remain. */
 void effects_shed(struct effects *effects);
 
-/* Makes room for one more in ${*list} of ${n} objects of ${size}, of which
- * ${*cap} have room; false: no memory.  For wake.c as well. */
+/* Makes room for one more object in ${*list}, which holds ${n} objects of
+ * ${size} bytes and has room for ${*cap}.  Returns false if there is no memory.
+ * Also used by wake.c. */
 bool effects_grow(void **list, size_t n, size_t *cap, size_t size);
 
 #endif

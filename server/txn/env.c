@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a transaction begins and ends with: it begins with a clean cache and no
- * effects, ends with a flush, and is published only once it is committed.
+ * The hooks of the writer: how a transaction begins and ends.  It begins with a
+ * clean cache and no effects, ends with a flush, and is published after its
+ * commit.
  */
 #include <assert.h>
 #include <string.h>
@@ -24,7 +25,9 @@ drop_rows(struct txn_env *env)
 
 /* ---- hooks ---- */
 
-/* Sees whether the wall clock has run ahead of the monotonic one. */
+/* Detects that the wall clock has run ahead of the monotonic clock by more
+ * than CLOCK_JUMP_MS since the last transaction, and suspends expiry for that
+ * long. */
 static void
 watch_clock(struct txn_env *env, int64_t wall_ms)
 {
@@ -93,12 +96,14 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 		rc = cache_flush(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = backlog_flush(env->backlog, tx, err);
-	/* What others wait for most is held for the shortest time. */
+	/* The inbox rows come last: other nodes wait for these locks most
+	 * often, so they are held for the shortest time. */
 	return (rc == RC_OK ? txn_flush_inbox(tx, err) : rc);
 }
 
-/* The relay may begin at once: what it delivers comes in a later transaction,
- * which is never on disk without this one.  All else waits for the disk. */
+/* Hands the wake-up to the relay without waiting for the sync: a delivery is a
+ * later transaction, which cannot be on disk without this one.  Effects wait
+ * until this transaction is on disk. */
 static void *
 on_committed(void *arg, struct tx *tx)
 {
@@ -118,7 +123,8 @@ on_committed(void *arg, struct tx *tx)
 	return (effects);
 }
 
-/* Counts what is on disk now.  False: there is nothing more to tell. */
+/* Counts the effects that are on disk now.  Returns false if nothing is left to
+ * publish. */
 static bool
 count_effects(struct txn_env *env, struct effects *effects)
 {
@@ -148,7 +154,7 @@ on_published(void *arg, void *told, size_t units, int64_t commit_us)
 		effects_free(effects);
 }
 
-/* A subscriber like any other: counts the events that it is told. */
+/* A subscriber: counts the outbox events in the metrics. */
 static void
 on_change(void *arg, const struct effect_change *change)
 {
@@ -231,7 +237,7 @@ txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
 	    !store_rows_init(
 		&env->messages, STORE_MESSAGE_INSERT, BATCH_ROWS) ||
 	    !store_rows_init(&env->outbox, STORE_OUTBOX_INSERT, BATCH_ROWS) ||
-	    /* Of a message that is delivered at once there are two. */
+	    /* A message that is delivered at once has two inbox rows. */
 	    !store_rows_init(&env->inbox, STORE_INBOX_INSERT, 2 * BATCH_ROWS) ||
 	    !store_rows_init(
 		&env->sent, STORE_OUTBOX_SETTLE_SENT, BATCH_ROWS) ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The environment of transactions: what one transaction of the writer after the
- * other works with.  It owns the cache of rows, the effects of the running
- * transaction, the backlog and the publisher, gives the writer its hooks, and
- * publishes what was committed.  The verbs, which do the work, are in the
- * modules chat and delivery.  It owns no thread and no socket.
+ * The environment that one transaction after another works with.  It owns the
+ * cache of rows, the effects of the running transaction, the backlog and the
+ * publisher.  It gives the writer its hooks and publishes what was committed.
+ * It owns no thread and no socket.  The verbs, which do the work of the units,
+ * are in the modules chat and delivery.
  *
  * Accepted (promise 1): a message's `finish` is called with RC_OK only after
  * the commit of the transaction that holds its row, its outbox row and its
@@ -26,56 +26,64 @@ struct txn_env_options {
 	struct rnd *rnd;
 	struct metrics *metrics; /* may be NULL */
 	int64_t expiry_ms;       /* default life of a pending message */
-	int64_t requeue_ms;      /* how long it can be requeued; 0: always */
-	int64_t ack_timeout_ms;  /* for a peer that said "later"; 0: 60 s */
+	/* how long a message can be requeued; 0: no limit */
+	int64_t requeue_ms;
+	/* for the answer of a peer that said "later"; 0: 60 s */
+	int64_t ack_timeout_ms;
 	enum retry_profile retry;
-	int64_t pending_most;       /* waiting messages of a sender; 0: any */
-	int64_t pending_most_total; /* of all; 0: any */
-	/* Servers that nobody here has met, of a sender and day; 0: any. */
+	/* limit of waiting messages of a sender; 0: no limit */
+	int64_t pending_most;
+	int64_t pending_most_total; /* the same for all senders together */
+	/* Limit of servers unknown to this one that a user may write to per
+	 * day; 0: no limit. */
 	int64_t new_domains_most;
-	/* A row that need not wait is delivered by the transaction that adds it
-	 * (txn/local.h); else all rows are left to the relay. */
+	/* The transaction that adds a row delivers it if it need not wait
+	 * (txn/local.h).  If false, the relay delivers all rows. */
 	bool at_once;
 
-	/* The store has failed for good (engine/commits.h). */
+	/* Called when the store has failed permanently (engine/commits.h). */
 	void (*fatal)(void *arg, const struct err *err);
 	void *fatal_arg;
 };
 
 struct txn_env;
 
-/* Makes an environment; ${options} is copied, what it points to is kept. */
+/* Makes an environment.  ${options} is copied; the objects that it points to
+ * are kept. */
 enum rc txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
     struct err *err) MUST_USE;
 
-/* Adds a subscriber (copied) to the publisher (txn/publisher.h).  Before
- * txn_env_start() and the start of the writer's threads, because its list has
- * no lock.  RC_LIMIT: there are too many. */
+/* Adds a copy of ${subscriber} to the publisher (txn/publisher.h).  Must be
+ * called before txn_env_start() and before the writer's threads start, because
+ * the list of subscribers has no lock.  RC_LIMIT: there are SUBSCRIBERS_MAX
+ * already. */
 enum rc txn_env_subscribe(struct txn_env *env,
     const struct subscriber *subscriber, struct err *err) MUST_USE;
 
-/* Counts what waits in ${db} before the writer starts: its first transaction
- * would have to, while clients wait.  Blocks: half a second for a
- * million that wait. */
+/* Counts the waiting messages in ${db} before the writer starts.  Otherwise the
+ * first transaction would count them while clients wait.
+ * Blocks: half a second for a million waiting messages. */
 enum rc txn_env_start(
     struct txn_env *env, struct db *db, struct err *err) MUST_USE;
 
-/* Frees; the writer must be stopped.  NULL is allowed. */
+/* Frees ${env}.  The writer must be stopped.  NULL is allowed. */
 void txn_env_free(struct txn_env *env);
 
-/* The hooks to make the writer with. */
+/* The hooks for writer_new().  Valid until txn_env_free(). */
 const struct writer_hooks *txn_env_hooks(struct txn_env *env);
 
 /* The order of the kinds of units within one transaction.  Deliveries come
- * before acks before sends, so that what waits longest gets on first. */
+ * before acks, and acks before sends, so that the messages that have waited
+ * longest advance first. */
 enum unit_order {
 	ORDER_ACCOUNT = 10, /* users and devices first: others refer to them */
-	ORDER_BREAKER = 12, /* destinations before inboxes */
-	ORDER_PEER = 13,    /* … and what is known of them */
-	ORDER_SETTLE = 14,  /* answers before new claims */
-	ORDER_RENEW = 15,   /* … and renewals, before leases that ran out */
+	ORDER_BREAKER = 12, /* destination rows are locked before inboxes */
+	ORDER_PEER = 13,    /* peers, too */
+	ORDER_SETTLE = 14,  /* answers come before new claims */
+	ORDER_RENEW = 15,   /* renewals come before expired leases */
 	ORDER_RECLAIM = 16,
-	ORDER_RECEIVE = 18, /* inboxes of other servers' messages first */
+	/* messages of other servers, before local deliveries */
+	ORDER_RECEIVE = 18,
 	ORDER_DELIVER = 20,
 	ORDER_CLAIM = 24,
 	ORDER_ACK = 30,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes grow and shrink with what is added to the outbox, and wake the relay.
+ * See lane.h.
  */
 #include "txn/lane.h"
 #include "txn/verb.h"
@@ -32,8 +32,8 @@ txn_backlog_add(struct tx *tx, const struct cached_lane *lane,
 	return (backlog_wait(txn_env_of(tx)->backlog, &key, n, err));
 }
 
-/* A place was given: the lane to another server is ready, and as urgent as
- * what is in it. */
+/* A row was added.  An idle lane to another server becomes ready, and its
+ * priority rises to that of the row. */
 static void
 lane_grown(struct txn_env *env, struct cached_lane *lane, int priority)
 {

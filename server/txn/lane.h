@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes: numbers at their end, rows that leave them, and wake-ups.
+ * Lanes: adds places at their end, removes rows from them, and wakes the relay.
  * Thread: writer.
  */
 #ifndef TXN_LANE_H
@@ -9,20 +9,24 @@
 #include "store/remote.h"
 #include "txn/cache.h"
 
-/* Whether the destination of ${lane} or the lane itself has work now: wakes
- * the relay. */
+/* Adds ${lane} (or its destination, if that is another server) to the wake-up
+ * of the transaction, so that the relay schedules it after the commit.
+ * ${priority} is that of the row that is to be delivered. */
 enum rc txn_wake_lane(struct tx *tx, const struct cached_lane *lane,
     int priority, struct err *err) MUST_USE;
 
-/* The next lane_seq at the end of ${lane}, which is ready then. */
+/* Returns the next lane_seq at the end of ${lane}.  An idle lane becomes
+ * ready. */
 int64_t txn_lane_append(struct tx *tx, struct cached_lane *lane, int priority);
 
-/* ${row} waits in ${lane} no more and never left.  If the lane waited for the
- * row's next attempt, what stands behind the row may go now. */
+/* Notes that ${row} left ${lane} without being delivered.  If the lane waited
+ * for the next attempt of this row, the rows behind it are due at once, and the
+ * lane is woken. */
 enum rc txn_lane_row_gone(struct tx *tx, struct cached_lane *lane,
     const struct store_row *row, struct err *err) MUST_USE;
 
-/* What waits in ${lane} by ${row}'s sender changes by ${n} messages. */
+/* Adds ${n}, which may be negative, to the number of waiting messages of
+ * ${row}'s sender in ${lane}.  Rows that are not messages are not counted. */
 enum rc txn_backlog_add(struct tx *tx, const struct cached_lane *lane,
     const struct store_row *row, int64_t n, struct err *err) MUST_USE;
 

@@ -39,15 +39,16 @@ take_pause(void *arg, const struct store_destination_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Whether deliveries into the inboxes here are paused.  It is read once: the
- * writer is the only one who changes it. */
+/* Sets *ret to true if deliveries into the inboxes of this server are paused.
+ * The destination rows are read once and remembered, because the writer is the
+ * only thread that changes them. */
 static enum rc
 is_paused(struct tx *tx, bool *ret, struct err *err)
 {
 	struct txn_env *env = txn_env_of(tx);
 	enum rc rc = RC_OK;
 
-	/* They have the lowest two ids. */
+	/* The destinations "*" and "local" have the two lowest ids. */
 	_Static_assert(
 	    DESTINATION_ALL == 0 && DESTINATION_LOCAL == 1, "the first two");
 	if (!env->pauses_known) {
@@ -79,7 +80,7 @@ txn_local_at_once(
 
 /* ---- a row ---- */
 
-/* The message id of ${mid}: from memory, else from the store. */
+/* Sets *ret to the message id of ${mid}, from memory or from the store. */
 static enum rc
 message_id_of(struct tx *tx, const struct cached_message *cached, int64_t mid,
     struct uuid *ret, struct err *err)

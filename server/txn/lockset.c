@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where several nodes write to the database, all rows that the units of a batch
- * need (unit_kind.locks) are read and locked before the batch's first write:
- * one statement for each kind of row, conversations first, then devices, each
- * in the order of their ids; inboxes follow when all else is written
- * (add_inbox.c). So batches of several nodes wait for one another without a
- * circle, and a unit finds in the cache the rows that it would have asked for.
+ * On a multi-writer database all rows that the units of a batch need
+ * (unit_kind.locks) are read and locked before the batch's first write.  There
+ * is one statement for each kind of row: first conversations, then devices,
+ * each in the order of their ids.  Inboxes follow after all other writes
+ * (add_inbox.c).  Because all nodes lock in this order, batches cannot
+ * deadlock.  The units then find the rows in the cache.
  *
- * A row that does not exist yet cannot be locked.  Its name is locked instead,
- * before all rows.  That a row is missing shows only after the other rows are
- * locked; then the transaction, which has written nothing, begins anew with the
- * names.
+ * A row that does not exist yet cannot be locked.  Its name is locked instead
+ * (an advisory lock), before all rows.  That a row is missing shows only after
+ * the other rows are locked.  The transaction, which has written nothing yet,
+ * then starts again with the names.
  *
- * A row that another transaction holds for long (an operator's session, a node
- * that stands still) would make the whole batch wait.  After db_patience_ms the
- * batch is tried again with the rows that are free (lockset_skip.c): units that
- * need another row are deferred, and so are later units that need it, until it
- * is free.
+ * A row that another transaction locks for long (an operator's session, a node
+ * that hangs) would make the whole batch wait.  After timing.db_patience_ms the
+ * batch is tried again with the rows that are free (lockset_skip.c).  Units
+ * that need another row are deferred, and so are later units that need the same
+ * row, until the row is free.
  *
- * A unit that needs a row which its kind did not list asks for it, and does not
- * wait: if another node has it, the transaction is tried again and locks it
- * with the others.
+ * A unit may need a row that its kind did not list.  It queries the row without
+ * waiting for the lock.  If another node has locked the row, the transaction is
+ * tried again and locks the row together with the others.
  */
 #include <string.h>
 
@@ -187,7 +187,8 @@ static const struct store_lock_handler handler = {.user = on_user,
 
 /* ---- in order ---- */
 
-/* Direct conversations are also found by their members. */
+/* Adds the conversations that were read to the table of direct
+ * conversations. */
 static enum rc
 note_direct(struct lockset *set, struct err *err)
 {
@@ -207,7 +208,7 @@ note_direct(struct lockset *set, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the users, and locks the conversations. */
+/* Reads the users and locks the conversations. */
 static enum rc
 lock_conversations(struct lockset *set, struct err *err)
 {
@@ -220,7 +221,8 @@ lock_conversations(struct lockset *set, struct err *err)
 		rc = set->tx->search ? lockset_skip_conversations(set, err)
 				     : store_lock_conversations(db, set->keys.v,
 					   set->keys.n, h, err);
-	/* It does not wait: after those that do. */
+	/* This statement skips locked rows, so it comes after the one that
+	 * waits. */
 	if (rc == RC_OK && set->due > 0)
 		rc = store_lock_due(db, set->tx->now_ms, set->due, h, err);
 	if (rc == RC_OK)
@@ -229,7 +231,7 @@ lock_conversations(struct lockset *set, struct err *err)
 					       : rc);
 }
 
-/* Locks the devices, and reads the counters of inboxes. */
+/* Locks the devices and reads the counters of the inboxes. */
 static enum rc
 lock_marks(struct lockset *set, struct err *err)
 {
@@ -243,8 +245,8 @@ lock_marks(struct lockset *set, struct err *err)
 			    : rc);
 }
 
-/* Reads the rows that the locks on conversations protect, among them those that
- * other nodes have just committed, and locks the rest. */
+/* Reads the rows that the locks on conversations protect, including what other
+ * nodes have just committed, and locks the remaining rows. */
 static enum rc
 lock_rest(struct lockset *set, struct err *err)
 {
@@ -277,7 +279,7 @@ lock_rest(struct lockset *set, struct err *err)
 					       : rc);
 }
 
-/* Two round trips, however many rows there are. */
+/* Locks all rows in two round trips, however many rows there are. */
 static enum rc
 lock_rows(struct lockset *set, struct err *err)
 {
@@ -307,8 +309,8 @@ lock_names(struct lockset *set, struct err *err)
 	return (rc);
 }
 
-/* Nothing of the transaction is written yet: it gives up all of its locks,
- * keeps the internal ids, and begins anew with the names. */
+/* Starts the transaction again with the names, before it has written anything.
+ * All locks are released; the reserved internal ids are kept. */
 static enum rc
 begin_with_names(struct lockset *set, struct err *err)
 {
@@ -330,7 +332,7 @@ begin_with_names(struct lockset *set, struct err *err)
 	set->cache->mids = mids;
 	set->cache->outbox_ids = outbox_ids;
 	set->has_ids = true;
-	/* A row may have been made since by another node. */
+	/* Another node may have added a row in the meantime. */
 	if (rc == RC_OK && set->tx->search)
 		rc = lockset_add_all(set, err);
 	if (rc == RC_OK && set->tx->search)
@@ -338,7 +340,7 @@ begin_with_names(struct lockset *set, struct err *err)
 	return (rc == RC_OK ? lock_rows(set, err) : rc);
 }
 
-/* Finds the conversations of messages and dead letters. */
+/* Finds the conversations of the listed messages and dead letters. */
 enum rc
 lockset_find_about(struct lockset *set, struct err *err)
 {
@@ -352,10 +354,11 @@ lockset_find_about(struct lockset *set, struct err *err)
 	return (rc == RC_OK ? store_lock_answers(db, err) : rc);
 }
 
-/* Locks all rows, and before them the names that the units know.  Names of
- * missing rows make the transaction begin anew, because names have an order,
- * too.  Another row may be missing then (its user was made meanwhile); that is
- * rare, and the unit retries. */
+/* Locks the names that the units have listed, then all rows.  If a row is
+ * missing, its name must be locked as well.  Names are locked in an order of
+ * their own and before all rows, so the transaction starts again.  If by then
+ * another row is missing (its user was added in the meantime), the transaction
+ * is retried; this is rare. */
 static enum rc
 lock_all(struct lockset *set, struct err *err)
 {
@@ -376,7 +379,8 @@ lock_all(struct lockset *set, struct err *err)
 
 /* ---- a batch ---- */
 
-/* Nothing of an earlier try is left in the units. */
+/* Resets the flags that an earlier try of the transaction has set in the
+ * units. */
 static void
 forget_deferred(struct unit **units, size_t n)
 {
@@ -402,7 +406,8 @@ prepare(struct lockset *set, struct err *err)
 	rc = lockset_add_all(set, err);
 	if (rc == RC_OK && set->selective)
 		rc = lockset_find(set, err);
-	/* Without the rows of the units that are deferred. */
+	/* Lists the rows again, without those of the units that are deferred
+	 * now. */
 	if (rc == RC_OK && set->selective && !set->tx->search)
 		rc = lockset_add_all(set, err);
 	return (rc);
@@ -445,7 +450,8 @@ lockset_lock(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	rc = prepare(&set, err);
 	if (rc == RC_OK)
 		rc = lock_all(&set, err);
-	/* The inboxes that the units need; another one is not waited for. */
+	/* With tx->search the inboxes that the units need are locked by now.  A
+	 * unit that needs another inbox must not wait for it. */
 	env->cache->locks_inboxes = rc == RC_OK && tx->search;
 	env->cache->gathered = rc == RC_OK;
 	release(&set);

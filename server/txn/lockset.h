@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock set of a batch: which rows its units will read and write.  Where
- * several nodes write to one database, all of them are read and locked before
- * the batch's first write (lockset.c).
+ * The lock set of a batch: the rows that its units will read and write.  On a
+ * multi-writer database all of them are read and locked before the batch's
+ * first write (lockset.c).
  *
  * Each kind of unit lists the rows of a unit in unit_kind.locks, with the
- * functions below.  A list that is too long costs concurrency; a row that is
- * missing costs a retry of the whole transaction, which locks it, too.
+ * functions below.  Listing too many rows costs concurrency.  A missing row
+ * costs a retry of the whole transaction, which then locks that row, too.
  *
- * What is passed by pointer is borrowed until the transaction ends.
+ * Arguments that are passed by pointer are borrowed until the transaction ends.
  * Thread: writer.
  */
 #ifndef TXN_LOCKSET_H
@@ -17,22 +17,22 @@
 #include "base/uuid.h"
 #include "engine/writer.h"
 
-/* The rows that follow are those of part ${part} of the unit
+/* The rows that are listed from now on belong to part ${part} of the unit
  * (unit_kind.parts). */
 void lockset_part(struct lockset *set, size_t part);
 
-/* A user by id, or by the ${n} characters at ${name}, a name or an address. The
- * row is read, and not locked. */
+/* Lists a user, by id or by the name or address in the ${n} bytes at ${name}.
+ * The row is read but not locked. */
 enum rc lockset_user(
     struct lockset *set, int64_t user_id, struct err *err) MUST_USE;
 enum rc lockset_user_named(
     struct lockset *set, const char *name, size_t n, struct err *err) MUST_USE;
 
-/* A conversation: by its public id, as the direct one of user ${user_id} with
- * the user called ${with}, who is read as well, by its direct key, by a lane of
- * it, by a message of it, or by a dead letter of it.  What belongs to a
- * conversation is locked with it: members' marks, messages, lanes, and their
- * outbox rows. */
+/* List a conversation, identified by its public id, by its two users (user
+ * ${user_id} and the user called ${with}, who is read as well), by its direct
+ * key, by one of its lanes, messages, or dead letters.  The lock on a
+ * conversation also covers the members' watermarks, the messages, the lanes and
+ * their outbox rows. */
 enum rc lockset_conversation(
     struct lockset *set, const struct uuid *id, struct err *err) MUST_USE;
 enum rc lockset_direct(struct lockset *set, int64_t user_id, const char *with,
@@ -46,53 +46,54 @@ enum rc lockset_message(
 enum rc lockset_dead_letter(
     struct lockset *set, int64_t dead_id, struct err *err) MUST_USE;
 
-/* A message that will be made under ${id}: whether the id is taken is read, and
- * internal ids are reserved for its rows. */
+/* Lists a new message with ${id}.  The lock set checks whether the id is taken
+ * and reserves internal ids for its rows. */
 enum rc lockset_new_message(
     struct lockset *set, const struct uuid *id, struct err *err) MUST_USE;
 
-/* Sends from ${sender_id} to ${to} ("": to a conversation) stay in order also
- * when one of them is deferred. */
+/* Keeps sends from ${sender_id} to ${to} in order even when one of them is
+ * deferred.  ${to} is "" for a send to a conversation. */
 enum rc lockset_send_order(struct lockset *set, int64_t sender_id,
     const char *to, struct err *err) MUST_USE;
 
-/* The inbox of ${user_id}, or of the user here called ${name}, gets events.  It
- * is locked when they are written, at the end of the batch. */
+/* List the inbox of ${user_id}, or of the local user called ${name}, to which
+ * events will be added.  It is locked only when they are written, at the end of
+ * the batch. */
 enum rc lockset_inbox_events(
     struct lockset *set, int64_t user_id, struct err *err) MUST_USE;
 enum rc lockset_inbox_events_named(
     struct lockset *set, const char *name, struct err *err) MUST_USE;
 
-/* The watermarks in the rows of an inbox and of a device of its user. */
+/* Lists the watermarks in an inbox and in a device of its user. */
 enum rc lockset_inbox_watermarks(struct lockset *set, int64_t user_id,
     int64_t device_id, struct err *err) MUST_USE;
 
-/* The conversations of all messages in the inbox of ${user_id} up to seq
- * ${acked_upto} (0: none) that the user has not acked, and up to ${read_upto}
- * that the user has not read; and internal ids for a receipt. */
+/* Lists the conversations of all messages in the inbox of ${user_id} that the
+ * user has not acked, up to seq ${acked_upto}, and that the user has not read,
+ * up to seq ${read_upto} (0: none).  Also reserves internal ids for one
+ * receipt. */
 enum rc lockset_inbox_range(struct lockset *set, int64_t user_id,
     int64_t acked_upto, int64_t read_upto, struct err *err) MUST_USE;
 
-/* The conversations of ${most} scheduled messages that are due and that no
- * other transaction has locked. */
+/* Lists the conversations of at most ${most} scheduled messages that are due
+ * and that no other transaction has locked. */
 void lockset_due(struct lockset *set, int most);
 
-/* The name of something that has no row yet, or whose row is not locked: a
- * user's name, "#" and a user's id, a conversation's direct key, a server (for
- * that server's people, and conversations with them, too).  Names are locked
- * before all rows. */
+/* Lists the name of a thing that has no row yet, or whose row is not locked:
+ * the name of a user, "#" and the id of a user, the direct key of a
+ * conversation, or the name of a server (which also covers the users of that
+ * server and conversations with them).  Names are locked before all rows. */
 enum rc lockset_name(
     struct lockset *set, const char *name, struct err *err) MUST_USE;
 
-/* Locks and reads the rows of ${n} units (see the hook `lock` of the writer).
- */
+/* Locks and reads the rows of ${n} units (the hook `lock` of the writer). */
 enum rc lockset_lock(
     struct tx *tx, struct unit **units, size_t n, struct err *err) MUST_USE;
 
-/* Locks, without waiting, the rows that other transactions held; *ret_freed:
- * some of them are free now, and no more remembered (the hook `probe`).
- * ${forget}: all are forgotten instead, so that the next batch waits for them.
- */
+/* The hook `probe` of the writer.  Tries to lock the contended rows without
+ * waiting, and removes those that are free from the set; *ret_freed is true if
+ * there was one.  With ${forget} it removes all of them without a query, so
+ * that the next batch waits for their locks. */
 enum rc lockset_probe(
     struct tx *tx, bool forget, bool *ret_freed, struct err *err) MUST_USE;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lists of rows that the units of a batch need.
+ * The lists of rows that the units of a batch need; see lockset.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ lockset_add_id(struct list *ids, int64_t id, struct err *err)
 	return (lockset_push(ids, &id, sizeof(id), err));
 }
 
-/* An item, and who needs it. */
+/* Appends ${item} to ${items} and its owner to ${owners}. */
 static enum rc
 push_owned(struct lockset *set, struct list *items, struct list *owners,
     const void *item, size_t width, struct err *err)
@@ -71,7 +71,8 @@ lockset_add_need(
 		    : RC_OK);
 }
 
-/* A conversation that is known by a message of it, or (NULL) a dead letter. */
+/* Lists the conversation of a message or, if ${message_id} is NULL, of a dead
+ * letter. */
 static enum rc
 add_about(struct lockset *set, const struct uuid *message_id, int64_t dead_id,
     struct err *err)
@@ -248,7 +249,8 @@ lockset_name(struct lockset *set, const char *name, struct err *err)
 
 /* ---- of a whole batch ---- */
 
-/* Rows that an earlier try of this transaction needed and did not foresee. */
+/* Lists the rows that an earlier try of this transaction needed although no
+ * unit had listed them. */
 static enum rc
 add_unforeseen(struct lockset *set, struct err *err)
 {
@@ -259,7 +261,7 @@ add_unforeseen(struct lockset *set, struct err *err)
 	enum rc rc = RC_OK;
 	size_t i;
 
-	/* A unit that is alone in the batch is the one that needed them. */
+	/* If the batch has only one unit, that unit needed them. */
 	set->owner = (struct lock_owner){LOCK_NOBODY, 0};
 	if (set->nunits == 1 && set->units[0]->kind->parts == NULL)
 		set->owner.unit = 0;

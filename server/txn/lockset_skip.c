@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A batch that locks the rows that are free, and defers the units that need a
- * row of another transaction (lockset.c).  Nothing here waits for a row.
+ * Locks only the rows of a batch that are free, and defers the units that need
+ * a row that another transaction has locked (see lockset.c).  Nothing in this
+ * file waits for a lock.
  *
- * Promises: of two units that need the same row the later one never passes the
- * earlier one.  Rows that could not be locked stay in the set of contended rows
- * until a probe finds them free; then the deferred units come first (writer.c).
+ * Promises: of two units that need the same row, the later one never overtakes
+ * the earlier one.  Rows that could not be locked stay in the set of contended
+ * rows until a probe finds them free; then the deferred units come first
+ * (engine/writer.c).
  */
 #include "base/mem.h"
 #include "txn/cache_internal.h"
@@ -13,7 +15,8 @@
 
 /* ---- deferred units ---- */
 
-/* The flag that says so of ${owner}: of a part, or of the whole unit. */
+/* The `deferred` flag of ${owner}: of one of its parts, or of the whole
+ * unit. */
 static bool *
 deferred_flag(const struct lockset *set, const struct lock_owner *owner)
 {
@@ -40,7 +43,7 @@ defer(struct lockset *set, const struct lock_owner *owner)
 		*deferred_flag(set, owner) = true;
 }
 
-/* Defers all that need a row that is known to be contended. */
+/* Defers all units that need a row that is known to be contended. */
 static void
 defer_contended(struct lockset *set)
 {
@@ -83,8 +86,8 @@ lockset_find(struct lockset *set, struct err *err)
 
 /* ---- names ---- */
 
-/* A unit that cannot have its name is deferred, and later sends with the same
- * sender and recipient stay behind it. */
+/* Defers the unit whose name is locked by another transaction.  Later sends
+ * with the same sender and recipient must wait behind it. */
 static enum rc
 on_name_taken(void *arg, size_t number, struct err *err)
 {
@@ -127,7 +130,8 @@ lockset_skip_names(struct lockset *set, struct err *err)
 
 /* ---- rows ---- */
 
-/* Of ${kind}, all rows that units need which are not deferred. */
+/* Appends to ${ret} all rows of ${kind} that units need, except those of
+ * deferred units. */
 static enum rc
 list_needs(struct lockset *set, enum contended_kind kind, struct list *ret,
     struct err *err)
@@ -184,8 +188,9 @@ lockset_skip_rest(struct lockset *set, struct err *err)
 	return (rc);
 }
 
-/* Whether another transaction has ${row}, which was asked for.  A device may
- * not exist: its unit says so. */
+/* Returns true if another transaction has locked ${row}, which this batch tried
+ * to lock.  A device that does not exist is not locked by anyone: its unit
+ * reports the error. */
 static bool
 is_taken(const struct lockset *set, const struct contended_row *row)
 {
@@ -275,7 +280,7 @@ list_contended(const struct contended *rows, enum contended_kind kind,
 	return (rc);
 }
 
-/* Asks for all rows of ${rows}: those that come are free. */
+/* Tries to lock all ${rows}, and removes those that were free. */
 static enum rc
 probe_rows(struct db *db, struct contended *rows, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages that were sent last, so that the delivery and the receipts that
- * soon follow need not read them.
+ * The messages that were sent last, so that their delivery and receipts, which
+ * follow soon, need not read them from the store.
  * Thread: writer.
  */
 #ifndef TXN_MESSAGE_CACHE_H
@@ -18,20 +18,23 @@ struct cached_message {
 	struct text *message; /* may be NULL */
 };
 
-/* A message replaces the one in its slot. */
+/* A hash table with one message in each slot.  A new message replaces the one
+ * in its slot. */
 struct message_cache {
 	struct cached_message list[MESSAGE_CACHE_SIZE];
 };
 
-/* Message ${mid} if it is still in memory (borrowed until the next is put). */
+/* Returns message ${mid}, or NULL if it is no longer in memory.  Borrowed until
+ * the next message_cache_put(). */
 const struct cached_message *message_cache_find(
     const struct message_cache *r, int64_t mid);
 
-/* Keeps a message's id and its rendered part (may be NULL; not taken over). */
+/* Stores the id of a message and its part rendered for clients, which may be
+ * NULL.  The cache holds a reference of its own to ${message}. */
 void message_cache_put(struct message_cache *r, int64_t mid,
     const struct uuid *id, struct text *message);
 
-/* Forgets all.  Also makes zeroed memory ready for use. */
+/* Removes all messages.  Also initializes zeroed memory. */
 void message_cache_clear(struct message_cache *r);
 
 #endif

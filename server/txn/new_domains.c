@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 #define DAY_MS INT64_C(86400000)
-/* What one transaction has taken, for new_domains_abort(). */
+/* Tokens of one transaction that new_domains_abort() can return. */
 #define TAKEN_MOST 256
 
 struct bucket {
@@ -19,7 +19,7 @@ struct bucket {
 struct new_domains {
 	int64_t most;
 	struct htab *users;
-	int64_t taken[TAKEN_MOST]; /* by whom */
+	int64_t taken[TAKEN_MOST]; /* the users who took them */
 	size_t ntaken;
 };
 
@@ -50,7 +50,7 @@ refill(const struct new_domains *q, struct bucket *b, int64_t now_ms)
 	b->at_ms = now_ms;
 }
 
-/* Forgets buckets: those that are full, or ${all}. */
+/* Removes full buckets, or with ${all} all of them. */
 static void
 forget(struct new_domains *q, int64_t now_ms, bool all)
 {
@@ -77,7 +77,7 @@ new_domains_free(struct new_domains *q)
 	mem_free(q);
 }
 
-/* The bucket of ${user_id}; NULL: no memory. */
+/* Returns the bucket of ${user_id}, or NULL if there is no memory. */
 static struct bucket *
 bucket_get(struct new_domains *q, int64_t user_id, int64_t now_ms)
 {

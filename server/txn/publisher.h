@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The publisher: hands the effects of each commit to its subscribers, which are
- * the modules that react to commits (the relay, sessions, other nodes, the
- * cache of tokens, counters).  They are few, are added at the start, and stay.
+ * The publisher hands the effects of each commit to its subscribers, the
+ * modules that react to commits: the relay, sessions, other nodes, the cache of
+ * tokens, counters.  There are few of them; they are added at the start and
+ * stay.
  *
- * Delivery is in the order of the commits and at most once: not again after a
- * crash.  A subscriber that must miss no event keeps a row of its own, and
- * reads it at its start.
+ * Effects are published in the order of the commits and at most once: they are
+ * not repeated after a crash.  A subscriber that must not miss an event keeps a
+ * row of its own in the store and reads it when it starts.
  *
  * Subscribers are called in the order in which they were added.
  */
@@ -18,8 +19,8 @@
 
 #define SUBSCRIBERS_MAX 8
 
-/* One event of an outbox entry, the four that lead through a message's life, or
- * all (it was read, canceled, released …), in a mask. */
+/* Masks of outbox events: one event, the four main events in the life of a
+ * message, and all (including read, canceled, released, …). */
 #define EVENT_BIT(event) (1U << (event))
 #define EVENTS_OF_ENTRIES                                                      \
 	(EVENT_BIT(CHANGE_SENT) | EVENT_BIT(CHANGE_ACKED) |                    \
@@ -27,45 +28,50 @@
 #define EVENTS_ALL (EVENT_BIT(OUTBOX_EVENTS) - 1)
 
 /*
- * Each function may be NULL.  The answers of all clients wait behind these
- * calls: they take a copy of what they need and return, without a lock that is
- * held for long, without the store or the network.
+ * Each function may be NULL.  The answers to all clients wait until these calls
+ * return, so a subscriber copies what it needs and returns.  It must not take a
+ * lock that is held for long, and must not use the store or the network.
  */
 struct subscriber {
 	void *arg;
 
-	/* A transaction is committed, and perhaps not on disk yet: these lanes
-	 * have work.  A transaction that follows from it is never on disk
-	 * without it.  Borrowed.  Thread: writer.  Blocks: never. */
+	/* A transaction is committed, but perhaps not on disk yet; the lanes in
+	 * ${wake} have work.  A transaction that builds on it cannot be on disk
+	 * without it.  ${wake} is borrowed.
+	 * Thread: writer.
+	 * Blocks: never. */
 	void (*on_wake)(void *arg, const struct wake *wake);
 
-	/* It is on disk: this has happened.  Borrowed.  Thread: sync or writer.
+	/* The transaction is on disk.  ${effects} is borrowed.
+	 * Thread: sync or writer.
 	 * Blocks: never. */
 	void (*on_effects)(void *arg, const struct effects *effects);
 
-	/* The same for each changed outbox entry whose event is in the mask. */
+	/* As on_effects, for each changed outbox entry whose event is in
+	 * ${events}. */
 	void (*on_change)(void *arg, const struct effect_change *change);
 	unsigned events;
 
 	/* As on_wake and on_effects, for the one subscriber that takes over the
-	 * object.  They are called last. */
+	 * object.  It is called last. */
 	void (*take_wake)(void *arg, struct wake *wake);
 	void (*take_effects)(void *arg, struct effects *effects);
 };
 
-/* Begins zeroed.  It does not change once the writer has begun, and needs no
- * lock. */
+/* Initially zeroed.  It does not change after the writer has started, so it
+ * needs no lock. */
 struct publisher {
 	struct subscriber list[SUBSCRIBERS_MAX];
 	size_t n;
 };
 
-/* Adds a copy of ${subscriber}.  RC_LIMIT: there are SUBSCRIBERS_MAX, or
- * another one takes over the same. */
+/* Adds a copy of ${subscriber}.  RC_LIMIT: there are SUBSCRIBERS_MAX already,
+ * or another subscriber takes over the same object. */
 enum rc publisher_add(struct publisher *p, const struct subscriber *subscriber,
     struct err *err) MUST_USE;
 
-/* Calls the subscribers; takes over the object.  Threads: as above. */
+/* Call the subscribers and take over the object.
+ * Threads: publisher_wake() writer; publisher_effects() sync or writer. */
 void publisher_wake(const struct publisher *p, struct wake *wake);
 void publisher_effects(const struct publisher *p, struct effects *effects);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What verbs share.
+ * See verb.h.
  */
 #include "txn/verb.h"
 

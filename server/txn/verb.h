@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What verbs share: the state behind a transaction, and what each transaction
- * counts and tells.  A verb is the work of a kind of unit (engine/writer.h);
- * only the modules chat and delivery, which have them, include this.
+ * The state that verbs share: the environment behind a transaction, and what a
+ * transaction counts and publishes.  A verb is the work of a kind of unit
+ * (engine/writer.h).  Only txn and the modules with verbs, chat and delivery,
+ * include this.
  *
  * Thread: writer.
  */
@@ -23,18 +24,18 @@
 #include "txn/message_cache.h"
 #include "txn/new_domains.h"
 
-/* Rows gathered for one statement before it is run. */
+/* Maximum number of rows that are gathered for one statement. */
 #define BATCH_ROWS 512
 
-/* When the clock is put forward by more than this, nothing expires for as long
- * as that. */
+/* When the wall clock jumps forward by more than this, nothing expires for the
+ * same time. */
 #define CLOCK_JUMP_MS 60000
 
-/* Rows of lanes to local inboxes that are delivered together. */
+/* Maximum number of rows that are delivered together into local inboxes. */
 #define CLAIMED_ROWS 2048
 
-/* Rows that acks and reads of one batch walk at most: a person who comes back
- * to a full inbox must not hold up everybody's commit. */
+/* Maximum number of rows that the acks and reads of one batch walk.  A user who
+ * comes back to a full inbox must not delay the commit for all others. */
 #define WALK_ROWS 2000
 
 struct txn_env {
@@ -46,17 +47,19 @@ struct txn_env {
 	struct uuid_gen ids;
 	struct cache *cache;
 	struct backlog *backlog;
-	struct contended *contended; /* rows that others locked for long */
-	int64_t seen_wall_ms, seen_mono_ms; /* when the last one began */
+	/* rows that another transaction has locked for long */
+	struct contended *contended;
+	/* when the last transaction began */
+	int64_t seen_wall_ms, seen_mono_ms;
 	int64_t expiry_from_ms;  /* monotonic: nothing expires before */
 	struct effects *effects; /* of the running transaction */
 	struct wake *wake;
 	bool pauses_known, paused;    /* deliveries into the inboxes here */
-	struct cached_lane *receipts; /* lanes with receipts to be added */
+	struct cached_lane *receipts; /* lanes with remembered receipts */
 	struct message_cache message_cache;
 	int64_t walk_left; /* rows that acks and reads may walk in this batch */
 	struct store_rows messages, outbox, inbox, sent, acked;
-	/* Values that rows of the running statement point to. */
+	/* Values that the gathered rows of messages and events point to. */
 	struct scratch {
 		uint8_t salt[16];
 		uint8_t digest[32];
@@ -66,7 +69,7 @@ struct txn_env {
 	struct htab *batch_ids; /* message ids seen in the running batch */
 };
 
-/* The environment of a transaction. */
+/* Returns the environment of ${tx}. */
 static inline struct txn_env *
 txn_env_of(const struct tx *tx)
 {
@@ -74,23 +77,26 @@ txn_env_of(const struct tx *tx)
 	return (tx->env);
 }
 
-/* Makes effects and wake-up for the running transaction if there are none. */
+/* Creates the effects and the wake-up of the running transaction if there are
+ * none yet. */
 enum rc txn_need_effects(struct txn_env *env, struct err *err) MUST_USE;
 
-/* A message was accepted, or (${replayed}) was accepted before: counted when
- * the transaction is on disk. */
+/* Counts an accepted message, or with ${replayed} one that had been accepted
+ * before.  The metrics change when the transaction is on disk. */
 enum rc txn_count_accepted(
     struct tx *tx, bool replayed, struct err *err) MUST_USE;
 
-/* Tells the sender of ${mid} what has happened to it. */
+/* Adds to the effects that ${event} has happened to the sender's outbox entry
+ * of ${mid}. */
 enum rc txn_notify_change(struct tx *tx, int64_t sender_id, int64_t mid,
     enum outbox_event event, struct err *err) MUST_USE;
 
-/* Whether ${sender_id} may have one more waiting; if not, ${ret} says so. */
+/* Returns true if ${sender_id} may have one more waiting message.  Otherwise
+ * sets ${ret} to the refusal. */
 bool txn_sender_has_room(
     struct txn_env *env, int64_t sender_id, struct refusal *ret) MUST_USE;
 
-/* ${n} messages that were sent are acked now. */
+/* Counts ${n} messages that moved from sent to acked. */
 static inline void
 txn_count_acked(struct txn_env *env, int64_t n)
 {
@@ -101,8 +107,9 @@ txn_count_acked(struct txn_env *env, int64_t n)
 	backlog_add(env->backlog, TOTAL_EVER_ACKED, n);
 }
 
-/* Whether what lives until ${expires_at} (0: for ever) has expired.  Nothing
- * does for a while after the clock was put forward: it may be put back. */
+/* Returns true if the time ${expires_at} (0: never) has passed.  Returns false
+ * for CLOCK_JUMP_MS after the clock jumped forward, because it may be put
+ * back. */
 bool txn_expired(const struct tx *tx, int64_t expires_at);
 
 #endif

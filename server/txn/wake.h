@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wake-up of a committed transaction, for the relay: lanes to inboxes of
- * this server, and other destinations, that have work now.  Like effects it is
- * collected while the transaction runs, and handed over after the commit.
+ * The wake-up of a committed transaction, for the relay: the lanes to inboxes
+ * of this server and the other destinations that have work now.  Like the
+ * effects, it is collected while the transaction runs and handed over after the
+ * commit.
  */
 #ifndef TXN_WAKE_H
 #define TXN_WAKE_H
@@ -17,7 +18,7 @@
 /* A lane to an inbox of this server. */
 struct wake_lane {
 	int64_t lane_id;
-	int priority; /* enum priority, of what was added */
+	int priority; /* enum priority, of the row that was added */
 };
 
 struct wake {
@@ -26,22 +27,22 @@ struct wake {
 	size_t nlanes, cap;
 	int64_t *destinations;
 	size_t ndestinations, destinations_cap;
-	bool destinations_changed; /* by an operator: read them again */
-	int64_t contact;    /* a destination that has written to us; 0: none */
-	bool contact_alone; /* it sent nothing but a heartbeat */
+	bool destinations_changed; /* an operator changed one: read all again */
+	int64_t contact;    /* the destination that sent a request; 0: none */
+	bool contact_alone; /* the request was only a heartbeat */
 };
 
-/* Empty wake-up; NULL: no memory. */
+/* Returns an empty wake-up, or NULL if there is no memory. */
 struct wake *wake_new(void);
 void wake_free(struct wake *wake);
 
-/* Appends a lane or a destination; repetitions do no harm. */
+/* Append a lane, and a destination.  Duplicates are harmless. */
 enum rc wake_add(
     struct wake *wake, int64_t lane_id, int priority, struct err *err) MUST_USE;
 enum rc wake_add_destination(
     struct wake *wake, int64_t destination_id, struct err *err) MUST_USE;
 
-/* Whether it names nothing. */
+/* Returns true if ${wake} names no lane or destination and no change of one. */
 bool wake_empty(const struct wake *wake);
 
 #endif
