@@ -42,9 +42,9 @@ add_user(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* Whether the verified password is still the user's, whose row is locked then.
- * The user may have changed it while argon2 computed: perhaps because it was
- * stolen by the person who logs in now. */
+/* Locks the user's row and sets *ret to true if the verified password is still
+ * the current one.  The user may have changed it while argon2 was running,
+ * perhaps because it had been stolen by the person who logs in now. */
 static enum rc
 lock_verified(struct tx *tx, const struct account_unit *u,
     struct store_user *ret_now, bool *ret, struct err *err)
@@ -58,8 +58,8 @@ lock_verified(struct tx *tx, const struct account_unit *u,
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
 
-/* Spends the password of a log-in, which may be a one-time password.  The row
- * of ${now} is locked, so that one of two log-ins is the first. */
+/* Spends the password of a log-in if it is a one-time password.  The row of
+ * ${now} is locked, so only one of two concurrent log-ins can use it. */
 static enum rc
 spend_password(struct tx *tx, struct account_unit *u,
     const struct store_user *now, struct err *err)
@@ -120,7 +120,8 @@ add_device(struct tx *tx, struct account_unit *u, struct err *err)
 	    tx->db, &u->device, u->token_hash, &u->device.device_id, err));
 }
 
-/* What revoking, or other rights, tell the others. */
+/* Context of the callbacks that add revoked or changed tokens to the
+ * effects. */
 struct revoking {
 	struct txn_env *env;
 	struct err *err;
@@ -155,7 +156,7 @@ revoke(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc == RC_OK ? r.rc : rc);
 }
 
-/* Revokes all devices but ${keep}; 0 keeps none. */
+/* Revokes all devices except ${keep}; 0: all of them. */
 static enum rc
 revoke_all_but(
     struct tx *tx, struct account_unit *u, int64_t keep, struct err *err)
@@ -183,8 +184,8 @@ rename_device(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* Refuses when the requesting device has been revoked, so that a revoked device
- * cannot revoke others.  An operator has none. */
+/* Refuses the request if the requesting device has been revoked, so that a
+ * revoked device cannot revoke others.  An operator has no device. */
 static enum rc
 lock_device(struct tx *tx, struct account_unit *u, struct err *err)
 {
@@ -235,7 +236,8 @@ set_password(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* The user of ${u} as the cache has it; NULL: refused. */
+/* Sets *ret to the cached user of ${u}, or to NULL with a refusal if there is
+ * none. */
 static enum rc
 find_user(struct tx *tx, struct account_unit *u, struct cached_user **ret,
     struct err *err)
@@ -252,8 +254,8 @@ find_user(struct tx *tx, struct account_unit *u, struct cached_user **ret,
 	return (RC_OK);
 }
 
-/* A disabled user is refused: the user could not log in, and the password would
- * expire meanwhile. */
+/* Refuses to set a one-time password for a disabled user: the password would
+ * expire while the user cannot log in. */
 static enum rc
 set_password_once(struct tx *tx, struct account_unit *u, struct err *err)
 {
@@ -280,8 +282,8 @@ set_password_once(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc == RC_OK ? revoke_all_but(tx, u, 0, err) : rc);
 }
 
-/* Refuses to take its last administrator from a server: nobody could make
- * another one but by a command on its host. */
+/* Refuses to remove the last administrator.  Only a command on the server's
+ * host could make another one. */
 static enum rc
 keep_administrator(struct tx *tx, struct account_unit *u, struct err *err)
 {
@@ -354,8 +356,9 @@ kept_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
 		    effects_add_kept(r->env->effects, device_id, hash, r->err);
 }
 
-/* The devices keep their tokens; what every node remembers of the tokens is
- * read again, so that the rights end with the commit. */
+/* Changes the rights of a user.  The devices keep their tokens, but each node
+ * drops what it has cached about them, so that the old rights end with the
+ * commit. */
 static enum rc
 set_admin(struct tx *tx, struct account_unit *u, bool admin, struct err *err)
 {
@@ -415,7 +418,7 @@ account_one(struct tx *tx, struct account_unit *u, struct err *err)
 	}
 }
 
-/* What an operator did, in the audit log. */
+/* The action of an operator in the audit log. */
 static const char *const audit_actions[] = {
     [ACCOUNT_ADD] = "user_add",
     [ACCOUNT_PASSWORD] = "user_passwd",
@@ -426,7 +429,8 @@ static const char *const audit_actions[] = {
     [ACCOUNT_PASSWORD_ONCE] = "user_password_once",
 };
 
-/* The detail says whose account it is, unless the action does. */
+/* The detail is "administrator" if the account is one, unless the action itself
+ * changes these rights. */
 static enum rc
 audit(struct tx *tx, const struct account_unit *u, struct err *err)
 {
@@ -452,9 +456,10 @@ account_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-/* The name, or "#" and the id of the user: no name has a "#".  Two nodes that
- * take the rights of two administrators do it one after the other, so that the
- * second sees that its administrator is the last. */
+/* Locks the name of a new user, or "#" and the id of an existing one; no user
+ * name contains a "#".  "#admins" makes two nodes that remove two
+ * administrators do so one after the other, so that the second one refuses to
+ * remove the last one. */
 static enum rc
 account_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

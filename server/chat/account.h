@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accounts and devices.  Hashing a password is not done here: it belongs to
- * the argon2 pool, before the unit is submitted.  What an operator does stands
- * in the audit log.
+ * Accounts and devices.  The unit does not hash passwords: the argon2 pool does
+ * that before the unit is submitted.  The actions of an operator are written to
+ * the audit log, in the same transaction.
  */
 #ifndef CHAT_ACCOUNT_H
 #define CHAT_ACCOUNT_H
@@ -12,50 +12,57 @@
 #include "txn/env.h"
 
 enum account_op {
-	ACCOUNT_ADD,    /* user (name, display_name, password_hash, admin) */
-	ACCOUNT_LOGIN,  /* a device for user.user_id with token_hash;
-			   verified; a one-time password is spent, and
-			   user.password_once answered */
-	ACCOUNT_REVOKE, /* device.public_id of user.user_id */
-	ACCOUNT_REVOKE_OTHERS, /* all devices of user.user_id but
-				  device.device_id, which asks; everywhere:
-				  that one as well */
-	ACCOUNT_RENAME,        /* device.public_id gets device.name */
-	ACCOUNT_PASSWORD,      /* user.password_hash, by device.device_id (0: an
-				  operator); other devices are revoked; verified */
-	ACCOUNT_DISABLE,       /* user.user_id, and revokes all devices */
-	ACCOUNT_ENABLE,        /* user.user_id, who logs in anew */
-	ACCOUNT_PROMOTE,       /* user.user_id becomes an administrator */
-	ACCOUNT_DEMOTE,        /* user.user_id is an administrator no more */
-	ACCOUNT_PASSWORD_ONCE  /* user.password_hash is of a one-time password,
-				  whose end is answered; all devices are
-				  revoked */
+	/* adds a user: user.name, display_name, password_hash, admin */
+	ACCOUNT_ADD,
+	/* Adds a device for user.user_id with token_hash; ${verified} is
+	 * checked.  Spends a one-time password and sets user.password_once. */
+	ACCOUNT_LOGIN,
+	ACCOUNT_REVOKE, /* revokes device.public_id of user.user_id */
+	/* Revokes all devices of user.user_id except the requesting
+	 * device.device_id; with ${everywhere} that one, too. */
+	ACCOUNT_REVOKE_OTHERS,
+	ACCOUNT_RENAME, /* renames device.public_id to device.name */
+	/* Sets user.password_hash and revokes the other devices.
+	 * device.device_id is the requesting device, or 0 for an operator;
+	 * ${verified} is checked. */
+	ACCOUNT_PASSWORD,
+	/* disables user.user_id and revokes all devices */
+	ACCOUNT_DISABLE,
+	ACCOUNT_ENABLE,  /* enables user.user_id, who must log in again */
+	ACCOUNT_PROMOTE, /* user.user_id becomes an administrator */
+	/* user.user_id loses the administrator's rights */
+	ACCOUNT_DEMOTE,
+	/* Sets user.password_hash, that of a one-time password, and
+	 * user.password_once_until, and revokes all devices. */
+	ACCOUNT_PASSWORD_ONCE
 };
 
-/* A one-time password is for the next log-in, and for this long. */
+/* How long a one-time password can be used.  It is good for one log-in only. */
 #define ACCOUNT_PASSWORD_ONCE_MS (24 * 60 * 60 * INT64_C(1000))
 
 struct account_unit {
 	struct unit unit; /* first */
 	enum account_op op;
 
-	/* Asked and answered (ids).  From ACCOUNT_DISABLE on also user.name,
-	 * for the audit log and refusals. */
+	/* Input, and output for ids.  From ACCOUNT_DISABLE on, user.name is
+	 * needed for the audit log and for refusals. */
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];
-	/* The stored hash against which a password was verified.  Refused if
-	 * the user has another by now; "": the request needs no password. */
+	/* The stored hash against which the password was verified.  The request
+	 * is refused if the user has another password by now.  "": the request
+	 * needs no password. */
 	char verified[STORE_PASSWORD_SIZE];
 	bool everywhere;
-	const char *operator; /* that acts for others; NULL: none; kept */
+	/* the operator, for the audit log; NULL: none; kept */
+	const char *operator;
 
 	struct refusal refusal;
 	void *arg;
 };
 
-/* Whether a password of ${n} bytes is no good for ${name}: it is the name, in
- * whatever case. */
+/* Returns true if the password of ${n} bytes is too weak for the user ${name}:
+ * it equals the name, ignoring case. */
 bool account_password_weak(
     const char *password, size_t n, const char *name, size_t name_n);
 

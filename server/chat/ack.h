@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ack: a *device* has its inbox up to a number (cumulative, per device).  The
- * first device's ack moves rows from sent to acked and gives the sender a
- * delivered receipt.
+ * Acks: a *device* has received its user's inbox up to a seq.  Acks are
+ * cumulative for each device.  The ack of the first device moves outbox rows
+ * from sent to acked and gives the sender a "delivered" receipt.
  */
 #ifndef CHAT_ACK_H
 #define CHAT_ACK_H
@@ -13,14 +13,14 @@
 struct ack_unit {
 	struct unit unit; /* first */
 
-	/* Asked. */
+	/* Input. */
 	int64_t user_id;
 	int64_t device_id;
 	int64_t upto; /* inbox seq */
 
-	/* Answered, when unit.rc is RC_OK. */
+	/* Output, valid when unit.rc is RC_OK. */
 	struct refusal refusal;
-	int64_t acked; /* of this device */
+	int64_t acked; /* watermark of this device */
 	int64_t head;
 	void *arg;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table under one lock: a look-up is a hash and a copy.
+ * See auth.h.  One table under one lock, which is held only for a lookup and a
+ * copy.
  */
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "chat/auth.h"
 #include "crypt/crypt.h"
 
-/* More tokens than this at once: it starts anew. */
+/* The table is emptied when it holds this number of tokens. */
 #define AUTH_MAX 65536
 
 struct auth {

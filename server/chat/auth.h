@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who a token belongs to, remembered so that a request costs no read.  A
- * revocation is forgotten here after its commit and before its answer; what a
- * reader found out before that is not put in afterwards (the generation).
+ * A cache of tokens and their owners, so that a request needs no read of the
+ * store.  A revoked token is removed after the commit of its revocation and
+ * before the answer to the request that revoked it.  A reader that read the
+ * store before the revocation must not put the token back afterwards; the
+ * generation detects this.
  * Thread: any.
  */
 #ifndef CHAT_AUTH_H
@@ -23,34 +25,38 @@ struct principal {
 
 struct auth;
 
-/* The hash by which the token of ${n} bytes at ${text} is known.  False if it
- * does not even look like one. */
+/* Sets ${ret} to the hash of the token of ${n} bytes at ${text}.  Returns false
+ * if the text does not have the form of a token. */
 bool auth_token_hash(const char *text, size_t n, uint8_t ret[STORE_HASH_LEN]);
 
-/* An empty memory; NULL: no memory. */
+/* Returns an empty cache, or NULL if there is no memory. */
 struct auth *auth_new(void);
 void auth_free(struct auth *auth);
 
-/* Whether the token with ${hash} is remembered, and whose it is. */
+/* Returns true and sets ${ret} to the owner if the token with ${hash} is in the
+ * cache. */
 bool auth_find(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
     struct principal *ret);
 
-/* The generation, to be read before asking the store. */
+/* Returns the generation.  Read it before auth_load() and pass it to
+ * auth_put(). */
 uint64_t auth_generation(struct auth *auth);
 
-/* Remembers, unless something was forgotten since ${generation}. */
+/* Adds a token, unless any token was removed since ${generation}. */
 void auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
     const struct principal *principal, uint64_t generation);
 
-/* Forgets one token; all of them. */
+/* Remove one token, and all tokens. */
 void auth_forget(struct auth *auth, const uint8_t hash[STORE_HASH_LEN]);
 void auth_forget_all(struct auth *auth);
 
-/* Forgets tokens when their revocation, or a change of their user's rights, is
- * on disk. */
+/* Returns a subscriber that removes tokens when their revocation, or a change
+ * of their user's rights, is on disk. */
 struct subscriber auth_subscriber(struct auth *auth);
 
-/* Asks the store.  RC_NOT_FOUND: no valid token.  Thread: owner of ${db}. */
+/* Reads the owner of a token from the store.  RC_NOT_FOUND: the token is not
+ * valid.
+ * Thread: owner of ${db}. */
 enum rc auth_load(struct db *db, const uint8_t hash[STORE_HASH_LEN],
     struct principal *ret, struct err *err) MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `cancel`.  A canceled row leaves a gap in its lane, over which
- * the delivery goes on.  A message whose own copy is in its sender's inbox gets
- * a delete event there.
+ * The batch verb `cancel`.  A canceled row leaves a gap in its lane, which the
+ * delivery skips.  If the sender's own copy of the message is in the sender's
+ * inbox, a delete event is added there.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ found_entry(void *arg, const struct store_entry *e, struct err *err)
 	return (RC_OK);
 }
 
-/* It waits no more. */
+/* Counts outbox row ${id} as canceled. */
 static enum rc
 count_canceled(struct tx *tx, int64_t id, struct err *err)
 {
@@ -66,7 +66,8 @@ found_destination(void *arg, const struct store_destination *d, struct err *err)
 	return (rc == RC_OK ? count_canceled(f->tx, d->id, err) : rc);
 }
 
-/* The sender's inbox has shown the own copy: it must show that it is gone. */
+/* Adds a delete event to the sender's inbox, because the sender's own copy was
+ * added there before. */
 static enum rc
 add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
     struct err *err)
@@ -126,8 +127,9 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 		    "it is no longer pending for any recipient");
 		return (RC_OK);
 	}
-	/* Its rows are locked now: a release at another node may have given it
-	 * its number, and its sender the own copy. */
+	/* The rows are locked now.  Another node may have released the message
+	 * in the meantime, which gave it its number and the sender the own
+	 * copy. */
 	if (f.entry.conversation_seq == 0 && db_multi_writer(tx->db))
 		rc = store_entry_get(
 		    tx->db, u->sender_id, &u->id, found_entry, &f, err);

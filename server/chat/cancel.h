@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancelling: every row of a message that is still pending becomes canceled;
- * if there is none, it is too late.
+ * Canceling: every outbox row of a message that is still pending becomes
+ * canceled.  If no row is pending, the request is refused.
  */
 #ifndef CHAT_CANCEL_H
 #define CHAT_CANCEL_H
@@ -12,11 +12,11 @@
 struct cancel_unit {
 	struct unit unit; /* first */
 
-	/* Asked. */
+	/* Input. */
 	int64_t sender_id;
 	struct uuid id;
 
-	/* Answered, when unit.rc is RC_OK. */
+	/* Output, valid when unit.rc is RC_OK. */
 	struct refusal refusal;
 	void *arg;
 };

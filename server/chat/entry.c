@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message row and its outbox rows become one view.
+ * See entry.h.  Combines a message row and its outbox rows into one view.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "store/outbox.h"
 #include "wire/wire.h"
 
-/* Destinations of one message, for now one; groups will have more. */
+/* Maximum number of destinations of one message.  A direct message has one. */
 #define DESTINATIONS_MAX 8
 
 struct loading {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `read`.  The read watermark stands in the participant's row,
- * never beyond what has been delivered to the participant: what arrives later
- * must show as unread.
+ * The batch verb `read`.  The read watermark is in the member's row of the
+ * conversation.  It never exceeds the delivered watermark, because messages
+ * that arrive later must show as unread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,9 @@
 #include "txn/env.h"
 #include "txn/lockset.h"
 
-/* The reader's other devices learn of it through the reader's inbox.  The own
- * copy is the delivery: its outbox row is written as acked. */
+/* Adds an event to the reader's own inbox, from which the reader's other
+ * devices learn about the read.  The event is the delivery, so its outbox row
+ * is added as acked. */
 static enum rc
 add_own_read(struct tx *tx, struct cached_user *user,
     struct cached_conversation *c, const struct store_inbox_message *last,
@@ -88,7 +89,8 @@ add_receipt(struct tx *tx, struct cached_user *user,
 	return (rc);
 }
 
-/* Shows the others that the reader has seen it, and so that it is delivered. */
+/* Shows to the other members that the reader has seen the messages up to
+ * ${upto}, and therefore has received them. */
 static void
 show(struct cached_member *m, int64_t upto, int64_t now_ms)
 {
@@ -125,13 +127,15 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	m->read_upto = upto;
 	m->read_at = tx->now_ms;
 	cache_member_touch(env->cache, c, m);
-	/* What this batch has delivered is read by it, too. */
+	/* The query must also see messages that this batch has delivered. */
 	rc = txn_flush_inbox_of(tx, user->user_id, c->id, err);
 	if (rc == RC_OK)
 		rc = store_last_of_others(
 		    tx->db, c->id, user->user_id, before, upto, &last, err);
-	/* Without a new message of others no receipt is sent.  Then messages
-	 * that were read in private before must stay private. */
+	/* Without a message of others in this range no receipt is sent.  The
+	 * shown watermark may then advance only if it was equal to the read
+	 * watermark; otherwise it would reveal messages that were read in
+	 * private before. */
 	if (!u->is_private && (rc == RC_OK || m->shown_upto == before))
 		show(m, upto, tx->now_ms);
 	if (rc == RC_NOT_FOUND)
@@ -148,7 +152,8 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	return (rc);
 }
 
-/* As far as this batch may still walk. */
+/* As conversation_read(), but only as far as this batch may still walk.  The
+ * unit is requeued for the rest. */
 static enum rc
 conversation_read_on(struct tx *tx, struct read_unit *u,
     struct cached_user *user, struct cached_conversation *c, int64_t upto,
@@ -241,7 +246,8 @@ read_ids(struct tx *tx, struct read_unit *u, struct cached_user *user,
 	enum rc rc;
 	size_t i;
 
-	/* All of them are known before the first is marked. */
+	/* Check all ids before the first write, as a refusal must come
+	 * first. */
 	for (i = 0; i < u->nids; i++) {
 		rc = store_inbox_find(
 		    tx->db, user->user_id, &u->ids[i], &m, err);
@@ -297,7 +303,7 @@ read_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (read_one(tx, CONTAINER_OF(unit, struct read_unit, unit), err));
 }
 
-/* A read up to a number of the inbox acks, too. */
+/* Lists what a read locks.  A read up to a seq of the inbox implies an ack. */
 static enum rc
 read_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Read: a *person* saw messages of a conversation (cumulative, per
- * conversation, only forward), which gives their sender a read receipt.
+ * Reads: a *user* saw messages of a conversation.  Reads are cumulative for
+ * each conversation and never go back.  A read gives the sender a read receipt.
  */
 #ifndef CHAT_READ_H
 #define CHAT_READ_H
@@ -12,13 +12,13 @@
 enum read_form {
 	READ_UPTO,         /* by inbox seq; implies ack */
 	READ_CONVERSATION, /* by conversation_seq */
-	READ_IDS           /* the highest of these in each conversation */
+	READ_IDS           /* up to the highest of these in each conversation */
 };
 
 struct read_unit {
 	struct unit unit; /* first */
 
-	/* Asked. */
+	/* Input. */
 	int64_t user_id;
 	int64_t device_id;
 	enum read_form form;
@@ -26,9 +26,9 @@ struct read_unit {
 	struct uuid conversation;
 	const struct uuid *ids; /* borrowed until finish */
 	size_t nids;
-	bool is_private; /* no receipt */
+	bool is_private; /* the sender gets no receipt */
 
-	/* Answered, when unit.rc is RC_OK. */
+	/* Output, valid when unit.rc is RC_OK. */
 	struct refusal refusal;
 	void *arg;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `send`.  Each unit is decided by reading (its key, its
- * recipient) before anything is written for it; the rows of the whole batch go
- * out by one statement a table.
+ * The batch verb `send`.  Each unit is decided by reading (its id and its
+ * recipient) before anything is written for it.  The rows of the whole batch
+ * are written by one statement for each table.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ send_fingerprint(const struct message_draft *draft, const char *to,
 	crypt_hash_field(&h, draft->has_reply_to ? draft->reply_to.b : NULL,
 	    sizeof(draft->reply_to.b));
 	crypt_hash_i64(&h, draft->priority);
-	/* "In an hour" said again is the same message. */
+	/* A repeated "in an hour" is the same message, although the time
+	 * differs. */
 	crypt_hash_i64(&h, draft->deliver_in_ms != 0 ? -draft->deliver_in_ms
 						     : draft->deliver_at_ms);
 	crypt_hash_i64(&h, draft->expires_in_ms);
@@ -64,7 +65,7 @@ send_id_of_key(int64_t sender_id, const char *key, size_t n)
 
 /* ---- asking and answering ---- */
 
-/* Whether messages to people of ${domain} are accepted here. */
+/* Returns true if messages to users of ${domain} are accepted here. */
 static bool
 reached(const struct addressing *where, const char *domain)
 {
@@ -109,7 +110,7 @@ send_unit_ask(struct send_unit *u, int64_t sender_id,
 	return (true);
 }
 
-/* A NUL-terminated copy of ${s}; NULL when it is absent. */
+/* Copies ${s} to ${room}, NUL-terminated.  Returns NULL if ${s} is absent. */
 static const char *
 copy_span(const struct span *s, char *room, size_t size)
 {
@@ -169,8 +170,8 @@ send_unit_view(const struct send_unit *u, struct send_view *ret)
 
 /* ---- deciding ---- */
 
-/* Whether the id is taken.  Sets refusal or replayed; *ret_done says that the
- * unit is decided. */
+/* Checks whether the message id is taken.  If so, sets the refusal or
+ * ${u}->replayed, and *ret_done to true. */
 static enum rc
 check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 {
@@ -247,7 +248,7 @@ add_message(struct tx *tx, struct send_unit *u, struct cached_conversation *c,
 	return (RC_OK);
 }
 
-/* The lane, and whether this transaction delivers. */
+/* Finds the lane and decides whether this transaction delivers the message. */
 static enum rc
 find_lane(
     struct tx *tx, struct send_unit *u, struct outbox_new *o, struct err *err)
@@ -264,7 +265,8 @@ find_lane(
 	return (rc);
 }
 
-/* The row that was just added, as the relay would find it. */
+/* Returns the row that was just added, in the form in which the relay reads
+ * it. */
 static struct store_claimed
 added_row(const struct outbox_new *o, int64_t id)
 {
@@ -279,7 +281,8 @@ added_row(const struct outbox_new *o, int64_t id)
 	    .created_at = o->event_time});
 }
 
-/* Adds the outbox row, and where it is delivered at once the recipient's. */
+/* Adds the outbox row.  If the message is delivered at once, also adds the
+ * recipient's inbox row. */
 static enum rc
 add_outbox(struct tx *tx, struct send_unit *u, struct cached_user *to,
     struct cached_conversation *c, struct scratch *s, struct err *err)
@@ -331,8 +334,8 @@ add_own_copy(struct tx *tx, struct send_unit *u, struct cached_user *from,
 	return (txn_add_inbox(tx, &i, err));
 }
 
-/* Everything that an accepted message writes: of the inboxes the sender's
- * first. */
+/* Writes everything for an accepted message.  The sender's own copy comes
+ * before the recipient's inbox row. */
 static enum rc
 accept_message(struct tx *tx, struct send_unit *u, struct cached_user *from,
     struct cached_user *to, struct cached_conversation *c, struct err *err)
@@ -349,7 +352,7 @@ accept_message(struct tx *tx, struct send_unit *u, struct cached_user *from,
 	u->created_at = tx->now_ms;
 	u->deliver_at =
 	    u->draft->deliver_at_ms > tx->now_ms ? u->draft->deliver_at_ms : 0;
-	/* A note for later waits like any scheduled message. */
+	/* A scheduled note to oneself waits like any scheduled message. */
 	u->to_self = from == to && u->deliver_at == 0;
 	u->remote = to->destination_id != 0;
 	u->expires_at = u->deliver_at != 0 ? u->deliver_at : tx->now_ms;
@@ -390,8 +393,9 @@ clear_answer(struct send_unit *u)
 	u->conversation_seq = 0;
 }
 
-/* Two units of one batch with the same id: the rows of the first must be there
- * for the second to find. */
+/* Writes the gathered rows.  This is also done before a unit with the same
+ * message id as an earlier unit of the batch, so that the query for the id
+ * finds that row. */
 static enum rc
 write_rows(struct tx *tx, struct err *err)
 {
@@ -410,7 +414,7 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc);
 }
 
-/* A sender may have so many messages waiting for their time. */
+/* Refuses a scheduled message if the sender has LIMIT_SCHEDULED of them. */
 static enum rc
 check_scheduled(struct tx *tx, struct send_unit *u, struct err *err)
 {
@@ -419,7 +423,7 @@ check_scheduled(struct tx *tx, struct send_unit *u, struct err *err)
 
 	if (u->draft->deliver_at_ms <= tx->now_ms)
 		return (RC_OK);
-	/* Those of this batch count too. */
+	/* The scheduled messages of this batch count, too. */
 	rc = write_rows(tx, err);
 	if (rc == RC_OK)
 		rc =
@@ -507,9 +511,10 @@ send_locks(struct unit *unit, struct lockset *set, struct err *err)
 		    : lockset_direct(set, u->sender_id, u->to, err));
 }
 
-/* A first message makes the direct conversation of its sender and recipient,
- * under its key; one to another server, under the name of that server, perhaps
- * its recipient and the server, too. */
+/* The first message between two users adds their direct conversation, whose key
+ * is locked as a name.  If the recipient is on another server, the recipient
+ * and the destination may be new, too; the domain of that server is locked for
+ * all of them. */
 static enum rc
 send_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)

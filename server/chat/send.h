@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending: message row, outbox row and the sender's own inbox copy in one
- * transaction.  Idempotent by the message id.
+ * Sending: adds the message row, the outbox row and the sender's own inbox copy
+ * in one transaction.  Sending is idempotent by the message id.
  */
 #ifndef CHAT_SEND_H
 #define CHAT_SEND_H
@@ -16,63 +16,68 @@
 struct send_unit {
 	struct unit unit; /* first */
 
-	/* Asked; all of it stays valid until finish. */
+	/* Input; must stay valid until finish. */
 	int64_t sender_id;
 	const struct message_draft *draft; /* with an id */
-	/* A name, or name@domain on another server; "": a conversation. */
+	/* The recipient's name, or name@domain on another server; "": the
+	 * message goes to draft->conversation. */
 	char to[LIMIT_ADDRESS_LEN + 1];
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
-	struct text *message; /* the rendered part, for push; borrowed */
-	/* A new message is refused with this; one that was accepted before is
-	 * answered all the same, since its sender may not know.  NULL: a new
-	 * one is accepted. */
+	struct text *message; /* rendered for push; borrowed */
+	/* The refusal for a new message, or NULL.  A message that was accepted
+	 * before is answered anyway, because its sender may not know that it
+	 * was accepted. */
 	const struct refusal *refuse_new;
 
-	/* Answered, when unit.rc is RC_OK. */
-	struct refusal refusal; /* problem NONE: accepted or replayed */
-	bool replayed;          /* the store has the current entry */
+	/* Output, valid when unit.rc is RC_OK. */
+	struct refusal refusal; /* PROBLEM_NONE: accepted or replayed */
+	/* accepted before: read the entry from the store */
+	bool replayed;
 	int64_t mid;
 	struct uuid conversation;
 	int64_t conversation_seq; /* 0: scheduled */
 	char recipient[LIMIT_ADDRESS_LEN + 1];
-	bool remote;    /* its recipient is on another server */
-	bool to_self;   /* a note to oneself, not for later: acked at once */
-	bool delivered; /* it is in the recipient's inbox, too */
+	bool remote;    /* the recipient is on another server */
+	bool to_self;   /* to oneself and not scheduled: acked at once */
+	bool delivered; /* it is in the recipient's inbox already */
 	int64_t created_at;
 	int64_t deliver_at;
 	int64_t expires_at;
-	int max_retries; /* of the profile that the server runs with */
+	int max_retries; /* of the server's retry profile */
 
-	bool repeated; /* the batch has another with its id; the verb's own */
+	/* For the verb only: an earlier unit of the batch has the same message
+	 * id. */
+	bool repeated;
 
-	/* Called once; owns the unit again.  Thread: as unit_kind.done. */
+	/* The caller's, for its finish function. */
 	void *arg;
 };
 
-/* What a send holds in memory beside its text and metadata. */
+/* Approximate memory of a send in bytes, without its text and metadata. */
 #define SEND_UNIT_BYTES 1024
 
-/* Makes ${u} a unit of work; the asked members are the caller's to fill. */
+/* Makes ${u} a unit of work.  The caller fills in the input. */
 void send_unit_init(struct send_unit *u);
 
-/* Whose addresses are taken. */
+/* Which addresses are accepted. */
 struct addressing {
-	const char *domain; /* the local one */
-	/* Whether people of another domain are reached; NULL: of none. */
+	const char *domain; /* the domain of this server */
+	/* Returns true if messages to ${domain} are accepted.  NULL: no other
+	 * domain is. */
 	bool (*reaches)(void *arg, const char *domain);
 	void *arg;
 };
 
-/* Fills what ${u} asks from ${draft} (kept, with an id) by ${sender_id}: the
- * recipient's name and the fingerprint; the default content type is made the
- * same as none, so that saying it makes no other message.  An address that
- * no carrier reaches is refused: then ${u}->refusal says so and the result is
- * false. */
+/* Fills the input of ${u} for ${draft} (kept; it must have an id) by
+ * ${sender_id}: the recipient's address and the fingerprint.  The default
+ * content type is replaced by none, so that a message has the same fingerprint
+ * with and without it.  Returns false, with a refusal in ${u}->refusal, if the
+ * address is not valid or no carrier reaches it. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const struct addressing *where);
 
-/* The entry of a message that was just accepted, as the store has it.  The
- * views borrow from ${u}, its draft and ${ret} itself. */
+/* The outbox entry of a message that was just accepted, equal to what the store
+ * has.  The views borrow from ${u}, its draft and ${ret} itself. */
 struct send_view {
 	struct entry_view entry;
 	struct destination_view destination;
@@ -81,12 +86,13 @@ struct send_view {
 };
 void send_unit_view(const struct send_unit *u, struct send_view *ret);
 
-/* The content of ${draft} to ${to}, hashed: what must be the same under the
- * same id. */
+/* Hashes the content of ${draft} and the recipient ${to}.  A message that is
+ * sent again with the same id must have the same fingerprint. */
 void send_fingerprint(const struct message_draft *draft, const char *to,
     uint8_t ret[STORE_FINGERPRINT_LEN]);
 
-/* The message id for an Idempotency-Key of ${n} bytes of ${sender_id}. */
+/* Returns the message id for the Idempotency-Key of ${n} bytes of ${sender_id}.
+ * The same key gives the same id. */
 struct uuid send_id_of_key(int64_t sender_id, const char *key, size_t n);
 
 #endif

@@ -11,7 +11,7 @@ struct send_gate {
 	struct send_gate_options o;
 	struct usage *usage;
 	atomic_size_t busy;
-	struct lock lock; /* of ids */
+	struct lock lock; /* protects ids */
 	struct uuid_gen ids;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where messages come in, whatever the wire: ids for those that come without,
- * the quota of their sender, and the room on the disk.  One of a server.
+ * The checks and services that all sends share, over REST and WebSocket: ids
+ * for messages without one, the quota of the sender, and free disk space.  A
+ * server has one send gate.
  *
  * Thread: any.
  */
@@ -19,7 +20,7 @@
 #include "metrics/metrics.h"
 #include "model/refusal.h"
 
-/* What is pointed to is kept. */
+/* The objects that are pointed to are kept. */
 struct send_gate_options {
 	const struct clk *clk;
 	struct rnd *rnd;
@@ -27,37 +28,38 @@ struct send_gate_options {
 	struct readers *readers;
 	struct addressing addressing;
 	bool shared; /* other nodes accept messages, too */
-	int64_t quota_messages, quota_bytes; /* a day and user; 0: any */
-	/* Set while the disk has too little room for new messages; may be NULL.
-	 */
+	int64_t quota_messages, quota_bytes; /* per user and day; 0: no limit */
+	/* True while the disk has too little free space for new messages.  May
+	 * be NULL. */
 	const atomic_bool *disk_low;
 };
 
 struct send_gate;
 
-/* Makes the gate.  RC_NO_MEMORY. */
+/* Makes a send gate.  Fails with RC_NO_MEMORY only. */
 enum rc send_gate_new(const struct send_gate_options *options,
     struct send_gate **ret, struct err *err) MUST_USE;
 
-/* Frees; nothing may come any more, and send_gate_busy() is 0.  NULL is
- * allowed. */
+/* Frees ${gate}.  It must no longer be used by other threads, and
+ * send_gate_busy() must be 0.  NULL is allowed. */
 void send_gate_free(struct send_gate *gate);
 
-/* Jobs of readers that are under way. */
+/* Returns the number of reader jobs that are still running for the gate. */
 size_t send_gate_busy(const struct send_gate *gate);
 
-/* Whose addresses are taken.  Borrowed. */
+/* Returns which addresses are accepted.  Borrowed. */
 const struct addressing *send_gate_addressing(const struct send_gate *gate);
 
-/* A new id. */
+/* Returns a new message id. */
 struct uuid send_gate_id(struct send_gate *gate);
 
-/* Whether ${user_id} may send ${amount} now, which is then counted; if not,
- * ${refusal} says why. */
+/* Returns true if ${user_id} may send ${amount} now, and counts it.  Otherwise
+ * sets ${refusal} to the reason. */
 bool send_gate_take(struct send_gate *gate, int64_t user_id,
     const struct usage_amount *amount, struct refusal *refusal);
 
-/* ${amount} was not accepted after all, or had been before. */
+/* Undoes send_gate_take(), because ${amount} was not accepted, or had been
+ * accepted before. */
 void send_gate_return(
     struct send_gate *gate, int64_t user_id, const struct usage_amount *amount);
 

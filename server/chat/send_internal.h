@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that send.c (the verb and its writes) and send_resolve.c (to whom a
- * message goes) share.
+ * Functions that send.c (the verb and its writes) and send_resolve.c (the
+ * recipient of a message) share.
  */
 #ifndef CHAT_SEND_INTERNAL_H
 #define CHAT_SEND_INTERNAL_H
@@ -9,9 +9,10 @@
 #include "chat/send.h"
 #include "txn/verb.h"
 
-/* Finds sender, recipient and conversation; a refusal leaves *ret_c NULL.
- * Decides first: what is new (a user of another server, that server, the
- * conversation) is made last.  Thread: writer. */
+/* Finds the sender, the recipient and the conversation.  On a refusal *ret_c is
+ * NULL.  A missing user of another server, its destination and a missing
+ * conversation are added only after all checks have passed.
+ * Thread: writer. */
 enum rc send_resolve(struct tx *tx, struct send_unit *u,
     struct cached_user **ret_from, struct cached_user **ret_to,
     struct cached_conversation **ret_c, struct err *err) MUST_USE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See send_request.h.  Nothing here asks the store.
+ * See send_request.h.  Nothing in this file queries the store.
  */
 #include "chat/send_request.h"
 
@@ -8,7 +8,8 @@
 
 #include "wire/wire.h"
 
-/* A view wants texts that end with NUL; a header's part does not. */
+/* Copies the content type to a NUL-terminated string, which a view needs; the
+ * span in a request header is not terminated. */
 static void
 end_content_type(struct send_request *r)
 {
@@ -48,7 +49,7 @@ send_request_prepare(struct send_request *r, struct send_gate *gate,
 	return (RC_OK);
 }
 
-/* What the message adds to its sender's usage. */
+/* Returns what the message adds to its sender's usage. */
 static struct usage_amount
 amount_of(const struct send_request *r)
 {

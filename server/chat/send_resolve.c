@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To whom a message goes, and whether its sender may send it there now.
+ * Finds the recipient of a message, and checks whether the sender may send to
+ * them now.
  */
 #include <string.h>
 
 #include "chat/send_internal.h"
 #include "store/destination.h"
 
-/* Back-pressure: what one sender, one destination, everybody may have waiting.
- * What is for oneself does not wait.  What is for later will, and counts then:
- * its sender must have room now, and may schedule no more than so many. */
+/* Back-pressure: limits the waiting messages of one sender, for one destination
+ * (80 % of the total) and in total.  A message to oneself never waits.  A
+ * scheduled message counts when it is released; now only its sender must have
+ * room, and check_scheduled() limits the number of scheduled messages. */
 static bool
 has_room(
     struct txn_env *env, struct send_unit *u, bool to_self, int64_t destination)
@@ -37,7 +39,7 @@ has_room(
 	return (false);
 }
 
-/* The same when both are known. */
+/* As has_room(), if the recipient has a row. */
 static bool
 has_room_between(struct txn_env *env, struct send_unit *u,
     const struct cached_user *from, const struct cached_user *to)
@@ -47,8 +49,8 @@ has_room_between(struct txn_env *env, struct send_unit *u,
 	    to->destination_id != 0 ? to->destination_id : DESTINATION_LOCAL));
 }
 
-/* Whether the sender may write to a server that nobody here has met: each such
- * server becomes rows and look-ups. */
+/* Returns true if the sender may write to a server that is new to this one.
+ * Each such server costs rows and lookups. */
 static bool
 may_meet(struct txn_env *env, struct send_unit *u)
 {
@@ -68,7 +70,8 @@ may_meet(struct txn_env *env, struct send_unit *u)
 	return (false);
 }
 
-/* Whether a message to ${u}->to, who is not known here, is accepted. */
+/* Sets *ret_ok to true if a message to ${u}->to, who has no row here, is
+ * accepted. */
 static enum rc
 accept_stranger(
     struct tx *tx, struct send_unit *u, bool *ret_ok, struct err *err)
@@ -81,13 +84,13 @@ accept_stranger(
 	    tx->db, strchr(u->to, '@') + 1, &row, err);
 	if (rc == RC_OK)
 		*ret_ok = has_room(env, u, false, row.destination_id);
-	/* For a destination without an id nothing waits. */
+	/* A new destination has no id (-1) and no waiting messages. */
 	if (rc == RC_NOT_FOUND)
 		*ret_ok = has_room(env, u, false, -1) && may_meet(env, u);
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
 
-/* The recipient is on another server. */
+/* Finds or adds a recipient on another server and the conversation. */
 static enum rc
 resolve_remote(struct tx *tx, struct send_unit *u, struct cached_user *from,
     struct cached_user **ret_to, struct cached_conversation **ret_c,
@@ -110,7 +113,8 @@ resolve_remote(struct tx *tx, struct send_unit *u, struct cached_user *from,
 		    : rc);
 }
 
-/* The recipient is here, by name. */
+/* Finds a recipient on this server by name, and finds or adds the
+ * conversation. */
 static enum rc
 resolve_local(struct tx *tx, struct send_unit *u, struct cached_user *from,
     struct cached_user **ret_to, struct cached_conversation **ret_c,

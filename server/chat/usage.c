@@ -14,28 +14,30 @@
 #include "store/message.h"
 
 #define DAY_MS INT64_C(86400000)
-/* Between two readings, where other nodes accept messages. */
+/* Time between two reads of a user's numbers if other nodes accept messages. */
 #define READ_EVERY_MS 60000
-/* More users than this at once: all are forgotten, and read again. */
+/* With more users than this, all are forgotten, and read again when needed. */
 #define USERS_MAX 65536
 
 struct user {
 	int64_t id;
 	int64_t day;
 	struct usage_amount sent;
-	struct usage_amount since; /* added since a reading was begun */
-	int64_t read_ms;           /* monotonic: when that was */
-	bool reading, known; /* under way; was begun, and has not failed */
+	struct usage_amount since; /* added since the last read started */
+	/* monotonic time at which the last read started */
+	int64_t read_ms;
+	/* a read is running; a read was started and has not failed */
+	bool reading, known;
 };
 
 struct usage {
 	struct usage_options o;
-	struct lock lock; /* of what follows */
+	struct lock lock; /* protects the members below */
 	struct htab *users;
 	size_t reading;
 };
 
-/* A reading of one user's messages. */
+/* A reader job that counts the messages of one user. */
 struct reading {
 	struct read_job job; /* first */
 	struct usage *usage;
@@ -59,7 +61,7 @@ usage_new(const struct usage_options *options)
 	return (u);
 }
 
-/* Lock held, no reading under way. */
+/* The lock is held, and no reader job is running. */
 static void
 forget_all(struct usage *u)
 {
@@ -105,14 +107,15 @@ read_sent(struct read_job *job, struct db *db, struct err *err)
 		user->sent.messages = sizes.messages + user->since.messages;
 		user->sent.bytes = sizes.bytes + user->since.bytes;
 	} else if (rc != RC_OK) {
-		user->known = false; /* tried again with the next message */
+		user->known = false; /* the next message tries again */
 	}
 	lock_drop(&u->lock);
 	mem_free(r);
 	atomic_fetch_sub(under_way, 1);
 }
 
-/* Whether ${user} is to be read now.  Lock held. */
+/* Returns true if the numbers of ${user} must be read now.  The lock is
+ * held. */
 static bool
 is_due(const struct usage *u, const struct user *user, int64_t now_ms)
 {
@@ -122,8 +125,9 @@ is_due(const struct usage *u, const struct user *user, int64_t now_ms)
 		    (u->o.shared && now_ms - user->read_ms >= READ_EVERY_MS)));
 }
 
-/* A reading of what ${user} had sent before now.  What is taken from now on is
- * created later: no message counts twice. */
+/* Makes a job that counts what ${user} had sent today before now.  Messages
+ * that are counted from now on are created later, so no message counts
+ * twice. */
 static struct reading *
 reading_new(struct usage *u, const struct user *user)
 {
@@ -141,8 +145,8 @@ reading_new(struct usage *u, const struct user *user)
 	return (r);
 }
 
-/* Begins a reading; when none can be had, the next message tries again.  Lock
- * held. */
+/* Starts a reader job.  If that fails, the next message tries again.  The lock
+ * is held. */
 static void
 start_reading(struct usage *u, struct user *user, int64_t now_ms)
 {
@@ -165,7 +169,8 @@ start_reading(struct usage *u, struct user *user, int64_t now_ms)
 
 /* ---- taking ---- */
 
-/* The entry of ${user_id} for ${day}; NULL: no memory.  Lock held. */
+/* Returns the entry of ${user_id} for ${day}, or NULL if there is no memory.
+ * The lock is held. */
 static struct user *
 user_get(struct usage *u, int64_t user_id, int64_t day)
 {
@@ -230,8 +235,8 @@ usage_take(struct usage *u, int64_t user_id, const struct usage_amount *amount,
 	return (ok);
 }
 
-/* What was taken before a reading, or yesterday, is not in the numbers any
- * more. */
+/* Subtracts ${n}, but not below 0: an amount that was added before the last
+ * read, or yesterday, is not included in the number any more. */
 static void
 lower(int64_t *number, int64_t n)
 {

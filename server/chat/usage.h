@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each user has sent today: messages, and bytes of their text and
- * metadata.  The day is that of UTC.
+ * The usage of each user: how many messages, and how many bytes of text and
+ * metadata, the user has sent today (UTC).
  *
- * The numbers are in memory.  A user's are read from the database when they are
- * needed first, and, where other nodes accept messages too, again each minute;
- * so a restart forgets nothing, and several nodes share a quota, a minute late.
- * Until the first reading is done the user's messages of this process alone
- * count.
+ * The numbers are in memory.  Those of a user are read from the database when
+ * they are needed for the first time.  If other nodes accept messages, too,
+ * they are read again every minute.  So a restart loses nothing, and several
+ * nodes share a quota, with a delay of a minute.  Until the first read is done,
+ * only the user's messages of this process count.
  *
  * Thread: any.
  */
@@ -26,30 +26,33 @@ struct usage_options {
 	const struct clk *clk;
 	struct readers *readers;
 	bool shared;              /* other nodes accept messages, too */
-	int64_t messages_most;    /* a day and user; 0: any */
-	int64_t bytes_most;       /* the same */
-	atomic_size_t *under_way; /* readings are counted here until they end */
+	int64_t messages_most;    /* per user and day; 0: no limit */
+	int64_t bytes_most;       /* per user and day; 0: no limit */
+	atomic_size_t *under_way; /* the number of running reader jobs */
 };
 
 struct usage;
 
-/* What a message, or an array of them, adds. */
+/* The usage of one message, or of several. */
 struct usage_amount {
 	int64_t messages, bytes;
 };
 
-/* Copies ${options}; what it points to is kept.  NULL: no memory. */
+/* Makes an empty usage.  ${options} is copied; the objects that it points to
+ * are kept.  Returns NULL if there is no memory. */
 struct usage *usage_new(const struct usage_options *options);
 
-/* Frees it; no reading may be under way.  NULL is allowed. */
+/* Frees ${u}.  No reader job may be running.  NULL is allowed. */
 void usage_free(struct usage *u);
 
-/* Adds ${amount} to what ${user_id} has sent today.  False: it would exceed the
- * quota, nothing was added, and *ret_wait_s is the time to the next day. */
+/* Adds ${amount} to the usage of ${user_id} today.  Returns false if that would
+ * exceed the quota; then nothing is added, and *ret_wait_s is the time until
+ * midnight (UTC). */
 bool usage_take(struct usage *u, int64_t user_id,
     const struct usage_amount *amount, int *ret_wait_s);
 
-/* Takes ${amount} back: it was not accepted, or had been before. */
+/* Subtracts ${amount}, because it was not accepted, or had been accepted
+ * before. */
 void usage_return(
     struct usage *u, int64_t user_id, const struct usage_amount *amount);
 

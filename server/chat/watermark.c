@@ -92,8 +92,8 @@ watermark_walk(struct watermark_walk *walk, struct cached_user *user,
 	return (rc);
 }
 
-/* Advances the person's watermark in the conversation, and gives the sender a
- * delivered receipt. */
+/* Advances the user's watermark in the conversation and gives the sender a
+ * "delivered" receipt. */
 static enum rc
 conversation_acked(struct tx *tx, struct cached_user *user,
     struct cached_conversation *c, struct err *err)
