@@ -2,14 +2,15 @@
 /*
  * The batch verb `claim`.
  *
- * A lane's rows are taken from its cursor on, as far as they are due and have
- * room; what has expired on the way, or has lost its lease too often, is taken
- * out.  A lane that yields nothing gets its cursor and its due time put right.
+ * The rows of a lane are taken from its cursor on, as long as they are due and
+ * the parcel has room.  Rows that have expired or have lost their lease too
+ * often become dead letters.  If a lane yields no row, its cursor and due time
+ * are corrected.
  *
  * Lanes take turns.  A pass goes over the lanes that are due when it begins, in
- * the order of the time at which they were due; a claim goes on where the one
- * before ended.  Were each claim to begin with the first lane, a lane that
- * always has more to send than a parcel holds would keep all others waiting.
+ * the order of their due times.  A claim continues where the one before
+ * stopped.  If each claim began with the first lane, a lane that always has
+ * more rows than a parcel holds would block all others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,13 +21,13 @@
 #include "txn/lane.h"
 #include "txn/verb.h"
 
-/* One lane while it is claimed. */
+/* The state of claiming one lane. */
 struct taking {
 	struct tx *tx;
 	struct claim_unit *u;
 	struct cached_lane *lane;
-	size_t before; /* items in the parcel of other lanes */
-	bool full;     /* the parcel takes no more */
+	size_t before; /* items in the parcel before this lane */
+	bool full;     /* the parcel is full */
 	bool next;     /* the next parcel begins with this lane */
 };
 
@@ -87,7 +88,7 @@ on_row_message(void *arg, const struct store_letter *letter, struct err *err)
 	return (RC_OK);
 }
 
-/* Puts ${row} into the parcel. */
+/* Adds ${row} to the parcel. */
 static enum rc
 put_item(
     struct taking *t, const struct store_row *row, bool replay, struct err *err)
@@ -110,7 +111,8 @@ put_item(
 	return (RC_OK);
 }
 
-/* pending -> sending, with its attempt noted before it is made. */
+/* Moves the row from pending to sending and records the attempt before it is
+ * made, so that a crash counts as an attempt. */
 static enum rc
 begin_attempt(struct taking *t, struct store_row *row, struct err *err)
 {
@@ -132,8 +134,8 @@ begin_attempt(struct taking *t, struct store_row *row, struct err *err)
 	return (rc);
 }
 
-/* The peer said "later", and its time is up: the message is charged for it and
- * waits again. */
+/* The peer had said "later", and the deadline for its answer has passed: the
+ * row is pending again and charged with a retry. */
 static enum rc
 take_back(struct taking *t, struct store_row *row, struct err *err)
 {
@@ -158,10 +160,12 @@ take_back(struct taking *t, struct store_row *row, struct err *err)
 
 /* ---- one lane ---- */
 
-/* What becomes of a row at the head of what is left. */
+/* The decision about the first remaining row of a lane: add it to the parcel,
+ * continue after it because it became a dead letter, or stop. */
 enum verdict { TAKE, OUT, STOP };
 
-/* Whether ${row} may go now.  *ret_due: if not, when the lane may. */
+/* Decides whether ${row} is sent now.  If not, *ret_due is the time at which
+ * the lane is due. */
 static enum rc
 judge(struct taking *t, struct store_row *row, enum verdict *ret,
     int64_t *ret_due, struct err *err)
@@ -194,8 +198,8 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
 	    row->next_retry_at <= now + BREAKER_SANE_MS)
 		return (RC_OK);
 	*ret_due = 0;
-	/* A message that may be poison travels in a parcel of its own: the next
-	 * one, unless the lane has something in this parcel. */
+	/* A message that may be poison is sent in a parcel of its own: the next
+	 * one, unless this lane has items in the current parcel. */
 	if (row->rescue_count >= CLAIM_ALONE_AFTER && t->u->parcel->n > 0) {
 		t->next = t->u->parcel->n == t->before;
 		return (RC_OK);
@@ -220,7 +224,8 @@ lease(struct taking *t)
 		p->items[i].lane_token = l->lease_token;
 }
 
-/* Rows below the cursor that an operator wants to be offered again. */
+/* Takes rows below the cursor that are to be offered again (rewind by an
+ * operator). */
 static enum rc
 take_replay(struct taking *t, struct err *err)
 {
@@ -234,8 +239,9 @@ take_replay(struct taking *t, struct err *err)
 	rc = store_remote_replay(t->tx->db, &ask, rows, room, &n, err);
 	for (i = 0; i < n && rc == RC_OK && !t->full; i++)
 		rc = put_item(t, &rows[i], true, err);
-	/* Where this parcel begins: from that its settling knows whether an
-	 * operator has rewound the lane meanwhile. */
+	/* The place where this parcel begins.  If it has changed when the
+	 * parcel is settled, an operator has rewound the lane in the
+	 * meantime. */
 	if (rc == RC_OK)
 		l->replay_seq = n > 0 ? rows[0].lane_seq : 0;
 	return (rc);
@@ -264,15 +270,15 @@ take_rows(struct taking *t, struct err *err)
 			rc = put_item(t, &rows[i], false, err);
 		if (rows[i].rescue_count >= CLAIM_ALONE_AFTER)
 			t->full = true;
-		/* What was refused before may be refused again: those behind it
-		 * would only have travelled for nothing. */
+		/* A row that was refused before may be refused again; then the
+		 * rows behind it would be sent in vain. */
 		if (rows[i].retry_count > 0)
 			break;
 	}
 	if (rc != RC_OK || t->u->parcel->n > t->before || t->next)
 		return (rc);
-	/* Nothing may go now: the cursor stands at what is held, or at the
-	 * end. */
+	/* No row can be sent now: the cursor moves to the row that waits, or to
+	 * the end. */
 	if (i < n)
 		l->next_seq = rows[i].lane_seq;
 	else if (n < room)
@@ -287,7 +293,8 @@ take_rows(struct taking *t, struct err *err)
 	return (RC_OK);
 }
 
-/* *ret_next: nothing was taken, because the lane wants a parcel of its own. */
+/* Claims one lane.  *ret_next: nothing was taken, because the first row needs a
+ * parcel of its own. */
 static enum rc
 claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
     bool *ret_next, struct err *err)
@@ -301,7 +308,8 @@ claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
 		rc = err_set(err, RC_CORRUPT, "a lane that is not there");
 	if (rc != RC_OK)
 		return (rc);
-	/* Another node was faster, after we looked and before it was ours. */
+	/* Another node has claimed it after the query and before we locked
+	 * it. */
 	if (t.lane->lane.state != LANE_READY)
 		return (RC_OK);
 	if (t.lane->lane.replay_seq != 0)
@@ -318,8 +326,8 @@ claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
 
 /* ---- the verb ---- */
 
-/* The priority to look at in turn ${i}: the asked one, then from the highest
- * down. */
+/* Returns the ${i}-th priority to claim: first ${asked}, then the others, from
+ * the highest to the lowest. */
 static int
 priority_at(int asked, int i)
 {
@@ -333,7 +341,7 @@ priority_at(int asked, int i)
 	return (PRIORITY_LOW);
 }
 
-/* Goes on with ${pass} until the parcel is full or the pass is at its end. */
+/* Continues ${pass} until the parcel is full or the pass ends. */
 static enum rc
 claim_pass(struct tx *tx, struct claim_unit *u, int priority,
     struct store_pass *pass, bool *ret_full, struct err *err)
@@ -360,8 +368,8 @@ claim_pass(struct tx *tx, struct claim_unit *u, int priority,
 	return (rc);
 }
 
-/* The lanes of ${priority}: what is left of the pass under way, then those of a
- * new one. */
+/* Claims the lanes of ${priority}: the rest of the current pass, then a new
+ * pass. */
 static enum rc
 claim_priority(struct tx *tx, struct claim_unit *u, int priority,
     bool *ret_full, struct err *err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Claiming for another server: lanes are leased, their rows go from pending to
- * sending, an attempt is noted for each, all before anything leaves.  Claiming
- * costs what is taken, not what waits.
+ * Claiming rows for another server.  Lanes are leased, their rows move from
+ * pending to sending, and an attempt is recorded for each row, all before
+ * anything is sent.  The cost of a claim grows with the number of rows that it
+ * takes, not with the number of rows that wait.
  */
 #ifndef DELIVERY_CLAIM_H
 #define DELIVERY_CLAIM_H
@@ -13,15 +14,17 @@
 #include "store/lane.h"
 #include "txn/env.h"
 
-/* How often a lease may be lost before a message travels alone, and before it
- * is taken out as poison. */
+/* A message that has lost CLAIM_ALONE_AFTER leases is sent in a parcel of its
+ * own.  One that has lost CLAIM_POISON_AFTER leases becomes a dead letter
+ * (poison). */
 #define CLAIM_ALONE_AFTER 3
 #define CLAIM_POISON_AFTER 5
 
-/* The passes over the ready lanes of a destination, by priority from the
- * lowest.  The relay keeps them from one claim to the next: a full parcel ends
- * a claim, and the next claim goes on behind its last lane.  So each lane has
- * its turn, however much waits in the others.  All zero: the first lane. */
+/* The passes over the ready lanes of a destination, by priority, starting with
+ * the lowest.  The relay keeps them from one claim to the next: a full parcel
+ * ends a claim, and the next claim continues after the last lane of that
+ * parcel.  So each lane gets its turn, however many rows wait in the others.
+ * All zero: begin with the first lane. */
 struct claim_passes {
 	struct store_pass of[PRIORITIES];
 };
@@ -29,19 +32,21 @@ struct claim_passes {
 struct claim_unit {
 	struct unit unit; /* first */
 
-	/* Asked. */
-	struct parcel *parcel; /* with its destination; its items are filled */
-	size_t most;           /* messages, at most PARCEL_ITEMS */
-	int priority;          /* lanes of this priority first */
+	/* Input. */
+	struct parcel *parcel; /* destination set; the claim fills the items */
+	/* maximum number of messages, at most PARCEL_ITEMS */
+	size_t most;
+	int priority; /* lanes of this priority first */
 	int64_t lease_ms;
 	const char *owner;
 
-	struct claim_passes from; /* how far earlier claims have come */
+	struct claim_passes from; /* where the earlier claims stopped */
 
-	/* Answered, when unit.rc is RC_OK.  When the destination's next lane
-	 * is due: 0 none is ready, else wall time, now or later. */
+	/* Output, valid when unit.rc is RC_OK.  The wall time at which the next
+	 * lane of the destination is due, which may have passed; 0: no lane is
+	 * ready. */
 	int64_t next_due;
-	struct claim_passes upto; /* how far this one has come */
+	struct claim_passes upto; /* where this claim stopped */
 	void *arg;
 };
 

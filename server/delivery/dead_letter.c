@@ -14,8 +14,8 @@
 
 /* ---- the bounce ---- */
 
-/* The bounce has an outbox row of its own, born acked, which keeps the reason
- * for as long as the event is there to be read. */
+/* Adds the bounce.  It has an outbox row of its own, added as acked, which
+ * keeps the reason as long as the event can be read. */
 static enum rc
 add_bounce(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
     struct err *err)
@@ -97,8 +97,8 @@ dead_letter_make(struct tx *tx, const struct store_row *row,
 		return (rc);
 	backlog_move(env->backlog, row->kind, row->state, dead.state);
 	rc = txn_lane_row_gone(tx, lane, row, err);
-	/* A receipt that fails is counted by its state and no more: no person
-	 * waits for it. */
+	/* A failed receipt has no dead letter and no bounce: no user waits for
+	 * it. */
 	if (rc != RC_OK || row->kind != EVENT_MESSAGE)
 		return (rc);
 	if (dead.state == OUTBOX_FAILED)
@@ -131,16 +131,17 @@ dead_letter_make_by_id(struct tx *tx, int64_t outbox_id,
 
 /* ---- coming back ---- */
 
-/* A row that an operator or its sender wants to change. */
+/* A row that an operator or its sender wants to change.  ${by} is who requests
+ * it. */
 struct found {
 	struct store_row row;
 	struct cached_lane *lane;
 	const char *by;
 };
 
-/* The row and its lane; *ret refuses when there is no such row.  On a database
- * of several nodes the row is read again when its lane is locked: it may be
- * under way by then, or back. */
+/* Reads the row and its lane.  Sets *ret if there is no such row.  On a
+ * multi-writer database the row is read again when its lane is locked, because
+ * its state may have changed in the meantime. */
 static enum rc
 find(struct tx *tx, int64_t outbox_id, struct found *f, struct refusal *ret,
     struct err *err)
@@ -158,7 +159,7 @@ find(struct tx *tx, int64_t outbox_id, struct found *f, struct refusal *ret,
 			return (rc);
 	}
 	if (rc == RC_OK) {
-		/* To oneself: it never waits. */
+		/* A message to oneself has no lane. */
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is %s, and was never on its way",
 		    outbox_state_name(f->row.state));
@@ -173,7 +174,7 @@ find(struct tx *tx, int64_t outbox_id, struct found *f, struct refusal *ret,
 typedef enum rc (*found_fn)(
     struct tx *tx, const struct found *f, struct refusal *ret, struct err *err);
 
-/* Finds the row of ${f->row.id}, and changes it by ${change}. */
+/* Finds the row with ${f->row.id} and applies ${change}. */
 static enum rc
 find_and_change(struct tx *tx, struct found *f, found_fn change,
     struct refusal *ret, struct err *err)
@@ -216,7 +217,7 @@ requeue(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
 	if (rc == RC_OK)
 		rc = store_dead_letter_resolve(
 		    tx->db, row->id, "requeued", by, tx->now_ms, err);
-	/* What was discarded has been dealt with before. */
+	/* A discarded row has no open dead letter. */
 	if (rc == RC_NOT_FOUND)
 		rc = RC_OK;
 	FAULT("requeue.row.after");
@@ -246,7 +247,8 @@ requeue_found(
 	}
 	if (env->options.requeue_ms != 0 &&
 	    tx->now_ms - f->row.created_at > env->options.requeue_ms) {
-		/* Its destination may have forgotten that it has it. */
+		/* The destination may have forgotten that it has received
+		 * it. */
 		refusal_set(ret, PROBLEM_CONFLICT, "",
 		    "it is too old to be requeued (requeue-window): send it "
 		    "anew");
@@ -264,7 +266,7 @@ dead_letter_requeue(struct tx *tx, int64_t outbox_id, const char *by,
 	return (find_and_change(tx, &f, requeue_found, ret, err));
 }
 
-/* The state of ${row} in the words of a refusal. */
+/* Returns the state of ${row} for the text of a refusal. */
 static const char *
 state_in_words(const struct store_row *row)
 {

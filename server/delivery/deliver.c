@@ -2,10 +2,11 @@
 /*
  * The batch verb `deliver`.
  *
- * A lane's pending rows are read in order, put into the recipient's inbox with
- * the next seq, and settled, all in the transaction at hand.  The settling
- * update names the state it expects and its row count is checked: if anything
- * else has touched a row, the whole transaction is abandoned.
+ * The pending rows of a lane are read in order, added to the recipient's inbox
+ * with the next seq, and settled, all in the current transaction.  The
+ * statement that settles them names the state that it expects, and its row
+ * count is checked: if another transaction has changed a row, the whole
+ * transaction is abandoned.
  */
 #include <string.h>
 
@@ -18,7 +19,7 @@
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* Puts ${row} into the inbox, and settles it. */
+/* Adds ${row} to the inbox and settles it. */
 static enum rc
 deliver_now(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
@@ -43,7 +44,8 @@ deliver_now(struct tx *tx, struct cached_lane *lane,
 		: RC_OK);
 }
 
-/* Into the inbox; or, when it has waited too long (behind a pause), out. */
+/* Delivers ${row}, or makes it a dead letter if it has expired, for example
+ * behind a pause. */
 static enum rc
 deliver_row(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
@@ -59,20 +61,21 @@ deliver_row(struct tx *tx, struct cached_lane *lane,
 
 /* ---- sub-batches ---- */
 
-/* Lanes that are delivered together: read at once, written at once.  A lane is
- * in a sub-batch once. */
+/* Lanes that are delivered together, with one read and one write for all of
+ * them.  A lane is in a sub-batch at most once. */
 #define SUB_BATCH_LANES STORE_CLAIMS
 
 struct sub_batch {
 	struct tx *tx;
 	struct cached_lane *lanes[SUB_BATCH_LANES];
-	struct deliver_unit *units[SUB_BATCH_LANES]; /* whose lane it is */
-	size_t parts[SUB_BATCH_LANES];               /* where in the unit */
+	struct deliver_unit *units[SUB_BATCH_LANES]; /* the unit of each lane */
+	/* the lane's index in its unit */
+	size_t parts[SUB_BATCH_LANES];
 	size_t n;
 };
 
-/* Rows of each lane of a sub-batch: the room shared out, and never more than a
- * lane has in a sub-batch of its own. */
+/* Returns the maximum number of rows per lane: the lanes share CLAIMED_ROWS,
+ * but none gets more than DELIVER_ROWS. */
 static size_t
 rows_each(const struct sub_batch *t)
 {
@@ -81,8 +84,7 @@ rows_each(const struct sub_batch *t)
 	return (most < DELIVER_ROWS ? most : DELIVER_ROWS);
 }
 
-/* Delivers what was read of lane ${i}: ${n} rows at ${rows}, of at most
- * ${most}. */
+/* Delivers the ${n} rows at ${rows} that were read of lane ${i}. */
 static enum rc
 deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
     size_t n, struct err *err)
@@ -97,8 +99,8 @@ deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
 		rc = deliver_row(t->tx, lane, &rows[k], err);
 	if (rc != RC_OK)
 		return (rc);
-	/* Fewer rows than asked for: what is left of the lane is gaps of
-	 * canceled or expired rows. */
+	/* Fewer rows than requested: the rest of the lane is gaps of canceled
+	 * or expired rows. */
 	if (n < most)
 		lane->lane.next_seq = lane->lane.tail_seq + 1;
 	cache_lane_touch(env->cache, lane);
@@ -108,9 +110,9 @@ deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
 	return (RC_OK);
 }
 
-/* Reads the lanes' rows; event ids in the rows that are gathered point into
- * env->claimed, so that these are written before the next
- * sub-batch. */
+/* Delivers the lanes of the sub-batch.  The event ids of the gathered rows
+ * point into env->claimed, so they must be written before the next sub-batch is
+ * read. */
 static enum rc
 deliver_sub_batch(struct sub_batch *t, struct err *err)
 {
@@ -143,7 +145,8 @@ deliver_sub_batch(struct sub_batch *t, struct err *err)
 	return (rc);
 }
 
-/* Adds lane ${part} of ${u} to the sub-batch, which is delivered when full. */
+/* Adds lane ${part} of ${u} to the sub-batch.  A full sub-batch is delivered
+ * first. */
 static enum rc
 join_sub_batch(struct sub_batch *t, struct cached_lane *lane,
     struct deliver_unit *u, size_t part, struct err *err)
@@ -159,7 +162,8 @@ join_sub_batch(struct sub_batch *t, struct cached_lane *lane,
 	return (rc);
 }
 
-/* The first message of a lane has made its delivery break off too often. */
+/* Makes the first message of a lane a dead letter, because its delivery has
+ * failed too often. */
 static enum rc
 take_poison(struct tx *tx, struct cached_lane *lane, struct err *err)
 {
@@ -200,8 +204,8 @@ deliver_unit_apply(struct sub_batch *t, struct deliver_unit *u, struct err *err)
 		}
 		if (rc != RC_OK)
 			return (rc);
-		/* A lane that is in a sub-batch already is looked at after it.
-		 */
+		/* Decide about a lane that is in the sub-batch already only
+		 * after the sub-batch is delivered. */
 		if (lane->in_sub_batch)
 			rc = deliver_sub_batch(t, err);
 		turn = txn_local_lane(lane);
@@ -249,7 +253,7 @@ deliver_locks(struct unit *unit, struct lockset *set, struct err *err)
 	return (rc);
 }
 
-/* Each lane is a part: the others go on while one is deferred. */
+/* Each lane is a part: one can be deferred while the others are delivered. */
 static bool *
 deliver_parts(struct unit *unit, size_t *ret_n)
 {

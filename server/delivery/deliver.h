@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Local delivery: claim, inbox row and outcome in one transaction, so that a
- * message is in the inbox exactly once by construction.
+ * Local delivery: the claim, the inbox row and the outcome are one transaction.
+ * Therefore a message is in the inbox exactly once.
  */
 #ifndef DELIVERY_DELIVER_H
 #define DELIVERY_DELIVER_H
 
 #include "txn/env.h"
 
-/* Lanes that one unit serves, and rows of a lane in one sub-batch. */
+/* Maximum number of lanes of one unit, and of rows of a lane in one
+ * sub-batch. */
 #define DELIVER_LANES 50
 #define DELIVER_ROWS 100
 
 struct deliver_unit {
 	struct unit unit; /* first */
 
-	/* Asked. */
+	/* Input. */
 	int64_t lanes[DELIVER_LANES];
 	size_t nlanes;
-	bool poison; /* of its one lane the first message is taken out */
+	/* There is one lane; its first message becomes a dead letter
+	 * (poison). */
+	bool poison;
 
-	/* Answered, when unit.rc is RC_OK: which of them have more. */
+	/* Output, valid when unit.rc is RC_OK: which of the lanes have more
+	 * rows. */
 	bool more[DELIVER_LANES];
-	/* Another transaction has locked what these lanes need: nothing was
-	 * done. */
+	/* These lanes need rows that another transaction has locked: nothing
+	 * was delivered from them. */
 	bool contended[DELIVER_LANES];
 	size_t delivered;
 	void *arg;
@@ -32,7 +36,7 @@ struct deliver_unit {
 /* Makes ${u} a unit of work with no lanes yet. */
 void deliver_unit_init(struct deliver_unit *u);
 
-/* No lane of it is contended. */
+/* Clears the flag ${contended} of all lanes. */
 void deliver_unit_free(struct deliver_unit *u);
 
 #endif

@@ -11,7 +11,7 @@
 #include "txn/local.h"
 #include "txn/verb.h"
 
-/* The destination called ${name}, or a refusal. */
+/* Finds the destination called ${name}, or sets ${ret}. */
 static enum rc
 find(struct tx *tx, const char *name, struct store_destination_row *row,
     struct refusal *ret, struct err *err)
@@ -26,8 +26,8 @@ find(struct tx *tx, const char *name, struct store_destination_row *row,
 	return (RC_OK);
 }
 
-/* The relay and the writer read destinations again, and it is known who did
- * it. */
+/* Makes the relay and the writer read the destinations again, and records the
+ * action in the audit log. */
 static enum rc
 done_by(struct tx *tx, const char *by, const char *action, const char *name,
     const char *detail, struct err *err)
@@ -167,8 +167,8 @@ destination_of(const struct unit *unit)
 		    ->row.destination_id);
 }
 
-/* By destination, and what is of one stays in its order: rows that several
- * writers change are locked in the order of their ids. */
+/* Sorts by destination, and keeps the order of units for the same one.  Rows
+ * that several nodes change must be locked in the order of their ids. */
 static void
 sort_breakers(struct unit **units, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What operators and the relay do to destinations and lanes.
+ * Changes of destinations and lanes by operators and by the relay.
  * Thread: writer.
  */
 #ifndef DELIVERY_DESTINATION_H
@@ -10,38 +10,41 @@
 #include "store/destination.h"
 #include "txn/env.h"
 
-/* The most that a destination may be allowed a second. */
+/* The highest rate limit of a destination, in messages per second. */
 #define DESTINATION_RATE_MAX 1000000
 
-/* Instead of a place in a lane: nothing was sent in it since the time that was
- * asked for. */
+/* Instead of a lane_seq: no row of the lane was sent since the requested
+ * time. */
 #define DESTINATION_NO_PLACE 0
 
-/* Nothing is sent to ${name} any more until it is resumed ("*": to no
- * destination, "local": into no inbox).  What waits expires meanwhile as it
- * would.  ${ret} refuses a name that is not known. */
+/* Pause, and resume, a destination ("*": all destinations, "local": the inboxes
+ * of this server).  Waiting messages expire during a pause as usual.  They set
+ * ${ret} if ${name} is not known. */
 enum rc destination_pause(struct tx *tx, const char *name, const char *by,
     const char *reason, struct refusal *ret, struct err *err) MUST_USE;
 enum rc destination_resume(struct tx *tx, const char *name, const char *by,
     struct refusal *ret, struct err *err) MUST_USE;
 
-/* At most ${per_second} messages a second are sent to ${name}; 0: any. */
+/* Limits the rate of ${name} to ${per_second} messages per second; 0: no limit.
+ * Sets ${ret} if the value is out of range, or if ${name} is not known or is
+ * not another server. */
 enum rc destination_rate(struct tx *tx, const char *name, int64_t per_second,
     const char *by, struct refusal *ret, struct err *err) MUST_USE;
 
-/* The rows of a lane from lane_seq ${seq} on that its destination has are
- * offered again, as far as they are still kept; states do not change, and
- * receivers know what they have.  DESTINATION_NO_PLACE changes nothing, and the
- * audit log says that the lane was dealt with.  ${ret} refuses a lane to a
- * local inbox, which has what it was given. */
+/* Rewinds a lane: the rows from lane_seq ${seq} on that its destination has
+ * accepted are offered again, as far as they still exist.  Their states do not
+ * change, and the receiver detects what it has already.  DESTINATION_NO_PLACE
+ * changes nothing, but the audit log records that the lane was handled.  Sets
+ * ${ret} for a lane to a local inbox, which has received everything by
+ * construction. */
 enum rc destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
     const char *by, struct refusal *ret, struct err *err) MUST_USE;
 
-/* The relay stores what it has learnt of a destination. */
+/* Stores what the relay knows about a destination. */
 struct breaker_unit {
 	struct unit unit; /* first */
 
-	/* Asked: id, breaker, last error. */
+	/* Input: destination id, breaker, last error. */
 	struct store_destination_row row;
 	void *arg;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of an operator's commands.
+ * See operator.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* Rows of one message that are looked at. */
+/* Maximum number of outbox rows of one message. */
 #define ROWS_MAX 256
 #define DETAIL_SIZE 1025
 
@@ -45,8 +45,8 @@ found_own(void *arg, const struct store_entry *e, struct err *err)
 	return (RC_OK);
 }
 
-/* A message without outbox rows: it has reached everybody long ago, and they
- * are purged; or there is none. */
+/* Refuses a message without outbox rows.  Either it has reached all recipients
+ * and its rows are purged, or there is no such message. */
 static enum rc
 refuse_without_rows(struct tx *tx, struct operator_unit *u, struct err *err)
 {
@@ -65,8 +65,8 @@ refuse_without_rows(struct tx *tx, struct operator_unit *u, struct err *err)
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
 
-/* Does ${each} with all rows of the message that allow it; if none does, the
- * first refusal is the unit's. */
+/* Applies ${each} to all rows of the message.  If it refuses all of them, the
+ * unit gets the first refusal. */
 static enum rc
 each_row(struct tx *tx, struct operator_unit *u, row_fn each, struct err *err)
 {
@@ -110,7 +110,8 @@ do_message(struct tx *tx, struct operator_unit *u, struct err *err)
 	    tx, u, discard ? "discard" : "retry", &u->message, detail, err));
 }
 
-/* What is over waits again, and counts as its sender's. */
+/* Retries one row of an own message.  A failed or expired row will wait again,
+ * so its sender must have room for it. */
 static enum rc
 retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
     struct err *err)
@@ -128,7 +129,7 @@ retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
 		    : rc);
 }
 
-/* The sender's own: no operator, no audit. */
+/* A retry by the sender is not in the audit log. */
 static enum rc
 do_own_retry(struct tx *tx, struct operator_unit *u, struct err *err)
 {
@@ -148,8 +149,9 @@ do_own_retry(struct tx *tx, struct operator_unit *u, struct err *err)
 
 /* ---- dead letters ---- */
 
-/* Reads dead letter ${dead_id}.  On a database of several nodes an open one is
- * read again when its message is locked: an operator may have dealt with it. */
+/* Reads dead letter ${dead_id}.  On a multi-writer database an open one is read
+ * again when its message is locked, because another operator may have resolved
+ * it. */
 static enum rc
 find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
     struct err *err)
@@ -229,7 +231,7 @@ operator_one(struct tx *tx, struct operator_unit *u, struct err *err)
 	case OPERATOR_REQUEUE_DEAD_LETTERS:
 	case OPERATOR_DISCARD_DEAD_LETTERS:
 		return (do_letters(tx, u, err));
-	/* These write down themselves who did it. */
+	/* These functions write to the audit log themselves. */
 	case OPERATOR_PAUSE:
 		return (destination_pause(tx, u->name, u->by,
 		    u->reason[0] != '\0' ? u->reason : NULL, &u->refusal, err));

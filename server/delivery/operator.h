@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operator does, and the one thing that a sender may do, too: have an
- * own message tried again.  Everything an operator does
- * leaves a row in the audit log, in the same transaction.
+ * Commands of operators, and the one command that a sender may use as well:
+ * retrying an own message.  Each command of an operator adds a row to the audit
+ * log, in the same transaction.
  */
 #ifndef DELIVERY_OPERATOR_H
 #define DELIVERY_OPERATOR_H
@@ -12,12 +12,12 @@
 #include "model/refusal.h"
 #include "txn/env.h"
 
-/* Dead letters in one unit; a long list is many units, so that no
- * commit waits for all of it. */
+/* Maximum number of dead letters in one unit.  A longer list becomes several
+ * units, so that no commit waits for all of it. */
 #define OPERATOR_DEAD_LETTERS 100
 #define OPERATOR_REASON_LEN 512
 #define OPERATOR_NAME_LEN 253
-/* OPERATOR_REWIND by time, and nothing was sent since then. */
+/* OPERATOR_REWIND by time: no row was sent since then. */
 #define OPERATOR_NO_PLACE DESTINATION_NO_PLACE
 
 enum operator_op {
@@ -32,7 +32,7 @@ enum operator_op {
 	OPERATOR_REWIND
 };
 
-/* A dead letter of a list, and what became of it. */
+/* A dead letter of a list, and the result for it. */
 struct operator_dead_letter {
 	int64_t dead_id;
 	bool refused;
@@ -43,21 +43,22 @@ struct operator_unit {
 	struct unit unit; /* first */
 	enum operator_op op;
 
-	/* Asked. */
+	/* Input. */
 	char by[LIMIT_ADDRESS_LEN + 1];
-	int64_t sender_id;   /* OPERATOR_OWN_RETRY: whose it must be */
+	int64_t sender_id;   /* OPERATOR_OWN_RETRY: the required sender */
 	struct uuid message; /* …_RETRY, OPERATOR_DISCARD */
 	char name[OPERATOR_NAME_LEN + 1];     /* of a destination */
 	char reason[OPERATOR_REASON_LEN + 1]; /* OPERATOR_PAUSE; "": none */
-	int64_t number;                       /* a rate, a place */
-	int64_t lane_id;                      /* OPERATOR_REWIND */
+	/* OPERATOR_RATE: the rate; OPERATOR_REWIND: a lane_seq */
+	int64_t number;
+	int64_t lane_id; /* OPERATOR_REWIND */
 	/* At most OPERATOR_DEAD_LETTERS; kept. */
 	struct operator_dead_letter *dead_letters;
 	size_t ndead_letters;
 
-	/* Answered, when unit.rc is RC_OK. */
+	/* Output, valid when unit.rc is RC_OK. */
 	struct refusal refusal;
-	size_t done; /* rows or dead letters */
+	size_t done; /* number of rows or dead letters changed */
 	void *arg;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See peers.h.  The domain is locked before anything is read (on a database of
- * several nodes), so that two nodes that read a peer's document at the same
- * time change it one after the other.
+ * See peers.h.  On a multi-writer database the domain is locked before anything
+ * is read, so that two nodes that read a peer's document at the same time
+ * change it one after the other.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -16,14 +16,15 @@
 
 /* The longest detail of an audit entry. */
 #define DETAIL_SIZE 1025
-/* Bytes of a public key by which people tell one from another. */
+/* Number of bytes of a public key in an audit entry, enough to tell keys
+ * apart. */
 #define SHOWN_BYTES 4
 
 static enum rc
 audit(struct tx *tx, const struct peer_unit *u, const char *action,
     const char *detail, struct err *err)
 {
-	/* What nobody asked for, the peer did. */
+	/* Without an operator the actor is the peer itself. */
 	const struct store_audit a = {
 	    u->by[0] != '\0' ? u->by : u->domain, action, u->domain, detail};
 
@@ -68,7 +69,7 @@ append_keys(char *detail, size_t size, const struct store_peer_known *known)
 
 /* ---- the peer ---- */
 
-/* The peer of ${u}, made if there is none. */
+/* Finds the peer of ${u}, and adds a missing one. */
 static enum rc
 find_or_make(struct tx *tx, const struct peer_unit *u,
     struct store_peer_row *ret, struct err *err)
@@ -92,7 +93,7 @@ find_or_make(struct tx *tx, const struct peer_unit *u,
 		    : rc);
 }
 
-/* The peer of ${u}, or a refusal. */
+/* Finds the peer of ${u}, or sets a refusal. */
 static enum rc
 find(struct tx *tx, struct peer_unit *u, struct store_peer_row *ret,
     struct err *err)
@@ -120,7 +121,7 @@ has_key(const struct peer_unit *u, const char *key_id)
 	return (false);
 }
 
-/* The pinned key ${key_id}; NULL: there is none. */
+/* Returns the pinned key ${key_id}, or NULL. */
 static const struct store_peer_key *
 pinned_key(const struct store_peer_keys *keys, const char *key_id)
 {
@@ -142,7 +143,7 @@ is_pinned(const struct store_peer_keys *keys, const char *key_id)
 	return (pinned_key(keys, key_id) != NULL);
 }
 
-/* The keys of the document take the place of ${keys} that are not pinned. */
+/* Replaces the keys that are not pinned by those of the document. */
 static enum rc
 learn_keys(struct tx *tx, const struct peer_unit *u, int64_t destination_id,
     struct err *err)
@@ -191,7 +192,8 @@ same_keys(const struct store_peer_known *a, const struct store_peer_known *b)
 	return (true);
 }
 
-/* Says in the audit log which keys are believed now, and were before. */
+/* Records in the audit log which keys are trusted now, and which were
+ * before. */
 static enum rc
 audit_keys(struct tx *tx, const struct peer_unit *u,
     const struct store_peer_known *before, struct err *err)
@@ -215,7 +217,7 @@ audit_epoch(struct tx *tx, const struct peer_unit *u, const char *before,
 	return (audit(tx, u, "peer-epoch", detail, err));
 }
 
-/* The times and the epoch of a document that was read. */
+/* Updates the times and the epoch after a document was read. */
 static void
 learn_row(struct tx *tx, const struct peer_unit *u, struct store_peer_row *row)
 {
@@ -252,7 +254,8 @@ do_learn(struct tx *tx, struct peer_unit *u, struct err *err)
 	if (rc != RC_OK)
 		return (rc);
 	u->keys_changed = !u->is_new && !same_keys(&before, &u->known);
-	/* A server that nobody here has to do with does not fill the log. */
+	/* A server without known users and pinned keys must not fill the audit
+	 * log. */
 	if (!row.used && row.pinned == 0)
 		return (RC_OK);
 	if (u->keys_changed)
@@ -292,7 +295,7 @@ do_pin(struct tx *tx, struct peer_unit *u, struct err *err)
 	return (rc == RC_OK ? audit(tx, u, "peer-pin", detail, err) : rc);
 }
 
-/* What stands against unpinning ${key}, which may be NULL. */
+/* Sets a refusal if ${key}, which may be NULL, cannot be unpinned. */
 static void
 check_unpin(struct peer_unit *u, const struct store_peer_row *row,
     const struct store_peer_key *key)
@@ -355,7 +358,8 @@ do_forget(struct tx *tx, struct peer_unit *u, struct err *err)
 			 : store_peer_delete(tx->db, row.destination_id, err);
 	if (rc != RC_OK)
 		return (rc);
-	/* If it stays as a blocked one, this is read anew. */
+	/* If the peer stays because it is blocked, read_known() reads this
+	 * again. */
 	u->known.destination_id = row.destination_id;
 	memcpy(u->known.domain, row.domain, sizeof(u->known.domain));
 	return (audit(tx, u, "peer-forget", NULL, err));
@@ -394,7 +398,8 @@ do_unblock(struct tx *tx, struct peer_unit *u, struct err *err)
 
 /* ---- the unit ---- */
 
-/* What ${u} says of the peer; a forgotten one is none. */
+/* Reads the state of the peer after the change.  A forgotten peer may have
+ * none. */
 static enum rc
 read_known(struct tx *tx, struct peer_unit *u, struct err *err)
 {
@@ -417,10 +422,10 @@ peer_apply(struct tx *tx, struct unit *unit, struct err *err)
 	struct peer_unit *u = CONTAINER_OF(unit, struct peer_unit, unit);
 	enum rc rc;
 
-	/* "local" and "*" are destinations, too. */
+	/* "local" and "*" are destinations, too, but not peers. */
 	assert(strchr(u->domain, '.') != NULL);
 	assert(u->op != PEER_LEARN || u->nkeys > 0);
-	/* A transaction may be tried again. */
+	/* Reset the output, because a transaction may be tried again. */
 	u->refusal = (struct refusal)REFUSAL_INIT;
 	memset(&u->known, 0, sizeof(u->known));
 	u->is_new = u->keys_changed = u->epoch_changed = false;

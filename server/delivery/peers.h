@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verb `peer`: what is known of another server changes, because its
- * document was read or because an operator says so.
+ * The verb `peer`: changes what is known of another server, because its
+ * document was read or because an operator requests it.
  *
- * Whose keys are believed (docs/federation.md, "Whose key is it?"): those that
- * an operator has pinned; where none is pinned, those of the document that was
- * fetched last.
+ * Which keys are trusted (docs/federation.md, "Whose key is it?"): the keys
+ * that an operator has pinned; if none is pinned, those of the document that
+ * was fetched last.
  *
- * Operators' changes, and changes of a known peer's keys or epoch, leave a row
- * in the audit log.
+ * Changes by operators, and changes of a known peer's keys or epoch, add a row
+ * to the audit log.
  */
 #ifndef DELIVERY_PEERS_H
 #define DELIVERY_PEERS_H
@@ -24,27 +24,27 @@
 #define PEER_REASON_LEN 512
 
 enum peer_op {
-	/* Its document was read.  The document's keys become the keys that are
-	 * not pinned; keys that it no longer has are retired.  Pinned keys stay
-	 * as they are. */
+	/* Its document was read.  The document's keys replace the keys that are
+	 * not pinned; keys that are missing in the document are retired.
+	 * Pinned keys stay as they are. */
 	PEER_LEARN,
-	/* An operator gives a key of it, which may be there already.  Refused:
-	 * one key more than STORE_PEER_KEYS. */
+	/* Pins a key, which may exist already.  Refused if STORE_PEER_KEYS
+	 * other keys are pinned. */
 	PEER_PIN,
-	/* Its keys, pins, epoch and times are deleted, as if it had never been
-	 * met.  It stays blocked if it is; nonces stay.  Refused: a peer that
-	 * is not known. */
+	/* Deletes its keys, pins, epoch and times, as if it had never been
+	 * contacted.  A block and the nonces stay.  Refused if the peer is not
+	 * known. */
 	PEER_FORGET,
-	/* Nothing is taken from it or sent to it any more, also if it is not
-	 * known yet. */
+	/* Blocks a peer, known or not: nothing is accepted from it or sent to
+	 * it any more. */
 	PEER_BLOCK,
-	/* Refused: a peer that is not known. */
+	/* Refused if the peer is not known. */
 	PEER_UNBLOCK,
-	/* A pinned key becomes one that was believed when it was first seen:
-	 * the next document that is read keeps or retires it.  While others are
-	 * pinned it does not verify.  Refused: a peer that is not known, a key
-	 * that is not pinned, and one key more than STORE_PEER_KEYS that are
-	 * live and not pinned. */
+	/* Unpins a key: it then counts as a key of a document, and the next
+	 * document that is read keeps or retires it.  While other keys are
+	 * pinned it does not verify.  Refused if the peer is not known, if the
+	 * key is not pinned, or if STORE_PEER_KEYS keys are live and not
+	 * pinned. */
 	PEER_UNPIN
 };
 
@@ -52,24 +52,25 @@ struct peer_unit {
 	struct unit unit; /* first */
 	enum peer_op op;
 
-	/* Asked.  ${domain}: valid as domain_valid() says.  ${by}: the
-	 * operator, for the audit; "" with PEER_LEARN. */
+	/* Input.  ${domain} must be valid (domain_valid()).  ${by} is the
+	 * operator, for the audit log; "" with PEER_LEARN. */
 	char domain[LIMIT_DOMAIN_LEN + 1];
 	char by[LIMIT_ADDRESS_LEN + 1];
-	char reason[PEER_REASON_LEN + 1]; /* PEER_BLOCK, for the audit; "" */
-	/* PEER_LEARN: all keys of the document, one at least, with different
-	 * ids; PEER_PIN: one; PEER_UNPIN: one, of which the id is read.
-	 * pinned_by is not read. */
+	/* PEER_BLOCK: for the audit log; "": none */
+	char reason[PEER_REASON_LEN + 1];
+	/* PEER_LEARN: all keys of the document, at least one, with distinct
+	 * ids.  PEER_PIN: one key.  PEER_UNPIN: one key, of which only the id
+	 * is used.  `pinned_by` is ignored. */
 	size_t nkeys;
 	struct store_peer_key keys[STORE_PEER_KEYS];
 	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* PEER_LEARN; "": none */
 
-	/* Answered, when unit.rc is RC_OK and nothing is refused. */
+	/* Output, valid when unit.rc is RC_OK and nothing is refused. */
 	struct refusal refusal;
-	struct store_peer_known known; /* as it is from now on */
-	/* PEER_LEARN: */
+	struct store_peer_known known; /* the state after the change */
+	/* Of PEER_LEARN only: */
 	bool is_new;        /* its document had never been read */
-	bool keys_changed;  /* a known peer has other believed keys now */
+	bool keys_changed;  /* the trusted keys of a known peer have changed */
 	bool epoch_changed; /* it was restored: it may have lost messages */
 	void *arg;
 };

@@ -10,7 +10,7 @@
 #include "txn/lane.h"
 #include "txn/verb.h"
 
-/* A peer that says "not now" is not asked again before. */
+/* Minimum delay after a "not now", in milliseconds. */
 #define AGAIN_MIN_MS 1000
 
 /* A row that waits for an answer, and its lane. */
@@ -20,8 +20,9 @@ struct promised {
 	struct cached_lane *lane;
 };
 
-/* Not now: the row is charged and offered again, as if the time for the answer
- * were over then. */
+/* The ack says "not now": moves the deadline of the row to that time, if it is
+ * earlier.  After the deadline take_back() in claim.c charges the row and
+ * offers it again. */
 static enum rc
 put_off(struct promised *p, const struct envelope_ack *ack, struct err *err)
 {
@@ -45,7 +46,7 @@ put_off(struct promised *p, const struct envelope_ack *ack, struct err *err)
 	return (txn_wake_lane(p->tx, p->lane, p->row.priority, err));
 }
 
-/* Never: the row goes back, charged, and is taken out. */
+/* The ack says "rejected": the row is charged and becomes a dead letter. */
 static enum rc
 give_up(struct promised *p, const struct envelope_ack *ack, struct err *err)
 {
@@ -67,8 +68,8 @@ give_up(struct promised *p, const struct envelope_ack *ack, struct err *err)
 		    : rc);
 }
 
-/* The row that ${ack} is about, which waits or is under way; RC_NOT_FOUND:
- * there is none. */
+/* Finds the row that ${ack} is about.  RC_NOT_FOUND: there is no such row that
+ * waits for an answer or is being sent. */
 static enum rc
 find(struct tx *tx, int64_t origin_id, const struct envelope_ack *ack,
     struct promised *ret, struct err *err)
@@ -82,7 +83,7 @@ find(struct tx *tx, int64_t origin_id, const struct envelope_ack *ack,
 	if (rc == RC_OK)
 		rc = cache_lane_by_id(txn_env_of(tx)->cache, tx,
 		    ret->row.lane_id, &ret->lane, err);
-	/* What it is when its lane is ours. */
+	/* Read it again: its lane is locked now. */
 	if (rc == RC_OK)
 		rc = store_row_get(tx->db, id, &ret->row, err);
 	if (rc == RC_OK && ret->row.state != OUTBOX_SENDING &&
@@ -99,7 +100,7 @@ settle_ack(struct tx *tx, struct promise_unit *u,
 	struct promised p;
 	enum rc rc;
 
-	/* It says "later" once more, or nothing. */
+	/* Any other status, such as another "later", changes nothing. */
 	if (ack->status != ENVELOPE_ACCEPTED &&
 	    ack->status != ENVELOPE_RETRYABLE &&
 	    ack->status != ENVELOPE_REJECTED)
@@ -127,7 +128,7 @@ promise_apply(struct tx *tx, struct unit *unit, struct err *err)
 	size_t i;
 
 	u->settled = u->early = 0;
-	/* A claim of this batch must be seen. */
+	/* The queries must see claims of this batch. */
 	rc = cache_flush_lanes(txn_env_of(tx)->cache, tx, err);
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = settle_ack(tx, u, &u->acks[i], err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verb `promise`: what another server had answered "later" for
- * (202, docs/federation.md) it settles now, by the acks of a request of its
- * own.
+ * The verb `promise`: another server had answered "later" (202,
+ * docs/federation.md), and now settles these rows by the acks of a request of
+ * its own.
  *
- * An ack counts for a row that was sent to a person of the signing server and
- * waits for such an answer.  One may overtake the "later" itself, whose row is
- * still under way: it is counted as early, and wants to be repeated.  Every
- * other ack changes nothing.
+ * An ack counts for a row that was sent to a user of the signing server and
+ * that waits for such an answer.  An ack may overtake the "later" itself; then
+ * the row is still in the state sending, the ack is counted as early, and the
+ * other server should repeat it.  Every other ack changes nothing.
  */
 #ifndef DELIVERY_PROMISE_H
 #define DELIVERY_PROMISE_H
@@ -18,14 +18,15 @@
 struct promise_unit {
 	struct unit unit; /* first */
 
-	/* Asked. */
-	int64_t origin_id;               /* the signing server's destination */
+	/* Input. */
+	/* destination id of the signing server */
+	int64_t origin_id;
 	const struct envelope_ack *acks; /* borrowed */
 	size_t n;                        /* at most ENVELOPE_ACKS */
 
-	/* Answered, when unit.rc is RC_OK. */
+	/* Output, valid when unit.rc is RC_OK. */
 	size_t settled; /* acks that counted */
-	size_t early;   /* acks of rows that are still under way */
+	size_t early;   /* acks of rows that are still being sent */
 	void *arg;
 };
 

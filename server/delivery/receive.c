@@ -2,9 +2,8 @@
 /*
  * The verb `receive`: the envelopes of one request become rows.
  *
- * receive_judge.c has decided before; here and in receive_receipt.c is what is
- * written.  A message has no outbox row, which is on the server that it came
- * from.
+ * receive_judge.c decides; this file and receive_receipt.c write.  A message of
+ * another server has no outbox row here: that row is on the other server.
  */
 #include <assert.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* Nonces that are removed with each that is added. */
+/* Number of expired nonces that are removed with each new one. */
 #define NONCES_EXPIRED 4
 
 enum rc
@@ -42,7 +41,8 @@ v_span(const struct span *s)
 	return (s->p != NULL ? db_v_text(s->p, s->n) : DB_V_NULL);
 }
 
-/* The next link of the conversation's chain, as for a message from here. */
+/* Gives the message its conversation_seq and the next digest of the
+ * conversation, as for a message of this server. */
 static void
 give_number(struct receiving *r, struct scratch *s)
 {
@@ -95,7 +95,7 @@ add_message(struct receiving *r, int64_t mid, struct err *err)
 	return (RC_OK);
 }
 
-/* The recipient may see the conversation up to this message. */
+/* Advances the recipient's delivered watermark to this message. */
 static void
 mark_delivered(struct receiving *r)
 {
@@ -129,7 +129,7 @@ receive_message(struct receiving *r, struct err *err)
 		rc = cache_next_mid(env->cache, r->tx, &event.mid, err);
 	if (rc == RC_OK)
 		rc = add_message(r, event.mid, err);
-	/* A send of this batch may have the same id. */
+	/* A later send of this batch may use the same id. */
 	if (rc == RC_OK)
 		rc = cache_id_take(env->cache, event.message_id, err);
 	if (rc == RC_OK) {
@@ -158,8 +158,8 @@ has_sequence(const struct receive_item *item)
 	    (item->plan == RECEIVE_MESSAGE || item->plan == RECEIVE_RECEIPT));
 }
 
-/* Whether the envelopes in places ${a} and ${b} of the order are of one
- * sequence. */
+/* Returns true if the envelopes at positions ${a} and ${b} of the order belong
+ * to one sequence. */
 static bool
 same_sequence(const struct receive_unit *u, size_t a, size_t b)
 {
@@ -186,8 +186,8 @@ sequence_at(const struct receive_unit *u, size_t at)
 	    .highest = e->sequence});
 }
 
-/* Whether no envelope in the places from ${from} on and before ${upto} is of
- * the sequence of place ${at}. */
+/* Returns true if no envelope at the positions from ${from} to before ${upto}
+ * belongs to the sequence of the one at ${at}. */
 static bool
 is_alone(const struct receive_unit *u, size_t at, size_t from, size_t upto)
 {
@@ -197,9 +197,10 @@ is_alone(const struct receive_unit *u, size_t at, size_t from, size_t upto)
 	return (from >= upto);
 }
 
-/* The highest place that was taken lately of the sequence of ${item}; 0: none.
- * A copy of a request cannot come later than that; a server that was restored
- * from a backup gives places again. */
+/* Returns the highest lane_seq that was accepted recently in the sequence of
+ * ${item}, or 0.  After RECEIVE_LATE_COPY_MS no late copy of a request can
+ * arrive any more; then a lower lane_seq can only mean that the server was
+ * restored from a backup and assigns the same places again. */
 static int64_t
 behind(const struct tx *tx, const struct receive_item *item)
 {
@@ -209,9 +210,9 @@ behind(const struct tx *tx, const struct receive_item *item)
 		    : 0);
 }
 
-/* Keeps how far the sequences have come.  A peer that has gone back was
- * restored from a backup, or a copy of a request came late: what it sends is
- * taken, and it is told of. */
+/* Stores how far the sequences have come.  If a sequence has gone back, the
+ * peer was restored from a backup, or a copy of a request came late.  Its
+ * envelopes are accepted, and ${u->went_back} counts the sequence. */
 static enum rc
 keep_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -276,9 +277,9 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
 }
 
-/* Item ${i} as an event that is taken.  One whose message was here before had
- * another place, perhaps; one whose sequence had come farther stands behind
- * that for receipts. */
+/* Returns the row of processed_messages for item ${i}.  An event whose message
+ * existed before may have had another lane_seq, so none is stored.  An event
+ * whose sequence had come farther counts, for receipts, as behind that. */
 static struct store_processed
 event_of(const struct tx *tx, const struct receive_unit *u, size_t i)
 {
@@ -294,7 +295,7 @@ event_of(const struct tx *tx, const struct receive_unit *u, size_t i)
 	return (p);
 }
 
-/* The events of the request are known from now on. */
+/* Records the accepted events of the request. */
 static enum rc
 note_events(struct tx *tx, const struct receive_unit *u, struct err *err)
 {
@@ -307,7 +308,7 @@ note_events(struct tx *tx, const struct receive_unit *u, struct err *err)
 	    store_processed_add(tx->db, events, u->nnoted, tx->now_ms, err));
 }
 
-/* Writes what was decided. */
+/* Writes the decisions. */
 static enum rc
 write_all(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -316,7 +317,8 @@ write_all(struct tx *tx, struct receive_unit *u, struct err *err)
 	enum rc rc;
 	size_t i;
 
-	/* It is waited for, and the rows that receipts cover come with it. */
+	/* This statement waits for its result, and with it come the rows that
+	 * receipts cover. */
 	rc = store_nonce_add(tx->db, &nonce, err);
 	if (rc == RC_OK)
 		rc = store_nonces_expire(
@@ -361,9 +363,9 @@ receive_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 /* ---- what it locks ---- */
 
-/* The conversation of message ${i}, whose key is kept until the transaction
- * ends.  Messages of one person to another stay in order also when one of them
- * is deferred. */
+/* Lists the conversation of message ${i}.  Its key is kept in the unit until
+ * the transaction ends.  Messages between two users stay in order even when one
+ * of them is deferred. */
 static enum rc
 lock_message(
     struct lockset *set, struct receive_unit *u, size_t i, struct err *err)
@@ -378,7 +380,7 @@ lock_message(
 	return (rc == RC_OK ? lockset_direct_key(set, u->keys[i], err) : rc);
 }
 
-/* What envelope ${i} needs, unless it will be refused. */
+/* Lists what envelope ${i} needs, unless it will be refused. */
 static enum rc
 lock_envelope(
     struct lockset *set, struct receive_unit *u, size_t i, struct err *err)
@@ -418,7 +420,8 @@ receive_locks(struct unit *unit, struct lockset *set, struct err *err)
 	return (rc);
 }
 
-/* Whether message ${i} makes its conversation, and perhaps its sender. */
+/* Returns true if message ${i} adds its conversation, and perhaps its
+ * sender. */
 static bool
 makes(const struct receive_unit *u, const struct cache *cache, size_t i)
 {
@@ -432,9 +435,9 @@ makes(const struct receive_unit *u, const struct cache *cache, size_t i)
 		(from == NULL || cache_direct_known(cache, from, to) == NULL));
 }
 
-/* All that has to do with people of another server is made under the name of
- * that server: one lock, however many there are.  PostgreSQL has room for some
- * 7,000 in all. */
+/* The name of the other server is locked for all new users of that server and
+ * for conversations with them: one lock, however many there are.  With its
+ * default settings PostgreSQL has room for about 7,000 locks in total. */
 static enum rc
 receive_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)

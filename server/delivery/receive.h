@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Receiving: the envelopes of one request of another server, whose signature
- * holds, become rows here, in one transaction.
+ * has been verified, become rows here in one transaction.
  *
  * The verb promises the other server:
- *  1. Once: an event is known by its origin and its id (processed_messages, in
- *     the same transaction); what is known is accepted again and does nothing.
- *  2. In order: envelopes of a sequence are taken in the order of their
- *     numbers, and behind one that is refused for now none of it is.
- *  3. A server speaks for its own people only, and only a message makes rows
- *     of people and conversations.
- *  4. A request is taken once: its nonce is noted in the same transaction.
- *  5. Nothing is taken from a peer that is blocked or gone by then: the keys
- *     that were compared before are those of a memory.
+ * 1. Once: an event is identified by its origin and its id (processed_messages,
+ *    written in the same transaction).  A known event is accepted again and has
+ *    no effect.
+ * 2. In order: the envelopes of a sequence are accepted in the order of their
+ *    numbers.  If one is refused for now, all behind it are, too.
+ * 3. A server can send only for its own users, and only messages add rows of
+ *    users and conversations.
+ * 4. A request is accepted once: its nonce is recorded in the same transaction.
+ * 5. Nothing is accepted from a peer that is blocked or forgotten.  The
+ *    transaction checks this itself, because the key that verified the
+ *    signature came from a cache.
  *
  * All envelopes are decided before the first row is written.
  */
@@ -28,57 +30,60 @@
 #include "store/message.h"
 #include "txn/env.h"
 
-/* Messages that the receipts of one request may settle.  A receipt that covers
- * more counts so far as a receipt of its own, and is refused for now: the rest
- * of it follows when it is repeated.  One request must not hold up everybody's
- * commit. */
+/* Maximum number of messages that the receipts of one request may settle, so
+ * that one request does not delay the commit for all others.  A receipt that
+ * covers more is applied up to the limit, as if it were a smaller receipt, and
+ * is refused for now: the rest follows when the other server repeats it. */
 #define RECEIVE_WALK_ROWS 4000
 
-/* The rows that an envelope makes. */
+/* What an envelope adds. */
 enum receive_plan {
-	RECEIVE_NOTHING, /* it is refused, or was taken before */
-	RECEIVE_KNOWN,   /* its message is here; the event is noted */
+	RECEIVE_NOTHING, /* it is refused, or was accepted before */
+	RECEIVE_KNOWN,   /* its message exists: only record the event */
 	RECEIVE_MESSAGE,
 	RECEIVE_RECEIPT
 };
 
-/* What the store knows of an envelope. */
+/* What the store knows about an envelope. */
 struct receive_known {
-	bool processed;   /* the event was taken before */
-	int64_t sequence; /* … at this place; 0: not known */
-	bool in_inbox;    /* and its message is in the recipient's inbox */
-	uint8_t fingerprint[STORE_FINGERPRINT_LEN]; /* … with this one */
-	int64_t taken_by; /* the sender of a message with its id; 0: none */
+	bool processed;   /* the event was accepted before */
+	int64_t sequence; /* if processed: the lane_seq; 0: not known */
+	bool in_inbox;    /* the event's message is in the recipient's inbox */
+	/* if in_inbox: that of the message */
+	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
+	int64_t taken_by; /* sender of a message with the same id; 0: none */
 	uint8_t taken_fingerprint[STORE_FINGERPRINT_LEN];
-	/* Of its sequence (store/incoming.h). */
+	/* The state of its sequence (store/incoming.h). */
 	int64_t last, highest, highest_at;
-	struct store_target target; /* of a receipt; mid 0: none */
+	/* of a receipt; mid is 0 if there is none */
+	struct store_target target;
 };
 
-/* Rows that receipts cover: ${n} of them, of which the first ${next} were
- * taken. */
+/* The ${n} rows that receipts cover; the first ${next} are processed. */
 struct receive_covered {
 	struct store_covered_row *rows;
 	size_t n, cap, next;
 };
 
 struct receive_item {
-	/* Answered, when unit.rc is RC_OK. */
+	/* Output, valid when unit.rc is RC_OK. */
 	enum envelope_reason reason; /* ENVELOPE_NO_REASON: accepted */
-	bool duplicate;              /* it was taken before */
-	int64_t sequence; /* duplicate: its place then; 0: not said */
+	bool duplicate;              /* it was accepted before */
+	int64_t sequence; /* of a duplicate: its lane_seq; 0: not known */
 
-	/* The unit's own. */
+	/* Internal. */
 	enum receive_plan plan;
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	int64_t recipient_id, sender_id; /* 0: not known here */
 	bool disabled;                   /* the recipient */
 	struct receive_known known;
 	bool makes; /* RECEIVE_MESSAGE: the conversation is new */
-	/* Of a receipt: the message that it names and its number; a part of one
-	 * that reaches too far names none.  It covers lane_id (0: none) up to
-	 * place; alone: and the message, which stands elsewhere, perhaps;
-	 * moved: it was given up or requeued, so that it may not be sent. */
+	/* Of a receipt: the message that it names, and the conversation_seq of
+	 * that message.  Both are 0 for a receipt that is applied only up to
+	 * the limit.  The receipt covers lane ${lane_id} (0: none) up to the
+	 * lane_seq ${place}.  ${alone}: it also covers the named message
+	 * itself, which may have another lane_seq.  ${moved}: the message was
+	 * given up or requeued, so that its row may not be sent. */
 	int64_t conversation_id, mid, upto;
 	int64_t lane_id, place;
 	bool alone, moved;
@@ -87,45 +92,48 @@ struct receive_item {
 struct receive_unit {
 	struct unit unit; /* first */
 
-	/* Asked; all of it borrowed.  The signature holds. */
+	/* Input, all of it borrowed.  The signature has been verified. */
 	const char *domain; /* of this server */
-	const char *origin; /* the domain that has signed */
-	int64_t origin_id;  /* of its destination */
+	const char *origin; /* the domain that signed the request */
+	int64_t origin_id;  /* its destination id */
 	const char *key_id;
-	/* The public key that has verified the signature: the transaction looks
-	 * whether it still does.  NULL: it does (tests). */
+	/* The public key that verified the signature.  The transaction checks
+	 * that it is still valid.  NULL: no check (tests). */
 	const uint8_t *public;
 	const char *nonce;
 	int64_t nonce_until; /* ms; store_nonce.keep_until */
 	const struct envelope *envelopes;
-	size_t n;              /* at most ENVELOPE_ITEMS */
-	struct text **message; /* of each, rendered; NULL for others */
-	bool full;             /* there is no room for messages */
-	int64_t walk_most;     /* RECEIVE_WALK_ROWS, unless a test sets less */
-	/* Conversations that may be made, each with one new person at most; a
-	 * message that would make another is refused for now. */
+	size_t n; /* at most ENVELOPE_ITEMS */
+	/* of each message, rendered; NULL for receipts */
+	struct text **message;
+	bool full;         /* there is no room for new messages */
+	int64_t walk_most; /* RECEIVE_WALK_ROWS, unless a test sets less */
+	/* Maximum number of new conversations, each with at most one new user.
+	 * A message that needs one more is refused for now. */
 	size_t new_most; /* SIZE_MAX: any number */
 
-	/* Answered, when unit.rc is RC_OK. */
-	bool repeated; /* the nonce was taken before: nothing was done */
-	/* ${public} does not verify any more, or an operator has blocked the
-	 * peer: nothing was done. */
+	/* Output, valid when unit.rc is RC_OK. */
+	bool repeated; /* the nonce is known: nothing was done */
+	/* ${public} is not valid any more, or an operator has blocked the peer:
+	 * nothing was done. */
 	bool unknown, blocked;
-	bool used; /* somebody of the peer was known here before */
+	bool used; /* a user of the peer was known here before */
 	struct receive_item items[ENVELOPE_ITEMS];
-	size_t went_back; /* sequences that went back: the peer was restored */
-	size_t made;      /* conversations */
+	/* sequences that went back, as after a restore of the peer */
+	size_t went_back;
+	size_t made; /* new conversations */
 	void *arg;
 
-	/* The unit's own. */
+	/* Internal. */
 	struct store_origin signer;
-	size_t order[ENVELOPE_ITEMS]; /* by sequence */
+	size_t order[ENVELOPE_ITEMS]; /* sorted by sequence */
 	int64_t walk_left;            /* of walk_most */
 	struct store_incoming_handler handler;
-	size_t came; /* where what is known of an event came last */
-	size_t noted[ENVELOPE_ITEMS], nnoted; /* events that are taken */
+	size_t came; /* where known_of() begins its search */
+	size_t noted[ENVELOPE_ITEMS], nnoted; /* events that are accepted */
 	struct receive_covered covered;
-	char names[ENVELOPE_ITEMS][LIMIT_NAME_LEN + 1]; /* recipients' */
+	/* names of the recipients */
+	char names[ENVELOPE_ITEMS][LIMIT_NAME_LEN + 1];
 	char keys[ENVELOPE_ITEMS][STORE_DIRECT_KEY_SIZE];
 };
 

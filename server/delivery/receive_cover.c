@@ -4,12 +4,12 @@
  * by one statement.
  *
  * Invariants:
- *  1. A row is in the list once: a receipt's part of a lane begins behind the
- *     parts of the receipts before it.
- *  2. The rows stand in the order in which the receipts are written, so that
- *     each receipt takes the next ones.
+ * 1. A row is in the list only once: the range of a receipt in a lane begins
+ *    behind the ranges of the receipts before it.
+ * 2. The rows are in the order in which the receipts are written, so that each
+ *    receipt takes the next ones.
  *
- * A request covers RECEIVE_WALK_ROWS rows at most, which bounds the memory.
+ * A request covers at most RECEIVE_WALK_ROWS rows, which limits the memory.
  */
 #include <string.h>
 
@@ -47,8 +47,8 @@ receive_cover_add(
 	return (rc);
 }
 
-/* How far the lane of ${item} is covered by the receipts whose parts are in
- * ${parts}, and before this request. */
+/* Returns up to which lane_seq the lane of ${item} is covered, by earlier
+ * requests and by the receipts whose ranges are in ${parts}. */
 static int64_t
 covered_upto(const struct store_covering *parts, size_t n,
     const struct receive_item *item, const struct cached_lane *lane)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decisions about the envelopes of a request.  This file writes nothing: a
- * unit of work decides before its first write.
+ * Decides about the envelopes of a request.  This file writes nothing: a unit
+ * of work must decide before its first write.
  */
 #include <assert.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #include "store/incoming.h"
 #include "txn/verb.h"
 
-/* One envelope while it is decided. */
+/* The state of deciding about one envelope. */
 struct judging {
 	struct tx *tx;
 	struct receive_unit *u;
 	const struct envelope *e;
 	struct receive_item *item;
-	size_t at; /* its place in order */
+	size_t at; /* its index in u->order */
 };
 
 int
@@ -64,7 +64,8 @@ same_text(const struct span *a, const struct span *b)
 	return (a->n == b->n && memcmp(a->p, b->p, a->n) == 0);
 }
 
-/* Two envelopes with one fingerprint carry the same message. */
+/* Computes the fingerprint.  Envelopes with the same fingerprint carry the same
+ * message. */
 static void
 fingerprint(const struct envelope *e, uint8_t ret[STORE_FINGERPRINT_LEN])
 {
@@ -86,7 +87,8 @@ fingerprint(const struct envelope *e, uint8_t ret[STORE_FINGERPRINT_LEN])
 	memcpy(ret, full, STORE_FINGERPRINT_LEN);
 }
 
-/* Whether one before ${j} in its sequence is refused for now. */
+/* Returns true if an earlier envelope of the same sequence is refused for
+ * now. */
 static bool
 has_predecessor(const struct judging *j)
 {
@@ -108,7 +110,8 @@ has_predecessor(const struct judging *j)
 
 /* ---- people ---- */
 
-/* The user here called ${name}; RC_NOT_FOUND.  The unit has listed the name. */
+/* Finds the local user called ${name}; RC_NOT_FOUND if there is none.  The unit
+ * has listed the name in its lock set. */
 static enum rc
 find_local(
     struct tx *tx, const char *name, struct cached_user **ret, struct err *err)
@@ -123,8 +126,8 @@ find_local(
 					    strlen(name), ret, err));
 }
 
-/* The recipient, if that is a user of this server, and the sender if known
- * here. */
+/* Finds the recipient, and the sender if it is known here.  A recipient who is
+ * not a user of this server is left out. */
 static enum rc
 find_people(struct judging *j, struct err *err)
 {
@@ -148,7 +151,8 @@ find_people(struct judging *j, struct err *err)
 
 /* ---- messages ---- */
 
-/* Whether the event was taken before.  With another content it is refused. */
+/* Returns true if the event was accepted before.  With different content it is
+ * refused. */
 static bool
 judge_known(struct judging *j)
 {
@@ -162,7 +166,7 @@ judge_known(struct judging *j)
 		j->item->reason = ENVELOPE_EVENT_REUSED;
 		return (true);
 	}
-	/* It is no more remembered. */
+	/* The event's row in processed_messages was purged. */
 	if (!known->processed)
 		j->item->plan = RECEIVE_KNOWN;
 	j->item->duplicate = true;
@@ -170,8 +174,8 @@ judge_known(struct judging *j)
 	return (true);
 }
 
-/* A message under this id: the same one has come as another event, or the id is
- * another message's. */
+/* Decides about a message whose id exists.  If ${same}, the same message has
+ * come as another event; otherwise the id belongs to another message. */
 static void
 judge_same_id(struct judging *j, bool same)
 {
@@ -184,8 +188,8 @@ judge_same_id(struct judging *j, bool same)
 	}
 }
 
-/* Another envelope of this request with the same message id, which will be
- * written; NULL: none. */
+/* Returns an earlier envelope of this request that adds a message with the same
+ * id, or NULL. */
 static const struct receive_item *
 twin(const struct judging *j)
 {
@@ -200,7 +204,8 @@ twin(const struct judging *j)
 	return (NULL);
 }
 
-/* Whether one before it in this request makes its conversation. */
+/* Returns true if an earlier envelope of this request adds the same
+ * conversation. */
 static bool
 made_before(const struct judging *j)
 {
@@ -218,7 +223,8 @@ made_before(const struct judging *j)
 	return (false);
 }
 
-/* Plans the message, unless it is one conversation too many. */
+/* Plans the message, unless its conversation would exceed the limit of new
+ * ones. */
 static enum rc
 plan_message(struct judging *j, struct err *err)
 {
@@ -231,7 +237,8 @@ plan_message(struct judging *j, struct err *err)
 	if (item->sender_id != 0) {
 		from = cache_user_known_by_id(cache, item->sender_id);
 		to = cache_user_known_by_id(cache, item->recipient_id);
-		assert(from != NULL && to != NULL); /* find_people() did it */
+		/* loaded by find_people() */
+		assert(from != NULL && to != NULL);
 		rc = cache_direct_find(cache, j->tx, from, to, &c, err);
 	}
 	if (rc != RC_OK && rc != RC_NOT_FOUND)
@@ -271,10 +278,10 @@ judge_message(struct judging *j, struct err *err)
 
 /* ---- receipts ---- */
 
-/* The place up to which a receipt that names the message at ${named} covers its
- * lane.  One that was given up, or has a new place, may have been taken later
- * or earlier than it stands: its server says where.  If that does not, the
- * receipt is about such a message alone. */
+/* Returns the lane_seq up to which a receipt that names the message at ${named}
+ * covers its lane.  A message that was given up or requeued may have been
+ * accepted at another place than its current one; its server says at which.  If
+ * it does not, the receipt covers only the named message. */
 static int64_t
 place_covered(const struct envelope *e, const struct store_place *named,
     const struct store_lane *lane)
@@ -287,11 +294,12 @@ place_covered(const struct envelope *e, const struct store_place *named,
 	return (named->requeued ? 0 : named->lane_seq);
 }
 
-/* Whether the place that a receipt gives for the message at ${named}, which was
- * given up or has a new place, is one of this database.  A server that was
- * restored from a backup gives places of before again.  A peer knows the places
- * of before for as long as a copy of a request may come, and the last copy may
- * come that long after the restore. */
+/* Sets *ret to true if a lane_seq in a receipt belongs to the current history
+ * of this database.  The receipt names a message at ${named} that was given up
+ * or requeued.  After a restore from a backup this server assigns the same
+ * places again, and a peer may still know the old ones: for as long as a copy
+ * of a request may arrive, and the last such copy may arrive that long after
+ * the restore. */
 static enum rc
 is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
     struct err *err)
@@ -306,7 +314,8 @@ is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
 	return (rc);
 }
 
-/* How far the receipt reaches: as far as this request may still settle. */
+/* Sets how far the receipt reaches, at most as far as this request may still
+ * settle. */
 static enum rc
 reach(struct judging *j, const struct store_target *target, struct err *err)
 {
@@ -350,7 +359,7 @@ reach(struct judging *j, const struct store_target *target, struct err *err)
 	return (RC_OK);
 }
 
-/* A receipt counts if it names a message that its recipient wrote to exactly
+/* A receipt is valid if it names a message that its recipient wrote to exactly
  * its sender. */
 static enum rc
 judge_receipt(struct judging *j, struct err *err)
@@ -380,7 +389,7 @@ judge_receipt(struct judging *j, struct err *err)
 
 /* ---- one envelope ---- */
 
-/* The faults of an envelope that show without the store. */
+/* Returns the reason to refuse an envelope that needs no query. */
 static enum envelope_reason
 judge_text(const struct judging *j)
 {
@@ -395,7 +404,7 @@ judge_text(const struct judging *j)
 	return (ENVELOPE_NO_REASON);
 }
 
-/* What is decided without the store, and the people of the envelope. */
+/* Decides what needs no query, and finds the users of the envelope. */
 static enum rc
 begin(struct judging *j, struct err *err)
 {
@@ -429,7 +438,7 @@ judge(struct judging *j, struct err *err)
 
 /* ---- all of them ---- */
 
-/* Orders ${u}->order by sequence; equal ones stay as they came. */
+/* Sorts ${u}->order by sequence; equal ones keep their order. */
 static void
 put_in_order(struct receive_unit *u)
 {
@@ -445,7 +454,7 @@ put_in_order(struct receive_unit *u)
 	}
 }
 
-/* Does ${step} for each envelope, in their order. */
+/* Calls ${step} for each envelope, in the order of ${u}->order. */
 static enum rc
 each(struct tx *tx, struct receive_unit *u,
     enum rc (*step)(struct judging *j, struct err *err), struct err *err)

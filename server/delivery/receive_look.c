@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the store knows of the envelopes of a request, read for all of them at
- * once: on PostgreSQL each question is a round trip, and the rows that others
- * wait for are locked meanwhile.  This file decides nothing and writes nothing.
+ * Reads what the store knows about the envelopes of a request, for all of them
+ * at once: on PostgreSQL each query is a round trip, during which the batch
+ * holds locks that other nodes wait for.  This file decides nothing and writes
+ * nothing.
  *
- * Relies on: an event id is in a request once (wire/read_envelope.c).
+ * Relies on: an event id is in a request only once (wire/read_envelope.c).
  */
 #include <assert.h>
 #include <string.h>
@@ -15,8 +16,8 @@
 
 /* ---- what comes ---- */
 
-/* What is known of event ${id} of ${u}.  Rows mostly come in the order in which
- * they were asked for, so that the next one is behind the last. */
+/* Returns `known` of event ${id} of ${u}.  Rows mostly arrive in the order of
+ * the query, so the search begins behind the last one. */
 static struct receive_known *
 known_of(struct receive_unit *u, const struct uuid *id)
 {
@@ -32,8 +33,8 @@ known_of(struct receive_unit *u, const struct uuid *id)
 	return (&u->items[i].known);
 }
 
-/* Where it stands for receipts: its place, or just behind those that had been
- * taken when it came late. */
+/* The sequence that counts for receipts: its own lane_seq, or, for an event
+ * that came late, just behind those that had been accepted by then. */
 static void
 on_processed(void *arg, const struct store_processed *p)
 {
@@ -108,8 +109,8 @@ on_target(void *arg, const struct store_target *t)
 
 /* ---- what is asked ---- */
 
-/* Whether each event was taken before: it is remembered, or, when that is long
- * ago, its inbox row is there. */
+/* Queries whether each event was accepted before: processed_messages says so,
+ * or, after that row was purged, the inbox row. */
 static enum rc
 ask_events(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -136,8 +137,8 @@ ask_events(struct tx *tx, struct receive_unit *u, struct err *err)
 			    : rc);
 }
 
-/* Whether a message has the id of one that is new.  Where the batch has asked
- * already, only ids that are taken are left. */
+/* Queries whether a message exists with the id of a new one.  If the lock set
+ * has checked the ids already, only ids that are taken are queried. */
 static enum rc
 ask_messages(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -159,7 +160,7 @@ ask_messages(struct tx *tx, struct receive_unit *u, struct err *err)
 	return (store_taken_find(tx->db, ids, n, &u->handler, err));
 }
 
-/* The messages that receipts of people name who are known. */
+/* Queries the messages that receipts of known users name. */
 static enum rc
 ask_targets(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -178,7 +179,7 @@ ask_targets(struct tx *tx, struct receive_unit *u, struct err *err)
 	return (store_targets_find(tx->db, keys, n, &u->handler, err));
 }
 
-/* Whether an envelope before ${i} is of the same sequence. */
+/* Returns true if the sequence ${s} is in the list. */
 static bool
 is_listed(
     const struct store_sequence *list, size_t n, const struct store_sequence *s)
@@ -192,7 +193,7 @@ is_listed(
 	return (i < n);
 }
 
-/* How far the sequences have come of people who are known. */
+/* Queries how far the sequences of known users have come. */
 static enum rc
 ask_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -211,7 +212,7 @@ ask_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 	return (store_sequences_get(tx->db, list, n, &u->handler, err));
 }
 
-/* Whether the request is new, and its signer still one. */
+/* Queries whether the request is new and whether its key is still valid. */
 static enum rc
 ask_request(struct tx *tx, struct receive_unit *u, struct err *err)
 {

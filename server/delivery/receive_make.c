@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The people and conversations that the messages of a request need and that are
- * not here yet, each kind in one statement.
+ * Adds the missing users and conversations that the messages of a request need,
+ * with one statement for each kind.
  */
 #include <string.h>
 
 #include "delivery/receive_internal.h"
 #include "txn/verb.h"
 
-/* Whether an envelope before ${i} of the request makes the same sender. */
+/* Returns true if an earlier envelope of the request adds the same sender. */
 static bool
 is_repeated(
     const struct receive_unit *u, const char *const *names, size_t n, size_t i)
@@ -35,7 +35,7 @@ make_senders(struct tx *tx, struct receive_unit *u, struct err *err)
 			     u->origin_id, names, n, err));
 }
 
-/* Finds the two of an envelope whose message is planned. */
+/* Finds the sender and the recipient of a planned message. */
 static enum rc
 find_pair(struct tx *tx, const struct receive_unit *u, size_t i,
     struct cached_pair *ret, struct err *err)

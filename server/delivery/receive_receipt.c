@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A receipt of a request becomes rows: what it covers is acked, the marks of
- * its sender advance, and the person here is told.
+ * Applies the receipts of a request: the covered rows are acked, the watermarks
+ * of the receipt's sender advance, and the local user gets an event.
  *
- * On PostgreSQL each statement that is waited for is a round trip, so that
- * receipts cost none of their own: the rows that they cover were read together
- * (receive_cover.c), and those that they ack are written together.
+ * On PostgreSQL each statement that waits for its result is a round trip.
+ * Receipts need none of their own: the rows that they cover were read together
+ * (receive_cover.c), and the rows that they ack are written together.
  */
 #include <assert.h>
 
@@ -13,9 +13,10 @@
 #include "delivery/receive_internal.h"
 #include "txn/verb.h"
 
-/* The receipt is about all that it covers: what has the highest number is told
- * of.  sent -> acked, for what is not yet: the rows of all receipts are written
- * together (receive_receipts_write). */
+/* Handles one covered row.  The event for the local user names the covered
+ * message with the highest conversation_seq.  A row that is sent is gathered to
+ * become acked; the rows of all receipts are written together by
+ * receive_receipts_write(). */
 static enum rc
 settle_covered(void *arg, const struct store_covered_row *row, struct err *err)
 {
@@ -39,7 +40,7 @@ settle_covered(void *arg, const struct store_covered_row *row, struct err *err)
 	    r->tx, r->recipient->user_id, row->mid, CHANGE_ACKED, err));
 }
 
-/* The lane up to the receipt's place. */
+/* Handles the covered rows of the lane, up to the place of the receipt. */
 static enum rc
 settle_lane(struct receiving *r, struct err *err)
 {
@@ -69,8 +70,9 @@ settle_one(void *arg, const struct store_covered_row *row, struct err *err)
 	return (settle_covered(r, row, err));
 }
 
-/* The message that the receipt names, wherever it stands.  Whether it is acked
- * shows when the rows of the lanes are written. */
+/* Handles the named message itself, whatever its place.  The rows of the lanes
+ * are written first, so that the query sees whether the message is acked
+ * already. */
 static enum rc
 settle_named(struct receiving *r, int64_t mid, struct err *err)
 {
@@ -101,8 +103,8 @@ settle_rows(struct receiving *r, struct err *err)
 	    rc == RC_OK && r->item->alone ? settle_named(r, named, err) : rc);
 }
 
-/* Advances what is known of the sender of the receipt.  *ret_news: it is more
- * than before. */
+/* Advances the watermarks of the sender of the receipt.  *ret_news is true if
+ * one of them has changed. */
 static void
 advance(struct receiving *r, struct cached_member *m, bool *ret_news)
 {
@@ -110,7 +112,7 @@ advance(struct receiving *r, struct cached_member *m, bool *ret_news)
 	const int64_t upto = r->item->upto;
 
 	*ret_news = m->acked_upto < upto;
-	/* The answer to the delivery may not be here yet. */
+	/* The answer to the delivery may arrive after the receipt. */
 	if (m->delivered_upto < upto)
 		m->delivered_upto = upto;
 	if (m->acked_upto < upto) {
@@ -128,7 +130,7 @@ advance(struct receiving *r, struct cached_member *m, bool *ret_news)
 		    txn_env_of(r->tx)->cache, r->conversation, m);
 }
 
-/* The receipt's sender and conversation, which are known here. */
+/* Finds the sender and the conversation of the receipt; both exist. */
 static enum rc
 find_receipt(struct receiving *r, struct err *err)
 {
@@ -145,8 +147,8 @@ find_receipt(struct receiving *r, struct err *err)
 		    : rc);
 }
 
-/* The public id of the message that is told of: mostly the one that the receipt
- * names, which was read for all receipts together. */
+/* Sets *ret to the public id of the message that the event names.  Mostly this
+ * is the message that the receipt names, whose id is known. */
 static enum rc
 told_id(const struct receiving *r, struct uuid *ret, struct err *err)
 {
@@ -157,11 +159,13 @@ told_id(const struct receiving *r, struct uuid *ret, struct err *err)
 	return (RC_OK);
 }
 
-/* The local person is told. */
+/* Adds the event to the local user's inbox. */
 static enum rc
 tell(struct receiving *r, bool whole, struct err *err)
 {
-	/* A step that was told moves the mark, and is not told again. */
+	/* A receipt that is applied only in part gets a new event id, because
+	 * the rest will arrive with the original one.  The watermark keeps this
+	 * part from being repeated. */
 	struct uuid of, id = whole ? r->e->event_id
 				   : uuid_gen_next(&txn_env_of(r->tx)->ids);
 	struct inbox_new event = {.kind = whole ? r->e->kind : EVENT_DELIVERED,
@@ -174,7 +178,7 @@ tell(struct receiving *r, bool whole, struct err *err)
 	rc = told_id(r, &of, err);
 	if (rc == RC_OK)
 		rc = receive_add_inbox(r, &event, err);
-	/* Its row points to texts of this function. */
+	/* The row points to variables of this function. */
 	if (rc == RC_OK)
 		rc = txn_write_inbox(r->tx, err);
 	return (rc == RC_OK ? txn_notify_change(r->tx, r->recipient->user_id,
@@ -200,7 +204,8 @@ receive_receipt(struct receiving *r, struct err *err)
 	advance(r, m, &news);
 	if (rc == RC_OK && news)
 		rc = tell(r, whole, err);
-	/* The rest comes as the same event. */
+	/* The rest of a receipt that is applied in part will arrive as the same
+	 * event. */
 	if (rc == RC_OK && whole)
 		receive_note_event(r);
 	return (rc);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `reclaim`: leases that ran out, and what has expired.
+ * The batch verb `reclaim`: handles leases that have run out, and expired
+ * messages.
  *
- * A lease that ran out charges its messages one reclaim each (claim.h says what
- * that leads to).  After a restart no message is charged, because it is unknown
- * which one was the cause.  The owner of the lease finds the token changed
- * (settle.h).
+ * Each message of a lease that has run out is charged one lost lease (claim.h
+ * says what follows from that).  After a restart no message is charged, because
+ * it is unknown which one caused it.  The former owner of the lease detects the
+ * new token when it settles (settle.h).
  */
 #include <assert.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "txn/lane.h"
 #include "txn/verb.h"
 
-/* Messages taken out in one unit. */
+/* Maximum number of messages that expire in one unit. */
 #define EXPIRE_ROWS 100
 
 static enum rc
@@ -41,8 +42,9 @@ reclaim_row(
 	return (rc);
 }
 
-/* Whether the lane's lease is still to be ended: another node, where there are
- * some, may have done it after we looked and before it was ours. */
+/* Returns true if the lease must still be ended.  On a multi-writer database
+ * another node may have ended it after the query and before we locked the
+ * lane. */
 static bool
 is_stale(const struct tx *tx, const struct cached_lane *lane, bool charge)
 {
@@ -81,8 +83,7 @@ reclaim_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 		back = rows[i].priority > back ? rows[i].priority : back;
 	}
 	FAULT("reclaim.rows.after");
-	/* The cursor stands before all of them: it moves when they are
-	 * settled. */
+	/* The cursor needs no change: it moves only when rows are settled. */
 	lane->lane.lease_token++;
 	lane->lane.lease_until = 0;
 	lane->lane.lease_owner[0] = '\0';
@@ -97,8 +98,9 @@ reclaim_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	return (rc);
 }
 
-/* ${found} has expired, if it still waits when its conversation is locked.  If
- * another transaction has locked that, the row is found again later. */
+/* Expires ${found}, if it is still pending when its conversation is locked.  If
+ * another transaction has locked the conversation, the row will be found again
+ * later. */
 static enum rc
 expire_row(struct tx *tx, struct reclaim_unit *u, const struct store_row *found,
     struct err *err)
@@ -166,8 +168,9 @@ reclaim_one(struct tx *tx, struct reclaim_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = store_lanes_cap_due(tx->db, tx->now_ms,
 		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
-	/* What the cache remembers of them is not so any more.  Receipts are
-	 * kept in lanes by kinds that come later. */
+	/* The statement above has changed lanes behind the cache.  No lane has
+	 * remembered receipts, because the kinds that add receipts run later in
+	 * a batch. */
 	assert(env->receipts == NULL);
 	if (rc == RC_OK && clamped > 0)
 		cache_forget_lanes(env->cache);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reclaims the rows of leases that ran out, and takes out what has expired.
+ * Reclaims rows whose lease has run out, and makes expired messages dead
+ * letters.
  * Thread: writer.
  */
 #ifndef DELIVERY_RECLAIM_H
@@ -8,24 +9,25 @@
 
 #include "txn/env.h"
 
-/* A lease is never longer than this. */
+/* The longest possible lease. */
 #define LEASE_MAX_MS INT64_C(3600000)
 
 struct reclaim_unit {
 	struct unit unit; /* first */
 
-	/* Asked: all leases, and no message is charged for it (at the start,
-	 * when no other process can hold one). */
+	/* Input: reclaim all leases, and charge no message for it.  Used at the
+	 * start, when no other process can hold a lease. */
 	bool all;
 
-	/* Answered, when unit.rc is RC_OK. */
-	size_t reclaimed;    /* lanes; STORE_LANES: there may be more */
-	int64_t next_lease;  /* when the next one runs out; 0: none */
-	int64_t next_expiry; /* when the next message expires; 0: none */
-	size_t expired;      /* messages that have expired now */
+	/* Output, valid when unit.rc is RC_OK. */
+	/* number of lanes; STORE_LANES: there may be more */
+	size_t reclaimed;
+	int64_t next_lease;  /* wall time of the next end of a lease; 0: none */
+	int64_t next_expiry; /* wall time of the next expiry; 0: none */
+	size_t expired;      /* number of messages that expired */
 
-	/* Asked: whether what has expired is to be taken out, too, and of
-	 * which local lanes (0, 0: none). */
+	/* Input: whether to handle expired messages, too, and of which local
+	 * lanes: with ids above local_after, up to local_upto (0, 0: none). */
 	bool expire;
 	int64_t local_after, local_upto;
 	void *arg;

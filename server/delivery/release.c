@@ -13,7 +13,8 @@
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* A due row with its body hashed, so that nothing borrowed is kept. */
+/* A due row and the hash of its body, because the body is borrowed only during
+ * the callback. */
 struct due {
 	struct store_due row;
 	uint8_t body[DIGEST_LEN];
@@ -67,7 +68,7 @@ add_own_copy(struct tx *tx, const struct due *due, struct cached_user *from,
 	return (rc);
 }
 
-/* A note to oneself: the own copy is the delivery, nothing is left to do. */
+/* Settles a note to oneself: the own copy is the delivery. */
 static enum rc
 settle_note(struct tx *tx, const struct due *due, struct cached_lane *lane,
     struct err *err)
@@ -100,7 +101,7 @@ settle_note(struct tx *tx, const struct due *due, struct cached_lane *lane,
 	return (rc);
 }
 
-/* From now on it waits like any other. */
+/* Makes the message wait in its lane. */
 static enum rc
 begin_wait(struct tx *tx, const struct due *due, struct cached_lane *lane,
     struct err *err)
@@ -110,7 +111,7 @@ begin_wait(struct tx *tx, const struct due *due, struct cached_lane *lane,
 	enum rc rc;
 
 	rc = backlog_wait(txn_env_of(tx)->backlog, &key, 1, err);
-	/* The recipient has been disabled since it was accepted. */
+	/* The recipient was disabled after the message was accepted. */
 	if (rc == RC_OK && lane->dest->disabled)
 		return (dead_letter_make_by_id(tx, due->row.id, REASON_REJECTED,
 		    "the recipient is here no more", err));
@@ -119,7 +120,7 @@ begin_wait(struct tx *tx, const struct due *due, struct cached_lane *lane,
 	return (rc);
 }
 
-/* Its sender has been disabled since: it is canceled. */
+/* Cancels the message, because its sender has been disabled. */
 static enum rc
 drop(struct tx *tx, const struct due *due, struct err *err)
 {

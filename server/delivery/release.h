@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Releasing scheduled messages that are due: only now do they get their place
- * in the conversation and in their lane, and their sender's own copy.
+ * Releases scheduled messages that are due.  Only now do they get their
+ * conversation_seq, their place in the lane, and the sender's own copy.
  */
 #ifndef DELIVERY_RELEASE_H
 #define DELIVERY_RELEASE_H
 
 #include "txn/env.h"
 
-/* The most that one unit releases. */
+/* Maximum number of messages that one unit releases. */
 #define RELEASE_ROWS 100
 
 struct release_unit {
 	struct unit unit; /* first */
 
-	/* Answered, when unit.rc is RC_OK: how many were released. */
+	/* Output, valid when unit.rc is RC_OK: the number of released
+	 * messages. */
 	size_t released;
-	bool passed_over; /* another writer was at work on some */
+	bool passed_over; /* another node had locked some of them */
 	void *arg;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `renew`.  It comes after the answers of its batch, whose lanes
- * are leased no more, and before the rescue, which finds what is renewed here
- * not stale.
+ * The batch verb `renew`.  It runs after the units that settle, whose lanes are
+ * not leased any more, and before reclaim, which then finds the renewed leases
+ * valid.
  */
 #include "delivery/renew.h"
 #include "txn/lockset.h"
@@ -44,7 +44,7 @@ renew_apply(struct tx *tx, struct unit *unit, struct err *err)
 	size_t i;
 
 	u->lost = 0;
-	/* A claim of this batch must be seen by the fence. */
+	/* The fence must see claims of this batch. */
 	rc = cache_flush_lanes(txn_env_of(tx)->cache, tx, err);
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = renew_lease(tx, u, &u->leases[i], err);

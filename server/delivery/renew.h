@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renews leases: a request is still under way, or its answer could not be
- * written yet.  Fenced like the settling (settle.h): a lease that another node
- * has ended is not brought back.
+ * Renews leases while a request is still running, or while its answer could not
+ * be written yet.  The renewal is fenced like settling (settle.h): it does not
+ * restore a lease that another node has ended.
  */
 #ifndef DELIVERY_RENEW_H
 #define DELIVERY_RENEW_H
@@ -12,19 +12,19 @@
 struct renew_lease {
 	int64_t lane_id;
 	int64_t token;
-	bool lost; /* answered: another node has ended it */
+	bool lost; /* output: another node has ended the lease */
 };
 
 struct renew_unit {
 	struct unit unit; /* first */
 
-	/* Asked: leases that are to run for ${lease_ms} from now on; kept until
+	/* Input: leases that are to last ${lease_ms} from now on.  Kept until
 	 * finish. */
 	struct renew_lease *leases;
 	size_t n;
 	int64_t lease_ms;
 
-	/* Answered, when unit.rc is RC_OK. */
+	/* Output, valid when unit.rc is RC_OK. */
 	size_t lost;
 	void *arg;
 };

@@ -2,10 +2,10 @@
 /*
  * See server_keys.h.
  *
- * The rows are few, so each unit reads all of them.  On a database of several
- * nodes one name is locked for the whole table, because the rule of each
- * operation is about all rows together: two nodes that start at once must not
- * both make the first key.
+ * There are few rows, so each unit reads all of them.  On a multi-writer
+ * database one name is locked for the whole table, because each operation
+ * depends on all rows: two nodes that start at the same time must not both make
+ * the first key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,12 +19,13 @@
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* No user, address or server has a "#" followed by a letter in its name. */
+/* The lock's name.  No name of a user, address or server has "#" and a
+ * letter. */
 #define LOCK_NAME "#server_keys"
 /* Random bytes in a key id. */
 #define ID_BYTES 4
 
-/* The keys that are not retired, while a unit works on them. */
+/* The keys that are not retired. */
 struct ring {
 	struct tx *tx;
 	struct server_keys_unit *u;
@@ -41,7 +42,7 @@ server_keys_published(const struct store_server_key *key, int64_t now_ms)
 	return (key->retires_at == 0 || now_ms < key->retires_at);
 }
 
-/* The newest published key whose time to sign has come; NULL: none. */
+/* Returns the newest published key that may sign already, or NULL. */
 static const struct store_server_key *
 newest_due(const struct store_server_key *keys, size_t n, int64_t now_ms)
 {
@@ -54,9 +55,9 @@ newest_due(const struct store_server_key *keys, size_t n, int64_t now_ms)
 	return (NULL);
 }
 
-/* Where no key may sign yet, the clock was put back behind the moment at which
- * the first one was made.  Others know the oldest key since then; a server that
- * waited for its clock to come there again would send nothing until then. */
+/* If no key may sign yet, the clock was put back to before the first key was
+ * made.  Peers have known the oldest key since then.  Waiting for the clock to
+ * catch up would mean that the server sends nothing until then. */
 const struct store_server_key *
 server_keys_signer(
     const struct store_server_key *keys, size_t n, int64_t now_ms)
@@ -70,8 +71,8 @@ server_keys_signer(
 	return (key);
 }
 
-/* Whether a key other than ${but} (NULL: any) is never to leave the document
- * and signs by ${by_ms}. */
+/* Returns true if a key other than ${but} (NULL: any) has no end and signs at
+ * ${by_ms} at the latest. */
 static bool
 one_stays(
     const struct ring *g, const struct store_server_key *but, int64_t by_ms)
@@ -87,7 +88,7 @@ one_stays(
 
 /* ---- changing the ring ---- */
 
-/* Takes key ${i} out; the others keep their order. */
+/* Removes key ${i}; the others keep their order. */
 static void
 drop(struct ring *g, size_t i)
 {
@@ -109,7 +110,7 @@ retire(struct ring *g, size_t i, struct err *err)
 	return (rc);
 }
 
-/* Retires the keys whose time is over. */
+/* Retires the keys whose time has passed. */
 static enum rc
 retire_expired(struct ring *g, struct err *err)
 {
@@ -122,7 +123,7 @@ retire_expired(struct ring *g, struct err *err)
 	return (rc);
 }
 
-/* Key ${i} leaves at ${at}, unless it leaves before that anyway. */
+/* Makes key ${i} leave the document at ${at}, unless it leaves earlier. */
 static enum rc
 leave(struct ring *g, size_t i, int64_t at, struct err *err)
 {
@@ -134,8 +135,8 @@ leave(struct ring *g, size_t i, int64_t at, struct err *err)
 	    g->tx->db, g->keys[i].key_id, at, err));
 }
 
-/* The candidate becomes a key, which is published at once.  It signs in an
- * hour, and at once where no other key does. */
+/* Inserts the candidate, which is published at once.  It signs in an hour, or
+ * at once if no other key signs. */
 static enum rc
 add_candidate(struct ring *g, struct err *err)
 {
@@ -153,7 +154,7 @@ add_candidate(struct ring *g, struct err *err)
 
 /* ---- the operations ---- */
 
-/* The operator has done ${action} with ${key_id}. */
+/* Records ${action} of the operator on ${key_id} in the audit log. */
 static enum rc
 audit(const struct ring *g, const char *action, const char *key_id,
     const char *detail, struct err *err)
@@ -170,7 +171,7 @@ ensure(struct ring *g, struct err *err)
 	return (g->n > 0 ? RC_OK : add_candidate(g, err));
 }
 
-/* When the next key leaves; 0: none does. */
+/* Returns the time at which the next key leaves the document; 0: none does. */
 static int64_t
 next_leaving(const struct ring *g)
 {
@@ -184,7 +185,7 @@ next_leaving(const struct ring *g)
 	return (next);
 }
 
-/* There are as many keys as a document may have. */
+/* Refuses another key: a document has room for STORE_SERVER_KEYS. */
 static void
 refuse_more(struct ring *g)
 {
@@ -331,7 +332,8 @@ server_keys_apply(struct tx *tx, struct unit *unit, struct err *err)
 	struct ring g = {.tx = tx, .u = u, .n = 0};
 	enum rc rc;
 
-	/* It may be applied again, after an abandoned transaction. */
+	/* Reset the output, because the unit may be applied again after an
+	 * abandoned transaction. */
 	u->refusal = (struct refusal)REFUSAL_INIT;
 	u->made = false;
 	u->retires_at = 0;

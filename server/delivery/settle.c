@@ -2,9 +2,10 @@
 /*
  * The batch verb `settle`.
  *
- * A lane's items stand together in a parcel, in order.  The first that is not
- * settled for good is where the lane goes on; what comes after it goes back
- * uncharged, unless the destination says that it has it.
+ * The items of a lane are consecutive in a parcel, in order.  The lane
+ * continues at its first item that is not settled.  Items behind that one
+ * become pending again without a charge, unless the destination has accepted
+ * them.
  */
 #include <string.h>
 
@@ -27,8 +28,8 @@ struct run {
 	uint32_t random;
 
 	int64_t stalled; /* the first lane_seq that is not settled; 0: none */
-	int64_t due;     /* when it is; 0: now */
-	int back;        /* the highest priority of what waits again */
+	int64_t due;     /* when ${stalled} is due; 0: now */
+	int back;        /* the highest priority of the rows that wait again */
 };
 
 /* ---- one message ---- */
@@ -58,7 +59,7 @@ stall(struct run *r, const struct parcel_item *item, int64_t due)
 	r->due = due;
 }
 
-/* The row waits again. */
+/* Notes that the row waits again until ${due}. */
 static void
 wait_again(struct run *r, const struct parcel_item *item, int64_t due)
 {
@@ -70,7 +71,7 @@ wait_again(struct run *r, const struct parcel_item *item, int64_t due)
 	stall(r, item, due);
 }
 
-/* Back to where it was, charged for nothing. */
+/* Makes the row pending again without a charge. */
 static enum rc
 put_off(struct run *r, const struct parcel_item *item, const char *outcome,
     const char *error, struct err *err)
@@ -86,7 +87,7 @@ put_off(struct run *r, const struct parcel_item *item, const char *outcome,
 	return (rc);
 }
 
-/* The recipient's marks, as others see them. */
+/* Advances the recipient's delivered watermark. */
 static void
 mark_delivered(struct run *r, const struct store_row *row)
 {
@@ -99,10 +100,10 @@ mark_delivered(struct run *r, const struct store_row *row)
 	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
 }
 
-/* A receipt may come before the answer to what it is about: it covers the row's
- * place, or has named the message, which was given a new place.  ${taken_seq}:
- * the place at which that has taken the row, if it is another than its place
- * now; else 0. */
+/* Acks the row if a receipt has arrived before this answer: the receipt covers
+ * the row's place, or has named the message, which was requeued.  ${taken_seq}
+ * is the lane_seq at which the destination accepted the row if that differs
+ * from its current one, else 0. */
 static enum rc
 ack_early(struct run *r, const struct store_row *row, int64_t taken_seq,
     struct err *err)
@@ -172,8 +173,9 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	return (ack_early(r, row, item->taken_seq, err));
 }
 
-/* It would not take it now: charged, and offered again at its time; or out,
- * when that was the last. */
+/* The destination refuses the message for now.  The row is charged with a
+ * retry and offered again later, or becomes a dead letter if that was the last
+ * retry. */
 static enum rc
 refused(struct run *r, const struct parcel_item *item, struct err *err)
 {
@@ -233,7 +235,7 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 		return (accepted(r, item, err));
 	if (item->answer == ANSWER_REJECTED || item->answer == ANSWER_TOO_LARGE)
 		return (rejected(r, item, err));
-	/* No message is charged behind one that waits. */
+	/* A message behind one that waits is not charged. */
 	if (r->stalled != 0 || item->answer == ANSWER_PREDECESSOR)
 		return (put_off(r, item, "predecessor", NULL, err));
 	return (refused(r, item, err));
@@ -241,8 +243,8 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 
 /* ---- one lane ---- */
 
-/* The new owner of the lease will settle: these answers only give a line in the
- * audit. */
+/* The new owner of the lease will settle the rows.  These answers only end the
+ * attempts. */
 static enum rc
 fenced(struct run *r, struct err *err)
 {
@@ -256,9 +258,9 @@ fenced(struct run *r, struct err *err)
 	return (rc);
 }
 
-/* A replay goes on behind the last row that the destination has taken.  The
- * first row that it refuses for now is offered once more at its time.  No row
- * of a replay is charged, because its sender was told that it is sent. */
+/* Continues a replay behind the last row that the destination has accepted.
+ * The first row that it refuses for now is offered once more, later.  A row of
+ * a replay is never charged, because its sender has seen it as sent. */
 static void
 replay_on(struct run *r)
 {
@@ -282,7 +284,7 @@ replay_on(struct run *r)
 	l->due_at = 0;
 }
 
-/* Where the lane goes on, and when. */
+/* Sets where and when the lane continues. */
 static void
 move_on(struct run *r)
 {
@@ -292,8 +294,8 @@ move_on(struct run *r)
 	l->lease_until = 0;
 	l->lease_owner[0] = '\0';
 	if (last->replay) {
-		/* As far as it came: after an outage it is offered again, and
-		 * an operator who has rewound has said where to go on. */
+		/* Without an answer the replay is repeated.  If an operator has
+		 * rewound the lane in the meantime, it continues there. */
 		if (r->parcel->reached &&
 		    l->replay_seq == r->items[0].row.lane_seq)
 			replay_on(r);
@@ -353,7 +355,7 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 	u->fenced = 0;
 	metrics_observe_us(env->options.metrics, METRIC_ATTEMPT_SECONDS,
 	    (tx->now_ms - p->left_ms) * 1000);
-	/* A claim of this batch must be seen by the fence. */
+	/* The fence must see claims of this batch. */
 	rc = cache_flush_lanes(env->cache, tx, err);
 	for (i = 0; i < p->n && rc == RC_OK; i = k) {
 		for (k = i + 1; k < p->n && p->items[k].row.lane_id ==
@@ -380,7 +382,8 @@ settle_apply(struct tx *tx, struct unit *unit, struct err *err)
 	    settle_one(tx, CONTAINER_OF(unit, struct settle_unit, unit), err));
 }
 
-/* The items of a lane follow one another. */
+/* Lists the lane of each group of items; the items of a lane are
+ * consecutive. */
 static enum rc
 settle_locks(struct unit *unit, struct lockset *set, struct err *err)
 {
@@ -420,7 +423,7 @@ settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 	enum rc rc;
 
 	rc = store_row_get(tx->db, outbox_id, &row, err);
-	/* What it is when its lane is ours. */
+	/* Read it again when its lane is locked. */
 	if (rc == RC_OK && row.lane_id != 0)
 		rc =
 		    cache_lane_by_id(env->cache, tx, row.lane_id, &r.lane, err);
@@ -434,7 +437,7 @@ settle_confirm(struct tx *tx, int64_t outbox_id, struct err *err)
 	mark_delivered(&r, &row);
 	if (r.lane->lane.last_published_seq < row.lane_seq)
 		r.lane->lane.last_published_seq = row.lane_seq;
-	/* The lane waited for this. */
+	/* The lane has waited for this answer. */
 	if (r.lane->lane.state == LANE_READY)
 		r.lane->lane.due_at = 0;
 	cache_lane_touch(env->cache, r.lane);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settling what a carrier brought back.
+ * Settles the answers that a carrier brought back.
  *
- * Only the owner of a lane's lease may settle its rows (the fence): a lease
- * that was taken over meanwhile makes the answers worthless, and the receiver's
- * memory makes the second sending harmless.
+ * Only the owner of a lane's lease may settle its rows (the fence).  If another
+ * node has taken over the lease, the answers are ignored.  The rows are then
+ * sent a second time, which is harmless because the receiver detects
+ * duplicates.
  */
 #ifndef DELIVERY_SETTLE_H
 #define DELIVERY_SETTLE_H
@@ -16,20 +17,21 @@
 struct settle_unit {
 	struct unit unit; /* first */
 
-	/* Asked: an answered parcel, and a number to take the jitter from. */
+	/* Input: an answered parcel, and a random number for the jitter of
+	 * retry times. */
 	const struct parcel *parcel;
 	uint32_t random;
 
-	/* Answered, when unit.rc is RC_OK. */
+	/* Output, valid when unit.rc is RC_OK. */
 	int64_t next_due; /* as in claim_unit */
-	size_t fenced;    /* lanes whose lease another node has */
+	size_t fenced;    /* number of lanes whose lease another node has */
 	void *arg;
 };
 
 /* Makes ${u} a unit of work. */
 void settle_unit_init(struct settle_unit *u);
 
-/* A peer that had said "later" has now taken message ${outbox_id} in. */
+/* Settles message ${outbox_id} as accepted by a peer that had said "later". */
 enum rc settle_confirm(
     struct tx *tx, int64_t outbox_id, struct err *err) MUST_USE;
 
