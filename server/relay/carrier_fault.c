@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See carrier_fault.h.  One thread plays all destinations.
+ * See carrier_fault.h.  One thread plays all destinations.  The lock protects
+ * the queue; peers belong to the thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ struct wishes {
 #undef X
 };
 
-/* A destination, and what it has. */
+/* A destination that is played, and the messages that it has taken in. */
 struct peer {
 	char name[LIMIT_DOMAIN_LEN + 1];
 	FILE *log;
@@ -65,7 +66,7 @@ struct carrier_fault {
 	pthread_cond_t cond;
 	struct waiting_queue queue; /* by time */
 	bool stopping;
-	LIST_HEAD(peers, peer) peers; /* the thread's */
+	LIST_HEAD(peers, peer) peers; /* used by the thread only */
 };
 
 static bool
@@ -105,10 +106,10 @@ remember(struct peer *p, const struct uuid *id)
 {
 
 	if (htab_set(p->has, id, p) != RC_OK)
-		abort(); /* a test without memory */
+		abort(); /* tests do not run out of memory */
 }
 
-/* What it has taken in before this process. */
+/* Reads which messages the peer took in before this process started. */
 static void
 read_log(struct peer *p, const char *path)
 {
@@ -149,7 +150,8 @@ peer_of(struct carrier_fault *f, const char *name)
 
 /* ---- receiving ---- */
 
-/* What it says of one message; taken in with the line in its log. */
+/* Decides the answer to one message.  An accepted message gets its line in the
+ * log. */
 static void
 receive(struct carrier_fault *f, struct peer *peer, struct parcel *p,
     struct parcel_item *item, const struct wishes *w)
@@ -194,7 +196,8 @@ receive(struct carrier_fault *f, struct peer *peer, struct parcel *p,
 	remember(peer, &item->message_id);
 }
 
-/* In order; behind one of a lane that it would not take now, it takes none. */
+/* Answers the items in order.  After an item that is retried, the later items
+ * of its lane are refused as well, so that the lane keeps its order. */
 static void
 receive_all(struct carrier_fault *f, struct parcel *p, const struct wishes *w)
 {
@@ -212,7 +215,8 @@ receive_all(struct carrier_fault *f, struct parcel *p, const struct wishes *w)
 		    p->items[i].answer == ANSWER_NONE)
 			held = p->items[i].row.lane_id;
 	}
-	/* In the file before the answer: a killed process has both. */
+	/* Flush the log before the answer leaves: if the process is killed in
+	 * between, the line is in the file. */
 	(void)fflush(peer->log);
 }
 
@@ -254,7 +258,7 @@ play(struct carrier_fault *f, struct parcel *p, const struct wishes *w)
 
 /* ---- the thread ---- */
 
-/* Whether a server called ${domain} is played here. */
+/* Returns true if this carrier plays the server ${domain}. */
 static bool
 is_ours(const char *domain)
 {
@@ -302,7 +306,8 @@ fault_send(void *arg, struct parcel *parcel)
 	unreached(parcel, "we are stopping");
 }
 
-/* The first whose time has come, or waits for it.  NULL: stopped and empty. */
+/* Waits for the first parcel whose time has come, and takes it.  While stopping
+ * takes the first at once.  NULL: stopping, and the queue is empty. */
 static struct waiting *
 next(struct carrier_fault *f, bool *ret_stopping)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Local delivery is a unit of the writer: claim, inbox row and outcome are one
- * transaction.
+ * The local carrier, and the carrier that reaches no other server.
+ *
+ * A local delivery is a unit of the writer: claim, inbox row and outcome are
+ * one transaction.
  */
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay's core: its life, and a turn.
+ * The relay's core: its creation and start, one turn of its loop, and the end
+ * of leases and messages that have run out.
  */
 #include <string.h>
 
@@ -45,7 +46,9 @@ core_pause(struct core *c, enum rc rc, const char *what)
 
 /* ---- leases and expiry ---- */
 
-/* When to look again, when nothing was found now. */
+/* Sets when to check again, after a check that found nothing to do.  ${lease}
+ * and ${expiry} are the wall times of the next lease and message that run out;
+ * 0: none. */
 static void
 reclaim_later(struct core *c, int64_t lease, int64_t expiry)
 {
@@ -54,8 +57,8 @@ reclaim_later(struct core *c, int64_t lease, int64_t expiry)
 	if (next == 0 || (expiry != 0 && expiry < next))
 		next = expiry;
 	c->reclaim.next_ms = c->mono_ms + c->o.timing->relay_reclaim_ms;
-	/* Run out and still there: somebody was at work on its conversation,
-	 * and it was passed over. */
+	/* It has run out and is still there: another transaction had locked its
+	 * conversation, and the unit skipped it. */
 	if (next != 0 && next <= c->wall_ms)
 		c->reclaim.next_ms =
 		    c->mono_ms + c->o.timing->relay_reclaim_again_ms;
@@ -79,12 +82,13 @@ reclaim_back(struct core *c, struct core_job *job)
 	if (u->reclaimed > 0)
 		log_event(LOG_EV_RELAY_RESCUE, "lanes=%zu why=%s", u->reclaimed,
 		    u->all ? "restart" : "lease");
-	/* Their destinations may not be in memory. */
+	/* The destinations of these lanes may not be in memory: let the safety
+	 * poll read them from the start. */
 	if (u->reclaimed > 0) {
 		c->poll.after_destination = -1;
 		c->poll.next_ms = c->mono_ms;
 	}
-	/* The start's is repeated until it finds no lease any more. */
+	/* At the start repeat until no lease is left. */
 	c->reclaim.all = c->reclaim.all && u->reclaimed == STORE_LANES;
 	if (u->reclaimed == STORE_LANES || u->expired > 0) {
 		c->reclaim.next_ms = c->mono_ms;
@@ -103,8 +107,9 @@ reclaim_finished(struct unit *base)
 	c->o.back(c->o.arg, &c->reclaim.job);
 }
 
-/* Whether there is a lease to end or a message to take out: looked up first, so
- * that a server with nothing to do writes nothing. */
+/* Returns true if the reclaim unit has work: a lease to end, an expired
+ * message, or a lane whose due time shows that the clock was set back.  Reads
+ * first, so that an idle server writes nothing. */
 static bool
 reclaim_needed(struct core *c)
 {
@@ -169,7 +174,8 @@ take_wakes(struct core *c, struct mbox_node *list)
 	while (list != NULL) {
 		w = CONTAINER_OF(list, struct wake, node);
 		list = list->next;
-		/* Without memory the safety poll finds them. */
+		/* Without memory a lane is not noted here; the safety poll
+		 * finds it. */
 		for (i = 0; i < w->nlanes; i++)
 			(void)(schedule_wake(c->local.schedule,
 				   w->lanes[i].lane_id,
@@ -201,8 +207,8 @@ poll(struct core *c)
 		return;
 	due = core_poll_local(c);
 	core_poll_remote(c);
-	/* More than one look: after a restart they are many, and no wake will
-	 * name them. */
+	/* A poll reads a limited page.  If there is more, read the next page
+	 * soon: after a restart many lanes wait, and no wake-up names them. */
 	c->poll.next_ms =
 	    c->mono_ms +
 	    (c->poll.after_lane != 0 || c->poll.after_destination != -1
@@ -241,7 +247,7 @@ core_turn(
 	until = sooner(until, renewal);
 	if (!c->reclaim.under_way)
 		until = sooner(until, c->reclaim.next_ms);
-	/* Also when something has just been refused. */
+	/* Also while a pause is set: retry what was refused. */
 	if (c->mono_ms < c->pause_until_ms)
 		until = sooner(until, c->pause_until_ms);
 	return (until > c->mono_ms ? until : c->mono_ms + 1);
@@ -340,8 +346,8 @@ core_start(struct core *c, struct err *err)
 
 	c->wall_ms = clk_wall_ms(c->o.clk);
 	c->mono_ms = clk_mono_ms(c->o.clk);
-	/* Where there are other nodes a lease may be one of theirs; those of
-	 * the dead are ended by the living. */
+	/* Several nodes: a lease may belong to a node that is alive.  Leases of
+	 * dead nodes are ended by the nodes that mark them dead. */
 	c->reclaim.all = !db_multi_writer(c->o.db);
 	return (core_read_start(c, err));
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay without its thread: what is to be done next, given what woke it,
- * what came back, and the time.  relay.c turns it in a thread of its own, the
- * simulator in its only one.
+ * The relay without its thread: decides what to do next, from wake-ups,
+ * finished jobs and the time. relay.c calls core_turn() in a thread of its own;
+ * the simulator calls it in its only thread.
  *
- * Local lanes go whole to the writer.  For another server it goes in turns:
+ * Local lanes go to the writer as a whole.  Messages to another server take
+ * three steps:
  *
  *	claim   a unit of the writer leases lanes and fills a parcel
- *	carry   the carrier takes the parcel away and brings it back answered
- *	settle  a unit of the writer writes down what was said
+ *	carry   the carrier sends the parcel and returns it with answers
+ *	settle  a unit of the writer stores the answers
  *
- * What is under way are jobs: fixed in number, each in one of these places, and
- * handed back by `back`.
+ * Work that is under way is a job.  The number of jobs is fixed.  Each job is
+ * with the writer or with a carrier, and `back` returns it to the core.
  */
 #ifndef RELAY_CORE_H
 #define RELAY_CORE_H
@@ -26,57 +27,60 @@
 
 struct core;
 
-/* Something that was under way. */
+/* A job that was under way, in the list that is given to core_turn(). */
 struct core_job {
 	struct core_job *next;
-	void (*back)(struct core *core, struct core_job *job); /* the core's */
+	/* The core's; core_turn() calls it. */
+	void (*back)(struct core *core, struct core_job *job);
 };
 
 struct core_options {
 	struct carrier_local local;
 	struct carrier_remote remote;
 
-	/* Hands ${unit} to the writer: RC_BUSY and RC_CLOSED as
+	/* Hands ${unit} to the writer.  RC_BUSY and RC_CLOSED: see
 	 * writer_submit(). */
 	enum rc (*submit)(void *arg, struct unit *unit);
-	/* ${job} has come back: it belongs into the list of a core_turn()
-	 * soon.  Thread: any. */
+	/* ${job} is finished.  Puts it into the list for the next core_turn(),
+	 * which must follow soon.  Thread: any. */
 	void (*back)(void *arg, struct core_job *job);
 	void *arg;
 
-	struct db *db; /* read-only, the core's alone */
+	struct db *db; /* read-only, used by the core only */
 	const struct clk *clk;
-	const struct timing *timing; /* kept; NULL: timing_real() */
+	const struct timing *timing; /* borrowed; NULL: timing_real() */
 	struct rnd *rnd;
-	const char *owner;  /* of leases: who we are */
-	int64_t poll_ms;    /* safety poll */
-	int64_t lease_ms;   /* 0: 60 s */
+	const char *owner;  /* name of this process in leases */
+	int64_t poll_ms;    /* interval of the safety poll */
+	int64_t lease_ms;   /* length of a lease; 0: 60 s */
 	int64_t timeout_ms; /* of a request to another server; 0: 20 s */
-	/* Destinations that are kept in memory at most; 0: 4,096. */
+	/* Limit of destinations in memory; 0: 4,096. */
 	size_t destinations_most;
 };
 
-/* Makes it; the options are copied. */
+/* Creates a core.  The options are copied. */
 enum rc core_new(const struct core_options *options, struct core **ret,
     struct err *err) MUST_USE;
 
-/* Frees it; nothing may be under way. */
+/* Frees the core.  Call it only when core_idle() is true. */
 void core_free(struct core *c);
 
-/* Reads destinations with something to send, and lets nobody else's lease
- * stand: at the start, when nobody else can hold one. */
+/* Loads the destinations that have messages to send or whose breaker is not
+ * closed.  On a database with one writer it also marks all leases as void: no
+ * other process can hold one.  Call it once, before the first core_turn(). */
 enum rc core_start(struct core *c, struct err *err) MUST_USE;
 
-/* Takes wake-ups (a list, taken over) and jobs that came back, and does all
- * that is due.  ${going} false: begins nothing new.  Returns the monotonic time
- * at which it is to be turned again even if nothing comes. */
+/* Does all work that is due: takes over the wake-ups (a list of struct wake)
+ * and the finished jobs.  ${going} false: starts no new work.  Returns the
+ * monotonic time in ms at which to call it again if nothing arrives before.
+ * Thread: THR_RELAY. */
 int64_t core_turn(
     struct core *c, struct mbox_node *wakes, struct core_job *jobs, bool going);
 
-/* Whether nothing is under way. */
+/* Returns true if no unit and no parcel is under way. */
 bool core_idle(const struct core *c);
 
-/* What it is about now, for people. */
+/* The state of a destination, for statistics. */
 struct core_destination {
 	int64_t destination_id;
 	enum breaker_state breaker;
@@ -84,12 +88,12 @@ struct core_destination {
 	int in_flight;
 };
 
-/* Calls ${each} for each destination in memory: one that has nothing to send
- * may not be there. */
+/* Calls ${each} for each destination in memory.  Destinations without messages
+ * may be missing. */
 void core_destinations(const struct core *c,
     void (*each)(void *arg, const struct core_destination *d), void *arg);
 
-/* Jobs under way, local and remote. */
+/* Returns the number of local lanes and parcels under way. */
 size_t core_in_flight(const struct core *c);
 
 #endif

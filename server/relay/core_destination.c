@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Other servers as destinations: which state each is in (destination_state.h),
- * and what changes it.  core_known.c keeps them.
+ * Other servers as destinations: the state of each (destination_state.h) and
+ * the events that change it. core_known.c decides which are in memory.
  *
- * core_destination_review() alone decides the state.  A destination may have
- * changed since, so core_send() calls it again before it claims.
+ * Only core_destination_review() decides the state.  A destination may have
+ * changed since it became runnable, so core_send() reviews it again before it
+ * claims.
  */
 #include <assert.h>
 #include <string.h>
@@ -21,7 +22,8 @@ core_destination_paused(const struct core *c, const struct destination *d)
 	return (c->all_paused || d->row.paused_at != 0);
 }
 
-/* What the rate allows now, at least one message when it is ever one. */
+/* Adds the tokens that the rate has allowed since the last call (token
+ * bucket). */
 static void
 refill(struct core *c, struct destination *d)
 {
@@ -32,13 +34,13 @@ refill(struct core *c, struct destination *d)
 		return;
 	more = (double)(c->mono_ms - d->tokens_at) * rate / 1000.0;
 	d->tokens += more > 0 ? more : 0;
-	/* A second's worth at most, so that a pause saves nothing up. */
+	/* Cap at one second's worth, so that a pause saves up no burst. */
 	if (d->tokens > rate)
 		d->tokens = rate;
 	d->tokens_at = c->mono_ms;
 }
 
-/* How many parcels may be under way to ${d} at a time. */
+/* Returns how many parcels may be under way to ${d} at a time. */
 static int
 window(const struct destination *d)
 {
@@ -49,8 +51,9 @@ window(const struct destination *d)
 		    : most);
 }
 
-/* When ${d} may be sent something: 0 now, -1 when something comes back or is
- * said, else monotonic time. */
+/* Returns when the next parcel may leave for ${d}: 0 for now, -1 if only an
+ * event changes that (a finished job, a wake-up, the end of a pause), else a
+ * monotonic time in ms. */
 static int64_t
 may_send_at(struct core *c, struct destination *d)
 {
@@ -98,7 +101,8 @@ queue_of(struct core *c, const struct destination *d)
 			    : &c->destinations.runnable);
 }
 
-/* Moves ${d} to state ${to}, out of its queue or to the end of one. */
+/* Moves ${d} to state ${to}: removes it from its queue, and appends it to a
+ * queue if it is runnable. */
 static void
 move(struct core *c, struct destination *d, enum destination_state to)
 {
@@ -125,7 +129,7 @@ core_destination_review(struct core *c, struct destination *d)
 		move(c, d, to);
 	} else if (to == DESTINATION_RUNNABLE &&
 		   d->doubtful != core_destination_doubtful(&d->row)) {
-		/* It belongs into the other queue. */
+		/* Move it to the end of the other queue. */
 		move(c, d, DESTINATION_IDLE);
 		move(c, d, to);
 	}
@@ -175,8 +179,9 @@ core_wake_destination(struct core *c, int64_t id)
 	struct destination *d = find(c, id);
 	struct err err = ERR_INIT;
 
-	/* One that was not in use may have been paused by another node.  If the
-	 * reading fails the next safety poll finds the lane. */
+	/* Read the row again if it is old: another node may have paused the
+	 * destination meanwhile.  If the read fails, the next safety poll finds
+	 * the lane. */
 	if (d == NULL || c->mono_ms - d->read_ms >= CORE_READ_AGAIN_MS)
 		(void)(core_read_destination(c, id, &err) == RC_OK);
 	if ((d = find(c, id)) == NULL)
@@ -187,7 +192,8 @@ core_wake_destination(struct core *c, int64_t id)
 	core_destination_review(c, d);
 }
 
-/* Whether something waits for ${d}, or may do so. */
+/* Returns true if messages wait for ${d}.  Also true when the database cannot
+ * be read. */
 static bool
 owes(struct core *c, const struct destination *d)
 {
@@ -201,7 +207,7 @@ owes(struct core *c, const struct destination *d)
 		due != 0);
 }
 
-/* Whether a contact with ${d} was heeded within the last ${ms}. */
+/* Returns true if a contact with ${d} caused a probe within the last ${ms}. */
 static bool
 heeded(const struct core *c, const struct destination *d, int64_t ms)
 {
@@ -219,8 +225,9 @@ core_contact(struct core *c, int64_t id, bool alone)
 		d->beat_after_ms <= c->mono_ms) ||
 	    heeded(c, d, c->o.timing->relay_contact_ms))
 		return;
-	/* One that writes to us may still not be reached from here: if nothing
-	 * waits for it, it is asked no more often than if it were silent. */
+	/* A server that can write to us may still be unreachable from here.
+	 * While no message waits for it, its contacts do not make probes more
+	 * frequent than the breaker's own interval. */
 	if ((alone || heeded(c, d, d->row.breaker.interval_ms) ||
 		heeded(c, d, d->beat_wait_ms)) &&
 	    !owes(c, d))
@@ -234,7 +241,7 @@ core_contact(struct core *c, int64_t id, bool alone)
 
 /* ---- the breaker's row ---- */
 
-/* A breaker could not be stored for the reason ${rc}. */
+/* Sets when to store the breakers again, after a failure ${rc}. */
 static void
 save_later(struct core *c, enum rc rc)
 {
@@ -292,7 +299,7 @@ core_breaker_save(struct core *c, struct destination *d)
 	c->destinations.saves++;
 }
 
-/* Stores the breakers that could not be stored before. */
+/* Stores the breakers that an earlier attempt could not store. */
 static void
 save_again(struct core *c)
 {
@@ -302,7 +309,8 @@ save_again(struct core *c)
 	    c->mono_ms < c->destinations.save_again_ms)
 		return;
 	c->destinations.save_again_ms = 0;
-	/* If one is refused the others would be, too. */
+	/* Stop at the first refusal: the writer would refuse the others,
+	 * too. */
 	TAILQ_FOREACH (d, &c->destinations.used, use)
 		if (d->changed && !d->saving &&
 		    c->destinations.save_again_ms == 0)
@@ -336,7 +344,7 @@ look_at(void *arg, const struct store_destination_row *row, struct err *err)
 		    c->o.db, d->row.destination_id, &d->next_due, err);
 	if (d->next_due != 0 && d->next_due <= c->wall_ms)
 		d->may_work = true;
-	/* Also one that is new to us. */
+	/* A destination that was just read into memory has no state yet. */
 	core_destination_review(c, d);
 	return (rc);
 }
@@ -360,7 +368,8 @@ core_poll_remote(struct core *c)
 		core_failed(c, &err);
 	c->poll.after_destination =
 	    look.n == CORE_POLL_DESTINATIONS ? look.last : -1;
-	/* The wall clock may have been put back or forth. */
+	/* Review parked destinations at once: the wall clock may have been set,
+	 * and their waits follow it. */
 	c->destinations.next_parked_ms =
 	    c->destinations.next_parked_ms != 0 ? c->mono_ms : 0;
 }

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heartbeats: probes of destinations that were not reached and for which
- * nothing waits.  Without them a breaker that is open would stay so until
- * somebody writes to that server.
+ * Heartbeats: probes of destinations whose breaker is not closed and for which
+ * no message waits.  Without heartbeats such a breaker would stay open until a
+ * user writes to that server.
  *
  * A heartbeat is a parcel without items that is neither claimed nor settled.
- * It leaves when the breaker lets a probe leave, and its answer counts as that
- * of any parcel.  At most CORE_HEARTBEATS are under way, so that many servers
- * that are gone for ever take no place of messages; the one that has been due
- * for longest is next.
+ * It leaves when the breaker admits a probe, and its answer counts like that of
+ * any parcel.  At most CORE_HEARTBEATS are under way, so that many dead servers
+ * take no slots from messages.  The destination that has been due for longest
+ * goes first.
  *
- * A destination that waits for its heartbeat is idle (destination_state.h): one
- * time stands for all of them, and they are looked through when it has come.
+ * A destination that waits for a heartbeat is idle (destination_state.h).  The
+ * core keeps only the earliest due time of all of them, and scans the
+ * destinations when that time has come.
  *
  * No heartbeat leaves for a destination that the carrier does not reach
- * (policy, an operator's block, federation off): it would fail on this server,
- * and the breaker, the log and the alerts would count that as silence of the
- * peer.  Its turn is put off as if it had asked for a pause, so that heartbeats
- * begin again by themselves after an unblock.
+ * (policy, an operator's block, federation off).  It would fail on this server,
+ * and the breaker, the log and the alerts would blame the peer.  The heartbeat
+ * is postponed as if the peer had asked for a pause, so that heartbeats resume
+ * by themselves after an unblock.
  */
 #include <stdio.h>
 
 #include "relay/core_internal.h"
 
-/* Whether only a heartbeat can tell that ${d} is there again. */
+/* Returns true if only a heartbeat can find out that ${d} is reachable
+ * again. */
 static bool
 wants(const struct destination *d)
 {
@@ -33,13 +35,15 @@ wants(const struct destination *d)
 		d->next_due == 0 && !d->claiming && d->in_flight == 0);
 }
 
-/* Since when it may leave, or when, in monotonic time. */
+/* Returns the monotonic time in ms at which the heartbeat to ${d} is or was
+ * due. */
 static int64_t
 due(const struct core *c, const struct destination *d)
 {
 	int64_t at = d->row.breaker.next_probe_at;
 
-	/* A time that is not ours counts as now. */
+	/* A probe time beyond BREAKER_SANE_MS shows that the clock was set
+	 * back; treat it as now. */
 	if (at > c->wall_ms && breaker_next(&d->row.breaker, c->wall_ms) == 0)
 		at = c->wall_ms;
 	at += c->mono_ms - c->wall_ms;
@@ -48,7 +52,7 @@ due(const struct core *c, const struct destination *d)
 	return (at < d->parked_until_ms ? d->parked_until_ms : at);
 }
 
-/* Whether this server is set not to send ${d} anything. */
+/* Returns true if the configuration forbids to send to ${d}. */
 static bool
 closed_way(const struct core *c, const struct destination *d)
 {
@@ -76,9 +80,10 @@ core_heartbeat_review(struct core *c, const struct destination *d)
 		next_by(c, due(c, d));
 }
 
-/* A heartbeat to ${d} was parked for ${park_ms}, or its way is closed (0):
- * nobody is to blame and the breaker is not told, so the next ones wait as
- * those do that fail.  Messages do not. */
+/* Postpones the next heartbeat to ${d}, after one that was parked for
+ * ${park_ms} or that the carrier does not reach (${park_ms} is 0).  That is no
+ * failure of the peer, so the breaker does not count it.  The wait doubles as
+ * it does after failures.  Messages to ${d} do not wait for it. */
 static void
 put_off(struct core *c, struct destination *d, int64_t park_ms)
 {
@@ -102,7 +107,7 @@ back(struct core *c, struct core_job *job)
 	struct destination *d = p->to;
 
 	c->heartbeats.under_way--;
-	/* Others may have waited for its place. */
+	/* A slot is free: check at once whether another heartbeat is due. */
 	next_by(c, c->mono_ms);
 	core_parcel_heard(c, p);
 	if (p->parcel.park_ms > 0)
@@ -121,9 +126,10 @@ probe(struct core *c, struct destination *d, struct parcel_job *p)
 	core_parcel_send(c, p, back);
 }
 
-/* The one that has been due for longest, so that all have their turn however
- * many there are; NULL: none is due, and it is known when the next one is.
- * Those that are due and whose way is closed are put off. */
+/* Returns the destination whose heartbeat has been due for longest, so that
+ * each gets its turn however many there are; NULL if none is due.  Also sets
+ * the time of the next heartbeat, and postpones due ones that the carrier does
+ * not reach. */
 static struct destination *
 longest_due(struct core *c)
 {
@@ -161,7 +167,8 @@ core_heartbeat(struct core *c)
 		    c->mono_ms + c->o.timing->relay_pause_ms;
 		return;
 	}
-	/* Each that comes back makes the next one look again. */
+	/* If all slots are taken, the next heartbeat that comes back continues
+	 * this. */
 	while (c->heartbeats.under_way < CORE_HEARTBEATS &&
 	       (d = longest_due(c)) != NULL) {
 		if ((p = core_parcel_idle(c)) == NULL) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the relay's core consists of.  Only relay/core*.c include this.
+ * The parts of the relay's core.  Only relay/core*.c include this.  All of it
+ * belongs to the relay's thread; relay_stats() reads it between two turns,
+ * under a lock of relay.c.
  */
 #ifndef RELAY_CORE_INTERNAL_H
 #define RELAY_CORE_INTERNAL_H
@@ -21,32 +23,34 @@
 #include "relay/schedule.h"
 #include "store/lane.h"
 
-/* Units with the writer for local lanes. */
+/* Units for local lanes that may be with the writer at a time. */
 #define CORE_DELIVERIES 16
-/* Parcels under way, to all destinations together: the widest window of one
- * (BREAKER_WINDOW_MAX), and half as many for the others.  Parcels that were
- * never needed cost no memory (core_parcels.all). */
+/* Parcels that may be under way to all destinations together: the widest window
+ * of one destination (BREAKER_WINDOW_MAX), and half as many for the others.  A
+ * parcel that was never used costs no memory (core_parcels.all). */
 #define CORE_PARCELS 96
-/* Of these, so many may be on their way to destinations that have not answered
- * last time: each may be silent until its time-out, and were they all such,
- * nobody else would be sent anything. */
+/* Limit for parcels to doubtful destinations (core_destination_doubtful).  Each
+ * may be silent until its time-out.  Without this limit silent servers could
+ * hold all parcels, and servers that answer would get no messages. */
 #define CORE_PARCELS_DOUBTFUL 8
-/* Heartbeats to destinations for which nothing waits, beside those. */
+/* Heartbeats that may be under way, in addition to those limits. */
 #define CORE_HEARTBEATS 2
-/* Lanes, and destinations, looked at by one safety poll. */
+/* Lanes and destinations that one safety poll reads. */
 #define CORE_POLL_LANES 1000
 #define CORE_POLL_DESTINATIONS 100
 
-/* Destinations in memory, 4 KB each, unless the options say another number.
- * Other servers decide how many destinations the database has. */
+/* Limit of destinations in memory (4 KB each), unless the options give another.
+ * It bounds memory, because other servers decide how many destinations the
+ * database has. */
 #define CORE_DESTINATIONS 4096
-/* A row that is older than this is read again when its destination is woken. */
+/* When a destination is woken, its row is read again if it is older than
+ * this. */
 #define CORE_READ_AGAIN_MS 5000
 
-/* A lease, unless the options say another.  It is renewed after a third of it,
- * so that a renewal may fail once and come late.  It is renewed for two leases'
- * time at most: what takes longer than that will not come, and who waits behind
- * it has waited long enough. */
+/* The length of a lease, unless the options give another.  A lease is renewed
+ * when a third of it is over, so that one renewal may fail and the next may be
+ * late.  It is renewed for twice its length at most: an answer that takes
+ * longer will not come, and the messages behind it have waited long enough. */
 #define CORE_LEASE_MS 60000
 #define CORE_RENEW_PARTS 3
 #define CORE_RENEW_LEASES 2
@@ -60,36 +64,39 @@ struct delivery {
 
 struct destination {
 	struct store_destination_row row;
-	int64_t read_ms;         /* monotonic: when the row was read last */
-	int64_t used_ms;         /* monotonic: when it was woken or claimed */
-	bool may_work;           /* it may have lanes that are due */
-	int64_t next_due;        /* wall time of its next lane; 0: none known */
-	int64_t parked_until_ms; /* monotonic: it wants nothing before */
-	int requests_most;       /* that it takes at once; 0: it has not said */
-	int64_t contact_ms;      /* monotonic: when a contact was last heeded */
-	int64_t beat_wait_ms;  /* after a heartbeat that was parked; 0: none */
-	int64_t beat_after_ms; /* monotonic: no heartbeat before */
-	bool claiming;         /* a claim is with the writer */
-	bool woken;            /* since that claim was handed over */
-	int in_flight;         /* parcels, claimed or carried */
-	unsigned turn;         /* of the classes of priority */
-	struct claim_passes passes; /* how far claims have come */
-	double tokens;              /* what its rate still allows */
+	int64_t read_ms;  /* monotonic: when the row was read last */
+	int64_t used_ms;  /* monotonic: when it was woken or claimed */
+	bool may_work;    /* it may have a lane that is due */
+	int64_t next_due; /* wall time of its next due lane; 0: unknown */
+	int64_t parked_until_ms; /* monotonic: it asked for no request before */
+	int requests_most;       /* requests it takes at once; 0: unknown */
+	int64_t contact_ms; /* monotonic: when a contact caused a probe last */
+	/* The wait after the last postponed heartbeat; 0: none. */
+	int64_t beat_wait_ms;
+	int64_t beat_after_ms; /* monotonic: no heartbeat before this */
+	bool claiming;         /* a claim for it is with the writer */
+	bool woken;            /* it was woken after that claim was submitted */
+	int in_flight;         /* parcels claimed or sent */
+	unsigned turn;         /* counts claims, for schedule_class() */
+	struct claim_passes passes; /* where the next claim continues */
+	double tokens;              /* messages that its rate allows now */
 	int64_t tokens_at;
 
 	enum destination_state state;
-	bool doubtful;                  /* which queue, while runnable */
-	int64_t until_ms;               /* monotonic, while parked */
-	TAILQ_ENTRY(destination) entry; /* while runnable */
-	TAILQ_ENTRY(destination) use;   /* of all, see destinations.used */
+	bool doubtful;    /* while runnable: it is in the doubtful queue */
+	int64_t until_ms; /* monotonic: end of PARKED */
+	TAILQ_ENTRY(destination) entry; /* runnable or doubtful queue */
+	TAILQ_ENTRY(destination) use;   /* in destinations.used */
 
-	/* Its breaker is being stored; and its row does not say what it is,
-	 * nor will when that one is stored. */
+	/* Storing the breaker. saving: ${save} is with the writer. changed: the
+	 * breaker has changed since its row was stored or submitted. */
 	struct breaker_unit save;
 	struct core_job save_job;
 	struct core *core;
 	bool saving, changed;
-	bool mend; /* the row was another node's: stored with an answer */
+	/* The row has the breaker of another node: store ours at the next
+	 * success. */
+	bool mend;
 };
 
 struct lane_lease {
@@ -99,12 +106,12 @@ struct lane_lease {
 /* The leases of a parcel's lanes (core_lease.c). */
 struct parcel_lease {
 	struct lane_lease lanes[PARCEL_ITEMS];
-	size_t n;           /* lanes whose lease is not known to be lost */
-	bool wanted;        /* under way, or its answer is not written yet */
-	bool lost;          /* a lease of it, or all */
-	uint64_t number;    /* of its claim: no other has the same */
+	size_t n;        /* lanes whose lease is still ours, as far as known */
+	bool wanted;     /* the parcel is sent, or not settled yet */
+	bool lost;       /* at least one lease was lost */
+	uint64_t number; /* identifies the claim; never used twice */
 	int64_t claimed_ms; /* monotonic */
-	int64_t renew_ms;   /* monotonic: when they are renewed next */
+	int64_t renew_ms;   /* monotonic: when to renew next */
 };
 
 struct parcel_job {
@@ -114,17 +121,18 @@ struct parcel_job {
 	struct core_job job;
 	struct core *core;
 	struct destination *to;
-	bool doubtful; /* it was, when this was claimed; heartbeats never are */
+	/* The destination was doubtful at the claim; false for heartbeats. */
+	bool doubtful;
 
 	struct parcel_lease lease;
 
-	struct parcel_job *next; /* idle, or waiting to be settled */
+	struct parcel_job *next; /* in the idle or the unsettled list */
 };
 
-/* Those that can run, in turn. */
+/* Runnable destinations, in round-robin order. */
 TAILQ_HEAD(destination_queue, destination);
 
-/* Local lanes: which are due, and the units that deliver them. */
+/* Local lanes: the schedule, and the units that deliver them. */
 struct core_local {
 	struct schedule *schedule;
 	struct delivery deliveries[CORE_DELIVERIES];
@@ -132,37 +140,40 @@ struct core_local {
 	bool paused;
 };
 
-/* The safety poll: where the last one ended, and when the next is due. */
+/* The safety poll: when the next is due, and after which ids it continues. */
 struct core_poll {
 	int64_t next_ms; /* monotonic */
 	int64_t after_lane;
 	int64_t after_destination;
 };
 
-/* Scheduled messages. */
+/* The unit that releases scheduled messages. */
 struct core_release {
 	struct release_unit unit;
 	struct core_job job;
 	bool under_way;
 };
 
-/* Leases that have run out, and messages that expire. */
+/* The unit that ends leases that have run out, and takes out expired
+ * messages. */
 struct core_reclaim {
 	struct reclaim_unit unit;
 	struct core_job job;
 	bool under_way;
-	bool all;                          /* the start: no lease is valid */
-	int64_t next_ms;                   /* monotonic */
-	int64_t expire_after, expire_upto; /* local lanes, behind a pause */
+	bool all;        /* at the start: end every lease */
+	int64_t next_ms; /* monotonic */
+	/* Range of local lanes in which the unit looks for expired messages
+	 * while local delivery is paused. */
+	int64_t expire_after, expire_upto;
 };
 
-/* Leases that are being renewed, of several parcels. */
+/* The unit that renews leases, and the parcels that the leases belong to. */
 struct core_renewal {
 	struct renew_unit unit;
 	struct core_job job;
 	bool under_way;
-	int64_t asked_ms; /* monotonic */
-	int64_t after_ms; /* monotonic: after a failure, not before */
+	int64_t asked_ms; /* monotonic: when the unit was submitted */
+	int64_t after_ms; /* monotonic: not before, after a failure */
 	struct renew_lease leases[CORE_PARCELS * PARCEL_ITEMS];
 	struct renewed {
 		struct parcel_job *parcel;
@@ -175,26 +186,26 @@ struct core_renewal {
 struct core_destinations {
 	struct htab *by_id;
 	struct destination_queue runnable, doubtful;
-	struct destination_queue used; /* all; the least recently used first */
-	int64_t next_parked_ms; /* monotonic: a parked one may run then */
-	size_t saves;           /* breakers that are being stored */
-	int64_t save_again_ms;  /* monotonic: others are then; 0: none is */
+	struct destination_queue used; /* all, least recently used first */
+	int64_t next_parked_ms; /* monotonic: earliest end of PARKED; 0: none */
+	size_t saves;           /* breakers whose unit is with the writer */
+	int64_t save_again_ms; /* monotonic: retry storing; 0: nothing failed */
 };
 
 struct core_parcels {
-	/* CORE_PARCELS, of which the first ${used} were ever taken: pages that
-	 * nobody touches are no memory. */
+	/* CORE_PARCELS of them, of which only the first ${used} were ever used.
+	 * The kernel gives memory only to pages that are written. */
 	struct parcel_job *all;
 	size_t used;
 	struct parcel_job *idle;
-	struct parcel_job *unsettled; /* the writer would not take them */
+	struct parcel_job *unsettled; /* to be settled again */
 	size_t under_way;             /* not idle */
-	size_t doubtful_under_way;    /* of these, see CORE_PARCELS_DOUBTFUL */
-	uint64_t claims;              /* so many have filled a parcel */
+	size_t doubtful_under_way;    /* see CORE_PARCELS_DOUBTFUL */
+	uint64_t claims;              /* number of the last claim */
 };
 
-/* Heartbeats: when the next may leave, in monotonic time (0: none is wanted),
- * and how many are under way. */
+/* When the next heartbeat may leave (monotonic; 0: none is wanted), and how
+ * many are under way. */
 struct core_heartbeats {
 	int64_t next_ms;
 	size_t under_way;
@@ -202,11 +213,11 @@ struct core_heartbeats {
 
 struct core {
 	struct core_options o;
-	int64_t wall_ms, mono_ms; /* of this turn */
+	int64_t wall_ms, mono_ms; /* the time of this turn */
 	bool going, closed;
 	bool all_paused;
 	int64_t pause_until_ms; /* monotonic */
-	struct outage outage;   /* of the database, for the log */
+	struct outage outage;   /* failures of the database, for the log */
 
 	struct core_local local;
 	struct core_poll poll;
@@ -220,126 +231,135 @@ struct core {
 
 /* ---- core.c ---- */
 
-/* A unit failed for the reason ${rc}: no new ones for a while. */
+/* A unit failed for the reason ${rc}: logs it.  Deliveries, claims, settlings
+ * and reclaims then pause for relay_pause_ms, or for relay_pause_full_ms if the
+ * disk is full. */
 void core_pause(struct core *c, enum rc rc, const char *what);
 
-/* The database was asked in vain, or has answered: the log says so once. */
+/* A read of the database has failed, or succeeded.  Logs the beginning and the
+ * end of an outage, not each failure. */
 void core_failed(struct core *c, const struct err *err);
 void core_well(struct core *c);
 
 /* ---- core_local.c ---- */
 
-/* Hands ready lanes to the local carrier while there are idle units. */
+/* Hands ready lanes to the local carrier while units are idle. */
 void core_deliver(struct core *c);
 
-/* Looks for local lanes that owe something, and releases what is due.  Returns
- * when the next scheduled message is, in monotonic time; 0: none. */
+/* Reads a page of local lanes that have messages, and submits the release of
+ * scheduled messages that are due.  Returns the monotonic time in ms at which
+ * the next scheduled message is due; 0: none waits, or one is being released
+ * now. */
 int64_t core_poll_local(struct core *c);
 
 /* ---- core_lease.c ---- */
 
-/* How long a lease is. */
+/* Returns the length of a lease in ms. */
 int64_t core_lease_ms(const struct core *c);
 
-/* ${p} was claimed: from now on the leases of its lanes are renewed. */
+/* ${p} was claimed: starts the renewal of the leases of its lanes. */
 void core_lease_begin(struct core *c, struct parcel_job *p);
 
-/* Renews the leases of what is held, when a third of them is over.  Returns
- * when there will be some to renew, in monotonic time; 0: none, or not before
- * something comes back. */
+/* Submits the renewal of all leases of which a third is over.  Returns the
+ * monotonic time in ms of the next renewal; 0 if there is none, or if a renewal
+ * is with the writer. */
 int64_t core_renew(struct core *c);
 
 /* ---- core_known.c ---- */
 
-/* Reads destination ${id} into memory, or again.  It may still not be there:
- * its row is gone, or nothing can make room for it. */
+/* Reads or updates destination ${id} in memory.  On RC_OK it may still be
+ * missing: its row does not exist, or memory is full and no other can be
+ * evicted. */
 enum rc core_read_destination(
     struct core *c, int64_t id, struct err *err) MUST_USE;
-/* Reads what is in memory again, because an operator has changed something. */
+/* Updates all destinations in memory, after a change by an operator. */
 enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
-/* At the start: destinations that have ready lanes, and those that were not
- * reached when the server stopped, as many as there is room for. */
+/* At the start: reads destinations with ready lanes, then those whose breaker
+ * is not closed, until memory is full. */
 enum rc core_read_start(struct core *c, struct err *err) MUST_USE;
-/* Reads whether all that is sent, or all that goes to inboxes here, is
- * paused. */
+/* Reads whether all sending, or delivery to inboxes here, is paused. */
 enum rc core_read_pauses(struct core *c, struct err *err) MUST_USE;
 
-/* Takes ${row}, which has ready lanes, into memory, or what is new in it.  One
- * that is not there and could not be sent anything now is left out while
- * memory is full: a later poll finds it. */
+/* Reads or updates ${row}, a destination that has ready lanes.  When memory is
+ * full, a new destination that could send nothing now is skipped; a later
+ * safety poll finds it. */
 enum rc core_take_ready(struct core *c, const struct store_destination_row *row,
     struct err *err) MUST_USE;
 
-/* ${d} has been woken, or is claimed for. */
+/* ${d} was woken or claimed for: moves it to the end of the LRU list. */
 void core_destination_used(struct core *c, struct destination *d);
 
-/* Forgets destinations that have nothing to send and were not used for long. */
+/* Evicts destinations that have no messages and have not been used for
+ * relay_forget_ms. */
 void core_forget_idle(struct core *c);
 
 /* ---- core_destination.c ---- */
 
-/* Destination ${id} may have work. */
+/* Destination ${id} may have messages to send. */
 void core_wake_destination(struct core *c, int64_t id);
 
-/* Destination ${id} has written to this server.  ${alone}: it sent nothing but
- * a heartbeat, which causes no heartbeat. */
+/* A request of destination ${id} has arrived here.  ${alone}: it was only a
+ * heartbeat; it causes no heartbeat in return. */
 void core_contact(struct core *c, int64_t id, bool alone);
 
-/* Whether an operator has paused ${d}, or all. */
+/* Returns true if an operator has paused ${d} or all destinations. */
 bool core_destination_paused(const struct core *c, const struct destination *d);
 
-/* Whether the destination of ${row} may well leave the next parcel without an
- * answer: it has not answered last time, or never. */
+/* Returns true if the next parcel to the destination of ${row} may well get no
+ * answer: its last request failed, or it has never answered ("doubtful"). */
 bool core_destination_doubtful(const struct store_destination_row *row);
 
-/* Moves ${d} to the state that it should be in now. */
+/* Computes the state of ${d} from its present data, and moves ${d} there.  Call
+ * it after each change of ${d}. */
 void core_destination_review(struct core *c, struct destination *d);
 
-/* Takes ${d} out of the queues, because it is about to be forgotten. */
+/* Takes ${d} out of its queue, before it is evicted. */
 void core_destination_rest(struct core *c, struct destination *d);
 
-/* Reviews the parked destinations whose time has come, and finds the next
- * time. */
+/* Reviews the parked destinations when the earliest wait is over, and finds the
+ * next such time. */
 void core_destinations_unpark(struct core *c);
 
-/* Stores the breaker of ${d}.  One that cannot be stored now is stored with its
- * next change or by a later safety poll, and is not forgotten before; after a
- * restart it is learnt anew. */
+/* Stores the breaker of ${d}.  If that fails, it is stored at its next change
+ * or by a later safety poll, and ${d} is not evicted before.  If the process
+ * ends before, the breaker is learnt anew. */
 void core_breaker_save(struct core *c, struct destination *d);
 
-/* Looks at some destinations for work that no wake-up told of. */
+/* Reads a page of destinations with ready lanes, in case a wake-up was lost. */
 void core_poll_remote(struct core *c);
 
 /* ---- core_parcel.c ---- */
 
-/* Sends parcels off as far as breakers, windows, rates and pauses let. */
+/* Claims parcels as far as breakers, windows, rates and pauses allow. */
 void core_send(struct core *c);
 
-/* Settles what the writer would not take before. */
+/* Submits the settling of answers that the writer refused before. */
 void core_settle_again(struct core *c);
 
-/* A parcel that is not under way; NULL: there is none. */
+/* Returns a parcel that is not under way, without taking it; NULL if all
+ * are. */
 struct parcel_job *core_parcel_idle(struct core *c);
 
-/* ${p}, which is core_parcel_idle(), is under way to ${d} from now on, as a
- * heartbeat. */
+/* Takes ${p}, which core_parcel_idle() has returned, for a heartbeat to
+ * ${d}. */
 void core_parcel_begin(
     struct core *c, struct destination *d, struct parcel_job *p);
 
-/* Gives ${p} to the carrier; ${back} is called when it has come back. */
+/* Gives ${p} to the carrier.  ${back} is called when it comes back. */
 void core_parcel_send(struct core *c, struct parcel_job *p,
     void (*back)(struct core *c, struct core_job *job));
 
-/* ${p} has come back: its destination's breaker is told, or it is parked. */
+/* ${p} has come back: counts the result in the breaker of its destination, or
+ * parks the destination if it has asked for a pause. */
 void core_parcel_heard(struct core *c, struct parcel_job *p);
 
-/* ${p} is at its end; its destination's next lane is due at ${next_due} (wall
- * time; 0: none is known). */
+/* Makes ${p} idle.  ${next_due}: wall time at which the destination's next lane
+ * is due; 0: unknown. */
 void core_parcel_done(struct core *c, struct parcel_job *p, int64_t next_due);
 
 /* ---- core_heartbeat.c ---- */
 
-/* ${d} has changed: it may want a heartbeat. */
+/* ${d} has changed: sets the time of its heartbeat if it needs one. */
 void core_heartbeat_review(struct core *c, const struct destination *d);
 
 /* Sends the heartbeats that are due. */

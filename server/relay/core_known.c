@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The destinations that the relay has in memory.
+ * Which destinations the relay has in memory.
  *
- * Other servers decide how many destinations the database has: one that has
- * written here is one, and a receipt may go to it.  So a destination is in
- * memory only while it has something to send, and there is a limit: the least
- * recently used ones make room, first those that have not answered last time.
- * What is forgotten is in its row, and a wake-up or the safety poll brings it
- * back.  A destination with something under way is never forgotten, since
- * parcels and units point to it.
+ * Other servers decide how many destinations the database has: each server that
+ * has written here is one, since a receipt may go to it.  So memory is bounded.
+ * A destination is in memory only while it has messages to send or needs
+ * heartbeats.  At the limit the least recently used ones are evicted, first
+ * those that are doubtful.  The row has all that is evicted; a wake-up or the
+ * safety poll reads it again.  A destination with a job under way is never
+ * evicted, because parcels and units point to it.
  */
 #include "base/mem.h"
 #include "relay/core_internal.h"
 
-/* Rows of one reading at the start. */
+/* Rows of one query at the start. */
 #define PAGE 500
 
 /* ---- forgetting ---- */
 
-/* Whether nothing points to ${d}. */
+/* Returns true if no job points to ${d}. */
 static bool
 at_rest(const struct destination *d)
 {
@@ -26,9 +26,10 @@ at_rest(const struct destination *d)
 	return (d->in_flight == 0 && !d->claiming && !d->saving);
 }
 
-/* Whether ${d} has been of no use for so long that it may be forgotten: its row
- * says all about it, nothing waits, and no heartbeat is wanted.  One that
- * failed and whose breaker did not open is kept until that is long ago. */
+/* Returns true if ${d} may be evicted after a time without use: its row is up
+ * to date, no message waits, and no heartbeat is wanted.  A destination that
+ * failed without opening its breaker is kept for BREAKER_CALM_MS after its last
+ * use. */
 static bool
 idle(const struct core *c, const struct destination *d)
 {
@@ -64,8 +65,9 @@ core_forget_idle(struct core *c)
 	}
 }
 
-/* Whether ${d} has answered last time, and was in use lately: its next message
- * is to find it here, whatever strangers are met meanwhile. */
+/* Returns true if ${d} answered last time and was used lately.  Such a
+ * destination should be in memory for its next message, however many new ones
+ * arrive. */
 static bool
 is_proven(const struct core *c, const struct destination *d)
 {
@@ -74,8 +76,7 @@ is_proven(const struct core *c, const struct destination *d)
 		c->mono_ms - d->used_ms < c->o.timing->relay_forget_ms);
 }
 
-/* Of the doubtful ones that wait for their turn the one that would have it
- * last; NULL: there is none. */
+/* Returns the last evictable destination in the doubtful queue, or NULL. */
 static struct destination *
 last_doubtful(struct core *c)
 {
@@ -87,14 +88,21 @@ last_doubtful(struct core *c)
 	return (d);
 }
 
-/* The one that makes room for ${row}: used least recently, and not about to
- * have its turn.  One that has asked to be left alone only if there is no
- * other.  Doubtful ones wait long for their turns, each of which may take a
- * time-out: were they all left alone, strangers that are silent would fill
- * memory and push out whoever answers.  So one that answers may have the place
- * of a doubtful one.  A doubtful one has that of one that is proven only if no
- * other doubtful one waits, so that some are always tried.  NULL: there is
- * none. */
+/* Returns the destination to evict for ${row}, or NULL if none may be.  The
+ * order of preference:
+ *
+ *	1. the least recently used one that is not runnable, not proven
+ *	   and not parked
+ *	2. one that is parked because it asked for a pause
+ *	3. for a ${row} that answers: the last of the doubtful queue
+ *	4. a proven one; but not for a doubtful ${row} while another
+ *	   doubtful one waits
+ *
+ * Rule 3: doubtful destinations stay long in their queue, since each request
+ * may take a time-out.  If they could not be evicted, silent strangers would
+ * fill memory and push out the servers that answer.  Rule 4 replaces a proven
+ * one by a doubtful one only if no other doubtful one waits, so that some
+ * doubtful ones are always tried. */
 static struct destination *
 dispensable(struct core *c, const struct store_destination_row *row)
 {
@@ -161,7 +169,7 @@ add(struct core *c, const struct store_destination_row *row, struct err *err)
 		return (err_set(err, RC_NO_MEMORY, "relay: destination"));
 	d->row = *row;
 	d->core = c;
-	d->may_work = true; /* until a claim finds nothing */
+	d->may_work = true; /* until a claim finds no messages */
 	d->tokens_at = d->read_ms = d->used_ms = c->mono_ms;
 	if (htab_set(c->destinations.by_id, &d->row.destination_id, d) !=
 	    RC_OK) {
@@ -172,7 +180,9 @@ add(struct core *c, const struct store_destination_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Takes what operators set, if ${row} is known.  False: it is not. */
+/* Copies what operators have set from ${row}.  Returns false if the destination
+ * is not in memory.  DESTINATION_ALL and DESTINATION_LOCAL only set flags, and
+ * count as in memory. */
 static bool
 refresh(struct core *c, const struct store_destination_row *row)
 {
@@ -186,8 +196,9 @@ refresh(struct core *c, const struct store_destination_row *row)
 		return (true);
 	if (d == NULL)
 		return (false);
-	/* The breaker is ours: memory is newer than the row.  Another node may
-	 * have opened it and died, though. */
+	/* Keep our breaker: memory is newer than the row.  But another node may
+	 * have opened the breaker in the row and died; then store ours again
+	 * (mend). */
 	d->mend = !d->saving && !d->changed &&
 		  d->row.breaker.state == BREAKER_CLOSED &&
 		  row->breaker.state != BREAKER_CLOSED;
@@ -197,8 +208,8 @@ refresh(struct core *c, const struct store_destination_row *row)
 	return (true);
 }
 
-/* Whether a lane of ${row}, which is not in memory, could be sent now.
- * *ret_could is not set on an error. */
+/* Sets *ret_could to true if a lane of ${row}, which is not in memory, could be
+ * sent now.  On an error *ret_could is false. */
 static enum rc
 could_send(struct core *c, const struct store_destination_row *row,
     bool *ret_could, struct err *err)
@@ -256,7 +267,7 @@ enum rc
 core_read_pauses(struct core *c, struct err *err)
 {
 
-	/* They have the lowest two ids. */
+	/* The two rows for pauses have the lowest ids. */
 	_Static_assert(
 	    DESTINATION_ALL == 0 && DESTINATION_LOCAL == 1, "the first two");
 	return (store_destinations_after(c->o.db, -1, 2, take_pause, c, err));
@@ -328,8 +339,8 @@ take_failing(
 	return (RC_OK);
 }
 
-/* Nothing may wait for a destination that was not reached: heartbeats find out
- * when it is there again. */
+/* Reads destinations whose breaker is not closed.  No message may wait for
+ * them, so only heartbeats can close their breakers again. */
 static enum rc
 read_failing(struct core *c, struct err *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The leases of parcels are renewed while a parcel is under way, or while the
- * store does not take its answer.  One unit renews all leases that are due, and
- * there is one such unit at a time.
+ * Renews the leases of parcels while a parcel is sent, or while its answer
+ * cannot be stored.  One unit renews all leases that are due; only one such
+ * unit is with the writer at a time.
  *
- * A parcel may come back, be settled and be claimed anew while its renewal is
- * with the writer.  The number of the claim tells whether a result is that of
- * the present claim; in the store the lane's token does.
+ * A parcel may come back, be settled and be claimed anew while a renewal is
+ * with the writer.  The number of the claim shows here whether a result belongs
+ * to the present claim; in the database the lane's token does.
  */
 #include "log/log.h"
 #include "relay/core_internal.h"
@@ -27,7 +27,7 @@ core_lease_begin(struct core *c, struct parcel_job *p)
 	p->lease.n = 0;
 	for (i = 0; i < p->parcel.n; i++) {
 		item = &p->parcel.items[i];
-		/* The items of a lane stand together. */
+		/* The items of a lane are adjacent. */
 		if (i > 0 && item[-1].row.lane_id == item->row.lane_id)
 			continue;
 		p->lease.lanes[p->lease.n++] =
@@ -40,7 +40,7 @@ core_lease_begin(struct core *c, struct parcel_job *p)
 	p->lease.renew_ms = c->mono_ms + core_lease_ms(c) / CORE_RENEW_PARTS;
 }
 
-/* Whether leases of ${p} are to be renewed, now or later. */
+/* Returns true if the leases of ${p} must be renewed now or later. */
 static bool
 is_renewable(const struct core *c, const struct parcel_job *p)
 {
@@ -52,7 +52,7 @@ is_renewable(const struct core *c, const struct parcel_job *p)
 
 /* ---- what comes back ---- */
 
-/* Keeps those of ${p} that are not lost. */
+/* Keeps the leases of ${p} that are not lost, and logs the lost ones. */
 static void
 drop_lost(struct parcel_job *p, const struct renew_lease *leases, size_t n)
 {
@@ -71,9 +71,9 @@ drop_lost(struct parcel_job *p, const struct renew_lease *leases, size_t n)
 	    p->parcel.name, lost, n);
 }
 
-/* The writer has not taken the unit, or it failed: it is tried again soon.  The
- * pause is not that of other units, because a parcel whose answer waits for the
- * writer needs its lease meanwhile. */
+/* The writer refused the unit, or it failed: retries after relay_pause_ms.  The
+ * pause of other units (core_pause) does not apply, because a parcel whose
+ * answer waits for the writer needs its lease meanwhile. */
 static void
 put_off(struct core *c, enum rc rc)
 {
@@ -101,7 +101,7 @@ renew_back(struct core *c, struct core_job *job)
 		put_off(c, rc);
 	for (i = 0; rc == RC_OK && i < c->renewal.nparcels; i++) {
 		r = &c->renewal.parcels[i];
-		/* If it has been settled meanwhile, its lease is over. */
+		/* A parcel that was settled meanwhile has no lease. */
 		if (r->parcel->lease.number == r->number &&
 		    r->parcel->lease.wanted) {
 			drop_lost(r->parcel, leases, r->n);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Local lanes: whole lanes go to the writer, which delivers them in one
- * transaction.
+ * Local lanes: the writer delivers the messages of whole lanes in one
+ * transaction.  This file submits these units, and runs the safety poll and the
+ * release of scheduled messages.
  */
 #include "base/container.h"
 #include "log/log.h"
 #include "relay/core_internal.h"
 #include "store/outbox.h"
 
-/* Whether ${rc} tells of the message and not of the disk, the memory or the
- * stop: then it may be poison. */
+/* Returns true if ${rc} points to the message as the cause, not to the disk,
+ * the memory or a stop.  Such a message may be poison. */
 static bool
 may_be_poison(enum rc rc)
 {
@@ -46,7 +47,7 @@ delivery_back(struct core *c, struct core_job *job)
 		    outcome_of(&d->unit, i));
 		held = held || d->unit.contended[i];
 	}
-	/* The poll finds them again. */
+	/* The safety poll finds the contended lanes again: make it run soon. */
 	if (held && c->poll.next_ms > c->mono_ms + c->o.timing->relay_held_ms)
 		c->poll.next_ms = c->mono_ms + c->o.timing->relay_held_ms;
 	d->next_idle = c->local.idle;
@@ -64,7 +65,7 @@ delivery_finished(struct unit *base)
 	d->core->o.back(d->core->o.arg, &d->job);
 }
 
-/* The carrier would not take ${d}: its lanes are ready again. */
+/* The carrier refused ${d}: makes its lanes ready again. */
 static void
 put_back(struct core *c, struct delivery *d, enum rc rc)
 {
@@ -111,7 +112,7 @@ found_lane(void *arg, int64_t lane_id)
 {
 	struct core *c = arg;
 
-	/* Without memory the next poll finds it. */
+	/* Without memory the lane is not noted; the next poll finds it. */
 	(void)(schedule_wake(c->local.schedule, lane_id, 0) == RC_OK);
 }
 
@@ -123,7 +124,7 @@ release_back(struct core *c, struct core_job *job)
 	c->release.under_way = false;
 	if (c->release.unit.unit.rc != RC_OK)
 		return;
-	/* There may be more that is due: looked for at once. */
+	/* The unit was full, so more may be due: poll at once. */
 	if (c->release.unit.released == RELEASE_ROWS)
 		c->poll.next_ms = 0;
 	else if (c->release.unit.passed_over &&
@@ -173,8 +174,8 @@ core_poll_local(struct core *c)
 		return (0);
 	}
 	core_well(c);
-	/* Behind a pause nothing is claimed, so nobody else would see that it
-	 * expires. */
+	/* While delivery is paused, no claim notices expired messages of these
+	 * lanes; let the reclaim unit look for them. */
 	c->reclaim.expire_after = from;
 	c->reclaim.expire_upto = !c->local.paused && !c->all_paused ? 0
 				 : c->poll.after_lane != 0 ? c->poll.after_lane

@@ -2,8 +2,8 @@
 /*
  * Parcels to other servers: claim, carry, settle.
  *
- * A parcel is claimed for the destination whose turn it is, as far as its
- * breaker, its window, its rate and its pauses let (core_destination.c).
+ * Destinations are claimed for in round-robin order, as far as their breakers,
+ * windows, rates and pauses allow (core_destination.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -57,13 +57,14 @@ settle_back(struct core *c, struct core_job *job)
 		return;
 	}
 	if (rc == RC_CLOSED || !c->going) {
-		/* The lease stands until the next start. */
+		/* The server is stopping.  The lease stays until the next
+		 * start, or until it runs out. */
 		c->closed = c->closed || rc == RC_CLOSED;
 		core_parcel_done(c, p, 0);
 		return;
 	}
-	/* What was said must not be forgotten for want of room: the answers
-	 * are kept until they are written, or the lease is lost. */
+	/* Keep the answers until they are stored or the lease is lost, even if
+	 * the disk is full: otherwise the messages would be sent again. */
 	core_pause(c, rc, "settling put off");
 	p->lease.wanted = true;
 	p->next = c->parcels.unsettled;
@@ -86,7 +87,7 @@ settle(struct core *c, struct parcel_job *p)
 	uint32_t random;
 	enum rc rc;
 
-	/* From here on it is the settling's. */
+	/* The settling ends the lease, so it is not renewed any more. */
 	p->lease.wanted = false;
 	settle_unit_init(&p->settle);
 	p->settle.parcel = &p->parcel;
@@ -118,7 +119,7 @@ core_settle_again(struct core *c)
 
 /* ---- carry ---- */
 
-/* What a carrier did not say in words it has said by the status. */
+/* If the carrier gave no text, describes the failure by the status. */
 static void
 explain(struct parcel *p)
 {
@@ -132,13 +133,14 @@ explain(struct parcel *p)
 		(void)snprintf(p->error, sizeof(p->error), "no answer");
 }
 
-/* The destination wants to be left alone: nobody is to blame. */
+/* The destination asked for a pause.  It answers, so the breaker counts no
+ * failure. */
 static void
 park(struct core *c, struct destination *d, const struct parcel *parcel)
 {
 
 	d->parked_until_ms = c->mono_ms + parcel->park_ms;
-	/* Nothing of anybody's waits behind a heartbeat. */
+	/* No message waits behind a heartbeat: log nothing. */
 	if (parcel->n == 0)
 		return;
 	log_event(LOG_EV_RELAY_PARK, "destination=%s ms=%lld why=%s",
@@ -243,7 +245,7 @@ claim_back(struct core *c, struct core_job *job)
 		return;
 	}
 	d->passes = p->claim.upto;
-	/* The claim may not have seen what a wake-up has told of meanwhile. */
+	/* A wake-up may have arrived after the claim read the lanes. */
 	d->may_work = d->woken || (p->claim.next_due != 0 &&
 				      p->claim.next_due <= c->wall_ms);
 	d->next_due = p->claim.next_due;
@@ -285,7 +287,7 @@ core_parcel_idle(struct core *c)
 	return (&c->parcels.all[c->parcels.used]);
 }
 
-/* Makes ${p} one to ${d}. */
+/* Addresses ${p} to ${d}. */
 static void
 address(struct core *c, struct destination *d, struct parcel_job *p)
 {
@@ -299,8 +301,8 @@ address(struct core *c, struct destination *d, struct parcel_job *p)
 	    c->o.timeout_ms != 0 ? c->o.timeout_ms : TIMEOUT_MS;
 }
 
-/* Takes ${p} from those that are idle; ${doubtful}: it has one of the places
- * of such. */
+/* Takes ${p} from the idle parcels.  ${doubtful}: it counts for
+ * CORE_PARCELS_DOUBTFUL. */
 static void
 take(struct core *c, struct parcel_job *p, bool doubtful)
 {
@@ -320,11 +322,11 @@ core_parcel_begin(struct core *c, struct destination *d, struct parcel_job *p)
 {
 
 	address(c, d, p);
-	/* Heartbeats have places of their own. */
+	/* Heartbeats have a limit of their own (CORE_HEARTBEATS). */
 	take(c, p, false);
 }
 
-/* Claims ${p}, which is core_parcel_idle(), for ${d}. */
+/* Submits a claim of ${p}, which core_parcel_idle() has returned, for ${d}. */
 static enum rc
 claim(struct core *c, struct destination *d, struct parcel_job *p)
 {
@@ -352,7 +354,8 @@ claim(struct core *c, struct destination *d, struct parcel_job *p)
 	return (RC_OK);
 }
 
-/* The one whose turn it is, or NULL. */
+/* Returns the next destination to claim for, or NULL.  Doubtful ones go first
+ * while fewer than CORE_PARCELS_DOUBTFUL of their parcels are under way. */
 static struct destination *
 first(struct core *c)
 {
@@ -370,18 +373,19 @@ core_send(struct core *c)
 	struct destination *d;
 	enum rc rc;
 
-	/* Not before the leases of the last run have ended. */
+	/* Wait until the leases of the last run are ended. */
 	if (c->reclaim.all)
 		return;
 	core_destinations_unpark(c);
 	while (!c->closed && c->mono_ms >= c->pause_until_ms &&
 	       (p = core_parcel_idle(c)) != NULL && (d = first(c)) != NULL) {
-		/* What was true when it became runnable may not be so now. */
+		/* It may have changed since it became runnable. */
 		core_destination_review(c, d);
 		if (d->state != DESTINATION_RUNNABLE || d != first(c))
 			continue;
-		/* Taken from the front, and put at the end when it may run
-		 * again: round robin. */
+		/* The claim takes it out of the front of its queue; it is
+		 * appended when it can run again.  That makes the order round
+		 * robin. */
 		rc = claim(c, d, p);
 		if (rc == RC_OK)
 			continue;

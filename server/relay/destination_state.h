@@ -9,13 +9,14 @@
  *
  *	IDLE      waits for a wake-up, for the end of a pause, or for a
  *	          parcel or a claim to come back: no time lets it run.  If
- *	          its breaker is not closed and nothing waits, a heartbeat
- *	          probes it (core_heartbeat.c)
+ *	          its breaker is not closed and no message waits, a
+ *	          heartbeat probes it (core_heartbeat.c)
  *	PARKED    waits for a time: its breaker's next probe, its rate, or
  *	          the next attempt of a lane
  *	RUNNABLE  waits for its turn, and for an idle parcel
  *
- * So thousands of destinations that are down cost nothing while they wait.
+ * Destinations that are idle or parked are in no queue, so thousands that are
+ * down cost no work while they wait.
  */
 #ifndef RELAY_DESTINATION_STATE_H
 #define RELAY_DESTINATION_STATE_H
@@ -29,7 +30,7 @@ enum destination_state {
 	DESTINATION_STATES
 };
 
-/* Whether a destination may go from ${from} to ${to}. */
+/* Returns true if a destination may go from ${from} to ${to}. */
 static inline bool
 destination_state_allows(enum destination_state from, enum destination_state to)
 {

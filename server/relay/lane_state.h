@@ -9,9 +9,9 @@
  *	BUSY, WOKEN --it has more work, or its delivery failed--> READY
  *	BUSY --it owes nothing more--> GONE
  *
- *	GONE   owes nothing: it is in no queue and in no table
- *	READY  waits for its turn, by priority
- *	BUSY   waits for the writer, which has its delivery
+ *	GONE   has no message to deliver: in no queue and in no table
+ *	READY  waits in a queue, by priority
+ *	BUSY   its delivery is with the writer
  *	WOKEN  as BUSY, and it has new work that this delivery may not have seen
  */
 #ifndef RELAY_LANE_STATE_H
@@ -27,7 +27,7 @@ enum schedule_lane_state {
 	SCHEDULE_LANE_STATES
 };
 
-/* Whether a lane may go from ${from} to ${to}. */
+/* Returns true if a lane may go from ${from} to ${to}. */
 static inline bool
 schedule_lane_allows(enum schedule_lane_state from, enum schedule_lane_state to)
 {

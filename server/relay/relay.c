@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay's thread: gathers wake-ups and what comes back, turns the core,
- * sleeps until something happens or the core's time has come.
+ * The relay's thread: collects wake-ups and finished jobs, runs a turn of the
+ * core, and sleeps until one of them arrives or the core's next time has come.
  *
- * Signalling: both are put into lists under one lock; the thread looks at both
- * lists each time before it sleeps, under the same lock, so that nothing is
- * missed.
+ * Wake-ups and jobs are put into two lists under one lock.  The thread checks
+ * both lists under the same lock before it sleeps, so no signal is lost.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,7 +20,7 @@
 #include "relay/relay.h"
 #include "store/outbox.h"
 
-/* How long one who asks for stats waits for the end of a turn. */
+/* How long relay_stats() waits for the end of a turn. */
 #define STATS_PATIENCE_MS 100
 
 struct relay {
@@ -34,11 +33,11 @@ struct relay {
 	struct lock lock;
 	pthread_cond_t cond;
 	struct mbox_node *wakes; /* struct wake, newest first */
-	struct core_job *jobs;   /* in the order in which they came back */
+	struct core_job *jobs;   /* oldest first */
 	struct core_job **jobs_tail;
 	bool stopping, stop_seen;
 
-	struct lock turning; /* held in a turn: stats look between turns */
+	struct lock turning; /* held during a turn, for relay_stats() */
 	atomic_int_least64_t last_turn_ms;
 };
 
@@ -60,7 +59,8 @@ relay_contact(struct relay *r, int64_t destination_id, bool alone)
 {
 	struct wake *wake = wake_new();
 
-	/* Without memory the breaker's own time ends its wait. */
+	/* Without memory the probe is not made earlier: the breaker's own time
+	 * ends its wait. */
 	if (wake == NULL)
 		return;
 	wake->contact = destination_id;
@@ -113,7 +113,7 @@ relay_stats(struct relay *r, struct relay_stats *ret)
 		until.tv_nsec -= 1000000000L;
 		until.tv_sec++;
 	}
-	/* A turn that hangs must not hang who wants to see that. */
+	/* relay_stats() must return even if a turn hangs, to show just that. */
 	if (!lock_take_until(&r->turning, &until))
 		return;
 	ret->in_flight = core_in_flight(r->core);
@@ -123,7 +123,8 @@ relay_stats(struct relay *r, struct relay_stats *ret)
 
 /* ---- the thread ---- */
 
-/* Sleeps until ${until_ms} (monotonic) or a signal, and takes what came. */
+/* Sleeps until ${until_ms} (monotonic), a wake-up, a job or a stop, and takes
+ * the wake-ups and the jobs.  Returns false if the relay is to stop. */
 static bool
 gather(struct relay *r, int64_t until_ms, struct mbox_node **ret_wakes,
     struct core_job **ret_jobs)
@@ -179,7 +180,8 @@ init_locks(struct relay *r)
 	lock_cond_init(&r->cond);
 }
 
-/* Host, process, start: another start is another owner. */
+/* The owner is host, process id and start time, so that each start is another
+ * owner. */
 static void
 name_owner(struct relay *r)
 {

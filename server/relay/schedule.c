@@ -18,8 +18,8 @@ struct lane {
 	int64_t id;
 	enum schedule_lane_state state;
 	int priority;
-	int woken_priority;      /* of what woke it while it was under way */
-	int broken;              /* times in a row */
+	int woken_priority; /* highest priority of wake-ups while under way */
+	int broken;         /* deliveries in a row that broke off */
 	TAILQ_ENTRY(lane) entry; /* while SCHEDULE_LANE_READY */
 };
 
@@ -28,7 +28,7 @@ TAILQ_HEAD(lane_queue, lane);
 struct schedule {
 	struct htab *table;
 	struct lane_queue ready[CLASSES];
-	struct lane_queue alone; /* those that broke off */
+	struct lane_queue alone; /* lanes whose last delivery broke off */
 	size_t nready, nbusy;
 	unsigned turn;
 };
@@ -36,7 +36,7 @@ struct schedule {
 int
 schedule_class(unsigned turn)
 {
-	/* 8 to 4 to 1, spread. */
+	/* 8 high, 4 normal and 1 low, interleaved. */
 	static const int wheel[] = {PRIORITY_HIGH, PRIORITY_NORMAL,
 	    PRIORITY_HIGH, PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_HIGH,
 	    PRIORITY_LOW, PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_HIGH,
@@ -87,7 +87,7 @@ schedule_free(struct schedule *s)
 	mem_free(s);
 }
 
-/* The queue that a ready lane waits in. */
+/* Returns the queue in which ${l} waits while it is ready. */
 static struct lane_queue *
 home(struct schedule *s, const struct lane *l)
 {
@@ -111,7 +111,7 @@ move(struct schedule *s, struct lane *l, enum schedule_lane_state to)
 	}
 }
 
-/* A lane that is known is as urgent as the most urgent that woke it. */
+/* A ready lane gets the highest priority of its wake-ups. */
 static void
 wake_again(struct schedule *s, struct lane *l, int priority)
 {
@@ -164,7 +164,8 @@ take_first(struct schedule *s, struct lane_queue *q)
 	return (l);
 }
 
-/* The next lane by weight; where that class is empty, the highest. */
+/* Takes the next lane by weight.  If that class is empty, takes one of the
+ * highest class that is not. */
 static struct lane *
 take_next(struct schedule *s)
 {

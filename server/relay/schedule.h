@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which local lanes have work, and which are under way.  A lane has one batch
- * in flight; what wakes it meanwhile makes it run again.  Lanes of higher
- * priority go first, 8 to 4 to 1, so that the lowest still moves.  A lane whose
- * delivery broke off travels alone until it has succeeded.  No thread, no
- * clock, no store.
+ * Which local lanes have work, and which are being delivered.
+ *
+ * A lane has one delivery under way at a time; a wake-up meanwhile makes it run
+ * again.  Priorities share the turns as 8 (high) to 4 (normal) to 1 (low), so
+ * that low priority still moves.  A lane whose delivery broke off is delivered
+ * alone until it succeeds, so that it cannot break the deliveries of others.
+ * Uses no thread, no clock and no store.
  */
 #ifndef RELAY_SCHEDULE_H
 #define RELAY_SCHEDULE_H
@@ -15,51 +17,51 @@
 
 #include "base/rc.h"
 
-/* After so many deliveries in a row that broke off while the lane travelled
- * alone, its first message is taken for poison. */
+/* After this number of failed deliveries in a row while the lane was alone, its
+ * first message is treated as poison. */
 #define SCHEDULE_POISON_AFTER 5
 
 struct schedule;
 
-/* How a lane comes back. */
+/* The outcome of a lane's delivery. */
 enum lane_outcome {
-	LANE_DONE,   /* it owes nothing more */
-	LANE_MORE,   /* it still has work */
-	LANE_BROKEN, /* its delivery broke off, nobody knows why */
-	LANE_LATER   /* it could not be tried */
+	LANE_DONE,   /* no message is left */
+	LANE_MORE,   /* more messages wait */
+	LANE_BROKEN, /* the delivery failed, the cause is unknown */
+	LANE_LATER   /* the delivery could not be tried */
 };
 
-/* Lanes taken together. */
+/* Lanes that one delivery takes together. */
 struct schedule_take {
 	int64_t *lanes;
-	size_t max; /* room */
+	size_t max; /* room in ${lanes} */
 	size_t n;
-	bool poison; /* a lane alone, whose first message is to be taken out */
+	bool poison; /* a lane alone, whose first message is to be removed */
 };
 
-/* An empty schedule; NULL: no memory. */
+/* Creates an empty schedule.  NULL: no memory. */
 struct schedule *schedule_new(void);
 void schedule_free(struct schedule *s);
 
-/* The class that is next in turn: enum priority, by weights.  ${turn}: counts
- * the turns. */
+/* Returns the priority (enum priority) whose turn number ${turn} is, by
+ * weight. */
 int schedule_class(unsigned turn);
 
-/* Lane ${lane_id} may have work of ${priority}.  RC_NO_MEMORY: it was not noted
- * (the safety poll finds it). */
+/* Lane ${lane_id} may have messages of ${priority}.  RC_NO_MEMORY: the lane was
+ * not noted; the safety poll finds it. */
 enum rc schedule_wake(
     struct schedule *s, int64_t lane_id, int priority) MUST_USE;
 
-/* Takes lanes that are ready, longest waiting first within a priority, and
- * marks them as under way.  Returns how many. */
+/* Takes ready lanes, the longest waiting first within a priority, and marks
+ * them as under way.  Returns their number. */
 size_t schedule_take(struct schedule *s, struct schedule_take *take);
 
-/* A lane is back.  It is ready again if it has more, or if it was woken
- * meanwhile. */
+/* The delivery of a lane has ended.  The lane is ready again if it has more
+ * messages, was not delivered, or was woken meanwhile. */
 void schedule_done(
     struct schedule *s, int64_t lane_id, enum lane_outcome outcome);
 
-/* How many are ready; how many are under way. */
+/* Return how many lanes are ready, and how many are under way. */
 size_t schedule_ready(const struct schedule *s);
 size_t schedule_busy(const struct schedule *s);
 
