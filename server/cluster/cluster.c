@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread.  See cluster.h for what it promises.
+ * The cluster thread.  See cluster.h for what it promises.
  *
- * Why nothing is missed for longer than a recheck: a session reads the store
- * after push knows it; each session that push knows is in the list that the
- * recheck asks for; and the recheck reads what is committed.
+ * Why an effect is missed for no longer than one recheck: a session reads the
+ * database after push has registered it; the list that the recheck gets from
+ * push has every registered session; and the recheck reads all that is
+ * committed.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -28,7 +29,8 @@ wake(struct cluster *c)
 {
 	const uint64_t one = 1;
 
-	/* A full counter: the thread is awake anyway. */
+	/* The write fails if the counter is full; then the thread is awake
+	 * anyway. */
 	(void)!write(c->wake_fd, &one, sizeof(one));
 }
 
@@ -79,7 +81,7 @@ enum rc
 cluster_notify_all(struct db *db, struct err *err)
 {
 
-	/* No node has the number 0: all of them read it. */
+	/* No node has the number 0, so every node reads the note. */
 	return (db_notification_send(db, CHANNEL, "N0 *", err));
 }
 
@@ -112,7 +114,7 @@ send_note(void *arg, const char *note, struct err *err)
 	return (db_notification_send(c->db, CHANNEL, note, err));
 }
 
-/* When the next note may go out (a leaky bucket). */
+/* Returns when the next note may be sent (a leaky bucket). */
 static int64_t
 note_due(const struct cluster *c)
 {
@@ -120,7 +122,7 @@ note_due(const struct cluster *c)
 	return (c->paid_ms - CLUSTER_BURST_MS);
 }
 
-/* Sends what has gathered. */
+/* Sends the notes that were collected, if the rate allows. */
 static enum rc
 send_out(struct cluster *c, int64_t now, struct err *err)
 {
@@ -162,7 +164,8 @@ on_note(void *arg, const char *text)
 	if (in.epoch)
 		c->heartbeat_ms = 0;
 	if (in.began) {
-		atomic_store(&c->nnodes, 2); /* the next heartbeat counts */
+		atomic_store(
+		    &c->nnodes, 2); /* until the next heartbeat counts them */
 		c->heartbeat_ms = 0;
 	}
 	if (in.destinations_changed)
@@ -221,7 +224,8 @@ add_device(void *arg, const struct store_device_now *now, struct err *err)
 	return (acked.seq > 0 ? effects_add_acked(arg, &acked, err) : RC_OK);
 }
 
-/* Reads the store for all connected users and devices. */
+/* Reads the database for all connected users and devices, and hands what it
+ * finds to push, as if notes had said it. */
 static enum rc
 read_missed(struct cluster *c, struct err *err)
 {
@@ -229,7 +233,7 @@ read_missed(struct cluster *c, struct err *err)
 	enum rc rc;
 
 	c->asking = false;
-	/* A note about a revoked token may be lost. */
+	/* A note about a revoked token may have been lost. */
 	auth_forget_all(c->options.auth);
 	if ((effects = effects_new()) == NULL)
 		return (RC_OK);
@@ -255,8 +259,8 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 	if (c->asking || (now < c->recheck_ms && !c->missed))
 		return (RC_OK);
 	c->recheck_ms = now + c->options.timing->cluster_recheck_ms;
-	/* Also with no other node: the answer to a commit of this node may be
-	 * lost, and its effects with it. */
+	/* Recheck even if this is the only node: when the answer to a COMMIT
+	 * was lost, so were the effects of that commit. */
 	ask_present(c);
 	c->missed = false;
 	return (RC_OK);
@@ -264,8 +268,8 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 
 /* ---- the thread ---- */
 
-/* The connection is lost: notes of other nodes are lost with it, and another
- * node will take itself for the first. */
+/* The connection is lost.  Notes of other nodes may be lost with it, and
+ * another node will take over the upkeep. */
 static void
 note_lost(struct cluster *c, const struct err *err)
 {
@@ -291,7 +295,8 @@ note_alive(struct cluster *c)
 		    (long long)c->node.node_id);
 }
 
-/* The epoch has changed: tells the other nodes and main. */
+/* The epoch has changed: notifies the other nodes and main, and ends all
+ * transactions of this process. */
 static void
 end_epoch(struct cluster *c)
 {
@@ -305,12 +310,12 @@ end_epoch(struct cluster *c)
 	    (long long)c->node.node_id, c->node.lineage.name, c->node.reason);
 	(void)snprintf(
 	    note, sizeof(note), "N%lld E", (long long)c->node.node_id);
-	/* If that fails the others find out by themselves. */
+	/* If the note fails, the others find out by their own heartbeats. */
 	(void)!db_notification_send(c->db, CHANNEL, note, &err);
 	c->options.epoch_changed(c->options.arg);
 }
 
-/* Writes a heartbeat, and checks lineage and epoch. */
+/* Writes a heartbeat, and checks the lineage and the epoch. */
 static enum rc
 check_lineage(struct cluster *c, struct err *err)
 {
@@ -358,8 +363,8 @@ heartbeat(struct cluster *c, int64_t now, struct err *err)
 	return (rc);
 }
 
-/* Connects and listens again.  A heartbeat is due at once, because the
- * connection may lead to another lineage. */
+/* Connects and listens again.  A heartbeat is due at once, because the new
+ * connection may lead to a server of another lineage. */
 static enum rc
 reconnect(struct cluster *c, struct err *err)
 {
@@ -391,7 +396,8 @@ turn(struct cluster *c)
 		rc = send_out(c, now, &err);
 	if (rc == RC_OK)
 		rc = recheck(c, now, &err);
-	/* The answers to these statements may have brought notes along. */
+	/* Notifications may have arrived with the answers to these statements;
+	 * poll() would not report them. */
 	if (rc == RC_OK)
 		rc = db_notification_poll(c->db, on_note, c, &err);
 	if (rc == RC_OK)
@@ -400,7 +406,7 @@ turn(struct cluster *c)
 		note_lost(c, &err);
 }
 
-/* How long there is nothing to do, in milliseconds; -1: for ever. */
+/* Returns how long the thread may sleep, in ms; -1: until it is woken. */
 static int
 poll_timeout(struct cluster *c)
 {
@@ -427,7 +433,7 @@ stopping(struct cluster *c)
 	lock_take(&c->lock);
 	yes = c->stopping;
 	lock_drop(&c->lock);
-	/* Push may still have the list of connected users. */
+	/* Push may still be writing the list of connected users into ${c}. */
 	return (yes && (!c->asking || atomic_load(&c->answered)));
 }
 
@@ -452,7 +458,7 @@ loop(void *arg)
 	node_state_move(&c->state, NODE_LEFT);
 	if (was == NODE_AWAY)
 		return;
-	/* If that fails the others find out by themselves. */
+	/* If it fails, the others find out by the silent heartbeat. */
 	(void)!node_leave(
 	    c->db, c->node.node_id, clk_wall_ms(c->options.clk), &err);
 }

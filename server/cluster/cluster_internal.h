@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of cluster share.  Only cluster/ includes this.
+ * What the files of cluster share: notes, peers, and the thread's state.  Only
+ * cluster/ includes this.
  */
 #ifndef CLUSTER_CLUSTER_INTERNAL_H
 #define CLUSTER_CLUSTER_INTERNAL_H
@@ -19,60 +20,74 @@
 
 #define CHANNEL "twinbox"
 
-/* ---- notes.c: what goes over the channel ----
+/* ---- notes.c: what is sent over the channel ----
  *
- * A note is a list of words separated by spaces: N12 names its node; H7:31 an
- * inbox and its end, C7:90:1 an entry and its event, A7:3:30 a device's ack,
- * R3:hash a revoked token, D destinations changed, Pb.example what is known of
- * that server changed, J a node started, E the epoch changed, * more than fits.
+ * A note is a list of words separated by spaces:
+ *
+ *	N12       the node that sends the note
+ *	H7:31     the inbox of user 7 ends at 31
+ *	C7:90:1   the entry of message 90 of user 7 changed: event 1
+ *	A7:3:30   device 3 of user 7 acked up to 30
+ *	R3:HASH   the token of device 3 was revoked
+ *	U3:HASH   the user of device 3 has other rights; the token stays
+ *	D         destinations changed
+ *	Pb.example  the row of that server changed
+ *	J         a node started
+ *	E         the epoch changed
+ *	*         some words were lost: read all from the database
+ *
  * Unknown words are ignored, so that nodes of different versions can run side
  * by side. */
 
-/* PostgreSQL takes less than 8,000 bytes. */
+/* The payload of NOTIFY must be shorter than 8,000 bytes. */
 #define NOTE_BYTES 7900
-/* Notes that may wait to go out; beyond them the note is "*". */
+/* Limit of notes that wait to be sent.  Beyond it the note is "*". */
 #define NOTES_MAX 32
 
 struct notes_out {
-	struct buf notes[NOTES_MAX]; /* each NUL-terminated when it goes */
+	struct buf notes[NOTES_MAX]; /* each the words of one note */
 	size_t n;
 	bool lost;
-	struct htab *heads; /* user -> struct head: told once, at the end */
+	/* User id -> struct head.  Written as words only when the notes are
+	 * sent, so that each inbox is named once. */
+	struct htab *heads;
 };
 
-/* Makes and frees; false: no memory. */
+/* Initialise and free.  False: no memory. */
 bool notes_out_init(struct notes_out *o);
 void notes_out_fini(struct notes_out *o);
 
-/* Adds what ${effects} say, or a word. */
+/* Add the effects ${effects}, or one word. */
 void notes_out_effects(struct notes_out *o, const struct effects *effects);
 void notes_out_word(struct notes_out *o, const char *word);
 
-/* Whether there is anything. */
+/* Returns true if no note waits. */
 bool notes_out_empty(const struct notes_out *o);
 
-/* Gives each note of node ${node}, whole, and is empty then.  Stops at the
- * first result other than RC_OK. */
+/* Calls ${each} for each note, complete and with the sender ${node}, and
+ * empties ${o}.  Stops at the first result other than RC_OK; the rest is
+ * lost. */
 enum rc notes_out_send(struct notes_out *o, int64_t node,
     enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
     struct err *err) MUST_USE;
 
-/* Servers that are read of one note. */
+/* Limit of changed servers that are read from one note. */
 #define NOTES_PEERS 8
 
-/* What a note said, beside the effects that it is turned into. */
+/* The contents of a note.  Words about users and devices become ${effects}. */
 struct notes_in {
 	int64_t node;
-	bool missed; /* more than fits in notes, or no memory */
+	bool missed; /* the sender lost some, or no memory */
 	bool destinations_changed;
 	size_t npeers;
-	char peers[NOTES_PEERS][LIMIT_DOMAIN_LEN + 1]; /* that changed */
+	char peers[NOTES_PEERS][LIMIT_DOMAIN_LEN + 1]; /* rows that changed */
 	bool began;
-	bool epoch; /* has changed, perhaps */
+	bool epoch; /* the epoch may have changed */
 	struct effects *effects;
 };
 
-/* Reads ${text}; ${ret}->effects may be NULL, else the caller's. */
+/* Parses ${text}.  ${ret}->effects may be NULL; otherwise the caller owns
+ * them. */
 void notes_in_read(const char *text, struct notes_in *ret);
 
 /* ---- peers.c: the other nodes ---- */
@@ -81,9 +96,9 @@ struct peer {
 	int64_t node_id;
 	enum peer_state state;
 	int64_t heartbeat_at;
-	int64_t seen_ms; /* monotonic: when the heartbeat was seen to move */
+	int64_t seen_ms; /* monotonic: when the heartbeat changed last */
 	int64_t dead_ms; /* monotonic: since when it is PEER_DEAD */
-	bool listed;     /* among the rows of this check */
+	bool listed;     /* its row was found by this check */
 	char name[NODE_NAME_SIZE];
 };
 
@@ -92,11 +107,11 @@ struct peer {
 struct peers {
 	struct peer list[PEERS_MAX];
 	size_t n;
-	int64_t checked_ms; /* monotonic: when they were checked last */
+	int64_t checked_ms; /* monotonic: when all were checked last */
 };
 
-/* Checks the heartbeats of the other nodes, and ends the leases of the dead.
- * *ret_n: how many nodes there are, this one included. */
+/* Reads the heartbeats of the other nodes, and ends the leases of dead ones.
+ * *ret_n: the number of nodes, this one included. */
 struct cluster;
 enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 
@@ -108,24 +123,24 @@ struct cluster {
 	struct thr *thread;
 	int wake_fd; /* eventfd */
 	struct lock lock;
-	struct notes_out out;     /* lock */
-	struct notes_out sending; /* the thread's own */
-	bool stopping;            /* lock */
+	struct notes_out out;     /* under the lock */
+	struct notes_out sending; /* used by the thread only */
+	bool stopping;            /* under the lock */
 
-	struct lineage_node node; /* this one */
-	atomic_int state;         /* enum node_state; the thread moves it */
-	bool reconnected;         /* the connection is a new one */
+	struct lineage_node node; /* this node */
+	atomic_int state;         /* enum node_state; set by the thread */
+	bool reconnected;         /* since the last heartbeat */
 	struct peers peers;
 	atomic_int nnodes;
-	atomic_bool first; /* the lowest id of the nodes alive */
-	int64_t tidy_ms;   /* when rows of nodes that left are deleted next */
-	bool missed;       /* all connected users are to be checked */
-	int64_t heartbeat_ms; /* when the next is due; monotonic */
+	atomic_bool first;    /* lowest id of the nodes alive */
+	int64_t tidy_ms;      /* monotonic: next clean-up of nodes' rows */
+	bool missed;          /* recheck all connected users now */
+	int64_t heartbeat_ms; /* monotonic: next heartbeat */
 	int64_t recheck_ms;
-	int64_t paid_ms; /* until when what went out has used up the rate */
+	int64_t paid_ms; /* monotonic: level of the leaky bucket */
 
 	struct push_present ask;
-	bool asking; /* thread's own: an answer is on its way */
+	bool asking; /* used by the thread only: push has ${ask} */
 	atomic_bool answered;
 };
 

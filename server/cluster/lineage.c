@@ -2,7 +2,7 @@
 /*
  * See lineage.h.
  *
- * Why a heartbeat that is in the database proves that no earlier commit is
+ * Why a heartbeat found in the database proves that no earlier commit is
  * missing: a standby has a prefix of its leader's log, without holes.  The mode
  * "sync" covers the commits after the last heartbeat.
  */
@@ -16,13 +16,14 @@
 #define ROW "line"
 #define EPOCH "epoch"
 #define TEXT_SIZE (DB_LINEAGE_SIZE + 16)
-/* A setting of synchronous standbys takes a moment to reach all backends, so
- * one heartbeat that waited for a standby proves nothing of other commits. */
+/* A changed setting of synchronous standbys takes a moment to reach all
+ * backends.  So one heartbeat that waited for a standby does not prove that
+ * other commits waited, too. */
 #define WAITED 2
 
-/* Where the commits are that nodes published on the row's lineage: perhaps on
- * the leader alone (async); on a standby, too (sync); on the leader alone,
- * because a node is configured so (local). */
+/* Where all commits that nodes published on the row's lineage are stored:
+ * perhaps only on the leader (async); also on a standby (sync); only on the
+ * leader, because a node is configured so (local). */
 enum mode { MODE_ASYNC, MODE_SYNC, MODE_LOCAL, MODES };
 
 static const char *const modes[MODES] = {
@@ -35,7 +36,7 @@ struct recorded {
 
 /* ---- the rows ---- */
 
-/* A text that cannot be parsed belongs to no lineage. */
+/* A text that cannot be parsed matches no lineage. */
 static void
 parse(const char *text, struct recorded *ret)
 {
@@ -68,7 +69,8 @@ record(struct db *db, const char *name, enum mode mode, struct err *err)
 	return (store_meta_set(db, ROW, text, err));
 }
 
-/* Makes ${node}'s fresh epoch that of the database, on ${lineage}. */
+/* Replaces the epoch of the database by the fresh one of ${node}, and records
+ * ${lineage}. */
 static enum rc
 make_epoch(struct db *db, const struct lineage_node *node,
     const struct db_lineage *lineage, int64_t now_ms, struct err *err)
@@ -86,7 +88,8 @@ same(const char *a, const char *b)
 	return (strcmp(a, b) == 0);
 }
 
-/* Whether ${a} and ${b} differ by their timeline at most. */
+/* Returns true if ${a} and ${b} name the same server and database, perhaps on
+ * different timelines. */
 static bool
 same_database(const char *a, const char *b)
 {
@@ -98,7 +101,8 @@ same_database(const char *a, const char *b)
 
 /* ---- starting ---- */
 
-/* Reads both rows, made if there are none; the first stays locked. */
+/* Reads the rows "line" and "epoch", and creates them if they are missing.  The
+ * row "line" stays locked. */
 static enum rc
 read_rows(struct db *db, struct lineage_node *node, struct recorded *ret,
     struct err *err)
@@ -159,8 +163,9 @@ lineage_begin(struct db *db, struct lineage_node *node,
 
 /* ---- heartbeats ---- */
 
-/* The mode that a node on ${current} has to record, if it is ${sure} that
- * commits wait for a standby.  False: the row has it already. */
+/* Computes the mode that a node on ${current} must record.  ${sure}: commits
+ * are known to wait for a standby.  Returns false if the row has that mode
+ * already. */
 static bool
 to_record(const struct recorded *recorded, const struct db_lineage *current,
     bool sure, enum mode *ret)
@@ -180,8 +185,9 @@ to_record(const struct recorded *recorded, const struct db_lineage *current,
 	return (!is_recorded || *ret != recorded->mode);
 }
 
-/* The lineage is the one that ${node} knows.  A loss of confidence takes effect
- * at once, a gain (in ${next}) when this transaction is committed. */
+/* Handles the lineage that ${node} knows.  When commits no longer wait for a
+ * standby, ${node} is changed at once, even if this transaction fails.  The
+ * opposite is written to ${next}, which counts only after the commit. */
 static enum rc
 check_same_lineage(struct db *db, struct lineage_node *node,
     const struct db_lineage *current, struct lineage_node *next,
@@ -208,7 +214,8 @@ check_same_lineage(struct db *db, struct lineage_node *node,
 	}
 	if (!to_record(&recorded, current, next->replicated, &mode))
 		return (RC_OK);
-	/* Another may have recorded something since. */
+	/* Decide again under the lock: another node may have changed the
+	 * row. */
 	rc = store_meta_lock(db, ROW, text, sizeof(text), err);
 	if (rc != RC_OK)
 		return (rc);
@@ -220,8 +227,8 @@ check_same_lineage(struct db *db, struct lineage_node *node,
 		    : RC_OK);
 }
 
-/* Whether ${node} confirms that the database on lineage ${current} is complete.
- * *ret_reason: why not; NULL: it does. */
+/* Decides whether ${node} confirms that the database on lineage ${current}
+ * lacks no commit.  *ret_reason: why not; NULL: it confirms. */
 static enum rc
 confirm(struct db *db, const struct lineage_node *node,
     const struct recorded *recorded, const struct db_lineage *current,
@@ -248,7 +255,8 @@ confirm(struct db *db, const struct lineage_node *node,
 	return (RC_OK);
 }
 
-/* The lineage is not the one that ${node} knows. */
+/* Handles a lineage that ${node} does not know: confirms the epoch, or makes
+ * another. */
 static enum rc
 check_other_lineage(struct db *db, const struct lineage_node *node,
     const struct db_lineage *current, struct lineage_node *next,
@@ -259,7 +267,7 @@ check_other_lineage(struct db *db, const struct lineage_node *node,
 	enum rc rc;
 
 	rc = store_meta_lock(db, ROW, text, sizeof(text), err);
-	/* The node that had it locked may have made another epoch. */
+	/* The node that held the lock may have made another epoch. */
 	if (rc == RC_OK)
 		rc = store_meta_get(db, EPOCH, epoch, sizeof(epoch), err);
 	if (rc != RC_OK)
@@ -283,7 +291,7 @@ check_other_lineage(struct db *db, const struct lineage_node *node,
 		    : record(db, current->name, MODE_ASYNC, err));
 }
 
-/* In a transaction. */
+/* Runs inside a transaction. */
 static enum rc
 check(struct db *db, struct lineage_node *node, bool reconnected,
     struct lineage_node *next, enum lineage_decision *ret, struct err *err)
@@ -306,7 +314,8 @@ check(struct db *db, struct lineage_node *node, bool reconnected,
 	if (!same(current.name, node->lineage.name))
 		return (
 		    check_other_lineage(db, node, &current, next, ret, err));
-	/* A leader that was away may show commits that no standby has. */
+	/* A leader that could not be reached for some time may show commits
+	 * that no standby has. */
 	if (reconnected)
 		node->replicated = next->replicated = false;
 	return (check_same_lineage(db, node, &current, next, err));

@@ -128,8 +128,8 @@ on_row_left_node(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* In a transaction.  The heartbeat of a node that was only held up waits for
- * this transaction, and inserts both of its rows again. */
+/* Runs inside a transaction.  If the node is alive and was only held up, its
+ * heartbeat waits for this transaction and inserts both of its rows again. */
 static enum rc
 fold_one(struct db *db, int64_t node_id, int64_t before_ms, bool *ret_folded,
     struct err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See node_state.h, whose tables these are.
+ * The names and the moves of node_state.h.
  */
 #include <assert.h>
 #include <stddef.h>

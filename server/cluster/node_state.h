@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a node, as the node knows it itself: its states, and the moves
+ * The life of a node, as the node itself knows it: its states, and the moves
  * between them.  A test compares this drawing with the table.
  *
  *	starting, away --a heartbeat is committed--> alive
@@ -15,14 +15,14 @@
  *	          nodes, and for effects of its own commits to send
  *	away      waits cluster_away_ms before it connects again.  Notes
  *	          are lost meanwhile, so all connected users are checked
- *	          afterwards.  If that lasts, peers take it for dead
+ *	          afterwards.  If this lasts, other nodes mark it dead
  *	stale     waits for main to stop the process: the database has
- *	          another epoch, and what the process holds in memory is
- *	          not true of it
- *	left      is the end.  The thread has waited for push to give the
- *	          list of connected users back.  The row says that the
- *	          node left, unless it was away: then its heartbeat falls
- *	          silent
+ *	          another epoch, so what the process holds in memory may
+ *	          be wrong
+ *	left      is the end.  The thread has waited until push has
+ *	          returned the list of connected users.  The row says that
+ *	          the node left, unless it was away: then its heartbeat
+ *	          falls silent
  */
 #ifndef CLUSTER_NODE_STATE_H
 #define CLUSTER_NODE_STATE_H
@@ -59,10 +59,10 @@ enum node_state {
 	X(NODE_AWAY, NODE_LEFT, "stopped; its row cannot say so")              \
 	X(NODE_STALE, NODE_LEFT, "stopped")
 
-/* "starting" …; NULL for none. */
+/* Returns "starting" and so on; NULL if ${state} is not valid. */
 const char *node_state_name(int state);
 
-/* Whether the table lists ${from} -> ${to}. */
+/* Returns true if the table lists ${from} -> ${to}. */
 bool node_state_allows(int from, int to);
 
 /* Moves ${*state} to ${to}.  Asserts that the table lists the move. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes, written and read.  A note is a hint that something has happened; the
- * node that receives it reads the store.
+ * Writes and parses notes.  A note is a hint that something has happened; the
+ * node that receives it reads the database.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ notes_out_word(struct notes_out *o, const char *word)
 {
 	size_t n = strlen(word) + 1;
 
-	/* Room for the head of the note and its end. */
+	/* Leave room for the number of the node and the NUL. */
 	if (o->n == 0 || o->notes[o->n - 1].len + n > NOTE_BYTES - 32) {
 		if (o->n == NOTES_MAX) {
 			o->lost = true;
@@ -137,7 +137,7 @@ notes_out_empty(const struct notes_out *o)
 	return (o->n == 0 && !o->lost && htab_count(o->heads) == 0);
 }
 
-/* The heads of inboxes become words. */
+/* Appends a word for each inbox that has grown. */
 static void
 write_heads(struct notes_out *o)
 {
@@ -182,7 +182,8 @@ notes_out_send(struct notes_out *o, int64_t node,
 
 /* ---- reading ---- */
 
-/* Parses up to three numbers with ':' between them, and returns how many. */
+/* Parses up to three numbers separated by ':', and returns how many there
+ * are. */
 static int
 numbers(const char *p, int64_t ret[3])
 {
@@ -201,8 +202,8 @@ numbers(const char *p, int64_t ret[3])
 	return (n);
 }
 
-/* An inbox has grown: an event of which only the number is known, so that the
- * sessions that wait for it read the store. */
+/* Adds an event of which only the number is known, so that sessions that wait
+ * for it read the database. */
 static enum rc
 add_event(
     struct effects *effects, int64_t user_id, int64_t seq, struct err *err)
@@ -243,7 +244,8 @@ read_revoked(struct effects *effects, const char *word, struct err *err)
 	    effects, strtoll(word + 1, NULL, 10), hash, err));
 }
 
-/* Beyond NOTES_PEERS the next use of a peer finds what was changed. */
+/* Servers beyond NOTES_PEERS are skipped: the next use of such a server reads
+ * its row again. */
 static void
 read_peer(struct notes_in *in, const char *word)
 {

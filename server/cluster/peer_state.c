@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See peer_state.h, whose tables these are.
+ * The names and the moves of peer_state.h.
  */
 #include <assert.h>
 #include <stddef.h>

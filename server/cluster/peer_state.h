@@ -9,10 +9,11 @@
  *
  *	alive  waits for its next heartbeat, cluster_dead_ms at most by this
  *	       node's clock
- *	dead   is orphaned: waits until its leases have ended.  A lease whose
- *	       conversation another transaction has locked is tried again at the
- *	       next heartbeat, for cluster_mark_dead_ms at most
- *	left   is the end: it left by itself, or a node has marked it dead
+ *	dead   waits until its leases have ended.  A lease whose conversation
+ *	       another transaction has locked is tried again at the next
+ *	       heartbeat, for cluster_mark_dead_ms at most
+ *	left   is the end: the node left by itself, or another node has marked
+ *	       it dead
  */
 #ifndef CLUSTER_PEER_STATE_H
 #define CLUSTER_PEER_STATE_H
@@ -39,10 +40,10 @@ enum peer_state {
 	X(PEER_DEAD, PEER_ALIVE, "its heartbeat moves: it was only held up")   \
 	X(PEER_DEAD, PEER_LEFT, "it is marked dead, or left after all")
 
-/* "alive" …; NULL for none. */
+/* Returns "alive" and so on; NULL if ${state} is not valid. */
 const char *peer_state_name(int state);
 
-/* Whether the table lists ${from} -> ${to}. */
+/* Returns true if the table lists ${from} -> ${to}. */
 bool peer_state_allows(int from, int to);
 
 /* Moves ${*state} to ${to}.  Asserts that the table lists the move. */

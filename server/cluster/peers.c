@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heartbeats of the other nodes.  A peer is dead when its heartbeat has not
- * moved for cluster_dead_ms by this node's clock, whatever time the heartbeat
- * itself names; so nodes need not agree on the time.  A node that was only held
- * up finds its leases' tokens changed (the fence), and is alive again with its
- * next heartbeat.
+ * The heartbeats of the other nodes.
+ *
+ * A peer is dead when its heartbeat has not changed for cluster_dead_ms by this
+ * node's clock.  The time in the heartbeat is not compared with this clock, so
+ * the clocks of nodes may differ.  A node that was only held up finds the
+ * tokens of its leases changed (the fence), and is alive again with its next
+ * heartbeat.
  */
 #include <string.h>
 
@@ -22,13 +24,13 @@ find(struct peers *peers, int64_t node_id)
 	return (NULL);
 }
 
-/* Once a process.  A node beyond PEERS_MAX is not checked: if it dies, its
- * leases run out by themselves, later than a silent heartbeat would end them.
- */
+/* Logs once per process that there are too many nodes.  Nodes beyond PEERS_MAX
+ * are not checked: if one dies, its leases run out by themselves, later than a
+ * silent heartbeat would end them. */
 static void
 log_too_many(void)
 {
-	static bool logged; /* thread cluster's */
+	static bool logged; /* used by the cluster thread only */
 
 	if (logged)
 		return;
@@ -68,9 +70,9 @@ on_row_node(void *arg, const struct node_row *node)
 	peer->listed = true;
 }
 
-/* Ends the leases of a dead peer, and marks it dead when none is left; several
- * nodes may do so at once.  A lease whose conversation a transaction has locked
- * is left for the next heartbeat. */
+/* Ends the leases of a dead peer, and marks the peer dead when none is left.
+ * Several nodes may do so at once.  A lease whose conversation is locked is
+ * left for the next heartbeat. */
 static enum rc
 mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 {
@@ -86,8 +88,8 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 		peer->dead_ms = mono;
 	}
 	rc = node_end_leases(c->db, peer->name, now, &left, err);
-	/* A lease that is left after that time was given since, or has run out.
-	 */
+	/* A lease that is still left after that time is a newer one, or has run
+	 * out by itself. */
 	if (rc != RC_OK ||
 	    (left != 0 &&
 		mono - peer->dead_ms < c->options.timing->cluster_mark_dead_ms))
@@ -98,8 +100,9 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 	return (rc);
 }
 
-/* While this node was held up, or the database was away, no heartbeat could be
- * seen to move: the silence of the peers does not include that time. */
+/* Adds the time in which this node could not see heartbeats (it was held up, or
+ * the database was away) to the times of the peers: the silence of a peer does
+ * not include it. */
 static void
 skip_blind_time(struct peers *peers, int64_t heartbeat_ms, int64_t now)
 {
@@ -112,8 +115,8 @@ skip_blind_time(struct peers *peers, int64_t heartbeat_ms, int64_t now)
 	peers->checked_ms = now;
 }
 
-/* The first is the peer alive with the lowest id.  Ids ascend, so that a node
- * that starts later never takes the part over. */
+/* The peer alive with the lowest id is the first.  Ids ascend, so a node that
+ * starts later never takes over while an earlier one is alive. */
 static void
 elect_first(struct cluster *c)
 {
@@ -130,7 +133,7 @@ elect_first(struct cluster *c)
 	atomic_store(&c->first, first);
 }
 
-/* Deletes the rows of nodes that left long ago. */
+/* Deletes the rows of nodes that left before CLUSTER_FORGET_MS. */
 static enum rc
 forget_left(struct cluster *c, int64_t now, struct err *err)
 {
@@ -147,7 +150,7 @@ forget_left(struct cluster *c, int64_t now, struct err *err)
 	return (rc);
 }
 
-/* Marks dead peers, and drops those that have left. */
+/* Marks dead peers, and removes peers that have left from the list. */
 static enum rc
 update_states(struct cluster *c, int64_t now, struct err *err)
 {
@@ -158,7 +161,7 @@ update_states(struct cluster *c, int64_t now, struct err *err)
 	for (i = 0; i < peers->n && rc == RC_OK;) {
 		struct peer *peer = &peers->list[i];
 
-		/* A node that left by itself has given its leases back. */
+		/* A node that leaves by itself has ended its leases before. */
 		if (!peer->listed)
 			peer_state_move(&peer->state, PEER_LEFT);
 		else if (now - peer->seen_ms >=
