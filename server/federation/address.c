@@ -2,7 +2,7 @@
 /*
  * The special-purpose registries of IANA for IPv4 and IPv6 (RFC 6890), as
  * prefixes.  Entries that IANA calls globally reachable are refused as well: no
- * server of a person is there.
+ * chat server has such an address.
  */
 #include <sys/socket.h>
 
@@ -14,7 +14,7 @@
 struct block {
 	uint8_t address[8];
 	int bits;
-	const char *what; /* for an operator */
+	const char *what; /* shown to operators */
 };
 
 #define DOCUMENTATION "for documentation"
@@ -24,7 +24,7 @@ static const struct block v4_blocks[] = {
     {{10}, 8, "a private network"},                     /* 10.0.0.0/8 */
     {{100, 64}, 10, "the network of a provider's NAT"}, /* 100.64.0.0/10 */
     {{127}, 8, "loopback"},                             /* 127.0.0.0/8 */
-    /* 169.254.0.0/16: metadata of clouds, too */
+    /* 169.254.0.0/16, which also has the metadata services of clouds */
     {{169, 254}, 16, "link-local"},
     {{172, 16}, 12, "a private network"},           /* 172.16.0.0/12 */
     {{192, 0, 0}, 24, "for protocols of the IETF"}, /* 192.0.0.0/24 */
@@ -37,15 +37,15 @@ static const struct block v4_blocks[] = {
     {{198, 18}, 15, "for benchmarks"},              /* 198.18.0.0/15 */
     {{198, 51, 100}, 24, DOCUMENTATION},            /* 198.51.100.0/24 */
     {{203, 0, 113}, 24, DOCUMENTATION},             /* 203.0.113.0/24 */
-    {{224}, 4, "multicast"},                        /* 224.0.0.0/4 */
-    {{240}, 4, "reserved"}, /* 240.0.0.0/4, and the broadcast */
+    {{224}, 4, "multicast"}, /* 240.0.0.0/4, with the broadcast address */
+    {{240}, 4, "reserved"},  /* 240.0.0.0/4, and the broadcast */
 };
 
-/* Global unicast: everything else in IPv6 is refused unread, with loopback,
- * unique local, link-local, multicast and 64:ff9b::/96 in it. */
+/* Global unicast.  Every other IPv6 address is refused, among them loopback,
+ * unique local, link-local, multicast and 64:ff9b::/96. */
 static const struct block v6_global = {{0x20}, 3, "not a public address"};
 
-/* Of those that are not public, these are known well enough to be named. */
+/* Blocks that are not public and that a message to the operator names. */
 static const struct block v6_others[] = {
     {{0xfc}, 7, "a private network"}, /* fc00::/7 */
     {{0xfe, 0x80}, 10, "link-local"}, /* fe80::/10 */
@@ -73,7 +73,7 @@ is_in(const struct block *block, const uint8_t *address)
 		(block->address[bytes] ^ address[bytes]) >> (8 - bits) == 0));
 }
 
-/* What the block is that ${address} lies in; NULL: none of them. */
+/* Returns the text of the block that ${address} lies in; NULL: none. */
 static const char *
 find_in(const struct block *blocks, size_t n, const uint8_t *address)
 {
@@ -87,8 +87,8 @@ find_in(const struct block *blocks, size_t n, const uint8_t *address)
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
-/* Writes ${address} with an IPv4 one as ::ffff:a.b.c.d; false for another
- * family. */
+/* Copies ${address} to ${ret}, IPv4 as ::ffff:a.b.c.d.  Returns false for
+ * another family. */
 static bool
 read_address(const struct sockaddr *address, uint8_t ret[16])
 {

@@ -9,10 +9,11 @@
 
 #define BEGIN_LINE "-----BEGIN CERTIFICATE-----"
 #define END_LINE "-----END CERTIFICATE-----"
-/* The tag of a SEQUENCE, which a certificate is (RFC 5280, section 4.1). */
+/* The tag of a DER SEQUENCE, with which a certificate begins (RFC 5280, section
+ * 4.1). */
 #define DER_SEQUENCE 0x30
 
-/* Whether ${n} bytes are one SEQUENCE of DER, by its tag and its length. */
+/* Returns true if the ${n} bytes are one DER SEQUENCE, by tag and length. */
 static bool
 is_sequence(const uint8_t *p, size_t n)
 {
@@ -30,7 +31,7 @@ is_sequence(const uint8_t *p, size_t n)
 	return (len == n - 2 - nlen);
 }
 
-/* Appends the ${n} bytes at ${p} without the ends of lines. */
+/* Appends the ${n} bytes at ${p} without white space. */
 static void
 add_joined(struct buf *out, const char *p, size_t n)
 {
@@ -41,8 +42,8 @@ add_joined(struct buf *out, const char *p, size_t n)
 			buf_addc(out, p[i]);
 }
 
-/* Whether what stands between the two lines is a certificate; RC_INVALID: it is
- * not. */
+/* Checks the text between the two lines of a certificate.  RC_INVALID: it is
+ * damaged. */
 static enum rc
 check_one(const char *p, size_t n, struct err *err)
 {

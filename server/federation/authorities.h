@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The authorities that certificates of other servers are verified with, where
- * an operator names a file of them (federation-ca).  libcurl takes a file that
- * it cannot read for one that trusts nobody, and says so at the first request;
- * a start shall say it instead.
+ * Checks the file of certificate authorities with which certificates of other
+ * servers are verified, if an operator sets one (federation-ca).
+ *
+ * libcurl treats a file that it cannot parse like an empty one, and reports it
+ * only at the first request.  This check makes the start fail instead.
  */
 #ifndef FEDERATION_AUTHORITIES_H
 #define FEDERATION_AUTHORITIES_H
@@ -11,14 +12,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* The longest file.  That of Debian, with 140 authorities, has 220 KiB. */
+/* The longest file that is accepted.  Debian's, with 140 authorities, has 220
+ * KiB. */
 #define AUTHORITIES_LEN ((size_t)1024 * 1024)
 
-/* Whether ${pem} has one certificate at least, and each of them is whole: its
- * base64 is an object of DER with the length that it says.  What is in the
- * object is for TLS to judge.  Text around certificates is allowed, as openssl
- * writes it.  RC_INVALID: ${err} says what is wrong, as a sentence that has the
- * file as its subject; RC_NO_MEMORY.  Thread: any. */
+/* Checks that ${pem} has at least one certificate, and that each one is
+ * complete: its base64 is one DER object of the length that it states.  TLS
+ * checks the contents of the object.  Text around certificates is allowed, as
+ * openssl writes it.  RC_INVALID: ${err} says what is wrong, as a sentence with
+ * the file as its subject.  RC_NO_MEMORY.  Thread: any. */
 enum rc authorities_check(const struct buf *pem, struct err *err) MUST_USE;
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A parcel on its way to another server: one signed request, or several where
- * the peer takes less at a time or wants a part of it alone.
+ * Sends a parcel to another server: in one signed request, or in several if the
+ * peer accepts less in one or the parcel has to be split to find a bad item.
  *
- * The requests of a parcel follow one another.  Once the peer has not taken an
- * item of a lane, the items behind it in that lane are not sent: they would
+ * The requests of a parcel are sent one after the other.  When the peer has not
+ * taken an item, the later items of its lane are not sent, so that they do not
  * overtake it.
  */
 #include <assert.h>
@@ -20,7 +20,8 @@
 #include "log/log.h"
 #include "wire/envelope.h"
 
-/* After a fault of this server's own a destination is tried again. */
+/* After a failure of this server itself, the destination is parked this
+ * long. */
 #define OURS_AGAIN_MS 2000
 
 static void next_request(struct carry *c);
@@ -41,8 +42,8 @@ end(struct carry *c)
 	parcel->finish(parcel);
 }
 
-/* The destination was not reached.  Items that were answered before it failed
- * keep their answers; the others are charged for nothing. */
+/* Ends ${c}: the destination was not reached.  Items that have answers keep
+ * them; the others are not charged with an attempt. */
 static void
 fail(struct carry *c, int status, const char *why)
 {
@@ -118,7 +119,8 @@ answer_of(const struct envelope_ack *ack)
 	}
 }
 
-/* What is behind an item of its lane that the peer has not taken. */
+/* Marks the later items of the lane of item ${at} as not taken: the peer has
+ * not taken item ${at}. */
 static void
 hold_lane(struct carry *c, size_t at)
 {
@@ -160,7 +162,7 @@ take_acks(struct carry *c, const struct envelope_answer *a)
 
 /* ---- what came back ---- */
 
-/* What a peer answers, read. */
+/* The parsed answer of a peer. */
 struct outcome {
 	struct classify_outcome is;
 	struct envelope_answer answer;
@@ -200,8 +202,8 @@ read_outcome(struct carry *c, struct outcome *o)
 		    classify_problem_read(value, t->answer.data, t->answer.len);
 }
 
-/* What the answer says of the peer's clock.  A heartbeat is the peer's own
- * word; the header Date may be that of a proxy in front of it. */
+/* Reports the peer's clock.  Prefers the heartbeat time, which the peer's
+ * software wrote, to the header Date, which may come from a proxy. */
 static void
 hear_clock(const struct carry *c, const struct outcome *o)
 {
@@ -219,7 +221,7 @@ hear_clock(const struct carry *c, const struct outcome *o)
 	    peer_clocks_ahead_ms(at_ms, c->sent_ms, clk_wall_ms(options->clk)));
 }
 
-/* Why the peer was not reached, for people. */
+/* Writes why the peer was not reached, for operators. */
 static void
 explain(const struct carry *c, const struct outcome *o, char *ret, size_t size)
 {
@@ -238,8 +240,9 @@ explain(const struct carry *c, const struct outcome *o, char *ret, size_t size)
 		(void)snprintf(ret, size, "HTTP %d", o->is.status);
 }
 
-/* The answer shows that the peer has another document than the one that is
- * known here: another key of ours is not it, another epoch or address is. */
+/* Marks the peer's document as stale if the answer shows that it has changed:
+ * another epoch, or a status that a wrong address would give. 503 key-unknown
+ * does not count, because it is about the key of this server. */
 static void
 look_stale(struct carry *c, const struct outcome *o)
 {
@@ -291,8 +294,9 @@ reject(struct carry *c, enum envelope_reason reason)
 	next_request(c);
 }
 
-/* The peer was restored from a backup after it had answered: what it took may
- * be gone.  It is asked again, and knows what it still has. */
+/* The peer was restored from a backup after it had answered, so what it took
+ * may be lost.  Sends the items again; the peer recognises those that it still
+ * has. */
 static void
 ask_again(struct carry *c)
 {
@@ -355,7 +359,7 @@ come_back(struct transfer *t)
 
 /* ---- a request ---- */
 
-/* Writes the items without an answer, as many as the request takes. */
+/* Writes the items that have no answer yet, as many as fit into one request. */
 static enum rc
 write_body(struct carry *c)
 {
@@ -388,7 +392,7 @@ write_body(struct carry *c)
 	return (rc);
 }
 
-/* Signs the body for the peer. */
+/* Signs the body. */
 static enum rc
 sign(struct carry *c, struct err *err)
 {
@@ -426,7 +430,7 @@ begin(struct carry *c, struct err *err)
 	t->authorities = o->o.authorities;
 	t->body = &c->body;
 	t->timeout_ms = c->until_ms - clk_mono_ms(o->o.clk);
-	/* 0 is no limit at all to libcurl. */
+	/* libcurl takes 0 for no time-out. */
 	if (t->timeout_ms < 1)
 		t->timeout_ms = 1;
 	t->limit = ENVELOPE_ANSWER_LEN;
@@ -438,7 +442,7 @@ begin(struct carry *c, struct err *err)
 	return (rc == RC_OK ? transfer_begin(t, outbound_multi(o), err) : rc);
 }
 
-/* Sends what has no answer yet, or ends. */
+/* Sends the next request, or ends if all items have answers. */
 static void
 next_request(struct carry *c)
 {

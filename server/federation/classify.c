@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of outcomes, and the two headers and one document that it needs.
+ * The table of outcomes, and the parsers of two headers and of the problem
+ * document that the table needs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +47,8 @@ const char *classify_word(enum classify_class class)
 
 /* ---- problems ---- */
 
-/* Parameters may follow the type. */
+/* Returns true if the media type is PROBLEM_JSON, with or without
+ * parameters. */
 static bool
 is_problem_json(const char *type)
 {
@@ -56,7 +58,8 @@ is_problem_json(const char *type)
 		(type[n] == '\0' || strchr("; \t", type[n]) != NULL));
 }
 
-/* `type` is a URI of any base: what counts stands behind the last "/". */
+/* Returns the code of a problem: the part of its `type` URI behind the last
+ * "/".  The base of the URI does not matter. */
 static const char *
 code_of(const char *uri)
 {
@@ -144,8 +147,8 @@ classify_taken(const struct classify_outcome *o)
 	return (verdict(CLASSIFY_SETTLE));
 }
 
-/* 400, 413, 422: one of the envelopes may be the reason, or the way of the
- * peer to say that it is not the server that we take it for. */
+/* Statuses 400, 413 and 422: the fault may be in one of the envelopes, or the
+ * other end may not be the server that we take it for. */
 static struct classify_verdict
 classify_refused(const struct classify_outcome *o)
 {
@@ -223,13 +226,14 @@ month_of(const char *name)
 	return (0);
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT": an IMF-fixdate.  It has the fields of RFC
- * 3339 in another order, so that one reader checks both. */
+/* Parses an IMF-fixdate, "Sun, 06 Nov 1994 08:49:37 GMT".  Puts its fields into
+ * the order of RFC 3339, whose parser then checks them. */
 bool
 classify_date_read(const char *value, int64_t *ret_ms)
 {
 	static const char form[] = "aaa, 00 aaa 0000 00:00:00 GMT";
-	/* Room for any int, as the compiler sees it. */
+	/* 16 more bytes, since the compiler assumes that %02d may print any
+	 * int. */
 	char text[CLK_RFC3339_SIZE + 16];
 	size_t i;
 

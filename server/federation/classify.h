@@ -4,11 +4,11 @@
  * for its destination (docs/federation.md, "Other answers").
  *
  * The rule behind the table: a message is given up only if the peer's own
- * software says so.  Whatever a proxy, a wrong host or a dead network answers
- * is the destination's fault and charges no message.
+ * software says so.  An answer of a proxy, of a wrong host or of a dead network
+ * counts as a failure of the destination, and costs no message an attempt.
  *
- * Thread: any, in all of these.  Nothing is allocated but while a problem
- * document is parsed.
+ * Thread: any, in all of these.  Only parsing a problem document allocates
+ * memory.
  */
 #ifndef FEDERATION_CLASSIFY_H
 #define FEDERATION_CLASSIFY_H
@@ -19,7 +19,7 @@
 
 #include "model/envelope.h"
 
-/* How far a request came.  X(id, words for people) */
+/* How far a request came.  X(id, text for operators) */
 #define CLASSIFY_TRANSPORT_TABLE(X)                                            \
 	X(CLASSIFY_ANSWERED, "answered")                                       \
 	X(CLASSIFY_NO_ADDRESS, "its name has no address")                      \
@@ -37,10 +37,10 @@ enum classify_transport {
 	    CLASSIFY_TRANSPORTS
 };
 
-/* The words of ${transport}.  Static storage. */
+/* Returns the text of ${transport}.  Static storage. */
 const char *classify_transport_words(enum classify_transport transport);
 
-/* The codes of problems that decide something here.  Others count as
+/* The problem codes on which a decision depends.  Others count as
  * CLASSIFY_NO_PROBLEM.  X(id, code) */
 #define CLASSIFY_PROBLEM_TABLE(X)                                              \
 	X(CLASSIFY_NO_PROBLEM, "")                                             \
@@ -58,42 +58,41 @@ enum classify_problem {
 	    CLASSIFY_PROBLEMS
 };
 
-/* What a problem document says of itself, for people: bytes that are not
- * printable ASCII become '?', and what is longer is cut. */
+/* Code and detail of a problem document, for operators.  Bytes that are not
+ * printable ASCII become '?'; longer texts are cut. */
 struct classify_said {
-	char code[48]; /* with which its `type` ends */
+	char code[48]; /* the end of its `type` */
 	char detail[256];
 };
 
-/* Reads a body of ${n} bytes that came with the header Content-Type ${type}
- * (NULL: without one).  False, and ${ret} is untouched: it is not
- * application/problem+json, or memory is short. */
+/* Parses a body of ${n} bytes with the header Content-Type ${type} (NULL:
+ * absent).  Returns false, with ${ret} unchanged, if it is not
+ * application/problem+json or memory is short. */
 bool classify_problem_said(
     const char *type, const char *body, size_t n, struct classify_said *ret);
 
-/* The problem that a body of ${n} bytes is about, which came with the header
- * Content-Type ${type} (NULL: without one): the code with which its `type`
- * ends.  CLASSIFY_NO_PROBLEM for anything but application/problem+json, and
- * when memory is short. */
+/* Returns the problem of a body of ${n} bytes with the header Content-Type
+ * ${type} (NULL: absent), by the code at the end of its `type`.
+ * CLASSIFY_NO_PROBLEM if it is not application/problem+json, or memory is
+ * short. */
 enum classify_problem classify_problem_read(
     const char *type, const char *body, size_t n);
 
-/* What is to be done.  X(id, word in logs and metrics) */
+/* The decision.  X(id, word in logs and metrics) */
 #define CLASSIFY_TABLE(X)                                                      \
 	/* The acks of the answer settle the envelopes. */                     \
 	X(CLASSIFY_SETTLE, "settle")                                           \
-	/* Signs the same request anew and sends it at once; charges nobody.   \
-	 */                                                                    \
+	/* Signs the same request anew and sends it at once. */                \
 	X(CLASSIFY_SIGN_ANEW, "sign-anew")                                     \
-	/* The destination failed; its envelopes wait and are not charged. */  \
+	/* The destination failed; the envelopes wait, not charged. */         \
 	X(CLASSIFY_CHARGE, "charge")                                           \
-	/* The same, and the operator is alerted. */                           \
+	/* As CLASSIFY_CHARGE, and the operator is alerted. */                 \
 	X(CLASSIFY_CHARGE_ALERT, "charge-alert")                               \
-	/* Sends each half of the envelopes as a request of its own. */        \
+	/* Sends each half of the envelopes in a request of its own. */        \
 	X(CLASSIFY_HALVE, "halve")                                             \
-	/* The one envelope is rejected, for ${reason}. */                     \
+	/* The only envelope is rejected, for ${reason}. */                    \
 	X(CLASSIFY_REJECT, "reject")                                           \
-	/* The destination waits ${park_ms}; nobody is charged. */             \
+	/* Sends nothing for ${park_ms}; nothing is charged. */                \
 	X(CLASSIFY_PARK, "park")
 
 enum classify_class {
@@ -103,48 +102,48 @@ enum classify_class {
 	    CLASSIFY_CLASSES
 };
 
-/* The word of ${class}.  Static storage. */
+/* Returns the word of ${class}.  Static storage. */
 const char *classify_word(enum classify_class class);
 
-/* The least time that a destination is parked: a peer that always says "now"
- * would otherwise cause requests without an end. */
+/* The shortest time for which a destination is parked.  Without it, a peer that
+ * always asks for no wait would cause requests without end. */
 #define CLASSIFY_PARK_MIN_MS 1000
 
-/* No Retry-After was sent. */
+/* The answer had no Retry-After. */
 #define CLASSIFY_NO_WAIT (-1)
 
 /* The outcome of a request. */
 struct classify_outcome {
 	enum classify_transport transport;
-	/* The rest: if CLASSIFY_ANSWERED. */
-	int status;                    /* of HTTP */
-	bool read;                     /* wire_answer_read() took it */
-	bool reconnect;                /* the answer asks to reconnect … */
-	int64_t reconnect_after_ms;    /* … after this time */
+	/* The members below are set if ${transport} is CLASSIFY_ANSWERED. */
+	int status;                    /* HTTP status */
+	bool read;                     /* wire_answer_read() could parse it */
+	bool reconnect;                /* control.reconnect was set … */
+	int64_t reconnect_after_ms;    /* … with this wait */
 	enum classify_problem problem; /* classify_problem_read() */
 	int64_t retry_after_ms;        /* or CLASSIFY_NO_WAIT */
-	size_t envelopes;              /* of the request */
-	bool signed_anew;              /* after a repeated nonce */
+	size_t envelopes;              /* number in the request */
+	bool signed_anew;              /* it was already signed anew once */
 };
 
 struct classify_verdict {
 	enum classify_class class;
-	enum envelope_reason reason; /* CLASSIFY_REJECT */
-	int64_t park_ms;             /* CLASSIFY_PARK: up to one hour */
+	enum envelope_reason reason; /* of CLASSIFY_REJECT */
+	int64_t park_ms;             /* of CLASSIFY_PARK: at most one hour */
 };
 
-/* What ${outcome} means. */
+/* Returns what to do after ${outcome}. */
 struct classify_verdict classify(const struct classify_outcome *outcome);
 
-/* Reads an HTTP date in the preferred form (RFC 9110, section 5.6.7), such as
- * that of the header Date: wall time.  False, and ${ret_ms} is untouched: it is
- * none. */
+/* Parses an HTTP date in the preferred form (RFC 9110, section 5.6.7), such as
+ * the header Date, to wall time in ms.  Returns false, with ${ret_ms}
+ * unchanged, if it is not valid. */
 bool classify_date_read(const char *value, int64_t *ret_ms);
 
-/* Reads the header Retry-After (RFC 9110, section 10.2.3): ${value} (NULL:
- * without one), seconds or a date in the preferred form, at ${now_ms} of wall
- * time.  Returns milliseconds from now, RETRY_HINT_MAX_MS at most;
- * CLASSIFY_NO_WAIT if it says nothing. */
+/* Parses the header Retry-After (RFC 9110, section 10.2.3): ${value} (NULL:
+ * absent) is seconds or a date in the preferred form; ${now_ms} is wall time.
+ * Returns ms from now, at most RETRY_HINT_MAX_MS; CLASSIFY_NO_WAIT if absent or
+ * not valid. */
 int64_t classify_retry_after_ms(const char *value, int64_t now_ms);
 
 #endif

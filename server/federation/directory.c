@@ -2,9 +2,8 @@
 /*
  * See directory.h.
  *
- * Peers that the database knows and names that are only asked for stand in two
- * lists, each with the least recently used one first: whoever makes names up
- * pushes out names that are made up.
+ * Two LRU lists: peers that the database knows, and names that were only looked
+ * up.  A stranger who invents names evicts only other names, not peers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,30 +14,32 @@
 #include "base/mem.h"
 #include "federation/directory.h"
 
-/* Peers, and names that are asked for, in memory; some 3 KB each. */
+/* Limits of peers and of names in memory; about 3 KB each. */
 #define PEERS_MAX 2048
 #define NAMES_MAX 1024
-/* How long after the end of a document's time it is read again because of a
- * signature.  Sending reads it earlier. */
+/* A signature makes the document be read again this long after its lifetime has
+ * ended.  Sending reads it again as soon as the lifetime has ended. */
 #define KEYS_TRUSTED_MS INT64_C(3600000)
 
 struct entry {
-	TAILQ_ENTRY(entry) link; /* of peers or names */
-	uint64_t hash;           /* of the domain: the key */
+	TAILQ_ENTRY(entry) link; /* in peers or names */
+	uint64_t hash;           /* of the domain; the key of by_domain */
 	char domain[LIMIT_DOMAIN_LEN + 1];
-	bool stored; /* ${known} is what the database says */
+	bool stored; /* the database has it, as ${known} */
 	struct store_peer_known known;
-	int64_t stored_ms; /* monotonic: when it said so */
+	int64_t stored_ms; /* monotonic: when the database was read */
 
 	bool has_contact;
 	struct directory_contact contact;
-	int64_t fresh_until_ms;  /* monotonic: then it is fetched again … */
-	int64_t usable_until_ms; /* … and if that fails it is used till then */
+	int64_t fresh_until_ms; /* monotonic: end of the document's lifetime */
+	/* Monotonic: if the document cannot be fetched again, it is used until
+	 * then. */
+	int64_t usable_until_ms;
 
-	bool looking; /* a look-up was asked for */
-	bool again;   /* the row was changed, and is to be read (again) */
-	int64_t failed_until_ms; /* monotonic: no stranger causes another try */
-	int64_t next_document_ms; /* the same, for another key id of a peer */
+	bool looking;             /* a look-up is under way */
+	bool again;               /* the row has changed: read it (again) */
+	int64_t failed_until_ms;  /* monotonic: no look-up for strangers */
+	int64_t next_document_ms; /* the same, for an unknown key of a peer */
 };
 
 TAILQ_HEAD(entries, entry);
@@ -84,9 +85,9 @@ directory_pinned(const struct directory *d, const char *domain)
 
 /* ---- entries ---- */
 
-/* Two domains with one hash share an entry that is never right for both: the
- * name is compared, and the later one takes the place.  The hash has a secret
- * key, so that nobody can look for such a pair. */
+/* Two domains with the same hash cannot both be in memory: the name is
+ * compared, and the later one replaces the other.  The hash has a secret key,
+ * so an attacker cannot search for such a pair. */
 static struct entry *
 find(struct directory *d, const char *domain)
 {
@@ -131,7 +132,7 @@ drop(struct directory *d, struct entry *e)
 	mem_free(e);
 }
 
-/* The least recently used ones make room. */
+/* Evicts the least recently used entries beyond the limits. */
 static void
 make_room(struct directory *d)
 {
@@ -142,7 +143,7 @@ make_room(struct directory *d)
 		drop(d, TAILQ_FIRST(&d->names));
 }
 
-/* ${e} was used. */
+/* Moves ${e} to the end of its LRU list. */
 static void
 touch(struct directory *d, struct entry *e)
 {
@@ -151,7 +152,8 @@ touch(struct directory *d, struct entry *e)
 	link_entry(d, e);
 }
 
-/* NULL: no memory; the name is asked for again when it comes again. */
+/* Finds or adds the entry of ${domain}.  NULL: no memory; the next request for
+ * the domain tries again. */
 static struct entry *
 find_or_add(struct directory *d, const char *domain)
 {
@@ -186,7 +188,8 @@ now_ms(const struct directory *d)
 
 /* ---- asking ---- */
 
-/* Asks for a look-up.  The answer comes later: it takes the lock. */
+/* Starts a look-up of ${e}, if none is under way.  The result arrives later,
+ * since directory_stored() and the others take the lock. */
 static void
 ask(struct directory *d, struct entry *e, enum directory_want what)
 {
@@ -196,8 +199,8 @@ ask(struct directory *d, struct entry *e, enum directory_want what)
 	e->looking = d->o.want(d->o.arg, e->domain, what);
 }
 
-/* The row was changed: it is read now; after the look-up under way, however
- * that ends; or when there is room. */
+/* The row was changed: reads it now; or, if a look-up is under way or there is
+ * no room for one, at the next chance. */
 static void
 reread(struct directory *d, struct entry *e)
 {
@@ -207,7 +210,7 @@ reread(struct directory *d, struct entry *e)
 	e->again = was_looking || !e->looking;
 }
 
-/* A look-up has ended. */
+/* The look-up of ${e} has ended. */
 static void
 looked(struct directory *d, struct entry *e)
 {
@@ -217,7 +220,8 @@ looked(struct directory *d, struct entry *e)
 		reread(d, e);
 }
 
-/* An operator, or another node, may have changed the row. */
+/* Reads the row again if it is old: an operator or another node may have
+ * changed it. */
 static void
 refresh(struct directory *d, struct entry *e)
 {
@@ -247,7 +251,7 @@ key_of(const struct directory *d, const struct entry *e, const char *key_id,
 	return (false);
 }
 
-/* A name that the database does not know, as far as is known here. */
+/* Starts a look-up of a domain that is not known to be in the database. */
 static void
 ask_unknown(struct directory *d, struct entry *e)
 {
@@ -256,8 +260,9 @@ ask_unknown(struct directory *d, struct entry *e)
 		ask(d, e, DIRECTORY_WANT_PEER);
 }
 
-/* A peer that is known has signed with a key that is not, or its document has
- * not been read for long: that key may have left it. */
+/* Starts a fetch of the document of a known peer: it has signed with an unknown
+ * key, or its document was not read for a long time, so the key may no longer
+ * be in it. */
 static void
 ask_document(struct directory *d, struct entry *e)
 {
@@ -270,8 +275,8 @@ ask_document(struct directory *d, struct entry *e)
 		e->next_document_ms = now + d->o.timing->directory_again_ms;
 }
 
-/* Whether nothing was heard of the document of ${e} for so long that its keys,
- * which nobody has pinned, are in doubt. */
+/* Returns true if the document of ${e} was not read for so long that its keys
+ * may be retired.  Pinned keys are never old. */
 static bool
 is_old(const struct directory *d, const struct entry *e)
 {
@@ -359,7 +364,7 @@ directory_reaches(struct directory *d, const char *domain)
 
 /* ---- what is learnt ---- */
 
-/* The entry of ${known}, with what the database says of it; NULL: no memory. */
+/* Stores in the entry of ${known} what the database says.  NULL: no memory. */
 static struct entry *
 store(
     struct directory *d, const struct store_peer_known *known, int64_t asked_ms)

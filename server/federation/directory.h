@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Other servers as this process knows them: whose keys verify, where their
- * messages go, and which of them may be in contact at all.
+ * Other servers as this process knows them: which keys verify their signatures,
+ * where their messages are sent, and which servers may be in contact at all.
  *
- * Strangers decide which names are asked for here.  So the directory holds a
- * bounded number of them (the least recently used one goes), remembers failures
- * as well as successes, and limits how many documents are fetched: one at a
- * time for each domain, DIRECTORY_FETCHES at once, DIRECTORY_FETCHES_MINUTE a
- * minute.
+ * Strangers choose the names that this server looks up.  So the directory holds
+ * a bounded number of names (LRU), remembers failures as well as successes, and
+ * starts one look-up for a domain at a time. lookup.c limits the documents that
+ * are fetched for strangers (LOOKUP_FETCHES, LOOKUP_FETCHES_MINUTE).
  *
- * Thread: any, in all of these but new and free.  Blocks: never.
+ * Thread: any, in all of these but new and free.  Never blocks.
  */
 #ifndef FEDERATION_DIRECTORY_H
 #define FEDERATION_DIRECTORY_H
@@ -26,135 +25,139 @@
 
 struct directory;
 
-/* Who may be in contact (--federation, --federation-allow, -deny). */
+/* Which servers may be in contact (--federation, --federation-allow, -deny). */
 enum directory_mode { DIRECTORY_OFF, DIRECTORY_LIST, DIRECTORY_OPEN };
 
 struct directory_policy {
 	enum directory_mode mode;
-	char domain[LIMIT_DOMAIN_LEN + 1]; /* of this server: never a peer */
-	struct domain_list allow, deny;    /* deny wins */
+	char domain[LIMIT_DOMAIN_LEN +
+		    1];                 /* this server, which is never a peer */
+	struct domain_list allow, deny; /* deny has precedence */
 	int npeers;
-	struct domain_peer *peers; /* --federation-peer; kept */
+	struct domain_peer *peers; /* --federation-peer; borrowed */
 };
 
-/* Whether ${domain} may be in contact: a valid domain, not this server's, not
- * denied; and, where only listed ones may, listed or pinned. */
+/* Returns true if ${domain} may be in contact: it is valid, not this server's,
+ * and not denied; in the mode DIRECTORY_LIST it must also be listed or
+ * pinned. */
 bool directory_policy_allows(
     const struct directory_policy *policy, const char *domain);
 
-/* A key that a request names. */
+/* The answer to a query for a key. */
 enum directory_answer {
 	DIRECTORY_KNOWN,
-	/* Nothing is known of it now; a look-up has been asked for. */
+	/* Not known now; a look-up may have been started. */
 	DIRECTORY_UNKNOWN,
-	DIRECTORY_REFUSED /* by the policy, or an operator has blocked it */
+	DIRECTORY_REFUSED /* by the policy, or blocked by an operator */
 };
 
 struct directory_signer {
 	int64_t destination_id;
-	/* An operator has pinned its keys, or its address
+	/* An operator has pinned the key, or the URL of the server
 	 * (--federation-peer). */
 	bool pinned;
 	uint8_t public[SIGN_PUBLIC_SIZE];
 };
 
-/* Finds key ${key_id} of ${domain}, both of which a stranger may have made
- * up. */
+/* Finds key ${key_id} of ${domain}.  A stranger may have invented both.  ${ret}
+ * is set with DIRECTORY_KNOWN. */
 enum directory_answer directory_signer(struct directory *d, const char *domain,
     const char *key_id, struct directory_signer *ret);
 
 /* ---- sending ---- */
 
-/* Where the messages for a peer go, and how many at a time. */
+/* Where the messages for a peer are sent, and how many at a time. */
 struct directory_contact {
 	char deliver[DOCUMENT_DELIVER_SIZE];
 	char authority[DOCUMENT_AUTHORITY_SIZE];
-	size_t items, bytes; /* of a request */
-	int requests;        /* at once */
+	size_t items, bytes; /* limits of a request */
+	int requests;        /* limit of requests under way */
 	char epoch[ENVELOPE_EPOCH_LEN + 1];
 };
 
 enum directory_way {
 	DIRECTORY_OPEN_WAY,  /* ${ret} is the contact */
-	DIRECTORY_NO_WAY,    /* its document is to be fetched first */
-	DIRECTORY_CLOSED_WAY /* by the policy, or an operator has blocked it */
+	DIRECTORY_NO_WAY,    /* its document must be fetched first */
+	DIRECTORY_CLOSED_WAY /* by the policy, or blocked by an operator */
 };
 
-/* Where the messages for ${domain} go. */
+/* Finds where messages for ${domain} are sent. */
 enum directory_way directory_contact(
     struct directory *d, const char *domain, struct directory_contact *ret);
 
-/* Whether ${epoch}, which answers a request that left with the contact ${then},
- * is of a time before ${domain} was restored from a backup: since the request
- * left, its document has shown another epoch. */
+/* Returns true if ${epoch}, in the answer to a request that was sent to the
+ * contact ${then}, is of a time before ${domain} was restored from a backup:
+ * its document has shown another epoch since the request was sent. */
 bool directory_epoch_past(struct directory *d, const char *domain,
     const struct directory_contact *then, const char *epoch);
 
-/* Whether messages to people of ${domain} may be accepted: the policy allows it
- * and nobody is known to have blocked it. */
+/* Returns true if messages to users of ${domain} may be accepted: the policy
+ * allows it, and it is not known to be blocked. */
 bool directory_reaches(struct directory *d, const char *domain);
 
-/* The URL that an operator has pinned for ${domain}; NULL: none. */
+/* Returns the URL that an operator has pinned for ${domain}; NULL: none. */
 const struct domain_peer *directory_pinned(
     const struct directory *d, const char *domain);
 
 /* ---- what is learnt ---- */
 
-/* What the database says of ${known}, asked at monotonic ${asked_ms}: also what
- * another node or an operator has changed.  An answer that was asked for before
- * what is known was is no news. */
+/* Stores the row ${known}, which the database was asked for at monotonic
+ * ${asked_ms}.  A row that is older than the one in memory is ignored. */
 void directory_stored(struct directory *d, const struct store_peer_known *known,
     int64_t asked_ms);
 
-/* The same, and its document was read: ${doc}, kept for ${lifetime_s}. */
+/* As directory_stored(), with the document ${doc}, which is fresh for
+ * ${lifetime_s} seconds. */
 void directory_learned(struct directory *d,
     const struct store_peer_known *known, int64_t asked_ms,
     const struct document *doc, int64_t lifetime_s);
 
-/* The row of ${domain} has been changed elsewhere: it is read again, also if it
- * was not in memory, so that a block is known before the next message. */
+/* The row of ${domain} was changed elsewhere.  Starts a look-up even if it is
+ * not in memory, so that a block is known before the next message. */
 void directory_changed(struct directory *d, const char *domain);
 
-/* The database does not know ${domain} (any more). */
+/* The database does not have ${domain}, or no longer. */
 void directory_unknown(struct directory *d, const char *domain);
 
-/* The look-up of ${domain} has ended without a result: there was no room for
- * it, or the database is away.  The next who asks causes another. */
+/* The look-up of ${domain} has ended without a result: there was no room, or
+ * the database is away.  The next request for it starts another one. */
 void directory_later(struct directory *d, const char *domain);
 
-/* The document of ${domain} could not be read: strangers cannot cause another
- * try for ten minutes.  An older document goes on to hold for sending, for as
- * long as any may. */
+/* The document of ${domain} could not be fetched: for directory_failed_ms (10
+ * minutes) strangers cannot start another try.  An older document is still used
+ * for sending, for up to DOCUMENT_LIFETIME_MAX_S after it was read. */
 void directory_failed(struct directory *d, const char *domain);
 
-/* An answer shows that the document has changed: the next way begins with
- * fetching it. */
+/* An answer shows that the document has changed: it is fetched before anything
+ * else is sent. */
 void directory_stale(struct directory *d, const char *domain);
 
 /* ---- look-ups ---- */
 
-/* What is to be looked up about a domain. */
+/* What a look-up should find. */
 enum directory_want {
-	DIRECTORY_WANT_STORED,  /* the row of the database, no more */
-	DIRECTORY_WANT_PEER,    /* that; the document if there is none */
-	DIRECTORY_WANT_DOCUMENT /* both */
+	DIRECTORY_WANT_STORED,  /* the row of the database only */
+	DIRECTORY_WANT_PEER,    /* the row; the document if there is no row */
+	DIRECTORY_WANT_DOCUMENT /* the row and the document */
 };
 
 struct directory_options {
-	const struct directory_policy *policy; /* kept */
+	const struct directory_policy *policy; /* borrowed */
 	const struct clk *clk;
-	const struct timing *timing; /* kept; NULL: timing_real() */
+	const struct timing *timing; /* borrowed; NULL: timing_real() */
 
-	/* Asks for a look-up; it ends with one of the functions above.  False:
-	 * there is no room for it now.  Thread: any.  Never blocks. */
+	/* Starts a look-up, which ends with a call of one of the functions
+	 * above.  Returns false if there is no room for it.  Thread: any.
+	 * Never blocks. */
 	bool (*want)(void *arg, const char *domain, enum directory_want what);
 	void *arg;
 };
 
-/* Makes an empty one. */
+/* Creates an empty directory. */
 enum rc directory_new(const struct directory_options *options,
     struct directory **ret, struct err *err) MUST_USE;
-/* Frees it after the thread that looks up has ended.  NULL is allowed. */
+/* Frees ${d}, after the thread that does the look-ups has ended.  NULL is
+ * allowed. */
 void directory_free(struct directory *d);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The document of a server, written and read.  What is written here is read
- * here again: document_read() is also the check of what we publish.
+ * Writes and parses the document of a server. document_read() is also used to
+ * check what this server publishes.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define PROTOCOL "1"
 #define HTTPS "https://"
 #define MAX_AGE "max-age="
-/* Room for a peer's text in a sentence. */
+/* Size of a peer's text in an error message. */
 #define SHOWN_SIZE 80
 
 /* ---- writing ---- */
@@ -85,7 +85,7 @@ document_write(struct buf *b, const struct document *d)
 
 /* ---- reading ---- */
 
-/* Member ${name}, borrowed; NULL: it is absent or null. */
+/* Returns member ${name}, borrowed; NULL: absent or null. */
 static const json_t *
 member_of(const json_t *object, const char *name)
 {
@@ -94,7 +94,7 @@ member_of(const json_t *object, const char *name)
 	return (json_is_null(value) ? NULL : value);
 }
 
-/* The text of member ${name}; NULL: it is absent or not a text. */
+/* Returns the text of member ${name}; NULL: absent or not a text. */
 static const char *
 text_of(const json_t *object, const char *name)
 {
@@ -132,8 +132,8 @@ is_key_id(const char *text)
 	return (n >= 1 && n <= SIGNATURE_KEY_ID_MAX && text[n] == '\0');
 }
 
-/* Keys are found by their id, so that two with the same id would make it a
- * matter of luck whose signature is good. */
+/* Appends a key.  Keys are found by their id, so two keys with one id are
+ * refused: which of them verified a signature would be a matter of luck. */
 static enum rc
 read_key(const json_t *object, struct document *ret, struct err *err)
 {
@@ -191,8 +191,8 @@ read_keys(const json_t *root, struct document *ret, struct err *err)
 
 /* ---- the URL of deliver ---- */
 
-/* Takes the host at ${*at}, as it is written.  False: there is none, or it is
- * longer than a domain. */
+/* Copies the host at ${*at} as it is written.  False: it is missing, or longer
+ * than a domain. */
 static bool
 take_host(const char **at, char ret[LIMIT_DOMAIN_LEN + 1])
 {
@@ -206,7 +206,7 @@ take_host(const char **at, char ret[LIMIT_DOMAIN_LEN + 1])
 	return (true);
 }
 
-/* What is wrong with ${url}; NULL: nothing, and ${host} is set. */
+/* Returns what is wrong with ${url}; NULL: nothing, and ${host} is set. */
 static const char *
 url_fault(
     const char *url, const char *domain, char ret_host[LIMIT_DOMAIN_LEN + 1])
@@ -231,7 +231,7 @@ url_fault(
 	return (NULL);
 }
 
-/* The pinned URL with the path: for tests and closed networks. */
+/* Accepts the pinned URL with the path.  For tests and closed networks. */
 static bool
 take_pinned(const char *url, const char *pinned, struct document *ret)
 {
@@ -247,7 +247,8 @@ take_pinned(const char *url, const char *pinned, struct document *ret)
 		return (false);
 	authority += 3;
 	n -= (size_t)(authority - pinned);
-	/* A port that is the scheme's does not belong to the authority. */
+	/* The default port of https is not a part of the authority that is
+	 * signed. */
 	if (strncmp(pinned, HTTPS, strlen(HTTPS)) == 0 && n > strlen(":443") &&
 	    strcmp(authority + n - strlen(":443"), ":443") == 0)
 		n -= strlen(":443");
@@ -399,7 +400,8 @@ document_read(const char *text, size_t n, const char *domain,
 
 /* ---- how long it is kept ---- */
 
-/* Whole seconds at ${text}, cut to the range.  False: it is not a number. */
+/* Parses a number of seconds and clamps it to the allowed range.  False: it is
+ * not a number. */
 static bool
 take_seconds(const char *text, int64_t *ret)
 {
@@ -421,7 +423,8 @@ take_seconds(const char *text, int64_t *ret)
 	return (true);
 }
 
-/* The directive after ${text}; commas in quotes do not count. */
+/* Returns the next directive of Cache-Control.  Commas in quotes do not
+ * separate directives. */
 static const char *
 next_directive(const char *text)
 {

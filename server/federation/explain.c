@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See explain.h: how it is written; the settings, DNS, the connection.
+ * See explain.h.  Formats the steps; explains the settings, DNS and the
+ * connection.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "base/escape.h"
 #include "federation/explain.h"
 
-/* Where lines end. */
+/* Lines have at most this many bytes. */
 #define WIDTH 79
 
 /* ---- texts ---- */
@@ -60,8 +61,8 @@ explain_cure(struct explain *ret, const char *fmt, ...)
 
 /* ---- lines ---- */
 
-/* Appends ${text} word by word, where the line has ${column} bytes already, and
- * ends the line.  Those that follow begin with ${indent} spaces. */
+/* Appends ${text} word by word to a line that already has ${column} bytes, and
+ * ends the line.  Further lines are indented by ${indent} spaces. */
 static void
 wrap(struct buf *out, const char *text, size_t column, size_t indent)
 {
@@ -124,7 +125,7 @@ explain_not_listed(const char *domain, struct explain *ret)
 	    domain);
 }
 
-/* ${domain} is allowed. */
+/* Explains why ${domain} is allowed. */
 static void
 explain_allowed(const struct directory_policy *policy, const char *domain,
     struct explain *ret)
@@ -248,7 +249,7 @@ explain_transport(const char *authority, enum classify_transport transport,
 		    authority);
 		break;
 	case CLASSIFY_TLS:
-		/* OpenSSL's words for an answer that is not TLS. */
+		/* OpenSSL's text when the other end does not speak TLS. */
 		if (strstr(error, "wrong version number") != NULL) {
 			explain_cure(ret,
 			    "What listens there does not speak TLS, but plain "

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What came of each step of a contact with another server, in plain words, and
- * what an operator does about it (twinboxd check-federation).  Nothing here
- * asks the network or the database: the command does, and hands over what it
- * got.
+ * Turns the result of each step of a contact with another server into plain
+ * words and advice for an operator (twinboxd check-federation).  Uses neither
+ * the network nor the database; the command does that and passes the results.
  *
- * Texts may quote what another server says: explain_write() makes them fit for
- * a terminal.
+ * Texts may quote what another server says. explain_write() escapes them for a
+ * terminal.
  *
  * Thread: any, in all of these.  Memory: the caller's.
  */
@@ -27,18 +26,19 @@
 
 #define EXPLAIN_SIZE 768
 
-/* The clocks of two servers may be as far apart as this. */
+/* A larger difference between two clocks is reported as a fault. */
 #define EXPLAIN_SKEW_MS PEER_CLOCKS_OFF_MS
 
-/* What came of a step. */
+/* The result of a step. */
 struct explain {
 	bool ok;
 	char result[EXPLAIN_SIZE];
-	/* What to do about it; with ${ok}, what is worth knowing.  "": none. */
+	/* What to do about a fault; with ${ok}, a note.  "": none. */
 	char cure[EXPLAIN_SIZE];
 };
 
-/* Makes ${ret} a step that went well, or one that failed. */
+/* Set ${ret} to a step that went well, or to one that failed; and add what to
+ * do about it. */
 void explain_ok(struct explain *ret, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void explain_fault(struct explain *ret, const char *fmt, ...)
@@ -46,68 +46,66 @@ void explain_fault(struct explain *ret, const char *fmt, ...)
 void explain_cure(struct explain *ret, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Appends ${e}, the step ${what}, in lines of at most 79 bytes, longer words
- * excepted:
+/* Appends ${e}, the result of step ${what}, in lines of at most 79 bytes
+ * (unless one word is longer):
  *
  *	fails  DNS: b.example has no address (Name or service not known)
- *	       Cure: Check the spelling. ...
- */
+ *	       Cure: Check the spelling. ... */
 void explain_write(struct buf *out, const char *what, const struct explain *e);
 
-/* Appends ${text} in such lines, each of which begins with ${indent} spaces.
- */
+/* Appends ${text} in such lines, each indented by ${indent} spaces. */
 void explain_write_text(struct buf *out, const char *text, size_t indent);
 
-/* The same, where it stands below a step. */
+/* The indent of text below a step. */
 #define EXPLAIN_INDENT 7
 
 /* ---- the steps ---- */
 
-/* The settings: whether ${domain}, any text, may be in contact. */
+/* Explains whether the settings allow a contact with ${domain}, which may be
+ * any text. */
 void explain_policy(const struct directory_policy *policy, const char *domain,
     struct explain *ret);
 
-/* DNS gave no address for ${host}, because of ${why}; ${again}: the same
- * question may have another answer soon. */
+/* DNS gave no address for ${host}, for the reason ${why}.  ${again}: the
+ * failure is temporary. */
 void explain_no_address(
     const char *host, const char *why, bool again, struct explain *ret);
 
-/* DNS gave ${n} addresses, at least one, of which ${nallowed} may be
+/* DNS gave ${n} addresses (at least one), of which ${nallowed} may be
  * contacted. */
 void explain_addresses(
     const char *host, size_t n, size_t nallowed, struct explain *ret);
 
-/* No answer came from ${authority}, "HOST" or "HOST:PORT": ${transport} is not
- * CLASSIFY_ANSWERED.  ${error}: what libcurl says of it, may be "". */
+/* ${authority}, "HOST" or "HOST:PORT", gave no answer: ${transport} is not
+ * CLASSIFY_ANSWERED.  ${error}: the text of libcurl, may be "". */
 void explain_transport(const char *authority, enum classify_transport transport,
     const char *error, struct explain *ret);
 
-/* The document was answered with ${status}, which is not 200.  ${said}: the
- * problem document of the answer; NULL: none. */
+/* The request for the document was answered with ${status}, not with 200.
+ * ${said}: the problem document of the answer; NULL: none. */
 void explain_document_status(
     int status, const struct classify_said *said, struct explain *ret);
 
-/* The document ${d} was read.  ${known}: what the database says of its server;
- * NULL: nothing. */
+/* The document ${d} was read.  ${known}: the row of its server; NULL: none. */
 void explain_document(const struct document *d,
     const struct store_peer_known *known, struct explain *ret);
 
-/* The answer to a request that was sent at ${sent_ms} and answered at
- * ${got_ms}, by the wall clock here, had the header Date: ${date} (NULL: none
- * that can be read). */
+/* Compares the clocks: a request was sent at ${sent_ms} and answered at
+ * ${got_ms} by this server's wall clock, with the header Date: ${date} (NULL:
+ * absent or not valid). */
 void explain_clock(
     const char *date, int64_t sent_ms, int64_t got_ms, struct explain *ret);
 
-/* The document ${d} of this server, which signs with ${signer} and takes
- * envelopes at ${authority}. */
+/* Checks the document ${d} of this server: it signs with ${signer}, and its
+ * deliver URL is at ${authority}. */
 void explain_own(const struct document *d, const struct document_key *signer,
     const char *authority, struct explain *ret);
 
 /* The answer to a signed request with a ping and without envelopes. */
 struct explain_answer {
 	int status;
-	const struct classify_said *said; /* its problem document; NULL: none */
-	/* What wire_answer_read() made of a 200; NULL: it took it not. */
+	const struct classify_said *said; /* the problem document; NULL: none */
+	/* The parsed answer of a 200; NULL: it could not be parsed. */
 	const struct envelope_answer *answer;
 	const char *ping;
 	int64_t took_ms;

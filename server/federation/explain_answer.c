@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See explain.h: what servers answer, this one among them.
+ * See explain.h.  Explains the answers of servers, this one included.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +12,15 @@
 
 /* ---- answers that nobody wants ---- */
 
-/* What an answer means.  Those with a code are twinbox's own. */
+/* The meaning of an answer.  A row with a code is for an answer of twinbox
+ * itself; one without is for any other software. */
 struct row {
-	int from, to; /* status of HTTP */
+	int from, to; /* range of HTTP statuses */
 	const char *code;
 	const char *what, *cure;
 };
 
-/* The first row that fits, or the last one. */
+/* Returns the first row that matches, or the last row. */
 static const struct row *
 find_row(const struct row *rows, size_t n, int status,
     const struct classify_said *said)
@@ -92,8 +93,8 @@ has_key(const struct document *d, const char *id,
 	return (false);
 }
 
-/* Whether operators have pinned keys of the server, and ${d} has none of
- * them: it signs with one that is not believed. */
+/* Returns true if operators have pinned keys of the server and ${d} has none of
+ * them: then its signatures do not verify here. */
 static bool
 lacks_pinned(const struct document *d, const struct store_peer_known *known)
 {
@@ -283,7 +284,7 @@ static const struct row answer_rows[] = {
 	"of twinboxd there."},
 };
 
-/* ${a} is a 200. */
+/* Explains an answer with status 200. */
 static void
 explain_taken(const struct explain_answer *a, struct explain *ret)
 {

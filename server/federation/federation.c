@@ -10,14 +10,14 @@
 struct federation {
 	const struct clk *clk;
 	struct keyring *keyring;   /* NULL: federation is off */
-	struct outbound *outbound; /* the same */
+	struct outbound *outbound; /* NULL: federation is off */
 	struct peer_clocks *clocks;
 	struct inbound *inbound;
 };
 
 /* ---- who is known already ---- */
 
-/* Peers that are read before the start, and at a time. */
+/* Limit of peers that are read at the start, and of one query. */
 #define PRELOAD_MOST 2000
 #define PRELOAD_PAGE 50
 
@@ -39,8 +39,8 @@ take_row(void *arg, const struct store_peer_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the peers of the database, so that nobody who is known is told after a
- * restart that the key is not. */
+/* Reads the peers of the database into the directory, so that after a restart
+ * no known peer gets the answer key-unknown. */
 static enum rc
 preload(struct directory *d, struct db *db, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Federation: deliveries between this server and others (docs/federation.md).
- * Here its parts are put together:
+ * This module creates its parts and connects them:
  *
  *	keyring    this server's keys, in memory
  *	directory  other servers, in memory
@@ -18,58 +18,62 @@ struct federation;
 
 struct federation_options {
 	const struct clk *clk;
-	const struct timing *timing; /* kept; NULL: timing_real() */
+	const struct timing *timing; /* borrowed; NULL: timing_real() */
 	struct rnd *rnd;
 	struct metrics *metrics;
-	struct writer *writer; /* its thread has not begun */
+	struct writer *writer; /* its thread must not run yet */
 	struct readers *readers;
-	struct db *db; /* the writer's connection; for the start alone */
-	/* Its mode may be DIRECTORY_OFF: then there are two routes that say so,
-	 * and no thread.  Kept. */
+	/* The writer's connection.  Only federation_new() uses it. */
+	struct db *db;
+	/* Borrowed.  With the mode DIRECTORY_OFF there is no thread, and both
+	 * routes answer that federation is off. */
 	const struct directory_policy *policy;
-	struct domain_url url;         /* where others reach this server */
-	struct net_networks networks;  /* private ones that may be contacted */
-	const struct buf *authorities; /* of certificates; kept.  NULL: the
-					* system's */
-	const char *epoch;             /* of the database; kept */
-	size_t body_bytes;             /* http_options.body_bytes */
-	const atomic_bool *disk_low;   /* kept */
-	/* inbound_options.contact */
+	struct domain_url url; /* the URL at which others reach this server */
+	struct net_networks networks; /* private ones that may be contacted */
+	/* PEM of certificate authorities; borrowed.  NULL: the system's. */
+	const struct buf *authorities;
+	const char *epoch;           /* of the database; borrowed */
+	size_t body_bytes;           /* http_options.body_bytes */
+	const atomic_bool *disk_low; /* borrowed */
+	/* See inbound_options.contact. */
 	void (*contact)(void *arg, int64_t destination_id, bool alone);
 	void *contact_arg;
 };
 
-/* Makes it and, with the first start, a key; no thread yet. */
+/* Creates ${ret}, and this server's first key if it has none.  Starts no
+ * thread. */
 enum rc federation_new(const struct federation_options *options,
     struct federation **ret, struct err *err) MUST_USE;
 
-/* Starts its thread. */
+/* Starts the outbound thread. */
 enum rc federation_start(struct federation *f, struct err *err) MUST_USE;
 
-/* Requests of others are asked to come back later.  Thread: any. */
+/* From now on requests of other servers get an answer that asks them to come
+ * back later.  Thread: any. */
 void federation_drain(struct federation *f);
 
-/* Frees it after the relay, HTTP, readers and writer have stopped.  NULL is
+/* Frees ${f}, after the relay, HTTP, readers and writer have stopped.  NULL is
  * allowed. */
 void federation_free(struct federation *f);
 
-/* For the relay, which stops it. */
+/* Returns the carrier for the relay, which stops it. */
 struct carrier_remote federation_carrier(struct federation *f);
 
-/* For HTTP. */
+/* Returns the routes for HTTP. */
 struct http_routes federation_routes(struct federation *f);
 
-/* Peers whose clock is off: peer_clocks_off().  Thread: any. */
+/* Returns how many peers have a clock that is off: see peer_clocks_off().
+ * Thread: any. */
 size_t federation_clocks_off(
     struct federation *f, char *ret_domain, int64_t *ret_ahead_ms);
 
-/* An operator has changed what is known of a peer to ${known}: it holds at
- * once on this node.  Thread: any.  Blocks: never. */
+/* An operator has changed the row of a peer to ${known}; applies at once on
+ * this node.  Thread: any.  Never blocks. */
 void federation_peer_changed(
     struct federation *f, const struct store_peer_known *known);
 
-/* Another node has changed what is known of ${domain}.  Thread: any.  Blocks:
- * never. */
+/* Another node has changed the row of ${domain}.  Thread: any.  Never
+ * blocks. */
 void federation_peer_noted(struct federation *f, const char *domain);
 
 #endif

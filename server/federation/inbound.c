@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The routes for other servers, and how their requests are let in; see
+ * The routes for other servers, and the gate that admits their requests; see
  * inbound.h.
  */
 #include <stdio.h>
@@ -63,7 +63,7 @@ on_head(struct http_request *req, void *arg)
 	const struct inbound_call *call = inbound_call_new(arg, req);
 
 	if (call == NULL)
-		http_set_principal(req, arg); /* on_whole() refuses */
+		http_set_principal(req, arg); /* on_whole() refuses it */
 	return (call != NULL && call->refusal.problem == PROBLEM_NONE
 		    ? HTTP_SENDER_KNOWN
 		    : HTTP_SENDER_STRANGER);
@@ -78,8 +78,9 @@ on_piece(struct http_request *req, const char *p, size_t n, void *arg)
 	sign_sha256_update(&call->hash, p, n);
 }
 
-/* A request without a body was not shown to on_head().  One for which on_head()
- * had no memory is refused, whatever there is now: its body is not read. */
+/* Requests without a body did not pass on_head(), so check their heads here.
+ * If on_head() had no memory, the request is refused even if there is memory
+ * now, because its body was not read. */
 static void
 on_whole(struct http_request *req, void *arg)
 {
@@ -119,9 +120,9 @@ refuse_document(struct http_request *req, enum problem p, const char *text)
 	http_answer_refusal(req, &r);
 }
 
-/* How many requests a peer may have under way: their bodies fit into the memory
- * for bodies of one address.  Else a peer that keeps to the document would be
- * refused for want of memory (503). */
+/* Returns how many requests a peer may have under way.  Their bodies fit into
+ * the memory that one address may use for bodies; otherwise a peer that obeys
+ * the document could be refused for lack of memory (503). */
 static int64_t
 requests_offered(const struct inbound *in)
 {
@@ -133,7 +134,8 @@ requests_offered(const struct inbound *in)
 	return (fit > 0 ? fit : 1);
 }
 
-/* False: there is no key, and a document without one would be invalid. */
+/* Fills in this server's document.  False: there is no key, and a document
+ * without a key would be invalid. */
 static bool
 fill_document(const struct inbound *in, struct document *d)
 {

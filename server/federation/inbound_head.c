@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of a request from its head alone (docs/federation.md, "A
- * request").  Nothing here waits, reads the database or allocates more than the
- * struct inbound_call: strangers make us do it.
+ * Checks a request by its head alone (docs/federation.md, "A request").
+ * Strangers can cause this work, so it never waits, never reads the database,
+ * and allocates only the struct inbound_call.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ inbound_fault(
 
 /* ---- the form ---- */
 
-/* Headers that may stand once, and what a second one is. */
+/* Headers that must appear exactly once, and the fault if one is repeated. */
 static const struct {
 	const char *name;
 	enum signature_fault fault;
@@ -42,7 +42,7 @@ static const struct {
     {"Twinbox-To", SIGNATURE_COMPONENTS},
 };
 
-/* Whether each header of the signature is there, once. */
+/* Returns true if each header of the signature appears exactly once. */
 static bool
 headers_stand_once(struct inbound_call *call)
 {
@@ -64,7 +64,8 @@ headers_stand_once(struct inbound_call *call)
 	return (true);
 }
 
-/* The path is signed, and neither a query nor the coding of the body. */
+/* A query and a Content-Encoding are not covered by the signature, so they are
+ * refused. */
 static bool
 unsigned_parts_absent(struct inbound_call *call)
 {
@@ -223,7 +224,8 @@ leave(void *arg)
 	inbound_limits_leave(call->in->limits, &call->peer);
 }
 
-/* The signature holds: is there room for the request? */
+/* The signature is good: admits the request if the limits of the peer allow
+ * it. */
 static void
 enter(struct inbound_call *call)
 {

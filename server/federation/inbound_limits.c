@@ -21,7 +21,7 @@ static const int64_t of_all[INBOUND_LIMITS] = {
 #undef X
 };
 
-/* What a peer, or all of them, may still use. */
+/* The buckets of one peer, or of all unpinned peers together. */
 struct account {
 	int64_t destination_id;
 	int64_t at_ms;
@@ -32,7 +32,7 @@ struct account {
 struct inbound_limits {
 	struct lock lock;
 	struct htab *peers;
-	struct account total; /* of the unpinned ones */
+	struct account total; /* of all unpinned peers together */
 	bool begun;
 };
 
@@ -106,8 +106,8 @@ is_full(const struct account *a)
 	return (a->under_way == 0);
 }
 
-/* How long until no bucket that refuses a whole request is empty; 0: none is.
- * The others are for single envelopes. */
+/* Returns the seconds until no bucket that refuses whole requests is empty; 0:
+ * none is empty.  The other buckets limit single envelopes. */
 static int
 wait_s(const struct account *a, const int64_t most[INBOUND_LIMITS])
 {
@@ -126,9 +126,9 @@ wait_s(const struct account *a, const int64_t most[INBOUND_LIMITS])
 
 /* ---- all of them ---- */
 
-/* Forgets accounts that are as good as new; if that is not enough, all without
- * a request under way.  The totals stay, so that whoever has many domains gains
- * nothing by it. */
+/* Removes accounts whose buckets are full; if too many are left, all that have
+ * no request under way.  The total stays, so an attacker with many domains
+ * gains nothing by this. */
 static void
 make_room(struct inbound_limits *l, int64_t now_ms)
 {
@@ -151,8 +151,8 @@ make_room(struct inbound_limits *l, int64_t now_ms)
 	}
 }
 
-/* The account of ${peer}, made if there is none; NULL: no memory.  The totals
- * are up to date, too. */
+/* Returns the account of ${peer}, created if it is missing; NULL: no memory.
+ * Also refills the total. */
 static struct account *
 account_get(
     struct inbound_limits *l, const struct inbound_peer *peer, int64_t now_ms)

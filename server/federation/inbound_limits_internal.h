@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one other server may make this one do in a minute, and what all of them
- * together may that no operator has pinned: one owner can have ten thousand
+ * Limits of what one other server may cause here in a minute; and of what all
+ * unpinned servers together may cause, because one owner can have ten thousand
  * subdomains.
  *
- * Each limit is a bucket that holds what may be used in a minute and fills at
- * that rate.  A request passes while no bucket of its peer is empty, and only
- * then is its cost known: it is charged afterwards, and may leave a debt.  So a
- * request over a limit is refused by its head (429), costs no transaction, and
- * the peer knows how long to wait; a single envelope over a limit is never
- * refused inside of a request, where its sequence would have to wait.
+ * Each limit is a token bucket that holds the amount of a minute.  The buckets
+ * of requests, envelopes and bytes admit or refuse whole requests.  A request
+ * is admitted while none of them is empty.  Its cost is known only afterwards;
+ * it is charged then, and may leave a debt.  So a request over a limit is
+ * refused by its head (429) without a transaction, and the peer learns how long
+ * to wait.  Refusing single envelopes of a request instead would make the later
+ * ones of their sequences wait.  The buckets of conversations and of unknown
+ * recipients apply to the single envelopes that would use them.
  *
  * Thread: any, in all of these but new and free.
  */
@@ -23,15 +25,14 @@
 #include "federation/document.h"
 
 /*
- * X(id, of one peer in a minute, of all unpinned peers together)
+ * X(id, limit of one peer in a minute, limit of all unpinned peers together)
  *
- * Requests and envelopes: 20,000 envelopes a second are more than a server of
- * this kind takes in (14,400 on two cores, bench/README.md); they come in
- * requests of 50, and in smaller ones where little is to be sent.  Bytes:
- * 20,000 envelopes of 1.7 KB a second.  Conversations: 10 new ones a second are
- * a busy day of a large server; a stranger who makes rows for nothing gets no
- * further.  Unknown recipients: they are typing errors, or somebody who tries
- * out names.
+ * Requests and envelopes: 20,000 envelopes a second are more than such a server
+ * can take in (14,400 on two cores, bench/README.md).  They come in requests of
+ * 50, or in smaller ones if little is to be sent.  Bytes: 20,000 envelopes of
+ * 1.7 KB a second.  Conversations: 10 new ones a second are a busy day of a
+ * large server; the limit stops strangers who create rows for nothing.  Unknown
+ * recipients: typing errors, or an attacker who tries out names.
  */
 #define INBOUND_LIMIT_TABLE(X)                                                 \
 	X(INBOUND_REQUESTS, 60000, 180000)                                     \
@@ -47,46 +48,46 @@ enum inbound_limit {
 	    INBOUND_LIMITS
 };
 
-/* Requests of one peer from head to answer: twice what its document allows
- * (DOCUMENT_REQUESTS), since requests that the peer has given up may still be
- * here.  They are far less than a quarter of the writer's queue; of the memory
- * for requests an address has a quarter, into which those fit that the document
- * allows (requests_offered() in inbound.c). */
+/* Limit of requests of one peer from head to answer: twice what its document
+ * allows (DOCUMENT_REQUESTS), since requests that the peer has given up may
+ * still be here.  They are far less than a quarter of the writer's queue.  One
+ * address may use a quarter of the memory for requests; the requests that the
+ * document allows fit into it (requests_offered() in inbound.c). */
 #define INBOUND_UNDER_WAY (2 * (int64_t)DOCUMENT_REQUESTS)
 
-/* Peers that are remembered.  With more of them those whose buckets are full go
- * first, then all that have no request under way. */
+/* Limit of accounts in memory.  Beyond it, accounts with full buckets are
+ * removed first, then all without a request under way. */
 #define INBOUND_PEERS 4096
 
 struct inbound_limits;
 
-/* NULL: no memory. */
+/* Creates the limits.  NULL: no memory. */
 struct inbound_limits *inbound_limits_new(void);
 void inbound_limits_free(struct inbound_limits *l);
 
-/* Whose request it is. */
+/* The sender of a request. */
 struct inbound_peer {
 	int64_t destination_id;
-	bool pinned; /* the totals are not for it */
+	bool pinned; /* not part of the total */
 };
 
-/* Lets a request of ${peer} in at monotonic ${now_ms}, and charges it.  False:
- * a bucket is empty, or too many requests are under way; *ret_wait_s is how
- * many seconds the peer should wait.  Where there is no memory to count,
- * requests are let in. */
+/* Admits and charges a request of ${peer} at monotonic ${now_ms}.  False: a
+ * bucket is empty, or too many requests are under way; the peer should wait
+ * *ret_wait_s seconds.  If there is no memory for an account, the request is
+ * admitted. */
 bool inbound_limits_enter(struct inbound_limits *l,
     const struct inbound_peer *peer, int64_t now_ms, int *ret_wait_s);
 
-/* A request that was let in is over. */
+/* A request that was admitted is finished. */
 void inbound_limits_leave(
     struct inbound_limits *l, const struct inbound_peer *peer);
 
-/* Charges ${n} of ${what}. */
+/* Charges ${n} units of ${what}. */
 void inbound_limits_charge(struct inbound_limits *l,
     const struct inbound_peer *peer, int64_t now_ms, enum inbound_limit what,
     int64_t n);
 
-/* How many of ${what} are left to ${peer}; 0 and less: none. */
+/* Returns how many units of ${what} are left to ${peer}; 0 or less: none. */
 int64_t inbound_limits_left(struct inbound_limits *l,
     const struct inbound_peer *peer, int64_t now_ms, enum inbound_limit what);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request brings whose signature holds: its digest, its JSON, the unit
- * `receive`, and the answer, which goes out after the unit is on disk.
+ * Processes a request whose signature is good: checks the digest, parses the
+ * JSON, submits the unit `receive`, and answers when the unit is on disk.
  *
- * Life: inbound_take() makes a struct taking in the loop's thread and hands its
- * unit to the writer; the sync thread answers and frees it.  Each other end
+ * Life: inbound_take() allocates a struct taking in the HTTP loop's thread and
+ * submits its unit; the sync thread answers and frees it.  Every other path
  * frees it, too.
  */
 #include <stdio.h>
@@ -17,22 +17,21 @@
 #include "log/log.h"
 #include "wire/envelope.h"
 
-/* How long a request that was checked in time may wait for its transaction.  A
- * nonce is kept longer than its signature is good by as much, so that no copy
- * of the request can wait until the nonce is forgotten. */
+/* How long a request with valid times may wait for its transaction.  The nonce
+ * is kept this much longer than the signature is valid, so a copy of the
+ * request that waits here cannot outlive the nonce. */
 #define NONCE_SPARE_S 300
 
-/* When a peer comes back to a server that stops: another start takes seconds.
- */
+/* The wait for a peer of a server that stops: a restart takes seconds. */
 #define RECONNECT_MS 5000
 
-/* When a peer repeats an envelope that is one too many of its kind: some of
- * what it may do in a minute has come back by then. */
+/* The wait before a peer repeats an envelope that was over a limit: by then a
+ * part of the minute's amount is available again. */
 #define LIMITED_RETRY_MS 30000
 
 struct taking {
 	struct receive_unit unit;
-	struct promise_unit promise; /* after it, if there are acks */
+	struct promise_unit promise; /* runs after ${unit}, if there are acks */
 	struct inbound_call *call;
 	struct wire_doc doc;
 	struct envelope_request request; /* borrows from doc */
@@ -73,8 +72,10 @@ answer_reconnect(struct inbound_call *call, struct envelope_answer *answer)
 	answer_write(call, answer);
 }
 
-/* An unknown recipient is a guess at a name; a peer with too many of them is
- * not told any more.  Nothing was written for the envelope. */
+/* Returns the reason to send.  Each unknown recipient is charged, because it
+ * may be a guess at a name.  A peer that has used up its limit gets
+ * ENVELOPE_LIMITED instead, and learns nothing more.  Nothing was stored for
+ * the envelope. */
 static enum envelope_reason
 reason_told(struct inbound_call *call, enum envelope_reason reason)
 {
@@ -91,9 +92,9 @@ reason_told(struct inbound_call *call, enum envelope_reason reason)
 	return (reason);
 }
 
-/* What the request says of the peer's clock.  It was signed just before it
- * left, and it is no copy of another: its nonce is new.  A server of which
- * nobody is known here raises no alert. */
+/* Reports the peer's clock.  The request was signed just before it was sent,
+ * and its nonce is new, so it is not an old copy.  A server without known users
+ * is ignored, so that strangers cannot raise an alert. */
 static void
 hear_clock(const struct taking *t)
 {
@@ -160,8 +161,8 @@ answer_taken(struct taking *t)
 
 /* ---- refusals ---- */
 
-/* A full disk is the server's own affair: the peer waits, as for everything
- * that is over in a while. */
+/* Refuses for ${rc}.  A full disk is reported as busy: the peer cannot do
+ * anything about it but wait. */
 static void
 refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
 {
@@ -185,8 +186,9 @@ refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
 	http_answer_error(call->req, &err);
 }
 
-/* Acks have overtaken the answer that promised them.  The peer repeats all of
- * it in a moment, when the answer is here; the envelopes are known by then. */
+/* The acks arrived before the answer that promised them was processed here.
+ * The peer repeats the whole request after a second; its envelopes are
+ * recognised as duplicates then. */
 static void
 refuse_early(struct inbound_call *call)
 {
@@ -201,7 +203,7 @@ refuse_early(struct inbound_call *call)
 
 /* ---- the unit ---- */
 
-/* Thread: sync, or writer when it was never committed. */
+/* Thread: sync; writer if the unit was not committed. */
 static void
 on_settled(struct unit *unit)
 {
@@ -216,9 +218,10 @@ on_settled(struct unit *unit)
 	taking_free(t);
 }
 
-/* What the peer had answered "later" for, it settles by the acks of this
- * request.  When there is no room for that, the whole is refused: the peer
- * repeats it, and the envelopes are known by then.  False: ${t} goes on. */
+/* Submits the acks of the request, which settle messages that the peer had
+ * answered with "later".  If the writer has no room, the whole request is
+ * refused; the peer repeats it, and its envelopes are recognised then.  False:
+ * there are no acks, and ${t} still needs its answer. */
 static bool
 settle_acks(struct taking *t)
 {
@@ -240,7 +243,8 @@ settle_acks(struct taking *t)
 	return (true);
 }
 
-/* What the directory knew of the peer is not so any more. */
+/* The database no longer has the key or blocks the peer: removes the outdated
+ * entry of the directory, and refuses. */
 static void
 refuse_stranger(struct taking *t)
 {
@@ -254,7 +258,7 @@ refuse_stranger(struct taking *t)
 	inbound_refuse(call, &call->refusal);
 }
 
-/* Thread: sync, or writer when it was never committed. */
+/* Thread: sync; writer if the unit was not committed. */
 static void
 on_finish(struct unit *unit)
 {
@@ -277,8 +281,7 @@ on_finish(struct unit *unit)
 	taking_free(t);
 }
 
-/* Renders the messages, as their recipients will see them.  False: no memory.
- */
+/* Renders the messages as their recipients will see them.  False: no memory. */
 static bool
 render(struct taking *t)
 {
@@ -324,7 +327,7 @@ ask(struct taking *t, size_t body_len)
 	u->unit.finish = on_finish;
 }
 
-/* Hands the unit over; ${t} is gone. */
+/* Submits the unit.  ${t} must not be used afterwards. */
 static void
 submit(struct taking *t, size_t body_len)
 {
@@ -355,7 +358,7 @@ digest_holds(struct inbound_call *call)
 	return (false);
 }
 
-/* Reads the body.  False: it is answered. */
+/* Parses the body.  False: the request was refused and answered. */
 static bool
 read_body(struct taking *t, const char *body, size_t n)
 {
@@ -395,7 +398,7 @@ inbound_take(struct inbound_call *call)
 	charge(call, INBOUND_BYTES, n);
 	metrics_add_by(
 	    in->o.metrics, METRIC_BY_FEDERATION_BYTES, "in", (int64_t)n);
-	/* The body may have taken its time. */
+	/* Check the times again: the body may have arrived slowly. */
 	if (!digest_holds(call) || !inbound_timely(call)) {
 		inbound_refuse(call, &call->refusal);
 		return;

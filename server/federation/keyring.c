@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See keyring.h.  One job, embedded in the keyring, reads the rows; its owner
- * is the reader while `reading` is set.  Seeds are wiped wherever a copy of
- * them ends.
+ * See keyring.h.  One job, embedded in the keyring, reads the rows; while
+ * `reading` is set it belongs to the reader.  Each copy of a seed is wiped when
+ * it is no longer needed.
  */
 #include <assert.h>
 #include <string.h>
@@ -26,19 +26,19 @@ struct keyring {
 	struct readers *readers;
 	struct writer *writer;
 	struct read_job job;
-	struct server_keys_unit unit; /* the writer's while ${retiring} */
+	struct server_keys_unit unit; /* the writer's, if ${retiring} */
 
-	struct lock lock; /* of what follows */
+	struct lock lock; /* protects what follows */
 	bool reading;
 	bool retiring;
-	int64_t asked_ms; /* monotonic: the last time that rows were read */
+	int64_t asked_ms; /* monotonic: when rows were read last */
 	size_t n;
 	struct store_server_key keys[STORE_SERVER_KEYS]; /* newest first */
 };
 
 /* ---- reading ---- */
 
-/* Replaces the keys by ${keys}, which is wiped. */
+/* Replaces the keys by ${keys}, and wipes ${keys}. */
 static void
 replace(struct keyring *k, struct store_server_key *keys, size_t n)
 {
@@ -68,8 +68,8 @@ load(struct keyring *k, struct db *db, struct err *err)
 
 /* ---- keys whose time is over ---- */
 
-/* Whether a key is not published any more and its row does not say so.  Under
- * the lock. */
+/* Returns true if a key should be retired in its row: its time is over.  Call
+ * it under the lock. */
 static bool
 has_expired(const struct keyring *k)
 {
@@ -92,8 +92,7 @@ retired(struct keyring *k)
 	lock_drop(&k->lock);
 }
 
-/* Thread: sync or writer.  If it failed the next reading finds the key again.
- */
+/* Thread: sync or writer.  If the unit failed, the next reading tries again. */
 static void
 unit_finished(struct unit *base)
 {
@@ -103,8 +102,8 @@ unit_finished(struct unit *base)
 	retired(u->arg);
 }
 
-/* Has the writer retire the keys whose time is over, so that their seeds do not
- * stay in the database until an operator does something with keys.  Thread:
+/* Submits the retirement of keys whose time is over.  Otherwise their seeds
+ * would stay in the database until an operator changes keys.  Thread:
  * reader. */
 static void
 retire_expired(struct keyring *k)
@@ -124,8 +123,8 @@ retire_expired(struct keyring *k)
 		retired(k);
 }
 
-/* Thread: reader.  A failure is the database's, which the readers' own health
- * tells; the next reading is soon. */
+/* Reads the rows.  An error is not reported here: the readers report the state
+ * of the database, and the next reading follows soon.  Thread: reader. */
 static void
 read_keys(struct read_job *job, struct db *db, struct err *err)
 {
@@ -178,7 +177,8 @@ has_published(struct keyring *k)
 	return (keyring_published(k, keys) > 0);
 }
 
-/* In a writer that has no thread yet. */
+/* Makes the first key.  Runs the writer in this thread, since the writer has
+ * none yet. */
 static enum rc
 make_first(const struct keyring_options *o, struct err *err)
 {

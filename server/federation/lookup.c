@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking up a peer: its row in the database, its document if that is wanted,
- * and what the document says into the database again.
+ * Looks up a peer: reads its row, fetches its document if that is wanted, and
+ * stores what the document says.
  *
  *	NEW --> READING --> (the end, if the row is all that is wanted)
  *	        READING --> QUEUED --> FETCHING --> STORING --> the end
  *
- * There is one look-up for a domain at a time.  Parcels wait in it; strangers'
- * requests do not wait, they are answered before.
+ * There is one look-up for a domain at a time.  Parcels wait in it.  Requests
+ * of strangers do not wait: they have been answered key-unknown, and the peer
+ * repeats them.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ find(struct outbound *o, const char *domain)
 	return (NULL);
 }
 
-/* A stranger's look-up that is not begun. */
+/* Frees a stranger's look-up that has not begun. */
 static void
 drop(struct lookup *l)
 {
@@ -44,8 +45,8 @@ drop(struct lookup *l)
 
 /* ---- the end ---- */
 
-/* Lets those go on that wait.  ${why}: why there is no document; NULL: there is
- * one.  ${ours}: that is a fault of this server. */
+/* Ends ${l}: the parcels that wait in it go on or fail.  ${why}: why there is
+ * no document; NULL: there is one.  ${ours}: the fault is this server's. */
 static void
 let_go(struct lookup *l, const char *why, bool ours)
 {
@@ -69,7 +70,8 @@ let_go(struct lookup *l, const char *why, bool ours)
 	mem_free(l);
 	if (after == NULL)
 		return;
-	/* A parcel may have begun another just now, which does as well. */
+	/* A parcel may have started a look-up of the same domain just now,
+	 * which serves as well. */
 	if (atomic_load(&o->stopping) || find(o, after->domain) != NULL)
 		drop(after);
 	else
@@ -83,7 +85,8 @@ end(struct lookup *l)
 	let_go(l, NULL, false);
 }
 
-/* There is no room now: whoever asks next begins anew. */
+/* Ends ${l} because this server cannot do it now.  The next request for the
+ * domain starts another one. */
 static void
 put_off(struct lookup *l, const char *why)
 {
@@ -92,7 +95,7 @@ put_off(struct lookup *l, const char *why)
 	let_go(l, why, true);
 }
 
-/* The document cannot be had: l->err says why. */
+/* Ends ${l}: the document cannot be had, for the reason l->err. */
 static void
 fail(struct lookup *l)
 {
@@ -138,7 +141,8 @@ unit_finished(struct unit *base)
 	struct lookup *l = u->arg;
 
 	l->job.run = stored;
-	/* The thread ends only when nothing of it is with others. */
+	/* The thread runs until no look-up is with a reader or the writer, so
+	 * its mailbox is open. */
 	if (outbound_post(l->outbound, &l->job) != RC_OK)
 		assert(!"the outbound thread has ended before its look-ups");
 }
@@ -243,7 +247,7 @@ fetch(struct lookup *l)
 
 /* ---- turns ---- */
 
-/* What this minute still allows strangers. */
+/* Refills the bucket of fetches for strangers (LOOKUP_FETCHES_MINUTE). */
 static void
 refill(struct outbound *o)
 {
@@ -256,8 +260,8 @@ refill(struct outbound *o)
 	o->fetches_at_ms = now;
 }
 
-/* Fetches now, or when it is its turn; what strangers ask beyond the limits is
- * not even remembered. */
+/* Fetches the document now, or leaves it queued.  A stranger's look-up over the
+ * limit of a minute is dropped, not queued, so that the queue stays short. */
 static void
 queue(struct lookup *l)
 {
@@ -314,7 +318,7 @@ read_done(struct outbound *o, struct outbound_job *job)
 	struct lookup *l = CONTAINER_OF(job, struct lookup, job);
 
 	if (l->err.rc != RC_OK) {
-		/* The database is away: it is nobody's fault. */
+		/* The database is away: that is not a fault of the peer. */
 		put_off(l, l->err.text);
 		return;
 	}
@@ -389,7 +393,7 @@ begin(struct lookup *l)
 	read_row(l);
 }
 
-/* A stranger's look-up has come to the thread. */
+/* Begins a stranger's look-up, which lookup_want() has posted. */
 static void
 run(struct outbound *o, struct outbound_job *job)
 {
@@ -400,8 +404,9 @@ run(struct outbound *o, struct outbound_job *job)
 		begin(l);
 		return;
 	}
-	/* The one under way tells the directory; but it may have read the row
-	 * before it was changed. */
+	/* The look-up under way will report to the directory.  But it may have
+	 * read the row before the row was changed, so read the row once more
+	 * after it. */
 	if (other != NULL && l->what == DIRECTORY_WANT_STORED &&
 	    other->after == NULL && !atomic_load(&o->stopping)) {
 		other->after = l;
@@ -449,7 +454,7 @@ lookup_for(struct outbound *o, struct carry *c)
 		return;
 	}
 	TAILQ_INSERT_TAIL(&l->waiting, c, entry);
-	/* A parcel's wish is no stranger's: its turn is now. */
+	/* A look-up that a parcel waits for is not limited as a stranger's. */
 	if (l->stranger) {
 		l->stranger = false;
 		(void)atomic_fetch_sub(&o->nstrangers, 1);

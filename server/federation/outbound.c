@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See outbound.h: the thread, and its life.
+ * See outbound.h.  The thread's loop, its start and its end.
  */
 #include <poll.h>
 #include <string.h>
@@ -11,11 +11,12 @@
 #include "federation/address.h"
 #include "federation/outbound_internal.h"
 
-/* Without anything to do the thread looks at deadlines this often. */
+/* How often the thread checks deadlines when nothing else wakes it, in ms;
+ * while stopping; when memory is short. */
 #define POLL_MS 1000
 #define POLL_STOPPING_MS 10
 #define POLL_POOR_MS 100
-/* Connections that are kept open, to all peers together. */
+/* Limit of open connections to all peers together. */
 #define CONNECTIONS_MAX 256L
 
 enum rc
@@ -90,7 +91,8 @@ wait(struct outbound *o, int ms)
 	    .fd = mbox_fd(o->box), .events = CURL_WAIT_POLLIN};
 	struct pollfd alone = {.fd = fd.fd, .events = POLLIN};
 
-	/* It fails without memory, and at once. */
+	/* Without memory curl_multi_poll() fails at once: wait without it, so
+	 * that the loop does not spin. */
 	if (o->multi == NULL ||
 	    curl_multi_poll(o->multi, &fd, 1, ms, NULL) != CURLM_OK)
 		(void)poll(&alone, 1,
@@ -110,7 +112,8 @@ loop(void *arg)
 		if (stopping) {
 			carry_stop(o);
 			lookup_stop(o);
-			/* What readers and the writer have comes back. */
+			/* Wait for look-ups that are with a reader or the
+			 * writer. */
 			if (o->nlookups == 0)
 				break;
 		} else {
@@ -119,7 +122,7 @@ loop(void *arg)
 		}
 		wait(o, stopping ? POLL_STOPPING_MS : POLL_MS);
 	}
-	/* From here on who has something for the thread is refused. */
+	/* From now on outbound_post() fails.  Run what was posted before. */
 	mbox_close(o->box);
 	run_jobs(o);
 	carry_stop(o);
@@ -175,7 +178,7 @@ do_nothing(struct outbound *o, struct outbound_job *job)
 	(void)job;
 }
 
-/* carrier_remote.stop. */
+/* The function carrier_remote.stop. */
 static void
 stop(void *arg)
 {

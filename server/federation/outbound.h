@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to other servers: the relay's parcels become signed requests, the
- * answers become answers to their items (a carrier, relay/carrier.h), and
- * documents of peers are fetched.
+ * Requests to other servers: sends the relay's parcels as signed requests and
+ * returns the answers (a carrier, relay/carrier.h), and fetches the documents
+ * of peers.
  *
- * All of it is done by one thread with libcurl's multi interface.  It is not
- * the relay's: signing, TLS and libcurl's own work must not delay deliveries
- * into the inboxes here.  libcurl asks DNS in threads of its own.
+ * One thread does all of it with libcurl's multi interface.  It is not the
+ * relay's thread, because signing, TLS and libcurl must not delay deliveries to
+ * inboxes of this server. libcurl resolves names in threads of its own.
  */
 #ifndef FEDERATION_OUTBOUND_H
 #define FEDERATION_OUTBOUND_H
@@ -28,34 +28,34 @@ struct outbound;
 
 struct outbound_options {
 	const struct clk *clk;
-	const struct timing *timing; /* kept; NULL: timing_real() */
+	const struct timing *timing; /* borrowed; NULL: timing_real() */
 	struct rnd *rnd;
 	struct metrics *metrics;
 	struct writer *writer;
 	struct readers *readers;
 	struct keyring *keyring;
-	struct peer_clocks *clocks;            /* kept; may be NULL */
-	const struct directory_policy *policy; /* kept */
-	struct net_networks networks;  /* private ones that may be contacted */
-	const struct buf *authorities; /* of certificates; kept.  NULL: the
-					* system's */
+	struct peer_clocks *clocks;            /* borrowed; may be NULL */
+	const struct directory_policy *policy; /* borrowed */
+	struct net_networks networks; /* private ones that may be contacted */
+	/* PEM of certificate authorities; borrowed.  NULL: the system's. */
+	const struct buf *authorities;
 };
 
-/* Makes it, with its directory; no thread yet. */
+/* Creates ${ret} with its directory.  Starts no thread. */
 enum rc outbound_new(const struct outbound_options *options,
     struct outbound **ret, struct err *err) MUST_USE;
 
-/* Starts its thread. */
+/* Starts the thread. */
 enum rc outbound_start(struct outbound *o, struct err *err) MUST_USE;
 
-/* Frees it after outbound_carrier()'s stop, and after readers and writer have
- * stopped.  NULL is allowed. */
+/* Frees ${o}, after the stop of outbound_carrier(), the readers and the writer
+ * have stopped.  NULL is allowed. */
 void outbound_free(struct outbound *o);
 
-/* What is known of peers; as long as ${o}. */
+/* Returns the directory.  Valid as long as ${o}. */
 struct directory *outbound_directory(struct outbound *o);
 
-/* What the relay is given. */
+/* Returns the carrier for the relay. */
 struct carrier_remote outbound_carrier(struct outbound *o);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the outbound thread: jobs (outbound.c), parcels under way
- * (carry.c), look-ups of peers (lookup.c).
- * Thread: outbound, where nothing else is said.
+ * The parts of the outbound thread: jobs (outbound.c), parcels (carry.c),
+ * look-ups of peers (lookup.c).  Thread: outbound, unless said otherwise.
  */
 #ifndef FEDERATION_OUTBOUND_INTERNAL_H
 #define FEDERATION_OUTBOUND_INTERNAL_H
@@ -16,13 +15,13 @@
 #include "federation/outbound.h"
 #include "federation/transfer.h"
 
-/* Look-ups that strangers cause: at once, and documents fetched at once and a
- * minute (docs/federation.md, "Whose key is it?"). */
+/* Limits for strangers: look-ups at a time, documents fetched at a time, and
+ * documents fetched in a minute (docs/federation.md, "Whose key is it?"). */
 #define LOOKUPS_MAX 64
 #define LOOKUP_FETCHES 4
 #define LOOKUP_FETCHES_MINUTE 30
 
-/* Something for the outbound thread, embedded in its object. */
+/* A job for the outbound thread, embedded in the object that it is about. */
 struct outbound_job {
 	struct mbox_node node;
 	void (*run)(struct outbound *o, struct outbound_job *job);
@@ -30,16 +29,16 @@ struct outbound_job {
 
 /* ---- look-ups ---- */
 
-/* Parcels under way. */
+/* A list of parcels. */
 TAILQ_HEAD(carries, carry);
 
-/* What a look-up waits for. */
+/* The phases of a look-up, and what it waits for. */
 enum lookup_phase {
 	LOOKUP_NEW,
-	LOOKUP_READING,  /* a reader: its row */
-	LOOKUP_QUEUED,   /* its turn to fetch */
-	LOOKUP_FETCHING, /* libcurl: its document */
-	LOOKUP_STORING   /* the writer: what the document says */
+	LOOKUP_READING,  /* a reader reads the row */
+	LOOKUP_QUEUED,   /* waits for a slot to fetch */
+	LOOKUP_FETCHING, /* libcurl fetches the document */
+	LOOKUP_STORING   /* the writer stores the document */
 };
 
 struct lookup {
@@ -48,11 +47,11 @@ struct lookup {
 	struct outbound *outbound;
 	char domain[LIMIT_DOMAIN_LEN + 1];
 	enum directory_want what;
-	bool stranger; /* caused by a request, not by a parcel */
+	bool stranger; /* for a request of a stranger, not for a parcel */
 	enum lookup_phase phase;
-	int64_t asked_ms;       /* monotonic: when the database was asked */
-	struct carries waiting; /* parcels for this domain */
-	/* One that reads the row again when this one has ended; NULL: none. */
+	int64_t asked_ms;       /* monotonic: when the row was asked for */
+	struct carries waiting; /* parcels that wait for the result */
+	/* A look-up that reads the row again after this one; NULL: none. */
 	struct lookup *after;
 
 	struct read_job read;
@@ -70,24 +69,24 @@ struct lookup {
 struct carry {
 	struct outbound_job job;
 	TAILQ_ENTRY(carry)
-	entry;       /* of outbound.carries, or of lookup.waiting */
-	bool listed; /* in outbound.carries */
+	entry;       /* in o.carries or l.waiting */
+	bool listed; /* it is in outbound.carries */
 	struct outbound *outbound;
 	struct parcel *parcel;
-	int64_t until_ms; /* monotonic: then its time is over */
-	bool looked_up;   /* its peer was looked up for it */
+	int64_t until_ms; /* monotonic: end of its time-out */
+	bool looked_up;   /* a look-up was done for it */
 	struct directory_contact contact;
 
-	/* Items that have an answer, of this parcel. */
+	/* The items of the parcel that have an answer. */
 	bool answered[PARCEL_ITEMS];
 	size_t nanswered;
-	bool heartbeat_answered; /* of a parcel without items */
-	size_t most;             /* items of the next request */
+	bool heartbeat_answered; /* for a parcel without items */
+	size_t most;             /* limit of items in the next request */
 
 	/* The request under way. */
-	size_t sent[PARCEL_ITEMS]; /* which items it has, in order */
+	size_t sent[PARCEL_ITEMS]; /* the items in it, in order */
 	size_t nsent;
-	int64_t sent_ms; /* wall time: when it began */
+	int64_t sent_ms; /* wall time: when it was begun */
 	bool signed_anew;
 	struct buf body;
 	struct transfer transfer;
@@ -96,67 +95,71 @@ struct carry {
 struct outbound {
 	struct outbound_options o;
 	struct directory *directory;
-	CURLM *multi;     /* NULL until the first request: outbound_multi() */
-	struct mbox *box; /* of outbound_job */
+	CURLM *multi;     /* NULL until outbound_multi() is called */
+	struct mbox *box; /* of struct outbound_job */
 	struct thr *thread;
 	atomic_bool stopping;
-	struct outbound_job wake;   /* says that it is stopping */
-	struct net_networks pinned; /* networks, and loopback */
+	struct outbound_job wake; /* wakes the thread to stop */
+	/* For pinned peers: o.networks and loopback. */
+	struct net_networks pinned;
 
-	TAILQ_HEAD(, lookup) lookups; /* the oldest first */
-	atomic_size_t nstrangers;     /* look-ups that strangers have caused */
+	TAILQ_HEAD(, lookup) lookups; /* oldest first */
+	atomic_size_t nstrangers;     /* number of look-ups for strangers */
 	size_t nlookups;
-	size_t fetching;       /* by strangers' look-ups */
-	double fetches_left;   /* of this minute's */
-	int64_t fetches_at_ms; /* monotonic: when that was counted */
+	size_t fetching;       /* fetches for strangers under way */
+	double fetches_left;   /* bucket: fetches for strangers */
+	int64_t fetches_at_ms; /* monotonic: when it was refilled */
 
 	struct carries carries; /* with a request under way */
 };
 
 /* ---- outbound.c ---- */
 
-/* Hands ${job} to the thread.  Thread: any.  RC_CLOSED: the thread has ended.
- */
+/* Hands ${job} to the thread.  RC_CLOSED: the thread has ended.  Thread:
+ * any. */
 enum rc outbound_post(struct outbound *o, struct outbound_job *job) MUST_USE;
 
-/* libcurl, made with the first request, so that a server that has no peers yet
- * needs no memory for it; NULL: no memory. */
+/* Returns libcurl's multi handle, created at the first call, so that a server
+ * without peers needs no memory for it.  NULL: no memory. */
 CURLM *outbound_multi(struct outbound *o);
 
-/* The networks that a request to ${domain} may go to, and whether it may be
- * http. */
+/* Returns the networks to which a request to ${domain} may connect.  *ret_http:
+ * the URL may be http. */
 const struct net_networks *outbound_allowed(
     const struct outbound *o, const char *domain, bool *ret_http);
 
 /* ---- lookup.c ---- */
 
-/* directory_options.want.  Thread: any. */
+/* The function directory_options.want.  Thread: any. */
 bool lookup_want(void *arg, const char *domain, enum directory_want what);
 
-/* Looks the peer of ${c} up; ${c} goes on, or fails, with its end. */
+/* Starts or joins a look-up of the peer of ${c}.  At its end ${c} goes on or
+ * fails. */
 void lookup_for(struct outbound *o, struct carry *c);
 
-/* Begins queued fetches, and gives up parcels whose time is over. */
+/* Starts queued fetches, and fails parcels whose time-out is over. */
 void lookup_turn(struct outbound *o);
 
-/* Ends all that can be ended at once: the thread stops. */
+/* The thread stops: ends the look-ups that no reader or writer has. */
 void lookup_stop(struct outbound *o);
 
 /* ---- carry.c ---- */
 
-/* carrier_remote.send.  Thread: any. */
+/* The function carrier_remote.send.  Thread: any. */
 void carry_send(void *arg, struct parcel *parcel);
 
-/* Its peer was looked up: goes on with ${c}, or fails it with ${why}. */
+/* Continues ${c} after its peer was looked up, or fails it with ${why} if there
+ * is still no document. */
 void carry_go_on(struct carry *c, const char *why);
 
-/* Fails ${c}: its destination was not reached. */
+/* Fails ${c}: the destination was not reached. */
 void carry_fail(struct carry *c, const char *why);
 
-/* The same for a fault of this server: the peer is not charged for it. */
+/* Fails ${c} for a fault of this server, which the breaker of the peer does not
+ * count. */
 void carry_fail_here(struct carry *c, const char *why);
 
-/* Fails all. */
+/* Fails all parcels. */
 void carry_stop(struct outbound *o);
 
 #endif

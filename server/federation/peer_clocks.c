@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See peer_clocks.h.  Clocks that are right cost a look at one number.
+ * See peer_clocks.h.  If no clock is off, a call only reads one atomic number.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,13 +14,13 @@
 struct off {
 	char domain[LIMIT_DOMAIN_LEN + 1];
 	int64_t ahead_ms;
-	int64_t at_ms; /* monotonic: when it was heard */
+	int64_t at_ms; /* monotonic: when it was reported last */
 };
 
 struct peer_clocks {
 	const struct clk *clk;
 	atomic_size_t n;
-	struct lock lock; /* of the list, and of changes of its length */
+	struct lock lock; /* protects ${list}, and changes of ${n} */
 	struct off list[PEER_CLOCKS_MAX];
 };
 
@@ -86,7 +86,7 @@ forget_old(struct peer_clocks *p)
 			forget(p, i - 1);
 }
 
-/* The place of ${domain}; the length of the list: it is not there. */
+/* Returns the index of ${domain}, or the length of the list. */
 static size_t
 find(const struct peer_clocks *p, const char *domain)
 {
@@ -99,8 +99,8 @@ find(const struct peer_clocks *p, const char *domain)
 	return (i);
 }
 
-/* The place for one that is new: the end; of a full list, that of the one that
- * was heard of least recently. */
+/* Returns the index for a new entry: the end, or in a full list the entry that
+ * was reported least recently. */
 static size_t
 place(struct peer_clocks *p)
 {

@@ -2,8 +2,8 @@
 /*
  * See signature.h.
  *
- * The reader walks over texts that end with NUL, from left to right, and never
- * looks behind the first character that the profile does not allow.
+ * The parser reads NUL-terminated texts from left to right, and never reads
+ * beyond the first character that the profile does not allow.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -18,10 +18,12 @@
 #define ALGORITHM "ed25519"
 #define TAG "twinbox-1"
 #define DIGEST "sha-256=:"
-/* Seconds have ten digits until the year 2286; no sum of two overflows. */
+/* Seconds since 1970 have ten digits until the year 2286.  The sum of two such
+ * numbers does not overflow. */
 #define TIME_DIGITS_MAX 10
 
-/* The longest Signature-Input of the profile; a time has ten digits. */
+/* The longest Signature-Input of the profile must fit; times have ten
+ * digits. */
 static_assert(
     sizeof(LABEL COMPONENTS ";created=;expires=;nonce=\"\";keyid=\"\""
 			    ";alg=\"" ALGORITHM "\";tag=\"" TAG "\"") +
@@ -47,7 +49,7 @@ signature_fault_word(enum signature_fault fault)
 
 /* ---- reading ---- */
 
-/* The parameters, in the order in which they are written. */
+/* The parameters, in the order in which this server writes them. */
 enum param {
 	PARAM_CREATED,
 	PARAM_EXPIRES,
@@ -67,7 +69,7 @@ static const char *const param_names[PARAMS] = {
     [PARAM_TAG] = "tag",
 };
 
-/* Takes ${literal} from the front of ${*at}. */
+/* Skips ${literal} at ${*at}.  False: it is not there. */
 static bool
 take(const char **at, const char *literal)
 {
@@ -79,7 +81,7 @@ take(const char **at, const char *literal)
 	return (true);
 }
 
-/* A whole number without a sign and without leading zeros. */
+/* Parses a whole number without a sign and without leading zeros. */
 static bool
 take_time(const char **at, int64_t *ret)
 {
@@ -104,7 +106,7 @@ is_word_char(char c)
 		(c >= '0' && c <= '9') || c == '-' || c == '_');
 }
 
-/* A string in quotes of ${least} to ${most} characters. */
+/* Parses a quoted string of ${least} to ${most} characters. */
 static bool
 take_word(const char **at, char *ret, size_t least, size_t most)
 {
@@ -153,7 +155,7 @@ take_param(const char **at, enum param param, struct signature *s)
 	return (take_literal(at, TAG));
 }
 
-/* Takes "name=" from the front of ${*at}; PARAMS: it is none of the profile. */
+/* Skips "name=" at ${*at}.  PARAMS: the name is not in the profile. */
 static enum param
 take_name(const char **at)
 {
@@ -170,8 +172,8 @@ take_name(const char **at)
 	return (PARAMS);
 }
 
-/* ";name=value" six times, and nothing behind: neither a seventh parameter nor
- * a second signature. */
+/* Parses ";name=value" six times up to the end, so that there is no seventh
+ * parameter and no second signature. */
 static enum signature_fault
 read_params(const char *at, struct signature *s)
 {
@@ -194,7 +196,7 @@ read_params(const char *at, struct signature *s)
 	return (SIGNATURE_GOOD);
 }
 
-/* The value of Signature. */
+/* Parses the value of the header Signature. */
 static bool
 read_value(const char *at, uint8_t ret[SIGN_SIZE])
 {
@@ -240,9 +242,9 @@ signature_timely(const struct signature *s, int64_t now_s)
 
 /* ---- what is signed ---- */
 
-/* Whether ${value} is printable ASCII without blanks at its ends.  A line end
- * in a value would be one in what is signed, and the text of one request could
- * be read as that of another. */
+/* Returns true if ${value} is printable ASCII without spaces at its ends.  A
+ * line end inside a value would add a line to the signed text, which could then
+ * be read as that of another request. */
 static bool
 is_plain(const char *value)
 {
@@ -303,8 +305,9 @@ signature_verify(const struct signature *s,
 
 /* ---- writing ---- */
 
-/* Writes the parameters of ${s} behind the components, and reads them again:
- * what no receiver would take is not sent.  False: it would not be taken. */
+/* Writes the parameters of ${s} behind the components, and parses them again,
+ * so that nothing is sent that every receiver would refuse.  False: they are
+ * not of the profile. */
 static bool
 write_params(struct signature *s)
 {

@@ -15,11 +15,11 @@
 #include "federation/address.h"
 #include "federation/transfer.h"
 
-/* How long a connection may take to come about, at most: a host that drops
- * packets would otherwise use all of the time for the answer. */
+/* Limit of the time to connect.  Otherwise a host that drops packets would use
+ * up the whole time-out of the request. */
 #define CONNECT_MS 10000L
-/* How long what was sent may stay without an acknowledgement of TCP before the
- * connection is dead. */
+/* How long sent data may stay without a TCP acknowledgement before the
+ * connection counts as dead. */
 #define SILENCE_MS 10000
 
 enum rc
@@ -57,8 +57,9 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 	t->opened = true;
 	fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
 	    address->protocol);
-	/* Requests share a connection (HTTP/2) and outlive each other there:
-	 * one whose other end is gone must not get the next one, too. */
+	/* Requests share a connection (HTTP/2), and the connection outlives
+	 * each of them.  A connection whose other end is gone must not be
+	 * reused for the next request. */
 	if (fd >= 0)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms,
 		    sizeof(silence_ms));
@@ -81,8 +82,8 @@ take_answer(char *p, size_t size, size_t n, void *arg)
 
 /* ---- begin ---- */
 
-/* Trusts the given authorities, and none of the system besides: its folder of
- * certificates would be looked at as well. */
+/* Trusts only the given authorities.  Without CAPATH NULL libcurl would also
+ * use the system's folder of certificates. */
 static CURLcode
 set_authorities(const struct transfer *t)
 {
@@ -99,7 +100,7 @@ set_authorities(const struct transfer *t)
 	return (rc);
 }
 
-/* False: libcurl has no memory, or does not know an option. */
+/* Sets the options of libcurl.  False: no memory, or an option is not known. */
 static bool
 set_options(struct transfer *t)
 {
@@ -119,8 +120,8 @@ set_options(struct transfer *t)
 	SET(CURLOPT_PROXY, "");
 	SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
-	/* A name server that does not answer would otherwise be waited for at
-	 * the end of the transfer, with all other requests. */
+	/* Otherwise the end of a transfer would wait for a name server that
+	 * does not answer, and block all other requests. */
 	SET(CURLOPT_QUICK_EXIT, 1L);
 	SET(CURLOPT_USERAGENT, "twinbox");
 	SET(CURLOPT_ERRORBUFFER, t->error);
@@ -131,7 +132,8 @@ set_options(struct transfer *t)
 	SET(CURLOPT_WRITEDATA, t);
 	SET(CURLOPT_HTTPHEADER, t->headers);
 	SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-	/* Another request's connection is waited for, if it may be shared. */
+	/* Wait for a connection that another request is opening, if it can be
+	 * shared. */
 	SET(CURLOPT_PIPEWAIT, 1L);
 	SET(CURLOPT_TIMEOUT_MS, (long)t->timeout_ms);
 	SET(CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
@@ -167,7 +169,7 @@ transport_of(const struct transfer *t, CURLcode code)
 		return (CLASSIFY_TOO_LONG);
 	if (code != CURLE_OK && t->forbidden && !t->opened)
 		return (CLASSIFY_FORBIDDEN);
-	/* The rest of curl's codes are ways in which a connection breaks. */
+	/* All other codes are ways in which a connection breaks. */
 	switch ((int)code) {
 	case CURLE_OK:
 		return (CLASSIFY_ANSWERED);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request to another server by libcurl, with the rules that hold for all of
- * them: https unless the address is pinned, certificates verified, no redirect,
- * no proxy, no cookie, a bounded answer, and no connection to an address that
- * may not be contacted (address.h).  That is judged for each socket, after DNS,
- * so that a name that changes its address gains nothing.
+ * One request to another server by libcurl, with the rules that all requests
+ * obey: https unless the URL is pinned, verified certificates, no redirect, no
+ * proxy, no cookie, a bounded answer, and no connection to an address that is
+ * not allowed (address.h).  The address is checked for each socket, after DNS,
+ * so a name that changes its address does not get around the check.
  *
  * Thread: the one that runs the CURLM, in all of these.
  */
@@ -21,58 +21,58 @@
 #include "federation/classify.h"
 #include "net/forwarded.h"
 
-/* Values of headers, with their NUL; a longer one counts as absent. */
+/* Size of a header's value, with the NUL.  A longer value counts as absent. */
 #define TRANSFER_HEADER_SIZE 256
 
 struct transfer {
-	/* Asked. */
-	const char *url; /* libcurl keeps a copy */
+	/* Set by the caller. */
+	const char *url; /* libcurl copies it */
 	bool http;       /* the URL is pinned and may be http */
-	const struct net_networks *allowed; /* kept */
-	/* Of the authorities that are trusted, as PEM; kept.  NULL: the
+	const struct net_networks *allowed; /* borrowed */
+	/* PEM of the certificate authorities to trust; borrowed.  NULL: the
 	 * system's. */
 	const struct buf *authorities;
-	const struct buf *body; /* of a POST; kept.  NULL: a GET */
+	const struct buf *body; /* of a POST; borrowed.  NULL: a GET */
 	int64_t timeout_ms;
-	size_t limit;     /* bytes of the answer */
-	bool certificate; /* CURLINFO_CERTINFO is asked for afterwards */
-	/* The transfer is over and no longer libcurl's. */
+	size_t limit;     /* of the answer, in bytes */
+	bool certificate; /* make CURLINFO_CERTINFO available */
+	/* Called when the transfer has ended and libcurl no longer uses it. */
 	void (*done)(struct transfer *t);
 
-	/* Answered. */
+	/* Set when it is done. */
 	enum classify_transport transport;
-	int status;                  /* of HTTP; 0: none */
+	int status;                  /* HTTP status; 0: none */
 	struct buf answer;           /* freed by transfer_fini() */
-	char error[CURL_ERROR_SIZE]; /* what libcurl says; "": nothing */
+	char error[CURL_ERROR_SIZE]; /* libcurl's text; "": none */
 
-	/* Its own. */
+	/* Private. */
 	CURL *easy;
 	struct curl_slist *headers;
-	bool forbidden,
-	    opened; /* addresses that may not be contacted; others */
+	bool forbidden, opened; /* a socket was refused; one was opened */
 	bool too_long, active;
 };
 
-/* Adds a header of the request. */
+/* Adds a header to the request. */
 enum rc transfer_header(struct transfer *t, const char *name, const char *value,
     struct err *err) MUST_USE;
 
-/* Begins ${t}, which is zeroed but for what is asked and its headers.
- * ${multi} NULL: there was no memory for it, and there is none for ${t}. */
+/* Begins ${t}.  Its other members, except those that the caller sets and the
+ * headers, must be zero.  ${multi} may be NULL if it could not be made: then
+ * RC_NO_MEMORY. */
 enum rc transfer_begin(
     struct transfer *t, CURLM *multi, struct err *err) MUST_USE;
 
-/* libcurl is through with ${easy}: the result is in its transfer, which is
+/* libcurl has ended ${easy}: stores the result in its transfer, and calls
  * done. */
 void transfer_finish(CURLM *multi, CURL *easy, CURLcode code);
 
 /* Copies the header ${name} of the answer to ${ret}.  False: it is absent, too
- * long, or there several times. */
+ * long, or repeated. */
 bool transfer_answer_header(
     const struct transfer *t, const char *name, char ret[TRANSFER_HEADER_SIZE]);
 
-/* Frees what it holds, and ends it if it is under way: then it is not done.
- * Zeroes it. */
+/* Frees and zeroes ${t}.  If it is under way it is cancelled, and done is not
+ * called. */
 void transfer_fini(struct transfer *t, CURLM *multi);
 
 #endif

@@ -8,11 +8,11 @@
 #include "federation/signature.h"
 #include "federation/transfer_sign.h"
 
-/* Random bytes of a nonce, and its length as text. */
+/* Random bytes of a nonce, and the length of its text. */
 #define NONCE_BYTES 16
 #define NONCE_LEN (NONCE_BYTES * 2)
-/* The times of a request that is signed are the sender's: a clock that is
- * ahead of the receiver's by less than its tolerance does no harm. */
+/* The lifetime of a signature.  Its times are of this server's clock; a
+ * difference of the clocks up to SIGNATURE_SKEW_S does no harm. */
 #define SIGNED_FOR_S SIGNATURE_LIFE_S
 #define JSON "application/json"
 
@@ -54,7 +54,7 @@ add_headers(struct transfer *t, const struct transfer_signed *s,
 	    {"Twinbox-To", s->to},
 	    {"Signature-Input", input},
 	    {"Signature", value},
-	    /* Without it libcurl may wait for "100 Continue". */
+	    /* Without this libcurl may wait for "100 Continue". */
 	    {"Expect", ""},
 	};
 	enum rc rc = RC_OK;
