@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # pictures.sh [ROOT]: prints ROOT/ARCHITECTURE.md with the pictures of the modules
-# (build-aux/layers.txt) and of the threads (build-aux/threads.txt) as they are
-# now.
+# (build-aux/layers.txt), of the threads (build-aux/threads.txt) and of the states
+# of an outbox row (server/model/outbox.h) as they are now.
 set -eu
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}"
@@ -19,11 +19,23 @@ if grep -q '^<!-- picture of the threads: ' ARCHITECTURE.md; then
 		exit 1
 	}
 fi
-MODULES=$modules QUEUES=$queues ${AWK:-awk} '
+states=
+if grep -q '^<!-- picture of the states: ' ARCHITECTURE.md; then
+	states=$(${AWK:-awk} -f "$aux/states.awk" server/model/outbox.h) || {
+		echo "$states" >&2
+		exit 1
+	}
+fi
+MODULES=$modules QUEUES=$queues STATES=$states ${AWK:-awk} '
+function picture() {
+	if (/of the modules/)
+		return ENVIRON["MODULES"]
+	return ENVIRON[/of the states/ ? "STATES" : "QUEUES"]
+}
 /^<!-- picture of the [a-z]+: scripts\/pictures -->$/ {
 	print
 	print "```"
-	print ENVIRON[/of the modules/ ? "MODULES" : "QUEUES"]
+	print picture()
 	print "```"
 	skip = 1
 	next
