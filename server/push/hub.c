@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table from user to the list of his members.  While a list is walked its
- * head stays, even when its last member leaves.
+ * The hub is a table from a user to the list of the user's members.  The head
+ * of a list stays in the table while the list is walked, even when its last
+ * member leaves.
  *
- * Beside it stand counters that any thread may read, for effects that concern
- * nobody who is here.  Why that loses nothing: a waiter is counted before it
- * reads the store, effects are looked at after their commit can be seen.  Who
- * is counted too late to be told opens his snapshot later still, and reads it.
+ * Beside the table stand counters of waiting members that any thread may read.
+ * With them hub_wants() drops effects that concern no user who is connected.
+ * No effect is lost: a waiter is counted before it reads the store, and
+ * hub_wants() reads the counters after the commit is visible.  A waiter that is
+ * counted too late for hub_wants() opens its snapshot later still, and so reads
+ * the commit from the store.
  */
 #include <stdatomic.h>
 
@@ -22,7 +25,8 @@ struct hub_user {
 	struct member_list members;
 };
 
-/* Users share counters: a false alarm costs a wake-up. */
+/* Several users share one counter.  A collision only costs a needless wake-up
+ * of the push thread. */
 #define COUNTERS 4096
 
 struct hub {
@@ -90,7 +94,8 @@ hub_wants(const struct hub *h, const struct effects *effects)
 {
 	size_t i;
 
-	/* A revoked device is not known by its user here. */
+	/* The counters do not know devices, so a revoked token is always
+	 * published. */
 	for (i = 0; i < effects->nrevoked; i++)
 		if (!effects->revoked[i].kept)
 			return (true);
@@ -155,7 +160,7 @@ hub_leave(struct hub *h, struct hub_member *m)
 	drop_if_empty(h, u);
 }
 
-/* The next member, safe against the present one leaving. */
+/* Walks all members of ${u}.  The current member may leave meanwhile. */
 #define EACH(m, next, u)                                                       \
 	for ((m) = TAILQ_FIRST(&(u)->members);                                 \
 	     (m) != NULL && ((next) = TAILQ_NEXT(m, entry), true);             \

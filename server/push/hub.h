@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub: which members (sessions, long-polls) wait for which person's inbox.
- * It owns no thread and no socket; its members are embedded in who waits.
- * Thread: push, except where another is named.
+ * The hub knows which members (sessions and long-polls) wait for the inbox of
+ * which user.  It owns no thread and no socket.  A member is embedded in its
+ * session or long-poll.
+ *
+ * Thread: push, unless a function names another.
  */
 #ifndef PUSH_HUB_H
 #define PUSH_HUB_H
@@ -16,16 +18,17 @@ struct hub;
 struct hub_member;
 
 struct hub_ops {
-	/* An event is in the inbox of the member's user. */
+	/* A new event is in the inbox of the member's user. */
 	void (*event)(struct hub_member *m, const struct effect_event *e);
 
 	/* An outbox entry of the member's user changed. */
 	void (*change)(struct hub_member *m, const struct effect_change *c);
 
-	/* The mark of one of the user's devices moved. */
+	/* The ack watermark of one of the user's devices moved. */
 	void (*acked)(struct hub_member *m, const struct effect_acked *a);
 
-	/* Something ephemeral (a ready frame), dropped first. */
+	/* An ephemeral frame, ready to be written.  A member that cannot write
+	 * it now drops it. */
 	void (*whisper)(struct hub_member *m, const char *frame, size_t n);
 };
 
@@ -36,35 +39,39 @@ struct hub_member {
 	TAILQ_ENTRY(hub_member) entry;
 };
 
-/* An empty hub; NULL: no memory. */
+/* Returns an empty hub, or NULL when memory is short. */
 struct hub *hub_new(void);
 
 /* Frees a hub without members.  NULL is allowed. */
 void hub_free(struct hub *h);
 
-/* ${m} (ops and user_id set) is told from now on. */
+/* Adds ${m}, whose ops and user_id are set.  From now on the hub calls its ops.
+ * Returns RC_OK or RC_NO_MEMORY. */
 enum rc hub_join(struct hub *h, struct hub_member *m) MUST_USE;
 
-/* ${m} is told no more.  Harmless when it never joined.  A member may leave
- * while it is being told. */
+/* Removes ${m}: the hub no longer calls its ops.  Does nothing when ${m} is not
+ * in the hub.  A member may remove itself, but no other member, while one of
+ * its ops runs. */
 void hub_leave(struct hub *h, struct hub_member *m);
 
-/* Tells the members of the event's (change's, given) user. */
+/* Calls the op of the same name for each member of the user that ${e}, ${c} or
+ * ${a} names, or of ${user_id}. */
 void hub_event(struct hub *h, const struct effect_event *e);
 void hub_change(struct hub *h, const struct effect_change *c);
 void hub_acked(struct hub *h, const struct effect_acked *a);
 void hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n);
 
-/* Somebody who will join for ${user_id} counts as waiting from now on, until
- * hub_unexpect(): he may read the store in between.  Thread: any. */
+/* Counts a future member of ${user_id} as waiting, until hub_unexpect().  The
+ * caller may read the store before the member joins, and hub_wants() misses no
+ * effect meanwhile.  Thread: any. */
 void hub_expect(struct hub *h, int64_t user_id);
 void hub_unexpect(struct hub *h, int64_t user_id);
 
-/* Whether ${effects} may concern anybody who waits; false is certain, and then
- * it need not be told.  Thread: any. */
+/* Returns false only if ${effects} concern no member, and need not be published
+ * to the hub.  True may be a false alarm.  Thread: any. */
 bool hub_wants(const struct hub *h, const struct effects *effects);
 
-/* Whether anybody waits for ${user_id}. */
+/* Returns whether ${user_id} has a member. */
 bool hub_present(const struct hub *h, int64_t user_id);
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions whose user is not known yet.  They do not count against the sessions
- * that users may have, so that strangers cannot take these, but have a pool of
- * their own.  When it is full, the address that has most of them loses its
- * oldest one: whoever opens many connections cuts their own.
+ * Newcomers: sessions whose user is not known yet.  They do not count against
+ * the limit of users' sessions, so that strangers cannot use it up, but have a
+ * pool of their own.  When the pool is full, the address with the most
+ * newcomers loses its oldest one.  Whoever opens many connections therefore
+ * cuts their own.
  *
- * A session is a newcomer from its handshake until its token is found, or until
- * it is gone.
+ * A session is a newcomer from its handshake until its token is verified, or
+ * until the session ends.
  */
 #include <string.h>
 
 #include "base/mem.h"
 #include "push/push_internal.h"
 
-/* Part of the sessions that there may be, within bounds. */
+/* The pool has room for 1/POOL_PART of the limit of users' sessions, but for at
+ * least POOL_LEAST and at most POOL_MOST newcomers. */
 #define POOL_PART 2
 #define POOL_LEAST 64
 #define POOL_MOST 1024
@@ -77,7 +79,7 @@ newcomers_remove(struct session *s)
 	mem_free(c);
 }
 
-/* The oldest newcomer of the address that has most. */
+/* The oldest newcomer of the address that has the most newcomers. */
 static struct session *
 worst(const struct push *p)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is here: for those who look for themselves whether something was missed.
+ * Lists who is connected.  A cluster node re-reads the store for these users,
+ * in case a notification was lost.
  */
 #include "base/mem.h"
 #include "push/push_internal.h"
 
-/* In the push thread: lists everybody.  Who comes later reads the store after
- * this. */
+/* Makes the lists, in the push thread.  A session or long-poll that comes after
+ * this reads the store itself. */
 static void
 list_present(struct push *p, struct push_task *task)
 {

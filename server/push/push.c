@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The push thread: a libuv loop that serves libwebsockets' sockets and, woken
- * by one async handle, the mailboxes.
+ * The push thread: a libuv loop that serves libwebsockets' sockets.  One async
+ * handle wakes it for the mailboxes.
  *
- * Why no effect passes a waiter unseen: the thread takes the effects first and
- * the tasks (registrations among them) second, and works in the other order.
- * So a registration that was posted before some effects is always worked on
+ * *No effect passes a waiter.* The thread takes first the effects, then the
+ * tasks (registrations of waiters among them), and works off the tasks first.
+ * A registration that was posted before some effects is therefore always done
  * before them.
  *
- * When more effects come than the thread can pass on, some are dropped and
- * p->overflowed is set.  Every session and long-poll then reads the store,
- * which has all of it.  That flag is read before the tasks are taken, too.
+ * *Overflow.* When effects come faster than the thread publishes them, some are
+ * dropped and p->overflowed is set.  Every session and long-poll then reads the
+ * store, which has all of them.  The thread reads that flag, too, before it
+ * takes the tasks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,8 @@
 #include "wire/json.h"
 
 #define DRAIN_TICK_MS 20
-/* A library that has lost no connection closes its handles at once. */
+/* How long a stop waits for the library to close its handles.  The library does
+ * it at once, unless it has lost a connection (library_closes()). */
 #define LIBRARY_CLOSE_MS 3000
 
 /* ---- the mailboxes, from any thread ---- */
@@ -33,14 +35,16 @@ void
 push_post(struct push *p, struct push_task *task)
 {
 
-	/* The box has no limit and is closed only after the last sender. */
+	/* mbox_put() cannot fail: this mailbox has no limit, and is closed only
+	 * after the last sender has ended. */
 	if (mbox_put(p->tasks, &task->node) == RC_OK)
 		(void)uv_async_send(&p->async);
 }
 
-/* Takes ${effects} in, if need be without what the store says as well.  NULL:
- * all of it, and it is freed.  Lost tokens are told always: they are few, and
- * no reading would find them. */
+/* Counts ${effects} against the limit and returns them.  Beyond the limit,
+ * drops from them what the store has as well, and returns NULL when nothing is
+ * left.  Revoked tokens always stay: they are few, and no session would find
+ * them by reading its inbox. */
 static struct effects *
 admit(struct push *p, struct effects *effects)
 {
@@ -110,7 +114,8 @@ push_session(struct push *p, int64_t no)
 
 /* ---- the thread ---- */
 
-/* Its sessions end; its long-polls look again, and see that they may not. */
+/* Closes the sessions of the device.  Its long-polls authenticate again, and
+ * are refused. */
 static void
 tell_revoked(struct push *p, int64_t device_id)
 {
@@ -252,9 +257,10 @@ on_library_late(uv_timer_t *timer)
 	uv_stop(timer->loop);
 }
 
-/* Runs the loop until the library has closed its handles; false: it has not.
- * A connection that it gave up for want of memory keeps its handle for ever
- * (lws_ensure_user_space()), and the stop must not wait for it. */
+/* Runs the loop until the library has closed its handles, or LIBRARY_CLOSE_MS
+ * have passed.  Returns whether they are closed.  The library never closes the
+ * handle of a connection that it gave up because memory was short
+ * (lws_ensure_user_space()), and the stop must not wait for that. */
 static bool
 library_closes(struct push *p)
 {
@@ -286,8 +292,8 @@ free_all(struct push *p)
 		uv_close((uv_handle_t *)&p->async, NULL);
 		closed = library_closes(p);
 	}
-	/* On a loop that is not its own the library closes its handles first;
-	 * only when the loop has run does a second call free the rest. */
+	/* On a foreign loop the library first only asks its handles to close.
+	 * The rest is freed by a second call, after the loop has run. */
 	if (p->context != NULL && closed)
 		lws_context_destroy(p->context);
 	if (p->loop_ready)
@@ -408,8 +414,8 @@ push_stop(struct push *p)
 	if (p == NULL)
 		return;
 	push_end(p);
-	/* What the thread did not see any more: whoever waits is told, and
-	 * connections are closed. */
+	/* What the thread no longer saw: release the waiters, and close the
+	 * connections. */
 	if (!p->drain_begun)
 		tell_reconnect(p);
 	run_tasks(p, mbox_take_all(p->tasks));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Push: who waits for which inbox, WebSocket sessions, long-polls.
+ * Push: WebSocket sessions, long-polls, and which inbox each of them waits for.
  *
- * Owns one thread with the libwebsockets context and the hub; everything
- * inside is touched by that thread only, and others put tasks into its mailbox.
- * A session is a cursor, not a queue: an event that follows its cursor and can
- * be written at once is written; in any other case the session is behind and
- * reads pages from the store when it can be written.
+ * Push owns one thread, with the libwebsockets context and the hub.  Only that
+ * thread touches what is inside; other threads post tasks to its mailbox.
+ *
+ * A session is a cursor, not a queue.  An event that follows the cursor and can
+ * be written at once is written.  In any other case the session is behind, and
+ * reads pages of its inbox from the store when its socket takes more.
  */
 #ifndef PUSH_PUSH_H
 #define PUSH_PUSH_H
@@ -36,91 +37,105 @@ struct push_options {
 	struct auth *auth;
 	const char *epoch; /* of this database; kept */
 	struct send_gate *gate;
-	const char *allow_origin; /* space-separated origins beside our own;
-				   * copied */
-	size_t session_limit;     /* of users; newcomers have their own */
-	size_t descriptors; /* as many as the process may have; 0: not known */
-	int64_t
-	    message_deadline_ms; /* from a message's first byte to its last */
-	size_t
-	    effects_limit; /* bytes of effects that may wait for the thread */
-	double rate_limit; /* requests/s a user; 0: off */
-	int max_retries;   /* of a message */
-	/* Whether a user may make one more request now; NULL: yes. */
+	/* Space-separated origins that are allowed besides this server's own;
+	 * copied. */
+	const char *allow_origin;
+	/* Sessions of users.  Newcomers have a limit of their own
+	 * (newcomers.c). */
+	size_t session_limit;
+	/* The process's limit of descriptors; 0: not known. */
+	size_t descriptors;
+	/* From a message's first byte to its last. */
+	int64_t message_deadline_ms;
+	/* Bytes of effects that may wait for the push thread. */
+	size_t effects_limit;
+	/* Requests per second and user; 0: no limit.  For the pace at which
+	 * sessions are read, and for the text of a refusal; `admits`
+	 * decides. */
+	double rate_limit;
+	int max_retries; /* of a message */
+	/* Returns whether a user may make one more request now; if not,
+	 * ${*ret_wait_s} is after how many seconds.  NULL: always. */
 	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
 	void *admits_arg;
 };
 
-/* Makes the context; no thread yet. */
+/* Makes push and its libwebsockets context, without a thread.  Errors:
+ * RC_NO_MEMORY, RC_IO, RC_INTERNAL. */
 enum rc push_new(const struct push_options *options, struct push **ret,
     struct err *err) MUST_USE;
 
-/* Starts the thread. */
+/* Starts the thread.  Called once. */
 enum rc push_start(struct push *p, struct err *err) MUST_USE;
 
-/* Tells every session to reconnect and closes it with 1012 when what it has
- * asked is answered, within a second; new connections are closed; waiting
- * long-polls come back.  Thread: any. */
+/* Asks every client to reconnect.  A session is closed with code 1012 when its
+ * requests are answered, after push_drain_most at the latest.  New connections
+ * are closed, and waiting long-polls are released.  Thread: any. */
 void push_drain(struct push *p);
 
-/* Whether all of them are closed, after push_drain().  Thread: any. */
+/* Returns whether push_drain() is done: every session is closed, or its close
+ * frame is on its way.  Thread: any. */
 bool push_drained(const struct push *p);
 
-/* Open WebSocket sessions.  Thread: any. */
+/* Returns the number of WebSocket sessions.  Thread: any. */
 size_t push_sessions(const struct push *p);
 
-/* Ends the thread; what it asked of the readers may still come back.  NULL is
- * allowed. */
+/* Ends the thread.  Jobs of its sessions may still come back from the readers.
+ * NULL is allowed. */
 void push_end(struct push *p);
 
-/* Ends the thread and frees.  No effects or waiters may come any more, nor what
- * the readers have: they are stopped between push_end() and this.  NULL is
- * allowed. */
+/* Ends the thread and frees ${p}.  No other thread may send effects, waiters or
+ * tasks any more, so the caller stops the readers between push_end() and
+ * push_stop().  NULL is allowed. */
 void push_stop(struct push *p);
 
-/* Takes the effects of commits. */
+/* Returns the subscriber by which push receives the effects of commits. */
 struct subscriber push_subscriber(struct push *p);
 
-/* What a transaction has to tell; takes ${effects}.  Beyond effects_limit it is
- * dropped, and whoever is here reads the store instead.  Thread: any.  Blocks:
- * never. */
+/* Hands over the effects of a committed transaction; takes ${effects}.  Beyond
+ * effects_limit they are dropped, except for revoked tokens, and all sessions
+ * and long-polls read the store instead.  Thread: any.  Never blocks. */
 void push_effects(struct push *p, struct effects *effects);
 
-/* Who is on a connection and how he called us; behind a proxy the one whom it
- * names. */
+/* The client of a connection, and the scheme and host of its request.  Behind a
+ * trusted proxy they are those that the proxy names. */
 struct push_peer {
 	char address[46];
 	char scheme[6]; /* "http", "https"; "": not known */
-	char host[256]; /* "": what the header Host says */
+	char host[256]; /* "": use the header Host */
 };
 
-/* A fresh connection whose first request is for the WebSocket; takes ${fd},
- * borrows ${peer}.  Thread: any. */
+/* Hands over a fresh connection whose first request is for the WebSocket; takes
+ * ${fd}, copies ${peer}.  Thread: any. */
 void push_adopt(struct push *p, int fd, const struct push_peer *peer);
 
 /* ---- long-polls ---- */
 
-/* Something that the push thread shall do; push's own. */
+/* Work for the push thread: it calls ${run} once.  Only push uses the
+ * members. */
 struct push_task {
 	struct mbox_node node;
 	void (*run)(struct push *p, struct push_task *task);
 };
 
-/* ---- who is here ---- */
+/* ---- connected users ---- */
 
-/* Sessions and long-polls, a user and a device each (some more than once). */
+/* Lists the open sessions and the long-polls for inboxes.  Entry i is the user
+ * users[i] on the device devices[i]; the same pair may occur several times. */
 struct push_present {
-	struct push_task task; /* push's own */
+	struct push_task task; /* only push uses it */
 
-	/* The lists are there (empty: no memory).  Thread: push. */
+	/* The lists are complete, or empty because memory was short.  Thread:
+	 * push. */
 	void (*done)(struct push_present *ask);
 	void *arg;
 	int64_t *users, *devices;
 	size_t n;
 };
 
-/* Asks for the lists (done and arg set).  Long-polls for outbox entries are not
- * on them: they look again at once.  Thread: any. */
+/* Makes the lists and calls ask->done; done and arg are set.  Long-polls for
+ * outbox entries are released instead of being listed: they read the store
+ * again at once.  Thread: any. */
 void push_ask_present(struct push *p, struct push_present *ask);
 
 /* Frees the lists. */
@@ -129,33 +144,36 @@ void push_present_free(struct push_present *ask);
 /* ---- waiters ---- */
 
 /*
- * A waiter is embedded in the request that waits.  Register first, then read
- * the store: what commits after the read is told.  For each push_wait() that
- * returned RC_OK `done` is called exactly once, in the push thread, after which
- * push does not touch the waiter any more.
+ * A waiter is embedded in the request that waits.  Register it first, then read
+ * the store: what commits after the read wakes the waiter.  For each
+ * push_wait() that returned RC_OK, `done` is called exactly once, in the push
+ * thread.  After that call push does not touch the waiter any more.
  */
 struct push_waiter {
-	/* Asked. */
+	/* Set by the caller. */
 	int64_t user_id;
-	int64_t device_id; /* wake also when it is revoked */
-	int64_t after;     /* inbox: wake on an event with a seq beyond this */
-	bool outbox;       /* wake on any change of the user's outbox instead */
+	int64_t device_id; /* wake also when its token is revoked */
+	int64_t after;     /* inbox: wake on an event beyond this seq */
+	bool outbox;       /* instead: wake on any change of an entry */
 
-	/* ${woken}: something happened; else canceled, or draining. */
+	/* ${woken}: read the store again.  Otherwise the wait was canceled, or
+	 * the server is stopping. */
 	void (*done)(struct push_waiter *w, bool woken);
 	void *arg;
 
-	/* Push's own. */
+	/* Only push uses these. */
 	struct push_task task, cancel_task;
 	_Atomic int state;
 	void *entry;
 };
 
-/* Registers ${w} (user_id, after, outbox, done, arg set).  Thread: any. */
+/* Registers ${w}, whose first members are set.  RC_CLOSED: the server is
+ * stopping, and done is not called.  Thread: any. */
 enum rc push_wait(struct push *p, struct push_waiter *w) MUST_USE;
 
-/* Asks for ${w} to come back; harmless when it is on its way.  At most once
- * for each push_wait().  Thread: any, while ${w} is known to be alive. */
+/* Cancels the wait: done is called soon, if it is not on its way already.  At
+ * most once for each push_wait().  Thread: any, while ${w} is known to be
+ * alive. */
 void push_wait_cancel(struct push *p, struct push_waiter *w);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions when the server stops.  A session that is told to reconnect is
- * served until nothing of it is under way and nothing has come for a moment:
- * what its client sent before it was told has its answer.
+ * Drain: how sessions end when the server stops.  A session whose client was
+ * asked to reconnect is served until no request of it is under way and no input
+ * has come for push_drain_quiet.  So what the client sent before it got the
+ * request to reconnect is answered.
  */
 #include "push/push_internal.h"
 

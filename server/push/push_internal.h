@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The push object: the thread's loop, its mailboxes, the connections that are
- * not sessions yet.  Sessions are in session.h.  Everything here belongs to the
- * push thread, except where it says "any".
+ * The push object: the loop of the push thread, its mailboxes, and the
+ * connections that are not sessions yet.  Sessions are in session.h.  Only the
+ * push thread may use what is here, unless a comment says "any".
  */
 #ifndef PUSH_PUSH_INTERNAL_H
 #define PUSH_PUSH_INTERNAL_H
@@ -20,26 +20,27 @@
 #include "push/session.h"
 #include "wire/wire.h"
 
-/* Read from one session before the others have their turn. */
+/* Bytes that are read from one session before other sockets have their turn. */
 #define RX_LEN 8192
-/* Connections whose handshake has not come whole; one more cuts the oldest. */
+/* Connections whose handshake is not complete.  One more cuts the oldest. */
 #define ARRIVALS_MAX 512
 
-/* A connection whose handshake has not come whole, or that is refused and read
- * empty before it is closed. */
+/* A connection whose handshake is not complete.  Or one whose handshake was
+ * refused: its input is read and dropped before the close, so that the close
+ * does not reset the connection (refuse() in push_rx.c). */
 struct arrival {
 	TAILQ_ENTRY(arrival) entry;
 	int fd;
 	bool refused;
-	size_t read; /* after it was refused */
+	size_t read; /* bytes, since it was refused */
 	int64_t until_ms;
-	struct adopt_task *task; /* its own; NULL when passed on */
+	struct adopt_task *task; /* owned; NULL when handed on */
 };
 
 /* Arrivals, the oldest first. */
 TAILQ_HEAD(arrival_list, arrival);
 
-/* Sessions, in the order in which they came. */
+/* Sessions, the oldest first. */
 TAILQ_HEAD(session_list, session);
 
 /* A long-poll as the hub sees it. */
@@ -53,8 +54,9 @@ struct waiting {
 /* The waiting long-polls. */
 TAILQ_HEAD(waiting_list, waiting);
 
-/* A connection on its way from the front.  It is the library's opaque pointer
- * until the session begins, or the connection ends without one. */
+/* A connection on its way from the front to its session.  It is the library's
+ * opaque pointer of the connection until the session begins, or the connection
+ * ends without one. */
 struct adopt_task {
 	struct push_task task;
 	int fd;
@@ -71,7 +73,7 @@ struct push {
 	struct lws_context *context;
 	struct lws_vhost *vhost;
 	struct hub *hub;
-	struct uuid_gen ids;   /* of requests that are refused */
+	struct uuid_gen ids;   /* for the ids of refused requests */
 	struct htab *sessions; /* no -> session */
 	struct session_list all, closing;
 	struct session_list newcomers; /* their user is not known yet */
@@ -80,105 +82,119 @@ struct push {
 	struct waiting_list waiters;
 	int64_t last_no;
 	atomic_size_t nsessions;
-	size_t adopting; /* the library has them, and they are no session yet */
+	/* Connections that the library has, and that are not sessions yet. */
+	size_t adopting;
 	atomic_bool draining, stopping;
-	bool drain_begun;    /* clients have been told to reconnect */
-	atomic_bool drained; /* and no session has anything under way */
+	bool drain_begun;    /* clients were asked to reconnect */
+	atomic_bool drained; /* as push_drained() returns */
 	struct buf tx;       /* LWS_PRE bytes, then the frame being written */
 	char *allow_origin;
 
-	/* What is read from clients: one set of descriptors, watched by one
-	 * handle of the loop. */
+	/* Input from clients: one epoll set of sockets, which one handle of the
+	 * loop watches. */
 	int rx_fd;
 	uv_poll_t rx_poll;
 	struct arrival_list arrivals;
 	size_t narrivals;
 	char rx[RX_LEN];
 
-	/* Mailboxes, any thread puts: effects, and everything else. */
+	/* Mailboxes for effects, and for everything else.  Any thread may
+	 * put. */
 	struct mbox *effects;
 	struct mbox *tasks;
-	atomic_size_t effects_bytes; /* in the mailbox, or being told */
-	atomic_bool overflowed;      /* effects have been dropped */
+	atomic_size_t effects_bytes; /* in the mailbox, or being published */
+	/* Effects were dropped, and the sessions do not read the store yet. */
+	atomic_bool overflowed;
 };
 
 /* ---- push.c ---- */
 
-/* Puts ${task} and wakes the thread.  Thread: any. */
+/* Posts ${task} to the mailbox and wakes the push thread.  Thread: any. */
 void push_post(struct push *p, struct push_task *task);
 
-/* The session ${no}; NULL when it is gone. */
+/* Returns the session ${no}, or NULL when it no longer exists. */
 struct session *push_session(struct push *p, int64_t no);
 
 /* Checks every deadline against the clock in the options.  The loop's timer
- * calls this; tests with a clock of their own stop that timer. */
+ * calls this; tests that have a clock of their own stop the timer and call it
+ * themselves. */
 void push_tick(struct push *p);
 
 /* ---- waiters.c: long-polls ---- */
 
-/* Releases all of them: ${woken}, to look again; otherwise for good. */
+/* Releases all long-polls: if ${woken}, to read the store again; otherwise
+ * because the server stops. */
 void waiters_release(struct push *p, bool woken);
 
-/* Those of a device that lost its token look again, and see that. */
+/* Releases the long-polls of a device whose token is revoked.  They
+ * authenticate again, and are refused. */
 void waiters_revoked(struct push *p, int64_t device_id);
 
-/* Those who wait for a change of their entries look again: there is no number
- * by which the store could be asked whether they have missed one. */
+/* Releases the long-polls for outbox entries, which then read the store again.
+ * Changes of entries have no number, so nothing else can show that one was
+ * missed. */
 void waiters_recheck(struct push *p);
 
 /* ---- push_drain.c: the stop ---- */
 
-/* Tells every session to reconnect, and closes those that are not open yet. */
+/* Asks every client to reconnect, and closes the sessions that are not open
+ * yet. */
 void push_drain_begin(struct push *p);
 
-/* Closes the sessions that have nothing under way any more, or whose time is
- * up; sets p->drained when no session is left. */
+/* Closes each draining session that has no request under way, or whose time is
+ * up.  Sets p->drained when every session is closed or closing. */
 void push_drain_tick(struct push *p, int64_t now);
 
-/* ---- push_rx.c: what comes from clients ---- */
+/* ---- push_rx.c: input from clients ---- */
 
-/* Begins to watch.  After uv_loop_init(). */
+/* Makes the epoll set and watches it.  After uv_loop_init(). */
 enum rc push_rx_open(struct push *p, struct err *err) MUST_USE;
 
-/* Closes arrivals and stops watching; rx_poll must be closed by the caller. */
+/* Closes all arrivals and the epoll set.  The caller must close rx_poll
+ * first. */
 void push_rx_close(struct push *p);
 
-/* A fresh connection; takes ${task} and its socket. */
+/* Begins to read the handshake of a fresh connection; takes ${task} and its
+ * socket. */
 void push_rx_arrive(struct push *p, struct adopt_task *task);
 
-/* Reads ${s} from now on, on socket ${fd}. */
+/* From now on reads the frames of ${s} from socket ${fd}. */
 enum rc push_rx_begin(struct session *s, int fd) MUST_USE;
 
-/* Reads ${s} no more. */
+/* Ends the reading of ${s}. */
 void push_rx_end(struct session *s);
 
-/* Our close frame has gone out: who broke the rules cannot answer it in a way
- * that we would read, and is left to hang up. */
+/* Called when our close frame is written.  Reads on, for the client's close
+ * frame.  A client that broke the protocol is not read any more, so its close
+ * frame would not be seen: half-closes the connection and leaves it to the
+ * client to hang up. */
 void push_rx_closing(struct session *s);
 
-/* Leaves unread what ${s} sends. */
+/* Stops reading ${s}: what the client sends stays in the kernel, and TCP makes
+ * the client wait. */
 void push_rx_pause(struct session *s);
 
-/* Reads on if nothing speaks against it any more. */
+/* Reads ${s} again, unless its pace or a waiting frame is still in the way. */
 void push_rx_resume(struct session *s);
 
-/* Time passes: deadlines of arrivals. */
+/* Closes the arrivals whose deadline has passed. */
 void push_rx_tick(struct push *p, int64_t now_ms);
 
-/* Time passes: silence, and what may be read again. */
+/* Checks the deadlines of ${s} (close, message, silence), pings it, and reads
+ * it again when its pace allows. */
 void push_rx_session_tick(struct session *s, int64_t now_ms);
 
-/* Closes the arrivals whose handshake is not whole. */
+/* Closes the arrivals whose handshake is not complete. */
 void push_rx_drain(struct push *p);
 
 /* ---- push_lws.c ---- */
 
-/* Hands a connection with a whole, checked handshake to the library; takes
- * ${task} and its socket. */
+/* Hands a connection whose handshake is complete and checked to the library;
+ * takes ${task} and its socket. */
 void push_lws_adopt(struct push *p, struct adopt_task *task);
 
-/* Ends the connection of ${s}, and with it ${s}.  Not from one of the
- * library's callbacks. */
+/* Ends the connection of ${s}, and with it ${s}.  Must not be called from one
+ * of the library's callbacks (session_close.c says why). */
 void push_lws_kill(struct session *s);
 
 /* Makes the library's context and vhost on p->loop. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libwebsockets behind the sessions: it answers handshakes that push_rx.c has
+ * libwebsockets behind the sessions.  It answers handshakes that push_rx.c has
  * checked, and writes frames.
  *
- * The library (4.1.6) reads nothing of a session: it takes unmasked frames,
- * lengths in any form and fragments without end, and hides pings, so its
- * reading is switched off (lws_rx_flow_control) as soon as a session begins.
- * The confirmation of an upgrade is a second wall behind ws/handshake.c;
- * extensions are off.
+ * The library (4.1.6) reads no input of a session: it accepts unmasked frames,
+ * lengths in any form and fragments without end, and it hides pings.  Its
+ * reading is therefore switched off (lws_rx_flow_control) as soon as a session
+ * begins.  The check in LWS_CALLBACK_HTTP_CONFIRM_UPGRADE is a second line of
+ * defence behind ws/handshake.c.  Extensions are off.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -20,10 +20,10 @@
 #include "push/push_internal.h"
 
 #define RX_BUFFER 4096
-/* Bytes of a session that may wait in the kernel. */
+/* Bytes of a session that the kernel may hold unsent. */
 #define UNSENT_BYTES (64 * 1024)
 
-/* What the library keeps for a connection: a pointer to our session. */
+/* The library's user data of a connection: a pointer to our session. */
 struct slot {
 	struct session *session;
 };
@@ -35,7 +35,8 @@ push_of(struct lws *wsi)
 	return (lws_context_user(lws_get_context(wsi)));
 }
 
-/* A copy of a header; false if it is absent, too long or given in parts. */
+/* Copies a header.  Returns false if it is absent, too long or split into
+ * parts. */
 static bool
 header(struct lws *wsi, enum lws_token_indexes token, char *ret, int size)
 {
@@ -53,7 +54,7 @@ confirm_upgrade(struct lws *wsi)
 {
 	char upgrade[24], version[8], uri[64];
 
-	/* `in` is not touched: it may point to freed memory (NN-2025-0102). */
+	/* Do not use `in`: it may point to freed memory (NN-2025-0102). */
 	if (!header(wsi, WSI_TOKEN_UPGRADE, upgrade, sizeof(upgrade)) ||
 	    strcasecmp(upgrade, "websocket") != 0)
 		return (-1);
@@ -68,8 +69,8 @@ confirm_upgrade(struct lws *wsi)
 
 /* ---- one connection ---- */
 
-/* What is known of the peer is not needed any more: it is a session now, or it
- * ends without having been one. */
+/* Frees the adopt_task of a connection, which has become a session or ends
+ * without one. */
 static void
 forget_peer(struct lws *wsi)
 {
@@ -146,17 +147,17 @@ push_lws_adopt(struct push *p, struct adopt_task *task)
 	int sock = task->fd;
 
 	fd.sockfd = sock;
-	/* Frames are small and each is written whole: waiting for company
-	 * (Nagle) would cost 40 ms beside a client's delayed ack. */
+	/* Frames are small, and each is written whole.  Nagle's algorithm would
+	 * delay a frame by 40 ms when the client delays its acks. */
 	(void)setsockopt(
 	    sock, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-	/* What the peer does not read shall wait in the store: by itself the
-	 * kernel would take some 3 MB for each. */
+	/* What the client does not read shall wait in the store.  Without this
+	 * the kernel would buffer some 3 MB for each client. */
 	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
 	    &(int){UNSENT_BYTES}, sizeof(int));
-	/* On failure the library has closed it.  It reads nothing before the
-	 * next turn of the loop, so that until then nobody asks for the task.
-	 */
+	/* On failure the library has closed the socket.  On success it reads
+	 * nothing before the next turn of the loop, so no callback needs the
+	 * task before the task is set. */
 	wsi = lws_adopt_descriptor_vhost(
 	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
 	if (wsi == NULL) {
@@ -176,11 +177,11 @@ push_lws_kill(struct session *s)
 	if (!session_state_over(s->state))
 		s->close.code = 1006;
 	session_move(s, SESSION_ENDED);
-	/* The library may keep the connection for a moment, and whoever makes
-	 * room among newcomers must not find the session again. */
+	/* The library may keep the connection for a moment.
+	 * newcomers_make_room() must not find this session again meanwhile. */
 	newcomers_remove(s);
-	/* What the library still has to write may take a moment; nothing is
-	 * read meanwhile. */
+	/* The library may take a moment to write what it has buffered.  Read
+	 * nothing meanwhile. */
 	push_rx_pause(s);
 	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
 }
@@ -189,8 +190,9 @@ static void
 writeable(struct session *s)
 {
 
+	/* Woken up, the loop closes it (session_close_pending()). */
 	if (session_state_over(s->state))
-		(void)uv_async_send(&s->push->async); /* closes it */
+		(void)uv_async_send(&s->push->async);
 	else
 		session_unblocked(s);
 }
@@ -200,7 +202,7 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
     void *in, size_t len)
 {
 	struct slot *slot = user;
-	/* Without memory for the slot the library calls with none. */
+	/* When the library has no memory for the slot, ${user} is NULL. */
 	struct session *s = slot != NULL ? slot->session : NULL;
 
 	/* The library has many more reasons than we need. */
@@ -210,14 +212,14 @@ callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
 		return (confirm_upgrade(wsi));
 	case LWS_CALLBACK_HTTP:
-		/* Plain HTTP on a connection for WebSockets. */
+		/* A plain HTTP request on a connection for WebSockets. */
 		(void)lws_return_http_status(
 		    wsi, HTTP_STATUS_BAD_REQUEST, "a WebSocket upgrade only");
 		return (-1);
 	case LWS_CALLBACK_ESTABLISHED:
 		return (slot != NULL ? established(wsi, slot) : -1);
 	case LWS_CALLBACK_RECEIVE:
-		/* Frames that came before the handshake was answered. */
+		/* The client sent frames before the handshake was answered. */
 		if (s != NULL)
 			session_close(s, 1002, "too early");
 		return (0);
@@ -253,7 +255,8 @@ static const struct lws_protocols protocols[] = {
     {"twinbox.v1", callback, sizeof(struct slot), RX_BUFFER, 0, NULL, 0},
     {NULL, NULL, 0, 0, 0, NULL, 0}};
 
-/* No pings and no patience of the library's own: it hears nothing. */
+/* All zero: no pings and no idle time-outs by the library, since it does not
+ * read and would take every client for silent. */
 static const lws_retry_bo_t retry;
 
 enum rc

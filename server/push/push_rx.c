@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes from clients is read here, not by libwebsockets: the handshake is
- * looked at (MSG_PEEK) until it is whole and right, and only then given to the
- * library, which answers it; from then on every frame is read by ws_reader and
- * the library only writes.
+ * Input from clients is read here, not by libwebsockets.  This file peeks at a
+ * handshake (MSG_PEEK) until it is complete and valid, and only then hands the
+ * connection to the library, which answers the handshake.  From then on
+ * ws_reader reads every frame, and the library only writes.
  *
- * One epoll set holds all sockets that are read, and one handle watches it in
- * the loop: so a socket can be in the library's watcher (for writing) and in
- * ours, and each session has its turn of RX_LEN bytes.
+ * One epoll set holds all sockets that are read, and one handle of the loop
+ * watches the set.  So a socket can be in the library's watcher (for writing)
+ * and in ours, and each session gets its turn of RX_LEN bytes.
  */
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -25,8 +25,9 @@
 #define EVENTS_MAX 64
 #define LINGER_BYTES (1024 * 1024)
 
-/* What epoll gives back: an arrival's address, or a session's number, since a
- * session may be gone by then. */
+/* The tag that epoll returns for a socket: the address of an arrival, which is
+ * even, or the number of a session with the lowest bit set.  A session is named
+ * by number because it may have ended before its event is handled. */
 static uint64_t
 tag_of(const struct session *s)
 {
@@ -61,7 +62,7 @@ arrival_close(struct push *p, struct arrival *a)
 	arrival_free(p, a);
 }
 
-/* The whole answer to a handshake that is refused. */
+/* Writes the whole HTTP response for a refused handshake. */
 static void
 write_refusal(struct push *p, struct buf *b, const struct refusal *r)
 {
@@ -89,8 +90,9 @@ write_refusal(struct push *p, struct buf *b, const struct refusal *r)
 	buf_fini(&body);
 }
 
-/* Answers, and reads on for a moment: a close with bytes unread would reset the
- * connection and take the answer with it. */
+/* Sends the refusal, and then reads and drops input for push_linger.  A close
+ * with unread bytes would reset the connection, and the client would lose the
+ * response. */
 static void
 refuse(struct push *p, struct arrival *a, const struct refusal *r)
 {
@@ -120,7 +122,8 @@ refuse_busy(struct push *p, struct arrival *a)
 	refuse(p, a, &r);
 }
 
-/* Reads what a refused client still sends.  False: it is done. */
+/* Reads and drops what a refused client still sends.  Returns false when the
+ * connection can be closed. */
 static bool
 read_empty(struct push *p, struct arrival *a)
 {
@@ -134,7 +137,7 @@ read_empty(struct push *p, struct arrival *a)
 	return (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Looks at the handshake as far as it has come. */
+/* Checks the handshake as far as it has come. */
 static enum ws_handshake_state
 look(struct push *p, const struct arrival *a, struct refusal *r)
 {
@@ -155,9 +158,10 @@ look(struct push *p, const struct arrival *a, struct refusal *r)
 	return (ws_handshake_read(p->rx, (size_t)n, &rules, r));
 }
 
-/* Whether one more may become a session: users' sessions have their places, and
- * newcomers theirs.  Those count too that the library is still to answer: many
- * handshakes may come in one turn of the loop. */
+/* Returns whether one more connection may become a session.  It needs a place
+ * among the users' sessions and one among the newcomers.  Handshakes that the
+ * library has yet to answer count, too, because many may come in one turn of
+ * the loop. */
 static bool
 has_room(struct push *p)
 {
@@ -281,8 +285,8 @@ push_rx_resume(struct session *s)
 	    s->tx.nframes > 0)
 		return;
 	watch(s, true);
-	/* Nothing was read meanwhile: silence and the time of a message count
-	 * from now. */
+	/* Nothing was read meanwhile, so the deadlines for silence and for a
+	 * message start again. */
 	s->rx.heard_ms = s->rx.midway_ms = now_ms(s->push);
 	s->rx.pinged = false;
 }
@@ -297,7 +301,7 @@ push_rx_closing(struct session *s)
 		(void)shutdown(s->rx.fd, SHUT_WR);
 }
 
-/* Time gives credit back. */
+/* Refills the credit for control frames and for the pace (token buckets). */
 static void
 reckon(struct session *s, int64_t now)
 {
@@ -327,7 +331,8 @@ static bool
 control_allowed(struct session *s)
 {
 
-	/* Between the fragments of a message it ends nothing. */
+	/* A control frame between the fragments of a message does not end that
+	 * message. */
 	if (!s->rx.reader.in_message)
 		s->rx.midway = false;
 	s->rx.control -= 1;
@@ -404,8 +409,9 @@ push_rx_end(struct session *s)
 	ws_reader_fini(&s->rx.reader);
 }
 
-/* Whoever sends more than his pace, or does not read his answers, is read no
- * further for a while: the network makes him wait. */
+/* Takes what was read off the session's credit.  A client that sends more than
+ * its pace, or does not read its answers, is not read until push_rx_resume():
+ * TCP makes it wait. */
 static void
 pay(struct session *s, uint64_t frames, ssize_t bytes)
 {
@@ -446,7 +452,7 @@ session_ready(struct push *p, struct session *s, uint32_t events)
 		s->rx.midway = true;
 		s->rx.midway_ms = now;
 	}
-	/* After our close frame only its answer counts. */
+	/* After our close frame only the client's close frame matters. */
 	if (s->state == SESSION_CLOSED && s->rx.peer_closed) {
 		push_lws_kill(s);
 		return;
@@ -509,12 +515,12 @@ on_readable(uv_poll_t *handle, int status, int events)
 }
 
 /*
- * Gives ${fd} the highest number that a descriptor may have.
+ * Moves ${fd} to the highest number that a descriptor may have, and returns it.
  *
- * Why: libuv keeps its watchers in a table by descriptor and ends the program
- * by abort() when there is no memory for the table to grow (maybe_resize() in
- * src/unix/core.c of 1.44.2), which any connection could cause.  Watching the
- * highest number makes the table as large as it will ever be, at the start.
+ * Reason: libuv keeps its watchers in a table by descriptor.  When there is no
+ * memory for the table to grow, it ends the program by abort() (maybe_resize()
+ * in src/unix/core.c of 1.44.2), and any connection could cause that.  Watching
+ * the highest number makes the table as large as it will ever be, at the start.
  */
 static int
 number_highest(const struct push *p, int fd)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A WebSocket session: its moves from state to state (session_state.h), the
- * events that it is given, and the frames that its client sends.
+ * events that the hub gives it, and the frames that its client sends.
  *
- * A session joins the hub before the store is read, so that it is given what
- * commits after the read.  An event that comes while the session is not live is
- * only remembered by its number (`missed`).
+ * A session joins the hub before it reads the store, so that the hub gives it
+ * what commits after the read.  While the session is not live, it only
+ * remembers the highest number of these events (`missed`).
  */
 #include <assert.h>
 #include <string.h>
@@ -171,8 +171,9 @@ session_event(struct hub_member *m, const struct effect_event *e)
 	write_event(s, e);
 }
 
-/* The store is read until it says that there is no more; a page that is on its
- * way may have been read too early to say so. */
+/* The session reads pages until one reaches the head of the inbox.  A page that
+ * is under way does not count, because its snapshot may be older than the
+ * dropped effects; `unsure` says so. */
 void
 session_overflow(struct session *s)
 {
@@ -192,8 +193,9 @@ session_change(struct hub_member *m, const struct effect_change *c)
 		session_changed(s, c);
 }
 
-/* Acked here, by REST, or by another instance of the device: it opens the
- * window.  An answer to this session's own ack says nothing of it. */
+/* The device has acked: by this session, by REST, or by another instance of the
+ * device.  This opens the window; the answer to this session's own ack does
+ * not. */
 static void
 session_device_acked(struct hub_member *m, const struct effect_acked *a)
 {
@@ -214,8 +216,8 @@ session_whisper(struct hub_member *m, const char *frame, size_t n)
 	session_write(s);
 }
 
-/* A socket that takes nothing ends the session; its events wait in the store.
- */
+/* Closes a session whose socket takes nothing for push_stuck.  Its events wait
+ * in the store. */
 static void
 tick_stuck(struct session *s, int64_t now_ms)
 {
@@ -268,7 +270,7 @@ dispatch(struct session *s, struct wire_doc *doc, const struct frame *f)
 		break;
 	case FRAME_SEND:
 		session_send(s, doc, f);
-		return; /* has taken doc */
+		return; /* session_send() has taken doc */
 	case FRAME_TYPING:
 		session_typing(s, f);
 		break;
@@ -287,9 +289,9 @@ dispatch(struct session *s, struct wire_doc *doc, const struct frame *f)
 	wire_doc_fini(doc);
 }
 
-/* Ends the session for a frame that could not be read.  4400 tells the client
- * that it is wrong and must not come back, which a server without memory cannot
- * know. */
+/* Closes the session because a frame could not be parsed.  Code 4400 says that
+ * the client is wrong and must not reconnect.  A server without memory cannot
+ * know that, so it closes with another code. */
 static void
 close_unread(struct session *s, enum rc rc)
 {
@@ -320,8 +322,9 @@ session_received(struct session *s, const char *text, size_t n)
 	}
 	rc = wire_frame_read(&doc, &f, &r);
 	if (rc != RC_OK) {
-		/* A request with an id gets its answer and goes on; what
-		 * cannot even be answered ends the session. */
+		/* A request with an id gets an error frame, and the session
+		 * goes on.  A request without one cannot be answered, so it
+		 * ends the session. */
 		session_refuse(s, f.has_re, f.re, &r);
 		if (!f.has_re || !session_is_open(s))
 			close_unread(s, rc);

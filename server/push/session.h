@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A WebSocket session: its state, what it knows of its inbox, its input and its
+ * A WebSocket session: its state, its place in the inbox, its input and its
  * output.  A session belongs to the push thread, as does every function here
- * that does not name another thread.
+ * whose comment does not name another thread.
  */
 #ifndef PUSH_SESSION_H
 #define PUSH_SESSION_H
@@ -19,26 +19,27 @@
 #include "wire/wire.h"
 #include "ws/reader.h"
 
-/* Frames (replies, whispers) that may wait for a slow reader.  While any waits
- * the session is not read: more than what one RX_LEN asks for, and the requests
- * under way, cannot come together. */
+/* Frames (replies) and their bytes that may wait for a client that reads
+ * slowly.  A session is not read while a frame waits.  So the answers to RX_LEN
+ * bytes of requests, and to the requests under way, always fit. */
 #define OUT_FRAMES 1024
 #define OUT_BYTES (256 * 1024)
-/* Requests of one session under way at a time. */
+/* Requests that one session may have under way at a time. */
 #define SENDS_MAX 64
 #define READS_MAX 16
-/* Events read at a time by a session that is behind. */
+/* Events that a session that is behind reads from the store at a time. */
 #define PAGE_EVENTS 64
-/* … or so many bytes of them, and the event that goes beyond: what a session
- * that does not read may cost for a moment. */
+/* A page ends earlier with the event that reaches PAGE_BYTES.  This bounds the
+ * memory that a session needs while its client does not read. */
 #define PAGE_BYTES (64 * 1024)
-/* Outbox entries a session may still have to be shown. */
+/* Changed outbox entries that may wait to be shown to a session. */
 #define CHANGES_MAX 32
-/* Pings and pongs that a session may send at once, and each second: a client
- * that means well sends one in 25 s. */
+/* Pings and pongs that a client may send at once, and per second.  A
+ * well-behaved client sends one in 25 s. */
 #define CONTROL_BURST 64
 #define CONTROL_RATE 8
-/* A session's frames and KiB a second, in requests that its user may make. */
+/* The pace at which a session is read, as a multiple of its user's rate limit.
+ * A frame counts 1, and so does each KiB. */
 #define PACE_FACTOR 20
 
 struct out_frame {
@@ -50,13 +51,14 @@ struct out_frame {
 /* Frames that wait for the socket. */
 STAILQ_HEAD(out_list, out_frame);
 
-/* A change of an outbox entry that the session is still to be shown. */
+/* A change of an outbox entry that is yet to be shown to the session. */
 struct entry_change {
 	int64_t mid;
 	enum outbox_event event;
 };
 
-/* The hello frame, and the token, which may have come before it. */
+/* The hello frame.  Its token may have come before, with the upgrade
+ * request. */
 struct session_hello {
 	uint8_t token_hash[STORE_HASH_LEN];
 	bool has_token;
@@ -69,47 +71,49 @@ struct session_hello {
 };
 
 /*
- * Where the session is in its inbox.
+ * The session's place in its inbox.  Invariants:
  *
  * 1. Everything up to cursor has been written to the socket.
- * 2. base = max(acked, where it began); cursor - base <= window.
+ * 2. base = max(acked, the first cursor), and cursor - base <= window.
  * 3. LIVE: the next event of this user is cursor + 1.
- * 4. missed: the highest seq of an event that the hub has passed on.
+ * 4. missed: the highest seq of an event that the hub has published.
  */
 struct session_inbox {
 	int64_t cursor, base, window, missed;
-	bool unsure; /* effects were dropped and no page was asked for since */
+	/* Effects were dropped, and no page has been requested since. */
+	bool unsure;
 	bool told_caught_up, told_stalled;
 	int64_t full_since_ms; /* monotonic; 0: the window is not full */
 };
 
-/* Requests under way. */
+/* The session's requests under way. */
 struct session_requests {
-	int64_t ack_next; /* to be acked next, 0: nothing */
+	int64_t ack_next; /* to be acked next; 0: nothing */
 	bool acking;
 	int sends, reads;
 };
 
-/* Outbox entries to be shown. */
+/* Changed outbox entries to be shown. */
 struct session_changes {
 	struct entry_change list[CHANGES_MAX];
 	int n;
 	bool showing; /* a reader reads entries */
 };
 
-/* Input: it is read by push_rx.c, never by the library. */
+/* Input, which push_rx.c reads, never the library. */
 struct session_rx {
 	int fd;
 	struct ws_reader reader;
-	bool paused;       /* it sends more than its pace */
-	bool peer_closed;  /* its close frame has come */
-	bool midway;       /* a message or a frame has come in part */
-	int64_t midway_ms; /* monotonic: since when it is read */
-	bool pinged;       /* and nothing has come since */
+	bool paused;       /* not read: pace used up, or a frame waits */
+	bool peer_closed;  /* the client's close frame has come */
+	bool midway;       /* a message or a frame is incomplete */
+	int64_t midway_ms; /* monotonic: since when */
+	bool pinged;       /* pinged, and no input since */
 	int64_t heard_ms;  /* monotonic */
-	int64_t credit_ms; /* when control and pace were computed */
-	double control;    /* pings and pongs it may still send */
-	double pace;       /* frames and KiB it may still send; below 0: wait */
+	int64_t credit_ms; /* monotonic: when control and pace were computed */
+	double control;    /* pings and pongs that it may still send */
+	/* Frames and KiB that it may still send; below 0: it is not read. */
+	double pace;
 };
 
 /* Output that waits for the socket. */
@@ -118,34 +122,37 @@ struct session_tx {
 	size_t nframes, bytes;
 	int pong_len; /* a pong that waits; -1: none */
 	char pong[WS_CONTROL_LEN];
-	int64_t stuck_ms; /* the socket takes nothing since; 0: it does */
+	/* Monotonic: since when the socket takes nothing; 0: it does */
+	int64_t stuck_ms;
 };
 
-/* The close frame.  A session that is lost has code 1006, for the log; one that
- * the library ended by itself has 0. */
+/* The close frame.  For the log, a connection that was lost has code 1006, and
+ * one that the library ended by itself has 0. */
 struct session_closing {
 	int code;
 	char reason[80];
-	int64_t by_ms; /* monotonic: a peer that does not read is cut */
+	int64_t by_ms; /* monotonic: when the connection is cut */
 };
 
 struct session {
 	struct push *push;
 	struct lws *wsi;
-	int64_t no; /* names it in tasks that outlive it */
+	int64_t no; /* its number in tasks, which may outlive it */
 	enum session_state state;
-	struct hub_member member; /* member.user_id: whose it is */
+	struct hub_member member; /* member.user_id: its user */
 	TAILQ_ENTRY(session) all;
-	struct crowd *crowd; /* NULL: it is no newcomer (newcomers.c) */
+	struct crowd *crowd; /* NULL: not a newcomer (newcomers.c) */
 	TAILQ_ENTRY(session) newcomer;
 	TAILQ_ENTRY(session) closing; /* while CLOSING */
 	int64_t opened_ms;            /* monotonic */
-	int64_t draining_since_ms;    /* told to reconnect then; 0: not */
+	/* Monotonic: when the client was asked to reconnect; 0: not yet. */
+	int64_t draining_since_ms;
 
-	uint64_t
-	    owner; /* until its token is found its network, then its user */
+	/* Its network until its token is verified, then its user
+	 * (base/owner.h). */
+	uint64_t owner;
 
-	/* From the token and hello. */
+	/* From the token and the frame hello. */
 	int64_t device_id;
 	struct uuid device;
 	char user[LIMIT_NAME_LEN + 1];
@@ -172,86 +179,95 @@ session_is_open(const struct session *s)
 /* Makes ${s} the session of ${wsi}, waiting for hello. */
 void session_init(struct session *s, struct push *p, struct lws *wsi);
 
-/* Whether there is a place for one more session of a user. */
+/* Returns whether users may have one more session. */
 bool session_has_place(const struct push *p);
 
-/* Hands ${job} to a reader, which calls ${run}; it takes the turn of the owner
- * of ${s}.  As readers_submit(). */
+/* Submits ${job} to the readers, which call ${run}.  The job queues with the
+ * other jobs of the owner of ${s}.  Errors: as readers_submit(). */
 enum rc session_read(struct session *s, struct read_job *job,
     void (*run)(struct read_job *job, struct db *db, struct err *err)) MUST_USE;
 
-/* Moves ${s} to state ${to}, which its state must allow (session_state.h).  A
- * session that is CLOSING is in p->closing; one that is over is in no hub. */
+/* Moves ${s} to state ${to}, which its state must allow (session_state.h).
+ * Keeps two invariants: exactly the sessions in state CLOSING are in
+ * p->closing, and a session that is ending is not in the hub. */
 void session_move(struct session *s, enum session_state to);
 
-/* Leaves the hub and frees what ${s} holds, not ${s}. */
+/* Leaves the hub and the newcomers and frees what ${s} holds, but not ${s}. */
 void session_fini(struct session *s);
 
-/* How many events its window still takes. */
+/* Returns how many events may be written before the client acks; 0 or less:
+ * none. */
 int64_t session_room(const struct session *s);
 
-/* A whole message has arrived. */
+/* Handles a whole text message of the client: one frame of the protocol. */
 void session_received(struct session *s, const char *text, size_t n);
 
-/* Effects have been dropped: the session may not know of events in its inbox,
- * or of acks of its device. */
+/* Effects have been dropped.  The session may have missed events of its inbox
+ * or acks of its device, so it reads the store. */
 void session_overflow(struct session *s);
 
-/* Time passes: deadlines for hello and stalled windows. */
+/* Checks the deadlines for hello, for a full window and for a socket that takes
+ * nothing, and tries again what found no reader. */
 void session_tick(struct session *s, int64_t now_ms);
 
 /* ---- session_open.c: hello ---- */
 
-/* The token came with the upgrade request. */
+/* Sets the token, from the upgrade request or from hello. */
 void session_set_token(struct session *s, const char *text, size_t n);
 
-/* The first frame: says who, and from where on. */
+/* Handles the frame hello: the token, the instance, the cursor and the
+ * window. */
 void session_hello(struct session *s, const struct frame *f);
 
-/* ---- session_pages.c: what it reads from its inbox ---- */
+/* ---- session_pages.c: reading the inbox ---- */
 
 /* Reads the next page if the session is BEHIND and has room for it. */
 void session_resume(struct session *s);
 
-/* The device has acked everything up to ${seq}. */
+/* The device has acked everything up to ${seq}.  Resumes the session if that
+ * opens its window. */
 void session_acked(struct session *s, int64_t seq);
 
 /* ---- session_write.c: output ---- */
 
-/* Begins a frame: an empty buffer to write JSON into. */
+/* Begins a frame in p->tx and returns that buffer, to write JSON into. */
 struct buf *push_frame_begin(struct push *p);
 
-/* Whether an event can be written right now. */
+/* Returns whether a frame can be written right now. */
 bool session_writable(const struct session *s);
 
 /* Writes the frame in p->tx now.  Only when session_writable(). */
 void session_write(struct session *s);
 
-/* Writes the frame in p->tx now or soon; closes a session that lets too many
- * wait. */
+/* Writes the frame in p->tx now, or queues it.  Closes the session when
+ * OUT_FRAMES or OUT_BYTES are exceeded. */
 void session_reply(struct session *s);
 
-/* Writes a pong or, with ${n} < 0, a ping, unless something is in the way: then
- * the pong is kept (a later one takes its place) and the ping is left out. */
+/* Writes a pong with ${n} bytes of ${payload} or, with ${n} < 0, a ping.  While
+ * output waits, a pong is kept (a later one replaces it) and a ping is left
+ * out. */
 void session_write_control(struct session *s, const char *payload, int n);
 
-/* Writes the frame that waits longest.  There must be one. */
+/* Writes the oldest queued frame.  There must be one. */
 void session_flush_one(struct session *s);
 
-/* The socket takes more. */
+/* The socket takes more: writes what waits, then reads input and events
+ * again. */
 void session_unblocked(struct session *s);
 
 /* ---- session_close.c ---- */
 
-/* Sends ${code} and closes when the socket takes it. */
+/* Moves ${s} to CLOSING.  The close frame with ${code} and ${reason} is written
+ * when the socket takes it.  Does nothing when ${s} is closing already. */
 void session_close(struct session *s, int code, const char *reason);
 
-/* Closes the sessions that are CLOSING, as far as their sockets let. */
+/* Writes the close frame of each session in state CLOSING whose socket takes
+ * it, and cuts the sessions whose deadline has passed. */
 void session_close_pending(struct push *p);
 
 /* ---- session_requests.c: ack, read, send ---- */
 
-/* What every request begins with. */
+/* The head of every request object. */
 struct session_request {
 	struct push_task task;
 	struct push *push;
@@ -260,63 +276,67 @@ struct session_request {
 	int64_t re;
 };
 
-/* A request of ${size} bytes, all zero, that begins with the struct above;
- * ${back} is run in the push thread when it comes back.  NULL: no memory, and
- * ${s} is closed. */
+/* Returns a request of ${size} bytes, all zero, that begins with the struct
+ * above.  ${back} runs in the push thread when the request comes back.  Returns
+ * NULL when memory is short, and then closes ${s}. */
 void *session_request_new(struct session *s, size_t size,
     void (*back)(struct push *p, struct push_task *task));
 
-/* Sends ${r} back to the push thread.  Thread: any. */
+/* Returns ${r} to the push thread, which calls its ${back}.  Thread: any. */
 void session_request_back(struct session_request *r);
 
-/* Begins the answer to ${r}: {"type":"ok","re":….  NULL: there is none to
- * write, because the client asked for none, or because ${refusal} was the
- * answer. */
+/* Begins the answer to ${r}: {"type":"ok","re":….  Returns NULL when no answer
+ * is to be written: the client asked for none, or ${refusal} has been sent as
+ * the answer. */
 struct buf *session_ok_begin(struct session *s, const struct session_request *r,
     const struct refusal *refusal);
 
-/* Refuses ${f}: ${limit} requests of the session are under way. */
+/* Refuses ${f}, because ${limit} requests of the session are under way. */
 void session_refuse_busy(struct session *s, const struct frame *f, int limit);
 
-/* The device has everything up to f->upto. */
+/* Handles the frame ack: the device has everything up to f->upto. */
 void session_ack(struct session *s, const struct frame *f);
 
-/* The person has seen it. */
+/* Handles the frame read: the person has seen the messages up to there. */
 void session_mark_read(struct session *s, const struct frame *f);
 
-/* Takes ${doc}. */
+/* Handles the frame send.  Takes ${doc}, which holds the texts of ${f}. */
 void session_send(
     struct session *s, struct wire_doc *doc, const struct frame *f);
 
-/* An error frame for the request with id ${re}. */
+/* Sends an error frame; with ${has_re}, for the request with id ${re}. */
 void session_refuse(
     struct session *s, bool has_re, int64_t re, const struct refusal *refusal);
 
 /* ---- session_outbox.c ---- */
 
-/* Shows changed outbox entries to a session that asked for them. */
+/* Queues a change of an outbox entry, to be shown to a session that asked for
+ * outbox frames in its hello. */
 void session_changed(struct session *s, const struct effect_change *change);
 
-/* The same for what waits because no reader was free. */
+/* Submits the queued changes to a reader, unless the previous ones are under
+ * way.  Called again by the tick, in case no reader was free. */
 void session_show_changes(struct session *s);
 
 /* ---- session_typing.c ---- */
 
-/* The person types: told to the others, or lost. */
+/* Handles the frame typing: the other members who are connected get it, or it
+ * is lost. */
 void session_typing(struct session *s, const struct frame *f);
 
 /* ---- newcomers.c: sessions whose user is not known yet ---- */
 
-/* How many of them there may be. */
+/* Returns how many newcomers there may be. */
 size_t newcomers_limit(const struct push *p);
 
-/* Makes ${s}, whose owner is its address, a newcomer; and no newcomer, if it is
- * one. */
+/* The first makes ${s} a newcomer; its owner must be its address.  The second
+ * undoes that, or does nothing if ${s} is not a newcomer.  Errors of the first:
+ * RC_NO_MEMORY. */
 enum rc newcomers_add(struct session *s) MUST_USE;
 void newcomers_remove(struct session *s);
 
-/* Cuts newcomers until there is room for one more.  False: there is none to
- * cut. Not from one of the library's callbacks. */
+/* Cuts newcomers until there is room for one more.  Returns false if none can
+ * be cut.  Must not be called from one of the library's callbacks. */
 bool newcomers_make_room(struct push *p);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a session: the close frame, and who ends the connection.
+ * The end of a session: the close frame, and which side ends the connection.
  *
  * A session is closed from the loop, never from within one of the library's
  * callbacks: libwebsockets as Debian builds it with libuv closes a connection
- * twice when a callback returns -1.  The close frame is ours; the library is
- * only told to end the connection, when the peer has answered or time is up.
+ * twice when a callback returns -1.  The close frame is written here.  The
+ * library only ends the connection, when the peer has answered or the deadline
+ * has passed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +29,8 @@ session_close(struct session *s, int code, const char *reason)
 	(void)uv_async_send(&s->push->async);
 }
 
-/* The library keeps close frames to itself: this is one, raw (LWS_WRITE_HTTP
- * writes bytes as they are). */
+/* Writes the close frame.  The library lets nobody write a close frame at will,
+ * so its bytes are made here and written raw (LWS_WRITE_HTTP). */
 static bool
 write_close(struct session *s)
 {
@@ -49,7 +50,7 @@ write_close(struct session *s)
 			      tx->len - LWS_PRE, LWS_WRITE_HTTP) >= 0);
 }
 
-/* What was queued before the close goes out first. */
+/* Writes the frames that were queued before the close, then the close frame. */
 static void
 close_now(struct session *s)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session's beginning: hello, who the token belongs to, the place among the
+ * How a session opens: hello, the user of the token, the place among the
  * instances of the device, the cursor, welcome.
  *
  * The session joins the hub before its cursor is read from the store, so that
- * what commits after the read is told.
+ * the hub gives it what commits after the read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "store/conversation.h"
 #include "wire/json.h"
 
-/* A job in a reader's thread on behalf of a session that opens. */
+/* A job of a reader for a session that opens. */
 struct opening_job {
 	struct session_request request; /* first */
 	struct read_job job;
@@ -30,7 +30,8 @@ struct opening_job {
 	int64_t acked, unread;
 };
 
-/* Hands ${j} to a reader, which calls ${run}. */
+/* Submits ${j} to the readers, which call ${run}.  Closes the session when they
+ * are busy. */
 static void
 read_for(struct session *s, struct opening_job *j,
     void (*run)(struct read_job *job, struct db *db, struct err *err))
@@ -50,7 +51,8 @@ same_place(const struct session *a, const struct session *b)
 		strcmp(a->instance, b->instance) == 0);
 }
 
-/* The same instance of the device is replaced; a device has only so many. */
+/* Closes the session that the same instance of the device has.  Returns whether
+ * the device may have one more instance. */
 static bool
 make_room(struct session *s)
 {
@@ -117,7 +119,8 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 	session_reply(s);
 }
 
-/* A cursor that cannot be served is refused, never served partially. */
+/* Refuses a cursor that this node cannot serve completely.  A part of the
+ * events would look like all of them. */
 static bool
 check_cursor(struct session *s, const struct opening_job *j)
 {
@@ -131,8 +134,8 @@ check_cursor(struct session *s, const struct opening_job *j)
 	    s->hello.after <= j->counter.head)
 		return (true);
 	if (j->shared && own_epoch) {
-		/* Another node gave it: after a failover this one may read the
-		 * old leader until its next heartbeat. */
+		/* Another node gave the cursor.  After a failover this node may
+		 * still read the old leader, until its next heartbeat. */
 		session_close(
 		    s, 1013, "this node does not see the event of `after` yet");
 		return (false);
@@ -164,7 +167,8 @@ open_session(struct session *s, const struct opening_job *j)
 	session_move(s, SESSION_BEHIND);
 	ws_reader_admit(&s->rx.reader);
 	write_welcome(s, j, recovered);
-	/* Even with nothing to read, the page says that it is caught up. */
+	/* Even if there is nothing to read: the end of the page sends the frame
+	 * caught_up. */
 	session_resume(s);
 }
 
@@ -205,7 +209,7 @@ opened(struct push *p, struct push_task *task)
 	mem_free(j);
 }
 
-/* The token is known: take the place, join the hub, then read. */
+/* The token is verified: take the place, join the hub, then read. */
 static void
 begin_opening(struct session *s, struct opening_job *j)
 {
@@ -240,7 +244,8 @@ begin_opening(struct session *s, struct opening_job *j)
 	read_for(s, j, read_opening);
 }
 
-/* The principal had to be asked for: now the place can be taken. */
+/* The principal has been read from the store.  Now the session can take its
+ * place. */
 static void
 identified(struct push *p, struct push_task *task)
 {
@@ -258,8 +263,9 @@ identified(struct push *p, struct push_task *task)
 		return;
 	}
 	auth_put(p->options.auth, j->token_hash, &j->principal, j->generation);
-	/* Until it has its place, no revocation finds this session: who was
-	 * asked before that is asked once more. */
+	/* A revocation does not find this session before begin_opening() gives
+	 * it its device.  So the principal, read before that, is read once more
+	 * after it. */
 	j->need_principal = true;
 	begin_opening(s, j);
 }

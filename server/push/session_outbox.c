@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outbox frames: what has happened to a session's own entries, each with the
- * entry as it is when it is shown.  A hint, not the truth: a session keeps a
- * few that wait for a reader, and the oldest gives way.
+ * Outbox frames: they show a session what has happened to its user's outbox
+ * entries, each with the entry as it is at that moment.  They are a hint, not
+ * the truth: up to CHANGES_MAX of them wait for a reader, and one more drops
+ * the oldest.
  */
 #include <string.h>
 
@@ -107,8 +108,8 @@ forget_change(struct session *s, int i)
 	    (size_t)(s->changes.n - i) * sizeof(s->changes.list[0]));
 }
 
-/* The same event of the same entry waits once, where it came last; with room
- * for no more the oldest gives way. */
+/* The same event of the same entry waits only once, in its latest place.  When
+ * the list is full, the oldest change is dropped. */
 void
 session_changed(struct session *s, const struct effect_change *change)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session that is behind: pages of its inbox are read and written until it
- * has caught up, as far as its window and its socket take them.
+ * How a session that is behind catches up: it reads pages of its inbox and
+ * writes them, as far as its window and its socket allow.
  */
 #include <string.h>
 
@@ -13,20 +13,21 @@
 #include "store/inbox.h"
 #include "wire/json.h"
 
-/* A page of events: frames one after another, the end of each.  One event more
- * than may be written is read, to see whether there is more. */
+/* A page of events: the frames one after another, and the end of each.  The
+ * reader requests one event more than may be written, which shows whether there
+ * are more. */
 struct page_job {
 	struct session_request request; /* first */
 	struct read_job job;
 	enum rc rc;
 
 	int64_t user_id, device_id, after, limit;
-	int64_t acked; /* by the device */
+	int64_t acked; /* up to which the device has acked */
 	struct buf frames;
 	size_t ends[PAGE_EVENTS + 1];
 	int64_t seqs[PAGE_EVENTS + 1];
 	int count;
-	bool cut; /* there is more: the page was long enough */
+	bool cut; /* ended at PAGE_BYTES; there are more events */
 };
 
 static void
@@ -47,7 +48,7 @@ add_frame(void *arg, const struct event_view *e, struct err *err)
 		j->cut = true;
 		return (RC_LIMIT);
 	}
-	/* Each frame has room in front for the library's header. */
+	/* In front of each frame is room for the library's header. */
 	if (buf_reserve(&j->frames, LWS_PRE) != NULL)
 		j->frames.len += LWS_PRE;
 	wire_event(&j->frames, e, NULL, 0, "event");
@@ -121,7 +122,8 @@ tell_caught_up(struct session *s)
 	session_reply(s);
 }
 
-/* The device has everything up to ${seq}; true if that opens the window. */
+/* The device has everything up to ${seq}.  Returns whether that opens the
+ * window. */
 static bool
 move_base(struct session *s, int64_t seq)
 {
@@ -153,8 +155,9 @@ page_read(struct push *p, struct push_task *task)
 		page_free(j);
 		return;
 	}
-	/* No event beyond what may be written: the page ended at the head,
-	 * unless it ended where it was long enough. */
+	/* The reader requested one event more than may be written.  If it did
+	 * not get it, the page reached the head, unless it was cut at its size
+	 * limit or dropped effects make it too old. */
 	last = j->count <= j->limit && !j->cut && !s->inbox.unsure;
 	move_base(s, j->acked);
 	write_page(s, j);
@@ -181,8 +184,9 @@ window_full(struct session *s)
 }
 
 /*
- * After dropped effects even a full window reads: an event too many is read and
- * not written, but the device's mark may have moved and open it.
+ * Reads the next page.  After dropped effects it reads one even when the window
+ * is full.  The page has one event, which is not written, but also the device's
+ * ack watermark, which may have moved and open the window.
  */
 void
 session_resume(struct session *s)

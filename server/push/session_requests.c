@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client asks for in a session: ack, read, send.  Each request is an
+ * The requests of a client in a session: ack, read, send.  Each request is an
  * object of its own that names its session by number, because the session may
- * be gone when the answer comes.
+ * have ended when the answer comes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +97,8 @@ acked(struct push *p, struct push_task *task)
 
 	s = push_session(p, r->request.no);
 	if (s != NULL && session_is_open(s)) {
-		/* A failed ack is repeated by the client or by its next. */
+		/* The client repeats a failed ack, or its next ack covers
+		 * it. */
 		if (r->unit.unit.rc != RC_OK)
 			refusal_of_unit(&r->unit.refusal, r->unit.unit.rc);
 		if (r->request.has_re)
@@ -133,8 +134,8 @@ submit_ack(struct session *s, int64_t upto, bool has_re, int64_t re)
 	return (false);
 }
 
-/* Of acks without an id one is under way at a time; those that come meanwhile
- * are one, the highest. */
+/* Submits the next ack without an id.  Only one is under way at a time.  Those
+ * that come meanwhile are merged into the highest of them. */
 static void
 submit_stream(struct session *s)
 {
@@ -178,7 +179,8 @@ session_ack(struct session *s, const struct frame *f)
 struct read_request {
 	struct session_request request; /* first */
 	struct read_unit unit;
-	struct read_job job; /* then counts what is unread, if asked */
+	/* Counts the unread messages, if the client wants an answer. */
+	struct read_job job;
 	bool counted;
 	int64_t unread;
 };
@@ -282,10 +284,11 @@ struct send_frame {
 	struct wire_doc doc;
 	struct buf entry;
 	enum rc rc;
-	struct refusal no_room; /* of a new message */
+	struct refusal no_room; /* why there is no room for a new message */
 };
 
-/* The pointer of a refused message names the frame's member. */
+/* Makes the pointer of a refusal start at the frame: the message is its member
+ * "message". */
 static void
 name_message(struct refusal *r)
 {
@@ -380,7 +383,7 @@ send_finished(struct unit *base)
 	session_request_back(&r->request);
 }
 
-/* Whether the user may send now, or else what he is told. */
+/* Returns whether the user may send now.  If not, the refusal has been sent. */
 static bool
 may_send(struct session *s, const struct frame *f)
 {

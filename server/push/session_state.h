@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The states of a WebSocket session, and the moves between them.  A test
- * compares this drawing with the table below it.
+ * compares this drawing with the table in session_state.c.
  *
  *	HELLO --a token that is not in memory--> IDENTIFYING
  *	HELLO --a token that is in memory--> OPENING
@@ -16,7 +16,8 @@
  *	HELLO, IDENTIFYING, OPENING, BEHIND, READING, LIVE --lost--> ENDED
  *	CLOSING, CLOSED --end--> ENDED
  *
- * A state ends with what it waits for, or with its deadline (base/timing.h):
+ * A session leaves a state when it gets what it waits for, or at a deadline
+ * (base/timing.h):
  *
  *	HELLO        the client's first frame; push_hello
  *	IDENTIFYING  a reader that looks up the token
@@ -54,14 +55,14 @@ enum session_state {
 	    SESSION_STATES
 };
 
-/* The name of ${state}, as in the table. */
+/* Returns the name of ${state}, as in the table. */
 const char *session_state_name(enum session_state state);
 
-/* Whether a session may go from ${from} to ${to}. */
+/* Returns whether a session may go from ${from} to ${to}. */
 bool session_state_allows(enum session_state from, enum session_state to);
 
-/* Whether a session in ${state} serves its client: it was welcomed, and is not
- * closing. */
+/* Returns whether a session in ${state} serves its client: it was welcomed and
+ * is not closing. */
 static inline bool
 session_state_open(enum session_state state)
 {
@@ -70,7 +71,8 @@ session_state_open(enum session_state state)
 		state == SESSION_LIVE);
 }
 
-/* Whether a session in ${state} is ending: it takes no more requests. */
+/* Returns whether a session in ${state} is ending: it takes no more
+ * requests. */
 static inline bool
 session_state_over(enum session_state state)
 {

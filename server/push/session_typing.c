@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Typing: told to the other members who are here, never stored.  Whoever is no
- * member gets the same answer and is heard by nobody.
+ * Typing: published to the other members of the conversation who are connected,
+ * never stored.  A user who is not a member gets the same answer, and nobody
+ * gets the frame, so that the answer reveals nothing about the conversation.
  */
 #include <string.h>
 
@@ -72,7 +73,7 @@ typing_known(struct push *p, struct push_task *task)
 	jw_uuid(&b, "conversation", &r->conversation);
 	jw_str(&b, "from", r->user);
 	buf_addc(&b, '}');
-	/* Who is no member types into the void. */
+	/* What a user who is not a member types reaches nobody. */
 	for (i = 0; i < r->n && r->member && buf_ok(&b); i++)
 		hub_whisper(p->hub, r->others[i], b.data, b.len);
 	buf_fini(&b);
@@ -84,7 +85,8 @@ session_typing(struct session *s, const struct frame *f)
 {
 	struct typing_request *r;
 
-	/* Ephemeral: dropped first, without a word unless one is asked for. */
+	/* Typing is ephemeral: under load it is dropped first.  Only a frame
+	 * with an id gets an error. */
 	if (s->requests.reads >= READS_MAX) {
 		if (f->has_re)
 			session_refuse_busy(s, f, READS_MAX);

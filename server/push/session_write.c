@@ -4,8 +4,8 @@
  * until the socket takes more.
  *
  * Events never wait here: a session whose socket is full reads them from the
- * store later.  Answers and what is ephemeral wait, up to OUT_FRAMES and
- * OUT_BYTES; a client that lets more wait is closed.
+ * store later.  Replies wait, up to OUT_FRAMES and OUT_BYTES; a client that
+ * lets more wait is closed.  Whispers are dropped.
  */
 #include <string.h>
 

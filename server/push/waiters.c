@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long-polls: who waits for an event after a cursor, or for a change of his
- * outbox entries.  Each is released once: by effects, by the stop, or by
- * whoever asked and waits no longer.
+ * Long-polls: each waits for an event after a cursor, or for a change of its
+ * user's outbox entries.  Each is released exactly once: by effects, by the
+ * stop, or by the request that canceled it.
  */
 #include <stddef.h>
 
@@ -29,7 +29,8 @@ waiter_release(struct waiting *w, bool woken)
 {
 	int expected = WAITING;
 
-	/* If it is being canceled, the task of that is on its way. */
+	/* If it is being canceled, waiter_cancel() is on its way and will
+	 * finish it. */
 	if (atomic_compare_exchange_strong(&w->waiter->state, &expected, DONE))
 		waiter_finish(w, woken);
 }
@@ -74,7 +75,8 @@ waiter_register(struct push *p, struct push_task *task)
 	}
 	if (w == NULL || p->drain_begun ||
 	    hub_join(p->hub, &w->member) != RC_OK) {
-		/* Nothing will tell it: as if something had happened. */
+		/* The waiter cannot join the hub, so nothing would wake it.
+		 * Release it at once, to read the store. */
 		waiter->entry = NULL;
 		mem_free(w);
 		hub_unexpect(p->hub, waiter->user_id);
@@ -124,9 +126,9 @@ push_wait_cancel(struct push *p, struct push_waiter *w)
 		push_post(p, &w->cancel_task);
 }
 
-/* ---- of many ---- */
+/* ---- several at once ---- */
 
-/* Those for whom ${which} says so (NULL: all). */
+/* Releases the waiters for which ${which} returns true; NULL: all. */
 static void
 release_some(struct push *p, bool (*which)(const struct push_waiter *, int64_t),
     int64_t arg, bool woken)
