@@ -2,11 +2,12 @@
 /*
  * `twinboxd backup FILE` and `twinboxd restore FILE`.
  *
- * A back-up is a snapshot, made beside the server on a connection that cannot
- * write, synced, and proved by fsck before it gets its name.  A restored
- * database has another epoch: clients find that out, forget their cursors and
- * offer again what they have sent, so that what was accepted after the back-up
- * comes back.
+ * A backup is a snapshot, made while the server runs, on a connection that
+ * cannot write.  It is synced, and verified by fsck, before it gets its name.
+ *
+ * A restored database gets a new epoch.  From the epoch clients learn that
+ * their cursors are no longer valid, and they send again the messages that they
+ * have sent.  So the messages that were accepted after the backup come back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,9 @@
 #include "upkeep/position.h"
 
 #define COPY_SIZE 65536
-/* A log this long ends a back-up: 8 times what starts a checkpoint. */
+/* The longest write-ahead log during a backup, in units of the size that starts
+ * a checkpoint.  The backup's snapshot keeps the log from being emptied; a
+ * longer log ends the backup. */
 #define LOG_FACTOR 8
 
 /* ---- files ---- */
@@ -77,10 +80,11 @@ copy_file(int in, const char *from, const char *to, struct err *err)
 	return (rc);
 }
 
-/* ---- proof ---- */
+/* ---- verification ---- */
 
-/* Whether ${path}, which people know as ${name}, is a database of ours that
- * keeps its promises. */
+/* Verifies with fsck that ${path} is an intact database of twinbox.  ${name} is
+ * the file's name for error texts.  Errors: RC_CORRUPT when fsck finds
+ * violations. */
 static enum rc
 prove(const char *path, const char *name, struct fsck_report *report,
     struct err *err)
@@ -162,7 +166,8 @@ backup(const struct config *config, const char *path,
 	return (rc);
 }
 
-/* The only operand, and that it is not too long for what is appended to it. */
+/* Stores the only operand, a file name, in ${*ret}.  The name must leave room
+ * for what is appended to it.  Returns -1, or the exit code. */
 static int
 one_file(const struct config *config, const char *usage, const char **ret)
 {
@@ -206,8 +211,9 @@ count_found(void *arg, const char *what, const char *place)
 	(*(int *)arg)++;
 }
 
-/* Refuses ${path}, a copy of the file ${name}, unless it has a schema of ours:
- * a migration would make a database of an empty file. */
+/* Refuses ${path}, a copy of the file ${name}, unless it has the schema of
+ * twinbox.  Without this check the migration would turn an empty file into a
+ * database. */
 static enum rc
 check_backup(const char *path, const char *name, struct err *err)
 {
@@ -222,7 +228,8 @@ check_backup(const char *path, const char *name, struct err *err)
 	options = data_db_options(&data);
 	options.url = url;
 	rc = db_open(&options, &db, err);
-	/* The disk of this server is not to blame for what somebody named. */
+	/* The operator named the wrong file, so do not report a damaged disk of
+	 * this server. */
 	if (rc == RC_CORRUPT)
 		rc = err_set(err, RC_INVALID,
 		    "%s is not a back-up: it is not a database, or is "
@@ -237,7 +244,8 @@ check_backup(const char *path, const char *name, struct err *err)
 		    "%s is not a back-up: it holds no tables of twinbox; name a "
 		    "file that `twinboxd backup` has made",
 		    name);
-	/* Before a statement of ours runs a trigger of somebody else. */
+	/* Check the schema before any statement of ours could fire a foreign
+	 * trigger. */
 	if (rc == RC_OK)
 		rc = check_schema_run(db, FSCK_PLACES, count_found, &n, err);
 	db_close(db);
@@ -249,8 +257,9 @@ check_backup(const char *path, const char *name, struct err *err)
 	return (rc);
 }
 
-/* Makes ${path}, a copy of a back-up, a database of another epoch and of this
- * program's schema: what fsck looks at must be there.  ${ret}: its mark. */
+/* Turns ${path}, a copy of a backup, into a database with a new epoch and with
+ * this program's schema, which fsck needs.  ${ret}: its position, for
+ * DATA/mark. */
 static enum rc
 renew(const char *path, struct position *ret, struct err *err)
 {
@@ -273,12 +282,12 @@ renew(const char *path, struct position *ret, struct err *err)
 		rc = db_commit(db, err);
 	if (rc == RC_OK)
 		rc = db_checkpoint(db, true, NULL, err);
-	/* The last connection takes the log away with it. */
+	/* Closing the last connection removes the log. */
 	db_close(db);
 	return (rc);
 }
 
-/* Renames ${path}${tail} to ${path}.replaced${tail}, if it is there. */
+/* Renames ${path}${tail} to ${path}.replaced${tail}, if the file exists. */
 static enum rc
 rename_tail(const char *path, const char *tail, struct err *err)
 {
@@ -294,10 +303,13 @@ rename_tail(const char *path, const char *tail, struct err *err)
 }
 
 /*
- * Keeps the database that is there under another name as well.  At no moment is
- * there none, for a server would begin a new one.  Its log goes into the file
- * or, if the file is too damaged for that, aside: with another file it would
- * be damage, too.
+ * Gives the present database a second name, ${path}.replaced.  The first name
+ * stays until the new database replaces it: if there were no database for a
+ * moment, a server that starts then would make a new one.
+ *
+ * The log is moved into the file by a checkpoint.  If the file is too damaged
+ * for that, the log is renamed with it: beside another file it would damage
+ * that one, too.
  */
 static enum rc
 keep_replaced(const struct data *data, const char *path, struct err *err)
@@ -328,7 +340,7 @@ keep_replaced(const struct data *data, const char *path, struct err *err)
 	return (rc == RC_OK ? files_sync_folder_of(path, err) : rc);
 }
 
-/* Removes a database that is not to be. */
+/* Removes an unfinished database. */
 static void
 remove_all(const char *path)
 {
@@ -342,8 +354,8 @@ remove_all(const char *path)
 	}
 }
 
-/* A back-up that is to be restored: opened by who gives the command, before he
- * becomes the owner of the data, who may have no right to read it. */
+/* The backup to restore.  It is opened before the program changes from root to
+ * the owner of the data, who may not be allowed to read it. */
 struct source {
 	const char *name;
 	int fd;
@@ -368,7 +380,8 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 		    path, path));
 	(void)snprintf(
 	    part, sizeof(part), "%.*s.restoring", URL_SIZE - 64, path);
-	/* The log that an interrupted one has left is not this one's. */
+	/* A log that an interrupted restore left does not belong to this
+	 * copy. */
 	remove_all(part);
 	interrupt_removes(part);
 	if ((rc = copy_file(from->fd, from->name, part, err)) == RC_OK &&
@@ -379,10 +392,10 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 	    (rc = keep_replaced(data, path, err)) == RC_OK &&
 	    (rc = position_remove(data->dir_fd, err)) == RC_OK)
 		rc = files_rename_synced(part, path, err);
-	/* Who has only read it leaves an empty log. */
+	/* Readers leave an empty log. */
 	remove_all(part);
 	interrupt_keeps(part);
-	/* Without it the next start makes one. */
+	/* A failure does no harm: without a mark the next start makes one. */
 	if (rc == RC_OK)
 		(void)!position_write(data->dir_fd, &mark, &ignored);
 	return (rc);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `twinboxd check-federation DOMAIN`: tries each step of the way to another
- * server and says what came of it (federation/explain.h).  It keeps the rules
- * of the server: the same settings, addresses, certificates and limits, and it
+ * server and prints the result (federation/explain.h).  It keeps the rules of
+ * the server: the same settings, addresses, certificates and limits, and it
  * signs with the same key.  It reads the database on a connection that cannot
- * write, so it runs beside the server as well as without one.
+ * write, so it works with and without a running server.
  */
 #include <sys/socket.h>
 
@@ -19,7 +19,8 @@
 #include "main/check_internal.h"
 #include "store/peer.h"
 
-/* An address as text; as many of a name are shown. */
+/* The size of an address as text, and how many addresses of a name are
+ * printed. */
 #define ADDRESS_SIZE 64
 #define ADDRESSES_SHOWN 16
 static int64_t
@@ -68,7 +69,7 @@ check_say_or_end(
 
 /* ---- 1: the settings and the database ---- */
 
-/* The key that signs now, as the running server picks it. */
+/* Reads the key that signs now, by the same rule as the running server. */
 static enum rc
 read_signer(struct check *c, struct db *db, struct err *err)
 {
@@ -139,8 +140,9 @@ check_setting(struct check *c, struct err *err)
 
 /* ---- 2: DNS ---- */
 
-/* Appends what may be done with each of ${list}; how many there are, and how
- * many of them may be contacted. */
+/* Appends a line about each address of ${list}: may it be contacted, and if
+ * not, why.  Returns the number of addresses; ${*ret_allowed}: how many may be
+ * contacted. */
 static size_t
 list_addresses(const struct check *c, const struct addrinfo *list,
     struct buf *out, size_t *ret_allowed)
@@ -168,7 +170,7 @@ list_addresses(const struct check *c, const struct addrinfo *list,
 	return (n);
 }
 
-/* The port is 443, or that of the fixed URL: the list has one entry for each
+/* The port does not matter here, and one socket type gives one entry for each
  * address. */
 static enum rc
 check_dns(struct check *c, struct err *err)
@@ -217,7 +219,7 @@ check_key(struct check *c, struct err *err)
 	return (check_say_or_end(c, "key", &e, err));
 }
 
-/* ---- the whole ---- */
+/* ---- all steps ---- */
 
 static enum rc
 say_end(const struct check *c, struct err *err)

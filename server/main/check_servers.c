@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `twinboxd check-federation` asks of the other server, and of this one as
- * others see it: one request after the other.
+ * The requests of `twinboxd check-federation`, to the other server and to this
+ * one as other servers see it.  They run one after the other.
  */
 #include <sys/socket.h>
 
@@ -16,8 +16,8 @@
 
 #define DOCUMENT_URL_SIZE (BASE_SIZE + sizeof(DOCUMENT_PATH))
 #define PING "check-federation"
-/* How long a server may take to get the key of this one, at least and at most,
- * before it is asked again. */
+/* How long to wait, at least and at most, before a signed request is sent
+ * again.  The other server may need this time to fetch this server's key. */
 #define AGAIN_MIN_MS 1000
 #define AGAIN_MAX_MS 5000
 
@@ -43,7 +43,7 @@ done(struct transfer *t)
 	(void)t;
 }
 
-/* Runs ${a}->t, which is the only one, to its end. */
+/* Runs ${a}->t, the only transfer, to its end. */
 static enum rc
 run(struct check *c, struct reply *a, struct err *err)
 {
@@ -100,7 +100,8 @@ fetch(struct check *c, const char *base, const struct net_networks *allowed,
 	return (rc);
 }
 
-/* The problem document of ${a}; NULL: it has none. */
+/* Returns the problem document of ${a}, read into ${room}; NULL if it has
+ * none. */
 static const struct classify_said *
 read_said(const struct reply *a, struct classify_said *room)
 {
@@ -113,8 +114,8 @@ read_said(const struct reply *a, struct classify_said *room)
 		    : NULL);
 }
 
-/* Reads the document of ${domain}.  ${pinned}: its fixed URL, or NULL.  False:
- * ${ret} says what is wrong. */
+/* Reads the document of ${domain}.  ${pinned}: its fixed URL, or NULL.  Returns
+ * false if the document is not valid; ${ret} then says why. */
 static bool
 read_document(const struct reply *a, const char *domain, const char *pinned,
     struct document *ret_document, struct explain *ret)
@@ -137,7 +138,7 @@ read_document(const struct reply *a, const char *domain, const char *pinned,
 	return (false);
 }
 
-/* The address that ${a} came from; "": not known. */
+/* Returns the address that answered ${a}; "": not known. */
 static const char *
 address_of(const struct reply *a)
 {
@@ -149,7 +150,8 @@ address_of(const struct reply *a)
 
 /* ---- 3 to 5: the document ---- */
 
-/* When the certificate of ${a} expires, as libcurl says it; "": not known. */
+/* Returns when the certificate of ${a} expires, as libcurl prints it; "": not
+ * known. */
 static const char *
 expiry_of(const struct reply *a)
 {
@@ -240,11 +242,11 @@ check_document(struct check *c, struct err *err)
 	return (rc);
 }
 
-/* ---- 6: the document of this server ---- */
+/* ---- 7: the document of this server ---- */
 
-/* From here the name may lead to another address than from elsewhere (a line of
- * /etc/hosts, a resolver of one's own): that is no fault, but the step has not
- * seen what others see. */
+/* On this host the name may resolve to another address than elsewhere (a line
+ * of /etc/hosts, a private resolver).  That is not a fault, but then this step
+ * has not tested what other servers see, so print a note. */
 static void
 note_address(const struct check *c, const struct reply *a, bool public,
     struct explain *e)
@@ -289,9 +291,9 @@ judge_own(struct check *c, const struct reply *a, const char *pinned,
 		note_address(c, a, pinned == NULL, ret);
 }
 
-/* Others fetch it from the domain itself, whatever federation-url is, unless
- * they have fixed this server's URL.  The domain is the operator's own, so it
- * may have any address. */
+/* Other servers fetch this server's document from its domain, whatever
+ * federation-url is, unless they have fixed this server's URL.  The domain is
+ * the operator's own, so any address is allowed. */
 enum rc
 check_own(struct check *c, struct err *err)
 {
@@ -315,7 +317,7 @@ check_own(struct check *c, struct err *err)
 	return (rc);
 }
 
-/* ---- 7: a signed request ---- */
+/* ---- 8: a signed request ---- */
 
 static enum rc
 write_ping(const struct check *c, struct buf *body, struct err *err)
@@ -352,7 +354,8 @@ ask(struct check *c, const struct buf *body, struct reply *ret, struct err *err)
 	return (rc == RC_OK ? run(c, ret, err) : rc);
 }
 
-/* How long to wait before asking once more; 0: not at all. */
+/* Returns how many milliseconds to wait before the request is sent once more;
+ * 0: do not send it again. */
 static int
 wait_again_ms(const struct reply *a)
 {

@@ -106,7 +106,7 @@ const struct main_command main_commands[] = {
     {NULL, NULL, NULL, false, NULL},
 };
 
-/* The words, flags and operands of ${command}. */
+/* Appends the words, operands and flags of ${command}. */
 static void
 write_call(const struct main_command *command, struct buf *out)
 {
@@ -142,7 +142,7 @@ commands_write_usage(const char *word, struct buf *out)
 	}
 }
 
-/* Whether an earlier command has the flag of ${option}, too. */
+/* Returns whether an earlier command has the flag of ${option}, too. */
 static bool
 is_repeated(
     const struct main_command *command, const struct main_option *option)

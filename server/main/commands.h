@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of subcommands: --help, the manual page and the completions are
- * made from it, as from the table of settings.  What runs them is in main.c.
+ * The table of subcommands. --help, the manual page and the completions are
+ * made from it, as they are from the table of settings. main.c maps the
+ * commands to functions.
  */
 #ifndef MAIN_COMMANDS_H
 #define MAIN_COMMANDS_H
@@ -10,29 +11,32 @@
 
 #include "base/buf.h"
 
-/* A flag of its own, besides settings.  Lists of them end with name NULL. */
+/* A flag of a command that is not a setting.  A list of flags ends with name
+ * NULL. */
 struct main_option {
 	const char *name;
 	char letter; /* '\0': none */
 	const char *help;
-	const char *value; /* what it takes; NULL: nothing */
+	const char *value; /* its argument; NULL: none */
 };
 
-/* The list of them ends with words NULL. */
+/* A subcommand.  The list of commands ends with words NULL. */
 struct main_command {
 	const char *words;                 /* "user add" */
 	const char *operands;              /* "NAME", may be "" */
 	const struct main_option *options; /* NULL: none */
-	bool settings;                     /* it takes them */
-	const char *summary;               /* a sentence, without its stop */
+	bool settings;                     /* accepts settings */
+	const char *summary; /* a sentence without its full stop */
 };
 
 extern const struct main_command main_commands[];
 
-/* Flags instead of a subcommand. */
+/* Flags that are given instead of a subcommand.  The list ends with name
+ * NULL. */
 extern const struct main_option main_options[];
 
-/* Appends how twinboxd is called, for --help; settings come after it. */
+/* Appends the usage, the commands and their flags, for --help.  The caller
+ * appends the settings. */
 void commands_write_help(struct buf *out);
 
 /* Appends the usage line of each command that begins with ${word}. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: how commands reach the running server, which alone may
- * touch the database.  One line of JSON there, one line back; who may open
- * DATA/control (mode 0600) may do it.
+ * The control socket: it passes operators' commands to the running server, the
+ * only process that may write to the database.  A request is one line of JSON,
+ * and so is its answer.  The socket is DATA/control with mode 0600: whoever may
+ * open it may send commands.
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,8 +38,8 @@ struct control {
 	struct thr *thr;
 };
 
-/* The address DATA/control, which may be longer than an address may be: so by
- * the descriptor of the directory. */
+/* The address of DATA/control.  The path may be longer than a socket address
+ * allows, so the address goes through the descriptor of the directory. */
 static struct sockaddr_un
 control_address(int dir_fd)
 {
@@ -60,7 +61,8 @@ set_patience(int fd)
 	    fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
-/* Reads up to a newline; the length without it, -1 when there is none. */
+/* Reads a line.  Returns its length without the newline, or -1 at the end of
+ * the input, on an error, or when the line is too long. */
 static ssize_t
 read_line(int fd, char *line)
 {
@@ -103,8 +105,8 @@ write_all(int fd, const struct buf *b)
 
 /* ---- the server's side ---- */
 
-/* A request on the socket: read, then written, while the control thread waits.
- */
+/* A request on the socket.  The control thread waits while a reader prepares
+ * the operation and the writer commits it. */
 struct control_request {
 	struct control *control;
 	struct operation operation;
@@ -125,7 +127,7 @@ control_request_done(struct control_request *c)
 	lock_drop(&c->lock);
 }
 
-/* Thread: sync, or writer when refused. */
+/* Thread: sync after a commit, writer after a refusal. */
 static void
 call_finish(struct unit *unit)
 {
@@ -181,7 +183,7 @@ control_request_run(struct control_request *c)
 	return (c->err.rc);
 }
 
-/* The answer to ${c}, a line. */
+/* Writes the answer to ${c}, one line. */
 static void
 write_answer(const struct control_request *c, struct buf *b)
 {
@@ -262,7 +264,8 @@ control_start(const struct data *data, struct writer *writer,
 	control->readers = readers;
 	control->wake_fd = eventfd(0, EFD_CLOEXEC);
 	control->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* What is there is of a server that was killed: we hold the lock. */
+	/* A socket that exists was left by a server that was killed: this
+	 * process holds the lock of the directory. */
 	(void)unlinkat(data->dir_fd, "control", 0);
 	if (control->wake_fd < 0 || control->listen_fd < 0 ||
 	    bind(control->listen_fd, (const struct sockaddr *)(void *)&addr,

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `twinboxd copy`: a whole database into an empty one, from SQLite to
+ * `twinboxd copy`: copies a whole database into an empty one, from SQLite to
  * PostgreSQL, back, or between two of a kind.
  *
  * Promises: the source is read in one snapshot on a connection that cannot
- * write, and no server serves it meanwhile.  The target gets all in one
- * transaction, after the rows of every table have been counted on both sides:
- * a copy that is interrupted leaves an empty database, which can be copied into
- * again, and never half of one.  Then fsck proves it.
+ * write, and no server serves the source meanwhile.  The target gets everything
+ * in one transaction, which commits only after the rows of every table have
+ * been counted on both sides.  An interrupted copy therefore leaves an empty
+ * database, which can be copied into again, and never half of a copy.  Then
+ * fsck verifies the target.
  *
- * The epoch is copied like all else: every id and every number is the same, so
- * that clients' cursors stay good.
+ * The epoch is copied, too.  Every id and every number is the same as before,
+ * so clients' cursors stay valid.
  */
 #include <inttypes.h>
 #include <libgen.h>
@@ -26,8 +27,9 @@
 #include "upkeep/copy.h"
 #include "upkeep/preflight.h"
 
-/* A node whose last heartbeat is younger than this serves, whatever the
- * difference of the clocks; one that was killed has to be waited for. */
+/* A node whose last heartbeat is younger than this counts as serving, since the
+ * clocks may differ.  After a node was killed, the copy is refused for this
+ * long. */
 #define NODE_QUIET_MS 30000
 #define SQLITE "sqlite:"
 
@@ -42,9 +44,9 @@ struct side {
 
 /* ---- opening ---- */
 
-/* Makes ${side} that of the database at ${url} (NULL: the settings' own).  The
- * lock of an SQLite database is in the data directory that the settings name
- * with it, else where the file is. */
+/* Makes ${side} the side of the database at ${url}; NULL: the database of the
+ * settings.  The lock of an SQLite database is in the data directory of the
+ * settings, if they name this database, or else in the folder of the file. */
 static enum rc
 side_init(struct side *side, const struct config *config, const char *url,
     struct err *err)
@@ -73,7 +75,8 @@ side_init(struct side *side, const struct config *config, const char *url,
 	return (RC_OK);
 }
 
-/* No server serves an SQLite database from here on. */
+/* Takes the lock of an SQLite database, so that no server serves it from here
+ * on.  On PostgreSQL, refuse_served() and copy_alone() check that instead. */
 static enum rc
 side_lock(struct side *side, struct err *err)
 {
@@ -99,7 +102,8 @@ side_close(struct side *side)
 
 struct serving {
 	int64_t now_ms;
-	struct node_row node; /* one that serves; "": none */
+	/* A node that serves; name "": none. */
+	struct node_row node;
 };
 
 static void
@@ -126,14 +130,14 @@ refuse_served(struct side *side, struct err *err)
 	return (rc);
 }
 
-/* Its snapshot is taken here. */
+/* Opens the source and takes its snapshot. */
 static enum rc
 open_source(struct side *side, struct err *err)
 {
 	const char *path = side->config.db + strlen(SQLITE);
 	enum rc rc;
 
-	/* Before a directory would be made for it. */
+	/* Check this first: side_lock() would create the directory. */
 	if (!db_url_multi_writer(side->config.db) && access(path, F_OK) != 0)
 		return (err_set(
 		    err, RC_NOT_FOUND, "there is no database %s", path));
@@ -147,7 +151,7 @@ open_source(struct side *side, struct err *err)
 	return (copy_counts(side->db, side->counts, err));
 }
 
-/* A database that has ever held something is none to copy into. */
+/* Refuses a target that has, or once had, content. */
 static enum rc
 refuse_content(const struct side *side, struct err *err)
 {
@@ -162,7 +166,8 @@ refuse_content(const struct side *side, struct err *err)
 	return (RC_OK);
 }
 
-/* Its transaction has begun, and no server begins to serve it. */
+/* Opens the target and begins its transaction.  From here on no server can
+ * begin to serve it. */
 static enum rc
 open_target(struct side *side, struct err *err)
 {
@@ -176,7 +181,8 @@ open_target(struct side *side, struct err *err)
 	if ((rc = data_connect(&side->data, &side->db, err)) != RC_OK ||
 	    (rc = preflight_get(side->db, &before, err)) != RC_OK)
 		return (rc);
-	/* It is not brought up to date for nothing, nor counted. */
+	/* Refuse a target with content before it is migrated and its rows are
+	 * counted. */
 	if (before.content || before.epoch[0] != '\0')
 		return (err_set(err, RC_EXISTS,
 		    "the target is not empty: copy into a new database"));
@@ -191,7 +197,8 @@ open_target(struct side *side, struct err *err)
 
 /* ---- copying ---- */
 
-/* Prints how many rows each table has on both sides; how many differ. */
+/* Prints how many rows each table has on both sides.  Returns in how many
+ * tables the numbers differ. */
 static int
 show_counts(const struct side *from, const struct side *to)
 {
@@ -211,8 +218,8 @@ show_counts(const struct side *from, const struct side *to)
 	return (differ);
 }
 
-/* A server of the source that holds another lock than ours has shown itself,
- * if anything came or went since the snapshot. */
+/* Refuses the copy if rows of the source came or went since the snapshot: then
+ * a server serves the source that does not hold the lock we took. */
 static enum rc
 refuse_changed(struct side *from, struct err *err)
 {
@@ -242,7 +249,7 @@ commit(struct side *to, struct err *err)
 		    "the target may have the copy or not (the connection was "
 		    "lost in the commit): copy once more, it is refused if it "
 		    "has"));
-	/* Of a file: out of the log. */
+	/* In SQLite, move everything from the log into the file. */
 	if (rc == RC_OK)
 		rc = db_checkpoint(to->db, true, NULL, err);
 	return (rc);

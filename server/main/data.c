@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data directory: who holds its lock is the only one that touches the
- * database.  The lock is the kernel's (flock), so a killed server leaves none.
+ * The data directory.  Only the process that holds its lock may write to the
+ * database.  The lock is the kernel's (flock), so a server that was killed
+ * leaves none behind.
+ *
+ * Nobody but the owner may be able to write to the directory or to the
+ * database's files: whoever can write there can make an account an
+ * administrator's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +22,9 @@
 #include "main/main_internal.h"
 #include "schema/sql.h"
 
-/* The result for a failure, by the errno value ${sys}, to open or make what the
- * settings data and db name: where the path cannot be, the setting is wrong. */
+/* Returns the result for a failure to open or make what the settings data and
+ * db name; ${sys} is its errno value.  If the path cannot exist, the setting is
+ * wrong: RC_SETTING. */
 static enum rc
 rc_of_place(int sys)
 {
@@ -27,7 +33,7 @@ rc_of_place(int sys)
 	return (rc == RC_INVALID || rc == RC_NOT_FOUND ? RC_SETTING : rc);
 }
 
-/* Makes ${path} and what is missing above it. */
+/* Makes ${path} and its missing parents. */
 static enum rc
 make_directory(const char *path, struct err *err)
 {
@@ -48,9 +54,10 @@ make_directory(const char *path, struct err *err)
 	return (RC_OK);
 }
 
-/* Root becomes the owner of the directory, so that what a command makes there
- * (`twinboxd user add` before the first start) is the server's, too, and no
- * more than the server's rights are in use. */
+/* If the program runs as root, it becomes the owner of the directory for good.
+ * So the files that a command makes there belong to the server's user
+ * (`twinboxd user add` before the first start, say), and a command has no more
+ * rights than the server. */
 static enum rc
 become_owner(const struct data *data, struct err *err)
 {
@@ -71,14 +78,15 @@ become_owner(const struct data *data, struct err *err)
 	return (RC_OK);
 }
 
-/* Whether the file of ${st} has been told of before: copy opens one twice. */
+/* Returns whether the file of ${st} was reported before.  `twinboxd copy` opens
+ * one file twice. */
 static bool
 is_told(const struct stat *st)
 {
 	static struct {
 		dev_t dev;
 		ino_t ino;
-	} told[8]; /* main's */
+	} told[8]; /* main thread only */
 	static size_t n;
 	size_t i;
 
@@ -92,9 +100,9 @@ is_told(const struct stat *st)
 	return (false);
 }
 
-/* Whoever writes to the directory or the database can make an account an
- * administrator's.  The mode stays as it is: the operator has set it, and knows
- * who is in the group. */
+/* Refuses a file or directory that others may write to, and logs one that
+ * others may read.  The mode is not corrected: the operator has set it, and
+ * knows who is in the group. */
 static enum rc
 check_mode(const char *path, const struct stat *st, struct err *err)
 {
@@ -111,7 +119,7 @@ check_mode(const char *path, const struct stat *st, struct err *err)
 	return (RC_OK);
 }
 
-/* The directory, if it is there. */
+/* Checks the mode of the directory, if it exists. */
 static enum rc
 check_directory(const struct data *data, struct err *err)
 {
@@ -121,8 +129,9 @@ check_directory(const struct data *data, struct err *err)
 					  : RC_OK);
 }
 
-/* The database's file and what SQLite has beside it, as far as they are there:
- * regular files, and nobody else's to write. */
+/* Checks the database's file and the files that SQLite puts beside it, as far
+ * as they exist: they must be regular files, and nobody else may write to
+ * them. */
 static enum rc
 check_files(const struct data *data, struct err *err)
 {
@@ -252,7 +261,7 @@ data_db_options(const struct data *data)
 void
 data_waits(const struct err *err, const char *what)
 {
-	static int64_t told_ms; /* a process starts once */
+	static int64_t told_ms; /* a process starts only once */
 	const int64_t now = clk_mono_ms(clk_system());
 
 	if (told_ms != 0 && now - told_ms < timing_process()->log_wait_ms)
@@ -281,7 +290,8 @@ data_connect(const struct data *data, struct db **ret, struct err *err)
 	options.waits = waits_for;
 	options.waits_arg = data->waiting;
 	rc = db_open(&options, ret, err);
-	/* A writer makes the file, so the folder is what is missing. */
+	/* A writer creates the file, so RC_NOT_FOUND means that its folder is
+	 * missing. */
 	return (rc == RC_NOT_FOUND ? (err->rc = RC_SETTING) : rc);
 }
 
@@ -301,7 +311,8 @@ data_open_db(const struct data *data, struct db **ret, struct err *err)
 	return (rc);
 }
 
-/* Opens the database of ${data}, which is there, for looking at it. */
+/* Opens the existing database of ${data} for reading.  RC_INVALID if its schema
+ * is older than this program's. */
 static enum rc
 open_to_look(const struct data *data, enum db_mode mode, struct db **ret,
     struct err *err)
@@ -327,7 +338,8 @@ open_to_look(const struct data *data, enum db_mode mode, struct db **ret,
 	return (rc);
 }
 
-/* SQLite would say less of a file that is not there. */
+/* Checks that the file can be read.  SQLite's own error would not say why it
+ * cannot. */
 static enum rc
 check_readable(const struct data *data, struct err *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The users of --demo and lines to copy.  Their password is no secret: --demo
- * is refused anywhere but on loopback.
+ * The users of --demo, and the lines that it prints to be copied.  The users'
+ * password is public, so --demo is refused anywhere but on loopback.
  *
- * The lines are pasted into bash, zsh and fish: no comments, functions or plain
- * assignments, and URLs in quotes, because '?' and '[' are patterns of zsh.  No
- * '!', which is bash's history.  What is no token goes to standard error, and
- * the variable stays empty.
+ * The lines are pasted into bash, zsh and fish.  So they have no comments,
+ * functions or plain assignments; URLs are quoted, because '?' and '[' are
+ * patterns in zsh; and there is no '!', which is history in bash.  An answer
+ * without a token goes to standard error, and the variable stays empty.
  */
 #include <string.h>
 
@@ -32,7 +32,8 @@ demo_users(struct server *s, struct err *err)
 		memcpy(o.asked.user.password_hash, hash, sizeof(hash));
 		rc = operation_run(&o, s->db, s->writer, err);
 		operation_fini(&o);
-		/* Another node starts on the same database. */
+		/* Another node, which starts on the same database, was
+		 * first. */
 		if (rc == RC_EXISTS && db_multi_writer(s->db))
 			rc = RC_OK;
 	}

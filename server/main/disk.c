@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The low-disk mark: while the disk of the database has less room than
+ * The low-disk mark.  While the disk of the database has less free space than
  * disk-reserve, new messages are refused (storage-full), so that deliveries,
- * acks, reads and operators' commands still find room.
+ * acks, reads and operators' commands still find space.
  */
 #include <inttypes.h>
 #include <sys/statvfs.h>
@@ -10,7 +10,7 @@
 #include "log/log.h"
 #include "main/server.h"
 
-/* Bytes that are free where ${path} is; -1: it cannot be told. */
+/* Returns the free bytes on the disk of ${path}; -1 if statvfs() fails. */
 static int64_t
 free_bytes(const char *path)
 {
@@ -29,7 +29,8 @@ disk_look(void *arg, struct db *db)
 	int64_t room;
 	bool low;
 
-	/* A server's disk is its own affair: it says when it is full. */
+	/* PostgreSQL's disk is not this server's to watch: PostgreSQL reports
+	 * when it is full. */
 	if (reserve == 0 || db_multi_writer(db))
 		return;
 	room = free_bytes(s->db_options.url + sizeof("sqlite:") - 1);

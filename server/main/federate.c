@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Federation, made of the settings.
+ * Makes the module federation from the settings, and connects it with relay and
+ * cluster.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 #define READ_SIZE 16384
 
-/* A request of another server has been verified. */
+/* Called when a request of another server has been verified: that server is up,
+ * so the relay may retry its destination. */
 static void
 on_contact(void *arg, int64_t destination_id, bool alone)
 {
@@ -29,7 +31,7 @@ server_peer_changed(void *arg, const struct store_peer_known *known)
 	federation_peer_changed(s->federation, known);
 	if (s->cluster != NULL)
 		cluster_send_peer(s->cluster, known->domain);
-	/* What waits for it may go. */
+	/* Rows that waited for this peer may be delivered now. */
 	if (!known->blocked)
 		relay_contact(s->relay, known->destination_id, false);
 }
@@ -59,7 +61,7 @@ federate_policy(struct config *config, struct directory_policy *ret)
 	ret->peers = config->federation_peer.list;
 }
 
-/* Appends all that ${fd} has to ${ret}. */
+/* Appends the contents of ${fd} to ${ret}. */
 static enum rc
 read_all(int fd, struct buf *ret, struct err *err)
 {
@@ -107,7 +109,8 @@ federate_authorities(
 	    err_set(err, rc, "federation-ca: %.80s %.140s", path, why.text));
 }
 
-/* Where others reach this server, unless it is said: https://DOMAIN. */
+/* The URL where other servers reach this one: federation-url, or https://DOMAIN
+ * if that is not set. */
 static enum rc
 find_url(const struct server *s, struct domain_url *ret, struct err *err)
 {

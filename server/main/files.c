@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that must be on disk before anything depends on them.
+ * Syncs and renames of files that must be on disk before anything depends on
+ * them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +47,8 @@ files_rename_synced(const char *from, const char *to, struct err *err)
 	return (files_sync_folder_of(to, err));
 }
 
-/* Renames ${from} where there is no ${to}.  Not every file system can do that
- * at once; a second name for the file does the same where links are known. */
+/* Renames ${from} to ${to} unless ${to} exists.  Some file systems lack
+ * RENAME_NOREPLACE; link() and unlink() do the same there, if it has links. */
 static int
 rename_new(const char *from, const char *to)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `twinboxd fsck`: whether a database keeps the promises, and with --with-peer
- * whether it agrees with that of another server.  It reads in one snapshot on a
- * connection that cannot write, so it takes no lock and runs beside the server
- * as well as without one.
+ * `twinboxd fsck`: checks that a database keeps its invariants and, with
+ * --with-peer, that it agrees with the database of another server.  It reads in
+ * one snapshot on a connection that cannot write.  So it takes no lock, and
+ * works with and without a running server.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "upkeep/fsck.h"
 #include "upkeep/pair.h"
 
-/* Of a place as the checks give it, each byte as an escape. */
+/* Size of a place as the checks name it, with each byte escaped. */
 #define PLACE_SIZE 4096
 
 void
@@ -47,7 +47,7 @@ run(const struct config *config, struct fsck_report *report, struct err *err)
 	return (rc);
 }
 
-/* A damaged file is what is looked for here, no failure of the disk. */
+/* A damaged file is a finding of fsck, not a failure of the disk. */
 static int
 exit_code(enum rc rc)
 {
@@ -55,7 +55,7 @@ exit_code(enum rc rc)
 	return (rc == RC_CORRUPT ? EX_DATAERR : main_file_code(rc));
 }
 
-/* Ends the line with what was found: the exit code. */
+/* Prints the verdict as the end of the line and returns the exit code. */
 static int
 conclude(int kinds, int64_t violations)
 {
@@ -96,8 +96,8 @@ struct peer {
 	const char *domain;
 };
 
-/* Makes ${peer} what the flags say; ${room} is for its url.  -1, or the exit
- * code. */
+/* Completes ${peer} from the flags.  ${room} holds its URL, if one has to be
+ * made from a file name.  Returns -1, or the exit code. */
 static int
 read_peer(struct peer *peer, char room[URL_SIZE])
 {
@@ -127,8 +127,8 @@ read_peer(struct peer *peer, char room[URL_SIZE])
 	return (-1);
 }
 
-/* A database holds addresses of others' people only, so that its own domain is
- * a setting. */
+/* Checks the setting domain, which the comparison needs: a database holds the
+ * domains of other servers only, not its own. */
 static int
 check_own_domain(const struct config *config, const struct peer *peer)
 {

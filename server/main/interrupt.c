@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGINT, SIGTERM and SIGHUP end a command, as they end any program, and leave
- * nothing half done behind.  The server does not use this: it waits for its
+ * SIGINT, SIGTERM and SIGHUP end a command, as they end any program, without
+ * leaving half-made files.  The server does not use this: it waits for its
  * signals (serve.c).
  *
- * The handler runs in the middle of anything, also of SQLite, so it makes
- * system calls only: it unlinks the files that are registered, gives the
- * terminal its settings back, and lets the signal do what it does by default,
- * so that the parent sees a death by that signal.  A registration is changed
- * while the signals are blocked.  A transaction that is cut off is rolled back
- * by whoever opens the database next.
+ * The handler may interrupt any code, also SQLite, so it only makes system
+ * calls.  It unlinks the registered files, restores the terminal's settings,
+ * and raises the signal again with its default action, so that the parent sees
+ * a death by that signal.  Registrations change only while the signals are
+ * blocked.  The next process that opens the database rolls back a transaction
+ * that was cut off.
  */
 #include <assert.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ static const char *const tails[] = {"", "-journal", "-shm", "-wal"};
 #define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
 #define NTAILS (sizeof(tails) / sizeof(tails[0]))
 
-/* A half-made file and what SQLite puts beside it; "": none. */
+/* A half-made file and the files that SQLite puts beside it; "": no file. */
 static char files[FILES_MAX][NTAILS][URL_SIZE + 16];
 static int terminal = -1;
 static struct termios settings_before;
@@ -42,8 +42,8 @@ on_signal(int number)
 			(void)unlink(files[i][k]);
 	if (terminal >= 0)
 		(void)tcsetattr(terminal, TCSAFLUSH, &settings_before);
-	/* SA_RESETHAND has put the default back; the signal is delivered when
-	 * the handler returns. */
+	/* SA_RESETHAND has restored the default action.  The signal is
+	 * delivered when the handler returns. */
 	(void)raise(number);
 }
 
@@ -59,7 +59,7 @@ block(int how)
 	(void)sigprocmask(how, &set, NULL);
 }
 
-/* Blocks the signals; *ret: whether they were not blocked before. */
+/* Blocks the signals and stores the previous mask in ${*ret}. */
 static void
 block_signals(sigset_t *ret)
 {
@@ -88,7 +88,8 @@ interrupt_allow(void)
 	for (i = 0; i < NSIGNALS; i++)
 		(void)sigaddset(&action.sa_mask, signals[i]);
 	for (i = 0; i < NSIGNALS; i++)
-		/* nohup, and a shell's background jobs, ignore some. */
+		/* nohup and a shell's background jobs ignore some signals.
+		 * Leave these ignored. */
 		if (sigaction(signals[i], NULL, &before) == 0 &&
 		    before.sa_handler != SIG_IGN)
 			(void)sigaction(signals[i], &action, NULL);

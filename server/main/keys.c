@@ -12,12 +12,13 @@
 #include "log/log.h"
 #include "main/main_internal.h"
 
-/* Room for what a key does. */
+/* Size of the text about a key's state. */
 #define STATE_SIZE 128
 
 /* ---- keys list ---- */
 
-/* What ${key} does at ${now_ms}, in words; ${signer}: the one that signs. */
+/* Describes the state of ${key} at ${now_ms} in words.  ${signer}: the key that
+ * signs. */
 static void
 describe(const struct store_server_key *key,
     const struct store_server_key *signer, int64_t now_ms, char ret[STATE_SIZE])
@@ -49,7 +50,7 @@ width_of(const char *text, int width)
 	return (n > width ? n : width);
 }
 
-/* Prints those of the ${n} keys that are published. */
+/* Prints the ${n} keys, all of which are published. */
 static void
 print_keys(const struct store_server_key *keys, size_t n, int64_t now_ms)
 {
@@ -76,7 +77,8 @@ print_keys(const struct store_server_key *keys, size_t n, int64_t now_ms)
 	}
 }
 
-/* Leaves out of ${keys} those whose time is over; how many are left. */
+/* Removes from ${keys} the keys that are no longer published.  Returns how many
+ * are left. */
 static size_t
 keep_published(struct store_server_key *keys, size_t n, int64_t now_ms)
 {

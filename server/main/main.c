@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twinboxd: the subcommands.
+ * twinboxd: main(), the table of subcommands with their functions, and what
+ * commands share: messages, exit codes, settings.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ main_complain(int code, const char *fmt, ...)
 	char text[2 * URL_SIZE], shown[4 * URL_SIZE];
 	va_list ap;
 
-	/* An error may quote a damaged file. */
+	/* An error text may quote a damaged file, so escape it. */
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -35,7 +36,7 @@ main_complain(int code, const char *fmt, ...)
 	return (code);
 }
 
-/* Prints ${b} and frees it. */
+/* Prints ${b} and frees it.  Returns the exit code. */
 static int
 print(struct buf *b)
 {
@@ -110,7 +111,7 @@ main_no_operands(const struct config *config)
 	    config->operands[0]));
 }
 
-/* On standard error: standard output is a file of settings. */
+/* To standard error, because standard output is a file of settings. */
 static void
 print_warning(void *arg, const char *text)
 {
@@ -182,8 +183,8 @@ write_routes(struct buf *out, const struct http_route *route)
 						       : "token");
 }
 
-/* For the tests, which have a row for each: all that can be asked for, and
- * who may.  (The WebSocket is public until its hello.) */
+/* For the tests, which have a row for each route: prints all routes and frames,
+ * and who may use them. (The WebSocket is public until its hello.) */
 static int
 routes_main(int argc, char **argv)
 {
@@ -230,7 +231,7 @@ main(int argc, char **argv)
 		return (EX_OSERR);
 	thr_init_main();
 	wire_init();
-	/* The database, the lock, the socket: nobody else's. */
+	/* The database, the lock and the socket are for this user only. */
 	(void)umask(077);
 	if (argc < 2 || argv[1][0] == '-')
 		return (serve_main(argc - 1, argv + 1));

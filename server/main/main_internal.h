@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the program share: the data directory, the database before
- * it serves, the commands, the control socket, the server.
+ * Shared by the files of the program: the data directory, the database before
+ * it serves, the commands, the control socket, the server.  Functions about a
+ * command run in the main thread unless they name another.
  */
 #ifndef MAIN_MAIN_INTERNAL_H
 #define MAIN_MAIN_INTERNAL_H
@@ -27,7 +28,8 @@ struct data {
 	const char *dir; /* kept */
 	int dir_fd;
 	int lock_fd; /* -1: not held */
-	/* Set when a migration waits for another node's.  NULL: not wanted. */
+	/* Set when a migration waits for another node's migration.  NULL: no
+	 * flag. */
 	atomic_bool *waiting;
 	char url[URL_SIZE];
 };
@@ -38,204 +40,218 @@ struct data {
 		.url = ""                                                      \
 	}
 
-/* Says where ${config}'s database is; opens nothing. */
+/* Fills ${ret} with the place of ${config}'s database.  Opens nothing. */
 void data_name(const struct config *config, struct data *ret);
 
-/* What ${data}'s database is called for people: its file. */
+/* Returns the name of ${data}'s database for error texts: its file, or a
+ * phrase. */
 const char *data_database(const struct data *data);
 
-/* Opens the database that is there for looking at it (${mode}: DB_READER or
- * DB_COPIER), even if a server serves it: without the lock, and without making
- * any. RC_INVALID: it is of another schema than this program's. */
+/* Opens an existing database for reading (${mode}: DB_READER or DB_COPIER),
+ * even while a server serves it: takes no lock and creates nothing.
+ * RC_INVALID: its schema is older than this program's. */
 enum rc data_look(const struct config *config, enum db_mode mode,
     struct db **ret, struct err *err) MUST_USE;
 
-/* The same of the database at ${url}, which is not this server's: others may
- * write to it. */
+/* The same for the database at ${url}, which belongs to another server.  The
+ * modes of its files are not checked. */
 enum rc data_look_elsewhere(
     const char *url, struct db **ret, struct err *err) MUST_USE;
 
-/* A new name for the times of a database; it changes when its inboxes may have
- * other events under the same numbers. */
+/* Makes a new epoch.  A database gets a new epoch when its inboxes may have
+ * other events under numbers that clients have seen. */
 void data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1]);
 
-/* Opens ${config}'s directory, made if need be (0700), and takes its lock;
- * root becomes its owner for good.  RC_BUSY: a server holds it (the directory
- * is open then). */
+/* data_open() opens ${config}'s directory, creates it (0700) if it does not
+ * exist, and takes its lock.  If the program runs as root, it becomes the
+ * directory's owner for good.  RC_BUSY: another twinboxd holds the lock; the
+ * directory is open then. */
 enum rc data_open(
     const struct config *config, struct data *ret, struct err *err) MUST_USE;
 void data_close(struct data *data);
 
-/* Opens the write connection, and no more; then also migrates. */
+/* data_connect() opens the connection for writing. data_open_db() also migrates
+ * the schema. */
 enum rc data_connect(
     const struct data *data, struct db **ret, struct err *err) MUST_USE;
 enum rc data_open_db(
     const struct data *data, struct db **ret, struct err *err) MUST_USE;
 
-/* Brings the schema up to date (migrate.c); a database with content is copied
- * before.  RC_FULL: there is no room for that. */
+/* Brings the schema up to date, after a copy of an SQLite database with content
+ * (migrate.c).  RC_FULL: there is no space for the copy. */
 enum rc migrate_data(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
-/* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: it is not the one
- * that was served last, or not all of it; with ${accept} it is taken and
- * ${ret_rollback} says so: it must be given another epoch. */
+/* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: it is not the
+ * database that was served last, or lacks rows of it.  With ${accept} such a
+ * database is accepted and ${*ret_rollback} is true: the caller must give it a
+ * new epoch. */
 enum rc rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err) MUST_USE;
 
-/* Writes the mark of ${db}, all of which is on disk. */
+/* Writes DATA/mark for ${db}, all of whose rows are on disk. */
 enum rc rollback_set_position(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
-/* Logs what a start waits for, at most once each log_wait_ms.  ${err}: what
- * went wrong; may be NULL.  Thread: one. */
+/* Logs that a start waits for ${what}, at most once in log_wait_ms.  ${err}:
+ * the last failure, or NULL.  Thread: the one that starts. */
 void data_waits(const struct err *err, const char *what);
 
-/* For readers: the same database, any mode. */
+/* Returns the options to open the same database, with the mode DB_READER, which
+ * the caller may change. */
 struct db_options data_db_options(const struct data *data);
 
 /* ---- files (files.c) ---- */
 
-/* Waits until ${path} (opened with ${flags}) is on disk; until the entry of
- * ${path} in its folder is; renames for good. */
+/* The first syncs ${path}, opened with ${flags}.  The second syncs the folder
+ * of ${path}, and with it the entry of ${path}.  The third renames, replacing
+ * ${to}, and syncs the folder. */
 enum rc files_sync(const char *path, int flags, struct err *err) MUST_USE;
 enum rc files_sync_folder_of(const char *path, struct err *err) MUST_USE;
 enum rc files_rename_synced(
     const char *from, const char *to, struct err *err) MUST_USE;
 
-/* The same, but replaces nothing: RC_EXISTS when there is a ${to}. */
+/* The same, but replaces nothing: RC_EXISTS if ${to} exists. */
 enum rc files_rename_new_synced(
     const char *from, const char *to, struct err *err) MUST_USE;
 
-/* Makes ${ret} of ${size} bytes the name of a new empty file beside ${path}
- * (0600), which was nobody's before. */
+/* Creates a new empty file beside ${path} (0600) and stores its name in ${ret},
+ * of ${size} bytes. */
 enum rc files_make_part_of(
     const char *path, char *ret, size_t size, struct err *err) MUST_USE;
 
 /* ---- signals that end a command (interrupt.c) ---- */
 
-/* From now on SIGINT, SIGTERM and SIGHUP end the process, those that are
- * ignored excepted.  For commands only; thread: main. */
+/* From now on SIGINT, SIGTERM and SIGHUP end the process, except those that are
+ * ignored.  For commands only; thread: main. */
 void interrupt_allow(void);
 
-/* A signal removes ${path} (copied) and what SQLite has beside it; no more.  At
- * most 4 at a time. */
+/* interrupt_removes(): a signal removes ${path} (copied) and the files that
+ * SQLite puts beside it; at most 4 paths at a time. interrupt_keeps() ends
+ * that. */
 void interrupt_removes(const char *path);
 void interrupt_keeps(const char *path);
 
-/* A signal gives the terminal ${fd} its ${settings} (copied) back; -1: none. */
+/* A signal restores the ${settings} (copied) of the terminal ${fd}; -1: no
+ * terminal. */
 void interrupt_resets_terminal(int fd, const struct termios *settings);
 
 /* ---- commands about users (users.c) ---- */
 
-/* Prints how the commands are called that begin with ${word}: EX_USAGE. */
+/* Prints the usage of the commands that begin with ${word}.  Returns
+ * EX_USAGE. */
 int main_usage(const char *word);
 
-/* Takes ${flag} out of the arguments: how many are left.  *ret, which is false
- * before: it was there.  -1: it was there twice, which is reported; the other
- * main_take_ functions keep ${argc} -1, and main_settings() returns EX_USAGE
- * for it. */
+/* Removes ${flag} from the arguments and returns how many are left.  ${*ret},
+ * which must be false before, becomes true if the flag was given.  Returns -1,
+ * after a message, if it was given twice.  The other main_take_ functions pass
+ * an ${argc} of -1 on, and main_settings() returns EX_USAGE for it. */
 int main_take_flag(int argc, char **argv, const char *flag, bool *ret);
 
-/* The same of a flag with a value, "--flag VALUE" or "--flag=VALUE"; *ret is
- * NULL before, untouched if it is not there, "" without a value. */
+/* The same for a flag with a value, "--flag VALUE" or "--flag=VALUE".  ${*ret},
+ * which must be NULL before, is left alone if the flag was not given, and is ""
+ * if it has no value. */
 int main_take_value(int argc, char **argv, const char *flag, const char **ret);
 
-/* `twinboxd user …`: the exit code. */
+/* `twinboxd user …`.  Returns the exit code. */
 int users_main(int argc, char **argv);
 
-/* `twinboxd user list`: the exit code (users_list.c). */
+/* `twinboxd user list` (users_list.c).  Returns the exit code. */
 int users_list(const struct config *config, bool json);
 
 /* ---- commands about keys (keys.c) ---- */
 
-/* `twinboxd keys …`: the exit code. */
+/* `twinboxd keys …`.  Returns the exit code. */
 int keys_main(int argc, char **argv);
 
-/* ---- back-ups (backup.c) ---- */
+/* ---- backups (backup.c) ---- */
 
-/* `twinboxd backup …`, `twinboxd restore …`: the exit code. */
+/* `twinboxd backup …` and `twinboxd restore …`.  Return the exit code. */
 int backup_main(int argc, char **argv);
 int restore_main(int argc, char **argv);
 
-/* ---- looking at the database (fsck.c) ---- */
+/* ---- checking the database (fsck.c) ---- */
 
-/* Prints a violation to ${arg}, a FILE.  Its place may hold bytes of a damaged
- * database. */
+/* Prints a violation to ${arg}, a FILE.  Escapes ${place}, which may hold bytes
+ * of a damaged database. */
 void fsck_print_found(void *arg, const char *what, const char *place);
 
-/* `twinboxd fsck …`: the exit code. */
+/* `twinboxd fsck …`.  Returns the exit code. */
 int fsck_main(int argc, char **argv);
 
-/* Looks at ${config}'s database and prints what was found, as fsck does: the
- * exit code. */
+/* Checks ${config}'s database and prints the findings, as fsck does.  Returns
+ * the exit code. */
 int fsck_show(const struct config *config);
 
-/* ---- looking at the way to another server (check_federation.c) ---- */
+/* ---- checking the way to another server (check_federation.c) ---- */
 
-/* `twinboxd check-federation …`: the exit code. */
+/* `twinboxd check-federation …`.  Returns the exit code. */
 int check_federation_main(int argc, char **argv);
 
-/* ---- into another database (copy.c) ---- */
+/* ---- copying into another database (copy.c) ---- */
 
-/* `twinboxd copy …`: the exit code. */
+/* `twinboxd copy …`.  Returns the exit code. */
 int copy_main(int argc, char **argv);
 
 /* ---- the control socket (control.c) ---- */
 
 struct control;
 
-/* Listens at DATA/control (0600) and starts its thread. */
+/* Listens at DATA/control (0600) and starts the control thread.  ${data} must
+ * be open until control_stop(). */
 enum rc control_start(const struct data *data, struct writer *writer,
     struct readers *readers, struct control **ret, struct err *err) MUST_USE;
-/* Ends the thread, removes the socket.  NULL is allowed. */
+/* Ends the thread and removes the socket.  NULL is allowed. */
 void control_stop(struct control *control);
 
-/* Has the running server do ${o}, and fills its text.  RC_PEER: there is none
- * that answers; RC_UNCERTAIN: it did not answer in time. */
+/* Sends ${o} to the running server and stores the answer's text in ${o}.
+ * RC_PEER: no server answers at the socket, or its answer is not valid;
+ * RC_UNCERTAIN: the server did not answer in time and may have done ${o}; any
+ * other error is the server's. */
 enum rc control_call(
     const struct data *data, struct operation *o, struct err *err) MUST_USE;
 
-/* ---- the server (server.c, stop.c, start.c) ---- */
+/* ---- the server (serve.c, start.c, stop.c) ---- */
 
-/* `twinboxd serve …`: the exit code. */
+/* `twinboxd serve …`.  Returns the exit code. */
 int serve_main(int argc, char **argv);
 
 /* ---- the service manager (notify.c) ---- */
 
-/* Tells the service manager that has started us (NOTIFY_SOCKET) the lines that
- * ${fmt} makes, "READY=1" and the like.  False: there is none, or it could not
- * be told; nothing depends on it. */
+/* Sends the lines that ${fmt} makes ("READY=1" and the like) to the service
+ * manager that NOTIFY_SOCKET names.  Returns false if there is no such manager,
+ * or if sending failed; nothing depends on it. */
 bool notify_manager(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- messages for people (main.c, version.c) ---- */
 
-/* Appends the version and those of the libraries, a line each. */
+/* Appends the versions of twinboxd and of the libraries, one per line. */
 void version_write(struct buf *out);
 
 /* Prints "twinboxd: text" to stderr; returns ${code}. */
 int main_complain(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The exit code of a command that ends because of ${rc}: RC_NOT_FOUND means
- * that a file or database is missing (EX_NOINPUT). */
+/* Returns the exit code of a command that ends because of ${rc}.  RC_NOT_FOUND
+ * means that a file or database is missing (EX_NOINPUT). */
 int main_file_code(enum rc rc);
 
-/* The same where RC_INVALID is about the settings or the database that they
- * name (EX_CONFIG). */
+/* The same for commands where RC_INVALID is about the settings or the database
+ * that they name (EX_CONFIG). */
 int main_config_code(enum rc rc);
 
-/* Parses settings for a subcommand; -1: go on, else the exit code (also after
- * --help and --version). */
+/* Parses the settings of a subcommand.  Returns -1 to go on, or the exit code
+ * (also after --help and --version). */
 int main_settings(int argc, char **argv, struct config *ret);
 
-/* Reads the file of federation-ca into ${ret}, which stays empty without that
- * setting or without federation.  RC_INVALID, with the setting's name, if it
- * cannot be read or has no certificate; RC_NO_MEMORY (federate.c). */
+/* Reads the file of federation-ca into ${ret}, which stays empty if that
+ * setting is empty or federation is off (federate.c).  RC_INVALID, with the
+ * setting's name: the file cannot be read or has no certificate;
+ * RC_NO_MEMORY. */
 enum rc federate_authorities(
     const struct config *config, struct buf *ret, struct err *err) MUST_USE;
 
-/* Refuses operands; -1: there are none. */
+/* Refuses operands.  Returns -1 if there are none, or the exit code. */
 int main_no_operands(const struct config *config);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of a database that is there already: a copy of it is kept, synced,
- * before anything changes, as DATA/before-schema-N.db, where N is the schema
- * that it was made before.  The two newest stay.
+ * Migrates the schema of an existing database.  Before anything changes, a
+ * synced copy of the database is kept as DATA/before-schema-N.db, where N is
+ * the schema that the migration leads to.  The two newest copies stay.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define PREFIX "before-schema-"
 #define KEPT 2
 
-/* N of a copy's ${name}; 0: it is none. */
+/* Returns the N in the ${name} of a copy; 0: not the name of a copy. */
 static int
 number_of(const char *name)
 {
@@ -39,7 +39,7 @@ number_of(const char *name)
 	return ((int)number);
 }
 
-/* Removes all copies but the newest; a failure does no harm. */
+/* Removes all copies but the KEPT newest.  A failure does no harm. */
 static void
 remove_old(const struct data *data)
 {
@@ -72,7 +72,7 @@ remove_old(const struct data *data)
 	(void)closedir(dir);
 }
 
-/* Says what a full disk means here. */
+/* Replaces ${err} by a text that says how much space the copy needs. */
 static enum rc
 no_room(const struct data *data, struct err *err)
 {
@@ -140,7 +140,8 @@ migrate_data(const struct data *data, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = preflight_get(db, &before, err);
-	/* A copy that is being restored is one itself. */
+	/* A restore (dir_fd is -1) works on a copy already.  PostgreSQL has its
+	 * own backups. */
 	if (rc == RC_OK && before.schema < before.newest && before.content &&
 	    data->dir_fd >= 0 && !db_multi_writer(db))
 		rc = copy_before(data, before.newest, err);

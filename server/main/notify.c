@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Telling the service manager how far we are: the protocol of sd_notify(3), a
- * datagram of lines to the socket that NOTIFY_SOCKET names.  That is all of
- * libsystemd that is needed, so it is not linked.
+ * Reports the state of a start or stop to the service manager.  The protocol is
+ * that of sd_notify(3): a datagram of lines to the socket that NOTIFY_SOCKET
+ * names.  Nothing else of libsystemd is needed, so the library is not linked.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 
 #include "main/main_internal.h"
 
-/* The address ${name}: a path, or "@name" without a file.  Its length, 0 if it
- * is none that we know. */
+/* Makes the socket address ${name}: a path, or "@name" without a file.  Returns
+ * its length, or 0 if ${name} has another form. */
 static socklen_t
 manager_address(const char *name, struct sockaddr_un *ret)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening the database.  A file is there or not.  A database of many nodes may
- * be away for a while: its leader has died, the whole site comes up again, its
- * standbys are not there yet.  A start waits for such a one for --database-wait
- * and says what for, because a service manager that starts the program again
- * and again gives up before a failover is over.
+ * Opens the database.  A file exists or it does not.  A database of several
+ * nodes may be away for some time: its leader has died, the whole site is
+ * starting again, or its standbys are not there yet.  A start waits for such a
+ * database for up to --database-wait, and logs what it waits for.  To exit at
+ * once would not do: a service manager that restarts the program again and
+ * again gives up before a failover is over.
  *
- * The waiting is done in a thread of its own (`open`), since libpq and a commit
- * that waits for a standby block for seconds.  The main thread meanwhile
- * answers a signal at once, tells the service manager that the start goes on,
- * and keeps the waiting room open (room.c).  What the thread makes is handed
- * over by its end: nothing is shared but the flags in struct opening.
+ * The database is opened in a thread of its own (`open`), because libpq, and a
+ * commit that waits for a standby, block for seconds.  Meanwhile the main
+ * thread answers a signal at once, asks the service manager for more time, and
+ * keeps the waiting room open (room.c).  The two threads share only the flags
+ * in struct opening; the results of `open` are used after it has ended.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -26,12 +27,12 @@
 #include "store/epoch.h"
 #include "store/recovery.h"
 
-/* The epoch is read again after this time, while the start waits for a node
- * that can confirm it. */
+/* While a start waits for a node that can confirm the epoch, it reads the epoch
+ * again after this time. */
 #define CONFIRM_POLL_MS 250
 
-/* The epoch, as ${ret}: made once, and again where the database has gone back.
- */
+/* Reads the epoch of a database of one server.  An empty database gets one, and
+ * a database that was rolled back gets a new one. */
 static enum rc
 make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 {
@@ -48,7 +49,7 @@ make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 	return (rc);
 }
 
-/* The same of a database of many nodes. */
+/* The same for a database of several nodes. */
 static enum rc
 find_epoch(struct server *s, enum lineage_start how, enum lineage_decision *ret,
     struct err *err)
@@ -60,7 +61,7 @@ find_epoch(struct server *s, enum lineage_start how, enum lineage_decision *ret,
 	rc = lineage_begin(s->db, node, how, clk_wall_ms(s->clk), ret, err);
 	(void)snprintf(
 	    s->epoch, sizeof(s->epoch), "%.*s", EPOCH_LEN, node->epoch);
-	/* That one may be in use now. */
+	/* The database may use that epoch now, so draw another. */
 	data_new_epoch(s->rnd, node->fresh_epoch);
 	return (rc);
 }
@@ -83,8 +84,9 @@ migrate(void *arg, struct db *db, struct err *err)
 	return (migrate_data(&g->s->data, db, err));
 }
 
-/* The epoch.  If the lineage changed and may be complete, nodes that served on
- * the lineage before get time to confirm the epoch. */
+/* Finds the epoch.  If the lineage has changed and the database may be
+ * complete, *ret_wait is true: nodes that served on the lineage before get time
+ * to confirm the epoch. */
 static enum rc
 enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 {
@@ -143,7 +145,8 @@ boot(struct server *s, struct err *err)
 	return (RC_OK);
 }
 
-/* A database of many nodes has its own memory of what it has promised. */
+/* DATA/mark is for a file only.  A database of several nodes keeps its history
+ * in its own rows (cluster/lineage.h). */
 static enum rc
 check_mark(struct server *s, struct err *err)
 {
@@ -154,7 +157,7 @@ check_mark(struct server *s, struct err *err)
 	    &s->data, s->db, s->config.accept_rollback, &s->rollback, err));
 }
 
-/* ---- one try ---- */
+/* ---- one attempt ---- */
 
 static enum rc
 open_once(struct server *s, struct err *err)
@@ -166,32 +169,32 @@ open_once(struct server *s, struct err *err)
 		return (rc);
 	s->db_options = data_db_options(&s->data);
 	s->db_options.lineage = db_multi_writer(s->db) ? &s->lineage : NULL;
-	/* After the new epoch: if it comes to a crash in between, the start is
-	 * refused once more. */
+	/* Write the mark after the new epoch.  If the process dies in between,
+	 * the next start refuses the database again. */
 	return (
 	    s->rollback ? rollback_set_position(&s->data, s->db, err) : RC_OK);
 }
 
-/* ---- many tries: thread open ---- */
+/* ---- repeated attempts: thread open ---- */
 
-/* How often the main thread looks whether the waiting has begun. */
+/* How often the main thread checks whether the waiting has begun. */
 #define LOOK_MS 100
-/* How much longer than now the service manager is asked to wait, and after
- * which time again. */
+/* By how much the service manager is asked to extend its deadline, and how
+ * often it is asked. */
 #define EXTEND_MS 60000
 #define EXTEND_AGAIN_MS 5000
 
 struct opening {
 	struct server *s;
 	struct thr *thread;
-	enum rc rc; /* of the last try, once done */
+	enum rc rc; /* of the last attempt, once done */
 	struct err err;
-	atomic_bool waiting; /* a try has failed */
+	atomic_bool waiting; /* an attempt has failed */
 	atomic_bool done;
 };
 
-/* Why a try has failed, for the log: what the server said last may be a
- * consequence of a commit that waits for a standby. */
+/* Returns what the start waits for, for the log.  The last error alone may
+ * mislead, since it may follow from a commit that waits for a standby. */
 static const char *
 what_is_missing(struct db *db)
 {
@@ -204,7 +207,8 @@ what_is_missing(struct db *db)
 		      : "the database");
 }
 
-/* One try after another, until one is no mere outage or time is up. */
+/* Repeats attempts until one succeeds, one fails for another reason than an
+ * outage, or database_wait_ms have passed. */
 static void
 try_all(struct opening *o)
 {
@@ -240,13 +244,13 @@ run_open(void *arg)
 
 	try_all(o);
 	atomic_store(&o->done, true);
-	/* The main thread waits for signals, so that this is one. */
+	/* A signal, because the main thread waits for signals. */
 	(void)kill(getpid(), SIGUSR2);
 }
 
 /* ---- the main thread meanwhile ---- */
 
-/* Waits for a moment; the signal that ends the program, or 0. */
+/* Waits up to LOOK_MS.  Returns the signal that ends the program, or 0. */
 static int
 wait_signal(void)
 {
@@ -262,9 +266,9 @@ wait_signal(void)
 	return (sig == SIGTERM || sig == SIGINT ? sig : 0);
 }
 
-/* Nothing was accepted and nothing is served, and the thread may be in a call
- * that takes minutes: the process ends without it.  What it has begun at the
- * server ends with its connection. */
+/* Ends the process without the thread, which may be in a call that takes
+ * minutes.  Nothing was accepted and nothing is served yet.  What the thread
+ * has begun at the database server ends with its connection. */
 static void __attribute__((noreturn))
 give_up(struct server *s, struct room *room, int sig)
 {
@@ -298,8 +302,8 @@ watch(struct opening *o, struct room **ret_room)
 			    EXTEND_MS);
 			extend_ms = now + EXTEND_AGAIN_MS;
 		}
-		/* If it cannot be had, nor can the socket later, and then the
-		 * start says so. */
+		/* If the waiting room cannot listen, the server cannot later
+		 * either, and the start will report that then. */
 		if (!tried && room_open(o->s, ret_room, &err) != RC_OK)
 			log_error_bare(LOG_EV_STORE_WAIT, &err);
 		tried = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of operations, and what all kinds share.
+ * The table of operations, and what all kinds of them share.
  */
 #include <string.h>
 

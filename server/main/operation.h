@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations: what operators' commands change in the database, such as
- * `twinboxd user add`.  The running server alone may write there, so a command
- * asks the server, through the control socket (control.c).  Where no server
- * runs, the command does the same itself (perform.c).  Both make the same unit
- * of work.
+ * Operations: changes in the database that operators' commands make, such as
+ * `twinboxd user add`.  Only the running server may write to the database, so a
+ * command sends the operation to it through the control socket (control.c).  If
+ * no server runs, the command does the operation itself (perform.c).  Both make
+ * the same unit of work.
  *
- * Each kind of operations is a row of functions (struct operation_kind); the
- * table of operations says of which kind each of them is.
+ * Each kind of operations is a row of functions (struct operation_kind).  The
+ * table of operations maps each operation to its kind.
  */
 #ifndef MAIN_OPERATION_H
 #define MAIN_OPERATION_H
@@ -47,18 +47,18 @@ enum operation_id {
 
 #define OPERATION_TEXT_SIZE 256
 
-/* Secrets may be in it: operation_fini(). */
+/* An operation.  It may hold secrets, which operation_fini() wipes. */
 struct operation {
 	enum operation_id id;
 
-	/* Asked, by kind. */
+	/* The request, by kind. */
 	union {
 		struct {
 			char name[LIMIT_NAME_LEN + 1];
-			/* Add and passwd. */
+			/* For add and passwd. */
 			char password_hash[CRYPT_PASSWORD_SIZE];
 			bool admin;
-			/* Add; "": none. */
+			/* For add; "": none. */
 			char display_name[LIMIT_DISPLAY_NAME_LEN + 1];
 		} user;
 		struct {
@@ -66,69 +66,74 @@ struct operation {
 		} key;
 	} asked;
 
-	/* The unit of work, by kind; each begins with its struct unit. */
+	/* The unit of work, by kind.  Each begins with its struct unit. */
 	union {
 		struct unit unit;
 		struct account_unit account;
 		struct server_keys_unit keys;
 	} work;
 
-	/* Answered: a sentence about what was done; "": there is no more to
-	 * say than that it was. */
+	/* The answer: a sentence about what was done; "": nothing beyond
+	 * success. */
 	char text[OPERATION_TEXT_SIZE];
 
-	void *arg; /* of whoever has the unit's finish called */
+	void *arg; /* for the caller's finish */
 };
 
 struct operation_kind {
-	/* Writes what is asked as members of a JSON object. */
+	/* Writes the request as members of a JSON object. */
 	void (*write)(const struct operation *o, struct buf *out);
 
-	/* Reads it from the object ${root}, which also has the member
-	 * "command".  RC_INVALID. */
+	/* Reads the request from the object ${root}, which also has the member
+	 * "command".  RC_INVALID: a member is wrong. */
 	enum rc (*read)(
 	    struct operation *o, json_t *root, struct err *err) MUST_USE;
 
-	/* What the operation is about, for the log; borrowed. */
+	/* Returns the name or id that the operation is about, for the log;
+	 * borrowed. */
 	const char *(*about)(const struct operation *o);
 
-	/* Makes the unit of work.  RC_NOT_FOUND: what it is about is not there.
-	 * Thread: owner of ${db}. */
+	/* Makes the unit of work.  RC_NOT_FOUND: the user that it is about does
+	 * not exist; RC_EXISTS: the user that it adds exists.  Thread: owner of
+	 * ${db}. */
 	enum rc (*prepare)(
 	    struct operation *o, struct db *db, struct err *err) MUST_USE;
 
-	/* What came of a unit whose transaction is on disk: fills ${o}'s text,
-	 * or returns the refusal. */
+	/* Called when the transaction of the unit is on disk.  Fills ${o}'s
+	 * text, or returns the refusal. */
 	enum rc (*result)(struct operation *o, struct err *err) MUST_USE;
 };
 
 /* operation_users.c, operation_keys.c */
 extern const struct operation_kind operation_users, operation_keys;
 
-/* Makes ${o} the operation ${id}, OPERATIONS for none; the rest is zeroed. */
+/* Makes ${o} the operation ${id}, or no operation (OPERATIONS).  All other
+ * members are zero. */
 void operation_init(struct operation *o, enum operation_id id);
 
-/* Wipes it.  No unit of it may be under way. */
+/* Wipes ${o}.  Its unit must not be under way. */
 void operation_fini(struct operation *o);
 
-/* Its name on the control socket, "unknown" for none.  Static storage. */
+/* Returns the name on the control socket, or "unknown" for no operation.
+ * Static storage. */
 const char *operation_name(const struct operation *o);
 
-/* What it is about, for the log; borrowed. */
+/* Returns the name or id that ${o} is about, for the log; borrowed. */
 const char *operation_about(const struct operation *o);
 
-/* Writes ${o} as an object, and reads such a one from ${root} into ${ret}.
- * RC_INVALID: a member is wrong, or, and then ${ret} is none, this program does
- * not know the command. */
+/* operation_write() writes ${o} as a JSON object; operation_read() reads such
+ * an object from ${root} into ${ret}.  RC_INVALID: a member is wrong, or this
+ * program does not know the command; then ${ret} is no operation. */
 void operation_write(const struct operation *o, struct buf *out);
 enum rc operation_read(
     json_t *root, struct operation *ret, struct err *err) MUST_USE;
 
-/* Makes its unit of work, which is to call ${finish}.  Errors as prepare. */
+/* Makes the unit of work of ${o}, which will call ${finish}.  Errors: as struct
+ * operation_kind's prepare. */
 enum rc operation_prepare(struct operation *o, struct db *db,
     void (*finish)(struct unit *unit), struct err *err) MUST_USE;
 
-/* The operation that ${unit} is the work of. */
+/* Returns the operation whose unit of work is ${unit}. */
 static inline struct operation *
 operation_of(struct unit *unit)
 {
@@ -136,25 +141,26 @@ operation_of(struct unit *unit)
 	return (CONTAINER_OF(unit, struct operation, work.unit));
 }
 
-/* What came of it, once its unit has finished. */
+/* Returns the result of ${o}, after its unit has finished, and fills its
+ * text. */
 enum rc operation_result(struct operation *o, struct err *err) MUST_USE;
 
-/* RC_EXISTS, with the command to use instead: the user whom ${o} adds is there
- * already.  Thread: owner of ${db}. */
+/* Checks that the user whom ${o} adds does not exist.  RC_EXISTS, with the
+ * command to use instead, if the user exists.  Thread: owner of ${db}. */
 enum rc operation_user_new(
     const struct operation *o, struct db *db, struct err *err) MUST_USE;
 
-/* Whether the ${n} characters at ${text} may be the id of a key. */
+/* Returns whether the ${n} characters at ${text} can be the id of a key. */
 bool operation_key_id_valid(const char *text, size_t n);
 
-/* ---- doing it (perform.c) ---- */
+/* ---- doing an operation (perform.c) ---- */
 
-/* Does ${o} in a writer that has no thread. */
+/* Does ${o} in ${writer}, which has no thread of its own yet. */
 enum rc operation_run(struct operation *o, struct db *db, struct writer *writer,
     struct err *err) MUST_USE;
 
-/* Does ${o} on ${config}'s database, or has the server do it that runs there.
- */
+/* Does ${o} on ${config}'s database, or sends it to the server that runs
+ * there. */
 enum rc operation_perform(
     struct operation *o, const struct config *config, struct err *err) MUST_USE;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations on the keys that this server signs with.  A new key is made
- * where its unit is: its seed never crosses the control socket.
+ * The operations on the keys that this server signs with.  The process that
+ * runs the unit makes the new key, so its seed never crosses the control
+ * socket.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,7 +48,7 @@ keys_read(struct operation *o, json_t *root, struct err *err)
 		.ret = &command},
 	    {.name = "key", .type = WIRE_SPAN, .required = true, .ret = &key},
 	};
-	/* A rotation is about no key. */
+	/* A rotation names no key. */
 	const size_t n = o->id == OPERATION_KEYS_ROTATE ? 1 : COUNT(fields);
 
 	if (wire_object(root, "", fields, n, &r) != RC_OK)
@@ -85,8 +86,8 @@ keys_prepare(struct operation *o, struct db *db, struct err *err)
 	return (RC_OK);
 }
 
-/* When key ${key}, which was made now, signs: "signs at once", "signs from
- * TIME". */
+/* Writes when ${key}, which was just made, begins to sign: "signs at once" or
+ * "signs from TIME". */
 static void
 write_start(const struct store_server_key *key, char *ret, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations on users.  The command makes the hash of the password: the
- * server gets only that.
+ * The operations on users.  The command hashes the password, and only the hash
+ * crosses the control socket.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* By operation. */
+/* The account_op of each operation. */
 static const enum account_op account_ops[] = {
     [OPERATION_USER_ADD] = ACCOUNT_ADD,
     [OPERATION_USER_PASSWD] = ACCOUNT_PASSWORD,
@@ -38,7 +38,8 @@ users_write(const struct operation *o, struct buf *out)
 	if (has_password(o))
 		jw_str(out, "password_hash", o->asked.user.password_hash);
 	jw_bool(out, "admin", o->asked.user.admin);
-	/* A server of an older version refuses the member. */
+	/* Left out if empty, because an older server refuses an unknown
+	 * member. */
 	if (o->asked.user.display_name[0] != '\0')
 		jw_str(out, "display_name", o->asked.user.display_name);
 }

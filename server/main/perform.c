@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Doing an operation: in a writer of the command's own, or by the server that
- * runs.
+ * Does an operation: in a writer of the command's own, or through the running
+ * server.
  */
 #include "base/clk.h"
 #include "base/rnd.h"
@@ -40,7 +40,7 @@ static void
 ignore_fatal(void *arg, const struct err *err)
 {
 
-	/* The unit brings the error back. */
+	/* The unit returns the error, so the command ends by itself. */
 	(void)arg;
 	(void)err;
 }
@@ -72,8 +72,9 @@ run_alone(const struct data *data, const struct config *config,
 	}
 	if (rc == RC_OK)
 		rc = operation_run(o, db, writer, err);
-	/* Rights end at once on the nodes that serve the database.  If the note
-	 * is lost, they find out at their next recheck. */
+	/* Notify the nodes that serve the database, so that a user's rights end
+	 * there at once.  If the notification is lost, the nodes find the
+	 * change at their next recheck. */
 	if (rc == RC_OK && db_multi_writer(db))
 		(void)!cluster_notify_all(db, &ignored);
 	writer_free(writer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the database is the one that was served last, by DATA/mark.  One that
- * was put back by hand would give numbers a second time that clients have seen
- * already: it is refused, untouched, unless that is accepted, which gives it
- * another epoch.
+ * Checks by DATA/mark that the database is the one that was served last.  An
+ * older database that was put in place by hand would use numbers again that
+ * clients have seen already.  Such a database is refused and left untouched,
+ * unless --accept-rollback is set; then it gets a new epoch.
  */
 #include <stdio.h>
 
@@ -16,7 +16,7 @@
 	"put back the right one, or start once with --accept-rollback, which " \
 	"gives this one another epoch"
 
-/* Where ${db} is; of an empty one the epoch is "". */
+/* Reads the position of ${db}.  The epoch of an empty database is "". */
 static enum rc
 read_state(struct db *db, struct position *ret, struct err *err)
 {
@@ -65,7 +65,8 @@ rollback_check(const struct data *data, struct db *db, bool accept,
 		return (rc);
 	rc = position_read(data->dir_fd, &mark, &unread);
 	if (rc != RC_OK) {
-		/* A database of before there were marks has none, too. */
+		/* A database that an early version made has no mark, either, so
+		 * a missing mark is not refused. */
 		if (rc != RC_NOT_FOUND)
 			log_error(
 			    LOG_EV_MARK_MADE, &unread, "dir=%s", data->dir);

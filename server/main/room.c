@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The waiting room: what a node answers on its port while it waits for its
- * database.  It lives (/healthz), it is not ready (/readyz), and every other
- * route of the contract is refused with 503 and the reason, so that a proxy and
- * a service manager see a node that waits instead of one that is not there.
+ * The waiting room: answers requests on the port while the node waits for its
+ * database.  It is alive (/healthz) and not ready (/readyz).  Every other route
+ * of the contract is refused with 503 and the reason.  A proxy and a service
+ * manager therefore see a node that waits, instead of one that does not listen.
  *
  * Promises: no handler touches anything but its request.
  */
@@ -41,7 +41,8 @@ alive(struct http_request *req, void *arg)
 	http_answer(req, 200, "text/plain; charset=utf-8", &b);
 }
 
-/* No token can be checked: every route is open, and refused. */
+/* No token can be verified without the database.  So every route is made
+ * public, and refused. */
 static void
 add_routes(struct buf *all, const struct http_route *route)
 {
@@ -73,8 +74,8 @@ make_routes(void)
 	return ((struct http_route *)(void *)buf_take(&all, NULL));
 }
 
-/* The port that was asked for, or the one that the system gave for 0, is also
- * the one to be served on. */
+/* Stores the port in config.listen.  If the setting is port 0, the server must
+ * later listen on the port that the system has chosen now. */
 static void
 keep_port(struct server *s, const struct http *http)
 {

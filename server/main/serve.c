@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `twinboxd serve`: starts, tells where it listens, waits for signals.
+ * `twinboxd serve`: starts the server, prints where it listens, and waits for
+ * signals.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -16,10 +17,11 @@
 #include "log/log.h"
 #include "main/server.h"
 
-/* What the service manager gives us beyond the deadline of the stop. */
+/* The time that the service manager is asked for beyond the deadline of the
+ * stop. */
 #define STOP_SPARE_MS 5000
 
-/* Where it listens; the port may have been chosen by the system. */
+/* The system may have chosen the port, so it comes from the socket. */
 void
 server_address(
     const struct server *s, const struct http *http, char *ret, size_t size)
@@ -31,7 +33,7 @@ server_address(
 	    colon == NULL ? 0 : (int)(colon - listen), listen, http_port(http));
 }
 
-/* What a person sees; the line "listening:" is read by programs too. */
+/* Writes the banner for people.  Programs read its line "listening:", too. */
 static void
 write_banner(const struct server *s, const char *url, struct buf *out)
 {
@@ -82,8 +84,8 @@ tell(const struct server *s)
 	(void)notify_manager("READY=1\nSTATUS=listening at %s", url);
 }
 
-/* The stop has a deadline of its own, which the service manager's must not cut
- * short, whatever it is set to. */
+/* Asks the service manager for as much time as the stop may take.  Its own
+ * deadline, whatever it is set to, must not cut the stop short. */
 static void
 tell_stop(const struct server *s)
 {
@@ -93,8 +95,8 @@ tell_stop(const struct server *s)
 	    (long long)(s->config.drain_deadline_ms + STOP_SPARE_MS) * 1000);
 }
 
-/* SIGHUP: the settings are read again, and what can change while running is
- * taken over: the log level. */
+/* SIGHUP: reads the settings again and applies those that can change in a
+ * running server: the log level. */
 static void
 reload(int argc, char **argv)
 {
@@ -108,7 +110,7 @@ reload(int argc, char **argv)
 	log_set_level((enum log_level)config.log_level);
 }
 
-/* The main thread waits for signals, so that this is one. */
+/* A signal, because the main thread waits for signals. */
 void
 serve_anew(void *arg)
 {
@@ -118,7 +120,7 @@ serve_anew(void *arg)
 	(void)kill(getpid(), SIGUSR1);
 }
 
-/* Waits until it is told to stop, or to begin anew (SIGUSR1). */
+/* Waits for the signal to stop, or to serve anew (SIGUSR1), and returns it. */
 static int
 wait_stop(struct server *s, int argc, char **argv)
 {
@@ -140,7 +142,8 @@ wait_stop(struct server *s, int argc, char **argv)
 	}
 }
 
-/* A moment for a database that is away; the signal that ends it, or 0. */
+/* Waits a second for a database that is away.  Returns the signal that ends the
+ * program, or 0. */
 static int
 rest(void)
 {
@@ -156,7 +159,7 @@ rest(void)
 }
 
 /* Stops everything, so that server_start() can be called again.  The listening
- * socket stays open: clients that connect meanwhile wait. */
+ * socket stays open, and clients that connect meanwhile wait. */
 static void
 stop_for_again(struct server *s)
 {
@@ -172,9 +175,9 @@ stop_for_again(struct server *s)
 	server_again(s, address);
 }
 
-/* Whether a start has met a database that was there a moment ago: the start
- * waits for it as it does at its beginning (server_open).  RC_BUSY may be the
- * port or the lock, which are somebody else's. */
+/* Returns whether a start failed because the database was lost after it had
+ * been opened.  The start then waits for it, as server_open() does.  RC_BUSY
+ * does not count: another process may have the port or the lock. */
 static bool
 was_lost(enum rc rc)
 {
@@ -182,7 +185,8 @@ was_lost(enum rc rc)
 	return (rc_is_outage(rc) && rc != RC_BUSY);
 }
 
-/* The first start. */
+/* The first start.  Repeats it while the database is lost, for up to
+ * database_wait_ms.  ${*ret_sig}: the signal that ended the wait, or 0. */
 static enum rc
 start_first(struct server *s, int *ret_sig, struct err *err)
 {
@@ -202,11 +206,12 @@ start_first(struct server *s, int *ret_sig, struct err *err)
 }
 
 /*
- * Serves until it is told to stop.  Where the database is of another epoch,
- * everything that was made from the one before ends, in the order of any stop,
- * before anything is made of the new one: so nothing has to know which of what
- * it remembers is still true.  Clients are told to reconnect, and find the
- * other epoch where they look for theirs.
+ * Serves until a signal stops it.
+ *
+ * *New epoch.* When the database has got another epoch, the whole server stops,
+ * in the order of any stop, and then starts again.  So no module has to decide
+ * which of its memory is still true.  Clients are asked to reconnect, and learn
+ * of the new epoch when they do.
  */
 static enum rc
 serve_on(struct server *s, int argc, char **argv, struct err *err)
@@ -239,9 +244,10 @@ serve_on(struct server *s, int argc, char **argv, struct err *err)
 	return (RC_OK);
 }
 
-/* What is in memory are passwords and other people's messages: no core file of
- * it, and no debugger but root's.  Where it is only tried out both are welcome,
- * and a sanitizer looks at its own process as a debugger does. */
+/* Memory holds passwords and other people's messages, so disable core dumps,
+ * and debuggers except root's.  Not in demo mode (the caller checks), where
+ * both are welcome, and not under AddressSanitizer, which reads its own process
+ * as a debugger does. */
 static void
 hide_memory(void)
 {
@@ -282,8 +288,9 @@ serve(struct server *s, int argc, char **argv)
 		log_event(LOG_EV_SERVER_SETTING, "warning=%s", "out of memory");
 	if (serve_on(s, argc, argv, &err) != RC_OK) {
 		log_error_bare(LOG_EV_SERVER_FAIL, &err);
-		/* What is there is not what this start is for: no repetition
-		 * helps, and the service manager must know. */
+		/* RC_INVALID means that the database is not the one that this
+		 * start is for.  No restart helps, so the service manager must
+		 * learn that from the exit code (EX_CONFIG). */
 		code = main_config_code(err.rc);
 	}
 	server_stop(s);

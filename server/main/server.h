@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server: everything that runs, in the order in which it is made.
+ * The server: all objects that run, in the order in which they are made.  The
+ * main thread makes and frees them.  Atomic members may be read by any thread.
  */
 #ifndef MAIN_SERVER_H
 #define MAIN_SERVER_H
@@ -17,30 +18,32 @@
 #include "upkeep/upkeep.h"
 
 struct server {
-	/* What stays when serving begins anew (server_again). */
+	/* These members stay when serving begins anew (server_again()). */
 	struct config config;
 	const struct clk *clk;
 	const struct timing *timing;
 	struct rnd *rnd;
-	int listener; /* of the next http (http_keep_listener); 0: none */
-	struct buf authorities; /* of federation-ca, as PEM; empty: none */
+	int listener; /* for the next http (http_keep_listener()); 0: none */
+	struct buf authorities; /* PEM of federation-ca; empty: none */
 
-	struct data data; /* the first that does not */
-	atomic_bool anew; /* it is to, because the epoch is another */
-	/* Of a database of many nodes: who we are to it, and the line on which
-	 * transactions may begin. */
+	/* From here on server_again() clears all members. */
+	struct data data;
+	atomic_bool anew; /* serving begins anew, for a new epoch */
+	/* For a database of several nodes: this node's row, and the lineage on
+	 * which transactions may begin. */
 	struct lineage_node node;
 	atomic_int_fast64_t lineage;
 	char epoch[EPOCH_LEN + 1];
-	bool rollback;  /* the database is behind its mark: a new epoch */
+	/* The database is behind its mark, and gets a new epoch. */
+	bool rollback;
 	bool was_empty; /* the database had no users */
 	atomic_bool ready;
 	atomic_bool disk_low; /* new messages are refused (disk.c) */
 
 	struct metrics *metrics;
 	struct auth *auth;
-	struct db_options db_options; /* of readers and relay */
-	struct db *db;                /* of the writer */
+	struct db_options db_options; /* for readers and relay */
+	struct db *db;                /* the writer's connection */
 	struct txn_env *env;
 	struct writer *writer;
 	struct readers *readers;
@@ -50,7 +53,7 @@ struct server {
 	struct relay *relay;
 	struct upkeep *upkeep;
 	struct push *push;
-	struct cluster *cluster; /* NULL: the database is only ours */
+	struct cluster *cluster; /* NULL: the database has no other nodes */
 	struct admin *admin;
 	struct send_gate *gate;
 	struct rest *rest;
@@ -59,7 +62,7 @@ struct server {
 	struct control *control;
 };
 
-/* Makes what talks to other servers, after the writer and before the relay
+/* Makes the module federation, after the writer and before the relay
  * (federate.c). */
 enum rc server_federate(struct server *s, struct err *err) MUST_USE;
 
@@ -69,28 +72,28 @@ void server_peer_changed(void *arg, const struct store_peer_known *known);
 /* admin_options.clocks_off, of a struct server. */
 size_t server_clocks_off(void *arg, char *ret_domain, int64_t *ret_ahead_ms);
 
-/* Fills ${ret} with what ${config} says of other servers; ${ret} keeps its
- * pinned peers (federate.c). */
+/* Fills ${ret} from the settings about other servers.  ${ret} borrows the
+ * pinned peers of ${config} (federate.c). */
 void federate_policy(struct config *config, struct directory_policy *ret);
 
-/* Networks, as the modules take them. */
+/* Returns ${cidrs} in the form that the modules take. */
 struct net_networks server_networks(const struct config_cidrs *cidrs);
 
-/* Makes and starts everything; on failure what there is must be given to
- * server_stop(). */
+/* Makes and starts everything.  After a failure, the caller must call
+ * server_stop() for what was made. */
 enum rc server_start(struct server *s, struct err *err) MUST_USE;
 
-/* Opens the data directory and the database, brings that up to date, and finds
- * its epoch (opening.c).  A database of many nodes that is away is waited for,
- * for as long as config.database_wait_ms; SIGTERM and SIGINT end the process
- * meanwhile. */
+/* Opens the data directory and the database, migrates the schema, and finds the
+ * epoch (opening.c).  Waits up to config.database_wait_ms for a database of
+ * several nodes that is away; SIGTERM and SIGINT end the process meanwhile. */
 enum rc server_open(struct server *s, struct err *err) MUST_USE;
 
-/* What ${s} listens on, and its limits; no routes yet.  s->listener passes over
- * with it (start.c). */
+/* Fills ${ret} with the address and the limits of the port, without routes
+ * (start.c).  Hands s->listener over to ${ret}. */
 void server_http_options(struct server *s, struct http_options *ret);
 
-/* HOST:PORT of ${http}, which listens where the settings say (serve.c). */
+/* Writes the HOST:PORT of ${http}, which listens where the settings say
+ * (serve.c). */
 void server_address(
     const struct server *s, const struct http *http, char *ret, size_t size);
 
@@ -98,8 +101,8 @@ void server_address(
 
 struct room;
 
-/* Listens where ${s} will serve, and answers that it does not yet;
- * config.listen names the port then.  ${s} must stay. */
+/* Listens where ${s} will serve, and answers that the server is not ready yet.
+ * Sets config.listen to the port.  ${s} must outlive the room. */
 enum rc room_open(
     struct server *s, struct room **ret, struct err *err) MUST_USE;
 
@@ -107,29 +110,31 @@ enum rc room_open(
  * allowed. */
 void room_close(struct server *s, struct room *room);
 
-/* Ends everything that server_start() began, in the reverse order, losing
- * nothing that was accepted; at most config.drain_deadline_ms. */
+/* Ends everything that server_start() began, in the reverse order.  Loses
+ * nothing that was accepted.  Ends the process if that takes longer than
+ * config.drain_deadline_ms. */
 void server_stop(struct server *s);
 
-/* How often disk_look() is called. */
+/* The interval of disk_look(), in milliseconds. */
 #define DISK_LOOK_MS 1000
 
-/* Compares the room on the disk of the database with disk-reserve; for
- * upkeep_hook, ${arg} is the server. */
+/* Compares the free space on the disk of the database with disk-reserve.  An
+ * upkeep_hook; ${arg} is the server. */
 void disk_look(void *arg, struct db *db);
 
-/* Serving is to begin anew: ${arg} is the server.  Thread: any. */
+/* Makes the main thread stop the server and start it anew; ${arg} is the
+ * server.  Thread: any. */
 void serve_anew(void *arg);
 
-/* Makes ${s}, which is stopped, ready for another server_start(), where the one
- * before was listening at ${listen}. */
+/* Prepares ${s}, which is stopped, for another server_start().  ${listen}: the
+ * address where the previous one listened. */
 void server_again(struct server *s, const char *listen);
 
-/* The users of --demo, in an empty database, and what to tell of them
- * (demo.c). */
+/* demo_users() adds the users of --demo to an empty database. demo_write()
+ * appends the lines that are printed about them (demo.c). */
 enum rc demo_users(struct server *s, struct err *err) MUST_USE;
 void demo_write(const struct server *s, const char *url, struct buf *out);
-/* Their names alone, with commas. */
+/* Appends their names, separated by commas. */
 void demo_write_names(struct buf *out);
 
 #endif

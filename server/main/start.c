@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The start: lock, database, boot row, then every module from the bottom up,
- * the listening socket last, and only then the threads.
+ * the listening socket last.  The threads start only after everything has been
+ * made.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,10 +21,10 @@
 #define READS_LIMIT 20000
 
 /*
- * The store has failed for good.  What is in memory may be ahead of the disk,
- * so no request may be answered any more: the log gets its last line and the
- * process ends with EX_IOERR (74).  What was called accepted before is on disk:
- * after a failed sync none succeeds (db_sync).
+ * The store has failed for good.  The memory may be ahead of the disk, so no
+ * more requests may be answered: log the last line and exit with EX_IOERR (74).
+ * Everything that was called accepted is on disk: after a failed sync no later
+ * sync succeeds (db_sync).
  */
 static void
 on_fatal(void *arg, const struct err *err)
@@ -35,10 +36,11 @@ on_fatal(void *arg, const struct err *err)
 	_exit(rc_exit_code(RC_IO));
 }
 
-/* Descriptors that are not connections: files, sockets, some to spare. */
+/* Descriptors that are not for connections: files, sockets, and some in
+ * reserve. */
 #define DESCRIPTORS_OURS 256
 
-/* As many descriptors as the system lets us have. */
+/* Raises the limit of descriptors as far as the system allows. */
 static void
 raise_files(void)
 {
@@ -50,7 +52,8 @@ raise_files(void)
 	}
 }
 
-/* ${wanted} connections, or as many as there may be descriptors for. */
+/* Returns ${wanted}, or the number of connections that the limit of descriptors
+ * allows, if that is less. */
 static size_t
 at_most_files(int64_t wanted)
 {
@@ -64,7 +67,8 @@ at_most_files(int64_t wanted)
 	return (n < most ? n : most);
 }
 
-/* How often a message may be refused, for the views of entries. */
+/* Returns how many times a delivery may be refused and retried, for the views
+ * of entries. */
 static int
 most_retries(const struct server *s)
 {
@@ -106,14 +110,15 @@ make_env(struct server *s, struct err *err)
 	if (s->config.demo && s->was_empty &&
 	    (rc = demo_users(s, err)) != RC_OK)
 		return (rc);
-	/* Rows that a multi-writer database returns are on its disk already. */
+	/* Readers of a multi-writer database need not wait for commits: the
+	 * rows that it returns are already durable there. */
 	return (
 	    readers_start(&s->db_options, (int)s->config.readers, READS_LIMIT,
 		db_multi_writer(s->db) ? NULL : writer_commits(s->writer),
 		&s->readers, err));
 }
 
-/* A send over a WebSocket is a request like any other. */
+/* Counts a send over a WebSocket against the same rate limit as a request. */
 static bool
 on_send(void *arg, int64_t user_id, int *ret_wait_s)
 {
@@ -122,7 +127,8 @@ on_send(void *arg, int64_t user_id, int *ret_wait_s)
 	return (rest_admits(s->rest, user_id, ret_wait_s));
 }
 
-/* To other servers: in builds for tests to those that are played, too. */
+/* Makes the carrier to other servers.  Builds for tests add a carrier to
+ * simulated servers. */
 static enum rc
 make_carrier(struct server *s, struct carrier_remote *ret, struct err *err)
 {
@@ -210,7 +216,7 @@ make_workers(struct server *s, struct err *err)
 	return (rc);
 }
 
-/* Another node's operator has changed destinations. */
+/* Called when an operator has changed destinations on another node. */
 static void
 on_destinations_changed(void *arg)
 {
@@ -218,12 +224,12 @@ on_destinations_changed(void *arg)
 	struct wake *wake = wake_new();
 
 	if (wake == NULL)
-		return; /* the relay's own poll finds it */
+		return; /* the relay's safety poll finds it */
 	wake->destinations_changed = true;
 	relay_wake(s->relay, wake);
 }
 
-/* The same of what is known of the server ${domain}. */
+/* The same for a change of the row of the server ${domain}. */
 static void
 on_peer_changed(void *arg, const char *domain)
 {
@@ -232,7 +238,8 @@ on_peer_changed(void *arg, const char *domain)
 	federation_peer_noted(s->federation, domain);
 }
 
-/* Among other nodes, if the database is one that has them. */
+/* Makes the cluster and this node's row in it, if several nodes share the
+ * database. */
 static enum rc
 make_cluster(struct server *s, struct err *err)
 {
@@ -261,7 +268,7 @@ make_cluster(struct server *s, struct err *err)
 	return (rc == RC_OK ? cluster_new(&options, &s->cluster, err) : rc);
 }
 
-/* One node of a database does the upkeep for all. */
+/* Returns whether this node does the upkeep, which one node does for all. */
 static bool
 is_upkeep_ours(void *arg)
 {
@@ -398,7 +405,9 @@ make_api(struct server *s, struct err *err)
 	return (api_new(&api_options, &s->api, err));
 }
 
-/* A proxy's address is everybody's, and so is that of loopback. */
+/* Returns how many connections one address may have; 0: no limit.  Behind a
+ * proxy, and by default on loopback, all clients have the same address, so no
+ * limit applies. */
 static size_t
 address_limit(const struct config *config)
 {
@@ -452,8 +461,9 @@ make_http(struct server *s, struct err *err)
 	return (http_new(&options, &s->http, err));
 }
 
-/* On a connection of its own: the writer's cache is not filled with what only
- * this looks at, which each commit would walk through. */
+/* Counts the backlog, on a connection of its own.  On the writer's connection
+ * the rows would fill a page cache that each commit walks through, and nothing
+ * else reads them there. */
 static enum rc
 count_waiting(struct server *s, struct err *err)
 {
@@ -491,8 +501,8 @@ start_threads(struct server *s, struct err *err)
 	return (http_start(s->http, err));
 }
 
-/* Who is told of commits, in this order: other nodes before our own sessions,
- * which take the effects over. */
+/* Subscribes the modules to commits.  The order matters: the cluster notifies
+ * other nodes before push takes the effects over. */
 static enum rc
 subscribe(struct server *s, struct err *err)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stop.  Each state has a deadline and leads to the next one, whatever it
- * could not finish; a timer behind all of them ends the process if even that
- * hangs (on a disk, say).  Nothing accepted depends on a good end: it is on
- * disk since its 201.
+ * The stop goes through the states below.  Each has a deadline and leads to the
+ * next one, whatever it could not finish.  If even that hangs (on a disk, say),
+ * a timer ends the process.  Nothing accepted depends on a clean stop: a
+ * message is on disk since its 201.
  *
- *	drain     no new connections; sessions are told to reconnect, long-polls
- *	          come back
- *	requests  those under way are answered, and those that still come on
- *	          kept connections, until none has come for a while
- *	api       handlers answer 503; no more passwords
- *	relay     deliveries under way come back
- *	writer    what waits is committed and answered
- *	upkeep    its unit is back; the last mark
- *	answers   readers and push give back what they have of requests
+ *	drain     no new connections; clients of sessions are asked to
+ *	          reconnect, long-polls are released
+ *	requests  requests under way are answered, and those that still come
+ *	          on kept connections, until none has come for stop_quiet
+ *	api       handlers answer 503; no more passwords are verified
+ *	relay     deliveries under way return
+ *	writer    queued units are committed and answered
+ *	upkeep    its unit returns; the last mark is written
+ *	answers   readers and push return what they have of requests
  *	http      connections are closed
- *	rest      push, readers; checkpoint, so that the next start is quick
+ *	rest      push and readers end; a checkpoint, so that the next start is
+ *	          quick
  */
 #include <signal.h>
 #include <stddef.h>
@@ -45,7 +46,7 @@ out_of_time(int sig)
 	_exit(rc_exit_code(RC_BUSY));
 }
 
-/* Arms the timer behind everything. */
+/* Arms the timer that ends the process after ${ms}; 0 disarms it. */
 static void
 arm(int64_t ms)
 {
@@ -71,7 +72,8 @@ tick(void)
 	(void)nanosleep(&t, NULL);
 }
 
-/* What other threads have of requests, and of their senders' quotas. */
+/* Returns how many requests, and sends that count in a sender's quota, other
+ * threads still have. */
 static size_t
 busy(const struct server *s)
 {
@@ -79,8 +81,9 @@ busy(const struct server *s)
 	return (rest_busy(s->rest) + send_gate_busy(s->gate));
 }
 
-/* Until every request is answered and its answer sent, and no more come, by
- * HTTP or by sessions; those that are still coming in are not waited for. */
+/* Waits until every request is answered, its answer is sent, and no more
+ * requests come, by HTTP or by sessions.  Does not wait for requests that are
+ * still being received. */
 static void
 wait_requests(struct server *s)
 {
@@ -109,7 +112,8 @@ wait_requests(struct server *s)
 	    http_pending(s->http), http_connections(s->http), busy(s));
 }
 
-/* Until no other thread has anything of a request. */
+/* Waits until no other thread has a request.  Returns false if the deadline
+ * passes first. */
 static bool
 wait_answers(struct server *s)
 {
@@ -125,7 +129,7 @@ wait_answers(struct server *s)
 	return (true);
 }
 
-/* The end of what serves requests. */
+/* Ends everything that serves requests. */
 static void
 stop_serving(struct server *s)
 {
@@ -153,7 +157,8 @@ stop_serving(struct server *s)
 	upkeep_stop(s->upkeep);
 	cluster_stop(s->cluster);
 	if (s->http != NULL && !wait_answers(s)) {
-		/* Freeing what they hold would be worse than not freeing. */
+		/* Other threads still use these requests, so memory cannot be
+		 * freed: end the process. */
 		log_event(LOG_EV_SERVER_FAIL, "requests=%zu", busy(s));
 		log_stop();
 		_exit(rc_exit_code(RC_INTERNAL));
@@ -170,8 +175,9 @@ server_stop(struct server *s)
 	arm(s->config.drain_deadline_ms +
 	    (atomic_load(&s->anew) ? s->timing->stop_away_ms : 0));
 	stop_serving(s);
-	/* Readers hand jobs back to push, and push hands jobs to readers:
-	 * first its thread ends, then theirs, then it is freed. */
+	/* Readers return jobs to push, and push submits jobs to readers.  So
+	 * push's thread ends first, then the readers, and only then push is
+	 * freed. */
 	push_end(s->push);
 	readers_stop(s->readers);
 	push_stop(s->push);
@@ -204,7 +210,8 @@ server_again(struct server *s, const char *listen)
 
 	(void)snprintf(
 	    s->config.listen, sizeof(s->config.listen), "%s", listen);
-	/* An operator has said it of what there was. */
+	/* The operator accepted a rollback of the database at the first start,
+	 * not of what comes now. */
 	s->config.accept_rollback = false;
 	memset((char *)s + offsetof(struct server, data), 0,
 	    sizeof(*s) - offsetof(struct server, data));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program of the build: prints the tables that make `twinboxd --help` as
- * lines of fields with tabs between, for the manual pages and the completions:
+ * A program that only the build runs.  It prints the tables that make `twinboxd
+ * --help` for the manual pages and the completions, one line each, with tabs
+ * between the fields:
  *
  *	program	NAME
  *	alone	FLAG LETTER VALUE HELP

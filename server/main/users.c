@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `twinboxd user add|passwd|disable|enable|promote|demote NAME`: reads the
- * password and makes its hash (users_list.c has `user list`).  Also what
- * commands with flags of their own share.
+ * password and hashes it (users_list.c has `user list`).  Also has what
+ * commands with their own flags share.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@
 
 /* ---- the password ---- */
 
-/* Reads a line without its end; false at the end of the file, or when it does
- * not fit. */
+/* Reads a line without its newline.  Returns false at the end of the file, or
+ * when the line does not fit. */
 static bool
 read_line(int fd, char *line, size_t size)
 {
@@ -44,9 +44,10 @@ read_line(int fd, char *line, size_t size)
 	return (n > 0);
 }
 
-/* Prompts on the terminal.  Echo is off before the prompt shows, so that nobody
- * answers too early; keys that would send a signal are read as characters, so
- * that the terminal is always left as it was. */
+/* Prompts on the terminal.  Echo is switched off before the prompt appears, so
+ * that no password is typed too early and shown.  Keys that would send a signal
+ * are read as characters, so that the terminal's settings are always
+ * restored. */
 static bool
 prompt_line(int fd, const char *prompt, char *line, size_t size)
 {
@@ -193,7 +194,7 @@ struct user_command {
 	const char *word;
 	enum operation_id id;
 	bool takes_password;
-	const char *done; /* what has happened to the user */
+	const char *done; /* printed after the user's name */
 };
 
 static const struct user_command user_commands[] = {
@@ -205,7 +206,7 @@ static const struct user_command user_commands[] = {
     {"demote", OPERATION_USER_DEMOTE, false, "is no longer an administrator"},
 };
 
-/* The command that the operands are; NULL: none. */
+/* Returns the command that the operands name; NULL: none. */
 static const struct user_command *
 find_command(const struct config *config)
 {
@@ -219,8 +220,8 @@ find_command(const struct config *config)
 	return (NULL);
 }
 
-/* Whether ${o} takes ${name}.  Users that exist may have names that a new one
- * may not. */
+/* Returns whether ${name} is valid for ${o}.  Existing users may have names
+ * that a new user may not have. */
 static bool
 name_valid(const struct operation *o, const char *name)
 {
@@ -242,13 +243,13 @@ print_done(const struct user_command *command, const struct operation *o)
 		(void)puts(o->text);
 }
 
-/* The flags of these commands. */
+/* The flags of the user commands. */
 struct user_flags {
 	bool admin, from_stdin, json;
 	const char *display_name; /* NULL: not given */
 };
 
-/* Takes the display name from the flags, by the rule of POST /v1/users. */
+/* Takes the display name from the flags, by the same rule as POST /v1/users. */
 static enum rc
 take_display_name(
     struct operation *o, const struct user_flags *flags, struct err *err)
@@ -272,9 +273,9 @@ take_display_name(
 	return (RC_OK);
 }
 
-/* Looks for the user who is to be added before the password is asked for: what
- * the operator types would be of no use.  Where the database cannot be read
- * now, or is not there, the operation itself decides. */
+/* Checks that the user to be added does not exist, before the operator types a
+ * password in vain.  If the database cannot be read now, or does not exist yet,
+ * the operation itself will check. */
 static enum rc
 check_new(
     const struct operation *o, const struct config *config, struct err *err)

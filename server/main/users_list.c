@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `twinboxd user list`: the users of this server, for people or as JSON.  It
- * reads the database beside the running server, a page at a time, so that it
- * needs the same memory for ten users and for a million.
+ * `twinboxd user list`: prints the users of this server, for people or as JSON.
+ * It reads the database while the server runs, one page at a time, so it needs
+ * the same memory for ten users as for a million.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,20 +15,20 @@
 #include "wire/json.h"
 
 #define PAGE 200
-#define DATE_LEN 10 /* of a time of RFC 3339 */
+#define DATE_LEN 10 /* of a time in the format of RFC 3339 */
 /* "disabled 2026-11-21" */
 #define STATE_SIZE 24
-/* escape_text() makes up to 8 characters of a byte. */
+/* escape_text() writes up to 8 characters for a byte. */
 #define SHOWN_SIZE(len) (8 * (len) + 1)
 
 struct users_list {
 	struct db *db;
 	struct buf out; /* the lines of a page */
 	bool json;
-	bool measuring; /* looks for the longest name, and writes nothing */
+	bool measuring; /* finds the longest name and writes nothing */
 	int name_width;
 
-	/* Of a page. */
+	/* Of the current page. */
 	int64_t looked;
 	char last[LIMIT_ADDRESS_LEN + 1];
 };
@@ -49,7 +49,7 @@ write_json(struct buf *out, const struct inspect_user *u)
 	buf_adds(out, "}\n");
 }
 
-/* The display name is the last column: how wide a terminal shows it is not
+/* The display name is the last column, because its width on a terminal is not
  * known. */
 static void
 write_row(struct buf *out, const struct inspect_user *u, int name_width)
@@ -97,7 +97,7 @@ on_row_user(void *arg, const struct inspect_user *u, struct err *err)
 
 /* ---- all of them ---- */
 
-/* Prints the lines of a page; the caller looks at the stream for errors. */
+/* Prints the lines of a page.  The caller checks stdout for errors. */
 static enum rc
 print_page(struct users_list *l, struct err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The version, and those of the libraries that are in use: what a report of a
- * defect, or a look at a list of known ones, needs.  They are asked for, not
- * compiled in, because the system may have changed them since.
+ * The versions of twinboxd and of the libraries in use, which a bug report, or
+ * a check against known vulnerabilities, needs.  They are queried at run time,
+ * because the system may have updated the libraries since the build.
  */
 #include <curl/curl.h>
 #include <jansson.h>
