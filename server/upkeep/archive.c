@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See archive.h.  A file ends with a whole line: what a crash or a full disk
- * has left behind the last newline was never called written, so it is cut off
- * before anything is added.
+ * See archive.h.  A file always ends with a complete line.  Bytes behind the
+ * last newline come from a crash or a full disk. archive_write() never reported
+ * them as written, so they are cut off before anything is appended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "upkeep/archive.h"
 
 #define NAME_SIZE 40
-/* Looked at backwards in such pieces for the last newline. */
+/* The last newline is searched for backwards, in pieces of this size. */
 #define TAIL_SIZE 4096
 
 struct archive {
@@ -26,8 +26,9 @@ struct archive {
 	struct buf lines;
 };
 
-/* Errors name the place, and what an operator can do about it: a service that
- * may write below its state directory only meets one of these first. */
+/* Returns what an operator can do about ${sys}, for the error text.  A service
+ * that may write only below its state directory fails with one of these errors
+ * first. */
 static const char *
 cure(int sys)
 {
@@ -61,7 +62,8 @@ fail_open(const char *what, const char *dir, struct err *err)
 {
 	int sys = errno;
 
-	/* Read-only is what the service manager makes of other places. */
+	/* To a service, places outside its own directories are read-only: not a
+	 * failing disk, but missing rights. */
 	return (err_set_sys(err, sys == EROFS ? RC_DENIED : rc_of_opening(sys),
 	    sys, "archive: cannot %s %s%s", what, dir, cure(sys)));
 }
@@ -124,7 +126,7 @@ archive_forget(struct archive *a)
 	a->lines = (struct buf)BUF_INIT;
 }
 
-/* Where the last whole line of ${fd} ends; -1: it cannot be read. */
+/* Returns where the last complete line of ${fd} ends; -1: read error. */
 static off_t
 whole_end(int fd, off_t size)
 {
@@ -144,7 +146,8 @@ whole_end(int fd, off_t size)
 	return (0);
 }
 
-/* Opens the day's file, made if need be; *ret_end: where its lines end. */
+/* Opens the day's file and creates it if it does not exist.  ${*ret_end}: where
+ * its complete lines end.  Returns -1 with errno on failure. */
 static int
 open_day(struct archive *a, const char *name, off_t *ret_end)
 {
@@ -198,7 +201,8 @@ archive_write(struct archive *a, int64_t now_ms, struct err *err)
 		return (fail(what, a->dir, err));
 	if (!write_all(fd, &a->lines, end) || fdatasync(fd) != 0) {
 		rc = fail(what, a->dir, err);
-		/* The rest of a line is cut off by the next one if not now. */
+		/* If this fails, the next write cuts off the incomplete
+		 * line. */
 		(void)!ftruncate(fd, end);
 	}
 	(void)close(fd);

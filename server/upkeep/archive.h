@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The archive: what is purged, as lines of JSON in one file a day (of UTC).
- * Lines are on disk before archive_write() returns, so that their rows may be
- * deleted then; a crash in between gives a line twice, never none.
+ * The archive: purged rows, as lines of JSON in one file per day (UTC).  Lines
+ * are on disk before archive_write() returns, so their rows may be deleted
+ * after it.  A crash in between leaves a line twice, and never loses one.
  * Thread: one at a time.
  */
 #ifndef UPKEEP_ARCHIVE_H
@@ -15,23 +15,24 @@
 
 struct archive;
 
-/* Opens folder ${dir}, which is made if it is not there (0700). */
+/* Opens the folder ${dir} and creates it (0700) if it does not exist. */
 enum rc archive_open(
     const char *dir, struct archive **ret, struct err *err) MUST_USE;
 
 /* Closes it.  NULL is allowed. */
 void archive_close(struct archive *a);
 
-/* Adds a line to what is to be written. */
+/* Adds a line (copied) to those that archive_write() will write. */
 enum rc archive_add(
     struct archive *a, const char *json, size_t n, struct err *err) MUST_USE;
 
-/* Writes what was added at the end of the file of ${now_ms}'s day, all of it or
- * nothing, and waits until it is on disk.  RC_FULL: no room.  Blocks: disk. */
+/* Appends the added lines to the file of ${now_ms}'s day, all of them or none,
+ * and waits until they are on disk.  RC_FULL: the disk is full; the lines stay
+ * for another try.  Blocks: disk. */
 enum rc archive_write(
     struct archive *a, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Forgets what was added. */
+/* Drops the added lines. */
 void archive_forget(struct archive *a);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of what must not be.
+ * The table of invariants: each statement returns the places where one is
+ * violated.
  */
 #include "upkeep/check.h"
 #include "schema/sql.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The invariants of the database, as statements that name the violations; and
- * the links of the digest chains, for callers that can compute them.
+ * The invariants of the database, as SQL statements that return the violations;
+ * and the links of the digest chains, for callers that can compute them.
  * Thread: the owner of the connection.
  */
 #ifndef UPKEEP_CHECK_H
@@ -22,13 +22,13 @@ enum rc check_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
 enum rc check_schema_run(struct db *db, int64_t limit, check_found_fn found,
     void *arg, struct err *err) MUST_USE;
 
-/* A released message in its chain; borrowed. */
+/* A released message as a link of its conversation's chain; borrowed. */
 struct check_link {
 	int64_t conversation_id;
 	int64_t conversation_seq;
 	struct uuid id;
 	const char *sender; /* NUL-terminated */
-	const void *salt;   /* NULL: erased, as the body */
+	const void *salt;   /* NULL: salt and body are erased */
 	size_t salt_len;
 	const char *body;
 	size_t body_len;
@@ -39,7 +39,7 @@ struct check_link {
 typedef enum rc (*check_link_fn)(
     void *arg, const struct check_link *link, struct err *err);
 
-/* Every link, conversation by conversation, in order. */
+/* Calls ${each} with every link, conversation by conversation, in order. */
 enum rc check_links(
     struct db *db, check_link_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -48,12 +48,12 @@ enum rc check_links(
 enum rc check_link_call(const struct db_row *row, check_link_fn each, void *arg,
     struct err *err) MUST_USE;
 
-/* How many rows there are. */
+/* Numbers of rows. */
 struct check_census {
 	int64_t users, messages, outbox_rows, events;
 };
 
-/* Counts. */
+/* Counts the rows. */
 enum rc check_census(
     struct db *db, struct check_census *ret, struct err *err) MUST_USE;
 

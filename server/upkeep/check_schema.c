@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of a database against that of a fresh one: a trigger that an
- * operator has added runs with each statement of ours, and without its unique
- * index an inbox may have an event twice.
+ * Compares the schema of a database with that of a fresh one.  A trigger that
+ * an operator has added runs with each of our statements, and without its
+ * unique index an inbox may hold an event twice.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,18 +12,19 @@
 #include "upkeep/check.h"
 
 #define WHAT "the schema is not that of this program"
-/* Several times as many as there are. */
+/* Several times the number of objects in this program's schema. */
 #define OBJECTS_MAX 2048
 
-/* Objects in the order of their names, each with its definition. */
+/* The objects of a schema in the order of their names, each with its
+ * definition. */
 struct listing {
 	struct buf text; /* names and definitions, each with its NUL */
 	size_t n;
 	size_t names[OBJECTS_MAX], definitions[OBJECTS_MAX];
 };
 
-/* The end of the comment or the quoted piece at ${p}; NULL: it is neither.  An
- * unfinished one ends at ${end}. */
+/* Returns the end of the comment or quoted text that begins at ${p}; NULL if
+ * neither does.  An unfinished one ends at ${end}. */
 static const char *
 piece_end(const char *p, const char *end, bool *ret_comment)
 {
@@ -53,8 +54,8 @@ piece_end(const char *p, const char *end, bool *ret_comment)
 	return (end);
 }
 
-/* Appends ${sql} with one blank for each comment and space: another release may
- * have other remarks in the same schema. */
+/* Appends ${sql} with one blank for each run of comments and white space,
+ * because another release may have other comments in the same schema. */
 static void
 add_plain(struct buf *out, const char *sql, size_t n)
 {

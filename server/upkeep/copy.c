@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See copy.h.  Statements, not columns out of a catalogue: what one database
- * keeps and the other finds (a counter, a tail) is said in SQL, and types are
- * checked when a statement is prepared.  That no table and no column is
- * forgotten is tested against the catalogues (tests/postgres/copy.test.mjs).
+ * See copy.h.  Each table has its own statements, instead of columns from a
+ * catalogue.  So SQL can express where the two databases differ (a counter that
+ * one stores and the other computes), and types are checked when a statement is
+ * prepared.  A test compares the statements with the catalogues, so that no
+ * table or column is forgotten (tests/postgres/copy.test.mjs).
  */
 #include "upkeep/copy.h"
 
@@ -14,7 +15,7 @@
 #include "schema/sql.h"
 
 #define BATCH_ROWS 500
-/* A row has at most a message's text and what may go with it. */
+/* The largest row is a message, with its text and metadata. */
 #define BATCH_BYTES (1024 * 1024)
 
 static const struct table {
@@ -28,7 +29,8 @@ static const struct table {
 #undef X
 };
 
-/* A letter for each column that is read and for each that is put. */
+/* Checks at compile time that each table has a letter for each column that is
+ * read and for each parameter that is written. */
 #define X(id, name, columns)                                                   \
 	_Static_assert(sizeof(columns) - 1 == COLS_COPY_##id##_GET &&          \
 			   sizeof(struct sql_copy_##name##_put) ==             \
@@ -37,13 +39,13 @@ static const struct table {
 STORE_COPY_TABLE(X)
 #undef X
 
-/* Rows on their way. */
+/* The rows that are being copied. */
 struct batch {
 	struct db *to;
 	const struct table *table;
 	size_t width;
 	size_t n;
-	int64_t before; /* rows of the table that are there already */
+	int64_t before; /* rows of the table that were written before */
 	struct db_val *v;
 	char *bytes; /* what values point to */
 	size_t used;
@@ -60,7 +62,7 @@ int64_t
 copy_born_with(enum copy_table table)
 {
 
-	/* All destinations, and here. */
+	/* The row that stands for all destinations, and the local one. */
 	return (table == STORE_COPY_DESTINATIONS ? 2 : 0);
 }
 
@@ -116,7 +118,8 @@ write_batch(struct batch *b, struct err *err)
 	return (RC_OK);
 }
 
-/* Keeps column ${col} of ${row}, whose bytes are gone with it. */
+/* Copies column ${col} of ${row} into the batch: the row's bytes are valid only
+ * during the callback.  RC_LIMIT: the batch has no room. */
 static enum rc
 keep(struct batch *b, const struct db_row *row, size_t col, struct db_val *ret,
     struct err *err)
@@ -152,7 +155,7 @@ keep(struct batch *b, const struct db_row *row, size_t col, struct db_val *ret,
 	return (RC_OK);
 }
 
-/* Keeps ${row} as the next one; RC_LIMIT: there is no room. */
+/* Copies ${row} into the batch.  RC_LIMIT: the batch has no room. */
 static enum rc
 keep_row(struct batch *b, const struct db_row *row, struct err *err)
 {
@@ -214,7 +217,7 @@ on_row_number(void *arg, const struct db_row *row, struct err *err)
 	v.last = db_v_i64(db_row_i64(row, COL_COPY_NUMBERS_GET_LAST));
 	rc = db_run(
 	    to, SQL_COPY_NUMBERS_PUT, DB_PARAMS(v), NULL, NULL, &changed, err);
-	/* SQLite finds its last numbers by itself. */
+	/* SQLite continues after its highest numbers by itself. */
 	if (rc == RC_OK && db_multi_writer(to) && changed != 1)
 		rc = err_set(err, RC_INTERNAL, "there is no sequence %.*s",
 		    (int)n, name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole database into an empty one, which may be of the other kind: all
- * columns of all tables, a batch of rows at a time, so that memory holds a few
- * hundred of them.  Each side is in one transaction of its caller's.
+ * Copies a whole database into an empty one, which may be of the other kind:
+ * all columns of all tables.  Rows are copied in batches, so that memory holds
+ * a few hundred of them.  The caller has begun a transaction on each side.
  * Thread: owner of both connections.
  */
 #ifndef UPKEEP_COPY_H
@@ -11,8 +11,8 @@
 #include "db/db.h"
 
 /* X(id, name, a letter for each column: i(nteger), t(ext), b(lob)), in the
- * order in which they are copied: what is referred to comes first.  The
- * statements are SQL_COPY_<id>_GET and _PUT. */
+ * order in which the tables are copied: a referenced table comes before its
+ * references.  The statements are SQL_COPY_<id>_GET and _PUT. */
 #define STORE_COPY_TABLE(X)                                                    \
 	X(META, meta, "tt")                                                    \
 	X(NODES, nodes, "ittiii")                                              \
@@ -44,28 +44,30 @@ enum copy_table {
 	    STORE_COPY_TABLES
 };
 
-/* The name of ${table}. */
+/* Returns the name of ${table}.  Static storage. */
 const char *copy_name(enum copy_table table);
 
-/* How many rows each table of ${db} has; of the totals, which are one row here
- * and several there, 1 when anything was ever accepted. */
+/* Counts the rows of each table of ${db}.  The totals are one row in SQLite and
+ * several in PostgreSQL, so they count as 1 if any message was ever accepted,
+ * else as 0. */
 enum rc copy_counts(
     struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err) MUST_USE;
 
-/* What an empty database has: rows that its migration made. */
+/* Returns how many rows of ${table} an empty database has: those that its
+ * migration made. */
 int64_t copy_born_with(enum copy_table table);
 
-/* Locks what a server writes first in ${to}, until the end of the transaction.
- */
+/* Until the end of the transaction, locks the rows that a server writes first
+ * in ${to}, so that no server can start on it. */
 enum rc copy_alone(struct db *to, struct err *err) MUST_USE;
 
-/* Copies all rows, and the last number that each table has given, and makes the
- * statistics that plans need.  ${to} has no more than what it was born with.
- * RC_INVALID: ${to} cannot hold a row. */
+/* Copies all rows and the last number that each table has given out, and
+ * computes the statistics that the query planner needs.  ${to} must be empty
+ * (copy_born_with()).  RC_INVALID: ${to} cannot hold a row. */
 enum rc copy_rows(struct db *from, struct db *to, struct err *err) MUST_USE;
 
-/* Reclaims the leased rows of ${db}, as after a restart, and charges no message
- * for it: the process that leased them is not there. */
+/* Reclaims the leased rows of ${db}, as after a restart, but charges no message
+ * a rescue for it: the process that leased them does not serve ${db}. */
 enum rc copy_rescue(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
 
 #endif

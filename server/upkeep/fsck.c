@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store's checks, and a walk along the chains.
+ * fsck: the checks of check.h, and a walk along the digest chains.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct walk {
 	void *arg;
 	struct fsck_report *report;
 	int64_t conversation;
-	uint8_t digest[DIGEST_LEN]; /* of the message before */
+	uint8_t digest[DIGEST_LEN]; /* of the previous message */
 	int broken;
 };
 
@@ -36,7 +36,7 @@ fsck_link_holds(const struct check_link *link, const uint8_t before[DIGEST_LEN])
 
 	if (link->digest_len != DIGEST_LEN)
 		return (false);
-	/* Of an erased message nothing is left to hash; the next one says
+	/* An erased message has no text left to hash.  The next message shows
 	 * whether its digest is right. */
 	if (link->salt == NULL && link->body == NULL)
 		return (true);
@@ -67,7 +67,8 @@ on_link(void *arg, const struct check_link *link, struct err *err)
 		    link->conversation_seq, link->conversation_id);
 		count(w, changed, place);
 	}
-	/* One changed row is told once, not with all that follow it. */
+	/* Go on with the stored digest, so that one changed row is reported
+	 * once and not with all that follow it. */
 	if (link->digest_len == DIGEST_LEN)
 		memcpy(w->digest, link->digest, DIGEST_LEN);
 	return (RC_OK);
@@ -95,7 +96,8 @@ look_at_schema(struct db *db, struct walk *w, struct err *err)
 	return (check_schema_run(db, FSCK_PLACES, count, w, err));
 }
 
-/* In one snapshot; what cannot be read because it is damaged is a violation. */
+/* Runs ${what} in one snapshot.  Rows that cannot be read because the file is
+ * damaged are a violation. */
 static enum rc
 run(struct db *db, enum rc (*what)(struct db *, struct walk *, struct err *),
     struct walk *w, struct err *err)

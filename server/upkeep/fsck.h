@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proves promises 1 to 4 on a database: nothing accepted is without its outbox
- * row, everything is once in the inboxes and in order, lanes and marks agree,
- * the digest chains are whole.  Reads in one snapshot and writes nothing, so
- * that it may run beside the server, on a connection of its own.
+ * Verifies goals 1 to 4 of ARCHITECTURE.md on a database: every accepted
+ * message has its outbox row, everything is in the inboxes once and in order,
+ * lanes and watermarks agree, and the digest chains are intact. fsck reads in
+ * one snapshot and writes nothing, so it may run beside a server, on a
+ * connection of its own.
  */
 #ifndef UPKEEP_FSCK_H
 #define UPKEEP_FSCK_H
@@ -11,31 +12,32 @@
 #include "crypt/digest.h"
 #include "upkeep/check.h"
 
-/* So many places of each kind of violation are named. */
+/* At most this many places are reported for each kind of violation. */
 #define FSCK_PLACES 20
 
-/* What was looked at, and what was found. */
+/* What was checked, and what was found. */
 struct fsck_report {
-	int kinds; /* of violations that were looked for */
+	int kinds; /* of violations that were checked */
 	struct check_census census;
 	int64_t links;      /* of the chains */
-	int64_t violations; /* named */
+	int64_t violations; /* reported to ${found} */
 };
 
-/* Looks at all of ${db}, which has no open transaction; ${found} is told each
- * violation.  RC_OK whether there are any or not (a damaged file is one, after
- * which no more is looked at); an error means that not all could be read. */
+/* Checks all rows of ${db}, which has no open transaction, and calls ${found}
+ * for each violation.  Returns RC_OK with and without violations.  A damaged
+ * file is a violation, after which fsck checks nothing more.  An error means
+ * that not everything could be read. */
 enum rc fsck_run(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *ret, struct err *err) MUST_USE;
 
-/* Looks at the schema as well, and adds what it finds to ${report}; apart from
- * the rows, because a test that looks a thousand times at what a crash has left
- * has the same schema each time.  Results as of fsck_run(). */
+/* Checks the schema as well and adds its violations to ${report}.  This is a
+ * function of its own because a test that checks the rows after a thousand
+ * crashes has the same schema each time.  Results as of fsck_run(). */
 enum rc fsck_schema(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *report, struct err *err) MUST_USE;
 
-/* Whether the digest of ${link} follows from ${before}, that of the message
- * before it (all zero before the first). */
+/* Returns whether the digest of ${link} follows from ${before}, the digest of
+ * the message before it (all zero for the first). */
 bool fsck_link_holds(
     const struct check_link *link, const uint8_t before[DIGEST_LEN]);
 

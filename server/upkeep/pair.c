@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See pair.h.  Each side is walked over once, and the other one is asked about
- * each row: messages that were sent from here must have arrived there, those
- * that have come from there must have been sent there, and so must the events
- * that are remembered.
+ * See pair.h.  The comparison walks over each side once and looks up the
+ * counterpart of each row on the other side.  A message that was sent from here
+ * must have arrived there; a message that came from there must have been sent
+ * there; and an event that is remembered here must have been made there.
  *
- * Retention explains three of the differences that there may be, and no others:
- *  1. An outbox row is gone.  Then its message was acked (upkeep/purge_rows.h).
- *  2. An event is gone from an inbox: the inbox has been trimmed.
- *  3. An event that was taken is remembered, and its outbox row is gone.
+ * Retention explains three kinds of differences, and no others:
+ * 1. An outbox row is missing.  Its message was acked (upkeep/purge_rows.h).
+ * 2. An event is missing in an inbox.  The inbox was trimmed.
+ * 3. The outbox row of a remembered event is missing.
  * Messages are never removed.
  */
 #include <stdio.h>
@@ -21,13 +21,13 @@
 #include "upkeep/fsck.h"
 #include "upkeep/pair.h"
 
-/* Rows of a page.  A message has up to 16 KiB. */
+/* Rows in a page.  A message has up to 16 KiB. */
 #define PAGE_ROWS 100
-/* Conversations of a page. */
+/* Conversations in a page. */
 #define PAGE_CONVERSATIONS 20
 
-/* The id of no destination, for a domain that a database does not know; 0
- * stands for all of them (schema/sqlite/0002-lifecycle.sql). */
+/* The destination id of a domain that a database does not know.  It is not 0,
+ * which stands for all destinations (schema/sqlite/0002-lifecycle.sql). */
 #define UNKNOWN INT64_C(-1)
 
 enum kind {
@@ -61,13 +61,13 @@ static const char *const texts[KINDS] = {
 struct side {
 	struct db *db;
 	const char *domain;
-	int64_t far_id; /* of the other one's destination here, or UNKNOWN */
+	int64_t far_id; /* the other side's destination here, or UNKNOWN */
 };
 
-/* A direct conversation as one side has it. */
+/* A direct conversation as one side stores it. */
 struct conversation {
 	int64_t far_id, id;
-	int64_t acked; /* up to there by far, as this side knows */
+	int64_t acked; /* up to where far has acked, as this side knows */
 	char far[LIMIT_ADDRESS_LEN + 1]; /* with its domain */
 	char near[LIMIT_ADDRESS_LEN + 1];
 };
@@ -78,17 +78,19 @@ struct walk {
 	check_found_fn found;
 	void *arg;
 	struct pair_report *report;
-	int *named; /* of each kind */
+	int *named; /* violations reported, of each kind */
 
-	/* A page, and where the next one begins. */
+	/* The current page, and where the next one begins. */
 	size_t n;
 	struct conversation page[PAGE_CONVERSATIONS];
 	int64_t after_seq;
 	struct uuid after_event;
 
-	/* The conversation that is walked over. */
+	/* The current conversation. */
 	const struct conversation *c;
-	int64_t last_conversation, last_seq; /* there, of the message before */
+	int64_t last_conversation,
+	    /* The previous message's, on the other side. */
+	    last_seq;
 };
 
 /* A message of the walk; the body is borrowed from its row. */
@@ -99,8 +101,9 @@ struct message {
 	const char *from, *to; /* both with their domains */
 };
 
-/* An event that was taken.  Without an inbox row its people are not known: then
- * their servers stand for them. */
+/* An event that one side has taken from the other.  Without an inbox row its
+ * users are not known; then actor and person are the domains of their
+ * servers. */
 struct event {
 	struct uuid id;
 	int64_t kind;                      /* 0: no inbox row */
@@ -114,19 +117,19 @@ struct event {
 /* The same message on the other side. */
 struct counterpart {
 	const struct message *of;
-	const char *sender; /* as that side calls the sender */
-	int64_t origin;     /* and the sender's destination there */
+	const char *sender; /* the sender's name on that side */
+	int64_t origin;     /* the sender's destination on that side */
 
 	bool found, same_sender, same_body;
 	int64_t conversation_id, seq;
-	bool member; /* the person asked for is in the conversation */
+	bool member; /* the person is in the conversation */
 	int64_t acked, shown, trimmed, events;
 	bool receipt;
 };
 
 /* ---- names ---- */
 
-/* Appends the domain of ${side} to the name of one of its people. */
+/* Makes the address of ${name}, a user of ${side}, with its domain. */
 static void
 address_of(
     const struct side *side, const char *name, char ret[LIMIT_ADDRESS_LEN + 1])
@@ -136,7 +139,7 @@ address_of(
 	    name, side->domain);
 }
 
-/* ${address} as its own server has it: without the domain. */
+/* Makes the name of ${address} on its own server: without the domain. */
 static void
 name_of(const char *address, char ret[LIMIT_ADDRESS_LEN + 1])
 {
@@ -145,7 +148,7 @@ name_of(const char *address, char ret[LIMIT_ADDRESS_LEN + 1])
 	    (int)strcspn(address, "@"), address);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static void
 tell(struct walk *w, enum kind kind, const char *place)
@@ -220,8 +223,8 @@ on_row_counterpart(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Finds ${m} on the side ${at}, with what concerns ${person}, a name there.
- * The caller has filled sender and origin of ${ret}. */
+/* Looks up ${m} on the side ${at}, with the marks of ${person}, a name there.
+ * The caller has set sender and origin of ${ret}. */
 static enum rc
 find_counterpart(const struct side *at, const struct message *m,
     const char *person, struct counterpart *ret, struct err *err)
@@ -236,8 +239,9 @@ find_counterpart(const struct side *at, const struct message *m,
 
 /* ---- a message that was sent from here ---- */
 
-/* Whether the message of ${row} counts as sent; *ret_acked: as acked, too.
- * Purging leaves none that is not. */
+/* Returns whether the message of ${row} counts as sent; ${*ret_acked}: it
+ * counts as acked, too.  A message without its outbox row was purged, and so it
+ * was acked. */
 static bool
 is_sent(const struct db_row *row, bool *ret_acked)
 {
@@ -249,9 +253,11 @@ is_sent(const struct db_row *row, bool *ret_acked)
 		    db_row_i64(row, COL_PAIR_MESSAGES_AWAITS_ANSWER) == 0));
 }
 
-/* The order there, and the marks.  A message that was requeued came behind
- * later ones, which receipts cover without it.  A receipt covers what comes
- * after the mark here, so that none can help a message before it. */
+/* Checks the order on the other side, and the ack watermarks.  The caller
+ * leaves out messages that were requeued: they arrived after later ones, whose
+ * receipts do not cover them.  A receipt under way can only explain a message
+ * after this side's watermark (c->acked), since it moves that watermark
+ * forward. */
 static void
 judge_arrived(struct walk *w, const struct message *m,
     const struct counterpart *c, bool acked)
@@ -405,7 +411,7 @@ walk_conversations(struct walk *w, struct err *err)
 
 /* ---- events ---- */
 
-/* Where an event would stand in an outbox. */
+/* The place that an event has, or would have, in an outbox. */
 struct making {
 	bool made;
 	int64_t before, after; /* ids of rows; 0: none */
@@ -423,10 +429,11 @@ on_row_making(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* An event that has put nothing into an inbox.  Event ids grow with the ids of
- * outbox rows, which have no gaps but those of purging: the event was never
- * made if there is no gap where its row would be.  (The last row is never
- * purged.  Several writers take ids from a sequence, which has gaps.) */
+/* Checks an event that put nothing into an inbox.  Event ids grow with the ids
+ * of outbox rows, which have no gaps except those of purging.  If there is no
+ * gap where the event's row would be, the event was never made. (The last row
+ * is never purged.  Several writers take ids from a sequence, which may have
+ * gaps.) */
 static enum rc
 look_silent(struct walk *w, const struct event *e, struct err *err)
 {
@@ -443,8 +450,8 @@ look_silent(struct walk *w, const struct event *e, struct err *err)
 	return (rc);
 }
 
-/* A receipt that a person here was shown.  Its outbox row may be purged, but
- * marks never go back: what it said is still true. */
+/* Checks a receipt in an inbox here.  Its outbox row may be purged, but
+ * watermarks never go back, so what the receipt said must still be true. */
 static enum rc
 look_receipt(struct walk *w, const struct event *e, struct err *err)
 {
@@ -469,7 +476,7 @@ look_event(struct walk *w, const struct event *e, struct err *err)
 
 	if (e->kind == 0)
 		return (look_silent(w, e, err));
-	/* fsck of this side names an event about no message. */
+	/* fsck of this side reports an event without a message. */
 	if (!e->has_message)
 		return (RC_OK);
 	if (e->actor_origin != w->here->far_id) {
@@ -478,7 +485,8 @@ look_event(struct walk *w, const struct event *e, struct err *err)
 	}
 	if (e->kind != EVENT_MESSAGE)
 		return (look_receipt(w, e, err));
-	/* The walk over the messages has looked at it, under its own event. */
+	/* The walk over the messages has checked the message under its own
+	 * event. */
 	if (!uuid_equal(&e->message_event_id, &e->id))
 		tell_message(w, INBOX, &m);
 	return (RC_OK);

@@ -1,41 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Proves that the databases of two servers that deliver to each other agree:
- * what one calls sent is in the other, as it was sent, once and in order; what
- * the recipient has acked is acked for the sender, unless the receipt is still
- * on its way; and nothing came from a server that has not sent it.
+ * Verifies that the databases of two servers that deliver to each other agree.
+ * What one server calls sent is in the other database, as it was sent, once and
+ * in order.  What the recipient has acked is acked for the sender, unless the
+ * receipt is still on its way.  And every message that came from the other
+ * server was sent by it.
  *
- * It reports only what no later request puts right, if nothing goes from one to
- * the other between the two snapshots.  It reads in one snapshot of each
- * database and writes nothing.  Memory holds one page of rows, however large
- * the databases are: pages are read along an index, and the counterpart of each
- * row is found by a key.
+ * It reports only differences that no later request repairs, provided that
+ * nothing travels between the servers between the two snapshots.  It reads in
+ * one snapshot of each database and writes nothing.  Memory holds one page of
+ * rows, however large the databases are: pages are read along an index, and the
+ * counterpart of each row is found by a key.
  */
 #ifndef UPKEEP_PAIR_H
 #define UPKEEP_PAIR_H
 
 #include "upkeep/check.h"
 
-/* One of the two.  Both members are borrowed. */
+/* One of the two databases.  Both members are borrowed. */
 struct pair_side {
-	struct db *db; /* a reader without an open transaction; a statement of
-			* it may take as long as usual */
-	const char *domain; /* of its people; no database holds its own */
+	/* A reader without an open transaction, and with the usual time-out for
+	 * statements. */
+	struct db *db;
+	/* The domain of its users.  A database does not hold its own domain. */
+	const char *domain;
 };
 
-/* What was looked at, and what was found. */
+/* What was checked, and what was found. */
 struct pair_report {
-	int kinds;        /* of violations that were looked for */
-	int64_t messages; /* that one calls sent to the other */
-	int64_t events;   /* that one remembers to have taken from the other */
-	int64_t violations; /* named */
+	int kinds;        /* of violations that were checked */
+	int64_t messages; /* that one side calls sent to the other */
+	/* That one side remembers to have taken from the other. */
+	int64_t events;
+	int64_t violations; /* reported to ${found} */
 };
 
-/* Compares ${sides} in both directions; ${found} is called for each violation,
- * of each kind at most FSCK_PLACES times.  Its ${what} is a name, a colon and a
- * sentence.  RC_OK whether there are any or not; RC_INVALID: neither database
- * knows the other's domain; any other error means that not all could be read.
- * Thread: the owner of both connections. */
+/* Compares ${sides} in both directions and calls ${found} for each violation,
+ * for each kind at most FSCK_PLACES times.  ${found}'s ${what} is a name, a
+ * colon and a sentence.  Returns RC_OK with and without violations.
+ * RC_INVALID: neither database knows the other's domain; any other error means
+ * that not everything could be read.  Thread: the owner of both connections. */
 enum rc pair_run(const struct pair_side sides[2], check_found_fn found,
     void *arg, struct pair_report *ret, struct err *err) MUST_USE;
 

@@ -32,7 +32,8 @@ position_compare(const struct position *mark, const struct position *database)
 	    database->number < mark->number ? POSITION_BEHIND : POSITION_FITS);
 }
 
-/* Takes ${want} off the beginning of ${*text}. */
+/* Skips ${want} at the beginning of ${*text}.  Returns false if the text begins
+ * otherwise. */
 static bool
 skip(const char **text, const char *want)
 {
@@ -111,7 +112,7 @@ position_write(int dir_fd, const struct position *mark, struct err *err)
 	if (fd < 0)
 		return (err_set_sys(
 		    err, rc_of_opening(errno), errno, "mark: cannot make it"));
-	errno = ENOSPC; /* what a short write means */
+	errno = ENOSPC; /* a short write sets no errno: the disk is full */
 	written = write(fd, text, (size_t)n) == n && fsync(fd) == 0;
 	if (!written)
 		(void)fail("write", err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The position of a database: its epoch, and the number of the newest outbox
- * row that is on disk for certain.  Rows are numbered in the order of their
- * commits, and no number is used twice.  The position stands in the file
- * DATA/mark beside the database, so that a start recognizes a database that was
+ * row that is certainly on disk.  Rows are numbered in the order of their
+ * commits, and no number is used twice.  The position is stored in the file
+ * DATA/mark beside the database, so that a start detects that the database was
  * replaced by an older copy.
  */
 #ifndef UPKEEP_POSITION_H
@@ -22,8 +22,8 @@ struct position {
 
 /* A database, compared with its position file. */
 enum position_relation {
-	POSITION_FITS,       /* it is at that position or beyond */
-	POSITION_BEHIND,     /* rows up to that position are missing */
+	POSITION_FITS,       /* it is at this position or beyond */
+	POSITION_BEHIND,     /* it lacks rows up to this position */
 	POSITION_OTHER_EPOCH /* it has another history, or is another database
 			      */
 };
@@ -32,18 +32,19 @@ enum position_relation {
 enum position_relation position_compare(
     const struct position *mark, const struct position *database);
 
-/* Reads the file in folder ${dir_fd}.  RC_NOT_FOUND: there is none; RC_INVALID:
- * it is not a position file (with a text).  Blocks: disk. */
+/* Reads the file in the folder ${dir_fd}.  RC_NOT_FOUND: the file does not
+ * exist; RC_INVALID: it is not a position file, as ${err} says.  Blocks:
+ * disk. */
 enum rc position_read(
     int dir_fd, struct position *ret, struct err *err) MUST_USE;
 
-/* Replaces the file: at any moment there is the old or the new one, and the new
- * one is on disk afterwards.  Blocks: disk. */
+/* Replaces the file atomically: at any moment there is either the old or the
+ * new one.  The new one is on disk when the function returns.  Blocks: disk. */
 enum rc position_write(
     int dir_fd, const struct position *mark, struct err *err) MUST_USE;
 
-/* Removes the file, for a database that is being replaced; RC_OK if there is
- * none.  Blocks: disk. */
+/* Removes the file, because the database is being replaced.  RC_OK if it does
+ * not exist.  Blocks: disk. */
 enum rc position_remove(int dir_fd, struct err *err) MUST_USE;
 
 #endif

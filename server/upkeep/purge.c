@@ -21,8 +21,9 @@ purge_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-/* A server that goes may be met again at this moment: whoever makes a row for
- * it or for one of its people locks its name (delivery/peers.c, receive.c). */
+/* A purged server may be contacted again at this moment.  Every unit that makes
+ * a row for it, or for one of its users, locks its name (delivery/peers.c,
+ * receive.c), so lock the name here, too. */
 static enum rc
 purge_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

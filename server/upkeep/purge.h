@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Purging: the unit that deletes what the purger has listed as old enough
- * (upkeep/purge_rows.h).  It waits in the queue of upkeep, so that it never
- * takes more than a tenth of a batch from clients.  What a message's outbox row
- * said is then told from its people's marks (chat/entry.h), and the purge mark
- * tells fsck up to where rows may be missing.
+ * Purging: the unit that deletes the rows that the purger has listed as old
+ * enough (upkeep/purge_rows.h).  It waits in the queue of upkeep, so that it
+ * takes at most a tenth of a batch from clients.
+ *
+ * After the purge, the state of a message comes from its members' watermarks
+ * instead of its outbox row (chat/entry.h).  The purge mark tells fsck up to
+ * which message outbox rows may be missing.
  */
 #ifndef UPKEEP_PURGE_H
 #define UPKEEP_PURGE_H
@@ -15,15 +17,15 @@
 struct purge_unit {
 	struct unit unit; /* first */
 
-	/* Asked. */
+	/* Set by the caller. */
 	struct purge_list list;
 
-	/* Answered, when unit.rc is RC_OK. */
+	/* The result, valid if unit.rc is RC_OK. */
 	int64_t deleted;
 	void *arg;
 };
 
-/* Makes ${u} a unit of work; its list is to be filled. */
+/* Makes ${u} a unit of work.  The caller fills its list. */
 void purge_unit_init(struct purge_unit *u);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See purge.h.  Tables whose rows carry ascending ids are walked by id: they
- * are nearly in order of time, so that the first row that is too young ends a
- * walk.  (One that seems to come from the future, after a clock was put right,
- * does not.)
+ * See purge_rows.h.  Tables with ascending ids are walked by id.  Ids are
+ * nearly in the order of time, so the first row that is too young ends the
+ * walk. (A row with a time in the future, from before a clock was corrected,
+ * does not end it.)
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -36,9 +36,9 @@ purge_rows_name(enum purge_table table)
 	return (names[table]);
 }
 
-/* ---- looking ---- */
+/* ---- listing ---- */
 
-/* Whether a row made at ${at} ends the walk. */
+/* Returns whether a row that was made at ${at} ends the walk. */
 static bool
 too_young(const struct purge_list *l, int64_t at)
 {
@@ -54,8 +54,8 @@ keep(struct purge_list *l, const struct purge_key *key)
 		l->rows[l->n++] = *key;
 }
 
-/* Counts a row that was looked at.  RC_LIMIT, which ends the statement: the
- * list is full. */
+/* Counts an examined row.  RC_LIMIT: the list is full, which ends the
+ * statement. */
 static enum rc
 seen(struct purge_list *l, const struct purge_key *key)
 {
@@ -73,9 +73,10 @@ is_state(const struct db_row *row, int col, const char *state)
 	return (text != NULL && strcmp(text, state) == 0);
 }
 
-/* What a reader still needs stays: a bounce's reason, what failed, expired or
- * was canceled, a message that was sent and whose person is away, and that one
- * was requeued, which is why it came out of order. */
+/* Returns whether an outbox row is no longer needed.  These rows stay: bounces,
+ * which hold the reason; messages that failed, expired or were canceled;
+ * messages that were sent and whose recipient has not acked; and requeued
+ * messages, since the requeue explains why they came out of order. */
 static bool
 outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {
@@ -114,7 +115,8 @@ on_row_outbox(void *arg, const struct db_row *row, struct err *err)
 	return (seen(l, &key));
 }
 
-/* A row ${id} of ${at}, which may go when it is old and ${over}. */
+/* Examines the row ${id} of time ${at}.  It may be deleted if it is old enough
+ * and ${over}. */
 static enum rc
 look(struct purge_list *l, int64_t id, int64_t at, bool over)
 {
@@ -148,7 +150,8 @@ on_row_by_id(void *arg, const struct db_row *row, struct err *err)
 	    db_row_i64(row, COL_PURGE_CANDIDATE_AT), true));
 }
 
-/* Foreign ids are in no order of time: the walk goes to the table's end. */
+/* Ids from other servers are not in the order of time, so this walk goes to the
+ * end of the table. */
 static enum rc
 on_row_processed(void *arg, const struct db_row *row, struct err *err)
 {
@@ -182,12 +185,12 @@ on_row_destination(void *arg, const struct db_row *row, struct err *err)
 	return (rc == RC_OK && l->n == PURGE_NAMES ? RC_LIMIT : rc);
 }
 
-/* How each table is looked at and deleted from. */
+/* The statements of each table. */
 static const struct {
 	int look;
 	db_row_fn each;
 	int delete;
-	int archive; /* -1: nothing to tell */
+	int archive; /* -1: not archived */
 } tables[PURGE_TABLES] = {
     [PURGE_OUTBOX] = {SQL_PURGE_OUTBOX_LOOK, on_row_outbox, SQL_PURGE_OUTBOX,
 	SQL_ARCHIVE_OUTBOX},
@@ -204,7 +207,7 @@ static const struct {
 	SQL_PURGE_DESTINATION, -1},
 };
 
-/* Runs the statement that looks behind the cursor of ${l}. */
+/* Runs the statement that reads after the cursor of ${l}. */
 static enum rc
 run_look(struct db *db, struct purge_list *l, struct err *err)
 {
@@ -212,8 +215,8 @@ run_look(struct db *db, struct purge_list *l, struct err *err)
 	    .event_id = db_v_uuid(&l->after.event_id),
 	    .origin = db_v_i64(l->after.id),
 	    .limit = db_v_i64(PURGE_EXAMINE)};
-	/* Dead letters and nonces are in order of their end, and what is found
-	 * goes. */
+	/* Dead letters and nonces are read in the order of their expiry, and
+	 * every row that is found may be deleted. */
 	const struct sql_purge_dead_look ended = {
 	    .before = db_v_i64(l->before_ms), .limit = db_v_i64(PURGE_ROWS)};
 	const struct sql_purge_destination_look destination = {
@@ -271,7 +274,7 @@ delete_events(struct db *db, const struct purge_list *l, size_t from, size_t n,
 	    set.n, ret_deleted, err));
 }
 
-/* As many nonces as were listed. */
+/* Deletes as many nonces as were listed. */
 static enum rc
 delete_nonces(struct db *db, const struct purge_list *l, size_t n,
     int64_t *ret_deleted, struct err *err)
@@ -283,7 +286,8 @@ delete_nonces(struct db *db, const struct purge_list *l, size_t n,
 	    ret_deleted, err));
 }
 
-/* By ${stmt}, from any table but those of processed events and nonces. */
+/* Deletes rows with ${stmt}, from any table except processed events and
+ * nonces. */
 static enum rc
 delete_rows(struct db *db, int stmt, const struct purge_list *l, size_t from,
     size_t n, int64_t *ret_deleted, struct err *err)
@@ -300,7 +304,7 @@ delete_rows(struct db *db, int stmt, const struct purge_list *l, size_t from,
 	    db_exec_many(db, stmt, set.v, set.width, set.n, ret_deleted, err));
 }
 
-/* What is known of servers, before their names go. */
+/* Deletes the peer rows and keys of servers, before their destinations. */
 static enum rc
 delete_peers(struct db *db, const struct purge_list *l, size_t from, size_t n,
     struct err *err)
@@ -390,8 +394,8 @@ purge_rows_mark_set(struct db *db, int64_t mid, struct err *err)
 	char text[24];
 	enum rc rc;
 
-	/* Until a node notices that it is not the first any more there are two
-	 * that purge. */
+	/* Two nodes may purge for a moment, until one notices that it is not
+	 * the first any more.  So read the mark under a lock. */
 	rc = store_meta_make(db, MARK_KEY, "0", err);
 	if (rc == RC_OK)
 		rc = store_meta_lock(db, MARK_KEY, text, sizeof(text), err);

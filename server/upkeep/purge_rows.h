@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows that are older than their retention: reading a bounded number of them
- * behind a cursor, and deleting them.  The deletion checks each row again, so
- * that a row that has changed meanwhile stays.
- * Thread: the owner of ${db}, in all of these.
+ * Rows that are older than their retention: functions that list a bounded
+ * number of them after a cursor, and that delete them.  The deletion checks
+ * each row again, so a row that has changed meanwhile stays.  Thread: the owner
+ * of ${db}, for all functions.
  */
 #ifndef UPKEEP_PURGE_ROWS_H
 #define UPKEEP_PURGE_ROWS_H
@@ -15,13 +15,14 @@
 #include "store/message.h"
 #include "store/outbox.h"
 
-/* Rows that one look examines at most. */
+/* Rows that one call of purge_rows_look() examines at most. */
 #define PURGE_EXAMINE 500
-/* Rows that one list holds at most: what one unit deletes. */
+/* Rows that one list holds, and one unit deletes, at most. */
 #define PURGE_ROWS 250
-/* Nonces go so long after their time: until then requests remove them. */
+/* Nonces are purged this long after they have expired.  Until then requests
+ * remove them. */
 #define PURGE_NONCES_MS 3600000
-/* The same of destinations, whose names are locked. */
+/* As PURGE_ROWS, for destinations: fewer, because their names are locked. */
 #define PURGE_NAMES 50
 
 /* X(id, table) */
@@ -42,62 +43,63 @@ enum purge_table {
 };
 
 /*
- * PURGE_DESTINATIONS are other servers that have been in contact and of which
- * nobody is known here; with them go their keys and all that is known of them
- * as peers.  Strangers can make any number of names, each with a document.
- * What an operator has pinned, blocked, paused or given a rate stays, and so do
- * the servers of all people who ever wrote or were written to.
+ * PURGE_DESTINATIONS are other servers that have been in contact and none of
+ * whose users is known here.  Their keys, and all that is known of them as
+ * peers, are deleted with them.  Reason: strangers can invent any number of
+ * server names, each with a document.  A server stays if an operator has
+ * pinned, blocked, paused or rate-limited it, or if one of its users ever wrote
+ * or was written to.
  *
- * Of PURGE_NONCES nothing is listed but how many there are: those whose time is
- * over longest go.
+ * The list of PURGE_NONCES holds only a number: so many of the nonces that
+ * expired first are deleted.
  */
 
-/* A row's key.  Of processed_messages the id is the origin. */
+/* A row's key.  For processed_messages the id is the origin. */
 struct purge_key {
 	int64_t id;
 	struct uuid event_id;
 };
 
 struct purge_list {
-	/* Asked. */
+	/* Set by the caller. */
 	enum purge_table table;
 	struct purge_key after; /* all zero: from the beginning */
-	int64_t before_ms;      /* what is older may go */
+	int64_t before_ms;      /* older rows may be deleted */
 	int64_t now_ms;
 
-	/* Answered. */
+	/* The result. */
 	struct purge_key rows[PURGE_ROWS];
 	size_t n;
-	/* PURGE_DESTINATIONS: of each. */
+	/* For PURGE_DESTINATIONS: the name of each row. */
 	char names[PURGE_NAMES][LIMIT_DOMAIN_LEN + 1];
-	int64_t mid;           /* of the newest message in it; 0: none */
-	struct purge_key last; /* where to go on */
+	int64_t mid;           /* of the newest message in the list; 0: none */
+	struct purge_key last; /* the cursor for the next call */
 	int64_t examined;
-	bool end; /* what comes after is too young, or there is nothing */
+	bool end; /* no more rows, or the next ones are too young */
 };
 
-/* The name of ${table}.  Static storage. */
+/* Returns the name of ${table}.  Static storage. */
 const char *purge_rows_name(enum purge_table table);
 
-/* Looks at rows behind ${list}->after and lists those that may go. */
+/* Examines rows after ${list}->after and lists those that may be deleted. */
 enum rc purge_rows_look(
     struct db *db, struct purge_list *list, struct err *err) MUST_USE;
 
-/* Deletes what is listed, as far as it still may go, and what belongs to it.
- * ${ret}: rows deleted of the table. */
+/* Deletes the listed rows that may still be deleted, and the rows that belong
+ * to them.  ${ret}: how many rows of the table itself. */
 enum rc purge_rows_delete(struct db *db, const struct purge_list *list,
     int64_t *ret, struct err *err) MUST_USE;
 
-/* Up to and with this mid a message may be without its outbox row; 0: none
- * may.  Setting it never moves it back. */
+/* The purge mark: messages with this mid or a lower one may lack their outbox
+ * row; 0: none may. purge_rows_mark_set() never lowers it. */
 enum rc purge_rows_mark_get(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 enum rc purge_rows_mark_set(
     struct db *db, int64_t mid, struct err *err) MUST_USE;
 
-/* Calls ${each} with a JSON object for each listed row (borrowed), for the
- * archive: the row with all that goes with it.  Rows that are remembered for
- * their key alone have none. */
+/* Calls ${each} with a JSON object (borrowed) for each listed row, for the
+ * archive: the row with all that is deleted with it.  Tables whose rows only
+ * remember a key are not archived. */
 typedef enum rc (*store_archive_fn)(
     void *arg, const char *json, size_t n, struct err *err);
 enum rc purge_rows_archive(struct db *db, const struct purge_list *list,

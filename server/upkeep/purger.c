@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A walk for each table, one unit for all of them.
+ * The purger has a walk for each table, and one unit for all of them.
  *
  *	look (reader) -> archive, synced -> unit (writer) -> the cursor moves
  *
- * The cursor moves when the unit has come back, so that nothing is passed over
- * that could not be deleted.  A walk that has come to what is too young rests,
- * and goes on from there; once in a longer while it starts anew, for what has
- * come of age behind it.
+ * The cursor moves when the unit has returned, so that no row is skipped that
+ * could not be deleted.  A walk that has reached rows that are too young rests,
+ * and then goes on from there.  At longer intervals it starts again from the
+ * beginning, for rows that have become old enough behind the cursor.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -22,42 +22,44 @@
 #include "upkeep/archive.h"
 #include "upkeep/purger.h"
 
-/* How long a walk rests at its end, and until it starts anew: parts of its
- * retention, within these. */
+/* How long a walk rests at its end, and after which time it starts from the
+ * beginning: parts of the retention, within these bounds. */
 #define REST_PART 60
 #define REST_MIN_MS 1000
 #define REST_MAX_MS 60000
 #define ANEW_PART 8
 #define ANEW_MIN_MS 1000
 #define ANEW_MAX_MS (24 * 3600 * INT64_C(1000))
-/* After a failure: a disk that is full is not worth a try so soon. */
+/* The pause after a failure.  A full disk does not recover sooner. */
 #define FAIL_MS 5000
-/* Between two pieces, however few their rows. */
+/* The least pause between two pieces of a walk. */
 #define PIECE_MS 20
-/* While the unit is with the writer: until woken. */
+/* The time of the next turn while the unit is with the writer, unless the
+ * purger is woken before. */
 #define AWAY_MS 1000
-/* A wall clock that has run so far ahead of the monotonic one is believed only
- * when it has stayed there so long: what is purged is gone. */
+/* If the wall clock jumps ahead of the monotonic one by more than JUMP_MS,
+ * purging waits for BELIEVE_MS, so that an operator can correct the clock:
+ * purged rows are gone for good. */
 #define JUMP_MS 60000
 #define BELIEVE_MS (3600 * INT64_C(1000))
 
 struct walk {
 	struct purge_key at;
 	int64_t due_ms;  /* monotonic */
-	int64_t anew_ms; /* from then on its end leads to its beginning */
+	int64_t anew_ms; /* from then on the walk starts again after its end */
 };
 
 struct purger {
 	struct purger_options options;
 	struct walk walks[PURGE_TABLES];
-	enum purge_table table; /* whose list is in the unit */
-	int64_t next_ms;        /* no piece before */
+	enum purge_table table; /* the table of the unit's list */
+	int64_t next_ms;        /* no piece before this time */
 	int64_t ahead_ms; /* wall minus monotonic time, at the last turn */
 	struct purge_unit unit;
-	bool listed; /* the unit's list waits to be deleted */
+	bool listed; /* the unit has a list to delete */
 	bool away;   /* the unit is with the writer */
 	atomic_bool back;
-	bool failing; /* has been logged */
+	bool failing; /* a failure was logged */
 };
 
 static int64_t
@@ -68,7 +70,7 @@ part(int64_t whole, int64_t parts, int64_t min, int64_t max)
 	return (ms < min ? min : ms > max ? max : ms);
 }
 
-/* ---- failures: told once, until one succeeds ---- */
+/* ---- failures: logged once, until a unit succeeds ---- */
 
 static void
 failed(struct purger *p, int64_t now, const struct err *err)
@@ -94,7 +96,7 @@ succeeded(struct purger *p)
 
 /* ---- the unit ---- */
 
-/* The list is dealt with. */
+/* Moves the cursor: all rows of the list have been handled. */
 static void
 advance(struct purger *p, int64_t now)
 {
@@ -161,7 +163,7 @@ hand_over(struct purger *p, int64_t now)
 	p->next_ms = now + FAIL_MS;
 }
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 static enum rc
 add_line(void *arg, const char *json, size_t n, struct err *err)
@@ -170,8 +172,8 @@ add_line(void *arg, const char *json, size_t n, struct err *err)
 	return (archive_add(arg, json, n, err));
 }
 
-/* In one snapshot, all of which is on disk: the list, and its lines for the
- * archive. */
+/* Reads the list, and its lines for the archive, in one snapshot, all of which
+ * is durable. */
 static enum rc
 read_list(struct purger *p, struct err *err)
 {
@@ -225,7 +227,8 @@ list_next(struct purger *p, int64_t now)
 	hand_over(p, now);
 }
 
-/* Takes the next table that is due: 0; if none is: when the first will be. */
+/* Chooses the next table that is due.  Returns 0, or, if none is due, when the
+ * first one will be. */
 static int64_t
 choose(struct purger *p, int64_t now)
 {
@@ -244,7 +247,7 @@ choose(struct purger *p, int64_t now)
 	return (soonest);
 }
 
-/* Puts purging off after a leap of the wall clock. */
+/* Postpones purging after a jump of the wall clock. */
 static void
 watch_clock(struct purger *p, int64_t now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See scrub.h.  Where a table cannot be read on, the rest of its conversation
- * or inbox is passed over, or of another table all that is left of it; it is
- * looked at again in the next round.
+ * See scrub.h.  After a row that cannot be read, the scrubber skips the rest of
+ * its conversation or inbox or, in other tables, the rest of the table.  The
+ * next round tries to read those rows again.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -15,10 +15,10 @@
 #include "upkeep/scrub.h"
 #include "upkeep/scrub_rows.h"
 
-/* Findings of one round that are logged; all are counted. */
+/* Findings that are logged in a round.  All are counted. */
 #define TOLD 20
-/* Failures to read, one after another, after which a table is left alone in
- * this round. */
+/* Consecutive read failures after which the rest of a table is skipped in this
+ * round. */
 #define FAILURES 20
 
 struct scrub {
@@ -27,12 +27,12 @@ struct scrub {
 	int64_t next_ms;
 	int64_t rounds;
 
-	/* Of this round. */
+	/* Of the current round. */
 	int64_t rows;
 	int64_t found;
-	int failures; /* in this table, one after another */
+	int failures; /* consecutive, in this table */
 
-	/* The row before, which the next one must follow from. */
+	/* The previous row, from which the next one must follow. */
 	int64_t owner; /* conversation or user; 0: none yet */
 	int64_t seq;
 	uint8_t digest[DIGEST_LEN];
@@ -65,8 +65,8 @@ find_number(
 	find(s, what, place);
 }
 
-/* Whether ${seq} of ${owner} is the one that must come now; ${first}: where
- * numbering begins. */
+/* Returns whether ${seq} of ${owner} follows the previous row.  ${first}: the
+ * number where the numbering begins. */
 static bool
 follows(struct scrub *s, int64_t owner, int64_t seq, int64_t first)
 {
@@ -77,7 +77,7 @@ follows(struct scrub *s, int64_t owner, int64_t seq, int64_t first)
 		s->seq = 0;
 		memset(s->digest, 0, sizeof(s->digest));
 	}
-	/* What was trimmed since the piece before is no hole. */
+	/* An inbox that was trimmed since the previous piece has no hole. */
 	right = seq == (s->seq == 0 ? first : s->seq + 1) ||
 		(seq > s->seq && seq == first);
 	s->seq = seq;
@@ -135,7 +135,7 @@ end_table(struct scrub *s, int64_t now)
 	s->next_ms = now + s->options.rest_ms;
 }
 
-/* What comes next cannot be read. */
+/* Handles a row that cannot be read: reports it and skips rows. */
 static void
 pass_over(struct scrub *s, int64_t now, const struct err *err)
 {
@@ -151,7 +151,8 @@ pass_over(struct scrub *s, int64_t now, const struct err *err)
 		end_table(s, now);
 		return;
 	}
-	/* Perhaps the next conversation or inbox can, from its beginning. */
+	/* The next conversation or inbox may be readable, from its
+	 * beginning. */
 	s->at.key[0]++;
 	s->at.key[1] = -1;
 	s->owner = 0;

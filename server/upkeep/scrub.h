@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scrubber: reads every row of every table, round after round, so that
- * damage is found while there still are back-ups without it.  It proves the
- * digest chains of conversations and that inboxes have no holes; a page that
- * cannot be read is met on the way.  What it finds is logged and counted, and
- * no more: it is for an operator to judge.
+ * The scrubber reads every row of every table, round after round, so that
+ * damage is found while there are still backups without it.  It verifies the
+ * digest chains of conversations, and that inboxes have no holes.  Reading
+ * finds damaged pages on the way.  The scrubber logs and counts what it finds,
+ * and changes nothing: an operator must decide.
  *
- * Its pieces are small and paced, so that no snapshot is held long; the
- * position is in memory, and a new start begins anew.  It owns no thread.
+ * It reads in small pieces at a limited rate, so that no snapshot is held long.
+ * Its position is in memory only, so a restart begins a new round.  It owns no
+ * thread.
  */
 #ifndef UPKEEP_SCRUB_H
 #define UPKEEP_SCRUB_H
@@ -21,30 +22,30 @@
 
 struct scrub_options {
 	const struct clk *clk;
-	struct db *db; /* DB_READER, for nobody else; kept */
+	struct db *db; /* DB_READER, not shared; kept */
 	struct metrics *metrics;
-	int64_t rate;    /* rows a second */
-	int64_t rest_ms; /* between two rounds */
+	int64_t rate;    /* rows per second */
+	int64_t rest_ms; /* the pause between two rounds */
 
-	/* Is told what it finds, besides the log; may be NULL. */
+	/* Called for each finding, besides the log.  May be NULL. */
 	check_found_fn found;
 	void *arg;
 };
 
 struct scrub;
 
-/* Makes one; ${options} is copied. */
+/* Makes a scrubber.  ${options} is copied. */
 enum rc scrub_new(const struct scrub_options *options, struct scrub **ret,
     struct err *err) MUST_USE;
 
-/* Frees.  NULL is allowed. */
+/* Frees ${s}.  NULL is allowed. */
 void scrub_free(struct scrub *s);
 
-/* Reads a piece if one is due.  Gives the (monotonic) time at which to call
- * again. */
+/* Reads a piece if one is due.  Returns the (monotonic) time of the next
+ * call. */
 int64_t scrub_turn(struct scrub *s);
 
-/* How many rounds have been finished. */
+/* Returns how many rounds have been finished. */
 int64_t scrub_rounds(const struct scrub *s);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See scrub.h.
+ * See scrub_rows.h.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -90,7 +90,8 @@ pass_event(struct reading *r, const struct db_row *row)
 	r->at->key[1] = seq;
 }
 
-/* Reading a column reads the pages that it lies on. */
+/* Reads the columns of a row: reading a column reads, and so tests, the pages
+ * that it is stored in. */
 static void
 pass_other(struct scrub_at *at, const struct db_row *row)
 {
@@ -129,8 +130,8 @@ scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
 {
 	struct reading r = {at, each, 0};
 	struct scrub_at from = *at;
-	/* Statements with one key have the parameters of scrub_messages, those
-	 * with two of scrub_chain. */
+	/* Statements with one key take the parameters of scrub_messages, those
+	 * with two keys the parameters of scrub_chain. */
 	struct sql_scrub_messages one = {
 	    .key = db_v_i64(from.key[0]), .limit = db_v_i64(limit)};
 	struct sql_scrub_chain two = {.key = one.key,

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading every row of every table, a bounded piece at a time behind a
- * position: what the scrubber (upkeep/scrub.h) goes through.
- * Thread: the owner of ${db}.
+ * Reads every row of every table for the scrubber (upkeep/scrub.h), a bounded
+ * number of rows after a position at a time.  Thread: the owner of ${db}.
  */
 #ifndef UPKEEP_SCRUB_ROWS_H
 #define UPKEEP_SCRUB_ROWS_H
 
 #include "upkeep/check.h"
 
-/* X(id, table) in the order in which they are read.  The first two are read in
- * the order in which each row follows from the one before. */
+/* X(id, table), in the order in which the tables are read.  The first two are
+ * read in an order where each row must follow from the previous one. */
 #define STORE_SCRUB_TABLE(X)                                                   \
 	X(SCRUB_CHAIN, "messages by conversation")                             \
 	X(SCRUB_INBOX, "inbox")                                                \
@@ -37,7 +36,7 @@ enum scrub_table {
 	    SCRUB_TABLES
 };
 
-/* Behind which row the next piece begins. */
+/* The row after which the next piece begins. */
 struct scrub_at {
 	enum scrub_table table;
 	int64_t key[2];
@@ -45,10 +44,10 @@ struct scrub_at {
 	char text[72];        /* of meta */
 };
 
-/* ${at} is the beginning of ${table}. */
+/* Sets ${at} to the beginning of ${table}. */
 void scrub_rows_begin(struct scrub_at *at, enum scrub_table table);
 
-/* The name of ${table}.  Static storage. */
+/* Returns the name of ${table}.  Static storage. */
 const char *scrub_rows_name(enum scrub_table table);
 
 struct scrub_each {
@@ -58,9 +57,9 @@ struct scrub_each {
 	void (*event)(void *arg, int64_t user_id, int64_t seq, int64_t trimmed);
 };
 
-/* Reads at most ${limit} rows behind ${at}, which is moved on to the last of
- * them.  ${ret}: how many; fewer than asked for: the table's end.  RC_CORRUPT
- * and RC_IO: the row after ${at}, or one near it, cannot be read. */
+/* Reads at most ${limit} rows after ${at}, and moves ${at} to the last of them.
+ * ${ret}: how many were read; fewer than ${limit}: the table has ended.
+ * RC_CORRUPT and RC_IO: the row after ${at}, or one near it, cannot be read. */
 enum rc scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
     const struct scrub_each *each, int64_t *ret, struct err *err) MUST_USE;
 

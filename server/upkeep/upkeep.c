@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread of upkeep.h: turns, and sleep until the next one is due or a unit
- * comes back.
+ * The thread of upkeep.h: it takes a turn, and sleeps until the next one is due
+ * or a unit returns.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,24 +21,26 @@
 #include "upkeep/upkeep.h"
 
 #define POSITION_MS 1000
-/* A log of this size is cut when nothing was committed for so long. */
+/* A log of this size or more is truncated when nothing was committed for
+ * IDLE_MS. */
 #define IDLE_MS 10000
 #define IDLE_LOG_BYTES (256 * 1024)
-/* Between two rounds of the scrubber. */
+/* The pause between two rounds of the scrubber. */
 #define SCRUB_REST_MS (6 * 3600 * INT64_C(1000))
 
 struct upkeep {
 	struct upkeep_options options;
-	struct db *db;       /* of all but the scrubber */
-	struct db *scrub_db; /* its page cache is not for others */
+	struct db *db; /* for all except the scrubber */
+	/* Separate, so that the scrubber's reads evict nobody's pages. */
+	struct db *scrub_db;
 	struct archive *archive;
 	struct purger *purger;
 	struct scrub *scrub;
 
-	struct position position; /* as it was written last */
+	struct position position; /* as last written */
 	bool position_failing;
 	int64_t position_due_ms;
-	uint64_t batches; /* of the writer, at the last look */
+	uint64_t batches; /* the writer's, at the last check */
 	int64_t idle_since_ms;
 	int64_t hook_due_ms[UPKEEP_HOOKS];
 	bool elsewhere; /* another process purges */
@@ -51,7 +53,7 @@ struct upkeep {
 
 /* ---- DATA/mark: the position ---- */
 
-/* The newest outbox row of which it is certain that it is on disk. */
+/* Reads the number of the newest outbox row that is certainly on disk. */
 static enum rc
 durable_number(struct upkeep *u, int64_t *ret, struct err *err)
 {
@@ -82,7 +84,8 @@ write_position(struct upkeep *u, struct err *err)
 	return (rc);
 }
 
-/* An old position is a true one: a failure does no harm. */
+/* Writes the position.  A failure does no harm, because an old position is
+ * still true. */
 static void
 position_turn(struct upkeep *u, int64_t now)
 {
@@ -90,7 +93,7 @@ position_turn(struct upkeep *u, int64_t now)
 	enum rc rc;
 
 	u->position_due_ms = now + POSITION_MS;
-	/* A database of many nodes is not ours to compare with. */
+	/* A database of several nodes has no mark (lineage.h protects it). */
 	if (db_multi_writer(u->db))
 		return;
 	rc = write_position(u, &err);
@@ -146,7 +149,8 @@ hooks_turn(struct upkeep *u, int64_t now)
 	return (next);
 }
 
-/* Whether this process purges; its figure says since when it could have. */
+/* Returns whether this process purges and scrubs.  When that changes, sets the
+ * metric of the last purge: to now if this process begins, to 0 if it ends. */
 static bool
 is_ours(struct upkeep *u)
 {
@@ -170,7 +174,7 @@ upkeep_turn(struct upkeep *u)
 		idle_turn(u, now);
 	}
 	next = sooner(u->position_due_ms, hooks_turn(u, now));
-	/* Asked again when the next position is due. */
+	/* is_ours() is called again when the next position is due. */
 	if (!is_ours(u))
 		return (next);
 	next = sooner(next, purger_turn(u->purger));
@@ -200,7 +204,8 @@ submit(void *arg, struct unit *unit)
 	return (writer_submit(u->options.writer, unit));
 }
 
-/* Sleeps until ${until_ms} (monotonic) or until woken; false: it is over. */
+/* Sleeps until ${until_ms} (monotonic) or until woken.  Returns false when the
+ * thread shall end. */
 static bool
 rest(struct upkeep *u, int64_t until_ms)
 {
@@ -282,7 +287,7 @@ upkeep_new(
 	if ((u = mem_zalloc(1, sizeof(*u))) == NULL)
 		return (err_set(err, RC_NO_MEMORY, "upkeep"));
 	u->options = *options;
-	u->position.number = -1; /* none is written yet */
+	u->position.number = -1; /* no position is written yet */
 	(void)snprintf(
 	    u->position.epoch, sizeof(u->position.epoch), "%s", options->epoch);
 	u->idle_since_ms = clk_mono_ms(options->clk);

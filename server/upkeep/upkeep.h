@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Upkeep: one thread that does, each at its time, what no request asks for:
- * the purger's purging, the scrubber's reading, DATA/mark, the order to cut a
- * long log when nothing happens, and what others hang in.  It never writes to
- * the database: what is to be written it hands to the writer as units.
+ * Upkeep: one thread for the work that no request asks for, each at its time:
+ * it purges old rows, scrubs, writes DATA/mark, has a long log truncated when
+ * the server is idle, and runs hooks of other modules.  It never writes to the
+ * database itself; it submits units to the writer.
  */
 #ifndef UPKEEP_UPKEEP_H
 #define UPKEEP_UPKEEP_H
@@ -16,8 +16,8 @@
 struct upkeep;
 struct writer;
 
-/* Something that is run again and again on the thread, for alerts and the
- * like: short, and without waiting for the writer. */
+/* A function that runs at an interval on the thread, for alerts and the like.
+ * It must be short and must not wait for the writer. */
 struct upkeep_hook {
 	void (*run)(void *arg, struct db *db); /* DB_READER, no transaction */
 	void *arg;
@@ -27,40 +27,43 @@ struct upkeep_hook {
 #define UPKEEP_HOOKS 4
 
 struct upkeep_options {
-	const struct db_options *db; /* of the database; mode is set here */
+	const struct db_options *db; /* of the database; the mode is ignored */
 	const struct clk *clk;
 	struct writer *writer;
 	struct metrics *metrics; /* may be NULL */
-	int dir_fd;              /* where the mark is; kept */
+	int dir_fd;              /* the folder of DATA/mark; kept */
 	const char *epoch;       /* kept */
 	int64_t retention_ms[PURGE_TABLES];
-	int64_t purge_rate;  /* rows examined a second */
-	int64_t scrub_rate;  /* rows read a second; 0: none */
+	int64_t purge_rate;  /* rows examined per second */
+	int64_t scrub_rate;  /* rows read per second; 0: no scrubber */
 	const char *archive; /* a folder; "": none */
-	/* Whether purging and scrubbing are this process's now; NULL: always.
-	 * What it has begun elsewhere may be done again. */
+	/* Returns whether this process purges and scrubs now; NULL: always.
+	 * When the answer changes, another process may repeat what this one has
+	 * begun. */
 	bool (*ours)(void *arg);
 	void *arg;
 	struct upkeep_hook hooks[UPKEEP_HOOKS];
 	int nhooks;
 };
 
-/* Makes it, with connections of its own, and writes the mark; no thread yet. */
+/* Makes upkeep, with connections of its own and without a thread.  Its first
+ * turn writes DATA/mark.  ${options} is copied. */
 enum rc upkeep_new(const struct upkeep_options *options, struct upkeep **ret,
     struct err *err) MUST_USE;
 
-/* Frees; stopped.  NULL is allowed. */
+/* Frees ${u}, which is stopped.  NULL is allowed. */
 void upkeep_free(struct upkeep *u);
 
 /* Starts the thread. */
 enum rc upkeep_start(struct upkeep *u, struct err *err) MUST_USE;
 
-/* Ends the thread; the writer must have ended before, so that the unit is back
- * and the last mark holds all.  NULL is allowed. */
+/* Ends the thread and writes DATA/mark a last time.  The writer must have ended
+ * before, so that the unit has returned and the mark covers everything.  NULL
+ * is allowed. */
 void upkeep_stop(struct upkeep *u);
 
-/* One turn in the calling thread, for tests and the simulator: what is due.
- * Gives the (monotonic) time of the next one. */
+/* Does what is due, in the calling thread: for the thread, tests and the
+ * simulator.  Returns the (monotonic) time of the next turn. */
 int64_t upkeep_turn(struct upkeep *u);
 
 #endif
