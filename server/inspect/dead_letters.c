@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of dead letters, and one of them.
+ * Lists of dead letters, the dead letters of one outbox row, and single ones.
  */
 #include <stdio.h>
 #include <string.h>
@@ -174,7 +174,7 @@ inspect_dead_letters_left(struct db *db,
 	return (rc);
 }
 
-/* ---- of one row, and one ---- */
+/* ---- those of one row, and a single one ---- */
 
 static enum rc
 take_of(void *arg, const struct db_row *row, struct err *err)

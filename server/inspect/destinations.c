@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of the whole outbox, destinations, and the backlog of each.
+ * Numbers of the whole outbox, the destinations, and the backlog of each.
  */
 #include <string.h>
 
@@ -8,12 +8,12 @@
 #include "model/event.h"
 #include "schema/sql.h"
 
-#define LOCAL 1 /* the destination of the inboxes here */
+#define LOCAL 1 /* the destination of local inboxes */
 
 const int64_t inspect_age_limits_ms[INSPECT_AGES - 1] = {
     60000, 300000, 600000, 1200000, 2400000, 4800000, 9600000};
 
-/* A number by a statement with one parameter. */
+/* Reads a number with a statement that has one parameter. */
 static enum rc
 number(struct db *db, int stmt, int64_t param, int64_t *ret, struct err *err)
 {
@@ -23,7 +23,8 @@ number(struct db *db, int stmt, int64_t param, int64_t *ret, struct err *err)
 	return (db_run(db, stmt, &v, 1, db_take_i64, ret, NULL, err));
 }
 
-/* When a row could go: of columns created_at and deliver_at. */
+/* Returns since when a row could be delivered, from the columns created_at and
+ * deliver_at. */
 static int64_t
 ready_at(const struct db_row *row, int created_at, int deliver_at)
 {
@@ -75,8 +76,8 @@ take_latency(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* The oldest is the first of its lane; of what waits for other servers it is
- * among those that expire first. */
+/* Finds the oldest waiting row.  A local one is the first of its lane.  One for
+ * another server is assumed to be among the 1000 that expire first. */
 static enum rc
 find_oldest(struct db *db, struct inspect_stats *ret, struct err *err)
 {
@@ -222,8 +223,8 @@ take_places(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* For another server: its lanes know how much they hold, so that only the ages
- * need a look at the rows. */
+/* Reads the backlog of another server.  Its lanes know how many rows they hold,
+ * so only the ages need the rows. */
 static enum rc
 waiting_there(struct db *db, struct ages *a, int64_t destination_id,
     int64_t budget, struct err *err)
@@ -274,7 +275,8 @@ inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
 	    &a, NULL, err);
 	ret->truncated = ret->pending >= budget;
 	if (rc == RC_OK && ret->truncated) {
-		/* In the order of lanes, not of age. */
+		/* The rows came in the order of lanes, not of age, so find the
+		 * oldest among the first rows of lanes. */
 		rc = db_run(db, SQL_INSPECT_HEADS_LOCAL, DB_PARAMS(heads),
 		    take_oldest, &ret->oldest_at, NULL, err);
 	}

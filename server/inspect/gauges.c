@@ -17,7 +17,7 @@ gauges_breaker_word(enum gauges_breaker breaker)
 	return (breakers[breaker]);
 }
 
-/* One number, over at most ${limit} rows. */
+/* Reads a number with a statement that examines at most ${limit} rows. */
 static enum rc
 read_number(
     struct db *db, int stmt, int64_t limit, int64_t *ret, struct err *err)
@@ -70,7 +70,7 @@ take_dead(void *arg, const struct db_row *row, struct err *err)
 
 /* ---- destinations ---- */
 
-/* "*" and "local" are always told of. */
+/* Returns whether ${d} must be in the list.  "*" and "local" always are. */
 static bool
 has_trouble(const struct gauges_destination *d)
 {
@@ -79,8 +79,8 @@ has_trouble(const struct gauges_destination *d)
 		d->breaker != GAUGES_CLOSED);
 }
 
-/* Where a further one goes: at the end, or in place of the last one that has
- * nothing to tell.  NULL: nowhere. */
+/* Returns the place of a further destination: at the end, or instead of the
+ * last one without trouble.  NULL: there is no place. */
 static struct gauges_destination *
 place_for(struct gauges *f, const struct gauges_destination *d)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The gauges of /metrics and of the server's own alerts, read in one go.  The
- * cost does not grow with the backlog: totals are one row, and each walk has a
- * bound.
+ * The gauges of /metrics and of the server's own alerts, all read by one call.
+ * The cost does not grow with the backlog: totals are one row, and each walk
+ * has a bound.
  */
 #ifndef INSPECT_GAUGES_H
 #define INSPECT_GAUGES_H
@@ -12,10 +12,10 @@
 #include "base/limits.h"
 #include "db/db.h"
 
-/* Destinations that are told of: the label's values.  Those with trouble come
- * first. */
+/* Destinations in the list, and so values of the label in /metrics.
+ * Destinations with trouble take precedence. */
 #define GAUGES_DESTINATIONS 100
-/* What is counted, or walked, at most. */
+/* Rows that are counted, and lanes that are walked, at most. */
 #define GAUGES_ROWS 10000
 #define GAUGES_LANES 1000
 
@@ -26,7 +26,7 @@ enum gauges_breaker {
 	GAUGES_BREAKERS
 };
 
-/* Its word in the database and in labels. */
+/* Returns the word for ${breaker} in the database and in labels. */
 const char *gauges_breaker_word(enum gauges_breaker breaker);
 
 struct gauges_destination {
@@ -34,12 +34,13 @@ struct gauges_destination {
 	char name[LIMIT_ADDRESS_LEN + 1];
 	enum gauges_breaker breaker;
 	bool paused;
-	bool ready;           /* lanes to it wait */
+	bool ready;           /* it has lanes in state ready */
 	int64_t pending_rows; /* in its first GAUGES_LANES lanes */
-	int64_t oldest_at;    /* since when the oldest waits; 0: none */
+	int64_t oldest_at;    /* since when the oldest row waits; 0: none */
 };
 
-/* Messages (not receipts) by state, and what has ever happened to them. */
+/* Messages (not receipts) by state, and counters of all that has happened to
+ * messages. */
 struct gauges_totals {
 	int64_t pending, scheduled, sending, sent, failed, expired, canceled;
 	int64_t accepted_total, sent_total, acked_total, retries_total;
@@ -55,14 +56,14 @@ struct gauges_dead {
 struct gauges {
 	struct gauges_totals totals;
 	struct gauges_dead dead;
-	int64_t oldest_sending_at; /* 0: none is being sent */
+	int64_t oldest_sending_at; /* 0: no message is being sent */
 	int64_t lanes_ready;       /* at most GAUGES_ROWS */
-	int64_t destinations;      /* how many there are */
-	size_t n;                  /* how many are in the list */
+	int64_t destinations;      /* of all destinations */
+	size_t n;                  /* in the list */
 	struct gauges_destination list[GAUGES_DESTINATIONS];
 };
 
-/* Reads them.  ${ret} is about 50 KB: not for a stack.
+/* Reads the gauges.  ${ret} has about 50 KB: do not put it on the stack.
  * Thread: the owner of ${db}. */
 enum rc gauges_read(
     struct db *db, struct gauges *ret, struct err *err) MUST_USE;

@@ -4,9 +4,9 @@
  * lanes, users, and the audit log.  Every list is read in bounded steps: a walk
  * along an index reads at most INSPECT_WALK rows and returns where to go on.
  *
- * Texts of rows are borrowed until the callback returns; NULL where there is
- * none.  Times are 0 where there is none.
- * Thread: the owner of ${db}, in all of these.
+ * Texts of rows are borrowed until the callback returns, and NULL if there is
+ * no text.  A time of 0 means that there is none.  Thread: the owner of ${db},
+ * for all functions.
  */
 #ifndef INSPECT_INSPECT_H
 #define INSPECT_INSPECT_H
@@ -16,26 +16,29 @@
 #include "db/db.h"
 #include "store/totals.h"
 
-/* Rows that one call looks at, at most. */
+/* Rows that one call examines, at most. */
 #define INSPECT_WALK 20000
-/* Rows of a page, at most (LIMIT_PAGE_MAX and one to know of more). */
+/* Rows of a page, at most: LIMIT_PAGE_MAX, and one that shows whether there are
+ * more. */
 #define INSPECT_PAGE 256
 /* Open dead letters that are counted, at most. */
 #define INSPECT_COUNT 100000
 
 #define INSPECT_AGES 8
-/* The upper limits of the ages' classes but the last. */
+/* The upper limits of all age classes except the last. */
 extern const int64_t inspect_age_limits_ms[INSPECT_AGES - 1];
 
 /* ---- outbox rows (outbox.c) ---- */
 
 struct inspect_outbox_filter {
 	int state;      /* enum outbox_state, -1: any */
-	bool scheduled; /* state is OUTBOX_PENDING, and has no place yet */
-	int64_t destination_id;  /* -1: any */
-	int64_t sender_id;       /* 0: any */
-	int64_t unchanged_since; /* sending, and so since then; 0: any */
-	int64_t retry_count;     /* at least, and waiting; 0: any */
+	bool scheduled; /* with OUTBOX_PENDING: without a place in a lane */
+	int64_t destination_id; /* -1: any */
+	int64_t sender_id;      /* 0: any */
+	/* In state sending since this time or longer; 0: any. */
+	int64_t unchanged_since;
+	/* Pending or sending, after at least this many retries; 0: any. */
+	int64_t retry_count;
 };
 
 struct inspect_outbox_row {
@@ -47,7 +50,7 @@ struct inspect_outbox_row {
 	int64_t priority, attempts, retry_count, rescue_count, requeues;
 	int64_t event_time, created_at, last_attempt_at, last_status_at;
 	int64_t next_retry_at, deliver_at, expires_at, sent_at, acked_at;
-	int64_t read_at; /* as far as its person lets others know */
+	int64_t read_at; /* 0 also if the reader hides read receipts */
 	const char *last_error;
 	int64_t lane_id;  /* 0: none */
 	int64_t lane_seq; /* 0: none (scheduled) */
@@ -56,19 +59,19 @@ struct inspect_outbox_row {
 typedef enum rc (*inspect_outbox_row_fn)(
     void *arg, const struct inspect_outbox_row *row, struct err *err);
 
-/* Messages that suit ${filter} with ids below ${before}, newest first, at most
- * ${limit} (below INSPECT_PAGE).  ${ret_next}: where to go on, 0: that was all.
- */
+/* Lists messages that match ${filter} and have ids below ${before}, newest
+ * first, at most ${limit} (below INSPECT_PAGE).  ${ret_next}: the ${before} of
+ * the next page; 0: there are no more. */
 enum rc inspect_outbox(struct db *db,
     const struct inspect_outbox_filter *filter, int64_t before, int64_t limit,
     inspect_outbox_row_fn each, void *arg, int64_t *ret_next,
     struct err *err) MUST_USE;
 
-/* One row; RC_NOT_FOUND. */
+/* Calls ${each} with the row ${id}.  RC_NOT_FOUND: there is no such row. */
 enum rc inspect_outbox_row(struct db *db, int64_t id,
     inspect_outbox_row_fn each, void *arg, struct err *err) MUST_USE;
 
-/* A message without what it says. */
+/* A message without its text. */
 struct inspect_message {
 	struct uuid id, conversation;
 	const char *from, *correlation_id;
@@ -76,7 +79,8 @@ struct inspect_message {
 	int64_t event_time, created_at;
 };
 
-/* Message ${id}; RC_NOT_FOUND. */
+/* Calls ${each} with the message ${id}.  RC_NOT_FOUND: there is no such
+ * message. */
 enum rc inspect_message(struct db *db, const struct uuid *id,
     enum rc (*each)(
 	void *arg, const struct inspect_message *m, struct err *err),
@@ -88,7 +92,7 @@ struct inspect_attempt {
 	int64_t status; /* 0: none */
 };
 
-/* The newest ${limit} attempts of a row, newest first. */
+/* Lists the newest ${limit} attempts of a row, newest first. */
 enum rc inspect_attempts(struct db *db, int64_t outbox_id, int64_t limit,
     enum rc (*each)(
 	void *arg, const struct inspect_attempt *a, struct err *err),
@@ -120,27 +124,29 @@ struct inspect_dead_letter {
 typedef enum rc (*inspect_dead_letter_fn)(
     void *arg, const struct inspect_dead_letter *dead, struct err *err);
 
-/* Dead letters that suit ${filter} with ids below ${before}, newest first. */
+/* Lists dead letters that match ${filter} and have ids below ${before}, newest
+ * first, as inspect_outbox() does. */
 enum rc inspect_dead_letters(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t before,
     int64_t limit, inspect_dead_letter_fn each, void *arg, int64_t *ret_next,
     struct err *err) MUST_USE;
 
-/* Ids of open ones after ${after}, oldest first, at most ${max}.  ${ret_last}:
- * the last one looked at, 0: the end was reached. */
+/* Stores the ids of open dead letters after ${after} in ${ret}, oldest first,
+ * at most ${max}.  ${ret_last}: the last id that was examined; 0: the end was
+ * reached. */
 enum rc inspect_dead_letter_ids(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, size_t max, size_t *ret_n, int64_t *ret_last,
     struct err *err) MUST_USE;
 
-/* How many open ones after ${after} suit ${filter}, looking at no more than
- * INSPECT_WALK; *ret_all: there was no more to look at. */
+/* Counts the open dead letters after ${after} that match ${filter}, among the
+ * first INSPECT_WALK.  ${*ret_all}: no more had to be examined. */
 enum rc inspect_dead_letters_left(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, bool *ret_all, struct err *err) MUST_USE;
 
-/* The newest ${limit} of one outbox row, newest first; only dead_id, state,
- * reason, dead_at and the resolution are filled in. */
+/* Lists the newest ${limit} dead letters of an outbox row, newest first.  Only
+ * dead_id, state, reason, dead_at and the resolution are set. */
 enum rc inspect_dead_letters_of(struct db *db, int64_t outbox_id, int64_t limit,
     inspect_dead_letter_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -149,14 +155,17 @@ enum rc inspect_dead_letters_of(struct db *db, int64_t outbox_id, int64_t limit,
 struct inspect_stats {
 	struct store_totals totals;
 	int64_t dead_open; /* at most INSPECT_COUNT */
-	int64_t oldest_at; /* when the oldest that waits could go; 0: none */
-	int64_t stuck_sending; /* unchanged since ${stuck_before} */
+	/* Since when the oldest row could be delivered; 0: none. */
+	int64_t oldest_at;
+	/* In state sending since ${stuck_before} or longer. */
+	int64_t stuck_sending;
 	int64_t near_failure;  /* retried at least ${retry_count} times */
 	int64_t latency_count; /* of the newest INSPECT_WALK / 2 rows */
 	int64_t latency_ms;    /* their sum */
 };
 
-/* ${since}: of messages sent since then is the latency. */
+/* Reads the numbers of the whole outbox.  The latency is that of messages sent
+ * at ${since} or later. */
 enum rc inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
     int64_t since, struct inspect_stats *ret, struct err *err) MUST_USE;
 
@@ -174,25 +183,26 @@ struct inspect_destination {
 typedef enum rc (*inspect_destination_fn)(
     void *arg, const struct inspect_destination *d, struct err *err);
 
-/* At most ${limit} of those after ${after} by name (""); ${each} may not use
- * ${db}. */
+/* Lists at most ${limit} destinations after the name ${after} ("": from the
+ * first).  ${each} must not use ${db}. */
 enum rc inspect_destinations(struct db *db, const char *after, int64_t limit,
     inspect_destination_fn each, void *arg, struct err *err) MUST_USE;
 
-/* The one called ${name}; RC_NOT_FOUND. */
+/* Calls ${each} with the destination ${name}.  RC_NOT_FOUND: there is none. */
 enum rc inspect_destination(struct db *db, const char *name,
     inspect_destination_fn each, void *arg, struct err *err) MUST_USE;
 
-/* What waits for a destination. */
+/* The backlog of a destination. */
 struct inspect_backlog {
 	int64_t pending; /* rows */
 	int64_t lanes_ready;
-	int64_t oldest_at; /* when the oldest could go; 0: none */
+	/* Since when the oldest row could be delivered; 0: none. */
+	int64_t oldest_at;
 	int64_t ages[INSPECT_AGES];
-	bool truncated; /* only ${budget} rows were looked at */
+	bool truncated; /* only ${budget} rows were examined */
 };
 
-/* Looks at no more than ${budget} rows. */
+/* Reads the backlog of a destination.  Examines at most ${budget} rows. */
 enum rc inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
     int64_t budget, struct inspect_backlog *ret, struct err *err) MUST_USE;
 
@@ -214,18 +224,20 @@ struct inspect_lane_filter {
 	const char *state;      /* NULL: any */
 };
 
-/* Lanes that suit ${filter}, those after ${after}, by id. */
+/* Lists at most ${limit} lanes that match ${filter} after the id ${after}, by
+ * id.  ${ret_next}: the ${after} of the next page; 0: there are no more. */
 enum rc inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
     int64_t after, int64_t limit, inspect_lane_fn each, void *arg,
     int64_t *ret_next, struct err *err) MUST_USE;
 
-/* One lane; RC_NOT_FOUND. */
+/* Calls ${each} with the lane ${lane_id}.  RC_NOT_FOUND: there is no such
+ * lane. */
 enum rc inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
     void *arg, struct err *err) MUST_USE;
 
-/* The first place of a lane to another server whose row that server took at
- * ${since_ms} or later, as far as rows are still kept.  RC_NOT_FOUND: there is
- * none, or no such lane. */
+/* Finds the first place (lane_seq) in a lane to another server whose row that
+ * server took at ${since_ms} or later, among the rows that are still kept.
+ * RC_NOT_FOUND: there is no such row, or no such lane. */
 enum rc inspect_lane_sent_since(struct db *db, int64_t lane_id,
     int64_t since_ms, int64_t *ret_seq, struct err *err) MUST_USE;
 
@@ -239,19 +251,19 @@ struct inspect_user {
 	int64_t disabled_at, created_at, devices;
 };
 
-/* At most ${limit} names after ${after}. */
+/* Lists at most ${limit} users after the name ${after}, by name. */
 enum rc inspect_users(struct db *db, const char *after, int64_t limit,
     enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* The user with this id. */
+/* Calls ${each} with the user ${user_id}, if there is one. */
 enum rc inspect_user(struct db *db, int64_t user_id,
     enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} with the sender of each message that waits, for at most
- * INSPECT_WALK of them for inboxes here and as many for other servers;
- * *ret_all: there are no more. */
+/* Calls ${each} with the sender of each waiting message, for at most
+ * INSPECT_WALK rows for local inboxes and as many for other servers.
+ * ${*ret_all}: there are no more. */
 enum rc inspect_senders(struct db *db,
     void (*each)(void *arg, int64_t sender_id), void *arg, bool *ret_all,
     struct err *err) MUST_USE;
@@ -261,7 +273,8 @@ struct inspect_audit {
 	const char *actor, *action, *object, *detail;
 };
 
-/* Newest first, those below ${before}. */
+/* Lists at most ${limit} entries of the audit log with ids below ${before},
+ * newest first. */
 enum rc inspect_audit(struct db *db, int64_t before, int64_t limit,
     enum rc (*each)(void *arg, const struct inspect_audit *a, struct err *err),
     void *arg, struct err *err) MUST_USE;

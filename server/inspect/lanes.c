@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of lanes, and one of them.
+ * Lists of lanes, and single lanes.
  */
 #include <string.h>
 
@@ -124,7 +124,8 @@ set_lane(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Lanes that are ready or leased have indexes of their own. */
+/* Fills the page from the index of ready or of leased lanes, if ${c} selects
+ * these.  ${*ret_whole}: the page is complete. */
 static enum rc
 choose_from_set(
     struct db *db, struct choosing *c, bool *ret_whole, struct err *err)

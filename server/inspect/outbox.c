@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of outbox rows.  A rare state has an index of its own, which is read
- * whole if it is small enough.  All other rows are found by walking back from
- * the newest, a bounded number of rows per call.
+ * Lists of outbox rows.  A rare state has an index of its own (a set), which is
+ * read completely if it is small enough.  All other rows are found by walking
+ * back from the newest, a bounded number of rows per call.
  */
 #include <string.h>
 
@@ -148,7 +148,8 @@ set_row(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Looks at a set, which may have a ${bound}; *ret_whole: at all of it. */
+/* Reads a set up to ${bound}, or all of it (NULL).  ${*ret_whole}: the whole
+ * set was read. */
 static enum rc
 look_at_set(struct db *db, int stmt, const int64_t *bound, struct choosing *c,
     bool *ret_whole, struct err *err)
@@ -168,8 +169,8 @@ look_at_set(struct db *db, int stmt, const int64_t *bound, struct choosing *c,
 	return (rc);
 }
 
-/* Fills the page from the smallest set that holds all that is wanted;
- * *ret_whole false: there is none, or it is too large. */
+/* Fills the page from the smallest set that holds all rows that ${c} selects.
+ * ${*ret_whole}: false if there is no such set, or if it is too large. */
 static enum rc
 choose_from_set(
     struct db *db, struct choosing *c, bool *ret_whole, struct err *err)

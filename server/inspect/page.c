@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages of ids.  A walk along an index in the page's order is cut when the page
- * is full; a set, which comes in another order, is looked at whole and leaves
- * its first ids here.  Both show the same order, so that one page may come from
- * a set and the next from a walk without a hole.
+ * Pages of ids.  A walk along an index in the page's order ends when the page
+ * is full.  A set, which comes in another order, is read completely, and its
+ * first ids in the page's order stay in the page.  Both give the same order, so
+ * one page may come from a set and the next from a walk, without a gap.
  */
 #include <string.h>
 

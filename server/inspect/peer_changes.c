@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See peer_changes.h.  The audit log is read from its newest entry backwards:
- * what an operator did after a change is known when the change is met.
+ * See peer_changes.h.  The audit log is read backwards from its newest entry.
+ * So when a change is read, what operators did after it is known already.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,30 +19,32 @@ struct restored {
 	STAILQ_ENTRY(restored) link;
 	char domain[LIMIT_DOMAIN_LEN + 1];
 	int64_t audit_id, at; /* of the change */
-	size_t n;             /* its lanes; the first are kept */
+	size_t n;             /* all its lanes; the first are in the list */
 	struct peer_changes_lane first[PEER_CHANGES_NAMED];
 };
 
-/* What the entries that were read so far say of one server, or of one lane. */
+/* What the entries read so far say about one server, or about one lane. */
 struct subject {
-	uint64_t key; /* the id of the server's destination; or the lane's */
+	uint64_t key; /* the id of the server's destination, or of the lane */
 	bool keys_done, epoch_done;
-	int64_t rewound_by; /* the newest entry about its rewind */
+	int64_t rewound_by; /* the newest entry about a rewind; 0: none */
 	struct restored *restored;
 };
 
 struct reading {
 	struct peer_changes *ret;
 	int64_t keys_since;
-	struct htab *peers, *lanes;       /* of subjects */
-	STAILQ_HEAD(, restored) restored; /* the last one first */
-	int64_t last;                     /* the lane that was looked at last */
-	size_t came;                      /* lanes of this page */
+	struct htab *peers, *lanes; /* of subjects */
+	STAILQ_HEAD(, restored)
+	restored;     /* the one restored last is the first */
+	int64_t last; /* the last lane that was read */
+	size_t came;  /* lanes in this page */
 };
 
 /* ---- the audit log ---- */
 
-/* The subject ${key} of ${t}; NULL: no memory. */
+/* Returns the subject ${key} of ${t}, which is made if it does not exist.
+ * NULL: memory is short. */
 static struct subject *
 subject(struct htab *t, uint64_t key)
 {
@@ -100,7 +102,7 @@ take_epoch(struct reading *r, struct subject *peer, const struct db_row *row,
 	return (RC_OK);
 }
 
-/* An operator has dealt with ${peer}. */
+/* Handles an entry that says that an operator has dealt with ${peer}. */
 static void
 take_deed(struct subject *peer, const char *action)
 {
@@ -185,7 +187,8 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* One walk for all servers: no index has the lanes of one. */
+/* Reads the lanes of all servers in one walk, since no index has the lanes of
+ * one server. */
 static enum rc
 read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
     struct err *err)
@@ -205,7 +208,9 @@ read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
 	return (RC_OK);
 }
 
-/* Tells of those with lanes; of the last one anyway if it may have some. */
+/* Fills the result: the servers with lanes.  If no lane was found, but not all
+ * lanes were read, the server that was restored last is reported without
+ * lanes. */
 static void
 tell(const struct reading *r)
 {
@@ -230,7 +235,7 @@ tell(const struct reading *r)
 	ret->nlanes = named->n;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static void
 free_subjects(struct htab *t)

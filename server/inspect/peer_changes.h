@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What has changed at other servers, and no operator has dealt with yet: other
- * keys, and another epoch (the server was restored from a backup and may have
- * lost what was sent to it).
+ * Changes at other servers that no operator has dealt with yet: new keys, and a
+ * new epoch (the server was restored from a backup, and may have lost what was
+ * sent to it).
  *
- * All of it is found in rows that are there anyway: the audit log and the
- * lanes.  So it outlives a restart, and each node finds the same.
+ * They are derived from rows that exist anyway: the audit log and the lanes.
+ * So they survive a restart, and each node finds the same changes.
  */
 #ifndef INSPECT_PEER_CHANGES_H
 #define INSPECT_PEER_CHANGES_H
@@ -17,47 +17,53 @@
 #include "base/limits.h"
 #include "db/db.h"
 
-/* How long a change is told, unless an operator deals with it before. */
+/* How long a change is reported, unless an operator deals with it before. */
 #define PEER_CHANGES_KEYS_MS INT64_C(86400000)
 #define PEER_CHANGES_EPOCH_MS (7 * INT64_C(86400000))
-/* So many of the newest entries of the audit log are looked at. */
+/* How many of the newest entries of the audit log are read. */
 #define PEER_CHANGES_ENTRIES 10000
-/* Lanes to other servers are looked at so many at a time, so many times. */
+/* Lanes to other servers are read in pages of PEER_CHANGES_LANES, at most
+ * PEER_CHANGES_PAGES pages. */
 #define PEER_CHANGES_LANES 20000
 #define PEER_CHANGES_PAGES 16
-/* Lanes that are named. */
+/* How many lanes are listed. */
 #define PEER_CHANGES_NAMED 5
-/* Bytes of what the audit log says of keys. */
+/* Size of the audit log's text about keys. */
 #define PEER_CHANGES_DETAIL 400
 
-/* A lane, and the first place in it that can be offered again. */
+/* A lane, and the first place (lane_seq) in it that can be sent again. */
 struct peer_changes_lane {
 	int64_t lane_id, seq;
 };
 
 struct peer_changes {
-	/* Servers whose believed keys have changed within
+	/* keys: servers whose accepted keys have changed within
 	 * PEER_CHANGES_KEYS_MS, and that no operator has pinned, unpinned,
-	 * blocked, unblocked or forgotten since; the newest change. */
+	 * blocked, unblocked or forgotten since.  The texts are those of the
+	 * newest change. */
 	size_t keys;
 	char keys_domain[LIMIT_DOMAIN_LEN + 1];
 	char keys_detail[PEER_CHANGES_DETAIL];
 
-	/* Servers whose epoch has changed within PEER_CHANGES_EPOCH_MS, and
-	 * that no operator has blocked or forgotten since, with lanes in which
-	 * something was sent before and that were not rewound since; and the
-	 * lanes of the one that was restored last.  more: not all lanes were
-	 * looked at, and such a server may have others; if none was found, the
-	 * server that was restored last is told of without lanes. */
+	/*
+	 * restored: servers whose epoch has changed within
+	 * PEER_CHANGES_EPOCH_MS, that no operator has blocked or forgotten
+	 * since, and to which a lane has sent rows before the change and was
+	 * not rewound after it.  Domain and lanes are those of the server that
+	 * was restored last.
+	 *
+	 * more: not all lanes were read, and such a server may have more of
+	 * them.  If no lane was found at all, the server that was restored last
+	 * is reported without lanes.
+	 */
 	size_t restored;
 	bool more;
 	char restored_domain[LIMIT_DOMAIN_LEN + 1];
-	size_t nlanes; /* all of them; the first are named */
+	size_t nlanes; /* all such lanes; the first are listed */
 	struct peer_changes_lane lanes[PEER_CHANGES_NAMED];
 };
 
-/* Reads them as they are at ${now_ms} of wall time.
- * Thread: the owner of ${db}. */
+/* Reads the changes as of ${now_ms}, wall time.  Thread: the owner of ${db}. */
 enum rc peer_changes_read(struct db *db, int64_t now_ms,
     struct peer_changes *ret, struct err *err) MUST_USE;
 

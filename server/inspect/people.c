@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Users, senders of waiting messages, and the audit log.
+ * Users, the senders of waiting messages, and the audit log.
  */
 #include <string.h>
 
