@@ -207,7 +207,10 @@ schedule_done(struct schedule *s, int64_t lane_id, enum lane_outcome outcome)
 		l->broken++;
 	else if (outcome != LANE_LATER)
 		l->broken = 0;
-	if (outcome == LANE_DONE && l->state == SCHEDULE_LANE_WOKEN)
+	/* After LANE_DONE only the rows wait that woke the lane meanwhile;
+	 * after other outcomes older ones wait as well. */
+	if (l->state == SCHEDULE_LANE_WOKEN &&
+	    (outcome == LANE_DONE || l->priority < l->woken_priority))
 		l->priority = l->woken_priority;
 	if (outcome != LANE_DONE || l->state == SCHEDULE_LANE_WOKEN) {
 		move(s, l, SCHEDULE_LANE_READY);

@@ -203,6 +203,33 @@ test_woken_by_more_urgent(void **state)
 	schedule_free(s);
 }
 
+/* A lane in which rows are left is as urgent as the most urgent row: one that
+ * came while the lane was under way, or one that waited before. */
+static void
+test_woken_with_more(void **state)
+{
+	static const enum lane_outcome left[] = {LANE_MORE, LANE_LATER};
+	struct schedule *s;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+		s = schedule_new();
+		wake_as(s, 1, PRIORITY_LOW);
+		assert_int_equal(take_one(s), 1);
+		wake_as(s, 2, PRIORITY_LOW);
+		wake_as(s, 1, PRIORITY_HIGH);
+		schedule_done(s, 1, left[i]);
+		assert_int_equal(take_one(s), 1);
+		wake_as(s, 1, PRIORITY_LOW);
+		schedule_done(s, 1, left[i]);
+		assert_int_equal(take_one(s), 1);
+		schedule_done(s, 1, LANE_DONE);
+		assert_int_equal(take_one(s), 2);
+		schedule_free(s);
+	}
+}
+
 /* With nothing of the class whose turn it is, the highest class is next. */
 static void
 test_highest_instead(void **state)
@@ -338,6 +365,7 @@ main(void)
 	    cmocka_unit_test(test_first_in_first_out),
 	    cmocka_unit_test(test_priorities),
 	    cmocka_unit_test(test_woken_by_more_urgent),
+	    cmocka_unit_test(test_woken_with_more),
 	    cmocka_unit_test(test_highest_instead),
 	    cmocka_unit_test(test_broken),
 	    cmocka_unit_test(test_many),
