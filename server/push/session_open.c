@@ -179,7 +179,7 @@ close_unopened(struct session *s, enum rc rc)
 	struct refusal r = REFUSAL_INIT;
 
 	if (rc != RC_NOT_FOUND) {
-		session_close(s, 1011, "the store failed");
+		session_close(s, rc_ws_close(rc), rc_text(rc));
 		return;
 	}
 	refusal_set(&r, PROBLEM_UNAUTHENTICATED, "/token",

@@ -151,7 +151,7 @@ page_read(struct push *p, struct push_task *task)
 		return;
 	}
 	if (j->rc != RC_OK) {
-		session_close(s, 1011, "the store failed");
+		session_close(s, rc_ws_close(j->rc), rc_text(j->rc));
 		page_free(j);
 		return;
 	}

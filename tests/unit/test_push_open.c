@@ -191,6 +191,10 @@ test_store_fails(void **state)
 	a = client_hello("u1d1", "");
 	jobs_run();
 	assert_frames(a, "CLOSE:1011");
+	scene->store_rc = RC_AWAY;
+	a = client_hello("u1d1", "");
+	jobs_run();
+	assert_frames(a, "CLOSE:1013");
 }
 
 /* ---- where it starts ---- */

@@ -434,6 +434,14 @@ test_store_fails(void **state)
 	publish_event(1, 2);
 	jobs_run();
 	assert_frames(a, "CLOSE:1011");
+	/* A database that is away comes back: try again later. */
+	scene->store_rc = RC_OK;
+	a = client_open("u1d1", "");
+	scene->store_rc = RC_AWAY;
+	scene->inboxes[1].head = 4;
+	publish_event(1, 4);
+	jobs_run();
+	assert_frames(a, "CLOSE:1013");
 }
 
 /* ---- effects that were dropped ---- */
