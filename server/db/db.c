@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seam itself: picks the driver by the url and passes calls on.
+ * The interface itself: selects the driver by the url and passes calls on to
+ * it.
  */
 #include <stdio.h>
 #include <string.h>

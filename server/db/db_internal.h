@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The driver side of db.h: what a backend provides.  Only db/ includes this.
+ * The driver side of db.h: the functions that a backend provides.  They have
+ * the contracts of the db_ functions of the same names.  Only db/ includes
+ * this.
  */
 #ifndef DB_DB_INTERNAL_H
 #define DB_DB_INTERNAL_H
@@ -17,7 +19,7 @@ struct db_driver {
 	    const struct db_val *params, size_t n, size_t nrows,
 	    int64_t *ret_changed, struct err *err);
 	enum rc (*run_many)(struct db *db, int stmt, const struct db_set *set,
-	    db_row_fn each, void *arg, struct err *err); /* NULL: one by one */
+	    db_row_fn each, void *arg, struct err *err); /* NULL: row by row */
 	/* NULL: there is no pipeline; each statement runs at once. */
 	enum rc (*pipeline_write)(
 	    struct db *db, int stmt, const struct db_set *set, struct err *err);
@@ -26,8 +28,9 @@ struct db_driver {
 	    struct err *err);
 	enum rc (*pipeline_flush)(struct db *db, struct err *err);
 	enum rc (*allow_long_statements)(
-	    struct db *db, struct err *err); /* NULL: it always does */
-	/* NULL where the database has one writer. */
+	    /* NULL: the backend limits no statement. */
+	    struct db *db, struct err *err);
+	/* NULL on a backend with one writer. */
 	enum rc (*set_node)(struct db *db, int64_t node, struct err *err);
 	enum rc (*lineage_get)(
 	    struct db *db, struct db_lineage *ret, struct err *err);
@@ -55,7 +58,7 @@ struct db_driver {
 	    struct db *db, int *ret_has, int *ret_newest, struct err *err);
 	enum rc (*migrate)(struct db *db, int64_t now_ms, int *ret_from,
 	    int *ret_to, struct err *err);
-	/* NULL: the backend has none. */
+	/* NULL: the backend cannot make one. */
 	enum rc (*fresh)(
 	    struct db *db, int number, struct db **ret, struct err *err);
 	enum rc (*describe)(struct db *db, int stmt, struct db_description *ret,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PostgreSQL behind the seam.
+ * The PostgreSQL driver: prepared statements, rows and columns.
  *
  * Promises: whatever happens to the server or the network, a call ends within
  * db_answer of base/timing.h (a migration: DB_POSTGRES_MIGRATE_MS).  A
  * connection that failed is never used again; the next transaction makes
  * another.
  *
- * Relies on: one thread a connection; statements whose names are the same in
- * both schemas.
+ * Relies on: one thread for each connection; statements that have the same
+ * names in both schemas.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +55,8 @@ take_description(
 	return (RC_OK);
 }
 
-/* The text of ${text} for the writer, which locks the rows that it reads; NULL:
- * no memory.  The caller frees it. */
+/* The text of ${text} for the writer, with the clause that locks the rows it
+ * reads.  The caller frees it; NULL: out of memory. */
 static char *
 writers_text(const struct sql_text *text)
 {
@@ -107,8 +107,8 @@ db_postgres_prepare(struct db_postgres *p, int id,
 		return (err_set(err, RC_INTERNAL,
 		    "%s is run while results are taken", text->name));
 	if (p->conn == NULL) {
-		/* The beginning of an open transaction is lost with the
-		 * connection. */
+		/* The transaction's earlier statements were lost with the
+		 * connection, so the rest of it must not run on a new one. */
 		rc = p->open ? err_set(err, RC_AWAY, "the database is away")
 			     : db_postgres_connect(p, err);
 		if (rc != RC_OK)
@@ -128,7 +128,7 @@ db_postgres_prepare(struct db_postgres *p, int id,
 	return (rc);
 }
 
-/* Runs a prepared statement. */
+/* Runs a prepared statement, together with the pipeline if it is not empty. */
 static enum rc
 execute(struct db_postgres *p, int id, const struct db_postgres_params *params,
     PGresult **ret, struct err *err)
@@ -149,7 +149,7 @@ execute(struct db_postgres *p, int id, const struct db_postgres_params *params,
 	return (db_postgres_await_result(p, sent == 1, name, ret, err));
 }
 
-/* How many rows the statement of ${result} has changed. */
+/* The number of rows that the statement of ${result} has changed. */
 static int64_t
 changed_by(PGresult *result)
 {
@@ -171,7 +171,7 @@ db_postgres_each_row(struct db_postgres *p, const PGresult *result,
 	return (rc);
 }
 
-/* Prepares statement ${id} and makes its parameters of ${nrows} rows. */
+/* Prepares statement ${id} and encodes its parameters for ${nrows} rows. */
 static enum rc
 ready(struct db_postgres *p, int id, const struct db_val *v, size_t n,
     size_t nrows, struct db_postgres_params *ret, struct err *err)
@@ -219,7 +219,8 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
-/* Rows that are sent in one array: more would only make a large message. */
+/* How many rows are sent in one array.  Longer arrays make larger messages and
+ * save little. */
 #define SET_ROWS 512
 
 /* Adds statement ${id} for the rows of ${set} to the pipeline. */
@@ -240,8 +241,7 @@ pipeline_add_rows(struct db_postgres *p, int id, const struct db_set *set,
 	rc = ready(p, id, set->v, set->width, set->n, &params, err);
 	if (rc == RC_OK)
 		rc = db_postgres_pipeline_add(p, &params, &pending, err);
-	/* Without a transaction the next statement, which would send it, may be
-	 * far away. */
+	/* Outside a transaction nothing may follow soon that would send it. */
 	return (
 	    rc == RC_OK && !p->open ? db_postgres_pipeline_flush(p, err) : rc);
 }
@@ -370,7 +370,7 @@ postgres_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 	return (null ? NULL : PQgetvalue(at->result, at->row, col));
 }
 
-/* ---- a file has these, a server does not ---- */
+/* ---- operations of SQLite files that a server does not have ---- */
 
 static enum rc
 postgres_checkpoint(

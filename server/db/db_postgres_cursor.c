@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long statements, for fsck and copies, which read whole tables: they have no
- * time-out, are planned for whole tables, and give their rows by a cursor, so
- * that memory holds a few hundred of them and not all.
+ * Long statements, for fsck and copy, which read whole tables: they have no
+ * time-out, the planner is free to scan tables, and a cursor fetches the rows,
+ * so that memory holds a few hundred of them and not all.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* Rows fetched at a time. */
 #define FETCH_ROWS "500"
-/* How long one statement, or one fetch, may take. */
+/* How long one statement, or one fetch, may take, milliseconds. */
 #define LONG_MS 3600000
 
 enum rc
@@ -36,7 +36,7 @@ db_postgres_allow_long_statements(struct db *db, struct err *err)
 	return (RC_OK);
 }
 
-/* "DECLARE … FOR" the text of statement ${id}, with ${params}. */
+/* Declares cursor ${name} for the text of statement ${id}, with ${params}. */
 static enum rc
 declare(struct db_postgres *p, int id, const char *name,
     const struct db_postgres_params *params, struct err *err)
@@ -62,7 +62,8 @@ declare(struct db_postgres *p, int id, const char *name,
 	return (rc);
 }
 
-/* Gives the next rows to ${each}; *ret_n: how many there were. */
+/* Fetches the next rows and calls ${each} for them; *ret_n is their number, 0
+ * at the end. */
 static enum rc
 fetch(struct db_postgres *p, const char *name, const struct db_each *each,
     int *ret_n, struct err *err)

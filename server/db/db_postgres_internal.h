@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The PostgreSQL driver's connection.  Only db_postgres*.c include this.
+ * The PostgreSQL driver's connection and what its files share.  Only
+ * db_postgres*.c include this.
  */
 #ifndef DB_DB_POSTGRES_INTERNAL_H
 #define DB_DB_POSTGRES_INTERNAL_H
@@ -14,63 +15,65 @@
 #define DB_POSTGRES_PARAMS_MAX 32
 #define DB_POSTGRES_COLUMNS_MAX 32
 
-/* A migration, and waiting for another node's. */
+/* How long a migration may take, and how long a node waits for the migration of
+ * another node, milliseconds. */
 #define DB_POSTGRES_MIGRATE_MS 600000
 
 /* A prepared statement, as the server describes it. */
 struct db_postgres_stmt {
-	bool parsed;   /* the server has it … */
-	bool prepared; /* … and its description is known */
-	bool set;      /* its parameters are arrays: many rows at once */
-	bool inserts;  /* known from its first result */
+	bool parsed;   /* the server has parsed it */
+	bool prepared; /* its description is known, too */
+	bool set;      /* its parameters are arrays: one run for many rows */
+	bool inserts;  /* it is an INSERT; known from its first result */
 	uint8_t nparams;
 	uint8_t ncolumns;
 	Oid types[DB_POSTGRES_PARAMS_MAX];
 };
 
-/* A statement in the pipeline: its result was not taken yet. */
+/* A statement in the pipeline whose result has not been taken yet. */
 struct db_postgres_pending {
 	const char *what; /* the statement's name, or its text */
-	int id;           /* -1: a text */
+	int id;           /* of the prepared statement; -1: a text */
 	bool exact;       /* it must change ${rows} rows */
 	int64_t rows;
-	db_row_fn each; /* NULL: its rows are not wanted */
+	db_row_fn each; /* NULL: its rows are ignored */
 	void *arg;
 };
 
-/* How many statements the pipeline holds. */
+/* How many statements the pipeline can hold.  One more flushes it first. */
 #define DB_POSTGRES_PIPELINE_MAX 24
 
 struct db_postgres {
-	struct db db; /* first */
-	PGconn *conn; /* NULL: there is none now */
+	struct db db; /* must be the first member */
+	PGconn *conn; /* NULL: not connected */
 	char *url;
-	/* db_answer is longer than db_statement and db_lock, so that the server
-	 * ends a statement before the connection is given up. */
+	/* Its db_answer_ms is longer than db_statement_ms and db_lock_ms, so
+	 * that the server ends a statement before the node gives up the
+	 * connection. */
 	const struct timing *timing;
 	int64_t lineage;      /* of the server; 0: not known yet */
-	bool open;            /* a transaction was begun */
+	bool open;            /* a transaction has begun */
 	bool long_statements; /* db_allow_long_statements() */
 	bool committing;      /* COMMIT was sent */
-	bool listens;         /* this connection, to a channel */
-	bool warned;          /* by the server, since this was cleared */
-	bool retryable;       /* the last failure: db_retryable() */
-	bool silent;          /* the last wait timed out; connection well */
-	bool standbys;        /* commits wait for some (db_lineage.waits) */
-	bool opened;          /* a first connection was made */
-	bool session_pooler;  /* connections go through one, in session mode */
+	bool listens;         /* this connection listens to a channel */
+	bool warned;    /* the server has sent a warning since this was reset */
+	bool retryable; /* of the last failure: db_retryable() */
+	bool silent;    /* the last wait timed out on a sound connection */
+	bool standbys;  /* commits wait for a standby (db_lineage.waits) */
+	bool opened;    /* a connection has been made at least once */
+	bool session_pooler; /* a pooler in session mode is in between */
 	void (*waits)(void *arg, const char *what); /* db_options */
 	void *waits_arg;
 	int64_t node;            /* db_set_node() */
 	int64_t lock_timeout_ms; /* how long this connection waits for a lock */
-	int64_t patience_ms;     /* how long an answer may take */
-	int64_t tried_ms;        /* monotonic: the last attempt to connect */
-	int64_t retry_ms;        /* monotonic: no attempt before */
-	int64_t backoff_ms;      /* the next wait */
-	unsigned cursors;        /* opened so far */
+	int64_t patience_ms;     /* how long the server may take to answer */
+	int64_t tried_ms;        /* monotonic: last attempt to connect */
+	int64_t retry_ms;        /* monotonic: no attempt before this time */
+	int64_t backoff_ms; /* the length of the last pause between attempts */
+	unsigned cursors;   /* the number in the last one's name */
 	struct db_postgres_pending pipeline[DB_POSTGRES_PIPELINE_MAX];
 	int npipeline;
-	bool flushing; /* results are taken: nothing may be sent */
+	bool flushing; /* results are being taken: nothing may be sent */
 	struct db_postgres_stmt *stmts; /* schema->nstatements */
 	struct buf arrays;              /* the parameters of a set, encoded */
 };
@@ -81,7 +84,8 @@ struct db_postgres_row {
 	int row;
 };
 
-/* One set of parameters, as libpq takes it.  Integers are kept in ${room}. */
+/* One set of parameters in the form that libpq takes.  ${room} holds the
+ * encoded integers. */
 struct db_postgres_params {
 	int n;
 	const char *values[DB_POSTGRES_PARAMS_MAX];
@@ -110,60 +114,64 @@ extern const struct db_driver db_postgres_driver;
 
 /* ---- db_postgres_wire.c: values in the server's binary forms ---- */
 
-/* Whether values of type ${type} can be sent and read; *ret_array: it is an
- * array of such. */
+/* Returns whether values of type ${type} can be sent and read.  *ret_array:
+ * ${type} is an array of such values. */
 bool db_postgres_type_known(Oid type, bool *ret_array);
 
-/* Makes the parameters of a plain statement. */
+/* Encodes the parameters of a statement for one row.  *ret points into ${v},
+ * which must live until they are sent. */
 enum rc db_postgres_encode(const struct db_postgres_stmt *st,
     const struct db_val *v, struct db_postgres_params *ret,
     struct err *err) MUST_USE;
 
-/* Makes the parameters of a set: of ${nrows} rows an array for each column, in
- * ${room}, which must stay as it is until they are sent. */
+/* Encodes the parameters of a statement for many rows: one array of ${nrows}
+ * elements for each column.  *ret points into ${room}, which must not change
+ * until they are sent. */
 enum rc db_postgres_encode_set(const struct db_postgres_stmt *st,
     const struct db_val *v, size_t nrows, struct buf *room,
     struct db_postgres_params *ret, struct err *err) MUST_USE;
 
-/* Column ${col} of a row, of whatever integer type. */
+/* Column ${col} of a row, of any integer type; a NULL is 0. */
 int64_t db_postgres_i64(const PGresult *result, int row, int col);
 
 /* ---- db_postgres_query.c: statements and their results ---- */
 
-/* Sends ${sql}, one statement without parameters, and waits for its result.
- * ${ret} may be NULL; else the caller clears it. */
+/* Sends ${sql}, which has no parameters, and waits for its result.  The caller
+ * clears *ret; ${ret} may be NULL. */
 enum rc db_postgres_exec(struct db_postgres *p, const char *sql, PGresult **ret,
     struct err *err) MUST_USE;
 
-/* As db_postgres_exec(); *ret: the number in the first column of the only row.
- */
+/* As db_postgres_exec(); *ret is the number in the first column of the only
+ * row. */
 enum rc db_postgres_query_i64(struct db_postgres *p, const char *sql,
     int64_t *ret, struct err *err) MUST_USE;
 
-/* As db_postgres_exec(), with ${n} parameters, texts. */
+/* As db_postgres_exec(), with ${n} parameters, all of type text. */
 enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
     const char *const texts[], int n, struct err *err) MUST_USE;
 
-/* Waits for the result of a statement that libpq took (${sent}) or not; the
- * caller clears *ret (NULL after an error). */
+/* Waits for the result of a statement.  ${sent}: whether libpq has accepted the
+ * statement; if not, the error is made from libpq's message.  ${what} names the
+ * statement in errors.  The caller clears *ret (NULL after an error). */
 enum rc db_postgres_await_result(struct db_postgres *p, bool sent,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
-/* In pipeline mode: waits for the result of the next statement, as
- * db_postgres_await_result(). */
+/* Waits for the result of the next statement of the pipeline, until ${until_ms}
+ * (monotonic).  Otherwise as db_postgres_await_result(). */
 enum rc db_postgres_pipeline_result(struct db_postgres *p, int64_t until_ms,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
-/* Takes the end of the pipeline, which ends that mode; false: something else
- * came, or nothing. */
+/* Takes the result that marks the end of the pipeline, and leaves pipeline
+ * mode.  Returns false if another result arrived, or none until ${until_ms}
+ * (monotonic). */
 bool db_postgres_pipeline_end(struct db_postgres *p, int64_t until_ms) MUST_USE;
 
-/* Gives up the connection: the next transaction makes another. */
+/* Closes the connection; the next transaction connects again. */
 void db_postgres_drop(struct db_postgres *p);
 
 /* ---- db_postgres.c: prepared statements ---- */
 
-/* Prepares statement ${id} if it is not yet on this connection. */
+/* Prepares statement ${id} unless this connection has already prepared it. */
 enum rc db_postgres_prepare(struct db_postgres *p, int id,
     struct db_postgres_stmt **ret, struct err *err) MUST_USE;
 
@@ -171,32 +179,34 @@ enum rc db_postgres_prepare(struct db_postgres *p, int id,
 enum rc db_postgres_each_row(struct db_postgres *p, const PGresult *result,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
-/* ---- db_postgres_pipeline.c: statements that are sent with the next ---- */
+/* ---- db_postgres_pipeline.c: statements in one round trip ---- */
 
-/* Adds ${sql}, or a prepared statement with ${params} (borrowed for the call),
- * to the pipeline. */
+/* Adds ${sql} (kept until its result is taken), or a prepared statement with
+ * ${params} (borrowed for the call), to the pipeline. */
 enum rc db_postgres_pipeline_add_text(
     struct db_postgres *p, const char *sql, struct err *err) MUST_USE;
 enum rc db_postgres_pipeline_add(struct db_postgres *p,
     const struct db_postgres_params *params,
     const struct db_postgres_pending *pending, struct err *err) MUST_USE;
 
-/* Sends all that is in the pipeline and waits for the results.  Returns the
- * first failure.  *ret: the result of the last statement (there must be one),
- * which the caller clears. */
+/* Sends the statements in the pipeline and waits for their results.  Returns
+ * the first failure.  db_postgres_pipeline_flush_last() also returns the result
+ * of the last statement in *ret, which the caller clears; the pipeline must not
+ * be empty. */
 enum rc db_postgres_pipeline_flush(
     struct db_postgres *p, struct err *err) MUST_USE;
 enum rc db_postgres_pipeline_flush_last(
     struct db_postgres *p, PGresult **ret, struct err *err) MUST_USE;
 
-/* Whether the only error that the pipeline may still bring is that a statement
- * fails at the server: an INSERT adds as many rows as it was given, or fails.
- * Then no check is left that COMMIT would have to wait for. */
+/* Returns whether the server alone detects every error that the pipeline may
+ * still have: an INSERT adds as many rows as it was given, or fails.  Then
+ * COMMIT can be sent with the pipeline, because no check of a result has to
+ * precede it. */
 bool db_postgres_pipeline_only_inserts(const struct db_postgres *p);
 
 /* ---- db_postgres_transaction.c ---- */
 
-/* As db_begin() and so on. */
+/* As db_begin() and the other functions of db.h. */
 enum rc db_postgres_begin(struct db *db, struct err *err) MUST_USE;
 enum rc db_postgres_commit(struct db *db, struct err *err) MUST_USE;
 enum rc db_postgres_commit_early(
@@ -208,7 +218,7 @@ bool db_postgres_retryable(const struct db *db);
 
 /* ---- db_postgres_notification.c: between nodes ---- */
 
-/* As db_set_node() and so on. */
+/* As db_set_node() and the other functions of db.h. */
 enum rc db_postgres_set_node(
     struct db *db, int64_t node, struct err *err) MUST_USE;
 enum rc db_postgres_notification_listen(
@@ -219,7 +229,7 @@ int db_postgres_notification_fd(const struct db *db);
 enum rc db_postgres_notification_poll(struct db *db, db_notification_fn each,
     void *arg, struct err *err) MUST_USE;
 
-/* ---- db_postgres_lineage.c: which server's history it is ---- */
+/* ---- db_postgres_lineage.c: the history that a server belongs to ---- */
 
 /* As db_lineage_get(). */
 enum rc db_postgres_lineage_get(
@@ -229,16 +239,19 @@ enum rc db_postgres_lineage_get(
 enum rc db_postgres_waits_for_standby(
     struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Whether the connection may be used where its owner follows a lineage. */
+/* Returns whether the server is on the lineage that the connection's owner
+ * follows (db_options.lineage), or the owner follows none.  Uses what is known
+ * of the server, without a query. */
 bool db_postgres_lineage_kept(const struct db_postgres *p);
 
-/* The same of a fresh connection, by a query; RC_AWAY: not yet. */
+/* Queries the lineage of a new connection.  RC_AWAY: it is not the one that the
+ * owner follows, or the server is a standby. */
 enum rc db_postgres_lineage_check(
     struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_cursor.c: long statements ---- */
 
-/* The callback that gets the rows. */
+/* The callback that receives the rows. */
 struct db_each {
 	db_row_fn fn;
 	void *arg;
@@ -248,37 +261,39 @@ struct db_each {
 enum rc db_postgres_allow_long_statements(
     struct db *db, struct err *err) MUST_USE;
 
-/* Runs statement ${id}, which is prepared, by a cursor.  In a transaction. */
+/* Runs the prepared statement ${id} through a cursor.  A transaction must be
+ * open. */
 enum rc db_postgres_run_cursor(struct db_postgres *p, int id,
     const struct db_postgres_params *params, const struct db_each *each,
     struct err *err) MUST_USE;
 
-/* ---- db_postgres_pooler.c: poolers between us and the server ---- */
+/* ---- db_postgres_pooler.c: poolers in front of the server ---- */
 
-/* RC_INVALID: a connection pooler gives the server's sessions to other clients
- * between our transactions.  For a fresh connection, before anything is set in
- * its session. */
+/* Checks a new connection for a pooler, before anything is set in its session.
+ * RC_INVALID: a pooler gives the server's sessions to other clients between our
+ * transactions. */
 enum rc db_postgres_pooler_check(
     struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_open.c: connections ---- */
 
-/* Allocates a db_postgres without a connection.  NULL: no memory.  db_close()
- * frees it. */
+/* Allocates a db_postgres that is not connected; db_close() frees it.  NULL:
+ * out of memory. */
 struct db_postgres *db_postgres_new(const struct db_options *options);
 
-/* Connects; the settings of the session are those of the server. */
+/* Connects and leaves the session's settings at the server's defaults. */
 enum rc db_postgres_connect_bare(
     struct db_postgres *p, struct err *err) MUST_USE;
 
-/* Connects, if there is no connection or the server has closed it.  After a
- * failure RC_AWAY until a back-off is over or another connection of this
- * process has been made. */
+/* Connects, if there is no connection, if the server has closed it, or if it is
+ * on another lineage than the owner follows.  After a failure, further calls
+ * return RC_AWAY at once until a pause is over or another connection of this
+ * process succeeds. */
 enum rc db_postgres_connect(struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_schema.c: migrations ---- */
 
-/* As db_schema_number(), db_migrate(), db_describe(). */
+/* As db_schema_number(), db_migrate() and db_describe(). */
 enum rc db_postgres_schema_number(
     struct db *db, int *ret_has, int *ret_newest, struct err *err) MUST_USE;
 enum rc db_postgres_migrate(struct db *db, int64_t now_ms, int *ret_from,

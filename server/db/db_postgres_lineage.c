@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which server's history a connection sees.
+ * The lineage of the server behind a connection (see struct db_lineage).
  *
- * The name of a lineage is the identifier that initdb gave, the database's
- * number and the timeline.  The first two are another's in a copy that was
- * restored from a dump; the timeline is another after a promotion and after a
- * restore to a moment.  A server that leads keeps all three for as long as it
- * runs, so one query for each connection is enough.
+ * The name of a lineage consists of the system identifier that initdb chose,
+ * the number (oid) of the database, and the timeline.  A copy that was restored
+ * from a dump has another identifier or another oid.  A promotion and a restore
+ * to a point in time change the timeline.  A server that is not a standby keeps
+ * all three as long as it runs, so one query for each connection is enough.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "db/db_postgres_internal.h"
 
-/* pg_control_checkpoint() would tell the timeline of the last checkpoint; the
- * name of the log that is written now has the current one. */
+/* pg_control_checkpoint() would return the timeline of the last checkpoint,
+ * which may be an older one.  The name of the log file that is written now
+ * contains the current one. */
 static const char lineage_sql[] =
     "SELECT name, hashtextextended(name, 0)::text, standbys, waits FROM "
     "(SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || "
@@ -82,7 +83,8 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 	rc = db_postgres_lineage_get(&p->db, &lineage, err);
 	if (rc != RC_OK || db_postgres_lineage_kept(p))
 		return (rc);
-	/* The decision about the new lineage comes soon: no back-off. */
+	/* No pause before the next attempt: the cluster decides soon whether to
+	 * accept the new lineage. */
 	p->backoff_ms = 0;
 	return (err_set(err, RC_AWAY,
 	    "the database goes on in another lineage, which was not checked "
@@ -91,8 +93,9 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 
 /* ---- standbys that do not confirm ---- */
 
-/* A commit that timed out here goes on waiting at the server, and its locks
- * make others fail, whose errors do not name it. */
+/* A commit that timed out here continues to wait for its standby at the server
+ * and keeps its locks.  Other transactions then fail because of these locks,
+ * and their errors do not name the standby.  This query finds such commits. */
 static const char standby_sql[] =
     "SELECT EXISTS (SELECT 1 FROM pg_stat_activity "
     "WHERE datname = current_database() AND wait_event = 'SyncRep')";

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notifications between nodes: LISTEN and NOTIFY, on a connection of their own
- * whose owner waits on its descriptor; and the number of the node.
+ * Notifications between nodes (LISTEN and NOTIFY), and the number of the node.
+ * They have a connection of their own, whose owner polls its descriptor.
  */
 #include <stdio.h>
 
 #include "db/db_postgres_internal.h"
 
-/* Sets on this connection the node that its rows are of. */
+/* Sets the node whose own rows this connection writes. */
 static enum rc
 send_node(struct db_postgres *p, struct err *err)
 {
@@ -24,7 +24,7 @@ db_postgres_set_node(struct db *db, int64_t node, struct err *err)
 	struct db_postgres *p = db_postgres_of(db);
 
 	p->node = node;
-	/* A new connection sets it when it is made. */
+	/* A new connection sets the node when it is configured. */
 	return (p->conn != NULL ? send_node(p, err) : RC_OK);
 }
 
@@ -53,8 +53,8 @@ db_postgres_notification_send(
 
 	if (p->conn == NULL)
 		return (err_set(err, RC_AWAY, "the database is away"));
-	/* A notification may be lost, so its commit needs no sync, for which
-	 * other commits would wait. */
+	/* A notification may be lost anyway, so its commit needs no sync.  With
+	 * a sync, the commits of other connections would wait for it. */
 	return (db_postgres_exec_texts(p,
 	    "SELECT set_config('synchronous_commit', 'off', true), "
 	    "pg_notify($1, $2)",

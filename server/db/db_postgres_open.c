@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections to PostgreSQL: every setting of one is here.
+ * Connections to PostgreSQL: every setting of a connection is here.
  *
  * Promises: the settings that make a commit durable (fsync, synchronous_commit)
  * are read back; a server that does not sync is refused.  A password in the url
- * is never shown.
+ * is never printed.
  */
 #include <poll.h>
 #include <stdatomic.h>
@@ -16,11 +16,11 @@
 #include "base/mem.h"
 #include "db/db_postgres_internal.h"
 
-/* The oldest that the statements have been tried on. */
+/* The oldest version that the statements have been tested on (15). */
 #define SERVER_LEAST 150000
 
-/* Settings that the url does not name.  A peer that has disappeared is noticed
- * within about ten seconds. */
+/* Settings for what the url does not set.  With these, a server that disappears
+ * is noticed within about ten seconds. */
 static const struct {
 	const char *name, *value;
 } defaults[] = {
@@ -32,7 +32,7 @@ static const struct {
     {"target_session_attrs", "read-write"},
 };
 
-/* Room for the url's own settings, ours, and the end. */
+/* Room for the settings of the url, the defaults, and the final NULL. */
 #define SETTINGS_MAX 64
 
 #define SQLSTATE_SIZE 6
@@ -44,7 +44,8 @@ mode_name(const struct db_postgres *p)
 	return (p->db.mode == DB_WRITER ? "twinbox writer" : "twinbox reader");
 }
 
-/* Lists the settings of the url (${options}) and the defaults of the others. */
+/* Lists the settings of the url (${options}), and the defaults for those that
+ * the url does not set. */
 static void
 list_settings(const struct db_postgres *p, const PQconninfoOption *options,
     const char *names[SETTINGS_MAX], const char *values[SETTINGS_MAX])
@@ -62,7 +63,7 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 		for (k = 0; k < nurl; k++)
 			if (strcmp(names[k], defaults[i].name) == 0)
 				break;
-		/* A reader that follows no line may read from a standby. */
+		/* A reader that follows no lineage may read from a standby. */
 		if (k < nurl ||
 		    (p->db.mode != DB_WRITER && p->db.lineage == NULL &&
 			strcmp(defaults[i].name, "target_session_attrs") == 0))
@@ -77,8 +78,9 @@ list_settings(const struct db_postgres *p, const PQconninfoOption *options,
 	names[n] = values[n] = NULL;
 }
 
-/* The server warns: the statement may not have done all that it should (a
- * commit that an administrator canceled while it waited for a standby). */
+/* Notes a warning of the server: the statement may not have done all it should.
+ * For example, an administrator has canceled a commit while it waited for a
+ * standby. */
 static void
 note_warning(void *arg, const PGresult *result)
 {
@@ -88,13 +90,13 @@ note_warning(void *arg, const PGresult *result)
 	p->warned = true;
 }
 
-/* ---- the reason of a refused connection ---- */
+/* ---- why a connection was refused ---- */
 
-/* How long the second try may take, milliseconds. */
+/* How long the second attempt may take, milliseconds. */
 #define REFUSAL_MS 5000
 
-/* Waits until ${conn} is ready for the step of ${status}; false: not in time.
- */
+/* Waits until ${conn} can take the step that ${status} requires.  Returns false
+ * if that does not happen before ${until_ms} (monotonic). */
 static bool
 wait_step(PGconn *conn, PostgresPollingStatusType status, int64_t until_ms)
 {
@@ -105,7 +107,8 @@ wait_step(PGconn *conn, PostgresPollingStatusType status, int64_t until_ms)
 	return (left > 0 && poll(&fd, 1, (int)left) > 0);
 }
 
-/* Takes the SQLSTATE at the end of ${text}; "": the server did not speak. */
+/* Takes the SQLSTATE at the end of ${text}; "" if there is none, because the
+ * server has not answered. */
 static void
 take_state(const char *text, char ret[SQLSTATE_SIZE])
 {
@@ -123,12 +126,13 @@ take_state(const char *text, char ret[SQLSTATE_SIZE])
 }
 
 /*
- * The SQLSTATE with which the server refuses a connection.
+ * Finds the SQLSTATE with which the server refuses a connection, by a second
+ * attempt to connect.
  *
- * Why a second try: of a connection that was not made, libpq has only
- * PQerrorMessage().  Its text is in the server's language, unless the
- * connection was set before to show the code instead, which a blocking connect
- * does not allow.
+ * Why a second attempt: after a failed connect libpq has only PQerrorMessage(),
+ * whose text is in the server's language.  libpq reports the code instead if
+ * its verbosity is set before it connects, which a blocking connect does not
+ * allow.
  */
 static void
 ask_refusal(const char *const names[], const char *const values[],
@@ -151,8 +155,8 @@ ask_refusal(const char *const names[], const char *const values[],
 	PQfinish(conn);
 }
 
-/* A wrong password and a database that does not exist are the operator's to
- * mend; all else may pass (RC_AWAY). */
+/* Only the operator can correct a wrong password or the name of a database that
+ * does not exist; every other cause may pass by itself (RC_AWAY). */
 static enum rc
 rc_of_refusal(const char *state)
 {
@@ -162,7 +166,7 @@ rc_of_refusal(const char *state)
 	return (strncmp(state, "3D", 2) == 0 ? RC_INVALID : RC_AWAY);
 }
 
-/* Connects; libpq bounds each try of a host by connect_timeout. */
+/* libpq limits the attempt for each host by connect_timeout. */
 enum rc
 db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 {
@@ -174,7 +178,8 @@ db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 
 	options = PQconninfoParse(p->url, &what);
 	if (options == NULL) {
-		/* A url that was parsed before is not wrong now. */
+		/* A url that was parsed before cannot be invalid now, so memory
+		 * is short. */
 		rc = err_set(err,
 		    what == NULL || p->opened ? RC_NO_MEMORY : RC_INVALID,
 		    "db: %.*s", (int)strcspn(what != NULL ? what : "", "\n"),
@@ -184,7 +189,8 @@ db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 	}
 	list_settings(p, options, names, values);
 	p->conn = PQconnectdbParams(names, values, 0);
-	/* A program that was connected before waits whatever the reason. */
+	/* After the first connection, the program retries whatever the reason
+	 * is, and does not need to know it. */
 	if (p->conn != NULL && PQstatus(p->conn) != CONNECTION_OK && !p->opened)
 		ask_refusal(names, values, state);
 	PQconninfoFree(options);
@@ -201,7 +207,7 @@ db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 	return (rc);
 }
 
-/* The text of setting ${name}. */
+/* Reads the setting ${name}. */
 static enum rc
 show(struct db_postgres *p, const char *name, char ret[32], struct err *err)
 {
@@ -218,7 +224,8 @@ show(struct db_postgres *p, const char *name, char ret[32], struct err *err)
 	return (RC_OK);
 }
 
-/* Checks that the server keeps its commits. */
+/* Checks that the server makes commits durable, and that the database stores
+ * UTF-8. */
 static enum rc
 check_promises(struct db_postgres *p, struct err *err)
 {
@@ -244,16 +251,17 @@ check_promises(struct db_postgres *p, struct err *err)
 		    "ENCODING 'UTF8'",
 		    text));
 	rc = rc == RC_OK ? show(p, "synchronous_commit", text, err) : rc;
-	/* With local a standby may lack it; that is the operator's to say. */
+	/* With "local" a standby may lack a commit; that is the operator's
+	 * choice.  "off" breaks our promise, so it is overridden. */
 	if (rc == RC_OK && strcmp(text, "off") == 0)
 		rc = db_postgres_exec(
 		    p, "SET synchronous_commit TO on", NULL, err);
 	return (rc);
 }
 
-/* The statements are written to go along indexes; a planner that has seen the
- * tables while they were empty, or not at all, must not think otherwise.  What
- * has no index for its order is sorted all the same. */
+/* The statements are written for index scans.  A planner that saw the tables
+ * while they were empty, or has no statistics, would choose other plans; these
+ * settings prevent that.  A query whose order has no index is still sorted. */
 static const char plans[] = "SET plan_cache_mode TO force_generic_plan; "
 			    "SET enable_seqscan TO off; "
 			    "SET enable_hashjoin TO off; "
@@ -267,7 +275,8 @@ configure(struct db_postgres *p, struct err *err)
 	char sql[512];
 	enum rc rc;
 
-	/* Without memory libpq loses the parameters of the server. */
+	/* When memory runs out, libpq loses the parameters that the server has
+	 * reported. */
 	if (PQserverVersion(p->conn) == 0)
 		return (err_set(err, RC_NO_MEMORY, "db: the version is lost"));
 	if (PQserverVersion(p->conn) < SERVER_LEAST)
@@ -304,33 +313,34 @@ configure(struct db_postgres *p, struct err *err)
 
 /* ---- staying connected ---- */
 
-/* Messages of a server to an idle connection: a setting has changed, or it
- * shuts down. */
+/* How many messages of the server to an idle connection are read: a changed
+ * setting, or the announcement of a shutdown. */
 #define UNASKED_MAX 8
 
-/* Whether the idle connection is still alive.  Without this check the next
- * transaction would fail although the server is back. */
+/* Returns whether the idle connection is still alive.  Without this check the
+ * next transaction would fail although the server is back. */
 static bool
 is_there(struct db_postgres *p)
 {
 	struct pollfd fd = {PQsocket(p->conn), POLLIN, 0};
 	int i;
 
-	/* The owner of a listening connection waits on its descriptor, and must
-	 * see there that the connection has ended. */
+	/* A listening connection is not read here: its owner polls the
+	 * descriptor and must find the end of the connection there. */
 	p->warned = false;
 	for (i = 0; !p->listens && i < UNASKED_MAX && poll(&fd, 1, 0) > 0; i++)
 		if (PQconsumeInput(p->conn) == 0 || PQisBusy(p->conn) != 0)
 			return (false);
-	/* The message that it shuts down may come before the end. */
+	/* The announcement of a shutdown (a warning) may arrive before the
+	 * connection ends. */
 	return (PQstatus(p->conn) == CONNECTION_OK && !p->warned);
 }
 
-/* When any connection of this process was made last, monotonic: the database
- * is back, and no connection need wait for the end of its back-off. */
+/* When a connection of this process last succeeded, monotonic.  The database is
+ * then back, so no other connection has to wait for the end of its pause. */
 static atomic_int_fast64_t reached_ms;
 
-/* Whether it was tried in vain a moment ago. */
+/* Returns whether the pause after a failed attempt is not over yet. */
 static bool
 is_pausing(const struct db_postgres *p, int64_t now_ms)
 {
@@ -363,8 +373,8 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 	}
 	if (p->conn != NULL)
 		db_postgres_drop(p);
-	/* The settings were valid before.  The cause is not in the request of a
-	 * client, to which RC_INVALID would be a 400. */
+	/* The settings were valid before, so the client's request did not cause
+	 * this; RC_INVALID would be reported to the client as a 400. */
 	if (rc == RC_INVALID && p->opened)
 		rc = err->rc = RC_AWAY;
 	p->backoff_ms = p->backoff_ms == 0 ? p->timing->db_retry_first_ms

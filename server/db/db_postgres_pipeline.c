@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pipeline: statements whose result is not needed at once are sent together
- * with the next one whose result is, in one round trip (pipeline mode of libpq,
- * documentation 34.5).
+ * with the next one whose result is, in one round trip (libpq's pipeline mode,
+ * PostgreSQL documentation, chapter "Pipeline Mode").
  *
  * Promises: results are taken in the order of the statements.  When one fails,
- * the server skips all after it, and the flush returns that failure.  A
- * connection either has an empty pipeline, or is in pipeline mode.
+ * the server skips all later ones, and the flush returns that failure.  A
+ * connection is in pipeline mode exactly while its pipeline is not empty.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "base/clk.h"
 #include "db/db_postgres_internal.h"
 
-/* Makes room for one more statement. */
+/* Makes room for one more statement, and enters pipeline mode for the first. */
 static enum rc
 make_room(struct db_postgres *p, struct err *err)
 {
@@ -31,7 +31,8 @@ make_room(struct db_postgres *p, struct err *err)
 	return (rc);
 }
 
-/* Remembers ${pending}, which libpq took (${sent}) or not. */
+/* Appends ${pending} to the list if libpq has accepted the statement (${sent});
+ * else drops the connection. */
 static enum rc
 add(struct db_postgres *p, bool sent, const struct db_postgres_pending *pending,
     struct err *err)
@@ -79,7 +80,7 @@ db_postgres_pipeline_add(struct db_postgres *p,
 	return (add(p, sent == 1, pending, err));
 }
 
-/* Checks ${result} of ${pending} and gives its rows to the callback. */
+/* Checks ${result} of ${pending} and passes its rows to the callback. */
 static enum rc
 take(struct db_postgres *p, const struct db_postgres_pending *pending,
     PGresult *result, struct err *err)
@@ -99,9 +100,10 @@ take(struct db_postgres *p, const struct db_postgres_pending *pending,
 	return (RC_OK);
 }
 
-/* The failure ${rc} of a statement that is not the last.  The caller, who waits
- * for the last one (${ret}), might take it for a failure of its own statement:
- * that what it makes exists, that its lease is lost. */
+/* Returns the code for ${rc}, the failure of a statement that is not the last.
+ * A caller that waits for the last statement's result (${ret}) could take
+ * RC_EXISTS or RC_CONFLICT for a failure of its own statement, for example that
+ * the row it inserts exists or that its lease is lost. */
 static enum rc
 failure_of_earlier(enum rc rc, PGresult *const *ret)
 {
@@ -111,8 +113,8 @@ failure_of_earlier(enum rc rc, PGresult *const *ret)
 	return (rc);
 }
 
-/* Takes the results of all statements; *ret (NULL: not wanted): the last one.
- */
+/* Takes the results of all statements.  *ret is the last one; ${ret} may be
+ * NULL. */
 static enum rc
 take_all(
     struct db_postgres *p, int64_t until_ms, PGresult **ret, struct err *err)
@@ -124,7 +126,8 @@ take_all(
 
 	p->flushing = true;
 	for (i = 0; i < n && p->conn != NULL; i++) {
-		/* The server has skipped all after a failure. */
+		/* After the first failure the server skips the rest, so only
+		 * that failure is stored in ${err}. */
 		one = db_postgres_pipeline_result(p, until_ms,
 		    p->pipeline[i].what, &result, rc == RC_OK ? err : NULL);
 		if (one == RC_OK && rc == RC_OK)
@@ -157,8 +160,8 @@ flush(struct db_postgres *p, PGresult **ret, struct err *err)
 	rc = take_all(p, until, ret, err);
 	p->npipeline = 0;
 	if (p->conn != NULL && !db_postgres_pipeline_end(p, until)) {
-		/* It is not known which statement the next result is
-		 * of. */
+		/* The results may be out of step with the statements, so the
+		 * connection cannot be used any more. */
 		db_postgres_drop(p);
 		if (rc == RC_OK)
 			rc = err_set(

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection pooler between a node and PostgreSQL.
+ * Detects a connection pooler between a node and PostgreSQL.
  *
- * A pooler answers the start of a connection itself and invents the process id
- * that goes with it, so PQbackendPID() differs from pg_backend_pid().  In
- * session mode it then keeps one server session for each of our connections,
- * which is all that a node needs.  In transaction mode the session changes
- * hands between transactions: prepared statements, LISTEN and settings of one
- * client are found by another.  Such a pooler is refused, before anything is
- * set in a session that other clients get.
+ * A pooler answers the start of a connection itself and makes up the process id
+ * in that answer, so PQbackendPID() differs from pg_backend_pid().  In session
+ * mode it then keeps one server session for each of our connections, which is
+ * all that a node needs.  In transaction mode a server session serves different
+ * clients from one transaction to the next, so that one client meets the
+ * prepared statements, LISTEN and settings of another.  Such a pooler is
+ * refused before anything is set in a session that other clients get.
  *
- * Two connections of ours tell the modes apart.  In session mode each reports
- * the same server process each time, and never the other one's.  An idle pool
- * in transaction mode gives both the same process at once.  In a busy one the
- * processes change: a transaction on the first connection keeps one process
- * away during the query of the second, and gives it back before the next round.
+ * The check tells the two modes apart with two connections.  In session mode
+ * each connection reports the same server process every time, and never the
+ * process of the other.  An idle pool in transaction mode gives both the same
+ * process at once.  In a busy pool the processes change: the open transaction
+ * on the first connection keeps its process away from the second one's query,
+ * and returns the process to the pool before the next round.
  */
 #include "db/db_postgres_internal.h"
 
-/* How many rounds are made.  One round that sees nothing may be chance. */
+/* The number of rounds.  One round may find nothing by chance. */
 #define ROUNDS 8
 
-/* The server process that serves the connection now. */
+/* The server process that serves the connection at this moment. */
 static const char process_sql[] = "SELECT pg_backend_pid()";
 
-/* Finds the process of ${p}, which was *was (0: not known yet); *ret_moved is
- * set when it is another one now. */
+/* Queries the process of ${p}.  *was is the process of the query before (0:
+ * none yet) and is updated; *ret_moved is set if the process has changed. */
 static enum rc
 check_moved(
     struct db_postgres *p, int64_t *was, bool *ret_moved, struct err *err)
@@ -41,7 +42,8 @@ check_moved(
 	return (RC_OK);
 }
 
-/* One round; *ret_shared is set when sessions change hands. */
+/* Runs one round; *ret_shared is set if the pooler shares sessions between
+ * clients. */
 static enum rc
 run_round(struct db_postgres *p, struct db_postgres *other, int64_t seen[2],
     bool *ret_shared, struct err *err)
@@ -62,7 +64,7 @@ run_round(struct db_postgres *p, struct db_postgres *other, int64_t seen[2],
 	return (rc);
 }
 
-/* Makes the rounds on ${p} and on a second connection. */
+/* Runs the rounds on ${p} and on a second connection. */
 static enum rc
 are_shared(struct db_postgres *p, bool *ret, struct err *err)
 {

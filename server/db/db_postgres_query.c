@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statements sent to PostgreSQL, and the wait for their results, which ends
- * within the connection's patience; the result codes of its errors.
+ * Sends statements to PostgreSQL and waits for their results, at most as long
+ * as the connection's patience_ms; maps PostgreSQL's errors to result codes.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 
 /* ---- errors ---- */
 
-/* X(the first characters of an SQLSTATE, result): the first that matches
- * counts.  Documentation, appendix A. */
+/* X(a prefix of an SQLSTATE, result code): the first matching prefix counts.
+ * See PostgreSQL's documentation, appendix A. */
 #define STATES(X)                                                              \
 	X("23505", RC_EXISTS)  /* unique_violation */                          \
-	X("40", RC_CONFLICT)   /* serialization, deadlock: run again */        \
+	X("40", RC_CONFLICT)   /* serialization, deadlock: retryable */        \
 	X("53100", RC_FULL)    /* disk_full */                                 \
-	X("53200", RC_BUSY)    /* its memory, not ours */                      \
+	X("53200", RC_BUSY)    /* out_of_memory at the server */               \
 	X("53", RC_BUSY)       /* too many connections */                      \
 	X("55P03", RC_BUSY)    /* lock_not_available */                        \
 	X("57014", RC_BUSY)    /* canceled: statement_timeout */               \
@@ -26,7 +26,7 @@
 	X("08", RC_AWAY)       /* connections */                               \
 	X("25006", RC_AWAY)    /* read-only: a standby */                      \
 	X("25P03", RC_BUSY)    /* idle_in_transaction_session_timeout */       \
-	X("58", RC_BUSY)       /* its disk, which may be mended */             \
+	X("58", RC_BUSY)       /* system_error: its disk, can be repaired */   \
 	X("XX001", RC_CORRUPT) /* data_corrupted */                            \
 	X("XX002", RC_CORRUPT) /* index_corrupted */                           \
 	X("28", RC_DENIED)     /* authorization */                             \
@@ -53,7 +53,7 @@ rc_of(const char *state)
 	return (RC_INTERNAL);
 }
 
-/* The length of ${s} without its end of line. */
+/* The length of the first line of ${s}. */
 static int
 line(const char *s)
 {
@@ -61,7 +61,8 @@ line(const char *s)
 	return ((int)strcspn(s, "\n"));
 }
 
-/* Whether ${what} is a statement that does not wait for a lock (NOWAIT). */
+/* Returns whether ${what} is the name of a statement that does not wait for
+ * locks (NOWAIT). */
 static bool
 never_waits(const struct db_postgres *p, const char *what)
 {
@@ -89,15 +90,17 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	if (text == NULL)
 		text = PQerrorMessage(p->conn);
 	rc = rc_of(state);
-	/* A row that another transaction has just made will be found; one that
-	 * it has will be free. */
+	/* A repetition finds the row that another transaction has just inserted
+	 * (RC_EXISTS), or finds the row free that another transaction has
+	 * locked (NOWAIT). */
 	p->db.lock_timed_out =
 	    strcmp(state, "55P03") == 0 && !never_waits(p, what);
 	p->retryable = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||
 		       (strcmp(state, "55P03") == 0 && never_waits(p, what));
 	(void)err_set(
 	    err, rc, "%s: %.*s (PostgreSQL %s)", what, line(text), text, state);
-	/* The server shuts down, or has become a standby. */
+	/* The server shuts down, or has become a standby.  The next transaction
+	 * must use another connection. */
 	if (PQstatus(p->conn) != CONNECTION_OK ||
 	    strncmp(state, "57P", 3) == 0 || strcmp(state, "25006") == 0 ||
 	    strncmp(state, "08", 2) == 0)
@@ -105,14 +108,14 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	return (rc);
 }
 
-/* The connection is of no use any more. */
+/* Stores the failure of the connection in ${err} and closes the connection. */
 static enum rc
 fail_connection(struct db_postgres *p, const char *what, struct err *err)
 {
 	const char *text = PQerrorMessage(p->conn);
 	enum rc rc;
 
-	/* The connection is well: time is up. */
+	/* If the connection itself is sound, the wait has timed out. */
 	p->silent = PQstatus(p->conn) == CONNECTION_OK;
 	rc = err_set(err, RC_AWAY, "%s: the database does not answer: %.*s",
 	    what, line(text), text);
@@ -122,7 +125,7 @@ fail_connection(struct db_postgres *p, const char *what, struct err *err)
 
 /* ---- statements and their results ---- */
 
-/* Waits until the socket is ready for ${events}; false: time is up. */
+/* Waits until the socket is ready for ${events}; returns false on time-out. */
 static bool
 wait_socket(struct db_postgres *p, short events, int64_t until_ms)
 {
@@ -138,8 +141,8 @@ wait_socket(struct db_postgres *p, short events, int64_t until_ms)
 	}
 }
 
-/* Sends all that libpq has buffered; false: the connection failed or time is
- * up. */
+/* Sends what libpq has buffered; returns false if the connection fails or the
+ * time is up. */
 static bool
 send_all(struct db_postgres *p, int64_t until_ms)
 {
@@ -153,8 +156,8 @@ send_all(struct db_postgres *p, int64_t until_ms)
 	return (left == 0);
 }
 
-/* The next result, NULL where there is none; false: the connection failed or
- * time is up. */
+/* Returns the next result in *ret, or NULL at the end of a statement's results.
+ * Returns false if the connection fails or the time is up. */
 static bool
 next_result(struct db_postgres *p, int64_t until_ms, PGresult **ret)
 {
@@ -168,8 +171,8 @@ next_result(struct db_postgres *p, int64_t until_ms, PGresult **ret)
 	return (true);
 }
 
-/* The result of the statement that was sent; NULL: the connection failed or
- * time is up. */
+/* Returns the last result of the statement that was sent; NULL: the connection
+ * failed or the time is up. */
 static PGresult *
 await(struct db_postgres *p, int64_t until_ms)
 {
@@ -188,7 +191,7 @@ await(struct db_postgres *p, int64_t until_ms)
 	}
 }
 
-/* Gives ${result} to the caller or, if it is an error, clears it. */
+/* Passes ${result} on in *ret; an error is stored in ${err} and cleared. */
 static enum rc
 judge(struct db_postgres *p, PGresult *result, const char *what, PGresult **ret,
     struct err *err)
@@ -215,9 +218,9 @@ db_postgres_await_result(struct db_postgres *p, bool sent, const char *what,
 	PGresult *result = sent ? await(p, until) : NULL;
 
 	*ret = NULL;
-	/* There was no memory.  A part of the statement may be in libpq's
-	 * buffer and would be sent with the next one: its result would be taken
-	 * for that one's. */
+	/* libpq had no memory.  Part of the statement may be in its buffer and
+	 * would be sent with the next statement, which would then get the wrong
+	 * result. */
 	if (!sent && PQstatus(p->conn) == CONNECTION_OK) {
 		(void)err_set(err, RC_NO_MEMORY, "%s: %.*s", what,
 		    line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn));

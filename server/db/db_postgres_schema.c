@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of a PostgreSQL database: which one there is, and bringing it up
- * to date while other nodes start as well.
+ * The schema of a PostgreSQL database: reads its number, and runs the
+ * migrations while other nodes may start, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 /* A node that migrates holds this advisory lock ("twinbox" in ASCII). */
 #define MIGRATE_LOCK "32779049022645112"
 
-/* The number of the schema; 0: an empty database.  One that holds something
- * else is left alone. */
+/* Reads the number of the schema; 0: the database is empty.  RC_INVALID: it
+ * holds only tables of another program, and is left alone. */
 static enum rc
 schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 {
@@ -23,9 +23,9 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 	enum rc rc;
 
 	*ret = 0;
-	/* One statement, one snapshot: another node may make the tables at this
-	 * moment, and a second query would see them without having seen ours.
-	 */
+	/* One statement sees one snapshot.  With two statements another node
+	 * could create the tables in between: the first would miss
+	 * schema_migrations, and the second would count tables. */
 	rc = db_postgres_query_i64(p,
 	    "SELECT CASE WHEN bool_or(tablename = 'schema_migrations') "
 	    "THEN -1 ELSE count(*) END FROM pg_tables "
@@ -43,7 +43,7 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 	return (rc);
 }
 
-/* On the connection that there is. */
+/* As db_postgres_schema_number(), on the existing connection. */
 static enum rc
 schema_number(struct db *db, int *ret_has, int *ret_newest, struct err *err)
 {
@@ -65,20 +65,20 @@ db_postgres_schema_number(
 	return (rc == RC_OK ? schema_number(db, ret_has, ret_newest, err) : rc);
 }
 
-/* ---- the lock of a migration ----
+/* ---- the migration lock ----
  *
- * The lock and the settings that a migration needs last as long as its
- * transaction.  So no end of it leaves a lock in a session that a pooler may
- * give to another client.  The node polls for the lock instead of waiting in
- * the server, so that it can log which session holds it. */
+ * The lock and the settings of a migration end with its transaction.  Therefore
+ * no failure leaves a lock in a session that a pooler may give to another
+ * client.  The node polls for the lock instead of waiting for it in the server,
+ * so that it can log which session holds it. */
 
 static const char begin_locked_sql[] =
     "BEGIN; SET LOCAL lock_timeout TO 0; SET LOCAL statement_timeout TO 0; "
     "SELECT CASE WHEN pg_try_advisory_xact_lock(" MIGRATE_LOCK
     ") THEN 1 ELSE 0 END";
 
-/* The holder: its session, its address, and whether its commit waits for a
- * standby. */
+/* The holder of the lock: its session, its address, and whether its commit
+ * waits for a standby. */
 static const char holder_sql[] =
     "SELECT l.pid, coalesce(host(a.client_addr), 'this machine'), "
     "coalesce(a.wait_event = 'SyncRep', false) "
@@ -90,8 +90,8 @@ static const char holder_sql[] =
 
 #define WHAT_SIZE 192
 
-/* Describes the holder in ${ret}, in the transaction that did not get the lock.
- */
+/* Describes the holder in ${ret}, in the transaction that failed to get the
+ * lock. */
 static enum rc
 find_holder(struct db_postgres *p, char ret[WHAT_SIZE], struct err *err)
 {
@@ -114,8 +114,8 @@ find_holder(struct db_postgres *p, char ret[WHAT_SIZE], struct err *err)
 	return (RC_OK);
 }
 
-/* Begins a transaction that holds the lock, for which it waits as long as a
- * migration may take.  After an error none is open. */
+/* Begins a transaction that holds the lock.  Waits for the lock for as long as
+ * a migration may take.  After an error no transaction is open. */
 static enum rc
 begin_locked(struct db_postgres *p, struct err *err)
 {
@@ -146,7 +146,7 @@ begin_locked(struct db_postgres *p, struct err *err)
 
 /* ---- migrations ---- */
 
-/* In a transaction that holds the lock: applies ${m} and commits. */
+/* Applies ${m} in the open transaction, which holds the lock, and commits. */
 static enum rc
 apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
     struct err *err)
@@ -165,8 +165,8 @@ apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
 	    m->name, (long long)now_ms);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, insert, NULL, err);
-	/* A commit that takes longer waits for a standby: the caller logs that
-	 * and tries again. */
+	/* The commit has the normal time-out: one that takes longer waits for a
+	 * standby, which the caller logs before it tries again. */
 	p->patience_ms = p->timing->db_answer_ms;
 	if (rc == RC_OK)
 		rc = db_commit(&p->db, err);
@@ -179,7 +179,8 @@ apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
 	return (rc);
 }
 
-/* The migration after number ${number}; there is one. */
+/* The migration after number ${number}; the caller has checked that there is
+ * one. */
 static const struct sql_migration *
 next_of(const struct db_schema *schema, int number)
 {
@@ -190,8 +191,8 @@ next_of(const struct db_schema *schema, int number)
 	return (m);
 }
 
-/* One migration, if another node has not done it meanwhile.  ${ret_has}: the
- * schema before; *ret_done: after. */
+/* Runs the next migration, unless another node has run it meanwhile.  *ret_has,
+ * *ret_done: the schema before and after. */
 static enum rc
 migrate_next(
     struct db *db, int64_t now_ms, int *ret_has, int *ret_done, struct err *err)
@@ -242,14 +243,15 @@ db_postgres_migrate(
 	p->patience_ms = DB_POSTGRES_MIGRATE_MS;
 	rc = migrate_all(db, now_ms, ret_from, ret_to, err);
 	p->patience_ms = p->timing->db_answer_ms;
-	/* Statements that were prepared before may be of other tables. */
+	/* Statements that were prepared before may refer to tables that have
+	 * changed. */
 	db_postgres_drop(p);
 	return (rc == RC_OK ? db_postgres_connect(p, err) : rc);
 }
 
 /* ---- for tests ---- */
 
-/* EXPLAIN of statement ${id}, with any parameters, as text. */
+/* Runs EXPLAIN for statement ${id}, with NULL for each parameter. */
 static enum rc
 explain(struct db_postgres *p, int id, int nparams, char *plan, size_t size,
     struct err *err)

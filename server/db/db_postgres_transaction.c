@@ -2,17 +2,18 @@
 /*
  * PostgreSQL's transactions.
  *
- * Promises: a commit whose answer was lost is RC_UNCERTAIN, or RC_UNCONFIRMED
- * where the commit waits for a standby, and nothing else is.
+ * Promises: only a commit whose outcome is unknown returns RC_UNCERTAIN (its
+ * answer was lost) or RC_UNCONFIRMED (no standby has confirmed it).
  *
- * Relies on: synchronous_commit, which db_postgres_open.c insists on.
+ * Relies on: synchronous_commit, which db_postgres_open.c enforces.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "db/db_postgres_internal.h"
 
-/* Once for each connection, as a rule. */
+/* Sends the lock time-out, if it differs from the one that the connection has.
+ * As a rule that happens once for each connection. */
 static enum rc
 set_lock_timeout(struct db_postgres *p, struct err *err)
 {
@@ -30,7 +31,8 @@ set_lock_timeout(struct db_postgres *p, struct err *err)
 	return (rc);
 }
 
-/* BEGIN is sent with the first statement, which takes a reader's snapshot. */
+/* BEGIN is only queued: it is sent with the first statement, which also takes
+ * the snapshot of a reader. */
 enum rc
 db_postgres_begin(struct db *db, struct err *err)
 {
@@ -60,8 +62,9 @@ db_postgres_in_transaction(const struct db *db)
 	    p->conn != NULL && PQtransactionStatus(p->conn) != PQTRANS_IDLE);
 }
 
-/* Sends COMMIT with the pipeline if no check of its results is left that could
- * fail after the commit; else flushes the pipeline first. */
+/* Sends COMMIT together with the pipeline, if no check of a result is left:
+ * such a check could fail after the commit.  Otherwise flushes the pipeline
+ * first. */
 static enum rc
 commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
 {
@@ -80,9 +83,9 @@ commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
 	    rc == RC_OK ? db_postgres_pipeline_flush_last(p, ret, err) : rc);
 }
 
-/* COMMIT was sent and not answered.  A server that keeps its connection and
- * says nothing waits for a standby, if it has any: nothing else makes a commit
- * wait for long. */
+/* COMMIT was sent and no answer came.  If the connection is still sound and
+ * commits wait for standbys, the server waits for a standby: nothing else
+ * delays a commit until the time-out. */
 static enum rc
 lost_commit(const struct db_postgres *p, struct err *err)
 {
@@ -107,7 +110,8 @@ db_postgres_commit(struct db *db, struct err *err)
 	p->retryable = false;
 	p->committing = p->silent = false;
 	rc = commit_all(p, &result, err);
-	/* An error of the server's is certain; a lost answer is not. */
+	/* If the server reports an error, the transaction certainly failed; if
+	 * the answer is lost, the outcome is unknown. */
 	if (rc != RC_OK && p->conn == NULL && p->committing)
 		return (lost_commit(p, err));
 	if (rc != RC_OK)
@@ -122,7 +126,8 @@ db_postgres_commit(struct db *db, struct err *err)
 			: RC_OK);
 }
 
-/* The server's COMMIT is its sync, shared by all that commit meanwhile. */
+/* The server syncs during COMMIT, with one sync for all transactions that
+ * commit at that time, so there is no early commit. */
 enum rc
 db_postgres_commit_early(struct db *db, bool *ret_owed, struct err *err)
 {
@@ -149,8 +154,8 @@ db_postgres_rollback(struct db *db)
 	int i;
 
 	p->open = false;
-	/* The results of the pipeline are not wanted any more, and the
-	 * arguments of the callbacks may be gone. */
+	/* Nobody needs the results of the pipeline any more, and the arguments
+	 * of its callbacks may be freed already. */
 	for (i = 0; i < p->npipeline; i++) {
 		p->pipeline[i].each = NULL;
 		p->pipeline[i].exact = false;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values in PostgreSQL's binary forms (the *_send and *_recv functions of its
- * source; documentation, "Frontend/Backend Protocol"): integers in network
- * order, text and bytea as they are, a uuid as its 16 bytes, arrays with a head
- * (dimensions, whether there are NULLs, the type, length and lower bound) and
- * each element after its length.
+ * Values in PostgreSQL's binary formats (the *_send and *_recv functions of its
+ * source; documentation, "Frontend/Backend Protocol"): integers in network byte
+ * order, text and bytea unchanged, a uuid as its 16 bytes.  An array has a
+ * header (number of dimensions, whether it contains NULLs, element type,
+ * length, lower bound), and then each element after its length.
  */
 #include <endian.h>
 #include <string.h>
 
 #include "db/db_postgres_internal.h"
 
-/* Types of the server's own catalogue, which never change (pg_type.dat). */
+/* Object ids of the built-in types, which never change (pg_type.dat). */
 #define PG_BOOL 16
 #define PG_BYTEA 17
 #define PG_INT8 20
@@ -24,7 +24,7 @@
 static const struct {
 	Oid type, array;
 	enum db_type as;
-	int size; /* of an integer */
+	int size; /* of an integer, in bytes */
 } types[] = {
     {PG_INT8, 1016, DB_I64, 8},
     {PG_INT4, 1007, DB_I64, 4},
@@ -37,7 +37,8 @@ static const struct {
 };
 #define NTYPES (sizeof(types) / sizeof(types[0]))
 
-/* The row of ${type}, which may be an array's; NTYPES: there is none. */
+/* Returns the index in types[] of ${type} or of its elements, if ${type} is an
+ * array; NTYPES: the type is not known. */
 static size_t
 find(Oid type, bool *ret_array)
 {
@@ -58,7 +59,8 @@ db_postgres_type_known(Oid type, bool *ret_array)
 	return (find(type, ret_array) < NTYPES);
 }
 
-/* Writes ${v} as an integer of ${size} bytes; false: it does not fit. */
+/* Writes ${v} as an integer of ${size} bytes; returns false if it does not fit.
+ */
 static bool
 put_integer(int64_t v, int size, uint8_t room[8])
 {
@@ -82,8 +84,8 @@ put_integer(int64_t v, int size, uint8_t room[8])
 	}
 }
 
-/* One value of the type in row ${t}: where its bytes are, and how many.  *ret_p
- * NULL: a NULL. */
+/* Encodes ${v} as the type types[${t}].  *ret_p and *ret_n are its bytes, in
+ * ${room} for an integer, else in ${v} itself.  *ret_p is NULL for NULL. */
 static enum rc
 put_value(size_t t, const struct db_val *v, uint8_t room[8], const void **ret_p,
     size_t *ret_n, struct err *err)
@@ -143,7 +145,7 @@ add_i32(struct buf *b, int32_t v)
 	buf_add(b, &be, sizeof(be));
 }
 
-/* Column ${col} of ${nrows} rows as an array. */
+/* Appends column ${col} of ${nrows} rows as an array. */
 static enum rc
 add_array(struct buf *b, const struct db_postgres_stmt *st, int col,
     const struct db_val *v, size_t nrows, struct err *err)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite behind the seam.
+ * The SQLite driver: statements, columns and transactions.
  *
  * Promises: one writer connection does every commit and every checkpoint
- * (SQLite before 3.51.3 loses commits otherwise), readers open read-only and
- * never checkpoint; statements are prepared once.
+ * (SQLite before 3.51.3 loses commits otherwise); readers open the file
+ * read-only and never checkpoint; each statement is prepared once.
  *
- * Relies on: one thread a connection (only db_sync comes from another); the
- * lock file that keeps a second server away (main/).
+ * Relies on: one thread for each connection (only db_sync() may come from
+ * another); the lock file that keeps a second server away (main/).
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -18,8 +18,8 @@
 #include "db/db_sqlite_internal.h"
 #include "wal_buffer/wal_buffer.h"
 
-/* The system's error of ${code}, 0: none.  With other codes SQLite has an
- * earlier one. */
+/* The system error that caused ${code}; 0: none.  For other codes
+ * sqlite3_system_errno() still returns an earlier error, so it is not used. */
 static int
 sys_of(const struct db_sqlite *s, int code)
 {
@@ -29,9 +29,9 @@ sys_of(const struct db_sqlite *s, int code)
 	return (s->handle != NULL ? sqlite3_system_errno(s->handle) : 0);
 }
 
-/* Whether ${code} with the system's ${sys} means that the disk is full.  Only
- * for calls that make a file larger: a sync that finds no room has lost writes,
- * which is a failure of the disk. */
+/* Returns whether ${code} with the system error ${sys} means that the disk is
+ * full.  Only calls that make a file larger count.  A sync that finds no room
+ * has lost writes, so it is a failure of the disk. */
 static bool
 is_full(int code, int sys)
 {
@@ -94,7 +94,8 @@ db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 	rc = rc_of(ext, sys);
 	if (rc == RC_OK)
 		rc = RC_INTERNAL;
-	/* A copy is elsewhere. */
+	/* A copy is on another disk, so DB_SQLITE_CURE would be wrong for it.
+	 */
 	full = rc == RC_FULL && s->db.mode != DB_COPIER;
 	/* An operator needs to read "No space left on device". */
 	if (sys != 0)
@@ -142,8 +143,8 @@ db_sqlite_query_value(struct db_sqlite *s, const char *sql, int64_t *ret,
 			snprintf(text, text_size, "%s",
 			    p == NULL ? "" : (const char *)p);
 	}
-	/* A pragma commits its change when it ends: the error of that comes
-	 * here. */
+	/* A pragma commits its change when it is finalized, so an error of that
+	 * commit is returned here. */
 	code = sqlite3_finalize(st);
 	if (code != SQLITE_OK)
 		return (db_sqlite_fail(s, code, sql, err));
@@ -152,7 +153,7 @@ db_sqlite_query_value(struct db_sqlite *s, const char *sql, int64_t *ret,
 
 /* ---- statements ---- */
 
-/* 12 for "$12"; 0 for any other name. */
+/* Returns 12 for "$12", and 0 for every other name. */
 static int
 parameter_number(const char *name)
 {
@@ -243,7 +244,7 @@ bind_all(struct db_sqlite *s, int id, struct db_sqlite_stmt *st,
 	return (RC_OK);
 }
 
-/* Steps ${st} to its end and resets it. */
+/* Runs ${st} to its end and resets it. */
 static enum rc
 step_all(struct db_sqlite *s, int id, struct db_sqlite_stmt *st, db_row_fn each,
     void *arg, struct err *err)
@@ -337,9 +338,9 @@ sqlite_col_bytes(const struct db_row *row, int col, bool text, size_t *ret_n)
 
 /* ---- transactions ---- */
 
-/* The statements that begin and end transactions are prepared with the
- * connection.  Preparing takes memory: a ROLLBACK that is prepared when it is
- * needed fails when memory has run out, and leaves its transaction open. */
+/* Prepares the statements that begin and end transactions.  Preparing a
+ * statement needs memory: a ROLLBACK that is prepared only when it is needed
+ * would fail when memory has run out, and leave its transaction open. */
 enum rc
 db_sqlite_prepare_plain(struct db_sqlite *s, struct err *err)
 {
@@ -399,16 +400,17 @@ sqlite_begin(struct db *db, struct err *err)
 	struct db_sqlite *s = db_sqlite_of(db);
 	enum rc rc;
 
-	/* A rollback has failed for want of memory.  Its caller knows that the
-	 * transaction has failed, so it is ended here without an error. */
+	/* An earlier rollback failed for lack of memory.  Its caller knows that
+	 * the transaction failed, so it is ended here without another error. */
 	if (s->rollback_owed) {
 		sqlite_rollback(db);
 		if (s->rollback_owed)
 			return (err_set(
 			    err, RC_NO_MEMORY, "BEGIN: a rollback fails"));
 	}
-	/* It is ended, so that the next BEGIN succeeds, but with an error: the
-	 * writes of before must not go into another transaction. */
+	/* A transaction is open because of a programming error.  It is rolled
+	 * back, so that the next BEGIN succeeds, and this BEGIN fails, so that
+	 * the earlier writes do not become part of another transaction. */
 	if (sqlite_in_transaction(db)) {
 		sqlite_rollback(db);
 		return (err_set(err, RC_INTERNAL,
@@ -417,7 +419,7 @@ sqlite_begin(struct db *db, struct err *err)
 	rc = step_plain(s,
 	    db->mode == DB_WRITER ? DB_SQLITE_BEGIN_WRITE : DB_SQLITE_BEGIN,
 	    err);
-	/* The first read takes the snapshot. */
+	/* BEGIN alone takes no snapshot; the first read does. */
 	if (rc == RC_OK && db->mode == DB_READER) {
 		rc = step_plain(s, DB_SQLITE_SNAPSHOT, err);
 		if (rc != RC_OK)
@@ -436,8 +438,9 @@ sqlite_commit(struct db *db, struct err *err)
 	if ((rc = db_sqlite_grow_index(s, err)) != RC_OK)
 		return (rc);
 	rc = step_plain(s, DB_SQLITE_COMMIT, err);
-	/* SQLite's system error is an older one here, and frames may be in the
-	 * log already. */
+	/* A COMMIT that fails with SQLITE_IOERR is not reported as a full disk:
+	 * the system error may be an older one, and frames may already be in
+	 * the log. */
 	ext = sqlite3_extended_errcode(s->handle);
 	if (rc == RC_FULL && (ext & 0xff) == SQLITE_IOERR)
 		return (err_set(err, RC_IO, "COMMIT: %s (SQLite %d)",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A copy of the whole database, made by one statement in one snapshot.  While
- * it runs the log cannot be emptied, so it is given up when that grows beyond a
- * limit; writers are never held up.
+ * A copy of the whole database, made by one statement (VACUUM INTO) in one
+ * snapshot.  The log cannot be emptied while the copy runs, so the copy is
+ * aborted when the log grows beyond a limit.  Writers never wait for a copy.
  */
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -10,7 +10,8 @@
 
 #include "db/db_sqlite_internal.h"
 
-/* Steps of SQLite's machine between two checks of the log. */
+/* The number of steps of SQLite's virtual machine between two checks of the
+ * log. */
 #define CHECK_STEPS 20000
 
 struct watch {
@@ -19,7 +20,7 @@ struct watch {
 	bool over;
 };
 
-/* SQLite's progress handler: whether to stop. */
+/* SQLite's progress handler: a result other than 0 stops the statement. */
 static int
 check_log(void *arg)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The SQLite driver's connection.  Only db_sqlite*.c include this.
+ * The SQLite driver's connection and what its files share.  Only db_sqlite*.c
+ * include this.
  */
 #ifndef DB_DB_SQLITE_INTERNAL_H
 #define DB_DB_SQLITE_INTERNAL_H
@@ -14,10 +15,11 @@
 #define DB_SQLITE_PARAMS_MAX 32
 #define DB_SQLITE_BUSY_MS 5000
 
-/* The cure in errors of a full disk. */
+/* What an operator can do about a full disk; part of error texts. */
 #define DB_SQLITE_CURE "free room on the disk of the database"
 
-/* A prepared statement and where its $n are. */
+/* A prepared statement and the positions of its parameters ($1, $2 and so on).
+ */
 struct db_sqlite_stmt {
 	sqlite3_stmt *handle;
 	uint8_t index[DB_SQLITE_PARAMS_MAX +
@@ -36,12 +38,12 @@ enum db_sqlite_plain {
 };
 
 struct db_sqlite {
-	struct db db; /* first */
+	struct db db; /* must be the first member */
 	sqlite3 *handle;
-	int64_t log_frames; /* in the write-ahead log now */
-	sqlite3_file *log;  /* the writer's, when wal_buffer buffers it */
+	int64_t log_frames; /* in the write-ahead log after the last commit */
+	sqlite3_file *log;  /* buffered log of a writer; else NULL */
 	sqlite3_stmt *plain[DB_SQLITE_PLAIN];
-	bool rollback_owed; /* one has failed, and its transaction is open */
+	bool rollback_owed;           /* a rollback failed: still open */
 	struct db_sqlite_stmt *stmts; /* schema->nstatements */
 };
 
@@ -56,11 +58,11 @@ db_sqlite_of(struct db *db)
 
 extern const struct db_driver db_sqlite_driver;
 
-/* Puts a filter in front of SQLite's page cache (db_sqlite_pcache.c).  Before
- * SQLite is used at all; without effect later. */
+/* Puts a filter in front of SQLite's page cache (db_sqlite_pcache.c).  Must be
+ * called before SQLite is used for the first time; later it has no effect. */
 void db_sqlite_pcache_install(void);
 
-/* Stores in ${err} that ${what} failed with SQLite's ${code}; returns the
+/* Stores in ${err} that ${what} failed with SQLite's ${code}, and returns the
  * result code. */
 enum rc db_sqlite_fail(
     struct db_sqlite *s, int code, const char *what, struct err *err);
@@ -72,12 +74,12 @@ enum rc db_sqlite_prepare_plain(struct db_sqlite *s, struct err *err) MUST_USE;
 enum rc db_sqlite_exec(
     struct db_sqlite *s, const char *sql, struct err *err) MUST_USE;
 
-/* The single value that ${sql} gives, as a number or as text; either may be
- * NULL. */
+/* Returns the single value of the query ${sql}, as a number (${ret}) or as a
+ * text (${text}); either may be NULL. */
 enum rc db_sqlite_query_value(struct db_sqlite *s, const char *sql,
     int64_t *ret, char *text, size_t text_size, struct err *err) MUST_USE;
 
-/* The prepared statement ${id}; prepared when it is needed first. */
+/* Returns the statement ${id}, and prepares it at its first use. */
 enum rc db_sqlite_prepare(struct db_sqlite *s, int id,
     struct db_sqlite_stmt **ret, struct err *err) MUST_USE;
 
@@ -97,15 +99,15 @@ enum rc db_sqlite_backup(struct db *db, const char *path, int64_t log_limit,
 enum rc db_sqlite_fresh(
     struct db *db, int number, struct db **ret, struct err *err) MUST_USE;
 
-/* Runs ${m} in a transaction of its own, with its number. */
+/* Runs ${m} in its own transaction, which also stores its number. */
 enum rc db_sqlite_migrate_one(struct db_sqlite *s,
     const struct sql_migration *m, struct err *err) MUST_USE;
 
 /* ---- db_sqlite_log.c: the write-ahead log ---- */
 
-/* Makes the log's index a block larger than it is needed now.  A COMMIT that
- * finds no room for it has its frames in the log already: it would be refused,
- * and be there after a restart. */
+/* Makes the log's index (the shared-memory file) one block larger than it needs
+ * to be now.  A COMMIT that finds no room for the index would return an error
+ * with its frames already in the log, and would take effect after a restart. */
 enum rc db_sqlite_grow_index(struct db_sqlite *s, struct err *err) MUST_USE;
 
 /* As db_sync(), db_checkpoint(), db_log_cut() and db_log_bytes(). */
@@ -115,7 +117,7 @@ enum rc db_sqlite_checkpoint(struct db *db, bool truncate,
 enum rc db_sqlite_log_cut(struct db *db, struct err *err) MUST_USE;
 int64_t db_sqlite_log_bytes(struct db *db);
 
-/* SQLite's hook after each commit: stores how long the log is now. */
+/* SQLite's hook after each commit: stores the length of the log. */
 int db_sqlite_on_commit(
     void *arg, sqlite3 *handle, const char *schema, int frames);
 

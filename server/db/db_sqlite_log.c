@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite's write-ahead log: its syncs, its checkpoints, its index and its size.
+ * SQLite's write-ahead log: its syncs, checkpoints, index and size.
  *
  * Promises: only the writer's connection makes checkpoints, because SQLite
- * before 3.51.3 loses commits when one connection makes one while another
- * commits.
+ * before 3.51.3 loses commits when one connection makes a checkpoint while
+ * another commits.
  */
 #include <errno.h>
 
 #include "db/db_sqlite_internal.h"
 #include "wal_buffer/wal_buffer.h"
 
-/* A page of the write-ahead log with its header. */
+/* The size of a frame of the log: a page and its header. */
 #define FRAME_BYTES (4096 + 24)
 
-/* Frames that one block of the log's index holds, and its size. */
+/* How many frames one block of the log's index holds, and the size of a block.
+ */
 #define INDEX_FRAMES 4096
 #define INDEX_BYTES 32768
 
@@ -32,7 +33,8 @@ db_sqlite_grow_index(struct db_sqlite *s, struct err *err)
 		code = file->pMethods->xShmMap(file, block, INDEX_BYTES, 1, &p);
 	if (code == SQLITE_OK)
 		return (RC_OK);
-	/* SQLite's list of the blocks is in memory. */
+	/* SQLite keeps its list of the blocks in memory, so this is not a full
+	 * disk. */
 	if (code == SQLITE_IOERR_NOMEM)
 		return (err_set(err, RC_NO_MEMORY,
 		    "the index of the log: out of memory (SQLite %d)", code));
@@ -41,7 +43,8 @@ db_sqlite_grow_index(struct db_sqlite *s, struct err *err)
 	    code));
 }
 
-/* The connection's own error is not read: its owner may be at work. */
+/* The error state of the connection (sqlite3_errmsg()) is not used: its owner
+ * may be working with the connection in another thread. */
 enum rc
 db_sqlite_sync(struct db *db, struct err *err)
 {
@@ -55,9 +58,9 @@ db_sqlite_sync(struct db *db, struct err *err)
 	    sqlite3_errstr(code), code));
 }
 
-/* Moves the log into the file, and cuts it if ${truncate}.  A sync of the file
- * that a signal interrupted is repeated: with the whole checkpoint, which
- * SQLite makes anew from the log. */
+/* Moves the log into the file, and truncates the log if ${truncate}.  When a
+ * signal interrupts the sync of the file, the whole checkpoint is repeated;
+ * SQLite starts it again from the log. */
 static int
 checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
 {
@@ -87,7 +90,8 @@ db_sqlite_checkpoint(
 	code = checkpoint(s, truncate, &log, &done);
 	if (code != SQLITE_OK)
 		return (db_sqlite_fail(s, code, "checkpoint", err));
-	/* An error while it opens the log is not reported otherwise. */
+	/* When SQLite fails to open the log, the call returns SQLITE_OK and -1
+	 * frames. */
 	if (log < 0)
 		return (err_set(
 		    err, RC_IO, "checkpoint: the log cannot be opened"));

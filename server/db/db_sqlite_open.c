@@ -2,8 +2,8 @@
 /*
  * Opening an SQLite database: every setting of a connection is here.
  *
- * Promises: the driver's preconditions (WAL, synchronous=FULL) are read back;
- * a file that is not ours is refused untouched.
+ * Promises: the settings that the driver relies on (WAL, synchronous=FULL) are
+ * read back; a file of another program is refused and not changed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 #define IN_MEMORY ":memory:"
 
-/* A file that is not ours is left alone. */
+/* RC_INVALID: the file belongs to another program. */
 static enum rc
 check_ours(struct db_sqlite *s, struct err *err)
 {
@@ -45,7 +45,7 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 	int64_t level;
 	enum rc rc;
 
-	/* auto_vacuum must precede the first table. */
+	/* auto_vacuum can be set only before the first table exists. */
 	rc = db_sqlite_exec(s, "PRAGMA auto_vacuum=INCREMENTAL", err);
 	if (rc == RC_OK)
 		rc = db_sqlite_query_value(s, "PRAGMA journal_mode=WAL", NULL,
@@ -69,7 +69,8 @@ configure_writer(struct db_sqlite *s, enum db_sync sync, struct err *err)
 		    "power cut could take back");
 	if (rc == RC_OK)
 		rc = db_sqlite_exec(s, "PRAGMA cache_size=-49152", err);
-	/* Of a new database the log is opened by the first read. */
+	/* SQLite opens the log of a new database at the first read, and
+	 * wal_buffer_find() needs it open. */
 	if (rc == RC_OK)
 		rc = db_sqlite_query_value(
 		    s, "PRAGMA user_version", &level, NULL, 0, err);
@@ -92,7 +93,8 @@ configure(
 	    s->handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
 	(void)sqlite3_db_config(s->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
 	    options->mode != DB_WRITER, (int *)NULL);
-	/* Newer libraries make a plan anew for each value of a LIMIT. */
+	/* Without QPSG, newer libraries plan a statement again for each value
+	 * of a LIMIT. */
 	(void)sqlite3_db_config(
 	    s->handle, SQLITE_DBCONFIG_ENABLE_QPSG, 1, (int *)NULL);
 	(void)sqlite3_wal_autocheckpoint(s->handle, 0);
@@ -115,8 +117,9 @@ configure(
 	return (rc);
 }
 
-/* The file of the database at ${path} that may not be written: its name in
- * ${ret}, and the errno value; 0: each may. */
+/* Finds a file of the database at ${path} that may not be written: stores its
+ * name in ${ret} and returns the errno value.  Returns 0 if all can be written.
+ */
 static int
 find_unwritable(const char *path, char *ret, size_t size)
 {
@@ -131,9 +134,10 @@ find_unwritable(const char *path, char *ret, size_t size)
 	return (0);
 }
 
-/* SQLite reads a database along the index of its log.  Where that file at
- * ${path} is missing and cannot be made: its name in ${ret}, and the errno
- * value; 0: it is there, or can be made. */
+/* Finds out why the index of the log cannot be made.  Without this file (-shm)
+ * SQLite cannot read a database in WAL mode.  If it is missing and cannot be
+ * made: stores its name in ${ret} and returns the errno value; else returns 0.
+ */
 static int
 find_unmade(const char *path, char *ret, size_t size)
 {
@@ -152,10 +156,11 @@ find_unmade(const char *path, char *ret, size_t size)
 }
 
 /*
- * What a failure with ${rc}, of which ${err} has the story, means while the
- * database at ${path} is being opened: a missing right or file is not a failure
- * of the disk yet.  SQLite opens a file for reading alone if it may not write
- * it, and complains at the first write, without the system's error.
+ * Returns the result code of a failure to open the database at ${path}; ${rc}
+ * and ${err} are what SQLite reported.  A missing right or a missing file is
+ * not a failure of the disk (RC_IO).  If SQLite may not write a file, it opens
+ * the file read-only and fails at the first write, without the system's error;
+ * this function then finds that error.
  */
 static enum rc
 rc_at_opening(enum rc rc, const char *path, struct err *err)
@@ -178,8 +183,8 @@ rc_at_opening(enum rc rc, const char *path, struct err *err)
 	return (err->rc);
 }
 
-/* Before SQLite is used at all: without memory statistics, which are not read,
- * an allocation takes no lock. */
+/* Must run before SQLite is used for the first time.  Memory statistics, which
+ * nothing reads, would make each allocation take a lock. */
 static void
 configure_library(void)
 {

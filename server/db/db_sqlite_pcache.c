@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite's page cache behind a filter that drops needless truncations.
+ * A filter in front of SQLite's page cache that drops needless truncations.
  *
- * When a b-tree page is split, SQLite puts its parts in order by renaming pages
- * in the cache, one of them for a moment to a number that no page of a file has
- * (the page of the lock byte, 262145).  Its own cache remembers the highest
- * number that it ever held.  Each commit then asks it to drop what is behind
- * the end of the database, and because of that number it walks all its 11,000
- * pages, a cache miss each, to find nothing: 13 % of the writer's time.
+ * When SQLite splits a b-tree page, it puts the parts in order by renumbering
+ * pages in the cache, and gives one of them for a moment a number that no page
+ * of a file has (the page of the lock byte, 262145).  SQLite's own cache
+ * remembers the highest number that it has ever held.  Each commit then
+ * requests that all pages beyond the end of the database are dropped.  Because
+ * of the high number the cache walks through all its 11,000 pages, with a cache
+ * miss for each, and finds none: 13 % of the writer's time.
  *
- * The filter knows whether a page behind the new end can be in the cache, and
- * passes only such requests on.  All else goes to SQLite's cache as it is.
+ * The filter knows whether the cache can hold a page beyond the new end, and
+ * passes only such requests on.  It passes all other calls to SQLite's cache
+ * unchanged.
  *
- * Invariant of each cache: the number of every page in it is at most `highest`,
- * but for at most `above` of them.
+ * Invariant of each cache: every page in it has a number of at most `highest`,
+ * except for at most `above` pages.
  *
  * Interface: https://www.sqlite.org/c3ref/pcache_methods2.html
  * Threads: a cache belongs to one connection.
@@ -29,7 +31,7 @@ static sqlite3_pcache_methods2 below;
 struct pcache {
 	sqlite3_pcache *below;
 	unsigned highest;
-	unsigned above; /* pages that a renaming has put behind highest */
+	unsigned above; /* pages that were renumbered beyond highest */
 };
 
 static struct pcache *
@@ -121,7 +123,7 @@ pcache_rekey(
 	below.xRekey(c->below, page, from, to);
 	if (to > c->highest)
 		c->above++;
-	/* Every page behind highest was counted. */
+	/* The page was counted when it was renumbered beyond highest. */
 	if (from > c->highest)
 		c->above--;
 }
@@ -134,7 +136,7 @@ pcache_truncate(sqlite3_pcache *p, unsigned limit)
 	if (c->above == 0 && limit > c->highest)
 		return;
 	below.xTruncate(c->below, limit);
-	/* What is left is before ${limit}, which is never 0. */
+	/* The remaining pages have numbers below ${limit}, which is never 0. */
 	c->highest = limit - 1;
 	c->above = 0;
 }

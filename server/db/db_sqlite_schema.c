@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of an SQLite database: its number, the migrations, and the
+ * The schema of an SQLite database: its number, its migrations, and the
  * description of a statement (parameters, columns, query plan).
  */
 #include <stdio.h>
