@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A short ring of commits and the thread that takes them to the disk.
+ * A short ring of commits, and the thread that syncs them.
  *
- * Three numbers count commits: announced (the writer is about to make it),
- * added (made, handed over), durable (synced; never before all earlier ones).
- * taken counts those whose places in the ring are free again.
+ * Three counters: announced (the writer is about to commit), added (committed
+ * and handed over), durable (synced; never before all earlier ones are).  A
+ * fourth, taken, counts the commits whose places in the ring are free again.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -16,7 +16,8 @@
 #include "engine/commits.h"
 #include "engine/writer.h"
 
-/* That wait for their sync while others are synced and answered. */
+/* How many commits may wait for their sync while earlier ones are synced and
+ * their units finished. */
 #define AHEAD 2
 
 struct commits {
@@ -27,15 +28,15 @@ struct commits {
 	atomic_uint_fast64_t announced, durable;
 
 	struct lock lock;
-	pthread_cond_t work;       /* added or stopping */
-	pthread_cond_t room;       /* taken */
-	pthread_cond_t synced;     /* durable or ended */
-	uint64_t added, taken;     /* lock */
-	struct commit ring[AHEAD]; /* lock for [taken, added) */
-	bool busy;                 /* lock: the thread has some in hand */
-	bool stopping;             /* lock */
-	atomic_bool failed;        /* set under lock, and never cleared */
-	bool ended;                /* lock: fatal has been called, too */
+	pthread_cond_t work;       /* signals: added has grown, or stopping */
+	pthread_cond_t room;       /* signals: taken has grown */
+	pthread_cond_t synced;     /* signals: durable has grown, or ended */
+	uint64_t added, taken;     /* under lock */
+	struct commit ring[AHEAD]; /* [taken, added) under lock */
+	bool busy;                 /* under lock: the thread works on commits */
+	bool stopping;             /* under lock */
+	atomic_bool failed;        /* set under lock, never cleared */
+	bool ended;                /* under lock: fatal has returned, too */
 
 	struct thr *thread;
 };
@@ -89,7 +90,7 @@ finish(struct unit *units, enum rc rc)
 	}
 }
 
-/* Waits until the thread that met the failure has called fatal. */
+/* Waits until the thread that found the failure has called fatal. */
 static void
 await_end(struct commits *c)
 {
@@ -129,9 +130,10 @@ settle(struct commits *c, uint64_t upto)
 	lock_drop(&c->lock);
 }
 
-/* A dying disk may report a sync as done and fail the next one, microseconds
- * later.  What is not told by then is not told at all: its client repeats the
- * request with the same id, as after any lost answer. */
+/* Publishes a commit and finishes its units.  A dying disk may report one sync
+ * as done and fail the next one microseconds later.  A commit that was not
+ * published before that failure is never published: its client repeats the
+ * request with the same id, as after any lost response. */
 static void
 publish(struct commits *c, const struct commit *commit)
 {
@@ -147,8 +149,8 @@ publish(struct commits *c, const struct commit *commit)
 	finish(commit->units, rc);
 }
 
-/* Syncs once for the ${n} commits of ${list}, of which ${upto} is the last;
- * then publishes and answers. */
+/* Syncs once for the ${n} commits of ${list}, of which the last has number
+ * ${upto}; then publishes them and finishes their units. */
 static void
 take(struct commits *c, const struct commit *list, size_t n, uint64_t upto)
 {
@@ -237,7 +239,8 @@ commits_add(struct commits *c, const struct commit *commit)
 	}
 	lock_take(&c->lock);
 	if (commit->last && c->added == c->taken && !c->busy) {
-		/* Only this thread adds: the other one stays idle. */
+		/* Only the writer adds commits, so the sync thread stays idle
+		 * meanwhile. */
 		c->taken = ++c->added;
 		lock_drop(&c->lock);
 		take(c, commit, 1, c->added);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commits on their way to the disk.
+ * Commits that are not durable yet.
  *
- * The writer commits early (db_commit_early) and goes on with the next batch;
- * meanwhile this thread syncs the log, once for all that was committed until
- * then, and only then publishes and answers, in the order of the commits.  So
- * the disk works while the next transaction is made, and a delivery often
- * shares the sync of the message that it delivers.  When nothing waits for the
- * writer it syncs, publishes and answers itself: there is nothing to go on
- * with, and a wake-up of the thread would cost as much as the transaction.
+ * The writer commits early (db_commit_early) and continues with the next batch.
+ * Meanwhile the sync thread syncs the log, once for all commits made until
+ * then, and only then publishes and finishes units, in the order of the
+ * commits.  So the disk works while the next transaction is made, and a
+ * delivery often shares the sync of the message that it delivers.
  *
- * Readers see an early commit before it is durable.  An answer made of what
- * they have read leaves only after commits_wait(): else a loss of power could
- * take back an inbox number that a client has seen, and give it to another
- * event.
+ * When no unit waits for the writer, the writer itself syncs, publishes and
+ * finishes: there is no next batch to continue with, and waking the sync thread
+ * would cost as much as the transaction.
+ *
+ * Readers see an early commit before it is durable.  A response that is made
+ * from what they have read leaves only after commits_wait().  Otherwise a loss
+ * of power could undo an inbox number that a client has seen, and that number
+ * would be given to another event.
  */
 #ifndef ENGINE_COMMITS_H
 #define ENGINE_COMMITS_H
@@ -29,67 +31,71 @@
 struct commits;
 struct unit;
 
-/* One transaction, from its COMMIT to its answers. */
+/* A transaction, from its COMMIT until its units are finished. */
 struct commit {
 	struct unit *units; /* linked by their nodes */
 	size_t n;
-	void *told;       /* the hooks', to be published; may be NULL */
-	bool owed;        /* a sync is */
-	bool last;        /* no unit waits for the writer */
+	void *told; /* what writer_hooks.committed() returned; may be NULL */
+	bool owed;  /* durable only after a sync */
+	bool last;  /* no unit waits for the writer */
 	int64_t began_us; /* monotonic, before the COMMIT */
 };
 
-/* Thread: the one that syncs, or the writer. */
+/* What the owner adds to a commit.  Thread: sync or writer. */
 struct commits_hooks {
 	void *arg;
 
-	/* On disk: publish what the transaction has to tell.  Called before
-	 * its units' finish. */
+	/* The commit is durable: publishes ${told}.  ${commit_us}: the time
+	 * since the COMMIT began, microseconds.  Called before the units'
+	 * finish. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
-	/* Perhaps not on disk: forget. */
+	/* The commit may not be durable: discards ${told}. */
 	void (*lost)(void *arg, void *told);
 
-	/* The store has failed for good; called once, by the thread that met
-	 * the failure.  Where it ends the process, no answer leaves after it.
-	 */
+	/* The store has failed for good.  Called once, by the thread that found
+	 * the failure.  No unit is finished before it returns, so a hook that
+	 * ends the process lets no response out. */
 	void (*fatal)(void *arg, const struct err *err);
 };
 
-/* Makes it for ${db}; all three are kept.  Without a thread commits_add() does
- * the work at once.  NULL: no memory. */
+/* Allocates the state for the writer's connection ${db}; keeps all three
+ * pointers.  Until commits_start() there is no thread, and commits_add() does
+ * the work at once.  NULL: out of memory. */
 struct commits *commits_new(
     struct db *db, const struct clk *clk, const struct commits_hooks *hooks);
 
-/* Frees what is stopped.  NULL is allowed. */
+/* Frees ${c}, whose thread must have been stopped.  NULL is allowed. */
 void commits_free(struct commits *c);
 
-/* Starts the thread. */
+/* Starts the sync thread. */
 enum rc commits_start(struct commits *c, struct err *err) MUST_USE;
 
-/* Finishes what was added, then ends the thread. */
+/* Syncs and finishes what was added, then ends the thread. */
 void commits_stop(struct commits *c);
 
-/* A COMMIT is about to be made: from now on readers may see it.  Must be
- * followed by commits_add(), with nothing in it when it failed.
+/* Announces a COMMIT that is about to be made: from now on readers may see it.
+ * Must be followed by commits_add(), with an empty commit if the COMMIT failed.
  * Thread: writer. */
 void commits_announce(struct commits *c);
 
-/* Hands over the transaction announced last.  Waits while two others wait for
- * their sync, so that what comes meanwhile gathers into one batch.  If it is
- * the last one and no other is under way, all is done when this returns.
- * Thread: writer. */
+/* Hands over the commit that was announced last.  Waits while two others wait
+ * for their sync; units that arrive meanwhile gather into one batch.  If no
+ * unit waits (last) and the sync thread is idle, this call does the work, and
+ * all is done when it returns.  Thread: writer. */
 void commits_add(struct commits *c, const struct commit *commit);
 
-/* The store has failed for good, by ${err}: calls fatal, unless another thread
- * is doing so, and returns after it.  Nothing is published or answered with
- * success from the call on, also what is synced already; nothing at all is
- * answered before fatal has returned.  Thread: any. */
+/* Reports that the store has failed for good, with ${err}.  Calls the hook
+ * fatal, or, if another thread is calling it, waits until that call has
+ * returned.  From this call on nothing is published and no unit is finished
+ * with success, even if its commit is synced already; and no unit is finished
+ * at all before fatal has returned.  Thread: any. */
 void commits_fail(struct commits *c, const struct err *err);
 
-/* Waits until all that a snapshot opened before can show is on disk.  False:
- * it never will be.  Thread: any but the writer's and the syncing one. */
+/* Waits until everything is durable that a snapshot opened before this call can
+ * show.  Returns false if it never will be, because the store has failed.
+ * Thread: any but the writer and the sync thread, for which it would wait. */
 bool commits_wait(struct commits *c) MUST_USE;
 
 #endif

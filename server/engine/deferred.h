@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Units that were deferred because another transaction has locked their rows,
- * in the order in which they came.  Only writer.c uses this.
+ * The list of units that are deferred because another transaction has locked
+ * their rows, in the order in which they were deferred.  Only the writer uses
+ * it.
  */
 #ifndef ENGINE_DEFERRED_H
 #define ENGINE_DEFERRED_H
@@ -11,17 +12,19 @@
 struct deferred {
 	struct mbox_node *head, **tail;
 	size_t n;
-	int64_t look_ms; /* monotonic: when it is looked again, … */
-	int64_t try_ms;  /* … and all rows are waited for, free or not */
+	int64_t look_ms; /* monotonic: the next probe for free rows */
+	int64_t try_ms;  /* monotonic: when units wait for their rows again */
 };
 
-/* Nothing is deferred. */
+/* Makes the list empty. */
 void deferred_init(struct deferred *a);
 
-/* ${unit} goes to the end. */
+/* Appends ${unit}, and notes ${now_ms} as the time since which it waits, unless
+ * it was deferred before. */
 void deferred_put(struct deferred *a, struct unit *unit, int64_t now_ms);
 
-/* Takes at most ${most} units from the beginning to ${ret}; how many. */
+/* Moves at most ${most} units from the head of the list to ${ret}; returns how
+ * many. */
 size_t deferred_take(struct deferred *a, struct unit **ret, size_t most);
 
 #endif

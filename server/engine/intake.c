@@ -2,11 +2,13 @@
 /*
  * See intake.h.
  *
- * No artificial delay, but one: a server's commit is waited for; those whom it
- * answers ask again at once, but a moment after the next batch was taken, so
- * that two halves of the clients would take turns, each batch half as large as
- * it could be; and what they sent is delivered in a batch of its own.  There
- * the writer waits for them and for that delivery, as long as they do come.
+ * The writer takes a batch as soon as a unit waits, with one exception: the
+ * batching window.  On a multi-writer database a commit is a network round
+ * trip.  Clients that batch n has answered send again just after batch n+1 was
+ * taken, so they would split into two alternating batches of half the size, and
+ * what they sent would be delivered in a batch of its own.  The writer
+ * therefore waits for these clients and for that delivery, as long as they do
+ * come.
  */
 #include <time.h>
 
@@ -16,9 +18,10 @@
 #define BATCH_BYTES (4 << 20)
 /* Upkeep gets at most a tenth of a batch. */
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
-/* How long who was answered is waited for: a part of what a batch takes, at
- * most so long.  When fewer than half came, that many batches go without,
- * doubled each time up to the last. */
+/* The batching window: a quarter of the time that the last batch took, at most
+ * 1 ms.  When fewer than half of the clients came back, the next batch does not
+ * wait; each further time the number of batches without a wait doubles, up to
+ * 63. */
 #define RETURN_PART 4
 #define RETURN_US 1000
 #define RETURN_SKIP 63
@@ -56,8 +59,8 @@ intake_fini(struct intake *in)
 
 /* ---- in ---- */
 
-/* Whether those who were answered are back, and what they sent is there to be
- * delivered.  Lock held. */
+/* Returns whether the awaited clients are back and, unless they send none, a
+ * delivery is queued.  Lock held. */
 static bool
 enough(const struct intake *in)
 {
@@ -160,7 +163,7 @@ intake_errands(struct intake *in)
 
 /* ---- out ---- */
 
-/* A batch that is being taken. */
+/* A batch while it is taken. */
 struct taking {
 	struct unit **batch;
 	size_t n, bytes;
@@ -187,7 +190,7 @@ take_from(struct intake *in, struct queue *q, size_t most, struct taking *t)
 	}
 }
 
-/* When a wait for who was answered is given up. */
+/* The end of the batching window that begins now. */
 static struct timespec
 return_until(const struct intake *in)
 {
@@ -206,8 +209,8 @@ return_until(const struct intake *in)
 	return (t);
 }
 
-/* Those who were answered just now may be about to ask again, and what they
- * sent to be delivered.  Lock held. */
+/* Waits for the clients that the last batch has answered, and for the delivery
+ * of what they sent.  Lock held. */
 static void
 await_return(struct intake *in)
 {
@@ -237,7 +240,8 @@ await_return(struct intake *in)
 		in->skip = in->skip * 2 + 1;
 }
 
-/* False: it is time for something else.  Lock held. */
+/* Waits for a unit or an errand.  Returns false when wake_ms has come.  Lock
+ * held. */
 static bool
 await_work(struct intake *in)
 {

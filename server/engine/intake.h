@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits for the writer: three bounded queues under one lock, of which it
- * takes a batch at a time.  Only writer.c uses this.
+ * The units that wait for the writer: three bounded queues under one lock, from
+ * which the writer takes one batch at a time.  Only the writer uses this.
  */
 #ifndef ENGINE_INTAKE_H
 #define ENGINE_INTAKE_H
@@ -24,50 +24,61 @@ struct intake {
 	struct queue queues[UNIT_QUEUES];
 	size_t queue_limit;
 	bool stopping;
-	unsigned errands; /* see intake_ask(); lock */
+	unsigned errands; /* set of enum errand; under lock */
 	atomic_size_t waiting;
-	size_t wanted; /* the writer waits for so many of clients; 0: not */
-	bool alone;    /* and for no delivery: they send nothing that has one */
+	/* The writer waits until this number of client units is queued; 0: it
+	 * does not wait for them. */
+	size_t wanted;
+	/* The last such wait ended with all client units but no delivery: these
+	 * clients send nothing that is delivered, so the next wait does not
+	 * need one. */
+	bool alone;
 
-	/* The writer's: how many client units the last batch answered, how
-	 * long it took, how long the next batch waits at most for these clients
-	 * to send again, and how many batches do not wait. */
-	int64_t wake_ms; /* monotonic: how long it waits at most; 0: for ever */
+	/* The rest belongs to the writer's thread.  wake_ms (monotonic): until
+	 * when intake_take() waits for work at most; 0: for ever. */
+	int64_t wake_ms;
+	/* How many client units the last batch has finished. */
 	size_t answered;
+	/* How long the last batch took, and how long the next one waits at most
+	 * for these clients to send again, microseconds. */
 	int64_t batch_us, patience_us;
+	/* How many batches do not wait, and how many of them have passed. */
 	int skip, skipped;
 };
 
-/* Empty queues, of ${limit} units each. */
+/* Makes the queues empty, for at most ${limit} units each. */
 void intake_init(struct intake *in, size_t limit);
 void intake_fini(struct intake *in);
 
 /* As writer_submit().  Thread: any. */
 enum rc intake_put(struct intake *in, struct unit *unit) MUST_USE;
 
-/* Puts units that are not done at the end of their queues, whatever their
- * length, and lists the others: *ret_n of them from *ret on. */
+/* Puts those of ${n} units that have requeue set at the end of their queues,
+ * even if these are full, and links the others into a list: *ret is the first,
+ * *ret_n their number. */
 void intake_put_again(struct intake *in, struct unit **units, size_t n,
     struct unit **ret, size_t *ret_n);
 
-/* Moves the next batch to ${batch} (BATCH_UNITS); waits for work if ${wait}, at
- * most until wake_ms.  False: stopped and empty. */
+/* Moves the next batch to ${batch}, which has room for BATCH_UNITS.  With
+ * ${wait} it waits for work, at most until wake_ms; the batch may then be
+ * empty.  Returns false if the queues are stopped and empty. */
 bool intake_take(
     struct intake *in, struct unit **batch, size_t *ret_n, bool wait);
 
-/* No more is taken in.  Thread: any. */
+/* From now on intake_put() returns RC_CLOSED.  Thread: any. */
 void intake_stop(struct intake *in);
 
-/* What the writer does when no unit waits. */
+/* Work that the writer does when no unit waits. */
 enum errand {
-	ERRAND_CUT = 1,  /* cut the log */
-	ERRAND_BEGIN = 2 /* see whether a transaction can begin */
+	ERRAND_CUT = 1,  /* truncate the log */
+	ERRAND_BEGIN = 2 /* check whether a transaction can begin */
 };
 
-/* Asks for an errand, once however often it is asked for.  Thread: any. */
+/* Requests an errand.  Requests that come before it is taken count as one.
+ * Thread: any. */
 void intake_ask(struct intake *in, enum errand errand);
 
-/* Takes the errands, a set of bits.  Thread: the writer's. */
+/* Takes the requested errands, a set of bits.  Thread: the writer's. */
 unsigned intake_errands(struct intake *in);
 
 static inline size_t

@@ -4,7 +4,7 @@
  */
 #include "engine/outage.h"
 
-/* Fills the line and begins to count anew. */
+/* Fills the line and resets the counts. */
 static void
 take_line(struct outage *o, int64_t now_ms, struct outage_line *ret)
 {
@@ -39,7 +39,7 @@ outage_over(struct outage *o, int64_t now_ms, struct outage_line *ret)
 
 	if (o->began_ms == 0)
 		return (false);
-	/* What no line has counted yet belongs to the next one. */
+	/* Failures that no line has counted yet belong to the next line. */
 	if (told)
 		take_line(o, now_ms, ret);
 	o->began_ms = 0;

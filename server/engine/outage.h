@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often a failure that repeats is logged: once when it begins, then at most
- * once a minute with a count, and once when it is over.  Failures that come and
- * go within a minute are one outage for the log: a line for each of them would
- * hide everything else.
+ * Limits the log lines about a repeated failure: one when it begins, then at
+ * most one a minute with a count, and one when it is over.  Failures that come
+ * and go within a minute count as one outage in the log, because a line for
+ * each would hide everything else.
  *
  * Thread: the owner's.
  */
@@ -13,13 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero: none. */
+/* All zero: nothing has failed yet. */
 struct outage {
-	int64_t began_ms; /* monotonic: its first failure; 0: none is on */
-	int64_t told_ms;  /* monotonic: the last line about any; 0: none */
-	bool told;        /* a line was written about this one */
-	uint64_t tries;   /* that failed since that line */
-	uint64_t units;   /* and what was refused in them */
+	int64_t began_ms; /* monotonic: the first failure; 0: no outage now */
+	int64_t told_ms;  /* monotonic: last line about any outage; 0: none */
+	bool told;        /* a line about this outage was written */
+	uint64_t tries;   /* failed since the last line */
+	uint64_t units;   /* refused since the last line */
 };
 
 /* The counts of one log line. */
@@ -29,13 +29,14 @@ struct outage_line {
 	int64_t ms; /* since the outage began */
 };
 
-/* A try that was for ${units} has failed at ${now_ms} (monotonic).  True: write
- * the line ${ret}, because the last one is ${quiet_ms} old. */
+/* An attempt to serve ${units} units has failed at ${now_ms} (monotonic).
+ * Returns true if the caller has to write the line ${ret}: the last one is at
+ * least ${quiet_ms} old. */
 bool outage_failed(struct outage *o, int64_t now_ms, int64_t quiet_ms,
     uint64_t units, struct outage_line *ret);
 
-/* A try has succeeded.  True: write the line ${ret}: the outage is over, and
- * the log has said that it began. */
+/* An attempt has succeeded.  Returns true if the caller has to write the line
+ * ${ret}: the outage is over, and a line has reported its begin. */
 bool outage_over(struct outage *o, int64_t now_ms, struct outage_line *ret);
 
 #endif

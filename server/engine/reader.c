@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reader threads: each waits at one shared queue and runs jobs inside a
- * read snapshot on its own connection.  Snapshots are short, so that the log
- * can be checkpointed.
+ * Reader threads: each waits on one shared queue and runs jobs in a read
+ * snapshot on its own connection.  Snapshots are short, because a long one
+ * keeps the log from being checkpointed.
  */
 #include "engine/reader.h"
 
@@ -20,7 +20,7 @@ struct reader {
 	struct readers *readers;
 	struct db *db;
 	struct thr *thread;
-	atomic_bool failed; /* no snapshot could be opened last */
+	atomic_bool failed; /* the last snapshot could not be opened */
 };
 
 struct readers {
@@ -49,7 +49,8 @@ run_job(struct reader *r, struct read_job *job)
 		job->run(job, NULL, &err);
 		return;
 	}
-	/* The snapshot may show what a loss of power could still take back. */
+	/* The snapshot may contain early commits, which a loss of power could
+	 * undo. */
 	if (r->readers->commits != NULL && !commits_wait(r->readers->commits)) {
 		(void)err_set(&err, RC_IO, "the store cannot be synced");
 		job->run(job, NULL, &err);
@@ -57,12 +58,13 @@ run_job(struct reader *r, struct read_job *job)
 		return;
 	}
 	job->run(job, r->db, &err);
-	/* The job may be gone by now; the snapshot is ours. */
+	/* The job may have freed itself by now, so only ${r} is used. */
 	db_rollback(r->db);
 }
 
-/* Without a job, only to see whether a snapshot can be opened again: a server
- * that says that it is not ready gets no requests that would show it. */
+/* Opens a snapshot without a job.  A server that reports that it is not ready
+ * gets no requests, so without this it would never notice that the database is
+ * back. */
 static void
 try_begin(struct reader *r)
 {

@@ -2,11 +2,11 @@
 /*
  * The writer's loop.  See writer.h for what it promises.
  *
- * Relies on: the db connection being the only one that commits; the hooks
- * (txn/env.h) writing back what they keep in memory in `flush`.
+ * Relies on: the connection being the only one that commits; the hooks
+ * (txn/env.h) writing back in `flush` what they keep in memory.
  *
- * While one batch is synced the next one is applied, and what comes meanwhile
- * gathers.
+ * While one batch is synced, the next one is applied, and units that arrive
+ * meanwhile gather.
  */
 #include <assert.h>
 #include <string.h>
@@ -37,7 +37,7 @@ writer_refuse(struct unit **units, size_t n, enum rc rc)
 	}
 }
 
-/* ---- what the syncing thread calls ---- */
+/* ---- hooks that the sync thread calls ---- */
 
 static void
 on_published(void *arg, void *told, size_t units, int64_t commit_us)
@@ -67,12 +67,12 @@ on_fatal(void *arg, const struct err *err)
 /* ---- outages ---- */
 
 /*
- * ${n} units are to be refused, because their transaction has failed with
- * ${rc}; returns the reason that they are given.
+ * Notes that a transaction has failed with ${rc} and that ${n} units are to be
+ * refused; returns the result code for them.
  *
- * A commit that no standby confirms goes on at the server and keeps its rows.
- * What needs them then fails because of these locks, until the standby is back.
- * The reason stays the standby.
+ * A commit that no standby confirms remains open at the server and keeps its
+ * locks.  Other transactions then fail because of these locks until the standby
+ * is back.  The standby stays the reported reason.
  */
 static enum rc
 note_outage(struct writer *w, enum rc rc, size_t n, const struct err *err)
@@ -93,7 +93,7 @@ note_outage(struct writer *w, enum rc rc, size_t n, const struct err *err)
 	return (rc);
 }
 
-/* A transaction was committed. */
+/* Notes that a transaction was committed. */
 static void
 note_well(struct writer *w)
 {
@@ -109,12 +109,12 @@ note_well(struct writer *w)
 
 /* ---- batches ---- */
 
-/* So many units in a row that waited in vain: what they need is not a row of
- * theirs, and the next ones would wait as long. */
+/* After this many units in a row have waited in vain for a lock, the cause is
+ * not a row of one unit, and the remaining units would wait as long. */
 #define SINGLY_BUSY_MOST 3
 
-/* Redoes the units of an abandoned batch one by one, so that one bad unit does
- * not take the others with it. */
+/* Runs the units of an abandoned batch one by one, so that a bad unit does not
+ * make the others fail. */
 static void
 run_singly(struct writer *w)
 {
@@ -180,15 +180,16 @@ run_batch(struct writer *w)
 		commits_fail(w->commits, &err);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc == RC_FULL) {
-		/* Redoing them singly would fail as well, each with its own
-		 * rollback: the disk has to be given room first. */
+		/* Run singly the units would fail as well, each with its own
+		 * rollback, until the disk has room again. */
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc_is_outage(rc)) {
-		/* Another process has the lock, or the database is away: units
-		 * run singly would wait one after another, each its whole time.
-		 * Clients repeat what is uncertain. */
+		/* Another process has the lock, or the database is away.  Run
+		 * singly the units would wait one after another, each for the
+		 * whole time-out.  Clients repeat a request whose outcome is
+		 * unknown. */
 		rc = note_outage(w, rc, w->nbatch, &err);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else {
@@ -198,9 +199,9 @@ run_batch(struct writer *w)
 	}
 }
 
-/* After a batch, while it is synced: moves the log into the file when it has
- * grown.  Where a reader holds part of it back, the next try waits until
- * it has grown by a quarter more. */
+/* Moves the log into the file when it has grown; called after a batch, while
+ * that batch is synced.  If a reader still needs a part of the log, the next
+ * checkpoint waits until the log has grown by another quarter of its limit. */
 static void
 maybe_checkpoint(struct writer *w)
 {
@@ -229,8 +230,8 @@ maybe_checkpoint(struct writer *w)
 	    (long long)(clk_mono_us(w->clk) - began_us) / 1000);
 }
 
-/* How many of clients' units will be answered when the batch has been
- * committed; 0 where that is not waited for. */
+/* The number of client units that the batch will finish; 0 on a database
+ * without a batching window (intake.c). */
 static size_t
 clients(const struct writer *w)
 {
@@ -255,8 +256,9 @@ writer_work(struct writer *w)
 	return (w->nbatch);
 }
 
-/* A sync may be owed then, as it may in maybe_checkpoint(): SQLite syncs the
- * log before it moves anything, and the file before it cuts the log. */
+/* Truncates the log.  Here, as in maybe_checkpoint(), early commits may not be
+ * synced yet.  That is safe: SQLite syncs the log before it moves anything, and
+ * the file before it truncates the log. */
 static void
 cut_log(struct writer *w)
 {
@@ -275,7 +277,7 @@ cut_log(struct writer *w)
 	log_event(LOG_EV_STORE_CHECKPOINT, "cut=1");
 }
 
-/* No unit waits. */
+/* Does what was requested for a time when no unit waits. */
 static void
 idle(struct writer *w)
 {
@@ -322,7 +324,7 @@ loop(void *arg)
 	writer_retry_deferred(w, true);
 }
 
-/* The same in the calling thread: all that waits, and no more. */
+/* Does the same in the calling thread, for the units that wait now. */
 static void
 loop_out(struct writer *w)
 {

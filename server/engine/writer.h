@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer: one thread that owns the write connection and turns whatever
- * waits into one transaction (group commit).
+ * The writer: one thread that owns the write connection and commits all units
+ * that wait in one transaction (group commit).
  *
- *	take all that waits (at most 512 units or 4 MiB)
- *	sort it by kind; BEGIN IMMEDIATE; each kind's batch verb; COMMIT
- *	the log is synced (commits.h), while the next batch is worked on
- *	only then answer and publish
+ *     take all units that wait (at most 512, or 4 MiB)
+ *     sort them by kind; BEGIN IMMEDIATE; the verb of each kind; COMMIT
+ *     sync the log (commits.h), while the next batch is applied
+ *     only then publish, and finish the units
  *
  * A unit of work is a struct with a `struct unit` inside, allocated with the
- * request that it serves, so that answering cannot fail.  A batch verb decides
- * each unit's refusal before its first write.  An error after a first write
- * abandons the whole transaction, and its units are run again one by one.
+ * request that it serves, so that finishing it cannot fail.  A verb decides
+ * before the first write of a unit whether it refuses the unit.  An error after
+ * a write abandons the whole transaction, and its units are run again one by
+ * one.
  *
  * On a multi-writer database another transaction may lock a row for long.  The
- * units that need it are deferred (deferred.h), and the others go on.
+ * units that need that row are deferred (deferred.h), and the others proceed.
  *
- * "Accepted" (the promise that others cite): a unit's `finish` is called with
- * RC_OK only after the COMMIT of its transaction has succeeded and the fsync
+ * "Accepted", a promise that other files cite: a unit's `finish` is called with
+ * RC_OK only after the COMMIT of its transaction has succeeded and the sync
  * after it has returned.
  */
 #ifndef ENGINE_WRITER_H
@@ -37,74 +38,76 @@ struct tx;
 struct unit;
 struct writer;
 
-/* The three queues: deliveries and acks first, then clients, then upkeep (at
- * most a tenth of a batch). */
+/* The three queues.  A batch takes deliveries, acks and reads first (at most
+ * half of it), then upkeep (at most a tenth), then clients, then further
+ * deliveries. */
 enum unit_queue { UNIT_DELIVERY, UNIT_CLIENT, UNIT_UPKEEP, UNIT_QUEUES };
 
-/* A kind of unit: its place in a batch and what to do. */
+/* A kind of unit: its place in a batch, and its work. */
 struct unit_kind {
 	const char *name;
 	enum unit_queue queue;
 	int order; /* kinds run in ascending order within a transaction */
 
-	/* The work, by one of the two: for all units of the kind in the batch
-	 * together, or for one.  For each unit it either sets unit->rc (a
-	 * refusal, before any write) or does the work, or a part of it and
-	 * sets unit->requeue.  A result other than RC_OK abandons the
-	 * transaction. */
+	/* The verb: one of the two functions, which does the work of all units
+	 * of this kind in the batch, or of one unit.  For each unit it either
+	 * sets unit->rc (a refusal, before any write), or does the work, or
+	 * does a part of it and sets unit->requeue.  A result other than RC_OK
+	 * abandons the transaction. */
 	enum rc (*apply)(
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
 	enum rc (*apply_one)(struct tx *tx, struct unit *unit, struct err *err);
 
 	/* Adds to ${set} the rows that the unit will read and write
-	 * (txn/lockset.h).  Called where several nodes write to the
-	 * database, before anything of the batch is applied; perhaps more than
-	 * once.  unit_locks_nothing() where a unit needs no lock. */
+	 * (txn/lockset.h).  Called on a multi-writer database before anything
+	 * of the batch is applied, and again when the transaction is repeated.
+	 * unit_locks_nothing() for units that need no lock. */
 	enum rc (*locks)(
 	    struct unit *unit, struct lockset *set, struct err *err);
 
-	/* Adds the names of rows that the unit will make.  The rows that it
-	 * listed are locked, and in the cache.  NULL: it makes none that
-	 * another node might make, too. */
+	/* Adds the names of the rows that the unit will insert.  The rows that
+	 * it listed in `locks` are already locked and in the cache.  NULL: it
+	 * inserts no row that another node might insert, too. */
 	enum rc (*locks_names)(struct unit *unit, struct tx *tx,
 	    struct lockset *set, struct err *err);
 
-	/* A flag for each of the unit's *ret_n parts, some of which can be
-	 * deferred while the others are applied.  NULL: it has no parts. */
+	/* Returns an array of *ret_n flags, one for each part of the unit.  A
+	 * part can be deferred while the other parts are applied.  NULL: the
+	 * unit has no parts. */
 	bool *(*parts)(struct unit *unit, size_t *ret_n);
 
-	/* A unit that waits for a row that it did not list may be passed by
-	 * others. */
+	/* The unit may be deferred, so that others overtake it, also when it
+	 * waits in vain for a row that it did not list. */
 	bool any_order;
 };
 
-/* Defines `static const struct unit_kind ${id}_kind`.  ${locks} is the function
- * of the member, and is not left out: a kind without it would work on SQLite,
- * and on PostgreSQL only after retries.  What follows are the other members. */
+/* Defines `static const struct unit_kind ${id}_kind`.  ${locks_} is mandatory:
+ * a kind without it would work on SQLite, and on PostgreSQL only after retries.
+ * The other members follow. */
 #define UNIT_KIND(id, locks_, ...)                                             \
 	static const struct unit_kind id##_kind = {                            \
 	    .name = #id, .locks = &(locks_), __VA_ARGS__}
 
-/* The `locks` of a kind whose units need none. */
+/* The `locks` of a kind whose units need no lock. */
 enum rc unit_locks_nothing(
     struct unit *unit, struct lockset *set, struct err *err);
 
 struct unit {
-	struct mbox_node node; /* first */
+	struct mbox_node node; /* must be the first member */
 	const struct unit_kind *kind;
 	enum rc rc;
-	bool requeue;        /* not finished: it comes back in a later batch */
+	bool requeue;        /* not finished: it continues in a later batch */
 	bool deferred;       /* another transaction has locked its rows */
-	int64_t deferred_ms; /* monotonic: since when; -1: never yet */
-	size_t bytes;        /* what it holds, for the size of a batch */
+	int64_t deferred_ms; /* monotonic: first deferred then; -1: never */
+	size_t bytes; /* the size of its data, for the limit of a batch */
 
-	/* The unit is finished: rc says how.  RC_OK and refusals: the
-	 * transaction is on disk.  The callee owns the unit again.
-	 * Thread: sync or writer. */
+	/* The unit is finished with the result rc.  After RC_OK and refusals
+	 * the transaction is durable.  The callee owns the unit again.  Thread:
+	 * sync or writer. */
 	void (*finish)(struct unit *unit);
 };
 
-/* The next one of a list linked by the nodes; NULL at its end. */
+/* The next unit of a list that is linked by the nodes; NULL at the end. */
 static inline struct unit *
 unit_next(const struct unit *unit)
 {
@@ -114,75 +117,81 @@ unit_next(const struct unit *unit)
 		    : CONTAINER_OF(unit->node.next, struct unit, node));
 }
 
-/* What the layers above add to a transaction. */
+/* What the layers above the writer add to a transaction.  Thread: the writer's,
+ * where nothing else is said. */
 struct writer_hooks {
 	void *arg;
 
-	/* A transaction has begun (also after an abandoned one).  A result
-	 * other than RC_OK abandons it before anything is applied: the database
-	 * may have ended it by itself, and what was applied would stand alone.
-	 */
+	/* A transaction has begun (also the repetition of an abandoned one).  A
+	 * result other than RC_OK abandons it before anything is applied.  The
+	 * hook must return an error if the database has ended the transaction
+	 * by itself: without a transaction each statement would be committed
+	 * alone. */
 	enum rc (*begin)(void *arg, struct tx *tx, struct err *err);
 
-	/* Where several nodes write to the database: reads and locks the rows
-	 * that the units list (unit_kind.locks), before the first of them is
-	 * applied, and defers of those that need a row of another
-	 * transaction: of all such when tx->search, else of those that need a
-	 * row that was contended before. */
+	/* On a multi-writer database: reads and locks the rows that the units
+	 * list (unit_kind.locks), before the first unit is applied.  Sets
+	 * unit->deferred for units whose rows another transaction has locked:
+	 * with tx->search for each such unit, otherwise only for units that
+	 * need a row already known as contended. */
 	enum rc (*lock)(void *arg, struct tx *tx, struct unit **units, size_t n,
 	    struct err *err);
 
-	/* The same: finds which contended rows are free now, and forgets
-	 * those; ${forget}: forgets all. */
+	/* On a multi-writer database: probes the contended rows and forgets
+	 * those that are free now; *ret_freed: there were some.  With ${forget}
+	 * it forgets all of them without a probe. */
 	enum rc (*probe)(void *arg, struct tx *tx, bool forget, bool *ret_freed,
 	    struct err *err);
 
-	/* Whether there are contended rows. */
+	/* Returns whether there are contended rows. */
 	bool (*contended)(void *arg);
 
-	/* All units are applied: write what is left to write. */
+	/* All units are applied: writes what is still only in memory. */
 	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);
 
-	/* Committed, but perhaps not on disk yet: hand out what leads to later
-	 * transactions only, and give what is to be told (may be NULL). */
+	/* The transaction is committed, but perhaps not durable yet.  The hook
+	 * hands out only what leads to later transactions (these cannot survive
+	 * without this one), and returns what to publish when the commit is
+	 * durable (may be NULL). */
 	void *(*committed)(void *arg, struct tx *tx);
 
-	/* It is on disk, which took ${commit_us} from the COMMIT on: tell it.
-	 * Called before the units' finish.  Thread: sync or writer. */
+	/* The commit is durable, ${commit_us} microseconds after its COMMIT
+	 * began: publishes ${told}.  Called before the units' finish.  Thread:
+	 * sync or writer. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
-	/* It may not be on disk and never will be: forget it.
+	/* The commit may not be durable, and it is not known: discards ${told}.
 	 * Thread: sync or writer. */
 	void (*lost)(void *arg, void *told);
 
-	/* Rolled back: forget. */
+	/* The transaction was rolled back: discards what belongs to it. */
 	void (*aborted)(void *arg, struct tx *tx);
 
-	/* The store failed for good (RC_IO, RC_CORRUPT): stop serving.
+	/* The store has failed for good (RC_IO, RC_CORRUPT): stops serving.
 	 * Thread: writer or sync. */
 	void (*fatal)(void *arg, const struct err *err);
 };
 
-/* A transaction, as the batch verbs see it. */
+/* A transaction, as the verbs see it. */
 struct tx {
 	struct db *db;
-	int64_t now_ms; /* one wall time for the whole transaction */
-	int tries;      /* how often the same was tried before */
-	bool search;    /* takes only what is free, and waits for nothing */
-	bool alone;     /* of a unit whose batch was abandoned */
-	struct txn_env *env; /* not read here; set by the begin hook */
+	int64_t now_ms; /* wall clock: one time for the whole transaction */
+	int tries;      /* attempts at this transaction that have failed */
+	bool search;    /* locks only rows that are free, and does not wait */
+	bool alone;     /* its only unit was in an abandoned batch */
+	struct txn_env *env; /* set and used by the hooks only */
 };
 
 struct writer_options {
-	struct db *db; /* kept until writer_free; used by the thread only */
+	struct db *db; /* kept; used by the writer's thread only */
 	const struct clk *clk;
 	const struct timing *timing;      /* kept; NULL: timing_real() */
 	const struct writer_hooks *hooks; /* kept */
 	size_t queue_limit;       /* units that may wait in each queue */
-	int64_t checkpoint_bytes; /* log size that asks for a checkpoint */
-	/* All commits are synced by the thread for that, also when no unit
-	 * waits: tests hold that thread. */
+	int64_t checkpoint_bytes; /* log size that starts a checkpoint */
+	/* For tests that hold the sync thread: that thread syncs each commit,
+	 * even when no unit waits. */
 	bool syncs_beside;
 };
 
@@ -191,47 +200,50 @@ struct writer_stats {
 	uint64_t units;
 	uint64_t abandoned;
 	uint64_t checkpoints;
-	uint64_t full;   /* batches refused for want of disk */
-	size_t deferred; /* units that wait for rows that others hold */
+	uint64_t full;   /* batches refused because the disk was full */
+	size_t deferred; /* units that wait for rows locked elsewhere */
 	int64_t log_bytes;
 };
 
-/* Makes a writer; no thread yet. */
+/* Makes a writer without threads. */
 enum rc writer_new(const struct writer_options *options, struct writer **ret,
     struct err *err) MUST_USE;
 
 /* Frees a stopped writer.  NULL is allowed. */
 void writer_free(struct writer *w);
 
-/* Starts its threads. */
+/* Starts the writer's thread and the sync thread. */
 enum rc writer_start(struct writer *w, struct err *err) MUST_USE;
 
-/* Does all that waits, then ends the threads; later submits get RC_CLOSED. */
+/* Runs all units that wait, then ends the threads; later submits return
+ * RC_CLOSED. */
 void writer_stop(struct writer *w);
 
-/* Hands over ${unit} (kind set).  The queue is full, and the caller still owns
- * it: RC_AWAY or RC_UNCONFIRMED if that is why, else RC_BUSY.  On RC_OK its
- * finish will be called, once.  Thread: any. */
+/* Hands over ${unit}, whose kind is set.  After RC_OK its finish will be called
+ * exactly once.  After another result the caller still owns it.  RC_CLOSED: the
+ * writer is stopping.  The queue is full: RC_AWAY or RC_UNCONFIRMED if that is
+ * the reason, else RC_BUSY.  Thread: any. */
 enum rc writer_submit(struct writer *w, struct unit *unit) MUST_USE;
 
-/* Does one batch in the calling thread, for tests and the simulator.  Returns
- * the number of units finished. */
+/* Runs one batch in the calling thread, for tests and the simulator.  Returns
+ * the number of units in the batch; 0: none waited. */
 size_t writer_run_once(struct writer *w);
 
-/* Asks for the log to be moved into the file and cut to nothing, when the
- * writer has nothing else to do; given up where a reader is in the way.
- * Thread: any. */
+/* Requests a checkpoint that truncates the log, when no unit waits.  It is
+ * given up if a reader is in the way.  Thread: any. */
 void writer_truncate_log(struct writer *w);
 
-/* Whether the last transaction could begin.  If it could not, the writer tries
- * again, without a unit, before the next call: a server that says that it is
- * not ready gets no units that would show it.  Thread: any. */
+/* Returns whether the last transaction could begin.  If not, requests that the
+ * writer tries to begin one without a unit: a server that reports that it is
+ * not ready gets no units, so without this it would never notice that the
+ * database is back.  Thread: any. */
 bool writer_can_begin(struct writer *w);
 
-/* The commits on their way to the disk, for readers.  Thread: any. */
+/* The commits that are not durable yet, for readers to wait for.  Thread: any.
+ */
 struct commits *writer_commits(struct writer *w);
 
-/* How many units wait in all queues.  Thread: any. */
+/* The number of units that wait in all queues.  Thread: any. */
 size_t writer_waiting(const struct writer *w);
 
 /* A snapshot of the counters.  Thread: any. */

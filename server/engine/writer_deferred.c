@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Units that need rows which another transaction holds.  The writer keeps them,
- * tries them again when a row is free, and refuses them after db_lock_ms.
+ * Deferred units: they need rows that another transaction has locked.  The
+ * writer keeps them, runs them again when a row is free, and refuses them after
+ * db_lock_ms.
  */
 #include "base/thr.h"
 #include "engine/writer_internal.h"
 #include "log/log.h"
 
-/* While units wait for a row that stays held, nobody else goes on.  So they
- * wait at most one part of the time in WAIT_SHARE. */
+/* While units wait for a row that stays locked, the writer runs nothing else.
+ * They therefore wait for at most 1/WAIT_SHARE of the time. */
 #define WAIT_SHARE 5
 
 /* The result of a unit that is refused here.  A commit that no standby confirms
- * keeps its rows locked; then the standby is the reason. */
+ * keeps its rows locked, so in that case the standby is the reason. */
 static enum rc
 reason(const struct writer *w)
 {
@@ -42,8 +43,8 @@ writer_defer(struct writer *w, struct unit **units, size_t n)
 		    (unsigned long long)line.units, (long long)line.ms);
 }
 
-/* Looks which held rows are free, in a transaction that changes nothing.
- * ${forget}: forgets all of them instead. */
+/* Probes the contended rows in a transaction that changes nothing.  Returns
+ * true if one of them is free.  ${forget}: forgets all of them instead. */
 static bool
 is_freed(struct writer *w, bool forget)
 {
@@ -62,8 +63,8 @@ is_freed(struct writer *w, bool forget)
 	return (rc == RC_OK && freed);
 }
 
-/* Runs all units that are deferred, in their order, and refuses those that
- * have waited for db_lock_ms.  ${last}: refuses what is still left, too. */
+/* Runs the deferred units in their order, and refuses those that have waited
+ * for db_lock_ms.  ${last}: also refuses those that are deferred again. */
 static void
 run_deferred(struct writer *w, int64_t now_ms, bool last)
 {
@@ -88,7 +89,7 @@ run_deferred(struct writer *w, int64_t now_ms, bool last)
 	    &w->ndeferred, w->deferred.n, memory_order_relaxed);
 }
 
-/* The time from one wait for held rows to the next. */
+/* The time from one wait for locked rows to the next, milliseconds. */
 static int64_t
 wait_again_ms(const struct writer *w)
 {
@@ -120,10 +121,11 @@ writer_retry_deferred(struct writer *w, bool last)
 		a->look_ms = now_ms + w->timing->db_look_ms;
 		a->try_ms = now_ms + wait_again_ms(w);
 	} else if (now_ms >= a->look_ms || last) {
-		/* A row that others lock one after another is hardly ever found
-		 * free, and a name cannot be looked at.  So now and then units
-		 * wait for their rows as the others do, which get their turns
-		 * in the order in which they came. */
+		/* A probe hardly ever finds a row free that other nodes lock
+		 * one after another, and a name cannot be probed.  Therefore
+		 * about once a second the units wait for their rows in the
+		 * server's queue, as other transactions do; the server serves
+		 * that queue in the order of arrival. */
 		again = now_ms >= a->try_ms || last;
 		if (is_freed(w, again) || again)
 			run_deferred(w, now_ms, last);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the writer share.  Only writer*.c include this.
+ * What the files of the writer share.  Only writer*.c include this.
  */
 #ifndef ENGINE_WRITER_INTERNAL_H
 #define ENGINE_WRITER_INTERNAL_H
@@ -26,16 +26,16 @@ struct writer {
 	struct thr *thread;
 	struct commits_hooks commits_hooks;
 	struct commits *commits;
-	atomic_bool failed;   /* the store is gone: every unit is refused */
+	atomic_bool failed;   /* the store is lost: every unit is refused */
 	atomic_bool no_begin; /* the last transaction could not begin */
 	struct deferred deferred;
-	int64_t lock_us;     /* how long a batch holds its rows, smoothed */
-	int64_t patience_ms; /* how long it waits for them */
+	int64_t lock_us; /* how long a batch keeps its rows locked, smoothed */
+	int64_t patience_ms; /* how long a batch waits for locks */
 	atomic_size_t ndeferred;
 	struct outage outage;
-	struct outage deferring; /* units are deferred */
-	/* Why transactions fail now, if that is known: RC_AWAY,
-	 * RC_UNCONFIRMED; else RC_OK. */
+	struct outage deferring; /* units are being deferred */
+	/* Why transactions fail now: RC_AWAY, RC_UNCONFIRMED; RC_OK: they do
+	 * not, or for another reason. */
 	_Atomic enum rc trouble;
 
 	struct unit *batch[BATCH_UNITS];
@@ -44,38 +44,42 @@ struct writer {
 
 	atomic_uint_fast64_t batches, units, abandoned, checkpoints, full;
 	atomic_int_fast64_t log_bytes;
-	int64_t checkpoint_at; /* log size at which to checkpoint next */
+	int64_t checkpoint_at; /* log size that starts the next one */
 };
 
 /* ---- writer.c ---- */
 
-/* Gives ${n} units back, which nothing was done for. */
+/* Finishes ${n} units with ${rc}; nothing was done for them. */
 void writer_refuse(struct unit **units, size_t n, enum rc rc);
 
-/* Does what is in w->batch; how many units that were. */
+/* Runs the batch in w->batch; returns the number of its units. */
 size_t writer_work(struct writer *w);
 
 /* ---- writer_transact.c ---- */
 
-/* Sorts w->batch by kind, keeping arrival order within a kind. */
+/* Sorts w->batch by kind; units of one kind stay in the order of their arrival.
+ */
 void writer_sort(struct writer *w);
 
-/* Begins a transaction, and notes whether it could. */
+/* Begins a transaction, and stores whether that succeeded for
+ * writer_can_begin(). */
 enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
 
-/* Runs ${n} units as one transaction, several times where other writers are in
- * the way.  On failure everything is undone and the units are still the
- * caller's, as on success those are that were deferred: *ret_ready and all
- * after it.  ${alone}: the one unit's batch was abandoned. */
+/* Runs ${n} units as one transaction, with retries while other writers are in
+ * the way.  On success units[0] to units[*ret_ready - 1] were applied and are
+ * handed over; the units from *ret_ready on were deferred and still belong to
+ * the caller.  On failure everything is undone and all units belong to the
+ * caller.  ${alone}: the batch of the one unit was abandoned. */
 enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
     bool alone, size_t *ret_ready, struct err *err) MUST_USE;
 
 /* ---- writer_deferred.c ---- */
 
-/* Keeps ${n} units until what they need is free, or for db_lock_ms. */
+/* Defers ${n} units until their rows are free, at most for db_lock_ms. */
 void writer_defer(struct writer *w, struct unit **units, size_t n);
 
-/* Tries what is deferred when it is time; ${last}: now, and no more. */
+/* Runs the deferred units if it is time; ${last}: now, and refuses those that
+ * are still deferred afterwards. */
 void writer_retry_deferred(struct writer *w, bool last);
 
 #endif

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One transaction of the writer: the units of a batch are sorted by kind, their
- * rows are locked where others write as well, each kind does its work, and the
- * commit is handed to the thread that syncs and answers.  See writer.h.
+ * One transaction of the writer: sorts the units of a batch by kind, locks
+ * their rows on a multi-writer database, runs the verb of each kind, and hands
+ * the commit to the thread that syncs and finishes.  See writer.h.
  */
 #include <string.h>
 
 #include "base/fault.h"
 #include "engine/writer_internal.h"
 
-/* How often a batch is tried that meets other ones' locks. */
+/* How many times a batch is tried at most while locks of others are in the way.
+ */
 #define TRIES_MOST 5
 
-/* Others' batches hold rows for about as long as ours do, and a row may wait
- * for that of each other node: so many are waited for, and never longer than
- * this.
- */
+/* How long a batch waits for locks.  Batches of other nodes hold their rows for
+ * about as long as ours do, and a row may be needed by one batch of each node
+ * in turn.  So a batch waits for the time of 4 of its own batches, at most 800
+ * ms. */
 #define PATIENCE_BATCHES 4
 #define PATIENCE_MOST_MS 800
 
-/* Sorts the batch by kind, keeping arrival order within a kind.  The kinds are
- * few, so a pass for each costs less than a sort. */
+/* Sorts the batch by kind; units of one kind stay in the order of their
+ * arrival.  There are few kinds, so one pass for each kind costs less than a
+ * sort. */
 void
 writer_sort(struct writer *w)
 {
@@ -41,7 +43,7 @@ writer_sort(struct writer *w)
 	memcpy(w->batch, w->sorted, n * sizeof(w->batch[0]));
 }
 
-/* Does the work of ${n} units of one kind. */
+/* Runs the verb of one kind for its ${n} units. */
 static enum rc
 apply_kind(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
@@ -57,7 +59,7 @@ apply_kind(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (rc == RC_OK ? RC_OK : err_wrap(err, "%s", kind->name));
 }
 
-/* Does the work of each run of equal kinds. */
+/* Runs the verbs, one after the other, for the units of each kind. */
 static enum rc
 apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 {
@@ -74,7 +76,7 @@ apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
-/* Commits early, and hands the units to the thread that syncs and answers. */
+/* Commits early, and hands the units to the thread that syncs and finishes. */
 static enum rc
 commit(struct writer *w, struct tx *tx, struct unit **units, size_t n,
     struct err *err)
@@ -108,15 +110,15 @@ writer_begin(struct writer *w, struct err *err)
 	return (rc);
 }
 
-/* How a transaction is tried. */
+/* One attempt at a transaction. */
 struct attempt {
-	int tries;   /* that came to nothing before */
-	bool search; /* takes only what is free */
-	bool alone;  /* the batch of its unit was abandoned */
+	int tries;   /* attempts before this one, all of which failed */
+	bool search; /* locks only rows that are free */
+	bool alone;  /* the batch of its one unit was abandoned */
 };
 
-/* Moves those of ${n} units that are deferred behind the others, which keep
- * their order, as these do; how many others there are. */
+/* Moves the deferred units of ${n} behind the others; both groups keep their
+ * order.  Returns the number of the others. */
 static size_t
 part_deferred(struct writer *w, struct unit **units, size_t n)
 {
@@ -131,8 +133,8 @@ part_deferred(struct writer *w, struct unit **units, size_t n)
 	return (ready);
 }
 
-/* Locks what the units need where others write as well, and takes the time once
- * that is done: what they have committed meanwhile is earlier. */
+/* Locks the rows of the units, and reads the clock after that: what other
+ * transactions have committed while this one waited is then earlier. */
 static enum rc
 lock(struct writer *w, struct tx *tx, struct unit **units, size_t n,
     struct err *err)
@@ -144,8 +146,9 @@ lock(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	return (rc);
 }
 
-/* A batch has held its rows for ${us}.  Changes the wait for locks seldom: it
- * costs a question. */
+/* Adapts the lock time-out to ${us}, the time for which a batch has held its
+ * rows.  The time-out changes only by doubling, because each change costs a
+ * round trip. */
 static void
 note_lock_time(struct writer *w, int64_t us)
 {
@@ -159,9 +162,9 @@ note_lock_time(struct writer *w, int64_t us)
 	db_set_lock_timeout(w->db, ms);
 }
 
-/* Runs ${n} units as one transaction, after ${tries} that came to nothing.  On
- * failure everything is undone and the units are still the caller's, as on
- * success those are that were deferred: *ret_ready and all after it. */
+/* Makes one attempt to run ${n} units as one transaction.  On success the units
+ * from *ret_ready on were deferred and still belong to the caller.  On failure
+ * everything is undone and all units belong to the caller. */
 static enum rc
 transact_once(struct writer *w, struct unit **units, size_t n,
     const struct attempt *how, size_t *ret_ready, struct err *err)
@@ -206,15 +209,15 @@ transact_once(struct writer *w, struct unit **units, size_t n,
 	if (rc == RC_OK)
 		note_lock_time(w, clk_mono_us(w->clk) - locked_us);
 	if (rc != RC_OK) {
-		/* After SQLITE_FULL the database has rolled back by itself;
-		 * then this does nothing. */
+		/* After SQLITE_FULL the database has already rolled back by
+		 * itself; then this does nothing. */
 		db_rollback(w->db);
 		w->hooks->aborted(w->hooks->arg, &tx);
 	}
 	return (rc);
 }
 
-/* Whether ${rc} says that a lock was waited for in vain. */
+/* Returns whether ${rc} means that the wait for a lock has timed out. */
 static bool
 waited(const struct writer *w, enum rc rc)
 {
@@ -222,10 +225,10 @@ waited(const struct writer *w, enum rc rc)
 	return (rc == RC_BUSY && db_lock_timed_out(w->db));
 }
 
-/* The same, retried when another writer was in the way: it had locked a row
- * that may not be waited for at that point, or a deadlock was broken at this
- * transaction's cost; and once more, with the units whose rows are free, when
- * the wait for a row ran out. */
+/* Tries again when another writer was in the way: it had locked a row for which
+ * this transaction must not wait at that point, or a deadlock was resolved at
+ * this transaction's expense.  When the wait for a row has timed out, the
+ * further attempts take only the units whose rows are free (search). */
 enum rc
 writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
     size_t *ret_ready, struct err *err)
@@ -241,12 +244,13 @@ writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
 			break;
 		how.search = how.search || waited(w, rc);
 	} while (++how.tries < TRIES_MOST);
-	/* Alone each needs less. */
+	/* Run one by one, the units need fewer locks each.  RC_CONFLICT makes
+	 * the caller do that. */
 	if (waited(w, rc) || (rc == RC_BUSY && db_retryable(w->db)))
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
 	if (!db_retryable(w->db))
 		return (rc);
-	/* The failure is contention, not a bad unit: BUSY lets clients retry.
-	 */
+	/* The failure is contention, not a bad unit: RC_BUSY lets clients
+	 * retry. */
 	return (rc == RC_CONFLICT || rc == RC_INTERNAL ? RC_BUSY : rc);
 }
