@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of users, devices, inboxes and meta, and how they become structs.
+ * Reads and writes rows of users, devices, inboxes and meta.
  */
 #include <string.h>
 
@@ -42,7 +42,7 @@ store_user_insert(struct db *db, const struct store_user *user, int64_t now_ms,
 	return (rc);
 }
 
-/* People that are being added. */
+/* The users that a statement adds; its result rows set their ids. */
 struct adding {
 	struct store_remote_user *users;
 	size_t n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * People, devices and inbox counters as the store keeps them.
- * Thread: the owner of ${db}, in all of these.
+ * Users, devices and the counters of inboxes as the store keeps them, and the
+ * facts about the database (the table meta).
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_ACCOUNT_H
 #define STORE_ACCOUNT_H
@@ -13,7 +14,7 @@
 
 #define STORE_HASH_LEN 32
 
-/* A stored password with its NUL. */
+/* The size of a stored password hash, with its NUL. */
 #define STORE_PASSWORD_SIZE 128
 
 struct store_user {
@@ -23,8 +24,9 @@ struct store_user {
 	char password_hash[STORE_PASSWORD_SIZE]; /* "": cannot log in */
 	bool admin;
 	bool disabled;
-	int64_t destination_id; /* 0: he is here; else where he is */
-	/* The password is a one-time one, valid until then; 0: spent. */
+	int64_t destination_id; /* 0: a user here; else the user's server */
+	/* The password is a one-time password, valid until password_once_until
+	 * (wall clock, milliseconds; 0: it has been used). */
 	bool password_once;
 	int64_t password_once_until;
 };
@@ -41,32 +43,33 @@ struct store_device {
 	int64_t last_seen_at;
 };
 
-/* The numbers of one inbox. */
+/* The counters of an inbox. */
 struct store_counter {
-	int64_t head;   /* seq of the last event, 0: empty */
+	int64_t head;   /* seq of the last event; 0: no event yet */
 	int64_t oldest; /* seq of the first event that is kept */
-	int64_t acked;  /* highest acked by any device */
-	int64_t read;   /* highest read by inbox seq */
+	int64_t acked;  /* highest seq acked by any device */
+	int64_t read;   /* highest seq that the user has read */
 };
 
-/* Adds a user with his inbox.  RC_EXISTS when the name was ever given. */
+/* Adds a user of this server, with an inbox.  RC_EXISTS: the name was given to
+ * a user before. */
 enum rc store_user_insert(struct db *db, const struct store_user *user,
     int64_t now_ms, int64_t *ret_user_id, struct err *err) MUST_USE;
 
-/* By name (${n} bytes) or id; RC_NOT_FOUND (without a text) if there is none.
- */
+/* Finds a user by name (${n} bytes) or by id.  RC_NOT_FOUND (without an error
+ * text): there is none. */
 enum rc store_user_by_name(struct db *db, const char *name, size_t n,
     struct store_user *ret, struct err *err) MUST_USE;
 enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
-/* By id, in a transaction: until its end nobody changes his password, nor logs
- * in with it. */
+/* As store_user_by_id(), and locks the user: until the transaction ends, no
+ * other one changes the password or logs in with it. */
 enum rc store_user_lock(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
-/* Adds ${n} people of another server, all of them different, who have no inbox
- * here, and sets their ids.  RC_EXISTS: one of them is here. */
+/* Adds ${n} distinct users of another server, who have no inbox here, and sets
+ * their ids.  RC_EXISTS: one of them exists already. */
 struct store_remote_user {
 	const char *address; /* borrowed */
 	int64_t user_id;
@@ -75,95 +78,107 @@ enum rc store_users_remote_insert(struct db *db,
     struct store_remote_user *users, size_t n, int64_t destination_id,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Whether there is any user at all. */
+/* *ret: whether this server has any user of its own. */
 enum rc store_user_any(struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Replaces the password hash; ${once_until} is the end of a one-time password,
- * 0 for an ordinary one. */
+/* Replaces the password hash.  ${once_until}: until when a one-time password is
+ * valid; 0: it is an ordinary password. */
 enum rc store_user_password_set(struct db *db, int64_t user_id,
     const char *hash, int64_t once_until, struct err *err) MUST_USE;
 
-/* Spends a one-time password; RC_NOT_FOUND if there is none to spend. */
+/* Marks a one-time password as used.  RC_NOT_FOUND: the user has none that is
+ * unused. */
 enum rc store_user_password_spend(
     struct db *db, int64_t user_id, struct err *err) MUST_USE;
 
-/* Disables a user; RC_NOT_FOUND if he is not there or is disabled. */
+/* Disables a user.  RC_NOT_FOUND: there is no such user, or the user is
+ * disabled already. */
 enum rc store_user_disable(
     struct db *db, int64_t user_id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Enables a user; RC_NOT_FOUND if there is none who is disabled. */
+/* Enables a user.  RC_NOT_FOUND: there is no such user who is disabled. */
 enum rc store_user_enable(
     struct db *db, int64_t user_id, struct err *err) MUST_USE;
 
-/* Makes a user of this server an administrator, or an ordinary user;
- * RC_NOT_FOUND if there is none to change. */
+/* Makes a user of this server an administrator, or an ordinary user.
+ * RC_NOT_FOUND: there is no such user, or nothing to change. */
 enum rc store_user_admin_set(
     struct db *db, int64_t user_id, bool admin, struct err *err) MUST_USE;
 
-/* Whether there is an administrator, not disabled, other than ${user_id}. */
+/* *ret: whether an administrator other than ${user_id} exists who is not
+ * disabled. */
 enum rc store_admin_other(
     struct db *db, int64_t user_id, bool *ret, struct err *err) MUST_USE;
 
-/* Adds a device; its cursor starts at ${acked_seq}. */
+/* Adds a device, whose cursor starts at device->acked_seq. */
 enum rc store_device_insert(struct db *db, const struct store_device *device,
     const uint8_t token_hash[STORE_HASH_LEN], int64_t *ret_device_id,
     struct err *err) MUST_USE;
 
-/* The device whose token has ${token_hash}; RC_NOT_FOUND also for revoked
- * ones and those of disabled users. */
+/* Finds the device whose token has the hash ${token_hash}.  RC_NOT_FOUND also
+ * for revoked devices and for devices of disabled users. */
 enum rc store_device_by_token(struct db *db,
     const uint8_t token_hash[STORE_HASH_LEN], struct store_device *ret,
     struct err *err) MUST_USE;
 
-/* Whether a device is not revoked; until the end of the transaction it stays
- * so. */
+/* *ret: whether the device exists and is not revoked.  Locks it, so that this
+ * stays true until the transaction ends. */
 enum rc store_device_lock(
     struct db *db, int64_t device_id, bool *ret, struct err *err) MUST_USE;
 
-/* How many devices ${user_id} has. */
+/* *ret: the number of devices of ${user_id} that are not revoked. */
 enum rc store_device_count(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 
-/* Calls ${each} for every device of ${user_id}, oldest first. */
+/* Calls ${each} for every device of ${user_id} that is not revoked, the oldest
+ * first. */
 enum rc store_device_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct store_device *device), void *arg,
     struct err *err) MUST_USE;
 
-/* Gets a token: one that was revoked, or one of a list. */
+/* Called with the token hash of a device: one that was revoked, or one of a
+ * list. */
 typedef void (*store_token_fn)(
     void *arg, int64_t device_id, const uint8_t token_hash[STORE_HASH_LEN]);
 
-/* Revokes one device; RC_NOT_FOUND if it is not there. */
+/* Revokes one device, and calls ${each} with its token.  RC_NOT_FOUND: there is
+ * no such device that is not revoked. */
 enum rc store_device_revoke(struct db *db, int64_t user_id,
     const struct uuid *public_id, int64_t now_ms, store_token_fn each,
     void *arg, struct err *err) MUST_USE;
 
-/* Revokes all devices but ${keep} (0: all). */
+/* Revokes all devices of ${user_id} except ${keep} (0: all), and calls ${each}
+ * with their tokens. */
 enum rc store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
     int64_t now_ms, store_token_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} for every device of ${user_id} that has its token. */
+/* Calls ${each} with the token of every device of ${user_id} that is not
+ * revoked. */
 enum rc store_device_tokens(struct db *db, int64_t user_id, store_token_fn each,
     void *arg, struct err *err) MUST_USE;
 
-/* Renames a device; RC_NOT_FOUND if it is not there. */
+/* Renames a device.  RC_NOT_FOUND: there is no such device that is not revoked.
+ */
 enum rc store_device_rename(struct db *db, int64_t user_id,
     const struct uuid *public_id, const char *name, size_t n,
     int64_t *ret_device_id, struct err *err) MUST_USE;
 
-/* The device's own cursor; RC_NOT_FOUND if there is no such device. */
+/* *ret: the highest seq that the device has acked.  RC_NOT_FOUND: there is no
+ * such device. */
 enum rc store_device_acked_get(
     struct db *db, int64_t device_id, int64_t *ret, struct err *err) MUST_USE;
 
-/* A device as it is now. */
+/* The current state of a device. */
 struct store_device_now {
 	int64_t device_id;
 	int64_t user_id;
-	int64_t acked;       /* the highest seq that it has acked */
-	const uint8_t *gone; /* the hash of the token that it lost, or NULL */
+	int64_t acked; /* the highest seq that the device has acked */
+	/* The hash of its token, if the device is revoked or its user disabled;
+	 * else NULL. */
+	const uint8_t *gone;
 };
 
-/* What ${n} devices are now. */
+/* Calls ${each} with the current state of each of ${n} devices that exists. */
 enum rc store_devices_now(struct db *db, const int64_t *devices, size_t n,
     enum rc (*each)(
 	void *arg, const struct store_device_now *now, struct err *err),
@@ -173,18 +188,20 @@ enum rc store_devices_now(struct db *db, const int64_t *devices, size_t n,
 enum rc store_counter_get(struct db *db, int64_t user_id,
     struct store_counter *ret, struct err *err) MUST_USE;
 
-/* Facts about the database: NUL-terminated text, cut to ${size}.
- * RC_NOT_FOUND when ${key} was never set. */
+/* Facts about the database: NUL-terminated texts by name.  Reads the one called
+ * ${key}, truncated to ${size}.  RC_NOT_FOUND: ${key} was never set. */
 enum rc store_meta_get(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
-/* The same; where others write, too, they wait until the transaction has ended.
- */
+/* As store_meta_get(), and locks the row: on a multi-writer database other
+ * transactions that lock or set it wait until this one has ended. */
 enum rc store_meta_lock(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
+/* Sets ${key} to ${value}. */
 enum rc store_meta_set(struct db *db, const char *key, const char *value,
     struct err *err) MUST_USE;
-/* Says ${value}, but not where ${key} is said already: whoever else says it at
- * the same time is waited for, and store_meta_get then tells who was first. */
+/* Sets ${key} to ${value}, unless it is set already.  Waits for another
+ * transaction that sets it at the same time; store_meta_get() then returns the
+ * value of the first. */
 enum rc store_meta_make(struct db *db, const char *key, const char *value,
     struct err *err) MUST_USE;
 

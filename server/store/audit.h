@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The audit log: what operators have done.
- * Thread: the owner of ${db}, in all of these.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_AUDIT_H
 #define STORE_AUDIT_H
 
 #include "db/db.h"
 
-/* Somebody has done something. */
+/* An action of an operator.  Longer texts are truncated to what the columns
+ * hold. */
 struct store_audit {
 	const char *actor;
 	const char *action;

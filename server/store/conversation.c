@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of conversations and participants, and how they become structs.
+ * Reads and writes rows of conversations and participants.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ store_direct_other(const char *key, size_t n, const char *name,
 	return (true);
 }
 
-/* Conversations that are being added. */
+/* The conversations that a statement adds; its result rows set their ids. */
 struct adding {
 	struct store_new_conversation *c;
 	size_t n;

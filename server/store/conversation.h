@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Conversations and participants as the store keeps them.
- * Thread: the owner of ${db}, in all of these.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_CONVERSATION_H
 #define STORE_CONVERSATION_H
@@ -27,13 +27,13 @@ struct store_participant {
 	int64_t user_id;
 	char name[LIMIT_ADDRESS_LEN + 1];
 	int64_t joined_seq;
-	int64_t left_seq; /* 0: still in */
+	int64_t left_seq; /* 0: still a member */
 	int64_t delivered_upto;
 	int64_t acked_upto;
 	int64_t read_upto;
 	int64_t acked_at;
 	int64_t read_at;
-	int64_t shown_upto; /* what others may know of read_upto */
+	int64_t shown_upto; /* how much of read_upto others may see */
 	int64_t shown_at;
 };
 
@@ -51,18 +51,19 @@ struct store_conversation_item {
 	int64_t last_at; /* of the last message that the member may see */
 };
 
-/* Writes the key of the direct conversation of ${a} and ${b}: both in order,
- * a space between. */
+/* Writes the key of the direct conversation of ${a} and ${b}: both names in
+ * byte order, with a space between them. */
 void store_direct_key(
     const char *a, const char *b, char ret[STORE_DIRECT_KEY_SIZE]);
 
-/* From a direct key, the one who is not ${name} (or ${name} himself in a note
- * to oneself).  False if ${name} is not in it. */
+/* Finds in a direct key of ${n} bytes the member who is not ${name}, or ${name}
+ * in a conversation with oneself.  Returns false if ${name} is not in the key.
+ */
 bool store_direct_other(const char *key, size_t n, const char *name,
     char ret[LIMIT_ADDRESS_LEN + 1]);
 
-/* Adds ${n} conversations, and sets their ids; ${direct_key} NULL for groups.
- * RC_EXISTS: one of them is here. */
+/* Adds ${n} conversations and sets their ids.  direct_key is NULL for groups.
+ * RC_EXISTS: one of them exists already. */
 struct store_new_conversation {
 	struct uuid public_id;
 	const char *direct_key; /* borrowed */
@@ -72,7 +73,8 @@ enum rc store_conversations_insert(struct db *db,
     struct store_new_conversation *c, size_t n, int64_t now_ms,
     struct err *err) MUST_USE;
 
-/* RC_NOT_FOUND (without a text) if there is none. */
+/* Find a conversation by its direct key, its public id or its id.  RC_NOT_FOUND
+ * (without an error text): there is none. */
 enum rc store_conversation_by_key(struct db *db, const char *direct_key,
     struct store_conversation *ret, struct err *err) MUST_USE;
 enum rc store_conversation_by_public(struct db *db, const struct uuid *id,
@@ -80,11 +82,12 @@ enum rc store_conversation_by_public(struct db *db, const struct uuid *id,
 enum rc store_conversation_by_id(struct db *db, int64_t id,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
-/* The same; RC_NOT_FOUND, too, while another writer has it. */
+/* As store_conversation_by_id(), but returns RC_NOT_FOUND also while another
+ * transaction has locked the conversation. */
 enum rc store_conversation_if_free(struct db *db, int64_t id,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
-/* Adds ${n} members from the beginning of their conversations on. */
+/* Adds ${n} members, who may see their conversations from the beginning. */
 struct store_new_member {
 	int64_t conversation_id;
 	int64_t user_id;
@@ -92,27 +95,27 @@ struct store_new_member {
 enum rc store_members_insert(struct db *db, const struct store_new_member *m,
     size_t n, struct err *err) MUST_USE;
 
-/* Calls ${each} for every member, ascending by user. */
+/* Calls ${each} for every member, in ascending order of user ids. */
 enum rc store_participants(struct db *db, int64_t conversation_id,
     enum rc (*each)(
 	void *arg, const struct store_participant *p, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* One member; RC_NOT_FOUND if he is none. */
+/* Reads one member.  RC_NOT_FOUND: the user is not a member. */
 enum rc store_participant_get(struct db *db, int64_t conversation_id,
     int64_t user_id, struct store_participant *ret, struct err *err) MUST_USE;
 
-/* Lists ${user_id}'s conversations before internal id ${before} (INT64_MAX:
- * from the newest), newest first. */
+/* Calls ${each} for at most ${limit} conversations of ${user_id} whose internal
+ * id is below ${before} (INT64_MAX: from the newest), the newest first. */
 enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     int64_t limit,
     enum rc (*each)(
 	void *arg, const struct store_conversation_item *item, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Lists a user's conversations by their last activity, the latest first: those
- * before one with ${before_at} (INT64_MAX: from the latest) and ${before_id}.
- */
+/* Lists a user's conversations by their last activity, the latest first: at
+ * most limit of those before the conversation before_id with activity at
+ * before_at (INT64_MAX: from the latest). */
 struct store_recent_query {
 	int64_t user_id;
 	int64_t before_at;
@@ -125,13 +128,14 @@ enum rc store_conversation_recent(struct db *db,
 	void *arg, const struct store_conversation_item *item, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* One of ${user_id}'s conversations; RC_NOT_FOUND if it is not his. */
+/* Reads one conversation of ${user_id}.  RC_NOT_FOUND: the user is not a member
+ * of it. */
 enum rc store_conversation_one(struct db *db, int64_t user_id,
     const struct uuid *public_id, struct store_conversation_item *ret,
     struct err *err) MUST_USE;
 
-/* How many messages of others ${user_id} has not read: in all, and for each
- * conversation that has some. */
+/* Count the messages of others that ${user_id} has not read: in all, and for
+ * each conversation that has some (${last}: its last message). */
 enum rc store_unread_total(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 enum rc store_unread_list(struct db *db, int64_t user_id,

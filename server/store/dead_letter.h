@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dead letters: messages that were given up.
- * Thread: the owner of ${db}, in all of these.
+ * Dead letters: rows for operators about messages that have failed.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_DEAD_LETTER_H
 #define STORE_DEAD_LETTER_H
@@ -9,13 +9,15 @@
 #include "db/db.h"
 #include "store/remote.h"
 
-/* A dead letter for ${row}, which has ended in ${state}. */
+/* Adds a dead letter for ${row}, whose final state is in ${row}.  ${error} (may
+ * be NULL): the last error of the destination, truncated to 512 bytes. */
 enum rc store_dead_letter_insert(struct db *db, const struct store_row *row,
     int64_t destination_id, const char *error, int64_t now_ms,
     struct err *err) MUST_USE;
 
-/* Somebody has dealt with the open dead letter of row ${outbox_id}:
- * "requeued" or "discarded".  RC_NOT_FOUND: there is none. */
+/* Closes the open dead letter of outbox row ${outbox_id}.  ${resolution}:
+ * "requeued" or "discarded"; ${by}: the operator.  RC_NOT_FOUND: there is no
+ * open one. */
 enum rc store_dead_letter_resolve(struct db *db, int64_t outbox_id,
     const char *resolution, const char *by, int64_t now_ms,
     struct err *err) MUST_USE;
@@ -28,7 +30,7 @@ struct store_dead_letter {
 	char to[287];
 };
 
-/* Dead letter ${dead_id}; RC_NOT_FOUND if there is none. */
+/* Reads dead letter ${dead_id}; RC_NOT_FOUND: there is none. */
 enum rc store_dead_letter_get(struct db *db, int64_t dead_id,
     struct store_dead_letter *ret, struct err *err) MUST_USE;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See epoch.h.  Both facts are rows of the table meta.
+ * See epoch.h.  The epoch and the time are rows of the table meta.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of inboxes, and how they become events.
+ * Reads rows of inboxes and turns them into events.
  */
 #include <string.h>
 

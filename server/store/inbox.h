@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inbox events as the store keeps them, for readers and for marks.
- * Thread: the owner of ${db}, in all of these.
+ * Inbox events as the store keeps them, for readers and for acks and reads.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_INBOX_H
 #define STORE_INBOX_H
@@ -9,15 +9,15 @@
 #include "db/db.h"
 #include "model/event.h"
 
-/* Another's message in an inbox, as acks and reads need it. */
+/* A message of another user in an inbox, as acks and reads need it. */
 struct store_inbox_message {
 	int64_t seq;
 	int64_t mid;
 	int64_t conversation_id;
 	int64_t conversation_seq;
 	int64_t sender_id;
-	int64_t outbox_id; /* 0: came from elsewhere */
-	bool own;          /* store_inbox_find() only */
+	int64_t outbox_id; /* 0: it came from another server */
+	bool own;          /* set by store_inbox_find() only */
 };
 
 typedef enum rc (*store_event_fn)(
@@ -32,27 +32,29 @@ struct store_range {
 	int64_t limit;
 };
 
-/* Calls ${each} for the events of ${user_id} in ${range}.  Views are
- * borrowed. */
+/* Calls ${each} for the events of ${user_id} in ${range}, in order.  The views
+ * are borrowed until the callback returns. */
 enum rc store_inbox_page(struct db *db, int64_t user_id,
     const struct store_range *range, store_event_fn each, void *arg,
     struct err *err) MUST_USE;
 
-/* Calls ${each} for others' messages with after < seq <= upto. */
+/* Calls ${each} for the messages of others with after < seq <= upto. */
 enum rc store_inbox_range(struct db *db, int64_t user_id, int64_t after,
     int64_t upto, store_inbox_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Where message ${id} is in ${user_id}'s inbox; RC_NOT_FOUND if it is not. */
+/* Finds message ${id} in the inbox of ${user_id}; RC_NOT_FOUND: it is not
+ * there. */
 enum rc store_inbox_find(struct db *db, int64_t user_id, const struct uuid *id,
     struct store_inbox_message *ret, struct err *err) MUST_USE;
 
-/* The last message of others in a conversation with
- * after < conversation_seq <= upto; RC_NOT_FOUND if there is none. */
+/* Finds the last message of others in a conversation whose conversation_seq is
+ * above ${after} and at most ${upto}; RC_NOT_FOUND: there is none. */
 enum rc store_last_of_others(struct db *db, int64_t conversation_id,
     int64_t user_id, int64_t after, int64_t upto,
     struct store_inbox_message *ret, struct err *err) MUST_USE;
 
-/* Where the inboxes of ${n} users end. */
+/* Calls ${each} with the seq of the last event in each of ${n} users' inboxes.
+ */
 enum rc store_inbox_heads(struct db *db, const int64_t *users, size_t n,
     enum rc (*each)(void *arg, int64_t user_id, int64_t head, struct err *err),
     void *arg, struct err *err) MUST_USE;

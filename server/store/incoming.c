@@ -10,9 +10,9 @@
 #include "store/incoming.h"
 #include "store/peer.h"
 
-/* Rows of values on their way. */
+/* The parameters of a query, row by row. */
 struct rows {
-	void *v; /* structs of them; NULL: there was no memory */
+	void *v; /* structs of values; NULL: out of memory */
 	size_t width, n;
 };
 
@@ -20,8 +20,8 @@ struct rows {
 #define ROWS(v, n)                                                             \
 	((struct rows){(v), sizeof(*(v)) / sizeof(struct db_val), (n)})
 
-/* Queues ${stmt} for ${rows}, which are freed; ${each} gets the handler.  An
- * INSERT (NULL: no rows come) makes all of its rows, or fails. */
+/* Queues ${stmt} for ${rows}, which it frees.  ${each} is called with ${h}.
+ * For an INSERT ${each} is NULL: it inserts all of its rows, or fails. */
 static enum rc
 ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
     const struct store_incoming_handler *h, struct err *err)
@@ -97,7 +97,7 @@ store_processed_add(struct db *db, const struct store_processed *events,
 	return (ask(db, SQL_PROCESSED_INSERT, ROWS(v, n), NULL, NULL, err));
 }
 
-/* The fingerprint in column ${col}; NULL: it is damaged. */
+/* Returns the fingerprint in column ${col}; NULL: it is damaged. */
 static const uint8_t *
 fingerprint(const struct db_row *row, int col)
 {
@@ -313,7 +313,8 @@ store_sequences_set(
 
 /* ---- receipts ---- */
 
-/* The place in a row of receipt_target; without one it is all 0. */
+/* Returns the place in a row of receipt_target; all zero if the message has
+ * none. */
 static struct store_place
 place_of(const struct db_row *row)
 {

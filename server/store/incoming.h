@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes from other servers, as the store keeps it: events that were taken,
- * nonces of requests, how far each sequence has come, and what a receipt
- * covers. An origin is the id of the sending server's destination. Thread: the
- * owner of ${db}, in all of these.
+ * What comes from other servers, as the store keeps it: events that were
+ * accepted, nonces of requests, how far each sequence has come, and the rows
+ * that a receipt covers.  An origin is the id of the sending server's
+ * destination.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_INCOMING_H
 #define STORE_INCOMING_H
@@ -14,47 +15,49 @@
 #include "db/db.h"
 #include "store/message.h"
 
-/* An event by the server that it came from. */
+/* An event, identified by its id and the server that sent it. */
 struct store_event_key {
 	struct uuid event_id;
 	int64_t origin;
 };
 
-/* An event that was taken, with its place in the sender's lane then (sequence;
- * 0: not known).  behind: it came when places up to this had been taken; or 0.
- */
+/* An event that was accepted.  sequence: its place in the sender's lane at that
+ * time; 0: not known.  behind: the highest place that had been accepted lately,
+ * if it is not below its own; else 0. */
 struct store_processed {
 	struct store_event_key key;
 	int64_t sequence;
 	int64_t behind;
 };
 
-/* An event, and the person here whom it is for. */
+/* An event, and the user of this server to whom it is addressed. */
 struct store_incoming_key {
 	struct store_event_key event;
 	int64_t user_id;
 };
 
-/* A sequence: what one person of another server sends to one of this one. */
+/* A sequence: what one user of another server sends to one user of this server.
+ */
 struct store_sequence {
 	int64_t sender_id;
 	int64_t recipient_id;
 	int class;    /* enum lane_class */
-	int64_t last; /* the number that was taken last */
-	/* The highest that was taken lately, and when; 0: none. */
+	int64_t last; /* the number that was accepted last */
+	/* The highest number that was accepted lately, and when; 0: none. */
 	int64_t highest, highest_at;
 };
 
-/* Where the outbox row of a message to another server stands. */
+/* The place of the outbox row of a message to another server. */
 struct store_place {
-	int64_t lane_id; /* 0: the row was purged, or there never was one */
+	int64_t lane_id; /* 0: the row was purged, or never existed */
 	int64_t lane_seq;
-	bool requeued; /* it has stood elsewhere before */
-	bool given_up; /* nobody expects that it was taken */
+	bool requeued; /* it had another place before */
+	bool given_up; /* it has failed, has expired or was canceled */
 	int64_t created_at;
 };
 
-/* A message that a receipt names, and its place to the receipt's sender. */
+/* A message that a receipt names, and its place in the lane to the receipt's
+ * sender. */
 struct store_target_key {
 	struct uuid message_id;
 	int64_t dest_id;
@@ -64,7 +67,7 @@ struct store_target {
 	int64_t mid;
 	int64_t sender_id;
 	int64_t conversation_id;
-	int64_t conversation_seq; /* 0: not released */
+	int64_t conversation_seq; /* 0: scheduled, not released yet */
 	struct store_place place;
 };
 
@@ -80,35 +83,35 @@ struct store_covered_row {
 	int64_t mid;
 	int64_t conversation_seq;
 	int64_t lane_id, lane_seq;
-	bool unacked; /* it is sent, and not acked */
+	bool unacked; /* it is sent, but not acked */
 };
 typedef enum rc (*store_covered_fn)(
     void *arg, const struct store_covered_row *row, struct err *err);
 
-/* Gets the rows that the functions below ask for, by the end of
- * store_incoming_answers().  It must stay as it is until then. */
+/* Receives the rows of the queries below, at the latest while
+ * store_incoming_answers() runs.  It must not change until then. */
 struct store_incoming_handler {
-	/* The event was taken before. */
+	/* The event was accepted before. */
 	void (*processed)(void *arg, const struct store_processed *p);
-	/* It has put a message with this fingerprint into the inbox of
+	/* The event has put a message with this fingerprint into the inbox of
 	 * ${user_id}. */
 	void (*incoming)(void *arg, const struct uuid *event_id,
 	    int64_t user_id, const uint8_t fingerprint[STORE_FINGERPRINT_LEN]);
-	/* There is a message with this id. */
+	/* A message with this id exists. */
 	void (*taken)(void *arg, const struct uuid *message_id,
 	    int64_t sender_id,
 	    const uint8_t fingerprint[STORE_FINGERPRINT_LEN]);
 	/* How far a sequence has come. */
 	void (*sequence)(void *arg, const struct store_sequence *s);
-	/* There is a message that a receipt names. */
+	/* A message that a receipt names exists. */
 	void (*target)(void *arg, const struct store_target *t);
 	/* A receipt covers the row. */
 	store_covered_fn covered;
 	void *arg;
 };
 
-/* Each of these asks for ${n} rows in one statement, or for as many of them as
- * there are. */
+/* Each of these functions queues one query for ${n} rows.  The handler receives
+ * the rows that exist. */
 enum rc store_processed_find(struct db *db, const struct store_event_key *keys,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 enum rc store_incoming_find(struct db *db,
@@ -121,70 +124,71 @@ enum rc store_sequences_get(struct db *db, const struct store_sequence *s,
 enum rc store_targets_find(struct db *db, const struct store_target_key *keys,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 
-/* Asks for all rows of ${n} parts of lanes that were not given up, in the order
- * of the parts, and within each by lane_seq. */
+/* Queues a query for all rows of ${n} parts of lanes that have not failed,
+ * expired or been canceled, in the order of the parts, and within each by
+ * lane_seq. */
 enum rc store_covered_find(struct db *db, const struct store_covering *parts,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 
-/* Waits for all that was asked for. */
+/* Sends the queued queries and waits for their rows. */
 enum rc store_incoming_answers(struct db *db, struct err *err) MUST_USE;
 
-/* Notes that ${n} events, all of them different, are taken in this
- * transaction. */
+/* Stores that ${n} distinct events are accepted in this transaction. */
 enum rc store_processed_add(struct db *db, const struct store_processed *events,
     size_t n, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Keeps how far ${n} sequences, all of them different, have come. */
+/* Stores how far ${n} distinct sequences have come. */
 enum rc store_sequences_set(struct db *db, const struct store_sequence *s,
     size_t n, struct err *err) MUST_USE;
 
-/* A key that has verified a request, and what the database says of it now: a
- * memory that is older may know neither an operator's block nor that the peer
- * was forgotten or purged. */
+/* A key that has verified a request, and what the database says about it now.
+ * The node's copy in memory may be older, and may not know that an operator has
+ * blocked the peer or that the peer was forgotten or purged. */
 struct store_origin {
 	int64_t origin;
 	const char *key_id;
 	const uint8_t *public; /* STORE_PEER_PUBLIC_SIZE bytes */
 
-	bool blocked;  /* the peer is */
-	bool verifies; /* the key does, as store/peer.h says */
-	bool used;     /* somebody of the peer is known here */
+	bool blocked;  /* the peer is blocked */
+	bool verifies; /* the key verifies (store/peer.h) */
+	bool used;     /* a user of the peer is known here */
 };
 
-/* Queues the question; ${o} is kept, and answered when the next statement is
- * that is not queued. */
+/* Queues the query.  ${o} must live until the next statement that is not queued
+ * has returned; its results are set then. */
 enum rc store_origin_ask(
     struct db *db, struct store_origin *o, struct err *err) MUST_USE;
 
-/* A request by what makes it unique. */
+/* A request, identified by its nonce. */
 struct store_nonce {
 	int64_t origin;
 	const char *key_id;
 	const char *nonce;
-	int64_t keep_until; /* ms: no signature with it is good any more */
+	int64_t keep_until; /* ms: signatures with it are invalid later */
 };
 
-/* Asks whether the request was taken before; *ret is set by the end of
- * store_incoming_answers(). */
+/* Queues a query whether the request was accepted before; *ret is set when
+ * store_incoming_answers() returns. */
 enum rc store_nonce_find(struct db *db, const struct store_nonce *nonce,
     bool *ret, struct err *err) MUST_USE;
 
-/* Notes that it is taken.  RC_CONFLICT: another transaction has just taken
- * it. */
+/* Stores that the request is accepted.  RC_CONFLICT: another transaction has
+ * just accepted it. */
 enum rc store_nonce_add(
     struct db *db, const struct store_nonce *nonce, struct err *err) MUST_USE;
 
-/* Removes at most ${limit} that no signature can come with any more. */
+/* Queues the removal of at most ${limit} nonces whose signatures are invalid by
+ * now. */
 enum rc store_nonces_expire(
     struct db *db, int64_t now_ms, int64_t limit, struct err *err) MUST_USE;
 
-/* Calls ${each} for the row of message ${mid} to ${dest_id}, if it is sent and
- * not acked. */
+/* Calls ${each} for the outbox row of message ${mid} to ${dest_id}, if the row
+ * is sent and not acked. */
 enum rc store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
     store_covered_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Notes that a receipt has named message ${mid} to ${dest_id}, if its row is
- * not sent. */
+/* Stores that a receipt has named message ${mid} to ${dest_id}, if its row is
+ * not sent yet, or an answer of its server is still expected. */
 enum rc store_receipt_note(struct db *db, int64_t mid, int64_t dest_id,
     int64_t now_ms, struct err *err) MUST_USE;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of lanes, and how they become structs.
+ * Reads and writes rows of lanes.
  */
 #include <string.h>
 
@@ -213,7 +213,8 @@ struct least {
 	int64_t value;
 };
 
-/* The least of what is there; something that is due at 0 is due at 1. */
+/* Keeps the least value of the result rows.  0 stands for "none", so
+ * run_least() returns 1 for a time of 0. */
 static enum rc
 take_least(void *arg, const struct db_row *row, struct err *err)
 {

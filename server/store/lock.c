@@ -9,9 +9,9 @@
 #include "store/lock.h"
 #include "store/store_internal.h"
 
-/* Rows of values on their way. */
+/* The parameters of a statement, row by row. */
 struct rows {
-	void *v; /* values, or structs of them; NULL: there was no memory */
+	void *v; /* values or structs of values; NULL: out of memory */
 	size_t width, n;
 };
 
@@ -19,7 +19,7 @@ struct rows {
 #define ROWS(v, n)                                                             \
 	((struct rows){(v), sizeof(*(v)) / sizeof(struct db_val), (n)})
 
-/* Asks ${stmt} for ${rows}, which are freed; ${each} gets the holder. */
+/* Queues ${stmt} for ${rows}, which it frees; ${each} is called with ${h}. */
 static enum rc
 ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
     const struct store_lock_handler *h, struct err *err)
@@ -34,7 +34,7 @@ ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
 	return (rc);
 }
 
-/* A value for each of ${n} ids. */
+/* One value for each of ${n} ids. */
 static struct rows
 of_ids(const int64_t *ids, size_t n)
 {
@@ -163,7 +163,7 @@ take_conversation(void *arg, const struct db_row *row, struct err *err)
 	return (rc == RC_OK ? h->conversation(h->arg, &c, err) : rc);
 }
 
-/* Rows of lock_conversations and of lock_find. */
+/* The parameters of lock_conversations and of lock_find, which are the same. */
 static struct rows
 of_keys(const struct store_conversation_key *keys, size_t n)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and locks the rows of a batch, where several nodes write to the
- * database.  Each function asks by one statement for any number of rows, which
- * the handler gets at the latest when store_lock_answers() is called.  It gets
- * no row that does not exist.  Thread: owner of ${db}, in a transaction.
+ * Reads and locks the rows of a batch on a multi-writer database.  Each
+ * function queues one statement for any number of rows.  The handler receives
+ * the rows at the latest while store_lock_answers() runs; for a row that does
+ * not exist it is not called.
+ * Thread: the owner of ${db}, in a transaction.
  */
 #ifndef STORE_LOCK_H
 #define STORE_LOCK_H
@@ -13,17 +14,18 @@
 #include "store/lane.h"
 #include "store/message.h"
 
-/* A user by id or (0) by name. */
+/* A user by id or, if user_id is 0, by name. */
 struct store_user_key {
 	int64_t user_id;
 	const char *name; /* borrowed */
 	size_t n;
 };
 
-/* A conversation by its id, by public id, as the direct one of a user with
- * another, or by one of its lanes; or those whose messages an ack of the user
- * up to a number of his inbox is about, or a read.  What is not meant is 0 or
- * NULL. */
+/* Identifies a conversation: by conversation_id, by public_id, by direct_key,
+ * by lane_id (one of its lanes), or as the direct one of user_id with the user
+ * called `with`.  Or identifies the conversations of all messages that an ack
+ * of user_id up to the inbox number acked_upto covers, or a read up to
+ * read_upto.  Members that are not used are 0 or NULL. */
 struct store_conversation_key {
 	int64_t conversation_id;
 	const struct uuid *public_id; /* borrowed */
@@ -34,13 +36,14 @@ struct store_conversation_key {
 	const char *direct_key; /* borrowed */
 };
 
-/* What a conversation is looked for by: a message, or (NULL) a dead letter. */
+/* What identifies a conversation: one of its messages or, if message_id is
+ * NULL, a dead letter. */
 struct store_about {
 	const struct uuid *message_id; /* borrowed */
 	int64_t dead_id;
 };
 
-/* A member of one of the conversations, with what is known of him as a user
+/* A member of a conversation, with what is known about the member as a user
  * (id, name, disabled, destination). */
 struct store_lock_member {
 	int64_t conversation_id;
@@ -48,8 +51,9 @@ struct store_lock_member {
 	struct store_user user;
 };
 
-/* Who gets what was asked for, each from the function below that names it.  It
- * must stay as it is until all answers have come. */
+/* Receives the results.  The comment of each function below names the member
+ * that it calls.  The struct must not change until store_lock_answers() has
+ * returned. */
 struct store_lock_handler {
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
@@ -75,45 +79,47 @@ struct store_lock_handler {
 	void *arg;
 };
 
-/* Waits for all that was asked for. */
+/* Sends the queued statements and waits for their results. */
 enum rc store_lock_answers(struct db *db, struct err *err) MUST_USE;
 
-/* Holds ${n} names of what may have to be made: a conversation's direct key, a
- * server; before all else that is held here.  Nobody else who does
- * so makes any of these until the transaction ends, and what was made before
- * is found by whatever is asked next. */
+/* Locks ${n} names of rows that may have to be inserted or changed: the direct
+ * key of a conversation, a server, an account.  Must come before all other
+ * locks of the transaction.  Until the transaction ends, no other transaction
+ * that locks such a name inserts the row; a row that was inserted before is
+ * visible to all later statements. */
 enum rc store_lock_names(struct db *db, const char *const *names, size_t n,
     struct err *err) MUST_USE;
 
-/* The same without waiting.  name_taken: of ${names} those, counted from 0,
- * that somebody else holds; the others are ours. */
+/* The same without waiting.  name_taken: the index in ${names} of each name
+ * that another transaction has locked; the other names are locked now. */
 enum rc store_lock_names_skip(struct db *db, const char *const *names, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* user: in no order. */
+/* user: reads the users, in any order; does not lock them. */
 enum rc store_lock_users(struct db *db, const struct store_user_key *keys,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* about: the conversations of ${about}, each with its place there, counted from
- * 0; locks nothing. */
+/* about: the conversation of each element of ${about}, with the index of that
+ * element; does not lock it. */
 enum rc store_lock_about(struct db *db, const struct store_about *about,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* conversation: locks them, in the order of their ids. */
+/* conversation: locks the conversations of ${keys}, in the order of their ids.
+ */
 enum rc store_lock_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* found: the conversations that ${keys} lead to, each with the place of its
- * key, counted from 0, and whose inbox a lane to one here leads to (0: none);
- * and for a key with a name alone, no conversation (0) and that user's inbox.
- * Locks nothing. */
+/* found: the conversations that ${keys} identify, each with the index of its
+ * key.  ${dest_user}: the user to whose inbox a local lane leads, else 0.  A
+ * key with only a name gives no conversation (0), but that user as
+ * ${dest_user}.  Locks nothing. */
 enum rc store_lock_find(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* conversation, counter, device: locks those of ${ids} that nobody else has,
- * and gives no other. */
+/* conversation, counter, device: locks those of ${ids} that no other
+ * transaction has locked, and passes only these to the handler. */
 enum rc store_lock_conversations_skip(struct db *db, const int64_t *ids,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 enum rc store_lock_inboxes_skip(struct db *db, const int64_t *ids, size_t n,
@@ -121,42 +127,44 @@ enum rc store_lock_inboxes_skip(struct db *db, const int64_t *ids, size_t n,
 enum rc store_lock_devices_skip(struct db *db, const int64_t *ids, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* device_exists: of ${ids} those that there are; locks nothing. */
+/* device_exists: those of ${ids} that exist; locks nothing. */
 enum rc store_lock_devices_exist(struct db *db, const int64_t *ids, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* conversation: locks those of the first ${limit} scheduled messages that are
- * due at ${now_ms}, but for those that somebody else has. */
+/* conversation: locks the conversations of the first ${limit} scheduled
+ * messages that are due at ${now_ms}, except those that another transaction has
+ * locked. */
 enum rc store_lock_due(struct db *db, int64_t now_ms, int64_t limit,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* member: of conversations, ascending by user in each. */
+/* member: the members of the conversations, by user id within each. */
 enum rc store_lock_members(struct db *db, const int64_t *conversations,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* lane: all of conversations. */
+/* lane: all lanes of the conversations. */
 enum rc store_lock_lanes_of(struct db *db, const int64_t *conversations,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* counter: of inboxes, which are not locked, because they only grow. */
+/* counter: the counters of inboxes.  They are not locked, because they only
+ * grow. */
 enum rc store_lock_counters(struct db *db, const int64_t *users, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* counter: of inboxes, which are locked, in the order of their users; when some
- * are held already (${more}), RC_BUSY and db_retryable() if another writer has
- * one of them. */
+/* counter: locks inboxes, in the order of their users.  ${more}: the
+ * transaction has locked other inboxes already, so it must not wait; RC_BUSY
+ * with db_retryable() if another transaction has locked one of these. */
 enum rc store_lock_inboxes(struct db *db, const int64_t *users, size_t n,
     bool more, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* device: locks them, in their order. */
+/* device: locks devices, in the order of their ids. */
 enum rc store_lock_devices(struct db *db, const int64_t *devices, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* key: which of these message ids are taken. */
+/* key: those of these message ids that exist. */
 enum rc store_lock_keys(struct db *db, const struct uuid *ids, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* message_id, outbox_id: the next ${n} ids, ascending. */
+/* message_id, outbox_id: reserves the next ${n} ids, in ascending order. */
 enum rc store_lock_message_ids(struct db *db, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 enum rc store_lock_outbox_ids(struct db *db, size_t n,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of messages, and how they become views.
+ * Reads rows of messages and turns them into views.
  */
 #include <string.h>
 
@@ -99,7 +99,7 @@ store_message_rows(struct db *db, const struct uuid *id, int64_t *ret,
 	return (rc);
 }
 
-/* Which columns go with a body. */
+/* The columns that hold a message's content besides its body. */
 struct content {
 	int content_type, metadata, correlation_id, reply_to;
 };
@@ -255,7 +255,7 @@ store_message_visible(struct db *db, int64_t user_id, const struct uuid *id,
 
 /* ---- what a user has sent ---- */
 
-/* Messages of one page. */
+/* How many messages one statement reads. */
 #define SIZES_PAGE 1000
 
 struct sizes_each {

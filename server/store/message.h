@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages as the store keeps them, for the key check and for readers.
- * Thread: the owner of ${db}, in all of these.  What a view points to is
- * borrowed until the callback returns.
+ * Messages as the store keeps them, for senders that repeat an id and for
+ * readers.  What a view points to is borrowed until the callback returns.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_MESSAGE_H
 #define STORE_MESSAGE_H
@@ -39,20 +39,20 @@ struct store_history {
 	int64_t sender_id;
 	const char *sender;
 	int64_t event_time;
-	struct message_view message; /* body NULL: deleted */
-	struct uuid conversation;    /* store_message_visible() only */
-	int64_t conversation_id;     /* store_message_visible() only */
+	struct message_view message; /* its body is NULL if it was deleted */
+	struct uuid conversation;    /* set by store_message_visible() only */
+	int64_t conversation_id;     /* set by store_message_visible() only */
 };
 
-/* What is known under a message id; RC_NOT_FOUND if it is free. */
+/* Reads what is stored under a message id; RC_NOT_FOUND: the id is free. */
 enum rc store_message_key(struct db *db, const struct uuid *id,
     struct store_message_key *ret, struct err *err) MUST_USE;
 
-/* The public id of message ${mid}; RC_NOT_FOUND. */
+/* Reads the public id of message ${mid}; RC_NOT_FOUND: there is none. */
 enum rc store_message_uuid(
     struct db *db, int64_t mid, struct uuid *ret, struct err *err) MUST_USE;
 
-/* The outbox rows of message ${id}: at most ${max} ids. */
+/* Lists the ids of the outbox rows of message ${id}, at most ${max}. */
 enum rc store_message_rows(struct db *db, const struct uuid *id, int64_t *ret,
     size_t max, size_t *ret_n, struct err *err) MUST_USE;
 
@@ -62,32 +62,37 @@ struct store_sizes {
 	int64_t bytes; /* of texts and metadata */
 };
 
-/* Whose messages, and when they were created. */
+/* Selects the messages of a sender that were created from from_ms on and before
+ * before_ms. */
 struct store_sizes_query {
 	int64_t sender_id;
 	int64_t from_ms, before_ms;
 };
 
-/* Adds up what ${query} names; costs what was sent since from_ms. */
+/* Adds up the messages that ${query} selects.  The cost grows with the number
+ * of messages since from_ms. */
 enum rc store_sizes_get(struct db *db, const struct store_sizes_query *query,
     struct store_sizes *ret, struct err *err) MUST_USE;
 
 typedef enum rc (*store_entry_fn)(
     void *arg, const struct store_entry *entry, struct err *err);
 
-/* ${sender_id}'s message ${id}; RC_NOT_FOUND if it is not his. */
+/* Reads message ${id} of ${sender_id}; RC_NOT_FOUND: it is not a message of
+ * this user. */
 enum rc store_entry_get(struct db *db, int64_t sender_id, const struct uuid *id,
     store_entry_fn each, void *arg, struct err *err) MUST_USE;
 
-/* ${sender_id}'s messages before internal id ${before}, newest first. */
+/* Calls ${each} for at most ${limit} messages of ${sender_id} whose internal id
+ * is below ${before}, the newest first. */
 enum rc store_entries(struct db *db, int64_t sender_id, int64_t before,
     int64_t limit, store_entry_fn each, void *arg, struct err *err) MUST_USE;
 
 typedef enum rc (*store_history_fn)(
     void *arg, const struct store_history *message, struct err *err);
 
-/* A part of a conversation as ${user_id} may see it: his own messages, and
- * others' up to ${delivered_upto}; before ${seq} (newest first), or after. */
+/* Selects messages of a conversation that ${user_id} may see: the user's own,
+ * and those of others up to delivered_upto.  before: those below seq, the
+ * newest first; else those above seq. */
 struct store_history_query {
 	int64_t conversation_id;
 	int64_t user_id;
@@ -97,11 +102,11 @@ struct store_history_query {
 	int64_t limit;
 };
 
-/* Calls ${each} for the messages that ${query} asks for. */
+/* Calls ${each} for the messages that ${query} selects. */
 enum rc store_history(struct db *db, const struct store_history_query *query,
     store_history_fn each, void *arg, struct err *err) MUST_USE;
 
-/* One message, if ${user_id} may see it; RC_NOT_FOUND. */
+/* Reads one message, if ${user_id} may see it; else RC_NOT_FOUND. */
 enum rc store_message_visible(struct db *db, int64_t user_id,
     const struct uuid *id, store_history_fn each, void *arg,
     struct err *err) MUST_USE;

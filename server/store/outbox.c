@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of lanes and outbox, and how they become structs.
+ * Reads and writes rows of the outbox.
  */
 #include <assert.h>
 #include <string.h>
@@ -157,7 +157,7 @@ store_receipt_pending(struct db *db, int64_t lane_id, int kind,
 	    db_take_i64, ret_id, NULL, err));
 }
 
-/* An update that must hit its one row. */
+/* Runs an update that must change exactly one row. */
 static enum rc
 update_one(struct db *db, int stmt, const struct db_val *v, size_t n,
     const char *what, struct err *err)
@@ -244,7 +244,7 @@ store_destinations(struct db *db, const struct uuid *event_id,
 	    &e, NULL, err));
 }
 
-/* ---- what is left of a purged row ---- */
+/* ---- destinations of purged rows ---- */
 
 struct purged {
 	const struct store_entry *entry;
@@ -268,7 +268,7 @@ take_purged(void *arg, const struct db_row *row, struct err *err)
 	d.sent_at = db_row_i64(row, COL_PURGED_DESTINATIONS_DELIVERED_AT);
 	d.state = OUTBOX_SENT;
 	if (d.dest_user == p->sender_id) {
-		d.acked_at = d.sent_at; /* a note to oneself is born acked */
+		d.acked_at = d.sent_at; /* to oneself: acked at once */
 	} else {
 		d.attempts =
 		    (int)db_row_i64(row, COL_PURGED_DESTINATIONS_ATTEMPT);
@@ -278,7 +278,7 @@ take_purged(void *arg, const struct db_row *row, struct err *err)
 	}
 	if (d.acked_at != 0)
 		d.state = OUTBOX_ACKED;
-	/* Another server's inbox is not here. */
+	/* The inbox of a recipient on another server is not here. */
 	if (d.sent_at == 0)
 		d.sent_at = d.acked_at;
 	if (d.attempts > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Outbox rows as the store keeps them.
- * Thread: the owner of ${db}, in all of these.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_OUTBOX_H
 #define STORE_OUTBOX_H
@@ -14,7 +14,7 @@
 
 struct store_entry; /* store/message.h */
 
-/* An outbox row as a relay claims it. */
+/* An outbox row as a relay claims it for an inbox here. */
 struct store_claimed {
 	int64_t id;
 	struct uuid event_id;
@@ -28,11 +28,11 @@ struct store_claimed {
 	int64_t created_at;
 	int attempts;
 	int64_t expires_at; /* 0: never */
-	int64_t deliver_at; /* 0: it was for at once */
+	int64_t deliver_at; /* 0: it was not scheduled */
 	int64_t lane_id;
 };
 
-/* A row as a sender sees it, with its recipient's marks. */
+/* A row as its sender sees it, with the watermarks of its recipient. */
 struct store_destination {
 	int64_t id;
 	char name[LIMIT_ADDRESS_LEN + 1];
@@ -47,14 +47,14 @@ struct store_destination {
 	char last_error[513];
 	int64_t deliver_at;
 	int64_t expires_at;
-	int64_t read_upto; /* as far as its person lets others know */
+	int64_t read_upto; /* as far as the recipient lets others know */
 	int64_t read_at;
-	bool released; /* it has its place in its lane */
+	bool released; /* it has a place in its lane: not scheduled any more */
 	int64_t dest_user;
 	char reason[33]; /* "": none */
 };
 
-/* A scheduled row that is due, with what its release needs. */
+/* A scheduled row that is due, with what is needed to release it. */
 struct store_due {
 	int64_t id;
 	struct uuid event_id;
@@ -70,12 +70,12 @@ struct store_due {
 	int priority;
 };
 
-/* The next time after ${now_ms} at which something is due that is not due
- * yet: a lane that waits or a scheduled row.  0: nothing. */
+/* *ret: the first time after ${now_ms} at which a lane becomes due; or when the
+ * next scheduled row is due, if that is earlier.  0: nothing waits. */
 enum rc store_outbox_next_due(
     struct db *db, int64_t now_ms, int64_t *ret, struct err *err) MUST_USE;
 
-/* What is asked of a lane: at most so many of its pending rows, from a place
+/* A part of a lane: at most ${most} of its pending rows, from lane_seq from_seq
  * on. */
 struct store_claim {
 	int64_t lane_id;
@@ -83,37 +83,39 @@ struct store_claim {
 	int64_t most;
 };
 
-/* The rows of ${n} lanes (at most STORE_CLAIMS) into ${ret}, which has room for
- * all that is asked: lane by lane, each in order. */
+/* Reads the pending rows of ${n} local lanes (at most STORE_CLAIMS) into
+ * ${ret}, lane by lane, each in order.  ${ret} must have room for the sum of
+ * all ${most}. */
 #define STORE_CLAIMS 64
 enum rc store_outbox_claim(struct db *db, const struct store_claim *claims,
     size_t n, struct store_claimed *ret, size_t *ret_n,
     struct err *err) MUST_USE;
 
-/* The highest ids given so far. */
+/* *ret: the highest id given so far; 0: none. */
 enum rc store_outbox_last_id(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 enum rc store_message_last_id(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 
-/* The next ${n} ids, ascending, where others give some, too. */
+/* Reserve the next ${n} ids, in ascending order, on a multi-writer database. */
 enum rc store_outbox_ids(
     struct db *db, int64_t *list, size_t n, struct err *err) MUST_USE;
 enum rc store_message_ids(
     struct db *db, int64_t *list, size_t n, struct err *err) MUST_USE;
 
-/* A pending receipt of ${kind} by ${sender_id} in a lane; *ret_id 0: none. */
+/* Finds a pending receipt of ${kind} by ${sender_id} in a lane; *ret_id is 0 if
+ * there is none that may be moved. */
 enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
     int64_t sender_id, int64_t *ret_id, struct err *err) MUST_USE;
 
-/* Moves a pending receipt on to a later message.  RC_CONFLICT when it is not
- * pending. */
+/* Makes a pending receipt cover everything up to a later message.  RC_CONFLICT:
+ * it is not pending. */
 enum rc store_receipt_move(struct db *db, int64_t id, int64_t mid,
     int64_t conversation_seq, int64_t event_time, struct err *err) MUST_USE;
 
-/* Others' messages in a conversation with after < conversation_seq <= upto
- * have been read by ${user_id}: those sent are acked.  *ret_changed: how many.
- */
+/* Settles what ${user_id} has read: rows of messages of others in a
+ * conversation whose conversation_seq is above after and at most upto become
+ * acked, if they are sent.  *ret_changed: the number of these rows. */
 struct store_read {
 	int64_t conversation_id;
 	int64_t user_id;
@@ -123,28 +125,31 @@ struct store_read {
 enum rc store_outbox_settle_read(struct db *db, const struct store_read *read,
     int64_t now_ms, int64_t *ret_changed, struct err *err) MUST_USE;
 
-/* Calls ${each} for the destinations of an event. */
+/* Calls ${each} for the destinations (outbox rows) of an event. */
 enum rc store_destinations(struct db *db, const struct uuid *event_id,
     enum rc (*each)(
 	void *arg, const struct store_destination *d, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} for the people to whom ${sender_id}'s message ${e} went, of
- * which no outbox row is left: what their marks and inboxes say.  Its times are
- * exact where the inbox has them (sent_at), else those of the mark, at or
- * after the message's own; what only the row knew is 0. */
+/* Calls ${each} for the recipients of message ${e} of ${sender_id}, whose
+ * outbox rows were purged.  The destination is made from their watermarks and
+ * inboxes.  Its times are exact where the inbox has them (sent_at), else those
+ * of the watermark, which are not before the message's own time.  What only the
+ * purged row knew is 0. */
 enum rc store_purged_destinations(struct db *db, const struct store_entry *e,
     int64_t sender_id,
     enum rc (*each)(
 	void *arg, const struct store_destination *d, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} for scheduled rows due at ${now_ms}. */
+/* Calls ${each} for at most ${limit} scheduled rows that are due at ${now_ms}.
+ */
 enum rc store_outbox_due(struct db *db, int64_t now_ms, int64_t limit,
     enum rc (*each)(void *arg, const struct store_due *due, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* The places that a scheduled row and its message get. */
+/* The places that a scheduled row and its message get when they are released.
+ */
 struct store_release {
 	int64_t id;
 	int64_t lane_seq;
@@ -153,19 +158,21 @@ struct store_release {
 	const uint8_t *digest; /* 32 bytes */
 };
 
-/* Gives them.  RC_CONFLICT when either has one already. */
+/* Releases a scheduled row: stores its places.  RC_CONFLICT: the row or its
+ * message has a place already. */
 enum rc store_outbox_release(struct db *db, const struct store_release *r,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Cancels a pending row; RC_CONFLICT when it is not pending. */
+/* Cancels a pending row; RC_CONFLICT: it is not pending. */
 enum rc store_outbox_cancel(
     struct db *db, int64_t id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* How many messages ${sender_id} has scheduled. */
+/* *ret: the number of messages that ${sender_id} has scheduled. */
 enum rc store_outbox_scheduled_count(
     struct db *db, int64_t sender_id, int64_t *ret, struct err *err) MUST_USE;
 
-/* How many rows wait for delivery (a full count, for start-up). */
+/* *ret: the number of rows that wait for delivery into inboxes here.  Counts
+ * all of them, which is slow; for the start only. */
 enum rc store_outbox_pending_count(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 

@@ -127,7 +127,7 @@ take_key(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Finds which of ${keys} verify. */
+/* Sets `verifies` of each of ${keys}. */
 static void
 find_verifying(struct store_peer_keys *keys)
 {
@@ -217,7 +217,8 @@ store_peer_key_retire(struct db *db, int64_t destination_id, const char *key_id,
 enum rc
 store_peer_keys_trim(struct db *db, int64_t destination_id, struct err *err)
 {
-	/* No more than that can be one too many. */
+	/* A peer never has more keys than that, so this limit deletes all that
+	 * are too many. */
 	const struct sql_peer_keys_trim v = {
 	    .destination_id = db_v_i64(destination_id),
 	    .keep = db_v_i64(STORE_PEER_KEYS_RETIRED),

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Other servers: those that have been in contact, and those of which an
- * operator has pinned a key or that an operator has blocked.  A peer's name is
- * that of its destination.
+ * Peers: other servers that have been in contact with this one, or of which an
+ * operator has pinned a key, or that an operator has blocked.  The name of a
+ * peer is that of its destination.
  *
- * Keys verify if they are pinned; where none is pinned, if they are in the
- * document that was read last.
- * Thread: the owner of ${db}, in all of these.
+ * A key verifies signatures if it is pinned.  If no key of the peer is pinned,
+ * the keys of its document, as it was read last, verify.
+ *
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_PEER_H
 #define STORE_PEER_H
@@ -19,13 +20,13 @@
 #include "db/db.h"
 #include "model/envelope.h"
 
-/* Keys of one peer that are good at once: those of its document (8), or those
- * that operators have pinned. */
+/* How many keys of one peer verify at the same time at most: those of its
+ * document (8), or those that operators have pinned. */
 #define STORE_PEER_KEYS 8
-/* Keys of one peer that are kept although they are retired: a peer that
- * changes its document again and again takes no more room. */
+/* How many retired keys of one peer are kept.  The limit keeps a peer that
+ * changes its document again and again from taking more room. */
 #define STORE_PEER_KEYS_RETIRED 16
-/* All keys that a peer has here: of its document, pinned, retired. */
+/* All keys of a peer that are stored: of its document, pinned, retired. */
 #define STORE_PEER_KEYS_ALL (2 * STORE_PEER_KEYS + STORE_PEER_KEYS_RETIRED)
 #define STORE_PEER_KEY_ID_LEN 64
 #define STORE_PEER_PUBLIC_SIZE 32
@@ -36,7 +37,7 @@ struct store_peer_key {
 	char pinned_by[LIMIT_ADDRESS_LEN + 1]; /* "": not pinned */
 };
 
-/* A peer as requests need it: the keys that verify now. */
+/* A peer as requests need it: with the keys that verify now. */
 struct store_peer_known {
 	int64_t destination_id;
 	char domain[LIMIT_DOMAIN_LEN + 1];
@@ -46,7 +47,7 @@ struct store_peer_known {
 	struct store_peer_key keys[STORE_PEER_KEYS];
 };
 
-/* Peer ${domain}; RC_NOT_FOUND: it has never been in contact, or was
+/* Finds peer ${domain}.  RC_NOT_FOUND: it was never in contact or was
  * forgotten, and no operator has pinned a key of it or blocked it. */
 enum rc store_peer_known(struct db *db, const char *domain,
     struct store_peer_known *ret, struct err *err) MUST_USE;
@@ -60,34 +61,38 @@ struct store_peer_row {
 	int64_t first_seen_at; /* 0: its document was never read */
 	int64_t last_seen_at;
 	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* "": not known */
-	int64_t blocked_at;                 /* 0: it is not blocked */
+	int64_t blocked_at;                 /* 0: not blocked */
 	char blocked_by[LIMIT_ADDRESS_LEN + 1];
-	int64_t live, pinned; /* keys that are not retired; that are pinned */
-	bool used; /* somebody of it is known here, or it was paused */
+	/* The numbers of keys that are not retired, and of keys that are
+	 * pinned. */
+	int64_t live, pinned;
+	/* A user of it is known here, or an operator has set something for it.
+	 */
+	bool used;
 };
 
-/* Peer ${domain}; RC_NOT_FOUND. */
+/* Finds peer ${domain}; RC_NOT_FOUND: there is none. */
 enum rc store_peer_get(struct db *db, const char *domain,
     struct store_peer_row *ret, struct err *err) MUST_USE;
 
 typedef enum rc (*store_peer_fn)(
     void *arg, const struct store_peer_row *row, struct err *err);
 
-/* Those after ${after} by the id of their destination, at most ${limit}; ${row}
- * is borrowed, and ${each} may not use ${db}. */
+/* Calls ${each} for at most ${limit} peers whose destination ids are above
+ * ${after}, in ascending order.  ${row} is borrowed, and ${each} must not use
+ * ${db}. */
 enum rc store_peers_after(struct db *db, int64_t after, int64_t limit,
     store_peer_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Makes a peer of ${destination_id} that was never in contact, if it is not
- * there. */
+/* Adds the row of a peer that was never in contact, unless the row exists. */
 enum rc store_peer_insert(
     struct db *db, int64_t destination_id, struct err *err) MUST_USE;
 
-/* Stores times, epoch and block of ${row}. */
+/* Stores the times, the epoch and the block of ${row}. */
 enum rc store_peer_set(
     struct db *db, const struct store_peer_row *row, struct err *err) MUST_USE;
 
-/* Deletes a peer, which has no keys. */
+/* Deletes a peer, whose keys must have been deleted before. */
 enum rc store_peer_delete(
     struct db *db, int64_t destination_id, struct err *err) MUST_USE;
 
@@ -96,8 +101,8 @@ enum rc store_peer_delete(
 struct store_peer_key_row {
 	struct store_peer_key key;
 	int64_t first_seen_at, last_seen_at;
-	int64_t retired_at; /* 0: it is not */
-	bool verifies;      /* see above */
+	int64_t retired_at; /* 0: not retired */
+	bool verifies;      /* as the comment of this file says */
 };
 
 struct store_peer_keys {
@@ -105,19 +110,21 @@ struct store_peer_keys {
 	struct store_peer_key_row rows[STORE_PEER_KEYS_ALL];
 };
 
-/* All keys of a peer, retired ones too. */
+/* Reads all keys of a peer, also retired ones. */
 enum rc store_peer_keys(struct db *db, int64_t destination_id,
     struct store_peer_keys *ret, struct err *err) MUST_USE;
 
-/* Adds ${key}, or puts it in the place of the one with its id; it is live. */
+/* Adds ${key}, or replaces the key with the same id.  The key is not retired
+ * afterwards. */
 enum rc store_peer_key_put(struct db *db, int64_t destination_id,
     const struct store_peer_key *key, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Key ${key_id} is retired, unless it is pinned or retired already. */
+/* Retires key ${key_id}, unless it is pinned or retired already. */
 enum rc store_peer_key_retire(struct db *db, int64_t destination_id,
     const char *key_id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Deletes retired keys but the last STORE_PEER_KEYS_RETIRED. */
+/* Deletes retired keys, except the STORE_PEER_KEYS_RETIRED that were retired
+ * last. */
 enum rc store_peer_keys_trim(
     struct db *db, int64_t destination_id, struct err *err) MUST_USE;
 

@@ -20,7 +20,8 @@ migrate(struct db *db, const struct store_recovery *how, struct err *err)
 	return (db_migrate(db, clk_wall_ms(how->clk), &from, &to, err));
 }
 
-/* The row says when; another time than it has said. */
+/* Writes the boot row: the time, or one millisecond more if the row has that
+ * time already. */
 static enum rc
 set_row(struct db *db, int64_t now_ms, struct err *err)
 {

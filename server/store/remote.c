@@ -212,7 +212,7 @@ store_letter_get(struct db *db, const struct store_row *row,
 
 /* ---- moves ---- */
 
-/* A move that must find its row in the state that it names. */
+/* Runs a transition, which must find its row in the state that it expects. */
 static enum rc
 move(struct db *db, int stmt, const struct db_val *v, size_t n,
     const char *what, struct err *err)
@@ -330,7 +330,7 @@ store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
 	return (move(db, SQL_REMOTE_SENT, DB_PARAMS(v), "settle", err));
 }
 
-/* What a destination said is cut to what a column takes. */
+/* The error of a destination, truncated to what the column holds. */
 static struct db_val
 v_error(const char *error)
 {

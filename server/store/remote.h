@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outbox rows on their way to other servers, whole, and the guarded moves
- * between their states.  Every move names the state that it expects; if the
- * row is in another, the result is RC_CONFLICT and the transaction is to be
- * abandoned, because memory and disk disagree.
- * Thread: the owner of ${db}, in all of these.
+ * Outbox rows on their way to other servers, with all columns, and the
+ * transitions between their states.  Each transition names the state that it
+ * expects.  If the row is in another state, the result is RC_CONFLICT: memory
+ * and disk disagree, and the transaction must be abandoned.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_REMOTE_H
 #define STORE_REMOTE_H
@@ -15,16 +15,16 @@
 #include "db/db.h"
 #include "model/event.h"
 
-/* An outbox row, whole.  Times are 0 where there is none. */
+/* An outbox row with all columns.  Times that are not set are 0. */
 struct store_row {
 	int64_t id;
 	struct uuid event_id;
 	int kind; /* enum event_kind */
 	int64_t mid;
 	int64_t conversation_id;
-	int64_t conversation_seq; /* 0: not released */
+	int64_t conversation_seq; /* 0: scheduled, not released yet */
 	int64_t sender_id;
-	int64_t lane_id;  /* 0: none, it was born acked */
+	int64_t lane_id;  /* 0: none, because it was acked from the start */
 	int64_t lane_seq; /* 0: scheduled */
 	int64_t dest_user;
 	int state; /* enum outbox_state */
@@ -39,23 +39,25 @@ struct store_row {
 	int64_t ack_deadline;
 	int reason; /* enum outbox_reason, -1: none */
 	int priority;
-	bool requeued; /* it has stood elsewhere before */
+	bool requeued; /* it had another place before */
 };
 
 typedef enum rc (*store_row_fn)(
     void *arg, const struct store_row *row, struct err *err);
 
-/* Row ${id}; RC_NOT_FOUND. */
+/* Reads row ${id}; RC_NOT_FOUND: there is none. */
 enum rc store_row_get(
     struct db *db, int64_t id, struct store_row *ret, struct err *err) MUST_USE;
 
-/* What a lane owes from ${from_seq} on, in order: pending rows, and rows that
- * were taken for later and have not been answered. */
+/* Reads at most ${limit} rows that a lane has still to deliver, from
+ * ${from_seq} on, in order: pending rows, and rows for which the other server
+ * has promised a later answer that has not come. */
 enum rc store_remote_claim(struct db *db, int64_t lane_id, int64_t from_seq,
     struct store_row *ret, size_t limit, size_t *ret_n,
     struct err *err) MUST_USE;
 
-/* Settled rows of a lane with from <= lane_seq < upto, to be offered again. */
+/* The settled rows of a lane with from_seq <= lane_seq < upto_seq, to be sent
+ * again. */
 struct store_replay {
 	int64_t lane_id;
 	int64_t from_seq;
@@ -65,88 +67,93 @@ enum rc store_remote_replay(struct db *db, const struct store_replay *replay,
     struct store_row *ret, size_t limit, size_t *ret_n,
     struct err *err) MUST_USE;
 
-/* At most ${limit} rows of a lane that are in state sending. */
+/* Reads at most ${limit} rows of a lane that are in the state sending. */
 enum rc store_remote_in_flight(struct db *db, int64_t lane_id,
     struct store_row *ret, size_t limit, size_t *ret_n,
     struct err *err) MUST_USE;
 
-/* pending -> sending, the attempt counted. */
+/* pending -> sending; counts the attempt. */
 enum rc store_remote_sending(
     struct db *db, int64_t id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* sent -> pending: what was promised for later has not come; charged. */
+/* sent -> pending: the promised later answer has not come.  Counts as a retry.
+ */
 enum rc store_remote_late(
     struct db *db, int64_t id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* What was promised for later has come; the state stays sent. */
+/* The promised later answer has come; the state stays sent. */
 enum rc store_remote_confirm(
     struct db *db, int64_t id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* The outbox row of event ${event_id} that server ${origin} (a destination) has
- * answered "later" for; RC_NOT_FOUND: none waits for such an answer. */
+/* Finds the outbox row of event ${event_id} for which server ${origin} (a
+ * destination) has promised a later answer, or may be about to, because the row
+ * is being sent.  RC_NOT_FOUND: there is none. */
 enum rc store_promised_find(struct db *db, const struct uuid *event_id,
     int64_t origin, int64_t *ret, struct err *err) MUST_USE;
 
-/* A promised answer is late from ${ack_deadline} on. */
+/* Moves the time from which a promised answer is late to ${ack_deadline}. */
 enum rc store_remote_hasten(
     struct db *db, int64_t id, int64_t ack_deadline, struct err *err) MUST_USE;
 
-/* sent -> acked; *ret: it is now. */
+/* sent -> acked; *ret: whether the row was sent and is acked now. */
 enum rc store_remote_acked_early(struct db *db, int64_t id, int64_t now_ms,
     bool *ret, struct err *err) MUST_USE;
 
-/* The same, if a receipt has named the row before (store_receipt_note()). */
+/* The same, only if a receipt has named the row before (store_receipt_note()).
+ */
 enum rc store_remote_acked_noted(struct db *db, int64_t id, int64_t now_ms,
     bool *ret, struct err *err) MUST_USE;
 
-/* sending -> sent.  A receipt that named the row before is forgotten, unless
- * the destination had the message then (${duplicate}), or the receipt came in
+/* sending -> sent.  An earlier receipt for the row is forgotten, because it may
+ * be about a message that the destination did not have, unless the destination
+ * had the message before this attempt (${duplicate}) or the receipt came during
  * this attempt. */
 enum rc store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
     int64_t ack_deadline, bool duplicate, struct err *err) MUST_USE;
 
-/* How a row goes back. */
+/* How a row returns to pending. */
 struct store_back {
 	int64_t id;
 	int retry_count;
 	int64_t next_retry_at; /* 0: at once */
-	const char *error;     /* NULL: as it was */
+	const char *error;     /* NULL: the last one stays */
 };
 
 /* sending -> pending. */
 enum rc store_remote_back(struct db *db, const struct store_back *back,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* sending -> pending after a lost lease; ${charge}: 1 when it ran out, 0 after
- * a restart. */
+/* sending -> pending after a lost lease.  ${charge}: added to rescue_count, 1
+ * when the lease ran out, 0 after a restart. */
 enum rc store_remote_rescue(struct db *db, int64_t id, int64_t now_ms,
     int charge, struct err *err) MUST_USE;
 
-/* pending or sending -> failed or expired. */
+/* pending -> failed or expired; sending -> failed. */
 enum rc store_row_dead(struct db *db, const struct store_row *row, int state,
     const char *error, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Notes why; for the row of a bounce. */
+/* Stores the reason of a bounce in the row of that bounce. */
 enum rc store_row_reason_set(
     struct db *db, int64_t id, int reason, struct err *err) MUST_USE;
 
-/* failed or expired -> pending at a new place. */
+/* failed or expired -> pending, at a new place in the lane. */
 enum rc store_row_requeue(struct db *db, int64_t id, int64_t lane_seq,
     int64_t expires_at, int64_t now_ms, struct err *err) MUST_USE;
 
-/* A pending row waits for nothing any more. */
+/* Makes a pending row due now. */
 enum rc store_row_due_now(
     struct db *db, int64_t id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* At most ${limit} rows to other servers that have expired at ${now_ms}. */
+/* Reads at most ${limit} pending rows to other servers that have expired at
+ * ${now_ms}. */
 enum rc store_rows_expired(struct db *db, int64_t now_ms, struct store_row *ret,
     size_t limit, size_t *ret_n, struct err *err) MUST_USE;
 
-/* When the next one expires; 0: nothing waits. */
+/* *ret: when the next pending row to another server expires; 0: none does. */
 enum rc store_rows_expiry_next(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 
-/* The same of the local lanes after < lane_id <= upto. */
+/* Reads expired rows of the local lanes with after < lane_id <= upto. */
 struct store_expired_local {
 	int64_t after;
 	int64_t upto;
@@ -156,42 +163,46 @@ enum rc store_rows_expired_local(struct db *db,
     const struct store_expired_local *ask, struct store_row *ret, size_t limit,
     size_t *ret_n, struct err *err) MUST_USE;
 
-/* What a carrier is told about a message; borrowed until the callback
+/* What a carrier needs to know about a message; borrowed until the callback
  * returns. */
 struct store_letter {
 	struct message_view message;
 	struct uuid conversation;
 	const char *from;
 	const char *to;
-	/* Of one that came from there: the place up to which the sender's lane
-	 * had come with it.  0: not known. */
+	/* For a message that came from the recipient's server: the place up to
+	 * which the sender's lane had come with it; 0: not known, or another
+	 * message. */
 	int64_t sequence;
 };
 typedef enum rc (*store_letter_fn)(
     void *arg, const struct store_letter *letter, struct err *err);
 
-/* The message of ${row}; RC_NOT_FOUND. */
+/* Calls ${each} with the message of ${row}; RC_NOT_FOUND: there is none. */
 enum rc store_letter_get(struct db *db, const struct store_row *row,
     store_letter_fn each, void *arg, struct err *err) MUST_USE;
 
-/* An attempt begins; ${attempt} counts from 1. */
+/* An attempt to deliver a row.  store_attempt_start() stores its begin;
+ * ${attempt} counts from 1. */
 struct store_attempt {
 	int64_t outbox_id;
 	int attempt;
 	int64_t destination_id;
 	const char *owner;
-	const char *outcome; /* a word */
-	int status;          /* of HTTP; 0: none */
+	const char *outcome; /* a word; set at the end */
+	int status;          /* of HTTP; 0: no response */
 	const char *error;   /* NULL: none */
 };
 enum rc store_attempt_start(struct db *db, const struct store_attempt *a,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* It has ended: outcome, status, error.  Nothing when it had ended before. */
+/* Stores the end of an attempt: outcome, status, error.  Does nothing if the
+ * attempt has ended already. */
 enum rc store_attempt_end(struct db *db, const struct store_attempt *a,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Calls ${each} with how many messages of a sender wait for a destination. */
+/* Calls ${each} with the number of messages of each sender that wait for each
+ * destination. */
 typedef enum rc (*store_waiting_fn)(void *arg, int64_t sender_id,
     int64_t destination_id, int64_t n, struct err *err);
 enum rc store_waiting(

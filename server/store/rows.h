@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows gathered for one statement: what a batch writes into a table goes out
- * together (a set-based backend sends it as one).
+ * Rows that are collected for one statement: everything that a batch writes
+ * into a table is sent together (PostgreSQL gets it as one statement).
  * Thread: the owner of the connection.
  */
 #ifndef STORE_ROWS_H
@@ -35,27 +35,29 @@ enum store_rows_kind {
 struct store_rows {
 	int stmt;
 	size_t width;
-	size_t n;        /* rows gathered */
-	size_t cap;      /* rows that it holds */
-	int64_t changed; /* rows of the table, by writes that were not exact */
+	size_t n;        /* rows collected */
+	size_t cap;      /* rows for which it has room */
+	int64_t changed; /* rows changed by writes that were not exact */
 	struct db_val *v;
 };
 
-/* Makes ${rows} empty, for ${cap} rows of ${kind}.  False: no memory. */
+/* Makes ${rows} empty, with room for ${cap} rows of ${kind}.  Returns false if
+ * memory is short. */
 bool store_rows_init(
     struct store_rows *rows, enum store_rows_kind kind, size_t cap);
 
-/* Frees what ${rows} holds.  Zeroed rows are allowed. */
+/* Frees the memory of ${rows}.  Zeroed rows are allowed. */
 void store_rows_fini(struct store_rows *rows);
 
-/* Room for one more row of ${kind}; a full set is written first.  What a row's
- * values point to must stay valid until it is written.  store_next_NAME() below
- * gives it as the struct of the statement. */
+/* Adds a row of ${kind} and returns it in *ret, to be filled; full ${rows} are
+ * written first.  What the row's values point to must stay valid until the row
+ * is written.  store_next_NAME() below returns it as the struct of the
+ * statement. */
 enum rc store_rows_next(struct db *db, struct store_rows *rows,
     enum store_rows_kind kind, void **ret, struct err *err) MUST_USE;
 
-/* store_next_message_insert(), store_all_message_insert() …: room for one more
- * row, and all that are gathered. */
+/* store_next_message_insert(), store_all_message_insert() and so on: a new row,
+ * and all rows collected, as structs of the statement. */
 #define X(id, name)                                                            \
 	static inline MUST_USE enum rc store_next_##name(struct db *db,        \
 	    struct store_rows *rows, struct sql_##name **ret, struct err *err) \
@@ -77,16 +79,16 @@ enum rc store_rows_next(struct db *db, struct store_rows *rows,
 STORE_ROWS_TABLE(X)
 #undef X
 
-/* Room for twice as many. */
+/* Doubles the room of ${rows}. */
 enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;
 
-/* Writes what is gathered.  ${exact}: each row must change one row of the
- * table, as db_pipeline_write(). */
+/* Writes the collected rows.  ${exact}: each must change exactly one row of the
+ * table, as in db_pipeline_write(). */
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,
     struct err *err) MUST_USE;
 
-/* Runs ${stmt}, which has one parameter, for each of ${n} ids in one round
- * trip. */
+/* Runs ${stmt}, which has one parameter, for each of ${n} ids, in one round
+ * trip on PostgreSQL. */
 enum rc store_run_ids(struct db *db, int stmt, const int64_t *ids, size_t n,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 

@@ -82,7 +82,7 @@ store_server_key_insert(
 	    db, SQL_SERVER_KEY_INSERT, DB_PARAMS(v), NULL, NULL, NULL, err));
 }
 
-/* A change that must find its key. */
+/* Runs an update that must find its key. */
 static enum rc
 change(
     struct db *db, int stmt, const struct db_val *v, size_t n, struct err *err)

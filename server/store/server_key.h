@@ -2,9 +2,9 @@
 /*
  * The keys that this server signs with, as rows: several nodes share them.
  *
- * A key holds its seed, which is secret: whoever reads or makes one wipes it
- * (crypt_wipe()) when it is no longer needed.
- * Thread: the owner of ${db}, in all of these.
+ * A key contains its seed, which is secret.  The code that reads or makes a key
+ * wipes it (crypt_wipe()) as soon as it is no longer needed.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_SERVER_KEY_H
 #define STORE_SERVER_KEY_H
@@ -14,7 +14,7 @@
 
 #include "db/db.h"
 
-/* Keys that are not retired, at most: as many as a document may publish. */
+/* How many keys are not retired at most: as many as a document may publish. */
 #define STORE_SERVER_KEYS 8
 #define STORE_SERVER_KEY_ID_LEN 64
 #define STORE_SERVER_KEY_PUBLIC_SIZE 32
@@ -25,31 +25,31 @@ struct store_server_key {
 	char key_id[STORE_SERVER_KEY_ID_LEN + 1];
 	uint8_t public[STORE_SERVER_KEY_PUBLIC_SIZE];
 	uint8_t seed[STORE_SERVER_KEY_SEED_SIZE]; /* secret */
-	int64_t created_at; /* it is published from here on */
-	int64_t signs_at;   /* it may sign from here on */
-	int64_t retires_at; /* it is not published from here on; 0: it stays */
+	int64_t created_at; /* it is published from this time on */
+	int64_t signs_at;   /* it may sign from this time on */
+	int64_t retires_at; /* it is published until then; 0: for ever */
 };
 
-/* Reads the keys that are not retired, at most STORE_SERVER_KEYS of them, by
+/* Reads the keys that are not retired, at most STORE_SERVER_KEYS, ordered by
  * signs_at, the newest first. */
 enum rc store_server_keys_list(struct db *db,
     struct store_server_key ret[STORE_SERVER_KEYS], size_t *ret_n,
     struct err *err) MUST_USE;
 
-/* Adds ${key}, whose retires_at is not looked at.  RC_EXISTS: there is or was
- * one of that id. */
+/* Adds ${key}; its retires_at is ignored.  RC_EXISTS: a key with this id exists
+ * or existed. */
 enum rc store_server_key_insert(struct db *db,
     const struct store_server_key *key, struct err *err) MUST_USE;
 
-/* Key ${key_id} leaves the document at ${retires_at}; it is retired now.
- * RC_NOT_FOUND: there is none of that id that is not retired. */
+/* The first sets the time at which key ${key_id} is no longer published; the
+ * second retires the key now.  RC_NOT_FOUND: no key with this id is in use. */
 enum rc store_server_key_retires_set(struct db *db, const char *key_id,
     int64_t retires_at, struct err *err) MUST_USE;
 enum rc store_server_key_retired_set(struct db *db, const char *key_id,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Overwrites the seeds of keys that are retired: nothing is signed with them
- * any more, and whoever reads the database later must not be able to. */
+/* Overwrites the seeds of retired keys.  Nothing is signed with them any more,
+ * and nobody who reads the database later may be able to. */
 enum rc store_server_keys_wipe(struct db *db, struct err *err) MUST_USE;
 
 #endif

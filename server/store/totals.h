@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The totals of the outbox: messages by state, and what has ever happened.
- * Thread: the owner of ${db}, in all of these.
+ * The totals of the outbox: the messages by state, and what has ever happened.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_TOTALS_H
 #define STORE_TOTALS_H
 
 #include "db/db.h"
 
-/* X(id, column, COLUMN): messages by state now, then what has ever happened. */
+/* X(id, column, COLUMN): first the numbers of messages in each state now, then
+ * counters of what has ever happened. */
 #define STORE_TOTALS_TABLE(X)                                                  \
 	X(TOTAL_PENDING, pending, PENDING)                                     \
 	X(TOTAL_SENDING, sending, SENDING)                                     \
@@ -43,7 +44,7 @@ struct store_totals {
 enum rc store_totals_add(
     struct db *db, const struct store_totals *delta, struct err *err) MUST_USE;
 
-/* The totals as they are. */
+/* Reads the current totals. */
 enum rc store_totals_get(
     struct db *db, struct store_totals *ret, struct err *err) MUST_USE;
 
