@@ -188,7 +188,9 @@ describe('a row that somebody else holds', () => {
 	it('a conversation that two others lock one after another: who needs it gets a turn',
 		async (t) => {
 		const url = await cluster.createDatabase('turns');
-		const node = await new Server({ args: ['--db', url] }).start();
+		/* On a busy machine a turn may come only with the tenth wait. */
+		const node = await new Server({ args: ['--db', url],
+			env: longerTimes(['db_lock'], 6) }).start();
 		const [ann, bob] = await users(node, 'ann', 'bob');
 		await ann.send(bob.name, 'before');
 		const locking = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'turns' AND " +
