@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to /v1/admin.  Owns the spelling of their queries, and the advice
- * that goes with a refusal: an account that is not an administrator's, a server
- * without these routes.
+ * Requests to /v1/admin.  This file owns the query parameters of the admin
+ * routes and the cures for their refusals: the account is not an administrator,
+ * or the server is too old to have these routes.
  */
 #include "lib/admin.h"
 
@@ -13,13 +13,13 @@
 
 #define ROOT "/v1/admin/"
 
-/* A query that is being written. */
+/* A path whose query parameters are being appended. */
 struct query {
 	struct buf b;
 	char separator;
 };
 
-/* Appends "name=", as the first parameter or a further one. */
+/* Appends "?name=" for the first parameter, "&name=" for each further one. */
 static void
 add_name(struct query *q, const char *name)
 {
@@ -88,7 +88,7 @@ admin_path_of(const char *what, const char *name, const char *verb)
 	return (buf_take(&b, NULL));
 }
 
-/* Sets member ${name} of ${object} to ${value} unless that is NULL. */
+/* Sets member ${name} of ${object} to ${value}, unless ${value} is NULL. */
 static void
 set_text(json_t *object, const char *name, const char *value)
 {
@@ -112,7 +112,7 @@ admin_batch(const json_t *ids, const struct admin_filter *filter, int64_t limit)
 	    json_pack("{so sI}", "filter", which, "limit", (json_int_t)limit));
 }
 
-/* Adds to a refusal what an operator can do about it. */
+/* Replaces the cure of a refusal with one for operators. */
 static void
 advise(const char *path, struct fail *fail)
 {
@@ -121,7 +121,8 @@ advise(const char *path, struct fail *fail)
 		(void)fail_cure(fail,
 		    "log in as an administrator (the operator makes one: "
 		    "twinboxd user promote NAME)");
-	/* A list is there unless the server is older. */
+	/* A list always exists: 404 for a list means that the server is older
+	 * than the admin routes.  404 below a list means an unknown id. */
 	else if (fail->status == 404 &&
 		 strchr(path + strlen(ROOT), '/') == NULL) {
 		(void)fail_set(fail, FAIL_PROTOCOL,

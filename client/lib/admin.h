@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to /v1/admin: their paths, their filters, and what an operator can
- * do about their refusals.  Answers are the server's JSON.
+ * Requests to /v1/admin: their paths, their filters, and cures for their
+ * refusals that say what an operator can do.  An answer is the server's JSON,
+ * unchanged.
  */
 #ifndef LIB_ADMIN_H
 #define LIB_ADMIN_H
@@ -10,18 +11,19 @@
 
 #include "lib/rest.h"
 
-/* The most that one call requeues or discards. */
+/* The largest number of dead letters that one call requeues or discards. */
 #define ADMIN_BATCH_MAX 1000
 
-/* Which of a list: members that are NULL or negative are left out.  Each list
- * has only some of them. */
+/* A filter of a list.  Members that are NULL or negative are left out of the
+ * query.  Each list supports only some of the members; admin.c sends what is
+ * set. */
 struct admin_filter {
 	const char *state;
 	const char *destination;
 	const char *sender;
 	const char *reason;
 	const char *resolved;
-	const char *before; /* cursors, as the page before says */
+	const char *before; /* cursor from the previous page, or NULL */
 	const char *after;
 	int64_t stuck_ms;
 	int64_t near_failure;
@@ -33,23 +35,27 @@ struct admin_filter {
 		.stuck_ms = -1, .near_failure = -1, .limit = -1                \
 	}
 
-/* "/v1/admin/${what}?..." with what is in ${filter} (NULL: nothing), to be
- * freed by mem_free(); NULL without memory, which rest_call() then reports. */
+/* Returns the path "/v1/admin/${what}?..." with the members of ${filter} (may
+ * be NULL) as query parameters.  The caller frees the path with mem_free().
+ * Returns NULL when memory runs out; rest_call() reports a NULL path as
+ * that. */
 char *admin_path(const char *what, const struct admin_filter *filter);
 
-/* "/v1/admin/${what}/${name}${verb}" with ${name} percent-encoded; as
- * admin_path(). */
+/* Returns "/v1/admin/${what}/${name}${verb}" with ${name} percent-encoded.
+ * Ownership and failure are those of admin_path(). */
 char *admin_path_of(const char *what, const char *name, const char *verb);
 
-/* What a batch of dead letters is asked for with: ${ids} (numbers; borrowed)
- * or, where that is NULL, ${limit} of what ${filter} lets through.  The
- * caller's; NULL without memory. */
+/* Returns the body of a request that requeues or discards dead letters: those
+ * in ${ids} (an array of numbers; copied), or, if ${ids} is NULL, up to
+ * ${limit} that match ${filter}.  The caller owns the result, which is NULL
+ * when memory runs out. */
 json_t *admin_batch(
     const json_t *ids, const struct admin_filter *filter, int64_t limit);
 
-/* Does ${request}, whose path (of admin_path(), taken) it is given in ${path};
- * the answer is an object.  The caller frees ${ret} by rest_reply_fini().
- * Blocks: as rest_call(). */
+/* Runs ${request} with ${path}, which admin_path() or admin_path_of() made and
+ * which this function frees.  The answer must be a JSON object, unless the
+ * request has a sink.  On RC_OK the caller frees ${ret} with rest_reply_fini().
+ * Blocks as long as rest_call(). */
 enum rc admin_call(struct rest *rest, struct rest_request *request, char *path,
     struct rest_reply *ret, struct fail *fail) MUST_USE;
 

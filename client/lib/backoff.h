@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long to wait before the next try: full jitter, that is, any time up to
- * 0.5 s x 2^n, at most 20 s, so that the clients of a server that comes back
- * do not all come at once.
+ * The wait before the next attempt, with full jitter: a random time between 0
+ * and min(20 s, 0.5 s x 2^n) after n failures.  The jitter spreads the clients
+ * of a server that comes back, so that they do not all reconnect at once.
  */
 #ifndef LIB_BACKOFF_H
 #define LIB_BACKOFF_H
@@ -14,7 +14,8 @@
 #define BACKOFF_FIRST_MS 500
 #define BACKOFF_CAP_MS 20000
 
-/* The wait before the try after ${failures} (0, 1, 2 …) failed ones. */
+/* Returns the wait in ms before the next attempt, after ${failures} failed ones
+ * (0, 1, 2 …). */
 static inline int64_t
 backoff_ms(struct rnd *rnd, int failures)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Failures: one table says for each problem of the server's contract what a
- * program makes of it (result code, exit code) and what a person can do.
- * Relies on model's list of problems only for what has no cure here.
+ * Failures.  One table maps each problem of the server's contract to a result
+ * code, an exit code and a cure in the words of the command line.  For a
+ * refusal without a detail, the title comes from model/refusal.h.
  */
 #include "lib/fail.h"
 
@@ -14,7 +14,7 @@
 #include "lib/safe.h"
 #include "model/refusal.h"
 
-/* X(problem, rc, exit, cure in the words of the command line) */
+/* X(problem, rc, exit code, cure in the words of the command line) */
 #define FAIL_TABLE(X)                                                          \
 	X(BAD_REQUEST, RC_INVALID, EX_DATAERR, "correct what is named")        \
 	X(UNAUTHENTICATED, RC_DENIED, EX_NOPERM, FAIL_LOGIN_AGAIN)             \
@@ -125,7 +125,8 @@ fail_logged_out(struct fail *f)
 	return (fail_cure(f, FAIL_LOGIN_AGAIN));
 }
 
-/* The problem that a status means when no document says it better. */
+/* Returns the problem that an HTTP status stands for.  Used when the answer has
+ * no problem document, or one with an unknown code. */
 static enum problem
 problem_of_status(int status)
 {
@@ -152,7 +153,7 @@ problem_of_status(int status)
 	}
 }
 
-/* The problem that ${code} names, in its spelling with underscores. */
+/* Returns the problem named ${code}, which is spelled with underscores. */
 static enum problem
 problem_of_code(const char *code)
 {
@@ -165,8 +166,8 @@ problem_of_code(const char *code)
 	return (problem_find(slug));
 }
 
-/* Whether ${pointer} is a message's recipient: "/to", or "/message/to" in a
- * frame. */
+/* Returns true if ${pointer} names a message's recipient: "/to" in a request,
+ * or "/message/to" in a frame. */
 static bool
 is_recipient(const char *pointer)
 {
@@ -175,8 +176,7 @@ is_recipient(const char *pointer)
 	return (n >= 3 && strcmp(pointer + n - 3, "/to") == 0);
 }
 
-/* The cure of problem ${p}, whose ${pointer} names the member that is refused.
- */
+/* Returns the cure of problem ${p}.  ${pointer} names the refused member. */
 static const char *
 cure_of(enum problem p, const char *pointer)
 {
@@ -205,8 +205,8 @@ fail_problem(
 		p = problem_of_code(code);
 	if (p == PROBLEM_NONE)
 		p = problem_of_status(status);
-	/* The server explains the header that a client of HTTP sends; this
-	 * client sends it, so the token is not valid any more. */
+	/* The server's detail explains how to send the Authorization header.
+	 * This client did send it, so the token is no longer valid. */
 	if (p == PROBLEM_UNAUTHENTICATED &&
 	    (code == NULL || problem_of_code(code) == p))
 		detail = FAIL_LOGGED_OUT;

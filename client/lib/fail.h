@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A failure as a person or a script meets it: what happened, what to do about
- * it, and the exit code (sysexits.h).  It lives on the caller's stack, is the
- * last argument, is filled where the failure arises, and is printed once, by
- * the program.
+ * A failure as a user or a script sees it: what happened, what to do about it,
+ * and the exit code (sysexits.h).  The struct lives on the caller's stack and
+ * is passed as the last argument.  The function that detects the failure fills
+ * it, and the program prints it once.
  */
 #ifndef LIB_FAIL_H
 #define LIB_FAIL_H
@@ -17,18 +17,18 @@
 
 struct fail {
 	enum rc rc;
-	int exit;          /* code of sysexits.h, 0: none */
-	int status;        /* HTTP status, 0: there was no answer */
-	int retry_after_s; /* what the server asked for, 0: nothing */
-	char code[40];     /* a problem's code, or one of ours: "unreachable" */
-	char pointer[80];  /* the member at fault: "/to", "" if none is told */
+	int exit;          /* exit code of sysexits.h, 0: none */
+	int status;        /* HTTP status, 0: no answer */
+	int retry_after_s; /* seconds from Retry-After, 0: none */
+	char code[40];     /* code of the problem, or of our kind */
+	char pointer[80];  /* the refused member ("/to"), "": unknown */
 	char what[256];    /* one line, safe for a terminal */
-	char cure[200];    /* one line, "" if there is none */
+	char cure[200];    /* one line, "": none */
 };
 
-/* A request or a stream whose token the server does not know: how that is said
- * wherever it is noticed.  The name in the cure is replaced by the user's where
- * that is known (program/main.c). */
+/* The texts for a token that the server does not accept any more.  Every place
+ * that detects this uses them.  In the cure, program/main.c replaces NAME with
+ * the user's name where it is known. */
 #define FAIL_LOGGED_OUT "this device was logged out"
 #define FAIL_LOGIN "twinbox login NAME"
 #define FAIL_LOGIN_AGAIN "log in again: " FAIL_LOGIN
@@ -38,8 +38,8 @@ struct fail {
 		.rc = RC_OK, .code = "", .pointer = "", .what = "", .cure = "" \
 	}
 
-/* X(kind, rc, exit code, cure): what can go wrong on this side.  The code word
- * is the kind in lower case. */
+/* X(kind, rc, exit code, cure): failures that the client detects itself.  The
+ * code of a failure is its kind in lower case. */
 #define FAIL_KIND_TABLE(X)                                                     \
 	X(USAGE, RC_INVALID, EX_USAGE, "see twinbox --help")                   \
 	X(DATA, RC_INVALID, EX_DATAERR, "")                                    \
@@ -71,32 +71,34 @@ enum fail_kind {
 	    FAIL_KIND_COUNT
 };
 
-/* Fills ${f} with what the table says of ${kind} and what happened; returns
- * its rc. */
+/* Fills ${f} with the rc, exit code and cure of ${kind}, and with ${fmt} as the
+ * text of what happened.  Returns the rc. */
 enum rc fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Replaces the cure of ${f}; returns its rc. */
+/* Replaces the cure of ${f}.  Returns the rc of ${f}. */
 enum rc fail_cure(struct fail *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Fills ${f}: the server does not know this device's token any more; returns
- * its rc. */
+/* Fills ${f} for a token that the server does not accept any more.  Returns the
+ * rc. */
 enum rc fail_logged_out(struct fail *f);
 
-/* Fills ${f} from an answer with HTTP ${status} that is no success and its
- * problem document ${problem} (NULL, or anything else than one, if the other
- * side sent none).  ${retry_after_s} is the Retry-After header, 0 without. */
+/* Fills ${f} from a refusal: HTTP ${status} (not 2xx) with the problem document
+ * ${problem}.  ${problem} may be NULL or another kind of JSON; then the status
+ * alone decides.  ${retry_after_s} is the Retry-After header, 0 without one.
+ * Returns the rc. */
 enum rc fail_problem(
     struct fail *f, int status, const json_t *problem, int retry_after_s);
 
-/* Whether repeating the same request later may succeed without a change by
- * its sender, or may at least tell what became of it. */
+/* Returns true if the same request may succeed later without a change by its
+ * sender, or if repeating it will at least show whether it was done. */
 bool fail_may_retry(const struct fail *f);
 
-/* Whether a message was refused, for now, because of whom it is for: their
- * inbox is full, or they are of one new server more than the sender may write
- * to in a day.  Messages for others are not held up by that. */
+/* Returns true if the server refuses a message for now because of its
+ * recipient: the recipient's inbox is full, or the sender has used the daily
+ * quota of first messages to new servers.  Such a refusal does not affect other
+ * recipients. */
 bool fail_of_recipient(const struct fail *f);
 
 #endif

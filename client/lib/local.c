@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's database.  Owns the connection and a lock file beside it.
+ * The client's database.  This file owns the connection and the lock file
+ * beside the database.
  *
- * Every commit, and with it every checkpoint, and opening and closing, happen
- * under an exclusive flock of the lock file: SQLite before 3.51.3 can lose a
- * commit when one connection checkpoints while another commits, and several
+ * An exclusive flock of the lock file covers every commit, every checkpoint (a
+ * commit triggers it), opening and closing.  SQLite before 3.51.3 can lose a
+ * commit when one connection checkpoints while another one commits, and several
  * processes of one account use this file at once.
  */
 #include "lib/local.h"
@@ -28,7 +29,8 @@
 #include "lib/local_sql.h"
 #include "lib/parse.h"
 
-/* As long as the server remembers ids (deduplication window). */
+/* Settled drafts are kept as long as the server remembers ids (its default
+ * dedup-retention). */
 #define KEEP_DRAFTS_MS (14ll * 86400 * 1000)
 #define KEEP_EVENTS 20000
 
@@ -36,7 +38,7 @@ struct local {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[LOCAL_SQL_COUNT];
 	int lock_fd;
-	char path[256]; /* for messages, cut */
+	char path[256]; /* for failure texts; may be cut */
 };
 
 static const char *const sql_text[LOCAL_SQL_COUNT] = {
@@ -45,7 +47,7 @@ static const char *const sql_text[LOCAL_SQL_COUNT] = {
 #undef X
 };
 
-/* A failure of SQLite in words. */
+/* Fills ${fail} from the last error of SQLite.  Returns the rc. */
 static enum rc
 failed(const struct local *local, struct fail *fail)
 {
@@ -60,7 +62,8 @@ failed(const struct local *local, struct fail *fail)
 	return (fail->rc);
 }
 
-/* Statement ${which}, ready to be bound; NULL on failure. */
+/* Returns statement ${which}, prepared and ready to be bound; NULL on
+ * failure. */
 static sqlite3_stmt *
 statement(struct local *local, enum local_sql which)
 {
@@ -73,8 +76,9 @@ statement(struct local *local, enum local_sql which)
 	return (local->stmt[which]);
 }
 
-/* Binds the texts ${a} to ${c} (NULL: null) as 1 to 3.  Text is borrowed
- * until the statement is reset. */
+/* Returns statement ${which} with the texts ${a}, ${b} and ${c} bound to
+ * parameters 1 to 3 (NULL binds SQL NULL), or NULL on failure.  The texts must
+ * live until the statement is reset. */
 static sqlite3_stmt *
 bound(struct local *local, enum local_sql which, const char *a, const char *b,
     const char *c)
@@ -96,7 +100,7 @@ bound(struct local *local, enum local_sql which, const char *a, const char *b,
 	return (s);
 }
 
-/* Runs ${s} that gives no rows. */
+/* Runs ${s} to its end and ignores the rows that a PRAGMA may return. */
 static enum rc
 run(struct local *local, sqlite3_stmt *s, struct fail *fail)
 {
@@ -114,7 +118,7 @@ run(struct local *local, sqlite3_stmt *s, struct fail *fail)
 	return (rc);
 }
 
-/* Takes the lock of all processes and begins a transaction. */
+/* Takes the lock that all processes share, then begins a transaction. */
 static enum rc
 begin(struct local *local, struct fail *fail)
 {
@@ -132,8 +136,8 @@ begin(struct local *local, struct fail *fail)
 	return (rc);
 }
 
-/* Ends the transaction: commits if ${rc} is good.  Returns what became of it.
- */
+/* Ends the transaction and releases the lock: commits if ${rc} is RC_OK, else
+ * rolls back.  Returns ${rc}, or the failure of the commit. */
 static enum rc
 finish(struct local *local, enum rc rc, struct fail *fail)
 {
@@ -147,7 +151,7 @@ finish(struct local *local, enum rc rc, struct fail *fail)
 	return (rc);
 }
 
-/* The integer that ${which} gives, -1 if none. */
+/* Returns the integer that statement ${which} selects, or -1. */
 static int64_t
 integer_of(struct local *local, enum local_sql which)
 {
@@ -161,7 +165,7 @@ integer_of(struct local *local, enum local_sql which)
 	return (value);
 }
 
-/* Makes the tables in a new file, and forgets what is old in any. */
+/* Creates the tables in a new file, and deletes old drafts and events. */
 static enum rc
 make_ready(struct local *local, struct fail *fail)
 {
@@ -194,7 +198,8 @@ make_ready(struct local *local, struct fail *fail)
 	return (finish(local, rc, fail));
 }
 
-/* Opens the lock file of ${path}; locked on success. */
+/* Opens and locks the lock file of the database at ${path}.  The caller
+ * releases the lock. */
 static enum rc
 open_lock(struct local *local, const char *path, struct fail *fail)
 {
@@ -261,7 +266,7 @@ local_close(struct local *local)
 		return;
 	for (i = 0; i < LOCAL_SQL_COUNT; i++)
 		(void)sqlite3_finalize(local->stmt[i]);
-	/* Closing the last connection checkpoints. */
+	/* Closing the last connection runs a checkpoint, so take the lock. */
 	if (local->lock_fd >= 0)
 		(void)flock(local->lock_fd, LOCK_EX);
 	(void)sqlite3_close(local->db);
@@ -300,7 +305,7 @@ local_outbox_add(
 	return (rc);
 }
 
-/* Copies text column ${i} of ${s} into ${ret}, "" for null. */
+/* Copies text column ${i} of ${s} into ${ret}; SQL NULL becomes "". */
 static void
 column_copy(sqlite3_stmt *s, int i, char *ret, size_t size)
 {
@@ -309,8 +314,9 @@ column_copy(sqlite3_stmt *s, int i, char *ret, size_t size)
 	(void)snprintf(ret, size, "%s", text != NULL ? (const char *)text : "");
 }
 
-/* The JSON in column ${i} of ${s}.  It is read as that of a server is: the file
- * may be damaged.  RC_PEER: it is none. */
+/* Parses the JSON in column ${i} of ${s} with the limits that hold for a
+ * server's answers, because the file may be damaged.  Returns RC_PEER if it is
+ * not valid JSON. */
 static enum rc
 column_json(sqlite3_stmt *s, int i, json_t **ret, struct fail *fail)
 {
@@ -320,7 +326,8 @@ column_json(sqlite3_stmt *s, int i, json_t **ret, struct fail *fail)
 	    (size_t)sqlite3_column_bytes(s, i), ret, fail));
 }
 
-/* The draft that ${s} finds, in the columns of OUTBOX_NEXT. */
+/* Steps ${s} and reads the draft that it finds.  ${s} has the columns of
+ * OUTBOX_NEXT. */
 static enum rc
 read_draft(struct local *local, sqlite3_stmt *s, struct local_draft *ret,
     struct fail *fail)
@@ -377,7 +384,7 @@ local_draft_fini(struct local_draft *draft)
 	draft->request = NULL;
 }
 
-/* Runs one statement with up to three texts in a transaction of its own. */
+/* Runs one statement with up to three texts in its own transaction. */
 static enum rc
 write_one(struct local *local, enum local_sql which, const char *const text[3],
     struct fail *fail)
@@ -455,10 +462,10 @@ local_cursor_get(struct local *local, const char *name,
 
 #define EVENT_KEY_SIZE (UUID_TEXT_LEN + 1 + LIMIT_DOMAIN_LEN + 1)
 
-/* Makes ${ret} the key of ${event}: its id, followed by the domain if another
- * server has made it.  An id is unique among the events of one server;
- * another server could repeat one, so that its event would be hidden.  False:
- * it has no id. */
+/* Writes the key of ${event} into ${ret}: its event_id, followed by "@domain"
+ * if another server made the event.  An event_id is unique only within one
+ * server; another server could repeat one, and without the domain its event
+ * would be hidden.  Returns false if the event has no id. */
 static bool
 event_key(const json_t *event, char ret[EVENT_KEY_SIZE])
 {
@@ -476,7 +483,7 @@ event_key(const json_t *event, char ret[EVENT_KEY_SIZE])
 	return (true);
 }
 
-/* Stores one shown event, inside a transaction. */
+/* Stores one shown event.  The caller has begun a transaction. */
 static enum rc
 add_event(struct local *local, const json_t *event, struct fail *fail)
 {
@@ -534,7 +541,8 @@ local_has_shown(struct local *local, const json_t *event)
 	return (has);
 }
 
-/* Stores ${epoch} as the server's; forgets what belonged to another. */
+/* Stores ${epoch} as the server's epoch.  Unless it is the first one, deletes
+ * the cursors of the previous epoch and makes answered drafts wait again. */
 static enum rc
 change_epoch(
     struct local *local, const char *epoch, bool first, struct fail *fail)
@@ -594,7 +602,7 @@ local_history(struct local *local,
 		rc = column_json(s, 0, &event, &fail);
 		if (rc == RC_NO_MEMORY)
 			break;
-		/* A damaged row is left out. */
+		/* Skip a damaged row. */
 		if (rc == RC_OK && wanted(event, arg))
 			(void)json_array_insert_new(array, 0, event);
 		else
@@ -623,7 +631,7 @@ local_names(struct local *local, json_t **ret)
 	}
 	while (sqlite3_step(s) == SQLITE_ROW) {
 		name = (const char *)sqlite3_column_text(s, 0);
-		/* A draft may go to a conversation, by its id. */
+		/* The recipient of a draft may be the id of a conversation. */
 		if (name != NULL &&
 		    !uuid_parse(name, strlen(name), &conversation))
 			(void)json_array_append_new(array, json_string(name));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All SQL of the client's own database, by name.  (The server's statements
- * live in schema/; the client may not use the server's store.)
+ * All SQL statements of the client's own database, by name.  The server's
+ * statements are in schema/; the client does not use the server's store.
  */
 #ifndef LIB_LOCAL_SQL_H
 #define LIB_LOCAL_SQL_H
 
-/* In force once for a connection, before anything else. */
+/* Settings of a connection, executed before any other statement. */
 #define LOCAL_SQL_OPEN                                                         \
 	"PRAGMA busy_timeout = 10000;"                                         \
 	"PRAGMA journal_mode = WAL;"                                           \
@@ -15,10 +15,11 @@
 
 #define LOCAL_SQL_VERSION 1
 
-/* Version 1.  outbox.ref is the message's id, or "key:" and its idempotency
- * key.  state: waiting (not answered yet), answered (the server has it; kept so
- * that it can be submitted again should the server have been restored),
- * refused.  event is what was shown, in the order in which it was. */
+/* Schema version 1. outbox.ref is the message's id, or "key:" and its
+ * idempotency key. outbox.state is "waiting" (no answer yet), "answered" (the
+ * server has the message; the row is kept so that the client can submit it
+ * again if the server is restored from a backup) or "refused".  Table event
+ * holds the shown events, in the order in which they were shown. */
 #define LOCAL_SQL_SCHEMA                                                       \
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"       \
 	" STRICT, WITHOUT ROWID;"                                              \

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop on a libwebsockets context.  Owns the context, watches and timers.
+ * The loop on a libwebsockets context.  This file owns the context, the watches
+ * and the timers.
  *
- * A watched descriptor is put into an epoll set of its own, and that set is
- * what libwebsockets adopts: it makes what it adopts non-blocking and closes
- * it, which a terminal that is shared with the shell must not suffer.
+ * Each watched descriptor is put into its own epoll set, and libwebsockets
+ * adopts that set.  Why not the descriptor itself: libwebsockets makes what it
+ * adopts non-blocking and closes it in the end, which would break a terminal
+ * that the shell uses as well.
  */
 #include "lib/loop.h"
 
@@ -33,7 +35,7 @@ struct loop_timer {
 	bool pending;
 };
 
-/* A watched descriptor has something, or is gone. */
+/* A watched descriptor is readable, has hung up, or is being closed. */
 static int
 watch_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
     void *in, size_t len)
@@ -69,7 +71,8 @@ loop_new(const char *server, struct loop **ret, struct fail *fail)
 	if (loop == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	lws_set_log_level(0, NULL);
-	/* libwebsockets has no list of exceptions for its proxy. */
+	/* libwebsockets has no no_proxy list, so a server on this machine is
+	 * reached by removing the proxy. */
 	if (rest_server_local(server))
 		(void)unsetenv("http_proxy");
 	memset(&info, 0, sizeof(info));
@@ -202,7 +205,7 @@ loop_timer_set(struct loop_timer *timer, int64_t ms)
 {
 
 	timer->pending = true;
-	/* At least one: zero would mean "cancel" to the library. */
+	/* At least 1 µs: libwebsockets takes 0 as "cancel". */
 	lws_sul_schedule(timer->loop->context, 0, &timer->sul, timer_fired,
 	    ms > 0 ? ms * LWS_US_PER_MS : 1);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event loop of a program that stays: libwebsockets' own, so that the
- * connection, the keyboard, signals and timers are served by one thread and
- * nothing needs a lock.
+ * The event loop of a long-running command.  It is the loop of libwebsockets,
+ * so that one thread serves the connection, the keyboard, signals and timers,
+ * and nothing needs a lock.
  */
 #ifndef LIB_LOOP_H
 #define LIB_LOOP_H
@@ -17,38 +17,39 @@ struct loop_timer;
 
 typedef void (*loop_fn)(void *arg);
 
-/* A loop for connections to ${server} ("https://…" makes TLS ready). */
+/* Makes a loop for connections to ${server}.  An "https:" URL initializes
+ * TLS. */
 enum rc loop_new(
     const char *server, struct loop **ret, struct fail *fail) MUST_USE;
 
-/* Frees it, after its timers and what else uses it.  NULL is allowed. */
+/* Frees ${loop}, which may be NULL.  Free its timers and streams first. */
 void loop_free(struct loop *loop);
 
-/* Serves until loop_stop().  Blocks: until then. */
+/* Runs the loop.  Blocks until loop_stop() is called. */
 enum rc loop_run(struct loop *loop, struct fail *fail) MUST_USE;
 
 /* Makes loop_run() return. */
 void loop_stop(struct loop *loop);
 
 /* Calls ${fn}(${arg}) whenever ${fd} is readable or has hung up, until
- * loop_free().  ${fd} stays the caller's and keeps its flags. */
+ * loop_free().  The caller keeps ${fd}; its flags do not change. */
 enum rc loop_watch(struct loop *loop, int fd, loop_fn fn, void *arg,
     struct fail *fail) MUST_USE;
 
-/* A timer, not set.  NULL: no memory. */
+/* Returns a timer that is not set, or NULL when memory runs out. */
 struct loop_timer *loop_timer_new(struct loop *loop, loop_fn fn, void *arg);
 
 /* Cancels and frees ${timer}.  NULL is allowed. */
 void loop_timer_free(struct loop_timer *timer);
 
-/* Calls the timer's function once, in ${ms}; a second call replaces the
- * first. */
+/* Calls the timer's function once, after ${ms} milliseconds.  Setting a timer
+ * again replaces the first time. */
 void loop_timer_set(struct loop_timer *timer, int64_t ms);
 
-/* Calls it not. */
+/* Cancels the call of the timer's function. */
 void loop_timer_cancel(struct loop_timer *timer);
 
-/* Whether it is set. */
+/* Returns true if the timer is set and has not fired. */
 bool loop_timer_pending(const struct loop_timer *timer);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The part of the loop that stream.c uses: the libwebsockets context, and the
- * way in which callbacks of a connection reach the stream that owns it.
+ * callback through which events of a connection reach its stream.
  */
 #ifndef LIB_LOOP_INTERNAL_H
 #define LIB_LOOP_INTERNAL_H
@@ -18,7 +18,7 @@ struct loop {
 	bool stopped;
 };
 
-/* stream.c's callback for all that happens on a connection of its own. */
+/* stream.c's callback for all events of its connections. */
 int stream_callback(struct lws *wsi, enum lws_callback_reasons reason,
     void *user, void *in, size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes of a server, or of the client's own files, to JSON.
+ * Parses JSON from a server or from the client's own files.
  */
 #include "lib/parse.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one way by which JSON comes into the client, from a server or from the
- * client's own files: through the server's own reader (wire/parse.c), so that
- * what a broken or hostile server says, or a damaged file holds, cannot cost
- * the stack, all memory, or more than the memory there is.
+ * The only way by which JSON enters the client, from a server or from the
+ * client's own files.  It uses the server's parser (wire/parse.c) and its
+ * limits, so that neither a broken or hostile server nor a damaged file can
+ * exhaust the stack or the memory.
  */
 #ifndef LIB_PARSE_H
 #define LIB_PARSE_H
@@ -15,16 +15,15 @@
 #include "base/rc.h"
 #include "lib/fail.h"
 
-/* Values in one text.  The longest page, 200 conversations of many members, has
- * a fifth of it. */
+/* The largest number of values in one text.  The longest page (200
+ * conversations with many members) has a fifth of it. */
 #define PARSE_VALUES_MOST 1000000
 
-/* Parses ${n} bytes, an object or an array, into ${ret}, the caller's to
- * json_decref().  Refused are bad JSON, a member twice, a NUL byte, a number
- * beyond 64 bits, more than LIMIT_JSON_DEPTH levels.  On failure *ret is NULL
- * and
- * ${fail} says ${what} ("X answers with what cannot be read"), why, and in
- * which line and column.  Any thread. */
+/* Parses ${n} bytes, a JSON object or array, into ${ret}, which the caller
+ * decrefs.  Refuses invalid JSON, repeated members, NUL bytes, numbers beyond
+ * 64 bits, and more than LIMIT_JSON_DEPTH levels.  On failure *ret is NULL and
+ * ${fail} says ${what} ("X answers with what cannot be read"), the reason, and
+ * the line and column.  Any thread. */
 enum rc parse_json(const char *what, const char *text, size_t n, json_t **ret,
     struct fail *fail) MUST_USE;
 

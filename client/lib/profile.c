@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profile files.  Owns their place, their form and their permissions; promises
- * that a crash leaves the old file or the new one.
+ * Profile files.  This file owns their path, format and permissions.  A crash
+ * leaves either the old file or the new one.
  */
 #include "lib/profile.h"
 
@@ -20,10 +20,11 @@
 #include "lib/parse.h"
 #include "model/message.h"
 
-/* Bytes of a profile's file.  Its members have 500 at most. */
+/* The largest size of a profile file in bytes.  A complete one has about
+ * 500. */
 #define PROFILE_FILE_MOST 16384
 
-/* ${XDG variable}/twinbox, or ~/${fallback}/twinbox. */
+/* Writes ${XDG variable}/twinbox, or ~/${fallback}/twinbox, into ${ret}. */
 static enum rc
 base_folder(const char *variable, const char *fallback, char ret[PATH_MAX],
     struct fail *fail)
@@ -41,7 +42,7 @@ base_folder(const char *variable, const char *fallback, char ret[PATH_MAX],
 		    "neither %s nor HOME names a folder", variable);
 		return (fail_cure(fail, "set HOME"));
 	}
-	/* Names that follow need some room. */
+	/* Leave room for the file names that are appended. */
 	if (n < 0 || n >= PATH_MAX - 1024)
 		return (fail_set(fail, FAIL_CONFIG,
 		    "the path in %s or HOME "
@@ -50,7 +51,7 @@ base_folder(const char *variable, const char *fallback, char ret[PATH_MAX],
 	return (RC_OK);
 }
 
-/* Makes ${path} and the folders above it, mode 0700. */
+/* Creates ${path} and its parent folders with mode 0700. */
 static enum rc
 make_folders(const char *path, struct fail *fail)
 {
@@ -72,7 +73,7 @@ make_folders(const char *path, struct fail *fail)
 	return (RC_OK);
 }
 
-/* The file of profile ${name}. */
+/* Writes the path of the file of profile ${name} into ${ret}. */
 static enum rc
 profile_path(const char *name, char ret[PATH_MAX], struct fail *fail)
 {
@@ -91,7 +92,7 @@ profile_path(const char *name, char ret[PATH_MAX], struct fail *fail)
 	return (RC_OK);
 }
 
-/* Appends the profile that file ${name} is of, if it is one, to ${array}. */
+/* Appends the name of a profile to ${array} if ${name} is a profile file. */
 static void
 add_name(json_t *array, const char *name)
 {
@@ -115,7 +116,7 @@ profile_names(json_t **ret, struct fail *fail)
 	array = json_array();
 	if (array == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	/* Without the folder there is none. */
+	/* Without the folder there are no profiles. */
 	folder = opendir(path);
 	if (folder != NULL) {
 		while ((entry = readdir(folder)) != NULL)
@@ -126,8 +127,8 @@ profile_names(json_t **ret, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Copies string member ${name} of ${json} into ${ret}; "" without one.  False
- * if it does not fit or is no string. */
+/* Copies string member ${name} of ${json} into ${ret}; "" if it is missing.
+ * Returns false if it does not fit or is not a string. */
 static bool
 copy_member(const json_t *json, const char *name, char *ret, size_t size)
 {
@@ -142,8 +143,8 @@ copy_member(const json_t *json, const char *name, char *ret, size_t size)
 	return (true);
 }
 
-/* Adds what the file ${fd} holds to ${b}, and no more than shows that it is too
- * long.  False: errno says why it cannot be read. */
+/* Appends the contents of file ${fd} to ${b}, and stops once the file is known
+ * to be too long.  Returns false with errno set if it cannot be read. */
 static bool
 read_file(int fd, struct buf *b)
 {
@@ -161,7 +162,8 @@ read_file(int fd, struct buf *b)
 	return (true);
 }
 
-/* The JSON of the open file ${fd}, called ${path}; RC_PEER: it is none. */
+/* Parses the open file ${fd}, called ${path}.  Returns RC_PEER if it is not
+ * valid JSON. */
 static enum rc
 read_json(int fd, const char *path, json_t **ret, struct fail *fail)
 {
@@ -181,7 +183,7 @@ read_json(int fd, const char *path, json_t **ret, struct fail *fail)
 	return (rc);
 }
 
-/* Reads the open file ${fd}, called ${path}, into ${ret}. */
+/* Reads the open file ${fd}, called ${path}, into the profile ${ret}. */
 static enum rc
 read_profile(int fd, const char *path, struct profile *ret, struct fail *fail)
 {
@@ -238,7 +240,7 @@ profile_load(const char *name, struct profile *ret, struct fail *fail)
 	return (rc);
 }
 
-/* Makes what was renamed in the folder of ${path} durable. */
+/* Makes a rename in the folder of ${path} durable. */
 static int
 sync_folder(char *path)
 {
@@ -255,7 +257,8 @@ sync_folder(char *path)
 	return (rc);
 }
 
-/* Puts ${json} into ${path}, whole or not at all.  0 or an errno. */
+/* Replaces ${path} by a file with ${json}, atomically.  Returns 0 or an
+ * errno. */
 static int
 replace_file(char *path, const json_t *json)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * REST by libcurl: one easy handle, its connection kept alive between calls.
- * Owns the handle and the judgement of libcurl's errors: before the request
- * was written nothing was done; after that nobody knows.
+ * REST over libcurl: one easy handle, whose connection stays open between
+ * calls.  This file owns the handle and the interpretation of libcurl's errors.
+ * If no connection was made, the request was not done.  If it failed later, a
+ * request that changes something may have been done.
  */
 #include "lib/rest.h"
 
@@ -19,18 +20,19 @@
 #include "lib/safe.h"
 
 #define CONNECT_TIMEOUT_MS 5000
-/* A page of 200 events of 16 KiB, each byte escaped six-fold, and more. */
+/* The largest answer: a page of 200 events of 16 KiB, each byte escaped to six,
+ * and more. */
 #define REPLY_LIMIT (64u << 20)
 
 struct rest {
 	CURL *curl;
-	CURLM *multi; /* NULL until a request is served together with others */
+	CURLM *multi; /* NULL until a request has an idle function */
 	char *server;
 	char *token;
 	char error[CURL_ERROR_SIZE];
 };
 
-/* What one exchange gathers. */
+/* The results of one exchange. */
 struct exchange {
 	const struct rest *rest;
 	const struct rest_request *request;
@@ -51,8 +53,8 @@ rest_sleep(int64_t ms)
 		(void)nanosleep(&ts, NULL);
 }
 
-/* libcurl's writer: keeps the body, or hands a good one over.  Less than what
- * came stops the transfer. */
+/* libcurl's write callback: keeps the body, or hands the body of a 2xx answer
+ * to the sink.  A return value other than the size stops the transfer. */
 static size_t
 keep_body(char *p, size_t size, size_t n, void *arg)
 {
@@ -68,7 +70,8 @@ keep_body(char *p, size_t size, size_t n, void *arg)
 	return (buf_ok(&x->body) ? size * n : 0);
 }
 
-/* The value of header ${name} in line ${p}; NULL if it is another one. */
+/* Returns the value of header ${name} in line ${p}, or NULL for another
+ * header. */
 static const char *
 header_value(const char *p, size_t n, const char *name, size_t *ret_n)
 {
@@ -88,7 +91,7 @@ header_value(const char *p, size_t n, const char *name, size_t *ret_n)
 	return (p);
 }
 
-/* libcurl's header callback, once a line. */
+/* libcurl's header callback, called for each line. */
 static size_t
 keep_header(char *p, size_t size, size_t n, void *arg)
 {
@@ -181,7 +184,7 @@ rest_server(const struct rest *rest)
 	return (rest->server);
 }
 
-/* Appends "name: value" to ${*list}; false without memory. */
+/* Appends "name: value" to *list.  Returns false when memory runs out. */
 static bool
 add_header(struct curl_slist **list, const char *name, const char *value)
 {
@@ -201,7 +204,7 @@ add_header(struct curl_slist **list, const char *name, const char *value)
 	return (true);
 }
 
-/* The request's headers; NULL without memory. */
+/* Returns the request's headers, or NULL when memory runs out. */
 static struct curl_slist *
 make_headers(const struct rest *rest, const struct rest_request *request)
 {
@@ -211,7 +214,7 @@ make_headers(const struct rest *rest, const struct rest_request *request)
 
 	ok = add_header(
 	    &list, "Accept", "application/json, application/problem+json");
-	/* No "Expect: 100-continue": it costs a round trip. */
+	/* Disable "Expect: 100-continue", which costs a round trip. */
 	ok = ok && add_header(&list, "Expect", "");
 	if (rest->token[0] != '\0') {
 		buf_addf(&bearer, "Bearer %s", rest->token);
@@ -234,7 +237,8 @@ make_headers(const struct rest *rest, const struct rest_request *request)
 	return (NULL);
 }
 
-/* What libcurl's ${code} means for a request that ${changes} something. */
+/* Fills ${fail} from libcurl's ${code}.  A failure of a request that ${changes}
+ * something is uncertain, unless no connection was made. */
 static enum rc
 judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 {
@@ -243,14 +247,14 @@ judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 	char safe[160];
 	long sys = 0;
 
-	/* The system says it shorter. */
+	/* The system's text is shorter than libcurl's. */
 	if (code == CURLE_COULDNT_CONNECT &&
 	    curl_easy_getinfo(rest->curl, CURLINFO_OS_ERRNO, &sys) ==
 		CURLE_OK &&
 	    sys != 0)
 		why = strerror((int)sys);
 	safe_line(why, strlen(why), safe, sizeof(safe));
-	/* Only some of the codes need a judgement of their own. */
+	/* Only some codes are mapped; the default covers the others. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wswitch-enum"
 	switch (code) {
@@ -298,7 +302,7 @@ rest_authorities(void)
 	return (NULL);
 }
 
-/* Sets up the handle for ${request}. */
+/* Sets the handle up for ${request}. */
 static void
 prepare(struct rest *rest, const struct rest_request *request,
     struct exchange *x, const char *url, const struct curl_slist *headers)
@@ -334,7 +338,7 @@ prepare(struct rest *rest, const struct rest_request *request,
 		curl_easy_setopt(c, CURLOPT_CAINFO, rest_authorities());
 }
 
-/* As curl_easy_perform(), with ${idle} served meanwhile. */
+/* Does the work of curl_easy_perform() and serves ${idle} meanwhile. */
 static CURLcode
 perform_beside(struct rest *rest, const struct rest_idle *idle)
 {
@@ -370,7 +374,8 @@ perform_beside(struct rest *rest, const struct rest_idle *idle)
 	return (code);
 }
 
-/* One exchange, whatever its status.  *ret_status is 0 without an answer. */
+/* Runs one exchange and accepts any HTTP status.  *ret_status stays 0 if no
+ * answer came. */
 static enum rc
 perform(struct rest *rest, const struct rest_request *request,
     struct exchange *x, long *ret_status, struct fail *fail)
@@ -412,7 +417,7 @@ perform(struct rest *rest, const struct rest_request *request,
 	return (RC_OK);
 }
 
-/* Makes the reply, or a failure, of an answer. */
+/* Makes a reply, or a failure, from the answer in ${x}. */
 static enum rc
 conclude(const struct rest *rest, struct exchange *x, long status,
     struct rest_reply *ret, struct fail *fail)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * REST: one request at a time to one server, JSON in both directions.  It
- * says of each failure whether the request was surely not done (unreachable),
- * may have been done (uncertain), or was answered with a problem.  Follows no
- * redirect, so that a token goes nowhere else.
+ * REST: one request at a time to one server, with JSON in both directions.  A
+ * failure says whether the request was certainly not done (unreachable), may
+ * have been done (uncertain), or was answered with a problem.  Redirects are
+ * not followed, so that the token never reaches another server.
  */
 #ifndef LIB_REST_H
 #define LIB_REST_H
@@ -18,12 +18,12 @@
 
 struct rest;
 
-/* The time-out of an ordinary request. */
+/* The time-out of an ordinary request, in ms. */
 #define REST_TIMEOUT_MS 20000
 
-/* What is to be served while a request is under way: whenever one of ${fds}
- * can be read, and at least each second, ${fn} is called; once it says false
- * the request is given up. */
+/* Work to be done while a request is under way.  ${fn} is called whenever one
+ * of ${fds} is readable, and at least once a second.  When ${fn} returns false,
+ * the request is abandoned. */
 #define REST_IDLE_FDS 2
 struct rest_idle {
 	int fds[REST_IDLE_FDS];
@@ -32,7 +32,8 @@ struct rest_idle {
 	void *arg;
 };
 
-/* Takes the next ${n} bytes of a good answer; false gives the request up. */
+/* Takes the next ${n} bytes of a 2xx answer.  Returns false to abandon the
+ * request. */
 typedef bool (*rest_sink_fn)(void *arg, const char *p, size_t n);
 
 struct rest_request {
@@ -42,10 +43,10 @@ struct rest_request {
 	const char *key;              /* Idempotency-Key, NULL: none */
 	const char *if_none_match;    /* an ETag, NULL: none */
 	int64_t timeout_ms;           /* 0: REST_TIMEOUT_MS */
-	int64_t patience_ms;          /* how long to wait out 429 and 503 */
-	const struct rest_idle *idle; /* NULL: nothing */
-	rest_sink_fn sink; /* NULL: the body is JSON; with one, timeout_ms is
-			      how long the other side may say nothing */
+	int64_t patience_ms;          /* total wait for 429 and 503 */
+	const struct rest_idle *idle; /* NULL: none */
+	rest_sink_fn sink; /* NULL: the body is JSON.  With a sink, timeout_ms
+			      is the longest time without data */
 	void *sink_arg;
 };
 
@@ -53,57 +54,63 @@ struct rest_reply {
 	int status;      /* 2xx or 304 */
 	json_t *json;    /* NULL: no body */
 	bool replayed;   /* Idempotency-Replayed: true */
-	char etag[128];  /* "" without */
-	int64_t date_ms; /* the server's clock, to the second; 0 without */
+	char etag[128];  /* "" if none */
+	int64_t date_ms; /* the Date header, 0 if none */
 };
 
-/* Checks that ${text} is http(s)://HOST[:PORT], and writes it without a slash
- * at its end, with its port only where it has one. */
+/* Checks that ${text} has the form http(s)://HOST[:PORT].  Writes it to ${ret}
+ * without a trailing slash, and with the port only if ${text} has one. */
 enum rc rest_server_parse(
     const char *text, char *ret, size_t size, struct fail *fail) MUST_USE;
 
-/* Whether ${server} (as rest_server_parse() writes it) is on this machine. */
+/* Returns true if ${server} (as rest_server_parse() writes it) is on this
+ * machine. */
 bool rest_server_local(const char *server);
 
-/* The file with the certificates of the authorities to believe, which
- * CURL_CA_BUNDLE or SSL_CERT_FILE names as for curl; NULL: the system's.
- * Borrowed from the environment. */
+/* Returns the file with the trusted certificate authorities, which
+ * CURL_CA_BUNDLE or SSL_CERT_FILE names as for curl; NULL means the system's.
+ * The text belongs to the environment. */
 const char *rest_authorities(void);
 
-/* A client of ${server} that presents ${token} ("" for none).  Both are
- * copied. */
+/* Makes a client of ${server} that sends ${token} ("" for none).  Both texts
+ * are copied. */
 enum rc rest_new(const char *server, const char *token, struct rest **ret,
     struct fail *fail) MUST_USE;
 
 /* Frees ${rest}.  NULL is allowed. */
 void rest_free(struct rest *rest);
 
-/* Presents ${token} from now on. */
+/* Uses ${token} for further requests.  Keeps the old token when memory runs
+ * out. */
 void rest_token_set(struct rest *rest, const char *token);
 
-/* The server's base URL. */
+/* Returns the server's base URL, which ${rest} owns. */
 const char *rest_server(const struct rest *rest);
 
-/* Does ${request}.  On RC_OK the caller frees ${ret} by rest_reply_fini();
- * otherwise ${ret} holds nothing.  Blocks: up to the time-out plus patience. */
+/* Runs ${request}.  On RC_OK the caller frees ${ret} with rest_reply_fini(); on
+ * failure ${ret} holds nothing.  Answers 429 and 503 are repeated after their
+ * Retry-After, within patience_ms.  Blocks up to patience_ms, and up to the
+ * time-out for each attempt. */
 enum rc rest_call(struct rest *rest, const struct rest_request *request,
     struct rest_reply *ret, struct fail *fail) MUST_USE;
 
-/* Frees what ${reply} holds. */
+/* Frees the members of ${reply}. */
 void rest_reply_fini(struct rest_reply *reply);
 
-/* GET ${path} with patience; the body is an object.  The caller decrefs it. */
+/* GETs ${path} and waits up to 10 s for a busy server.  The body must be an
+ * object, which the caller decrefs. */
 enum rc rest_get(struct rest *rest, const char *path, json_t **ret,
     struct fail *fail) MUST_USE;
 
-/* Appends ${text} to the path in ${b}, percent-encoded. */
+/* Appends ${text}, percent-encoded, to the path in ${b}. */
 void rest_path_add(struct buf *b, const char *text);
 
-/* ${prefix}, ${text} percent-encoded, ${suffix}, to be freed by mem_free();
- * NULL without memory, which rest_call() then reports. */
+/* Returns ${prefix}, ${text} percent-encoded, and ${suffix} as one path.  The
+ * caller frees it with mem_free().  Returns NULL when memory runs out;
+ * rest_call() reports a NULL path as that. */
 char *rest_path(const char *prefix, const char *text, const char *suffix);
 
-/* Sleeps. */
+/* Sleeps for ${ms} milliseconds. */
 void rest_sleep(int64_t ms);
 
 #endif

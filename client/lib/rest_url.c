@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses for REST: the URL of a server, checked and in one form, and paths
- * with a percent-encoded part.
+ * URLs for REST: checks the URL of a server and writes it in its normal form,
+ * and builds paths with a percent-encoded part.
  */
 #include "lib/rest.h"
 
@@ -29,7 +29,8 @@ rest_server_local(const char *server)
 		    strspn(host, "0123456789.") == n));
 }
 
-/* Part ${what} of ${url}, "" if it has none.  The caller frees it. */
+/* Returns part ${what} of ${url}, which the caller frees; NULL if ${url} has
+ * none. */
 static char *
 url_part(CURLU *url, CURLUPart what)
 {
@@ -40,8 +41,8 @@ url_part(CURLU *url, CURLUPart what)
 	return (part);
 }
 
-/* Whether ${host} is of ASCII without controls: an international name is
- * written in its xn-- form, which everybody reads alike. */
+/* Returns true if ${host} is printable ASCII.  An international name must be in
+ * its xn-- form, which looks the same to everybody. */
 static bool
 host_plain(const char *host)
 {
@@ -52,7 +53,8 @@ host_plain(const char *host)
 	return (true);
 }
 
-/* Writes the checked ${url} into ${ret}; false if it is none of ours. */
+/* Writes the checked ${url} into ${ret}.  Returns false if the URL is not valid
+ * for a server. */
 static bool
 server_format(CURLU *url, char *ret, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Terminal safety.  Owns the list of characters that are not shown as they
- * are.  Relies on the locale only for column widths: without a UTF-8 locale
- * every character counts as one column.
+ * Terminal safety.  This file owns the list of characters that are escaped.  It
+ * uses the locale only for column widths: without a UTF-8 locale every
+ * character counts as one column.
  */
 #include "lib/safe.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/utf8.h"
 
-/* Whether ${c} is shown as an escape. */
+/* Returns true if ${c} must be shown as an escape. */
 static bool
 unsafe(uint32_t c)
 {
@@ -39,8 +39,8 @@ unsafe(uint32_t c)
 	return (false);
 }
 
-/* Writes how the first character of ${s} is shown into ${ret}; returns how
- * many bytes of ${s} that was. */
+/* Writes the shown form of the first character of ${s} into ${ret}.  Returns
+ * the number of bytes of ${s} that it covers. */
 static size_t
 show_one(const char *s, size_t n, char ret[16], size_t *ret_n)
 {
@@ -126,8 +126,8 @@ safe_line(const char *s, size_t n, char *ret, size_t size)
 	ret[used] = '\0';
 }
 
-/* Whether the ${n} bytes at ${s}, which are no character, may be the beginning
- * of one whose rest is yet to come. */
+/* Returns true if the ${n} bytes at ${s}, which are not a complete character,
+ * may be the beginning of one. */
 static bool
 cut_short(const char *s, size_t n)
 {
@@ -143,7 +143,7 @@ cut_short(const char *s, size_t n)
 	return (true);
 }
 
-/* Whether JSON text holds ${c} as white space between its values. */
+/* Returns true if ${c} is white space that JSON allows between values. */
 static bool
 json_space(uint32_t c)
 {
@@ -162,7 +162,7 @@ safe_json_add(struct buf *b, const char *s, size_t n)
 		if (len == 0 && cut_short(s + done, n - done))
 			break;
 		if (len == 0) {
-			/* JSON has no escape for a byte. */
+			/* JSON has no escape for a single byte. */
 			buf_adds(b, "\\uFFFD");
 			len = 1;
 		} else if (!unsafe(c) || json_space(c)) {
@@ -179,7 +179,7 @@ safe_json_add(struct buf *b, const char *s, size_t n)
 	return (done);
 }
 
-/* The columns of one character. */
+/* Returns the number of columns that ${c} takes. */
 static int
 columns_of(uint32_t c)
 {

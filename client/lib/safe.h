@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text from other people, made safe for a terminal: control characters and
- * what turns the direction of writing are shown as escapes (\x1b, \u202e), so
- * that a message cannot move the cursor, colour the screen, set a title, forge
- * a line, or show a name backwards.  What is no UTF-8 is shown byte by byte.
+ * Makes other people's text safe for a terminal.  Control characters and
+ * characters that change the direction of writing are shown as escapes (\x1b,
+ * \u202e), so that a message cannot move the cursor, colour the screen, set a
+ * title, forge a line, or show a name backwards.  Bytes that are not UTF-8 are
+ * shown one by one.
  */
 #ifndef LIB_SAFE_H
 #define LIB_SAFE_H
@@ -12,28 +13,30 @@
 
 #include "base/buf.h"
 
-/* Appends ${n} bytes at ${s} to ${b} as one line: line ends are shown as \n. */
+/* Appends ${n} bytes at ${s} to ${b} as one line.  Line ends are shown as
+ * \n. */
 void safe_add(struct buf *b, const char *s, size_t n);
 
-/* As safe_add(), but line ends stay, each followed by ${indent} spaces, so
- * that a second line cannot pass for a message of its own; tabs become four
+/* Like safe_add(), but keeps line ends and puts ${indent} spaces after each, so
+ * that a second line cannot look like another message.  A tab becomes four
  * spaces. */
 void safe_add_lines(struct buf *b, const char *s, size_t n, int indent);
 
-/* Writes ${n} bytes at ${s} as one safe line into ${ret} of ${size} bytes,
- * cut between characters where it does not fit. */
+/* Writes ${n} bytes at ${s} as one safe line into ${ret} of ${size} bytes.
+ * Text that does not fit is cut between characters. */
 void safe_line(const char *s, size_t n, char *ret, size_t size);
 
-/* Appends ${n} bytes of JSON text to ${b} with its meaning kept: characters
- * that safe_add() would show as escapes become \uXXXX, in which JSON writes the
- * same string.  Returns how many bytes were taken: fewer than ${n} (by at most
- * 3) when the text ends inside a character, whose rest is yet to come. */
+/* Appends ${n} bytes of JSON text to ${b} without changing the JSON's meaning:
+ * characters that safe_add() would escape become \uXXXX.  Returns the number of
+ * bytes taken.  When the text ends inside a character, up to 3 bytes are not
+ * taken; pass them again with the rest of the character. */
 size_t safe_json_add(struct buf *b, const char *s, size_t n);
 
-/* How many columns ${n} bytes of safe text take in a terminal. */
+/* Returns the number of terminal columns that ${n} bytes of safe text take. */
 int safe_width(const char *s, size_t n);
 
-/* The longest prefix of safe text ${s} that takes at most ${columns}. */
+/* Returns the length in bytes of the longest prefix of safe text ${s} that
+ * takes at most ${columns} columns. */
 size_t safe_cut(const char *s, size_t n, int columns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's relay: from its own outbox to POST /v1/messages.  Owns the
- * decision between "try again" and "refused".
+ * The client's relay: it moves messages from the client's outbox to POST
+ * /v1/messages.  This file owns the decision between "retry" and "refused".
  */
 #include "lib/sender.h"
 
@@ -11,15 +11,16 @@
 #include "base/clk.h"
 #include "lib/backoff.h"
 
-/* What one pass over the waiting drafts found. */
+/* The result of one pass over the waiting drafts. */
 struct pass {
-	json_t *held; /* recipients whose later drafts wait, as a set */
+	json_t *held; /* set of recipients whose drafts wait */
 	int waiting;  /* drafts left */
-	bool stopped; /* nothing can be sent now */
-	/* Of the last draft that waits; where one draft is wanted, of the last
-	 * that keeps that one waiting. */
+	bool stopped; /* the server accepts nothing now */
+	/* Failure of the last draft that still waits.  With a wanted draft:
+	 * failure of the last draft that delays the wanted one. */
 	struct fail reason;
-	/* Of the wanted draft; "": none is wanted, or it is not here. */
+	/* Recipient of the wanted draft; "" if none is wanted or it is not
+	 * stored here. */
 	char recipient[sizeof(((struct local_draft *)NULL)->recipient)];
 };
 
@@ -31,7 +32,8 @@ sender_refused(const struct fail *why)
 		strcmp(why->code, "protocol") != 0 && !fail_may_retry(why));
 }
 
-/* The name under which drafts to the same place are held back together. */
+/* Returns the recipient or the conversation of ${message}, by which drafts are
+ * held back together. */
 static const char *
 recipient_of(const json_t *message)
 {
@@ -43,7 +45,8 @@ recipient_of(const json_t *message)
 	return (to != NULL ? to : "");
 }
 
-/* ${draft} is there already: fine if it is the same. */
+/* Handles a ref that is stored already: the same content waits again, another
+ * content is refused. */
 static enum rc
 submit_again(
     struct local *local, const struct local_draft *draft, struct fail *fail)
@@ -95,7 +98,7 @@ sender_submit(struct local *local, const json_t *message, const char *key,
 	return (rc);
 }
 
-/* Submits ${draft} once and settles it if it was answered. */
+/* Submits ${draft} once and settles it if the server has answered. */
 static enum rc
 submit_once(struct sender *sender, const struct local_draft *draft,
     struct pass *pass, struct fail *fail)
@@ -128,7 +131,8 @@ submit_once(struct sender *sender, const struct local_draft *draft,
 	if (sender->wanted == NULL || !fail_of_recipient(&why) ||
 	    strcmp(draft->recipient, pass->recipient) == 0)
 		pass->reason = why;
-	/* What holds one recipient up may not hold up another. */
+	/* A refusal because of one recipient does not delay other
+	 * recipients. */
 	if (fail_of_recipient(&why))
 		(void)json_object_set_new(
 		    pass->held, draft->recipient, json_true());
@@ -163,7 +167,7 @@ run_pass(struct sender *sender, struct pass *pass, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Begins a pass: which recipient the wanted draft has. */
+/* Resets ${pass} and finds the recipient of the wanted draft. */
 static enum rc
 pass_begin(const struct sender *sender, struct pass *pass, struct fail *fail)
 {
@@ -187,8 +191,9 @@ pass_begin(const struct sender *sender, struct pass *pass, struct fail *fail)
 		    : fail_set(fail, FAIL_MEMORY, "out of memory"));
 }
 
-/* Whether something is left to wait for: the wanted draft, which another
- * process may have settled meanwhile, or any. */
+/* Sets *ret to true if sender_flush() must go on: the wanted draft still waits
+ * (another process may have settled it), or, with none wanted, any draft
+ * does. */
 static enum rc
 still_waits(const struct sender *sender, const struct pass *pass, bool *ret,
     struct fail *fail)

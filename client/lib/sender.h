@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending: a message is stored in the client's own outbox under an id chosen
- * here, then submitted again and again under that id until the server has
- * answered.  An answer that was lost on the way therefore makes no second
- * message.  Drafts go out in the order of their submission; one that waits
- * because of its recipient (no room, one new server too many) holds back only
- * that recipient's.
+ * Sending.  A message is stored in the client's own outbox under an id that the
+ * client chooses, and is submitted under that id until the server has answered.
+ * A lost answer therefore never makes a second message.  Drafts go out in the
+ * order of their submission.  A draft that waits because of its recipient (full
+ * inbox, quota of new servers) delays only drafts to the same recipient.
  */
 #ifndef LIB_SENDER_H
 #define LIB_SENDER_H
@@ -21,11 +20,12 @@
 #include "lib/rest.h"
 
 enum sender_outcome {
-	SENDER_ANSWERED, /* the server has it */
-	SENDER_REFUSED   /* it will never take it */
+	SENDER_ANSWERED, /* the server has the message */
+	SENDER_REFUSED   /* the server will never accept it */
 };
 
-/* Told of each draft that is settled: its outbox entry, or why not. */
+/* Called for each settled draft.  ${reply} has the outbox entry if the outcome
+ * is SENDER_ANSWERED, else ${why} has the reason; the other one is NULL. */
 typedef void (*sender_fn)(void *arg, const struct local_draft *draft,
     enum sender_outcome outcome, const struct rest_reply *reply,
     const struct fail *why);
@@ -34,27 +34,27 @@ struct sender {
 	struct local *local;
 	struct rest *rest;
 	struct rnd *rnd;
-	sender_fn fn; /* NULL: nobody wants to know */
+	sender_fn fn; /* may be NULL */
 	void *arg;
-	/* The ref of the draft that sender_flush() is about: others go out
-	 * beside it, and are not waited for.  NULL: all. */
+	/* The ref of the draft that sender_flush() waits for.  Other drafts are
+	 * submitted too, but not waited for.  NULL: wait for all. */
 	const char *wanted;
 };
 
-/* Stores ${message} (as POST /v1/messages takes it, with "id", or without if
- * ${key} is given) as waiting; writes its ref.  The same ref with the same
- * content waits again; with another content it is refused. */
+/* Stores ${message} (the body of POST /v1/messages) as waiting and writes its
+ * ref.  ${message} has an "id", or ${key} is given.  Submitting the same ref
+ * again makes it wait again if the content is equal, and fails otherwise. */
 enum rc sender_submit(struct local *local, const json_t *message,
     const char *key, char ret_ref[LOCAL_REF_SIZE], struct fail *fail) MUST_USE;
 
-/* Submits what waits.  Goes on for ${patience_ms} while the server cannot be
- * reached or has no time, or while one recipient has no room; then the failure
- * says why, and what still waits goes out another time.  RC_OK: nothing waits,
- * or not the wanted draft. */
+/* Submits the waiting drafts.  Retries for up to ${patience_ms} while the
+ * server is unreachable or busy, or while one recipient is refused for now.
+ * After that the failure gives the reason, and the drafts stay for another
+ * time.  Returns RC_OK if no draft waits, or if the wanted draft does not. */
 enum rc sender_flush(
     struct sender *sender, int64_t patience_ms, struct fail *fail) MUST_USE;
 
-/* Whether ${why} is the server's last word on a message. */
+/* Returns true if ${why} is the server's final refusal of a message. */
 bool sender_refused(const struct fail *why);
 
 #endif

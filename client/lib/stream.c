@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection of a stream: libwebsockets' client, its back-off, its close
- * codes, and the queue of frames to be written (acks are not queued but
- * remembered: only the newest matters).
+ * The connection of a stream: the WebSocket client of libwebsockets, its
+ * back-off, its close codes, and the queue of frames to be written.  Acks are
+ * not queued: the stream remembers the newest one, which includes all before
+ * it.
  */
 #include "lib/stream.h"
 
@@ -17,13 +18,15 @@
 #include "lib/safe.h"
 #include "lib/stream_internal.h"
 
-/* The largest frame taken: an event of 16 KiB, each byte escaped, and more. */
+/* The largest frame accepted: an event of 16 KiB, each byte escaped, and
+ * more. */
 #define FRAME_LIMIT (4u << 20)
 #define PATIENCE_MS 10000
 /* A connection that has lasted for STABLE_MS resets the back-off. */
 #define STABLE_MS 5000
 
-/* The server pings after 25 s idle; if it does not, we do. */
+/* The server pings after 25 s without traffic.  If it does not, the client
+ * does. */
 static const lws_retry_bo_t idle_policy = {
     .secs_since_valid_ping = 30,
     .secs_since_valid_hangup = 40,
@@ -35,8 +38,8 @@ enum stream_verdict
 stream_verdict(int code)
 {
 
-	/* libwebsockets 4.1 shows 1012, 1013 and 1014 as 1002; a twinbox
-	 * server says 4400 where it means 1002. */
+	/* libwebsockets 4.1 reports 1012, 1013 and 1014 as 1002.  This is no
+	 * loss: a twinbox server sends 4400 instead of 1002. */
 	switch (code) {
 	case 4410:
 		return (STREAM_NEW_EPOCH);
@@ -62,7 +65,7 @@ stream_move(struct stream *stream, enum stream_state state)
 	stream->state = state;
 }
 
-/* Forgets all frames that were to be written. */
+/* Discards all frames that are queued for writing. */
 static void
 queue_clear(struct stream *stream)
 {
@@ -83,7 +86,8 @@ stream_wake(struct stream *stream)
 		(void)lws_callback_on_writable(stream->wsi);
 }
 
-/* Queues ${json} (taken, NULL: no memory) for writing. */
+/* Queues ${json} for writing.  Takes ${json}, which may be NULL (no memory).
+ * Returns false when memory runs out. */
 static bool
 queue_add(struct stream *stream, json_t *json)
 {
@@ -141,7 +145,7 @@ stream_reset(struct stream *stream)
 		stream->options.ops->epoch_changed(stream->options.arg);
 }
 
-/* The stream is over. */
+/* Ends the stream because of ${why} (NULL: as its owner wished). */
 static void
 end(struct stream *stream, const struct fail *why)
 {
@@ -155,7 +159,7 @@ end(struct stream *stream, const struct fail *why)
 		stream->options.ops->ended(stream->options.arg, why);
 }
 
-/* Waits, then connects again. */
+/* Waits for the back-off, then connects again. */
 static void
 wait_and_retry(struct stream *stream)
 {
@@ -166,7 +170,7 @@ wait_and_retry(struct stream *stream)
 		stream->failures = 0;
 	stream->live_ms = 0;
 	wait = backoff_ms(stream->options.rnd, stream->failures);
-	if (stream->wait_ms < 0) /* our own doing: at once */
+	if (stream->wait_ms < 0) /* the client's own decision: at once */
 		wait = 0;
 	else {
 		if (wait < stream->wait_ms)
@@ -182,7 +186,7 @@ wait_and_retry(struct stream *stream)
 		loop_timer_set(stream->timer, wait);
 }
 
-/* Says why the connection is gone, where nothing has said so yet. */
+/* Sets the failure from the close code, if no reason is set yet. */
 static void
 explain(struct stream *stream)
 {
@@ -211,7 +215,7 @@ explain(struct stream *stream)
 		    "%.80s closed the connection (%d)", stream->server, code);
 }
 
-/* The connection is gone, for whatever reason. */
+/* The connection is lost, for any reason: ends the stream or connects again. */
 static void
 lost(struct stream *stream)
 {
@@ -230,8 +234,9 @@ lost(struct stream *stream)
 	if (stream->close_code != 0)
 		verdict = stream_verdict(stream->close_code);
 	explain(stream);
-	/* What made us give up decides too.  (What the server refused while the
-	 * stream was open is no reason to end with it.) */
+	/* If this side dropped the connection, its reason decides too.  A
+	 * refusal that came while the stream was open does not end the
+	 * stream. */
 	if (stream->dropped &&
 	    (stream->fail.rc == RC_DENIED ||
 		strcmp(stream->fail.code, "protocol") == 0 ||
@@ -247,7 +252,7 @@ lost(struct stream *stream)
 		wait_and_retry(stream);
 }
 
-/* Gives the connection up because of stream->fail, which is set already. */
+/* Drops the connection because of stream->fail, which the caller has set. */
 static void
 drop(struct stream *stream)
 {
@@ -260,7 +265,7 @@ drop(struct stream *stream)
 		lost(stream);
 }
 
-/* The server lets us wait, or the back-off is over. */
+/* The back-off is over, or the server has not answered in time. */
 static void
 timer_fired(void *arg)
 {
@@ -276,7 +281,7 @@ timer_fired(void *arg)
 	drop(stream);
 }
 
-/* Takes options.server apart, which rest_server_parse() has checked. */
+/* Connects to options.server, a URL that rest_server_parse() has checked. */
 static void
 connection_start(struct stream *stream)
 {
@@ -314,8 +319,9 @@ connection_start(struct stream *stream)
 	info.opaque_user_data = stream;
 	info.pwsi = &stream->wsi;
 	loop_timer_set(stream->timer, PATIENCE_MS);
-	/* A connection that fails at once may be named all the same, though it
-	 * is gone (4.1.6); or it fails without a word. */
+	/* When the connection fails at once, libwebsockets 4.1.6 may have set
+	 * stream->wsi to a freed connection, or may return NULL without a
+	 * callback. */
 	made = lws_client_connect_via_info(&info) != NULL;
 	if (stream->state != STREAM_CONNECTING)
 		stream->wsi = NULL;
@@ -323,7 +329,7 @@ connection_start(struct stream *stream)
 		lost(stream);
 }
 
-/* The connection could not be made; ${why} (may be NULL) is the library's. */
+/* The connection could not be made.  ${why} is libwebsockets' text, or NULL. */
 static void
 connect_failed(
     struct stream *stream, struct lws *wsi, const char *why, size_t len)
@@ -346,7 +352,8 @@ connect_failed(
 	lost(stream);
 }
 
-/* A piece of a frame came.  False: drop the connection. */
+/* Takes a piece of a frame.  Returns false if the connection must be
+ * dropped. */
 static bool
 receive(struct stream *stream, struct lws *wsi, const void *in, size_t len)
 {
@@ -370,7 +377,7 @@ receive(struct stream *stream, struct lws *wsi, const void *in, size_t len)
 	return (ok && stream->state != STREAM_ENDED);
 }
 
-/* The connection can be written.  Returns what the callback shall. */
+/* Writes the next frame.  Returns the value for libwebsockets: -1 closes. */
 static int
 write_next(struct stream *stream, struct lws *wsi)
 {
@@ -402,7 +409,7 @@ write_next(struct stream *stream, struct lws *wsi)
 	return (0);
 }
 
-/* The peer closes with a code in the first two bytes of ${in}. */
+/* The server closes, with a code in the first two bytes of ${in}. */
 static void
 note_close(struct stream *stream, const unsigned char *in, size_t len)
 {
@@ -421,7 +428,7 @@ stream_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 	if (stream == NULL)
 		return (0);
 	assert(stream->magic == STREAM_MAGIC);
-	/* All other reasons do not concern us. */
+	/* All other reasons are ignored. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wswitch-enum"
 	switch (reason) {
@@ -430,7 +437,7 @@ stream_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		connect_failed(stream, wsi, in, len);
 		return (0);
 	case LWS_CALLBACK_CLIENT_ESTABLISHED:
-		/* stream_finish() did not wait for this connection. */
+		/* stream_finish() has ended the stream during the handshake. */
 		if (stream->state == STREAM_ENDED)
 			return (-1);
 		stream->wsi = wsi;
@@ -447,8 +454,8 @@ stream_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		note_close(stream, in, len);
 		return (0);
 	case LWS_CALLBACK_CLIENT_CLOSED:
-	/* While the server's answer was waited for; and where the library has
-	 * nothing else to say. */
+	/* The two others: a connection that closes during the handshake, and
+	 * one for which libwebsockets reports nothing else. */
 	case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
 	case LWS_CALLBACK_WSI_DESTROY:
 		(void)lws_set_opaque_user_data(wsi, NULL);
@@ -489,7 +496,8 @@ stream_new(const struct stream_options *options, struct stream **ret,
 	id = uuid_gen_next(&gen);
 	uuid_format(&id, stream->instance);
 	*ret = stream;
-	/* From the loop, so that no callback comes before this returns. */
+	/* Connect from the loop, so that no callback runs before this
+	 * returns. */
 	loop_timer_set(stream->timer, 0);
 	return (RC_OK);
 }

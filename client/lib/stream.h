@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stream of a user's events.  It connects by WebSocket, says hello with
- * its cursor, hands on events in order, without gap and without repetition,
- * and connects again by itself with full-jitter back-off, except where a
- * person must act.  Each of its connections is a session of the server.
+ * The stream of a user's events.  It connects by WebSocket, sends a hello with
+ * its cursor, and hands events on in order, without gaps and without
+ * repetition.  It reconnects by itself with full-jitter back-off, unless a
+ * person must act.  The server sees each of its connections as a session.
  * Thread: the one that runs its loop.
  *
- *	 WAITING --timer--> CONNECTING --established--> GREETING
- *	    ^                   |                          | welcome
- *	    |<---- lost --------+<------ lost ------- CATCHING_UP
- *	    |                                              | caught_up
- *	    |<---- lost --------------------------------- LIVE
- *	 any --close code for a person, stream_finish()--> ENDED
+ *   WAITING --timer--> CONNECTING --established--> GREETING
+ *      ^                   |                          | welcome
+ *      |<---- lost --------+<------ lost ------- CATCHING_UP
+ *      |                                              | caught_up
+ *      |<---- lost --------------------------------- LIVE
+ *   any --close code for a person, stream_finish()--> ENDED
  *
- * CONNECTING and GREETING wait at most ten seconds for the server; LIVE waits
- * for events, with pings when nothing comes; WAITING waits out the back-off.
+ * CONNECTING and GREETING wait at most ten seconds for the server.  LIVE waits
+ * for events and pings when none come.  WAITING waits for the back-off.
  */
 #ifndef LIB_STREAM_H
 #define LIB_STREAM_H
@@ -46,33 +46,35 @@ enum stream_state {
 #undef X
 };
 
-/* What to do about a close code (section 3 of the contract). */
+/* How to react to a close code (docs/asyncapi.yaml, close codes). */
 enum stream_verdict {
 	STREAM_AGAIN,     /* reconnect after the back-off */
-	STREAM_NEW_EPOCH, /* reset cursors, then reconnect */
-	STREAM_PERSON     /* not without a person */
+	STREAM_NEW_EPOCH, /* reset the cursor, then reconnect */
+	STREAM_PERSON     /* end: a person must act */
 };
 
 /* The callbacks of a stream.  Each may be NULL.  JSON is borrowed for the
- * call. */
+ * duration of the call. */
 struct stream_ops {
-	/* Connected and known; the frame is the server's welcome. */
+	/* The server has accepted the hello; ${frame} is its welcome. */
 	void (*welcome)(void *arg, const json_t *frame);
-	/* The next event. */
+	/* The next event of the inbox. */
 	void (*event)(void *arg, const json_t *event);
-	/* Everything up to the head has been handed on. */
+	/* All events up to the head of the inbox were handed on. */
 	void (*caught_up)(void *arg);
-	/* The answer to stream_send(): "sent" with its entry, or why not. */
+	/* The answer to the stream_send() that returned ${re}: a "sent" frame
+	 * with the outbox entry, or a refusal. */
 	void (*sent)(void *arg, int64_t re, const json_t *frame);
 	void (*refused)(void *arg, int64_t re, const struct fail *why);
-	/* The server has another epoch; the stream starts at its oldest. */
+	/* The server has another epoch.  The stream starts again at the oldest
+	 * event. */
 	void (*epoch_changed)(void *arg);
-	/* Events before ${oldest} are no longer kept; the stream goes on
-	 * there. */
+	/* The events from ${expected} to ${oldest} - 1 are no longer kept.  The
+	 * stream continues at ${oldest}. */
 	void (*gap)(void *arg, int64_t expected, int64_t oldest);
-	/* The connection is lost; next try in ${wait_ms}. */
+	/* The connection is lost.  The next attempt follows in ${wait_ms}. */
 	void (*lost)(void *arg, const struct fail *why, int64_t wait_ms);
-	/* It is over: ${why} is NULL after stream_finish(). */
+	/* The stream has ended.  ${why} is NULL after stream_finish(). */
 	void (*ended)(void *arg, const struct fail *why);
 };
 
@@ -80,43 +82,46 @@ struct stream_options {
 	struct loop *loop;
 	const char *server;
 	const char *token;
-	const char *epoch; /* of the cursor; "" if it is not known */
-	int64_t seq;       /* the last event that is known; -1: as acked */
-	bool acks;         /* the owner will call stream_ack() */
+	const char *epoch; /* of the cursor; "" if unknown */
+	int64_t seq;       /* last known event; -1: the acked one */
+	bool acks;         /* the owner calls stream_ack() */
 	struct rnd *rnd;
 	const struct stream_ops *ops;
 	void *arg;
 };
 
-/* Makes a stream and starts to connect.  Copies the texts, keeps the rest
- * until stream_free(). */
+/* Makes a stream and starts to connect.  Copies server, token and epoch; the
+ * other members must live until stream_free(). */
 enum rc stream_new(const struct stream_options *options, struct stream **ret,
     struct fail *fail) MUST_USE;
 
-/* Frees it, after its loop's last run and before the loop.  NULL is
- * allowed. */
+/* Frees ${stream}, which may be NULL.  Call it after the last loop_run() and
+ * before loop_free(). */
 void stream_free(struct stream *stream);
 
-/* This device has everything up to ${upto}.  Repeated after a reconnect. */
+/* Acks all events up to ${upto}.  The stream repeats the ack after a
+ * reconnect. */
 void stream_ack(struct stream *stream, int64_t upto);
 
-/* The person has read ${conversation} up to ${upto}.  Lost with the
- * connection. */
+/* Marks ${conversation} as read up to ${upto}.  The mark is lost if the
+ * connection is. */
 void stream_read(struct stream *stream, const char *conversation, int64_t upto);
 
-/* Submits ${message}; returns the number that its answer will carry, 0 if the
- * stream is not connected.  Lost with the connection: the owner keeps it. */
+/* Submits ${message}.  Returns the number that the answer will carry, or 0 if
+ * the stream is not connected.  The message is lost if the connection is, so
+ * the owner keeps it until it is answered. */
 int64_t stream_send(struct stream *stream, const json_t *message);
 
-/* Writes what is to be written, closes, then tells ended(NULL). */
+/* Writes the queued frames, closes the connection, then calls ended(NULL). */
 void stream_finish(struct stream *stream);
 
-/* State, epoch ("" before the first welcome) and last event handed on. */
+/* Return the state, the epoch ("" before the first welcome) and the seq of the
+ * last event handed on. */
 enum stream_state stream_state(const struct stream *stream);
 const char *stream_epoch(const struct stream *stream);
 int64_t stream_seq(const struct stream *stream);
 
-/* What close code ${code} asks for. */
+/* Returns the reaction to close code ${code}. */
 enum stream_verdict stream_verdict(int code);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frames that the server sends.  This file owns the rules of the cursor: no
- * event is delivered twice, and a gap is always reported.
+ * Reads the frames that the server sends.  This file owns the rules of the
+ * cursor: no event is handed on twice, and a gap is always reported.
  */
 #include "lib/stream_internal.h"
 
@@ -12,7 +12,7 @@
 #include "base/clk.h"
 #include "lib/parse.h"
 
-/* The server broke the contract. */
+/* Fails because the server broke the protocol.  Returns false. */
 static bool
 broken(struct stream *stream, const char *what)
 {
@@ -22,7 +22,7 @@ broken(struct stream *stream, const char *what)
 	return (false);
 }
 
-/* Integer member ${name} of ${frame}, ${other} without one. */
+/* Returns integer member ${name} of ${frame}, or ${other} if there is none. */
 static int64_t
 integer(const json_t *frame, const char *name, int64_t other)
 {
@@ -31,7 +31,7 @@ integer(const json_t *frame, const char *name, int64_t other)
 	return (json_is_integer(value) ? json_integer_value(value) : other);
 }
 
-/* Starts at ${oldest}, because what came before is not kept. */
+/* Continues at event ${oldest}, because earlier events are no longer kept. */
 static void
 skip_to(struct stream *stream, int64_t oldest)
 {
@@ -90,7 +90,7 @@ read_event(struct stream *stream, const json_t *frame)
 	if (stream->state < STREAM_CATCHING_UP || seq < 1)
 		return (broken(stream, "an event out of place"));
 	if (seq <= stream->seq)
-		return (true); /* again: known already */
+		return (true); /* a repetition: ignore it */
 	if (seq != stream->seq + 1) {
 		(void)fail_set(&stream->fail, FAIL_UNCERTAIN,
 		    "event %lld came where %lld was due", (long long)seq,
@@ -100,7 +100,8 @@ read_event(struct stream *stream, const json_t *frame)
 	stream->seq = seq;
 	if (stream->options.ops->event != NULL)
 		stream->options.ops->event(stream->options.arg, frame);
-	/* Without acks the window would fill: a fresh hello opens another. */
+	/* A client that does not ack stops getting events when the window is
+	 * full.  A new connection opens a new window. */
 	if (!stream->options.acks &&
 	    stream->seq - stream->base >= stream->window) {
 		stream->wait_ms = -1;
@@ -122,7 +123,7 @@ read_caught_up(struct stream *stream)
 	return (true);
 }
 
-/* The hello was answered with a problem about its cursor. */
+/* Handles a hello that was refused because of its cursor. */
 static void
 read_cursor_problem(struct stream *stream, const json_t *problem)
 {
@@ -155,8 +156,8 @@ read_error(struct stream *stream, const json_t *frame)
 			    stream->options.arg, re, &why);
 		return (true);
 	}
-	/* About the stream itself: the close that follows decides; without
-	 * one this is the reason. */
+	/* The problem concerns the stream itself.  The close code that follows
+	 * decides what to do; without one, this problem is the reason. */
 	stream->fail = why;
 	if (why.retry_after_s > 0)
 		stream->wait_ms = (int64_t)why.retry_after_s * 1000;
@@ -208,7 +209,7 @@ read_frame(struct stream *stream, const json_t *frame)
 		stream->ack_due = true;
 		stream_wake(stream);
 	}
-	/* What a newer server says and we do not know is no error. */
+	/* Ignore frame types that only a newer server knows. */
 	return (true);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream from inside: stream.c owns connection and state, stream_frames.c
- * reads what the server says.
+ * The internals of a stream: stream.c owns the connection and the state,
+ * stream_frames.c reads the server's frames.
  */
 #ifndef LIB_STREAM_INTERNAL_H
 #define LIB_STREAM_INTERNAL_H
@@ -25,22 +25,22 @@ struct stream_frame {
 struct stream {
 	unsigned magic;
 	struct stream_options options;
-	char *server; /* options.server, owned */
+	char *server; /* copy of options.server */
 	char *token;
 	char instance[UUID_TEXT_LEN + 1];
 	enum stream_state state;
 	struct lws *wsi;          /* NULL: not connected */
-	struct loop_timer *timer; /* back-off, or patience with the server */
-	struct buf in;            /* a frame that has not come whole */
+	struct loop_timer *timer; /* back-off, or time-out of the server */
+	struct buf in;            /* a frame that is not complete yet */
 
 	/* The cursor.
-	 *  1. seq is the last event handed on, -1 before the first welcome of
-	 *     a stream that had none.
-	 *  2. Only the event seq + 1 is handed on. */
+	 *  1. seq is the last event handed on, or -1 before the first welcome
+	 *     of a stream that started without a cursor.
+	 *  2. Only event seq + 1 is handed on. */
 	char epoch[LOCAL_EPOCH_SIZE];
 	int64_t seq;
-	int64_t base; /* seq at the welcome: the window counts from here */
-	int64_t ack;  /* what the owner has acked, 0: nothing */
+	int64_t base; /* seq at the welcome, where the window starts */
+	int64_t ack;  /* last event acked by the owner, 0: none */
 	int64_t window;
 
 	bool ack_due;
@@ -48,26 +48,26 @@ struct stream {
 	struct stream_frame *first, **last;
 	int64_t last_id;
 
-	int failures;    /* since it was last stable */
-	int resets;      /* of the cursor, since the last welcome */
+	int failures;    /* failed attempts in a row */
+	int resets;      /* resets of the cursor since the last welcome */
 	int64_t live_ms; /* mono_ms of the last welcome, 0: none */
-	int64_t wait_ms; /* at least, as the server asked */
-	int close_code;  /* 0: it did not say */
-	bool dropped;    /* this side gave the connection up: why is in fail */
+	int64_t wait_ms; /* shortest wait; -1: reconnect at once */
+	int close_code;  /* 0: none was sent */
+	bool dropped;    /* this side dropped the connection; fail says why */
 	struct fail fail;
 };
 
-/* Reads the whole frame in stream->in.  False: drop the connection, as
- * stream->fail says. */
+/* Reads the complete frame in stream->in.  Returns false if the connection must
+ * be dropped because of stream->fail. */
 bool stream_frame_read(struct stream *stream);
 
-/* Changes the state. */
+/* Sets the state. */
 void stream_move(struct stream *stream, enum stream_state state);
 
-/* Forgets the cursor, because the server has another epoch. */
+/* Resets the cursor, because the server has another epoch. */
 void stream_reset(struct stream *stream);
 
-/* Asks to be called when the connection can be written. */
+/* Requests a callback when the connection is writable. */
 void stream_wake(struct stream *stream);
 
 #endif
