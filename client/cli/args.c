@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the command line and printing what it could have been.  Owns the
- * options that every command has.
+ * Parses the command line, and prints the help.  This file owns the options
+ * that every command has.
  */
 #include "cli/args.h"
 
@@ -28,7 +28,8 @@ const struct option args_alone[] = {
     {NULL, 0, NULL, NULL},
 };
 
-/* The option in ${list} that ${arg} of ${n} bytes names. */
+/* Returns the option in ${list} that ${arg} of ${n} bytes ("--name" or "-n")
+ * names, or NULL. */
 static const struct option *
 find_in(const struct option *list, const char *arg, size_t n)
 {
@@ -45,7 +46,7 @@ find_in(const struct option *list, const char *arg, size_t n)
 	return (NULL);
 }
 
-/* The option that ${arg} of ${n} bytes names to ${command}. */
+/* Returns the option of ${command} that ${arg} of ${n} bytes names, or NULL. */
 static const struct option *
 find_option(const struct command *command, const char *arg, size_t n)
 {
@@ -67,7 +68,7 @@ may_repeat(const struct option *option)
 	return (n > 3 && strcmp(value + n - 3, "...") == 0);
 }
 
-/* Where to read more, for mistakes. */
+/* Sets the cure of a usage error: the help that has the correct form. */
 static enum rc
 mistake(struct fail *fail, const struct command *command)
 {
@@ -76,8 +77,8 @@ mistake(struct fail *fail, const struct command *command)
 	    command != NULL ? command->name : "", command != NULL ? " " : ""));
 }
 
-/* Reads the option at ${argv}[${i}]; returns how many arguments it took, 0 on
- * a mistake. */
+/* Reads the option at ${argv}[${i}].  Returns the number of arguments taken, or
+ * 0 on a usage error. */
 static int
 read_option(char **argv, int i, struct args *ret, struct fail *fail)
 {
@@ -124,7 +125,7 @@ read_option(char **argv, int i, struct args *ret, struct fail *fail)
 	return (equals != NULL ? 1 : 2);
 }
 
-/* Whether the number of operands is right. */
+/* Checks the number of operands. */
 static enum rc
 check_operands(const struct args *args, struct fail *fail)
 {
@@ -149,7 +150,8 @@ check_operands(const struct args *args, struct fail *fail)
 	return (mistake(fail, c));
 }
 
-/* The word of ${command} behind that of ${group}; NULL if it is none of it. */
+/* Returns the second word of ${command} if its first word is the name of
+ * ${group}, else NULL. */
 static const char *
 word_in(const struct command *group, const struct command *command)
 {
@@ -162,7 +164,8 @@ word_in(const struct command *group, const struct command *command)
 	return (command->name + n + 1);
 }
 
-/* The command that ${word} names, behind that of ${group} if it is not NULL. */
+/* Returns the command that ${word} names, or NULL.  With a ${group}, ${word} is
+ * the second word of the name. */
 static const struct command *
 find_command(const struct command *commands, const struct command *group,
     const char *word)
@@ -180,7 +183,8 @@ find_command(const struct command *commands, const struct command *group,
 	return (NULL);
 }
 
-/* Reads ${word}, which is no option: of the command's name, or an operand. */
+/* Reads ${word}, which is not an option: a word of the command's name, or an
+ * operand. */
 static enum rc
 read_word(const struct command *commands, const char *word, struct args *ret,
     struct fail *fail)
@@ -276,7 +280,7 @@ args_number(const char *text, int64_t least, int64_t most, int64_t *ret)
 	return (true);
 }
 
-/* The value of --${name} is not what it should be. */
+/* Fails because the value of --${name} is not ${wanted}. */
 static enum rc
 bad_value(const struct args *args, const char *name, const char *wanted,
     struct fail *fail)
@@ -324,7 +328,7 @@ args_duration(const struct args *args, const char *name, int64_t *ret_ms,
 
 #define HELP_COLUMN 31
 
-/* Appends one line (or more) of help for ${option}. */
+/* Appends the help of ${option}: one line, or several. */
 static void
 help_option(struct buf *b, const struct option *option)
 {
@@ -353,7 +357,7 @@ help_option(struct buf *b, const struct option *option)
 	}
 }
 
-/* Appends the commands whose first word is ${group}. */
+/* Appends the list of the commands in ${group}. */
 static void
 help_group(struct buf *b, const struct command *group)
 {

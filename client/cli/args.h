@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line: one table of commands with their options, from which
- * arguments are read and every --help is printed.
+ * The command line.  One table of commands and their options is used to parse
+ * the arguments and to print every --help.
  */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
@@ -14,32 +14,32 @@
 
 struct cli;
 
-/* An option.  Lists of them end with name NULL. */
+/* An option.  A list of options ends with name NULL. */
 struct option {
 	const char *name;
-	char letter;       /* '\0': none */
-	const char *value; /* what to call its value; NULL: it takes none;
-			      "TEXT...": the option may be given repeatedly */
+	char letter;       /* '\0': no short form */
+	const char *value; /* name of its value in the help; NULL: no value;
+			      "TEXT...": may be given several times */
 	const char *help;
 };
 
 enum command_needs {
-	NEEDS_NOTHING, /* not even a server */
+	NEEDS_NOTHING, /* no server either */
 	NEEDS_SERVER,
 	NEEDS_LOGIN,
-	NEEDS_FLUSH /* a login, and what waits here goes out first */
+	NEEDS_FLUSH /* a login; waiting messages go out first */
 };
 
-/* A command.  The list of them ends with name NULL.  A name of two words
- * ("admin stats") stands, like its fellows, behind the one whose name is the
- * first of them, which does nothing by itself: its run is NULL. */
+/* A command.  The table ends with name NULL.  Commands with names of two words
+ * ("admin stats") follow an entry for their first word ("admin"), which is a
+ * group and not a command: its run is NULL. */
 struct command {
 	const char *name;
-	const char *operands; /* "NAME TEXT..." */
-	const char *summary;  /* one line; "": it is not listed */
+	const char *operands; /* for the help: "NAME TEXT..." */
+	const char *summary;  /* one line; "": not listed */
 	const char *detail;   /* more lines, may be "" */
 	const struct option *options;
-	int least, most; /* operands; most -1: any number */
+	int least, most; /* number of operands; most -1: no limit */
 	enum command_needs needs;
 	enum rc (*run)(struct cli *cli, struct fail *fail);
 };
@@ -47,7 +47,7 @@ struct command {
 #define ARGS_GIVEN_MAX 64
 
 struct args {
-	const struct command *command; /* NULL: none was named */
+	const struct command *command; /* NULL: none was given */
 	const char **operands;
 	int noperands;
 	struct {
@@ -57,41 +57,43 @@ struct args {
 	int ngiven;
 };
 
-/* Options of every command. */
+/* The options of every command. */
 extern const struct option args_common[];
 
-/* Options that stand without a command. */
+/* The options that need no command. */
 extern const struct option args_alone[];
 
-/* Reads ${argv}; options may stand anywhere until "--".  What is read borrows
- * from ${argv}.  --help and --version need no operands. */
+/* Parses ${argv}.  Options may stand anywhere before "--".  ${ret} borrows its
+ * texts from ${argv}.  With --help or --version the operands are not checked.
+ * Free ${ret} with args_fini(), also on failure. */
 enum rc args_parse(int argc, char **argv, const struct command *commands,
     struct args *ret, struct fail *fail) MUST_USE;
 
-/* Frees what ${args} holds. */
+/* Frees the members of ${args}. */
 void args_fini(struct args *args);
 
-/* Whether --${name} was given. */
+/* Returns true if --${name} was given. */
 bool args_has(const struct args *args, const char *name);
 
-/* The value of --${name} (the last one of an option that repeats), NULL if it
- * was not given. */
+/* Returns the value of --${name}, or NULL if it was not given.  For a repeated
+ * option, returns the last value. */
 const char *args_value(const struct args *args, const char *name);
 
-/* The value of --${name} as a whole number from ${least} to ${most}; *ret
- * stays as it is if it was not given. */
+/* Reads the value of --${name}, a whole number from ${least} to ${most}.
+ * Leaves *ret unchanged if the option was not given. */
 enum rc args_integer(const struct args *args, const char *name, int64_t least,
     int64_t most, int64_t *ret, struct fail *fail) MUST_USE;
 
-/* The value of --${name} as a duration ("90", "30s", "5m", "2h", "3d") in
- * milliseconds; *ret stays as it is if it was not given. */
+/* Reads the value of --${name}, a duration ("90", "30s", "5m", "2h", "3d"), in
+ * milliseconds.  Leaves *ret_ms unchanged if the option was not given. */
 enum rc args_duration(const struct args *args, const char *name,
     int64_t *ret_ms, struct fail *fail) MUST_USE;
 
-/* Reads ${text} as a whole number between ${least} and ${most}. */
+/* Reads ${text}, of at most 18 digits, as a whole number from ${least} to
+ * ${most}.  Returns false if it is not one. */
 bool args_number(const char *text, int64_t least, int64_t most, int64_t *ret);
 
-/* Appends the help of ${command}, which is one of the table, to ${b}. */
+/* Appends the help of ${command}, an entry of the table, to ${b}. */
 void args_help(struct buf *b, const struct command *command);
 
 /* Appends the list of ${commands} to ${b}. */

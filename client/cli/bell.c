@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bell of chat and tail.  Relies on lib/safe.h: no byte of a name or a text
- * can end the sequence that it stands in.
+ * can end the escape sequence that contains it.
  */
 #include "cli/bell.h"
 
@@ -13,7 +13,7 @@
 #include "lib/safe.h"
 
 #define SILENT_MS 1000
-/* As much of a text as a notification has room for. */
+/* A notification has room for about this much text. */
 #define TEXT_SIZE 120
 
 void
@@ -27,7 +27,7 @@ bell_init(struct bell *bell, const struct cli *cli)
 	bell->next_ms = 0;
 }
 
-/* Text member ${name} of ${json}, "" without one. */
+/* Returns string member ${name} of ${json}, or "" if there is none. */
 static const char *
 text_of(const json_t *json, const char *name)
 {
@@ -54,7 +54,8 @@ bell_ring(struct bell *bell, const json_t *message)
 	safe_line(from, strlen(from), name, sizeof(name));
 	safe_line(body, strlen(body), text, sizeof(text));
 	buf_addf(&b, "\a\033]9;%s: %s\033\\", name, text);
-	/* A terminal that is gone is noticed by what is printed next. */
+	/* Ignore the failure: the next ordinary output reports a lost
+	 * terminal. */
 	if (cli_print(&b, &ignored) != RC_OK)
 		bell->on = false;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sign that a message of another has come, for a person who looks elsewhere:
- * the terminal's bell, and OSC 9, which many terminals show as a notification.
- * Only where it is asked for (--bell, TWINBOX_BELL) and only on a terminal.
+ * Signals a message from another user to a person who looks elsewhere: by the
+ * terminal's bell, and by OSC 9, which many terminals show as a notification.
+ * Active only on request (--bell, TWINBOX_BELL=1) and only on a terminal.
  */
 #ifndef CLI_BELL_H
 #define CLI_BELL_H
@@ -16,14 +16,14 @@ struct cli;
 
 struct bell {
 	bool on;
-	int64_t next_ms; /* mono: it is silent until then */
+	int64_t next_ms; /* monotonic; silent until then */
 };
 
-/* As the arguments and the environment of ${cli} say. */
+/* Initializes ${bell} from the arguments and the environment of ${cli}. */
 void bell_init(struct bell *bell, const struct cli *cli);
 
-/* ${message} was shown: rings, if it is of another, and at most once a
- * second. */
+/* Rings for ${message}, which was shown, if another user sent it; at most once
+ * a second. */
 void bell_ring(struct bell *bell, const json_t *message);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chat: a conversation with one person in a terminal.  What is typed is stored
- * before it is sent and sent again until it is answered; what is shown of the
- * peer is marked read; what comes from others is told in one line, and all of
- * it is acked, because this device has it.
+ * chat: a conversation with one person in a terminal.  A typed message is
+ * stored before it is sent, and sent again until the server has answered.
+ * Shown messages of the peer are marked as read.  Messages of other people
+ * appear as one line each.  All events are acked, because this device has
+ * stored them.
  */
 #include "cli/chat.h"
 
@@ -18,7 +19,7 @@
 
 #define HISTORY 20
 
-/* Text member ${name} of ${json}, "" without one. */
+/* Returns string member ${name} of ${json}, or "" if there is none. */
 static const char *
 text_of(const json_t *json, const char *name)
 {
@@ -27,8 +28,8 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Submits ${message}, the draft ${ref}, over the stream and remembers its
- * number. */
+/* Submits ${message}, the draft ${ref}, over the stream and remembers the
+ * number of its frame. */
 static void
 submit(struct chat *chat, const json_t *message, const char *ref)
 {
@@ -36,7 +37,7 @@ submit(struct chat *chat, const json_t *message, const char *ref)
 	char key[24];
 
 	if (number == 0)
-		return; /* with the next welcome */
+		return; /* not connected: the next welcome submits it */
 	(void)snprintf(key, sizeof(key), "%lld", (long long)number);
 	(void)json_object_set_new(chat->in_flight, key, json_string(ref));
 }
@@ -79,7 +80,8 @@ chat_send(struct chat *chat, const char *text)
 	json_decref(message);
 }
 
-/* Submits all that waits here and is not in flight on this connection. */
+/* Submits all waiting drafts.  Called on a new connection, on which nothing is
+ * in flight. */
 static void
 submit_waiting(struct chat *chat)
 {
@@ -91,7 +93,7 @@ submit_waiting(struct chat *chat)
 	while (local_outbox_next(chat->follow.cli->local, row, &draft, &fail) ==
 	       RC_OK) {
 		row = draft.row;
-		/* What is a header of a request is a member of a frame. */
+		/* REST has the key in a header, a frame has it in a member. */
 		if (draft.key[0] != '\0')
 			(void)json_object_set_new(
 			    draft.request, "key", json_string(draft.key));
@@ -100,7 +102,8 @@ submit_waiting(struct chat *chat)
 	}
 }
 
-/* Tells the server what was read, once all that came is shown. */
+/* Marks the shown messages as read.  Not before catching up has ended: a mark
+ * also covers earlier messages, and some of those may not be shown yet. */
 static void
 mark_read(struct chat *chat)
 {
@@ -123,7 +126,7 @@ on_welcome(void *arg, const json_t *frame)
 		chat_remark(chat, "connected again");
 	chat->follow.away = false;
 	chat->caught_up = false;
-	chat->read_upto = 0; /* what was told may have been lost */
+	chat->read_upto = 0; /* the last mark may be lost */
 	follow_welcome(&chat->follow, frame);
 	submit_waiting(chat);
 }
@@ -165,7 +168,7 @@ chat_take(struct chat *chat, const json_t *message)
 		chat->shown_upto = seq;
 }
 
-/* A message came, of whomever. */
+/* Handles a message from any conversation. */
 static void
 take_message(struct chat *chat, const json_t *event)
 {
@@ -177,7 +180,7 @@ take_message(struct chat *chat, const json_t *event)
 		chat_show_other(chat, event);
 }
 
-/* A receipt came: the peer's marks move, only forward. */
+/* Handles a receipt.  The peer's watermarks only move forward. */
 static void
 take_receipt(struct chat *chat, const json_t *event)
 {
@@ -232,8 +235,8 @@ on_caught_up(void *arg)
 	mark_read(chat);
 }
 
-/* The ref of the draft that send frame ${re} was about, which is the id of what
- * was typed here; NULL if it is not known. */
+/* Returns the ref of the draft that send frame ${re} carried, or NULL.  For a
+ * message typed here, the ref is its id. */
 static const char *
 in_flight_ref(struct chat *chat, int64_t re)
 {
@@ -330,7 +333,7 @@ static const struct stream_ops ops = {
     .ended = on_ended,
 };
 
-/* What signal ${number} means to a chat on its screen; false: its end. */
+/* Handles signal ${number}.  Returns false if the chat must end. */
 static bool
 take_signal(struct chat *chat, int number)
 {
@@ -346,7 +349,8 @@ take_signal(struct chat *chat, int number)
 		screen_continue(chat->screen);
 		return (true);
 	case SIGINT:
-		/* As a shell does: the line is gone, no more. */
+		/* As in a shell: a line being typed is discarded; if there is
+		 * none, the chat ends. */
 		return (screen_clear_line(chat->screen));
 	default:
 		return (false);
@@ -364,7 +368,7 @@ on_signal(void *arg)
 			follow_end(&chat->follow, NULL);
 }
 
-/* Something was typed. */
+/* Standard input is readable, or has ended. */
 static void
 on_input(void *arg)
 {
@@ -395,8 +399,8 @@ show_conversation(struct chat *chat, struct fail *fail)
 	return (chat_history(chat, chat->history, 0, fail));
 }
 
-/* Sends what waits here and shows the conversation.  A server that cannot be
- * reached now is no reason not to begin. */
+/* Sends the waiting messages and shows the conversation.  If the server cannot
+ * be reached, the chat begins offline. */
 static enum rc
 begin(struct chat *chat, struct fail *fail)
 {
@@ -411,12 +415,12 @@ begin(struct chat *chat, struct fail *fail)
 		return (RC_OK);
 	if (!fail_may_retry(fail))
 		return (fail->rc);
-	cli->nunsent = 0; /* they are shown */
+	cli->nunsent = 0; /* the chat shows them */
 	chat_begin_offline(chat, fail);
 	return (RC_OK);
 }
 
-/* Runs the chat, everything being made. */
+/* Runs the chat, which cmd_chat() has initialized. */
 static enum rc
 run(struct chat *chat, struct fail *fail)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chat from inside: chat.c is the conversation (what comes, what goes, what
- * became of it), chat_offline.c its beginning without the server, chat_lines.c
- * how it looks and what can be typed.
+ * The internals of a chat. chat.c handles events and sends messages,
+ * chat_offline.c starts without the server, chat_lines.c shows the lines and
+ * handles the typed commands.
  */
 #ifndef CLI_CHAT_H
 #define CLI_CHAT_H
@@ -20,70 +20,73 @@ struct chat {
 	char conversation[UUID_TEXT_LEN + 1]; /* "" until there is one */
 	struct uuid_gen ids;
 
-	json_int_t shown_upto; /* conversation_seq of what is shown */
-	json_int_t read_upto;  /* what was told to be read */
-	json_int_t delivered;  /* the peer's marks */
+	json_int_t shown_upto; /* highest shown conversation_seq */
+	json_int_t read_upto;  /* highest one marked as read */
+	json_int_t delivered;  /* the peer's watermarks */
 	json_int_t read;
 
-	json_t *own;       /* id -> message of mine that is on the screen, with
-			    * "sign" added */
-	json_t *before;    /* what was printed before the screen was open, as
-			    * arrays of text and tag */
+	json_t *own;    /* id -> message of mine that is on the screen, with
+			 * "sign" added */
+	json_t *before; /* lines printed before the screen was open, as arrays
+			   of text and tag */
 	json_t *in_flight; /* number of a send frame -> ref of its draft */
 	json_t *others;    /* name -> messages that came before caught_up */
 	bool caught_up;
-	int64_t history; /* how many messages to begin with */
-	bool offline;    /* it began without the server, which it has not
-			  * reached yet */
+	int64_t history; /* how many messages to show first */
+	bool offline; /* it began without the server, which it has not reached
+			 yet */
 };
 
-/* The screen is open: it stands below what was printed before. */
+/* Hands the lines that were printed before to the screen, which is open now. */
 void chat_opened(struct chat *chat);
 
 /* Prints a remark between the lines of the conversation. */
 void chat_remark(struct chat *chat, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Shows ${message}; an own one with what is known of it, remembered so that
- * its sign can change. */
+/* Shows ${message}.  An own message is shown with its sign and remembered, so
+ * that its sign can change. */
 void chat_show(struct chat *chat, const json_t *message);
 
-/* The own message ${id} has come as far as ${sign}. */
+/* Changes the sign of own message ${id} to ${sign}, unless it has a later
+ * one. */
 void chat_sign(struct chat *chat, const char *id, const char *sign);
 
-/* The own messages up to conversation_seq ${upto} have ${sign}. */
+/* Changes the sign of all own messages up to conversation_seq ${upto} to
+ * ${sign}. */
 void chat_sign_upto(struct chat *chat, json_int_t upto, const char *sign);
 
-/* Somebody else than the peer wrote ${message}. */
+/* Shows that another person than the peer wrote ${message}.  Before catching up
+ * has ended, only counts it. */
 void chat_show_other(struct chat *chat, const json_t *message);
 
-/* Says who else has written before the chat had caught up. */
+/* Shows how many messages each other person sent before catching up ended. */
 void chat_show_others(struct chat *chat);
 
-/* Shows the last ${limit} messages before ${before} (0: of all); *ret_marks
- * is told the peer's marks.  Blocks: a request. */
+/* Shows the last ${limit} messages before conversation_seq ${before} (0: the
+ * newest).  Blocks for one request. */
 enum rc chat_history(struct chat *chat, int64_t limit, json_int_t before,
     struct fail *fail) MUST_USE;
 
-/* Takes the id of ${message}'s conversation if it is the one with the peer;
- * whether it is of that conversation. */
+/* Returns true if ${message} belongs to the conversation with the peer.  Stores
+ * the conversation's id if it was not known. */
 bool chat_is_here(struct chat *chat, const json_t *message);
 
-/* ${message} is of the conversation with the peer: shows it, or, an own one
- * that is on the screen, how far it has come. */
+/* Shows ${message} of this conversation.  If it is an own message that is on
+ * the screen, updates its sign instead. */
 void chat_take(struct chat *chat, const json_t *message);
 
 /* Begins without the server, because of ${why}: shows the last messages that
- * this computer has seen, and what waits here for the peer. */
+ * this computer has seen, and those that wait to be sent to the peer. */
 void chat_begin_offline(struct chat *chat, const struct fail *why);
 
-/* The server was reached after all: shows what came meanwhile. */
+/* The server is reached: shows the messages that came meanwhile. */
 void chat_end_offline(struct chat *chat);
 
-/* The screen's function for a line that was typed. */
+/* Handles a typed line.  Called by the screen; NULL is the end of input. */
 void chat_line(void *arg, const char *line);
 
-/* Sends ${text} to the peer: stored first, then submitted. */
+/* Sends ${text} to the peer: stores it, then submits it. */
 void chat_send(struct chat *chat, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The face of a chat: how messages, signs and remarks look, and the commands
- * that begin with a slash.
+ * How a chat looks: messages, signs and remarks.  Also the commands that begin
+ * with a slash.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,7 +13,8 @@
 #include "cli/chat.h"
 #include "lib/safe.h"
 
-/* Prints ${b}, above the line being typed if there is one. */
+/* Prints ${b} above the line being typed.  Before the screen is open, prints
+ * and remembers ${b}. */
 static void
 print(struct chat *chat, struct buf *b, const char *tag)
 {
@@ -65,7 +66,7 @@ chat_remark(struct chat *chat, const char *fmt, ...)
 	print(chat, &b, NULL);
 }
 
-/* Text member ${name} of ${json}, "" without one. */
+/* Returns string member ${name} of ${json}, or "" if there is none. */
 static const char *
 text_of(const json_t *json, const char *name)
 {
@@ -74,7 +75,7 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Whether ${message} is mine. */
+/* Returns true if this user sent ${message}. */
 static bool
 is_own(const struct chat *chat, const json_t *message)
 {
@@ -83,7 +84,7 @@ is_own(const struct chat *chat, const json_t *message)
 		    chat->follow.cli->profile.user) == 0);
 }
 
-/* How far the marks say that an own message has come. */
+/* Returns the sign of an own message according to the peer's watermarks. */
 static const char *
 sign_by_marks(const struct chat *chat, const json_t *message)
 {
@@ -97,7 +98,7 @@ sign_by_marks(const struct chat *chat, const json_t *message)
 	return (seq <= chat->delivered ? RENDER_DELIVERED : RENDER_ACCEPTED);
 }
 
-/* How far a sign is on the way. */
+/* Returns the order of a sign: a message never goes back to a lower one. */
 static int
 rank(const char *sign)
 {
@@ -149,8 +150,8 @@ chat_sign(struct chat *chat, const char *id, const char *sign)
 	if (chat->screen != NULL && screen_replace(chat->screen, &b, id))
 		return;
 	buf_fini(&b);
-	/* It has left the screen.  How far it has come is seen in /history, but
-	 * what has failed must not pass unseen. */
+	/* The message has left the screen.  /history shows its state, but a
+	 * failure must not go unnoticed. */
 	if (strcmp(sign, RENDER_FAILED) != 0)
 		return;
 	body = text_of(message, "body");
@@ -247,7 +248,7 @@ chat_history(
 	return (RC_OK);
 }
 
-/* /history [N]. */
+/* Handles /history [N]. */
 static void
 show_history(struct chat *chat, const char *text)
 {

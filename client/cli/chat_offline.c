@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chat that begins without the server: its history is what this computer has
- * seen, and what waits here is shown where it will stand.  When the server is
- * reached, what came meanwhile follows, also what this device has acked without
- * having shown it, which the stream does not send.
+ * A chat that begins without the server.  Its history is what this computer has
+ * seen, followed by the messages that wait to be sent.  When the server is
+ * reached, the chat fetches the newest messages, because the stream does not
+ * send those that this device has acked but not shown.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/clk.h"
 #include "cli/chat.h"
 
-/* Text member ${name} of ${json}, "" without one. */
+/* Returns string member ${name} of ${json}, or "" if there is none. */
 static const char *
 text_of(const json_t *json, const char *name)
 {
@@ -21,8 +21,8 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Takes the peer's marks from receipt ${event}; for local_history(), which is
- * to keep nothing. */
+/* Reads the peer's watermarks from receipt ${event}.  A filter for
+ * local_history() that accepts no event. */
 static bool
 take_marks(const json_t *event, void *arg)
 {
@@ -64,7 +64,7 @@ show_seen(struct chat *chat)
 	json_decref(messages);
 }
 
-/* Shows what waits here for the peer. */
+/* Shows the messages that wait to be sent to the peer. */
 static void
 show_waiting(struct chat *chat)
 {
@@ -126,7 +126,7 @@ chat_end_offline(struct chat *chat)
 	json_decref(conversation);
 	chat_sign_upto(chat, chat->delivered, RENDER_DELIVERED);
 	chat_sign_upto(chat, chat->read, RENDER_READ);
-	/* Without anything to begin with, it begins now. */
+	/* If nothing was shown, show the usual beginning of a chat. */
 	limit = chat->shown_upto > 0 ? LIMIT_PAGE_MAX : chat->history;
 	if (limit == 0)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all commands share: output, the conversation list, the client's own
- * database.
+ * The functions that all commands share: output, the list of conversations, the
+ * client's own database.
  */
 #include "cli/cli.h"
 
@@ -41,8 +41,8 @@ cli_print_json(const json_t *json, struct fail *fail)
 
 	if (text == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	/* Also where no terminal reads it now: output that is kept in a file is
-	 * shown on one later. */
+	/* Escape also when the output is not a terminal: a file may be shown on
+	 * one later. */
 	(void)safe_json_add(&b, text, strlen(text));
 	buf_addc(&b, '\n');
 	free(text); /* jansson's own memory */
@@ -160,7 +160,7 @@ cli_note_settled(struct cli *cli, const struct local_draft *draft,
 		    why->what);
 }
 
-/* What cli_flush() hears of each message. */
+/* The sender_fn of cli_flush(). */
 static void
 flushed(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
     const struct rest_reply *reply, const struct fail *why)
@@ -171,7 +171,7 @@ flushed(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
 	cli_note_settled(cli, draft, outcome, why);
 }
 
-/* How many messages wait here. */
+/* Returns the number of messages that wait here. */
 static int
 count_unsent(struct cli *cli)
 {
@@ -264,7 +264,8 @@ cli_uuid(const char *text, const char *what, char ret[UUID_TEXT_LEN + 1],
 	return (fail_cure(fail, "copy it whole: 8-4-4-4-12 hex digits"));
 }
 
-/* Whether ${conversation} is the direct one of ${me} with ${name}. */
+/* Returns true if ${conversation} is the direct one between ${me} and
+ * ${name}. */
 static bool
 is_with(const json_t *conversation, const char *me, const char *name)
 {
@@ -382,7 +383,7 @@ cli_history_page(struct cli *cli, const char *conversation, const char *query,
 		json_decref(sorted);
 		return (rc);
 	}
-	/* Some pages begin with the newest. */
+	/* Some pages have the newest message first. */
 	list = json_object_get(page, "messages");
 	n = json_array_size(list);
 	first = json_integer_value(
@@ -398,10 +399,10 @@ cli_history_page(struct cli *cli, const char *conversation, const char *query,
 	return (RC_OK);
 }
 
-/* What local_history() is to find. */
+/* The selection that is_wanted() makes. */
 struct wanted {
 	const char *name;         /* of the other side, or */
-	const char *conversation; /* its id */
+	const char *conversation; /* the conversation's id */
 };
 
 static bool

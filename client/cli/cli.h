@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a command has at hand, and the small things that all commands do: show
- * a result for people or for programs, speak to the server, open the client's
- * own database.
+ * The state of a command, and the functions that all commands share: show a
+ * result to a person or a program, send requests, open the client's own
+ * database.
  */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
@@ -21,131 +21,138 @@
 
 struct cli {
 	struct args args;
-	bool json;     /* for programs */
-	bool terminal; /* standard output is one */
+	bool json;     /* output for programs */
+	bool terminal; /* standard output is a terminal */
 	struct look look;
 	struct profile profile;
 	struct rest *rest;
 	struct local *local; /* NULL until cli_local() */
-	json_t *numbers;     /* of messages, see numbers.c; NULL at first */
+	json_t *numbers;     /* see numbers.c; NULL at first */
 	struct fail unsent;  /* why cli_flush() left messages here */
-	int nunsent;         /* how many, 0: none */
+	int nunsent;         /* how many it left, 0: none */
 };
 
-/* The commands; the last has name NULL. */
+/* The table of commands, which ends with name NULL. */
 extern const struct command cli_commands[];
 
 /* Prints ${json} as one line. */
 enum rc cli_print_json(const json_t *json, struct fail *fail) MUST_USE;
 
-/* Prints the rows in member ${array} of ${page} for programs, each as one line;
- * with --page the page itself. */
+/* Prints each row in member ${array} of ${page} as a line of JSON.  With
+ * --page, prints ${page} itself. */
 enum rc cli_print_list(struct cli *cli, const json_t *page, const char *array,
     struct fail *fail) MUST_USE;
 
 /* Prints ${b} and empties it. */
 enum rc cli_print(struct buf *b, struct fail *fail) MUST_USE;
 
-/* Prints ${json} for programs, or else ${fmt} and its arguments. */
+/* Prints ${json} if --json was given, else ${fmt} with its arguments. */
 enum rc cli_result(struct cli *cli, const json_t *json, struct fail *fail,
     const char *fmt, ...) __attribute__((format(printf, 4, 5))) MUST_USE;
 
-/* Writes ${line} on standard error, on a terminal without a break inside a
- * word. */
+/* Writes ${line} to standard error.  On a terminal, long lines break between
+ * words. */
 void cli_complain(const char *line);
 
-/* Says something in one line on standard error: "twinbox: COMMAND: ...". */
+/* Writes a line "twinbox: COMMAND: ..." to standard error. */
 void cli_note(const struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Member ${name} of ${json} as a cell of a table: a text, a number, or a time
- * as people write it. */
+/* Returns member ${name} of ${json} as a cell of a table: text, number, or a
+ * time in readable form. */
 json_t *cli_cell(struct cli *cli, const json_t *json, const char *name);
 
-/* Appends ${event} as render_event() does; a receipt with the number that the
- * inbox shows of the message. */
+/* Appends ${event} as render_event() does.  A receipt names the message by its
+ * number in the inbox. */
 void cli_event_add(struct cli *cli, struct buf *b, const json_t *event);
 
-/* Frees what commands have left in ${cli}. */
+/* Frees the members of ${cli}. */
 void cli_fini(struct cli *cli);
 
-/* Opens the client's own database, once. */
+/* Opens the client's own database, unless it is open. */
 enum rc cli_local(struct cli *cli, struct fail *fail) MUST_USE;
 
-/* A sender over the client's own outbox, which tells ${fn}. */
+/* Makes a sender over the client's own outbox, which calls ${fn} (may be NULL)
+ * with ${arg} for each settled message. */
 enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
     struct fail *fail) MUST_USE;
 
-/* Says what became of a message that an earlier command had stored. */
+/* Reports the outcome of a message that an earlier command has stored. */
 void cli_note_settled(struct cli *cli, const struct local_draft *draft,
     enum sender_outcome outcome, const struct fail *why);
 
-/* Submits what waits here, if anything, once.  What cannot go out stays, and
- * is counted for cli_note_unsent(): a command that fails for the same reason
- * says both in one line. */
+/* Submits the waiting messages once.  Those that cannot go out stay; ${cli}
+ * counts them for cli_note_unsent().  It prints nothing about them itself,
+ * because a command that then fails for the same reason reports both in one
+ * line. */
 void cli_flush(struct cli *cli);
 
-/* Says why messages wait here, if cli_flush() has left any. */
+/* Reports why messages wait here, if cli_flush() has left any. */
 void cli_note_unsent(struct cli *cli);
 
-/* Tells the client's database the server's epoch; when it has changed, sends
- * the own messages again by their ids and says so. */
+/* Stores the server's epoch in the client's database.  If the epoch has
+ * changed, sends the own messages again by their ids and reports that. */
 enum rc cli_epoch_seen(
     struct cli *cli, const char *epoch, struct fail *fail) MUST_USE;
 
-/* POST (or another method) ${path} with ${body} (taken, may be NULL); the
- * answer, NULL if it has no body, is the caller's. */
+/* Sends ${method} ${path} with ${body} (taken, may be NULL).  The caller owns
+ * the answer in *ret, which is NULL if it has no body. */
 enum rc cli_call(struct cli *cli, const char *method, const char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 
 #define CLI_CONVERSATIONS "/v1/conversations?order=created&limit=200"
 #define CLI_PATH_SIZE 1024
 
-/* The page of the conversations at ${path} (CLI_CONVERSATIONS at first), the
- * caller's; ${path} becomes that of the next page, "" after the last. */
+/* Reads the page of conversations at ${path}, which is CLI_CONVERSATIONS at
+ * first.  The caller owns the page.  Changes ${path} to the path of the next
+ * page, "" after the last. */
 enum rc cli_conversations_page(struct cli *cli, char path[CLI_PATH_SIZE],
     json_t **ret, struct fail *fail) MUST_USE;
 
-/* The direct conversation with ${name}: its object from the server's list,
- * the caller's; NULL if there is none yet. */
+/* Finds the direct conversation with ${name} in the server's list.  The caller
+ * owns *ret, which is NULL if there is no such conversation. */
 enum rc cli_conversation_with(struct cli *cli, const char *name, json_t **ret,
     struct fail *fail) MUST_USE;
 
-/* Fails because cli_conversation_with() has found none with ${name}. */
+/* Fails because there is no conversation with ${name}. */
 enum rc cli_no_conversation(const char *name, struct fail *fail);
 
-/* The marks of the other side of ${conversation}: up to which number of the
- * conversation it has, and has read. */
+/* Returns the watermarks of the other side of ${conversation}: the
+ * conversation_seq up to which messages were delivered, and read. */
 void cli_marks(const json_t *conversation, const char *me,
     json_int_t *ret_delivered, json_int_t *ret_read);
 
-/* Checks that ${text} is a UUID; writes it in lower case. */
+/* Checks that ${text} is a UUID and writes it in lower case.  ${what} names it
+ * in the failure. */
 enum rc cli_uuid(const char *text, const char *what,
     char ret[UUID_TEXT_LEN + 1], struct fail *fail) MUST_USE;
 
-/* The page of ${conversation} that ${query} ("limit=20") asks for: messages
- * oldest first, the caller's. */
+/* Reads the page of ${conversation} with the query parameters ${query}
+ * ("limit=20").  The messages are in order, oldest first.  The caller owns
+ * *ret. */
 enum rc cli_history_page(struct cli *cli, const char *conversation,
     const char *query, json_t **ret, struct fail *fail) MUST_USE;
 
-/* The last ${limit} messages with ${name}, or of ${conversation} (an id, or
- * NULL), that this computer has seen: oldest first, the caller's. */
+/* Reads the last ${limit} messages that this computer has seen of the
+ * conversation with ${name} or, if that is NULL, of ${conversation} (an id):
+ * oldest first.  The caller owns *ret. */
 enum rc cli_local_history(struct cli *cli, const char *name,
     const char *conversation, int64_t limit, json_t **ret,
     struct fail *fail) MUST_USE;
 
-/* Reads a password: from the terminal, without showing it, after ${prompt}
- * (twice if ${twice}), or the next line of standard input with
- * --password-stdin. */
+/* Reads a password: after ${prompt} from the terminal, without echo (twice if
+ * ${twice}), or, with --password-stdin, the next line of standard input.  The
+ * caller erases ${ret}. */
 enum rc cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
     size_t size, struct fail *fail) MUST_USE;
 
-/* outbox without operands: what was sent, and what waits on this computer. */
+/* The command outbox without operands: lists the sent messages, and those that
+ * wait on this computer. */
 enum rc cli_outbox_list(struct cli *cli, struct fail *fail) MUST_USE;
 
-/* Waits until message ${id} is ${state} ("delivered" or "read"); its outbox
- * entry then, the caller's.  Fails when that will never be, or is not within
- * ${timeout_ms}. */
+/* Waits until message ${id} is ${state} ("delivered" or "read"), and returns
+ * its outbox entry, which the caller owns.  Fails if the message can no longer
+ * reach that state, or does not within ${timeout_ms}.  Blocks. */
 enum rc cli_wait(struct cli *cli, const char *id, const char *state,
     int64_t timeout_ms, json_t **ret, struct fail *fail) MUST_USE;
 

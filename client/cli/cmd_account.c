@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register, login, passwd, logout, whoami, devices.  A password is only ever in
- * memory here and in the request; a token only in the profile.
+ * register, login, passwd, logout, whoami, devices.  A password exists only in
+ * memory and in the request, a token only in the profile.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "lib/safe.h"
 #include "model/message.h"
 
-/* What this device is called unless the user says it. */
+/* Writes the default name of this device. */
 static void
 default_device(char ret[LIMIT_DEVICE_NAME_LEN + 1])
 {
@@ -24,7 +24,7 @@ default_device(char ret[LIMIT_DEVICE_NAME_LEN + 1])
 	(void)snprintf(ret, LIMIT_DEVICE_NAME_LEN + 1, "twinbox on %s", host);
 }
 
-/* Whether ${name} may be a user's, or a ${new} user's. */
+/* Checks that ${name} is valid for a user, or for a ${new} one. */
 static enum rc
 check_name(const char *name, bool new, struct fail *fail)
 {
@@ -40,7 +40,8 @@ check_name(const char *name, bool new, struct fail *fail)
 	    new ? MODEL_NAME_RULE : "1 to 32 of a-z, 0-9, '.', '_', '-'"));
 }
 
-/* Another account in this profile is not overwritten by chance. */
+/* Fails if the profile has another account, so that a login does not overwrite
+ * it by accident.  For a server on this machine the port may differ. */
 static enum rc
 check_free(struct cli *cli, const char *name, struct fail *fail)
 {
@@ -58,7 +59,7 @@ check_free(struct cli *cli, const char *name, struct fail *fail)
 	    fail, "add --profile %s, or log out first: twinbox logout", name));
 }
 
-/* Text member ${name} of ${json}, "" without one. */
+/* Returns string member ${name} of ${json}, or "" if there is none. */
 static const char *
 text_of(const json_t *json, const char *name)
 {
@@ -81,7 +82,8 @@ revoke_token(struct cli *cli, const char *id, struct fail *fail)
 	return (rc);
 }
 
-/* Revokes all other tokens, or, ${everywhere}, this one as well. */
+/* Revokes all other tokens of the user and, if ${everywhere}, this one as
+ * well. */
 static enum rc
 revoke_others(struct cli *cli, bool everywhere, struct fail *fail)
 {
@@ -95,7 +97,7 @@ revoke_others(struct cli *cli, bool everywhere, struct fail *fail)
 	return (rc);
 }
 
-/* Revokes token ${id}, whether that works or not. */
+/* Revokes token ${id} and ignores a failure. */
 static void
 revoke_quietly(struct cli *cli, const char *id)
 {
@@ -105,7 +107,7 @@ revoke_quietly(struct cli *cli, const char *id)
 	(void)rc;
 }
 
-/* Takes the token in ${answer} into the profile. */
+/* Stores the token in ${answer} in the profile. */
 static enum rc
 keep_login(struct cli *cli, const json_t *answer, const char *name,
     const char *device, struct fail *fail)
@@ -135,7 +137,7 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	return (RC_OK);
 }
 
-/* Why a log-in was refused, in words that help. */
+/* Replaces the failure of a login by one that says what to do. */
 static enum rc
 login_refused(struct fail *fail)
 {
@@ -150,8 +152,8 @@ login_refused(struct fail *fail)
 	return (fail->rc);
 }
 
-/* Logs ${name} in and says so.  *ret_once: the password was a one-time
- * password. */
+/* Logs ${name} in and reports it.  Sets *ret_once to true if the password was a
+ * one-time password. */
 static enum rc
 log_in(struct cli *cli, const char *name, const char *password, bool *ret_once,
     struct fail *fail)
@@ -189,7 +191,7 @@ log_in(struct cli *cli, const char *name, const char *password, bool *ret_once,
 	return (rc);
 }
 
-/* Tells the server the ${new} password in the place of ${old}. */
+/* Changes the user's password from ${old} to ${new}. */
 static enum rc
 change_password(
     struct cli *cli, const char *old, const char *new, struct fail *fail)
@@ -218,8 +220,8 @@ change_password(
 	return (rc);
 }
 
-/* Asks for a password in the place of the one-time password ${once}, which no
- * further log-in takes.  A script is told, for it has no one to ask. */
+/* Asks for a new password, because the one-time password ${once} cannot be used
+ * for another login.  In a script nobody can answer, so only print a hint. */
 static enum rc
 replace_once(struct cli *cli, const char *once, struct fail *fail)
 {
@@ -257,7 +259,7 @@ cmd_login(struct cli *cli, struct fail *fail)
 	if (check_name(name, false, fail) != RC_OK ||
 	    check_free(cli, name, fail) != RC_OK)
 		return (fail->rc);
-	/* A stale token must not spoil the request for a new one. */
+	/* An old token must not be sent with the request for a new one. */
 	rest_token_set(cli->rest, "");
 	(void)snprintf(prompt, sizeof(prompt), "password of %s: ", name);
 	rc = cli_password(cli, prompt, false, password, sizeof(password), fail);
@@ -351,8 +353,9 @@ cmd_logout(struct cli *cli, struct fail *fail)
 	(void)snprintf(user, sizeof(user), "%s", cli->profile.user);
 	rc = everywhere ? revoke_others(cli, true, fail)
 			: revoke_token(cli, cli->profile.token_id, fail);
-	/* Revoked before: all the better.  Not so with --everywhere: a revoked
-	 * device has not revoked the others. */
+	/* 401 and 404 mean that the token is revoked already, which is what the
+	 * user wants.  With --everywhere they are failures: a revoked token
+	 * cannot revoke those of other devices. */
 	if (rc != RC_OK &&
 	    (everywhere || (fail->status != 401 && fail->status != 404)))
 		return (rc);
@@ -391,7 +394,7 @@ cmd_whoami(struct cli *cli, struct fail *fail)
 	return (rc);
 }
 
-/* devices, without operands. */
+/* devices without operands: lists the devices. */
 static enum rc
 list_devices(struct cli *cli, struct fail *fail)
 {

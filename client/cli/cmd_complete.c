@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * complete: for the completions of shells, which run it while a person types.
- * It asks no server, and prints a word a line.
+ * complete: the words for the completions of shells, one a line.  It runs while
+ * a person types, so it sends no request.
  */
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* The people whom this account has written to or heard of here. */
+/* Returns the people that this account has exchanged messages with here. */
 static enum rc
 list_names(struct cli *cli, json_t **ret, struct fail *fail)
 {
@@ -23,9 +23,9 @@ list_names(struct cli *cli, json_t **ret, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Whether ${word} may be offered.  A server could call a person anything, and
- * bash expands the words that are offered like its own: only the characters of
- * addresses get through. */
+/* Returns true if ${word} is safe to offer.  A server could name a person
+ * anything, and bash expands the offered words; so only the characters of
+ * addresses are allowed. */
 static bool
 is_plain(const char *word)
 {
@@ -55,7 +55,7 @@ cmd_complete(struct cli *cli, struct fail *fail)
 		    "complete takes \"names\" or \"profiles\""));
 	for (i = 0; i < json_array_size(words); i++) {
 		word = json_string_value(json_array_get(words, i));
-		/* One's own name is no one to write to. */
+		/* The user's own name is not a useful recipient. */
 		if (!is_plain(word) ||
 		    (strcmp(what, "names") == 0 &&
 			strcmp(word, cli->profile.user) == 0))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history and conversations: from the server, or, offline, what this computer
- * has shown before.
+ * history and conversations: from the server or, with --offline, what this
+ * computer has shown before.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 
-/* The sign of ${message} by those marks; NULL for those of others. */
+/* Returns the sign of ${message} for the peer's watermarks ${delivered} and
+ * ${read}; NULL for a message that ${me} did not send. */
 static const char *
 sign_of(const json_t *message, const char *me, json_int_t delivered,
     json_int_t read)
@@ -26,7 +27,7 @@ sign_of(const json_t *message, const char *me, json_int_t delivered,
 	return (seq <= delivered ? RENDER_DELIVERED : RENDER_ACCEPTED);
 }
 
-/* Prints ${messages} of ${conversation} (NULL: unknown). */
+/* Prints ${messages} of ${conversation} (NULL if it is not known). */
 static enum rc
 show_messages(struct cli *cli, const json_t *messages,
     const json_t *conversation, struct fail *fail)
@@ -58,7 +59,7 @@ show_messages(struct cli *cli, const json_t *messages,
 	return (cli_print(&b, fail));
 }
 
-/* history --offline. */
+/* history --offline: shows what this computer has seen. */
 static enum rc
 offline(
     struct cli *cli, const char *conversation, int64_t limit, struct fail *fail)
@@ -74,7 +75,8 @@ offline(
 	return (rc);
 }
 
-/* The conversation that the arguments name: by its id, or by its other side. */
+/* Finds the conversation that the arguments name: by its ${id}, or, if that is
+ * NULL, by its other side. */
 static enum rc
 find_conversation(
     struct cli *cli, const char *id, json_t **ret, struct fail *fail)
@@ -140,7 +142,7 @@ cmd_history(struct cli *cli, struct fail *fail)
 	return (rc);
 }
 
-/* The row of ${conversation} in the list. */
+/* Returns the row of ${conversation} for the list. */
 static json_t *
 conversation_row(struct cli *cli, const json_t *conversation)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inbox, read, ack.  Looking moves no mark; read and ack do, and only forward.
+ * inbox, read, ack.  Showing the inbox changes no watermark. read and ack do,
+ * and only forward.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 #include "cli/cli.h"
 #include "lib/safe.h"
 
-/* The path of the page of the inbox after ${after} (-1: as acked). */
+/* Returns the path of the page of the inbox after ${after} (-1: after the acked
+ * event). */
 static char *
 page_path(int64_t after, int64_t limit, int64_t wait_s)
 {
@@ -24,7 +26,7 @@ page_path(int64_t after, int64_t limit, int64_t wait_s)
 	return (buf_take(&b, NULL));
 }
 
-/* One page; what it shows is remembered in the client's database. */
+/* Fetches a page of the inbox and stores its epoch. */
 static enum rc
 get_page(struct cli *cli, char *path, int64_t wait_s, json_t **ret,
     struct fail *fail)
@@ -55,7 +57,7 @@ get_page(struct cli *cli, char *path, int64_t wait_s, json_t **ret,
 	return (rc);
 }
 
-/* What stands under the events, for people at a terminal. */
+/* Prints the line below the events, for a person at a terminal. */
 static void
 show_rest(const struct cli *cli, const json_t *page)
 {
@@ -73,7 +75,7 @@ show_rest(const struct cli *cli, const json_t *page)
 			json_object_get(json_array_get(events, n - 1), "seq")));
 }
 
-/* Prints ${page} and remembers its events. */
+/* Prints ${page} and stores its events as shown. */
 static enum rc
 show_page(struct cli *cli, const json_t *page, struct fail *fail)
 {
@@ -96,7 +98,7 @@ show_page(struct cli *cli, const json_t *page, struct fail *fail)
 	return (local_shown(cli->local, events, NULL, NULL, 0, fail));
 }
 
-/* inbox --all: page after page, from the oldest. */
+/* inbox --all: shows page after page, from the oldest event. */
 static enum rc
 show_all(struct cli *cli, int64_t after, struct fail *fail)
 {
@@ -153,7 +155,7 @@ cmd_inbox(struct cli *cli, struct fail *fail)
 	return (rc);
 }
 
-/* The number of the newest event of the inbox, 0 without one. */
+/* Returns the seq of the newest event of the inbox, 0 if it is empty. */
 static enum rc
 newest_event(struct cli *cli, int64_t *ret, struct fail *fail)
 {
@@ -166,14 +168,14 @@ newest_event(struct cli *cli, int64_t *ret, struct fail *fail)
 	return (RC_OK);
 }
 
-/* What read is asked to mark. */
+/* The work of the command read. */
 struct reading {
-	const char *name; /* of the other side, NULL without */
+	const char *name; /* of the other side, or NULL */
 	json_int_t unread;
-	json_t *body; /* NULL: there is nothing to mark */
+	json_t *body; /* of the request; NULL: nothing to mark */
 };
 
-/* read NAME: all of the conversation with that person. */
+/* read NAME: marks the whole conversation with that person. */
 static enum rc
 reading_of_name(struct cli *cli, struct reading *r, struct fail *fail)
 {
@@ -193,7 +195,7 @@ reading_of_name(struct cli *cli, struct reading *r, struct fail *fail)
 	return (RC_OK);
 }
 
-/* read --all: the whole inbox as it is now. */
+/* read --all: marks the inbox up to its newest event. */
 static enum rc
 reading_of_all(struct cli *cli, struct reading *r, struct fail *fail)
 {
@@ -206,7 +208,7 @@ reading_of_all(struct cli *cli, struct reading *r, struct fail *fail)
 	return (RC_OK);
 }
 
-/* What the arguments of read ask for, of which there is exactly one. */
+/* Reads the arguments of read, of which exactly one must be given. */
 static enum rc
 reading_of_arguments(struct cli *cli, struct reading *r, struct fail *fail)
 {
@@ -243,7 +245,7 @@ reading_of_arguments(struct cli *cli, struct reading *r, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Says what was read: ${answer} has what is unread still. */
+/* Reports what was read and how much is still unread, from ${answer}. */
 static enum rc
 show_read(struct cli *cli, const struct reading *r, const json_t *answer,
     struct fail *fail)

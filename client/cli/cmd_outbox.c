@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outbox: what became of what was sent.  Shows one entry, takes back and tries
- * again; the list is in outbox_list.c.
+ * outbox: the state of sent messages.  Shows one entry, cancels it and retries
+ * it; the list is in outbox_list.c.
  */
 #include <string.h>
 
@@ -33,11 +33,11 @@ show_one(struct cli *cli, const char *id, struct fail *fail)
 /* An entry of this computer's own outbox. */
 struct own_entry {
 	const char *id;
-	bool waits;   /* it is here, and waits to be sent */
+	bool waits;   /* it is stored here and not answered */
 	int attempts; /* to send it */
 };
 
-/* Reads what this computer's outbox knows of ${entry}->id. */
+/* Reads the state of ${entry}->id in this computer's outbox. */
 static enum rc
 find_own(struct cli *cli, struct own_entry *entry, struct fail *fail)
 {
@@ -65,7 +65,7 @@ cancel(struct cli *cli, const struct own_entry *entry, struct fail *fail)
 	json_t *answer = NULL;
 	enum rc rc;
 
-	/* An attempt may have arrived although its answer did not. */
+	/* An attempt may have reached the server although no answer came. */
 	if (!entry->waits || entry->attempts > 0) {
 		path = rest_path("/v1/outbox/", id, "");
 		rc = cli_call(cli, "DELETE", path, NULL, &answer, fail);

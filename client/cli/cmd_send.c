@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send: the message is made, stored in the client's own outbox, submitted
- * until it is answered, and then, if that is wanted, followed until it is
+ * send: makes the message, stores it in the client's own outbox, submits it
+ * until the server has answered and, with --wait, follows it until it is
  * delivered or read.
  */
 #include <errno.h>
@@ -17,11 +17,12 @@
 
 #define TRY_FOR_MS 15000
 #define WAIT_TIMEOUT_MS 30000
-/* How much of the text is shown of what went; less is not worth it. */
+/* Columns of the text that are shown of a sent message.  Fewer than the least
+ * are not worth showing. */
 #define TEXT_COLUMNS 60
 #define TEXT_COLUMNS_LEAST 8
 
-/* What became of the message that this command is about. */
+/* The message of this command and its outcome. */
 struct sending {
 	struct cli *cli;
 	const char *ref;
@@ -32,7 +33,7 @@ struct sending {
 	struct fail why;
 };
 
-/* Reads all of standard input into ${b}. */
+/* Reads standard input up to its end into ${b}. */
 static enum rc
 read_input(struct buf *b, struct fail *fail)
 {
@@ -47,13 +48,13 @@ read_input(struct buf *b, struct fail *fail)
 	if (n < 0)
 		return (fail_set(fail, FAIL_INPUT_OUTPUT,
 		    "cannot read standard input: %s", strerror(errno)));
-	/* The line end of "echo" is not part of the text. */
+	/* The line end that echo appends is not part of the text. */
 	if (b->len > 0 && b->data[b->len - 1] == '\n')
 		b->len--;
 	return (RC_OK);
 }
 
-/* Gathers the text into ${b}. */
+/* Collects the text of the message in ${b}. */
 static enum rc
 gather_text(struct cli *cli, struct buf *b, struct fail *fail)
 {
@@ -94,7 +95,7 @@ gather_text(struct cli *cli, struct buf *b, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Adds option ${option} as text member ${member}. */
+/* Adds the value of ${option} as string member ${member}. */
 static void
 add_text(
     struct cli *cli, json_t *message, const char *option, const char *member)
@@ -105,7 +106,7 @@ add_text(
 		(void)json_object_set_new(message, member, json_string(value));
 }
 
-/* Adds --metadata NAME=TEXT, each of them. */
+/* Adds each --metadata NAME=TEXT. */
 static enum rc
 add_metadata(struct cli *cli, json_t *message, struct fail *fail)
 {
@@ -134,7 +135,7 @@ add_metadata(struct cli *cli, json_t *message, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Adds when to deliver the message, and when to give up. */
+/* Adds the time of delivery and the time of expiry. */
 static enum rc
 add_times(struct cli *cli, json_t *message, struct fail *fail)
 {
@@ -164,7 +165,8 @@ add_times(struct cli *cli, json_t *message, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Adds the message's id, unless a key makes one. */
+/* Adds the message's id, unless --key is given: then the server makes the
+ * id. */
 static enum rc
 add_id(struct cli *cli, json_t *message, struct fail *fail)
 {
@@ -198,7 +200,7 @@ add_id(struct cli *cli, json_t *message, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Makes the message that the arguments ask for. */
+/* Makes the message from the arguments. */
 static enum rc
 make_message(struct cli *cli, json_t **ret, struct fail *fail)
 {
@@ -239,7 +241,8 @@ make_message(struct cli *cli, json_t **ret, struct fail *fail)
 	return (RC_OK);
 }
 
-/* A draft of the client's own outbox was settled. */
+/* The sender_fn of this command: records the outcome of its own message,
+ * reports that of others. */
 static void
 settled(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
     const struct rest_reply *reply, const struct fail *why)
@@ -281,8 +284,8 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 			*fail = sending->why;
 			return (fail->rc);
 		}
-		/* Another process has settled it: ask again, which is safe, to
-		 * hear what it heard. */
+		/* Another process has settled the message.  Submit it again,
+		 * which is safe under the same id, to get the answer. */
 	} while (
 	    rc == RC_OK && times++ < 10 &&
 	    (rc = local_outbox_again(cli->local, sending->ref, fail)) == RC_OK);
@@ -299,8 +302,8 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 	    sending->ref));
 }
 
-/* How many columns of the text are shown with ${before} columns of it, and an
- * id behind it; all but little of it where no terminal is to be filled. */
+/* Returns how many columns of the text to show after ${before} columns, so that
+ * an id fits behind the text.  Without a terminal there is no width to fit. */
 static int
 text_columns(const struct cli *cli, int before)
 {
@@ -309,8 +312,8 @@ text_columns(const struct cli *cli, int before)
 	return (cli->terminal && left < TEXT_COLUMNS ? left : TEXT_COLUMNS);
 }
 
-/* Appends "to bob: Hello", the text cut so that an id fits behind it; ${before}
- * columns stand before it. */
+/* Appends "to bob: Hello" after ${before} columns.  The text is cut so that an
+ * id fits behind it. */
 static void
 add_what_went(struct buf *b, const struct cli *cli,
     const struct sending *sending, int before)
@@ -340,7 +343,8 @@ add_what_went(struct buf *b, const struct cli *cli,
 	buf_fini(&text);
 }
 
-/* Shows that the server has the message: what went, and to whom. */
+/* Shows that the server has accepted the message, with its recipient and
+ * text. */
 static enum rc
 show_accepted(struct cli *cli, const struct sending *sending, struct fail *fail)
 {
@@ -357,7 +361,8 @@ show_accepted(struct cli *cli, const struct sending *sending, struct fail *fail)
 	return (cli_print(&b, fail));
 }
 
-/* Follows the message as --wait says, and shows the end. */
+/* Follows the message until it is ${state} (--wait), and shows its final
+ * entry. */
 static enum rc
 follow(struct cli *cli, struct sending *sending, const char *state,
     struct fail *fail)
@@ -385,8 +390,7 @@ follow(struct cli *cli, struct sending *sending, const char *state,
 	return (cli_print(&b, fail));
 }
 
-/* Whether ${name} is somebody whom this account has written to or heard of
- * here. */
+/* Returns true if this account has exchanged messages with ${name} here. */
 static bool
 is_known(struct cli *cli, const char *name)
 {
@@ -406,8 +410,8 @@ is_known(struct cli *cli, const char *name)
 	return (known);
 }
 
-/* "send bob carol hi" may have been meant for both: asks once, where a person
- * can answer.  A script is never asked, nor refused. */
+/* "send bob carol hi" may be meant for both people.  Asks once, if a person can
+ * answer.  In a script the message is sent without a question. */
 static enum rc
 confirm_text(struct cli *cli, const json_t *message, struct fail *fail)
 {
@@ -431,7 +435,7 @@ confirm_text(struct cli *cli, const json_t *message, struct fail *fail)
 				"each"));
 }
 
-/* Stores the message, submits it, shows what became of it. */
+/* Stores the message, submits it, and shows the outcome. */
 static enum rc
 send_message(struct cli *cli, struct sending *sending, const char *state,
     struct fail *fail)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The common part of tail and chat.  Promises that the stored cursor never
- * stands behind an event that was not shown, and that nothing is acked that is
- * not stored here.
+ * The common part of tail and chat.  The stored cursor never stands behind an
+ * event that was not shown, and no event is acked that is not stored here.
  */
 #include "cli/follow.h"
 
@@ -12,11 +11,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* So many events, or so long, until what was shown is stored and acked. */
+/* Shown events are stored and acked after this number of events, or after this
+ * time. */
 #define BATCH 64
 #define BATCH_MS 20
 
-/* The loop's timer: time to store. */
+/* The loop's timer: stores the shown events. */
 static void
 timer_fired(void *arg)
 {
@@ -172,7 +172,7 @@ follow_welcome(struct follow *f, const json_t *frame)
 		follow_end(f, &fail);
 	if (changed)
 		f->replaying = true;
-	/* What was shown without acks before is acked now. */
+	/* Events that an earlier run showed without acking are acked now. */
 	if (f->acks && stream_seq(f->stream) > 0)
 		stream_ack(f->stream, stream_seq(f->stream));
 }
@@ -187,7 +187,7 @@ follow_end(struct follow *f, const struct fail *fail)
 	if (fail != NULL)
 		f->fail = *fail;
 	if (f->loop == NULL)
-		return; /* it has not begun */
+		return; /* the loop has not begun */
 	follow_flush(f);
 	if (f->stream != NULL && stream_state(f->stream) != STREAM_ENDED)
 		stream_finish(f->stream);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tail and chat have in common: a loop that ends well on SIGINT and
- * SIGTERM, a stream, and the bookkeeping of what was shown: stored first,
- * acked then, in batches.
+ * The common part of tail and chat: a loop that ends properly on SIGINT and
+ * SIGTERM, a stream, and the bookkeeping of shown events, which are stored
+ * first and then acked, in batches.
  */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
@@ -15,54 +15,59 @@ struct follow {
 	struct cli *cli;
 	struct loop *loop;
 	struct stream *stream;
-	struct loop_timer *timer; /* stores what was shown */
-	json_t *shown;            /* events not stored yet */
-	int64_t seq;              /* of the last of them, 0: there are none */
-	const char *cursor;       /* its name, NULL: none is kept */
+	struct loop_timer *timer; /* stores the shown events */
+	json_t *shown;            /* shown events, not stored yet */
+	int64_t seq;              /* of the last of them, 0: none */
+	const char *cursor;       /* name of the cursor, NULL: none */
 	bool acks;
-	bool replaying; /* a new epoch: what was shown before is left out */
-	bool away;      /* the connection is lost, and that was said */
-	bool stops;     /* SIGTSTP and SIGCONT are told, too */
+	bool replaying; /* new epoch: skip events shown before */
+	bool away;      /* the lost connection was reported */
+	bool stops;     /* handle SIGTSTP and SIGCONT, too */
 	int signals;    /* a signalfd */
 	bool ended;
-	struct fail fail; /* why it ended; RC_OK: as it was asked to */
+	struct fail fail; /* why it ended; RC_OK: as wanted */
 };
 
-/* Makes ${f} ready, all zero before but ${f}->stops: blocks the signals
- * (SIGWINCH too), makes the loop.  ${on_signal} is called with ${arg} when one
- * has come. */
+/* Initializes ${f}, which is zero except for its options stops, acks and
+ * cursor: blocks the signals (SIGWINCH, too) and makes the loop.  The loop
+ * calls ${on_signal}(${arg}) when a signal has come; follow_signal() then
+ * returns it. */
 enum rc follow_init(struct follow *f, struct cli *cli, loop_fn on_signal,
     void *arg, struct fail *fail) MUST_USE;
 
-/* Begins the stream after event ${seq} of ${epoch} (-1: as acked). */
+/* Starts the stream after event ${seq} of ${epoch} (-1: after the acked
+ * event). */
 enum rc follow_start(struct follow *f, const struct stream_ops *ops,
     const char *epoch, int64_t seq, void *arg, struct fail *fail) MUST_USE;
 
-/* Runs until it has ended; says why. */
+/* Runs until follow_end(), or until the stream ends.  Returns the reason. */
 enum rc follow_run(struct follow *f, struct fail *fail) MUST_USE;
 
-/* Frees what ${f} holds. */
+/* Frees the members of ${f}. */
 void follow_fini(struct follow *f);
 
-/* The signal that has come, 0 if none. */
+/* Returns the signal that has come, or 0. */
 int follow_signal(struct follow *f);
 
-/* Whether ${event} was shown before and is to be left out. */
+/* Returns true if ${event} must be skipped: it was shown before, and the server
+ * sends its inbox again in a new epoch. */
 bool follow_known(struct follow *f, const json_t *event);
 
-/* ${event} was shown. */
+/* Records that ${event} was shown.  It is stored and acked with its batch. */
 void follow_shown(struct follow *f, const json_t *event);
 
-/* Stores and acks what was shown. */
+/* Stores and acks the shown events. */
 void follow_flush(struct follow *f);
 
-/* The stream starts over: what was shown before is left out from now on. */
+/* The stream starts again in a new epoch: from now on, events shown before are
+ * skipped. */
 void follow_replay(struct follow *f);
 
-/* A welcome came: tells the epoch to the client's database. */
+/* Handles a welcome: stores the server's epoch in the client's database. */
 void follow_welcome(struct follow *f, const json_t *frame);
 
-/* Ends with ${fail} (NULL: well), after what was shown is stored. */
+/* Stores the shown events and ends, because of ${fail} (NULL: without a
+ * failure). */
 void follow_end(struct follow *f, const struct fail *fail);
 
 #endif

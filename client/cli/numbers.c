@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A receipt names a message by its number in the conversation; people see the
- * numbers of the inbox.  From one to the other: what was shown now, and what
- * this computer has seen before, read once when the first receipt is shown.
+ * Maps a message's number in its conversation, which a receipt has, to its
+ * number in the inbox, which people see.  The map is filled with the messages
+ * shown by this command and, when the first receipt is shown, with those that
+ * this computer has seen before.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +11,8 @@
 
 #include "cli/cli.h"
 
-/* As many as the client's database keeps.  A tail that has shown more forgets
- * all, and reads the newest again. */
+/* The client's database keeps this number of events.  When the map is full, it
+ * is emptied, and the newest events are read again. */
 #define NUMBERS_MAX 20000
 
 #define KEY_SIZE (UUID_TEXT_LEN + 1 + 20 + 1)
@@ -25,8 +26,8 @@ write_key(const char *conversation, int64_t n, char ret[KEY_SIZE])
 	    ret, KEY_SIZE, "%.*s:%" PRId64, UUID_TEXT_LEN, conversation, n);
 }
 
-/* Adds the numbers of ${event}, if it is a message; those of a ${newer} one
- * replace what is there, which another history of the server has given. */
+/* Adds the numbers of ${event}, if it is a message.  Those of a ${newer} event
+ * replace existing ones, which may come from an earlier epoch. */
 static void
 add(json_t *numbers, const json_t *event, bool newer)
 {
@@ -46,8 +47,9 @@ add(json_t *numbers, const json_t *event, bool newer)
 		    numbers, key, json_object_get(event, "seq"));
 }
 
-/* The number of an older event that was not shown now; for local_history(),
- * which is to keep nothing and begins with the newest. */
+/* Adds the numbers of an event that was shown earlier.  A filter for
+ * local_history() that accepts no event; it is called with the newest event
+ * first. */
 static bool
 add_seen(const json_t *event, void *arg)
 {
@@ -56,10 +58,10 @@ add_seen(const json_t *event, void *arg)
 	return (false);
 }
 
-/* Key of the mark that what this computer has seen was read. */
+/* A key that records that read_seen() has run. */
 #define SEEN ""
 
-/* Reads what this computer has seen, once. */
+/* Reads the events that this computer has seen, once. */
 static void
 read_seen(struct cli *cli)
 {
@@ -75,7 +77,7 @@ read_seen(struct cli *cli)
 		json_decref(none);
 }
 
-/* The look's function. */
+/* The seq_of function of struct look. */
 static int64_t
 seq_of(void *arg, const char *conversation, int64_t n)
 {

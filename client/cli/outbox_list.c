@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of the outbox: what still waits on this computer, then what the
- * server has, each in one line with the text that was sent.  The server's list
- * has no texts; they come from this computer where it has seen them.
+ * The list of the outbox: first the messages that wait on this computer, then
+ * those that the server has, one line each with its text.  The server's list
+ * has no texts, so they come from this computer, or from the server one by one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,21 +13,20 @@
 #include "cli/cli.h"
 #include "lib/safe.h"
 
-/* How long the texts that this computer has not seen may be asked for: a
- * request each. */
+/* How long to fetch missing texts from the server, one request for each. */
 #define TEXTS_MS 2000
-/* A narrower terminal has room for one time and no error beside texts and
- * ids. */
+/* A terminal with fewer columns has room for only one time, and for no error,
+ * beside the text and the id. */
 #define WIDE_COLUMNS 100
 
-/* What the list is made of. */
+/* The parts of the list. */
 struct outbox {
-	json_t *here;  /* what waits on this computer, as objects */
-	json_t *page;  /* of the server, NULL without one */
+	json_t *here;  /* waiting here, as objects */
+	json_t *page;  /* of the server, NULL: none */
 	json_t *texts; /* by id */
 };
 
-/* Reads what waits on this computer. */
+/* Reads the messages that wait on this computer. */
 static enum rc
 waiting_here(struct cli *cli, struct outbox *o, struct fail *fail)
 {
@@ -56,7 +55,7 @@ waiting_here(struct cli *cli, struct outbox *o, struct fail *fail)
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
 
-/* The id of ${entry}, "" without one. */
+/* Returns the id of ${entry}, or "" if it has none. */
 static const char *
 id_of(const json_t *entry)
 {
@@ -65,7 +64,7 @@ id_of(const json_t *entry)
 	return (id != NULL ? id : "");
 }
 
-/* Whether ${page} lists ${id}. */
+/* Returns true if ${page} lists ${id}. */
 static bool
 is_listed(const json_t *page, const char *id)
 {
@@ -78,8 +77,8 @@ is_listed(const json_t *page, const char *id)
 	return (false);
 }
 
-/* Leaves out what the server has although this computer has not heard its
- * answer: it waits no more. */
+/* Removes messages from o->here that the server has.  It has accepted them, but
+ * its answer did not reach this computer. */
 static enum rc
 drop_answered(struct cli *cli, struct outbox *o, struct fail *fail)
 {
@@ -99,7 +98,7 @@ drop_answered(struct cli *cli, struct outbox *o, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Takes the texts that this computer has sent. */
+/* Collects the texts that this computer has sent. */
 static void
 texts_sent(struct cli *cli, struct outbox *o)
 {
@@ -120,8 +119,8 @@ texts_sent(struct cli *cli, struct outbox *o)
 	}
 }
 
-/* Takes the text of shown ${event} if it is of an entry that has none yet; for
- * local_history(), which is to keep nothing. */
+/* Collects the text of ${event}, if it belongs to a listed entry without a
+ * text.  A filter for local_history() that accepts no event. */
 static bool
 take_text(const json_t *event, void *arg)
 {
@@ -136,8 +135,8 @@ take_text(const json_t *event, void *arg)
 	return (false);
 }
 
-/* The first entry from ${*at} on whose text is not known; NULL after the
- * last. */
+/* Returns the id of the first entry from *at on whose text is not known; NULL
+ * after the last. */
 static const char *
 next_without(const struct outbox *o, size_t *at)
 {
@@ -154,8 +153,8 @@ next_without(const struct outbox *o, size_t *at)
 	return (NULL);
 }
 
-/* Asks the server for the texts that are not known here, until one cannot be
- * had or that has taken long enough. */
+/* Fetches missing texts from the server, until a request fails or TEXTS_MS have
+ * passed. */
 static void
 texts_asked(struct cli *cli, struct outbox *o)
 {
@@ -182,7 +181,7 @@ texts_asked(struct cli *cli, struct outbox *o)
 	}
 }
 
-/* Finds the texts of the entries that people are shown. */
+/* Finds the texts of the listed entries. */
 static void
 find_texts(struct cli *cli, struct outbox *o)
 {
@@ -196,7 +195,8 @@ find_texts(struct cli *cli, struct outbox *o)
 	texts_asked(cli, o);
 }
 
-/* When ${entry} is due, if it waits for a time. */
+/* Returns the name of the member with the time at which ${entry} is due; "" if
+ * it does not wait for a time. */
 static const char *
 due_of(const json_t *entry)
 {
@@ -207,7 +207,8 @@ due_of(const json_t *entry)
 	return (strcmp(state, "retrying") == 0 ? "next_retry_at" : "");
 }
 
-/* The last error of ${entry} if that is why it is not there; "" otherwise. */
+/* Returns the last error of ${entry}, or "" if the entry has been delivered or
+ * canceled since. */
 static const char *
 error_of(const json_t *entry)
 {
@@ -223,13 +224,13 @@ error_of(const json_t *entry)
 	return (error != NULL ? error : "");
 }
 
-/* Which columns the list has besides those that it always has. */
+/* The columns of the list that are not always there. */
 struct columns {
-	bool narrow; /* one time: when it is due, or was made */
+	bool narrow; /* one time: when due, else when created */
 	bool due, error;
 };
 
-/* Finds what ${entries} need. */
+/* Determines which columns ${entries} need. */
 static void
 need_columns(const json_t *entries, struct columns *ret)
 {
@@ -245,7 +246,7 @@ need_columns(const json_t *entries, struct columns *ret)
 	}
 }
 
-/* Adds a row for each of ${entries}. */
+/* Appends a row to ${rows} for each of ${entries}. */
 static void
 add_rows(struct cli *cli, const struct outbox *o, const struct columns *columns,
     const json_t *entries, json_t *rows)
@@ -278,7 +279,7 @@ add_rows(struct cli *cli, const struct outbox *o, const struct columns *columns,
 	}
 }
 
-/* The heading. */
+/* Returns the heading. */
 static json_t *
 heading(const struct columns *columns)
 {
@@ -294,7 +295,7 @@ heading(const struct columns *columns)
 	return (row);
 }
 
-/* Appends the list as a table; on a terminal a row is a line. */
+/* Appends the list as a table.  On a terminal, each row fits on one line. */
 static void
 add_table(struct cli *cli, const struct outbox *o, struct buf *b)
 {
@@ -320,7 +321,7 @@ add_table(struct cli *cli, const struct outbox *o, struct buf *b)
 	json_decref(rows);
 }
 
-/* Shows the list for people. */
+/* Shows the list to a person. */
 static enum rc
 show(struct cli *cli, const struct outbox *o, struct fail *fail)
 {
@@ -355,7 +356,8 @@ print(struct cli *cli, const struct outbox *o, struct fail *fail)
 	return (cli_print_list(cli, o->page, "entries", fail));
 }
 
-/* The path of the list that the arguments ask for; NULL on a mistake. */
+/* Returns the path of the list that the arguments select, or NULL on a usage
+ * error. */
 static char *
 list_path(struct cli *cli, struct fail *fail)
 {
@@ -384,7 +386,7 @@ list_path(struct cli *cli, struct fail *fail)
 	return (path);
 }
 
-/* Reads the server's page and shows it with what waits here. */
+/* Reads the server's page and shows it after the messages that wait here. */
 static enum rc
 read_and_show(
     struct cli *cli, const char *path, struct outbox *o, struct fail *fail)
@@ -393,7 +395,7 @@ read_and_show(
 	enum rc rc = rest_get(cli->rest, path, &o->page, fail);
 
 	if (rc != RC_OK) {
-		/* Without a server, what is here is all there is to show. */
+		/* Without the server, show the messages that wait here. */
 		if (json_array_size(o->here) > 0 && !cli->json &&
 		    show(cli, o, &ignored) != RC_OK)
 			*fail = ignored;

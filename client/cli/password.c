@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Passwords: from the terminal, never shown, or from standard input.  Promises
- * to leave the terminal as it was, also after Ctrl-C: while it reads, keys
- * that would send a signal are read as characters.
+ * Passwords: from the terminal, without echo, or from standard input.  The
+ * terminal is left as it was, even after Ctrl-C: while a password is read, the
+ * keys that send signals are ordinary characters.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "base/terminal.h"
 #include "cli/cli.h"
 
-/* Reads standard input up to a line end, which is left out, into ${ret}; false
+/* Reads a line of standard input, without its end, into ${ret}.  Returns false
  * if the line does not fit or cannot be read. */
 static bool
 read_stdin(char *ret, size_t size)
@@ -41,7 +41,7 @@ read_stdin(char *ret, size_t size)
 	return (true);
 }
 
-/* Prompts on terminal ${fd}. */
+/* Prompts on terminal ${fd} and reads a line without echo. */
 static enum rc
 prompt_line(
     int fd, const char *prompt, char *ret, size_t size, struct fail *fail)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail: every event of the inbox, as it comes, for ever.  Relies on the
- * stream for order and for coming back after the server was away, and on
- * follow.c for the cursor.
+ * tail: prints every event of the inbox as it comes, until it is stopped.  The
+ * stream keeps the order and reconnects; follow.c keeps the cursor.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -48,7 +47,7 @@ on_welcome(void *arg, const json_t *frame)
 	cli_note_unsent(tail->follow.cli);
 }
 
-/* Prints ${event}: for programs as it came, without its type. */
+/* Prints ${event}.  For programs: the JSON as it came, without its type. */
 static enum rc
 print_event(struct cli *cli, const json_t *event, struct fail *fail)
 {
@@ -78,7 +77,7 @@ on_event(void *arg, const json_t *event)
 		return;
 	if (!follow_known(&tail->follow, event)) {
 		if (print_event(tail->follow.cli, event, &fail) != RC_OK) {
-			/* It was not shown: neither stored nor acked. */
+			/* The event was not shown: do not store or ack it. */
 			follow_end(&tail->follow, &fail);
 			return;
 		}
@@ -156,7 +155,8 @@ static const struct stream_ops ops = {
     .ended = on_ended,
 };
 
-/* Where to begin: --after, which the server must know, or the cursor. */
+/* Determines where to begin: at --after, which the server must accept, or at
+ * the stored cursor. */
 static enum rc
 beginning(struct cli *cli, char epoch[LOCAL_EPOCH_SIZE], int64_t *seq,
     struct fail *fail)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Following an outbox entry until its message is delivered, read, or never
- * will be: long-polls of GET /v1/outbox/{id}?wait=.
+ * Follows an outbox entry until its message is delivered, is read, or has
+ * failed, by long-polls of GET /v1/outbox/{id}?wait=.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 #include "lib/backoff.h"
 #include "lib/safe.h"
 
-/* One long-poll.  Short, because a change between two of them might be told
- * by the next one's end only. */
+/* The length of one long-poll.  It is short because a change between two polls
+ * might be seen only when the next poll ends. */
 #define POLL_S 10
 
-/* Counter ${name} of ${entry}. */
+/* Returns counter ${name} of ${entry}. */
 static json_int_t
 count(const json_t *entry, const char *name)
 {
@@ -40,7 +40,8 @@ has_label(const json_t *entry, const char *label)
 	return (false);
 }
 
-/* Whether ${entry} has come as far as ${state}; in a group, for everybody. */
+/* Returns true if ${entry} has reached ${state}; in a group, for all
+ * recipients. */
 static bool
 reached(const json_t *entry, const char *state)
 {
@@ -55,7 +56,7 @@ reached(const json_t *entry, const char *state)
 		(recipients > 0 && count(entry, "acked") >= recipients));
 }
 
-/* Fails if ${entry} will never get further. */
+/* Fails if ${entry} is in a final state without delivery. */
 static enum rc
 check_dead(const json_t *entry, struct fail *fail)
 {
@@ -78,7 +79,7 @@ check_dead(const json_t *entry, struct fail *fail)
 	return (fail->rc);
 }
 
-/* Time is up. */
+/* Fails because the time is up. */
 static enum rc
 too_late(const json_t *entry, const char *state, struct fail *fail)
 {
@@ -92,8 +93,8 @@ too_late(const json_t *entry, const char *state, struct fail *fail)
 	    "it is not lost: look with twinbox outbox, wait with --timeout"));
 }
 
-/* One long-poll of at most ${left_ms}.  RC_OK: *ret_entry is the entry as it
- * is now, replaced if it has changed. */
+/* Runs one long-poll of at most ${left_ms}.  On RC_OK, *ret_entry is the
+ * current entry; it is replaced only if it has changed. */
 static enum rc
 poll_once(struct cli *cli, const char *id, int64_t left_ms, char etag[128],
     json_t **ret_entry, struct fail *fail)
@@ -157,7 +158,8 @@ cli_wait(struct cli *cli, const char *id, const char *state, int64_t timeout_ms,
 		}
 		if (rc != RC_OK)
 			rest_sleep(backoff_ms(rnd_system(), failures++));
-		/* A server that does not wait must not be asked in a loop. */
+		/* A server that answers at once must not be polled in a busy
+		 * loop. */
 		else if (now_ms - asked_ms < 50 && etag[0] == '\0')
 			rest_sleep(100);
 	}
