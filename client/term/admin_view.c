@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of the admin commands: statistics, destinations, lanes.  Owns
- * which figures ask for attention.  admin_view_messages.c has the tables of
- * messages, admin_view_peers.c those of other servers, admin_view_users.c those
- * of users and of the audit log.
+ * The tables of the admin commands: statistics, destinations, lanes.  This file
+ * owns the thresholds from which a figure is coloured as a warning.
+ * admin_view_messages.c has the tables of messages, admin_view_peers.c those of
+ * other servers, admin_view_users.c those of users and of the audit log.
  */
 #include "term/admin_view.h"
 
@@ -12,7 +12,7 @@
 #include "lib/safe.h"
 #include "term/human.h"
 
-/* Older than that is a matter of concern. */
+/* From these ages on a figure is yellow, or red. */
 #define OLD_MS (5 * 60 * 1000)
 #define VERY_OLD_MS (60 * 60 * 1000)
 #define RELAY_STALLED_MS 10000
@@ -61,7 +61,7 @@ admin_view_span(struct buf *b, const json_t *json, const char *name)
 		buf_addc(b, '-');
 }
 
-/* ${ms} without what is less than a second. */
+/* Returns ${ms} rounded down to whole seconds. */
 static int64_t
 whole_seconds(int64_t ms)
 {
@@ -120,7 +120,7 @@ admin_view_list(struct buf *b, const struct look *look, const json_t *list,
 	grid_finish(&grid, b, look);
 }
 
-/* A style for a number that should be 0. */
+/* Returns the style of a number that should be 0: ${style} if it is not. */
 static enum style
 alarm_style(int64_t n, enum style style)
 {
@@ -128,7 +128,7 @@ alarm_style(int64_t n, enum style style)
 	return (n > 0 ? style : STYLE_PLAIN);
 }
 
-/* The style of an age. */
+/* Returns the style of an age. */
 static enum style
 age_style(int64_t ms)
 {
@@ -138,7 +138,8 @@ age_style(int64_t ms)
 	return (ms >= OLD_MS ? STYLE_YELLOW : STYLE_PLAIN);
 }
 
-/* Begins the line of figure ${name}: its value in ${style} is to follow. */
+/* Begins the line of figure ${name}.  The caller appends its value, which is in
+ * ${style}, to the result. */
 static struct buf *
 figure(struct grid *grid, const char *name, enum style style)
 {
@@ -148,7 +149,7 @@ figure(struct grid *grid, const char *name, enum style style)
 	return (grid_cell(grid, style));
 }
 
-/* What waits. */
+/* Appends the figures of waiting messages. */
 static void
 add_waiting(struct grid *grid, const json_t *stats)
 {
@@ -194,7 +195,8 @@ add_waiting(struct grid *grid, const json_t *stats)
 	    stats, "dead_letters_open");
 }
 
-/* What has become of messages: now, and since the beginning. */
+/* Appends the numbers of messages: the totals since the database was created,
+ * and the numbers now. */
 static void
 add_done(struct grid *grid, const json_t *stats)
 {
@@ -219,7 +221,7 @@ add_done(struct grid *grid, const json_t *stats)
 	}
 }
 
-/* How the server is. */
+/* Appends the health of the server. */
 static void
 add_health(struct grid *grid, const json_t *stats)
 {
@@ -296,7 +298,7 @@ admin_view_stats(struct buf *b, const struct look *look, const json_t *stats)
 	}
 }
 
-/* Whether ${row} has time ${name}. */
+/* Returns true if ${row} has time ${name}. */
 static bool
 has_time(const json_t *row, const char *name)
 {
@@ -304,7 +306,7 @@ has_time(const json_t *row, const char *name)
 	return (render_time_of(row, name) != 0);
 }
 
-/* Whether ${row} stands for all destinations together. */
+/* Returns true if ${row} is the sum of all destinations. */
 static bool
 is_everything(const json_t *row)
 {
@@ -313,7 +315,7 @@ is_everything(const json_t *row)
 	return (name != NULL && strcmp(name, "*") == 0);
 }
 
-/* Appends a cell with the state of ${row}'s breaker. */
+/* Appends a cell with the state of the circuit breaker of ${row}. */
 static void
 add_breaker(struct grid *grid, const json_t *row)
 {
@@ -335,7 +337,7 @@ add_breaker(struct grid *grid, const json_t *row)
 	render_member(grid_cell(grid, style), row, "breaker", "-");
 }
 
-/* Appends why nothing, or little, goes to ${row}. */
+/* Appends the reason why nothing, or little, is sent to ${row}. */
 static void
 add_trouble(struct grid *grid, const struct look *look, const json_t *row)
 {
@@ -367,7 +369,7 @@ add_trouble(struct grid *grid, const struct look *look, const json_t *row)
 	}
 }
 
-/* Appends ">" to a count of ${row} that was not counted to its end. */
+/* Appends ">" if the server stopped counting ${row} at its limit. */
 static void
 add_truncated(struct buf *b, const json_t *row)
 {
@@ -428,7 +430,7 @@ admin_view_destinations(
 
 #define BUCKETS_MAX (GRID_COLUMNS_MAX - 2)
 
-/* Appends the row of ${row} with its ${n} buckets. */
+/* Appends ${row} with its ${n} age buckets. */
 static void
 add_ages(struct grid *grid, const json_t *row, int n)
 {
@@ -488,7 +490,7 @@ admin_view_ages(struct buf *b, const struct look *look, const json_t *answer)
 		buf_fini(&titles[n]);
 }
 
-/* Appends who has ${row}'s lease, and what is offered again. */
+/* Appends the holder of the lease of ${row}, and what is offered again. */
 static void
 add_lease(struct grid *grid, const struct look *look, const json_t *row)
 {

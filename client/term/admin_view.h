@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the answers of /v1/admin look in a terminal: tables and facts, the same
- * for the admin commands and for `admin top`.  Pure: JSON in, text out. Members
- * that are missing, or not what they should be, are shown as "-".
+ * How the answers of /v1/admin look in a terminal: tables and facts, shared by
+ * the admin commands and `admin top`. Pure functions: JSON in, text out.
+ * Members that are missing or have the wrong type are shown as "-".
  */
 #ifndef CLI_ADMIN_VIEW_H
 #define CLI_ADMIN_VIEW_H
@@ -11,32 +11,33 @@
 
 #include "term/grid.h"
 
-/* Member ${name} of ${json} as a whole number; ${other} without one. */
+/* Returns member ${name} of ${json} as a whole number, or ${other} if it is
+ * missing. */
 int64_t admin_view_integer(const json_t *json, const char *name, int64_t other);
 
-/* Member ${name} of ${json} as a number; ${other} without one. */
+/* Returns member ${name} of ${json} as a number, or ${other} if it is
+ * missing. */
 double admin_view_number(const json_t *json, const char *name, double other);
 
-/* Appends the count that is member ${name}, "-" without one. */
+/* Appends member ${name}, a count; "-" if it is missing. */
 void admin_view_count(struct buf *b, const json_t *json, const char *name);
 
-/* Appends the span of time that is member ${name} (milliseconds), "-" without
- * one. */
+/* Appends member ${name}, a duration in milliseconds; "-" if it is missing. */
 void admin_view_span(struct buf *b, const json_t *json, const char *name);
 
-/* Appends how many seconds ago time ${name} was, "-" without one. */
+/* Appends the age of time ${name} in seconds; "-" if it is missing. */
 void admin_view_age(struct buf *b, const struct look *look, const json_t *json,
     const char *name);
 
-/* Appends when time ${name} will be, to the second: "in 40s", "now"; nothing
- * without one. */
+/* Appends the time until ${name}, to the second: "in 40s", "now".  Appends
+ * nothing if it is missing. */
 void admin_view_due(struct buf *b, const struct look *look, const json_t *json,
     const char *name);
 
-/* Appends "; " if something was appended to ${b} since it had ${from} bytes. */
+/* Appends "; " if ${b} has grown since it had ${from} bytes. */
 void admin_view_sep(struct buf *b, size_t from);
 
-/* A table: its columns, and how an object fills its row. */
+/* A table: its columns, and the function that adds an object as a row. */
 struct admin_view_table {
 	const struct grid_column *columns;
 	int ncolumns;
@@ -52,52 +53,52 @@ struct admin_view_table {
 void admin_view_list(struct buf *b, const struct look *look, const json_t *list,
     const struct admin_view_table *table);
 
-/* GET /v1/admin/stats. */
+/* Appends the statistics: GET /v1/admin/stats. */
 void admin_view_stats(
     struct buf *b, const struct look *look, const json_t *stats);
 
-/* The alerts in GET /v1/admin/stats, if there are any. */
+/* Appends the alerts in the statistics, if there are any. */
 void admin_view_alerts(
     struct buf *b, const struct look *look, const json_t *stats);
 
-/* Entries of the outbox. */
+/* Appends entries of the outbox. */
 void admin_view_outbox(
     struct buf *b, const struct look *look, const json_t *entries);
 
-/* One message with its rows, their attempts and timelines. */
+/* Appends one message with its rows, their attempts and timelines. */
 void admin_view_message(
     struct buf *b, const struct look *look, const json_t *message);
 
-/* Dead letters. */
+/* Appends dead letters. */
 void admin_view_dead(
     struct buf *b, const struct look *look, const json_t *dead);
 
-/* Destinations: breaker, window, what waits. */
+/* Appends destinations: breaker, window, waiting messages. */
 void admin_view_destinations(
     struct buf *b, const struct look *look, const json_t *list);
 
-/* Destinations by the age of what waits for them; ${answer} has both
- * "destinations" and "age_limits_ms". */
+/* Appends destinations by the age of the messages that wait for them.
+ * ${answer} has both "destinations" and "age_limits_ms". */
 void admin_view_ages(
     struct buf *b, const struct look *look, const json_t *answer);
 
-/* Lanes. */
+/* Appends lanes. */
 void admin_view_lanes(
     struct buf *b, const struct look *look, const json_t *lanes);
 
-/* Other servers. */
+/* Appends other servers. */
 void admin_view_peers(
     struct buf *b, const struct look *look, const json_t *peers);
 
-/* One of them, with its keys. */
+/* Appends one other server with its keys. */
 void admin_view_peer(
     struct buf *b, const struct look *look, const json_t *peer);
 
-/* Users. */
+/* Appends users. */
 void admin_view_users(
     struct buf *b, const struct look *look, const json_t *users);
 
-/* The audit log. */
+/* Appends entries of the audit log. */
 void admin_view_audit(
     struct buf *b, const struct look *look, const json_t *entries);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables of messages: lists of the outbox and of dead letters, and one
- * message with all its attempts.  Bodies are not shown, because the server does
- * not send them: operators do not read messages.
+ * message with all its attempts.  They have no texts, because operators do not
+ * read messages and the server does not send the texts.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "term/admin_view.h"
 #include "term/human.h"
 
-/* The style of state ${state}. */
+/* Returns the style of ${state}. */
 static enum style
 state_style(const char *state)
 {
@@ -26,7 +26,7 @@ state_style(const char *state)
 	return (STYLE_PLAIN);
 }
 
-/* Appends a cell with the state of ${row} as people say it. */
+/* Appends a cell with the state of ${row} in readable form. */
 static void
 add_state(struct grid *grid, const json_t *row)
 {
@@ -45,7 +45,7 @@ add_way(struct buf *b, const json_t *row)
 	render_member(b, row, "to", "group");
 }
 
-/* Appends string member ${name} of ${row} behind what is there. */
+/* Appends string member ${name} of ${row} after a separator. */
 static void
 add_part(struct buf *b, size_t from, const json_t *row, const char *name)
 {
@@ -56,7 +56,7 @@ add_part(struct buf *b, size_t from, const json_t *row, const char *name)
 	render_member(b, row, name, "");
 }
 
-/* Appends a cell that says when ${row} is tried. */
+/* Appends a cell with the time of the next attempt. */
 static void
 add_prospect(struct grid *grid, const struct look *look, const json_t *row)
 {
@@ -68,7 +68,7 @@ add_prospect(struct grid *grid, const struct look *look, const json_t *row)
 		admin_view_due(b, look, row, "deliver_at");
 }
 
-/* Appends a line that says from whom to whom ${row} is, and what is wrong. */
+/* Appends a line with sender, recipient and failure of ${row}. */
 static void
 add_way_note(struct grid *grid, const json_t *row)
 {
@@ -107,7 +107,7 @@ admin_view_outbox(struct buf *b, const struct look *look, const json_t *entries)
 	    b, look, entries, &ADMIN_VIEW_TABLE(columns, add_entry));
 }
 
-/* Appends what became of dead letter ${row}, and which message it is. */
+/* Appends the resolution of dead letter ${row} and the id of its message. */
 static void
 add_letter(struct grid *grid, const struct look *look, const json_t *row)
 {
@@ -155,7 +155,7 @@ admin_view_dead(struct buf *b, const struct look *look, const json_t *dead)
 	admin_view_list(b, look, dead, &ADMIN_VIEW_TABLE(columns, add_dead));
 }
 
-/* Appends fact ${name} with the text of member ${member}, unless it is null. */
+/* Appends fact ${name} with the value of ${member}, unless it is null. */
 static void
 add_fact(struct grid *grid, const struct look *look, const json_t *json,
     const char *name, const char *member)
@@ -176,7 +176,7 @@ add_fact(struct grid *grid, const struct look *look, const json_t *json,
 		render_member(b, json, member, "");
 }
 
-/* Facts, one a line. */
+/* Facts, one on each line. */
 struct fact {
 	const char *name;
 	const char *member;
@@ -218,7 +218,7 @@ add_attempt(struct grid *grid, const struct look *look, const json_t *row)
 	render_member(grid_cell(grid, STYLE_DIM), row, "owner", "");
 }
 
-/* What was tried. */
+/* Appends the table of attempts. */
 static void
 add_attempts(struct buf *b, const struct look *look, const json_t *attempts)
 {
@@ -239,8 +239,9 @@ add_attempts(struct buf *b, const struct look *look, const json_t *attempts)
 	    b, look, attempts, &ADMIN_VIEW_TABLE(columns, add_attempt));
 }
 
-/* What happened, and how long after the first of it.  When attempts began is
- * left out where there are ${attempts}, whose table says that. */
+/* Appends the events of ${timeline}, each with the time since the first one.
+ * If there are ${attempts}, leaves out their starts, which the table of
+ * attempts shows. */
 static void
 add_timeline(struct buf *b, const struct look *look, const json_t *timeline,
     const json_t *attempts)
@@ -283,7 +284,7 @@ add_timeline(struct buf *b, const struct look *look, const json_t *timeline,
 	grid_finish(&grid, b, look);
 }
 
-/* One of the message's rows: a destination. */
+/* Appends one row of the message: a destination. */
 static void
 add_row(struct buf *b, const struct look *look, const json_t *row)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of other servers and of their keys.
+ * The tables of other servers and of their keys.  Pure functions.
  */
 #include "term/admin_view.h"
 #include "term/human.h"
 
-/* The note on who has blocked ${peer}; nothing if it is not blocked. */
+/* Appends the operator who blocked ${peer} and the age of the block, if it is
+ * blocked. */
 static void
 add_block(struct buf *b, const struct look *look, const json_t *peer)
 {
@@ -18,7 +19,7 @@ add_block(struct buf *b, const struct look *look, const json_t *peer)
 	render_member(b, peer, "blocked_by", "?");
 }
 
-/* The cell with the word for how ${peer} is. */
+/* Appends the cell with the state of ${peer}. */
 static void
 add_state(struct grid *grid, const json_t *peer)
 {
@@ -63,7 +64,7 @@ admin_view_peers(struct buf *b, const struct look *look, const json_t *peers)
 
 /* ---- one ---- */
 
-/* The cell that says whether a key's signatures are believed. */
+/* Appends the cell that says whether signatures by ${key} are accepted. */
 static void
 add_trust(struct grid *grid, const json_t *key)
 {

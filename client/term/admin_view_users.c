@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of users and of the audit log.
+ * The tables of users and of the audit log.  Pure functions.
  */
 #include "term/admin_view.h"
 #include "term/human.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal by ANSI sequences that all terminals of today know.  Each line
- * is put at its own place and lines do not wrap, so that a character that is
- * wider than the C library believes spoils one line at most.  A terminal that
- * takes nothing (Ctrl-S, a stalled connection) does not keep a signal from
- * ending the program.
+ * Controls the terminal with ANSI sequences that all current terminals support.
+ * Each line is written at its own position, and lines do not wrap, so that a
+ * character that is wider than the C library assumes damages at most one line.
+ * A terminal that accepts no output (Ctrl-S, a stalled connection) does not
+ * prevent a signal from ending the program.
  */
 #include "term/fullscreen.h"
 
@@ -18,9 +18,10 @@
 
 #include "term/grid.h"
 
-/* A terminal that says it can be written takes so much without blocking. */
+/* A terminal that polls as writable accepts this many bytes without
+ * blocking. */
 #define PIECE 256
-/* How long a terminal may take to be given back. */
+/* How long to wait, in ms, for a terminal that is taken over or given back. */
 #define PATIENCE_MS 300
 
 #define TAKE "\033[?1049h\033[?25l\033[?7l\033[2J"
@@ -46,7 +47,7 @@ fullscreen_check(const char *who, const char *instead, struct fail *fail)
 	return (fail_cure(fail, "%s", instead));
 }
 
-/* Asks the terminal for its size. */
+/* Queries the size of the terminal. */
 static void
 measure(struct fullscreen *f)
 {
@@ -61,9 +62,9 @@ measure(struct fullscreen *f)
 	}
 }
 
-/* Writes ${n} bytes at ${p}, while the terminal takes them; gives up after
- * ${patience_ms} (-1: never) without, and, unless there is an end to that, when
- * a signal waits. */
+/* Writes ${n} bytes at ${p}.  Gives up when the terminal has accepted nothing
+ * for ${patience_ms}; with -1, only when a signal has come and the terminal
+ * accepts nothing. */
 static void
 put(struct fullscreen *f, const char *p, size_t n, int patience_ms)
 {
@@ -74,7 +75,8 @@ put(struct fullscreen *f, const char *p, size_t n, int patience_ms)
 	while (n > 0) {
 		if (poll(fds, patience_ms < 0 ? 2 : 1, patience_ms) <= 0 ||
 		    (fds[0].revents & POLLOUT) == 0) {
-			/* What is half drawn is drawn anew. */
+			/* The picture is incomplete: clear the screen next
+			 * time. */
 			f->clear = true;
 			return;
 		}
@@ -88,7 +90,7 @@ put(struct fullscreen *f, const char *p, size_t n, int patience_ms)
 	}
 }
 
-/* Makes the terminal ours. */
+/* Takes the terminal over. */
 static void
 take(struct fullscreen *f)
 {
@@ -104,7 +106,7 @@ take(struct fullscreen *f)
 	measure(f);
 }
 
-/* Makes it as it was. */
+/* Restores the terminal. */
 static void
 give(struct fullscreen *f)
 {
@@ -191,7 +193,7 @@ fullscreen_draw(struct fullscreen *f, const struct buf *frame)
 	buf_fini(&b);
 }
 
-/* Stops the program, as Ctrl-Z does; what is next is SIGCONT. */
+/* Stops the program, as Ctrl-Z does.  The next signal is SIGCONT. */
 static void
 stop(struct fullscreen *f)
 {
@@ -200,7 +202,7 @@ stop(struct fullscreen *f)
 	(void)kill(getpid(), SIGSTOP);
 }
 
-/* What a signal means. */
+/* Handles a signal and returns its event. */
 static int
 take_signal(struct fullscreen *f, int number)
 {
@@ -221,7 +223,7 @@ take_signal(struct fullscreen *f, int number)
 	}
 }
 
-/* Takes the first ${n} bytes away from what was typed. */
+/* Removes the first ${n} bytes of the typed bytes. */
 static void
 drop(struct fullscreen *f, size_t n)
 {
@@ -230,7 +232,7 @@ drop(struct fullscreen *f, size_t n)
 	memmove(f->keys, f->keys + n, f->nkeys);
 }
 
-/* The key that "ESC [ ${number} ${last}" or "ESC O ${last}" stands for. */
+/* Returns the key for "ESC [ ${number} ${last}" or "ESC O ${last}". */
 static int
 escape_meaning(char number, char last)
 {
@@ -258,8 +260,8 @@ escape_meaning(char number, char last)
 	return (number == '1' ? FULLSCREEN_HOME : FULLSCREEN_OTHER);
 }
 
-/* Takes the key at the beginning of what was typed; FULLSCREEN_NONE if it is
- * not whole yet. */
+/* Removes the first key from the typed bytes and returns it; FULLSCREEN_NONE if
+ * it is not complete yet. */
 static int
 take_key(struct fullscreen *f)
 {
@@ -288,7 +290,7 @@ take_key(struct fullscreen *f)
 	return (key);
 }
 
-/* Reads what was typed; false when the terminal is gone. */
+/* Reads typed bytes.  Returns false when the terminal is gone. */
 static bool
 read_keys(struct fullscreen *f)
 {

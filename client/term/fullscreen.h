@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole terminal, taken over for a while: the alternate screen, keys as
- * they are pressed, signals as events.  It is given back as it was, also when
- * the program is told to end or to stop.  There is one terminal, and so one of
- * these.
+ * Takes over the whole terminal for a live view: the alternate screen, keys as
+ * they are pressed, signals as events.  The terminal is restored at the end,
+ * also when a signal ends or stops the program.  There is one terminal, and so
+ * at most one struct fullscreen is open.
  */
 #ifndef CLI_FULLSCREEN_H
 #define CLI_FULLSCREEN_H
@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "lib/fail.h"
 
-/* What fullscreen_next() tells besides characters. */
+/* The results of fullscreen_next() that are not characters. */
 enum fullscreen_event {
 	FULLSCREEN_NONE = 0,
 	FULLSCREEN_UP = 256,
@@ -26,36 +26,36 @@ enum fullscreen_event {
 	FULLSCREEN_PAGE_DOWN,
 	FULLSCREEN_HOME,
 	FULLSCREEN_OTHER,   /* a key without a meaning here */
-	FULLSCREEN_CHANGED, /* another size, or back from being stopped */
-	FULLSCREEN_END      /* told to end, or the terminal is gone */
+	FULLSCREEN_CHANGED, /* resized, or continued after a stop */
+	FULLSCREEN_END      /* a signal to end, or the terminal is gone */
 };
 
 struct fullscreen {
 	int columns, rows;
-	int signals; /* readable when one has come; -1: not open */
+	int signals; /* readable on a signal; -1: not open */
 	bool taken;
-	bool clear; /* the next picture is drawn on nothing */
+	bool clear; /* clear the screen before drawing */
 	struct termios before;
 	sigset_t mask_before;
-	char keys[32]; /* typed and not understood yet */
+	char keys[32]; /* typed, not decoded yet */
 	size_t nkeys;
 };
 
-/* Whether standard input and output are a terminal that can be drawn on; fails
- * with a sentence about ${who} and the cure ${instead} if not. */
+/* Checks that standard input and output are a terminal that supports drawing.
+ * If not, fails with a text about ${who} and the cure ${instead}. */
 enum rc fullscreen_check(
     const char *who, const char *instead, struct fail *fail) MUST_USE;
 
 /* Takes the terminal over. */
 enum rc fullscreen_open(struct fullscreen *f, struct fail *fail) MUST_USE;
 
-/* Gives the terminal back, if it was taken. */
+/* Restores the terminal, if it was taken over. */
 void fullscreen_close(struct fullscreen *f);
 
 /* Draws the lines in ${frame}, cut to the size of the terminal. */
 void fullscreen_draw(struct fullscreen *f, const struct buf *frame);
 
-/* The next key or event; FULLSCREEN_NONE when there is none now. */
+/* Returns the next key or event; FULLSCREEN_NONE if there is none now. */
 int fullscreen_next(struct fullscreen *f);
 
 #endif

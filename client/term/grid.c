@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables.  Owns the arithmetic of widths; relies on lib/safe.h for how wide a
- * text is.
+ * Tables.  This file owns the computation of column widths, and relies on
+ * lib/safe.h for the width of a text.
  */
 #include "term/grid.h"
 
@@ -34,7 +34,7 @@ grid_fini(struct grid *grid)
 	grid->open = NULL;
 }
 
-/* The cell that is being filled ends here. */
+/* Ends the cell that is being filled. */
 static void
 end_cell(struct grid *grid)
 {
@@ -98,7 +98,7 @@ grid_note(struct grid *grid, enum style style)
 	return (begin_cell(grid, &grid->rows[grid->nrows - 1].note, style));
 }
 
-/* How wide ${cell} is. */
+/* Returns the width of ${cell} in columns. */
 static int
 cell_width(const struct grid *grid, const struct grid_cell *cell)
 {
@@ -108,8 +108,8 @@ cell_width(const struct grid *grid, const struct grid_cell *cell)
 	return (safe_width(grid->text.data + cell->at, cell->len));
 }
 
-/* Makes columns narrower until all of them fit into ${columns}, the widest
- * first; or as far as they may be. */
+/* Narrows the widest column by one, until all columns fit into ${columns} or
+ * none may be narrowed further. */
 static void
 narrow(const struct grid *grid, int *widths, int columns)
 {
@@ -131,7 +131,7 @@ narrow(const struct grid *grid, int *widths, int columns)
 	}
 }
 
-/* Finds the width of each column. */
+/* Computes the width of each column. */
 static void
 measure(const struct grid *grid, int *widths, int columns)
 {
@@ -161,8 +161,8 @@ add_spaces(struct buf *b, int n)
 		buf_addc(b, ' ');
 }
 
-/* Appends ${n} bytes of safe text at ${s}, cut to ${width} columns; returns
- * how many it took. */
+/* Appends ${n} bytes of safe text at ${s}, cut to ${width} columns.  Returns
+ * the columns taken. */
 static int
 add_cut(struct buf *b, const char *s, size_t n, int width)
 {
@@ -180,7 +180,7 @@ add_cut(struct buf *b, const char *s, size_t n, int width)
 	return (n > 0 ? safe_width(s, n) + 1 : 1);
 }
 
-/* What the lines of a table are made with. */
+/* The state of writing a table. */
 struct writer {
 	const struct grid *grid;
 	struct buf *b;
@@ -203,7 +203,7 @@ add_cell(struct writer *w, int i, const char *s, size_t n, enum style style)
 	add_spaces(w->b, GAP + (right ? 0 : w->widths[i] - took));
 }
 
-/* Ends the line, without spaces that hang over. */
+/* Ends the line and removes trailing spaces. */
 static void
 end_line(struct writer *w)
 {

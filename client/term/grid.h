@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables that fit a width: columns are aligned, what may be cut is cut where
- * they are too wide together, and a row can have a line of its own below it.
- * What is put into a cell must be safe for a terminal already (lib/safe.h).
+ * Tables that fit a width.  Columns are aligned; those that may be narrowed are
+ * cut if the table is too wide; a row can have its own line below it.  Text in
+ * cells must be safe for a terminal (lib/safe.h).
  */
 #ifndef CLI_GRID_H
 #define CLI_GRID_H
@@ -13,9 +13,9 @@
 #define GRID_COLUMNS_MAX 12
 
 struct grid_column {
-	const char *title; /* all NULL: there is no heading */
-	bool right;        /* numbers stand at the right */
-	int least;         /* may be cut to so many columns; 0: never */
+	const char *title; /* all NULL: no heading */
+	bool right;        /* align numbers at the right */
+	int least;         /* least width when cut; 0: never cut */
 };
 
 struct grid_cell {
@@ -39,27 +39,29 @@ struct grid {
 	bool failed;
 };
 
-/* Makes ${grid} an empty table of ${n} ${columns}, which stay the caller's. */
+/* Makes ${grid} an empty table of ${n} ${columns}, which the caller keeps. */
 void grid_init(struct grid *grid, const struct grid_column *columns, int n);
 
-/* Frees what ${grid} holds. */
+/* Frees the members of ${grid}. */
 void grid_fini(struct grid *grid);
 
 /* Begins a row. */
 void grid_row(struct grid *grid);
 
-/* Begins the row's next cell in ${style}; what is appended to the result is in
- * it. */
+/* Begins the next cell of the row, in ${style}.  Returns the buffer to which
+ * the caller appends its text. */
 struct buf *grid_cell(struct grid *grid, enum style style);
 
-/* Begins the line below the row, in ${style}; an empty one is left out. */
+/* Begins the line below the row, in ${style}.  An empty line is left out.
+ * Returns the buffer to which the caller appends its text. */
 struct buf *grid_note(struct grid *grid, enum style style);
 
-/* Appends the table to ${b}, at most ${look}->columns wide, and frees it. */
+/* Appends the table to ${b}, at most ${look}->columns wide, and frees
+ * ${grid}. */
 void grid_finish(struct grid *grid, struct buf *b, const struct look *look);
 
-/* Appends the first ${columns} of the line of ${n} bytes at ${s}, in which
- * colours take none, and ends the style it is in. */
+/* Appends the first ${columns} columns of the ${n} bytes at ${s}.  Colour
+ * sequences take no column; the last style is ended. */
 void grid_clip(struct buf *b, const char *s, size_t n, int columns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers in words.  Owns their form; whatever a server says must come out
- * within a known width, so huge and negative ones do, too.
+ * Numbers in readable form.  Whatever number a server sends, the text has at
+ * most a known width; that includes huge and negative ones.
  */
 #include "term/human.h"
 
@@ -30,15 +30,15 @@ human_count(struct buf *b, int64_t n)
 	}
 }
 
-/* Appends ${n} in the largest of ${units} that leaves at least 1 of it, each
- * being ${step} of the one before. */
+/* Appends ${n} in the largest of ${units} in which it is at least 1.  Each unit
+ * is ${step} times the one before. */
 static void
 add_scaled(struct buf *b, double n, double step, const char *const *units)
 {
 
 	for (; fabs(n) >= step && units[1] != NULL; units++)
 		n /= step;
-	/* 9.96 would be shown as 10.0. */
+	/* Without this bound 9.96 would become "10.0". */
 	if (fabs(n) < 9.95)
 		buf_addf(b, "%.1f%s", n, *units);
 	else
@@ -93,8 +93,7 @@ human_percent(struct buf *b, double part)
 		buf_addf(b, part < 0.0995 ? "%.1f%%" : "%.0f%%", part * 100);
 }
 
-/* Appends ${ms} in ${unit} and, unless there are none, what is left of it in
- * ${smaller}. */
+/* Appends ${ms} in ${unit} and the rest in ${smaller}, unless the rest is 0. */
 static void
 add_two(struct buf *b, int64_t ms, int64_t unit, char name, int64_t smaller,
     char smaller_name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of text for people.  Owns their form; relies on lib/safe.h for
- * everything that somebody else has written.
+ * Lines of text for people.  This file owns their form, and relies on
+ * lib/safe.h for every text that comes from other people or the server.
  */
 #include "term/render.h"
 
@@ -13,7 +13,7 @@
 #include "base/clk.h"
 #include "lib/safe.h"
 
-/* Names shorter than this are padded, so that texts stand in a column. */
+/* Shorter names are padded to this width, so that texts are aligned. */
 #define NAME_COLUMNS 12
 #define SEQ_COLUMNS 5
 #define CELL_COLUMNS 60
@@ -28,7 +28,7 @@ static const char *const style_codes[] = {
     [STYLE_CYAN] = "\033[36m",
 };
 
-/* Begins ${style}; end() ends it. */
+/* Begins ${style}. end() ends it. */
 static void
 begin(struct buf *b, const struct look *look, enum style style)
 {
@@ -68,7 +68,7 @@ render_buf(
 	buf_fini(text);
 }
 
-/* String member ${name} of ${json}, NULL without one. */
+/* Returns string member ${name} of ${json}, or NULL if there is none. */
 static const char *
 text_of(const json_t *json, const char *name)
 {
@@ -76,7 +76,7 @@ text_of(const json_t *json, const char *name)
 	return (json_string_value(json_object_get(json, name)));
 }
 
-/* Integer member ${name} of ${json}, 0 without one. */
+/* Returns integer member ${name} of ${json}, or 0 if there is none. */
 static long long
 integer_of(const json_t *json, const char *name)
 {
@@ -131,8 +131,8 @@ render_time(struct buf *b, const struct look *look, int64_t ms)
 	buf_adds(b, text);
 }
 
-/* Appends what stands in ${cell} and pads it to ${columns}; returns the
- * columns taken.  Empties ${cell}. */
+/* Appends the text in ${cell}, padded to ${columns}, and empties ${cell}.
+ * Returns the columns taken. */
 static int
 add_padded(struct buf *b, const struct look *look, enum style style,
     struct buf *cell, int columns)
@@ -150,7 +150,7 @@ add_padded(struct buf *b, const struct look *look, enum style style,
 	return (width);
 }
 
-/* Appends time and name in their columns; returns the columns taken. */
+/* Appends time and name in their columns.  Returns the columns taken. */
 static int
 add_head(struct buf *b, const struct look *look, const json_t *event,
     struct buf *name)
@@ -175,7 +175,7 @@ add_head(struct buf *b, const struct look *look, const json_t *event,
 	return (columns);
 }
 
-/* Appends a message's text behind ${columns} columns. */
+/* Appends a message's text after ${columns} columns. */
 static void
 add_body(struct buf *b, const json_t *message, int columns)
 {
@@ -212,8 +212,8 @@ render_message(struct buf *b, const struct look *look, const json_t *message,
 	buf_addc(b, '\n');
 }
 
-/* Appends up to which message ${event} tells: by the number that the message
- * has in the inbox, or else by that of its conversation. */
+/* Appends the message up to which receipt ${event} applies: its number in the
+ * inbox or, if that is not known, its number in the conversation. */
 static void
 add_upto(struct buf *b, const struct look *look, const json_t *event)
 {
@@ -229,7 +229,7 @@ add_upto(struct buf *b, const struct look *look, const json_t *event)
 		    (long long)upto);
 }
 
-/* Appends what a receipt, bounce and other short event says. */
+/* Appends the text of a receipt, a bounce or another short event. */
 static void
 add_note(struct buf *b, const struct look *look, const json_t *event,
     const char *kind)
@@ -313,7 +313,7 @@ render_entry_state(const json_t *entry)
 	return (strcmp(state, "acked") == 0 ? "delivered" : state);
 }
 
-/* The style that suits ${state}. */
+/* Returns the style of ${state}. */
 static enum style
 state_style(const char *state)
 {
@@ -328,7 +328,7 @@ state_style(const char *state)
 	return (STYLE_PLAIN);
 }
 
-/* Appends "name  value" of member ${member}, unless it is null. */
+/* Appends "name  value" for ${member}, unless it is null. */
 static void
 add_fact(struct buf *b, const struct look *look, const json_t *json,
     const char *name, const char *member)
@@ -350,7 +350,7 @@ add_fact(struct buf *b, const struct look *look, const json_t *json,
 	buf_addc(b, '\n');
 }
 
-/* Appends the steps of ${entry} that have been made. */
+/* Appends the steps of ${entry} that have been taken. */
 static void
 add_timeline(struct buf *b, const struct look *look, const json_t *entry)
 {
@@ -475,7 +475,7 @@ render_wrapped(struct buf *b, const char *text, int columns, int indent)
 	}
 }
 
-/* Writes cell ${value} safely into ${cell}, cut to ${columns}. */
+/* Writes the safe form of ${value} into ${cell}, cut to ${columns}. */
 static void
 fill_cell(struct buf *cell, const json_t *value, int columns)
 {
@@ -491,10 +491,10 @@ fill_cell(struct buf *cell, const json_t *value, int columns)
 
 #define TABLE_COLUMNS_MAX 8
 #define TABLE_GAP 2
-/* A flexible column is not cut to less. */
+/* The least width of a flexible column. */
 #define FLEXIBLE_MIN 6
 
-/* The widest cell of each column. */
+/* Computes the widest cell of each column. */
 static void
 measure_table(const json_t *rows, int widths[TABLE_COLUMNS_MAX])
 {
@@ -517,8 +517,8 @@ measure_table(const json_t *rows, int widths[TABLE_COLUMNS_MAX])
 	buf_fini(&cell);
 }
 
-/* Cuts the widest of the columns in ${flexible} until ${n} columns take no
- * more than ${columns}. */
+/* Narrows the widest of the columns in ${flexible} until the ${n} columns fit
+ * into ${columns}. */
 static void
 fit_table(
     int widths[TABLE_COLUMNS_MAX], size_t n, unsigned flexible, int columns)

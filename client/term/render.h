@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people see: events, messages, entries and tables as lines of text.
- * Pure: JSON in, bytes out.  All text from elsewhere is made safe here.
+ * Events, messages, entries and tables as lines of text for people.  Pure
+ * functions: JSON in, bytes out.  Text that is not marked as safe already is
+ * made safe here.
  */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
@@ -23,64 +24,66 @@ enum style {
 	STYLE_CYAN
 };
 
-/* How to show it. */
+/* Settings of the output. */
 struct look {
 	bool colour;
-	int64_t now_ms; /* wall time: what is "today" */
-	const char *me; /* my name, "" if it does not matter */
-	int columns;    /* how wide a table may be, 0: 80 */
+	int64_t now_ms; /* wall time; decides what "today" is */
+	const char *me; /* the user's name, "" if not needed */
+	int columns;    /* width of a table, 0: 80 */
 
-	/* The number in the inbox of message ${n} of ${conversation}, 0 if it
-	 * is not known; NULL: none is. */
+	/* Returns the inbox number of message ${n} of ${conversation}, 0 if it
+	 * is not known.  NULL: no numbers are known. */
 	int64_t (*seq_of)(void *arg, const char *conversation, int64_t n);
 	void *seq_arg;
 };
 
-/* Signs of what became of an own message. */
+/* The signs for the state of an own message. */
 #define RENDER_WAITING "…"
 #define RENDER_ACCEPTED "✓"
 #define RENDER_DELIVERED "✓✓"
 #define RENDER_READ "✓✓ read"
 #define RENDER_FAILED "✗"
 
-/* Appends ${text} (safe already) in ${style}. */
+/* Appends ${text} (already safe) in ${style}. */
 void render_styled(
     struct buf *b, const struct look *look, enum style style, const char *text);
 
-/* Appends what is in ${text} (safe already) in ${style} and frees it; without
- * memory for ${text} there is none for ${b} either. */
+/* Appends the content of ${text} (already safe) in ${style} and frees ${text}.
+ * If ${text} ran out of memory, ${b} fails, too. */
 void render_buf(
     struct buf *b, const struct look *look, enum style style, struct buf *text);
 
-/* Appends what is in ${text} (safe already, on one line), cut to ${columns},
- * which the end of a cut text shows by "…". */
+/* Appends the content of ${text} (already safe, one line), cut to ${columns}.
+ * A cut text ends with "…". */
 void render_cut(struct buf *b, const struct buf *text, int columns);
 
-/* How many columns terminal ${fd} has, 0 if it is none. */
+/* Returns the number of columns of terminal ${fd}, 0 if it is not a
+ * terminal. */
 int render_columns(int fd);
 
-/* Appends ${text} (safe already, on one line), broken between words where more
- * than ${columns} (0: never) are taken: ${indent} of them are used before the
- * first line, and left empty before each other. */
+/* Appends ${text} (already safe, one line), broken between words into lines of
+ * at most ${columns} (0: no limit).  The first line starts at column ${indent};
+ * the others are indented by ${indent}. */
 void render_wrapped(struct buf *b, const char *text, int columns, int indent);
 
-/* Appends string member ${name} of ${json} as one safe line; ${other} without
- * one. */
+/* Appends string member ${name} of ${json} as one safe line, or ${other} if
+ * there is none. */
 void render_member(
     struct buf *b, const json_t *json, const char *name, const char *other);
 
-/* Appends wall time ${ms} in local time: "12:03" of today, "20 Nov 12:03" of
+/* Appends wall time ${ms} in local time: "12:03" for today, "20 Nov 12:03" for
  * another day. */
 void render_time(struct buf *b, const struct look *look, int64_t ms);
 
-/* Time member ${name} of ${json} in milliseconds, 0 without one. */
+/* Returns time member ${name} of ${json} in milliseconds since 1970, 0 if there
+ * is none. */
 int64_t render_time_of(const json_t *json, const char *name);
 
-/* Appends an inbox event as one line or, for texts of several lines, more,
- * with a line end. */
+/* Appends an inbox event and a line end.  A text of several lines takes several
+ * lines. */
 void render_event(struct buf *b, const struct look *look, const json_t *event);
 
-/* Appends a message of a conversation with its sign (NULL: none), with a line
+/* Appends a message of a conversation with its sign (NULL: none) and a line
  * end. */
 void render_message(struct buf *b, const struct look *look,
     const json_t *message, const char *sign);
@@ -88,21 +91,22 @@ void render_message(struct buf *b, const struct look *look,
 /* Appends an outbox entry with its destinations and timeline. */
 void render_entry(struct buf *b, const struct look *look, const json_t *entry);
 
-/* The state of an outbox entry as people say it: "read", "scheduled", …  Its
- * text is borrowed from ${entry}, and not safe. */
+/* Returns the state of an outbox entry in readable form: "read", "scheduled", …
+ * The text may belong to ${entry}, and is not safe. */
 const char *render_entry_state(const json_t *entry);
 
-/* The other side of direct conversation ${conversation}; its title, or "group"
- * otherwise.  Borrowed, and not safe. */
+/* Returns the name of the other side of a direct conversation; else the title,
+ * or "group".  The text may belong to ${conversation}, and is not safe. */
 const char *render_conversation_name(
     const json_t *conversation, const char *me);
 
-/* Appends ${rows} (arrays of strings that need not be safe; the first row is
- * the heading) in aligned columns. */
+/* Appends ${rows} in aligned columns.  Each row is an array of strings, which
+ * need not be safe; the first row is the heading. */
 void render_table(struct buf *b, const struct look *look, const json_t *rows);
 
-/* As render_table(), each row in one line of look->columns as far as that can
- * be: the cells of the columns in ${flexible}, a bit for each, are cut. */
+/* Like render_table(), but makes each row fit on one line of look->columns by
+ * cutting the columns in ${flexible}, a bit mask of column numbers.  A table
+ * whose other columns are too wide does not fit. */
 void render_table_fit(struct buf *b, const struct look *look,
     const json_t *rows, unsigned flexible);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chat's terminal.  Owns the knowledge of where the cursor is: libedit
- * keeps the lowest rows, everything above is printed here, so before each
- * print the edited line is wiped, and drawn again after it.  What was printed
- * is remembered as far as it is on the screen, so that something in the middle
- * can change: from there on all is printed again.
+ * The chat's terminal.  This file knows where the cursor is. libedit uses the
+ * lowest rows, and everything above them is printed here; so each print first
+ * erases the edited line and redraws it afterwards.  The printed lines that are
+ * still on the screen are remembered, so that a line in the middle can be
+ * replaced: all lines from there on are printed again.
  */
 #include "term/screen.h"
 
@@ -30,7 +30,7 @@
 /* Lines that are on the screen. */
 struct item {
 	char tag[TAG_SIZE]; /* "": none */
-	int rows;           /* that they take */
+	int rows;           /* that the text takes */
 	char *text;
 	size_t n;
 };
@@ -41,18 +41,18 @@ struct screen {
 	void *arg;
 	int columns, rows;
 	bool editing; /* the prompt is on the screen */
-	bool gone;    /* end of input was told */
+	bool gone;    /* end of input was reported */
 
-	/* The items above the edited line, the lowest last; together they take
-	 * no more rows than the terminal has. */
+	/* The items above the edited line, the lowest last.  Together they take
+	 * at most the rows of the terminal. */
 	struct item items[ITEMS_MAX];
 	int nitems;
 };
 
-/* libedit's callbacks carry no argument. */
+/* libedit's callbacks have no argument for the screen. */
 static struct screen *the_screen;
 
-/* Asks the terminal for its size. */
+/* Queries the size of the terminal. */
 static void
 measure(struct screen *screen)
 {
@@ -68,7 +68,7 @@ measure(struct screen *screen)
 		screen->rows = size.ws_row;
 }
 
-/* Writes all of ${n} bytes at ${p}. */
+/* Writes all ${n} bytes at ${p}. */
 static void
 write_all(const char *p, size_t n)
 {
@@ -89,7 +89,8 @@ write_all(const char *p, size_t n)
 	}
 }
 
-/* How many rows below the first the column ${columns} of the line is. */
+/* Returns the row, counted from the prompt's, that contains column ${columns}
+ * of the edited line. */
 static int
 rows_to(const struct screen *screen, int columns)
 {
@@ -98,8 +99,8 @@ rows_to(const struct screen *screen, int columns)
 	return ((prompt + columns) / screen->columns);
 }
 
-/* Appends what wipes the edited line: the cursor is ${rows} below its
- * beginning. */
+/* Appends the sequence that erases the edited line.  The cursor is ${rows} rows
+ * below its beginning. */
 static void
 add_wipe(struct buf *b, int rows)
 {
@@ -109,7 +110,7 @@ add_wipe(struct buf *b, int rows)
 	buf_adds(b, "\r\033[J");
 }
 
-/* Wipes the line being edited, however many rows it has. */
+/* Erases the edited line, which may take several rows. */
 static void
 wipe_line(const struct screen *screen)
 {
@@ -127,7 +128,8 @@ wipe_line(const struct screen *screen)
 	buf_fini(&b);
 }
 
-/* A line was entered, or input has ended; the cursor is below it. */
+/* libedit's callback: a line was entered, or input has ended.  The cursor is on
+ * the row below. */
 static void
 line_entered(char *line)
 {
@@ -149,7 +151,7 @@ line_entered(char *line)
 	free(line); /* libedit's own memory */
 	if (!screen->gone) {
 		screen->editing = true;
-		/* Again, because libedit shows the prompt only then. */
+		/* Install the handler again, because that shows the prompt. */
 		rl_callback_handler_install(screen->prompt, line_entered);
 	}
 }
@@ -171,7 +173,7 @@ screen_open(const char *prompt, screen_line_fn fn, void *arg)
 	measure(screen);
 	the_screen = screen;
 	rl_readline_name = "twinbox";
-	rl_catch_signals = 0; /* they are read from a descriptor */
+	rl_catch_signals = 0; /* signals are read from a signalfd */
 	(void)rl_initialize();
 	using_history();
 	(void)rl_bind_key('\t', rl_insert);
@@ -191,7 +193,7 @@ screen_read(struct screen *screen)
 	return (!screen->gone && (input.revents & (POLLHUP | POLLERR)) == 0);
 }
 
-/* Draws the edited line again below what was printed. */
+/* Redraws the edited line below the printed lines. */
 static void
 redraw(const struct screen *screen)
 {
@@ -201,8 +203,8 @@ redraw(const struct screen *screen)
 	(void)fflush(stdout);
 }
 
-/* Appends the first line of ${n} bytes at ${p} without its colours to ${ret};
- * returns how many bytes it has, with its end. */
+/* Appends the first line of the ${n} bytes at ${p} to ${ret}, without its
+ * colours.  Returns the length of the line with its end, in bytes. */
 static size_t
 plain_line(const char *p, size_t n, struct buf *ret)
 {
@@ -218,7 +220,7 @@ plain_line(const char *p, size_t n, struct buf *ret)
 	return (i < n ? i + 1 : n);
 }
 
-/* How many rows the lines in ${n} bytes at ${p} take. */
+/* Returns the number of rows that the lines in ${n} bytes at ${p} take. */
 static int
 count_rows(const struct screen *screen, const char *p, size_t n)
 {
@@ -244,7 +246,7 @@ count_rows(const struct screen *screen, const char *p, size_t n)
 	return (rows);
 }
 
-/* Forgets the ${n} highest items. */
+/* Drops the ${n} highest items. */
 static void
 forget_items(struct screen *screen, int n)
 {
@@ -257,7 +259,7 @@ forget_items(struct screen *screen, int n)
 	    (size_t)screen->nitems * sizeof(screen->items[0]));
 }
 
-/* The rows of the items from ${i} on. */
+/* Returns the number of rows of the items from ${i} on. */
 static int
 rows_from(const struct screen *screen, int i)
 {
@@ -268,7 +270,7 @@ rows_from(const struct screen *screen, int i)
 	return (rows);
 }
 
-/* Remembers the lines in ${b}; forgets what they push from the screen. */
+/* Remembers the lines in ${b}, and drops those that leave the screen. */
 static void
 remember(struct screen *screen, const struct buf *b, const char *tag)
 {
@@ -280,7 +282,7 @@ remember(struct screen *screen, const struct buf *b, const char *tag)
 	item = &screen->items[screen->nitems];
 	item->text = mem_alloc(b->len);
 	if (item->text == NULL) {
-		/* What is above cannot be counted any more. */
+		/* Rows above a missing item cannot be counted: drop them. */
 		forget_items(screen, screen->nitems);
 		return;
 	}
@@ -317,7 +319,7 @@ screen_adopt(struct screen *screen, struct buf *b, const char *tag)
 	buf_fini(b);
 }
 
-/* How many rows the edited line takes. */
+/* Returns the number of rows of the edited line. */
 static int
 edited_rows(const struct screen *screen)
 {
@@ -328,7 +330,7 @@ edited_rows(const struct screen *screen)
 	return (1 + rows_to(screen, n > 0 ? safe_width(rl_line_buffer, n) : 0));
 }
 
-/* The last item with ${tag}, -1 if none. */
+/* Returns the index of the last item with ${tag}, or -1. */
 static int
 find_item(const struct screen *screen, const char *tag)
 {
@@ -339,7 +341,7 @@ find_item(const struct screen *screen, const char *tag)
 	return (i);
 }
 
-/* Prints items from ${i} on again, in the place of ${rows} rows. */
+/* Prints the items from ${i} on again, over the last ${rows} rows. */
 static void
 print_again(struct screen *screen, int i, int rows)
 {
@@ -387,8 +389,9 @@ screen_resize(struct screen *screen)
 	int i;
 
 	measure(screen);
-	/* Some terminals break rows anew and some do not, so nothing is where
-	 * it was: the screen is made again from what is known of it. */
+	/* After a resize some terminals wrap the rows again and some do not, so
+	 * all positions are unknown.  Clear the screen and print the known
+	 * lines. */
 	for (i = 0; i < screen->nitems; i++)
 		screen->items[i].rows = count_rows(
 		    screen, screen->items[i].text, screen->items[i].n);
@@ -418,7 +421,7 @@ screen_continue(struct screen *screen)
 {
 
 	rl_prep_terminal(1);
-	/* The shell has written, and the window may have changed. */
+	/* The shell may have written, and the window may have a new size. */
 	measure(screen);
 	forget_items(screen, screen->nitems);
 	rl_resize_terminal();
@@ -432,7 +435,7 @@ screen_clear_line(struct screen *screen)
 
 	wipe_line(screen);
 	rl_point = rl_end = 0;
-	/* Installing the handler anew begins a new line. */
+	/* Installing the handler again begins an empty line. */
 	rl_callback_handler_remove();
 	rl_callback_handler_install(screen->prompt, line_entered);
 	return (had);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal of a chat: lines of text above, one line being edited below
- * (libedit).  There is one terminal, and so one screen.
+ * The terminal of a chat: lines of text, and below them one line that is being
+ * edited (libedit).  There is one terminal, and so at most one screen.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
@@ -12,41 +12,42 @@
 
 struct screen;
 
-/* Called with a line that was entered, NULL at the end of input. */
+/* Called with an entered line, or NULL at the end of input. */
 typedef void (*screen_line_fn)(void *arg, const char *line);
 
-/* Takes the terminal over and shows the prompt.  NULL: no memory. */
+/* Takes the terminal over and shows the prompt.  Returns NULL when memory runs
+ * out. */
 struct screen *screen_open(const char *prompt, screen_line_fn fn, void *arg);
 
-/* Gives the terminal back.  NULL is allowed. */
+/* Restores the terminal and frees ${screen}, which may be NULL. */
 void screen_close(struct screen *screen);
 
-/* Reads what was typed; false when the terminal is gone. */
+/* Reads typed characters.  Returns false when the terminal is gone. */
 bool screen_read(struct screen *screen);
 
-/* Puts the lines in ${b} (each with its end) above the line being edited, and
- * empties ${b}.  ${tag} (copied, NULL: none) names them. */
+/* Prints the lines in ${b} (each with its line end) above the edited line, and
+ * empties ${b}.  ${tag} (copied; NULL: none) names them for
+ * screen_replace(). */
 void screen_print(struct screen *screen, struct buf *b, const char *tag);
 
-/* The lines in ${b}, which is emptied, stand on the terminal already, above the
- * prompt and what was printed or adopted before. */
+/* Remembers the lines in ${b}, which are on the terminal already, above the
+ * prompt and below lines printed or adopted before.  Empties ${b}. */
 void screen_adopt(struct screen *screen, struct buf *b, const char *tag);
 
-/* Puts ${b} in the place of the last lines that were printed with ${tag}, if
- * they are still on the screen, and empties ${b}; false (and leaves ${b})
- * otherwise. */
+/* Replaces the last lines printed with ${tag} by ${b} and empties ${b}.  If
+ * those lines have left the screen, returns false and keeps ${b}. */
 bool screen_replace(struct screen *screen, struct buf *b, const char *tag);
 
-/* The terminal has another size. */
+/* Handles a new size of the terminal. */
 void screen_resize(struct screen *screen);
 
-/* Stops the program, as Ctrl-Z does: the terminal is given back, the edited
- * line is kept.  Blocks: until SIGCONT, after which screen_continue() takes the
- * terminal again. */
+/* Stops the program, as Ctrl-Z does: the terminal is restored, the edited line
+ * is kept.  Blocks until SIGCONT; then call screen_continue() to take the
+ * terminal over again. */
 void screen_stop(struct screen *screen);
 void screen_continue(struct screen *screen);
 
-/* Forgets what is being typed; false if there was nothing. */
+/* Discards the edited line.  Returns false if it was empty. */
 bool screen_clear_line(struct screen *screen);
 
 #endif

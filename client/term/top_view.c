@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pictures of the live view.  Owns the arithmetic of rates: a total that
- * has become smaller (another server, a restored one) begins a new series.
+ * The pictures of the live view.  This file owns the computation of rates.  A
+ * total that has become smaller (another server, or a restored one) begins a
+ * new series.
  */
 #include "term/top_view.h"
 
@@ -14,9 +15,9 @@
 #include "term/human.h"
 
 #define MINUTE_MS 60000
-/* Destinations that are sorted; the server's page has no more. */
+/* The most destinations that are sorted; a page of the server has no more. */
 #define SORTED_MAX 200
-/* Lines above and below the page. */
+/* Number of lines above and below the page. */
 #define HEAD_ROWS 3
 #define FOOT_ROWS 1
 
@@ -50,7 +51,7 @@ top_view_fini(struct top_view *view)
 	json_decref(view->lanes);
 }
 
-/* Whether ${sample} cannot follow ${before}. */
+/* Returns true if ${sample} does not continue the series of ${before}. */
 static bool
 starts_over(const struct top_sample *before, const struct top_sample *sample)
 {
@@ -90,8 +91,8 @@ top_view_stats(struct top_view *view, json_t *stats, int64_t now_ms)
 	samples[view->nsamples++] = sample;
 }
 
-/* Appends how fast total ${i} grew from sample ${from} to the newest; "-" if
- * nobody knows. */
+/* Appends the rate of total ${i} from sample ${from} to the newest one; "-" if
+ * it is not known. */
 static void
 add_rate(struct buf *b, const struct top_view *view, int i, int from)
 {
@@ -110,7 +111,7 @@ add_rate(struct buf *b, const struct top_view *view, int i, int from)
 				  1000 / (double)(last->at_ms - first->at_ms));
 }
 
-/* The oldest sample within the last minute. */
+/* Returns the index of the oldest sample of the last minute. */
 static int
 minute_ago(const struct top_view *view)
 {
@@ -123,15 +124,15 @@ minute_ago(const struct top_view *view)
 	return (i);
 }
 
-/* A figure of the left half of the overview. */
+/* The forms of the figures in the left half of the overview. */
 enum figure_form { FORM_COUNT, FORM_SPAN, FORM_PERCENT };
 
 static const struct figure {
 	const char *title;
-	const char *group; /* NULL: directly in the statistics */
+	const char *group; /* NULL: top level of the statistics */
 	const char *name;
 	enum figure_form form;
-	int64_t worry, alarm; /* from here on yellow, red; 0: never */
+	int64_t worry, alarm; /* yellow, red from this value on; 0: never */
 } figures[TOP_TOTALS] = {
     {"pending", "states", "pending", FORM_COUNT, 0, 0},
     {"scheduled", "states", "scheduled", FORM_COUNT, 0, 0},
@@ -169,7 +170,7 @@ add_figure(struct grid *grid, const json_t *stats, const struct figure *f)
 		buf_addc(b, '-');
 }
 
-/* Appends what waits, beside how fast things go. */
+/* Appends the figures of waiting messages, beside the rates. */
 static void
 add_figures(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -197,7 +198,8 @@ add_figures(struct buf *b, const struct look *look, const struct top_view *view)
 	grid_finish(&grid, b, look);
 }
 
-/* Appends what the server is full of, in a line. */
+/* Appends a line with the size of the write-ahead log and the share of
+ * max-pending-total in use. */
 static void
 add_room(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -218,7 +220,7 @@ add_room(struct buf *b, const struct look *look, const struct top_view *view)
 	buf_addc(b, '\n');
 }
 
-/* Appends how the server is, in two lines. */
+/* Appends the health of the server, in two lines. */
 static void
 add_health(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -242,7 +244,7 @@ add_health(struct buf *b, const struct look *look, const struct top_view *view)
 	add_room(b, look, view);
 }
 
-/* Appends what was pending in the last samples, as bars. */
+/* Appends the number of pending messages in the last samples, as bars. */
 static void
 add_depth(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -270,7 +272,8 @@ add_depth(struct buf *b, const struct look *look, const struct top_view *view)
 	buf_addc(b, '\n');
 }
 
-/* How little a destination needs to be looked at: 0 is first. */
+/* Returns the sort rank of a destination: 0, the one in trouble, comes
+ * first. */
 static int
 calm(const json_t *row)
 {
@@ -283,7 +286,7 @@ calm(const json_t *row)
 	return (render_time_of(row, "paused_at") != 0 ? 2 : 3);
 }
 
-/* The name of destination ${row}. */
+/* Returns the name of destination ${row}. */
 static const char *
 name_of(const json_t *row)
 {
@@ -292,7 +295,8 @@ name_of(const json_t *row)
 	return (name != NULL ? name : "");
 }
 
-/* Orders destinations: trouble first, then by what waits. */
+/* Orders destinations: trouble first, then by the number of waiting
+ * messages. */
 static int
 compare_destinations(const void *a, const void *b)
 {
@@ -305,11 +309,11 @@ compare_destinations(const void *a, const void *b)
 		return (calm(left) - calm(right));
 	if (l != r)
 		return (l > r ? -1 : 1);
-	/* Rows that are alike stay where they are. */
+	/* Equal rows are ordered by name, so that they do not jump. */
 	return (strcmp(name_of(left), name_of(right)));
 }
 
-/* The destinations in that order; the caller's. */
+/* Returns the destinations in this order.  The caller decrefs them. */
 static json_t *
 sorted_destinations(const struct top_view *view)
 {
@@ -342,7 +346,7 @@ add_overview(
 	json_decref(sorted);
 }
 
-/* Appends ${rows} by ${show}, or ${nothing}. */
+/* Appends ${rows} by ${show}, or the text ${nothing} if there are none. */
 static void
 add_list(struct buf *b, const struct look *look, const json_t *rows,
     void (*show)(struct buf *, const struct look *, const json_t *),
@@ -357,8 +361,8 @@ add_list(struct buf *b, const struct look *look, const json_t *rows,
 	}
 }
 
-/* Appends the page; returns how many lines at its top stay when the others are
- * scrolled. */
+/* Appends the page.  Returns the number of lines at its top that do not
+ * scroll. */
 static int
 add_page(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -393,7 +397,8 @@ add_page(struct buf *b, const struct look *look, const struct top_view *view)
 	return (1);
 }
 
-/* Appends the first line: where, and at its end when and how often. */
+/* Appends the first line: the server at the left, time and interval at the
+ * right. */
 static void
 add_title(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -418,7 +423,7 @@ add_title(struct buf *b, const struct look *look, const struct top_view *view)
 	buf_addc(b, '\n');
 }
 
-/* Appends the names of the pages, the present one in brackets. */
+/* Appends the names of the pages, with the current one in brackets. */
 static void
 add_tabs(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -436,7 +441,7 @@ add_tabs(struct buf *b, const struct look *look, const struct top_view *view)
 	buf_adds(b, "\n\n");
 }
 
-/* Appends the last line: what is wrong, or which keys there are. */
+/* Appends the last line: the failure, or the keys. */
 static void
 add_foot(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -456,7 +461,7 @@ add_foot(struct buf *b, const struct look *look, const struct top_view *view)
 	render_buf(b, look, view->away ? STYLE_RED : STYLE_DIM, &line);
 }
 
-/* The line after the one at ${p}, at most ${end}. */
+/* Returns the start of the line after the one at ${p}, at most ${end}. */
 static const char *
 next_line(const char *p, const char *end)
 {
@@ -465,8 +470,8 @@ next_line(const char *p, const char *end)
 	return (stop == NULL ? end : stop + 1);
 }
 
-/* Appends the lines of ${page} that fit in ${rows}, after those that are
- * scrolled away; the first ${fixed} stay. */
+/* Appends ${rows} lines of ${page}, starting after the scrolled-away lines.
+ * The first ${fixed} lines do not scroll. */
 static void
 add_window(struct buf *b, struct top_view *view, const struct buf *page,
     int fixed, int rows)

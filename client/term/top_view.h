@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pictures of the live view: what it has been told, and how that looks.
- * Rates are made of successive totals.  Pure but for its memory: JSON and times
- * in, lines out.
+ * The pictures of the live view: its data, and the lines that show them.  Rates
+ * are computed from successive totals.  The functions depend only on struct
+ * top_view, JSON and times; they read no clock and do no I/O.
  */
 #ifndef CLI_TOP_VIEW_H
 #define CLI_TOP_VIEW_H
@@ -24,9 +24,9 @@ enum top_page {
 	TOP_PAGES
 };
 
-/* The totals that have rates. */
+/* The number of totals with rates. */
 #define TOP_TOTALS 9
-/* How many samples are remembered: two minutes at one a second. */
+/* The number of samples kept: two minutes at one a second. */
 #define TOP_SAMPLES 120
 
 struct top_sample {
@@ -39,10 +39,10 @@ struct top_view {
 	enum top_page page;
 	const char *server;
 	int64_t interval_ms;
-	int scroll; /* lines left out at the top of the page */
-	int below;  /* lines that did not fit, when it was last drawn */
+	int scroll; /* lines of the page scrolled away */
+	int below;  /* lines below the screen when last drawn */
 
-	json_t *stats; /* as the server gave them; NULL: not yet */
+	json_t *stats; /* the server's answers; NULL: none yet */
 	json_t *destinations;
 	json_t *dead;
 	json_t *lanes;
@@ -51,24 +51,25 @@ struct top_view {
 	int nsamples;
 
 	bool away;          /* the last request failed */
-	struct fail why;    /* of that */
+	struct fail why;    /* of the last request */
 	int64_t silence_ms; /* since the last good answer */
 };
 
-/* "overview", ...: the name of ${page} on the command line. */
+/* Returns the name of ${page} on the command line: "overview", ... */
 const char *top_view_page_name(enum top_page page);
 
-/* Frees what ${view} holds. */
+/* Frees the members of ${view}. */
 void top_view_fini(struct top_view *view);
 
-/* Takes ${stats} (owned by the view from then on), which are of ${now_ms}. */
+/* Stores ${stats}, which ${view} then owns.  ${now_ms} is their time if they
+ * have no "at". */
 void top_view_stats(struct top_view *view, json_t *stats, int64_t now_ms);
 
-/* Appends the whole picture, ${rows} lines of it, for a terminal. */
+/* Appends the whole picture for a terminal, in ${rows} lines. */
 void top_view_draw(
     struct top_view *view, struct buf *b, const struct look *look, int rows);
 
-/* Appends the page as text, without what only a terminal needs. */
+/* Appends the page as text for --once, without tabs and keys. */
 void top_view_print(
     struct top_view *view, struct buf *b, const struct look *look);
 
