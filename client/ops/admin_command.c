@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The common part of the admin commands.
+ * The common part of the admin commands: requests, filters, lists of several
+ * pages.
  */
 #include "ops/admin_command.h"
 
@@ -12,7 +13,8 @@
 
 #define PATIENCE_MS 10000
 
-/* Does ${request}; ages are reckoned by the server's clock. */
+/* Runs ${request}.  Ages in the output are relative to the server's clock,
+ * which the answer's Date header gives. */
 static enum rc
 call(struct cli *cli, struct rest_request *request, char *path, json_t **ret,
     struct fail *fail)
@@ -76,8 +78,8 @@ admin_command_filter(
 	return (RC_OK);
 }
 
-/* Writes cursor ${next}, a text or a number, into ${ret}; false if it is
- * null. */
+/* Writes cursor ${next}, a text or a number, into ${ret}.  Returns false if the
+ * cursor is null. */
 static bool
 cursor_text(const json_t *next, char *ret, size_t size)
 {
@@ -93,8 +95,8 @@ cursor_text(const json_t *next, char *ret, size_t size)
 	return (true);
 }
 
-/* Moves the rows of ${page} to the end of those in ${*all}, which becomes
- * ${page} if there is none yet.  Takes ${page}. */
+/* Appends the rows of ${page} to those in *all.  Takes ${page}, which becomes
+ * *all if there is none yet. */
 static void
 join(json_t **all, json_t *page, const char *array)
 {
@@ -132,7 +134,8 @@ admin_command_rows(struct cli *cli, const struct admin_command_list *list,
 		join(&all, page, list->array);
 		left = wanted - (int64_t)json_array_size(
 				    json_object_get(all, list->array));
-		/* A cursor that stays would be asked for without end. */
+		/* Stop if the cursor does not advance; otherwise a faulty
+		 * server could keep this loop going forever. */
 		if (left <= 0 ||
 		    !cursor_text(
 			json_object_get(all, "next"), cursor, sizeof(cursor)) ||
@@ -150,7 +153,7 @@ admin_command_rows(struct cli *cli, const struct admin_command_list *list,
 	return (fail->rc);
 }
 
-/* Tells people at a terminal that the list goes on. */
+/* Tells a person at a terminal how to get the rest of the list. */
 static void
 note_more(const struct cli *cli, const struct admin_command_list *list,
     const json_t *page)

@@ -9,38 +9,39 @@
 #include "cli/cli.h"
 #include "lib/admin.h"
 
-/* GET ${path} (of admin_path(), taken); ages are reckoned by the server's clock
- * from now on.  The answer is the caller's. */
+/* GETs ${path}, which admin_path() made and which this function frees.  From
+ * then on ages are relative to the server's clock.  The caller owns the
+ * answer. */
 enum rc admin_command_get(
     struct cli *cli, char *path, json_t **ret, struct fail *fail) MUST_USE;
 
-/* ${method} ${path} (taken) with ${body} (taken, may be NULL); the answer is
- * the caller's. */
+/* Sends ${method} ${path} with ${body} (may be NULL).  Takes both ${path} and
+ * ${body}.  The caller owns the answer. */
 enum rc admin_command_change(struct cli *cli, const char *method, char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 
-/* Reads the filters that the arguments give into ${ret}; what is in it borrows
- * from them. */
+/* Reads the filters in the arguments into ${ret}, which borrows their texts. */
 enum rc admin_command_filter(
     struct cli *cli, struct admin_filter *ret, struct fail *fail) MUST_USE;
 
-/* A list of /v1/admin. */
+/* A list of /v1/admin and its view. */
 struct admin_command_list {
-	const char *what;  /* "dead-letters": behind /v1/admin/ */
+	const char *what;  /* path below /v1/admin/: "dead-letters" */
 	const char *array; /* the member with its rows */
-	bool forward;      /* pages go on by after=, not by before= */
+	bool forward;      /* next page by after=, not by before= */
 	void (*view)(
 	    struct buf *b, const struct look *look, const json_t *rows);
 };
 
-/* Gathers ${filter}->limit rows of ${list} (fewer if there are no more) from as
- * many pages as that takes; the object is the caller's, its "next" is that of
- * the last page. */
+/* Collects up to ${filter}->limit rows of ${list} from as many pages as
+ * necessary.  The caller owns *ret, an object like a page, whose "next" is that
+ * of the last page read.  Changes ${filter}: do not use its cursors
+ * afterwards. */
 enum rc admin_command_rows(struct cli *cli,
     const struct admin_command_list *list, struct admin_filter *filter,
     json_t **ret, struct fail *fail) MUST_USE;
 
-/* Shows what the arguments ask for of ${list}. */
+/* Shows the part of ${list} that the arguments select. */
 enum rc admin_command_show_list(struct cli *cli,
     const struct admin_command_list *list, struct fail *fail) MUST_USE;
 

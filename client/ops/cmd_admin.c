@@ -3,7 +3,7 @@
  * admin: stats, outbox, show, retry; destinations, pause, resume, rate; lanes;
  * audit.  Dead letters are in cmd_admin_dead.c, other servers in
  * cmd_admin_peers.c, users in cmd_admin_users.c, rewinds in cmd_admin_rewind.c,
- * the live view is in top.c.
+ * the live view in top.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ cmd_admin_outbox(struct cli *cli, struct fail *fail)
 	return (admin_command_show_list(cli, &list, fail));
 }
 
-/* Shows ${message}, which is taken. */
+/* Shows ${message} and frees it. */
 static enum rc
 show_message(struct cli *cli, json_t *message, struct fail *fail)
 {
@@ -59,7 +59,8 @@ show_message(struct cli *cli, json_t *message, struct fail *fail)
 	return (rc);
 }
 
-/* What helps where a message is not as it must be. */
+/* Sets the cure for a message that is unknown, or whose state does not allow
+ * the change. */
 static enum rc
 message_refused(struct fail *fail)
 {
@@ -88,8 +89,8 @@ cmd_admin_show(struct cli *cli, struct fail *fail)
 	return (show_message(cli, message, fail));
 }
 
-/* Does ${verb} to the message that the first operand names, and says ${done}
- * of it. */
+/* Applies ${verb} to the message that the first operand names, and prints
+ * ${done}. */
 static enum rc
 change_message(
     struct cli *cli, const char *verb, const char *done, struct fail *fail)
@@ -122,7 +123,7 @@ cmd_admin_discard_message(struct cli *cli, struct fail *fail)
 	return (change_message(cli, "/discard", "is discarded", fail));
 }
 
-/* GET /v1/admin/destinations, with all pages. */
+/* Reads all pages of GET /v1/admin/destinations. */
 static enum rc
 get_destinations(struct cli *cli, json_t **ret, struct fail *fail)
 {
@@ -156,7 +157,8 @@ cmd_admin_destinations(struct cli *cli, struct fail *fail)
 	return (rc);
 }
 
-/* ${method} on the destination that the arguments name; says ${done} of it. */
+/* Sends ${method} for the destination that the arguments name, and prints
+ * ${done}. */
 static enum rc
 change_destination(struct cli *cli, const char *method, const char *verb,
     json_t *body, const char *done, struct fail *fail)

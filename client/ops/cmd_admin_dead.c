@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin: dlq, requeue, discard.  What is done to many dead letters is asked for
- * first, goes in batches that the server can bear, and says what was refused.
+ * admin: dlq, requeue, discard.  A change of many dead letters needs a
+ * confirmation, is sent in batches of a size that the server accepts, and
+ * reports the refused ones.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,26 +18,26 @@
 #include "term/admin_view.h"
 #include "term/human.h"
 
-/* Requeueing more than these is asked for. */
+/* Requeueing more dead letters than this needs a confirmation. */
 #define MANY 10
-/* An export may pause so long. */
+/* The longest pause of an export, in ms. */
 #define EXPORT_SILENCE_MS 60000
 #define TEMPORARY_SUFFIX ".XXXXXX"
 
 static const struct admin_command_list dead_letters = {
     "dead-letters", "dead_letters", false, admin_view_dead};
 
-/* Where an export goes. */
+/* The target of an export. */
 struct export
 {
 	int fd;
 	int64_t lines;
-	int error;       /* errno of a write that failed */
-	struct buf got;  /* as it came, not yet made safe */
+	int error;       /* errno of a failed write */
+	struct buf got;  /* as received, not yet made safe */
 	struct buf text; /* made safe, not yet written */
 };
 
-/* Writes what is in ${export}->text, and empties it. */
+/* Writes and empties ${export}->text. */
 static bool
 write_text(struct export *export)
 {
@@ -62,9 +63,9 @@ write_text(struct export *export)
 	return (true);
 }
 
-/* Takes a piece of the export.  Its texts are made safe as in --json: the
- * detail of a dead letter is what another server wrote.  A piece may end inside
- * a character, whose first bytes then wait for the next piece. */
+/* Takes a piece of the export and makes its texts safe, as --json does: the
+ * detail of a dead letter comes from another server.  If the piece ends inside
+ * a character, its first bytes stay until the next piece comes. */
 static bool
 take_piece(void *arg, const char *p, size_t n)
 {
@@ -84,7 +85,7 @@ take_piece(void *arg, const char *p, size_t n)
 	return (write_text(export));
 }
 
-/* Writes the export that ${filter} asks for to ${export}. */
+/* Writes the dead letters that ${filter} selects to ${export}. */
 static enum rc
 fetch_export(struct cli *cli, const struct admin_filter *filter,
     struct export *export, struct fail *fail)
@@ -113,7 +114,7 @@ fetch_export(struct cli *cli, const struct admin_filter *filter,
 	return (RC_OK);
 }
 
-/* ${safe} cannot be made because of ${error}. */
+/* Fails because file ${safe} cannot be made, with errno ${error}. */
 static enum rc
 cannot_make(struct fail *fail, const char *safe, int error)
 {
@@ -125,8 +126,8 @@ cannot_make(struct fail *fail, const char *safe, int error)
 	return (fail->rc);
 }
 
-/* Writes the export into file ${name}, which is whole or is not there, and is
- * never one that was there before. */
+/* Writes the export into a new file ${name}.  The file appears only when it is
+ * complete, and an existing file is never overwritten. */
 static enum rc
 export_file(struct cli *cli, const struct admin_filter *filter,
     const char *name, struct fail *fail)
@@ -181,17 +182,17 @@ cmd_admin_dlq(struct cli *cli, struct fail *fail)
 /* A change of many dead letters. */
 struct batch {
 	const char *verb;   /* "requeue" */
-	const char *done;   /* "requeued": also a member of the answer */
-	int64_t ask_beyond; /* more of them are asked for */
-	json_t *ids;        /* NULL: by filter */
+	const char *done;   /* "requeued"; also a member of the answer */
+	int64_t ask_beyond; /* more than this need a confirmation */
+	json_t *ids;        /* NULL: select by filter */
 	struct admin_filter filter;
-	int64_t limit;     /* how many at most, by filter */
-	int64_t changed;   /* so far */
+	int64_t limit;     /* the most to change, by filter */
+	int64_t changed;   /* number changed by all calls */
 	json_t *refused;   /* detail by dead_id */
-	int64_t remaining; /* by the last answer, -1 unknown */
+	int64_t remaining; /* in the last answer; -1: unknown */
 };
 
-/* The dead letters that the operands name; NULL on a mistake. */
+/* Returns the ids that the operands name, or NULL on a usage error. */
 static json_t *
 named_ids(struct cli *cli, struct fail *fail)
 {
@@ -217,7 +218,7 @@ named_ids(struct cli *cli, struct fail *fail)
 	return (ids);
 }
 
-/* How many dead letters ${batch} is about, at most ${most} + 1 of them. */
+/* Counts the dead letters that ${batch} selects, up to ${most} + 1. */
 static enum rc
 count(struct cli *cli, const struct batch *batch, int64_t most, int64_t *ret,
     struct fail *fail)
@@ -235,7 +236,7 @@ count(struct cli *cli, const struct batch *batch, int64_t most, int64_t *ret,
 	return (RC_OK);
 }
 
-/* Reads a person's answer to ${question}. */
+/* Asks a person ${question}.  Returns true if the answer is yes. */
 static bool
 confirmed(const char *question)
 {
@@ -250,7 +251,7 @@ confirmed(const char *question)
 	return (line[0] == 'y' || line[0] == 'Y');
 }
 
-/* Asks whether ${batch} is meant, where that is due. */
+/* Asks for a confirmation of ${batch}, if it needs one. */
 static enum rc
 confirm_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 {
@@ -278,7 +279,8 @@ confirm_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 	return (fail_cure(fail, "answer y if it is meant"));
 }
 
-/* Takes ${answer} of one call into account; returns how many it changed. */
+/* Adds ${answer} of one call to ${batch}.  Returns the number that this call
+ * changed. */
 static int64_t
 take_answer(struct batch *batch, const json_t *answer)
 {
@@ -299,7 +301,8 @@ take_answer(struct batch *batch, const json_t *answer)
 	return (changed);
 }
 
-/* The body of the next call: by filter, or the ids from ${*at} on. */
+/* Returns the body of the next call: the filter, or the next ids from *at
+ * on. */
 static json_t *
 next_body(const struct batch *batch, size_t *at)
 {
@@ -318,8 +321,7 @@ next_body(const struct batch *batch, size_t *at)
 	return (body);
 }
 
-/* Does ${batch}, call by call, until all of it is done or nothing more can
- * be. */
+/* Sends ${batch}, call by call, until all is done or a call changes nothing. */
 static enum rc
 run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 {
@@ -346,7 +348,7 @@ run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Prints what ${batch} did; fails when some were refused. */
+/* Prints the result of ${batch}.  Fails if some dead letters were refused. */
 static enum rc
 report_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 {
@@ -383,7 +385,7 @@ report_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 	return (rc);
 }
 
-/* Does ${batch} as the arguments say. */
+/* Fills ${batch} from the arguments and runs it. */
 static enum rc
 change_dead(struct cli *cli, struct batch *batch, struct fail *fail)
 {
@@ -427,7 +429,7 @@ cmd_admin_requeue(struct cli *cli, struct fail *fail)
 	return (change_dead(cli, &batch, fail));
 }
 
-/* Whether the only operand is a message's id. */
+/* Returns true if the only operand is a message's id. */
 static bool
 names_message(const struct cli *cli)
 {

@@ -9,11 +9,11 @@
 #include "ops/admin_command.h"
 #include "term/admin_view.h"
 
-/* An operation on a server: its word in the command, in the path and in the
- * result. */
+/* A change of another server: its word in the command, in the path, and in the
+ * output. */
 struct verb {
 	const char *word;
-	int operands; /* with the word */
+	int operands; /* number of operands, with the word */
 	const char *path;
 	const char *done;
 	json_t *(*body)(const struct cli *cli);
@@ -68,7 +68,8 @@ list(struct cli *cli, struct fail *fail)
 	return (admin_command_show_list(cli, &peers, fail));
 }
 
-/* The cures for a server that is unknown, or whose state does not fit. */
+/* Sets the cure for a server that is unknown, or whose state does not allow the
+ * change. */
 static enum rc
 refused(struct fail *fail)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rewinds: a lane is offered again from a place or from a time on, or all lanes
- * of a destination from a time on.
+ * Rewinds: a lane offers its messages again from a place or from a time on, or
+ * all lanes of a destination do from a time on.
  *
- * The server rewinds one lane at a time, so the lanes of a destination are read
- * page by page.  A command that fails half-way may be repeated: a lane that is
- * rewound again begins at the same place, and receivers leave out what they
- * have.
+ * The server rewinds one lane in one request, so the lanes of a destination are
+ * read page by page.  A command that fails half-way can be repeated: a lane
+ * that is rewound twice begins at the same place, and receivers ignore messages
+ * that they have already.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ rewind_lane(struct cli *cli, int64_t lane, json_t *body, json_t **ret,
 	    admin_path_of("lanes", name, "/rewind"), body, ret, fail));
 }
 
-/* Rewinds one lane, and says ${from} where. */
+/* Rewinds one lane and prints the start ${from}. */
 static enum rc
 rewind_one(struct cli *cli, int64_t lane, json_t *body, const char *from,
     struct fail *fail)
@@ -60,7 +60,7 @@ rewind_one(struct cli *cli, int64_t lane, json_t *body, const char *from,
 	return (rc);
 }
 
-/* Rewinds the lanes of ${page}; *ret_n grows by their number. */
+/* Rewinds the lanes of ${page} and adds their number to *ret_n. */
 static enum rc
 rewind_page(struct cli *cli, const json_t *page, const char *since,
     int64_t *ret_n, struct fail *fail)
@@ -80,7 +80,9 @@ rewind_page(struct cli *cli, const json_t *page, const char *since,
 			json_decref(answer);
 			(*ret_n)++;
 		} else if (fail->status != 404 && fail->status != 409) {
-			/* 404: purged meanwhile; 409: into an inbox there. */
+			/* Skip two kinds of lanes: 404 has been purged
+			 * meanwhile, 409 leads to an inbox of that server
+			 * itself. */
 			return (fail->rc);
 		}
 	}
@@ -109,7 +111,7 @@ rewind_all(
 		last = json_integer_value(json_object_get(page, "next"));
 		(void)snprintf(after, sizeof(after), "%" PRId64, last);
 		json_decref(page);
-		/* A cursor that stays would be asked for without end. */
+		/* Stop when the cursor does not advance. */
 	} while (rc == RC_OK && last > before);
 	if (rc != RC_OK)
 		return (rc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin users: who has an account, and what an administrator does to one.
+ * admin users: the list of accounts, and an administrator's changes of one.
  */
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "term/admin_view.h"
 #include "term/human.h"
 
-/* What is done to a user: its word in the command, in the path and in the
- * result. */
+/* A change of a user: its word in the command, in the path, and in the
+ * output. */
 static const struct verb {
 	const char *word, *path, *done;
 } verbs[] = {
@@ -20,7 +20,7 @@ static const struct verb {
     {"demote", "/demote", "is no longer an administrator"},
 };
 
-/* The cures for a user who is not there, or of whom it is so already. */
+/* Sets the cure for a user who is unknown, or who is in that state already. */
 static enum rc
 refused(struct fail *fail)
 {
@@ -52,7 +52,8 @@ change(struct cli *cli, const struct verb *verb, struct fail *fail)
 	return (rc);
 }
 
-/* The answer is the only place where the password stands. */
+/* Prints a new one-time password.  The server's answer is the only place that
+ * has it. */
 static enum rc
 give_password(struct cli *cli, struct fail *fail)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * admin top: polls /v1/admin and draws the answers.  Keys and signals are
- * served while a request is under way, so that a server that does not answer
+ * handled while a request is under way, so that a server that does not answer
  * does not lock the user in.  A server that cannot be reached is polled again;
- * the last answers stay on the screen, and their ages go on.
+ * meanwhile the screen shows the last answers with their growing ages.
  */
 #include <poll.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 #define INTERVAL_MS 2000
 #define REQUEST_TIMEOUT_MS 10000
-/* The clock in the corner goes on. */
+/* How often the clock in the corner is redrawn, in ms. */
 #define TICK_MS 1000
 
 #define KEY_CTRL_C 3
@@ -30,11 +30,11 @@ struct top {
 	struct cli *cli;
 	struct top_view view;
 	struct fullscreen screen;
-	struct rest_idle idle; /* nfds 0: there is no screen */
-	int64_t server_ms;     /* the server's clock at asked_ms, monotonic */
+	struct rest_idle idle; /* nfds 0: without a screen */
+	int64_t server_ms;     /* the server's wall clock at asked_ms */
 	int64_t asked_ms;
-	int64_t next_ms; /* when to ask again, monotonic */
-	bool hurry;      /* ask now, whenever that was to be */
+	int64_t next_ms; /* next poll; monotonic */
+	bool hurry;      /* poll now, before next_ms */
 	bool ended;
 };
 
@@ -45,7 +45,7 @@ mono_now(void)
 	return (clk_mono_ms(clk_system()));
 }
 
-/* What the server's clock says now. */
+/* Sets the current time by the server's clock. */
 static void
 set_now(struct top *top)
 {
@@ -68,7 +68,7 @@ draw(struct top *top)
 	buf_fini(&frame);
 }
 
-/* Shows ${page}, and asks for what it needs. */
+/* Shows ${page} and polls its data at once. */
 static void
 turn_to(struct top *top, enum top_page page)
 {
@@ -80,7 +80,7 @@ turn_to(struct top *top, enum top_page page)
 	top->hurry = true;
 }
 
-/* Moves what is shown by ${lines}. */
+/* Scrolls by ${lines}. */
 static void
 scroll(struct top *top, int lines)
 {
@@ -93,7 +93,7 @@ scroll(struct top *top, int lines)
 		view->scroll = 0;
 }
 
-/* One key or event. */
+/* Handles one key or event. */
 static void
 take_event(struct top *top, int event)
 {
@@ -125,8 +125,8 @@ take_event(struct top *top, int event)
 		top->ended = true;
 }
 
-/* Takes all that was typed or signalled, and draws; false when it is over.
- * Called while a request is under way, too. */
+/* Handles all keys and signals that have come, and draws.  Returns false when
+ * the user has ended the view.  Also called while a request is under way. */
 static bool
 serve(void *arg)
 {
@@ -141,7 +141,7 @@ serve(void *arg)
 	return (!top->ended);
 }
 
-/* GETs ${path} (taken) into ${slot}; the answer is ${slot}'s. */
+/* GETs ${path} (taken) and stores the answer in *slot, which owns it. */
 static enum rc
 fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 {
@@ -159,8 +159,8 @@ fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Asks for lanes that have something to send: those that are at it, those that
- * are ready, and those into inboxes here that owe something. */
+/* Fetches the lanes that have something to send: the leased ones, the ready
+ * ones, and those into local inboxes with pending rows. */
 static enum rc
 fetch_lanes(struct top *top, struct fail *fail)
 {
@@ -192,7 +192,7 @@ fetch_lanes(struct top *top, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Fetches all that the current view shows. */
+/* Fetches the data of the current page. */
 static enum rc
 fetch_view(struct top *top, struct fail *fail)
 {
@@ -205,7 +205,7 @@ fetch_view(struct top *top, struct fail *fail)
 		return (fail->rc);
 	at = render_time_of(stats, "at");
 	if (at != 0)
-		top->server_ms = at; /* finer than the header's */
+		top->server_ms = at; /* more exact than the Date header */
 	set_now(top);
 	top_view_stats(view, stats, top->cli->look.now_ms);
 	filter.limit = LIMIT_PAGE_MAX;
@@ -224,15 +224,15 @@ fetch_view(struct top *top, struct fail *fail)
 	return (fetch_lanes(top, fail));
 }
 
-/* Polls the server, and keeps why that failed.  Fails where a retry is of no
- * use. */
+/* Polls the server and stores the reason of a failure.  Fails only if a retry
+ * is useless. */
 static enum rc
 refresh(struct top *top, struct fail *fail)
 {
 	struct fail why = FAIL_INIT;
 	enum rc rc;
 
-	/* It is set again by a key while the request is under way. */
+	/* A key may set it again while the request is under way. */
 	top->hurry = false;
 	top->next_ms = mono_now() + top->view.interval_ms;
 	rc = fetch_view(top, &why);
@@ -250,7 +250,7 @@ refresh(struct top *top, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Runs until it has ended; the first answer is there. */
+/* Runs until the user ends the view.  The first answer must be there. */
 static enum rc
 run(struct top *top, struct fail *fail)
 {
@@ -270,7 +270,7 @@ run(struct top *top, struct fail *fail)
 	return (RC_OK);
 }
 
-/* In the terminal. */
+/* Runs the live view in the terminal. */
 static enum rc
 live(struct top *top, struct fail *fail)
 {
@@ -291,7 +291,7 @@ live(struct top *top, struct fail *fail)
 	return (rc);
 }
 
-/* One picture as text, or what it would be made of for programs. */
+/* Prints one picture as text, or its data as JSON. */
 static enum rc
 once(struct top *top, struct fail *fail)
 {
@@ -326,7 +326,7 @@ once(struct top *top, struct fail *fail)
 	return (rc);
 }
 
-/* Reads what the arguments ask for. */
+/* Reads the options. */
 static enum rc
 read_arguments(struct top *top, struct fail *fail)
 {
