@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of commands.  Arguments are read by it and every --help is printed
- * from it; what a command does is in cmd_*.c, tail.c and chat.c.
+ * The table of commands.  The arguments are parsed with it and every --help is
+ * printed from it.  The work of the commands is in cmd_*.c, tail.c, chat.c and
+ * top.c.
  */
 #include "ops/admin_command.h"
 
@@ -21,7 +22,7 @@
 		"device", 0, "NAME", "what to call this device"                \
 	}
 
-/* Of the commands that show lists. */
+/* The option of all commands that show lists. */
 #define PAGE_OPTION                                                            \
 	{                                                                      \
 		"page", 0, NULL,                                               \
@@ -148,7 +149,7 @@ static const struct option history_options[] = {
     END,
 };
 
-/* The filters of the admin commands' lists. */
+/* The filters of the lists of the admin commands. */
 #define DESTINATION_OPTION                                                     \
 	{                                                                      \
 		"destination", 0, "NAME", "only what goes there"               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twinbox: the command line client.  Reads the arguments, finds profile and
- * server, runs the command, and reports what went wrong in one line on
+ * twinbox: the command line client.  It reads the arguments, finds the profile
+ * and the server, runs the command, and reports a failure in one line on
  * standard error, with an exit code of sysexits.h.
  */
 #include <langinfo.h>
@@ -24,8 +24,8 @@
 
 #define DEFAULT_SERVER "http://127.0.0.1:8080"
 
-/* Widths of characters come from the locale; without one in UTF-8 they are
- * taken from C.UTF-8. */
+/* Sets the locale, which gives the widths of characters.  If the user's locale
+ * is not UTF-8, C.UTF-8 is used. */
 static void
 set_locale(void)
 {
@@ -35,7 +35,7 @@ set_locale(void)
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* How wide the output may be: as the terminal, or COLUMNS, or 80. */
+/* Returns the width of the output: of the terminal, or COLUMNS, or 80. */
 static int
 output_columns(bool terminal)
 {
@@ -67,9 +67,9 @@ set_look(struct cli *cli)
 	cli->look.columns = output_columns(cli->terminal);
 }
 
-/* Which server: the option, the environment, the profile, the default.  A
- * token goes only to the server that gave it, or, where that is this machine,
- * to another port of it. */
+/* Finds the server: the first of option, environment, profile and default.  A
+ * token is sent only to the server that issued it.  If that is on this machine,
+ * the port may differ. */
 static enum rc
 find_server(struct cli *cli, char ret[PROFILE_SERVER_SIZE], struct fail *fail)
 {
@@ -94,7 +94,7 @@ find_server(struct cli *cli, char ret[PROFILE_SERVER_SIZE], struct fail *fail)
 	    "log in there with another --profile, or leave --server out"));
 }
 
-/* Makes ready what the command needs. */
+/* Initializes what the command needs. */
 static enum rc
 prepare(struct cli *cli, struct fail *fail)
 {
@@ -123,7 +123,7 @@ prepare(struct cli *cli, struct fail *fail)
 	return (rest_new(server, cli->profile.token, &cli->rest, fail));
 }
 
-/* The version, and those of the libraries in use. */
+/* Appends the version, and those of the libraries in use. */
 static void
 version_write(struct buf *b)
 {
@@ -136,7 +136,7 @@ version_write(struct buf *b)
 	buf_addf(b, "jansson %s\n", jansson_version_str());
 }
 
-/* --help and --version. */
+/* Handles --help and --version. */
 static enum rc
 inform(struct cli *cli, struct fail *fail)
 {
@@ -151,7 +151,7 @@ inform(struct cli *cli, struct fail *fail)
 	return (cli_print(&b, fail));
 }
 
-/* The failure for programs, on standard output. */
+/* Prints the failure as JSON on standard output. */
 static void
 print_failure(const struct fail *fail)
 {
@@ -166,8 +166,8 @@ print_failure(const struct fail *fail)
 	json_decref(json);
 }
 
-/* A cure that ends with how to log in: with the name of this profile's user,
- * and with the profile. */
+/* Completes a cure that ends with how to log in: with the name of the profile's
+ * user, and with the profile. */
 static void
 name_login(const struct cli *cli, struct fail *fail)
 {
@@ -185,8 +185,9 @@ name_login(const struct cli *cli, struct fail *fail)
 	    other ? " --profile " : "", other ? p->name : "");
 }
 
-/* What the command that has failed says beside its failure: how many messages
- * wait here.  An outage stops these and the command alike, and is one line. */
+/* Writes into ${ret} how many messages wait here, as an addition to the failure
+ * of the command.  If they wait for the same reason, one line is enough for
+ * both; otherwise prints a line of its own. */
 static void
 write_waiting(struct cli *cli, const struct fail *fail, char *ret, size_t size)
 {

@@ -13,7 +13,7 @@
 
 #include "cli/cli.h"
 
-/* Prints ${text} in one line. */
+/* Prints ${text} on one line. */
 static void
 print_text(const char *text)
 {
@@ -33,7 +33,7 @@ print_option(const struct option *option)
 	(void)putchar('\n');
 }
 
-/* Prints ${list}, each after ${head}. */
+/* Prints each option of ${list} after ${head}. */
 static void
 print_options(const char *head, const struct option *list)
 {
