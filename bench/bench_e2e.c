@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen e2e: pairs of senders and online recipients, one message in flight
- * for each, from the send to the delivered receipt; see circle.h.
+ * loadgen e2e: pairs of senders and online recipients.  Each pair has one
+ * message in flight, from the send to the delivered receipt; see circle.h.
  */
 #include "base/mem.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen fill: makes a large database through the front door, by arrays of
- * 100 messages, so that every row of it is one that the server itself wrote.
- * Each user writes to the four after him; at the end each acks nine tenths of
- * his inbox, which makes receipts and settles rows.  An array that meets a
- * full queue is sent again with the same ids.
+ * loadgen fill: fills a large database through the API, by arrays of 100
+ * messages, so that the server itself writes every row.  Each user writes to
+ * the next four users.  At the end each user acks nine tenths of their inbox,
+ * which makes receipts and settles rows.  An array that meets a full queue is
+ * sent again with the same ids.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct fill_run;
 struct filler {
 	struct fill_run *run;
 	struct conn conn;
-	int user; /* whose array is in flight */
+	int user; /* sender of the array in flight */
 	int items;
 	struct buf request;
 };
@@ -85,7 +85,7 @@ issue(struct filler *f)
 	transmit(f);
 }
 
-/* Whether the whole array, or items of it, should be sent again. */
+/* Returns true if the array, or some of its items, must be sent again. */
 static bool
 is_busy(const struct httpc_reply *r)
 {
@@ -138,7 +138,7 @@ on_closed(struct conn *c, int error)
 
 static const struct conn_ops ops = {on_connected, on_input, on_closed};
 
-/* Acks nine tenths and waits until no inbox grows any more. */
+/* Acks nine tenths of each inbox, and waits until no inbox grows any more. */
 static void
 ack_most(struct fill_run *run)
 {

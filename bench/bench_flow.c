@@ -2,8 +2,8 @@
 /*
  * loadgen flow: pairs of senders and online recipients.  A sender sends its
  * next message when the server has answered the one before, without waiting for
- * the recipient; what is counted are frames at the recipients.  Afterwards each
- * accepted message must have come, once and in order.
+ * the recipient.  The figure counts the frames that reach recipients.  At the
+ * end each accepted message must have arrived once and in order.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,14 +26,14 @@ struct flow_run;
 struct flow {
 	struct flow_run *run;
 	struct wsc sender;
-	struct conn http; /* of the sender, where it sends by POST */
+	struct conn http; /* the sender's, if it sends by POST */
 	struct wsc recipient;
 	struct letter letter;
 	bool busy;
 	int64_t sent_ns;     /* the stamp of the message in flight */
 	int64_t accepted;    /* messages */
 	int64_t received;    /* of them at the recipient */
-	int64_t received_ns; /* the stamp of the last of these */
+	int64_t received_ns; /* time of sending of the last one */
 	int unacked[2];      /* events of sender and recipient */
 };
 
@@ -47,7 +47,7 @@ struct flow_run {
 	bool going;
 	bool measuring;
 	int busy;
-	int64_t measured; /* frames at recipients in the measured time */
+	int64_t measured; /* frames at recipients, measured time */
 	struct hist answer;
 	struct hist event;
 };
@@ -83,7 +83,7 @@ answered(struct flow *f)
 	begin(f);
 }
 
-/* Acks the event at ${p} if it is the last that may wait for that. */
+/* Acks the event at ${p} if FLOW_ACK_EVERY events are not acked. */
 static void
 maybe_ack(struct wsc *ws, int *unacked, const char *p, size_t n)
 {
@@ -127,7 +127,7 @@ on_recipient_text(struct wsc *ws, const char *p, size_t n)
 	if (!is_event(p, n))
 		return;
 	maybe_ack(ws, &f->unacked[1], p, n);
-	/* A receipt for what this user sent in an earlier run. */
+	/* Ignore a receipt for a message of an earlier run. */
 	if (!scan_has(p, n, "\"kind\":\"message\""))
 		return;
 	if (!letter_stamp(p, n, &stamp) || stamp <= f->received_ns)
@@ -255,8 +255,8 @@ run_until(struct flow_run *run, int64_t until_ns)
 		loop_step(run->loop, until_ns - now);
 }
 
-/* Waits for answers and frames that are under way; how many frames are missing
- * after the wait. */
+/* Waits for outstanding answers and frames.  Returns how many are missing after
+ * the wait. */
 static int64_t
 drain(struct flow_run *run)
 {

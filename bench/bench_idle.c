@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen idle: many authenticated WebSockets that do nothing, what they cost
- * the server in resident memory, and how long a circle takes (circle.h) while
- * they are open.  They come from several addresses, 5,000 from each.
+ * loadgen idle: many authenticated WebSockets without traffic.  It measures
+ * their cost in resident memory of the server, and the time of a circle
+ * (circle.h) while they are open.  They connect from several addresses, 5,000
+ * from each.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ struct idle_run {
 	struct person *people;
 	int begun;
 	int open;
-	int64_t frames; /* that idle sockets were sent */
+	int64_t frames; /* frames sent to idle sockets */
 };
 
 static void
@@ -146,8 +147,9 @@ bench_idle(struct bench *b)
 	if (b->pid == 0)
 		bench_die("idle needs --pid");
 	raise_file_limit(b->sockets + 64);
-	/* First: a session does nothing while people are registered, and ends
-	 * as silent when they are many. */
+	/* Get the users before opening sessions.  Registering many users takes
+	 * a long time, in which a session sends nothing, so the server would
+	 * close it as silent. */
 	idle->people = people_get(b->nodes, b->tokens, b->first_user + 2,
 	    (b->sockets + b->instances - 1) / b->instances);
 	circles_open(run, b, loop, 1);

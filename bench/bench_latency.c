@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen latency: open loop.  Messages are due at a fixed rate, whatever
- * became of those before; each goes by POST on a free connection, and is timed
- * from the moment at which it was due until its frame has come to the
- * recipient's WebSocket.  A message for which no connection is free waits, and
- * its wait counts.  Recipients ack each event.
+ * loadgen latency: an open loop.  Messages are due at a fixed rate, whatever
+ * happened to earlier ones.  Each goes by POST on a free connection, and is
+ * timed from the moment at which it was due until its frame arrives at the
+ * recipient's WebSocket.  If no connection is free, the message waits, and its
+ * wait counts.  Recipients ack each event.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,9 +37,9 @@ struct latency_run {
 	struct lane *lanes;
 	struct person *people; /* senders first, then recipients */
 	int n;
-	int next; /* lane */
+	int next; /* the next lane to use */
 	int ready;
-	int64_t begin_ns; /* the measured time */
+	int64_t begin_ns; /* start of the measured time */
 	int64_t end_ns;
 	int64_t due_ns; /* when the next message is due */
 	int64_t sent;
@@ -47,7 +47,7 @@ struct latency_run {
 	int64_t received;
 	int64_t other;
 	char first_other[200];
-	struct hist late;    /* due -> written: the load generator's own part */
+	struct hist late;    /* due -> written: the load generator's delay */
 	struct hist answer;  /* due -> 201 */
 	struct hist latency; /* due -> frame */
 };
@@ -174,7 +174,7 @@ open_lanes(struct latency_run *run)
 	}
 }
 
-/* Sends what is due, if a lane is free. */
+/* Sends the messages that are due, as long as a lane is free. */
 static void
 send_due(struct latency_run *run, int64_t interval_ns)
 {
@@ -200,7 +200,7 @@ send_due(struct latency_run *run, int64_t interval_ns)
 	}
 }
 
-/* Sends at the rate until the end, then waits for what is under way. */
+/* Sends at the rate until the end, then waits for answers and frames. */
 static void
 run_lanes(struct latency_run *run)
 {
@@ -251,7 +251,7 @@ bench_latency(struct bench *b)
 	struct latency_run *run = bench_zalloc(1, sizeof(*run));
 	struct proc_sample a, z;
 
-	/* Wake when asked, not 50 us later. */
+	/* The default timer slack of 50 us would delay each wake-up. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	run->b = b;
 	run->loop = loop_new();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * loadgen postgres-send: durable messages in PostgreSQL, as the smallest
- * program with an outbox would write them: one prepared statement, one
- * transaction, a row of the message and a row of the outbox.  One statement is
- * in flight on each connection; its result means "on disk" (synchronous_commit
- * on).
+ * program with an outbox would write them.  One prepared statement, which is
+ * one transaction, writes a row of the message and a row of the outbox.  Each
+ * connection has one statement in flight.  Its result means "on disk"
+ * (synchronous_commit on).
  */
 #include <poll.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ struct pg_run {
 	struct pollfd *fds;
 	int n, busy;
 	bool going, measuring;
-	int64_t accepted; /* in all */
+	int64_t accepted; /* during the whole run */
 	int64_t measured;
 	struct hist latency;
 };
@@ -89,14 +89,15 @@ take_result(struct pg_run *run, struct client *c)
 	}
 }
 
-/* Reads what has come, and issues the next statement. */
+/* Reads the results that have arrived, and issues the next statement. */
 static void
 on_readable(struct pg_run *run, struct client *c)
 {
 
 	if (PQconsumeInput(c->conn) != 1)
 		bench_die("PostgreSQL: %s", PQerrorMessage(c->conn));
-	/* Until the next statement is in flight. */
+	/* Read all results of the statement, until the next one is in
+	 * flight. */
 	while (c->busy && !PQisBusy(c->conn))
 		take_result(run, c);
 }
@@ -150,7 +151,7 @@ open_client(struct pg_run *run, int i)
 	run->fds[i].events = POLLIN;
 }
 
-/* How many rows of the outbox there are. */
+/* Returns the number of rows in the outbox. */
 static int64_t
 count_rows(struct pg_run *run)
 {

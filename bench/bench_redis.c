@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen redis-send, redis-flow, redis-circle, redis-latency: what the
- * commands without "redis-" do to twinbox, done to redis Streams.  One stream
- * is the inbox of one recipient: a sender adds to it (XADD), its reader waits
- * at it (XREAD BLOCK).  In a circle the recipient adds a receipt to the stream
- * of the sender and the next message is sent when that has come.  With
- * appendfsync always an answer of redis means "on disk", as it does with
- * twinbox.
+ * loadgen redis-send, redis-flow, redis-circle, redis-latency: the same loads
+ * on redis Streams as the commands without "redis-" (send, flow, e2e, latency)
+ * put on twinbox.  One stream is the inbox of one recipient: a sender adds to
+ * the stream (XADD), and its reader waits for entries (XREAD BLOCK).  In a
+ * circle the recipient adds a receipt to the stream of the sender, and the next
+ * message is sent when the receipt has arrived.  With appendfsync always an
+ * answer of redis means "on disk", as it does with twinbox.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,22 +22,22 @@
 
 #define REDIS_WAIT_NS (20 * NS_PER_S)
 #define STAMP_LEN 16
-/* An id of a stream: two numbers of 64 bits, and the "-" between. */
+/* Length of an id of an entry: two numbers of 64 bits with "-" between. */
 #define STREAM_ID_LEN 44
-/* "receipts:", a time in hex, ":" and a number. */
+/* Length of a name: "receipts:", a time in hex, ":" and a number. */
 #define STREAM_NAME_LEN 40
 
 enum redis_mode {
-	REDIS_SEND,   /* the next message at the answer; nobody reads */
-	REDIS_FLOW,   /* the next message at the answer */
-	REDIS_CIRCLE, /* the next message at the receipt */
+	REDIS_SEND,   /* the next message after the answer; no reader */
+	REDIS_FLOW,   /* the next message after the answer */
+	REDIS_CIRCLE, /* the next message after the receipt */
 	REDIS_LATENCY /* the next message when it is due */
 };
 
 struct redis_run;
 struct redis_pair;
 
-/* Who waits at a stream. */
+/* A reader that waits for entries of a stream. */
 struct reader {
 	struct redis_pair *pair;
 	struct conn conn;
@@ -53,9 +53,9 @@ struct redis_pair {
 	bool busy;
 	bool answered, received; /* in a circle */
 	int64_t sent_ns;         /* the stamp of the message in flight */
-	int64_t accepted, taken; /* messages; of them at the recipient */
+	int64_t accepted, taken; /* messages; those at the recipient */
 	struct reader recipient;
-	struct conn receipts; /* on which the recipient adds receipts */
+	struct conn receipts; /* the recipient adds receipts on it */
 	struct letter receipt;
 	struct reader back; /* the sender, waiting for receipts */
 };
@@ -70,7 +70,7 @@ struct redis_run {
 	int64_t opened_ns;
 	bool going, measuring;
 	int64_t begin_ns, end_ns, due_ns; /* REDIS_LATENCY */
-	int64_t measured; /* what the mode counts, in the measured time */
+	int64_t measured;                 /* count of the mode, measured time */
 	struct hist answer, event, circle, late;
 };
 
@@ -165,7 +165,7 @@ on_answer(struct conn *c, const char *p, size_t n)
 	return (used);
 }
 
-/* The recipient's receipt is on disk; the sender learns of it as a reader. */
+/* The recipient's receipt is on disk.  The sender gets it as a reader. */
 static size_t
 on_receipt_answer(struct conn *c, const char *p, size_t n)
 {
@@ -208,8 +208,8 @@ on_receipt(struct redis_pair *p, int64_t stamp)
 	go_on(p);
 }
 
-/* An entry is its id and its fields "id" and "body", each with a value.  The
- * first string of a reply is the name of the stream. */
+/* Handles a reply to XREAD.  Its first string is the name of the stream.  An
+ * entry has its id and the fields "id" and "body", each with a value. */
 static size_t
 on_entries(struct conn *c, const char *p, size_t n)
 {
@@ -323,7 +323,7 @@ open_all(struct redis_run *run, int n)
 {
 	int64_t until;
 
-	/* Each run has streams of its own. */
+	/* Part of the streams' names: each run has its own streams. */
 	run->opened_ns = mono_ns();
 	until = run->opened_ns + REDIS_WAIT_NS;
 	run->n = n;
@@ -361,7 +361,7 @@ close_all(struct redis_run *run)
 
 /* ---- the run ---- */
 
-/* How much is under way. */
+/* Returns the number of outstanding answers and entries. */
 static int64_t
 open_work(const struct redis_run *run)
 {
@@ -375,7 +375,8 @@ open_work(const struct redis_run *run)
 	return (n);
 }
 
-/* What is still missing after a wait. */
+/* Waits for outstanding answers and entries.  Returns how many are missing
+ * after the wait. */
 static int64_t
 drain(struct redis_run *run)
 {
@@ -396,7 +397,7 @@ run_until(struct redis_run *run, int64_t until_ns)
 		loop_step(run->loop, until_ns - now);
 }
 
-/* Sends what is due, while a sender is free. */
+/* Sends the messages that are due, as long as a sender is free. */
 static void
 send_due(struct redis_run *run, int64_t interval_ns)
 {
@@ -423,7 +424,7 @@ run_at_rate(struct redis_run *run)
 {
 	int64_t interval = NS_PER_S / run->b->rate, now;
 
-	/* Wake when asked, not 50 us later. */
+	/* The default timer slack of 50 us would delay each wake-up. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	run->due_ns = mono_ns() + NS_PER_MS;
 	run->begin_ns = run->due_ns + run->b->warmup_ns;
@@ -443,7 +444,7 @@ report(struct redis_run *run, const char *name, int64_t missing,
 	double s = (double)(z->at_ns - a->at_ns) / (double)NS_PER_S;
 	int64_t all = run->measured;
 
-	/* At a rate the samples are taken around the warming up as well. */
+	/* At a rate, the samples include the warm-up. */
 	if (run->mode == REDIS_LATENCY) {
 		s = (double)run->b->run_ns / (double)NS_PER_S;
 		all = 0;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen send: closed loop of POST /v1/messages over keep-alive connections,
- * one request in flight on each.  User i writes to user i + 1; more
- * connections than users share them.  A run counts only if afterwards every
- * inbox has exactly what was accepted: the recipient's copy and the sender's.
+ * loadgen send: a closed loop of POST /v1/messages over keep-alive connections,
+ * one request in flight on each.  User i writes to user i + 1; if there are
+ * more connections than users, they share the users.  A run counts only if
+ * afterwards every inbox has exactly the accepted messages: the recipient's
+ * copy and the sender's.
  *
- * With --domain they write to people on another server instead, each to one of
- * his own.  With --faults the fault carrier plays that server, and its log must
- * have every message (peer.h).  With --outage it cannot be reached until all is
- * accepted; what is measured then is the time from its return on.  Without
- * --faults the other server is a real one, with users of the same names.  The
- * caller checks the inboxes there; only the senders' copies are checked here.
+ * With --domain the users write to people on another server, each user to one
+ * person.  With --faults the fault carrier stands in for that server, and its
+ * log must have every message (peer.h).  With --outage that server is
+ * unreachable until all messages are accepted, and the measured time begins
+ * with its return.  Without --faults the other server is a real one, with users
+ * of the same names; then the caller checks the inboxes there, and only the
+ * senders' copies are checked here.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +28,8 @@
 
 #define DELIVERY_LIMIT_NS (60 * NS_PER_S)
 #define SILENCE_LIMIT_NS (20 * NS_PER_S)
-/* The breaker may let a server wait that long before it is tried again. */
+/* After an outage the circuit breaker may wait for this long until it tries the
+ * server again. */
 #define RETURN_LIMIT_NS (120 * NS_PER_S)
 
 struct send_run;
@@ -46,23 +49,23 @@ struct send_run {
 	struct person *people;
 	struct sender *senders;
 	int nusers;
-	bool going; /* new requests are made */
+	bool going; /* new requests are sent */
 	bool measuring;
 	int busy;
 	int64_t begun_ns; /* the first request */
-	int64_t issued;   /* in all */
-	int64_t accepted; /* in all */
-	int64_t measured; /* 201 in the measured time */
-	int64_t other;    /* answers that are not 201 */
+	int64_t issued;   /* during the whole run */
+	int64_t accepted; /* during the whole run */
+	int64_t measured; /* 201 during the measured time */
+	int64_t other;    /* answers other than 201 */
 	int64_t unknown;  /* connection lost before the answer */
-	int64_t last_ns;  /* when the last answer came */
-	int64_t gap_ns;   /* the longest time without any answer */
+	int64_t last_ns;  /* time of the last answer */
+	int64_t gap_ns;   /* longest time without any answer */
 	char first_other[200];
 	struct hist latency;
 
-	/* The other server, where it is played. */
+	/* The other server, if the fault carrier stands in for it. */
 	struct peer peer;
-	int64_t back_ns; /* it can be reached again; 0: it always could */
+	int64_t back_ns; /* end of the outage; 0: there was none */
 
 	int64_t last_delivered_ns;
 };
@@ -74,7 +77,7 @@ elsewhere(const struct send_run *run)
 	return (run->b->domain != NULL);
 }
 
-/* The fault carrier plays it. */
+/* Returns true if the fault carrier stands in for the other server. */
 static bool
 played(const struct send_run *run)
 {
@@ -139,7 +142,7 @@ on_input(struct conn *c, const char *p, size_t n)
 	s->busy = false;
 	s->run->busy--;
 	count_answer(s, &reply);
-	/* Then closed() opens a new one, which goes on. */
+	/* closed() opens a new connection, which continues. */
 	if (reply.close)
 		conn_shutdown(c);
 	else
@@ -180,7 +183,8 @@ on_closed(struct conn *c, int error)
 
 static const struct conn_ops ops = {on_connected, on_input, on_closed};
 
-/* Handles what comes until ${until_ns}, or until nothing is in flight. */
+/* Handles events until ${until_ns}.  With ${drain}, also stops when nothing is
+ * in flight. */
 static void
 run_until(struct send_run *run, int64_t until_ns, bool drain)
 {
@@ -199,7 +203,7 @@ run_until(struct send_run *run, int64_t until_ns, bool drain)
 	}
 }
 
-/* What the other server does while it can be reached. */
+/* Makes the other server reachable, with its latency. */
 static void
 peer_works(const struct send_run *run)
 {
@@ -271,8 +275,9 @@ start(struct send_run *run)
 	}
 }
 
-/* Waits until everything is where it belongs; ${a} and ${z}: the time of an
- * outage's end.  How much is missing. */
+/* Waits until all messages have arrived.  With an outage, samples its end in
+ * ${a} and the end of delivery in ${z}.  Returns the number of missing
+ * messages. */
 static int64_t
 deliver(struct send_run *run, struct proc_sample *a, struct proc_sample *z)
 {
@@ -361,8 +366,8 @@ report(struct send_run *run, double s, const struct proc_sample *a,
 	report_end();
 }
 
-/* What inboxes, or the other server, have beyond what was accepted; a lost
- * answer may be there. */
+/* Returns the number of messages in inboxes, or at the other server, beyond the
+ * accepted ones.  A message whose answer was lost may be among them. */
 static int64_t
 surplus(const struct send_run *run)
 {

@@ -11,8 +11,8 @@
 #include "httpc.h"
 #include "util.h"
 
-/* The window is 256: the sender acks his own copies and receipts well before
- * it is full. */
+/* The window is 256 events.  The sender acks its own copies and receipts well
+ * before the window is full. */
 #define SENDER_ACK_EVERY 64
 #define STUCK_NS (20 * NS_PER_S)
 
@@ -35,7 +35,7 @@ begin(struct circle *c)
 		wsc_send(&c->sender, c->letter.text.data, c->letter.text.len);
 }
 
-/* Begins the next circle when this one is closed. */
+/* Begins the next circle if this one is closed. */
 static void
 go_on(struct circle *c)
 {
@@ -52,7 +52,8 @@ go_on(struct circle *c)
 	begin(c);
 }
 
-/* A message that was refused is given up; the circle goes on with another. */
+/* Handles a refused message: it is not repeated, and the pair continues with a
+ * new one. */
 static void
 refuse(struct circle *c, const char *p, size_t n)
 {
@@ -268,7 +269,7 @@ circles_open(struct circles *run, struct bench *b, struct loop *loop, int n)
 	}
 }
 
-/* A circle that does not close has lost something: that ends the run. */
+/* Ends the run if a circle does not close: then something was lost. */
 static void
 check_stuck(const struct circles *run, int64_t now)
 {

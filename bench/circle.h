@@ -2,11 +2,11 @@
 /*
  * Circles: a sender and an online recipient with one message in flight.
  *
- *	send --> sent (or 201)
- *	     `-> event at the recipient --> his ack --> receipt "delivered" at
- *	         the sender: the circle is closed, the next message goes
+ *  send --> sent (or 201)
+ *       `-> event at the recipient --> its ack --> receipt "delivered" at
+ *           the sender: the circle is closed, the next message goes
  *
- * Each message must come exactly once and be the one that was sent.
+ * Each message must arrive exactly once, and be the one that was sent.
  */
 #ifndef BENCH_CIRCLE_H
 #define BENCH_CIRCLE_H
@@ -22,7 +22,7 @@ struct circle {
 	struct circles *run;
 	struct wsc sender;
 	struct wsc recipient;
-	struct conn http; /* of the sender, where he sends by POST */
+	struct conn http; /* the sender's, if it sends by POST */
 	struct letter letter;
 	bool busy;
 	bool answered; /* sent frame or 201 */
@@ -38,14 +38,14 @@ struct circles {
 	struct circle *circles;
 	struct person *people; /* senders first, then recipients */
 	int n;
-	int ready; /* connections of those wanted */
+	int ready; /* open connections */
 	bool going;
 	bool measuring;
 	int busy;
-	int64_t closed; /* in the measured time */
-	int64_t limit;  /* circles to make in all, 0: no limit */
+	int64_t closed; /* during the measured time */
+	int64_t limit;  /* total circles to make, 0: no limit */
 	int64_t begun;
-	int64_t refused; /* error frames, answers that are not 201 */
+	int64_t refused; /* error frames, answers other than 201 */
 	int64_t stalled; /* stalled frames */
 	char first_refused[200];
 	struct hist answer;
@@ -53,18 +53,18 @@ struct circles {
 	struct hist circle;
 };
 
-/* Opens ${n} pairs of the users from ${first_user} on and waits for their
+/* Opens ${n} pairs, of the users from ${first_user} on, and waits for their
  * welcomes. */
 void circles_open(
     struct circles *run, struct bench *b, struct loop *loop, int n);
 
-/* Lets circles run until ${until_ns}, or until the limit is reached. */
+/* Runs circles until ${until_ns}, or until the limit is reached. */
 void circles_run(struct circles *run, int64_t until_ns);
 
-/* Waits for what is in flight. */
+/* Waits for the circles in flight. */
 void circles_drain(struct circles *run);
 
-/* Closes all and frees what ${run} holds. */
+/* Closes all connections and frees the members of ${run}. */
 void circles_close(struct circles *run);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * claim-cost: what it costs to find the next parcel for a destination, by the
- * statements of a claim that read: its lanes that are due, a lane, the rows at
- * its head and their messages, when the next lane is due.  Processor time of
- * this thread, so that others on the machine hardly show; the least of many
- * rounds.  The database of a stopped server is only read.
+ * claim-cost: the cost of finding the next parcel for a destination.  It runs
+ * the reading statements of a claim: the destination's lanes that are due, each
+ * lane, the rows at its head and their messages, and the time when the next
+ * lane is due.  The figure is the lowest processor time of this thread in many
+ * rounds, so that other programs on the machine hardly change it.  The database
+ * belongs to a stopped server and is only read.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ take_letter(void *arg, const struct store_letter *letter, struct err *err)
 	return (RC_OK);
 }
 
-/* One parcel's worth, as a claim would look for it. */
+/* Reads one parcel in the same way as a claim does. */
 static void
 look(struct db *db, int64_t destination_id, int64_t now_ms, struct found *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log-linear histogram.  A time below 128 ns has a slot of its own; above,
- * the slot is the power of two and the seven bits after the leading one.
+ * Log-linear histogram.  Each time below 128 ns has its own slot.  A longer
+ * time has a slot for its power of two and the seven bits after the leading
+ * one.
  */
 #include "hist.h"
 
@@ -19,7 +20,7 @@ slot_of(uint64_t ns)
 	    (power + 1) * HIST_STEPS + (unsigned)(ns >> power) - HIST_STEPS);
 }
 
-/* The upper end of a slot. */
+/* Returns the upper end of a slot in ns. */
 static uint64_t
 slot_end(unsigned slot)
 {

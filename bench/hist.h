@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram of times: 128 steps to each power of two, so that a percentile
- * is right to 0.8 %; the extremes are kept exactly.
+ * A histogram of times with 128 steps in each power of two, so that a
+ * percentile is exact to 0.8 %. The shortest and the longest time are exact.
  */
 #ifndef BENCH_HIST_H
 #define BENCH_HIST_H
@@ -21,11 +21,11 @@ struct hist {
 /* Counts one time. */
 void hist_add(struct hist *h, int64_t ns);
 
-/* The time in microseconds that ${percent} of those counted do not pass; 0
- * when there is none. */
+/* Returns the percentile: the time in microseconds that ${percent} % of the
+ * counted times do not exceed.  Returns 0 if nothing was counted. */
 double hist_us(const struct hist *h, double percent);
 
-/* The longest in microseconds. */
+/* Returns the longest time in microseconds. */
 double hist_max_us(const struct hist *h);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP/1.1 as a client; see httpc.h.
+ * An HTTP/1.1 client; see httpc.h.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -13,7 +13,8 @@
 #include "httpc.h"
 #include "util.h"
 
-/* The value of a header in ${n} bytes at ${p}, the head of an answer. */
+/* Returns the value of header ${name} in the head of an answer, ${n} bytes at
+ * ${p}, or NULL. */
 static const char *
 header(const char *p, size_t n, const char *name)
 {
@@ -130,7 +131,7 @@ write_all(int fd, const char *p, size_t n)
 	return (true);
 }
 
-/* Sends what is in out and reads one answer.  False: the connection ended. */
+/* Sends h->out and reads one answer.  Returns false if the connection ended. */
 static bool
 try_call(struct httpc *h, struct httpc_reply *ret)
 {

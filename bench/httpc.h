@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As much HTTP/1.1 as a load generator needs: requests as texts that are made
- * once and patched, answers with a Content-Length, and blocking calls for
- * setting up.
+ * The part of HTTP/1.1 that a load generator needs: requests as texts that are
+ * built once and patched, answers with a Content-Length, and blocking calls for
+ * the set-up.
  */
 #ifndef BENCH_HTTPC_H
 #define BENCH_HTTPC_H
@@ -20,15 +20,16 @@ struct httpc_reply {
 	bool close;
 };
 
-/* Reads an answer from ${n} bytes at ${p}.  The bytes that it takes, 0 while
- * it is not complete.  Gives up on what is no HTTP/1.1 or is chunked. */
+/* Reads an answer from ${n} bytes at ${p}.  Returns the number of bytes taken,
+ * 0 if the answer is not complete yet.  Ends the program if the bytes are not
+ * HTTP/1.1 or the answer is chunked. */
 size_t httpc_parse(const char *p, size_t n, struct httpc_reply *ret);
 
-/* Writes a request into ${b}; ${token} and ${body} may be NULL. */
+/* Writes a request into ${b}.  ${token} and ${body} may be NULL. */
 void httpc_request(struct buf *b, const char *method, const char *path,
     const char *token, const char *body, size_t body_len);
 
-/* A blocking connection, for setting up and for looking afterwards. */
+/* A blocking connection, for the set-up and for checks afterwards. */
 struct httpc {
 	struct sockaddr_in to;
 	int fd; /* -1: not connected */
@@ -36,14 +37,15 @@ struct httpc {
 	struct buf in;
 };
 
-/* Makes ${h} ready for calls to ${to}; connects with the first. */
+/* Initializes ${h} for calls to ${to}.  The first call connects. */
 void httpc_init(struct httpc *h, const struct sockaddr_in *to);
 
-/* Closes it. */
+/* Closes the connection and frees the members of ${h}. */
 void httpc_fini(struct httpc *h);
 
-/* Makes a call; connects again when the server closed meanwhile.  Gives up
- * when there is no answer.  ${ret} is valid until the next call. */
+/* Makes a call, and connects again if the server has closed the connection.
+ * Ends the program if there is no answer.  ${ret} is valid until the next
+ * call. */
 void httpc_call(struct httpc *h, const char *method, const char *path,
     const char *token, const char *body, struct httpc_reply *ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages that are sent; see bench.h.
+ * The messages that the load generator sends; see bench.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,8 @@ letter_text(char ret[BENCH_BODY_LEN + 1], int64_t stamp)
 	ret[BENCH_BODY_LEN] = '\0';
 }
 
-/* The message's JSON object, with places for id and stamp. */
+/* Appends a message's JSON object, and records the places of its id and
+ * stamp. */
 static void
 add_message(struct letter *l, const char *to)
 {
@@ -86,7 +87,7 @@ letter_ws(struct letter *l, const char *to)
 		bench_die("out of memory");
 }
 
-/* A new id of the version that was asked for. */
+/* Returns a new id of the version given by the options. */
 static struct uuid
 new_id(struct bench *b)
 {

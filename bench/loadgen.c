@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadgen: drives a running server and reports figures as one line of JSON.
- * One thread, one epoll loop, requests made once and patched, answers
- * searched instead of parsed: it shares the processors with what it measures.
+ * loadgen: drives a running server and reports figures as one line of JSON.  It
+ * shares the processors with the server that it measures, so it is cheap: one
+ * thread, one epoll loop, requests built once and patched, answers searched
+ * instead of parsed.
  */
 #include <arpa/inet.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ static const struct command {
 
 #define MEMBER(m) offsetof(struct bench, m), sizeof(((struct bench *)0)->m)
 
-/* Options that are a number: the member, its least value, its unit. */
+/* Options with a number: the member, the least value, the unit. */
 static const struct number_option {
 	const char *name;
 	size_t offset;
@@ -128,8 +129,8 @@ set_number(struct bench *b, const struct number_option *o, const char *value)
 		bench_die("%s is too large", o->name);
 }
 
-/* Where an option goes that stands alone, or whose value is a text; NULL: it
- * is none such. */
+/* Returns the member for an option without a value, or NULL if ${name} is not
+ * such an option. */
 static bool *
 flag_of(struct bench *b, const char *name)
 {
@@ -150,7 +151,8 @@ text_of(struct bench *b, const char *name)
 					      : NULL);
 }
 
-/* Sets option ${name}; false if there is none such.  ${value} may be NULL. */
+/* Sets option ${name}.  Returns false if it is unknown.  ${value} may be
+ * NULL. */
 static bool
 set_option(struct bench *b, const char *name, const char *value)
 {
@@ -173,7 +175,7 @@ set_option(struct bench *b, const char *name, const char *value)
 	return (false);
 }
 
-/* Reads "--name value" and "--flag". */
+/* Reads options of the forms "--name value" and "--flag". */
 static bool
 read_options(struct bench *b, char **argv)
 {

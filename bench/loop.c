@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The epoll loop; see loop.h.  Level-triggered: one recv() a readiness, no
- * second one to see EAGAIN.
+ * The epoll loop; see loop.h.  It is level-triggered, so one recv() for each
+ * event is enough: no second recv() is needed to see EAGAIN.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -46,7 +46,7 @@ loop_free(struct loop *loop)
 	mem_free(loop);
 }
 
-/* Asks for writability only while something waits to be written. */
+/* Polls for writability only while output is waiting. */
 static void
 watch(struct conn *c, bool out, int op)
 {
@@ -127,7 +127,7 @@ conn_write(struct conn *c, const void *p, size_t n)
 		if ((size_t)sent == n)
 			return;
 		if (sent < 0) {
-			/* Anything else is seen by the next recv(). */
+			/* The next recv() reports any other error. */
 			if (errno != EAGAIN)
 				return;
 			sent = 0;
@@ -171,7 +171,7 @@ on_writable(struct conn *c)
 		watch(c, false, EPOLL_CTL_MOD);
 }
 
-/* Input while something older waits to be completed: behind it. */
+/* Reads input and appends it to an older part that is not complete yet. */
 static void
 on_more(struct conn *c)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An epoll loop with plain TCP connections.  Input is read into one shared
- * buffer and handed to the connection's owner at once; only what he does not
- * use is copied.  Output goes straight to the socket; only what the socket
- * does not take is kept.  Connections are never freed while the loop runs.
+ * buffer and handed to the connection's owner at once; only the part that the
+ * owner does not use is copied.  Output goes straight to the socket; only the
+ * part that the socket does not accept is kept.  Connections are never freed
+ * while the loop runs.
  */
 #ifndef BENCH_LOOP_H
 #define BENCH_LOOP_H
@@ -22,11 +23,12 @@ struct conn_ops {
 	/* The socket is connected. */
 	void (*connected)(struct conn *c);
 
-	/* ${n} bytes have come; returns how many are used.  What is left is
-	 * shown again, with more behind it. */
+	/* ${n} bytes have arrived.  Returns the number of bytes used.  The rest
+	 * is passed again, followed by new input. */
 	size_t (*input)(struct conn *c, const char *p, size_t n);
 
-	/* The other side closed, or errno ${error}.  The socket is closed. */
+	/* The other side has closed, or there was an error (errno ${error}).
+	 * The socket is already closed. */
 	void (*closed)(struct conn *c, int error);
 };
 
@@ -41,28 +43,29 @@ struct conn {
 	struct buf out;
 };
 
-/* Makes a loop. */
+/* Makes a loop.  Ends the program on a failure. */
 struct loop *loop_new(void);
 
-/* Closes what is left and frees it. */
+/* Closes and frees ${loop}.  Close its connections first. */
 void loop_free(struct loop *loop);
 
-/* Waits up to ${timeout_ns} (0: looks, -1: for ever) and handles what comes. */
+/* Waits up to ${timeout_ns} (0: not at all, -1: without limit) and handles
+ * events. */
 void loop_step(struct loop *loop, int64_t timeout_ns);
 
-/* Begins to connect ${c}, zeroed but for ops and owner, to ${to}; ${from} is
- * the last byte of the 127.0.0.x that it comes from, 0 for any.  A refusal
- * comes through closed(). */
+/* Begins to connect ${c} to ${to}.  ${c} is zeroed except for ops and owner.
+ * ${from} is the last byte of the source address 127.0.0.x, 0 for any.  A
+ * refused connection is reported by closed(). */
 void conn_open(
     struct loop *loop, struct conn *c, const struct sockaddr_in *to, int from);
 
-/* Closes it, without closed(). */
+/* Closes ${c} without calling closed(). */
 void conn_close(struct conn *c);
 
-/* Ends it in both directions, so that closed() will be called. */
+/* Shuts both directions down, after which closed() is called. */
 void conn_shutdown(struct conn *c);
 
-/* Sends ${n} bytes.  A lost connection shows itself later by closed(). */
+/* Sends ${n} bytes.  A lost connection is reported later by closed(). */
 void conn_write(struct conn *c, const void *p, size_t n);
 
 #endif

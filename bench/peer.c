@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another server's log; see peer.h.
+ * The log of another server; see peer.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +73,8 @@ peer_does(const struct peer *p, const char *wishes)
 
 /* ---- lines ---- */
 
-/* A number at ${*at}, which is moved behind it; -1: none. */
+/* Reads a number at *at and moves *at behind it.  Returns -1 if there is
+ * none. */
 static int64_t
 number(const char **at, const char *end)
 {
@@ -97,7 +98,7 @@ wrong(struct peer *p, const char *line, size_t len)
 		    (int)len, line);
 }
 
-/* ID p<i>@… SENDER PLACE ATTEMPT */
+/* A line is: ID p<i>@… SENDER PLACE ATTEMPT */
 void
 peer_line(struct peer *p, const char *line, size_t len)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another server that the fault carrier plays (server/relay/carrier_fault.h):
- * what it is to do, and what it has taken in, line by line as its log grows.
- * Each line must be the next of its lane: recipient p<i> has messages of one
- * sender only, with places that follow each other and ids that ascend.
+ * Another server, for which the fault carrier stands in
+ * (server/relay/carrier_fault.h): its instructions, and the messages in its
+ * log, read line by line as the log grows.  Each line must be the next one of
+ * its lane: recipient p<i> has messages of one sender only, with consecutive
+ * places and ascending ids.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
@@ -16,39 +17,39 @@
 
 struct peer_lane {
 	int64_t taken;
-	int64_t place; /* of the last one */
+	int64_t place; /* of the last message */
 	char id[UUID_TEXT_LEN + 1];
 };
 
 struct peer {
-	char path[700];  /* of what it is to do */
-	int log;         /* -1: not there yet */
-	struct buf rest; /* of a line that has not ended */
+	char path[700];  /* of its instructions */
+	int log;         /* -1: does not exist yet */
+	struct buf rest; /* a line that is not complete yet */
 	struct peer_lane *lanes;
 	int n;
-	bool ids_ascend;  /* one at a time is sent on each lane */
-	int64_t taken;    /* in all */
-	int64_t first_ns; /* when the first was seen, 0: none yet */
+	bool ids_ascend;  /* each lane has one message in flight */
+	int64_t taken;    /* during the whole run */
+	int64_t first_ns; /* arrival of the first, 0: none yet */
 	int64_t last_ns;
 	int64_t wrong; /* lines that are not the next of their lane */
 	char first_wrong[200];
 };
 
-/* Server ${domain} with files in ${dir} and recipients p0 … p<${n} - 1>; what
- * it has by now does not count. */
+/* Opens server ${domain} with its files in ${dir} and recipients p0 … p<${n} -
+ * 1>. Messages that are in its log already do not count. */
 void peer_open(struct peer *p, const char *dir, const char *domain, int n);
 void peer_close(struct peer *p);
 
-/* From now on it does ${wishes}: lines of a word and a number. */
+/* Sets the instructions ${wishes}: lines of a word and a number. */
 void peer_does(const struct peer *p, const char *wishes);
 
-/* Reads what has come. */
+/* Reads the new lines of the log. */
 void peer_read(struct peer *p);
 
-/* Reads on until it has ${n}, or nothing has come for ${patience_ns}. */
+/* Reads until ${n} messages have arrived, or none has for ${patience_ns}. */
 void peer_wait(struct peer *p, int64_t n, int64_t patience_ns);
 
-/* Takes one line of its log, without its end. */
+/* Handles one line of the log, without its line end. */
 void peer_line(struct peer *p, const char *line, size_t len);
 
 #endif

@@ -15,7 +15,8 @@
 #define PASSWORD "a bench's password"
 #define POLL_NS (2 * NS_PER_MS)
 
-/* Fills tokens from the file.  It has u0 first, but may have holes. */
+/* Reads the tokens of the wanted users from the file and skips other users.  A
+ * user who is not in the file keeps an empty token. */
 static void
 read_tokens(const char *path, struct person *people, int first, int n)
 {

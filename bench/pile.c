@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See pile.h.  Rows are made by the statements of the schema, with all that a
- * server would have written: digests are chained, senders have their copies,
- * lanes their tails, totals count.  fsck finds nothing wrong with it.
+ * Writes a pile; see pile.h.  The rows are written by the statements of the
+ * schema, with everything that a server would have written: chained digests,
+ * the senders' copies, the lanes' tails, the totals. fsck finds no violation.
  *
- * The messages of all lanes take turns, as they would have come.
+ * Messages of the lanes alternate, as in real traffic.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ struct lane {
 	struct store_lane row;
 	uint8_t digest[DIGEST_LEN];
 	char to[80];
-	int64_t at_ms; /* of its last message */
+	int64_t at_ms; /* of the last message */
 };
 
 struct heap {
@@ -49,11 +49,11 @@ struct heap {
 	struct sender *senders;
 	struct lane *lanes;
 	int64_t now_ms;
-	int64_t mid, outbox_id; /* the last ones given */
+	int64_t mid, outbox_id; /* the last ones used */
 	int64_t destination_id;
 };
 
-/* One message, and what its rows refer to. */
+/* One message, and the values that its rows refer to. */
 struct item {
 	struct sender *from;
 	struct lane *lane;
@@ -270,7 +270,7 @@ end_lane(struct heap *h, struct lane *l)
 	run(h, SQL_LANE_REMOTE_SET, DB_PARAMS(lane));
 	if (!h->pile->settled)
 		return;
-	/* What its recipient has is what his server took. */
+	/* The recipient has acked and read all that their server accepted. */
 	marks.conversation_id = db_v_i64(row->conversation_id);
 	marks.user_id = db_v_i64(row->dest_user);
 	marks.delivered_upto = db_v_i64(row->tail_seq);

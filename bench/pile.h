@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pile of messages from users here to people on one other server, written
- * straight into a stopped server's database: as they are while they wait for
- * it, or long after it has acked them.
+ * A pile of messages from users of this server to people on one other server,
+ * written straight into the database of a stopped server.  The messages either
+ * wait for that server, or were acked by it long ago.
  */
 #ifndef BENCH_PILE_H
 #define BENCH_PILE_H
@@ -16,11 +16,11 @@ struct pile {
 	const char *domain;
 	int64_t messages;
 	int lanes;    /* conversations, one recipient each */
-	int senders;  /* u0, u1 …: lane i is of u(i modulo senders) */
-	bool settled; /* acked, and nothing waits */
+	int senders;  /* u0, u1 …; lane i has sender i modulo senders */
+	bool settled; /* all acked, none waits */
 };
 
-/* Writes ${pile} into ${db}; gives up when it cannot. */
+/* Writes ${pile} into ${db}.  Ends the program on a failure. */
 void pile_write(struct db *db, const struct pile *pile);
 
 #endif

@@ -30,7 +30,8 @@ read_file(int pid, const char *name, char *ret, size_t size)
 	return (true);
 }
 
-/* The number after the first ${label} in ${text}, 0 without it. */
+/* Returns the number after the first ${label} in ${text}, 0 if there is
+ * none. */
 static int64_t
 number_after(const char *text, const char *label)
 {
@@ -46,7 +47,8 @@ number_after(const char *text, const char *label)
 	return (v);
 }
 
-/* Fields 14 and 15 of stat, counted after the name in parentheses. */
+/* Returns fields 14 and 15 of stat, counted after the name in parentheses, in
+ * ns. */
 static int64_t
 cpu_ns(int pid)
 {
@@ -82,14 +84,15 @@ add_server(int pid, struct proc_sample *ret)
 	char text[1024];
 
 	ret->server_cpu_ns += cpu_ns(pid);
-	/* Another user's process may not be read; then it stays 0. */
+	/* The file of another user's process is not readable; the figure is
+	 * 0. */
 	if (read_file(pid, "io", text, sizeof(text)))
 		ret->server_written_bytes +=
 		    number_after(text, "\nwrite_bytes:");
 }
 
-/* Adds the children of process ${pid}: PostgreSQL has one for each connection.
- */
+/* Adds the children of process ${pid} to the server's part of ${ret}:
+ * PostgreSQL has a child for each connection. */
 static void
 add_children(int pid, struct proc_sample *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel says of a process: processor time, resident memory, bytes
- * written.  Sampled before and after, so that a figure is of that span alone.
+ * The kernel's figures of a process: processor time, resident memory, bytes
+ * written.  They are sampled at the beginning and the end of the measured time,
+ * so that a figure is of that time alone.
  */
 #ifndef BENCH_PROC_H
 #define BENCH_PROC_H
@@ -18,7 +19,7 @@ struct proc_sample {
 /* Samples this process and, unless ${pid} is 0, the server. */
 void proc_sample(int pid, struct proc_sample *ret);
 
-/* The server's resident memory in bytes. */
+/* Returns the server's resident memory in bytes. */
 int64_t proc_rss_bytes(int pid);
 
 #endif

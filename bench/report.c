@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report: one line of JSON on standard output; see bench.h.
+ * The report, one line of JSON on standard output; see bench.h.
  */
 #include <inttypes.h>
 #include <stdio.h>

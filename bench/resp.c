@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See resp.h.
+ * The protocol of redis; see resp.h.
  */
 #include <string.h>
 
@@ -33,8 +33,8 @@ resp_words(struct buf *b, const char *word)
 	(void)resp_word(b, word, strlen(word));
 }
 
-/* The line at ${p}: the number behind its first character, and its length with
- * the line end; 0 while that has not come. */
+/* Reads the line at ${p}: the number after its first character.  Returns its
+ * length with the line end, 0 if it is not complete yet. */
 static size_t
 line(const char *p, size_t n, int64_t *ret)
 {
@@ -59,7 +59,7 @@ resp_reply(const char *p, size_t n)
 	int64_t open = 1, number;
 	size_t at = 0, used;
 
-	/* ${open} values are still to come: an array adds its members. */
+	/* ${open} values follow; an array adds its members. */
 	while (open > 0) {
 		if (at >= n || (used = line(p + at, n - at, &number)) == 0)
 			return (0);

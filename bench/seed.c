@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seed: users u0, u1 … with a device each, written straight into a stopped
- * server's database, and their tokens into a file.  Registering 15,000 users
- * would be 30,000 times argon2, some 25 minutes, and would measure nothing.
- * The users have no password and cannot log in.
+ * seed: writes users u0, u1 … with one device each straight into the database
+ * of a stopped server, and their tokens into a file.  Registering 15,000 users
+ * through the API would run argon2 30,000 times, for some 25 minutes, and would
+ * measure nothing.  These users have no password and cannot log in.
  *
- * With --pile it writes messages to another server (pile.h): more than can be
- * sent while somebody waits.  Those to inboxes here loadgen fill sends.
+ * With --pile it also writes messages to another server (pile.h), in numbers
+ * that would take too long to send.  Messages to this server's inboxes are sent
+ * by loadgen fill.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -101,7 +102,7 @@ seed(const struct wishes *w)
 	db_close(db);
 }
 
-/* False: none such. */
+/* Sets option ${key}.  Returns false if it is unknown. */
 static bool
 take_option(struct wishes *w, int key)
 {

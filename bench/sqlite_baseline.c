@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sqlite-baseline: what SQLite itself makes of the rows that the server
- * writes: one thread, the server's schema, statements and connection settings
- * (WAL, synchronous=FULL), no network, no validation, no reads.  The figures
- * of the server are given as ratios to these.
+ * sqlite-baseline: the speed of SQLite itself with the rows that the server
+ * writes.  One thread, with the server's schema, statements and connection
+ * settings (WAL, synchronous=FULL), but no network, no validation and no reads.
+ * The server's figures are given as ratios to these.
  *
- * A transaction holds what a batch of the server's writer holds: N messages
- * accepted (message, outbox row, own inbox copy), the N of the transaction
- * before delivered, those delivered before that acked with a receipt, and the
- * receipts before that delivered, as far as ${steps} goes.  Counters of a
- * user, lane or conversation and the totals of the outbox are written once a
- * transaction.
+ * A transaction has the same contents as a batch of the server's writer: N
+ * messages are accepted (message, outbox row, own inbox copy), the N of the
+ * transaction before are delivered, those delivered before that are acked with
+ * a receipt, and the receipts before that are delivered, up to the step that is
+ * measured.  The counters of a user, lane or conversation and the totals of the
+ * outbox are written once in each transaction.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -74,11 +74,11 @@ struct chain {
 	int64_t now_ms, mid, outbox_id;
 	struct user users[USERS];
 	struct conversation convs[USERS];
-	struct item items[STEPS][BATCH_MAX]; /* what each step left */
+	struct item items[STEPS][BATCH_MAX]; /* the output of each step */
 	int n[STEPS];
 	int next_conv;
-	int64_t log_bytes; /* written to the log in all */
-	int64_t log_at;    /* where it ended after the last commit */
+	int64_t log_bytes; /* bytes written to the log so far */
+	int64_t log_at;    /* end of the log at the last commit */
 };
 
 static void
@@ -98,7 +98,7 @@ each_id(void *ret, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Runs statement SQL_${STMT} with the values that initialise its struct. */
+/* Runs statement SQL_${STMT} with the values that initialise its parameters. */
 #define RUN(c, STMT, stmt, each, arg, ...)                                     \
 	do {                                                                   \
 		const struct sql_##stmt params_ = {__VA_ARGS__};               \
@@ -195,7 +195,7 @@ deliver_one(struct chain *c, const struct item *it)
 	c->items[DELIVER][c->n[DELIVER]++] = *it;
 }
 
-/* Acks what ${items} holds: each row, and one receipt a conversation. */
+/* Acks ${items}: each row, and one receipt for each conversation. */
 static void
 ack_all(struct chain *c, const struct item *items, int n)
 {
@@ -271,8 +271,8 @@ flush(struct chain *c)
 	}
 }
 
-/* What the transaction has added to the totals: ${n} were accepted, delivered
- * and acked. */
+/* Adds the changes of this transaction to the totals: ${n} messages were
+ * accepted, delivered and acked. */
 static void
 add_totals(struct chain *c, const int n[STEPS])
 {
@@ -287,8 +287,8 @@ add_totals(struct chain *c, const int n[STEPS])
 	must(store_totals_add(c->db, &t, &err), &err);
 }
 
-/* Dies unless the totals say what was done: else something else was measured
- * than what the server does. */
+/* Ends the program unless the totals match the work done; otherwise the figures
+ * would be of different work than the server's. */
 static void
 check_totals(struct chain *c)
 {
@@ -302,7 +302,7 @@ check_totals(struct chain *c)
 		bench_die("the totals of the outbox are not what was written");
 }
 
-/* One transaction of ${batch} new messages. */
+/* Runs one transaction with ${batch} new messages. */
 static void
 run_batch(struct chain *c, enum step last, int batch)
 {
@@ -331,7 +331,7 @@ run_batch(struct chain *c, enum step last, int batch)
 	done[ACK] = last >= ACK ? n[DELIVER] : 0;
 	add_totals(c, done);
 	must(db_commit(c->db, &err), &err);
-	/* A log that is shorter than before has begun anew. */
+	/* A log that is shorter than before was restarted. */
 	end = db_log_bytes(c->db);
 	c->log_bytes += end >= c->log_at ? end - c->log_at : end;
 	c->log_at = end;
@@ -432,7 +432,7 @@ open_chain(const char *path)
 	return (c);
 }
 
-/* Runs for ${run_ns} on a fresh file and reports messages a second. */
+/* Runs for ${run_ns} on a new file and reports messages per second. */
 static void
 measure(const char *path, enum step last, int batch, int64_t run_ns)
 {

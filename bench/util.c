@@ -50,7 +50,7 @@ bench_number(const char *what, const char *text, int64_t min)
 	return (v);
 }
 
-/* Where the value of member ${name} begins, or NULL. */
+/* Returns the start of the value of member ${name}, or NULL. */
 static const char *
 find_value(const char *p, size_t n, const char *name)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small things that every part of the load generator needs: giving up,
- * nanoseconds, and looking for members in JSON that the server wrote.  A load
- * generator shares the processors with what it measures, so answers are
- * searched, not parsed; their shape is what other tests are for.
+ * Functions that every part of the load generator needs: ending with an error,
+ * time in nanoseconds, and searching for members in JSON that the server wrote.
+ * The load generator shares the processors with the server that it measures, so
+ * answers are searched and not parsed; other tests check their form.
  */
 #ifndef BENCH_UTIL_H
 #define BENCH_UTIL_H
@@ -16,30 +16,34 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S INT64_C(1000000000)
 
-/* Prints "loadgen: ..." and ends the program with 1. */
+/* Prints "loadgen: ..." and ends the program with exit code 1. */
 _Noreturn void bench_die(const char *fmt, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* ${n} objects of ${size} zeroed bytes; gives up without memory. */
+/* Returns ${n} objects of ${size} zeroed bytes.  Ends the program when memory
+ * runs out. */
 void *bench_zalloc(size_t n, size_t size);
 
-/* A whole number of ${min} or more; gives up, naming ${what}, if it is none. */
+/* Returns ${text} as a whole number of at least ${min}.  Ends the program,
+ * naming ${what}, if it is not one. */
 int64_t bench_number(const char *what, const char *text, int64_t min);
 
-/* The number of member "${name}": in ${n} bytes at ${p}. */
+/* Reads the number of member "${name}" in ${n} bytes at ${p}.  Returns false if
+ * there is none. */
 bool scan_i64(const char *p, size_t n, const char *name, int64_t *ret);
 
-/* Copies the text of member "${name}" (without escapes) into ${ret}. */
+/* Copies the text of member "${name}" (without escapes) into ${ret}.  Returns
+ * false if there is none or it does not fit. */
 bool scan_text(
     const char *p, size_t n, const char *name, char *ret, size_t size);
 
-/* Whether ${what} occurs in ${n} bytes at ${p}. */
+/* Returns true if ${what} occurs in ${n} bytes at ${p}. */
 bool scan_has(const char *p, size_t n, const char *what);
 
-/* Reads 16 hex digits. */
+/* Reads 16 hex digits.  Returns false if they are not hex digits. */
 bool scan_hex(const char *p, int64_t *ret);
 
-/* Monotonic time. */
+/* Returns the monotonic time in ns. */
 static inline int64_t
 mono_ns(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RFC 6455 as a client.  The mask is the same for the whole run and the
- * server's Sec-WebSocket-Accept is not verified: neither changes what the
- * server has to do.
+ * A client of RFC 6455.  The mask is the same for the whole run, and the
+ * server's Sec-WebSocket-Accept is not verified: neither changes the work of
+ * the server.
  */
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +112,8 @@ on_text(struct wsc *ws, const char *p, size_t n)
 	ws->ops->welcome(ws);
 }
 
-/* One whole frame.  ${fin}: the last of its message. */
+/* Handles one complete frame.  ${fin} is true for the last frame of a
+ * message. */
 static void
 on_frame(struct wsc *ws, int opcode, bool fin, const char *p, size_t n)
 {
@@ -150,7 +151,7 @@ on_frame(struct wsc *ws, int opcode, bool fin, const char *p, size_t n)
 	}
 }
 
-/* The answer to the upgrade. */
+/* Handles the answer to the upgrade. */
 static size_t
 on_upgrade(struct wsc *ws, const char *p, size_t n)
 {

@@ -14,13 +14,13 @@
 struct wsc;
 
 struct wsc_ops {
-	/* The server has welcomed us. */
+	/* The server has sent its welcome. */
 	void (*welcome)(struct wsc *ws);
 
 	/* A text frame, ${n} bytes at ${p}. */
 	void (*text)(struct wsc *ws, const char *p, size_t n);
 
-	/* It ended: ${why} is for people. */
+	/* The session has ended.  ${why} is a text for people. */
 	void (*ended)(struct wsc *ws, const char *why);
 };
 
@@ -34,11 +34,12 @@ struct wsc {
 	const char *token;    /* borrowed until the end */
 	const char *instance; /* "" for none */
 	char after[96];       /* "" for none */
-	int64_t head;         /* of the inbox, from welcome */
+	int64_t head;         /* of the inbox, from the welcome */
 	struct buf parts;     /* of a fragmented message */
 };
 
-/* Begins to open ${ws}, zeroed but for ops, owner, token, instance, after. */
+/* Begins to open ${ws}, which is zeroed except for ops, owner, token, instance
+ * and after.  ${from} is as for conn_open(). */
 void wsc_open(
     struct loop *loop, struct wsc *ws, const struct sockaddr_in *to, int from);
 
@@ -48,7 +49,7 @@ void wsc_send(struct wsc *ws, const char *p, size_t n);
 /* Sends {"type":"ack","upto":${upto}}. */
 void wsc_ack(struct wsc *ws, int64_t upto);
 
-/* Closes it at once, without ended(). */
+/* Closes the connection at once, without calling ended(). */
 void wsc_close(struct wsc *ws);
 
 #define WSC_FRAME_MAX 4096
