@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// REST, as far as the page needs it.  What the server refuses is thrown as
-// Refused with its problem document; what does not reach it as Unreachable.
+// The REST client of the page.  A refusal by the server is thrown as Refused with its problem
+// document.  If the server cannot be reached, Unreachable is thrown.
 
 import { sentence } from './time.ts';
 import type { Problem } from './types.ts';
@@ -28,7 +28,7 @@ export class Api {
 	readonly token: string | undefined;
 	private readonly onUnauthenticated: (() => void) | undefined;
 
-	/** ${onUnauthenticated} is called when the server no longer knows the token. */
+	/** Calls ${onUnauthenticated} when the server no longer accepts the token. */
 	constructor(token?: string, onUnauthenticated?: () => void)
 	{
 		this.token = token;
@@ -79,7 +79,8 @@ export class Api {
 			clearTimeout(timer);
 		}
 		const body = parse(text);
-		// A network that wants a log-in answers everything with a page of its own.
+		// A network that requires a log-in (captive portal) answers every request with its
+		// own page.
 		if (response.ok && body === undefined)
 			throw new Unreachable();
 		if (response.ok)
@@ -90,7 +91,7 @@ export class Api {
 	}
 }
 
-/** What ${text} says; null: nothing, undefined: it is no JSON. */
+/** Parses ${text}.  Returns null if it is empty, undefined if it is not JSON. */
 function parse(text: string): unknown
 {
 	try {
@@ -101,8 +102,8 @@ function parse(text: string): unknown
 }
 
 /**
- * A proxy's error page is no problem document; it becomes one here.  Members
- * that only some problems have are kept: a 410 says where the inbox begins.
+ * Returns the problem document in ${body}.  An error page of a proxy is not one, so a problem is
+ * made for it.  Members that only some problems have are kept: a 410 says where the inbox begins.
  */
 function problemOf(body: unknown, status: number): Problem
 {
@@ -117,22 +118,22 @@ function problemOf(body: unknown, status: number): Problem
 	};
 }
 
-/** Whether a message waits because of whom it is for: their inbox has no room, or they are
- *  of one new server more than its writer may write to in a day.  That holds up nothing
- *  that is for others. */
+/** Returns true if a message is refused for now because of its recipient: the recipient's inbox is
+ * full, or the sender has used the daily quota of first messages to new servers.  Messages to other
+ * recipients are not affected. */
 export function isOfRecipient(problem: Problem): boolean
 {
 	return problem.code === 'inbox_full' ||
 		(problem.code === 'quota_used' && problem.pointer?.endsWith('/to') === true);
 }
 
-/** Whether the same request may do better later, by itself. */
+/** Returns true if the same request may succeed later without a change. */
 export function isPassing(problem: Problem): boolean
 {
 	return [429, 500, 503, 507].includes(problem.status);
 }
 
-/** What went wrong with something that a person waits for, in a sentence. */
+/** Returns the failure of a user's action as a sentence. */
 export function words(error: unknown): string
 {
 	if (!(error instanceof Refused))

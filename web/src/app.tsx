@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The whole: who is logged in, where in the page one is, and how well the page
-// is connected.
+// The chat page as a whole: who is logged in, the route, and the state of the connection.
 
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -22,7 +21,7 @@ import { visible } from './visible.ts';
 
 const PHONE = '(max-width: 719px)';
 
-/** Whether there is room for one pane only; asked again when that changes. */
+/** Returns true if there is room for one pane only, and follows changes. */
 function usePhone(): boolean
 {
 	const [query] = useState(() => matchMedia(PHONE));
@@ -36,7 +35,7 @@ function usePhone(): boolean
 	return phone;
 }
 
-/** The route in the address bar, without the #. */
+/** Returns the route in the address bar, without the #. */
 function useHash(): string
 {
 	const [hash, setHash] = useState(location.hash.slice(1));
@@ -62,8 +61,8 @@ function Countdown({ until }: { until: number }): JSX.Element
 	return <>{Math.max(1, Math.ceil((until - now) / 1000))} s</>;
 }
 
-/** Says how well the page is connected, while it is not; screen readers hear
- * each change, but not the seconds. */
+/** Shows the state of the connection while the page is not connected.  A screen reader reads each
+ * change, but not the seconds. */
 function Connection({ client }: { client: ChatClient }): JSX.Element
 {
 	const { link } = client;
@@ -98,7 +97,7 @@ function LogOut(props: { client: ChatClient; everywhere: boolean;
 	const [busy, setBusy] = useState(false);
 	const unsent = client.unsent.length;
 
-	// Before it is seen: the next key is for it already.
+	// Open the dialog before the first paint, so that the next key goes to it.
 	useLayoutEffect(() => dialog.current?.showModal(), []);
 
 	async function leave(anyway: boolean): Promise<void>
@@ -156,7 +155,7 @@ function Home(props: { login: Login; once: string; replaced: () => void;
 		let waiting = false;
 		let notifier: Notifier | undefined;
 		const made = new ChatClient(props.login, {
-			// However much comes at once, it is drawn once.
+			// Several changes at once are drawn once.
 			changed: () => {
 				if (waiting)
 					return;
@@ -193,7 +192,7 @@ function Home(props: { login: Login; once: string; replaced: () => void;
 		return () => removeEventListener('keydown', key);
 	}, []);
 
-	// Who comes back to the list finds the focus where it was.
+	// Back in the list, the focus returns to the conversation that was open.
 	useLayoutEffect(() => {
 		if (hash === '' && was.current !== '')
 			document.querySelector<HTMLElement>(`.list a[href="#${CSS.escape(was.current)}"]`)?.focus();
@@ -210,7 +209,7 @@ function Home(props: { login: Login; once: string; replaced: () => void;
 	const choosing = hash === SETTINGS;
 	const route = choosing ? null : routeOf(hash, client);
 	const pane = choosing || route !== null;
-	// On a phone one pane at a time; the other is really away.
+	// On a phone only one pane is in the document at a time.
 	return (
 		<div class={`home ${pane ? 'open' : ''}`}>
 			<Connection client={client} />
@@ -240,7 +239,7 @@ export function App(): JSX.Element
 	const [login, setLogin] = useState<Login | null>(loadLogin);
 	const [notice, setNotice] = useState('');
 	const [forgotten, setForgotten] = useState<string | null>(null);
-	/* The one-time password of the log-in, only here: a reload forgets it. */
+	/* The one-time password of the log-in.  It is only in memory: a reload discards it. */
 	const [once, setOnce] = useState('');
 
 	useEffect(() => onLogin((changed) => {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// When to come back after a WebSocket has ended, and whether at all: section
-// "Close codes" of /asyncapi.yaml.
+// When to reconnect after a WebSocket has ended, and whether to reconnect at all: section "Close
+// codes" of /asyncapi.yaml.
 
 export type Verdict =
-	| 'retry' // come back by yourself, after a while
-	| 'epoch' // the database is another: reset the cursor, then come back
-	| 'login' // the token is no good: a person must log in
-	| 'stop'; // only a person may try again
+	| 'retry' // reconnect after the back-off
+	| 'epoch' // another history of the database: reset the cursor, then reconnect
+	| 'login' // the token is not valid: the user must log in
+	| 'stop'; // only the user may reconnect
 
 const FIRST_MS = 500;
 const CAP_MS = 20_000;
 
-/** Full jitter: anywhere between nothing and 0.5 s × 2ⁿ, at most 20 s. */
+/** Returns the wait in ms with full jitter: between 0 and min(20 s, 0.5 s × 2ⁿ). */
 export function delay(attempt: number, random: () => number = Math.random): number
 {
 	return random() * Math.min(CAP_MS, FIRST_MS * 2 ** Math.min(attempt, 10));
 }
 
-/** What close code ${code} asks for.  Unknown ones are worth another try. */
+/** Returns the reaction to close code ${code}.  An unknown code is retried. */
 export function verdict(code: number): Verdict
 {
 	switch (code) {
@@ -37,7 +37,7 @@ export function verdict(code: number): Verdict
 	}
 }
 
-/** Why a person is asked, in words. */
+/** Returns why the user must act, as a sentence. */
 export function reason(code: number): string
 {
 	switch (code) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A history cut into blocks of about fifty messages.  A block is drawn again
-// only when something in it has changed, and laid out only near the eye
-// (place.ts): that is what makes thousands of rows as cheap as a few.
+// Cuts a history into blocks of about fifty messages.  A block is drawn again only when something
+// in it has changed, and laid out only near the visible part (place.ts).  This makes thousands of
+// rows as cheap as a few.
 //
-// The number of a message says which block it is in.  So blocks keep their rows
-// when older messages come before them, and newer ones behind.
+// The number of a message determines its block.  So a block keeps its rows when older messages are
+// added before it, or newer ones after it.
 
 import type { Message } from './types.ts';
 
@@ -14,11 +14,11 @@ export interface Block {
 	key: string;
 	messages: Message[];
 	above: Message | undefined; // the message before the first one
-	from: number;               // the least and the greatest number in it; 0: none
+	from: number;               // least and greatest seq in the block; 0: none
 	upto: number;
 }
 
-/** The key of the block of ${m}; null: that of the message before it. */
+/** Returns the key of the block of ${m}; null means the block of the message before it. */
 function keyOf(m: Message): string | null
 {
 	return m.seq === null ? null : `${m.stale ? 'stale ' : ''}${Math.floor(m.seq / BLOCK)}`;
@@ -30,9 +30,9 @@ function same(a: Block, b: Block): boolean
 		a.messages.every((m, at) => m === b.messages[at]);
 }
 
-/** The blocks of ${shown}; those of ${old} that have not changed are the same
- * objects.  Messages from before a restore, whose numbers are others, may stand
- * between those of today: no key is given twice. */
+/** Returns the blocks of ${shown}.  Blocks of ${old} that have not changed are returned as the same
+ * objects.  Messages from before a restore have numbers of their own and may stand between current
+ * messages, so a key that comes again does not start a second block. */
 export function blocksOf(shown: Message[], old: Block[]): Block[]
 {
 	const blocks: Block[] = [];
@@ -60,7 +60,7 @@ export function blocksOf(shown: Message[], old: Block[]): Block[]
 	});
 }
 
-/** Mark ${upto}, as far as it says anything about the messages of ${block}. */
+/** Limits mark ${upto} to the numbers of ${block}, so that a mark outside of it changes nothing. */
 export function markIn({ from, upto: last }: Block, upto: number): number
 {
 	return Math.min(Math.max(upto, from - 1), last);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The chat page's client: conversations and messages as they are known, kept in
-// step with the server by the inbox's events, and with the disk.
+// The chat page's client: the known conversations and messages, kept in step with the server by the
+// events of the inbox, and with the disk.
 //
-// Order of things: an event changes what is shown at once; it is written to
-// the disk with the cursor behind it; then it is acked.  So an ack never
-// promises what a reload would not find.
+// Order: an event changes the shown data at once.  It is then written to the disk together with the
+// cursor behind it.  Then it is acked.  So every acked event is found again after a reload.
 
 import { Api, Refused } from './api.ts';
 import { Conversations } from './conversations.ts';
@@ -25,26 +24,26 @@ import type {
 import { uuid7 } from './uuid.ts';
 import { visible } from './visible.ts';
 
-const REPLAY = 2_000;    // events that a new browser goes through
-const KEPT_SHOWN = 200;  // messages taken from the disk at once
+const REPLAY = 2_000;    // events that a new browser reads
+const KEPT_SHOWN = 200;  // messages read from the disk at once
 const PAGE = 50;
 const TYPING_MS = 6_000;
 const TYPING_EVERY_MS = 3_000;
-const RESUBMIT_MS = 14 * 86_400_000; // as long as ids are surely remembered
+const RESUBMIT_MS = 14 * 86_400_000; // the server remembers ids for at least this time
 const NOTHING: Shown = { shown: [], before: 0 };
 
 export interface ChatListener {
 	/** Something that is shown has changed. */
 	changed(): void;
-	/** The server does not know the token any more. */
+	/** The server no longer accepts the token. */
 	loggedOut(): void;
-	/** Words for those who do not see the page. */
+	/** Words for a screen reader. */
 	say(words: string): void;
-	/** A message of somebody else has come in ${conversation}. */
+	/** A message from another person has come in ${conversation}. */
 	arrived?(message: Message, conversation: Conversation): void;
 }
 
-/** What an item of the list or the address bar stands for. */
+/** The target of an item in the list, or of the address bar. */
 export type Route = { conversation: Conversation } | { to: string };
 
 export class ChatClient {
@@ -57,24 +56,24 @@ export class ChatClient {
 	loaded = false;
 	unsent: Unsent[] = [];
 	typing = new Map<string, { from: string; until: number }>();
-	entries = new Map<string, number>(); // how often an entry has changed
+	entries = new Map<string, number>(); // number of changes of each entry
 
 	private readonly user: ChatListener;
 	private readonly listed: Conversations;
 	private readonly socket: Socket;
 	private readonly sender: Sender;
-	private heir: Heir | undefined; // from start() on
-	private disk!: Disk; // from start() on
+	private heir: Heir | undefined; // set by start()
+	private disk!: Disk; // set by start()
 	private cursor: Cursor | null = null;
-	private stored: Cursor | null = null; // as it is on the disk
+	private stored: Cursor | null = null; // the cursor on the disk
 	private messages = new Map<string, History>();
 	private opened = new Set<string>(); // conversations whose messages were read from the disk
 	private batch: Required<Pick<Batch, 'messages' | 'conversations'>> & { seq: number } | null = null;
 	private writing: Promise<void> = Promise.resolve();
-	private reads = new Map<string, number>(); // said by me, not yet confirmed
+	private reads = new Map<string, number>(); // own read marks that the server has not confirmed
 	private typed = 0;
 	private ended = false;
-	private leaving = false; // by logOut()
+	private leaving = false; // logOut() is under way
 
 	constructor(login: Login, user: ChatListener)
 	{
@@ -105,7 +104,8 @@ export class ChatClient {
 			return;
 		for (const one of kept.conversations)
 			this.listed.put(one);
-		// What a page could not put there any more; it had no answer for it.
+		// Texts in localStorage that an earlier page could not write to the disk.  The
+		// server has not answered them.
 		const late = held(this.me).filter((one) => !kept.unsent.some((there) => there.id === one.id));
 		if (late.length > 0)
 			await this.disk.write({ unsent: late });
@@ -125,10 +125,10 @@ export class ChatClient {
 			this.limit = info.limits.text;
 			this.admin = info.user?.admin ?? false;
 			this.user.changed();
-		}, () => undefined); // what a server allows by default will do
+		}, () => undefined); // keep the default limits
 	}
 
-	/** Ends it; what is kept stays for the next time. */
+	/** Ends the client.  Stored data stays for the next start. */
 	end(): void
 	{
 		this.ended = true;
@@ -138,10 +138,10 @@ export class ChatClient {
 		this.disk?.close();
 	}
 
-	/** Revokes the token, or all of this account, and forgets everything here. */
+	/** Revokes this token, or all tokens of the account, and erases all data here. */
 	async logOut(everywhere = false): Promise<void>
 	{
-		// The socket may hear of it before the answer is here.
+		// The socket may close because of this before the answer arrives.
 		this.leaving = true;
 		try {
 			await this.api.delete(everywhere ? '/v1/tokens?all=true' :
@@ -149,8 +149,8 @@ export class ChatClient {
 		} catch (error) {
 			const status = error instanceof Refused ? error.problem.status : 0;
 			this.leaving = false;
-			// A token that the server does not know any more is revoked already,
-			// but it has revoked no other.
+			// If the server does not accept the token, it is revoked already, but it
+			// has not revoked any other token.
 			if (everywhere && status === 401)
 				this.loggedOut();
 			if (everywhere || (status !== 401 && status !== 404))
@@ -170,7 +170,7 @@ export class ChatClient {
 		this.socket.connect();
 	}
 
-	/** Whether what is written here outlives the page. */
+	/** Returns true if the data survives a reload of the page. */
 	get lasting(): boolean
 	{
 		return (this.disk as Disk | undefined)?.lasting ?? true;
@@ -183,13 +183,13 @@ export class ChatClient {
 		return this.listed.all;
 	}
 
-	/** Conversations, the last written to first. */
+	/** Returns the conversations, the one with the latest message first. */
 	list(): Conversation[]
 	{
 		return this.listed.list();
 	}
 
-	/** Names of new conversations whose first message is still unsent. */
+	/** Returns the names of new conversations whose first message is still unsent. */
 	newNames(): string[]
 	{
 		return this.listed.newNames();
@@ -200,19 +200,20 @@ export class ChatClient {
 		return this.listed.unread;
 	}
 
-	/** The direct conversation with ${name}. */
+	/** Returns the direct conversation with ${name}. */
 	withPerson(name: string): Conversation | undefined
 	{
 		return this.listed.withPerson(name);
 	}
 
-	/** What can be shown of a conversation; the same object until that changes. */
+	/** Returns the messages of a conversation that can be shown: the same object until they
+	 * change. */
 	shown(conversation: string): Shown
 	{
 		return this.messages.get(conversation)?.shown ?? NOTHING;
 	}
 
-	/** What is unsent there, without what has arrived by another way. */
+	/** Returns the unsent texts for ${route}. */
 	unsentFor(route: Route): Unsent[]
 	{
 		return this.unsent.filter((one) => 'to' in route ?
@@ -231,9 +232,9 @@ export class ChatClient {
 		return one && one.until > Date.now() ? one.from : null;
 	}
 
-	// ---- what a person does ----
+	// ---- actions of the user ----
 
-	/** Opens a conversation: from the disk at once, then what is newer. */
+	/** Opens a conversation: shows messages from the disk at once, then fetches newer ones. */
 	async open(id: string): Promise<void>
 	{
 		if (!this.opened.has(id)) {
@@ -248,7 +249,7 @@ export class ChatClient {
 		await this.older(id, 0);
 	}
 
-	/** Asks for messages before number ${before}; 0: for the newest. */
+	/** Fetches the messages before number ${before}; 0: the newest ones. */
 	async older(id: string, before: number): Promise<void>
 	{
 		const page = await this.api.get<{ messages: ServerMessage[]; has_more: boolean }>(
@@ -257,13 +258,15 @@ export class ChatClient {
 		const fresh: Message[] = [];
 		const seqOf = (at: number) => page.messages[at]?.conversation_seq ?? 0;
 
-		// What stands before: the next of the page; nothing, at its end.
+		// The page has the newest message first.  The message before each one is the next
+		// of the page; for the last one it is unknown, or none at the beginning of the
+		// conversation.
 		page.messages.forEach((m, at) => {
 			const last = at === page.messages.length - 1;
 			const prev = !last ? seqOf(at + 1) : page.has_more ? undefined : 0;
 			fresh.push(mergeMessage(known.get(m.id), messageOf(m, prev)));
 		});
-		// And what was shown last stands right behind this page.
+		// The oldest message that was known follows the newest one of this page.
 		for (const m of known.values())
 			if (m.seq === before && !m.stale)
 				fresh.push({ ...m, prev: seqOf(0) });
@@ -277,10 +280,10 @@ export class ChatClient {
 		await this.disk.write({ messages: fresh, conversations: changed });
 	}
 
-	/** Takes a text to be sent, now or when there is a connection. */
+	/** Accepts a text, to be sent now or on the next connection. */
 	async send(target: Target, text: string): Promise<void>
 	{
-		// NUL and half characters are no text; the server would refuse them.
+		// The server refuses NUL and unpaired surrogates.
 		const body = new TextDecoder().decode(new TextEncoder().encode(text.replace(/\0/g, '')));
 		const unsent: Unsent = { id: uuid7(), target, body, at: Date.now() };
 
@@ -292,7 +295,7 @@ export class ChatClient {
 		this.kick();
 	}
 
-	/** Tries a refused one again.  It was never accepted: it gets a new id. */
+	/** Sends a refused text again, under a new id, because it was never accepted. */
 	async again(unsent: Unsent): Promise<void>
 	{
 		await this.discard(unsent);
@@ -312,11 +315,11 @@ export class ChatClient {
 		this.user.changed();
 	}
 
-	/** Sends ${texts} of a tab that was closed; null: those that are kept. */
+	/** Sends ${texts} of a tab that was closed; null: the texts on the disk. */
 	private async inherit(texts: Unsent[] | null): Promise<void>
 	{
 		const all = texts ?? [...(await this.disk.load()).unsent, ...held(this.me)];
-		// What is a message by now was accepted.
+		// A text that is stored as a message was accepted.
 		const sent = new Set((await this.disk.find(all.map((one) => one.id))).map((m) => m.id));
 		const fresh = new Map(all.map(({ delayed, ...one }) => [one.id, one as Unsent]));
 
@@ -334,7 +337,7 @@ export class ChatClient {
 		this.kick();
 	}
 
-	/** A person has seen everything up to number ${upto}. */
+	/** The user has seen all messages up to number ${upto}. */
 	read(id: string, upto: number): void
 	{
 		const c = this.conversations.get(id);
@@ -349,7 +352,7 @@ export class ChatClient {
 		this.user.changed();
 	}
 
-	/** I am typing. */
+	/** The user is typing. */
 	type(id: string): void
 	{
 		const now = Date.now();
@@ -360,7 +363,7 @@ export class ChatClient {
 		this.socket.send({ type: 'typing', conversation: id });
 	}
 
-	/** The text of message ${id}, if it is known here. */
+	/** Returns the text of message ${id}, or null if it is not known here. */
 	textOf(id: string): string | null
 	{
 		for (const known of this.messages.values()) {
@@ -376,14 +379,15 @@ export class ChatClient {
 		return this.api.get<Entry>(`/v1/outbox/${id}`);
 	}
 
-	// ---- the socket's user ----
+	// ---- callbacks of the socket ----
 
 	async hello(): Promise<{ token: string; after: Cursor } | null>
 	{
 		if (!this.cursor) {
 			const page = await this.api.get<{ head: number; oldest: number; epoch: string }>(
 				'/v1/inbox?after=0&limit=1').catch((error: unknown) => {
-				// The beginning is not there any more: 410 tells what is.
+				// The first events are no longer kept.  The 410 problem says where
+				// the inbox begins.
 				if (error instanceof Refused && error.problem.status === 410)
 					return error.problem as unknown as
 						{ head: number; oldest: number; epoch: string };
@@ -399,7 +403,8 @@ export class ChatClient {
 	{
 		if (!welcome.recovered)
 			this.cursor = { ...this.cursor, epoch: welcome.epoch, seq: Math.max(0, welcome.oldest - 1) };
-		// An ack is lost with its connection, and the next event may be far away.
+		// The ack of the last connection may be lost, and the next event may come much
+		// later.
 		if (this.stored?.epoch === welcome.epoch && this.stored.seq > welcome.acked)
 			this.socket.send({ type: 'ack', upto: this.stored.seq });
 		void this.listed.refresh();
@@ -441,9 +446,9 @@ export class ChatClient {
 	}
 
 	/**
-	 * The database was restored: numbers of before mean nothing now.  What is
-	 * kept stays, marked; what this browser sent is sent again by its ids, so
-	 * that what the restore lost comes back.
+	 * The database was restored, so the numbers from before are not valid.  Known messages stay
+	 * and are marked as stale.  Messages that this browser has sent are sent again by their
+	 * ids, so that messages lost in the restore come back.
 	 */
 	async epochGone(): Promise<void>
 	{
@@ -479,7 +484,7 @@ export class ChatClient {
 		this.user.loggedOut();
 	}
 
-	// ---- news ----
+	// ---- events ----
 
 	private take(event: InboxEvent): void
 	{
@@ -501,7 +506,7 @@ export class ChatClient {
 				({ ...m, end: event.state, why: event.reason ?? '' }));
 			break;
 		default:
-			// Edits and members come with a version that knows them.
+			// Ignore kinds that only a newer version of the page knows.
 			break;
 		}
 		this.user.changed();
@@ -533,7 +538,7 @@ export class ChatClient {
 		}
 	}
 
-	/** An entry of mine that may be looked at has changed. */
+	/** Counts a change of an own outbox entry, so that a view of it reads it again. */
 	private touch(id = ''): void
 	{
 		this.entries.set(id, (this.entries.get(id) ?? 0) + 1);
@@ -553,7 +558,7 @@ export class ChatClient {
 	{
 		const id = entry.conversation;
 		const known = this.known(id);
-		// Its own event may have been faster.
+		// The message's own event may have come first.
 		const message = mergeMessage(known.get(entry.id), {
 			id: entry.id, conversation: id, seq: null, from: this.me, own: true,
 			body: unsent.body, at: Date.parse(entry.created_at), sent: unsent.target,
@@ -590,9 +595,9 @@ export class ChatClient {
 		void this.disk.write({ done: [id] });
 	}
 
-	// ---- in step with server and disk ----
+	// ---- server and disk ----
 
-	/** Writes what came, then acks it. */
+	/** Writes the events of the batch, then acks them. */
 	private flush(): void
 	{
 		const batch = this.batch;
@@ -602,8 +607,8 @@ export class ChatClient {
 		if (!batch || !cursor || this.ended)
 			return;
 		this.writing = this.writing.then(async () => {
-			// What is kept may know more than the event: who sent it, what stands
-			// before it.
+			// The stored message may have more than the event: its target, and the
+			// number before it.
 			const kept = new Map((await this.disk.find(
 				batch.messages.map((m) => m.id)).catch(() => [])).map((m) => [m.id, m]));
 			const behind = { ...cursor, seq: batch.seq };
@@ -673,7 +678,7 @@ export class ChatClient {
 	}
 }
 
-/** A conversation of which nothing is known but its first event. */
+/** Returns a conversation of which only its first event is known. */
 function strange(event: InboxEvent & { kind: 'message' }): Conversation
 {
 	const names = [...new Set([event.from, ...(event.to === null ? [] : [event.to])])];

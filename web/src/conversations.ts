@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The conversations as the page knows them: what the server's list says, joined
-// with what events have changed since, in the order of the last activity.
+// The known conversations: the server's list, joined with the events since then, ordered by the
+// last activity.
 
 import type { Api } from './api.ts';
 import { isFor, mergeConversation, targetOf } from './merge.ts';
 import type { Conversation, ServerConversation, Unsent } from './types.ts';
 
 export interface ConversationsUser {
-	/** What the server has not accepted yet. */
+	/** The texts that the server has not accepted yet. */
 	unsent(): Unsent[];
-	/** The list was read from the server; ${all} goes to the disk. */
+	/** The list was read from the server.  ${all} must be written to the disk. */
 	refreshed(all: Conversation[]): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export class Conversations {
 		return c;
 	}
 
-	/** Changes conversation ${id}, if there is one, and returns it. */
+	/** Changes conversation ${id} with ${how} and returns it; undefined if it is not known. */
 	change(id: string, how: (c: Conversation) => Conversation): Conversation | undefined
 	{
 		const c = this.all.get(id);
@@ -42,7 +42,7 @@ export class Conversations {
 		return c && this.put(how(c));
 	}
 
-	/** All conversations, the last written to first. */
+	/** Returns all conversations, the one with the latest message first. */
 	list(): Conversation[]
 	{
 		return [...this.all.values()].sort((a, b) =>
@@ -55,7 +55,7 @@ export class Conversations {
 			isFor(one, c, this.me) ? Math.max(at, one.at) : at, c.at);
 	}
 
-	/** Names of new conversations whose first message is still unsent. */
+	/** Returns the names of new conversations whose first message is still unsent. */
 	newNames(): string[]
 	{
 		const names = this.user.unsent().map((one) => 'to' in one.target ? one.target.to : '');
@@ -70,7 +70,7 @@ export class Conversations {
 		return sum;
 	}
 
-	/** The direct conversation with ${name}. */
+	/** Returns the direct conversation with ${name}. */
 	withPerson(name: string): Conversation | undefined
 	{
 		for (const one of this.all.values()) {
@@ -81,7 +81,7 @@ export class Conversations {
 		return undefined;
 	}
 
-	/** Reads the server's list: counts and marks. */
+	/** Reads the server's list, with its counts and marks. */
 	async refresh(): Promise<void>
 	{
 		if (this.listing)
@@ -101,7 +101,7 @@ export class Conversations {
 			}
 			await this.user.refreshed([...this.all.values()]);
 		} catch {
-			// The next connection asks again.
+			// The next connection reads it again.
 		} finally {
 			this.listing = false;
 		}

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The little things that outlive the page: who is logged in, drafts, and
-// messages that are not on the disk yet.
+// Small data that outlives the page: who is logged in, drafts, and messages that are not on the
+// disk yet.
 //
-// The token is in localStorage: a log-in lasts over the browser's restart and
-// is one device for all tabs, which a token per tab would not be.  A cookie
-// would be sent by itself, also for a stranger's page; this is not.  What
-// could steal it is script of others in this page, and there is none: the
-// policy allows only the server's own file, no inline script and no HTML made
-// of strings, and whatever people write is only ever text.
+// The token is in localStorage: a log-in then outlives the browser and is one device for all tabs,
+// which a token per tab would not be.  Why not a cookie: the browser would send it by itself, even
+// for a request of another site's page.  Only a foreign script in this page could steal the token,
+// and none can run: the policy allows only the server's own file, no inline script and no HTML made
+// from strings, and texts of people are only ever inserted as text.
 
 import type { Login, Unsent } from './types.ts';
 
 const LOGIN = 'twinbox.login';
 const DRAFT = 'twinbox.draft.';
 
-/** localStorage may be forbidden; then nothing is kept. */
+/** Returns ${what}(), or ${otherwise} if the browser forbids localStorage; then nothing is kept. */
 function guarded<T>(what: () => T, otherwise: T): T
 {
 	try {
@@ -59,8 +58,8 @@ export function saveDraft(user: string, hash: string, text: string): void
 
 // ---- messages on their way to the disk ----
 //
-// IndexedDB answers later, localStorage at once: what was sent in the instant
-// before the page goes away is there when it comes back.  Erased with drafts.
+// IndexedDB writes asynchronously, localStorage at once.  A text that was sent just before the page
+// closes is therefore in localStorage and found at the next start.  It is erased with the drafts.
 
 const heldKey = (user: string, id = '') => draftKey(user, `>${id}`);
 
@@ -89,7 +88,7 @@ export function eraseDrafts(user: string): void
 	}, undefined);
 }
 
-/** "Firefox on Linux", as a first proposal for the device's name. */
+/** Returns a first proposal for the device's name: "Firefox on Linux". */
 export function deviceName(agent = navigator.userAgent): string
 {
 	const find = (names: [RegExp, string][]) =>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the browser keeps for one person: messages, conversations, what is
-// unsent, and how far the inbox has been stored (IndexedDB).  A message and
-// the cursor behind it are written in one transaction, so that what was acked
-// is here.  Where a browser keeps nothing, `lasting` is false and all goes on
-// in memory.
+// The data that the browser keeps for one user: messages, conversations, unsent texts, and the
+// cursor of the inbox (IndexedDB).  A message and the cursor behind it are written in one
+// transaction, so that all acked messages are stored.  If the browser does not store data,
+// `lasting` is false, and the page works in memory.
 
 import type { Conversation, Cursor, Message, Unsent } from './types.ts';
 
@@ -67,15 +66,15 @@ export class Disk {
 			const request = indexedDB.open(disk.name, VERSION);
 			request.onupgradeneeded = () => upgrade(request.result);
 			disk.db = await resultOf(request);
-			// Another tab logs out, or is of a newer version.
+			// Another tab logs out, or has a newer version of the page.
 			disk.db.onversionchange = () => disk.close();
 		} catch {
-			// There is none, which is what it begins with.
+			// The browser has no database: this.db stays null.
 		}
 		return disk;
 	}
 
-	/** Whether anything is kept beyond this page. */
+	/** Returns true if data outlives this page. */
 	get lasting(): boolean
 	{
 		return this.db !== null;
@@ -87,7 +86,7 @@ export class Disk {
 		this.db = null;
 	}
 
-	/** Everything but the messages. */
+	/** Reads everything except the messages. */
 	async load(): Promise<Kept>
 	{
 		if (!this.db)
@@ -101,7 +100,7 @@ export class Disk {
 		return { conversations, unsent, cursor: cursor ?? null };
 	}
 
-	/** The newest ${limit} messages of a conversation. */
+	/** Reads the newest ${limit} messages of a conversation. */
 	async messages(conversation: string, limit: number): Promise<Message[]>
 	{
 		if (!this.db)
@@ -123,7 +122,7 @@ export class Disk {
 		return found;
 	}
 
-	/** Those of ${ids} that are kept. */
+	/** Reads those messages of ${ids} that are stored. */
 	async find(ids: string[]): Promise<Message[]>
 	{
 		if (!this.db || ids.length === 0)
@@ -134,7 +133,7 @@ export class Disk {
 		return all.filter((one): one is Message => one !== undefined);
 	}
 
-	/** Every message, for the rare case that all must be marked. */
+	/** Reads all messages, for the rare case that all must be marked. */
 	async everything(): Promise<Message[]>
 	{
 		return this.db ? resultOf<Message[]>(
@@ -142,8 +141,8 @@ export class Disk {
 	}
 
 	/**
-	 * All of ${batch} or nothing of it; then it is on the disk.  When the disk
-	 * is full or forbidden nothing is kept from then on: `lasting` says so.
+	 * Writes all of ${batch} or nothing.  When it returns, the batch is on the disk.  If the
+	 * disk is full or forbidden, nothing is stored any more, and `lasting` is false.
 	 */
 	async write(batch: Batch): Promise<void>
 	{
@@ -175,19 +174,20 @@ export class Disk {
 		await done;
 	}
 
-	/** Forgets everything of this person. */
+	/** Erases all data of this user. */
 	async erase(): Promise<void>
 	{
 		this.close();
 		try {
 			const request = indexedDB.deleteDatabase(this.name);
 			await new Promise<void>((resolve) => {
-				// Blocked by a tab that has not closed yet: it will happen then.
+				// Another tab may block this until it closes; the browser deletes
+				// it then.
 				request.onsuccess = request.onerror = request.onblocked =
 					() => resolve();
 			});
 		} catch {
-			// Nothing was kept.
+			// Nothing was stored.
 		}
 	}
 }

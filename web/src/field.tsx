@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A labelled field of a form, with its hint and what is wrong with it.
+// A labelled field of a form, with its hint and its error.
 
 import type { JSX } from 'preact';
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Texts that a tab could not send before it was closed are sent by another tab
-// of the same person.
+// Texts that a tab could not send before it was closed are sent by another tab of the same user.
 //
-// Each tab sends what was written in it.  The one that holds the lock is the
-// heir of the others: a tab that is closed says what is unsent, and when the
-// heir itself is closed the next one gets the lock, and reads the disk.  Two tabs
-// may then send the same text; by its id the server accepts it once.  A discarded
-// text is discarded in all tabs.
+// Each tab sends the texts that were written in it.  The tab that holds the lock is the heir of the
+// others.  A tab that is closed sends its unsent texts to the heir.  When the heir itself is
+// closed, the next tab gets the lock and reads the texts from the disk.  Two tabs may then send the
+// same text; the server accepts it once, because of its id.  A text that is discarded in one tab is
+// discarded in all.
 
 import { holdLock } from './lock.ts';
 import type { Unsent } from './types.ts';
@@ -14,9 +13,9 @@ import type { Unsent } from './types.ts';
 type News = { left: Unsent[] } | { discarded: string };
 
 export interface HeirUser {
-	/** What this tab has not sent yet. */
+	/** The texts that this tab has not sent yet. */
 	left(): Unsent[];
-	/** Texts of a tab that was closed; null: those that are on the disk. */
+	/** Receives the texts of a closed tab; null: those on the disk. */
 	inherit(texts: Unsent[] | null): void;
 	/** Text ${id} was discarded in another tab. */
 	discarded(id: string): void;
@@ -54,7 +53,7 @@ export class Heir {
 		this.channel?.close();
 	}
 
-	/** A person has discarded text ${id} here. */
+	/** Tells the other tabs that the user has discarded text ${id}. */
 	discard(id: string): void
 	{
 		this.tell({ discarded: id });

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The messages of one conversation that are known, by their ids, and what of
-// them can be shown.  That is computed when it is asked for the first time after
-// a change, and is the same object until the next change: the page is drawn far
-// more often than a history of thousands of messages changes.
+// The known messages of one conversation, by id, and the part of them that can be shown.  That part
+// is computed at its first use after a change and is the same object until the next change: the
+// page is drawn far more often than a history of thousands of messages changes.
 
 import { chain } from './merge.ts';
 import type { Message } from './types.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The few pictures, drawn here.  All are decoration: words stand beside them.
+// The icons, as inline drawings.  All are decoration: a word stands beside each.
 
 import type { ComponentChildren, JSX } from 'preact';
 
@@ -49,7 +49,7 @@ export function TickIcon({ tick }: { tick: Tick }): JSX.Element
 	}
 }
 
-/** What a tick says in words. */
+/** The meaning of each tick in words. */
 export const tickWords: Record<Tick, string> = {
 	unsent: 'Not sent yet',
 	refused: 'Not sent',

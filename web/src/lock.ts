@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Locks that all tabs of the page have in common (Web Locks).  The browser
-// releases those of a tab that is closed or crashes.
+// Locks shared by all tabs of the page (Web Locks).  The browser releases the locks of a tab that
+// is closed or crashes.
 
-/** Holds the lock ${name} until the returned function is called. */
+/** Requests the lock ${name} and calls ${got} when it is held.  The returned function releases
+ * it. */
 export function holdLock(name: string, mode: LockMode, got: () => void): () => void
 {
 	const waiting = new AbortController();
 	let release = (): void => undefined;
 
-	// Where there are no locks, each tab decides for itself.
+	// In a browser without Web Locks each tab acts as if it held the lock.
 	if (!navigator.locks)
 		got();
 	else
 		navigator.locks.request(name, { mode, signal: waiting.signal }, () => {
 			got();
 			return new Promise<void>((done) => { release = done; });
-		}).catch(() => undefined); // given up while it was waited for
+		}).catch(() => undefined); // aborted before the lock was granted
 	return () => {
 		waiting.abort();
 		release();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How what the server tells is joined with what is known: pure functions, so
-// that each can be tested by itself.  The same news may come twice (two tabs,
-// a replay, history after an event) and must change nothing then.
+// Joins news from the server with the known data.  The functions are pure, so that each can be
+// tested alone.  The same news may come twice (from two tabs, a replay, or the history after an
+// event); the second time it must change nothing.
 
 import type {
 	Conversation, Message, ServerConversation, ServerMessage, Target, Tick, Unsent,
@@ -9,7 +9,7 @@ import type {
 
 const PREVIEW_CHARS = 160;
 
-/** A message of the server as it is kept; ${prev} as in Message. */
+/** Converts a message of the server into the stored form; ${prev} as in Message. */
 export function messageOf(m: ServerMessage, prev?: number): Message
 {
 	const message: Message = {
@@ -21,7 +21,7 @@ export function messageOf(m: ServerMessage, prev?: number): Message
 	return message;
 }
 
-/** ${fresh} with what only ${old} knows. */
+/** Returns ${fresh} with the members that only ${old} has. */
 export function mergeMessage(old: Message | undefined, fresh: Message): Message
 {
 	if (!old)
@@ -41,10 +41,10 @@ export function mergeMessage(old: Message | undefined, fresh: Message): Message
 }
 
 /**
- * What can be shown without a hole: from the newest message back as long as
- * each follows the one before, oldest first.  `before` is where older ones
- * must be asked for, 0 at the beginning of the conversation.  Messages without
- * a number yet come last; those from before a restore stand by their time.
+ * Returns the messages that can be shown without a hole, oldest first: from the newest back, as
+ * long as each follows the one before.  Member `before` is the number before which older messages
+ * must be fetched, 0 at the beginning of the conversation.  Messages without a number come last.
+ * Messages from before a restore are placed by their time.
  */
 export function chain(messages: Iterable<Message>): { shown: Message[]; before: number }
 {
@@ -74,7 +74,7 @@ export function chain(messages: Iterable<Message>): { shown: Message[]; before: 
 	return { shown, before };
 }
 
-/** The preview of ${m} for the list. */
+/** Returns the preview of ${m} for the list. */
 export function previewOf(m: Message): NonNullable<Conversation['preview']>
 {
 	return {
@@ -83,7 +83,7 @@ export function previewOf(m: Message): NonNullable<Conversation['preview']>
 	};
 }
 
-/** ${c} after message ${m} has come.  ${me} is the reader. */
+/** Returns ${c} after the arrival of message ${m}.  ${me} is the user. */
 export function withMessage(c: Conversation, m: Message, me: string): Conversation
 {
 	if (m.seq === null)
@@ -108,18 +108,20 @@ export function withMessage(c: Conversation, m: Message, me: string): Conversati
 const markOf = (c: Conversation, address: string) =>
 	c.members.find((one) => one.address === address) ?? { address, delivered: 0, read: 0 };
 
-/** Data of earlier versions of the page counts all that is numbered. */
+/** Data of earlier versions of the page has no `counted`; there all numbered messages are
+ * counted. */
 const countedIn = (c: Conversation) => c.counted ?? c.last;
 
-/** Whether the page announces ${m} (reads it out, notifies) when its event comes; ${c}
- * is the conversation before that event.  c.last does not decide this: the server's
- * list may have raised it before the event. */
+/** Returns true if the page must announce ${m} (read it out, notify) when its event comes.  ${c} is
+ * the conversation before that event.  Its `last` cannot decide this: the server's list may have
+ * raised it before the event. */
 export function isNews(m: Message, c: Conversation, me: string): boolean
 {
 	return !m.own && m.seq !== null && m.seq > Math.max(c.announced ?? 0, markOf(c, me).read);
 }
 
-/** ${c} after ${by} has got (or read) everything up to ${upto}; only forward. */
+/** Returns ${c} after ${by} has received (or read) all messages up to ${upto}.  Marks only move
+ * forward. */
 export function withMark(c: Conversation, by: string, upto: number, read: boolean): Conversation
 {
 	const members = c.members.map((one) => one.address !== by ? one : {
@@ -130,11 +132,11 @@ export function withMark(c: Conversation, by: string, upto: number, read: boolea
 	return { ...c, members };
 }
 
-/** ${c} after I have read up to ${upto}; ${known} are messages of it. */
+/** Returns ${c} after the user has read up to ${upto}.  ${known} are known messages of it. */
 export function withRead(c: Conversation, me: string, upto: number,
 	known: Iterable<Message>): Conversation
 {
-	// The server's list may have brought this mark, with a count of messages whose
+	// The server's list may have brought this mark already, with a count of messages whose
 	// events are still to come.
 	if (upto <= markOf(c, me).read)
 		return c;
@@ -144,12 +146,12 @@ export function withRead(c: Conversation, me: string, upto: number,
 	if (upto < c.last)
 		for (const m of known)
 			unread += Number(!m.own && m.seq !== null && !m.stale && m.seq > upto);
-	// Without all messages at hand the count can only be too low; never raise it.
+	// If not all messages are known, the count is too low, never too high: so never raise it.
 	next.unread = Math.min(c.unread, unread);
 	return next;
 }
 
-/** The server's ${fresh} joined with ${old}; marks go only forward. */
+/** Joins the server's ${fresh} with ${old}.  Marks only move forward. */
 export function mergeConversation(old: Conversation | undefined, fresh: ServerConversation,
 	me: string): Conversation
 {
@@ -158,8 +160,8 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 		id: fresh.id, kind: fresh.kind, at: Date.parse(fresh.last_at),
 		last: fresh.last, unread: fresh.unread, members: fresh.members,
 	};
-	// The server numbers a message when it accepts it, but shows and counts it when
-	// it is delivered.
+	// The server numbers a message when it accepts it, but lists and counts it when it is
+	// delivered.
 	const counted = newest?.conversation_seq ?? 0;
 	next.counted = counted;
 	if (newest)
@@ -177,7 +179,7 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 		next = withMark(next, one.address, one.delivered, false);
 		next = withMark(next, one.address, one.read, true);
 	}
-	// Events were faster than this answer.
+	// Events have come that are newer than this answer.
 	if (countedIn(old) > counted || old.last > fresh.last || (old.last === fresh.last && !hasRead)) {
 		next.last = Math.max(old.last, fresh.last);
 		next.counted = Math.max(countedIn(old), counted);
@@ -188,26 +190,27 @@ export function mergeConversation(old: Conversation | undefined, fresh: ServerCo
 	return next;
 }
 
-/** The others of a conversation; empty for notes to oneself. */
+/** Returns the other members of a conversation; none for notes to oneself. */
 export function others(c: Conversation, me: string): string[]
 {
 	return c.members.map((one) => one.address).filter((one) => one !== me);
 }
 
-/** How a conversation is called. */
+/** Returns the name of a conversation. */
 export function nameOf(c: Conversation, me: string): string
 {
 	const names = others(c, me);
 	return names.length === 0 ? 'Notes to myself' : names.join(', ');
 }
 
-/** In which terms to write to ${c}. */
+/** Returns the target of messages to ${c}. */
 export function targetOf(c: Conversation, me: string): Target
 {
 	return c.kind === 'direct' ? { to: others(c, me)[0] ?? me } : { conversation: c.id };
 }
 
-/** Up to which numbers all others have got, and read, the messages of ${c}. */
+/** Returns the numbers up to which all other members have received, and read, the messages of
+ * ${c}. */
 export function reachedIn(c: Conversation, me: string): { delivered: number; read: number }
 {
 	const rest = c.members.filter((one) => one.address !== me);
@@ -216,7 +219,7 @@ export function reachedIn(c: Conversation, me: string): { delivered: number; rea
 		read: Math.min(...rest.map((one) => one.read)) };
 }
 
-/** How far message ${m} of mine has got. */
+/** Returns the tick of own message ${m}. */
 export function tickOf(m: Message, c: Conversation | undefined, me: string): Tick
 {
 	if (m.end)
@@ -229,7 +232,7 @@ export function tickOf(m: Message, c: Conversation | undefined, me: string): Tic
 	return rest.every((one) => one.delivered >= m.seq!) ? 'delivered' : 'accepted';
 }
 
-/** Whether unsent ${u} belongs to conversation ${c}. */
+/** Returns true if unsent ${u} belongs to conversation ${c}. */
 export function isFor(u: Unsent, c: Conversation, me: string): boolean
 {
 	const target = targetOf(c, me);

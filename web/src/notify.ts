@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Notifications, on request: one for each conversation with a message that came
-// while no tab of the page was visible.
+// Notifications, if the user wants them: one for each conversation that gets a message while no tab
+// of the page is visible.
 //
-// All tabs get all messages.  Web Locks decide which one notifies: each visible
-// tab holds SEEN, shared with others; of all tabs one holds NOTIFIER, and it
-// notifies unless somebody holds SEEN.  The browser releases what a closed tab
-// held.
+// All tabs receive all messages.  Web Locks decide which tab notifies.  Each visible tab holds the
+// shared lock SEEN.  One of all tabs holds NOTIFIER, and it notifies unless any tab holds SEEN.
+// The browser releases the locks of a closed tab.
 
 import type { ChatClient } from './client.ts';
 import { holdLock } from './lock.ts';
@@ -19,17 +18,17 @@ const SEEN = 'twinbox.seen';
 const NOTIFIER = 'twinbox.notifier';
 const TEXT_MAX = 200;
 
-/** What this browser allows; "none": it has no notifications, or not here. */
+/** The permission that this browser gives; "none": it has no notifications on this page. */
 export const permission = (): NotificationPermission | 'none' =>
 	isSecureContext && 'Notification' in globalThis ? Notification.permission : 'none';
 
-/** Asks the browser for its permission; only after a click of a person. */
+/** Requests the browser's permission.  Allowed only in a click of the user. */
 export async function request(): Promise<void>
 {
 	change({ notify: await Notification.requestPermission() === 'granted' });
 }
 
-/** Whether the page is visible in some tab. */
+/** Returns true if the page is visible in some tab. */
 async function seen(): Promise<boolean>
 {
 	if (document.visibilityState === 'visible')
@@ -40,16 +39,15 @@ async function seen(): Promise<boolean>
 
 let asked: Promise<unknown> = Promise.resolve();
 
-/** Asks the service worker, after all that it was asked before: what is taken back
- * late must not be the next notification of the same conversation. */
+/** Sends a request to the service worker, after all earlier ones: closing a notification late must
+ * not close the next one of the same conversation. */
 function ask(what: (worker: ServiceWorkerRegistration) => Promise<void>): void
 {
 	asked = asked.then(() => navigator.serviceWorker?.getRegistration())
 		.then((worker) => worker && what(worker)).catch(() => undefined);
 }
 
-/** Shows a notification whose click leads to ${options.data}; the returned
- * function takes it back. */
+/** Shows a notification whose click opens ${options.data}.  The returned function closes it. */
 function show(title: string, options: NotificationOptions & { tag: string; data: string }): () => void
 {
 	try {
@@ -62,8 +60,8 @@ function show(title: string, options: NotificationOptions & { tag: string; data:
 		};
 		return () => note.close();
 	} catch {
-		// Browsers of Android leave it to the service worker, which hears of the
-		// click (worker.ts).
+		// Browsers on Android show notifications only by the service worker, which also
+		// handles the click (worker.ts).
 		ask((worker) => worker.showNotification(title, options));
 		return () => ask(async (worker) => {
 			for (const one of await worker.getNotifications({ tag: options.tag }))
@@ -74,8 +72,8 @@ function show(title: string, options: NotificationOptions & { tag: string; data:
 
 export class Notifier {
 	private readonly client: ChatClient;
-	private readonly shown = new Map<string, () => void>(); // takes it back, by conversation
-	private chosen = false; // this is the tab that notifies
+	private readonly shown = new Map<string, () => void>(); // functions that close, by conversation
+	private chosen = false; // this tab notifies
 	private leave: () => void;
 	private unsee: (() => void) | null = null;
 	private readonly watch = (): void => this.look();
@@ -99,12 +97,12 @@ export class Notifier {
 		this.shown.clear();
 	}
 
-	/** A message has come in conversation ${c}. */
+	/** Notifies of a message in conversation ${c}. */
 	async arrived(m: Message, c: Conversation): Promise<void>
 	{
 		if (!settings().notify || permission() !== 'granted' || !this.chosen || await seen())
 			return;
-		// It may have been read, or the page left, while the locks were looked at.
+		// While the locks were queried, the message may have been read, or the page left.
 		const unread = this.client.conversations.get(c.id)?.unread ?? 0;
 		if (unread === 0 || !this.chosen)
 			return;
@@ -117,7 +115,7 @@ export class Notifier {
 		}));
 	}
 
-	/** Takes back what was read meanwhile, here or on another device. */
+	/** Closes the notifications of messages that were read, here or on another device. */
 	changed(): void
 	{
 		for (const [id, close] of this.shown) {

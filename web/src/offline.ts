@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Registers the service worker (worker.ts), by which the page opens without the
-// server.  Whether there is one is decided by what the server serves at
-// /worker.js: it may be one that removes itself.
+// Registers the service worker (worker.ts), with which the page opens without the server.  The
+// server decides by the content of /worker.js: it may be a worker that removes itself.
 
 const WORKER = '/worker.js';
 
@@ -10,7 +9,7 @@ interface TrustedTypes {
 		{ createScriptURL(url: string): string };
 }
 
-/** The only policy of the page, and the only URL that it lets be script. */
+/** The only Trusted Types policy of the page.  It allows one script URL. */
 function trusted(): string
 {
 	const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
@@ -22,20 +21,20 @@ function trusted(): string
 	} }).createScriptURL(WORKER) ?? WORKER;
 }
 
-/** Registers it when the page is loaded, which it must not slow down. */
+/** Registers the worker after the page is loaded, so that loading does not become slower. */
 export function startWorker(): void
 {
-	// There is none without https, but on loopback.
+	// Browsers have service workers only with https or on loopback.
 	if (!('serviceWorker' in navigator))
 		return;
 	const url = trusted();
-	// A notification was clicked that the worker shows.
+	// The user has clicked a notification that the worker shows.
 	navigator.serviceWorker.addEventListener('message', (event) => {
 		const { open } = event.data as { open?: unknown };
 		if (typeof open === 'string')
 			location.hash = open;
 	});
 	addEventListener('load', () => {
-		navigator.serviceWorker.register(url).catch(() => undefined); // online only, then
+		navigator.serviceWorker.register(url).catch(() => undefined); // then the page works online only
 	});
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Where one is in a long list of rows, and which of them the browser lays out.
+// The scroll position in a long list of rows, and which rows the browser lays out.
 //
-// All rows are in the document, so that finding text, selecting, the keyboard
-// and screen readers reach each of them.  A block that is far from the eye is
-// skipped by the browser (content-visibility) and stands there with the height
-// that was measured when it was last laid out: a new block is laid out once.
+// All rows are in the document, so that search, selection, the keyboard and screen readers reach
+// all of them.  The browser skips a block that is far from the visible part (content-visibility);
+// the block then has the height that was measured at its last layout.  So a new block is laid out
+// once.
 //
-// Whatever changes its height above the eye (older messages, a skipped block
-// that has another width by now), the row at the upper edge keeps its place.
-// The browsers' own anchors are off: Safari has none, and two would add up.
+// When something above the visible part changes its height (older messages, or a skipped block
+// whose width has changed), the row at the upper edge keeps its place.  The browsers' own scroll
+// anchoring is off: Safari has none, and two corrections would add up.
 
-/** The last of ${rows}, which stand below each other, that begins above ${y}. */
+/** Returns the index of the last of ${rows}, from top to bottom, that begins above ${y}; -1:
+ * none. */
 function lastAbove(rows: HTMLCollection, y: number): number
 {
 	let low = 0;
@@ -42,7 +43,7 @@ export class Place {
 			for (const { target, contentRect } of entries)
 				if (target !== box && contentRect.height > 0)
 					skippable(target as HTMLElement, contentRect.height);
-			// The field below may grow, the keyboard of a phone may come.
+			// The text field below may grow, or a phone may show its keyboard.
 			this.keep();
 		});
 		this.watcher.observe(box);
@@ -63,13 +64,13 @@ export class Place {
 		this.watcher.unobserve(block);
 	}
 
-	/** The number of px below the eye. */
+	/** The number of px below the visible part. */
 	get below(): number
 	{
 		return this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight;
 	}
 
-	/** Takes note of the row at the upper edge. */
+	/** Remembers the row at the upper edge. */
 	mark(): void
 	{
 		const top = this.box.getBoundingClientRect().top;
@@ -80,7 +81,7 @@ export class Place {
 		this.anchor = row ? { row, y: this.heightOf(row) } : null;
 	}
 
-	/** Puts the eye to the newest row, or the row at the upper edge to where it was. */
+	/** Scrolls to the newest row, or moves the remembered row back to its place. */
 	keep(): void
 	{
 		if (this.stick) {
@@ -95,7 +96,7 @@ export class Place {
 		this.anchor.y = y;
 	}
 
-	/** The last row with a number that is seen to its end, or was. */
+	/** Returns the last row with a number that is, or was, visible down to its end. */
 	lastSeen(): HTMLElement | undefined
 	{
 		const bottom = this.box.getBoundingClientRect().bottom;
@@ -110,14 +111,14 @@ export class Place {
 		return undefined;
 	}
 
-	/** Where ${row} is in all that can be scrolled. */
+	/** Returns the distance of ${row} from the top of the scrolled content. */
 	private heightOf(row: Element): number
 	{
 		return row.getBoundingClientRect().top - this.box.getBoundingClientRect().top + this.box.scrollTop;
 	}
 }
 
-/** Lets the browser skip ${block}, which then counts as ${height} px high. */
+/** Lets the browser skip ${block}, with a height of ${height} px while it is skipped. */
 function skippable(block: HTMLElement, height: number): void
 {
 	block.style.setProperty('contain-intrinsic-height', `${height}px`);

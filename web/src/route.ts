@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The route of the page: the part of the address after #.  "to/bob" is the
-// conversation with bob, which need not exist yet; "c/<id>" is a group;
-// "settings" is the settings.
+// The route of the page: the part of the address after #. "to/bob" is the conversation with bob,
+// which need not exist yet; "c/<id>" is a group; "settings" are the settings.
 
 import type { ChatClient, Route } from './client.ts';
 import { targetOf } from './merge.ts';
@@ -9,14 +8,14 @@ import type { Conversation } from './types.ts';
 
 export const SETTINGS = 'settings';
 
-/** The route of a conversation, without the #. */
+/** Returns the route of a conversation, without the #. */
 export function hashOf(c: Conversation, me: string): string
 {
 	const target = targetOf(c, me);
 	return 'to' in target ? `to/${encodeURIComponent(target.to)}` : `c/${c.id}`;
 }
 
-/** What ${hash} stands for; null: the list, or something unknown. */
+/** Returns the target of ${hash}; null for the list or an unknown route. */
 export function routeOf(hash: string, client: ChatClient): Route | null
 {
 	const id = /^c\/([0-9a-f-]{36})$/.exec(hash)?.[1];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Brings what was written to the server: one message after the other, so that
-// their order is kept, each with the id it was given when it was written.  The
-// id makes it safe to send again whenever the answer is not known: the server
-// accepts it once.  One that waits because of whom it is for lets those for others
-// pass.
+// Sends the written texts to the server, one after the other, so that their order is kept.  Each
+// has the id that it got when it was written.  The id makes it safe to send a text again when the
+// answer is not known: the server accepts it once.  A text that waits because of its recipient does
+// not delay texts to others.
 
 import { isOfRecipient, isPassing } from './api.ts';
 import { SocketClosed, type Frame } from './socket.ts';
@@ -14,22 +13,22 @@ const AGAIN_MOST_MS = 60_000;
 
 const EVERYBODY = '';
 
-/** Whom ${unsent} is for: what goes to the same keeps its order. */
+/** Returns the recipient of ${unsent}.  Texts to the same recipient keep their order. */
 export function recipientOf({ target }: Unsent): string
 {
 	return 'to' in target ? target.to : target.conversation;
 }
 
 export interface SenderUser {
-	/** The oldest that waits, of those that are for nobody of ${held}. */
+	/** The oldest waiting text whose recipient is not in ${held}. */
 	waiting(held: Set<string>): Unsent | undefined;
-	/** Sends; the reply, or SocketClosed. */
+	/** Sends a request and returns the reply; fails with SocketClosed. */
 	request(type: string, members: object): Promise<Frame>;
-	/** It is accepted: on the server's disk. */
+	/** The text is accepted: it is on the server's disk. */
 	accepted(unsent: Unsent, entry: Entry): void;
-	/** It is not accepted yet, because of whom it is for; it is sent again by itself. */
+	/** The text is refused for now because of its recipient.  It is sent again automatically. */
 	delayed(unsent: Unsent, problem: Problem): void;
-	/** It will never be accepted as it is. */
+	/** The text will never be accepted as it is. */
 	refused(unsent: Unsent, problem: Problem): void;
 }
 
@@ -38,7 +37,7 @@ export class Sender {
 	private busy = false;
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	private readonly held = new Map<string, ReturnType<typeof setTimeout>>();
-	/* How often in a row no time was said, by recipient; EVERYBODY: of all texts. */
+	/* Refusals in a row without a retry time, by recipient; EVERYBODY: of all texts. */
 	private readonly failures = new Map<string, number>();
 
 	constructor(user: SenderUser)
@@ -47,8 +46,8 @@ export class Sender {
 	}
 
 	/**
-	 * There is something to send, or a connection to send it by.  Neither
-	 * shortens a pause that the server asked for.
+	 * There is a text to send, or a connection to send it on.  Neither shortens a pause that
+	 * the server asked for.
 	 */
 	async kick(): Promise<void>
 	{
@@ -72,7 +71,7 @@ export class Sender {
 		this.held.forEach(clearTimeout);
 	}
 
-	/** Whether to go on with the next one. */
+	/** Sends one text.  Returns true if the next one can be sent. */
 	private async send(unsent: Unsent): Promise<boolean>
 	{
 		let reply: Frame;
@@ -83,7 +82,7 @@ export class Sender {
 			});
 		} catch (error) {
 			if (error instanceof SocketClosed)
-				return false; // it is sent again on the next connection
+				return false; // the next connection sends it again
 			throw error;
 		}
 		const to = recipientOf(unsent);
@@ -113,8 +112,8 @@ export class Sender {
 		return true;
 	}
 
-	/** How long ${whom} waits: as long as the server says, or longer each time if it
-	 *  does not say, as for an inbox without room. */
+	/** Returns how long ${whom} must wait, in ms: as long as the server says, or, if it does
+	 * not say (as for a full inbox), longer each time. */
 	private pause(problem: Problem, whom: string): number
 	{
 		if (problem.retry_after !== undefined)

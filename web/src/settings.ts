@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a person has chosen for this browser: the language of times, the
-// appearance, and notifications.  It belongs to the browser, not to the account, so it outlives a
-// log-out and holds for the admin page as well.
+// The user's choices for this browser: the language of times, the appearance, and notifications.
+// They belong to the browser, not to the account, so they outlive a log-out and also apply to the
+// admin page.
 
 import { setLocale } from './time.ts';
 
@@ -11,16 +11,16 @@ const DARK = '(prefers-color-scheme: dark)';
 export type Appearance = 'system' | 'light' | 'dark';
 
 export interface Settings {
-	locale: string; // a BCP 47 tag; "": the browser's
+	locale: string; // a BCP 47 tag; "": the browser's language
 	appearance: Appearance;
 	notify: boolean;
-	notifyText: boolean; // a notification shows the text
+	notifyText: boolean; // show the text in notifications
 }
 
 const DEFAULTS: Settings = { locale: '', appearance: 'system', notify: false, notifyText: false };
 const APPEARANCES: readonly unknown[] = ['system', 'light', 'dark'];
 
-/** Whether times can be written in the language ${tag}. */
+/** Returns true if the browser can write times in the language ${tag}. */
 function known(tag: unknown): tag is string
 {
 	try {
@@ -38,7 +38,7 @@ export function loadSettings(): Settings
 	try {
 		kept = JSON.parse(localStorage.getItem(KEY) ?? 'null');
 	} catch {
-		// Nothing is kept where localStorage is forbidden.
+		// The browser forbids localStorage: use the defaults.
 	}
 	return {
 		locale: known(kept?.locale) ? kept.locale : DEFAULTS.locale,
@@ -61,8 +61,8 @@ export function onSettings(changed: () => void): () => void
 	return () => listeners.delete(changed);
 }
 
-/** The style sheets know data-scheme only: one set of colours for the dark that
- * was chosen and the dark of the system. */
+/** Sets data-scheme, the only thing that the style sheets depend on: so the dark of the user's
+ * choice and the dark of the system share one set of colours. */
 function colour(): void
 {
 	const dark = current.appearance === 'system' ? matchMedia(DARK).matches :
@@ -83,7 +83,7 @@ function apply(next: Settings): void
 		changed();
 }
 
-/** Changes the settings of this browser, for its other tabs as well. */
+/** Changes the settings of this browser, also in its other tabs. */
 export function change(what: Partial<Settings>): void
 {
 	const next = { ...current, ...what };
@@ -91,12 +91,12 @@ export function change(what: Partial<Settings>): void
 	try {
 		localStorage.setItem(KEY, JSON.stringify(next));
 	} catch {
-		// Then they hold as long as the page.
+		// They then apply until the page is closed.
 	}
 	apply(next);
 }
 
-/** Puts the settings in force, before anything is drawn. */
+/** Applies the settings before anything is drawn. */
 export function startSettings(): void
 {
 	apply(loadSettings());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The WebSocket of this page: says hello, is pinged (a browser hides the
-// protocol's own pings, so dead connections are found by ping frames), comes
-// back after its end as the close code says, at once when the machine wakes
-// or finds its network again.  It knows frames, not what they mean.
+// The WebSocket of this page.  It sends the hello, keeps the connection alive (ping frames, because
+// a browser hides the protocol's own pings, detect a dead connection), and reconnects after its end
+// as the close code says.  It reconnects at once when the machine wakes up or is back in a network.
+// It handles frames without interpreting them.
 
 import { delay, reason, verdict } from './backoff.ts';
 import type { Cursor, InboxEvent, Problem } from './types.ts';
@@ -10,8 +10,8 @@ import type { Cursor, InboxEvent, Problem } from './types.ts';
 export type Link =
 	| { state: 'connecting' }
 	| { state: 'live' }
-	| { state: 'waiting'; until: number } // epoch milliseconds
-	| { state: 'offline' }                // the browser says: no network
+	| { state: 'waiting'; until: number } // ms since 1970
+	| { state: 'offline' }                // the browser reports that there is no network
 	| { state: 'stopped'; why: string };
 
 export interface Welcome {
@@ -30,16 +30,16 @@ export interface Frame {
 }
 
 export interface SocketUser {
-	/** How to say hello; null: not yet (the page finds out where to begin). */
+	/** Returns the hello; null: not yet, the page still determines where to begin. */
 	hello(): Promise<{ token: string; after: Cursor } | null>;
 	welcome(welcome: Welcome): void;
 	event(event: InboxEvent): void;
-	/** Any other push. */
+	/** Any other frame that is not a reply. */
 	frame(frame: Frame): void;
 	linked(link: Link): void;
-	/** The cursor is of another database. */
+	/** The database has another epoch than the cursor. */
 	epochGone(): Promise<void>;
-	/** The token is no good any more. */
+	/** The token is no longer valid. */
 	loggedOut(): void;
 }
 
@@ -60,13 +60,13 @@ export class Socket {
 	link: Link = { state: 'connecting' };
 
 	private readonly user: SocketUser;
-	/** One for each page that is open: tabs of a device do not replace each other. */
+	/** One for each open page: tabs of a device do not replace each other's sessions. */
 	private readonly instance = crypto.getRandomValues(new Uint32Array(3)).join('-');
 	private ws: WebSocket | null = null;
 	private waiting = new Map<number, Waiting>();
 	private lastId = 0;
 	private attempt = 0;
-	private pause = 0; // the server asked for at least that, once
+	private pause = 0; // shortest wait that the server asked for, once
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	private alive: ReturnType<typeof setTimeout> | undefined;
 	private steady: ReturnType<typeof setTimeout> | undefined;
@@ -87,7 +87,7 @@ export class Socket {
 		return this.link.state === 'live';
 	}
 
-	/** For good. */
+	/** Ends the socket for good. */
 	end(): void
 	{
 		this.ended = true;
@@ -99,7 +99,7 @@ export class Socket {
 		clearTimeout(this.timer);
 	}
 
-	/** Connects now, whatever was being waited for. */
+	/** Connects now, without waiting for the back-off. */
 	connect(): void
 	{
 		if (this.ended || this.ws || this.opening)
@@ -110,7 +110,7 @@ export class Socket {
 		void this.open().finally(() => { this.opening = false; });
 	}
 
-	/** Sends a frame that wants no reply; false: not connected. */
+	/** Sends a frame that has no reply.  Returns false if the socket is not connected. */
 	send(frame: object): boolean
 	{
 		if (!this.live || this.ws?.readyState !== WebSocket.OPEN)
@@ -120,8 +120,9 @@ export class Socket {
 	}
 
 	/**
-	 * Sends a request; its reply, or SocketClosed when it is not known.  The
-	 * server closes a connection with 4400 that asks before its welcome.
+	 * Sends a request and returns its reply; fails with SocketClosed if the reply is not known.
+	 * A request before the welcome is not sent, because the server would close the connection
+	 * with 4400.
 	 */
 	request(type: string, members: object): Promise<Frame>
 	{
@@ -141,7 +142,7 @@ export class Socket {
 		});
 	}
 
-	// ---- its life ----
+	// ---- the connection ----
 
 	private async open(): Promise<void>
 	{
@@ -187,7 +188,7 @@ export class Socket {
 		this.rest();
 		if (frame.type === 'welcome') {
 			this.tell({ state: 'live' });
-			// Only who stays is forgiven earlier failures.
+			// Only a connection that lasts resets the back-off.
 			this.steady = setTimeout(() => { this.attempt = 0; }, STEADY_MS);
 			this.user.welcome(frame as unknown as Welcome);
 		}
@@ -204,7 +205,7 @@ export class Socket {
 		}
 	}
 
-	/** Forgets the connection; requests without a reply are in doubt. */
+	/** Drops the connection.  The outcome of requests without a reply is not known. */
 	private drop(): void
 	{
 		const ws = this.ws;
@@ -241,7 +242,7 @@ export class Socket {
 		}
 	}
 
-	/** Tries again after a while. */
+	/** Reconnects after the back-off. */
 	private later(code: number): void
 	{
 		const ms = code === 4410 && this.attempt === 0 ? 0 :
@@ -251,14 +252,14 @@ export class Socket {
 			return;
 		this.pause = 0;
 		this.attempt++;
-		// Without network it is tried as well: the server may be on this machine.
+		// Without a network it reconnects as well: the server may be on this machine.
 		this.tell(navigator.onLine ? { state: 'waiting', until: Date.now() + ms } :
 			{ state: 'offline' });
 		clearTimeout(this.timer);
 		this.timer = setTimeout(() => this.connect(), ms);
 	}
 
-	/** The network is there again, or the page is looked at again. */
+	/** The network is back, or the page is visible again. */
 	private wake = (): void => {
 		if (this.ended || document.visibilityState === 'hidden')
 			return;
@@ -268,15 +269,15 @@ export class Socket {
 			this.connect();
 	};
 
-	/** The browser has lost its network; a server on this machine is still there. */
+	/** The browser has lost its network.  A server on this machine can still be reached. */
 	private lost = (): void => {
 		if (this.ws && this.live)
 			this.probe(LOST_MS);
 	};
 
-	// ---- is anybody there? ----
+	// ---- keep-alive ----
 
-	/** Something came: all is well for a while. */
+	/** Something arrived: restarts the timer of the next ping. */
 	private rest(): void
 	{
 		clearTimeout(this.alive);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Times in the reader's own zone, in the language that was chosen (settings.ts)
-// or the browser's.
+// Times in the user's time zone, in the language of the settings (settings.ts) or of the browser.
 
 function formats(locale: string | undefined)
 {
@@ -18,7 +17,7 @@ function formats(locale: string | undefined)
 
 let by = formats(undefined);
 
-/** Writes times in the language ${locale} from now on; "": the browser's. */
+/** Writes times in the language ${locale} from now on; "": the browser's language. */
 export function setLocale(locale: string): void
 {
 	by = formats(locale || undefined);
@@ -26,7 +25,7 @@ export function setLocale(locale: string): void
 
 const DAY_MS = 86_400_000;
 
-/** The local day of ${at} as a number that counts days. */
+/** Returns the local day of ${at} as a number of days. */
 export function dayOf(at: number): number
 {
 	const d = new Date(at);
@@ -36,14 +35,14 @@ export function dayOf(at: number): number
 export const timeOf = (at: number): string => by.clock.format(at);
 export const exactly = (at: number): string => by.exact.format(at);
 
-/** "Today" for 0, "Yesterday" for 1. */
+/** Returns "Today" for 0, "Yesterday" for 1. */
 function near(daysAgo: number): string
 {
 	const word = by.near.format(-daysAgo, 'day');
 	return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** "Today", "Yesterday", "Tuesday", "3 May 2026". */
+/** Returns the day in words: "Today", "Yesterday", "Tuesday", "3 May 2026". */
 export function dayName(at: number, now = Date.now()): string
 {
 	const days = dayOf(now) - dayOf(at);
@@ -53,7 +52,7 @@ export function dayName(at: number, now = Date.now()): string
 	return days > 1 && days < 7 ? by.weekday.format(at) : by.full.format(at);
 }
 
-/** Shortest for a list: the time if it was today, else the day. */
+/** Returns a short form for a list: the time of today, or else the day. */
 export function whenOf(at: number, now = Date.now()): string
 {
 	const days = dayOf(now) - dayOf(at);
@@ -63,7 +62,7 @@ export function whenOf(at: number, now = Date.now()): string
 	return days === 1 ? near(days) : by.short.format(at);
 }
 
-/** How long from ${from} to ${to}, in one unit. */
+/** Returns the duration from ${from} to ${to} in one unit. */
 export function span(from: number, to: number): string
 {
 	const ms = Math.max(0, to - from);
@@ -77,7 +76,7 @@ export function span(from: number, to: number): string
 	return ms < DAY_MS ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / DAY_MS)} d`;
 }
 
-/** A problem's words as a sentence of their own. */
+/** Writes the text of a problem as a full sentence. */
 export function sentence(words: string): string
 {
 	const text = words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the server says (the parts of /openapi.yaml and /asyncapi.yaml that the
-// page uses), and what the page keeps.
+// The data of the server (the parts of /openapi.yaml and /asyncapi.yaml that the page uses), and
+// the data that the page stores.
 
 export interface Problem {
 	title: string;
@@ -22,8 +22,8 @@ export interface ServerInfo {
 
 export interface Member {
 	address: string;
-	delivered: number; // a device has everything up to this conversation_seq
-	read: number;      // seen by the person
+	delivered: number; // conversation_seq up to which a device has all
+	read: number;      // up to which the person has seen all
 }
 
 export interface ServerConversation {
@@ -31,7 +31,7 @@ export interface ServerConversation {
 	kind: 'direct' | 'group';
 	created_at: string;
 	last_at: string;
-	/** What I may see last; its text may be cut. */
+	/** The newest message that the user may see.  Its text may be cut. */
 	last_message: { id: string; conversation_seq: number; from: string; body: string | null } | null;
 	last: number;
 	unread: number;
@@ -84,11 +84,11 @@ export interface Entry {
 	timeline?: { state: string; at: string }[];
 }
 
-/** A message as it is kept here. */
+/** A message as it is stored here. */
 export interface Message {
 	id: string;
 	conversation: string;
-	seq: number | null;  // conversation_seq; null until the server has told
+	seq: number | null;  // conversation_seq; null until it is known
 	from: string;
 	own: boolean;
 	body: string | null; // null: deleted
@@ -96,11 +96,11 @@ export interface Message {
 	prev?: number;       // the seq before it in the history; 0: none
 	stale?: boolean;     // from before the database was restored
 	end?: 'failed' | 'expired' | 'canceled';
-	why?: string;        // of that end
-	sent?: Target;       // sent by this browser, in these terms
+	why?: string;        // the reason of `end`
+	sent?: Target;       // the target, if this browser sent it
 }
 
-/** Whom a message is for, as it was first said: repeats must say the same. */
+/** The recipient of a message in its first form.  A repetition must have the same form. */
 export type Target = { to: string } | { conversation: string };
 
 /** A message that the server has not accepted yet. */
@@ -109,36 +109,36 @@ export interface Unsent {
 	target: Target;
 	body: string;
 	at: number;
-	refused?: string; // the server said no, for this reason
-	delayed?: string; // not yet, for this reason; of this page only, not kept
+	refused?: string; // the reason of a final refusal
+	delayed?: string; // the reason of a delay; not stored
 }
 
-/** A conversation as it is kept here. */
+/** A conversation as it is stored here. */
 export interface Conversation {
 	id: string;
 	kind: 'direct' | 'group';
-	at: number; // made, or last written to
+	at: number; // creation, or last message
 	last: number;
 	unread: number;
-	counted?: number;   // the last message that unread includes if it is unread
+	counted?: number;   // the last message that unread takes into account
 	announced?: number; // the last message of others whose event has come
 	members: Member[];
 	preview?: { seq: number; id: string; from: string; body: string };
 }
 
-/** How far the inbox has been stored here. */
+/** Up to which event the inbox is stored here. */
 export interface Cursor {
 	epoch: string;
 	seq: number;
-	old?: number; // events up to here are older than this browser's data: not announced
+	old?: number; // events up to here existed before this browser's data: not announced
 }
 
-/** Who is logged in in this browser. */
+/** The user who is logged in in this browser. */
 export interface Login {
 	token: string;
 	user: string;
 	device: { id: string; name: string };
 }
 
-/** What the ticks of a message of mine say. */
+/** The tick of an own message. */
 export type Tick = 'unsent' | 'refused' | 'accepted' | 'delivered' | 'read' | 'failed';

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Ids of messages: UUID version 7 (RFC 9562), ascending within this page, so
-// that unsent messages sort in the order in which they were written.
+// Ids of messages: UUID version 7 (RFC 9562), ascending within this page, so that unsent messages
+// sort in the order of writing.
 
 let last = 0;
 let counter = 0;
 
-/** A fresh id.  The 12 bits after the time count within a millisecond. */
+/** Returns a new id.  The 12 bits after the time are a counter within one millisecond. */
 export function uuid7(now = Date.now()): string
 {
 	const random = crypto.getRandomValues(new Uint8Array(10));
@@ -14,7 +14,8 @@ export function uuid7(now = Date.now()): string
 		last = now;
 		counter = random[0]!;
 	} else if (++counter > 0xfff) {
-		// The clock stands or went back: borrow from the next millisecond.
+		// The clock stands still or went back, and the counter is used up: take the next
+		// millisecond.
 		last++;
 		counter = 0;
 	}

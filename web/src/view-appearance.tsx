@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The language in which times are written, and the appearance: of this browser,
-// not of the account.
+// Settings of this browser, not of the account: the language of times, and the appearance.
 
 import type { JSX } from 'preact';
 
 import { change, settings, type Appearance } from './settings.ts';
 import { exactly } from './time.ts';
 
-/* Beside those that the browser asks for; each is named in itself. */
+/* Offered besides the languages of the browser.  Each is shown with its own name. */
 const LANGUAGES = ['ar', 'cs', 'da', 'de', 'el', 'en-GB', 'en-US', 'es', 'fi', 'fr', 'he', 'hi', 'hu', 'it',
 	'ja', 'ko', 'nl', 'no', 'pl', 'pt-BR', 'pt-PT', 'ro', 'sv', 'tr', 'uk', 'zh-CN', 'zh-TW'];
 const APPEARANCES: [Appearance, string][] = [['system', 'As the system'], ['light', 'Light'],
 	['dark', 'Dark']];
 
-/** "Deutsch" for "de"; the tag where the browser has no name for it. */
+/** Returns the name of a language: "Deutsch" for "de".  Without a name, returns the tag. */
 function nameOf(tag: string): string
 {
 	try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One conversation: its messages, and the field to write in.
+// One conversation: its messages, and the text field.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -21,7 +21,7 @@ export function ChatView(props: { client: ChatClient; route: Route; hash: string
 	const typing = c && client.typingIn(c.id);
 	const people = c ? others(c, client.me).length : 1;
 
-	// Where the field is not given the focus, a screen reader begins here.
+	// If the text field does not get the focus, a screen reader begins here.
 	useLayoutEffect(() => {
 		if (!matchMedia('(hover: hover)').matches)
 			heading.current?.focus();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The field in which a message is written.
+// The text field in which a message is written.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -9,7 +9,7 @@ import { loadDraft, saveDraft } from './data.ts';
 import { SendArrow } from './icons.tsx';
 import { targetOf } from './merge.ts';
 
-/* Measuring the field makes the browser lay out the page at each key. */
+/* Otherwise the field must be measured, which makes the browser lay out the page at each key. */
 const GROWS_BY_STYLE = CSS.supports('field-sizing', 'content');
 
 const counted = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
@@ -21,10 +21,10 @@ export function Composer({ client, route, hash, name }: { client: ChatClient; ro
 	const field = useRef<HTMLTextAreaElement>(null);
 	const bytes = new TextEncoder().encode(text).length;
 	const over = bytes - client.limit;
-	// Of a text in one script, as nearly all are.
+	// An estimate, which is good for a text in one script.
 	const letters = Math.ceil(over * [...text].length / Math.max(bytes, 1));
 
-	// Grows with the text, up to what the style sheet allows.
+	// The field grows with the text, up to the limit of the style sheet.
 	useLayoutEffect(() => {
 		const at = field.current!;
 		if (GROWS_BY_STYLE)
@@ -33,7 +33,7 @@ export function Composer({ client, route, hash, name }: { client: ChatClient; ro
 		at.style.height = `${at.scrollHeight + 2}px`;
 	}, [text]);
 	useLayoutEffect(() => {
-		// Not on a phone, where it would bring up the keyboard.
+		// On a phone the focus would open the keyboard.
 		if (matchMedia('(hover: hover)').matches)
 			field.current!.focus();
 	}, []);

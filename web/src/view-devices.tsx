@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The devices that are logged in: their names, when each was last active, and
-// logging them out.
+// The devices that are logged in: their names, their last activity, and buttons to log them out.
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -26,7 +25,7 @@ function Time({ at }: { at: string }): JSX.Element
 	return <time dateTime={at} title={exactly(ms)}>{whenOf(ms)}</time>;
 }
 
-/** Asks before devices are logged out. */
+/** A dialog that asks for confirmation before devices are logged out. */
 function Ask(props: { title: string; children: string; yes: string; run: () => Promise<void>;
 	done: () => void }): JSX.Element
 {
@@ -34,7 +33,7 @@ function Ask(props: { title: string; children: string; yes: string; run: () => P
 	const [wrong, setWrong] = useState('');
 	const [busy, setBusy] = useState(false);
 
-	// Before it is seen: the next key is for it already.
+	// Open the dialog before the first paint, so that the next key goes to it.
 	useLayoutEffect(() => dialog.current?.showModal(), []);
 
 	async function run(): Promise<void>
@@ -105,7 +104,7 @@ function Rename(props: { device: Device; client: ChatClient; done: (name?: strin
 	);
 }
 
-/** ${round}: the list is read again when it changes. */
+/** The list is read again when ${round} changes. */
 export function Devices({ client, round }: { client: ChatClient; round: number }): JSX.Element
 {
 	const [devices, setDevices] = useState<Device[] | null>(null);
@@ -127,10 +126,10 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 		}
 	}
 
-	// Again when the server can be reached again.
+	// Read again when the server can be reached again.
 	useEffect(() => void load(), [round, live]);
 
-	// The focus goes back to the button that the form took the place of.
+	// The focus returns to the button that the form had replaced.
 	useLayoutEffect(() => {
 		if (renaming === '' && renamed.current !== '')
 			box.current?.querySelector<HTMLElement>(`[data-rename="${renamed.current}"]`)?.focus();
@@ -144,7 +143,7 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 			return;
 		setDevices(devices!.map((one) => one.id === device.id ? { ...one, name } : one));
 		say(`It is called ${visible(name)} now.`);
-		// What this browser says about itself, after the next load too.
+		// Store the new name of this browser's device, for the next load.
 		if (device.current) {
 			client.login.device.name = name;
 			saveLogin(client.login);
@@ -157,10 +156,10 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 
 		await client.api.delete(others ? '/v1/tokens' : `/v1/tokens/${(asking as Device).id}`);
 		await load();
-		// What is said is what is seen.
+		// The list is up to date before the outcome is announced.
 		say(others ? 'All other devices are logged out.' :
 			`${visible((asking as Device).name)} is logged out.`);
-		// The button that was pressed is gone.
+		// The button that was pressed no longer exists.
 		box.current?.focus();
 	}
 

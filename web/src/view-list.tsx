@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of conversations, and starting a new one.
+// The list of conversations, and the start of a new one.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -14,7 +14,7 @@ import type { Conversation, Unsent } from './types.ts';
 import { Plain } from './view-text.tsx';
 
 const HUES = 8;
-const FILTER_ABOVE = 20; // conversations that one still finds by looking
+const FILTER_ABOVE = 20; // conversations; with fewer, no filter is needed
 const ADDRESS = '[a-z0-9._\\-]{1,32}(@[a-z0-9.\\-]{1,253})?';
 
 export function Avatar({ name }: { name: string }): JSX.Element
@@ -53,7 +53,7 @@ function lineOf(client: ChatClient, c: Conversation, open: boolean): JSX.Element
 		<bdi><Plain text={c.preview.body || 'Deleted message'} /></bdi></>;
 }
 
-/** Arrow keys, Home and End move the focus through the list. */
+/** The arrow keys, Home and End move the focus in the list. */
 function move(event: JSX.TargetedKeyboardEvent<HTMLElement>): void
 {
 	const items = [...event.currentTarget.querySelectorAll<HTMLElement>('a')];
@@ -66,14 +66,14 @@ function move(event: JSX.TargetedKeyboardEvent<HTMLElement>): void
 	items[Math.max(0, Math.min(items.length - 1, to))]?.focus();
 }
 
-/** ${text} without accents and capitals, as it is compared. */
+/** Returns ${text} without accents and in lower case, for comparison. */
 export function folded(text: string): string
 {
 	return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
-/* What the list is filtered by.  On a phone the list goes away while a conversation
- * is open, and comes back as it was. */
+/* The text of the list's filter.  On a phone the list is removed while a conversation is open, and
+ * comes back with the same filter. */
 const filters = new WeakMap<ChatClient, string>();
 
 function Filter(props: { value: string; found: number; change: (value: string) => void }): JSX.Element

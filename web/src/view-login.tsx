@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Logging in and registering.
+// Log-in and registration.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -18,11 +18,11 @@ interface NewToken {
 	password_once?: boolean;
 }
 
-/* Accounts of older servers may have names that a new one may not. */
+/* Accounts of older servers may have names that are not valid for a new account. */
 const OLD_NAME = '[a-z0-9._\\-]+';
 const NEW_NAME = '(?!.*\\.\\.)[a-z0-9]([a-z0-9._\\-]*[a-z0-9])?';
 
-/** Why a new account may not have the name, for its field. */
+/** Returns why a new account cannot have the name, for the field of the name. */
 function whyNot({ problem }: Refused): string
 {
 	switch (problem.status) {
@@ -35,13 +35,13 @@ function whyNot({ problem }: Refused): string
 	}
 }
 
-/** In words that help whoever types. */
+/** Returns a failure in words that help the user. */
 const wordsFor = (error: unknown): string =>
 	error instanceof Refused && error.problem.code === 'wrong_password' ? 'Name or password is wrong.' :
 		words(error);
 
-/** ${admin}: on the admin page, where nobody registers.  ${once}: the password was
- * a one-time password, and this is it: another is to be set in its place. */
+/** With ${admin} it is on the admin page, without registration.  ${done} gets the login and, if the
+ * password was a one-time password, that password: the user must replace it. */
 export function LoginView(props: { notice: string; forgotten: string | null;
 	forget: () => void; done: (login: Login, once: string) => void; admin?: boolean; }): JSX.Element
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The messages of one conversation, and how one scrolls through them.
+// The messages of one conversation, and the behaviour of scrolling.
 
 import { Component, type ComponentChild, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -14,22 +14,22 @@ import type { Message, Tick, Unsent } from './types.ts';
 import { Text } from './view-text.tsx';
 import { visible } from './visible.ts';
 
-const TOGETHER_MS = 5 * 60_000; // messages of one person this close stand together
+const TOGETHER_MS = 5 * 60_000; // messages of one person within this time are grouped
 const BOTTOM_PX = 48;
-const AHEAD = 2; // screens above, from which on older messages are read
+const AHEAD = 2; // screens above the visible part, from which older messages are fetched
 
 // ---- one message -----------------------------------------------------------
 
 interface RowProps {
 	m: Message;
-	tick: Tick | null; // null: not mine
+	tick: Tick | null; // null: another person's
 	follows: boolean;  // same person, shortly after
-	named: boolean;    // say visibly who wrote it
-	last: boolean;     // my newest: its state in words
+	named: boolean;    // show the author's name
+	last: boolean;     // the user's newest: show its state in words
 	show: (id: string) => void;
 }
 
-/** Drawn again only when something about it has changed. */
+/** A message.  It is drawn again only when something in it has changed. */
 class Row extends Component<RowProps> {
 	override shouldComponentUpdate(next: RowProps): boolean
 	{
@@ -104,17 +104,17 @@ interface BlockProps {
 	client: ChatClient;
 	block: Block;
 	named: boolean;
-	fresh: string;     // the id of the first unread message, if it is here
-	last: string;      // the id of my newest message, if it is here
-	delivered: number; // how far the others have got these messages, and read them
+	fresh: string;     // id of the first unread message, if in this block
+	last: string;      // id of the user's newest message, if in this block
+	delivered: number; // up to which the others have received these messages, and read them
 	read: number;
-	today: number;     // which day is called so
+	today: number;     // the day that is called today
 	place: () => Place;
 	show: (id: string) => void;
 }
 
-/** Messages with the days and the line of what is new between them; drawn again
- * only when something about them has changed. */
+/** Messages, with the days and the "New" line between them.  A block is drawn again only when
+ * something in it has changed. */
 class BlockView extends Component<BlockProps> {
 	override componentDidMount(): void
 	{
@@ -154,14 +154,14 @@ class BlockView extends Component<BlockProps> {
 	}
 }
 
-/** What is drawn of a history; the same until the history or ${upto}, up to which
- * it is read, is another. */
+/** The parts of a history that are drawn.  The same object until the history or ${upto}, the number
+ * up to which it is read, changes. */
 interface Cut {
 	shown: Message[];
 	upto: number;
 	blocks: Block[];
 	unread: Message | undefined; // the first one
-	mine: Message | undefined;   // my newest one
+	mine: Message | undefined;   // the user's newest one
 }
 
 function cutOf(shown: Message[], upto: number, was: Cut): Cut
@@ -193,12 +193,13 @@ export function Messages(props: MessagesProps): JSX.Element
 	const { shown, before } = id ? client.shown(id) : { shown: [], before: 0 };
 	const unsent = client.unsentFor(route).filter((one) => !shown.some((m) => m.id === one.id));
 	const myRead = c?.members.find((one) => one.address === client.me)?.read ?? 0;
-	// What was unread when this was opened, or when it was last looked away from.
+	// The messages that were unread when this was opened, or when the window last lost the
+	// focus.
 	const readUpto = useRef<number | null>(null);
 	if (readUpto.current === null && c)
 		readUpto.current = c.unread > 0 ? myRead : Infinity;
 
-	/** Where a person has seen messages up to, if one is looking. */
+	/** Marks as read what the user sees, if the window has the focus. */
 	const look = () => {
 		if (!id || !box.current?.offsetParent || document.visibilityState !== 'visible' ||
 		    !document.hasFocus())
@@ -218,8 +219,8 @@ export function Messages(props: MessagesProps): JSX.Element
 		setLoading(false);
 	};
 
-	/* The next page, before the eye needs it.  It is looked for after each
-	 * drawing: no scroll event comes from one who is at the top already. */
+	/* Fetches the next page before it is needed.  Called after each drawing: at the upper end
+	 * there are no more scroll events. */
 	const ahead = () => {
 		const at = box.current!;
 		const short = at.scrollHeight <= at.clientHeight;
@@ -228,7 +229,8 @@ export function Messages(props: MessagesProps): JSX.Element
 	};
 
 	const scrolled = () => {
-		// The browser tells a frame later: the conversation may be closed.
+		// The browser sends this event one frame later; the conversation may be closed by
+		// then.
 		if (!box.current)
 			return;
 		const at = place();
@@ -268,10 +270,11 @@ export function Messages(props: MessagesProps): JSX.Element
 		};
 	}, [id]);
 
-	// After each drawing: stay at the bottom, or where one was reading.
+	// After each drawing: stay at the bottom, or at the row that the user is reading.
 	useLayoutEffect(() => {
 		const at = place();
-		// Whoever sends wants to see it; the ids of what one sends ascend.
+		// A user who sends wants to see the message.  A new text has a higher id than all
+		// before it.
 		const sent = unsent[unsent.length - 1]?.id ?? '';
 		if (sent > was.current.sent) {
 			was.current.sent = sent;
@@ -317,7 +320,7 @@ export function Messages(props: MessagesProps): JSX.Element
 					`${fresh} new ${fresh === 1 ? 'message' : 'messages'}, go to the newest`}
 				onClick={() => {
 					toNewest();
-					// The button goes away, and the focus with it.
+					// The button with the focus is removed.
 					box.current!.focus();
 				}}><Down />{fresh > 0 && <span class="badge" aria-hidden="true">{fresh}</span>}
 			</button>

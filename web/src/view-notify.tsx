@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether this browser notifies of messages; it is asked for its permission by
-// the click that switches them on.
+// The setting of notifications.  The click that switches them on requests the browser's permission.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -20,7 +19,7 @@ export function NotifyForm(): JSX.Element
 			await request();
 		else
 			change({ notify: false });
-		// The box shows what holds, not what was clicked.
+		// The box shows the setting in force, not the click.
 		draw((n) => n + 1);
 	}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Changing one's password, which logs all other devices out.
+// The form that changes the user's password, which logs out all other devices.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -16,7 +16,7 @@ interface Wrong {
 	all?: string;
 }
 
-/** What is wrong, at the field that it is about. */
+/** Returns the failure, at the field that it concerns. */
 function wrongOf(error: unknown): Wrong
 {
 	const problem = error instanceof Refused ? error.problem : null;
@@ -28,9 +28,8 @@ function wrongOf(error: unknown): Wrong
 	return { all: words(error) };
 }
 
-/** ${once}: the one-time password that this page logged in with, which the new one
- * takes the place of; "": none.  ${changed} is called when that is done, and the
- * other devices are logged out. */
+/** ${once} is the one-time password of this log-in, which the new password replaces; "": none.
+ * Calls ${changed} when the password is changed and the other devices are logged out. */
 export function PasswordForm({ client, once, changed }: { client: ChatClient; once: string;
 	changed: () => void }): JSX.Element
 {
@@ -74,7 +73,7 @@ export function PasswordForm({ client, once, changed }: { client: ChatClient; on
 			changed();
 		} catch (error) {
 			const what = wrongOf(error);
-			// There is no field for the one-time password.
+			// The form has no field for the one-time password.
 			refuse(once !== '' && what.old ? { all: what.old } : what);
 		}
 		setBusy(false);

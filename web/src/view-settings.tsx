@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Settings: the account, its password and devices; and what was chosen for this
-// browser.
+// The settings: the account, its password and devices; and the choices for this browser.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -22,15 +21,17 @@ function Section(props: { id: string; title: string; children: ComponentChildren
 	);
 }
 
-/** ${once}: as in PasswordForm; ${replaced} is called when another password has its
- * place.  ${logOut} asks before it logs this device out, or, ${everywhere}, all. */
+/** ${once} is as in PasswordForm.  Calls ${replaced} when the one-time password is replaced.
+ * ${logOut} asks for confirmation, then logs out this device or, with ${everywhere}, all
+ * devices. */
 export function SettingsView({ client, once, replaced, logOut }: { client: ChatClient; once: string;
 	replaced: () => void; logOut: (everywhere: boolean) => void }): JSX.Element
 {
 	const [round, setRound] = useState(0);
 	const heading = useRef<HTMLHeadingElement>(null);
 
-	// A screen reader and the keyboard begin here, or at the password that is wanted.
+	// A screen reader and the keyboard begin at the heading, or at the password that must be
+	// set.
 	useLayoutEffect(() => {
 		if (once === '')
 			heading.current?.focus();

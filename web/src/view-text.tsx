@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What people wrote, as text.  Only what is plainly a web address becomes a
-// link: it shows where it leads, and leads there only when somebody follows it.
+// Texts of people.  Only a plain web address becomes a link.  It shows its target, and is opened
+// only by a click.
 
 import type { JSX } from 'preact';
 
 import { codeOf, hidden } from './visible.ts';
 
-/* A control or format character ends the address: a direction mark in it would
- * show another address than the one that the link leads to. */
+/* A control or format character ends the address: a direction mark in it would show another address
+ * than the target of the link. */
 const LINK = /https?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]+/gu;
 const CLOSING = /[.,;:!?)\]}]+$/;
 
-/** ${text} cut into plain parts (even places) and addresses (odd ones). */
+/** Cuts ${text} into plain parts (at even indexes) and addresses (at odd ones). */
 export function cut(text: string): string[]
 {
 	const parts: string[] = [];
@@ -37,7 +37,7 @@ function parses(address: string): boolean
 	}
 }
 
-/** Text in which hidden characters are seen.  Copying yields what is seen. */
+/** Text with visible names for hidden characters.  Copying gives the visible form. */
 export function Plain({ text }: { text: string }): JSX.Element
 {
 	return <>{hidden(text).map((part, at) => at % 2 === 0 ? part :

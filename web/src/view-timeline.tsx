@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The time line of one message of mine: how far it got and when.
+// The time line of an own message: the steps that it has reached, and when.
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -19,7 +19,7 @@ interface Step {
 
 const time = (at: string | null | undefined) => (at ? Date.parse(at) : null);
 
-/** The steps of ${entry}, those to come without a time. */
+/** Returns the steps of ${entry}.  Steps to come have no time. */
 export function stepsOf(entry: Entry): Step[]
 {
 	const one = entry.destinations.length === 1 ? entry.destinations[0] : undefined;
@@ -71,14 +71,14 @@ function Steps({ steps }: { steps: Step[] }): JSX.Element
 	);
 }
 
-/** Copies ${text}; false if the browser does not let the page. */
+/** Copies ${text}.  Returns false if the browser does not allow it. */
 async function copy(text: string): Promise<boolean>
 {
 	try {
 		await navigator.clipboard.writeText(text);
 		return true;
 	} catch {
-		// Without TLS there is no such interface; a selection can still be copied.
+		// Without TLS this interface is missing; a selection can still be copied.
 	}
 	const field = document.createElement('textarea');
 	field.value = text;

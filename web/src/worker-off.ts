@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the server serves in the place of the service worker when its operator
-// does not want one (page-worker = false): it takes the place of one that is
-// there, deletes what that has kept, and goes.
+// The script that the server serves instead of the service worker if its operator does not want one
+// (page-worker = false).  It replaces an installed worker, deletes the files that worker has
+// stored, and unregisters itself.
 
 interface Life extends Event {
 	waitUntil(done: Promise<unknown>): void;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The service worker: the page without the server.  It keeps the files of one
-// version of the chat page and nothing else: no answer of the API is ever
-// touched, let alone kept.  It also leads from a notification, where those are
-// the worker's, to the page.  pack.mjs puts VERSION and ASSETS before it.
+// The service worker: opens the page without the server.  It stores the files of one version of the
+// chat page and nothing else; answers of the API are neither changed nor stored.  It also opens the
+// page from a notification that it shows. pack.mjs puts VERSION and ASSETS in front of it.
 //
-// The document comes from the server whenever the server answers, so that its
-// version is the server's; its files have a hash of their content in the name,
-// so that any copy of them will do.
+// The document comes from the server whenever the server answers, so that the page has the server's
+// version.  The name of each file has a hash of its content, so any copy of it is good.
 
 declare const VERSION: string;
 declare const ASSETS: string[];
@@ -45,10 +43,10 @@ declare const self: {
 const PREFIX = 'twinbox-';
 const NAME = PREFIX + VERSION;
 
-/** Stores all files, or none: a document of another version needs others. */
+/** Stores all files or none: the document of another version needs other files. */
 async function install(): Promise<void>
 {
-	// / is a document for those who accept HTML only.
+	// The server sends the document only if HTML is accepted.
 	const page = await fetch('/', { headers: { Accept: 'text/html' }, cache: 'no-cache' });
 	const html = await page.clone().text();
 
@@ -70,8 +68,8 @@ async function activate(): Promise<void>
 const kept = async (path: string): Promise<Response | undefined> =>
 	(await caches.open(NAME)).match(path, { ignoreVary: true });
 
-/** The document of the server; the kept one when there is none, or only a proxy
- * that says so. */
+/** Returns the server's document; the stored one if the server cannot be reached, or if only a
+ * proxy answers and reports that. */
 async function documentOf(request: Request): Promise<Response>
 {
 	try {
@@ -88,7 +86,7 @@ async function documentOf(request: Request): Promise<Response>
 const assetOf = async (request: Request, path: string): Promise<Response> =>
 	await kept(path) ?? fetch(request);
 
-/** Shows conversation ${hash} in a tab of the chat, or in a new one. */
+/** Opens conversation ${hash} in a tab of the chat, or in a new one. */
 async function lead(hash: string): Promise<void>
 {
 	const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an operator should look at first, in words, the worst first.
+// The alerts of the admin page: what an operator should deal with first, in words, the most urgent
+// first.
 
 import type { History } from './history.ts';
 import type { Destination, Stats } from './types.ts';
@@ -7,10 +8,10 @@ import { bytes, count, distance, duration, many, ms, percent } from './words.ts'
 
 export interface Alert {
 	id: string;
-	bad: boolean;  // messages are stuck or refused; else: look soon
+	bad: boolean;  // true: messages are stuck or refused; false: look soon
 	title: string;
 	cure: string;
-	href?: string; // where to do something about it
+	href?: string; // the view where an operator can act
 }
 
 const RELAY_SILENT_MS = 10_000;
@@ -21,7 +22,7 @@ const WAL_BYTES = 64 * 1024 * 1024;
 const SKEW_MS = 60_000;
 const GROWTH = 100; // dead letters in a minute
 
-/** What the server alone can judge, of its own alerts: [title, cure]. */
+/** Alerts that only the server can raise: [title, cure]. */
 const OWN: Record<string, [string, string]> = {
 	peer_keys_changed: ['The keys of another server have changed',
 		'Ask its operator whether that was meant, by another way than these messages; then pin the key, or block it.'],
@@ -31,7 +32,7 @@ const OWN: Record<string, [string, string]> = {
 		'One of the two clocks is wrong: both operators compare theirs with the time.'],
 };
 
-/** All of it, from what the server last said. */
+/** Returns all alerts, computed from the last answers of the server. */
 export function alertsOf(stats: Stats, destinations: Destination[], history: History,
 	now = Date.parse(stats.at), here = now): Alert[]
 {
@@ -42,7 +43,7 @@ export function alertsOf(stats: Stats, destinations: Destination[], history: His
 		found.push({ id: 'clock', bad: false,
 			title: `The server’s clock and this computer’s differ by ${duration(Math.abs(here - now))}`,
 			cure: 'Find out which one is wrong; the server times retries and expiry by its own.' });
-	// A stable sort: the order above is the order of importance.
+	// The sort is stable, so alerts of equal urgency stay in the order above, by importance.
 	return found.sort((a, b) => Number(b.bad) - Number(a.bad));
 }
 
@@ -112,7 +113,7 @@ function fromStats(stats: Stats, destinations: Destination[], history: History):
 			`The outbox is ${percent(full)} full`,
 		`${count(states.pending)} of ${count(limits.max_pending_total)} messages wait. See which ` +
 			'destination they wait for.', '#destinations');
-	else if (states.pending > 100 && !explained) // else it was said above
+	else if (states.pending > 100 && !explained) // unless an alert above explains it
 		add('pending', states.pending > 1000, `${many(states.pending, 'message')} wait`,
 			'See which destination they wait for, and how long they have.', '#destinations');
 	if (stats.oldest_pending_age_ms !== null && stats.oldest_pending_age_ms > OLD_MS && !explained)

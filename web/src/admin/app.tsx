@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The admin page as a whole: log-in, the way between its views, and the state of
-// its connection.
+// The admin page as a whole: log-in, navigation between the views, and the state of the connection.
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -38,8 +37,8 @@ function Seconds({ at, ahead }: { at: number; ahead: boolean }): JSX.Element
 	return <>{Math.max(1, Math.round((ahead ? at - now : now - at) / 1000))} s</>;
 }
 
-/** Says whether what is shown is live; screen readers hear each change, but not
- * the seconds. */
+/** Shows whether the figures are live.  A screen reader reads each change of the state, but not the
+ * seconds. */
 function Connection({ client }: { client: AdminClient }): JSX.Element
 {
 	const { link } = client;
@@ -108,7 +107,7 @@ function View({ route }: { route: Route }): JSX.Element
 	}
 }
 
-/** The name of the view, for the title of the window. */
+/** Returns the name of the view, for the title of the window. */
 function titleOf(route: Route): string
 {
 	return route.view === 'message' ? 'A message' :
@@ -130,7 +129,7 @@ function Nav({ client, route }: { client: AdminClient; route: Route }): JSX.Elem
 	);
 }
 
-/** ${once}: the log-in was with a one-time password. */
+/** ${once} is true if the user logged in with a one-time password. */
 function AdminView({ client, once }: { client: AdminClient; once: boolean }): JSX.Element
 {
 	const hash = useHash();
@@ -140,11 +139,11 @@ function AdminView({ client, once }: { client: AdminClient; once: boolean }): JS
 	const user = useMemo(() => ({ client,
 		say: (words: string, bad = false) => setSaid({ words, bad }) }), [client]);
 
-	// With the view, not after it has been seen: the focus would be taken from
-	// who types there already.
+	// A layout effect, because a later effect could take the focus from a user who has begun to
+	// type in the new view.
 	useLayoutEffect(() => {
 		document.title = `${titleOf(route)} – twinbox admin`;
-		// Who goes to another view begins at its top, also by ear.
+		// A new view begins at its top, also for a screen reader.
 		if (was.current !== route.view) {
 			document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
 			scrollTo(0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The attempts that were made for one row of the outbox.
+// The table of the attempts to deliver one row of the outbox.
 
 import type { JSX } from 'preact';
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Requeueing or discarding many dead letters: counted first, then done a
-// hundred at a time so that it can be stopped, and never more of them than
-// were counted.
+// Requeues or discards many dead letters.  They are counted first, then changed a hundred at a
+// time, so that the user can stop it.  Never more are changed than were counted.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -14,7 +13,7 @@ import { useAdmin } from './use.ts';
 import { count, many } from './words.ts';
 
 const STEP = 100;
-const MOST = 1_000; // in one go; then somebody looks again
+const MOST = 1_000; // at once; then the user must confirm again
 const PAGE = 200;
 const REFUSALS_SHOWN = 20;
 
@@ -24,7 +23,7 @@ export type Which = { dead_ids: number[] } | { filter: DeadFilter };
 export const verbWords = { requeue: { do: 'Requeue', done: 'Requeued' },
 	discard: { do: 'Discard', done: 'Discarded' } };
 
-/** How many open dead letters match, up to MOST; more: there are others. */
+/** Counts the open dead letters that match, up to MOST.  ${more} is true if there are others. */
 export async function countDead(client: AdminClient, filter: DeadFilter): Promise<{ n: number; more: boolean }>
 {
 	let n = 0;
@@ -45,8 +44,8 @@ interface Progress {
 	refused: Done['refused'];
 }
 
-/** Does ${verb} to ${n} of ${which}; ${went} is told of each step, and stops
- * it by returning false. */
+/** Applies ${verb} to ${n} dead letters of ${which}.  Calls ${went} after each step, and stops if
+ * it returns false. */
 export async function handle(client: AdminClient, verb: Verb, which: Which, n: number,
 	went: (progress: Progress) => boolean): Promise<Progress>
 {
@@ -59,7 +58,7 @@ export async function handle(client: AdminClient, verb: Verb, which: Which, n: n
 			ids ? { dead_ids: ids.splice(0, size) } : { ...which, limit: size });
 		const moved = answer.requeued ?? answer.discarded ?? 0;
 		progress.done += moved;
-		// What is refused stays, and is passed over again by the next step.
+		// A refused dead letter stays, so a later step reports it again.  Count it once.
 		const known = new Set(progress.refused.map((one) => one.dead_id));
 		progress.refused.push(...answer.refused.filter((one) => !known.has(one.dead_id)));
 		left -= ids ? size : moved;

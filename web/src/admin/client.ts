@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The admin page's client of /v1/admin.  It polls every two seconds while the
-// page is visible.  /v1/admin/stats is the heartbeat: while it fails, nothing
-// else is polled, and its interval doubles.  A view watches the paths that it
-// shows; a refusal of one of them concerns that view alone.
+// The admin page's client of /v1/admin.  It polls every two seconds while the page is visible.
+// /v1/admin/stats is the heartbeat: while it fails, nothing else is polled, and its interval
+// doubles.  Each view watches the paths that it shows.  A refusal of one path affects only that
+// view.
 
 import { Api, Refused, Unreachable } from '../api.ts';
 import { sentence } from '../time.ts';
@@ -19,15 +19,15 @@ export type Link =
 	| { state: 'slow'; since: number }
 	| { state: 'waiting'; until: number; why: string };
 
-/** Whose page it is: not known yet, nobody's (log in), a user's without the right, or an
- * administrator's. */
+/** The user of the page: not known yet; nobody (show the log-in); a user who is not an
+ * administrator; an administrator. */
 export type Stage = 'unknown' | 'login' | 'denied' | 'admin';
 
 /** A path that is polled. */
 export interface Watch {
 	path: string;
 	data: unknown;
-	error: string;  // why the last answer was none; '': it was one
+	error: string;  // why the last poll failed; '': it did not
 	failures: number;
 	polling: boolean;
 	timer: ReturnType<typeof setTimeout> | undefined;
@@ -35,7 +35,7 @@ export interface Watch {
 }
 
 export class AdminApi extends Api {
-	/** What is at ${path}, however long it is, as a file. */
+	/** Returns the file at ${path}, of any length. */
 	async file(path: string): Promise<Blob>
 	{
 		const answer = await fetch(path, { headers: { Authorization: `Bearer ${this.token}` },
@@ -47,7 +47,7 @@ export class AdminApi extends Api {
 	}
 }
 
-/** How long to wait after ${failures} failures; the server may ask for more. */
+/** Returns the wait in ms after ${failures} failures, at least ${retryAfter} seconds. */
 export function pause(failures: number, retryAfter = 0, random: () => number = Math.random): number
 {
 	const ms = Math.min(CAP_MS, EVERY_MS * 2 ** Math.min(failures, 8));
@@ -61,7 +61,7 @@ export class AdminClient {
 	who = '';
 	domain = '';
 	stats: Stats | null = null;
-	statsAt = 0;  // when they came, by the clock here
+	statsAt = 0;  // arrival time, by this computer's clock
 	history = new History();
 
 	private readonly changed: () => void;
@@ -70,7 +70,7 @@ export class AdminClient {
 	private slow: ReturnType<typeof setTimeout> | undefined;
 	private ended = false;
 
-	/** ${changed} is called whenever something shown has changed. */
+	/** Calls ${changed} whenever something shown has changed. */
 	constructor(token: string, changed: () => void)
 	{
 		this.changed = changed;
@@ -89,7 +89,8 @@ export class AdminClient {
 		this.hush();
 	}
 
-	/** The server's time, as far as known: ages are by its clock. */
+	/** The server's current time, from its last answer.  Ages are relative to the server's
+	 * clock. */
 	now(): number
 	{
 		return this.stats ? Date.parse(this.stats.at) + Date.now() - this.statsAt : Date.now();
@@ -111,7 +112,7 @@ export class AdminClient {
 		this.watches.delete(one);
 	}
 
-	/** Asks for everything shown, now: something was done. */
+	/** Polls everything now, after the user has changed something. */
 	refresh(): void
 	{
 		for (const one of [this.heart, ...this.watches])
@@ -149,7 +150,7 @@ export class AdminClient {
 		this.changed();
 	}
 
-	/** Whether ${one} is polled at all now. */
+	/** Returns true if ${one} may be polled now. */
 	private wanted(one: Watch): boolean
 	{
 		return !this.ended && !one.ended && document.visibilityState === 'visible' &&
@@ -180,7 +181,7 @@ export class AdminClient {
 			this.changed();
 	}
 
-	/** Says that the server is slow, when it is. */
+	/** Changes the state to slow, if the heartbeat has no answer after SLOW_MS. */
 	private minded(): void
 	{
 		const since = Date.now();
@@ -234,14 +235,14 @@ export class AdminClient {
 			this.leave(problem.status === 403 ? 'denied' : 'login');
 			return;
 		}
-		// That nothing answers is told once, for all of the page.
+		// An unreachable server is reported once for the whole page, by the heartbeat.
 		one.error = error instanceof Unreachable && one !== this.heart ? '' : why(error);
 		if (one === this.heart) {
 			clearTimeout(this.slow);
 			if (document.visibilityState === 'visible')
 				this.link = { state: 'waiting', until: Date.now() + ms, why: one.error };
 		} else if (error instanceof Unreachable) {
-			void this.poll(this.heart); // which says how it stands
+			void this.poll(this.heart); // which reports the state of the connection
 		}
 		this.later(one, ms);
 	}
@@ -258,7 +259,7 @@ function made(path: string): Watch
 	return { path, data: null, error: '', failures: 0, polling: false, timer: undefined, ended: false };
 }
 
-/** Why something failed, as a sentence. */
+/** Returns the reason of a failure, as a sentence. */
 export function why(error: unknown): string
 {
 	if (!(error instanceof Refused))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A question before something is done: what will happen, in numbers, and what
-// the server refused of it.
+// A dialog that asks for confirmation of a change.  It says in numbers what will happen, and
+// afterwards what the server has refused.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -11,10 +11,10 @@ import { useAdmin } from './use.ts';
 export interface ConfirmProps {
 	title: string;
 	yes: string;
-	busy?: string;       // what it says while it is done
+	busy?: string;       // text of the button during the change
 	danger?: boolean;
 	children?: ComponentChildren;
-	/** Does it; what it returns is said as the outcome. */
+	/** Makes the change.  Returns the text of the outcome. */
 	run: () => Promise<string>;
 	done: () => void;
 }
@@ -26,7 +26,7 @@ export function Confirm(props: ConfirmProps): JSX.Element
 	const [wrong, setWrong] = useState('');
 	const [busy, setBusy] = useState(false);
 
-	// Before it is seen: the next key is for it already.
+	// Open the dialog before the first paint, so that the next key goes to it.
 	useLayoutEffect(() => dialog.current?.showModal(), []);
 
 	async function run(): Promise<void>

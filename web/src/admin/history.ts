@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
-// What the figures were while the page was open: the last hour at most, in
-// memory only.  Where the page was not looked at there is a hole, which is
-// drawn as one.
+// The figures of the last hour at most, while the page was open, in memory only.  Time in which the
+// page was not visible is a hole, and is drawn as a hole.
 
 import type { Stats } from './types.ts';
 
-export const KEPT = 1_800;        // samples: an hour of one every 2 s
+export const KEPT = 1_800;        // samples: one hour, one every 2 s
 const RATE_OVER_MS = 10_000;
 const RETRY_OVER_MS = 60_000;
-const FEW_TRIES = 20;             // from which no share is told
+const FEW_TRIES = 20;             // with fewer tries no share is shown
 
 interface Sample {
-	at: number; // ms; the server's clock
+	at: number; // ms, by the server's clock
 	stats: Stats | null; // null: a hole
 }
 
-/** One column of numbers over time; null is a hole. */
+/** One series of numbers over time. null is a hole. */
 export type Column = (number | null)[];
 
 export class History {
@@ -26,13 +25,13 @@ export class History {
 		return this.samples.length;
 	}
 
-	/** Adds ${stats}, which are asked for every ${every} ms. */
+	/** Adds ${stats}, which are polled every ${every} ms. */
 	add(stats: Stats, every: number): void
 	{
 		const at = Date.parse(stats.at);
 		const last = this.samples[this.samples.length - 1];
 
-		// A clock that was set back, or a second answer to one question.
+		// Either the clock was set back, or this is a second answer to one request.
 		if (last && at <= last.at) {
 			if (last.at - at < every)
 				return;
@@ -41,30 +40,30 @@ export class History {
 			this.samples.push({ at: last.at + 1, stats: null });
 		}
 		this.samples.push({ at, stats });
-		// Less than none is none.
+		// A negative count removes nothing.
 		this.samples.splice(0, this.samples.length - KEPT);
 	}
 
-	/** Seconds since the epoch, for the axis. */
+	/** Seconds since 1970, for the time axis. */
 	times(): number[]
 	{
 		return this.samples.map((one) => one.at / 1000);
 	}
 
-	/** A figure over time. */
+	/** Returns one figure over time. */
 	figure(of: (stats: Stats) => number | null): Column
 	{
 		return this.samples.map((one) => one.stats && of(one.stats));
 	}
 
-	/** How much of a total came in a second, over the last ten. */
+	/** Returns the growth of a total per second, averaged over the last ten seconds. */
 	rate(of: (stats: Stats) => number): Column
 	{
 		return this.over(RATE_OVER_MS, (first, last, ms) =>
 			(of(last) - of(first)) * 1000 / ms);
 	}
 
-	/** The share of attempts that had to be repeated, over the last minute. */
+	/** Returns the share of attempts that had to be repeated, over the last minute. */
 	retryRate(): Column
 	{
 		return this.over(RETRY_OVER_MS, (first, last) => {
@@ -74,7 +73,7 @@ export class History {
 		});
 	}
 
-	/** The same now; null while too little is known to say so. */
+	/** Returns the current share. null means that too few samples are known. */
 	recentRetryRate(): number | null
 	{
 		const tries = this.growth((one) => one.totals.retries + one.totals.sent, RETRY_OVER_MS);
@@ -83,7 +82,7 @@ export class History {
 		return known ? tries < FEW_TRIES ? 0 : this.retryRate().pop() ?? 0 : null;
 	}
 
-	/** How much a total has grown in the last ${ms}. */
+	/** Returns the growth of a total in the last ${ms}. */
 	growth(of: (stats: Stats) => number, ms: number): number
 	{
 		const last = this.samples[this.samples.length - 1];
@@ -92,8 +91,8 @@ export class History {
 		return last?.stats && first?.stats ? of(last.stats) - of(first.stats) : 0;
 	}
 
-	/** ${made} of the first and last sample of the ${ms} before each; what is
-	 * less than nothing (the database was restored) is a hole. */
+	/** Returns ${made} of the first and the last sample of the ${ms} before each sample.  A
+	 * negative value (the database was restored) is a hole. */
 	private over(ms: number, made: (first: Stats, last: Stats, ms: number) => number | null): Column
 	{
 		let from = 0;
@@ -107,7 +106,7 @@ export class History {
 				from++;
 			const first = this.samples[from]!;
 			const value = first.stats && made(first.stats, one.stats, one.at - first.at);
-			// Nor is the first sample a rate: it is 0 / 0.
+			// The first sample has no rate: it would be 0 / 0.
 			return value !== null && value >= 0 && Number.isFinite(value) ? value : null;
 		});
 	}

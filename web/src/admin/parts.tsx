@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What several views are made of: tables that become cards on a phone, states
-// with a shape and a word, filters, the way to older rows.
+// Parts that several views share: tables that become cards on a phone, states with a shape and a
+// word, filters, the links to older rows.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -14,7 +14,7 @@ import { distance, moment, ms, shortId } from './words.ts';
 
 export type Tone = 'good' | 'wait' | 'bad' | 'off' | 'plain';
 
-/** Each tone has a shape of its own: a disc, a half disc, a square, two bars. */
+/** Each tone has its own shape: a disc, a half disc, a square, two bars. */
 export function StatusIcon({ tone }: { tone: Tone }): JSX.Element
 {
 	return (
@@ -50,11 +50,11 @@ export function stateTone(state: string): Tone
 	}
 }
 
-/** When, for a cell: null if never. */
+/** A time for a cell; null if there is none. */
 export const when = (at: string | null | undefined): JSX.Element | null =>
 	(ms(at) === null ? null : <When at={at} />);
 
-/** A time: how far away it is, and exactly when told more. */
+/** A time as a distance from now.  The tooltip has the exact time. */
 export function When({ at, none = '–' }: { at: string | null | undefined; none?: string }): JSX.Element
 {
 	const { client } = useAdmin();
@@ -74,15 +74,15 @@ export function MessageLink({ id }: { id: string }): JSX.Element
 
 export interface Column<T> {
 	head: string;
-	cell: (row: T) => ComponentChildren; // null: none, '': not for this row
-	num?: boolean;  // numbers stand below each other
-	wide?: boolean; // the last to be cut
-	bare?: boolean; // on a phone without its head
-	pick?: boolean; // something to tick, at the card's corner
+	cell: (row: T) => ComponentChildren; // null: no value, '': not for this row
+	num?: boolean;  // align numbers at the right
+	wide?: boolean; // the last column to be cut
+	bare?: boolean; // on a phone, without its heading
+	pick?: boolean; // a tick box, at the corner of the card
 }
 
-/** A table; on a phone each row is a card.  The roles are said because the
- * card's style would take them away. */
+/** A table.  On a phone each row is a card.  The ARIA roles are explicit because the style of the
+ * cards would remove them. */
 export function Table<T>(props: { label: string; columns: Column<T>[]; rows: T[];
 	id: (row: T) => string | number; more?: (row: T) => ComponentChildren;
 	tight?: boolean }): JSX.Element
@@ -115,7 +115,7 @@ export function Table<T>(props: { label: string; columns: Column<T>[]; rows: T[]
 	);
 }
 
-/** While there is nothing to show: that it is asked for, or why not. */
+/** Shows, while there is no data, that the answer is still missing, or the failure. */
 export function Missing({ watched, what }: { watched: Watched<unknown>; what: string }): JSX.Element | null
 {
 	if (watched.error !== '')
@@ -125,7 +125,7 @@ export function Missing({ watched, what }: { watched: Watched<unknown>; what: st
 	return watched.data ? null : <p class="hint" role="status">Asking the server …</p>;
 }
 
-/** What follows a page of a list: nothing found, and the way to older ones. */
+/** The end of a page of a list: a text if nothing was found, and the links to older rows. */
 export function Pages(props: { view: string; params: Params; shown: number; next: Next | string;
 	key_?: string; none: string; more?: string; first?: string }): JSX.Element
 {
@@ -150,13 +150,12 @@ export function Pages(props: { view: string; params: Params; shown: number; next
 export interface Filter {
 	name: string;
 	label: string;
-	options?: [string, string][]; // value and words; without: something typed
+	options?: [string, string][]; // value and text; without options: a text field
 	hint?: string;
 	suggest?: string[];
 }
 
-/** A field that keeps what is typed until it is applied, however often the
- * view is drawn again meanwhile. */
+/** A field that keeps the typed text until it is applied, even if the view is drawn again. */
 function Typed(props: { name: string; value: string; hint: string; list: string | undefined }): JSX.Element
 {
 	const { name, value } = props;
@@ -168,7 +167,7 @@ function Typed(props: { name: string; value: string; hint: string; list: string 
 		onInput={(event) => setText(event.currentTarget.value)} />;
 }
 
-/** Filters as a form: what is chosen stands in the address at once. */
+/** A form of filters.  A chosen option changes the address at once. */
 export function Filters(props: { view: string; params: Params; filters: Filter[];
 	children?: ComponentChildren }): JSX.Element
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The picture of a story: on top a strip true to scale, which shows where the
-// time went; below it a line with each point, whose distances grow with the
-// time between but slower than it, so that a millisecond and a day both fit.
+// The picture of a story.  A strip on top, true to scale, shows where the time went.  Below it is a
+// line with all points.  The distance between two points grows with the time between them, but more
+// slowly, so that a millisecond and a day both fit.
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -11,18 +11,18 @@ import { duration, moment, precise } from './words.ts';
 
 const STRIP = 18;
 const TOP = 26;         // of the line, below the strip
-const LETTER = 6.7;     // of the small text, about
-const ROW = 17;         // of the small text
-const LEAST = 46;       // between points, and ROW for each row of details
+const LETTER = 6.7;     // width of a small letter, about
+const ROW = 17;         // height of a small line of text
+const LEAST = 46;       // between points, plus ROW for each line of details
 const MOST = 116;
-const LONG_MS = 20 * 3_600_000; // from here on, days are told too
-const NARROW = 520;     // below this, times are told to the second
-const SHOWN = 26;       // points; of more, those in the middle are left out
+const LONG_MS = 20 * 3_600_000; // longer stories show the day, too
+const NARROW = 520;     // below this width, times have seconds only
+const SHOWN = 26;       // most points shown; those in the middle are left out
 
 const days = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit',
 	minute: '2-digit', hourCycle: 'h23' });
 
-/** Where things stand in a picture of this width, and how times are told. */
+/** Returns the positions in a picture of this width, and the format of its times. */
 function placesOf(width: number, story: Story): { line: number; text: number; clock: (at: number) => string }
 {
 	if (story.to - story.from > LONG_MS)
@@ -31,13 +31,14 @@ function placesOf(width: number, story: Story): { line: number; text: number; cl
 		{ line: 112, text: 136, clock: precise };
 }
 
-/** How far below a point the next one stands, without its details. */
+/** Returns the distance between two points that are ${span} ms apart, without the details. */
 export function gap(span: number): number
 {
 	return Math.min(MOST, LEAST + 12 * Math.log10(1 + Math.max(0, span) / 100));
 }
 
-/** The points to draw: all, or the first and the last, and how many are left out. */
+/** Returns the points to draw: all, or the first and the last ones around the number of points left
+ * out. */
 export function drawn(points: Point[]): (Point | number)[]
 {
 	const half = SHOWN / 2;
@@ -52,7 +53,7 @@ const cut = (text: string, fit: number) => {
 	return letters.length <= fit ? text : `${letters.slice(0, fit - 1).join('')}…`;
 };
 
-/** ${text} in at most two rows of ${fit} letters. */
+/** Breaks ${text} into at most two lines of ${fit} letters. */
 export function rowsOf(text: string, fit: number): string[]
 {
 	if (text === '')
@@ -77,17 +78,18 @@ function Dot({ point, x, y }: { point: Point; x: number; y: number }): JSX.Eleme
 	}
 }
 
-/** One point with what follows it down to the next. */
+/** One point, and the line from it down to the next point. */
 function Part(props: { story: Story; point: Point; y: number; down: number; width: number;
 	next: Point | number | undefined }): JSX.Element
 {
 	const { story, point, y, down, width } = props;
-	const left = typeof props.next === 'number'; // what follows is left out
+	const left = typeof props.next === 'number'; // the next points are left out
 	const next = typeof props.next === 'number' ? undefined : props.next;
 	const { line, text, clock } = placesOf(width, story);
 	const fit = fits(width - text);
 	const from = point.till ?? point.at;
-	// Only a stretch that has lasted is given a length.
+	// A stretch has a length if it reaches the next point or still lasts.  After the last point
+	// of an ended story nothing lasts.
 	const open = !next || next.kind === 'coming';
 	const till = open ? story.ended ? null : story.to : next.at;
 	const span = left || from === null || till === null || point.kind === 'coming' ? null : till - from;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Figures over time, drawn by uPlot.  Lines differ by colour and by dashes;
-// what they say now stands beside their names, and is what a screen reader
-// gets.
+// Figures over time, drawn by uPlot.  Lines differ in colour and in dashes.  Their current values
+// stand beside their names; a screen reader reads those.
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -13,13 +12,13 @@ import type { Column } from './history.ts';
 const HEIGHT = 150;
 const LEAST_S = 60;
 const DASHES = [[], [7, 4], [2, 3]];
-// Steps of an axis of whole numbers: 1, 2, 5, 10, 20 … A step of a half would write
-// two places of the axis alike.
+// Steps of an axis of whole numbers: 1, 2, 5, 10, 20 … A step of a half would give two places of
+// the axis the same number.
 const WHOLE_STEPS = Array.from({ length: 39 }, (_, i) => [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3));
 
 export interface Line {
 	name: string;
-	colour: 1 | 2 | 3; // of the style sheet's --line-N
+	colour: 1 | 2 | 3; // --line-N of the style sheet
 	values: Column;
 }
 
@@ -30,7 +29,7 @@ const long = new Intl.DateTimeFormat(undefined,
 
 const colour = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** From the first sample to the last. */
+/** Returns the range from the first to the last sample. */
 function rangeOf(times: ArrayLike<number>): [number, number]
 {
 	const last = times[times.length - 1] ?? 0;
@@ -50,7 +49,7 @@ function optionsOf(lines: Line[], axis: (n: number) => string, whole: boolean, w
 		cursor: { y: false, drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
 		padding: [8, 8, 0, 0],
 		scales: {
-			// At least a minute wide, so that the first samples stand at the right.
+			// At least one minute wide, so that the first samples are at the right.
 			x: { time: true, range: (u) => rangeOf(u.data[0]) },
 			y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.15 : 1] },
 		},
@@ -65,14 +64,14 @@ function optionsOf(lines: Line[], axis: (n: number) => string, whole: boolean, w
 		series: [{}, ...lines.map((line, i) => ({
 			label: line.name, stroke: colour(`--line-${line.colour}`), width: 2,
 			dash: DASHES[i % DASHES.length]!, spanGaps: false,
-			// A sample without neighbours is seen as a point.
+			// Show a sample without neighbours as a point.
 			points: { size: 5, show: (_u: uPlot, _series: number, from: number, to: number) => to - from < 2 },
 		}))],
 		hooks: { setCursor: [(u) => hover(u.cursor.idx ?? null)] },
 	};
 }
 
-/** The last that is known of ${values}, or what it was at ${at}. */
+/** Returns the value at index ${at}, or the last one if ${at} is null. */
 function valueAt(values: Column, at: number | null): number | null
 {
 	return values[at ?? values.length - 1] ?? null;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The route of the admin page: the part of the address after #, a view with its
-// filters, so that it can be kept and sent to a colleague.
+// The route of the admin page: the part of the address after #. It names a view and its filters, so
+// that it can be bookmarked and sent to a colleague.
 
 export type Params = Record<string, string>;
 
@@ -10,7 +10,7 @@ export interface Route {
 	params: Params;
 }
 
-/** "dead?reason=rejected", "message/<id>"; whatever is unknown is the overview. */
+/** Parses "dead?reason=rejected" or "message/<id>".  An unknown view is the overview. */
 export function routeOf(hash: string): Route
 {
 	const [path = '', query = ''] = hash.replace(/^#/, '').split('?', 2);
@@ -23,7 +23,7 @@ export function routeOf(hash: string): Route
 	return { view: view || 'overview', id, params };
 }
 
-/** A query of what is not empty, with its "?". */
+/** Returns a query of all parameters that are not empty, with its "?". */
 export function queryOf(params: Params): string
 {
 	const kept = Object.entries(params).filter(([, value]) => value !== '');

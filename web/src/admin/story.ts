@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What happened to one row of the outbox, from accepted to read, as points in
-// time and the phases between them.  The picture is drawn from this, and the
-// same is said in words.
+// The story of one row of the outbox, from accepted to read: points in time and the phases between
+// them.  The picture is drawn from it, and the same is written as sentences.
 
 import type { Attempt, FullRow } from './types.ts';
 import { duration, ms, outcomeKind, outcomeWords, reasonWords } from './words.ts';
@@ -10,18 +9,18 @@ export type Phase = 'scheduled' | 'queue' | 'try' | 'retry' | 'dead' | 'device' 
 
 export interface Point {
 	at: number | null;    // null: has not happened
-	till?: number | null; // of an attempt; null: under way
+	till?: number | null; // end of an attempt; null: under way
 	name: string;
 	detail: string;
 	kind: 'good' | 'bad' | 'neutral' | 'coming';
-	then: Phase | null;   // what lasts from here (or from till) to the next
+	then: Phase | null;   // phase from here (or till) to the next point
 }
 
 export interface Stretch {
 	phase: Phase;
 	from: number;
 	to: number;
-	open: boolean; // still lasts
+	open: boolean; // has not ended
 }
 
 export interface Story {
@@ -42,7 +41,7 @@ export const phaseWords: Record<Phase, string> = {
 	person: 'waits to be read',
 };
 
-/** What the server calls an event, and what it is here. */
+/** The server's events, and their names and kinds on this page. */
 const events: Record<string, { name: string; kind: Point['kind']; then: Phase | null }> = {
 	accepted: { name: 'Accepted', kind: 'good', then: 'queue' },
 	due: { name: 'Due', kind: 'good', then: 'queue' },
@@ -56,7 +55,7 @@ const events: Record<string, { name: string; kind: Point['kind']; then: Phase | 
 	requeued: { name: 'Requeued', kind: 'neutral', then: 'queue' },
 };
 
-/** Told by the attempts and by deliver_at. */
+/** Events that are left out, because the attempts and deliver_at have the same information. */
 const TOLD = ['attempt', 'outcome', 'scheduled'];
 
 function attemptPoint(one: Attempt): Point
@@ -91,7 +90,7 @@ function detailOf(name: string, detail: string | null, row: FullRow): string
 	}
 }
 
-/** The points that have happened, in order. */
+/** Returns the points that have happened, in order. */
 function happened(row: FullRow): Point[]
 {
 	const points: Point[] = row.attempts.map(attemptPoint);
@@ -115,7 +114,7 @@ function happened(row: FullRow): Point[]
 	if (due !== null && due > ms(row.created_at)!) {
 		if (row.state !== 'pending' || row.attempts.length > 0)
 			ensure('due', due);
-		// A cancelled one never fell due.
+		// A canceled row never became due.
 		if (row.state === 'canceled')
 			known.delete('due');
 	}
@@ -129,14 +128,14 @@ function happened(row: FullRow): Point[]
 		for (const point of points)
 			if (point.name === 'Accepted')
 				point.then = 'scheduled';
-	// Within one millisecond: what leads to an attempt, attempts, what came of them.
+	// Order within one millisecond: causes of an attempt, the attempt, its results.
 	const order = ['Accepted', 'Due', 'Requeued', 'Attempt', 'Sent', 'Delivered', 'Read', 'Failed', 'Expired',
 		'Discarded'];
 	const rank = (one: Point) => order.indexOf(one.till === undefined ? one.name : 'Attempt');
 	return points.sort((a, b) => a.at! - b.at! || rank(a) - rank(b));
 }
 
-/** What is still to come. */
+/** Returns the points that are still to come. */
 function coming(row: FullRow, points: Point[]): Point[]
 {
 	const has = (name: string) => points.some((one) => one.name === name);
@@ -184,7 +183,7 @@ export function storyOf(row: FullRow, now: number): Story
 	return { points: [...points, ...coming(row, points)], stretches, from, to, ended };
 }
 
-/** The story as sentences; ${clock} says a time. */
+/** Returns the story as sentences.  ${clock} formats a time. */
 export function inWords(story: Story, clock: (at: number) => string): string[]
 {
 	let before: number | null = null;
@@ -201,7 +200,7 @@ export function inWords(story: Story, clock: (at: number) => string): string[]
 	});
 }
 
-/** How long each phase lasted in all, in the order in which they came. */
+/** Returns the total time of each phase, in the order in which the phases began. */
 export function spent(story: Story): { phase: Phase; ms: number; open: boolean }[]
 {
 	const sums = new Map<Phase, { phase: Phase; ms: number; open: boolean }>();

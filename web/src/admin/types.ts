@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The answers of /v1/admin, as far as the admin page shows them.  Times are
-// RFC 3339 or null.  There is no text of a message in any of it.
+// The parts of the answers of /v1/admin that the admin page shows.  Times are RFC 3339 or null.  No
+// answer contains the text of a message.
 
 import type { State } from '../types.ts';
 
@@ -25,7 +25,7 @@ export interface Stats {
 export type Breaker = 'closed' | 'open' | 'half_open';
 
 export interface Destination {
-	name: string; // "*": all of them; "local": the inboxes here
+	name: string; // "*": all of them; "local": the inboxes of this server
 	breaker: Breaker;
 	failures: number;
 	successes: number;
@@ -42,8 +42,8 @@ export interface Destination {
 	per_second: number | null; // null: no limit
 	pending: number;
 	oldest_pending_age_ms: number | null;
-	ages: number[]; // one more than there are limits: the last is older than all
-	truncated: boolean; // more wait than were looked at
+	ages: number[]; // one more than the limits: the last is older than all of them
+	truncated: boolean; // more messages wait than were counted
 }
 
 export interface Destinations {
@@ -72,7 +72,7 @@ export interface Dead {
 	resolved_by: string | null;
 }
 
-/** Of a list: what to ask for to get what comes after. */
+/** The cursor of the next page of a list; null after the last page. */
 export type Next = number | null;
 
 export interface DeadLetters {
@@ -80,7 +80,7 @@ export interface DeadLetters {
 	next: Next;
 }
 
-/** What may be asked of dead letters, as the routes take it. */
+/** The filters of dead letters, with the names of the query parameters. */
 export interface DeadFilter {
 	reason?: string;
 	destination?: string;
@@ -145,8 +145,7 @@ export interface Rows {
 	next: Next;
 }
 
-/** In a message its rows tell more; there `attempts` is their list, the newest
- * of them. */
+/** A row of one message has more: `attempts` is the list of its newest attempts. */
 export type FullRow = Omit<Row, 'attempts'> & { attempt_count: number; attempts: Attempt[];
 	timeline: Step[] };
 

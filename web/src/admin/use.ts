@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the views of the admin page share: the client, and the line for outcomes.
+// Shared by all views of the admin page: the client, and the line that shows outcomes.
 
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
@@ -8,7 +8,7 @@ import { AdminClient, type Watch } from './client.ts';
 
 export interface Admin {
 	client: AdminClient;
-	/** Shows ${words} as the outcome of what was done, and reads them out. */
+	/** Shows ${words} as the outcome of a change.  A screen reader reads them. */
 	say(words: string, bad?: boolean): void;
 }
 
@@ -24,7 +24,7 @@ export interface Watched<T> {
 	error: string;
 }
 
-/** The answer at ${path}, polled; '' polls nothing. */
+/** Returns the polled answer at ${path}.  With '', polls nothing. */
 export function useWatch<T>(path: string): Watched<T>
 {
 	const { client } = useAdmin();

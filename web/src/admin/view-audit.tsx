@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The audit log: what operators did, newest first.
+// The view of the audit log: the changes by operators, newest first.
 
 import type { JSX } from 'preact';
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Dead letters: what failed or expired and waits for somebody to decide.
+// The view of dead letters: messages that failed or expired, until an operator decides.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
@@ -21,7 +21,7 @@ interface Question {
 	words: string;
 }
 
-/** What the filter of ${params} is to the routes that act on many. */
+/** Returns the filter of ${params} for the routes that change many dead letters. */
 function filterOf({ reason, destination, sender }: Params): DeadFilter
 {
 	return { ...(reason && { reason }), ...(destination && { destination }), ...(sender && { sender }) };
@@ -40,7 +40,7 @@ function inWords(filter: DeadFilter): string
 	return parts.length === 0 ? 'All that wait for a decision.' : `All ${parts.join(', ')}.`;
 }
 
-/** The attempts of one dead letter, asked for once when it is opened. */
+/** The attempts of one dead letter, fetched when it is opened. */
 function Opened({ dead }: { dead: Dead }): JSX.Element
 {
 	const found = useWatch<FullMessage>(`/v1/admin/outbox/${dead.id}`);
@@ -56,7 +56,7 @@ function Opened({ dead }: { dead: Dead }): JSX.Element
 	);
 }
 
-/** Fetches all that match as JSON lines and gives it to the browser to keep. */
+/** Fetches all matching dead letters as JSON lines, and lets the browser save them. */
 function Export({ query }: { query: string }): JSX.Element
 {
 	const { client, say } = useAdmin();

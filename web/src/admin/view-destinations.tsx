@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where messages go: whether each is reachable, what waits for it and since
-// when, and the hands to pause and resume it.
+// The view of destinations: whether each is reachable, how many messages wait and for how long, and
+// buttons to pause and resume it.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -94,12 +94,12 @@ function Breaker({ d, now }: { d: Destination; now: number }): JSX.Element
 
 const FEW = 100;
 
-/** Destination × age: the darker, the more wait. */
+/** A table of destinations by age.  A darker cell has more waiting messages. */
 function Ages({ all, limits }: { all: Destination[]; limits: number[] }): JSX.Element
 {
 	const rows = all.filter((d) => d.name !== '*' && d.pending > 0);
 	const heads = ageHeads(limits);
-	// A few are never dark.
+	// A low count is never dark.
 	const most = Math.max(FEW, ...rows.flatMap((d) => d.ages));
 
 	return (

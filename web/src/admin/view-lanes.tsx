@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lanes: what one conversation owes one recipient, in order.
+// The view of lanes: the queue of one conversation to one recipient, in order.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -19,7 +19,7 @@ function RewindAsk({ lane, done }: { lane: Lane; done: () => void }): JSX.Elemen
 {
 	const { client } = useAdmin();
 	const [seq, setSeq] = useState('');
-	const [since, setSince] = useState(''); // as the browser's clock shows it
+	const [since, setSince] = useState(''); // local time of the browser
 
 	return (
 		<Confirm title={`Rewind lane ${lane.lane_id}?`} yes="Rewind" danger done={done} run={async () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One message: the way of each of its rows, its attempts, and the hands to try
-// it now or to give it up.  What it says is not shown to operators at all.
+// The view of one message: the way of each of its rows, its attempts, and buttons to try it now or
+// to discard it.  Its text is never shown to operators.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -15,14 +15,15 @@ import { useAdmin, useWatch } from './use.ts';
 import { destinationName, many, moment, ms } from './words.ts';
 import { stateWords } from './view-outbox.tsx';
 
-const MANY = 12; // attempts, which are not shown at once
+const MANY = 12; // more attempts than this are not shown at first
 
 const isDead = (row: FullRow) => row.state === 'failed' || row.state === 'expired';
 
-/** Whether trying again would do something: it is dead, or waits for a retry. */
+/** Returns true if another attempt is possible: the row is dead or waits for a retry. */
 const canBeTried = (row: FullRow) => isDead(row) || row.labels.includes('retrying');
 
-/** Whether it can be given up: it waits in its lane, or nobody has decided. */
+/** Returns true if the row can be discarded: it waits in its lane, or it is dead and not discarded
+ * yet. */
 const canBeGivenUp = (row: FullRow) => (row.state === 'pending' && !row.labels.includes('scheduled')) ||
 	(isDead(row) && row.timeline[row.timeline.length - 1]?.event !== 'discarded');
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is on its way, and the search for one message.
+// The view of the outbox: messages on their way, and the search for one message.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

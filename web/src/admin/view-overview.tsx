@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How it stands: what needs somebody first, the figures, and how they went
-// while the page was open.
+// The overview: the alerts, the figures, and their course while the page was open.
 
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -12,7 +11,7 @@ import type { Destinations, Stats } from './types.ts';
 import { useAdmin, useWatch } from './use.ts';
 import { brief, bytes, count, duration, many, percent, rate } from './words.ts';
 
-const FIRST = 4; // alerts that are shown at once, and all that are urgent
+const FIRST = 4; // number of alerts shown at first, besides the urgent ones
 
 function AlertLine({ one }: { one: Alert }): JSX.Element
 {
@@ -103,7 +102,7 @@ function Tiles({ stats }: { stats: Stats }): JSX.Element
 function Plots({ stats }: { stats: Stats }): JSX.Element
 {
 	const { history } = useAdmin().client;
-	// Computed once for each answer, whatever else is drawn again.
+	// Computed once for each answer, even if the page is drawn again for another reason.
 	const made = useMemo(() => ({
 		times: history.times(),
 		depth: [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Users: who has an account, who is an administrator, and what an administrator
-// does to them.  A one-time password is only in the dialog that shows it.
+// The view of users: who has an account, who is an administrator, and the changes that an
+// administrator can make.  Only the dialog that shows a one-time password has it.
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -29,8 +29,8 @@ const outcomes: Record<Word, string> = { disable: 'is disabled', enable: 'is ena
 	promote: 'is an administrator', demote: 'is no longer an administrator',
 	password: 'has a one-time password' };
 
-/** The list begins behind a name; this one stands just before all names that
- * begin with ${prefix}, because no name has a "~". */
+/** A page of the list begins after a given name.  This name sorts just before all names that begin
+ * with ${prefix}, because no name contains "~". */
 export function before(prefix: string): string
 {
 	return prefix === '' ? '' :
@@ -59,7 +59,7 @@ function Consequences({ word, self }: { word: Word; self: boolean }): JSX.Elemen
 	}
 }
 
-/** Shows ${made}, the one-time password, until it is closed. */
+/** Shows ${made}, the one-time password, until the user closes the dialog. */
 function Once({ made, done }: { made: OncePassword; done: () => void }): JSX.Element
 {
 	const dialog = useRef<HTMLDialogElement>(null);
@@ -116,8 +116,8 @@ function Ask({ user, word, done, made }: { user: User; word: Word; done: () => v
 	);
 }
 
-/** What may be done to ${user}.  Nobody gets a one-time password of one's own: this
- * page would end before it shows it. */
+/** Returns the possible changes of ${user}.  An administrator gets no one-time password for the own
+ * account: it ends this session, so the page could not show it. */
 function wordsFor(user: User, self: boolean): Word[]
 {
 	const rights: Word[] = user.admin ? ['demote'] : user.disabled_at === null ? ['promote'] : [];

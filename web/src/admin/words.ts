@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The server's words and numbers as an operator reads them.
+// The server's words and numbers in readable form.
 
 import type { Breaker, Destination } from './types.ts';
 
@@ -34,7 +34,7 @@ export function bytes(n: number): string
 
 const UNITS: [number, string][] = [[86_400_000, 'd'], [3_600_000, 'h'], [60_000, 'min'], [1000, 's']];
 
-/** How long ${ms} are: "340 ms", "2.4 s", "3 min 20 s", "5 d 2 h". */
+/** Returns the duration ${ms} in words: "340 ms", "2.4 s", "3 min 20 s", "5 d 2 h". */
 export function duration(ms: number): string
 {
 	if (ms < 0)
@@ -51,14 +51,14 @@ export function duration(ms: number): string
 	return rest > 0 && whole < 100 ? `${whole} ${name} ${rest} ${lesser}` : `${count(whole)} ${name}`;
 }
 
-/** A time of the server's as ms, if there is one. */
+/** Parses a time of the server.  Returns ms since 1970, or null if there is none. */
 export function ms(at: string | null | undefined): number | null
 {
 	const found = at ? Date.parse(at) : NaN;
 	return Number.isFinite(found) ? found : null;
 }
 
-/** The time of day; with the day when that is another than ${now}'s. */
+/** Returns the time of day, with the date if it is not the day of ${now}. */
 export function moment(at: number, now: number): string
 {
 	const d = new Date(at);
@@ -66,24 +66,24 @@ export function moment(at: number, now: number): string
 		`${day.format(d)}, ${clock.format(d)}`;
 }
 
-/** The time of day to the millisecond. */
+/** Returns the time of day with milliseconds. */
 export function precise(at: number): string
 {
 	return `${clock.format(at)}.${String(at % 1000).padStart(3, '0')}`;
 }
 
-/** "3 min ago", "in 20 s". */
+/** Returns the distance from ${now}: "3 min ago", "in 20 s". */
 export function distance(at: number, now: number): string
 {
 	const way = at - now;
 
 	if (Math.abs(way) < 1000)
 		return 'now';
-	// What is long past need not be told to the second.
+	// Seconds do not matter for a time long ago.
 	return way < 0 ? `${-way < 600_000 ? duration(-way) : brief(-way)} ago` : `in ${duration(way)}`;
 }
 
-/** How long ${ms} are, in one unit: "340 ms", "2.4 s", "13 min". */
+/** Returns the duration ${ms} in one unit: "340 ms", "2.4 s", "13 min". */
 export function brief(ms: number): string
 {
 	const [size, name] = UNITS.find(([one]) => ms >= one) ?? [1, 'ms'];
@@ -107,7 +107,7 @@ const reasons: Record<string, string> = {
 
 export const REASONS = Object.keys(reasons);
 
-/** Why a message ended; an unknown word stands for itself. */
+/** Returns the reason of a final state in words.  An unknown reason is shown as it is. */
 export const reasonWords = (reason: string): string =>
 	reasons[reason] ?? reason.replace(/_/g, ' ');
 
@@ -126,14 +126,14 @@ const outcomes: Record<string, string> = {
 	restart: 'the server was restarted',
 };
 
-/** How an attempt ended. */
+/** Returns the outcome of an attempt in words. */
 export const outcomeWords = (outcome: string | null): string =>
 	outcome === null ? 'under way' : outcomes[outcome] ?? outcome.replace(/_/g, ' ');
 
-/** Ends of attempts for which neither the message nor its destination is to blame. */
+/** Outcomes that are the fault neither of the message nor of its destination. */
 const BLAMELESS = ['predecessor', 'restart', 'lease_lost', 'fenced'];
 
-/** Whether an attempt ended well, badly, or neither. */
+/** Returns the kind of an outcome: good, bad, or neither. */
 export function outcomeKind(outcome: string | null): 'good' | 'bad' | 'open'
 {
 	if (outcome === null || BLAMELESS.includes(outcome))
@@ -141,19 +141,19 @@ export function outcomeKind(outcome: string | null): 'good' | 'bad' | 'open'
 	return ['accepted', 'duplicate', 'later'].includes(outcome) ? 'good' : 'bad';
 }
 
-/** What a destination is called. */
+/** Returns the name of a destination in words. */
 export function destinationName(name: string): string
 {
 	return name === '*' ? 'everything' : name === 'local' ? 'inboxes here' : name;
 }
 
-/** The age buckets' heads: "under 1 min", …, "older". */
+/** Returns the headings of the age buckets: "< 1 min", …, "older". */
 export function ageHeads(limits: number[]): string[]
 {
 	return [...limits.map((limit) => `< ${duration(limit)}`), 'older'];
 }
 
-/** How dark the cell of ${n} is when the largest has ${most}: 0 to 5. */
+/** Returns the shade of a cell with ${n} messages, 0 to 5, if the largest cell has ${most}. */
 export function shade(n: number, most: number): number
 {
 	if (n <= 0)
@@ -161,7 +161,7 @@ export function shade(n: number, most: number): number
 	return most <= 1 ? 1 : 1 + Math.round(4 * Math.log(n) / Math.log(Math.max(most, n)));
 }
 
-/** Those that need somebody first: not reachable, paused, then what waits most. */
+/** Sorts destinations by urgency: unreachable, paused, then by the number of waiting messages. */
 export function byNeed(list: Destination[]): Destination[]
 {
 	const need = (d: Destination) => (d.name === '*' ? 8 : 0) + (d.breaker === 'open' ? 4 : 0) +
@@ -170,5 +170,5 @@ export function byNeed(list: Destination[]): Destination[]
 		(a.name < b.name ? -1 : 1));
 }
 
-/** An id short enough for a list. */
+/** Shortens an id for a list. */
 export const shortId = (id: string): string => (id.length > 13 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id);
