@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Which messages that this database has for people at :domain are in the
--- inboxes of the database "there", and in which order.  The times, in
--- milliseconds, are those of messages accepted at :since or later.  Both
--- servers have stopped.  bench/bench-federation.js runs this with the sqlite3
--- tool.
+-- Compares the messages of this database to people at :domain with the inboxes
+-- of the database "there": missing ones, surplus ones, and their order.  The
+-- times, in milliseconds, are those of messages accepted at :since or later.
+-- Both servers have stopped.  bench/bench-federation.js runs this with the
+-- sqlite3 tool.
 CREATE TEMP TABLE sent AS
 SELECT o.lane_id, o.lane_seq, o.last_attempt_at, m.message_id, m.created_at,
     u.name AS recipient
@@ -19,7 +19,8 @@ WHERE i.kind = 1 AND i.own = 0;
 
 CREATE INDEX temp.arrived_id ON arrived (message_id);
 
--- One row for each arrival, and what arrived before it in its lane.
+-- One row for each arrival, with the lane_seq of the arrival before it in its
+-- lane.
 CREATE TEMP TABLE met AS
 SELECT s.lane_seq, s.last_attempt_at, s.created_at, a.message_id,
     a.delivered_at,

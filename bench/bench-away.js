@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The groups of bench/run that need other servers, and so a build with
-// the fault carrier: "dead", where a million messages wait behind one that is
-// gone, and "drain", where one comes back.  See README.md.
+// The groups of bench/run that need other servers, and therefore a build with
+// the fault carrier.  In "dead" a million messages wait for a server that is
+// gone; in "drain" a server comes back.  See README.md.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -19,13 +19,15 @@ const ROOM = ['--max-pending', '1000000000', '--max-pending-total',
 const LATENCIES = [0, 5];
 const SENDERS = 100;
 const RATES = ['send', 'remote', 'e2e'];
-// A small pile to compare with: so much of the large one.
+// The size of a small pile, for comparison, as a part of the large one.
 const FEW = 0.01;
 
-// What waits behind the dead one; the same rows, long acked; none.
+// Messages that wait for the dead server; the same messages, acked long ago; no
+// messages.
 const SIDES = ['dead', 'settled', 'none'];
 
-// Builds what BUILD is configured to be, with --enable-faults, beside it.
+// Builds the configuration of BUILD with --enable-faults, in a directory inside
+// BUILD.
 function makeFaults(build) {
 	const dir = path.join(build, 'bench-faults');
 	const configure = path.resolve(__dirname, '..', 'configure');
@@ -45,8 +47,8 @@ function makeFaults(build) {
 	return path.join(dir, 'twinboxd');
 }
 
-// A server with the fault carrier: TWINBOXD_FAULTS, or the one that is
-// measured anyway if it has it, or one that is built now.
+// Returns a server with the fault carrier: TWINBOXD_FAULTS, or the measured
+// server if it has the fault carrier, or one that is built now.
 function faultServer(options) {
 	if (process.env.TWINBOXD_FAULTS)
 		return path.resolve(process.env.TWINBOXD_FAULTS);
@@ -119,7 +121,8 @@ class Away {
 		return this.bench.loadgen(name, ['send', ...args]);
 	}
 
-	// Inboxes here, a healthy server, full circles.
+	// Measures sends to inboxes of this server, to a healthy server, and
+	// full circles.
 	async measureSide(side, data) {
 		this.bench.keep(`${side}-start`,
 		    { ms: this.bench.server.readyMs });

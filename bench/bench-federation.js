@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
 //
-// make bench-federation: servers on this machine that deliver to each other over
-// loopback.  See README.md beside this file for what each figure means.
+// make bench-federation: servers on this machine that deliver to each other
+// over loopback.  README.md beside this file explains each figure.
 //
 //	bench/bench-federation.js [--build DIR] [--server FILE] [--against FILE]
 //
-// FILE is a twinboxd.  The memory of that of --against, which may be older, is
-// measured as well.
+// FILE is a twinboxd. --against names a second one, which may be older; its
+// memory is measured as well.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -29,7 +29,8 @@ const USERS = 128;
 const ROUND_TRIPS_MS = [0, 50, 150];
 const BAD = 20;
 const BAD_MESSAGES = 50;
-// So many of the bad peers keep a request before the good one is measured.
+// This number of bad peers must delay a request before the good one is
+// measured.
 const BAD_HELD = 8;
 const BAD_LIMIT_MS = 15000;
 const ROOM = ['--max-pending', '1000000000', '--max-pending-total',
@@ -39,7 +40,7 @@ const PATIENCE_MS = 60000;
 const RETURN_LIMIT_MS = 300000;
 const IDLE_SETTLE_MS = 1000;
 
-// As messages need them.
+// Ids as messages need them.
 function uuid7() {
 	const time = Date.now().toString(16).padStart(12, '0');
 
@@ -93,7 +94,7 @@ class Bench {
 	constructor(options) {
 		this.options = options;
 		this.failures = [];
-		this.reports = new Map(); // name -> reports, one a run
+		this.reports = new Map(); // name -> reports, one for each run
 		this.ports = {};
 		this.servers = {};
 		this.dir = lib.makeWorkDir(
@@ -124,8 +125,8 @@ class Bench {
 		return path.join(this.dir, name);
 	}
 
-	// ${front}: the port at which others reach a server, if it is not its
-	// own, by its name.
+	// ${front} maps names of servers to the ports at which others reach
+	// them, if these are not the servers' own.
 	flags(name, { front = {} } = {}) {
 		const url = (one) => 'http://127.0.0.1:' +
 		    (front[one] ?? this.ports[one]);
@@ -137,7 +138,8 @@ class Bench {
 			peers.join(','), ...ROOM];
 	}
 
-	// ${how}: front, and of single servers flags and through, by their names.
+	// ${how} has front, and for each server, by name, its flags and
+	// through.
 	async start(name, how = {}) {
 		const { flags = [], through } = how[name] ?? {};
 
@@ -155,7 +157,7 @@ class Bench {
 		await server.stop();
 	}
 
-	// Users and keys; no messages.
+	// Users and keys, but no messages.
 	async makeBase(name) {
 		fs.mkdirSync(this.pathOf(name));
 		await this.start(name);
@@ -177,8 +179,8 @@ class Bench {
 			await this.makeBase(name);
 	}
 
-	// Runs ${body} with the servers ${names} on fresh copies; a, which is the
-	// first, has written to people of the others before.
+	// Runs ${body} with the servers ${names} on fresh copies.  The first
+	// one, a, has already sent to people of the others.
 	async withServers(names, how, body) {
 		try {
 			for (const name of names) {
@@ -197,7 +199,7 @@ class Bench {
 		}
 	}
 
-	// All of them, also when one does not end as it should.
+	// Stops all of them, even if one fails to stop properly.
 	async stopAll() {
 		const ends = await Promise.allSettled(
 		    Object.keys(this.servers).map((name) => this.stop(name)));
@@ -227,7 +229,7 @@ class Bench {
 		return ['--seconds', String(this.options.seconds)];
 	}
 
-	// People of a write, to people of ${name} or of a itself.
+	// Users of a send to people of ${name}, or of a itself.
 	send(name, connections, args) {
 		return this.loadgen(['send', '--connections',
 			String(connections), '--users', String(connections),
@@ -235,8 +237,8 @@ class Bench {
 			    ['--domain', domainOf(name)]]);
 	}
 
-	// Waits until ${name} has written ${n} events to inboxes since it was
-	// started, as long as some come every minute.
+	// Waits until ${name} has written ${n} events to inboxes since its
+	// start, as long as some arrive within ${patience_ms}.
 	async arrival(name, n, patience_ms = PATIENCE_MS) {
 		const { url } = this.servers[name];
 		let seen = 0, since = Date.now();
@@ -253,8 +255,8 @@ class Bench {
 		return seen;
 	}
 
-	// The first message of each pair: conversations are made, keys are
-	// fetched.
+	// Sends the first message of each pair, which creates the conversations
+	// and fetches the keys.
 	async greet(name) {
 		const began = Date.now();
 
@@ -263,7 +265,8 @@ class Bench {
 		this.keep('greet', { ms: Date.now() - began });
 	}
 
-	// What has arrived at ${name}, see arrived.sql; both have stopped.
+	// Returns what has arrived at ${name}; see arrived.sql.  Both servers
+	// have stopped.
 	arrived(what, name, since) {
 		const text = execFileSync('sqlite3', ['-batch', '-bail', '-json',
 			'-cmd', `ATTACH '${lib.databaseIn(this.pathOf(name))}' ` +
@@ -285,8 +288,9 @@ class Bench {
 		return got;
 	}
 
-	// ${PAIRS} people of a write to as many of b for the measured time.
-	// ${meanwhile} begins what goes on beside it, and may give what ends it.
+	// ${PAIRS} users of a send to the same number of users of b for the
+	// measured time.  ${meanwhile} starts other work and may return a
+	// function that ends it.
 	async flow(name, how = {}, meanwhile = () => {}) {
 		const got = {};
 		let since;
@@ -310,7 +314,7 @@ class Bench {
 		return this.keep(name, got);
 	}
 
-	// The flow without anything else, once a run.
+	// Runs the flow without other work, once in each run.
 	async plain() {
 		this.oneway ??= await this.flow('oneway');
 		return this.oneway;
@@ -341,7 +345,7 @@ class Bench {
 		}
 	}
 
-	// Rates to inboxes of a and to c.
+	// Measures the rates to inboxes of a and to c.
 	async beside() {
 		const local = await this.send('a', PAIRS, this.seconds());
 		const since = Date.now();
@@ -351,8 +355,8 @@ class Bench {
 		return { since, local: local.delivered_rate };
 	}
 
-	// So many messages to b wait while it is away, or have arrived, when the
-	// rates beside are measured.
+	// Measures the other rates while a number of messages to b wait because
+	// b is away, or after the same number has arrived.
 	async outageSide(name) {
 		const away = name === 'outage';
 		const { outage } = this.options;
@@ -394,7 +398,7 @@ class Bench {
 			away: out.away / none.away });
 	}
 
-	// Messages of people of a for each of ${domains}.
+	// A user of a sends a message to each of ${domains}.
 	async writeTo(domains, url) {
 		const tokens = fs.readFileSync(this.pathOf('a-tokens'), 'latin1')
 		    .split('\n').map((line) => line.split(' ')[1]);
@@ -418,7 +422,7 @@ class Bench {
 		}));
 	}
 
-	// a has messages for peers that are no good.
+	// a has messages for faulty peers.
 	async badPeers(plain) {
 		const peers = await new BadPeers(this.dir, BAD).listen();
 		const how = { a: { flags: peers.flags, through: peers.through } };
@@ -442,7 +446,7 @@ class Bench {
 		}
 	}
 
-	// Waits until some of them keep a waiting.
+	// Waits until enough of the peers delay a.
 	async holdUp(peers) {
 		const until = Date.now() + BAD_LIMIT_MS;
 
@@ -453,7 +457,7 @@ class Bench {
 			    `${peers.held.size} requests wait for an answer`);
 	}
 
-	// b hears from strangers who are no good.
+	// b receives requests of faulty strangers.
 	async strangers(plain) {
 		await this.compare('strangers', plain, {}, async ({ a, b }) => {
 			const answer = await fetch(a.url + DOCUMENT);
@@ -474,7 +478,7 @@ class Bench {
 		await this.strangers(plain);
 	}
 
-	// Resident memory of a server a second after its start.
+	// Measures the resident memory of a server one second after its start.
 	async memoryOf(name, program, flags) {
 		const data = this.pathOf('memory');
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What bench/run and bench/ab share: starting and stopping a
-// server on a data directory, running a tool and reading its one line of
-// JSON, medians, tables.  Nothing here runs while something is measured,
-// except a process that waits.
+// Functions that bench/run and bench/ab share: starting and stopping a server
+// on a data directory, running a tool and reading its line of JSON, medians,
+// tables.  During a measurement only a process that waits runs here.
 'use strict';
 
 const { spawn } = require('node:child_process');
@@ -13,7 +12,7 @@ const path = require('node:path');
 
 const START_LIMIT_MS = 60000;
 const STOP_LIMIT_MS = 20000;
-// Of /proc/PID/stat: 100 a second on Linux.
+// Tick of /proc/PID/stat: 100 a second on Linux.
 const TICK_MS = 10;
 const TMPFS_MAGIC = 0x01021994;
 
@@ -29,7 +28,7 @@ function statusOf(url) {
 	});
 }
 
-// A sample of /metrics; NaN: there is none such.
+// Returns a sample of /metrics; NaN if there is none of this name.
 function metric(url, name) {
 	return new Promise((done, fail) => {
 		http.get(url + '/metrics', { agent: false }, (answer) => {
@@ -45,11 +44,11 @@ function metric(url, name) {
 	});
 }
 
-// A server of ours.  readyMs: from the start of the process until /readyz
-// answered 200.
+// A server of the benchmark. readyMs is the time from the start of the process
+// until /readyz answers 200.
 //
-// port: 0 is one that the system chooses.  through: the words of a command that
-// becomes the server, and gets its command line.
+// With port 0 the system chooses the port. through has the words of a command
+// that is put before the server's command line and becomes the server.
 class Server {
 	constructor(binary, data, flags, { port = 0, through = [] } = {}) {
 		this.binary = binary;
@@ -113,7 +112,7 @@ class Server {
 		return Number(/^Rss:\s*(\d+)/m.exec(text)[1]) * 1024;
 	}
 
-	// Processor time of all its threads until now.
+	// Returns the processor time of all its threads so far.
 	cpuMs() {
 		const text = fs.readFileSync(`/proc/${this.pid}/stat`, 'latin1');
 		const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -134,8 +133,8 @@ class Server {
 	}
 }
 
-// Runs a tool and gives what it reported.  A tool that fails after its report
-// (deliveries missing) fails the bench, but its figures are shown.
+// Runs a tool and returns its report.  If the tool fails after its report
+// (deliveries missing), the benchmark fails, but its figures are shown.
 function runTool(tool, args, failures) {
 	return new Promise((done, fail) => {
 		const child = spawn(tool, args,
@@ -170,7 +169,8 @@ function runTool(tool, args, failures) {
 	});
 }
 
-// The database in a data directory: the file that is not the search index.
+// Returns the database in a data directory: the file that is not the search
+// index.
 function databaseIn(data) {
 	const names = fs.readdirSync(data).filter(
 	    (name) => name.endsWith('.db') && name !== 'search.db');
@@ -181,7 +181,7 @@ function databaseIn(data) {
 	return path.join(data, names[0]);
 }
 
-// A copy of the data directory of a stopped server.
+// Copies the data directory of a stopped server.
 function copyData(from, to) {
 	fs.rmSync(to, { recursive: true, force: true });
 	fs.cpSync(from, to, {
@@ -190,7 +190,7 @@ function copyData(from, to) {
 	});
 }
 
-// A directory of our own on a disk.
+// Makes a temporary directory, which should be on a disk.
 function makeWorkDir(where) {
 	if (fs.statfsSync(where).type === TMPFS_MAGIC)
 		console.error(`warning: ${where} is in memory; an fsync costs ` +
@@ -206,8 +206,8 @@ function median(values) {
 	    (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-// Rows of texts as aligned lines; the first row is the heading, the first
-// column is aligned to the left.
+// Returns rows of texts as aligned lines.  The first row is the heading; the
+// first column is aligned to the left.
 function table(rows) {
 	const widths = rows[0].map((_, column) => Math.max(
 	    ...rows.map((row) => row[column].length)));

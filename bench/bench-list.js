@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
 //
-// make bench-list: what the list of conversations (GET /v1/conversations) costs
-// a person with 100 and one with 2,000 conversations, on a large database of
-// SQLite and on a copy of it in PostgreSQL: time, pages and rows of each of its
-// statements, with their plans.  See README.md beside this file.
+// make bench-list: the cost of the list of conversations (GET
+// /v1/conversations) for a user with 100 and one with 2,000 conversations, on a
+// large database of SQLite and on a copy of it in PostgreSQL: time, pages and
+// rows of each statement, with the plans.  README.md beside this file explains
+// the figures.
 //
 //	bench/bench-list.js [--build DIR] [--server FILE]
 'use strict';
@@ -23,7 +24,7 @@ const PEOPLE = [
 	{ number: CROWD, conversations: 100 },
 	{ number: CROWD + 1, conversations: 2000 },
 ];
-// Messages that go each way in each of their conversations.
+// The number of messages in each direction of each conversation.
 const ROUNDS = 10;
 const ARRAY_ITEMS = 100;
 const AT_ONCE = 32;
@@ -32,8 +33,8 @@ const ROOM = ['--max-pending', '1000000000', '--max-pending-total',
 	'1000000000'];
 const TALK = PEOPLE.reduce(
     (sum, person) => sum + 2 * ROUNDS * person.conversations, 0);
-// The statements of a page, by words of their texts: the first runs once, the
-// others for each row.
+// The statements of a page, found by words in their texts.  The first runs
+// once, the others run for each row.
 const STATEMENTS = [
 	{ name: 'conversation_recent', words: 'WITH recent AS' },
 	{ name: 'history_before', words: 'ORDER BY m.conversation_seq DESC LIMIT' },
@@ -100,7 +101,7 @@ function call(url, method, target, token, body) {
 	});
 }
 
-// Calls ${each} for 0 .. ${n} - 1, AT_ONCE of them at a time.
+// Calls ${each} for 0 .. ${n} - 1, with AT_ONCE calls at a time.
 async function many(n, each) {
 	let next = 0;
 	const work = async () => {
@@ -150,8 +151,9 @@ class Bench {
 		return this.tokens[`u${number}`];
 	}
 
-	// Both ways in each of the person's conversations, round after round, so
-	// that the messages of one lie as far apart as in life.
+	// Sends in both directions of each of the person's conversations, round
+	// by round, so that the messages of one conversation lie as far apart
+	// as in real use.
 	async talk({ number, conversations }) {
 		const message = (to, round) => ({ key: `${number}-${to}-${round}`,
 			to: `u${to}`, body: 'x'.repeat(200) });
@@ -168,8 +170,8 @@ class Bench {
 		}
 	}
 
-	// One half of the inbox is read, so that a conversation has unread
-	// messages.
+	// Marks one half of the inbox as read, so that conversations have
+	// unread messages.
 	async read({ number }) {
 		const token = this.token(number);
 		const { head } = await call(this.url, 'GET', '/v1/inbox?limit=1',
@@ -237,8 +239,8 @@ class Bench {
 			most: Math.max(...times) };
 	}
 
-	// The first page and the last one, and that the pages have all
-	// conversations once, each with its last message.
+	// Measures the first page and the last one.  Checks that the pages have
+	// each conversation once, with its last message.
 	async measure(store) {
 		for (const person of PEOPLE) {
 			const seen = new Set();
@@ -264,7 +266,7 @@ class Bench {
 		}
 	}
 
-	// ---- SQLite's own figures: the text of the statement in sqlite3
+	// ---- SQLite's own figures: the statement in the sqlite3 tool
 
 	async sqlite(args, script) {
 		return execFileSync('sqlite3', ['-batch', '-bail', '-readonly',
@@ -285,11 +287,11 @@ class Bench {
 			    `.parameter set $limit ${PAGE + 1}\n`;
 			const plan = await this.sqlite([],
 			    `${bind}EXPLAIN QUERY PLAN ${text}`);
-			// The first one fills the cache of pages.
+			// The first one fills the page cache.
 			const got = await this.sqlite([], `${bind}${text}\n` +
 			    '.timer on\n' +
 			    `${text}\n`.repeat(this.options.runs) +
-			    // The first answer counts all since the beginning.
+			    // The first answer counts from the beginning.
 			    `.timer off\n.stats on\nSELECT 1;\n${text}\n`);
 			const stat = (name) => Number([...got.matchAll(
 			    new RegExp(`^${name}:\\s+(\\d+)`, 'gm'))].at(-1)?.[1]);
@@ -326,7 +328,8 @@ class Bench {
 		}
 	}
 
-	// Without the fsck at its end, which takes longer than all else here.
+	// Copies without the final fsck, which takes longer than everything
+	// else here.
 	async copyTo(url) {
 		const child = spawn(this.options.server, ['copy', '--data',
 			this.data, '--from', `sqlite:${lib.databaseIn(this.data)}`,
@@ -347,7 +350,7 @@ class Bench {
 		const url = await cluster.createDatabase('list');
 
 		await this.copyTo(url);
-		// As the autovacuum of a database that has grown would leave it.
+		// autovacuum leaves a grown database in this state.
 		await cluster.sql('VACUUM ANALYZE', { database: 'list',
 			ms: 600000 });
 		await this.withServer(['--db', url], async () => {
@@ -359,7 +362,7 @@ class Bench {
 	}
 }
 
-// The text of a statement, as the build embeds it.
+// Returns the text of a statement, as the build embeds it.
 function statementText(name) {
 	const kinds = fs.readFileSync(path.join(TOP, 'server/model/event.h'),
 	    'latin1');
@@ -380,7 +383,8 @@ function statementText(name) {
 	throw new Error(`there is no statement ${name}`);
 }
 
-// What auto_explain has logged: text, plan and time of each statement.
+// Returns the entries that auto_explain has logged: text, plan and time of each
+// statement.
 function explained(log) {
 	return log.split(/\n(?=\d{4}-)/).filter((entry) =>
 	    / ms {2}plan:/.test(entry)).map((entry) => {
@@ -391,7 +395,8 @@ function explained(log) {
 	});
 }
 
-// The rows that all scans of tables and indexes below ${plan} have touched.
+// Returns the number of rows that all scans of tables and indexes below ${plan}
+// have read.
 function rowsOf(plan) {
 	const own = /^(Index|Seq|Bitmap Heap|Tid)\b.*Scan/.test(plan['Node Type']) ?
 	    plan['Actual Loops'] * (plan['Actual Rows'] +
@@ -424,7 +429,7 @@ function costOf(statements) {
 	};
 }
 
-// From a session's next statement on.
+// Takes effect with a session's next statement.
 async function setExplain(cluster, on) {
 	const sets = { log_min_duration: on ? '0' : '-1', log_analyze: on,
 		log_buffers: on, log_timing: false, log_format: 'json' };

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
 //
-// make bench-peers: twinbox beside redis Streams and PostgreSQL, all durable, driven
-// by one load generator in interleaved runs.  See README.md beside this file.
+// make bench-peers: twinbox compared with redis Streams and PostgreSQL.  All are
+// durable and are driven by the same load generator, in interleaved runs.
+// README.md beside this file explains the figures.
 //
 //	bench/bench-peers.js [--build DIR] [--server FILE]
 'use strict';
@@ -16,7 +17,7 @@ const lib = require('./bench-lib.js');
 const { tableOf } = require('./peers-figures.js');
 
 const PEERS = ['redis', 'postgres'];
-// Named in the table, so that a reader knows with whom this was not compared.
+// Named in the table, so that readers know what twinbox was not compared with.
 const NOT_DRIVEN = { RabbitMQ: 'rabbitmq-server', ejabberd: 'ejabberdctl',
 	prosody: 'prosody' };
 const PAIRS = 64;
@@ -25,8 +26,8 @@ const USERS = 2 * PAIRS;
 const REDIS_START_MS = 10000;
 const SYNC_CALLS = 'fsync,fdatasync,sync_file_range,msync,syncfs';
 
-// What is measured: the figure's name, and the load generator's command for each
-// side that has one.
+// The figures: the name, and the load generator's command for each side that has
+// one.
 const FIGURES = [
 	['send1', { twinbox: ['send', '--connections', '1'],
 		redis: ['redis-send', '--connections', '1'],
@@ -90,7 +91,7 @@ function childrenOf(pid) {
 	}
 }
 
-// 0: it has ended meanwhile.
+// 0 if the process has ended meanwhile.
 function shareBytes(pid) {
 	try {
 		return Number(/^Pss:\s*(\d+)/m.exec(fs.readFileSync(
@@ -100,7 +101,7 @@ function shareBytes(pid) {
 	}
 }
 
-// Memory of a process and its children; what they share counts once.
+// Returns the memory of a process and its children.  Shared memory counts once.
 function memoryBytes(pid) {
 	return [pid, ...childrenOf(pid)].map(shareBytes).reduce((a, b) => a + b);
 }
@@ -119,8 +120,8 @@ function freePort() {
 
 // ---- the sides ----
 
-// Each side starts fresh for each figure: begin() gives its process and the load
-// generator's arguments, end() stops it.
+// Each side starts fresh for each figure: begin() returns its process and the
+// load generator's arguments, end() stops it.
 
 class Twinbox {
 	constructor(options, dir) {
@@ -139,7 +140,7 @@ class Twinbox {
 		this.pid = this.server.pid;
 	}
 
-	// The server makes its database, seed puts the users into it.
+	// The server creates its database, then seed adds the users.
 	async prepare() {
 		fs.mkdirSync(this.base);
 		await this.open(this.base);
@@ -229,8 +230,8 @@ const SIDES = { twinbox: Twinbox, redis: Redis, postgres: Postgres };
 
 // ---- syncs ----
 
-// Counts the calls that wait for the disk while ${body} runs; undefined without
-// strace.
+// Returns the number of calls that wait for the disk while ${body} runs; undefined
+// without strace.
 async function countSyncs(pid, body) {
 	if (!isInstalled('strace'))
 		return undefined;
@@ -268,7 +269,7 @@ class Bench {
 	constructor(options) {
 		this.options = options;
 		this.failures = [];
-		this.reports = new Map(); // "figure side" -> reports, one a run
+		this.reports = new Map(); // "figure side" -> reports, one for each run
 		this.dir = lib.makeWorkDir(options.dir);
 		this.sides = {};
 		process.on('exit', () => fs.rmSync(this.dir, { recursive: true, force: true }));
@@ -309,7 +310,7 @@ class Bench {
 		}
 	}
 
-	// In a run of its own, because the tracer makes each call slower.
+	// In a separate run, because the tracer makes each call slower.
 	async syncs(figure, name, command) {
 		const side = this.sides[name];
 		let report;
@@ -333,7 +334,7 @@ class Bench {
 		this.reports.get(name).push(report);
 	}
 
-	// All sides of all figures; each run begins at the other end.
+	// Measures all sides of all figures.  The order alternates from run to run.
 	async runOnce(run) {
 		this.keep('load', { average: os.loadavg()[0] });
 		for (const [figure, commands] of FIGURES) {

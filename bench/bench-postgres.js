@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: MIT
 //
-// make bench-postgres: several twinboxd nodes on one PostgreSQL beside pgbench
-// on the same one, in interleaved runs, and the time from a send at one node to
-// the frame at another.  See README.md beside this file.
+// make bench-postgres: several twinboxd nodes on one PostgreSQL, compared with
+// pgbench on the same PostgreSQL, in interleaved runs; and the time from a send
+// at one node to the frame at another.  README.md beside this file explains the
+// figures.
 //
 //	bench/bench-postgres.js [--build DIR] [--server FILE] [--against FILE]
 //
-// FILE is a twinboxd.  --against measures a second one as well, in runs that
+// FILE is a twinboxd. --against measures a second one as well, in runs that
 // alternate with those of the first, and prints the ratio of each pair.
 'use strict';
 
@@ -22,7 +23,7 @@ const GROUPS = ['pgbench', 'nodes', 'latency'];
 const USERS = 64;
 const PAIRS = 32;
 const RATE = 200;
-// As the text of a message in the load generator.
+// As long as the text of a message of the load generator.
 const BODY = 'x'.repeat(200);
 const BASE = 'base';
 const BASE_AGAINST = 'base_against';
@@ -69,8 +70,8 @@ function optionsOf(argv) {
 	return options;
 }
 
-// The rate that pgbench had after its first second, in which its connections
-// warm up (loadgen warms up as well).
+// Returns the rate of pgbench after its first second, in which its connections
+// warm up (loadgen has a warm-up as well).
 function rateOf(text) {
 	const rates = [...text.matchAll(
 	    /^progress: [0-9.]+ s, ([0-9.]+) tps, lat ([0-9.]+) .*?(?:, ([0-9]+) failed)?$/gm)]
@@ -88,7 +89,7 @@ class Bench {
 		this.options = options;
 		this.cluster = cluster;
 		this.failures = [];
-		this.reports = new Map(); // name -> reports, one a run
+		this.reports = new Map(); // name -> reports, one for each run
 		this.nodes = [];
 		this.dir = lib.makeWorkDir(options.dir);
 		this.tokens = path.join(this.dir, 'tokens');
@@ -101,7 +102,7 @@ class Bench {
 			process.on(signal, () => process.exit(1));
 	}
 
-	// The second server is measured where the first is.
+	// The second server is measured in the same groups as the first.
 	wants(group) {
 		return this.options.only.includes(
 		    group === 'against' ? 'nodes' : group);
@@ -114,7 +115,7 @@ class Bench {
 		return report;
 	}
 
-	// The schema without anything that twinboxd puts into it.
+	// Creates the schema, without the rows that twinboxd adds.
 	async makeBare() {
 		const schema = path.join(TOP, 'schema', 'postgres');
 		const url = await this.cluster.createDatabase(BARE);
@@ -126,8 +127,8 @@ class Bench {
 					'-f', path.join(schema, name)]);
 	}
 
-	// A database with users, registered by a node: each server migrates its
-	// own, so that the two may have different schemas.
+	// Creates a database with users, which a node registers.  Each server
+	// migrates its own database, so the two may have different schemas.
 	async makeBase(base, server) {
 		const url = await this.cluster.createDatabase(base);
 
@@ -136,7 +137,8 @@ class Bench {
 				String(USERS)]));
 	}
 
-	// A fresh copy of ${template}, from which nothing waits to be written.
+	// Returns a fresh copy of ${template}, after a checkpoint: no pages
+	// wait to be written.
 	async fresh(template) {
 		await this.cluster.dropDatabase(RUN);
 		const url = await this.cluster.createDatabase(RUN,
@@ -151,7 +153,7 @@ class Bench {
 			    path.join(this.dir, `node${i}`),
 			    ['--db', url, '--registration', 'open']));
 		try {
-			// The first migrates the database.
+			// The first node migrates the database.
 			for (const node of this.nodes)
 				await node.start();
 			return await body();
@@ -163,7 +165,7 @@ class Bench {
 		}
 	}
 
-	// All of them, also when one does not end as it should.
+	// Stops all of them, even if one fails to stop properly.
 	async stopNodes() {
 		const started = this.nodes.filter((node) => node.child);
 		const ends = await Promise.allSettled(started.map(
@@ -174,7 +176,7 @@ class Bench {
 		    .map((end) => end.reason.message));
 	}
 
-	// The last that nodes and PostgreSQL have said of what went wrong.
+	// Returns the last warnings and errors of the nodes and of PostgreSQL.
 	complaints() {
 		const wrong = (text) => text.split('\n')
 		    .filter((line) => /\b(warn|error|ERROR|DETAIL)\b/.test(line))
@@ -186,7 +188,7 @@ class Bench {
 			wrong(text)).join('');
 	}
 
-	// The tokens belong to the users of one base.
+	// Each base has its own users and tokens.
 	loadgen(base, args) {
 		return lib.runTool(this.options.loadgen, [...args,
 			...this.nodes.flatMap((node) => ['--url', node.url]),
@@ -215,7 +217,8 @@ class Bench {
 			String(this.options.seconds)]));
 	}
 
-	// All sides at ${clients}; each run begins at the other end.
+	// Measures all sides with ${clients}.  The order alternates from run to
+	// run.
 	async compare(clients, first) {
 		const { server, against } = this.options;
 		const sides = [
@@ -261,7 +264,7 @@ class Bench {
 const round = (v) => v >= 100 ? Math.round(v).toLocaleString('en') :
     v >= 10 ? v.toFixed(1) : v.toFixed(2);
 
-// name of the reports, member, text, what is asked, scale
+// name of the reports, member, text, target, scale
 function figures({ clients, nodes }) {
 	return [
 		...clients.flatMap((n) => [

@@ -6,7 +6,7 @@
 // Bytes to MB.
 const MB = 1 / (1024 * 1024);
 
-// name of the reports, member, text, what is asked, scale
+// name of the reports, member, text, target, scale
 function figures({ outage, bad, round_trips_ms }) {
 	const many = outage.toLocaleString('en');
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What stands between servers, or instead of them, in bench-federation.js: a
-// slow connection, peers that are silent or answer garbage, and strangers who
-// are silent or send garbage.
+// The parts of bench-federation.js that stand between servers or in place of
+// them: a slow connection, peers that are silent or answer garbage, and
+// strangers that are silent or send garbage.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -18,8 +18,8 @@ const DOCUMENT = '/.well-known/twinbox';
 
 // ---- a slow connection ----
 
-// Each connection to the proxy is one to ${target}; what one side says, the
-// other hears half a round trip later.
+// Each connection to the proxy becomes one to ${target}.  Data arrives at the
+// other side half a round trip later.
 class DelayProxy {
 	constructor(port, target, round_trip_ms) {
 		this.port = port;
@@ -27,7 +27,7 @@ class DelayProxy {
 		this.delay_ms = round_trip_ms / 2;
 		this.sockets = new Set();
 		this.pieces = 0;
-		this.late_ms = 0; // in all, beyond the delay
+		this.late_ms = 0; // total, beyond the delay
 	}
 
 	async listen() {
@@ -55,8 +55,8 @@ class DelayProxy {
 		}
 	}
 
-	// A function that gives ${to} each piece it is called with, later; null
-	// is the end.
+	// Returns a function that passes each piece to ${to} after the delay.
+	// null means the end.
 	forwarderTo(to) {
 		const queue = [];
 		let timer;
@@ -96,7 +96,8 @@ class DelayProxy {
 			to.write(piece);
 	}
 
-	// How late a piece came on average, because node was not run.
+	// Returns the average extra delay of a piece, which arises when node
+	// does not run in time.
 	get lateness() {
 		return this.pieces > 0 ? this.late_ms / this.pieces : 0;
 	}
@@ -110,17 +111,17 @@ class DelayProxy {
 	}
 }
 
-// ---- peers that are no good ----
+// ---- faulty peers ----
 
 const ADDRESS = '127.0.77.1';
 const ZONE = 'bad.example';
 const HOSTS = '/etc/hosts';
 const AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
-// Runs "$@" where the files $1 and $2 stand in for these two.
+// Runs "$@" with the files $1 and $2 mounted over these two.
 const DISGUISE = `mount --bind "$1" ${HOSTS}; ` +
 	`mount --bind "$2" ${AUTHORITIES}; shift 2; exec "$@"`;
 
-// What is answered instead of acks; the last one is not HTTP.
+// Answers instead of acks.  The last one is not HTTP.
 const GARBAGE = [
 	(response) => response.writeHead(200).end(crypto.randomBytes(2000)),
 	(response) => response.writeHead(200,
@@ -130,11 +131,11 @@ const GARBAGE = [
 ];
 
 // Servers s0.bad.example …, which are silent, and g0.bad.example …, which
-// answer garbage: every other one when it is asked for its document, the others
-// when they are sent something.  They are at port 443 of a loopback address and
-// have a certificate.  A server that is to reach them runs in a mount namespace
-// of its own, in which it finds their names and believes the certificate; this
-// takes root.
+// answer garbage: every other one to the request for its document, the others
+// to a delivery.  They listen on port 443 of a loopback address and have a
+// certificate.  The server that must reach them runs in its own mount
+// namespace, in which it finds their names and trusts the certificate.  This
+// requires root.
 class BadPeers {
 	constructor(dir, count) {
 		this.dir = dir;
@@ -144,14 +145,16 @@ class BadPeers {
 		this.held = new Set();
 	}
 
-	// The words before the command line of a server that is to reach them.
+	// The words to put before the command line of a server that must reach
+	// them.
 	get through() {
 		return ['unshare', '--mount', 'sh', '-ec', DISGUISE, 'sh',
 			path.join(this.dir, 'hosts'),
 			path.join(this.dir, 'bad.crt')];
 	}
 
-	// Silence is over after a second, so that it comes again and again.
+	// A request to a silent peer times out after one second, so that such
+	// requests keep coming.
 	get flags() {
 		return ['--federation-networks', `${ADDRESS}/32`,
 			'--delivery-timeout', '1s'];
@@ -246,9 +249,9 @@ function forged({ from, to, key_id }) {
 		`Signature: tb=:${base64(64)}:`, '', ''].join('\r\n')), body]);
 }
 
-// What senders of garbage say, in turns: a signature that does not hold by a key
-// that is known, one by a key that is not, a request that is none of this
-// protocol, and bytes.
+// The messages of senders of garbage, by turns: a wrong signature with a known
+// key, one with an unknown key, a request that does not follow the protocol,
+// and random bytes.
 const SAYINGS = [
 	(claim) => forged(claim),
 	(claim) => forged({ ...claim, key_id: 'made-up' }),
@@ -257,8 +260,8 @@ const SAYINGS = [
 	() => crypto.randomBytes(2000),
 ];
 
-// Strangers at ${port}: ${count} who begin a request and say nothing more, and
-// ${count} of whom each sends garbage ten times a second.  ${claim}: from, to,
+// Strangers at ${port}: ${count} begin a request and send nothing more, and
+// ${count} send garbage ten times a second each.  ${claim} has from, to and
 // key_id.
 class Strangers {
 	constructor(port, count, claim) {

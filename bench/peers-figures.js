@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of bench-peers.js: medians, and ratios of each run, because the disk
-// differs from minute to minute.
+// The table of bench-peers.js: medians, and the ratios of each run, because the
+// speed of the disk changes from minute to minute.
 'use strict';
 
 const lib = require('./bench-lib.js');
@@ -11,7 +11,7 @@ const round = (v) => v >= 100 ? Math.round(v).toLocaleString('en') :
 
 const SECONDS_EACH_1000 = (report) => report.cpu_server / report.rate * 1000;
 
-// Text, figure, what of a report, what is asked of the ratio to whom.
+// Text, figure, value of a report, and { side: target of the ratio to it }.
 const ROWS = [
 	['durable sends/s, 1 connection', 'send1', (r) => r.rate, { postgres: '>= 0.65' }],
 	['durable sends/s, 64 connections', 'send64', (r) => r.rate, { postgres: '>= 1.2' }],
@@ -35,7 +35,7 @@ const ROWS = [
 	['memory after the circles, MB', 'circle', (r) => r.memory_bytes / 1e6, {}],
 ];
 
-// The median of ${values}; with several their least and most.
+// Returns the median of ${values}; if there are several, with the least and most.
 function cell(values) {
 	if (values.length === 0)
 		return '';
@@ -44,7 +44,7 @@ function cell(values) {
 		`${median} [${round(Math.min(...values))}-${round(Math.max(...values))}]`;
 }
 
-// ${reports}: a Map from "figure side" to the reports of that side, one a run.
+// ${reports} maps "figure side" to the reports of that side, one for each run.
 function tableOf(reports) {
 	const rows = [['figure', 'twinbox', 'redis', 'PostgreSQL', 'to redis', 'to PostgreSQL',
 		'asked']];

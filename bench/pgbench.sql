@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- What pgbench does for bench-postgres.js: a message and its outbox row, as a
--- client that knows nothing of twinbox would write them in one transaction.
--- Each client has a conversation of its own; ids grow at one end, as those of
--- UUIDv7 do.  The variables n, body, bytes16 and bytes32 are given.
+-- The transaction that pgbench runs for bench-postgres.js.  It writes a message
+-- and its outbox row, as a simple client without twinbox would.  Each client has
+-- its own conversation; ids ascend, as those of UUIDv7 do.  The caller sets the
+-- variables n, body, bytes16 and bytes32.
 \set n :n + 1
 \set id :n * 1000 + :client_id
 \set who :client_id + 1
