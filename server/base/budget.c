@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See budget.h.  The table holds an entry for each owner that holds something;
- * the values of the table are the numbers themselves.
+ * See budget.h.  The hash table has an entry for each owner that has taken
+ * bytes.  The number of bytes is stored as the value pointer itself.
  */
 #include "base/budget.h"
 #include "base/lock.h"
@@ -54,7 +54,9 @@ held_by(const struct budget *b, uint64_t owner)
 	return ((uintptr_t)htab_find(b->owners, &owner));
 }
 
-/* Lock held.  Lowering an owner's number needs no memory. */
+/* Subtracts ${bytes} from the number of ${owner}.  Cannot fail: the entry of an
+ * owner that has taken bytes exists, so htab_set() allocates nothing.  The
+ * caller holds the lock. */
 static void
 lower(struct budget *b, uint64_t owner, size_t bytes)
 {
@@ -69,7 +71,9 @@ lower(struct budget *b, uint64_t owner, size_t bytes)
 		(void)!htab_set(b->owners, &owner, (void *)(n - bytes));
 }
 
-/* Lock held; nothing has changed if false. */
+/* Adds ${bytes} to the number of ${owner}.  Returns false, with nothing
+ * changed, if the owner would exceed its share or if there is no memory.  The
+ * caller holds the lock. */
 static bool
 raise_owner(struct budget *b, uint64_t owner, size_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The growable buffer.  Owns the memory at data, which is always one byte
- * larger than cap, so that buf_take() can end it with a NUL without growing;
- * promises that len never passes the limit, and that a failure sticks.
+ * larger than cap, so that buf_take() can append a NUL without growing.
+ * Promises that len never exceeds the limit, and that a failure is sticky.
  */
 #include "base/buf.h"
 
@@ -51,7 +51,7 @@ buf_reset(struct buf *b)
 	b->failed = false;
 }
 
-/* Makes cap at least len + ${n}; false and failed when it cannot. */
+/* Makes cap at least len + ${n}.  On failure sets failed and returns false. */
 static bool
 grow(struct buf *b, size_t n)
 {
@@ -78,8 +78,9 @@ fail:
 	return (false);
 }
 
-/* Whether ${n} more bytes may be written at the end.  Reads as "yes" only with
- * memory behind it: cap - len is 0 while data is NULL. */
+/* Makes sure that ${n} more bytes fit at the end.  Returns false if they do
+ * not.  If ${n} > 0, true implies that data is not NULL, because cap is 0 while
+ * data is NULL.  If ${n} is 0, data may still be NULL. */
 static inline bool
 room(struct buf *b, size_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A growable byte buffer whose failure is sticky: after the first failed
- * allocation, or when its limit would be passed, every append does nothing
- * and buf_ok() says so, so that a writer of JSON checks once, at the end.
+ * A growable byte buffer with a sticky failure: after an allocation has failed,
+ * or an append would have exceeded the limit, every append does nothing and
+ * buf_ok() returns false.  So a writer of JSON checks once, at the end.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -16,7 +16,7 @@ struct buf {
 	char *data; /* not NUL-terminated; NULL while empty */
 	size_t len;
 	size_t cap;
-	size_t limit; /* most bytes it may hold; 0 = no limit */
+	size_t limit; /* in bytes; 0 = no limit */
 	bool failed;
 };
 
@@ -25,17 +25,18 @@ struct buf {
 		.data = NULL, .len = 0, .cap = 0, .limit = 0, .failed = false  \
 	}
 
-/* Makes ${b} an empty buffer that may hold at most ${limit} bytes (0: any). */
+/* Makes ${b} an empty buffer of at most ${limit} bytes (0: no limit). */
 void buf_init(struct buf *b, size_t limit);
 
-/* Frees what ${b} holds and makes it empty. */
+/* Frees the memory of ${b} and makes it empty.  Its limit stays. */
 void buf_fini(struct buf *b);
 
 /* Empties ${b} but keeps its memory, and clears the failure. */
 void buf_reset(struct buf *b);
 
-/* Room for ${n} more bytes, at ${b}->data + ${b}->len; NULL when that fails.
- * Does not change len. */
+/* Returns room for ${n} more bytes, at ${b}->data + ${b}->len, or NULL on
+ * failure.  Does not change len: the caller adds the number of bytes that it
+ * has written. */
 char *buf_reserve(struct buf *b, size_t n);
 
 /* Appends ${n} bytes. */
@@ -54,7 +55,7 @@ void buf_addi(struct buf *b, int64_t n);
 void buf_addf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether nothing has failed since the last reset. */
+/* Returns true if no append has failed since the last reset. */
 static inline bool
 buf_ok(const struct buf *b)
 {
@@ -62,9 +63,10 @@ buf_ok(const struct buf *b)
 	return (!b->failed);
 }
 
-/* Takes the memory of ${b}, NUL-terminated (mem_free() it); NULL when ${b} has
- * failed.  ${b} is empty afterwards in both cases, its limit stays.
- * *ret_len is set on success, ${ret_len} may be NULL. */
+/* Returns the bytes of ${b}, NUL-terminated, in memory that the caller frees
+ * with mem_free(), and stores their number in *ret_len (${ret_len} may be
+ * NULL).  Returns NULL if ${b} has failed; *ret_len is not set then.  In both
+ * cases ${b} is empty afterwards and keeps its limit. */
 char *buf_take(struct buf *b, size_t *ret_len);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine's clocks, the fake one, and RFC 3339.  Owns no state; promises
- * that formatting and parsing are arithmetic only (proleptic Gregorian
- * calendar, no locale, no time zone files, no locks), for the years 0 to 9999.
+ * The machine's clocks, the fake clock, and RFC 3339.  Owns no state but the
+ * offset for tests.  Promises that formatting and parsing are arithmetic only
+ * (proleptic Gregorian calendar, no locale, no time zone files, no locks), for
+ * the years 0 to 9999.
  */
 #include "base/clk.h"
 
@@ -27,8 +28,8 @@
 static pthread_once_t offset_once = PTHREAD_ONCE_INIT;
 static int64_t offset_ms;
 
-/* A test puts the wall clock of a program wrong by so many seconds; anything
- * but a number is none. */
+/* Reads by how many seconds, forwards or backwards ("-5"), a test sets the wall
+ * clock of this program wrong.  Text that is not a number is ignored. */
 static void
 read_offset(void)
 {
@@ -124,10 +125,11 @@ put2(char *p, uint32_t n)
 }
 
 /*
- * The date of a day, counted from 1970-01-01.  The year is taken to begin in
- * March, so that the leap day is its last and month lengths follow
- * (153 m + 2) / 5; 400 years have 146,097 days.  One such era is added and
- * taken off again, so that all numbers are positive from the year 0 on.
+ * Writes the date of ${day}, counted from 1970-01-01.  The calculation begins
+ * the year in March, so that a leap day is the last day of its year and month m
+ * (0 = March) begins on day (153 m + 2) / 5.  400 years, an era, have 146,097
+ * days.  One era is added to the day and subtracted from the year again, so
+ * that all numbers are positive from the year 0 on.
  */
 static char *
 put_date(char *p, int64_t day)
@@ -202,7 +204,7 @@ take_char(const char **p, char c)
 	return (true);
 }
 
-/* Days from 1970-01-01; the counterpart of put_date(). */
+/* Returns the days from 1970-01-01 to a date: the inverse of put_date(). */
 static int64_t
 day_of(int y, int m, int d)
 {
@@ -242,7 +244,7 @@ take_date(const char **p, int64_t *ret_day)
 	return (true);
 }
 
-/* Reads hh:mm:ss and up to 9 decimals; *ret_leap for a 60th second. */
+/* Reads hh:mm:ss and up to 9 decimals.  Sets *ret_leap if the second is 60. */
 static bool
 take_time(const char **p, int64_t *ret_ms, bool *ret_leap)
 {
@@ -289,8 +291,9 @@ take_offset(const char **p, int64_t *ret_ms)
 	return (true);
 }
 
-/* Leap seconds are put in at the end of a month, by UTC; with the second
- * counted on, that is the first second of the next. */
+/* Returns true if a leap second can end at ${ms}.  Leap seconds are inserted as
+ * 23:59:60 UTC on the last day of a month.  The caller has counted second 60 as
+ * the second after it, so ${ms} must be in the first second of a month. */
 static bool
 may_be_leap(int64_t ms)
 {

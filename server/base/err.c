@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filling and extending errors.  Owns nothing and allocates nothing; promises
- * that the text is one NUL-terminated line, cut between characters, also when
- * an argument is the text of the same error; leaves errno alone.
+ * Fills and extends errors.  Owns nothing, allocates nothing and leaves errno
+ * unchanged.  Promises that the text is NUL-terminated, has no newline at its
+ * end and is cut between characters if it is too long, also when an argument is
+ * the text of the same error.
  */
 #include "base/err.h"
 
@@ -13,8 +14,8 @@
 
 #include "base/utf8.h"
 
-/* Cuts off newlines at the end and, where text was lost, a piece of a
- * character. */
+/* Removes newlines at the end and, if the text was ${cut}, an incomplete
+ * character at its end.  Returns the new length. */
 static size_t
 tidy(char *text, size_t len, bool cut)
 {
@@ -35,7 +36,7 @@ tidy(char *text, size_t len, bool cut)
 	return (len);
 }
 
-/* Prints at ${text}+${at}; the new length. */
+/* Prints at ${text} + ${at} and returns the new length. */
 static size_t __attribute__((format(printf, 4, 0)))
 print_at(char *text, size_t size, size_t at, const char *fmt, va_list ap)
 {
@@ -60,7 +61,8 @@ add_at(char *text, size_t size, size_t at, const char *fmt, ...)
 	return (at);
 }
 
-/* Stores what ${fmt} says and, unless it is NULL, ${why} after it. */
+/* Sets the text to ${fmt} and, unless ${why} is NULL, ": " and ${why} after it.
+ * Prints into a copy first, because an argument may be the text of ${err}. */
 static void __attribute__((format(printf, 3, 0)))
 set_text(struct err *err, const char *why, const char *fmt, va_list ap)
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An error with its story.  It lives on the caller's stack, is the last
- * argument, is filled at once where the error arises and is extended from the
- * inside out.  A function that returns an error never logs it; the border
- * (route, thread loop, command line) logs it once.
+ * An error and the text that explains it.  It lives on the stack of a caller
+ * and is passed down as the last argument.  The function in which the error
+ * arises fills it at once; each function that returns it may put its own
+ * context in front of the text (err_wrap()).
+ *
+ * A function that returns an error never logs it.  The outermost function (a
+ * route, the loop of a thread, a command) logs it, once.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -30,8 +33,9 @@ enum rc err_set(struct err *err, enum rc rc, const char *fmt, ...)
 enum rc err_set_sys(struct err *err, enum rc rc, int sys, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Puts "context: " in front of the text of ${err}; returns its rc (RC_INTERNAL
- * when ${err} is NULL: whoever wraps brings an error of its own). */
+/* Puts "context: " in front of the text of ${err} and returns its rc.  Returns
+ * RC_INTERNAL if ${err} is NULL, because the original result is then not known:
+ * a caller that wraps passes an error of its own. */
 enum rc err_wrap(struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

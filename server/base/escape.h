@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text for a terminal that may hold anything: a damaged database, a file name.
- * Characters that a terminal obeys instead of showing, and bytes that are not
- * UTF-8, would let data move the cursor or forge lines.
+ * Makes text that may hold anything, such as a file name or a value of a
+ * damaged database, safe to print on a terminal.  Control and format characters
+ * and bytes that are not UTF-8 would let the text move the cursor or forge
+ * lines.
  */
 #ifndef BASE_ESCAPE_H
 #define BASE_ESCAPE_H
 
 #include <stddef.h>
 
-/* Writes ${s} into ${ret} of ${size} bytes (at least 1), cut between characters
- * and NUL-terminated.  Controls and the invisible characters that change the
- * direction or the layout of text become \u{202E}, bytes that are not UTF-8
- * become \xFF.  Returns ${ret}.  Thread: any. */
+/* Writes ${s} into ${ret} of ${size} bytes (at least 1), NUL-terminated, and
+ * cut between characters if it does not fit.  Control characters, and invisible
+ * characters that change the direction or the layout of text, are written as
+ * \u{202E}; bytes that are not UTF-8 are written as \xFF.  Returns ${ret}.
+ * Thread: any. */
 char *escape_text(const char *s, char *ret, size_t size);
 
 #endif

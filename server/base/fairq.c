@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See fairq.h.  Lines that are not empty stand in a list in the order of their
- * turns: the first one gives its first object and goes to the end.
+ * See fairq.h.  The lines that are not empty form a list in the order of their
+ * turns: the first line hands out its first object and moves to the end of the
+ * list.
  */
 #include "base/fairq.h"
 #include "base/lock.h"
@@ -15,15 +16,15 @@
 struct line {
 	struct mbox_node *head, **tail;
 	size_t count;
-	struct line *next; /* in the list of turns */
+	struct line *next; /* the next line in the order of turns */
 };
 
 struct fairq {
-	struct lock lock; /* of all that follows */
+	struct lock lock; /* protects all members below */
 	pthread_cond_t arrived;
 	size_t limit, share, count;
 	bool closed;
-	struct line *first, **last; /* the turns */
+	struct line *first, **last; /* the lines that are not empty */
 	struct line lines[FAIRQ_LINES];
 };
 
@@ -57,7 +58,7 @@ fairq_free(struct fairq *q)
 	mem_free(q);
 }
 
-/* Puts ${line} at the end of the turns.  Lock held. */
+/* Puts ${line} at the end of the list of turns.  The caller holds the lock. */
 static void
 add_turn(struct fairq *q, struct line *line)
 {
@@ -91,7 +92,8 @@ fairq_put(struct fairq *q, struct mbox_node *node, uint64_t owner)
 	return (rc);
 }
 
-/* Lock held; the queue is not empty. */
+/* Takes the first object of the line whose turn it is.  The caller holds the
+ * lock; the queue is not empty. */
 static struct mbox_node *
 take_turn(struct fairq *q)
 {

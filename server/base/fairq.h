@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded queue whose owners take turns: whoever puts many objects waits
- * behind their own, and not in front of everybody else.
+ * A bounded queue that is fair between owners: an owner who puts many objects
+ * delays these objects and not those of others.
  *
- * Stochastic fairness queueing (McKenney, 1990): a hash of the owner picks one
- * of FAIRQ_LINES lines, and the lines that are not empty are served in turn,
- * one object each.  Two owners of one line share its turns; the hash has a
- * random key (htab_key_set()), so that nobody can choose whose line they share.
- * Nothing is allocated after fairq_new().
+ * Stochastic fairness queueing (McKenney, 1990): a hash of the owner selects
+ * one of FAIRQ_LINES lines, and the lines that are not empty are served in
+ * turn, one object each.  Two owners with the same line share its turns.  The
+ * hash has a random key (htab_hash()), so that no client can choose whose line
+ * it shares.  Nothing is allocated after fairq_new().
  *
- * An object waits in one queue at a time; whoever takes it out owns it.
- * Within a line the order is that of arrival.  Threads: any number on both
- * ends.
+ * An object is in one queue at a time; the thread that takes it out owns it.
+ * The objects of a line keep their order of arrival.  Threads: any number on
+ * both ends.
  */
 #ifndef BASE_FAIRQ_H
 #define BASE_FAIRQ_H
@@ -27,28 +27,29 @@
 
 struct fairq;
 
-/* A queue of at most ${limit} objects, of which one line holds at most
- * ${share}. NULL: no memory. */
+/* Makes a queue of at most ${limit} objects, of which one line holds at most
+ * ${share}.  Returns NULL if there is no memory. */
 struct fairq *fairq_new(size_t limit, size_t share);
 
 /* Frees an empty queue.  NULL is allowed. */
 void fairq_free(struct fairq *q);
 
-/* Adds ${node} for ${owner}, any hash.  RC_BUSY: the queue is full, or the
- * owner's line is; RC_CLOSED: after fairq_close().  Then the caller still owns
- * it. */
+/* Adds ${node} for ${owner}, a hash (base/owner.h).  Returns RC_BUSY if the
+ * queue or the line of the owner is full, RC_CLOSED after fairq_close(); the
+ * caller then still owns ${node}. */
 enum rc fairq_put(
     struct fairq *q, struct mbox_node *node, uint64_t owner) MUST_USE;
 
-/* Takes the object whose turn it is into *ret; waits at most ${timeout_ms} (-1:
- * for ever), after which *ret is NULL.  False: the queue is closed and empty.
- */
+/* Takes the next object into *ret.  Waits at most ${timeout_ms} (-1: for ever);
+ * *ret is NULL after a time-out.  Returns false if the queue is closed and
+ * empty. */
 bool fairq_take(struct fairq *q, int64_t timeout_ms, struct mbox_node **ret);
 
-/* No more is taken in; what waits is still handed out. */
+/* Makes fairq_put() refuse objects from now on.  fairq_take() still hands out
+ * the objects in the queue. */
 void fairq_close(struct fairq *q);
 
-/* How many objects wait. */
+/* Returns the number of objects in the queue. */
 size_t fairq_count(struct fairq *q);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fault points.  Owns the armed faults, read from the environment at the first
- * passage; promises that a list nobody can read ends the program, because a
- * misspelt fault would look like a passed test.  Empty without TWINBOX_FAULTS.
+ * Fault points.  Owns the armed faults, which the first fault point that the
+ * program passes reads from the environment.  Promises that a list that cannot
+ * be parsed ends the program, because a misspelt fault would look like a passed
+ * test.  Empty without TWINBOX_FAULTS.
  */
 #include "base/fault.h"
 #include "base/lock.h"
@@ -26,7 +27,7 @@ enum action { ACT_KILL, ACT_EXIT, ACT_FAIL, ACT_DELAY };
 struct fault {
 	char name[64];
 	enum action action;
-	long left; /* passages to come until it acts; 0: it has acted */
+	long left; /* passages until the action; 0: it is done */
 	long delay_ms;
 };
 
@@ -155,7 +156,7 @@ trace(const char *name)
 		refuse("TWINBOX_FAULT_TRACE");
 }
 
-/* Does what ${f} says; whether that is to fail. */
+/* Performs the action of ${f}.  Returns true if the fault point must fail. */
 static bool
 act(const struct fault *f)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Named fault points: FAULT("store.commit.before").  They exist in
- * --enable-faults builds only; elsewhere they are nothing.  The environment
- * TWINBOX_FAULT="name:n:action[,…]" arms them: at the n-th passage `kill`
- * sends SIGKILL to the process, `exit` calls _exit(99), `fail` makes
- * FAULT_FAILS true once, `delay=MS` sleeps.  TWINBOX_FAULT_TRACE=FILE appends
- * the name of every point passed, one a line, so that a test can list them.
- *
- * The same builds heed TWINBOX_TIME_SCALE (base/timing.h) and
+ * Named fault points: FAULT("store.commit.before").  They exist in builds with
+ * --enable-faults only; in others the macros do nothing.  The environment
+ * TWINBOX_FAULT="name:n:action[,…]" arms them: at the n-th passage of the
+ * point, `kill` sends SIGKILL to the process, `exit` calls _exit(99), `fail`
+ * makes FAULT_FAILS true once, and `delay=MS` sleeps.  TWINBOX_FAULT_TRACE=FILE
+ * appends the name of each point that is passed to the file, one a line, so
+ * that a test can list the points.  The same builds read TWINBOX_TIME_SCALE
+ * (base/timing.h), TWINBOX_CLOCK_OFFSET (base/clk.c) and
  * TWINBOX_CHEAP_PASSWORDS (crypt/password.c).
  */
 #ifndef BASE_FAULT_H
@@ -17,16 +17,17 @@
 #include <stddef.h>
 
 #ifdef TWINBOX_FAULTS
-/* Whether the point ${name} is to fail; what is armed there happens first. */
+/* Passes the point ${name}: performs the actions that are due, then returns
+ * true if the point must fail.  Thread: any. */
 bool fault_hit(const char *name);
-/* The number from 1 to ${most} that the environment variable ${name} holds, or
- * ${otherwise} when it is not set.  Any other text ends the program. */
+/* Returns the number from 1 to ${most} in the environment variable ${name}, or
+ * ${otherwise} if the variable is not set.  Any other text ends the program. */
 long fault_number(const char *name, long otherwise, long most);
-/* Reads ${n} bytes at ${p} as a number from 1 to 999999999; false if they are
- * none. */
+/* Parses ${n} bytes at ${p} as a number from 1 to 999999999.  Returns false if
+ * they are anything else. */
 bool fault_read_number(const char *p, size_t n, long *ret);
-/* Ends the program: the environment variable ${name} cannot be read at ${at}.
- */
+/* Ends the program, because the value of the environment variable ${name}
+ * cannot be parsed at ${at}. */
 void fault_refuse(const char *name, const char *at) __attribute__((noreturn));
 #define FAULT(name) ((void)fault_hit(name))
 #define FAULT_FAILS(name) (fault_hit(name))

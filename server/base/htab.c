@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hash table.  Owns its slots, not keys' or values' objects.  Linear
- * probing; removal shifts the following entries of the cluster back, so there
- * are no tombstones and a table that is used for years does not get slower.
+ * The hash table.  Owns its slots, in which keys are copied; does not own the
+ * objects that the values point to.  Linear probing.  A removal shifts the
+ * following entries of the cluster back, so there are no tombstones and a table
+ * that is used for years does not become slower.
+ *
  * Invariants:
- *   1. cap is 0 or a power of two, and at least a third of the slots is empty;
- *   2. between an entry's home slot (hash mod cap) and its slot, cyclically,
- *      no slot is empty.
+ *  1. cap is 0 or a power of two, and at least a third of the slots is empty;
+ *  2. no slot between the home slot of an entry (hash mod cap) and its actual
+ *     slot, cyclically, is empty.
  */
 #include "base/htab.h"
 
@@ -96,8 +98,8 @@ slot_at(const struct htab *t, size_t i)
 	return ((struct slot *)(void *)(t->slots + i * t->stride));
 }
 
-/* The slot that holds ${key}, or the empty one where it belongs.  Ends because
- * of invariant 1; cap must not be 0. */
+/* Returns the slot that holds ${key}, or the empty slot where it belongs.
+ * Invariant 1 ends the loop; cap must not be 0. */
 static size_t
 probe(const struct htab *t, const void *key, uint64_t hash)
 {
@@ -122,7 +124,8 @@ htab_find(const struct htab *t, const void *key)
 	return (slot_at(t, probe(t, key, htab_hash(key, t->key_size)))->value);
 }
 
-/* Moves everything into twice as many slots. */
+/* Moves all entries into twice as many slots.  Returns false, with nothing
+ * changed, if there is no memory. */
 static bool
 grow(struct htab *t)
 {
@@ -175,8 +178,9 @@ htab_set(struct htab *t, const void *key, void *value)
 	return (RC_OK);
 }
 
-/* Fills the hole at ${hole} from the rest of its cluster.  An entry may move
- * there only if the hole is not before its home slot (invariant 2). */
+/* Empties the slot ${hole}, and fills it with a later entry of its cluster as
+ * long as there is one that may move.  An entry may move only if the hole is
+ * not before its home slot (invariant 2). */
 static void
 close_hole(struct htab *t, size_t hole)
 {
@@ -230,14 +234,16 @@ htab_clear(struct htab *t)
 }
 
 /*
- * Walking goes downwards, because a removal moves entries downwards only: into
- * the slot just seen, from slots seen before.  A cluster that wraps around the
- * end would break that, so the walk begins below the highest empty slot e,
- * which no cluster crosses: first from e - 1 down to 0, then from cap - 1 down
- * to e.  The second leg ends at the first empty slot: the slots below the
- * current one are untouched, so that is e.
- * *pos is 0 at the start, 1 + i when the first leg has the slots below i left,
- * cap + 1 + i for the second.
+ * The walk goes downwards.  A removal moves entries downwards only: into the
+ * slot just returned, from slots that the walk has passed already.  So every
+ * other entry is returned exactly once.  A cluster that wraps around the end of
+ * the table would break this.  The walk therefore begins below the highest
+ * empty slot e, which no cluster crosses: it goes from e - 1 down to 0, then
+ * from cap - 1 down to e.  The second leg ends at the first empty slot.  This
+ * is e, because no removal has changed the slots below the current one.
+ *
+ * *pos is 0 at the start, 1 + i while the first leg has the slots below i to
+ * do, and cap + 1 + i while the second leg has them to do.
  */
 void *
 htab_next(const struct htab *t, size_t *pos)

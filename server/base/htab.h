@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash table from fixed-size keys (integers, uuids, hashes, short names) to
- * pointers.  Open addressing, SipHash with a key of its own per process, so
- * that strangers cannot choose collisions.  Thread: one owner.
+ * A hash table from keys of a fixed size (integers, uuids, hashes, short names)
+ * to pointers.  Open addressing; SipHash with a random key per process, so that
+ * clients cannot choose keys that collide.  Thread: one owner.
  */
 #ifndef BASE_HTAB_H
 #define BASE_HTAB_H
@@ -14,37 +14,42 @@
 
 struct htab;
 
-/* A table with keys of ${key_size} bytes (1 to 64).  NULL: no memory. */
+/* Makes a table with keys of ${key_size} bytes (1 to 64).  Returns NULL if
+ * there is no memory. */
 struct htab *htab_new(size_t key_size);
 
-/* Frees the table, not what its values point to.  NULL is allowed. */
+/* Frees the table, not the objects that its values point to.  NULL is
+ * allowed. */
 void htab_free(struct htab *t);
 
-/* The value for ${key}, NULL if there is none. */
+/* Returns the value for ${key}, NULL if there is none. */
 void *htab_find(const struct htab *t, const void *key);
 
-/* Sets the value (not NULL) for ${key}; RC_NO_MEMORY leaves ${t} as it was. */
+/* Sets the value (not NULL) for ${key}.  RC_NO_MEMORY leaves ${t} unchanged; a
+ * key that is in the table never needs memory. */
 enum rc htab_set(struct htab *t, const void *key, void *value) MUST_USE;
 
 /* Removes ${key} and returns its value, NULL if there was none. */
 void *htab_remove(struct htab *t, const void *key);
 
-/* The number of entries. */
+/* Returns the number of entries. */
 size_t htab_count(const struct htab *t);
 
-/* Removes all entries, keeps the memory. */
+/* Removes all entries and keeps the memory. */
 void htab_clear(struct htab *t);
 
-/* Walks: start with *pos = 0; NULL at the end.  The table must not change
- * meanwhile, except by removing the entry just returned; the walk still shows
- * every other entry once. */
+/* Returns the next value of a walk over all entries, NULL at the end.  Start
+ * with *pos = 0.  The table must not change during the walk, except that the
+ * entry just returned may be removed; the walk still returns every other entry
+ * once. */
 void *htab_next(const struct htab *t, size_t *pos);
 
-/* Test aid: the process's key, so that walks go the same way in each process.
- * There must be no table. */
+/* Test aid: sets the hash key of the process, so that walks have the same order
+ * in each process.  No table may exist yet. */
 void htab_key_set(const uint8_t key[16]);
 
-/* SipHash-2-4 of ${n} bytes with the process's key.  Thread: any. */
+/* Returns the SipHash-2-4 of ${n} bytes with the key of the process.  Thread:
+ * any. */
 uint64_t htab_hash(const void *p, size_t n);
 
 #endif

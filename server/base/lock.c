@@ -10,10 +10,10 @@
 /* ---- the order ---- */
 
 #ifdef TWINBOX_FAULTS
-/* So many does a thread hold at once, at most. */
+/* The most locks that a thread holds at once. */
 #define HELD_MOST 8
 
-/* The ranks of the locks that the thread holds, in ascending order. */
+/* The ranks of the locks that the calling thread holds, in ascending order. */
 static _Thread_local enum lock_rank held[HELD_MOST];
 static _Thread_local int nheld;
 
@@ -55,8 +55,8 @@ note_dropped(const struct lock *l)
 
 /* ---- locks ---- */
 
-/* Asserts that a call of pthreads has succeeded: it fails only when a lock is
- * not one, or is not held. */
+/* Asserts that a pthread call has succeeded.  These calls fail only if the lock
+ * is not initialised or the caller does not hold it. */
 static void
 must(int error)
 {
@@ -84,7 +84,8 @@ void
 lock_take(struct lock *l)
 {
 
-	/* Before it waits: who would wait for ever is told the reason. */
+	/* Check the order before waiting: a deadlock then fails the assertion
+	 * instead of hanging without a reason. */
 	note_taken(l);
 	must(pthread_mutex_lock(&l->mutex));
 }

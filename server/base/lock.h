@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks in one order.  Each lock has a rank, and a thread takes only locks of a
- * higher rank than those that it holds, so that no two threads can wait for
- * each other.  Builds with fault points assert it; all builds assert that a
- * lock could be taken and given back.
+ * Locks with a fixed order.  Each lock has a rank, and a thread takes only
+ * locks of a higher rank than those it holds, so that threads cannot deadlock.
+ * Builds with fault points assert the order; all builds assert that a lock is
+ * taken and released without an error.
  *
- * Condition variables are made by lock_cond_init() and wait on the monotonic
- * clock.
+ * Condition variables must be made by lock_cond_init().  They wait on the
+ * monotonic clock, which a change of the wall clock does not affect.
  */
 #ifndef BASE_LOCK_H
 #define BASE_LOCK_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* From the first that is taken to the last.  X(rank) */
+/* The ranks, from the first lock that is taken to the last.  X(rank) */
 #define LOCK_TABLE(X)                                                          \
 	X(LOCK_CONTROL)                                                        \
 	X(LOCK_UPKEEP)                                                         \
@@ -61,35 +61,37 @@ struct lock {
 	enum lock_rank rank;
 };
 
-/* A lock of static storage. */
+/* Initialises a lock in static storage. */
 #define LOCK_INIT(rank_)                                                       \
 	{                                                                      \
 		.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (rank_)            \
 	}
 
-/* Makes ${l} a lock; frees what it holds.  Nobody may hold it. */
+/* Initialises ${l} with ${rank}; frees its resources.  No thread may hold ${l}
+ * then. */
 void lock_init(struct lock *l, enum lock_rank rank);
 void lock_fini(struct lock *l);
 
-/* Blocks until the lock is the caller's; gives it back. */
+/* Waits until ${l} is free and takes it; releases it. */
 void lock_take(struct lock *l);
 void lock_drop(struct lock *l);
 
-/* As lock_take(), until ${until} of CLOCK_REALTIME at most; false: it is not
- * the caller's. */
+/* As lock_take(), but waits at most until ${until} of CLOCK_REALTIME, the clock
+ * of pthread_mutex_timedlock().  Returns false if the lock is not taken. */
 bool lock_take_until(struct lock *l, const struct timespec *until);
 
-/* Makes a condition variable of the monotonic clock. */
+/* Makes a condition variable that waits on the monotonic clock. */
 void lock_cond_init(pthread_cond_t *cond);
 
-/* Gives ${l} back, waits for ${cond}, and takes it again.  May return without a
- * reason. */
+/* Releases ${l}, waits for ${cond}, and takes ${l} again.  May return
+ * spuriously: check the condition in a loop. */
 void lock_wait(struct lock *l, pthread_cond_t *cond);
 
-/* ${ms} from now, of CLOCK_MONOTONIC. */
+/* Returns the time ${ms} from now, on CLOCK_MONOTONIC. */
 struct timespec lock_deadline(int64_t ms);
 
-/* The same until ${until} of CLOCK_MONOTONIC; false: it is over. */
+/* As lock_wait(), but waits at most until ${until} of CLOCK_MONOTONIC.  Returns
+ * false on time-out. */
 bool lock_wait_until(
     struct lock *l, pthread_cond_t *cond, const struct timespec *until);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mailboxes.  Owns a list under a short lock; promises arrival order, no
- * allocation in put, and one write to the eventfd for each time the box goes
- * from empty to not empty.  Signals are given under the lock, so that whoever
- * took the last object may free the box at once.
+ * Mailboxes.  A box owns a list under a lock that is never held while a thread
+ * waits.  Promises order of arrival, no allocation in put, and one write to the
+ * eventfd each time the box changes from empty to not empty.  A put signals
+ * while it holds the lock, so that the thread that takes the last object may
+ * free the box at once.
+ *
  * Invariants, under the lock:
- *   1. head is NULL exactly when count is 0; *tail is NULL always;
- *   2. signalled says whether the eventfd is readable, and it is whenever the
- *      box holds something.
+ *  1. head is NULL exactly when count is 0; *tail is always NULL;
+ *  2. signalled is true exactly when the eventfd is readable; the eventfd of a
+ *     box that is not empty is readable.
  */
 #include "base/mbox.h"
 #include "base/lock.h"
@@ -62,7 +64,7 @@ mbox_free(struct mbox *box)
 
 	if (box == NULL)
 		return;
-	/* Waits for the last putter, which may still hold the lock. */
+	/* Wait for the last putter, which may still hold the lock. */
 	lock_take(&box->lock);
 	assert(box->head == NULL && box->waiting == 0);
 	lock_drop(&box->lock);
@@ -73,7 +75,7 @@ mbox_free(struct mbox *box)
 	mem_free(box);
 }
 
-/* Makes the eventfd readable, once.  Under the lock. */
+/* Makes the eventfd readable, if it is not.  The caller holds the lock. */
 static void
 raise_fd(struct mbox *box)
 {
@@ -87,7 +89,7 @@ raise_fd(struct mbox *box)
 	box->signalled = true;
 }
 
-/* Clears the eventfd.  Under the lock. */
+/* Makes the eventfd unreadable.  The caller holds the lock. */
 static void
 lower_fd(struct mbox *box)
 {
@@ -153,7 +155,8 @@ mbox_take_all(struct mbox *box)
 	return (list);
 }
 
-/* Takes the first object.  Under the lock. */
+/* Takes the first object; returns NULL if there is none.  The caller holds the
+ * lock. */
 static struct mbox_node *
 take_first(struct mbox *box)
 {

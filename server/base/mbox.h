@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bounded mailboxes: how threads hand objects to each other.  The object
- * carries its link, so putting one in cannot fail for want of memory; only a
- * full or closed box refuses.  Many may put, one takes.
+ * Bounded mailboxes, by which threads hand objects to each other.  An object
+ * contains its link, so a put never needs memory: only a full or a closed box
+ * refuses an object.  Any number of threads put; one thread takes, or several
+ * with mbox_take_wait().
  */
 #ifndef BASE_MBOX_H
 #define BASE_MBOX_H
@@ -13,43 +14,48 @@
 
 #include "base/rc.h"
 
-/* Embedded in what is sent. */
+/* Embed this in the objects that are sent. */
 struct mbox_node {
 	struct mbox_node *next;
 };
 
 struct mbox;
 
-/* A box for at most ${limit} objects (0 = no limit, for answers whose number
- * is bounded elsewhere).  With ${with_eventfd} it has a descriptor that is
- * readable while it may hold something.  NULL when resources are short. */
+/* Makes a box for at most ${limit} objects (0: no limit, for answers whose
+ * number is bounded elsewhere).  With ${with_eventfd} the box has a descriptor
+ * that is readable while the box may hold an object.  Returns NULL if there is
+ * no memory or no descriptor. */
 struct mbox *mbox_new(size_t limit, bool with_eventfd);
 
 /* Frees ${box}, which must be empty.  NULL is allowed. */
 void mbox_free(struct mbox *box);
 
-/* Puts ${node} at the end.  RC_BUSY when full, RC_CLOSED after mbox_close();
- * then the caller still owns it.  Thread: any.  Blocks: never. */
+/* Puts ${node} at the end.  Returns RC_BUSY if the box is full, RC_CLOSED after
+ * mbox_close(); the caller then still owns ${node}.  Thread: any.  Blocks:
+ * never. */
 enum rc mbox_put(struct mbox *box, struct mbox_node *node) MUST_USE;
 
-/* As mbox_put(), but beyond the limit (never beyond mbox_close()). */
+/* As mbox_put(), but ignores the limit.  Returns RC_CLOSED after
+ * mbox_close(). */
 enum rc mbox_put_urgent(struct mbox *box, struct mbox_node *node) MUST_USE;
 
-/* Takes everything as a list in order of arrival (NULL: none), without
- * waiting.  Thread: the owner. */
+/* Takes all objects, without waiting.  Returns them as a list in order of
+ * arrival, NULL if there are none.  Thread: the owner. */
 struct mbox_node *mbox_take_all(struct mbox *box);
 
-/* Takes one; waits at most ${timeout_ms} (-1: for ever).  NULL on time-out, or
- * when closed and empty.  Thread: the owner, or several workers. */
+/* Takes the first object; waits at most ${timeout_ms} (-1: for ever).  Returns
+ * NULL on time-out, or if the box is closed and empty.  Thread: the owner, or
+ * several workers. */
 struct mbox_node *mbox_take_wait(struct mbox *box, int64_t timeout_ms);
 
-/* Refuses further puts and wakes the owner. */
+/* Makes puts fail from now on and wakes the threads that wait. */
 void mbox_close(struct mbox *box);
 
-/* How many wait. */
+/* Returns the number of objects in the box. */
 size_t mbox_count(struct mbox *box);
 
-/* The descriptor to poll, -1 without one.  mbox_take_all() clears it. */
+/* Returns the descriptor to poll, -1 if the box has none.  A take that empties
+ * the box makes the descriptor unreadable. */
 int mbox_fd(const struct mbox *box);
 
 #endif

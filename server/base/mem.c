@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The one place that calls malloc().  Owns the counter that makes the k-th
- * allocation fail; promises that the counter costs one relaxed load while it
- * is off, and that exactly one allocation fails however many threads allocate.
+ * allocation fail.  Promises that the counter costs one relaxed load while it
+ * is off, and that exactly one allocation fails, however many threads allocate.
  */
 #include "base/mem.h"
 
@@ -12,7 +12,7 @@
 
 static _Atomic int64_t fail_at;
 
-/* Whether this allocation is the one that shall fail. */
+/* Counts this allocation.  Returns true if it is the one that must fail. */
 static inline bool
 fails_now(void)
 {
@@ -45,7 +45,8 @@ mem_zalloc(size_t n, size_t size)
 		return (NULL);
 	if (n == 0 || size == 0)
 		n = size = 1;
-	/* calloc() checks too, but under a sanitizer it ends the program. */
+	/* calloc() checks for overflow as well, but under a sanitizer this
+	 * check ends the program. */
 	if (n > SIZE_MAX / size)
 		return (NULL);
 	return (calloc(n, size));

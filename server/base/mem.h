@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory.  The only place that calls malloc().  Every function may return
- * NULL; a test can make the k-th allocation fail (mem_fail_at).
+ * Memory.  The only module that calls malloc().  Every function may return
+ * NULL; a test can make the k-th allocation fail (mem_fail_at()).  Thread: any.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
@@ -13,34 +13,39 @@
 /* Frees ${p}, which may be NULL. */
 void mem_free(void *p);
 
-/* Lets gcc's analyzer follow what must be given to mem_free(). */
+/* Lets gcc's analyzer check that the result is given to mem_free(). */
 #if defined(__GNUC__) && !defined(__clang__)
 #define MEM_OWNED __attribute__((__malloc__, __malloc__(mem_free, 1)))
 #else
 #define MEM_OWNED
 #endif
 
-/* ${n} bytes, not initialised; NULL when there is no memory.  n may be 0. */
+/* Returns ${n} bytes, not initialised, or NULL if there is no memory.  ${n} may
+ * be 0. */
 void *mem_alloc(size_t n) MEM_OWNED;
 
-/* ${n} objects of ${size} zeroed bytes; NULL on overflow or no memory. */
+/* Returns ${n} zeroed objects of ${size} bytes, or NULL on overflow or if there
+ * is no memory. */
 void *mem_zalloc(size_t n, size_t size) MEM_OWNED;
 
-/* Grows or shrinks; on failure NULL and ${p} stays valid. */
+/* Changes the size of ${p} (may be NULL) to ${n} bytes.  Returns NULL on
+ * failure; ${p} then stays valid. */
 void *mem_realloc(void *p, size_t n);
 
-/* A copy of the NUL-terminated ${s}; NULL in, NULL out. */
+/* Returns a copy of the NUL-terminated ${s}; NULL if ${s} is NULL or there is
+ * no memory. */
 char *mem_strdup(const char *s) MEM_OWNED;
 
-/* A NUL-terminated copy of ${n} bytes at ${s}. */
+/* Returns a NUL-terminated copy of ${n} bytes at ${s}. */
 char *mem_strndup(const char *s, size_t n) MEM_OWNED;
 
-/* Test aid: the ${k}-th allocation from now fails (0 = never).  Process-wide.
- */
+/* Test aid: makes the ${k}-th allocation of the process from now on fail (0:
+ * none). */
 void mem_fail_at(int64_t k);
 
-/* Whether the failure that mem_fail_at() armed is still to come: a sweep over
- * k = 1, 2, 3 ... has seen every allocation when it is after a run. */
+/* Returns true if the failure that mem_fail_at() armed has not happened yet.
+ * After a run this means that the run made fewer than k allocations: a sweep
+ * over k = 1, 2, 3 ... has failed every one of them and ends. */
 bool mem_fail_pending(void);
 
 #endif

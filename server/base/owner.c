@@ -16,7 +16,7 @@ network_of(const char *peer, char ret[NETWORK_SIZE])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	struct in6_addr in6;
-	size_t n = strcspn(peer, "%"); /* without the zone */
+	size_t n = strcspn(peer, "%"); /* cut off the zone, "%eth0" */
 
 	if (n >= NETWORK_SIZE)
 		n = NETWORK_SIZE - 1;
@@ -44,7 +44,7 @@ owner_user(int64_t user_id)
 uint64_t
 owner_destination(int64_t destination_id)
 {
-	/* A user may have the same number. */
+	/* Keeps a destination apart from a user with the same id. */
 	const struct {
 		char kind[8];
 		int64_t id;

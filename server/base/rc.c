@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of result codes.  Owns nothing; promises an answer for every
- * value, also for one that is no code (it counts as RC_INTERNAL); relies on
- * RC_TABLE being in the order of the enum, which the macro sees to.
+ * The table of result codes.  Owns nothing.  Promises an answer for every
+ * value: one that is not a code counts as RC_INTERNAL.  The macro puts each row
+ * at the index of its code.
  */
 #include <errno.h>
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Result codes: what the *caller can do* about an outcome, not where it came
- * from.  One table gives each code its text, HTTP status, WebSocket close
- * code, exit code (sysexits.h), and whether a repeat may help.
+ * Result codes.  A code says what the *caller can do* about an outcome, not
+ * where the outcome arose.  One table gives each code its text, HTTP status,
+ * WebSocket close code, exit code (sysexits.h), and whether a repeat may
+ * succeed.
  */
 #ifndef BASE_RC_H
 #define BASE_RC_H
 
 #include <stdbool.h>
 
-/* X(name, text, http, ws_close, exit, retry).  New ones stand at the end: a
- * server tells a command of another version the number. */
+/* X(name, text, http, ws_close, exit, retry).  Add new codes at the end: the
+ * server sends the number to a command (main/control.c), which may be of
+ * another version. */
 #define RC_TABLE(X)                                                            \
 	X(RC_OK, "ok", 200, 1000, 0, false)                                    \
 	X(RC_NO_MEMORY, "out of memory", 503, 1013, 71, true)                  \
@@ -44,34 +46,38 @@ enum rc {
 
 #define MUST_USE __attribute__((warn_unused_result))
 
-/* The text of ${rc}, for people.  Static storage. */
+/* Returns the text of ${rc}, for people.  Static storage. */
 const char *rc_text(enum rc rc);
 
-/* The name of ${rc} ("RC_BUSY").  Static storage. */
+/* Returns the name of ${rc} ("RC_BUSY").  Static storage. */
 const char *rc_name(enum rc rc);
 
-/* The HTTP status for ${rc} where no refusal says it better. */
+/* Returns the HTTP status for ${rc}, for an error without a refusal of its own
+ * (model/refusal.h). */
 int rc_http_status(enum rc rc);
 
-/* The WebSocket close code for ${rc}. */
+/* Returns the WebSocket close code for ${rc}. */
 int rc_ws_close(enum rc rc);
 
-/* The sysexits.h code with which a program ends because of ${rc}. */
+/* Returns the exit code (sysexits.h) of a program that ends because of
+ * ${rc}. */
 int rc_exit_code(enum rc rc);
 
-/* Whether the same call may succeed later without a change by the caller. */
+/* Returns true if the same call may succeed later without a change by the
+ * caller. */
 bool rc_may_retry(enum rc rc);
 
-/* Whether ${rc} says that a database did not do what it was asked, or did not
- * say that it has, for a reason that passes: each caller meets it now, so
- * nobody tries others one by one. */
+/* Returns true if ${rc} says that the database has failed to do, or to confirm,
+ * a request for a reason that will pass.  The failure concerns every request
+ * now, so repeating the units of a batch one by one would only take longer. */
 bool rc_is_outage(enum rc rc);
 
-/* The result for a file that could not be opened, made, renamed or removed
- * because of the errno value ${sys}.  RC_IO is what no other setting, path or
- * right cures: the disk.  A read-only file system is one of these, because a
- * failing disk is remounted so.  Not for reads, writes and syncs of a file that
- * is open: there EACCES, too, means that what was promised cannot be kept. */
+/* Returns the result for a file that could not be opened, made, renamed or
+ * removed because of the errno value ${sys}.  RC_IO means that no other
+ * setting, path or permission would help: the disk has failed.  EROFS is RC_IO,
+ * too, because Linux remounts a failing disk read-only.  Do not use this for
+ * reads, writes and syncs of an open file: there every errno, also EACCES,
+ * means that data that was promised cannot be kept. */
 enum rc rc_of_opening(int sys);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sources of randomness.  Owns one buffer of kernel randomness per thread,
- * because a system call for each id would cost more than the id; promises
- * that no byte is given out twice: what was handed out is wiped.  Relies on
- * the program not forking without exec.
+ * because a system call for each id would cost more than the id.  Promises that
+ * no byte is given out twice: the buffer is wiped where bytes were taken.
+ * Relies on the program never forking without exec, because a child would give
+ * out the same buffer.
  */
 #include "base/rnd.h"
 
@@ -68,8 +69,8 @@ rnd_system(void)
 	return (&rnd);
 }
 
-/* Rejects the lowest 2^64 mod bound numbers, so that each remainder is equally
- * likely. */
+/* Rejects the lowest (2^64 mod ${bound}) numbers, so that each remainder is
+ * equally likely. */
 uint64_t
 rnd_below(struct rnd *rnd, uint64_t bound)
 {

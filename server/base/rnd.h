@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Randomness, injectable.  The system's source is getrandom(2); the seeded one
- * is for simulation and gives the same bytes for the same seed.
+ * Sources of randomness, which are passed as arguments.  The system's source is
+ * getrandom(2).  The seeded source is for simulation and gives the same bytes
+ * for the same seed.
  */
 #ifndef BASE_RND_H
 #define BASE_RND_H
@@ -25,7 +26,7 @@ rnd_fill(struct rnd *rnd, void *p, size_t n)
 	rnd->fill(rnd, p, n);
 }
 
-/* A uniform number in [0, bound); ${bound} > 0. */
+/* Returns a uniformly distributed number in [0, ${bound}); ${bound} > 0. */
 uint64_t rnd_below(struct rnd *rnd, uint64_t bound);
 
 struct rnd_seeded {
@@ -33,7 +34,7 @@ struct rnd_seeded {
 	uint64_t s[4];  /* xoshiro256** */
 };
 
-/* Starts ${seeded} from ${seed}.  Not for secrets.  Thread: one. */
+/* Initialises ${seeded} from ${seed}.  Not for secrets.  Thread: one. */
 void rnd_seeded_init(struct rnd_seeded *seeded, uint64_t seed);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SipHash-2-4.  Owns nothing; promises the published results on machines of
+ * SipHash-2-4.  Owns nothing.  Promises the published results on machines of
  * either byte order.
  */
 #include "base/siphash.h"
@@ -12,7 +12,7 @@ rotl(uint64_t x, int k)
 	return (x << k | x >> (64 - k));
 }
 
-/* Compilers make one load of this where the byte order allows. */
+/* Compilers turn this into one load on a little-endian machine. */
 static inline uint64_t
 load64(const uint8_t *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Line editing for passwords.  The terminal does not edit the line itself,
- * because its own mode would let Ctrl-C end the program with echo switched off.
+ * Line editing for passwords.  The terminal's own line editing is not used: in
+ * that mode Ctrl-C would end the program while echo is switched off.
  */
 #include "base/terminal.h"
 
@@ -31,7 +31,7 @@ terminal_read_line(int fd, char *ret, size_t size)
 		if (c == KEY_KILL)
 			n = 0;
 		else if (c == KEY_DELETE || c == '\b') {
-			/* A whole character, also in UTF-8. */
+			/* Remove a whole character, also in UTF-8. */
 			while (n > 0 && (ret[--n] & 0xc0) == 0x80)
 				;
 		} else if (n == size - 1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys of a terminal in raw mode, for passwords that are typed unseen.
+ * Reads passwords, which are typed without echo, from a terminal in raw mode.
  */
 #ifndef BASE_TERMINAL_H
 #define BASE_TERMINAL_H
@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 /* Reads keys from ${fd}, a terminal without line editing, echo and signals,
- * until Enter, into ${ret} of ${size} bytes.  Backspace removes a character,
- * Ctrl-U the line.  False after Ctrl-C, after Ctrl-D in an empty line, at the
- * end of the file, or when the line does not fit; then ${ret} may hold a part
- * of the line, without its end.  Blocks: until a person types. */
+ * into ${ret} of ${size} bytes, until Enter.  Backspace removes a character,
+ * Ctrl-U the line.  Returns false after Ctrl-C, after Ctrl-D in an empty line,
+ * at the end of the file, or if the line does not fit; ${ret} may then hold a
+ * part of the line, without a NUL.  Blocks: until a person types. */
 bool terminal_read_line(int fd, char *ret, size_t size);
 
 #endif

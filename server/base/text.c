@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared immutable strings.  Promises that the bytes are complete before
- * another thread can see them and are freed after the last one is done: the
- * decrement releases this thread's reads and acquires those of all others.
+ * another thread can see them, because the thread that makes a string hands it
+ * on afterwards; and that they are freed after the last thread has finished
+ * with them, because the decrement of the count releases the reads of its
+ * thread and acquires those of all others.
  */
 #include "base/text.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An immutable byte string shared between threads: the one kind of object
- * with a reference count, because a message's rendered form is used by the
- * answer, by the recipient's push and by the sender's own copy at once.
+ * An immutable byte string that threads share.  It has a reference count, as no
+ * other object has, because the answer, the push to the recipient and the push
+ * to the sender's own devices use the rendered form of a message at the same
+ * time.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -16,13 +17,15 @@ struct text {
 	char data[]; /* len bytes and a NUL */
 };
 
-/* A copy of ${n} bytes with one reference; NULL: no memory. */
+/* Returns a copy of ${n} bytes with one reference, NULL if there is no
+ * memory. */
 struct text *text_new(const char *p, size_t n);
 
-/* One reference more; returns ${t}.  Thread: any. */
+/* Adds a reference and returns ${t}.  Thread: any. */
 struct text *text_ref(struct text *t);
 
-/* One reference less; frees with the last.  NULL is allowed.  Thread: any. */
+/* Removes a reference; the last one frees ${t}.  NULL is allowed.  Thread:
+ * any. */
 void text_unref(struct text *t);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads by role.  Owns what a thread knows about itself; promises that no
- * thread but a main that unblocks them gets a signal.  Left alone are the
- * signals that an instruction of the thread itself raises (a crash shall crash
- * and dump), those of job control (Ctrl-Z shall work) and the profiler's.
+ * Threads by role.  Owns the role and the name of each thread.  Promises that
+ * signals are blocked in every thread; only main may unblock them.  Some are
+ * never blocked: those that an instruction of the thread itself raises (a crash
+ * must end the program with a core dump), those of job control (Ctrl-Z must
+ * work) and the profiler's.
  */
 #include "base/thr.h"
 
@@ -18,7 +19,7 @@ struct thr {
 	enum thr_role role;
 	thr_fn fn;
 	void *arg;
-	char name[16]; /* as long as the kernel's */
+	char name[16]; /* the kernel's limit */
 };
 
 static const char *const role_names[] = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads by role.  Each thread has a role, so that an object's owner can be
- * asserted and the log can name it.  All signals are blocked in every thread
- * but main.
+ * Threads by role.  Each thread has a role, so that code can assert in which
+ * thread it runs, and the log can name the thread.  All signals but those of
+ * crashes, job control and the profiler are blocked in every thread; only main
+ * unblocks some.
  */
 #ifndef BASE_THR_H
 #define BASE_THR_H
@@ -40,27 +41,29 @@ enum thr_role {
 struct thr;
 typedef void (*thr_fn)(void *arg);
 
-/* Starts ${fn}(${arg}) as a thread with ${role}; ${index} tells several of a
- * role apart in names ("http1"; 0 gives the bare "http").  The caller joins it.
- */
+/* Starts a thread of ${role} that runs ${fn}(${arg}).  ${index} tells the
+ * threads of a role apart by name: 1 gives "http1", 0 gives "http".  The caller
+ * ends it with thr_join().  Returns RC_NO_MEMORY if the thread cannot be
+ * started. */
 enum rc thr_start(enum thr_role role, int index, thr_fn fn, void *arg,
     struct thr **ret, struct err *err) MUST_USE;
 
-/* Waits for the thread's end, frees ${*thr} and sets it to NULL.  NULL inside
- * is allowed. */
+/* Waits until the thread has ended, frees ${*thr} and sets it to NULL.  Does
+ * nothing if ${*thr} is NULL. */
 void thr_join(struct thr **thr);
 
-/* The calling thread's role and name; THR_OTHER for a thread that neither
- * thr_start() nor thr_init_main() made known. */
+/* Return the calling thread's role and name.  A thread that neither thr_start()
+ * nor thr_init_main() has registered is THR_OTHER. */
 enum thr_role thr_self(void);
 const char *thr_self_name(void);
 
-/* Makes the calling thread THR_MAIN and blocks its signals. */
+/* Makes the calling thread THR_MAIN and blocks its signals.  Call it before the
+ * first thr_start(). */
 void thr_init_main(void);
 
-/* Asserts that the caller runs in a thread of ${role}, or that threads are not
- * apart: before they start, after they end, in commands and in tests of one
- * thread. */
+/* Asserts that the caller runs in a thread of ${role}.  THR_MAIN and THR_OTHER
+ * pass, too: they run code of other roles before the threads start and after
+ * they end, in commands, and in tests with one thread. */
 #define thr_assert(role) thr_assert_either(role, role)
 #define thr_assert_either(role, other)                                         \
 	assert(thr_self() == (role) || thr_self() == (other) ||                \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pairing heap.  A node's children are a list through next; prev leads back
- * to the sibling before or, for the first child, to the parent, so that any
- * node can be cut out.
+ * A pairing heap.  The children of a node form a list through next.  prev
+ * points to the previous sibling or, in the first child, to the parent, so that
+ * any node can be removed.
  */
 #include "base/timer_heap.h"
 
@@ -31,8 +31,8 @@ meld(struct timer_node *a, struct timer_node *b)
 	return (a);
 }
 
-/* Makes one heap of a list of siblings: pairs from the left, then all pairs
- * from the right. */
+/* Makes one heap of a list of siblings: melds them in pairs from the left, then
+ * melds the pairs from the right. */
 static struct timer_node *
 meld_siblings(struct timer_node *first)
 {

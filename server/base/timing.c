@@ -35,8 +35,9 @@ timing_real(void)
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct timing scaled;
 
-/* Of the member ${name}, divides the time ${ms} by what ${text} says: N, or 1/N
- * to make it longer; notes in ${used} which items of it were meant. */
+/* Returns the time ${ms} of the member ${name} as ${text}, the value of
+ * TWINBOX_TIME_SCALE, scales it: divided by N, or multiplied by N for "1/N".
+ * Sets the bits in ${used} of the items of ${text} that match ${name}. */
 static int64_t
 scale_one(const char *text, const char *name, int64_t ms, uint32_t *used)
 {
@@ -80,7 +81,8 @@ scale(void)
 	scaled.name##_ms = scale_one(text, #name, (ms), &used);
 	TIMING_TABLE(X)
 #undef X
-	/* A name that is misspelt would look like a test that passed. */
+	/* Refuse an item that matches no member: with a misspelt name the test
+	 * would run with unscaled times and might pass. */
 	for (p = text; *p != '\0'; p++)
 		if (*p == ',')
 			all = all << 1 | 1;

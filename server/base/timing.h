@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Deadlines, intervals and pauses that are fixed in the program: one table, in
- * milliseconds.  A module takes them as data from its options, so that a test
- * gives short ones.  What an operator may choose is a setting instead
- * (config/config.h); times that follow from the kernel or a library stand
- * where they are used.
+ * milliseconds.  A module takes them from its options, so that a test can pass
+ * short ones.  A time that an operator may choose is a setting instead
+ * (config/config.h).  A time that follows from the kernel or a library is
+ * defined where it is used.
  *
- * Builds with --enable-faults divide them by what TWINBOX_TIME_SCALE says, so
- * that a test waits for a twentieth of a deadline of the real server:
- * "cluster=4,push_stalled=20" divides all members that begin with cluster by 4
- * and one of push by 20; "10" divides all.  The last that fits counts; numbers
- * are 1 to 100.  tests/unit/test_timing.c keeps the values.
+ * Builds with --enable-faults scale the times by TWINBOX_TIME_SCALE, so that a
+ * test need not wait for the deadlines of the real server:
+ * "cluster=4,push_stalled=20" divides all members whose names begin with
+ * cluster by 4 and push_stalled by 20; "10" divides all members;
+ * "relay_poll=1/10" multiplies.  If several items match a member, the last one
+ * counts.  Numbers are 1 to 100.  tests/unit/test_timing.c checks the values of
+ * the table.
  */
 #ifndef BASE_TIMING_H
 #define BASE_TIMING_H
@@ -93,10 +95,10 @@ struct timing {
 #undef X
 };
 
-/* The values of the table.  Static storage.  Thread: any. */
+/* Returns the values of the table.  Static storage.  Thread: any. */
 const struct timing *timing_real(void);
 
-/* ${timing}, or the values of the table if it is NULL. */
+/* Returns ${timing}, or the values of the table if it is NULL. */
 static inline const struct timing *
 timing_or_real(const struct timing *timing)
 {
@@ -104,9 +106,9 @@ timing_or_real(const struct timing *timing)
 	return (timing != 0 ? timing : timing_real());
 }
 
-/* The values that this process uses: those of the table; in builds with
- * --enable-faults divided as TWINBOX_TIME_SCALE says, which is read at the
- * first call.  Static storage.  Thread: any. */
+/* Returns the values that this process uses: those of the table, in builds with
+ * --enable-faults scaled by TWINBOX_TIME_SCALE, which the first call reads.
+ * Static storage.  Thread: any. */
 const struct timing *timing_process(void);
 
 #endif

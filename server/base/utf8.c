@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-8 validation after table 3-7 of the Unicode standard: the lead byte
- * gives the length and the range of the second byte, which alone excludes
- * overlong forms, surrogates and what lies above U+10FFFF.  ASCII, which most
- * text is, goes eight bytes at a time.
+ * UTF-8 validation after table 3-7 of the Unicode standard.  The lead byte
+ * gives the length of a character and the range of its second byte.  This range
+ * alone excludes overlong forms, surrogates and code points above U+10FFFF.
+ * Most text is ASCII, which is checked eight bytes at a time.
  */
 #include "base/utf8.h"
 
 #include <string.h>
 
-/* The length of the valid character beyond ASCII at ${s}, 0 if there is none
- * within ${n} bytes. */
+/* Returns the length of the valid character beyond ASCII at ${s}, 0 if there is
+ * none within ${n} bytes. */
 static size_t
 char_len(const unsigned char *s, size_t n)
 {
@@ -70,7 +70,7 @@ utf8_valid(const char *s, size_t n, size_t *ret_bad)
 size_t
 utf8_decode(const char *s, size_t n, uint32_t *ret)
 {
-	/* The bits of the character that the lead byte holds, by length. */
+	/* The bits of the lead byte that belong to the character, by length. */
 	static const unsigned char lead_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
 	const unsigned char *p = (const unsigned char *)s;
 	size_t len, i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making, printing and reading UUIDs.  A version 7 id is 48 bits of
- * milliseconds, 18 bits of counter (the 12 of rand_a and the first 6 of
- * rand_b) and 56 random bits: RFC 9562 section 6.2, method 1.  Promises strict
- * growth within one generator; relies on its single owner.
+ * Makes, prints and reads UUIDs.  A version 7 id is 48 bits of milliseconds, 18
+ * bits of counter (the 12 of rand_a and the first 6 of rand_b) and 56 random
+ * bits: RFC 9562 section 6.2, method 1.  Promises that the ids of one generator
+ * increase strictly; relies on one thread using a generator.
  */
 #include "base/uuid.h"
 
@@ -20,8 +20,9 @@ uuid_gen_init(struct uuid_gen *gen, const struct clk *clk, struct rnd *rnd)
 	gen->counter = 0;
 }
 
-/* A start for the counter with its top bit clear, so that 131,072 ids fit into
- * a millisecond before the time must be borrowed from the next. */
+/* Returns a random start for the counter.  Its top bit is clear, so that at
+ * least 131,072 ids fit into a millisecond before the generator must move on to
+ * the next one. */
 static uint32_t
 fresh_counter(struct rnd *rnd)
 {
@@ -82,7 +83,7 @@ uuid_format(const struct uuid *u, char ret[UUID_TEXT_LEN + 1])
 	*ret = '\0';
 }
 
-/* The value of a hexadecimal digit, 16 or more for anything else. */
+/* Returns the value of a hexadecimal digit, 16 for any other character. */
 static unsigned
 hex_value(char c)
 {
