@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log's ring, its thread and the way around them.  Owns a byte ring from
- * log_start() to log_stop(); promises that a caller waits for nothing but a
- * short lock held while at most one record is copied: the descriptor, which
- * may be a full pipe, is touched by the log thread alone.  Relies on the log
- * thread having its signals blocked (no SIGPIPE).
+ * The ring of the log, the log thread, and the direct way to stderr for
+ * programs without this thread.  Owns a byte ring from log_start() to
+ * log_stop().  Promises that a caller waits for nothing but a lock, which is
+ * held while at most one record is copied: only the log thread writes to the
+ * descriptor, which may be a full pipe.  Relies on signals being blocked in the
+ * log thread (no SIGPIPE).
+ *
  * Invariants, under the lock:
- *   1. head - tail bytes are in the ring, whole records only;
- *   2. what lies between tail and head is changed by nobody, so the log thread
- *      reads it without the lock; it alone moves tail.
+ *  1. head - tail bytes are in the ring, whole records only;
+ *  2. no thread changes the bytes between tail and head, so the log thread
+ *     reads them without the lock; it alone moves tail.
  */
 #include "log/log.h"
 #include "base/lock.h"
@@ -30,9 +32,11 @@
 
 #define RING_SIZE (1U << 20) /* a power of two; about 8,000 lines */
 #define OUT_SIZE 65536
-/* A pipe that polls as writable takes this much without blocking. */
+/* A pipe that poll() reports as writable takes this many bytes without
+ * blocking. */
 #define PIPE_CHUNK 4096
-/* How long after log_stop_ms the log thread is left behind. */
+/* The time that log_stop() waits for the log thread beyond log_stop_ms.  After
+ * that it abandons the thread. */
 #define STOP_GRACE_MS 500
 
 enum sink { SINK_FILE, SINK_PIPE, SINK_SOCKET };
@@ -43,13 +47,14 @@ struct log_run {
 	unsigned char *ring; /* RING_SIZE bytes */
 	uint64_t head;
 	uint64_t tail;
-	uint64_t lines; /* in the ring */
-	bool waiting;   /* the log thread is */
+	uint64_t lines; /* records in the ring */
+	bool waiting;   /* the log thread waits for a record */
 	bool done;      /* the log thread has ended */
 	struct thr *thr;
 	struct buf out;    /* OUT_SIZE bytes, never grows */
-	uint64_t reported; /* of dropped, how many were logged */
-	/* Monotonic time when to give up; 0: not told to stop. */
+	uint64_t reported; /* the value of dropped in the last report */
+	/* Monotonic time until which the log thread may write; 0: log_stop()
+	 * was not called. */
 	_Atomic int64_t stop_by_ms;
 };
 
@@ -126,8 +131,8 @@ record_init(struct log_record *rec, enum log_event event, size_t len)
 	(void)snprintf(rec->thread, sizeof(rec->thread), "%s", thr_self_name());
 }
 
-/* Puts a record into the ring, or drops it after the last one; false when there
- * is no ring. */
+/* Puts a record into the ring.  Drops it if log_last() was called before; with
+ * ${last}, later ones are dropped.  Returns false if there is no ring. */
 static bool
 submit(struct log_record *rec, const char *fields, bool last)
 {
@@ -148,7 +153,8 @@ submit(struct log_record *rec, const char *fields, bool last)
 	if (sizeof(*rec) + rec->len > RING_SIZE - (run->head - run->tail)) {
 		atomic_fetch_add(&dropped, 1);
 	} else {
-		/* Under the lock, so that times do not go back in the log. */
+		/* Take the time under the lock, so that the times in the log
+		 * never go back. */
 		rec->wall_ms = clk_wall_ms(run->options.clk);
 		ring_put(run, rec, sizeof(*rec));
 		ring_put(run, fields, rec->len);
@@ -162,7 +168,7 @@ submit(struct log_record *rec, const char *fields, bool last)
 	return (true);
 }
 
-/* Writes a line to stderr; for programs and moments without a log thread. */
+/* Writes a line to stderr, where no log thread runs.  May block. */
 static void
 write_direct(struct log_record *rec, const char *fields)
 {
@@ -214,7 +220,8 @@ log_event(enum log_event event, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* What ${err} tells, or NULL. */
+/* Returns the text of ${err}, or of its result code if it has none; NULL if
+ * ${err} is NULL. */
 static const char *
 story_of(const struct err *err)
 {
@@ -297,8 +304,8 @@ log_last_bare(enum log_event event)
 
 /* ---- the log thread ---- */
 
-/* Waits until a write takes PIPE_CHUNK bytes without blocking; false when the
- * log was told to stop and its time is over. */
+/* Waits until a write takes PIPE_CHUNK bytes without blocking.  Returns false
+ * if log_stop() was called and its time is over. */
 static bool
 wait_writable(const struct log_run *run)
 {
@@ -316,7 +323,8 @@ wait_writable(const struct log_run *run)
 	}
 }
 
-/* Writes a piece; 0 to try again, -1 when it cannot be. */
+/* Writes a piece.  Returns the number of bytes, 0 to try again, -1 if it cannot
+ * be written. */
 static ssize_t
 write_piece(const struct log_run *run, const char *p, size_t n)
 {
@@ -338,7 +346,8 @@ write_piece(const struct log_run *run, const char *p, size_t n)
 	return (errno == EAGAIN || errno == EINTR ? 0 : -1);
 }
 
-/* Writes out what was formatted; lines that cannot be written are dropped. */
+/* Writes the formatted lines.  Lines that cannot be written are dropped and
+ * counted. */
 static void
 flush_out(struct log_run *run)
 {
@@ -358,7 +367,8 @@ flush_out(struct log_run *run)
 	buf_reset(out);
 }
 
-/* The log thread's own way to fields; its lines do not go through the ring. */
+/* Prints the fields of a line of the log thread itself.  Such a line does not
+ * go through the ring, which may be full. */
 static size_t __attribute__((format(printf, 2, 3)))
 own_fields(char *out, const char *fmt, ...)
 {
@@ -371,7 +381,8 @@ own_fields(char *out, const char *fmt, ...)
 	return (len);
 }
 
-/* Adds a line that says how many were dropped since the last such line. */
+/* Adds a line that says how many lines were dropped since the last such
+ * line. */
 static void
 report_dropped(struct log_run *run)
 {
@@ -394,8 +405,9 @@ report_dropped(struct log_run *run)
 	log_line_add(&run->out, run->options.format, &rec, fields);
 }
 
-/* Formats and writes records from ${tail} on until ${head} or a full output
- * buffer; returns where it came to, and how many records in *ret_lines. */
+/* Formats and writes the records from ${tail} up to ${head}, or until the
+ * output buffer is full.  Returns the new tail, and the number of records in
+ * *ret_lines. */
 static uint64_t
 write_batch(
     struct log_run *run, uint64_t tail, uint64_t head, uint64_t *ret_lines)
@@ -540,8 +552,8 @@ log_stop(void)
 			late = !lock_wait_until(&lock, &ended, &by);
 	}
 	lock_drop(&lock);
-	/* A thread that hangs in write() after all keeps what it uses: the
-	 * program is about to end and must not hang with it. */
+	/* If the thread is still blocked in write(), leave it and its memory
+	 * alone: the program is about to end and must not hang with it. */
 	if (run == NULL || late)
 		return;
 	thr_join(&run->thr);

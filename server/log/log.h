@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The log: lines "time level event id key=value ..." (or JSON objects) to one
- * descriptor, written by a thread of its own from a bounded ring.  A log call
- * never blocks and never fails: when the ring is full the line is dropped and
- * counted, and the count is logged later.
+ * descriptor.  A log call puts its line into a bounded ring, from which the log
+ * thread writes it.  So a log call never blocks and never fails: if the ring is
+ * full, the line is dropped and counted, and the count is logged later.  Where
+ * no log thread runs (commands, the start and the end of a program), a line is
+ * written to stderr at once, and this write may block.
  *
  * Never log bodies, passwords or tokens.
  */
@@ -21,9 +23,9 @@ enum log_level { LVL_DEBUG, LVL_INFO, LVL_WARN, LVL_ERROR };
 
 enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 
-/* X(id, level, what it tells) -- one line an event, sorted by subject.  The
- * name in the log is the id without LOG_EV_, in lower case with '.' for the
- * first '_' ("server.ready"). */
+/* X(id, level, meaning): one row for each event, sorted by subject.  The name
+ * in the log is the id without LOG_EV_, in lower case with '.' for the first
+ * '_' ("server.ready"). */
 #define LOG_EVENT_TABLE(X)                                                     \
 	X(SERVER_START, LVL_INFO, "the program begins to start")               \
 	X(SERVER_SETTING, LVL_WARN, "a setting trusts strangers")              \
@@ -127,61 +129,64 @@ struct log_options {
 	const struct timing *timing; /* kept; NULL: timing_real() */
 };
 
-/* Starts the log thread; none may run yet.  The descriptor, the clock and the
- * timing must last until log_stop().  Before it, and after log_stop(), lines go
- * straight to stderr. */
+/* Starts the log thread, which must not run yet.  The descriptor, the clock and
+ * the timing must last until log_stop().  Before log_start() and after
+ * log_stop(), lines are written to stderr directly. */
 enum rc log_start(const struct log_options *options, struct err *err) MUST_USE;
 
-/* Writes the lines that wait, for at most the time log_stop_ms, and ends the
- * thread.  Does nothing when none runs. */
+/* Writes the lines in the ring, for at most log_stop_ms, and ends the log
+ * thread.  Lines that are not written by then are dropped.  Does nothing if the
+ * thread does not run. */
 void log_stop(void);
 
-/* Changes the level while running. */
+/* Changes the level while the log thread runs. */
 void log_set_level(enum log_level level);
 
-/* Whether lines of ${level} are written: guards costly arguments. */
+/* Returns true if lines of ${level} are written.  Check it before computing
+ * costly arguments. */
 bool log_enabled(enum log_level level);
 
-/* Logs ${event} at its level.  ${fmt} gives the fields: "user=%s n=%d"; a
- * value runs to the next " key=" that stands in ${fmt} itself, so nothing in a
- * value can pretend to be a field (in a text line its '=' becomes '?').  What
- * comes before the first key is the id.  In JSON a value is a number if its
- * format is the conversion of a decimal number alone ("n=%d", not "n=%x" or
+/* Logs ${event} at its level.  ${fmt} gives the fields: "user=%s n=%d".  A
+ * value ends at the next " key=" that is part of ${fmt} itself, so no value can
+ * add a field (in a text line, '=' in such a value becomes '?'). Text before
+ * the first key is the id.  In JSON a value is a number if its format is the
+ * conversion of one decimal number and nothing else ("n=%d", not "n=%x" or
  * "n=%dms") and it has at most 15 digits.  Values are cut at 512 bytes; control
- * characters and what is no UTF-8 are shown as '?'.  Thread: any.  Blocks:
- * never. */
+ * characters and bytes that are not UTF-8 become '?'. Thread: any.  Blocks:
+ * never while the log thread runs. */
 void log_event(enum log_event event, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* As log_event(), without fields. */
 void log_event_bare(enum log_event event);
 
-/* As log_event() with the story of ${err} as the last field, "error"; none
- * when ${err} is NULL. */
+/* As log_event(), with the text of ${err} as the last field, "error".  If
+ * ${err} is NULL, there is no such field. */
 void log_error(enum log_event event, const struct err *err, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 
 /* As log_error(), without other fields. */
 void log_error_bare(enum log_event event, const struct err *err);
 
-/* As log_error(), for a program that ends: all later lines are dropped, until
- * log_start() is called.  Thread: any. */
+/* As log_error(), for the last line of a program that ends: all later lines are
+ * dropped, until log_start() is called again.  Thread: any. */
 void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* As log_last(), without an error or fields. */
 void log_last_bare(enum log_event event);
 
-/* Appends the line of ${event}, as log_event() would write it in ${format},
- * to ${out} instead of the log, whatever the level is.  Thread: any. */
+/* Appends the line that log_event() would write in ${format} to ${out} instead
+ * of the log, whatever the level is.  Thread: any. */
 void log_line_print(struct buf *out, enum log_format format,
     enum log_event event, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The number of lines dropped so far. */
+/* Returns the number of lines dropped so far. */
 uint64_t log_dropped(void);
 
-/* Parses "debug", "info", "warn", "error"; -1 if it is none. */
+/* Parses "debug", "info", "warn" or "error".  Returns an enum log_level, -1 for
+ * any other text. */
 int log_level_parse(const char *text);
 
 #endif

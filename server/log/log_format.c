@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log lines as text and as JSON.  Owns the mark; promises valid UTF-8 without
- * control and format characters, one line a record, valid JSON, and that the
- * keys of a line are those that stand in the format of the call.
+ * Log lines as text and as JSON.  Owns the mark (log_internal.h).  Promises
+ * valid UTF-8 without control and format characters, one line a record, valid
+ * JSON, and that the keys of a line come from the format of the call, never
+ * from a value.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,13 +14,14 @@
 #include "log/log_internal.h"
 
 #define MARK_LEN 9
-/* The first byte of a mark, which says how its key's value is converted: a
- * number or any text.  The same word follows. */
+/* The first byte of a mark says how the value of its key is converted: from a
+ * number, or as text.  The random word after it is the same. */
 #define MARK_TEXT '\x1f'
 #define MARK_NUMBER '\x1e'
-/* What every program that reads JSON holds exactly (RFC 8259, 6). */
+/* Numbers of up to this many digits are exact in every program that reads JSON
+ * (RFC 8259, 6). */
 #define EXACT_DIGITS 15
-/* Room kept for the story of an error behind long fields. */
+/* Room kept for the text of an error behind long fields. */
 #define STORY_ROOM (MARK_LEN + 6 + 256)
 
 struct event_row {
@@ -84,7 +86,7 @@ is_key_char(char c)
 		(c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-');
 }
 
-/* The length of "key=" at ${s}, 0 if there is none. */
+/* Returns the length of "key=" at ${s}, 0 if there is none. */
 static size_t
 key_len(const char *s)
 {
@@ -95,8 +97,8 @@ key_len(const char *s)
 	return (n > 0 && s[n] == '=' ? n + 1 : 0);
 }
 
-/* Whether the format of a value, ${p}, is the conversion of one number and
- * nothing else.  Hexadecimal and pointers are text. */
+/* Returns true if ${p}, the format of a value, is the conversion of one decimal
+ * number and nothing else.  Hexadecimal numbers and pointers are text. */
 static bool
 is_number_format(const char *p)
 {
@@ -111,8 +113,8 @@ is_number_format(const char *p)
 	return (p[1] == '\0' || p[1] == ' ');
 }
 
-/* Copies ${fmt} with a mark in place of the space before each key; false if
- * ${size} is too small. */
+/* Copies ${fmt} with a mark in place of the space before each key.  Returns
+ * false if ${size} is too small. */
 static bool
 mark_format(char *out, size_t size, const char *fmt)
 {
@@ -137,7 +139,7 @@ mark_format(char *out, size_t size, const char *fmt)
 	return (true);
 }
 
-/* Whether the first ${n} bytes of a mark are at ${p}. */
+/* Returns true if the first ${n} bytes of a mark are at ${p}. */
 static bool
 begins_mark(const char *p, size_t n)
 {
@@ -146,7 +148,8 @@ begins_mark(const char *p, size_t n)
 		memcmp(p + 1, mark + 1, n - 1) == 0);
 }
 
-/* The next mark in ${n} bytes at ${p}; the end if there is none. */
+/* Returns the next mark in the ${n} bytes at ${p}, or their end if there is
+ * none. */
 static const char *
 find_mark(const char *p, size_t n)
 {
@@ -161,8 +164,9 @@ find_mark(const char *p, size_t n)
 	return (end);
 }
 
-/* Takes half a mark off the end of cut fields, of which a number may be cut,
- * too: it is text now. */
+/* Repairs the end of fields that were cut, and returns their new length.  An
+ * incomplete mark is removed.  Otherwise the last value may be incomplete, so
+ * it is marked as text even if it was a number. */
 static size_t
 trim_cut(char *fields, size_t n)
 {
@@ -191,8 +195,8 @@ log_fields_print(char *out, const char *story, const char *fmt, va_list ap)
 
 	(void)pthread_once(&mark_once, make_mark);
 	size = LOG_FIELDS_MAX - (story != NULL ? STORY_ROOM : 0);
-	/* The compiler checked the caller's format, and marks convert nothing:
-	 * so the format need not be a literal here. */
+	/* The compiler has checked the caller's format, and marks contain no
+	 * conversion.  So this format is safe, although it is not a literal. */
 	if (mark_format(marked, sizeof(marked), fmt))
 		fmt = marked;
 #pragma GCC diagnostic push
@@ -212,9 +216,9 @@ log_fields_print(char *out, const char *story, const char *fmt, va_list ap)
 	return (len + story_len);
 }
 
-/* Whether the '=' at ${p}[${i}] would look like the end of a key in a text
- * line: behind key characters that a space (or, with ${lead}, the start of the
- * value) precedes. */
+/* Returns true if the '=' at ${p}[${i}] would look like the end of a key in a
+ * text line: it follows key characters that follow a space (or, with ${lead},
+ * begin the value). */
 static bool
 looks_like_key(const char *p, size_t i, bool lead)
 {
@@ -225,8 +229,9 @@ looks_like_key(const char *p, size_t i, bool lead)
 	return (i < end && (i == 0 ? lead : p[i - 1] == ' '));
 }
 
-/* Appends ${n} valid bytes, unsafe characters as '?'.  JSON gets the '?', too:
- * programs that print a member (jq -r) would undo an escape. */
+/* Appends ${n} bytes of valid UTF-8, with '?' for each unsafe character.  JSON
+ * gets the '?', too, instead of an escape, because programs that print a member
+ * (jq -r) would undo the escape. */
 static void
 add_clean(struct buf *out, const char *p, size_t n, bool json)
 {
@@ -245,8 +250,9 @@ add_clean(struct buf *out, const char *p, size_t n, bool json)
 	}
 }
 
-/* Appends a value: cut, each byte that is no UTF-8 as '?', and in a text line
- * the '=' of what looks like a field as '?'. */
+/* Appends a value, cut at LOG_VALUE_MAX.  Each byte that is not UTF-8 becomes
+ * '?', and in a text line also each '=' that would make a part of the value
+ * look like a field. */
 static void
 add_value(struct buf *out, const char *p, size_t n, bool json, bool lead)
 {
@@ -272,7 +278,8 @@ add_value(struct buf *out, const char *p, size_t n, bool json, bool lead)
 	}
 }
 
-/* The frame's own names are not to be given twice in one object. */
+/* Returns true if ${key} is a member that each JSON line has anyway.  Such a
+ * key gets a '_' in front, so that no member occurs twice. */
 static bool
 is_reserved(const char *key, size_t n)
 {
@@ -296,8 +303,9 @@ count_digits(const char *p, size_t n)
 	return (i);
 }
 
-/* Whether ${n} bytes at ${p} are a number of JSON, and one that is exact where
- * numbers are doubles.  A width, a sign or "nan" may be in it. */
+/* Returns true if ${n} bytes at ${p} are a number of JSON that a double holds
+ * exactly.  The conversion of a number can also print a width, a '+' or "nan",
+ * which JSON does not have. */
 static bool
 is_json_number(const char *p, size_t n)
 {
@@ -325,8 +333,8 @@ is_json_number(const char *p, size_t n)
 	return (p == end);
 }
 
-/* Appends one field: "key=value", or the bare text before the first key.
- * ${number}: the value was converted from one. */
+/* Appends one field, "key=value".  ${number}: the value was converted from a
+ * number. */
 static void
 add_field(struct buf *out, const char *p, size_t n, bool json, bool number)
 {
@@ -381,13 +389,14 @@ add_fields(struct buf *out, const char *fields, size_t len, bool json)
 		number = *next == MARK_NUMBER;
 		p = next + MARK_LEN;
 		next = find_mark(p, (size_t)(end - p));
-		/* A cut may have left a mark or a piece of a key. */
+		/* Fields that were cut may end in a mark with an incomplete
+		 * key, or with none. */
 		if (memchr(p, '=', (size_t)(next - p)) != NULL)
 			add_field(out, p, (size_t)(next - p), json, number);
 	}
 }
 
-/* STORE_OPEN as "store.open". */
+/* Appends STORE_OPEN as "store.open". */
 static void
 add_event_name(struct buf *out, const char *id)
 {

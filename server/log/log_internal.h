@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the log's two halves share: the ring (log.c) carries records, which
- * log_format.c fills from a format and turns into lines.
+ * Shared by the two halves of the log.  The ring (log.c) carries records;
+ * log_format.c prints the fields of a record from a format and turns records
+ * into lines.
  *
- * A record's fields are text in which a mark stands before each key.  A mark
- * is a control character and a random word made when the first line is logged:
- * so a value cannot pretend to be another field, whatever it contains.  The
+ * The fields of a record are text with a mark before each key.  A mark is a
+ * control character and a random word, which is made when the first line is
+ * logged.  No value can contain the word, so no value can add a field.  The
  * control character says whether the value was converted from a number.
  */
 #ifndef BASE_LOG_INTERNAL_H
@@ -18,22 +19,23 @@
 #include "base/buf.h"
 #include "log/log.h"
 
-/* Most bytes of fields that a call can give, marks included. */
+/* The most bytes of fields in one call, marks included. */
 #define LOG_FIELDS_MAX 4096
-/* Most bytes of one value that are shown. */
+/* The most bytes of one value that are logged. */
 #define LOG_VALUE_MAX 512
-/* No line is longer: fields at most doubled by escapes, and the frame. */
+/* The longest line: escapes at most double the fields; the rest is for the
+ * time, the level, the event and the thread. */
 #define LOG_LINE_MAX (2 * LOG_FIELDS_MAX + 512)
 
 struct log_record {
 	int64_t wall_ms;
 	uint16_t event;
-	uint16_t len; /* bytes of fields that follow */
+	uint16_t len; /* bytes of fields behind the record */
 	char thread[16];
 };
 
-/* Prints ${fmt} with marks to ${out} (LOG_FIELDS_MAX bytes), and ${story}
- * (may be NULL) as the field "error".  Returns the length.  Thread: any. */
+/* Prints ${fmt} with marks to ${out} (LOG_FIELDS_MAX bytes), then ${story} (may
+ * be NULL) as the field "error".  Returns the length.  Thread: any. */
 size_t log_fields_print(char *out, const char *story, const char *fmt,
     va_list ap) __attribute__((format(printf, 3, 0)));
 
@@ -42,7 +44,7 @@ size_t log_fields_print(char *out, const char *story, const char *fmt,
 void log_line_add(struct buf *out, enum log_format format,
     const struct log_record *rec, const char *fields);
 
-/* The level of ${event}. */
+/* Returns the level of ${event}. */
 enum log_level log_event_level(enum log_event event);
 
 #endif
