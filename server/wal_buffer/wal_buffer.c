@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Coalescing of the writes to SQLite's write-ahead log.
+ * Coalesces the writes to SQLite's write-ahead log.
  *
- * SQLite writes a log frame as two small writes; the commit of a batch makes
- * dozens to hundreds of them.  They are collected in a buffer and written in
- * pieces of 64 KiB, at the latest by the xSync that makes them durable.  Before
- * that xSync SQLite promises nothing of them either, so no promise comes later
- * than without the buffer.  An error of a buffered write is returned by xSync,
- * where a commit treats it in the same way.
+ * SQLite writes a log frame as two small writes, and the commit of a batch
+ * makes dozens to hundreds of them.  This VFS collects the writes in a buffer
+ * and passes them on in pieces of up to 64 KiB, at the latest in the xSync that
+ * makes them durable.  SQLite itself does not rely on a write before this
+ * xSync, so the buffer delays no promise.  An error of a buffered write is
+ * returned by the call that flushes the buffer, at the latest by xSync; a
+ * commit treats both in the same way.
  *
- * The xSync of a commit can be deferred (db_commit_early): the writes go to the
- * system, and another thread makes the sync later.  A power loss in between
- * takes back this commit and all after it, because the checksum of every frame
- * includes the frame before.  Never deferred are the sync of a new log's
- * header, without which frames of an older log could be taken for new ones, and
- * those of checkpoints.
+ * The xSync of a commit can be deferred (db_commit_early()): the writes go to
+ * the kernel, and another thread makes the sync later.  A power loss in between
+ * undoes this commit and all later ones, because the checksum of each frame
+ * includes the frame before.  Two syncs are never deferred: that of the header
+ * of a new log, because without it frames of an older log could be taken for
+ * new ones, and those of checkpoints.
  *
- * Relies on: synchronous=FULL (each commit ends with an xSync, before the log's
- * index shows its frames to other connections).  Only the log is buffered; all
+ * Relies on synchronous=FULL: each commit ends with an xSync, before the log's
+ * index shows its frames to other connections.  Only the log is buffered; all
  * other files are those of SQLite's own VFS.
  */
 #include <errno.h>
@@ -34,19 +35,20 @@
 #define LOG_HEADER_BYTES 32
 
 struct wal_buffer {
-	sqlite3_file file; /* first: what SQLite sees */
-	sqlite3_file *log; /* the parent's, behind this struct */
+	sqlite3_file file; /* first: SQLite sees this member only */
+	sqlite3_file *log; /* the file of the parent VFS, behind this struct */
 	char *data;
-	sqlite3_int64 start; /* where data belongs in the file */
+	sqlite3_int64 start; /* offset of data in the file */
 	int n;
 
-	/* Of the connection's thread. */
-	bool header; /* written and not synced */
+	/* Used by the connection's thread only. */
+	bool header; /* the header is written and not synced */
 	bool defer;
 	uint64_t deferred;
 
-	/* Syncs are made one at a time, and none after one that failed: the
-	 * system reports a lost write once, to the first sync after it. */
+	/* Syncs are made one at a time, and none after one that has failed.
+	 * The kernel reports a lost write once, to the first sync after it, so
+	 * a second sync would wrongly succeed. */
 	struct lock sync_lock;
 	int failed;
 };
@@ -61,7 +63,7 @@ of(sqlite3_file *file)
 	return ((struct wal_buffer *)(void *)file);
 }
 
-/* The system's error of the last call of the log that failed. */
+/* Returns the errno of the last failed system call on the log. */
 static int
 log_errno(struct wal_buffer *b)
 {
@@ -72,8 +74,9 @@ log_errno(struct wal_buffer *b)
 	return (sys);
 }
 
-/* SQLite's own VFS says SQLITE_FULL for ENOSPC only.  A quota that is used up
- * (EDQUOT) is the same to a caller: there is no room, and the disk is sound. */
+/* Writes to the log.  SQLite's own VFS returns SQLITE_FULL for ENOSPC only.  A
+ * used-up quota (EDQUOT) is returned as SQLITE_FULL, too: there is no room, and
+ * the disk is sound. */
 static int
 log_write(struct wal_buffer *b, const void *p, int n, sqlite3_int64 at)
 {
@@ -85,8 +88,8 @@ log_write(struct wal_buffer *b, const void *p, int n, sqlite3_int64 at)
 	return (code);
 }
 
-/* Writes the buffer.  It is empty afterwards also when that fails, because the
- * transaction has failed with it. */
+/* Writes the buffer and empties it, also if the write fails, because the
+ * transaction fails as well. */
 static int
 flush(struct wal_buffer *b)
 {
@@ -167,7 +170,7 @@ wal_buffer_sync(sqlite3_file *file)
 
 	lock_take(&b->sync_lock);
 	code = b->failed;
-	/* A sync that a signal interrupted has lost nothing: it is repeated. */
+	/* Repeat a sync that a signal has interrupted: no write is lost. */
 	if (code == SQLITE_OK)
 		do {
 			code =
@@ -185,7 +188,7 @@ buffer_sync(sqlite3_file *file, int flags)
 	struct wal_buffer *b = of(file);
 	int code;
 
-	(void)flags; /* more than a normal sync is for macOS */
+	(void)flags; /* SQLITE_SYNC_FULL differs on macOS only */
 	code = flush(b);
 	if (code != SQLITE_OK)
 		return (code);
@@ -254,7 +257,7 @@ buffer_device(sqlite3_file *file)
 	return (of(file)->log->pMethods->xDeviceCharacteristics(of(file)->log));
 }
 
-/* Version 1: a log has no shared memory and is not mapped. */
+/* Version 1: a log has no shared memory and is not mapped into memory. */
 static const sqlite3_io_methods methods = {
     .iVersion = 1,
     .xClose = buffer_close,
@@ -289,7 +292,8 @@ buffer_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
 	code = parent->xOpen(parent, name, b->log, flags, ret_flags);
 	if (code != SQLITE_OK) {
 		mem_free(b->data);
-		/* A file that is not open must have no methods. */
+		/* SQLite closes a file that has methods; this one is not
+		 * open. */
 		b->file.pMethods = NULL;
 		return (code);
 	}
