@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes, tokens and the rest that is cheap.
+ * Hashes, tokens, comparison and wiping: everything that is cheap (password.c
+ * has the rest).
  */
 #include <assert.h>
 #include <string.h>
@@ -37,7 +38,8 @@ state_of(struct crypt_hash *h)
 	return ((crypto_generichash_state *)(void *)h->opaque);
 }
 
-/* These three fail for lengths out of range only, which ours are not. */
+/* crypt_hash_init(), crypt_hash_update() and crypt_hash_final() assert success:
+ * libsodium refuses only lengths out of range, which never occur here. */
 void
 crypt_hash_init(struct crypt_hash *h)
 {

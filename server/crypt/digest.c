@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * BLAKE2b-256 over fields of fixed order; the sender's length stands before
- * him, so that no two lists of fields give the same bytes.
+ * BLAKE2b-256 over fields in a fixed order.  The length of the sender is hashed
+ * before the sender, the only field of variable length in a link, so that
+ * different fields never give the same bytes.
  */
 #include "crypt/digest.h"
 #include "crypt/crypt.h"

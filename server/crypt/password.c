@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Passwords: argon2id at libsodium's "interactive" cost (64 MiB, two passes),
- * the one setting there is.  Builds with --enable-faults take the lowest cost
- * there is when TWINBOX_CHEAP_PASSWORDS is 1: tests make thousands of users.
+ * which no setting changes.  Builds with --enable-faults use libsodium's lowest
+ * cost if TWINBOX_CHEAP_PASSWORDS is 1, because tests make thousands of users.
  *
- * The stored form is libsodium's own, but it is compared here:
- * crypto_pwhash_str_verify() calls want of memory a wrong password (EINVAL for
- * both in 1.0.18), and nobody shall be told that his password is wrong because
- * the server is short of memory.
+ * The stored form is libsodium's own, but this file compares it, not
+ * crypto_pwhash_str_verify().  In 1.0.18 that function fails with EINVAL both
+ * for a wrong password and for a lack of memory, and a user must not read
+ * "wrong password" because the server is short of memory.
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,7 +21,8 @@
 #define RESULT_SIZE 32
 #define BASE64 sodium_base64_VARIANT_ORIGINAL_NO_PADDING
 
-/* A stored password that asks for more than this is not ours. */
+/* The highest cost of a stored password that is accepted.  This program never
+ * stores a higher one, and checking one could exhaust memory. */
 #define OPS_MAX 16
 #define MEM_KIB_MAX (1024 * 1024)
 
@@ -32,8 +33,8 @@ static_assert(CRYPT_PASSWORD_SIZE == crypto_pwhash_argon2id_STRBYTES,
 struct cost {
 	unsigned long long passes;
 	size_t bytes;
-	/* What an unknown name is compared with: the same cost, a password that
-	 * was 32 random bytes and is forgotten. */
+	/* The stored password that is checked for an unknown name.  It has the
+	 * same cost, and was made from 32 random bytes that were not kept. */
 	const char *dummy;
 };
 
@@ -88,7 +89,7 @@ crypt_password_hash(const char *password, size_t n,
 	return (RC_OK);
 }
 
-/* Moves ${*p} over ${text}. */
+/* Moves ${*p} past ${text}.  Returns false if ${text} is not there. */
 static bool
 take_text(const char **p, const char *text)
 {
@@ -101,7 +102,8 @@ take_text(const char **p, const char *text)
 	return (true);
 }
 
-/* Moves ${*p} over a number from 1 to ${max}. */
+/* Moves ${*p} past a number from 1 to ${max}.  Returns false if there is
+ * none. */
 static bool
 take_number(const char **p, size_t max, size_t *ret)
 {
@@ -113,7 +115,8 @@ take_number(const char **p, size_t max, size_t *ret)
 	return (v >= 1 && v <= max);
 }
 
-/* Moves ${*p} over exactly ${n} bytes in base64. */
+/* Moves ${*p} past exactly ${n} bytes in base64.  Returns false if there are
+ * more or fewer. */
 static bool
 take_bytes(const char **p, unsigned char *ret, size_t n)
 {

@@ -40,8 +40,8 @@ sign_make(const uint8_t seed[SIGN_SEED_SIZE], const void *p, size_t n,
 	sodium_memzero(secret, sizeof(secret));
 }
 
-/* libsodium refuses an S that is not below the order of the group, points R and
- * A of low order, and an A in another than its canonical form. */
+/* libsodium rejects an S that is not below the order of the group, points R and
+ * A of low order, and an A that is not in its canonical form. */
 bool
 sign_verify(const uint8_t public[SIGN_PUBLIC_SIZE], const void *p, size_t n,
     const uint8_t signature[SIGN_SIZE])
@@ -88,8 +88,8 @@ sign_base64_write(const void *p, size_t n, char *ret, size_t size)
 	    ret, size, p, n, sodium_base64_VARIANT_ORIGINAL);
 }
 
-/* libsodium 1.0.18 takes bytes above 0x7f, which are negative characters, for
- * "/": it never sees one. */
+/* Returns true if all bytes are ASCII.  libsodium 1.0.18 decodes a byte above
+ * 0x7f, which is a negative char, as "/", so it must not get one. */
 static bool
 is_ascii(const char *text, size_t n)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signatures (Ed25519, RFC 8032), SHA-256 and base64 (RFC 4648, section 4), all
- * of it libsodium's.  Servers sign what they send to each other with these.
+ * Signatures (Ed25519, RFC 8032), SHA-256 and base64 (RFC 4648, section 4) by
+ * libsodium.  Servers sign their requests to each other with these.  A key is
+ * stored as its seed, 32 secret bytes, from which the public key follows.
  *
- * A key is its seed, 32 secret bytes; the public key follows from it.
- * Thread: any, in all of these.  Blocks: never; signing and verifying take some
- * 30 to 60 us.
+ * Thread: any, for all functions.  Blocks: never; to sign or to verify takes
+ * about 30 to 60 us.
  */
 #ifndef CRYPT_SIGN_H
 #define CRYPT_SIGN_H
@@ -18,17 +18,18 @@
 #define SIGN_PUBLIC_SIZE 32
 #define SIGN_SIZE 64
 
-/* The public key of ${seed}. */
+/* Writes the public key of ${seed}. */
 void sign_public(
     const uint8_t seed[SIGN_SEED_SIZE], uint8_t ret[SIGN_PUBLIC_SIZE]);
 
-/* Signs ${n} bytes at ${p}. */
+/* Signs ${n} bytes at ${p} with the key of ${seed}. */
 void sign_make(const uint8_t seed[SIGN_SEED_SIZE], const void *p, size_t n,
     uint8_t ret[SIGN_SIZE]);
 
-/* Whether ${signature} of ${n} bytes at ${p} is that of ${public}.  False also
- * for a public key of low order, which anybody could sign for, and for a
- * signature that somebody has changed into another valid form (S + L). */
+/* Returns true if ${signature} was made for the ${n} bytes at ${p} with the key
+ * of ${public}.  Returns false also for a public key of low order, for which
+ * anybody can make signatures, and for a signature that was changed into
+ * another valid form (S + L). */
 bool sign_verify(const uint8_t public[SIGN_PUBLIC_SIZE], const void *p,
     size_t n, const uint8_t signature[SIGN_SIZE]);
 
@@ -36,32 +37,32 @@ bool sign_verify(const uint8_t public[SIGN_PUBLIC_SIZE], const void *p,
 
 #define SIGN_SHA256_SIZE 32
 
-/* A hash under way. */
+/* The state of a hash. */
 struct sign_sha256 {
 	_Alignas(8) unsigned char opaque[104];
 };
 
-/* Begins, or begins anew. */
+/* Starts a new hash. */
 void sign_sha256_init(struct sign_sha256 *h);
 
 /* Adds ${n} bytes. */
 void sign_sha256_update(struct sign_sha256 *h, const void *p, size_t n);
 
-/* The hash; ${h} must begin anew before it is used again. */
+/* Writes the hash.  Call sign_sha256_init() before ${h} is used again. */
 void sign_sha256_final(struct sign_sha256 *h, uint8_t ret[SIGN_SHA256_SIZE]);
 
 /* ---- base64, with padding ---- */
 
-/* The length of ${n} bytes as text, with the NUL. */
+/* The length of ${n} bytes as base64, with the NUL. */
 #define SIGN_BASE64_SIZE(n) (((n) + 2) / 3 * 4 + 1)
 
-/* Writes ${n} bytes as text to ${ret}, which has room for ${size} >=
+/* Writes ${n} bytes as base64 to ${ret}, which has room for ${size} >=
  * SIGN_BASE64_SIZE(n) bytes. */
 void sign_base64_write(const void *p, size_t n, char *ret, size_t size);
 
-/* Reads exactly ${size} bytes from the ${n} characters at ${text}; false for
- * another length, for characters outside of the alphabet, without padding, and
- * for bits that are left over.  ${ret} is undefined then. */
+/* Decodes exactly ${size} bytes from the ${n} characters at ${text}.  Returns
+ * false, with ${ret} undefined, for another length, a character outside the
+ * alphabet, missing padding, or unused bits that are not 0. */
 bool sign_base64_read(const char *text, size_t n, void *ret, size_t size);
 
 #endif
