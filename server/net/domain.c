@@ -53,9 +53,9 @@ domain_host_valid(const char *text, size_t n)
 	return (label > 0 && text[n - 1] != '-');
 }
 
-/* Whether the last label of ${n} bytes at ${host} begins with a digit:
- * resolvers take such a name for an address ("127.1", "0x7f.1", "2130706433").
- */
+/* Returns true if the last label of the ${n} bytes at ${host} begins with a
+ * digit.  Resolvers may read such a name as an IPv4 address ("127.1", "0x7f.1",
+ * "2130706433"). */
 static bool
 is_numeric(const char *host, size_t n)
 {
@@ -121,7 +121,7 @@ domain_list_parse(const char *text, struct domain_list *ret, struct err *err)
 	return (RC_OK);
 }
 
-/* Whether ${text} ends with ${suffix} and has more in front. */
+/* Returns true if ${text} ends with ${suffix} and is longer. */
 static bool
 ends_with(const char *text, const char *suffix)
 {
@@ -147,12 +147,13 @@ domain_listed(const struct domain_list *list, const char *domain)
 
 /* ---- URLs ---- */
 
-/* What ${text} is: a host of a URL, and whether it can only be this machine. */
+/* The classification of the host of a URL.  is_loopback: it can only be this
+ * machine. */
 struct host {
 	bool valid, is_loopback, is_v6;
 };
 
-/* An IPv6 address in the form of RFC 5952. */
+/* Classifies an IPv6 address.  Only the form of RFC 5952 is valid. */
 static struct host
 classify_v6(const char *text)
 {
@@ -183,7 +184,8 @@ classify(const char *text)
 	return (host);
 }
 
-/* A number from 1 to 65535 without leading zeros, to the end of ${text}. */
+/* Reads a port from 1 to 65535, without leading zeros, up to the end of
+ * ${text}.  Returns false for anything else. */
 static bool
 read_port(const char *text, uint16_t *ret)
 {
@@ -197,7 +199,8 @@ read_port(const char *text, uint16_t *ret)
 	return (*text == '\0' && v >= 1 && v <= UINT16_MAX);
 }
 
-/* Splits "HOST[:PORT]"; the port stays as it is where there is none. */
+/* Splits "HOST[:PORT]".  If there is no port, the port of ${url} stays as it
+ * is. */
 static bool
 split(const char *text, struct domain_url *url, struct host *ret_host)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of hosts and servers, and where a server is reached
- * (docs/federation.md): host names, domains, the lists of domains that an
- * operator allows or denies, and URLs.  Each name and URL has one spelling:
- * upper case, leading zeros of a port, other forms of an address are refused
- * instead of being normalised, so that no two programs read one text
- * differently.
+ * The names of hosts and servers, and the URLs of servers (docs/federation.md):
+ * host names, domains, the lists of domains that an operator allows or denies,
+ * and URLs.  Each name and URL has exactly one spelling.  Upper case, leading
+ * zeros of a port and other forms of an address are refused instead of being
+ * normalised, so that no two programs read the same text differently.
  *
- * Thread: any, in all of these.  Nothing here asks the network.
+ * Thread: any, for all functions.  No function uses the network.
  */
 #ifndef NET_DOMAIN_H
 #define NET_DOMAIN_H
@@ -19,75 +18,79 @@
 #include "base/err.h"
 #include "base/limits.h"
 
-/* Entries of a list. */
+/* The most entries of a list. */
 #define DOMAIN_LIST_MAX 64
 /* "host:65535", with its NUL. */
 #define DOMAIN_AUTHORITY_SIZE (LIMIT_DOMAIN_LEN + sizeof("[]:65535"))
 
-/* Whether ${n} bytes at ${text} are a host name of RFC 1123 in lower case:
- * labels of 1 to 63 letters, digits and inner hyphens, at most LIMIT_DOMAIN_LEN
- * bytes.  One label is enough, and "192.0.2.1" is one, too. */
+/* Returns true if ${n} bytes at ${text} are a host name of RFC 1123 in lower
+ * case: labels of 1 to 63 letters, digits and inner hyphens, at most
+ * LIMIT_DOMAIN_LEN bytes.  One label is enough.  "192.0.2.1" is such a name,
+ * too. */
 bool domain_host_valid(const char *text, size_t n);
 
-/* Whether ${n} bytes at ${text} are the name of a server: a host name in lower
- * case with at least one dot, whose last label begins with a letter.  So no
- * spelling of an IPv4 address is one. */
+/* Returns true if ${n} bytes at ${text} are the name of a server: a host name
+ * in lower case with at least one dot, whose last label begins with a letter.
+ * So no spelling of an IPv4 address is the name of a server. */
 bool domain_valid(const char *text, size_t n);
 
-/* Whether ${host} is ${domain} or a name below it. */
+/* Returns true if ${host} is ${domain} or a name below it. */
 bool domain_within(const char *host, const char *domain);
 
-/* Domains ("b.example"), and suffixes with a dot in front (".example.org"). */
+/* Domains ("b.example"), and suffixes, which begin with a dot
+ * (".example.org"). */
 struct domain_list {
 	int n;
 	char entry[DOMAIN_LIST_MAX][LIMIT_DOMAIN_LEN + 2];
 };
 
-/* Reads entries with commas or spaces between, as in other lists of settings;
- * "" is an empty list.  A suffix may be a single label (".example").
- * RC_INVALID: ${err} names the entry at fault, and ${ret} is untouched. */
+/* Parses entries separated by commas or spaces, as in other lists of settings;
+ * "" is an empty list.  A suffix may be a single label (".example").  On
+ * RC_INVALID, ${err} names the wrong entry, and ${ret} is unchanged. */
 enum rc domain_list_parse(
     const char *text, struct domain_list *ret, struct err *err) MUST_USE;
 
-/* Whether ${list} has ${domain} itself, or a suffix of it: ".example.org" has
- * "a.example.org" and "a.b.example.org", and not "example.org". */
+/* Returns true if ${list} has ${domain} itself, or a suffix of it.  The suffix
+ * ".example.org" matches "a.example.org" and "a.b.example.org", but not
+ * "example.org". */
 bool domain_listed(const struct domain_list *list, const char *domain);
 
-/* Where a server is reached. */
+/* The URL of a server. */
 struct domain_url {
 	bool https;
 	char host[LIMIT_DOMAIN_LEN + 1]; /* an IPv6 address without brackets */
 	uint16_t port;
-	/* @authority: host, and port where it is not the scheme's. */
+	/* @authority of RFC 9421: the host, and the port unless it is the
+	 * default port of the scheme. */
 	char authority[DOMAIN_AUTHORITY_SIZE];
 };
 
-/* Reads "https://HOST[:PORT]" without user, path, query and fragment.  HOST is
- * a host name (one label is enough), an IPv4 address or an IPv6 address in
- * brackets.  "http://" is taken for "localhost" and addresses of the loopback
- * network alone.  RC_INVALID: ${err} names what is wrong, and ${ret} is
- * untouched. */
+/* Parses "https://HOST[:PORT]", without user, path, query and fragment.  HOST
+ * is a host name (one label is enough), an IPv4 address or an IPv6 address in
+ * brackets.  "http://" is accepted for "localhost" and loopback addresses only.
+ * On RC_INVALID, ${err} says what is wrong, and ${ret} is unchanged. */
 enum rc domain_url_parse(
     const char *text, struct domain_url *ret, struct err *err) MUST_USE;
 
-/* Whether every server takes ${url} from the document of ${domain}: https on
- * port 443 of that domain or of a name below it (docs/federation.md, "The
- * document"). */
+/* Returns true if every server accepts ${url} in the document of ${domain}:
+ * https on port 443 of that domain or of a name below it (docs/federation.md,
+ * "The document"). */
 bool domain_url_public(const struct domain_url *url, const char *domain);
 
-/* A server whose address an operator has fixed (--federation-peer). */
+/* A pinned peer: a server whose URL an operator has fixed
+ * (--federation-peer). */
 struct domain_peer {
 	char domain[LIMIT_DOMAIN_LEN + 1];
 	struct domain_url url;
 };
 
-/* Reads "DOMAIN=URL", the URL as domain_url_parse() does.  RC_INVALID as there.
- */
+/* Parses "DOMAIN=URL", with a URL as in domain_url_parse().  On RC_INVALID,
+ * ${err} says what is wrong, and ${ret} is unchanged. */
 enum rc domain_peer_parse(
     const char *text, struct domain_peer *ret, struct err *err) MUST_USE;
 
-/* The one of the ${n} peers at ${list} that is ${domain}, borrowed; NULL:
- * none. */
+/* Returns the one of the ${n} peers at ${list} whose domain is ${domain},
+ * borrowed from the list; NULL if there is none. */
 const struct domain_peer *domain_peer_find(
     const struct domain_peer *list, int n, const char *domain);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads what proxies say of the client.  Each header becomes a chain of hops,
- * which is walked from its end; see the rule in forwarded.h.  All is bounded:
- * the lines, their length, the hops that are looked at.
+ * Reads the headers in which proxies name the client.  Each header becomes a
+ * chain of hops, which is walked from its end by the rule in forwarded.h.
+ * Everything is bounded: the lines, their length, and the hops that are
+ * examined.
  */
 #include <sys/socket.h>
 
@@ -13,7 +14,7 @@
 
 #include "net/forwarded.h"
 
-/* The entry of one proxy.  An unknown one ends the walk. */
+/* The entry of one proxy.  An entry that is not known ends the walk. */
 struct hop {
 	bool known;
 	uint8_t address[16];
@@ -21,13 +22,13 @@ struct hop {
 	char host[NET_HOST_SIZE];
 };
 
-/* A ring of the last hops; ${n} counts all. */
+/* The last hops of a header, in a ring; n counts all hops. */
 struct chain {
 	size_t n;
 	struct hop hop[FORWARDED_HOPS_MAX];
 };
 
-/* The rest of a line. */
+/* The part of a line that is still to be read. */
 struct cursor {
 	const char *p, *end;
 };
@@ -43,7 +44,7 @@ chain_add(struct chain *chain)
 
 /* ---- words ---- */
 
-/* Printable ASCII and no blank. */
+/* Returns true for printable ASCII without the space. */
 static bool
 is_plain(char c)
 {
@@ -58,7 +59,7 @@ is_word(const char *p, size_t n, const char *word)
 	return (n == strlen(word) && strncasecmp(p, word, n) == 0);
 }
 
-/* "wss" is what some proxies say of an upgrade. */
+/* Some proxies write "ws" or "wss" for the request that opens a WebSocket. */
 static enum net_scheme
 scheme_find(const char *p, size_t n)
 {
@@ -78,7 +79,8 @@ port_ok(const char *p)
 	return (n >= 1 && n <= 5 && p[n] == '\0');
 }
 
-/* "192.0.2.1", "192.0.2.1:80", "2001:db8::1", "[2001:db8::1]:80". */
+/* Reads an address with or without a port: "192.0.2.1", "192.0.2.1:80",
+ * "2001:db8::1", "[2001:db8::1]:80". */
 static bool
 address_read(const char *p, size_t n, uint8_t ret[16])
 {
@@ -141,7 +143,7 @@ read_for(struct cursor c, struct chain *chain)
 			if (to[-1] != ' ' && to[-1] != '\t')
 				break;
 		if (from == to)
-			continue; /* an empty element is none (RFC 9110) */
+			continue; /* skip an empty element (RFC 9110) */
 		hop = chain_add(chain);
 		hop->known =
 		    address_read(from, (size_t)(to - from), hop->address);
@@ -158,7 +160,7 @@ skip_blanks(struct cursor *c)
 		c->p++;
 }
 
-/* The length of the token that begins here. */
+/* Returns the length of the token that begins here. */
 static size_t
 token_len(const struct cursor *c)
 {
@@ -170,7 +172,8 @@ token_len(const struct cursor *c)
 	return ((size_t)(p - c->p));
 }
 
-/* Takes a quoted string whose quote is next, without its escapes. */
+/* Reads the quoted string whose opening quote is next, and removes its escapes.
+ * Returns false if it has no end or does not fit. */
 static bool
 parse_quoted(struct cursor *c, char *ret, size_t size, size_t *ret_len)
 {
@@ -220,7 +223,8 @@ host_set(struct hop *hop, const char *p, size_t n)
 	hop->host[n] = '\0';
 }
 
-/* Takes "name=value"; ${seen} has a bit for each name that was there. */
+/* Reads "name=value".  ${seen} has a bit for each of for, proto and host that
+ * has occurred; one that occurs twice is an error.  Other names are ignored. */
 static bool
 parse_pair(struct cursor *c, struct hop *hop, unsigned *seen)
 {
@@ -250,7 +254,7 @@ parse_pair(struct cursor *c, struct hop *hop, unsigned *seen)
 	return (true);
 }
 
-/* Takes an element: pairs with semicolons between. */
+/* Reads an element: pairs separated by semicolons. */
 static bool
 parse_element(struct cursor *c, struct hop *hop)
 {
@@ -268,8 +272,9 @@ parse_element(struct cursor *c, struct hop *hop)
 	}
 }
 
-/* A line with an error is ignored as a whole: a stranger's open quote may have
- * swallowed the entry that the proxy put behind it. */
+/* Reads a line of Forwarded.  After an error, the line ends with an unknown
+ * hop, so that none of its entries is used: a quote that the client left open
+ * may have swallowed the entry that the proxy appended. */
 static void
 read_standard(struct cursor c, struct chain *chain)
 {
@@ -308,7 +313,8 @@ forwarded_believed(
 	return (false);
 }
 
-/* The hop that says who the client is; NULL: the peer itself. */
+/* Returns the hop that names the client, or NULL if the client is the peer
+ * itself. */
 static const struct hop *
 walk(const struct forwarded_lines *lines, enum forwarded_kind kind,
     const struct net_networks *believed, struct chain *chain)
@@ -376,7 +382,7 @@ forwarded_read(const struct forwarded_lines *lines,
 		    lines->line[FORWARDED_PROTO][0].len);
 }
 
-/* ---- gathering ---- */
+/* ---- collecting the headers ---- */
 
 void
 forwarded_add(struct forwarded_lines *lines, const char *name, size_t name_len,
@@ -418,7 +424,7 @@ forwarded_scan(const char *p, size_t n, struct forwarded_lines *ret)
 			if (to[-1] != ' ' && to[-1] != '\t' && to[-1] != '\r')
 				break;
 		if (to == line)
-			return (true); /* the empty line: the head's end */
+			return (true); /* the empty line ends the head */
 		if (*line == ' ' || *line == '\t') {
 			memset(ret, 0, sizeof(*ret));
 			return (false);
