@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where to listen: what can be said of such a text without asking the network.
+ * The address to listen on: checks its text without using the network.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -28,7 +28,7 @@ config_listen_check(char text[CONFIG_TEXT_SIZE], bool *ret_is_loopback)
 	size_t n;
 
 	if (strncmp(text, local, sizeof(local) - 1) == 0) {
-		/* "127.0.0.1" has as many characters as "localhost". */
+		/* "127.0.0.1" and "localhost" have the same length. */
 		memcpy(text, "127.0.0.1", 9);
 	}
 	colon = strrchr(text, ':');

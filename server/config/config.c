@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From arguments, environment and file to one immutable struct config: first
- * the arguments are only looked through (they may name the file), then each
- * source is laid over the one before, then the rules between settings.
+ * Makes one immutable struct config from arguments, environment and file.  The
+ * arguments are only collected at first, because they may name the file.  Then
+ * the file, the environment and the flags are applied in this order, each
+ * overriding the one before, and the rules between settings are checked.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -31,7 +32,8 @@ refuse_unknown(struct err *err, const char *location, const char *name)
 	    name));
 }
 
-/* Gives setting ${i} the value ${text}; ${location} says where it stands. */
+/* Gives setting ${i} the value ${text}.  ${location} says where the text comes
+ * from, for the error. */
 static enum rc
 set_value(struct config *config, int i, const char *text,
     enum config_source source, const char *location, struct err *err)
@@ -72,7 +74,8 @@ add_operand(struct config *config, const char *text, struct err *err)
 	return (RC_OK);
 }
 
-/* Splits "--name=value"; ${ret_value} is NULL without one. */
+/* Splits "name=value", the text of a flag without "--".  ${ret_value} is NULL
+ * if there is no "=".  Returns false if the name does not fit. */
 static bool
 split_flag(
     const char *flag, char *ret_name, size_t size, const char **ret_value)
@@ -88,8 +91,8 @@ split_flag(
 	return (true);
 }
 
-/* Refuses ${flag}, which begins with its name; its value, which may be a
- * secret in the wrong place, is not shown. */
+/* Refuses ${flag}, the text of a flag without "--".  Shows its name, but not
+ * its value, which may be a secret in the wrong place. */
 static enum rc
 refuse_flag(struct err *err, const char *flag)
 {
@@ -101,7 +104,8 @@ refuse_flag(struct err *err, const char *flag)
 	return (refuse_unknown(err, location, name));
 }
 
-/* A setting has one value: of two flags, each may be the one that was meant. */
+/* Refuses a flag that is given twice: each of the two values may be the one
+ * that was meant. */
 static enum rc
 refuse_second(struct err *err, const char *name)
 {
@@ -110,8 +114,8 @@ refuse_second(struct err *err, const char *name)
 	    "--%s is given twice; leave one of them out", name));
 }
 
-/* Notes the flag at argv[*at] and moves ${*at} to its value, if that is an
- * argument of its own. */
+/* Stores the flag at argv[*at].  If its value is the next argument, moves
+ * ${*at} to it. */
 static enum rc
 note_flag(struct parsing *p, int argc, char **argv, int *at, struct err *err)
 {
@@ -272,7 +276,7 @@ set_from_flags(const struct parsing *p, struct err *err)
 
 /* ---- rules ---- */
 
-/* Whether ${s} is ${begin} with something behind it. */
+/* Returns true if ${s} begins with ${begin} and has more text after it. */
 static bool
 has_text_after(const char *s, const char *begin)
 {
@@ -281,7 +285,8 @@ has_text_after(const char *s, const char *begin)
 	return (strncmp(s, begin, n) == 0 && s[n] != '\0');
 }
 
-/* Whether ${url} says one: USER:PASSWORD@HOST or ?password=PASSWORD. */
+/* Returns true if ${url} contains a password: USER:PASSWORD@HOST or
+ * ?password=PASSWORD. */
 static bool
 has_password(const char *url)
 {

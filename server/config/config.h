@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Settings.  One table makes the members of struct config, the flags, the
- * environment variables, the lines of the file, --help, the sample file and
- * what check-config prints.  Flags win, then the environment, then the file.
+ * environment variables, the lines of the file, --help, the sample file and the
+ * output of check-config.  Flags override the environment, which overrides the
+ * file.
  *
- * Who owns what: main takes the subcommand and its own flags (such as --admin
- * of `user add`) off the arguments; config_parse() gets the rest.  The result
- * is filled once and never changes after; main copies what each module needs
- * into that module's options, and nobody else sees this header.  All texts are
- * inside struct config; only the operands point into argv.  That makes it large
- * (some 60 KiB): the stack of the main thread has room for a few, that of
- * another thread need not have.
+ * Who owns what: main removes the subcommand and its own flags (such as --admin
+ * of `user add`) from the arguments and passes the rest to config_parse().  The
+ * result is filled once and never changes afterwards.  main copies what each
+ * module needs into the options of that module; no other module includes this
+ * header.  All texts are inside struct config; only the operands point into
+ * argv.  So the struct is large, about 60 KiB: the stack of the main thread has
+ * room for a few, the stack of another thread may be too small.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
@@ -28,7 +29,7 @@
 #define CONFIG_ORIGIN_SIZE 128
 #define CONFIG_OPERANDS_MAX 8
 
-/* What "default" means for rate-limit: requests a second and user. */
+/* The value "default" of rate-limit: requests per second and user. */
 #define CONFIG_RATE_DEFAULT 50
 
 #define CONFIG_SECOND INT64_C(1000)
@@ -227,7 +228,7 @@
 	    "back-up); this changes the epoch.  On PostgreSQL, which has no "   \
 	    "mark, it is always changed: say it once")
 
-/* A network; IPv4 as ::ffff:a.b.c.d with 96 more bits. */
+/* A network.  IPv4 is stored as ::ffff:a.b.c.d with 96 more bits. */
 struct config_cidr {
 	uint8_t address[16];
 	int bits;
@@ -248,8 +249,8 @@ struct config_peers {
 	struct domain_peer list[CONFIG_LIST_MAX]; /* with different domains */
 };
 
-/* The values of CHOICE members, in the order of their argument.  Those of the
- * log are enum log_level and enum log_format. */
+/* The values of settings of type CHOICE, in the order of the column "argument".
+ * Those of log-level and log-format are enum log_level and enum log_format. */
 enum config_registration { REGISTRATION_OPEN, REGISTRATION_CLOSED };
 enum config_federation { FEDERATION_OFF, FEDERATION_LIST, FEDERATION_OPEN };
 
@@ -262,9 +263,8 @@ enum config_federation { FEDERATION_OFF, FEDERATION_LIST, FEDERATION_OPEN };
 #define CONFIG_MEMBER_SIZE(member) int64_t member##_bytes;
 #define CONFIG_MEMBER_CIDRS(member) struct config_cidrs member;
 #define CONFIG_MEMBER_ORIGINS(member) struct config_origins member;
-#define CONFIG_MEMBER_URL(member)                                              \
-	struct domain_url member; /* host "": none                             \
-				   */
+/* The host is "" if the setting has no value. */
+#define CONFIG_MEMBER_URL(member) struct domain_url member;
 #define CONFIG_MEMBER_DOMAINS(member) struct domain_list member;
 #define CONFIG_MEMBER_PEERS(member) struct config_peers member;
 
@@ -275,13 +275,13 @@ enum config_setting {
 	    CONFIG_COUNT
 };
 
-/* Where a value came from. */
+/* The source of a value. */
 enum config_source {
 	CONFIG_FROM_DEFAULT,
 	CONFIG_FROM_FILE,
 	CONFIG_FROM_ENVIRONMENT,
 	CONFIG_FROM_FLAG,
-	CONFIG_FROM_DEMO /* another than the default because of demo */
+	CONFIG_FROM_DEMO /* demo has replaced the default */
 };
 
 struct config {
@@ -294,49 +294,52 @@ struct config {
 	char file[CONFIG_TEXT_SIZE]; /* --config; "": none */
 	bool help;                   /* --help was given: show it, end */
 	bool version;                /* --version was given */
-	bool misused; /* no such flag, one without a value, or one twice */
+	bool misused; /* a flag is unknown, without value, or given twice */
 	const char *operands[CONFIG_OPERANDS_MAX]; /* borrowed from argv */
 	int noperands;
 
 	enum config_source source[CONFIG_COUNT];
-	int line[CONFIG_COUNT]; /* in the file */
+	int line[CONFIG_COUNT]; /* of the file, if the value is from there */
 };
 
-/* Looks up an environment variable; NULL: not set.  getenv() is one. */
+/* Returns the value of an environment variable, NULL if it is not set.
+ * getenv() is such a function. */
 typedef char *(*config_env_fn)(const char *name);
 
 /* Fills ${ret} from ${argc} arguments at ${argv} (those after the program's
  * name and the subcommand), the environment and the file that --config or
- * TWINBOX_CONFIG names.  RC_INVALID with the place and the cure in ${err} when
- * anything is wrong, the result of rc_of_opening() when the file cannot be
- * read.  With --help or
- * --version nothing else is looked at.  An empty variable is as one not set. */
+ * TWINBOX_CONFIG names.  An empty variable counts as not set.  With --help or
+ * --version, the rest is not checked.  If anything is wrong, returns RC_INVALID
+ * with the place and the cure in ${err}; if the file cannot be read, returns
+ * the result of rc_of_opening(). */
 enum rc config_parse(int argc, char **argv, config_env_fn env,
     struct config *ret, struct err *err) MUST_USE;
 
-/* Whether ${url}, which the user calls ${name}, may be a database's; what it
- * names is not looked at.  RC_INVALID with the cure. */
+/* Checks that ${url}, the value of the setting ${name}, has the form of a
+ * database URL and contains no password.  Does not access the database.
+ * Returns RC_INVALID with the cure in ${err}. */
 enum rc config_check_url(
     const char *name, const char *url, struct err *err) MUST_USE;
 
-/* Calls ${warn} for each setting that is valid but gives strangers a trust that
- * hardly anybody means, or that has no effect; ${text} begins with the name of
- * the setting and ends with the cure.  RC_NO_MEMORY otherwise. */
+/* Calls ${warn} for each setting that is valid but gives strangers more trust
+ * than operators usually intend, or that has no effect.  ${text} begins with
+ * the name of the setting and ends with the cure.  Returns RC_NO_MEMORY if
+ * there is no memory for a text. */
 typedef void (*config_warn_fn)(void *arg, const char *text);
 enum rc config_warn(
     const struct config *config, config_warn_fn warn, void *arg) MUST_USE;
 
-/* Appends the description of all settings, for --help.  Main puts its own
- * usage line before it. */
+/* Appends the description of all settings, for --help.  main puts its own usage
+ * line before it. */
 void config_write_help(struct buf *out);
 
 /* Appends a file with every setting, its meaning and its default, commented
  * out. */
 void config_write_sample(struct buf *out);
 
-/* Appends every setting with its value and where that came from, for
- * check-config; the result can be read as a file again, unless a value is
- * longer than a line of a file may be. */
+/* Appends every setting with its value and the source of the value, for
+ * check-config.  The result can be read as a file of settings, unless a value
+ * is longer than the longest line of a file. */
 void config_write(const struct config *config, struct buf *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The settings about other servers: their values, the rules between them, and
- * what deserves a warning.  net/domain.h decides what a domain and a URL is.
+ * the warnings about them.  net/domain.h defines which domains and URLs are
+ * valid.
  */
 #include <stdio.h>
 #include <string.h>
@@ -128,8 +129,11 @@ config_names_write(enum config_type type, const void *member, struct buf *out)
 
 /* ---- rules ---- */
 
-/* http, which only loopback has, and servers with pinned peers are for tests
- * and closed networks, where the others have pinned this server's URL. */
+/* Checks federation_url, and sets it if it is empty.  Other servers accept a
+ * public URL only (domain_url_public()).  Other URLs are for tests and closed
+ * networks, where the other servers have pinned the URL of this one: http,
+ * which only loopback allows, and any URL if this server has pinned peers
+ * itself. */
 static enum rc
 check_url(struct config *config, struct err *err)
 {
@@ -217,8 +221,8 @@ warn_without_effect(const struct config *config, config_warn_fn warn, void *arg)
 	}
 }
 
-/* Allowed and pinned servers are all that may be in contact where only listed
- * ones may. */
+/* With federation = list, messages are exchanged with the servers of
+ * federation-allow and federation-peer only. */
 static void
 warn_lists(const struct config *config, config_warn_fn warn, void *arg)
 {

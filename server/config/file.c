@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file, read by inih.  What inih does not give (the line that a value
- * stands on; an end at the first fault) comes from feeding it line by line.
+ * Reads the file of settings with inih.  inih does not give the line of a value
+ * and does not stop at the first error; both are added here by passing it one
+ * line at a time.
  */
 #include <errno.h>
 #include <ini.h>
@@ -13,7 +14,7 @@
 #include "config/config_internal.h"
 #include "config/regular_file.h"
 
-/* A hundred times what all settings and their remarks need. */
+/* A hundred times the size of a file with all settings and their comments. */
 #define CONFIG_FILE_MAX (1024 * 1024)
 
 struct reading {
@@ -23,11 +24,11 @@ struct reading {
 	enum rc (*each)(void *arg, const char *name, const char *value,
 	    int line, struct err *err);
 	void *arg;
-	enum rc rc; /* the first fault */
+	enum rc rc; /* the first error */
 	struct err *err;
 };
 
-/* Skips the rest of a line that was not read to its end. */
+/* Skips the rest of a line that was longer than the buffer. */
 static void
 skip_line(FILE *file)
 {
@@ -38,7 +39,7 @@ skip_line(FILE *file)
 	} while (c != EOF && c != '\n');
 }
 
-/* The first byte of a line that counts; comments may be of any length. */
+/* Returns true if ${line} is a comment, which may have any length. */
 static bool
 is_comment(const char *line)
 {
@@ -47,8 +48,9 @@ is_comment(const char *line)
 	return (*line == '#' || *line == ';');
 }
 
-/* inih's reader: a line a call, as fgets().  Blanks at the beginning of a line
- * would make it the continuation of the one before; they are taken off. */
+/* The reader that inih calls: returns a line a call, like fgets().  Removes
+ * blanks at the beginning of a line, because inih would read such a line as the
+ * continuation of the one before. */
 static char *
 next_line(char *text, int size, void *stream)
 {
@@ -91,7 +93,8 @@ take_line(void *user, const char *section, const char *name, const char *value)
 	return (r->rc == RC_OK);
 }
 
-/* A file much larger than all settings is another file, by mistake. */
+/* Opens the file.  A file that is much larger than all settings is refused: it
+ * was named by mistake. */
 static enum rc
 open_settings(const char *path, FILE **ret, struct err *err)
 {
@@ -101,7 +104,7 @@ open_settings(const char *path, FILE **ret, struct err *err)
 
 	rc = regular_file_open(path, &fd, err);
 	if (rc != RC_OK && err->sys == 0)
-		return (rc); /* the text says what it is instead of a file */
+		return (rc); /* the text already says what the path is */
 	if (rc != RC_OK)
 		return (err_set_sys(
 		    err, rc, err->sys, "cannot read the settings in %s", path));

@@ -47,7 +47,7 @@ regular_file_open(const char *path, int *ret, struct err *err)
 	enum rc rc;
 	int fd;
 
-	/* Before the open, because opening a device may do something. */
+	/* Check before open(), because opening a device may have an effect. */
 	if ((rc = regular_file_check(path, err)) != RC_OK)
 		return (rc);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

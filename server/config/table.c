@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of settings as data: finding rows by name, and the texts that are
- * made from it.
+ * The table of settings as data: finds rows by name, and writes the texts that
+ * are made from the table.
  */
 #include <stddef.h>
 #include <string.h>
@@ -52,8 +52,8 @@ least(size_t a, size_t b, size_t c)
 	return (c < a ? c : a);
 }
 
-/* How many letters must be put in, left out or changed between ${a} and ${b}
- * (Levenshtein), where neither is longer than NAME_MAX_LEN. */
+/* Returns how many letters must be inserted, removed or changed to make ${b} of
+ * ${a} (the Levenshtein distance).  Neither may be longer than NAME_MAX_LEN. */
 static size_t
 distance(const char *a, size_t na, const char *b, size_t nb)
 {
@@ -234,7 +234,8 @@ add_source(struct buf *out, const struct config *config, int i)
 	}
 }
 
-/* A semicolon after a space would begin a remark. */
+/* Appends a space and the value.  Leaves out the space before a semicolon,
+ * because a semicolon after a space begins a comment. */
 static void
 add_value(
     const struct config_row *row, const struct config *config, struct buf *out)
@@ -262,7 +263,8 @@ config_write(const struct config *config, struct buf *out)
 		buf_adds(out, " =");
 		add_value(&config_rows[i], config, out);
 		add_source(&source, config, i);
-		/* A remark must not make its line too long to be read. */
+		/* Put the source on a line of its own if it would make this
+		 * line too long to be read. */
 		buf_adds(
 		    out, out->len - start + 3 + source.len <= CONFIG_LINE_LEN
 			     ? " ; "

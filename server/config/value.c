@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values: from text to member and back.  Each type refuses what it does not
- * take with a sentence that says what it would take.
+ * Converts values from text to member and back.  A text that is not valid for
+ * its type is refused with a sentence that says what is valid.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@ struct unit {
 	int64_t factor;
 };
 
-/* The smallest first; a bare number counts in the one marked by row 0. */
+/* The smallest unit first, which is also the unit of a number without a
+ * suffix. */
 static const struct unit times[] = {
     {"s", CONFIG_SECOND},
     {"m", 60 * CONFIG_SECOND},
@@ -31,7 +32,8 @@ static const struct unit sizes[] = {
     {NULL, 0},
 };
 
-/* Reads digits at ${*text} and moves it past them. */
+/* Reads the digits at ${*text} and moves it past them.  Returns false if there
+ * are none or they do not fit. */
 static bool
 take_number(const char **text, int64_t *ret)
 {
@@ -85,7 +87,7 @@ write_units(struct buf *out, const struct unit *units, int64_t v)
 	buf_adds(out, best->suffix);
 }
 
-/* The number of choice ${text} in "a|b|c", -1 if it is none of them. */
+/* Returns the index of ${text} in "a|b|c", -1 if it is not one of them. */
 static int
 choice_find(const char *choices, const char *text)
 {
@@ -127,7 +129,7 @@ read_rate(const char *text, int64_t *ret)
 	return (take_number(&text, ret) && *ret > 0 && strcmp(text, "/s") == 0);
 }
 
-/* Whether no bit of ${c} beyond its length is set. */
+/* Returns true if no bit of ${c} beyond its length is set. */
 static bool
 is_network(const struct config_cidr *c)
 {
@@ -140,7 +142,8 @@ is_network(const struct config_cidr *c)
 	return (true);
 }
 
-/* How addresses of IPv4 begin among those of IPv6 (RFC 4291, 2.5.5.2). */
+/* The first bytes of an IPv4 address that is mapped into IPv6 (RFC 4291,
+ * 2.5.5.2). */
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 static bool
@@ -172,7 +175,8 @@ read_cidr(char *text, struct config_cidr *ret)
 	return (is_network(ret));
 }
 
-/* "https://host[:port]", in lower case, as browsers write it. */
+/* Returns true if ${text} is "https://host[:port]" or "http://host[:port]" in
+ * lower case, as browsers write an origin. */
 static bool
 origin_valid(const char *text)
 {
@@ -241,7 +245,7 @@ read_origins(const char *text, struct config_origins *ret)
 	}
 }
 
-/* What the type takes, for people. */
+/* Writes for people what the type of ${row} accepts. */
 static void
 explain(const struct config_row *row, const char *text, char *ret_why)
 {
@@ -283,7 +287,8 @@ explain(const struct config_row *row, const char *text, char *ret_why)
 	    row->type == CONFIG_CHOICE ? "one of " : "", takes);
 }
 
-/* Checks the range of number ${v} and says it in ${row}'s unit. */
+/* Checks the range of ${v}.  If it is outside, returns false and writes the
+ * range to ${ret_why}, in the unit of ${row}. */
 static bool
 check_range(const struct config_row *row, int64_t v, char *ret_why)
 {
@@ -335,7 +340,7 @@ read_choice(const struct config_row *row, const char *text, int *ret)
 	return (*ret >= 0);
 }
 
-/* Reads a type that is a number with a range. */
+/* Reads a value whose type is a number with a range. */
 static bool
 read_number(const struct config_row *row, const char *text, int64_t *ret)
 {

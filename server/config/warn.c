@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settings that are valid and dangerous, or without effect.  They cause a
- * warning and are not refused, because a test bed may want them.
+ * Warnings about settings that are valid but dangerous or without effect.  Such
+ * settings are not refused, because a test bed may need them.
  */
 #include "base/mem.h"
 #include "config/config_internal.h"
 
-/* The widest private networks are 10.0.0.0/8 and fc00::/7.  No proxy has a
- * wider one. */
+/* The lengths of the widest private networks, 10.0.0.0/8 and fc00::/7.  The
+ * network of a proxy is never wider. */
 #define V4_WIDEST 8
 #define V6_WIDEST 7
 
-/* Whether ${c} contains every address of IPv4, as ::/0 does: they count as
- * ::ffff:0:0/96. */
+/* Returns true if ${c} contains every IPv4 address, as ::/0 does, which
+ * contains ::ffff:0:0/96. */
 static bool
 contains_v4(const struct config_cidr *c)
 {
