@@ -69,7 +69,8 @@ breaker_window(const struct breaker *b)
 	return (b->state == BREAKER_CLOSED ? b->window_milli / 1000 : 1);
 }
 
-/* Whether the wait is over, or cannot have been set by us. */
+/* Returns true if the wait is over, or is longer than any wait that a breaker
+ * sets (BREAKER_SANE_MS). */
 static bool
 waited(const struct breaker *b, int64_t now_ms)
 {
@@ -120,8 +121,8 @@ close_it(struct breaker *b)
 	b->window_milli = 1000;
 }
 
-/* Whether the destination has not failed for so long that it may be trusted
- * with more at once. */
+/* Returns true if the last failure is long enough ago for the window to grow
+ * fast again. */
 static bool
 is_calm(const struct breaker *b, int64_t now_ms)
 {
@@ -154,7 +155,8 @@ breaker_success(struct breaker *b, int64_t now_ms)
 	return (changed);
 }
 
-/* Opens it for twice as long as before, times 0.8 to 1.4. */
+/* Opens the breaker for twice the interval before, times a random 0.8 to
+ * 1.4. */
 static void
 open_it(struct breaker *b, int64_t now_ms, int64_t hint_ms, uint32_t random,
     const struct timing *t)
@@ -180,7 +182,8 @@ breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
 
 	if (hint_ms > RETRY_HINT_MAX_MS)
 		hint_ms = RETRY_HINT_MAX_MS;
-	/* It left before we knew: one outage is one failure. */
+	/* The batch left before the last failure was known: both belong to one
+	 * outage, which counts as one failure. */
 	if (b->last_failure_at != 0 && left_ms <= b->last_failure_at &&
 	    b->last_failure_at <= now_ms && b->state != BREAKER_HALF_OPEN)
 		return (false);

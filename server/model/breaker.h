@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The circuit breaker of a destination: whether it may be sent to, and how much
- * at a time.  Pure: time and randomness come from outside.
+ * The circuit breaker of a destination: decides whether the destination may be
+ * sent to, and how much at a time.  Pure: time and randomness are arguments.
  *
  *	closed --BREAKER_FAILURES, each success takes one back--> open
  *	open --a probe leaves, or an earlier batch is answered--> half_open
@@ -9,25 +9,29 @@
  *	half_open --BREAKER_SUCCESSES--> closed
  *	half_open --a failure--> open
  *
- *	closed     batches leave, at most `window` at a time.  A failure
- *	           makes the next one wait a little, so that one failure
+ *	closed     sends batches, at most `window` at a time.  A failure
+ *	           delays the next batch a little, so that one failure
  *	           alone does not declare the destination down
- *	open       waits for next_probe_at, twice as long each time (up to
- *	           10 min)
+ *	open       sends nothing until next_probe_at; the wait doubles
+ *	           each time, up to 10 min
  *	half_open  sends batches of one message, one at a time, and waits
  *	           for their answers
  *
- * A test compares the drawing with the table of moves.
+ * A test (unit/test_state_drawing) compares the drawing with the table of
+ * moves.
  *
- * It touches no row of the outbox: what waits stays as it is and is charged
- * nothing.  Failures of what left before the last failure was known count once;
- * a success takes back one failure, so that one that comes and goes is
- * remembered (outbox-anchors 3.1 to 3.4).
+ * The breaker changes no row of the outbox: rows that wait stay as they are,
+ * and their retries are not used up.  Batches that left before the last
+ * failure was known belong to the same outage, so their failures are not
+ * counted again.  A success takes back one failure and not all, so that a
+ * destination that fails more often than it answers opens its breaker even if
+ * the failures do not follow each other.
  *
- * The window grows by one a success, so it doubles in each round trip, up to
- * `BREAKER_WINDOW_MAX`; for BREAKER_CALM_MS after a failure by 1/window, so by
- * one in each round trip.  A failure closes it to one batch at once: who is in
- * trouble is not sent what others could use.
+ * The window grows by one for each success, so it doubles in each round trip,
+ * up to BREAKER_WINDOW_MAX.  In the first BREAKER_CALM_MS after a failure it
+ * grows by 1/window, so by one in each round trip.  A failure sets it to one
+ * batch: a destination in trouble must not take capacity that others could
+ * use.
  */
 #ifndef MODEL_BREAKER_H
 #define MODEL_BREAKER_H
@@ -41,7 +45,8 @@
 #define BREAKER_SUCCESSES 2
 #define BREAKER_WINDOW_MAX 64
 #define BREAKER_CALM_MS INT64_C(600000)
-/* Longer than any wait that we set: a clock that was put back shows by it. */
+/* Longer than any wait that a breaker sets.  A next_probe_at further ahead
+ * shows that the wall clock was set back. */
 #define BREAKER_SANE_MS INT64_C(4500000)
 
 /* X(id, name) */
@@ -57,54 +62,60 @@ enum breaker_state {
 	    BREAKER_STATES
 };
 
-/* Whether a breaker may go from ${from} to ${to}. */
+/* Returns true if a breaker may go from ${from} to ${to}. */
 bool breaker_move_allowed(enum breaker_state from, enum breaker_state to);
 
 struct breaker {
 	enum breaker_state state;
 	int failures;
 	int successes;
-	int64_t interval_ms;     /* of the last wait, 0: none */
-	int64_t next_probe_at;   /* not before; 0: now.  Wall time */
-	int64_t failing_since;   /* 0: it is not */
+	int64_t interval_ms;     /* of the last wait; 0: none */
+	int64_t next_probe_at;   /* wall time; no batch leaves before */
+	int64_t failing_since;   /* 0: not failing */
 	int64_t last_success_at; /* 0: never */
 	int64_t last_failure_at; /* 0: never */
 	int window_milli;        /* batches at a time, in thousandths */
 };
 
-/* "closed" …; the enum's value, -1 if ${name} is none. */
+/* Return the name of ${state} ("closed"); the state called ${name}, -1 if there
+ * is none. */
 const char *breaker_state_name(enum breaker_state state);
 int breaker_state_parse(const char *name);
 
-/* A destination that nothing is known of. */
+/* Initialises ${b} for a destination of which nothing is known. */
 void breaker_init(struct breaker *b);
 
-/* How many batches may be under way at a time now. */
+/* Returns how many batches may be under way at a time now. */
 int breaker_window(const struct breaker *b);
 
-/* Whether one more may leave while ${in_flight} are under way. */
+/* Returns true if one more batch may leave while ${in_flight} are under way. */
 bool breaker_admits(const struct breaker *b, int in_flight, int64_t now_ms);
 
-/* When breaker_admits() may change its mind by itself; 0: it will not. */
+/* Returns the wall time at which the wait of the breaker ends; 0 if it does not
+ * wait.  Until then breaker_admits() returns false. */
 int64_t breaker_next(const struct breaker *b, int64_t now_ms);
 
-/* A batch leaves.  True: the state has changed, store it. */
+/* Notes that a batch leaves.  Returns true if the state has changed: the caller
+ * must store the breaker. */
 bool breaker_leave(struct breaker *b, int64_t now_ms);
 
-/* How many messages a batch may have, of ${most}. */
+/* Returns how many messages a batch may have, ${most} at most. */
 int breaker_batch(const struct breaker *b, int most);
 
-/* A batch was answered, whatever was said of its messages.  True: store it. */
+/* Notes that a batch was answered, whatever the answer says of its messages.
+ * Returns true if the caller must store the breaker. */
 bool breaker_success(struct breaker *b, int64_t now_ms);
 
-/* A batch that left at ${left_ms} was not answered.  ${hint_ms}: what the
- * destination asked us to wait, 0: nothing.  ${timing}: the members breaker_*
- * are read.  True: store it. */
+/* Notes that a batch that left at ${left_ms} was not answered.  ${hint_ms} is
+ * how long the destination asked to be left alone (0: it did not ask);
+ * ${random} is any number; the members breaker_* of ${timing} are used.
+ * Returns true if the caller must store the breaker. */
 bool breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
     int64_t hint_ms, uint32_t random, const struct timing *timing);
 
-/* It was heard of (it wrote to us, or an operator said so): a probe at once.
- * True: store it. */
+/* Notes a sign of life (the destination wrote to this server, or an operator
+ * said so) and ends the wait, so that a probe leaves at once.  Returns true if
+ * the caller must store the breaker. */
 bool breaker_contact(struct breaker *b, int64_t now_ms);
 
 #endif

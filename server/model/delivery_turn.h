@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a lane to an inbox of this server delivers.  One rule for two: the
- * relay's unit, which serves lanes in which something waits, and a transaction
- * that adds a row and may deliver it itself.
+ * Decides whether a lane to an inbox of this server delivers.  Two callers
+ * share this rule: the relay's unit, which serves lanes with waiting rows, and
+ * a transaction that adds a row and may deliver it itself.
  */
 #ifndef MODEL_DELIVERY_TURN_H
 #define MODEL_DELIVERY_TURN_H
@@ -12,15 +12,15 @@
 
 struct delivery_lane {
 	int64_t next_seq; /* the first place that is not settled */
-	int64_t tail_seq; /* the last place that was given */
-	int64_t due_at;   /* wall time; nothing leaves before */
-	bool paused;      /* by an operator: all deliveries, or those here */
+	int64_t tail_seq; /* the last place that was assigned */
+	int64_t due_at;   /* wall time; no row leaves before */
+	bool paused;      /* by an operator: all deliveries, or local ones */
 };
 
 enum delivery_turn {
-	DELIVERY_NOTHING, /* nothing waits in the lane */
-	DELIVERY_LATER,   /* something waits, and may not leave yet */
-	DELIVERY_NOW      /* what waits may leave, in the order of its places */
+	DELIVERY_NOTHING, /* no row waits in the lane */
+	DELIVERY_LATER,   /* rows wait, and none may leave yet */
+	DELIVERY_NOW      /* the waiting rows may leave in their order */
 };
 
 static inline enum delivery_turn
@@ -33,8 +33,8 @@ delivery_turn(const struct delivery_lane *lane, int64_t now_ms)
 						      : DELIVERY_NOW);
 }
 
-/* Whether a row that is given the next place of ${lane} may leave at once: it
- * would be the only one that waits. */
+/* Returns true if a row that gets the next place of ${lane} may leave at once:
+ * it would be the only row that waits, and the lane may deliver now. */
 static inline bool
 delivery_at_once(const struct delivery_lane *lane, int64_t now_ms)
 {

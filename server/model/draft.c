@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one check of what a sender asks for.  JSON, the plain-text shortcut and
- * the WebSocket all come through here, so that nothing is accepted on one road
- * that another, or the store, would refuse.
+ * The check of every draft.  JSON, plain text and WebSocket frames all use it,
+ * so that none of them accepts a draft that another one, or the store, would
+ * refuse.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "model/message.h"
 
-/* Refuses member ${name} below ${prefix}. */
+/* Refuses member ${name} below the pointer ${prefix}, and returns. */
 #define REFUSE(r, problem, prefix, name, ...)                                  \
 	do {                                                                   \
 		char place_[REFUSAL_POINTER_SIZE];                             \
@@ -19,10 +19,12 @@
 		return (RC_INVALID);                                           \
 	} while (0)
 
-/* A longer address is not repeated in a refusal, whose text is short. */
+/* An address longer than this is not repeated in a refusal, whose text is
+ * short. */
 #define SUGGESTED_MAX 100
 
-/* Whether ${text} would be an address in small letters; then ${ret} is it. */
+/* Returns true if ${text} would be an address in small letters, and writes that
+ * address to ${ret}. */
 static bool
 lower_address(const struct span *text, char ret[SUGGESTED_MAX + 1])
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of acks, and what is kept of a peer's.
+ * The words of acks, and the checks of texts that a peer sends in acks and
+ * answers.
  */
 #include "model/envelope.h"
 
@@ -60,7 +61,8 @@ envelope_ack_reason_set(struct envelope_ack *ack, const char *text, size_t n)
 	size_t i, len = 0;
 
 	for (i = 0; i < n && len < ENVELOPE_REASON_LEN; i++) {
-		/* Inside a character: its first byte stands for it. */
+		/* Skip the second and later bytes of a character: its first
+		 * byte became the '?' of the whole character. */
 		if (((unsigned char)text[i] & 0xc0) == 0x80)
 			continue;
 		ack->reason[len++] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An envelope: one event on its way from one server to another, and what the
- * receiving server says of it (docs/federation.md).
+ * An envelope is one event on its way from one server to another.  The
+ * receiving server answers each with an ack (docs/federation.md).
  */
 #ifndef MODEL_ENVELOPE_H
 #define MODEL_ENVELOPE_H
@@ -13,32 +13,32 @@
 #include "base/uuid.h"
 #include "model/message.h"
 
-/* Envelopes of one request, and its bytes; acks and heartbeats that travel in
- * it. */
+/* The most envelopes of one request, bytes of a request, and acks that a
+ * request carries for envelopes in the other direction. */
 #define ENVELOPE_ITEMS 50
 #define ENVELOPE_REQUEST_LEN LIMIT_PEER_REQUEST_LEN
 #define ENVELOPE_ACKS 50
-/* An answer to a request is never longer. */
+/* The most bytes of an answer. */
 #define ENVELOPE_ANSWER_LEN 1048576
 
-/* The text of a ping, and the one that answers it. */
+/* The most bytes of a ping, and of the pong that repeats it. */
 #define ENVELOPE_PING_LEN 64
-/* An epoch: letters, digits and "-". */
+/* The most characters of an epoch: letters, digits and "-". */
 #define ENVELOPE_EPOCH_LEN 40
-/* A reason as it is kept: longer ones of peers are cut. */
+/* The most characters of a reason; longer reasons of peers are cut. */
 #define ENVELOPE_REASON_LEN 64
 
-/* What a receiver says of an envelope.  X(id, word in acks) */
+/* The decision of the receiver about an envelope.  X(id, word in acks) */
 #define ENVELOPE_STATUS_TABLE(X)                                               \
-	/* No ack: treated as retryable. */                                    \
+	/* No ack; counts as retryable. */                                     \
 	X(ENVELOPE_NO_ANSWER, "")                                              \
-	/* Not now: the sender repeats it. */                                  \
+	/* Refused for now: the sender tries again. */                         \
 	X(ENVELOPE_RETRYABLE, "retryable")                                     \
-	/* It is on the receiver's disk. */                                    \
+	/* The event is on the disk of the receiver. */                        \
 	X(ENVELOPE_ACCEPTED, "accepted")                                       \
-	/* Never: the sender's person is told. */                              \
+	/* Refused for good: the sender gets a bounce. */                      \
 	X(ENVELOPE_REJECTED, "rejected")                                       \
-	/* Listed in `later`: an ack follows in a request of the receiver. */  \
+	/* Listed in `later`: the receiver sends the ack in a request. */      \
 	X(ENVELOPE_LATER, "")
 
 enum envelope_status {
@@ -48,7 +48,8 @@ enum envelope_status {
 	    ENVELOPE_STATUSES
 };
 
-/* The word of ${status} in an ack; "": acks have none.  Static storage. */
+/* Returns the word of ${status} in an ack, "" if no ack has this status.
+ * Static storage. */
 const char *envelope_status_word(enum envelope_status status);
 
 /* Why an envelope is refused.  X(id, status, word) */
@@ -74,63 +75,66 @@ enum envelope_reason {
 	    ENVELOPE_REASONS
 };
 
-/* The status that goes with ${reason}, and its word.  Static storage. */
+/* Return the status that belongs to ${reason}, and its word.  Static
+ * storage. */
 enum envelope_status envelope_reason_status(enum envelope_reason reason);
 const char *envelope_reason_word(enum envelope_reason reason);
 
-/* An event.  Spans are borrowed from the parsed request, and end with NUL. */
+/* An event, as its envelope carries it.  Spans are borrowed from the parsed
+ * request and end with a NUL. */
 struct envelope {
-	struct uuid event_id; /* message_id: the same in each try */
-	int kind;             /* enum event_kind; 0: none of ours */
+	struct uuid event_id; /* message_id; the same in each attempt */
+	int kind;             /* enum event_kind; 0: unknown here */
 	int64_t sequence;     /* within (from, recipient, class), from 1 */
 	int64_t timestamp_ms; /* of the event, by the sender's clock */
 	int attempt;          /* from 1 */
 	struct span from;     /* name@domain */
 	struct span recipient;
 
-	/* Each kind: metadata and correlation_id.  EVENT_MESSAGE: id, body,
-	 * content_type, reply_to and priority too.  Nothing else is set. */
+	/* All kinds: metadata and correlation_id.  EVENT_MESSAGE also: id,
+	 * body, content_type, reply_to and priority.  No other member is
+	 * set. */
 	struct message_draft message;
 	int64_t created_at_ms;
-	int64_t expires_at_ms; /* 0: it does not say */
+	int64_t expires_at_ms; /* 0: not given */
 
-	/* EVENT_DELIVERED, EVENT_READ: the last message that it covers, and the
-	 * highest sequence that was taken when that had been. */
+	/* EVENT_DELIVERED, EVENT_READ: the last message that the receipt
+	 * covers, and the highest sequence that the recipient's server had
+	 * accepted when it accepted that message. */
 	struct uuid upto;
-	int64_t upto_sequence; /* 0: it does not say */
+	int64_t upto_sequence; /* 0: not given */
 
-	/* What is wrong with the envelope as it was written: nothing
-	 * (ENVELOPE_NO_REASON), or a reason; then nothing else is set but
-	 * event_id. */
+	/* The fault of the envelope as it was written, or ENVELOPE_NO_REASON.
+	 * With a fault, only event_id is set besides. */
 	enum envelope_reason fault;
 };
 
-/* What is said of an envelope. */
+/* The ack of an envelope. */
 struct envelope_ack {
 	struct uuid event_id;
 	enum envelope_status status;
 	bool duplicate;   /* accepted before */
-	int64_t sequence; /* duplicate: of that envelope; 0: it does not say */
+	int64_t sequence; /* of the duplicate's original; 0: not given */
 	char reason[ENVELOPE_REASON_LEN + 1]; /* printable ASCII; "": none */
-	int64_t retry_after_ms;               /* 0: it does not say */
+	int64_t retry_after_ms;               /* 0: not given */
 };
 
-/* Makes ${ret} the answer to ${event_id}: ${reason}, with its status and its
- * word; ENVELOPE_NO_REASON is accepted. */
+/* Makes ${ret} the ack of ${event_id} with ${reason}, its status and its word.
+ * ENVELOPE_NO_REASON is accepted. */
 void envelope_ack_set(struct envelope_ack *ret, const struct uuid *event_id,
     enum envelope_reason reason);
 
-/* Makes ${n} bytes of UTF-8 from a peer the reason of ${ack}.  People read it,
- * and it is logged, so each character that is not printable ASCII becomes '?',
- * and what is longer than ENVELOPE_REASON_LEN is cut. */
+/* Makes ${n} bytes of UTF-8 from a peer the reason of ${ack}.  The reason is
+ * logged and shown to people, so each character that is not printable ASCII
+ * becomes '?', and the text is cut at ENVELOPE_REASON_LEN. */
 void envelope_ack_reason_set(
     struct envelope_ack *ack, const char *text, size_t n);
 
-/* Whether ${n} bytes at ${text} are an epoch: up to ENVELOPE_EPOCH_LEN letters,
- * digits and "-", at least one. */
+/* Returns true if ${n} bytes at ${text} are an epoch: 1 to ENVELOPE_EPOCH_LEN
+ * letters, digits and "-". */
 bool envelope_epoch_valid(const char *text, size_t n);
 
-/* What travels in a request beside its envelopes. */
+/* The parts of a request beside its envelopes. */
 struct envelope_control {
 	int64_t heartbeat_at_ms; /* 0: no heartbeat */
 	struct span ping; /* p NULL: none; 1 to ENVELOPE_PING_LEN bytes */
@@ -138,22 +142,22 @@ struct envelope_control {
 	struct envelope_ack acks[ENVELOPE_ACKS];
 };
 
-/* A request.  Some 25 KB. */
+/* A request: about 25 KB. */
 struct envelope_request {
 	size_t n;
 	struct envelope envelopes[ENVELOPE_ITEMS];
 	struct envelope_control control;
 };
 
-/* The answer to a request.  ${acks} stand in the order of its envelopes. */
+/* The answer to a request.  The acks are in the order of its envelopes. */
 struct envelope_answer {
 	size_t n;
 	struct envelope_ack acks[ENVELOPE_ITEMS];
-	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* "": it does not say */
+	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* "": not given */
 	int64_t heartbeat_at_ms;            /* 0: no heartbeat */
 	bool draining;
 	char pong[ENVELOPE_PING_LEN + 1]; /* "": none */
-	bool reconnect;                   /* nothing was taken; come back … */
+	bool reconnect;                   /* nothing was accepted; repeat … */
 	int64_t reconnect_after_ms;       /* … after this time */
 };
 

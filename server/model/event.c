@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of event kinds.  They are the contract's (kind) and the outbox's
- * (type); the numbers are what the database stores.
+ * The names of event kinds.  The API shows one as kind in inboxes and one as
+ * type in the outbox.  The database stores the number.
  */
 #include "model/event.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events: what an inbox holds and an outbox row carries.  Everything durable
- * is one: a message, a receipt, a bounce …
+ * Events, which inboxes contain and outbox rows carry.  Everything that is
+ * delivered is an event: a message, a receipt, a bounce …
  */
 #ifndef MODEL_EVENT_H
 #define MODEL_EVENT_H
@@ -32,12 +32,13 @@ enum event_kind {
 	    EVENT_KIND_MAX
 };
 
-/* "message", "receipt", … and "message.send", …; NULL for no kind. */
+/* Return "message", "receipt", … and "message.send", …; NULL if ${kind} is not
+ * a kind. */
 const char *event_kind_name(int kind);
 const char *event_kind_type(int kind);
 
 /* The message part of an event or an outbox entry.  Strings are borrowed from
- * whoever filled it; NULL is JSON null. */
+ * the caller that fills it; NULL is JSON null. */
 struct message_view {
 	struct uuid id;
 	const char *body;
@@ -57,14 +58,13 @@ struct event_view {
 	int kind; /* enum event_kind */
 	bool own;
 	struct uuid conversation;
-	int64_t conversation_seq; /* of the message, or upto of a receipt */
-	const char *from;         /* sender; for receipts: by */
+	int64_t conversation_seq; /* of the message; of a receipt, its upto */
+	const char *from;         /* sender; of a receipt, who made it */
 	const char *to;           /* recipient's address, NULL in groups */
-	struct uuid of;           /* the message that a receipt is about; nil:
-				   * not told */
-	int state;                /* bounces: OUTBOX_FAILED or OUTBOX_EXPIRED */
-	const char *reason;       /* bounces: why, for people */
-	struct message_view message; /* kind message only */
+	struct uuid of;           /* the message concerned; nil: not known */
+	int state;          /* of a bounce: OUTBOX_FAILED or …_EXPIRED */
+	const char *reason; /* of a bounce: the reason, for people */
+	struct message_view message; /* of a message only */
 	int64_t event_time;
 	int64_t delivered_at;
 	int64_t read_at; /* 0: not read */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The small grammars of a message: names, addresses, media types, priorities,
- * durations.  Bytes are compared, never the locale asked.
+ * durations.  They compare bytes and do not depend on the locale.
  */
 #include <string.h>
 
@@ -99,7 +99,7 @@ model_address_parse(const char *text, size_t n, const char *local_domain,
 	return (true);
 }
 
-/* The tchar of RFC 9110. */
+/* Returns true for a tchar of RFC 9110. */
 static bool
 is_token_char(char c)
 {
@@ -128,7 +128,7 @@ space_len(const char *s, size_t n)
 	return (i);
 }
 
-/* A quoted string with its quotes; 0 if it is none. */
+/* Returns the length of a quoted string with its quotes, 0 if there is none. */
 static size_t
 quoted_len(const char *s, size_t n)
 {
@@ -147,7 +147,7 @@ quoted_len(const char *s, size_t n)
 	return (0);
 }
 
-/* "; name=value" …, each as often as it comes. */
+/* Returns true if the text is any number of parameters, each "; name=value". */
 static bool
 parameters_valid(const char *s, size_t n)
 {
@@ -223,7 +223,8 @@ priority_parse(const char *text, size_t n, int *ret)
 	return (false);
 }
 
-/* Milliseconds in the unit that ${suffix} names; 0 if it names none. */
+/* Returns the milliseconds of the unit ${suffix}, 0 if it is not a unit.  No
+ * suffix means seconds. */
 static int64_t
 unit_ms(const char *suffix)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message as a sender gives it (the draft), with the rules that need no
- * store: names, addresses, sizes, the fingerprint's content.
+ * The draft of a message, as its sender gives it, and the rules about messages
+ * that need no store: names, addresses, sizes, media types, times.
  */
 #ifndef MODEL_MESSAGE_H
 #define MODEL_MESSAGE_H
@@ -15,24 +15,25 @@
 #include "model/event.h"
 #include "model/refusal.h"
 
-/* Priorities choose between lanes, never inside one. */
+/* A priority decides between lanes; it does not change the order in a lane. */
 enum priority { PRIORITY_LOW = -1, PRIORITY_NORMAL = 0, PRIORITY_HIGH = 1 };
 #define PRIORITIES 3
 
-/* A piece of text inside a buffer that somebody else owns. */
+/* A part of a text in a buffer that another object owns. */
 struct span {
 	const char *p; /* NULL: absent */
 	size_t n;
 };
 
-/* What a sender asks for.  Spans are borrowed from the parsed request. */
+/* A message as its sender requests it.  Spans are borrowed from the parsed
+ * request. */
 struct message_draft {
 	bool has_id;
 	struct uuid id;
-	struct span key; /* instead of an id, which is made from it */
-	struct span to;  /* an address; or */
+	struct span key; /* instead of an id, which is computed from it */
+	struct span to;  /* either an address … */
 	bool has_conversation;
-	struct uuid conversation; /* a conversation */
+	struct uuid conversation; /* … or a conversation */
 	struct span body;         /* 1 to LIMIT_BODY_LEN bytes of UTF-8 */
 	struct span content_type; /* absent: text/plain */
 	struct span metadata;     /* JSON text of a flat object of strings */
@@ -41,63 +42,70 @@ struct message_draft {
 	struct uuid reply_to;
 	int priority;          /* enum priority */
 	int64_t deliver_at_ms; /* 0: now */
-	int64_t deliver_in_ms; /* how that was said, if as \"in so long\" */
+	int64_t deliver_in_ms; /* the delay, if the request gave a delay */
 	int64_t expires_in_ms; /* 0: the default */
 };
 
 #define MESSAGE_CONTENT_TYPE_DEFAULT "text/plain"
 
-/* The message of ${draft} as its readers will see it.  A view's texts end with
- * NUL; those of a draft made by wire_message_read() do. */
+/* Fills ${ret} with the message of ${draft} as its readers see it.  The texts
+ * of a view must end with a NUL, so those of ${draft} must, too;
+ * wire_message_read() makes such drafts. */
 void message_draft_view(
     const struct message_draft *draft, struct message_view *ret);
 
-/* Whether ${n} bytes at ${name} may be a user's name in an address or a log-in:
- * [a-z0-9._-]{1,32}.  Users that older versions made may have any of these. */
+/* Returns true if ${n} bytes at ${name} may be a user's name in an address or a
+ * log-in: [a-z0-9._-]{1,32}.  Users that older versions made may have any of
+ * these names. */
 bool model_name_valid(const char *name, size_t n);
 
-/* What model_name_fits() wants, for a message. */
+/* The rule of model_name_fits(), for the text of a refusal. */
 #define MODEL_NAME_RULE                                                        \
 	"1 to 32 of a-z, 0-9, '.', '_', '-', with a letter or digit first "    \
 	"and last, and without \"..\""
 
-/* Whether a new user may have this name: a valid one that begins and ends with
- * a letter or digit and has no "..", so that it is a segment of a path ("." and
- * ".." are not), a file name, and no option of a command ("-x"). */
+/* Returns true if a new user may have this name: a valid name that begins and
+ * ends with a letter or digit and has no ".." inside.  So a name can be a
+ * segment of a path ("." and ".." cannot) and a file name, and no command reads
+ * it as an option ("-x"). */
 bool model_name_fits(const char *name, size_t n);
 
-/* Whether others would take a user of this name for the operator: only the
- * operator makes one. */
+/* Returns true if other users would take a user of this name for the operator.
+ * Only the operator may make such a user. */
 bool model_name_reserved(const char *name, size_t n);
 
-/* Splits "bob" or "bob@domain" into name and domain ("" when local, also when
- * the domain is ${local_domain}).  False if it is no address. */
+/* Splits "bob" or "bob@domain" into name and domain.  The domain is "" for a
+ * local address, also if it was ${local_domain}.  Returns false if ${text} is
+ * not an address. */
 bool model_address_parse(const char *text, size_t n, const char *local_domain,
     char ret_name[LIMIT_NAME_LEN + 1], char ret_domain[LIMIT_DOMAIN_LEN + 1]);
 
-/* Whether ${n} bytes at ${text} are a media type "type/subtype[; …]". */
+/* Returns true if ${n} bytes at ${text} are a media type, "type/subtype" with
+ * any parameters. */
 bool model_content_type_valid(const char *text, size_t n);
 
-/* "low", "normal", "high". */
+/* Return "low", "normal" or "high"; read one of these words into *ret, false if
+ * it is another one. */
 const char *priority_name(int priority);
 bool priority_parse(const char *text, size_t n, int *ret);
 
-/* How long a message may be set to live: a year; longer is a slip. */
+/* The longest life that a sender may give a message: a year.  A longer one is
+ * taken for a mistake. */
 #define MESSAGE_EXPIRES_IN_MAX_MS (INT64_C(366) * 86400 * 1000)
 
-/* The latest deliver_at: the end of year 9999, the last that RFC 3339 knows. */
+/* The latest deliver_at: the end of the year 9999, the last year of RFC
+ * 3339. */
 #define MESSAGE_TIME_MAX_MS INT64_C(253402300799999)
 
-/* Whether everything in ${draft} that needs no store is in order: either to
- * or conversation, address, sizes, UTF-8 without NUL, version of the id,
- * content type, priority, times.  metadata is not looked into beyond its size.
- * ${pointer} ("" or "/3") stands before the pointers in ${refusal}.  RC_OK or
- * RC_INVALID. */
+/* Checks everything in ${draft} that needs no store: either to or conversation,
+ * address, sizes, UTF-8 without NUL, version of the id, content type, priority,
+ * times.  Of metadata, only the size is checked.  ${pointer} ("" or "/3") is
+ * put before the pointers in ${refusal}.  Returns RC_OK or RC_INVALID. */
 enum rc model_draft_check(const struct message_draft *draft,
     const char *pointer, struct refusal *refusal) MUST_USE;
 
-/* Parses "90", "90s", "30m", "2h", "5d" (whole numbers) into milliseconds;
- * false if it is none or does not fit. */
+/* Parses "90", "90s", "30m", "2h", "5d" (whole numbers) into milliseconds.
+ * Returns false if ${text} is not such a duration or does not fit. */
 bool model_duration_parse(const char *text, int64_t *ret_ms);
 
 #endif

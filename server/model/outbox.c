@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lifecycle of outbox rows, read from the tables in the header.
+ * The lifecycle of outbox rows, as the tables in outbox.h define it.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -111,8 +111,9 @@ outbox_bounce_view(struct event_view *ret, int reason)
 	ret->reason = reasons[reason].text;
 }
 
-/* The enum is in order of advance, and the three dead ends come last in the
- * order in which they are shown: so the smallest number is the answer. */
+/* The enum is in order of progress.  The three states without delivery come
+ * last, in the order in which they are shown.  So the smallest number is the
+ * state of the entry. */
 int
 outbox_entry_state(const int *destination_states, int n)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lifecycle of an outbox row: states, allowed moves, what the API shows.
+ * The lifecycle of an outbox row: states, allowed moves, and the views of rows
+ * that the API shows.
  *
  *	pending --claimed--> sending
  *	pending --delivered here, in one transaction--> sent
@@ -19,10 +20,11 @@
  *	sending  waits for the answer of another server, under a lease
  *	sent     waits for its recipient, however long that takes
  *
- * A row is born pending, as sent when the transaction that adds it delivers it
- * (model/delivery_turn.h), or as acked when it is about oneself.
+ * A new row is pending; or sent, if the transaction that adds it delivers it
+ * (model/delivery_turn.h); or acked, if its sender is its recipient.
  *
- * A test compares this drawing with the table of moves.
+ * A test (unit/test_state_drawing) compares this drawing with the table of
+ * moves.
  */
 #ifndef MODEL_OUTBOX_H
 #define MODEL_OUTBOX_H
@@ -33,7 +35,7 @@
 #include "base/uuid.h"
 #include "model/event.h"
 
-/* X(id, name, terminal) in order of advance */
+/* X(id, name, terminal), in order of progress */
 #define OUTBOX_STATE_TABLE(X)                                                  \
 	X(OUTBOX_PENDING, "pending", false)                                    \
 	X(OUTBOX_SENDING, "sending", false)                                    \
@@ -66,8 +68,8 @@ enum outbox_state {
 	X(OUTBOX_FAILED, OUTBOX_PENDING, "requeued")                           \
 	X(OUTBOX_EXPIRED, OUTBOX_PENDING, "requeued")
 
-/* Why a row ended as failed or expired: a word in the database, a sentence for
- * its sender.  X(id, word, sentence) */
+/* Why a row has failed or expired: a word for the database, a sentence for the
+ * sender.  X(id, word, sentence) */
 #define OUTBOX_REASON_TABLE(X)                                                 \
 	X(REASON_MAX_RETRIES, "max_retries",                                   \
 	    "it was refused again and again, until its retries were used up")  \
@@ -87,32 +89,37 @@ enum outbox_reason {
 	    OUTBOX_REASONS
 };
 
-/* The word and the sentence of ${reason}; -1 for a word that is none. */
+/* Return the word and the sentence of ${reason}; the reason of ${word}, -1 if
+ * there is none. */
 const char *outbox_reason_word(enum outbox_reason reason);
 const char *outbox_reason_text(enum outbox_reason reason);
 int outbox_reason_parse(const char *word);
 
-/* What a bounce because of ${reason} (an enum outbox_reason) shows. */
+/* Sets the state and the reason that a bounce because of ${reason} (an enum
+ * outbox_reason) shows.  An unknown reason counts as REASON_REJECTED. */
 void outbox_bounce_view(struct event_view *ret, int reason);
 
-/* "pending" …; NULL for none.  The names are what the database stores. */
+/* Returns the name of ${state} ("pending"), which the database stores; NULL if
+ * it is not a state. */
 const char *outbox_state_name(int state);
 
-/* The state called ${name}, -1 if none is. */
+/* Returns the state called ${name}, -1 if there is none. */
 int outbox_state_parse(const char *name);
 
-/* Whether nothing but a requeue leads out of ${state}. */
+/* Returns true if the only way out of ${state} is a requeue, or if there is no
+ * way out. */
 bool outbox_state_terminal(int state);
 
-/* Whether the table lists ${from} -> ${to}. */
+/* Returns true if the table lists the move ${from} -> ${to}. */
 bool outbox_move_allowed(int from, int to);
 
-/* The state that an entry shows for its destinations' states: the
- * least advanced of those not failed, expired or canceled; if all are, the
- * first present in that order.  ${n} >= 1. */
+/* Returns the state of an entry from the states of its ${n} >= 1 destinations:
+ * the least advanced state of those that have not failed, expired or been
+ * canceled.  If all have, the first of failed, expired and canceled that
+ * occurs. */
 int outbox_entry_state(const int *destination_states, int n);
 
-/* One destination of an entry. */
+/* A destination of an entry. */
 struct destination_view {
 	const char *address;
 	int state;
@@ -127,8 +134,8 @@ struct destination_view {
 	const char *last_error;
 };
 
-/* An outbox entry, ready to be shown: one message of mine.  Times are 0 where
- * there is none. */
+/* An outbox entry, ready to be shown: one message and its destinations.  A time
+ * is 0 if there is none. */
 struct entry_view {
 	const char *event_type;
 	struct uuid conversation;

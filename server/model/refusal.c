@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of problem types, and how a refusal gets its detail: always valid
- * UTF-8 without control characters, whatever a stranger's bytes went into it.
+ * The table of problem types, and the texts of refusals.  Promises that a
+ * detail is valid UTF-8 without control characters, whatever bytes of a client
+ * it quotes.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -120,7 +121,7 @@ problem_of_rc(enum rc rc)
 }
 
 /* Makes ${text}, which may have been cut inside a character, fit to be shown:
- * what is not UTF-8 and control characters become '?'. */
+ * bytes that are not UTF-8 and control characters become '?'. */
 static void
 scrub(char *text)
 {
@@ -148,7 +149,8 @@ refusal_set(struct refusal *r, enum problem p, const char *pointer,
 	if ((status == 429 || status == 503) && r->retry_after_s <= 0)
 		r->retry_after_s = 1;
 
-	/* A pointer that was cut would point at something else. */
+	/* Leave out a pointer that is too long: a cut one would name another
+	 * member. */
 	n = strlen(pointer);
 	if (n >= sizeof(r->pointer))
 		n = 0;
@@ -161,7 +163,7 @@ refusal_set(struct refusal *r, enum problem p, const char *pointer,
 	scrub(r->detail);
 }
 
-/* As refusal_of_rc(), where ${busy} is what RC_BUSY means. */
+/* As refusal_of_rc().  ${busy} is the text for RC_BUSY. */
 static void
 refuse_for(struct refusal *r, enum rc rc, const char *busy)
 {

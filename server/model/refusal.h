@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why something was refused, in terms of the public contract: the table of
- * problem types (RFC 9457) with status, title, cause and cure, and a refusal
- * with its detail.  wire/ renders it, http/ and push/ send it.
+ * Refusals, in terms of the public contract: the table of problem types (RFC
+ * 9457) with status, title, cause and cure, and a refusal with its detail.
+ * wire/ renders a refusal; http/ and push/ send it.
  */
 #ifndef MODEL_REFUSAL_H
 #define MODEL_REFUSAL_H
@@ -11,7 +11,7 @@
 
 #include "base/rc.h"
 
-/* What to do about a signature that has not the form of the protocol. */
+/* The cure for a signature that does not have the form of the protocol. */
 #define PROBLEM_SIGN_CURE                                                      \
 	"Sign as docs/federation.md says; tests/vectors has examples."
 
@@ -200,9 +200,9 @@ enum problem {
 struct refusal {
 	enum problem problem; /* PROBLEM_NONE: not refused */
 	int retry_after_s;    /* 0: none (429 and 503 always get one) */
-	int64_t head;         /* -1: not told */
-	int64_t oldest;       /* -1: not told */
-	char epoch[40];       /* "": not told */
+	int64_t head;         /* -1: not given */
+	int64_t oldest;       /* -1: not given */
+	char epoch[40];       /* "": not given */
 	char pointer[REFUSAL_POINTER_SIZE]; /* RFC 6901; "": none */
 	char detail[REFUSAL_DETAIL_SIZE];
 };
@@ -212,31 +212,32 @@ struct refusal {
 		.problem = PROBLEM_NONE, .head = -1, .oldest = -1              \
 	}
 
-/* What the table says of ${p}.  Static storage. */
+/* Return the columns of the table for ${p}.  Static storage. */
 const char *problem_slug(enum problem p);
 int problem_status(enum problem p);
 const char *problem_title(enum problem p);
 const char *problem_cause(enum problem p);
 const char *problem_cure(enum problem p);
 
-/* The problem with ${slug}, PROBLEM_NONE if there is none. */
+/* Returns the problem with ${slug}, PROBLEM_NONE if there is none. */
 enum problem problem_find(const char *slug);
 
-/* The problem that says ${rc} where nothing better is known. */
+/* Returns the problem for ${rc}, for a caller that knows no better one. */
 enum problem problem_of_rc(enum rc rc);
 
 /* Makes ${r} a refusal with ${p}, JSON pointer ${pointer} ("" for none) and a
- * detail.  429 and 503 get retry_after_s = 1. */
+ * detail.  For 429 and 503, sets retry_after_s to 1 if it is not set. */
 void refusal_set(struct refusal *r, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Makes ${r} say why something was not taken, or why a unit that was has failed
- * with ${rc}. */
+/* Make ${r} the refusal for ${rc}: of a request that was not accepted, or of a
+ * unit that was accepted and has failed.  They differ in the text for
+ * RC_BUSY. */
 void refusal_of_rc(struct refusal *r, enum rc rc);
 void refusal_of_unit(struct refusal *r, enum rc rc);
 
-/* Puts ${prefix} before the pointer of ${r}: what it names is a part of
- * something larger. */
+/* Puts ${prefix} before the pointer of ${r}, because the refused value is a
+ * part of a larger one. */
 void refusal_prefix(struct refusal *r, const char *prefix);
 
 #endif

@@ -41,6 +41,6 @@ retry_delay_ms(enum retry_profile profile, int retry_count, int64_t hint_ms,
 	if (i >= profiles[profile].n)
 		i = profiles[profile].n - 1;
 	delay = profiles[profile].delays[i];
-	/* 0.8 to 1.2 in steps of a thousandth. */
+	/* A random factor of 0.8 to 1.2, in steps of a thousandth. */
 	return (delay * (800 + (int64_t)(random % 401)) / 1000);
 }
