@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The values stand on cache lines of their own, so that threads which count
- * different things do not disturb each other.  A histogram's buckets are
- * counted apart and summed up when they are shown; a reader may see an
- * observation in one figure and not yet in another, as Prometheus allows.
+ * Each value is on a cache line of its own, so that threads that count
+ * different things do not slow each other down.  Each bucket of a histogram
+ * counts its own observations; the sums over buckets that Prometheus expects
+ * are computed when they are shown.  A reader may see an observation in one
+ * number and not yet in another one; Prometheus allows this.
  */
 #include "metrics/metrics.h"
 
@@ -20,8 +21,9 @@
 #define CACHE_LINE 64
 
 /* Upper bounds in microseconds, with the text that Prometheus shows: from a
- * commit to what an outage of a day and the default expiry make of a delivery.
- * 300 stands for the alert of five minutes, 30 for time-outs. */
+ * single commit (100 us) to a delivery that an outage of a day or the default
+ * expiry (5 days) has delayed.  30 s is a time-out, and 300 s the threshold of
+ * an alert. */
 #define SECONDS_TABLE(X)                                                       \
 	X(100, "0.0001")                                                       \
 	X(250, "0.00025")                                                      \
@@ -99,7 +101,7 @@ static const struct {
 static const struct {
 	const char *name;
 	const char *label;
-	const char *words[WORDS + 1]; /* NULL after the last, for all others */
+	const char *words[WORDS + 1]; /* NULL after the last one */
 	const char *help;
 } by_table[METRIC_BY_COUNT] = {
 #define WORD(word) word,
@@ -110,7 +112,7 @@ static const struct {
 };
 
 struct value {
-	alignas(CACHE_LINE) atomic_int_least64_t n; /* or a sum */
+	alignas(CACHE_LINE) atomic_int_least64_t n; /* of a histogram: sum */
 	atomic_int_least64_t bucket[BUCKETS];       /* histograms only */
 };
 
@@ -183,7 +185,7 @@ observe(struct value *v, const struct bucket *buckets, int64_t n)
 	size_t i;
 
 	if (n < 0)
-		n = 0; /* a wall clock went back */
+		n = 0; /* the wall clock was set back */
 	for (i = 0; n > buckets[i].upto; i++)
 		continue;
 	atomic_fetch_add_explicit(&v->bucket[i], 1, memory_order_relaxed);
@@ -208,7 +210,7 @@ metrics_observe_size(struct metrics *m, enum metric id, int64_t n)
 		observe(&m->value[id], of_sizes, n);
 }
 
-/* The place of ${word}, or of the last one. */
+/* Returns the index of ${word}, or of the last word if it is not listed. */
 static size_t
 place_of(enum metric_by id, const char *word)
 {
@@ -231,7 +233,7 @@ metrics_add_by(
 		    &m->by[id].n[place_of(id, word)], n, memory_order_relaxed);
 }
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 static int64_t
 load(const atomic_int_least64_t *n)
@@ -285,7 +287,8 @@ metrics_family(
 	buf_addf(out, "# TYPE twinbox_%s %s\n", name, types[type]);
 }
 
-/* Labels may hold any characters but three, which are escaped. */
+/* Appends the value of a label.  Three characters are escaped, and bytes that
+ * are not UTF-8 become '?'. */
 static void
 add_label_value(struct buf *out, const char *value)
 {

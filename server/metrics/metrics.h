@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters, gauges and histograms from two tables, shown as Prometheus text
- * (exposition format 0.0.4).  Updates are relaxed atomics: any thread, no
- * locks, no allocation.
+ * (exposition format 0.0.4).  Updates are relaxed atomic operations, so any
+ * thread may make them, without locks and allocation.
  *
- * Labels: counters by a word from a list that is known beforehand are in the
- * second table.  Metrics whose labels are read from the store (destinations)
- * are not kept here; their page uses metrics_family() and metrics_sample().
+ * Labels: the second table has counters with a label whose words are known when
+ * the program is built.  Metrics whose labels come from the store
+ * (destinations) are not kept here; the page that shows them uses
+ * metrics_family() and metrics_sample().
  */
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H
@@ -17,8 +18,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Histograms are in seconds, fed with microseconds; those of METRIC_SIZES are
- * of whole numbers, fed with these. */
+/* A METRIC_HISTOGRAM is shown in seconds and updated in microseconds.  A
+ * METRIC_SIZES is a histogram of whole numbers. */
 enum metric_type {
 	METRIC_COUNTER,
 	METRIC_GAUGE,
@@ -170,8 +171,9 @@ enum metric_type {
 	X(CLOCK_JUMPS, "clock_jumps_total", METRIC_COUNTER,                    \
 	    "Times that the wall clock moved by itself, by more than 5 s")
 
-/* The words of the second table's labels, X(word).  One that is not listed is
- * counted as the last one, which is "other" wherever there may be such. */
+/* The words of the labels in the second table.  X(word).  A word that is not
+ * listed is counted as the last one, which is "other" in each list where such a
+ * word may occur. */
 #define METRIC_REASONS(X)                                                      \
 	X("max_retries")                                                       \
 	X("rejected")                                                          \
@@ -197,7 +199,7 @@ enum metric_type {
 	X("messages")                                                          \
 	X("other")
 
-/* What became of a request of another server. */
+/* The outcome of a request of another server. */
 #define METRIC_REQUESTS_IN(X)                                                  \
 	X("taken")                                                             \
 	X("unsigned")                                                          \
@@ -209,7 +211,8 @@ enum metric_type {
 	X("busy")                                                              \
 	X("draining")                                                          \
 	X("other")
-/* What the answer of another server meant: the words of enum classify_class. */
+/* The class of an answer of another server: the words of enum
+ * classify_class. */
 #define METRIC_REQUESTS_OUT(X)                                                 \
 	X("settle")                                                            \
 	X("sign-anew")                                                         \
@@ -219,7 +222,7 @@ enum metric_type {
 	X("reject")                                                            \
 	X("park")                                                              \
 	X("other")
-/* Why a signature did not hold: the words of enum signature_fault. */
+/* The reason why a signature is refused: the words of enum signature_fault. */
 #define METRIC_SIGNATURE_FAULTS(X)                                             \
 	X("signature-missing")                                                 \
 	X("signature-malformed")                                               \
@@ -231,14 +234,15 @@ enum metric_type {
 	X("digest-wrong")                                                      \
 	X("nonce-repeated")                                                    \
 	X("other")
-/* There is no third one. */
+/* These are all directions, so there is no "other". */
 #define METRIC_DIRECTIONS(X)                                                   \
 	X("in")                                                                \
 	X("out")
 
-/* X(id, name without the prefix, label, its words, help): counters.  A label
- * may have labels with one value each before it, as Prometheus writes them.
- * Rows with the same name stand together and are one family. */
+/* X(id, name without the prefix, label, its words, help): counters.  The text
+ * of a label may begin with labels of a fixed value, as Prometheus writes them
+ * (direction="in",outcome).  Rows with the same name follow each other and form
+ * one family. */
 #define METRICS_BY_TABLE(X)                                                    \
 	X(OUTBOX_EVENTS, "outbox_events_total", "event", METRIC_EVENTS,        \
 	    "Events of outbox entries told to senders and subscribers")        \
@@ -275,31 +279,37 @@ enum metric_by {
 
 struct metrics;
 
-/* A set of metrics, all zero.  NULL: no memory. */
+/* Makes a set of metrics, all zero; returns NULL if there is no memory.  Frees
+ * a set; NULL is allowed. */
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
 
-/* ${m} may be NULL in all of these, which then do nothing. */
+/* Update a metric: metrics_observe_us() a METRIC_HISTOGRAM,
+ * metrics_observe_size() a METRIC_SIZES.  If ${m} is NULL, they do nothing.
+ * Thread: any. */
 void metrics_add(struct metrics *m, enum metric id, int64_t n);
 void metrics_set(struct metrics *m, enum metric id, int64_t v);
 void metrics_observe_us(struct metrics *m, enum metric id, int64_t us);
 void metrics_observe_size(struct metrics *m, enum metric id, int64_t n);
 
-/* Adds to the counter of ${word}; of the last word when it is not listed. */
+/* Adds ${n} to the counter of ${word}, or to that of the last word if ${word}
+ * is not listed. */
 void metrics_add_by(
     struct metrics *m, enum metric_by id, const char *word, int64_t n);
 
-/* The value of a counter or gauge; of a histogram its count. */
+/* Returns the value of a counter or gauge, or the number of observations of a
+ * histogram. */
 int64_t metrics_get(const struct metrics *m, enum metric id);
 
-/* Of a histogram the sum, in what it was fed with. */
+/* Returns the sum of a histogram, in microseconds; of METRIC_SIZES, as it was
+ * observed. */
 int64_t metrics_sum(const struct metrics *m, enum metric id);
 
-/* The counter of ${word}, which must be listed. */
+/* Returns the counter of ${word}, which must be listed. */
 int64_t metrics_get_by(
     const struct metrics *m, enum metric_by id, const char *word);
 
-/* Appends all of them as Prometheus text. */
+/* Appends all metrics as Prometheus text. */
 void metrics_write(const struct metrics *m, struct buf *out);
 
 /* A label: its name, and any bytes as its value. */
@@ -308,14 +318,16 @@ struct metric_label {
 	const char *value;
 };
 
-/* For what is known only when it is asked for: the head of the counters or
- * gauges ${name} (without the prefix), whose samples must follow at once. */
+/* Appends the head of the counter or gauge ${name} (without the prefix), for
+ * values that are computed when they are shown.  Its samples must follow at
+ * once. */
 void metrics_family(
     struct buf *out, const char *name, enum metric_type type, const char *help);
 
-/* A sample of them, with ${n} labels.  In their values backslash, quote and
- * line feed are escaped, so that none can end its line or forge another; what
- * is no UTF-8, which the format asks for, becomes '?'. */
+/* Appends a sample with ${n} labels.  Backslash, quote and line feed are
+ * escaped in the values of labels, so that no value can end its line or forge
+ * another one.  Bytes that are not UTF-8, which the format requires, become
+ * '?'. */
 void metrics_sample(struct buf *out, const char *name,
     const struct metric_label *labels, size_t n, int64_t value);
 
