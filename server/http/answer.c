@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers.  The handler's thread fills in the answer and puts the request into
- * its loop's mailbox; the loop hands it to libmicrohttpd.  Nothing here can
- * fail for the caller: without memory the answer is a 503 made beforehand.
+ * Answers to requests.  The thread that answers fills in the answer and puts
+ * the request into its loop's mailbox; the loop hands the answer to
+ * libmicrohttpd.  Answering cannot fail for the caller: without memory the
+ * client gets a 503 that was made beforehand.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -21,9 +22,10 @@
 #include "log/log.h"
 #include "wire/wire.h"
 
-/* Bytes that libmicrohttpd reads at once of an answer in pieces. */
+/* The block size, in bytes, with which libmicrohttpd reads an answer in pieces.
+ */
 #define PIECE_BLOCK 16384
-/* Bytes of an answer in pieces that may wait in the kernel. */
+/* How many bytes of an answer in pieces may wait unsent in the kernel. */
 #define UNSENT_BYTES 65536
 
 #define PROBLEM_JSON "application/problem+json"
@@ -65,14 +67,17 @@ answer_deliver(struct http_request *req)
 			loop_ready(loop, req);
 		return;
 	}
-	/* The mailbox is closed only when nobody may answer any more; the
-	 * stopping loop has answered in our place. */
+	/* The put fails only after http_stop() has closed the mailbox.  No
+	 * other thread may answer by then (http.h), and the stopping loop
+	 * answers what is still open. */
 	(void)!mbox_put_urgent(loop->mbox, &req->answer_msg.node);
 }
 
-/* ---- what clients have not taken yet ---- */
+/* ---- the memory of answers that clients have not read yet ---- */
 
-/* Whether ${n} bytes may be held until the client has read them. */
+/* Takes ${n} bytes of the budget for answers until the client has read them.
+ * Returns false if the budget has no room.  Answers of at most
+ * LIMIT_ANSWER_FREE bytes always pass and are not counted. */
 static bool
 answer_room(struct http_request *req, size_t n)
 {
@@ -101,8 +106,8 @@ answer_gone(struct http_request *req)
 	    req->http->options.metrics, METRIC_HTTP_ANSWER_BYTES, -(int64_t)n);
 }
 
-/* Moves the content of ${body} into ${req}.  A buffer is up to twice as large
- * as what it holds: of a large one the rest is given back. */
+/* Moves the content of ${body} into ${req}.  A buffer may be twice as large as
+ * its content; a large buffer is shrunk to its content. */
 static void
 take_body(struct http_request *req, struct buf *body)
 {
@@ -119,7 +124,7 @@ take_body(struct http_request *req, struct buf *body)
 	body->len = body->cap = 0;
 }
 
-/* In place of an answer for which there is no room. */
+/* Answers 503 in place of an answer for which the budget has no room. */
 static void
 refuse_unheld(struct http_request *req)
 {
@@ -134,8 +139,8 @@ refuse_unheld(struct http_request *req)
 	http_answer_refusal(req, &r);
 }
 
-/* JSON ends with a newline, so that a terminal's prompt stands on a line of its
- * own. */
+/* Ends JSON with a newline, so that a terminal shows its prompt on a line of
+ * its own. */
 static void
 end_line(const char *content_type, struct buf *body)
 {
@@ -252,7 +257,10 @@ http_answer_error(struct http_request *req, const struct err *err)
 	http_answer_refusal(req, &r);
 }
 
-/* Sees to it that ${req} has an answer that can be sent. */
+/* Completes the answer of ${req} before it is sent.  While the server drains,
+ * the answer closes the connection.  If memory ran out while the answer was
+ * built, drops its content: the caller then sends the 503 that was made
+ * beforehand. */
 static void
 answer_settle(struct http_request *req)
 {
@@ -290,9 +298,9 @@ response_headers(struct http_request *req, struct MHD_Response *response)
 	return (ok == MHD_YES);
 }
 
-/* libmicrohttpd wants the next bytes of an answer in pieces.  Where there are
- * none yet, the connection is suspended until they come.  Thread: the loop's.
- */
+/* Gives libmicrohttpd the next bytes of an answer in pieces.  When the current
+ * piece has been read, suspends the connection until http_answer_piece() brings
+ * the next one.  Thread: the loop's. */
 static ssize_t
 read_piece(void *arg, uint64_t pos, char *to, size_t size)
 {
@@ -327,10 +335,10 @@ read_piece(void *arg, uint64_t pos, char *to, size_t size)
 	return (0);
 }
 
-/* An answer in pieces may go on for hours.  By itself the kernel would take
- * some 3 MB for a client that reads nothing, and keep the connection to one
- * that has vanished for a quarter of an hour, although the answer is between
- * two pieces and no deadline of ours runs. */
+/* Sets socket options for an answer in pieces, which may go on for hours.  By
+ * default the kernel would buffer some 3 MB for a client that reads nothing.
+ * It would also keep the connection to a vanished client for a quarter of an
+ * hour: between two pieces none of our own deadlines runs. */
 static void
 prepare_pieces(const struct http_request *req)
 {
@@ -344,7 +352,8 @@ prepare_pieces(const struct http_request *req)
 	    &silence_ms, sizeof(silence_ms));
 }
 
-/* The response for ${req}; takes req->answer.out.  NULL: no memory. */
+/* Makes the response for ${req} and takes over req->answer.out.  Returns NULL
+ * if there is no memory. */
 static struct MHD_Response *
 response_new(struct http_request *req)
 {
@@ -367,8 +376,9 @@ response_new(struct http_request *req)
 		return (NULL);
 	if (req->answer.more == NULL)
 		req->answer.out = NULL;
-	/* To HEAD the library would send the end of the chunks that it has not
-	 * sent: as if the client knew of none. */
+	/* In an answer to HEAD libmicrohttpd omits the chunks but still sends
+	 * the chunk that ends them, which no client expects.  The mode of
+	 * HTTP/1.0 uses no chunks. */
 	else if (req->head.method == METHOD_HEAD)
 		(void)MHD_set_response_options(
 		    response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
@@ -420,7 +430,8 @@ send_raw(struct http_request *req, const char *text, size_t len)
 	}
 }
 
-/* In place of an answer for which there is no memory. */
+/* Sends a 503 in place of an answer for which there is no memory.  Allocates
+ * nothing. */
 static void
 send_raw_no_memory(struct http_request *req)
 {
@@ -428,7 +439,7 @@ send_raw_no_memory(struct http_request *req)
 	int n;
 
 	req->answer.status = 503;
-	/* The text made beforehand, with the request id in it. */
+	/* NO_MEMORY_PROBLEM without its closing brace, then the request id. */
 	n = snprintf(body, sizeof(body), "%.*s,\"request_id\":\"%s\"}\n",
 	    (int)sizeof(NO_MEMORY_PROBLEM) - 2, NO_MEMORY_PROBLEM,
 	    req->head.id);
@@ -457,7 +468,7 @@ answer_raw(struct http_request *req)
 		return;
 	}
 	if (req->answer.more != NULL)
-		return; /* a piece would look like the whole */
+		return; /* it would look like the whole answer */
 	reason = MHD_get_reason_phrase_for((unsigned)req->answer.status);
 	buf_addf(&b, "HTTP/1.1 %d %s\r\nConnection: close\r\n",
 	    req->answer.status, reason);

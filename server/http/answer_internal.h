@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How an answer reaches libmicrohttpd (answer.c).
+ * How an answer reaches libmicrohttpd, or the socket where libmicrohttpd takes
+ * no answer (answer.c).
  */
 #ifndef HTTP_ANSWER_INTERNAL_H
 #define HTTP_ANSWER_INTERNAL_H
@@ -9,28 +10,33 @@
 
 #include "http/request_internal.h"
 
-/* The body of every answer for which there is no memory. */
+/* The body of the 503 that is sent when there is no memory for an answer. */
 #define NO_MEMORY_PROBLEM                                                      \
 	"{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","       \
 	"\"status\":503,\"code\":\"busy\",\"retry_after\":1,"                  \
 	"\"detail\":\"out of memory\"}"
 
-/* Brings ${req} back to its loop, which resumes it.  Thread: any. */
+/* Brings ${req}, which has an answer or its next piece, back to its loop, which
+ * resumes the connection.  Thread: any. */
 void answer_deliver(struct http_request *req);
 
-/* Hands the answer to libmicrohttpd.  Thread: the loop's. */
+/* Hands the answer of ${req} to libmicrohttpd.  Thread: the loop's. */
 enum MHD_Result answer_queue(struct http_request *req);
 
-/* Writes the answer past libmicrohttpd, which cannot take it in this state,
- * as far as the socket's buffer goes.  The connection ends afterwards. */
+/* Writes the answer of ${req} to the socket, past libmicrohttpd, for states in
+ * which libmicrohttpd takes no answer.  Writes what the socket's buffer takes
+ * without waiting.  The connection ends afterwards.  Thread: the loop's. */
 void answer_raw(struct http_request *req);
 
-/* Makes the refusal of ${req} its answer, and hands it to libmicrohttpd, or
- * writes it past libmicrohttpd where that takes no answer. */
+/* Make the refusal of ${req} its answer.  answer_refuse_now() hands the answer
+ * to libmicrohttpd; answer_refuse_raw() writes it to the socket, for states in
+ * which libmicrohttpd takes no answer.  Both go on reading from the socket for
+ * a moment (linger_start()).  Thread: the loop's. */
 enum MHD_Result answer_refuse_now(struct http_request *req);
 void answer_refuse_raw(struct http_request *req);
 
-/* Gives back what the answer has taken of the budget. */
+/* Returns to the budget what the answer of ${req} has taken.  Does nothing if
+ * it has taken nothing. */
 void answer_gone(struct http_request *req);
 
 #endif

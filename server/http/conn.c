@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections: the lists of the front and of the loops, and their end.
+ * The lists of connections that the front and the loops keep, and the end of a
+ * connection.
  */
 #include "base/mem.h"
 #include "http/conn_internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection, and the messages and events of the loop that it belongs to
+ * A connection, and the kinds of messages and events that a loop receives
  * (conn.c).
  */
 #ifndef HTTP_CONN_INTERNAL_H
@@ -24,7 +24,7 @@ struct loop_msg {
 	enum msg_kind kind;
 };
 
-/* The source of an event in a loop's epoll set. */
+/* Where an event of a loop's epoll set comes from. */
 enum source_kind { SOURCE_MHD, SOURCE_MBOX, SOURCE_GONE, SOURCE_LEFTOVER };
 
 struct source {
@@ -32,29 +32,30 @@ struct source {
 };
 
 enum conn_phase {
-	CONN_RECEIVING, /* a request is arriving: absolute deadline */
-	CONN_HANDLING,  /* the handler has it: no deadline here */
-	CONN_SENDING,   /* the answer goes out: absolute deadline */
-	CONN_IDLE       /* kept alive */
+	CONN_RECEIVING, /* a request is arriving; has an absolute deadline */
+	CONN_HANDLING,  /* the handler has the request; no deadline here */
+	CONN_SENDING,   /* the answer is going out; has an absolute deadline */
+	CONN_IDLE       /* kept alive between two requests */
 };
 
 struct conn {
 	struct loop_msg msg;
 	struct http *http;
 	struct loop *loop;
-	struct conn *next, *prev; /* of the front, then of the loop */
+	/* In the list of the front, then in that of the loop. */
+	struct conn *next, *prev;
 	int fd;
 	enum conn_phase phase;
-	bool partial;        /* idle, but a part of a request has come */
-	bool cut;            /* its socket has been shut down */
-	bool counted;        /* by conn_limit */
+	bool partial;        /* idle, but part of a request has arrived */
+	bool cut;            /* the socket has been shut down */
+	bool counted;        /* conn_limit has counted it */
 	int64_t deadline_ms; /* monotonic */
-	int64_t check_ms;    /* when to look at it next */
+	int64_t check_ms;    /* monotonic; next conn_check() */
 	int64_t idle_since_ms;
 	uint64_t requests;
 	struct sockaddr_storage addr;
 	socklen_t addr_len;
-	bool believed; /* it is a proxy's: its headers name the client */
+	bool believed; /* a believed proxy's: its headers name the client */
 	char peer[NET_PEER_SIZE];
 };
 
@@ -62,13 +63,14 @@ struct conn_list {
 	struct conn *head, *tail;
 };
 
-/* Adds ${conn} at the end. */
+/* Appends ${conn} to ${list}. */
 void conn_list_add(struct conn_list *list, struct conn *conn);
 
-/* Takes ${conn} out of ${list}. */
+/* Removes ${conn} from ${list}. */
 void conn_list_remove(struct conn_list *list, struct conn *conn);
 
-/* One connection less, and ${conn} is freed. */
+/* Frees ${conn} and ends its counts.  Does not close the socket, which
+ * libmicrohttpd, the front or the WebSocket side owns.  Thread: any. */
 void conn_free(struct conn *conn);
 
 #endif

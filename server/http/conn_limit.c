@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limit of connections by address, and the answer to those that are refused
- * before anything of them is read.
+ * The limit of connections per client address, and the answer to connections
+ * that are refused before any of their bytes are parsed.
  *
- * An address of IPv6 counts as its network of 64 bits, of which a single
- * person has all.  A socket that is handed to the WebSocket side has left.
+ * An IPv6 address counts as its /64 network, because one person usually has a
+ * whole /64.  A socket that is handed to the WebSocket side is no longer
+ * counted here.
  */
 #include <netinet/in.h>
 
@@ -62,7 +63,7 @@ conn_limit_fini(struct conn_limit *limit)
 	lock_fini(&limit->lock);
 }
 
-/* The values of the table are the numbers themselves. */
+/* The table stores each count itself where a pointer would be. */
 static uintptr_t
 count_get(const struct conn_limit *limit, const struct limit_key *key)
 {
@@ -100,7 +101,8 @@ conn_limit_leave(struct conn_limit *limit, struct conn *conn)
 	conn->counted = false;
 	lock_take(&limit->lock);
 	n = count_get(limit, &key);
-	/* Changing a value that is there needs no memory. */
+	/* htab_set() needs no memory for a key that is in the table, so it
+	 * cannot fail here. */
 	if (n <= 1)
 		(void)htab_remove(limit->counts, &key);
 	else
@@ -134,7 +136,8 @@ conn_limit_refuse(
 		buf_addf(&text, "Retry-After: %d\r\n", r.retry_after_s);
 	buf_addf(&text, "Content-Length: %zu\r\n\r\n", body.len);
 	buf_add(&text, body.data, body.len);
-	/* Unread bytes would turn the close into a reset. */
+	/* Read what has arrived: if close() finds unread bytes, the kernel
+	 * sends a reset, and the client may lose the answer. */
 	(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
 	if (buf_ok(&body) && buf_ok(&text))
 		n = send(fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limit of connections by address, and the answer to those that are refused
- * (conn_limit.c).
+ * The limit of connections per client address, and the answer to refused
+ * connections (conn_limit.c).
  */
 #ifndef HTTP_CONN_LIMIT_INTERNAL_H
 #define HTTP_CONN_LIMIT_INTERNAL_H
@@ -17,28 +17,29 @@
 struct htab;
 
 struct conn_limit {
-	size_t per_address;  /* connections; 0: no limit */
-	struct uuid_gen ids; /* of the front's thread alone */
+	size_t per_address;  /* most connections per address; 0: no limit */
+	struct uuid_gen ids; /* used by the front's thread only */
 	struct lock lock;
 	struct htab *counts; /* under lock: connections by address */
 };
 
-/* Makes a zeroed ${limit} ready. */
+/* Initializes ${limit}, which is zeroed.  RC_NO_MEMORY is the only error. */
 enum rc conn_limit_init(
     struct conn_limit *limit, const struct http_options *options) MUST_USE;
 
-/* Frees what ${limit} holds; accepts half-made and zeroed ones. */
+/* Frees what ${limit} holds.  Accepts a zeroed or half-made one. */
 void conn_limit_fini(struct conn_limit *limit);
 
-/* Counts ${conn} for its address.  Returns false, and does not count, if the
- * address has as many connections as it may have. */
+/* Counts ${conn} for its address.  Returns false, and does not count it, if the
+ * address has reached its limit or there is no memory to count.  Thread: any.
+ */
 bool conn_limit_enter(struct conn_limit *limit, struct conn *conn);
 
-/* Ends the count of ${conn}, if it was counted.  Thread: any. */
+/* Uncounts ${conn}, if it was counted.  Thread: any. */
 void conn_limit_leave(struct conn_limit *limit, struct conn *conn);
 
 /* Sends a problem document on the refused connection ${fd}, without waiting.
- * Returns whether it was sent.  Thread: the front's. */
+ * Returns true if anything was sent.  Thread: the front's. */
 bool conn_limit_refuse(
     struct conn_limit *limit, int fd, enum problem problem, const char *detail);
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The callbacks of libmicrohttpd.  For each request it calls, in the loop's
- * thread: request_line(), then access() with the headers, then access() for
- * each piece of the body, then access() at the end, where the handler is
- * called and the connection suspended; after the answer access() once more;
- * at last request_completed().
+ * The callbacks of libmicrohttpd.  It calls them in the loop's thread, for each
+ * request in this order:
+ *
+ *  1. request_line()
+ *  2. access_handler() with the headers
+ *  3. access_handler() for each piece of the body
+ *  4. access_handler() at the end of the request, which calls the handler and
+ *     suspends the connection unless the handler has answered
+ *  5. access_handler() once more when the answer is there
+ *  6. request_completed()
  */
 #include <assert.h>
 #include <stdio.h>
@@ -29,9 +34,11 @@ conn_of(struct MHD_Connection *mhd)
 	return (info == NULL ? NULL : info->socket_context);
 }
 
-/* Versions 0.9.7x parse in place, and now take the query apart, a record for
- * each parameter; thousands of them would use up the connection's memory, and
- * it would close without an answer.  Nobody needs that: ours has been read. */
+/* Cuts the query off ${target}, which target_read() has already copied.
+ * libmicrohttpd 0.9.7x parses in place: after this callback it would split the
+ * query and keep a record for each parameter.  Thousands of parameters would
+ * use up the connection's memory, and it would close the connection without an
+ * answer. */
 static void
 hide_query(const char *target)
 {
@@ -62,8 +69,9 @@ request_line(void *arg, const char *target, struct MHD_Connection *mhd)
 	return (req);
 }
 
-/* Whether this request belongs to the WebSocket side and came here because its
- * connection was kept alive: a proxy repeats it on a fresh one. */
+/* Returns true if this request belongs to the WebSocket side but came on a kept
+ * connection, whose later requests the front does not see.  The connection is
+ * closed without an answer, and a proxy repeats the request on a new one. */
 static bool
 is_stray_upgrade(const struct http_request *req)
 {
@@ -76,9 +84,10 @@ is_stray_upgrade(const struct http_request *req)
 		validator_list_has(req->head.known.upgrade, "websocket"));
 }
 
-/* The longest body of a route with ${flags}.  That of a peer is the same in the
- * waiting room, where each route is public: told "too large", a peer would give
- * its message up. */
+/* Returns the longest body, in bytes, of a route with ${flags}.  HTTP_PEER_BODY
+ * goes before HTTP_PUBLIC because in the waiting room (main/room.c) each route
+ * is public, and a peer that gets "body too large" there would give up its
+ * message. */
 static size_t
 body_limit(unsigned flags)
 {
@@ -91,7 +100,8 @@ body_limit(unsigned flags)
 					       : LIMIT_REQUEST_LEN);
 }
 
-/* A path that people type with a slash behind it leads to its route. */
+/* Finds the route of a path that people type with a slash at its end.  Only
+ * routes with HTTP_SLASH accept this slash; the answer is a redirect. */
 static void
 find_without_slash(struct http_request *req)
 {
@@ -107,7 +117,8 @@ find_without_slash(struct http_request *req)
 	req->head.elsewhere = true;
 }
 
-/* Finds the route and its limits. */
+/* Finds the route of ${req} and the limit of its body, or refuses the request.
+ */
 static void
 request_route(struct http_request *req)
 {
@@ -145,8 +156,9 @@ request_route(struct http_request *req)
 			: "application/json");
 }
 
-/* Where messages are sent, both limits are named: a text that is made as long
- * as a request may be would be refused again. */
+/* Refuses a body that is too large.  On routes that take messages the detail
+ * names both limits: a client that shortens its text only to the limit of the
+ * request would be refused again. */
 static void
 body_too_large(struct http_request *req)
 {
@@ -164,7 +176,8 @@ body_too_large(struct http_request *req)
 	req->answer.close = true;
 }
 
-/* Notes how long the body will be, and refuses one that is too long. */
+/* Sets body.announced from Content-Length, and refuses a body that is too large
+ * before any of it is read. */
 static void
 check_length(struct http_request *req)
 {
@@ -178,8 +191,9 @@ check_length(struct http_request *req)
 		req->body.announced = strtoull(text, NULL, 10);
 }
 
-/* The call with the headers.  Refusals of requests without a body wait for
- * the end, so that the connection may be kept. */
+/* Handles the call with the headers.  If a request without a body is refused,
+ * the answer waits for the end of the request, so that the connection can be
+ * kept. */
 static enum MHD_Result
 access_head(struct http_request *req, const char *method, const char *version)
 {
@@ -196,7 +210,7 @@ access_head(struct http_request *req, const char *method, const char *version)
 		return (MHD_NO);
 	}
 	if (req->answer.refused) {
-		req->answer.close = true; /* its target: no route, no trust */
+		req->answer.close = true; /* malformed: do not route it */
 	} else if (atomic_load(&http->refusing)) {
 		request_refuse(
 		    req, PROBLEM_DRAINING, "this server takes no more");
@@ -217,7 +231,8 @@ access_head(struct http_request *req, const char *method, const char *version)
 	return (sender_check(req));
 }
 
-/* Keeps a piece of the body, and shows it to the gate of its route. */
+/* Appends a piece to the body, and then passes it to the gate's function piece.
+ */
 static enum rc
 keep_piece(struct http_request *req, const char *data, size_t n)
 {
@@ -232,7 +247,8 @@ keep_piece(struct http_request *req, const char *data, size_t n)
 	return (RC_OK);
 }
 
-/* A piece of the body.  libmicrohttpd takes no response here. */
+/* Handles a piece of the body.  libmicrohttpd takes no response in this state,
+ * so a refusal is written to the socket past it and ends the connection. */
 static enum MHD_Result
 access_body(struct http_request *req, const char *data, size_t *size)
 {
@@ -260,9 +276,10 @@ access_body(struct http_request *req, const char *data, size_t *size)
 
 /* ---- the whole request ---- */
 
-/* The route's own name from where the slash made a folder of it, with the
- * query: relative, because a proxy may serve it below another path, and never
- * what the client has written as the path ("//host/"). */
+/* Redirects from "NAME/" to the route itself, with the query.  Location is
+ * relative ("../NAME"), because a proxy may serve the route below another path.
+ * It is made from the route and not from the client's path, which could lead to
+ * another host ("//host/"). */
 static void
 answer_elsewhere(struct http_request *req)
 {
@@ -321,8 +338,9 @@ access_end(struct http_request *req)
 		loop_timer_cancel(req->loop, req);
 		return (answer_queue(req));
 	}
-	/* The answer may be in the mailbox already: it is taken out by this
-	 * thread, later. */
+	/* Another thread may have put the answer into the mailbox already.
+	 * Only this thread takes it out, and only after it has suspended the
+	 * connection. */
 	req->suspended = true;
 	MHD_suspend_connection(req->mhd);
 	return (MHD_YES);
@@ -375,8 +393,8 @@ log_request(const struct http_request *req)
 	    (long long)(req->loop->now_ms - req->account.start_ms));
 }
 
-/* Every answer of ours is counted and logged once, and nothing else is: what
- * was cut off or answered by the library never comes here. */
+/* Counts and logs an answer of ours, once.  Requests that were cut off and
+ * answers that libmicrohttpd makes by itself do not come here. */
 static void
 count_answer(const struct http_request *req)
 {
@@ -388,7 +406,8 @@ count_answer(const struct http_request *req)
 	log_request(req);
 }
 
-/* ${req} is over, whatever became of it. */
+/* Ends ${req}, whether or not it was answered.  Its connection is idle again.
+ */
 static void
 request_over(struct http_request *req)
 {
@@ -415,8 +434,9 @@ request_completed(void *arg, struct MHD_Connection *mhd, void **context,
 	if (req == NULL)
 		return;
 	*context = NULL;
-	/* The client closed its writing side while it waited.  libmicrohttpd
-	 * gives such connections up, but the client may still read. */
+	/* The client closed its writing side while the request waited.
+	 * libmicrohttpd gives up such connections, but the client may still
+	 * read: write the answer to the socket. */
 	if (req->phase == REQUEST_ANSWERED &&
 	    code == MHD_REQUEST_TERMINATED_WITH_ERROR)
 		answer_raw(req);
@@ -429,9 +449,9 @@ request_completed(void *arg, struct MHD_Connection *mhd, void **context,
 
 /* ---- connections ---- */
 
-/* When a second thing is wrong with a head, libmicrohttpd 0.9.75 closes without
- * a word: request_completed() is not called, and the request would stay
- * behind. */
+/* Ends the request that ${conn} still has.  libmicrohttpd 0.9.75 closes a
+ * connection without calling request_completed() when it finds a second fault
+ * in a head. */
 static void
 drop_request_of(struct loop *loop, const struct conn *conn)
 {
@@ -471,7 +491,7 @@ notify_connection(void *arg, struct MHD_Connection *mhd, void **context,
 
 /* ---- starting ---- */
 
-/* Leaves escapes alone: target.c decodes them itself. */
+/* Leaves percent-encoding as it is: target.c decodes it. */
 static size_t
 unescape_nothing(void *arg, struct MHD_Connection *mhd, char *s)
 {
@@ -481,7 +501,8 @@ unescape_nothing(void *arg, struct MHD_Connection *mhd, char *s)
 	return (strlen(s));
 }
 
-/* The answer for when there is no memory for one. */
+/* Makes the 503 that is sent when there is no memory for an answer.  Returns
+ * NULL if there is no memory now. */
 static struct MHD_Response *
 no_memory_response(void)
 {
@@ -505,8 +526,9 @@ no_memory_response(void)
 	return (response);
 }
 
-/* Strictness is the request validator's: the library's own (1) closes without
- * an answer, or sends the head of its answer twice. */
+/* MHD_OPTION_STRICT_FOR_CLIENT is 0 because the request validator is the strict
+ * part.  With the option at 1, libmicrohttpd closes without an answer or sends
+ * the head of its answer twice. */
 enum rc
 daemon_start(struct loop *loop, struct err *err)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The front: the thread that accepts connections.  It reads the first bytes
- * without taking them, and gives the socket to its owner: the WebSocket side,
- * the loop of the long-polls, or the loop with the fewest connections.
+ * The front: the thread that accepts connections.  It peeks at the first bytes
+ * of a connection and hands the socket to its owner: the WebSocket side, the
+ * loop of the long-polls, or the loop with the fewest connections.
  *
- * A line that is not yet whole is read again only when more bytes come
- * (edge-triggered), and for no longer than a request may take.  Without
- * descriptors a spare one is given up to take connections off the queue and
- * close them, then listening pauses: no spinning, one log line a second.
+ * An incomplete request line is peeked at again only when more bytes arrive
+ * (edge-triggered), and until the deadline of a request.  When no file
+ * descriptor is left, the front uses a spare descriptor to accept a few
+ * connections and close them, then stops listening for a moment.  So it never
+ * spins, and it logs at most one line a second.
  */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -30,13 +31,15 @@
 
 #define EVENTS_MAX 64
 #define ACCEPT_MAX 64
-/* So often at the end: more than the kernel keeps. */
+/* Rounds of front_accept() when draining begins.  DRAIN_MAX * ACCEPT_MAX
+ * connections are more than the kernel queues. */
 #define DRAIN_MAX 64
 #define SHED_MAX 16
 
-/* ---- telling requests apart ---- */
+/* ---- classifying requests ---- */
 
-/* Whether the query has a "wait" that is neither empty nor zero. */
+/* Returns true if the query has a parameter "wait" that is not empty and does
+ * not begin with 0. */
 static bool
 query_waits(const char *query, size_t n)
 {
@@ -53,10 +56,11 @@ query_waits(const char *query, size_t n)
 	return (false);
 }
 
-/* Whether a stream of events is asked for: such a request waits, too.  Only
- * the bytes that are there are searched, so a head in several packets may be
- * missed; the stream is then served by another loop, whose resumptions cost
- * more the more of them wait there. */
+/* Returns true if the head asks for a stream of events, which waits like a
+ * long-poll.  Only the bytes that have arrived are searched, so a head in
+ * several packets may be missed.  Another loop then serves the stream, which is
+ * correct but costs more: a resumption costs more with each request that waits
+ * in the same loop. */
 static bool
 head_streams(const char *head, size_t n)
 {
@@ -72,7 +76,7 @@ front_classify(const char *p, size_t n, bool full, const char *upgrade_path)
 	const char *target, *end, *query;
 	size_t have = (n < 4) ? n : 4, path_len;
 
-	/* Empty lines before a request are allowed. */
+	/* HTTP allows empty lines before a request (RFC 9112, 2.2). */
 	if (n > 0 && !validator_token_char((unsigned char)*p) && *p != '\r' &&
 	    *p != '\n')
 		return (*p == 0x16 ? FRONT_TLS : FRONT_BAD);
@@ -131,8 +135,8 @@ front_close(struct conn *conn)
 	conn_free(conn);
 }
 
-/* libmicrohttpd would close without an answer, or overlook what begins with a
- * NUL. */
+/* Refuses a connection that does not begin like an HTTP request.  libmicrohttpd
+ * would close it without an answer, or skip a line that begins with NUL. */
 static void
 front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 {
@@ -147,9 +151,9 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 	front_close(conn);
 }
 
-/* Gives the connection and the client's address to the WebSocket side.  A
- * believed proxy names the client in the head, of which front_peek() has waited
- * for the end. */
+/* Gives the connection and the client's address to the WebSocket side.  Behind
+ * a believed proxy the head names the client; front_peek() has waited for the
+ * end of that head. */
 static void
 front_upgrade(struct front *front, struct conn *conn)
 {
@@ -194,7 +198,8 @@ front_hand_over(struct front *front, struct conn *conn, enum front_kind kind)
 	}
 }
 
-/* Looks at what has come.  False: nothing, or nothing but an error. */
+/* Classifies ${conn} by the bytes that have arrived.  Returns false if the
+ * client has closed without sending anything, or the socket has failed. */
 static bool
 front_peek(struct front *front, const struct conn *conn, bool hung_up,
     enum front_kind *ret)
@@ -257,8 +262,9 @@ front_pause(struct front *front)
 	front_listen(front, false);
 }
 
-/* No descriptor is left: gives the spare one up for a few connections, which
- * are closed at once instead of hanging in the queue. */
+/* Handles the lack of file descriptors.  Gives up the spare descriptor to
+ * accept up to SHED_MAX connections and close them at once, so that their
+ * clients do not hang in the kernel's queue. */
 static void
 front_starved(struct front *front, int error)
 {
@@ -277,7 +283,8 @@ front_starved(struct front *front, int error)
 	front_pause(front);
 }
 
-/* Says that there are too many connections. */
+/* Refuses a connection with a problem document that says ${why}, and closes it.
+ */
 static void
 front_turn_away(
     struct front *front, int fd, enum problem problem, const char *why)
@@ -290,7 +297,7 @@ front_turn_away(
 	(void)close(fd);
 }
 
-/* The peer's address: as 16 bytes and as text. */
+/* Sets the peer's address as text, and whether the peer is a believed proxy. */
 static void
 conn_set_peer(struct conn *conn, const struct net_networks *believed)
 {
@@ -309,7 +316,8 @@ conn_set_peer(struct conn *conn, const struct net_networks *believed)
 	forwarded_address_text(address, conn->peer);
 }
 
-/* Takes a fresh socket: its bytes are often there already. */
+/* Takes a new socket.  Its first bytes have often arrived already, so it peeks
+ * at once, before it would add the socket to the epoll set. */
 static void
 front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
     socklen_t addr_len)
@@ -333,7 +341,7 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	conn->addr = *addr;
 	conn->addr_len = addr_len;
 	conn_set_peer(conn, &http->options.believed);
-	/* A proxy stands for many; it counts its clients itself. */
+	/* A proxy stands for many clients and limits them itself. */
 	if (!conn->believed && !conn_limit_enter(&http->conn_limit, conn)) {
 		front_turn_away(front, fd, PROBLEM_RATE_LIMITED,
 		    "too many connections from this address");
@@ -358,7 +366,8 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	conn_list_add(&front->conns, conn);
 }
 
-/* Takes what waits; true: perhaps not all. */
+/* Accepts up to ACCEPT_MAX waiting connections.  Returns true if more may wait.
+ */
 static bool
 front_accept(struct front *front)
 {
@@ -387,9 +396,9 @@ front_accept(struct front *front)
 	return (true);
 }
 
-/* Stops accepting.  Connections that the kernel has already made are taken:
- * closing the socket would reset them, though their clients may have sent a
- * request. */
+/* Stops accepting.  First accepts what the kernel has queued: closing the
+ * listening socket would reset these connections, whose clients may have sent a
+ * request already. */
 static void
 front_drain(struct front *front)
 {
@@ -398,8 +407,8 @@ front_drain(struct front *front)
 
 	for (i = 0; i < DRAIN_MAX && front_accept(front); i++)
 		continue;
-	/* It may live on as a duplicate (http_keep_listener), which would wake
-	 * this thread. */
+	/* A duplicate of the socket may stay open (http_keep_listener()).  It
+	 * would keep the entry in the epoll set and wake this thread. */
 	(void)epoll_ctl(front->epoll_fd, EPOLL_CTL_DEL, front->listen_fd, NULL);
 	(void)close(front->listen_fd);
 	front->listen_fd = -1;
@@ -429,7 +438,7 @@ front_event(struct front *front, const struct epoll_event *ev)
 	ok = front_peek(front, conn,
 	    (ev->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0, &kind);
 	if (ok && kind == FRONT_MORE)
-		return; /* the next bytes are the next edge */
+		return; /* edge-triggered: more bytes cause another event */
 	conn_list_remove(&front->conns, conn);
 	(void)epoll_ctl(front->epoll_fd, EPOLL_CTL_DEL, conn->fd, NULL);
 	if (ok)

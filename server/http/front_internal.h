@@ -13,10 +13,12 @@
 #include "http/conn_internal.h"
 #include "http/http.h"
 
-/* Bytes that the front reads to find the path; longer lines go to a loop. */
+/* How many bytes the front peeks at to find the path.  It hands connections
+ * with longer request lines to a loop. */
 #define PEEK_LEN 2048
-/* Bytes that the front reads of an upgrade through a proxy to find the client:
- * as many as the WebSocket side takes. */
+/* How many bytes the front peeks at of an upgrade through a proxy, to find the
+ * client.  The WebSocket side accepts heads of at most this length
+ * (WS_HANDSHAKE_LEN). */
 #define PEEK_HEAD_LEN 4096
 
 struct front {
@@ -24,7 +26,8 @@ struct front {
 	struct thr *thr;
 	int epoll_fd, wake_fd, listen_fd, reserve_fd;
 	struct conn_list conns; /* not yet classified, oldest first */
-	int64_t resume_ms; /* listening pauses until then; 0: it does not */
+	/* Listening pauses until then (monotonic); 0: there is no pause. */
+	int64_t resume_ms;
 	int64_t log_ms;
 	int log_dropped;
 	unsigned turn;
@@ -33,28 +36,31 @@ struct front {
 enum front_kind {
 	FRONT_MORE,    /* undecided: more bytes are needed */
 	FRONT_PLAIN,   /* any other request */
-	FRONT_WAIT,    /* a long-poll, or a stream of events */
-	FRONT_UPGRADE, /* the path of WebSockets */
+	FRONT_WAIT,    /* a long-poll or a stream of events */
+	FRONT_UPGRADE, /* the path of the WebSockets */
 	FRONT_BAD,     /* not HTTP */
 	FRONT_TLS      /* not HTTP, but TLS */
 };
 
-/* Classifies a connection by its first ${n} bytes; ${full}: more bytes will not
- * be read. */
+/* Classifies a connection by its first ${n} bytes.  With ${full} no more bytes
+ * will be read, and the result is not FRONT_MORE.  ${upgrade_path} may be NULL:
+ * there are no WebSockets then. */
 enum front_kind front_classify(
     const char *p, size_t n, bool full, const char *upgrade_path);
 
-/* Prepares ${front}, which has its listening socket, without its thread. */
+/* Initializes ${front}, whose listening socket is open.  Does not start its
+ * thread. */
 enum rc front_init(
     struct front *front, struct http *http, struct err *err) MUST_USE;
 
-/* Closes what ${front} holds; accepts half-made ones. */
+/* Closes what ${front} holds.  Accepts a half-made one. */
 void front_fini(struct front *front);
 
 /* The thread's function; ${arg} is the front. */
 void front_main(void *arg);
 
-/* Makes the front check the flags of the server.  Thread: any. */
+/* Wakes the front, so that it checks the flags draining and front_stop of the
+ * server.  Thread: any. */
 void front_wake(struct front *front);
 
 #endif

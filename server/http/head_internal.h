@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and checking the head of a request (target.c, validator.c).
+ * Reads and checks the head of a request (target.c, validator.c).
  */
 #ifndef HTTP_HEAD_INTERNAL_H
 #define HTTP_HEAD_INTERNAL_H
@@ -9,25 +9,29 @@
 
 #include "http/request_internal.h"
 
-/* A request line longer than this is refused; browsers stop at about 8 KiB. */
+/* The longest request target, in bytes.  Browsers stop at about 8 KiB as well.
+ */
 #define TARGET_LEN_MAX 8192
 #define HEADERS_MAX 100
 
-/* Copies and decodes the raw target; a refusal goes into ${req}. */
+/* Copies and decodes the raw target ${raw} into ${req}->head, or refuses
+ * ${req}.  Without memory it sets answer.no_memory. */
 void target_read(struct http_request *req, const char *raw);
 
-/* Whether ${c} can be part of a method or of a header's name. */
+/* Returns true if ${c} may be part of a method or of a header's name. */
 bool validator_token_char(unsigned char c);
 
-/* Checks method, version and headers, and fills ${req}->head.known.  Refuses
- * what is ambiguous: sets refused and close of ${req}->answer. */
+/* Checks the method, the version and the headers, and fills ${req}->head.known.
+ * If the head is ambiguous, sets answer.refused and answer.close. */
 void validator_check(
     struct http_request *req, const char *method, const char *version);
 
-/* Whether ${content_type} suits a route of JSON, or of any ${text}. */
+/* Returns true if a route that takes JSON, or with ${text} also any text,
+ * accepts ${content_type}, which may be NULL. */
 bool validator_media_ok(const char *content_type, bool text);
 
-/* Whether comma-separated ${list} contains ${token}, ignoring case. */
+/* Returns true if the comma-separated ${list} contains ${token}, ignoring case.
+ * ${list} may be NULL. */
 bool validator_list_has(const char *list, const char *token);
 
 #endif

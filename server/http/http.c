@@ -64,8 +64,10 @@ bind_one(const struct addrinfo *ai)
 	return (-1);
 }
 
-/* An address that is taken, or not there yet, may be free in a while; neither
- * is a fault of the disk, after which nobody may start us again. */
+/* Returns RC_BUSY for an address that is taken or does not exist yet: it may
+ * become free, so that another start may succeed.  Neither failure may be
+ * RC_IO, the code of a failed disk, after which a supervisor may not start the
+ * server again. */
 static enum rc
 listen_rc(int error)
 {
@@ -102,7 +104,7 @@ http_listen(struct http *http, struct err *err)
 	return (RC_OK);
 }
 
-/* Has the listening socket, and learns its port. */
+/* Opens the listening socket unless it was given, and finds its port. */
 static enum rc
 http_take_port(struct http *http, struct err *err)
 {
@@ -125,7 +127,8 @@ http_take_port(struct http *http, struct err *err)
 	return (RC_OK);
 }
 
-/* Frees what there is; the threads have ended or never begun. */
+/* Frees ${http}, which may be half-made.  Its threads have ended or were never
+ * started. */
 static void
 http_free(struct http *http)
 {
@@ -142,7 +145,7 @@ http_free(struct http *http)
 	mem_free(http);
 }
 
-/* False: no memory. */
+/* Makes the budgets that have a limit.  Returns false if there is no memory. */
 static bool
 budgets_init(struct http *http, const struct http_options *o)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The answers that libmicrohttpd makes by itself.  Its log messages are the
- * only sign of them: they are counted by those messages, and answers that it
- * would send twice are made here before it does.
+ * only sign of them, so this file counts the answers by the messages.  Where
+ * the library would send the head of its answer twice, this file answers before
+ * it.
  */
 #include <sys/socket.h>
 
@@ -15,7 +16,7 @@
 #include "http/loop_internal.h"
 #include "log/log.h"
 
-#define HEADER_RECORD 64 /* of libmicrohttpd, for each header */
+#define HEADER_RECORD 64 /* bytes that libmicrohttpd keeps per header */
 #define LOG_LINES_MAX 5
 
 static enum MHD_Result
@@ -26,15 +27,16 @@ add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
 
 	(void)name;
 	(void)value;
-	/* Its bytes, which a cookie shares with its header and a parameter with
-	 * the target, and a record. */
+	/* A cookie shares its bytes with its header, and a query parameter with
+	 * the target; each has a record of its own. */
 	*sum += (kind == MHD_HEADER_KIND ? name_len + value_len + 4 : 0) +
 		HEADER_RECORD;
 	return (MHD_YES);
 }
 
-/* The connection's memory that the head has taken so far, at least.  It has
- * parameters when hide_query() did not see them: behind a NUL. */
+/* Returns how much of the connection's memory the head has taken so far, at
+ * least.  It includes query parameters: hide_query() does not see a query
+ * behind a NUL. */
 static size_t
 head_memory(const struct http_request *req)
 {
@@ -64,12 +66,11 @@ has_large_head(const struct http_request *req)
 	return (head_memory(req) > CONNECTION_MEMORY / 4);
 }
 
-/* The library answers a Content-Length that is not a number, and cookies that
- * are too large, before it calls us, and sends the head of that answer twice.
- * Its log message comes first but does not name the request, so all requests
- * that
- * ${culprit} matches are answered here, past the library.  Returns whether
- * there were any. */
+/* Answers all new requests that ${culprit} matches, past the library, and
+ * returns true if there were any.  A Content-Length that is not a number, or
+ * cookies that are too large, make the library answer before it calls us, and
+ * send the head of that answer twice.  The library's log message comes first,
+ * but does not name the request. */
 static bool
 refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
     enum problem problem, const char *why)
@@ -90,9 +91,10 @@ refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
 	return (any);
 }
 
-/* Counts the answers that the library makes by itself: to a first line or a
- * head that is too long, to a line without a colon, to broken chunks.  It says
- * so once before each of them, and there is no other way to know. */
+/* Counts the answers that the library makes by itself: to a request line or a
+ * head that is too long, to a line without a colon, to broken chunks.  The
+ * library logs one message before each of these answers, and gives no other
+ * sign. */
 static void
 count_library(struct loop *loop, const char *fmt)
 {
@@ -115,8 +117,8 @@ count_library(struct loop *loop, const char *fmt)
 	}
 }
 
-/* Logs a few of the library's messages in ten seconds: strangers cause most of
- * them. */
+/* Counts the library's answers, and logs at most LOG_LINES_MAX of its messages
+ * per time window (http_log_window): strangers can cause any number of them. */
 void
 library_log(void *arg, const char *fmt, va_list ap)
 {

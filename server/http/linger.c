@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An answer that is sent before the whole request has been read, followed by
- * close(), would often be lost: unread bytes make the kernel send a reset,
- * which discards what the client has not yet read.  So a duplicate of the
- * socket stays open for a moment and is read empty, after libmicrohttpd has
- * shut down its writing side and closed its own descriptor.
+ * Keeps sockets open for a moment after an answer that was sent before the
+ * whole request had been read.  If close() finds unread bytes, the kernel sends
+ * a reset, which discards what the client has not read yet, so the client would
+ * often lose the answer.  Therefore a duplicate of the socket stays open and is
+ * read until it is empty, after libmicrohttpd has shut down its writing side
+ * and closed its own descriptor.
  */
 #include <sys/epoll.h>
 

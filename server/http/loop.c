@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A loop: a thread that drives one libmicrohttpd daemon from its own epoll
- * set, so that the library's waiting (which can stall when 128 connections are
- * ready at once) is never used.  It takes connections and answers from its
- * mailbox, keeps the absolute deadlines of its connections and the timers of
- * waiting requests, and notices clients that go away meanwhile.
+ * A loop: a thread that drives one libmicrohttpd daemon from its own epoll set.
+ * The library's own waiting is never used, because it can stall when 128
+ * connections are ready at once.  The loop takes connections and answers from
+ * its mailbox, keeps the absolute deadlines of its connections and the timers
+ * of waiting requests, and notices clients that close their side while a
+ * request waits.
  *
- * Deadlines: every connection is looked at once in each eighth of the
- * request's deadline, so nothing has to be moved when a phase changes.  A part
- * of a request that follows another on a kept connection is seen by the
- * kernel's account of when data last came, as libmicrohttpd tells of a request
- * only when its first line is complete.
+ * Deadlines: each connection is checked once per eighth of the request
+ * deadline, so no list has to be reordered when a connection's phase changes.
+ * libmicrohttpd reports a request only when its request line is complete.  Part
+ * of a request that follows another one on a kept connection is therefore found
+ * through TCP_INFO, by the time at which the kernel last received data.
  */
 #include <sys/epoll.h>
 
@@ -31,7 +32,7 @@
 #include "log/log.h"
 
 #define EVENTS_MAX 64
-/* The kernel counts in ticks of up to 10 ms. */
+/* The kernel counts time in ticks of up to 10 ms. */
 #define TICK_SLACK_MS 20
 
 static _Thread_local struct loop *self;
@@ -94,7 +95,7 @@ loop_fini(struct loop *loop)
 	struct http_request *req;
 
 	if (loop->http == NULL)
-		return; /* never begun */
+		return; /* never initialized */
 	if (loop->daemon != NULL)
 		MHD_stop_daemon(loop->daemon);
 	if (loop->no_memory != NULL)
@@ -103,7 +104,7 @@ loop_fini(struct loop *loop)
 	if (loop->epoll_fd >= 0)
 		(void)close(loop->epoll_fd);
 	if (loop->mbox != NULL)
-		(void)mbox_take_all(loop->mbox); /* a wake-up, if anything */
+		(void)mbox_take_all(loop->mbox); /* at most a wake-up */
 	mbox_free(loop->mbox);
 	while ((req = loop->spare) != NULL) {
 		loop->spare = req->next;
@@ -140,14 +141,14 @@ loop_ready(struct loop *loop, struct http_request *req)
 	loop->ready_tail = &req->answer_msg.node.next;
 }
 
-/* Whether nobody has answered ${req}, or given the next piece of its answer,
- * so that its time may still come. */
+/* Returns true if ${req} may still be woken by a timer: it is not answered, or
+ * it waits for the next piece of its answer. */
 static bool
 request_waits(const struct http_request *req)
 {
 
-	/* Of requests whose answer has begun only those are suspended that are
-	 * between two pieces. */
+	/* A request whose answer has begun is suspended only between two
+	 * pieces. */
 	return (req->phase < REQUEST_ANSWERED || req->suspended);
 }
 
@@ -164,8 +165,10 @@ loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
 	req->timer.wake_arg = arg;
 	timer_heap_add(&loop->timers, &req->timer.node, at_ms);
 	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
-	/* The next of this client begins afresh and finds the right loop.
-	 * Between two pieces the head of the answer has left already. */
+	/* A kept connection that waits in a loop for plain requests is closed
+	 * after the answer: the front will then give the client's next
+	 * connection to the loop of the long-polls.  Between two pieces the
+	 * head of the answer has been sent already. */
 	if (!loop->long_poll && req->phase < REQUEST_ANSWERED)
 		req->answer.close = true;
 	ev.data.ptr = &req->timer.gone;
@@ -196,7 +199,8 @@ http_set_timer(struct http_request *req, int64_t at_ms,
 		(void)!mbox_put_urgent(loop->mbox, &req->timer.msg.node);
 }
 
-/* Its time has come, or its client has gone. */
+/* Calls the timer of ${req}: the time is up, draining has begun, or the client
+ * has closed its side. */
 static void
 loop_wake(struct loop *loop, struct http_request *req)
 {
@@ -220,7 +224,7 @@ adopt_conn(struct loop *loop, struct conn *conn)
 	(void)MHD_add_connection(loop->daemon, conn->fd,
 	    (const struct sockaddr *)&conn->addr, conn->addr_len);
 	if (loop->adding == NULL)
-		return; /* libmicrohttpd has it */
+		return; /* libmicrohttpd has accepted the connection */
 	loop->adding = NULL;
 	conn_list_remove(&loop->conns, conn);
 	atomic_fetch_sub(&loop->connections, 1);
@@ -272,7 +276,8 @@ handle_messages(struct loop *loop)
 	}
 }
 
-/* Resumes what has been answered. */
+/* Resumes the connections of the requests that have an answer, a piece, or the
+ * result of the look-up of their sender. */
 static void
 resume_ready(struct loop *loop)
 {
@@ -297,9 +302,10 @@ resume_ready(struct loop *loop)
 
 /* ---- deadlines ---- */
 
-/* Looks at a connection between requests: whether bytes have come since it
- * became idle, or the client has closed it behind its last request (which
- * libmicrohttpd, told only once, may have overlooked). */
+/* Checks a connection between two requests.  If bytes have arrived since it
+ * became idle, starts the deadline of a request.  If the client has closed it
+ * after its last request, lets it end: libmicrohttpd gets that event only once
+ * and may have overlooked it. */
 static void
 conn_look(struct loop *loop, struct conn *conn)
 {
@@ -321,8 +327,8 @@ conn_look(struct loop *loop, struct conn *conn)
 	}
 }
 
-/* Says that a connection was cut, once a second: a stranger may have
- * thousands. */
+/* Logs that a connection was cut, at most once a second, because a stranger may
+ * have thousands of connections. */
 static void
 log_deadline(struct loop *loop, const struct conn *conn)
 {
@@ -339,8 +345,9 @@ log_deadline(struct loop *loop, const struct conn *conn)
 	loop->deadlines_unlogged = 0;
 }
 
-/* Whether the client has closed its side in the middle of a request: with the
- * last of its bytes libmicrohttpd may not have seen the end behind them. */
+/* Returns true if the client has closed its side in the middle of a request.
+ * libmicrohttpd may miss the end when it arrives together with the last bytes.
+ */
 static bool
 conn_is_over(const struct conn *conn)
 {
@@ -389,7 +396,8 @@ check_conns(struct loop *loop)
 	}
 }
 
-/* Wakes what is due; when draining begins everything is. */
+/* Wakes the requests whose timer is due, and all of them when draining begins.
+ */
 static void
 wake_due(struct loop *loop)
 {
@@ -424,7 +432,7 @@ loop_timeout(const struct loop *loop)
 	if (at == INT64_MAX)
 		return (-1);
 	now = clk_mono_ms(loop->http->options.clk);
-	/* One more, as now is rounded down. */
+	/* Add one, as now is rounded down. */
 	return (at <= now ? 0 : at - now > 60000 ? 60000 : (int)(at - now) + 1);
 }
 
@@ -453,7 +461,7 @@ handle_event(struct loop *loop, struct source *source)
 	}
 }
 
-/* Whether an answer is still going out. */
+/* Returns true if an answer is still going out. */
 static bool
 has_answers(const struct loop *loop)
 {
@@ -465,9 +473,9 @@ has_answers(const struct loop *loop)
 	return (false);
 }
 
-/* Ends what nobody will end any more: a request without an answer gets a
- * refusal, and an answer that waits for its next piece is cut.
- * MHD_stop_daemon() aborts if a connection is still suspended. */
+/* Ends every suspended request: one without an answer gets a refusal, and an
+ * answer that waits for its next piece is cut off.  MHD_stop_daemon() would
+ * abort the process if a connection were still suspended. */
 static void
 end_suspended(struct loop *loop)
 {
@@ -485,8 +493,8 @@ end_suspended(struct loop *loop)
 	}
 }
 
-/* Answers everything that nobody else has answered and lets what is answered
- * go out, for at most a second. */
+/* Answers all requests that no thread has answered, and sends the answers, for
+ * at most http_stop_ms (1 s). */
 static void
 loop_stop(struct loop *loop)
 {

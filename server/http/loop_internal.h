@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A loop: a thread with its libmicrohttpd daemon (loop.c, linger.c,
- * daemon.c, library.c).
+ * A loop: a thread with its libmicrohttpd daemon (loop.c, linger.c, daemon.c,
+ * library.c).  Only its own thread uses a loop, except its mailbox, its count
+ * of connections, and the wanted timers of its requests, which timer_lock
+ * protects.
  */
 #ifndef HTTP_LOOP_INTERNAL_H
 #define HTTP_LOOP_INTERNAL_H
@@ -23,68 +25,72 @@
 struct loop {
 	struct http *http;
 	int index;
-	bool long_poll; /* the loop of the requests that wait */
+	bool long_poll; /* the loop for requests that wait */
 	struct thr *thr;
 	struct MHD_Daemon *daemon;
 	struct MHD_Response *no_memory; /* made beforehand */
 	struct mbox *mbox;
-	struct loop_msg wake_msg; /* draining has begun */
+	struct loop_msg wake_msg; /* wakes the loop when draining begins */
 	int epoll_fd;
 	struct source source_mhd, source_mbox;
 	int64_t now_ms;
 	atomic_size_t connections;
-	struct conn *adding;    /* during MHD_add_connection() */
-	struct conn_list conns; /* in the order of check_ms */
+	struct conn *adding;    /* set during MHD_add_connection() */
+	struct conn_list conns; /* ordered by check_ms */
 	struct http_request *requests;
 	struct http_request *spare; /* free list */
 	size_t spares;
-	struct mbox_node *ready, **ready_tail; /* answered: to be resumed */
+	struct mbox_node *ready, **ready_tail; /* requests to be resumed */
 	struct timer_heap timers;
 	struct lock timer_lock;
 	struct leftover *lingers;
 	size_t linger_count;
 	struct uuid_gen ids;
 	bool drain_seen;
-	bool answered_past; /* the library's next refusal is answered already */
-	int64_t log_window_ms; /* of libmicrohttpd's messages */
+	/* refuse_past() has answered in place of the library's next answer. */
+	bool answered_past;
+	/* The time window that limits libmicrohttpd's log messages. */
+	int64_t log_window_ms;
 	int log_lines, log_dropped;
 	int64_t deadline_log_ms;
 	int deadlines_unlogged;
 };
 
-/* Prepares a zeroed loop, without its thread. */
+/* Initializes ${loop}, which is zeroed.  Does not start its thread. */
 enum rc loop_init(
     struct loop *loop, struct http *http, int index, struct err *err) MUST_USE;
 
-/* Closes all connections and frees what ${loop} holds; accepts half-made and
- * zeroed ones. */
+/* Closes all connections and frees what ${loop} holds.  Accepts a zeroed or
+ * half-made one. */
 void loop_fini(struct loop *loop);
 
 /* The thread's function; ${arg} is the loop. */
 void loop_main(void *arg);
 
-/* One turn: waits at most ${wait_ms} (-1: without limit) for events and handles
- * them.  Returns whether there were events, or there is more to do.  Thread:
- * the loop's. */
+/* Runs one turn: waits at most ${wait_ms} (-1: without limit) for events and
+ * handles them.  Returns true if there were events or there is more to do.
+ * Thread: the loop's. */
 bool loop_turn(struct loop *loop, int wait_ms);
 
-/* The loop of the calling thread, NULL in other threads. */
+/* Returns the loop of the calling thread, or NULL in other threads. */
 struct loop *loop_self(void);
 
-/* Resumes ${req} in the next round.  Thread: the loop's. */
+/* Resumes ${req} at the end of this turn.  Thread: the loop's. */
 void loop_ready(struct loop *loop, struct http_request *req);
 
-/* Sets or cancels a request's timer.  Thread: the loop's. */
+/* Sets the timer of a request, or cancels it (${at_ms} 0).  Thread: the loop's.
+ */
 void loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg);
 
-/* Cancels the timer of ${req}, and stops watching its socket. */
+/* Cancels the timer of ${req}, and stops watching its socket.  Thread: the
+ * loop's. */
 void loop_timer_cancel(struct loop *loop, struct http_request *req);
 
 /* ---- linger.c ---- */
 
-/* A socket that is read empty for a moment after an early answer, so that the
- * answer is not lost to a reset. */
+/* A socket that is read for a moment after an early answer, so that the answer
+ * is not lost to a reset (linger.c). */
 struct leftover {
 	struct source source;
 	struct leftover *next, *prev;
@@ -93,25 +99,29 @@ struct leftover {
 	int64_t deadline_ms;
 };
 
-/* Reads from ${fd} for a moment after an early answer. */
+/* Duplicates ${fd} and reads from the duplicate for a moment after an early
+ * answer.  Does nothing without resources: the client may then lose the answer.
+ */
 void linger_start(struct loop *loop, int fd);
 
-/* Reads the bytes that have come. */
+/* Reads the bytes that have arrived, and closes the socket at its end, on an
+ * error or after 4 MiB. */
 void linger_read(struct loop *loop, struct leftover *left);
 
-/* Closes the sockets whose time is over, or ${all}. */
+/* Closes the sockets whose deadline has passed, or with ${all} every one. */
 void linger_expire(struct loop *loop, bool all);
 
 /* ---- daemon.c, library.c ---- */
 
-/* libmicrohttpd's memory of a connection. */
+/* The memory, in bytes, that libmicrohttpd gives a connection. */
 #define CONNECTION_MEMORY 32768
 
 /* Starts libmicrohttpd for ${loop}. */
 enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
 
-/* For MHD_OPTION_EXTERNAL_LOGGER; ${arg} is the loop.  Counts the answers that
- * the library makes by itself, and logs what it says.  Thread: the loop's. */
+/* The function for MHD_OPTION_EXTERNAL_LOGGER; ${arg} is the loop.  Counts the
+ * answers that libmicrohttpd makes by itself, and logs its messages.  Thread:
+ * the loop's. */
 void library_log(void *arg, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 

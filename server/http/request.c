@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request as handlers see it, and its memory: an arena that begins inside
- * the object, and objects that their loop uses again.
+ * A request as handlers see it, and its memory.  A request has an arena that
+ * begins inside the object.  Its loop keeps freed objects and uses them again.
  */
 #include <arpa/inet.h>
 #include <assert.h>
@@ -31,7 +31,9 @@ request_check(const struct http_request *req)
 	assert(req->magic == REQUEST_MAGIC);
 }
 
-/* A zeroed object (its arena is not), from the free list if there is one. */
+/* Returns an object that is zeroed except for its arena, from the free list if
+ * possible.  It keeps the body's buffer.  Returns NULL if there is no memory.
+ */
 static struct http_request *
 request_take(struct loop *loop)
 {
@@ -204,9 +206,10 @@ request_owner(const struct http_request *req)
 					: owner_peer(http_peer(req)));
 }
 
-/* Counts memory of ${cap} bytes for the body, without the NUL behind it: bodies
- * whose lengths add up to a share fit into it.  The address counts beside the
- * user, whom the head of the request may not tell yet. */
+/* Counts a buffer of ${cap} bytes for the body in the budget, without the byte
+ * for its NUL: so bodies whose lengths add up to a share fit into that share.
+ * The client's address is counted in addition to the user, who may not be known
+ * yet. */
 static bool
 body_room(struct http_request *req, size_t cap)
 {
@@ -227,8 +230,8 @@ body_room(struct http_request *req, size_t cap)
 	return (ok);
 }
 
-/* The memory for a body that has ${n} bytes now: it doubles, up to what was
- * announced or may come at most. */
+/* Returns the size of the buffer for a body that has ${n} bytes now.  The size
+ * doubles, up to the announced length, or else to the limit of the route. */
 static size_t
 body_cap(const struct http_request *req, size_t n)
 {
@@ -354,7 +357,8 @@ http_header(const struct http_request *req, const char *name)
 	return (MHD_lookup_connection_value(req->mhd, MHD_HEADER_KIND, name));
 }
 
-/* How often there is a header, and how long its values are together. */
+/* Counts the headers of one name and the bytes of their values, and joins the
+ * values if ${joined} is set. */
 struct header_count {
 	const char *name;
 	size_t len, n, bytes;
@@ -405,7 +409,8 @@ http_header_list(struct http_request *req, const char *name)
 	count.bytes = 0;
 	(void)MHD_get_connection_values_n(
 	    req->mhd, MHD_HEADER_KIND, count_header, &count);
-	/* A comma stands behind the last one, too. */
+	/* count_header() writes a comma after each value; the last comma
+	 * becomes the NUL. */
 	count.joined[count.bytes - 1] = '\0';
 	return (count.joined);
 }

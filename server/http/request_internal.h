@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request and its memory (request.c), and whether its body is read
- * (sender.c).
+ * A request and its memory (request.c), and the decision whether its body is
+ * read (sender.c).
  */
 #ifndef HTTP_REQUEST_INTERNAL_H
 #define HTTP_REQUEST_INTERNAL_H
@@ -25,12 +25,12 @@
 #define REQUEST_MAGIC 0x48545251u
 
 enum request_phase {
-	REQUEST_NEW,      /* the request line is known */
+	REQUEST_NEW,      /* the request line has been read */
 	REQUEST_CHECKING, /* its sender is looked up before the body is read */
-	REQUEST_BODY,     /* headers are accepted, a body may come */
-	REQUEST_HANDLING, /* with its handler */
-	REQUEST_ANSWERED, /* the answer is known */
-	REQUEST_QUEUED    /* the answer is libmicrohttpd's */
+	REQUEST_BODY,     /* the headers are accepted, a body may follow */
+	REQUEST_HANDLING, /* the handler has the request */
+	REQUEST_ANSWERED, /* the answer is there */
+	REQUEST_QUEUED    /* libmicrohttpd has the answer */
 };
 
 struct answer_header {
@@ -55,7 +55,8 @@ struct chunk {
 	size_t used, size;
 };
 
-/* Headers that the module itself needs; borrowed from the connection. */
+/* Headers that this module itself needs.  libmicrohttpd's connection owns them.
+ */
 struct known_headers {
 	const char *authorization;
 	const char *content_type;
@@ -71,80 +72,80 @@ struct known_headers {
 struct request_head {
 	enum method method;
 	const char *method_name;
-	char *target; /* raw, whole */
+	char *target; /* as it was sent */
 	size_t target_len;
-	char *path_raw; /* raw, without the query */
+	char *path_raw; /* as it was sent, without the query */
 	char *path;     /* decoded */
 	struct segment segment[SEGMENTS_MAX];
 	int segments;
-	int slashed;    /* those before a slash at the end; 0: no such slash */
-	bool elsewhere; /* the route is the one without that slash */
+	int slashed;    /* segments before a final slash; 0: no final slash */
+	bool elsewhere; /* route is that of the path without the final slash */
 	struct query_param query[QUERY_MAX];
 	int queries;
 	struct known_headers known;
 	const struct pattern *pattern;
 	const struct http_route *route;
 	char id[REQUEST_ID_MAX + 1];
-	char client[NET_PEER_SIZE]; /* forwarded; "": the connection's peer */
+	char client[NET_PEER_SIZE]; /* from a proxy; "": the peer's */
 };
 
 struct request_body {
-	bool present; /* the head announces one */
-	bool unsure;  /* its sender is looked up before it is read */
+	bool present; /* the head announces a body */
+	bool unsure;  /* its sender must be looked up before it is read */
 	char *data;   /* len bytes and a NUL */
 	size_t len, cap, limit;
-	size_t announced;    /* by Content-Length; 0: it says nothing */
+	size_t announced;    /* Content-Length; 0: not given */
 	int64_t checking_ms; /* when the look-up of its sender began */
 	struct budget_hold hold;
 };
 
 struct request_answer {
-	bool refused;      /* ${refusal} is the answer */
-	bool close;        /* the connection ends with it */
-	bool no_memory;    /* something was lost: it is 503 */
-	bool no_store_off; /* the handler gave its own Cache-Control */
+	bool refused;      /* refusal is the answer */
+	bool close;        /* the connection ends with the answer */
+	bool no_memory;    /* no memory for a part of it: answer 503 */
+	bool no_store_off; /* the handler has set Cache-Control */
 	struct refusal refusal;
 	int status;
 	const char *content_type;
 	char *out;         /* owned */
-	const void *fixed; /* the same in static storage; then out is NULL */
+	const void *fixed; /* content in static storage, if out is NULL */
 	size_t out_len;
-	size_t out_at; /* how much of out has gone, of a piece */
+	size_t out_at; /* how much of a piece has been sent */
 	struct answer_header *headers;
-	http_more_fn more; /* it goes out in pieces; NULL: at once */
+	http_more_fn more; /* set for an answer in pieces */
 	void *more_arg;
-	enum http_piece piece; /* what out is of it */
+	enum http_piece piece; /* the kind of the piece in out */
 	struct budget_hold hold;
 };
 
-/* The timer of a request, and the watch of its socket.  want_* and queued are
- * under loop->timer_lock. */
+/* The timer of a request, and the watch of its socket.  loop->timer_lock
+ * protects queued and want_*. */
 struct request_timer {
 	struct timer_node node;
 	void (*wake)(struct http_request *req, void *arg);
 	void *wake_arg;
-	struct source gone; /* the client has closed its side */
+	struct source gone; /* event: the client has closed its side */
 	bool watching;      /* gone is in the epoll set */
 
-	struct loop_msg msg; /* another thread sets the timer */
+	struct loop_msg msg; /* message of another thread that sets the timer */
 	bool queued;         /* msg is in the mailbox */
 	int64_t want_at_ms;
 	void (*want_wake)(struct http_request *req, void *arg);
 	void *want_arg;
 };
 
-/* The accounting of a request. */
+/* What a request is counted by. */
 struct request_account {
 	int64_t start_ms;
 	bool counted;   /* in http->pending */
-	uint64_t owner; /* 0: the network of its client */
+	uint64_t owner; /* 0: the client's network */
 };
 
 /* Memory that lives as long as the request. */
 struct request_arena {
 	struct fini *finis;
 	struct chunk *chunks;
-	size_t used; /* of first */
+	size_t used; /* used bytes of first */
 	_Alignas(16) char first[ARENA_INLINE];
 };
 
@@ -156,10 +157,10 @@ struct http_request {
 	struct loop *loop;
 	struct conn *conn;
 	struct MHD_Connection *mhd;
-	struct http_request *next, *prev; /* of the loop, or its free list */
-	bool suspended;   /* libmicrohttpd waits for MHD_resume_connection() */
-	bool dispatching; /* inside its handler, in the loop's thread */
-	bool stray;       /* an upgrade on a kept connection: no answer */
+	struct http_request *next, *prev; /* in the loop's list or free list */
+	bool suspended;                   /* until MHD_resume_connection() */
+	bool dispatching; /* its handler is being called in the loop's thread */
+	bool stray;       /* an upgrade on a kept connection: not answered */
 	void *principal;
 	struct request_account account;
 	struct request_head head;
@@ -171,45 +172,51 @@ struct http_request {
 
 /* ---- request.c ---- */
 
-/* A request, in the loop's list.  NULL: no memory. */
+/* Makes a request and adds it to the loop's list.  Returns NULL if there is no
+ * memory.  Thread: the loop's. */
 struct http_request *request_new(
     struct loop *loop, struct conn *conn, struct MHD_Connection *mhd);
 
-/* Frees ${req} and all that was allocated for it. */
+/* Frees ${req} and everything that was allocated for it.  Thread: the loop's.
+ */
 void request_free(struct http_request *req);
 
-/* Room in the arena, not zeroed; NULL: no memory. */
+/* Returns ${size} bytes of the arena, not zeroed, or NULL if there is no
+ * memory. */
 void *request_room(struct http_request *req, size_t size);
 
-/* Refuses ${req}; of several refusals the first is kept. */
+/* Refuses ${req} with ${problem} and a detail.  The first refusal of a request
+ * is kept; later ones are ignored.  Does not answer yet. */
 void request_refuse(struct http_request *req, enum problem problem,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Appends to the body.  RC_LIMIT: it would exceed body.limit; RC_BUSY: the
- * budget has no room. */
+/* Appends ${n} bytes to the body.  RC_LIMIT: it would exceed body.limit.
+ * RC_BUSY: the budget has no room.  RC_NO_MEMORY: there is no memory. */
 enum rc request_body_add(
     struct http_request *req, const char *p, size_t n) MUST_USE;
 
-/* Takes the client's request id if its characters are allowed, else makes
- * one. */
+/* Sets the request id: the client's, if its characters and its length are
+ * allowed, else a new one. */
 void request_id_set(struct http_request *req);
 
-/* How ${req}, which has a route, is let in. */
+/* Returns the gate of the route of ${req}, which has a route. */
 const struct http_gate *request_gate(const struct http_request *req);
 
-/* The owner that ${req} is accounted to: its user, or its client's network. */
+/* Returns the owner (base/owner.h) that the memory of ${req} is counted to: its
+ * user, or else its client's network. */
 uint64_t request_owner(const struct http_request *req);
 
 /* ---- sender.c ---- */
 
-/* Decides at the end of the head of ${req} whether its body is read, or the
- * answer is 401. */
+/* Decides at the end of the head of ${req} whether its body is read, or a
+ * stranger is refused at once. */
 enum MHD_Result sender_check(struct http_request *req);
 
-/* Suspends ${req} while its sender is looked up. */
+/* Starts the look-up of the sender of ${req}, and suspends ${req}.  The error
+ * is that of http_lookup_fn. */
 enum rc sender_look_up(struct http_request *req) MUST_USE;
 
-/* Called when the sender has been looked up: lets the body be read, or refuses.
+/* Goes on after the look-up of the sender: lets the body be read, or refuses.
  * Thread: the loop's, which resumes ${req} next. */
 void sender_go_on(struct http_request *req);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The router: the table of routes compiled into patterns, one for each
- * distinct path, sorted by their number of segments.  Among patterns that fit
- * a path the one with the fewest placeholders wins.
+ * The router: the table of routes, compiled into one pattern for each distinct
+ * path and sorted by the number of segments.  If several patterns match a path,
+ * the one with the fewest placeholders wins.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ pattern_parse(struct pattern *p, const char *path, struct err *err)
 	return (RC_OK);
 }
 
-/* Whether two patterns are of the same paths. */
+/* Returns true if two patterns stand for the same paths. */
 static bool
 pattern_same(const struct pattern *a, const struct pattern *b)
 {
@@ -90,7 +90,7 @@ pattern_same(const struct pattern *a, const struct pattern *b)
 	return (true);
 }
 
-/* Whether ${a} stands before ${b}. */
+/* Returns true if ${a} is sorted before ${b}. */
 static bool
 pattern_before(const struct pattern *a, const struct pattern *b)
 {
@@ -116,7 +116,8 @@ pattern_write_allow(struct pattern *p)
 	}
 }
 
-/* Puts ${route} of ${table} into the table. */
+/* Adds ${route} of the module's routes ${table}.  GET serves HEAD as well.
+ * RC_EXISTS: the method and path are there already. */
 static enum rc
 router_add(struct router *router, const struct http_route *route,
     const struct http_routes *table, struct err *err)

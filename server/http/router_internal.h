@@ -13,7 +13,7 @@
 #define SEGMENTS_MAX 8
 #define PARAMS_MAX 4
 
-/* The methods that exist here, in the order of the Allow header. */
+/* The methods that the server knows, in the order of the Allow header. */
 enum method {
 	METHOD_GET,
 	METHOD_HEAD,
@@ -25,10 +25,10 @@ enum method {
 	METHOD_COUNT
 };
 
-/* METHOD_COUNT if ${name} is none of them. */
+/* Returns METHOD_COUNT if ${name} is not a known method. */
 enum method router_method_find(const char *name);
 
-/* The name of ${method}, "" for METHOD_COUNT.  Static storage. */
+/* Returns the name of ${method}, or "" for METHOD_COUNT.  Static storage. */
 const char *router_method_text(enum method method);
 
 struct router;
@@ -37,27 +37,29 @@ struct segment {
 	size_t len;
 };
 
-/* A path of the table with its methods. */
+/* A path of the table with its methods.  The arrays by method are parallel. */
 struct pattern {
 	struct segment segment[SEGMENTS_MAX];
-	bool is_param[SEGMENTS_MAX]; /* text is the name, len its length */
+	bool is_param[SEGMENTS_MAX]; /* a placeholder: text is its name */
 	int segments;
 	int params;
 	const struct http_route *route[METHOD_COUNT];
 	void *module[METHOD_COUNT];
 	const struct http_gate *gate[METHOD_COUNT]; /* NULL: the options' */
 	char allow[64];
-	char *text; /* the memory of segment[].text */
+	char *text; /* owns the memory of segment[].text */
 };
 
-/* Compiles ${routes}, whose lists it keeps. */
+/* Compiles ${routes}, and keeps pointers to their lists.  RC_INVALID: a method
+ * or a path is malformed.  RC_EXISTS: a route stands twice. */
 enum rc router_new(const struct http_routes *routes, struct router **ret,
     struct err *err) MUST_USE;
 
-/* NULL is allowed. */
+/* Frees ${router}.  NULL is allowed. */
 void router_free(struct router *router);
 
-/* The pattern for a path, NULL if there is none. */
+/* Returns the pattern that matches the ${n} ${segments} of a path, or NULL.
+ * ${n} is from 0 to SEGMENTS_MAX. */
 const struct pattern *router_find(
     const struct router *router, const struct segment *segments, int n);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides whether a body is read.  A body costs memory before the token of its
- * sender has been checked, so the head decides: a stranger's body is not read,
- * a user's is.  Of a sender that may be a user only as much is read as every
- * user may send; for more the sender is looked up first.
+ * sender has been checked, so the head decides.  A stranger's body is not read;
+ * a user's body is.  If the sender may be a user, a body of up to
+ * LIMIT_REQUEST_LEN bytes is read; for a larger one the sender is looked up
+ * first.
  */
 #include <assert.h>
 
@@ -13,7 +14,7 @@
 #include "http/loop_internal.h"
 #include "http/request_internal.h"
 
-/* Refuses in the words of authorize(), which knows the scheme. */
+/* Refuses by authorize(), whose answer names the authentication scheme. */
 static enum MHD_Result
 refuse_stranger(struct http_request *req)
 {
@@ -28,8 +29,8 @@ refuse_stranger(struct http_request *req)
 	return (answer_queue(req));
 }
 
-/* Decides from the head whether the body is read at all: a stranger's is not,
- * and a large one only if its sender is a user. */
+/* Lets the body be read unless the sender is a stranger.  Marks a large body of
+ * an unknown sender as unsure: access_body() then looks the sender up. */
 enum MHD_Result
 sender_check(struct http_request *req)
 {
@@ -58,9 +59,10 @@ sender_check(struct http_request *req)
 	}
 }
 
-/* Suspends the request while its sender is looked up.  libmicrohttpd comes with
- * the same piece of the body again, since nothing of it was taken.  (Suspended
- * in the call with the headers, 0.9.75 repeats that call, and 1.0 does not.) */
+/* Suspends the request while its sender is looked up.  libmicrohttpd passes the
+ * same piece of the body again after that, since access_body() has consumed
+ * none of it.  Why not suspend in the call with the headers?  libmicrohttpd
+ * 0.9.75 then repeats that call, and 1.0 does not. */
 enum rc
 sender_look_up(struct http_request *req)
 {
@@ -91,9 +93,9 @@ http_sender_found(struct http_request *req, const struct refusal *r)
 	answer_deliver(req);
 }
 
-/* Its sender has been looked up: the body is read, or the request refused.
- * libmicrohttpd takes no answer before the end of the body: the refusal goes
- * out past it, and the connection ends at its next look. */
+/* libmicrohttpd takes no response before the end of the body.  A refusal is
+ * therefore written to the socket past it, and the deadline ends the connection
+ * at its next check. */
 void
 sender_go_on(struct http_request *req)
 {
@@ -107,6 +109,7 @@ sender_go_on(struct http_request *req)
 	}
 	req->phase = REQUEST_BODY;
 	req->conn->phase = CONN_RECEIVING;
-	/* The time of the look-up is not the client's. */
+	/* The time of the look-up does not count against the client's deadline.
+	 */
 	req->conn->deadline_ms += loop->now_ms - req->body.checking_ms;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The request target: "/v1/inbox?after=5" into decoded segments and query
- * parameters.  Everything that a proxy in front might read differently is
- * refused: absolute form, dot segments, encoded slashes and control
+ * The request target: splits "/v1/inbox?after=5" into decoded segments and
+ * query parameters.  Refuses everything that a proxy in front might read
+ * differently: the absolute form, dot segments, encoded slashes and control
  * characters, broken escapes, text that is not UTF-8.
  */
 #include <string.h>
@@ -23,8 +23,9 @@ hex_value(char c)
 	return (-1);
 }
 
-/* Decodes ${n} bytes at ${from} into ${to} (which has room for n + 1) and ends
- * them with NUL.  The length, or -1 for a broken escape, a NUL or bad UTF-8. */
+/* Decodes ${n} bytes at ${from} into ${to}, which has room for n + 1, and adds
+ * a NUL.  With ${plus}, "+" is a space.  Returns the length, or -1 for a broken
+ * escape, a NUL or bad UTF-8. */
 static long
 percent_decode(const char *from, size_t n, bool plus, char *to)
 {
@@ -51,7 +52,7 @@ percent_decode(const char *from, size_t n, bool plus, char *to)
 	return (utf8_valid(to, len, NULL) ? (long)len : -1);
 }
 
-/* Whether a decoded segment means only itself to everybody. */
+/* Returns true if every program reads the decoded segment the same way. */
 static bool
 segment_ok(const char *s, size_t n)
 {
@@ -66,8 +67,9 @@ segment_ok(const char *s, size_t n)
 	return (true);
 }
 
-/* Decodes the path (after its first slash) into segments.  More than
- * SEGMENTS_MAX of them belong to no route: req->head.segments is then -1. */
+/* Decodes the path, without its first slash, into segments.  No route has more
+ * than SEGMENTS_MAX of them: for a longer path req->head.segments is -1.
+ * Returns false if the path is malformed. */
 static bool
 path_read(struct http_request *req)
 {
@@ -110,7 +112,8 @@ path_read(struct http_request *req)
 	return (true);
 }
 
-/* Decodes "a=1&b=2". */
+/* Decodes a query "a=1&b=2".  Returns false if it is malformed or has more than
+ * QUERY_MAX parameters. */
 static bool
 query_read(struct http_request *req, const char *at)
 {

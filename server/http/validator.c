@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The request validator: refuses heads that another program could read
- * differently, before anything is done with them.  libmicrohttpd is lenient: it
- * takes a length together with chunks, two lengths, two hosts, folded lines,
- * spaces in names.
+ * differently, before the server acts on them.  libmicrohttpd is lenient: it
+ * accepts a length together with chunks, two lengths, two hosts, folded lines,
+ * and spaces in names.
  *
- * libmicrohttpd hides bytes after a NUL, bare line feeds and folded lines,
- * which it glues to the *name*.  The layout shows them: versions 0.9.7x parse
- * in place, so in an honest head each part begins exactly where the one before
- * ends, and the last ends where the head ends.
+ * libmicrohttpd also hides bytes after a NUL, bare line feeds, and folded
+ * lines, which it joins to the *name*.  The layout of its memory shows them:
+ * versions 0.9.7x parse in place, so in a correct head each part begins exactly
+ * where the one before it ends, and the last part ends where the head ends.
  *
- * Neither shows these: NUL LF or NUL CR in the place of CR LF, colon LF or
- * colon CR in the place of the empty line (or, behind one LF, with CR LF),
- * lines that begin with NUL before the request line (the library takes them for
- * empty), bare line ends between chunks.  A proxy in front writes heads and
- * chunks of its own, so that none of these gets past one.
+ *        method ' ' target ' ' version CR LF
+ *        name ':' blanks value CR LF  ...  CR LF
+ *                                   ^ expected: the next name, or the end
+ *
+ * The layout does not show these: NUL LF or NUL CR in place of CR LF; colon LF
+ * or colon CR in place of the empty line (or, after a bare LF, with CR LF);
+ * lines before the request line that begin with NUL, which the library takes
+ * for empty lines; bare line ends between chunks.  A proxy in front writes
+ * heads and chunks of its own, so that none of these passes it.
  */
 #include <string.h>
 #include <strings.h>
@@ -25,14 +29,13 @@
 
 struct scan {
 	struct http_request *req;
-	const char
-	    *expected; /* where the next name must begin; NULL: unknown */
+	const char *expected; /* start of the next name; NULL: unknown */
 	int headers;
 	int hosts, lengths, encodings;
 	const char *bad; /* the reason for a refusal */
 };
 
-/* token, RFC 9110 section 5.6.2 */
+/* Returns true for the characters of a token (RFC 9110, 5.6.2). */
 bool
 validator_token_char(unsigned char c)
 {
@@ -84,8 +87,9 @@ validator_list_has(const char *list, const char *token)
 	}
 }
 
-/* Whether the value follows its name with nothing but a colon and blanks
- * between, and the name the line before. */
+/* Returns true if only a colon and blanks stand between the name and its value,
+ * and the name begins where the line before it ended.  Always true where the
+ * layout is unknown. */
 static bool
 layout_ok(struct scan *scan, const char *name, size_t name_len,
     const char *value, size_t value_len)
@@ -101,7 +105,7 @@ layout_ok(struct scan *scan, const char *name, size_t name_len,
 	for (p = name + name_len + 1; p < value; p++)
 		if (*p != ' ' && *p != '\t')
 			return (false);
-	scan->expected = value + value_len + 2; /* CR and LF */
+	scan->expected = value + value_len + 2; /* behind CR LF */
 	return (true);
 }
 
@@ -169,7 +173,7 @@ scan_header(void *arg, enum MHD_ValueKind kind, const char *name,
 	return (scan->bad == NULL ? MHD_YES : MHD_NO);
 }
 
-/* Begins the check of the layout with the request line. */
+/* Begins the check of the layout, with the request line. */
 static void
 layout_begin(struct scan *scan, const char *method, const char *version)
 {
@@ -184,9 +188,10 @@ layout_begin(struct scan *scan, const char *method, const char *version)
 	scan->expected = version + strlen(version) + 2;
 }
 
-/* Ends the check: two bytes, the empty line, are all that may be left.  The end
- * of a line has become NUL; a letter there is one of a line ":t", which the
- * library takes for an empty one. */
+/* Ends the check of the layout: only the two bytes of the empty line may be
+ * left.  libmicrohttpd has replaced the end of a line by NULs.  Another
+ * character shows a line such as ":t", which the library takes for the empty
+ * line. */
 static void
 layout_end(struct scan *scan, const char *method)
 {
@@ -204,7 +209,8 @@ layout_end(struct scan *scan, const char *method)
 			    "CR LF";
 }
 
-/* A host with an optional port; brackets and colons of IPv6 too. */
+/* Returns true for a host with an optional port.  IPv6 needs brackets and
+ * colons. */
 static bool
 host_ok(const char *host)
 {
@@ -242,7 +248,8 @@ framing_check(struct scan *scan, const char *version)
 		head->content_length[strspn(
 		    head->content_length, "0123456789")] != '\0'))
 		return ("Content-Length is not a number");
-	/* Others may read so many of them differently. */
+	/* Another program may read a number with that many zeros differently.
+	 */
 	if (head->content_length != NULL && head->content_length[0] == '0' &&
 	    strlen(head->content_length) > 18)
 		return ("Content-Length has too many noughts");
@@ -260,8 +267,8 @@ add_forwarded(void *arg, enum MHD_ValueKind kind, const char *name,
 	return (MHD_YES);
 }
 
-/* Sets the client that the headers of a believed proxy name, also of a request
- * that is refused. */
+/* Sets the client that the headers of a believed proxy name.  Does so even if
+ * the request is refused, so that the log has the right address. */
 static void
 client_set(struct http_request *req)
 {
@@ -275,8 +282,9 @@ client_set(struct http_request *req)
 	memcpy(req->head.client, from.client, sizeof(req->head.client));
 }
 
-/* Asked for 100 where no body comes, libmicrohttpd takes the next request for
- * the body. */
+/* Returns what is wrong with the header Expect, or NULL.  If a client expects
+ * "100-continue" for a request without a body, libmicrohttpd takes the next
+ * request for the body. */
 static const char *
 expect_check(const struct http_request *req)
 {
