@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A strict reader of handshakes.  libwebsockets takes any method, version, key
- * and subprotocol, two of a header and bytes that follow; what passes here has
- * each header that matters once and nothing behind it, so that its parser has
- * nothing to be lenient about.
+ * A strict reader of handshakes.  libwebsockets accepts any method, version,
+ * key and subprotocol, repeated headers, and bytes behind the head.  A head
+ * that passes here has each header that matters once and nothing behind it, so
+ * libwebsockets has nothing left to be lenient about.
  */
 #include <stdint.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 
 #include "ws/handshake.h"
 
-/* libwebsockets copies the list of subprotocols into 128 bytes. */
+/* libwebsockets copies the list of subprotocols into a buffer of 128 bytes. */
 #define PROTOCOLS_LEN 120
 #define KEY_LEN 24
 
-/* The headers that matter: each at most once. */
+/* The headers that matter.  Each may occur once. */
 enum header {
 	HEADER_HOST,
 	HEADER_UPGRADE,
@@ -87,7 +87,7 @@ is_text(const char *p, size_t n)
 	return (true);
 }
 
-/* One header line into ${v}; what is wrong with it, or NULL. */
+/* Reads one header line into ${v}.  Returns what is wrong with it, or NULL. */
 static const char *
 take_header(const char *p, size_t n, struct piece v[HEADER_COUNT])
 {
@@ -100,7 +100,7 @@ take_header(const char *p, size_t n, struct piece v[HEADER_COUNT])
 		return ("a header line without a proper name");
 	value.p = colon + 1;
 	value.n = n - name.n - 1;
-	/* As libwebsockets reads it: what is left here it must take, too. */
+	/* Skip what libwebsockets skips, so that both read the same value. */
 	while (value.n > 0 && *value.p == ' ') {
 		value.p++;
 		value.n--;
@@ -120,7 +120,8 @@ take_header(const char *p, size_t n, struct piece v[HEADER_COUNT])
 
 /* ---- values ---- */
 
-/* Whether the comma-separated ${list} has ${word}. */
+/* Returns true if the comma-separated ${list} contains ${word}, ignoring case.
+ */
 static bool
 has_word(const struct piece *list, const char *word)
 {
@@ -143,7 +144,9 @@ has_word(const struct piece *list, const char *word)
 	return (false);
 }
 
-/* 16 bytes in base64, the one way to write them. */
+/* Returns true if ${v} is 16 bytes in canonical base64: 22 digits and "==".
+ * The 22nd digit carries two bits of the last byte and four zeros, so it is one
+ * of A, Q, g and w. */
 static bool
 is_key(const struct piece *v)
 {
@@ -161,7 +164,8 @@ is_key(const struct piece *v)
 	return (strchr("AQgw", v->p[21]) != NULL);
 }
 
-/* Whether ${scheme}, with ${n} characters, is that of our own pages. */
+/* Returns true if ${scheme}, of ${n} characters, is the scheme of our own
+ * pages, or ${ours} is not known. */
 static bool
 is_our_scheme(const char *scheme, size_t n, const char *ours)
 {
@@ -170,8 +174,11 @@ is_our_scheme(const char *scheme, size_t n, const char *ours)
 		(strlen(ours) == n && strncasecmp(scheme, ours, n) == 0));
 }
 
-/* Browsers name where the page came from; programs do not.  Whether the scheme
- * is http or https is known to the proxy only. */
+/* Returns true if ${origin} may open a WebSocket.  Browsers send the Origin of
+ * the page; other programs send none and may always.  Our own Origin has our
+ * host, and http or https.  Only a proxy knows which of the two; both are
+ * accepted if it does not say.  Other Origins must be in rules->allow_origin.
+ */
 static bool
 origin_allowed(const struct piece *origin, const struct piece *asked,
     const struct ws_handshake_rules *rules)
@@ -212,7 +219,7 @@ origin_allowed(const struct piece *origin, const struct piece *asked,
 
 /* ---- the head ---- */
 
-/* "GET path HTTP/1.1"; what is wrong with it, or NULL. */
+/* Checks "GET path HTTP/1.1".  Returns what is wrong with it, or NULL. */
 static const char *
 check_request_line(const char *p, size_t n, const char *path)
 {
@@ -285,8 +292,8 @@ ws_handshake_read(const char *p, size_t n,
 	}
 	if (n >= WS_HANDSHAKE_LEN)
 		return (bad(refusal, "the head is longer than 4096 bytes"));
-	/* A line that has only begun may already be wrong: without this a
-	 * bare line feed would look like patience. */
+	/* Refuse a bare line feed as soon as it arrives.  The reader would
+	 * otherwise wait for a CR LF that may never come. */
 	if (memchr(line, '\n', (size_t)(end - line)) != NULL)
 		return (bad(refusal, "lines end with CR LF"));
 	return (WS_HANDSHAKE_MORE);

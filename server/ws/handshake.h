@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The head of a WebSocket handshake (RFC 6455, 4.2.1), read strictly: one way
- * to say it, everything else is refused before libwebsockets sees a byte of it.
- * Pure: no socket, no memory of its own.
+ * The head of a WebSocket handshake (RFC 6455, 4.2.1), read strictly.  Every
+ * head that differs from the one expected form is refused before libwebsockets
+ * sees a byte of it.  Pure: uses no socket and allocates no memory.  Thread:
+ * any.
  */
 #ifndef WS_HANDSHAKE_H
 #define WS_HANDSHAKE_H
@@ -12,7 +13,7 @@
 
 #include "model/refusal.h"
 
-/* A head is at most so long: what libwebsockets reads at once. */
+/* The longest head, in bytes: what libwebsockets reads at once. */
 #define WS_HANDSHAKE_LEN 4096
 
 enum ws_handshake_state {
@@ -21,19 +22,23 @@ enum ws_handshake_state {
 	WS_HANDSHAKE_REFUSED
 };
 
-/* Who may open a WebSocket from a browser. */
+/* Which heads are accepted, and which pages may open a WebSocket. */
 struct ws_handshake_rules {
-	const char *path;         /* of the WebSocket: "/v1/ws" */
-	const char *protocol;     /* that must be offered */
-	const char *allow_origin; /* words beside our own; NULL or "": none */
-	/* What a believed proxy says of our own; NULL or "": not known. */
-	const char *scheme; /* then both are taken */
-	const char *host;   /* then it is in the header Host */
+	const char *path;     /* the path of WebSockets: "/v1/ws" */
+	const char *protocol; /* subprotocol that must be offered */
+	/* Further Origins that are allowed, separated by spaces or commas.
+	 * NULL or "": none. */
+	const char *allow_origin;
+	/* The scheme and the host of our own pages, as a believed proxy names
+	 * them.  NULL or "": not known. */
+	const char *scheme; /* not known: http and https are accepted */
+	const char *host;   /* not known: the header Host is used */
 };
 
-/* Reads the ${n} bytes that have come so far.  WS_HANDSHAKE_MORE: the head goes
- * on, and nothing speaks against it yet.  WS_HANDSHAKE_REFUSED: ${refusal} says
- * why. */
+/* Reads the ${n} bytes that have arrived so far, from the first byte of the
+ * head.  WS_HANDSHAKE_MORE: the head is not complete, and nothing is wrong with
+ * it yet.  WS_HANDSHAKE_WHOLE: the head is complete and accepted.
+ * WS_HANDSHAKE_REFUSED: ${refusal} says why. */
 enum ws_handshake_state ws_handshake_read(const char *p, size_t n,
     const struct ws_handshake_rules *rules, struct refusal *refusal);
 

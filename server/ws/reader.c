@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames to messages.  A message in one frame that is wholly there is told
- * from where it lies; anything else is gathered, up to the limit, which is
- * checked at the frame's head, before its payload is read.
+ * Turns frames into messages.  A message in one frame that has arrived
+ * completely is passed on from the caller's buffer, without a copy.  All other
+ * messages are collected in a buffer of their own.  Their size is checked
+ * against the limit at each frame's header, before its payload is read.
  */
 #include "ws/reader.h"
 
@@ -11,7 +12,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 
-/* Fragments of one message: enough for any client that means well. */
+/* The most fragments of one message.  No well-meant client needs that many. */
 #define FRAGMENTS_MAX 256
 
 enum opcode {
@@ -68,7 +69,32 @@ broken(struct ws_reader *r, int code, const char *why)
 
 /* ---- heads ---- */
 
-/* How long the head is, as far as its first two bytes say. */
+/* The header of a frame (RFC 6455, 5.2), of 2 to 14 bytes.  A client's frame
+ * always has a masking key.  Bits are numbered from the most significant one,
+ * and the extended length is in network byte order.
+ *
+ *    0                   1                   2                   3
+ *    0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+ *   +-+-+-+-+-------+-+-------------+-------------------------------+
+ *   |F|R|R|R| opcode|M| Payload len |    Extended payload length    |
+ *   |I|S|S|S|  (4)  |A|     (7)     |             (16/64)           |
+ *   |N|V|V|V|       |S|             |   (if payload len==126/127)   |
+ *   | |1|2|3|       |K|             |                               |
+ *   +-+-+-+-+-------+-+-------------+ - - - - - - - - - - - - - - - +
+ *   |     Extended payload length continued, if payload len == 127  |
+ *   + - - - - - - - - - - - - - - - +-------------------------------+
+ *   |                               |Masking-key, if MASK set to 1  |
+ *   +-------------------------------+-------------------------------+
+ *   | Masking-key (continued)       |          Payload Data         |
+ *   +-------------------------------- - - - - - - - - - - - - - - - +
+ *   :                     Payload Data continued ...                :
+ *   + - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - +
+ *   |                     Payload Data continued ...                |
+ *   +---------------------------------------------------------------+
+ */
+
+/* Returns the length of the header in bytes, as far as it is known: 2 until the
+ * first two bytes have arrived. */
 static unsigned
 head_len(const struct ws_reader *r)
 {
@@ -84,7 +110,7 @@ head_len(const struct ws_reader *r)
 		((r->head[1] & 0x80) != 0 ? 4U : 0U));
 }
 
-/* What its first two bytes say against a frame; NULL: nothing. */
+/* Checks the first two bytes of a header.  Returns what is wrong, or NULL. */
 static const char *
 head_fault(const struct ws_reader *r)
 {
@@ -108,7 +134,8 @@ head_fault(const struct ws_reader *r)
 	return (NULL);
 }
 
-/* The payload's length; false if it is not written in the shortest way. */
+/* Reads the length of the payload.  Returns false if it is not in its shortest
+ * form or exceeds INT64_MAX. */
 static bool
 payload_len(const struct ws_reader *r, uint64_t *ret)
 {
@@ -125,7 +152,7 @@ payload_len(const struct ws_reader *r, uint64_t *ret)
 	return (*ret > UINT16_MAX && *ret <= INT64_MAX);
 }
 
-/* The head is whole. */
+/* Begins a frame whose header is complete. */
 static void
 begin_frame(struct ws_reader *r)
 {
@@ -153,7 +180,7 @@ begin_frame(struct ws_reader *r)
 	r->in_frame = true;
 }
 
-/* Takes bytes for the head; how many it took. */
+/* Reads bytes of a header.  Returns how many of the ${n} bytes belong to it. */
 static size_t
 take_head(struct ws_reader *r, const char *p, size_t n)
 {
@@ -208,7 +235,8 @@ tell_message(struct ws_reader *r, const char *text, size_t n)
 		tell(r, r->ops->message(r->arg, text, n));
 }
 
-/* Codes that may be in a close frame: RFC 6455, 7.4, and the registry. */
+/* Returns true for the codes that a close frame may carry (RFC 6455, 7.4, and
+ * the registry of IANA). */
 static bool
 code_may_be_sent(int code)
 {
@@ -255,7 +283,7 @@ end_control(struct ws_reader *r)
 		tell(r, r->ops->pong(r->arg));
 }
 
-/* A piece of payload, the last one of its frame when r->left is 0. */
+/* Reads a piece of a payload: the last piece of its frame if r->left is 0. */
 static void
 take_payload(struct ws_reader *r, char *p, size_t n)
 {
@@ -280,7 +308,7 @@ take_payload(struct ws_reader *r, char *p, size_t n)
 	if (r->left > 0 || !r->fin)
 		return;
 	tell_message(r, r->text.data != NULL ? r->text.data : "", r->text.len);
-	/* Not kept: most messages need none. */
+	/* The buffer is not kept, as most messages need none. */
 	buf_fini(&r->text);
 	buf_init(&r->text, r->most);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a WebSocket client sends (RFC 6455, section 5), read strictly and in
- * bounds: frames to whole text messages, pings, pongs and the close.  Pure:
- * bytes in, calls out, no socket, no clock.
+ * Reads what a WebSocket client sends (RFC 6455, section 5), strictly and
+ * within limits: turns frames into whole text messages, pings, pongs and the
+ * close.  Pure: bytes come in and callbacks go out; there is no socket and no
+ * clock.  One thread at a time may use a reader.
  *
- * It stands in front of libwebsockets 4.1.6, which takes unmasked frames,
- * lengths that are longer than they need be and fragments without end, and
- * tells nobody of pings.
+ * It stands in front of libwebsockets 4.1.6, which accepts unmasked frames,
+ * lengths that are not in their shortest form, and endless fragments, and does
+ * not report pings.
  */
 #ifndef WS_READER_H
 #define WS_READER_H
@@ -19,59 +20,61 @@
 
 #define WS_CONTROL_LEN 125
 
-/* What has been read; the texts are borrowed during the call.  A call that
- * returns false ends the reading: nothing more is told. */
+/* The callbacks.  They borrow their texts during the call.  After a callback
+ * has returned false, the reader ignores all further bytes. */
 struct ws_reader_ops {
-	/* A whole text message, valid UTF-8. */
+	/* A whole text message of ${n} bytes, in valid UTF-8. */
 	bool (*message)(void *arg, const char *text, size_t n);
 	bool (*ping)(void *arg, const char *payload, size_t n);
 	bool (*pong)(void *arg);
-	/* The peer closes with ${code} (1005: it gave none).  The last call. */
+	/* The peer closes with ${code}; 1005: it gave none.  The last call. */
 	void (*close)(void *arg, int code);
-	/* It broke the rules; ${code} is what to close with.  The last call. */
+	/* The peer broke the protocol; ${code} is the code to close with, and
+	 * ${why} the reason, in static storage.  The last call. */
 	void (*broken)(void *arg, int code, const char *why);
 };
 
 struct ws_reader {
 	const struct ws_reader_ops *ops;
 	void *arg;
-	bool over; /* closed or broken: what comes is ignored */
+	bool over; /* closed or broken: further bytes are ignored */
 
-	/* The frame at hand. */
+	/* The current frame. */
 	uint8_t head[14];
-	unsigned have; /* bytes of head; complete when in_frame */
+	unsigned have; /* bytes of head; the header is complete when in_frame */
 	bool in_frame, fin;
 	uint8_t opcode, mask[4];
 	unsigned mask_at;
-	uint64_t left; /* payload bytes to come */
+	uint64_t left; /* bytes of the payload still to come */
 
-	size_t most; /* bytes of a message */
+	size_t most; /* largest message, in bytes */
 
-	/* The message at hand: text holds what came before this piece. */
+	/* The current message; text holds its pieces so far. */
 	bool in_message;
 	int fragments;
 	struct buf text;
 	char control[WS_CONTROL_LEN];
 	size_t control_len;
 
-	uint64_t frames; /* read so far, for those who count */
+	uint64_t frames; /* frames read so far, for metrics */
 };
 
-/* Makes ${r} ready for the first byte after the handshake.  Messages have at
- * most LIMIT_HELLO_LEN bytes. */
+/* Initializes ${r} for the first byte behind the handshake.  Messages may have
+ * at most LIMIT_HELLO_LEN bytes. */
 void ws_reader_init(
     struct ws_reader *r, const struct ws_reader_ops *ops, void *arg);
 
-/* From now on messages have at most LIMIT_REQUEST_LEN bytes. */
+/* Allows messages of up to LIMIT_REQUEST_LEN bytes from now on. */
 void ws_reader_admit(struct ws_reader *r);
 
-/* Whether a message or a frame has come in part. */
+/* Returns true if part of a message or of a frame has arrived. */
 bool ws_reader_is_midway(const struct ws_reader *r);
 
-/* Frees what ${r} holds, not ${r}. */
+/* Frees what ${r} holds, but not ${r} itself. */
 void ws_reader_fini(struct ws_reader *r);
 
-/* Reads ${n} bytes, which it changes (unmasking). */
+/* Reads ${n} bytes at ${p} and calls the callbacks.  Unmasks the bytes in
+ * place. */
 void ws_reader_feed(struct ws_reader *r, char *p, size_t n);
 
 #endif
