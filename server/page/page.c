@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serving the pages: which encoding, whether the browser has it already, and
- * what a page may do (its policy).
+ * Serves the pages: chooses the encoding, answers 304 if the browser has the
+ * file already, and sets the Content-Security-Policy, which limits what a page
+ * may do.
  */
 #include <string.h>
 
@@ -9,10 +10,11 @@
 #include "page/page_internal.h"
 
 /*
- * Nothing but what this server serves: no inline script or style, no frame, no
- * form that leaves, no HTML made of strings (trusted types, of which the chat
- * has one policy, for the address of its worker).
- * 'self' covers the WebSocket of the same origin.  data: is for the icon.
+ * A page may load only what this server serves: no inline script or style, no
+ * frame, no form that leads elsewhere.  HTML may not be made from strings
+ * (trusted types; the chat has one such policy, for the address of its worker).
+ *
+ * 'self' includes the WebSocket of the same origin.  data: is for the icon.
  */
 #define PAGE_CSP                                                               \
 	"default-src 'none'; script-src 'self'; style-src 'self'; "            \
@@ -23,12 +25,12 @@
 #define CHAT_CSP                                                               \
 	PAGE_CSP "worker-src 'self'; manifest-src 'self'; "                    \
 		 "trusted-types twinbox-worker"
-/* The worker fetches, and nothing else. */
+/* The worker may send requests to this server, and nothing else. */
 #define WORKER_CSP "default-src 'none'; connect-src 'self'"
 
 #define FOR_EVER "public, max-age=31536000, immutable"
 
-/* Whether the parameters ${p} (${n} bytes) of a coding say q=0. */
+/* Returns true if the parameters ${p} of a coding, ${n} bytes, contain q=0. */
 static bool
 is_refused(const char *p, size_t n)
 {
@@ -77,7 +79,7 @@ page_find(const char *name, const char *list)
 	return (NULL);
 }
 
-/* Answers with ${file}, or with 304 when the browser has it. */
+/* Answers with ${file}, or with 304 if the browser has it. */
 static void
 answer_file(struct http_request *req, const struct page_file *file)
 {
@@ -92,9 +94,9 @@ answer_file(struct http_request *req, const struct page_file *file)
 	http_answer_static(req, 200, file->type, file->data, file->len);
 }
 
-/* Answers with the document ${name}, with headers Vary: ${vary} and
- * Content-Security-Policy: ${policy}, NULL for none.  False, without an answer:
- * there is no such document. */
+/* Answers with the document ${name} and the headers Vary: ${vary} and
+ * Content-Security-Policy: ${policy} (NULL: without).  Returns false, without
+ * an answer, if there is no such document. */
 static bool
 answer_document(struct http_request *req, const char *name, const char *vary,
     const char *policy)
@@ -123,7 +125,8 @@ page_index(struct http_request *req)
 	    req, "index.html", "Accept, Accept-Encoding", CHAT_CSP));
 }
 
-/* Answers with the document ${name} in the encodings that are accepted. */
+/* Answers with the document ${name} in an encoding that the client accepts, or
+ * with 404 if the program was built without pages. */
 static void
 answer_or_refuse(struct http_request *req, const char *name, const char *policy)
 {
@@ -160,7 +163,8 @@ page_worker(struct http_request *req, bool enabled)
 	    req, enabled ? "worker.js" : "worker-off.js", WORKER_CSP);
 }
 
-/* Whether ${name} has an address of its own, which is its only one. */
+/* Returns true if ${name} has an address of its own.  Such a file is not served
+ * below /assets/, where browsers would keep it for ever. */
 static bool
 is_document(const char *name)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages for people with a browser, the chat page and the admin page: files
- * of web/ that the build has made part of the program, each in up to three
- * encodings.  Names are looked up in a table; there is no file system behind
- * them.
+ * The pages for people with a browser: the chat page and the admin page.  They
+ * are files of web/ that the build makes part of the program, each in up to
+ * three encodings.  Names are looked up in a table, never in a file system.
+ * The table is constant, so all functions may be called from any thread.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
@@ -12,24 +12,26 @@
 
 #include "http/http.h"
 
-/* Answers ${req} with the chat; false, without an answer, when the
+/* Answers ${req} with the chat page.  Returns false, without an answer, if the
  * program was built without it.  Thread: any. */
 bool page_index(struct http_request *req);
 
-/* Handler of GET /admin: the admin page, which needs no token; its data is
- * behind /v1/admin, which does. */
+/* Handler of GET /admin: answers with the admin page, which needs no token.
+ * Its data comes from /v1/admin, which needs one. */
 void page_admin(struct http_request *req, void *arg);
 
-/* Handler of GET /manifest.webmanifest: what a browser needs to install the
- * chat. */
+/* Handler of GET /manifest.webmanifest: answers with the manifest that a
+ * browser needs to install the chat. */
 void page_manifest(struct http_request *req, void *arg);
 
-/* Answers ${req} with the chat's service worker; if it is not ${enabled}, with
- * one that removes itself and what another has kept.  Thread: any. */
+/* Answers ${req} with the service worker of the chat.  Unless ${enabled},
+ * answers with a worker that removes itself and the data that an earlier worker
+ * has kept.  Thread: any. */
 void page_worker(struct http_request *req, bool enabled);
 
-/* Handler of GET /assets/{name}: what the pages load.  The names hold a hash
- * of the content, so that browsers may keep it for ever. */
+/* Handler of GET /assets/{name}: answers with a file that the pages load.  The
+ * names contain a hash of the content, so browsers may keep the files for ever.
+ */
 void page_asset(struct http_request *req, void *arg);
 
 #endif

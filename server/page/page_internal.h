@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table that the build makes of web/, and what is tested by itself.
+ * The table of files that the build makes of web/, and functions that the tests
+ * call.
  */
 #ifndef PAGE_PAGE_INTERNAL_H
 #define PAGE_PAGE_INTERNAL_H
@@ -8,12 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One file in one encoding.  The encodings of a file stand together, the best
- * first, the plain one last. */
+/* One file in one encoding.  The encodings of a file are neighbours in the
+ * table: the best one first, the plain one last. */
 struct page_file {
 	const char *name; /* "index.html", or the last segment of its path */
 	const char *type;
-	const char *encoding; /* "br", "gzip", or "" for the plain one */
+	const char *encoding; /* "br", "gzip", or "" for plain */
 	const char *etag;
 	const unsigned char *data;
 	size_t len;
@@ -22,11 +23,12 @@ struct page_file {
 extern const struct page_file page_files[];
 extern const size_t page_file_count; /* 0: built without the page */
 
-/* Whether an Accept-Encoding header ${list} (may be NULL) lets ${coding} be
- * sent. */
+/* Returns true if the Accept-Encoding header ${list}, which may be NULL, allows
+ * ${coding}. */
 bool page_accepts(const char *list, const char *coding);
 
-/* The form of file ${name} for ${list}; NULL: there is no such file. */
+/* Returns file ${name} in the best encoding that ${list} allows, or NULL if
+ * there is no such file. */
 const struct page_file *page_find(const char *name, const char *list);
 
 #endif
