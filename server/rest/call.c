@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls: entry, the ways to the writer, the readers and the argon2 pool, and
- * answers.
+ * Calls: how a request enters, how it reaches the writer, the readers and the
+ * argon2 pool, and how it is answered.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -177,7 +177,8 @@ call_problem(struct call *call, enum problem p, const char *pointer,
 
 /* ---- pages ---- */
 
-/* The client is checked again after this many more bytes of a page. */
+/* How many more bytes of a page are written before the client is checked again.
+ */
 #define CHECK_BYTES 65536
 
 bool
@@ -219,7 +220,8 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 	struct call *call = CONTAINER_OF(job, struct call, job);
 	enum rc rc = RC_OK;
 
-	/* The token, or the right, may be gone since the last piece. */
+	/* Since the last piece the token may have been revoked, or the user may
+	 * no longer be an administrator. */
 	if (db != NULL)
 		rc = rest_still_admitted(call, db, err);
 	if (db != NULL && rc == RC_OK && call->read(call, db, err) == RC_OK)
@@ -229,7 +231,9 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 	cut_off(call);
 }
 
-/* Between its pieces a request is nobody's: it comes in anew. */
+/* Called when a piece has gone out.  Between two pieces rest->busy does not
+ * count the request, so it is counted again here, as in rest_enter().  Thread:
+ * the http loop's. */
 static void
 want_piece(struct http_request *req, void *arg)
 {

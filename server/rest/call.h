@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A call is a request on its way through other threads: how it gets there, how
- * parameters and bodies are read, how it is answered.  For the handlers of
- * all modules that have routes.
+ * its parameters and body are read, and how it is answered.  For the handlers
+ * of all modules that have routes.
  *
  * Life of a call
- *  1. It lies in the request's memory (http_alloc), so nothing of it is freed
- *     by hand, and whatever is handed to another thread is embedded in it.
- *  2. Exactly one of the call_* functions that answer is called, last: after it
- *     the request, and the call in it, may be gone.
- *  3. The kit counts requests from their entry to that answer.
+ *  1. It lies in the request's memory (http_alloc()), so it is never freed by
+ *     hand.  Jobs and units that are handed to other threads are embedded in
+ *     it.
+ *  2. A handler calls exactly one of the call_* functions that answer, as its
+ *     last step: after that the request, and the call in it, may be freed.
+ *  3. The kit counts a request from its entry until that answer (rest_busy()).
  */
 #ifndef REST_CALL_H
 #define REST_CALL_H
@@ -25,61 +26,63 @@
 
 struct call;
 
-/* Reads and answers.  If it returns an error, that is answered for it.
- * Thread: reader. */
+/* Reads from the store and answers.  If it returns an error, the caller answers
+ * with that error.  Thread: reader. */
 typedef enum rc (*call_read_fn)(
     struct call *call, struct db *db, struct err *err);
 
 struct call {
 	struct rest *rest;
-	void *module; /* of the route: the struct api or admin */
+	void *module; /* of the route: struct api or struct admin */
 	struct http_request *req;
-	const struct principal *principal; /* NULL: nobody is logged in */
-	uint64_t owner;     /* the user, or the client's network */
-	size_t checked_len; /* of the page at the last check; see
-			       call_page_full() */
+	const struct principal *principal; /* NULL: not logged in */
+	uint64_t owner; /* the user, or else the client's network */
+	/* The page's length at the last check of its client; see
+	 * call_page_full(). */
+	size_t checked_len;
 	struct read_job job;
 	call_read_fn read;
 };
 
-/* Makes a call of ${size} bytes, which begin with a struct call.  NULL: out of
- * memory, and the request is answered. */
+/* Makes a call of ${size} bytes, which begin with a struct call; the rest is
+ * zeroed.  Returns NULL if there is no memory; the request is then answered. */
 void *call_new(struct rest *rest, struct http_request *req, size_t size);
 
-/* Runs ${read} in a reader's thread. */
+/* Runs ${read} in a reader's thread.  If the readers have no room, the request
+ * is answered. */
 void call_read(struct call *call, call_read_fn read);
 
-/* Hands ${unit} to the writer.  False: the writer refused it, and the request
- * is answered. */
+/* Hands ${unit} to the writer.  Returns false if the writer refused it; the
+ * request is then answered. */
 bool call_submit(struct call *call, struct unit *unit);
 
-/* Runs ${run} in the argon2 pool, in the turn of the client's network.  When
- * there is no room the request is answered. */
+/* Runs ${run} in the argon2 pool, in the turn of the client's network (pool.c).
+ * If the pool has no room, the request is answered. */
 void call_hash(struct call *call, struct pool_job *job, enum pool_class class,
     void (*run)(struct pool_job *job));
 
-/* Checks the result of ${unit}, first in its finish.  False: it failed or was
- * refused, and the request is answered. */
+/* Checks the result of ${unit}; the first step of a unit's finish.  Returns
+ * false if the unit failed or was refused; the request is then answered. */
 bool call_unit_ok(
     struct call *call, const struct unit *unit, const struct refusal *refusal);
 
-/* Checks the token of a request that has waited.  RC_NOT_FOUND: it was revoked
- * meanwhile.  RC_DENIED: the route is for administrators, and its user is none
- * any more.  Thread: owner of ${db}. */
+/* Checks the token of a request again after it has waited.  RC_NOT_FOUND: the
+ * token was revoked meanwhile.  RC_DENIED: the route is for administrators, and
+ * the user no longer is one.  Thread: the owner of ${db}. */
 enum rc rest_still_admitted(
     struct call *call, struct db *db, struct err *err) MUST_USE;
 
-/* Answers 401, which says how to get a token (caller.c). */
+/* Answers 401, with a detail that says how to get a token (caller.c). */
 void caller_refuse_stranger(struct call *call);
 
-/* Answers 403: the route is for administrators (caller.c). */
+/* Answers 403, because the route is for administrators (caller.c). */
 void caller_refuse_user(struct call *call);
 
 /* ---- answers (call.c) ---- */
 
-/* Answer with JSON, without a body, with any content, with a refusal, with an
- * error (which is logged), with a problem that is described here.  Bodies are
- * taken.  Thread: any. */
+/* Answer with JSON; without a body; with any content; with a refusal; with an
+ * error, which is logged; with a problem that is given here.  The content of
+ * ${body} is taken.  Thread: any. */
 void call_json(struct call *call, int status, struct buf *body);
 void call_empty(struct call *call, int status);
 void call_page(
@@ -89,62 +92,75 @@ void call_fail(struct call *call, const struct err *err);
 void call_problem(struct call *call, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Answers in pieces (http.h): ${first}, then the pieces that ${next} hands to
- * call_piece(), one each time it is called.  An error of ${next}, or a token
- * that was revoked, cuts the answer off.  Thread of ${next}: reader. */
+/* Answers in pieces (http_answer_pieces()): ${first}, and then one piece for
+ * each call of ${next}, which passes it to call_piece().  If ${next} returns an
+ * error or the token was revoked, the answer is cut off.  Thread of ${next}:
+ * reader. */
 void call_pieces(struct call *call, const char *content_type, struct buf *first,
     call_read_fn next);
 void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
 
-/* Logs ${err}, which ends an answer that has begun and so cannot tell it. */
+/* Logs ${err}, which cuts off an answer that has begun and therefore cannot
+ * report it. */
 void call_log_failed(const struct call *call, const struct err *err);
 
-/* Whether the page ${b} of a list must end before its next item: another one
- * may not fit into LIMIT_PAGE_BYTES, or the page is long and its client has
- * left.  The page is then answered with has_more.  Thread: reader. */
+/* Returns true if the page ${b} of a list must end before its next item:
+ * another item may not fit into LIMIT_PAGE_BYTES, or the page is long and its
+ * client has left.  The page is then answered with has_more.  Thread: reader.
+ */
 bool call_page_full(struct call *call, const struct buf *b);
 
-/* As call_json(), with an ETag; 304 when If-None-Match names it. */
+/* Like call_json(), with an ETag.  Answers 304 if the status is 200 and
+ * If-None-Match has that ETag. */
 void call_json_tagged(struct call *call, int status, struct buf *body);
 
 #define CALL_ETAG_SIZE 24
 
-/* The ETag of a body. */
+/* Makes the ETag of a body, from its hash. */
 void call_etag_make(const struct buf *body, char ret[CALL_ETAG_SIZE]);
 
-/* Adds a Link header to the next page. */
+/* Adds a Link header to the next page, whose path and query are given. */
 void call_link_next(struct call *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- parameters and bodies (call_query.c); false: answered ---- */
+/* ---- parameters and bodies (call_query.c) ---- */
 
-/* Allows the query parameters in ${allowed} (ends with NULL), each once. */
+/* Each of these functions, except call_number_parse(), returns false if it has
+ * refused and answered the request. */
+
+/* Refuses query parameters that are not in ${allowed}, which ends with NULL,
+ * and parameters that are given twice. */
 bool call_query_check(struct call *call, const char *const *allowed);
 
-/* Reads a whole number from ${min} to ${max}; *ret stays if it is absent. */
+/* Reads a whole number from ${min} to ${max}.  Leaves *ret as it is if the
+ * parameter is absent. */
 bool call_query_i64(struct call *call, const char *name, int64_t min,
     int64_t max, int64_t *ret);
 
-/* Reads the parameter limit. */
+/* Reads the parameter "limit", from 1 to LIMIT_PAGE_MAX; LIMIT_PAGE_DEFAULT if
+ * it is absent. */
 bool call_query_limit(struct call *call, int64_t *ret);
 
-/* Reads an id. */
+/* Reads a parameter that is an id; *ret_present is false if it is absent. */
 bool call_query_uuid(
     struct call *call, const char *name, bool *ret_present, struct uuid *ret);
 
-/* Reads the id in the path.  If it is not an id the answer is 404 with the
+/* Reads the id in the path.  If it is not an id, the answer is 404 with the
  * detail ${what}. */
 bool call_path_uuid(struct call *call, const char *what, struct uuid *ret);
 
-/* Parses digits; false if they are not a number of int64. */
+/* Parses decimal digits.  Returns false if they are not a number from 0 to
+ * INT64_MAX.  Answers nothing. */
 bool call_number_parse(const char *text, int64_t *ret);
 
-/* Parses the body, an object with ${fields}, into ${doc}, which is freed with
- * the request. */
+/* Parses the body into ${doc}, which is freed with the request, and reads it as
+ * an object with ${fields}.  With ${fields} NULL the body may be any JSON. */
 bool call_body(struct call *call, struct wire_doc *doc,
     const struct wire_field *fields, size_t n);
 
-/* As call_body(), but no body at all is {}; ${fields} NULL: it must be. */
+/* Like call_body(), but the body may be absent; then ${doc} and the results of
+ * ${fields} are left as they are.  With ${fields} NULL the body must be {} or
+ * absent. */
 bool call_body_if_any(struct call *call, struct wire_doc *doc,
     const struct wire_field *fields, size_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters of queries and paths, and bodies.  A parameter or a member that is
- * not expected is refused by name.
+ * Parameters of queries and paths, and bodies.  An unexpected parameter or
+ * member is refused by its name.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 struct check {
 	struct call *call;
 	const char *const *allowed;
-	unsigned seen; /* bit i: allowed[i] */
+	unsigned seen; /* bit i: allowed[i] was given */
 	bool refused;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Authorization: the token of a request, whether its body is read, and the
- * limit of its user's rate.
+ * Authorization: checks the token of a request, decides whether its body is
+ * read, and applies the rate limit of its user.
  */
 #include <string.h>
 #include <strings.h>
@@ -21,7 +21,8 @@ struct caller {
 	struct principal principal;
 };
 
-/* The token of an Authorization header of the Bearer scheme. */
+/* Hashes the token of an Authorization header with the scheme Bearer.  Returns
+ * false if ${header} has no such token. */
 static bool
 bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
 {
@@ -74,7 +75,7 @@ caller_refuse_user(struct call *call)
 	call_problem(call, PROBLEM_FORBIDDEN, "", "this is for administrators");
 }
 
-/* Whether the route is for ${principal}. */
+/* Returns true if ${principal} may use the route. */
 static bool
 is_allowed(const struct call *call, const struct principal *principal)
 {
@@ -83,7 +84,8 @@ is_allowed(const struct call *call, const struct principal *principal)
 		principal->admin);
 }
 
-/* ${principal} is known: may it do this? */
+/* Calls the handler for ${principal}.  Answers 403 instead if the route is for
+ * administrators and the user is not one, or 429 beyond the rate limit. */
 static void
 admit(struct call *call, struct principal *principal)
 {
@@ -160,7 +162,7 @@ rest_authorize(struct http_request *req, void *arg)
 	}
 }
 
-/* ---- whose body is read ---- */
+/* ---- the decision whether a body is read ---- */
 
 enum http_sender
 rest_head(struct http_request *req, void *arg)
@@ -177,7 +179,7 @@ rest_head(struct http_request *req, void *arg)
 	return (HTTP_SENDER_KNOWN);
 }
 
-/* A sender that is looked up before the body is read. */
+/* The look-up of a sender before the body is read. */
 struct sender_call {
 	struct read_job job; /* first */
 	struct rest *rest;
@@ -220,7 +222,7 @@ rest_lookup(struct http_request *req, void *arg)
 	if ((a = http_alloc(req, sizeof(*a))) == NULL)
 		return (RC_NO_MEMORY);
 	if (!bearer_hash(http_header(req, "Authorization"), a->hash))
-		return (RC_INTERNAL); /* rest_head() saw that it is one */
+		return (RC_INTERNAL); /* rest_head() has found it valid */
 	a->job.run = find_sender;
 	a->job.owner = owner_peer(http_peer(req));
 	a->rest = rest;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Token buckets under one lock.  A bucket is three numbers; keys are kept as
- * hashes, so that a stranger's long key costs no memory.
+ * Token buckets under one lock.  A bucket has three numbers.  The table has
+ * hashes of the keys, so that a long key of a stranger costs no memory.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "rest/rest_internal.h"
 
-/* More keys than this at once: see drop_full(). */
+/* The most keys; beyond it drop_full() makes room. */
 #define KEYS_MAX 65536
 
 struct bucket {
@@ -23,7 +23,7 @@ struct bucket {
 struct limiter {
 	struct lock lock;
 	struct htab *table;
-	double rate; /* a millisecond */
+	double rate; /* tokens per millisecond */
 	double burst;
 };
 
@@ -71,7 +71,9 @@ refill(const struct limiter *l, struct bucket *b, int64_t now_ms)
 	b->at_ms = now_ms;
 }
 
-/* Forgets buckets that are as good as new; if that is not enough, all. */
+/* Drops the full buckets, which are the same as new ones.  If the table is
+ * still at least half full, drops all buckets: the memory stays bounded, at the
+ * price that every key starts with a full bucket again. */
 static void
 drop_full(struct limiter *l, int64_t now_ms)
 {
@@ -92,7 +94,8 @@ drop_full(struct limiter *l, int64_t now_ms)
 	htab_clear(l->table);
 }
 
-/* The bucket of ${key}, made when there is none; NULL: no memory. */
+/* Returns the bucket of ${key}, a new one if there is none, or NULL if there is
+ * no memory. */
 static struct bucket *
 bucket_get(struct limiter *l, uint64_t key, int64_t now_ms)
 {
@@ -116,9 +119,10 @@ bucket_get(struct limiter *l, uint64_t key, int64_t now_ms)
 	return (b);
 }
 
-/* The tokens that must be there for ${cost}: more than the bucket holds can
- * never be there.  Of a full bucket one may have been taken already, for the
- * request that turned out to cost more. */
+/* Returns how many tokens the bucket must have for ${cost}.  A bucket can never
+ * have more tokens than its burst, so a larger cost passes when the bucket is
+ * full.  It also passes with one token less, because the request itself has
+ * taken a token before its items were counted. */
 static double
 tokens_needed(const struct limiter *l, double cost)
 {

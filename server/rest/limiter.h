@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of rates, by key.
+ * Rate limits by key: token buckets.  Thread: any.
  */
 #ifndef REST_LIMITER_H
 #define REST_LIMITER_H
@@ -11,18 +11,22 @@
 
 struct limiter;
 
-/* Token buckets by key: ${rate} a second, ${burst} at once.  The table is
- * bounded: with too many keys full buckets are dropped, or else all. */
+/* Makes a table of buckets, one for each key: each gets ${rate} tokens a second
+ * and holds at most ${burst}.  The table is bounded: with too many keys the
+ * full buckets are dropped, or else all.  Returns NULL if there is no memory.
+ */
 struct limiter *limiter_new(double rate, double burst);
 void limiter_free(struct limiter *l);
 
-/* Takes a token of the key of ${n} bytes.  False: there is none; there will be
- * one in *ret_wait_s seconds.  Thread: any. */
+/* Takes a token of the key, which has ${n} bytes.  Returns false if there is
+ * none; there will be one in *ret_wait_s seconds.  Without memory the request
+ * passes.  ${now_ms} is monotonic. */
 bool limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
     int *ret_wait_s);
 
-/* As limiter_take() for a cost of several tokens, all or none.  A cost that is
- * larger than the bucket passes when the bucket is full, and leaves a debt. */
+/* Like limiter_take() for a cost of several tokens, all or none.  A cost above
+ * the burst passes when the bucket is full, and leaves the bucket with a debt.
+ */
 struct limiter_charge {
 	const void *key;
 	size_t n; /* bytes of the key */
@@ -31,7 +35,7 @@ struct limiter_charge {
 bool limiter_charge(struct limiter *l, const struct limiter_charge *charge,
     int64_t now_ms, int *ret_wait_s);
 
-/* Gives one token back. */
+/* Returns one token to the bucket of the key. */
 void limiter_return(
     struct limiter *l, const void *key, size_t n, int64_t now_ms);
 

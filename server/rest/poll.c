@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long-polls.  Three threads may touch one: a reader that reads for it, push
- * that gives the waiter back, and its http loop when the time is up or the
- * client has gone.  Each of them moves the state (poll_state.h) under one lock
- * and then, without the lock, does the step that follows from the move.
+ * Long-polls.  Three threads may use one: a reader that queries for it; push,
+ * which gives the waiter back; and its http loop, when the time is up or the
+ * client has gone.  Each of them changes the state (poll_state.h) under one
+ * lock, and then, without the lock, takes the step that follows from the
+ * change.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -12,9 +13,9 @@
 #include "rest/poll.h"
 #include "rest/rest_internal.h"
 
-/* ---- moves; under the lock ---- */
+/* ---- changes of the state; under the lock ---- */
 
-/* What the thread that moved the state does next. */
+/* What the thread that changed the state does next. */
 enum step { STEP_NONE, STEP_READ, STEP_ANSWER };
 
 static void
@@ -25,8 +26,9 @@ move(struct poll *p, enum poll_state to)
 	p->state = to;
 }
 
-/* Begins a round: registers with push before it reads, so that nothing falls
- * between.  Without push (it drains) the next read is the last. */
+/* Begins a round.  Registers with push before the read, so that no event is
+ * missed between the two.  If push takes no waiter because it drains, this read
+ * is the last one. */
 static enum step
 begin_round(struct poll *p)
 {
@@ -53,7 +55,7 @@ answer_now(struct poll *p)
 	return (STEP_ANSWER);
 }
 
-/* Asks push for the waiter. */
+/* Asks push to give the waiter back. */
 static void
 withdraw(struct poll *p, enum poll_state to)
 {
@@ -62,7 +64,7 @@ withdraw(struct poll *p, enum poll_state to)
 	push_wait_cancel(p->call.rest->o.push, &p->waiter);
 }
 
-/* A read has ended, or could not begin. */
+/* Handles the end of a read, or a read that could not begin. */
 static enum step
 read_ended(struct poll *p, bool found)
 {
@@ -81,12 +83,12 @@ read_ended(struct poll *p, bool found)
 	return (STEP_NONE);
 }
 
-/* Push has given the waiter back. */
+/* Handles the return of the waiter from push. */
 static enum step
 waiter_back(struct poll *p, bool woken)
 {
 
-	/* Nobody has asked for it: push drains. */
+	/* The waiter was neither woken nor withdrawn, so push is draining. */
 	p->drained |=
 	    !woken && (p->state == POLL_READING || p->state == POLL_WAITING);
 	if (p->state == POLL_READING && woken)
@@ -151,7 +153,8 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 	bool found = false;
 	enum rc rc = RC_OK;
 
-	/* Registering before the check means that no revocation is missed. */
+	/* The waiter was registered before this check, so a revocation after
+	 * the check wakes it, and none is missed. */
 	if (db != NULL && p->waits)
 		rc = rest_still_admitted(&p->call, db, err);
 	if (rc == RC_NOT_FOUND) {
@@ -185,7 +188,7 @@ take_step(struct poll *p, enum step step)
 		poll_read(p);
 }
 
-/* ---- what others call ---- */
+/* ---- callbacks of other threads ---- */
 
 /* Thread: push. */
 static void
@@ -201,7 +204,8 @@ waiter_done(struct push_waiter *w, bool woken)
 	take_step(p, step);
 }
 
-/* The time is up, or the client has gone.  Thread: its http loop. */
+/* Called when the time is up or the client has gone.  Thread: the http loop's.
+ */
 static void
 wake(struct http_request *req, void *arg)
 {

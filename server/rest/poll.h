@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request that waits (long-poll).  It queries; when that finds nothing new it
- * waits to be woken and queries again.  Each round registers with push before
- * it reads, so that nothing falls between.
+ * A request that waits (long-poll).  It runs its query; if the query finds
+ * nothing new, it waits to be woken and runs the query again.  Each round
+ * registers with push before it reads, so that no event is missed between the
+ * two.
  */
 #ifndef REST_POLL_H
 #define REST_POLL_H
@@ -14,26 +15,28 @@
 struct poll {
 	struct call call; /* first */
 	struct push_waiter waiter;
-	bool waits;            /* longer than one read */
-	bool drained;          /* push takes no waiter any more */
-	bool revoked;          /* the token, while it waited; the reader's */
-	enum poll_state state; /* under the lock of the kit */
+	bool waits;   /* it may wait after the first read */
+	bool drained; /* push no longer takes waiters */
+	bool revoked; /* the token was revoked; only the reader sets it */
+	enum poll_state state; /* under rest->poll_lock */
 
-	/* Queries; whether there is something new.  Called anew each round.
-	 * Thread: reader. */
+	/* Queries the store, and sets *ret_found if there is something new.
+	 * Called once per round.  Thread: reader. */
 	enum rc (*query)(
 	    struct poll *poll, struct db *db, bool *ret_found, struct err *err);
-	/* Answers with what was read last.  Thread: any. */
+	/* Answers with the result of the last query.  Thread: any. */
 	void (*answer)(struct poll *poll);
-	/* Called instead where the token was revoked or a query failed.  NULL:
-	 * the request is refused.  Thread: any. */
+	/* Called instead of answer if the token was revoked or a query failed.
+	 * NULL: the request is refused.  Thread: any. */
 	void (*give_up)(struct poll *poll);
-	struct err err; /* rc not RC_OK: the answer */
+	struct err err; /* set if a query failed; then it is the answer */
 };
 
-/* Begins; waiter.user_id, after and outbox, query and answer are set.
- * ${wait_ms} 0: reads once.  May be called again when it has answered, if that
- * was not the end of the request (stream.h). */
+/* Starts a long-poll, which waits for at most ${wait_ms}; 0: it only reads
+ * once.  The caller has set waiter.user_id, after and outbox, query and answer.
+ * May be called again after an answer that was not the end of the request
+ * (stream.h).  Thread: the one that handles the request, or in ${more} of
+ * http_answer_pieces() the loop's. */
 void poll_start(struct poll *poll, int64_t wait_ms);
 
 #endif

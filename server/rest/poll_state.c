@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The states of a long-poll: their names, and the table of moves.
+ * The states of a long-poll: their names, and the table of changes.
  */
 #include "rest/poll_state.h"
 
@@ -12,7 +12,7 @@ static const char *const names[POLL_STATES] = {
 #undef X
 };
 
-/* The states that each state may be followed by. */
+/* The states that may follow each state. */
 static const unsigned moves[POLL_STATES] = {
     [POLL_NEW] = BIT(READING) | BIT(READING_LAST),
     [POLL_READING] = BIT(WAITING) | BIT(READY) | BIT(READING_AGAIN) |

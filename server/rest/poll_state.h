@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The states of a long-poll, and the moves between them.  A test compares this
- * drawing with the table below it.
+ * The states of a long-poll, and the changes between them.  A test
+ * (unit/test_state_drawing) compares this drawing with the table in
+ * poll_state.c.
  *
  *	NEW, READING_AGAIN, WAITING --push has the waiter--> READING
  *	NEW, READING_AGAIN, WAITING --it may not wait--> READING_LAST
@@ -22,20 +23,22 @@
  * What each state waits for:
  *
  *	NEW            poll_start()
- *	READING        a reader and push: whichever comes first
- *	READING_AGAIN  a reader.  Push has woken the poll meanwhile: the read
- *	               may have been too early, so if it finds nothing new
- *	               another one follows
- *	READING_LAST   a reader; what it finds is the answer
+ *	READING        a reader or push, whichever comes first
+ *	READING_AGAIN  a reader.  Push has woken the poll during the read, so
+ *	               the read may have been too early: if it finds
+ *	               nothing new, another read follows
+ *	READING_LAST   a reader, whose result is the answer
  *	TIME_UP        a reader, whose result is the answer, and push, which
- *	               was asked for the waiter
- *	WAITING        push: an event, or its end
- *	WITHDRAWN      push, which was asked for the waiter; a last read follows
- *	READY          push, which was asked for the waiter; the answer is there
- *	ANSWERED       nothing: the poll belongs to its answer
+ *	               must give the waiter back
+ *	WAITING        push, which wakes the poll or drains
+ *	WITHDRAWN      push, which must give the waiter back.  A last read
+ *	               follows
+ *	READY          push, which must give the waiter back.  The answer is
+ *	               known
+ *	ANSWERED       nothing: the poll belongs to the function that answers
  *
- * The waiter is part of the poll.  So no poll is answered, and freed with its
- * request, while push may still touch the waiter.
+ * The waiter is part of the poll, which is freed with its request.  A poll is
+ * therefore not answered while push may still use the waiter.
  */
 #ifndef REST_POLL_STATE_H
 #define REST_POLL_STATE_H
@@ -61,10 +64,10 @@ enum poll_state {
 	    POLL_STATES
 };
 
-/* The name of ${state}, as in the table. */
+/* Returns the name of ${state}, as in the table. */
 const char *poll_state_name(enum poll_state state);
 
-/* Whether a long-poll may go from ${from} to ${to}. */
+/* Returns true if a long-poll may go from ${from} to ${to}. */
 bool poll_state_allows(enum poll_state from, enum poll_state to);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The argon2 pool: few threads, because each password costs 64 MiB and a tenth
- * of a second, and few jobs that may wait, because they are worth nothing once
- * their client has given up.
+ * The argon2 pool.  It has few threads, because each password costs 64 MiB and
+ * a tenth of a second.  Few jobs may wait, because a job is worthless once its
+ * client has given up.
  *
- * Order.  Jobs have a class (enum pool_class), and a better class goes first: a
- * crowd that registers does not keep users from logging in.  A class that was
- * passed over OVERDUE times has the next turn, so that one user who logs in
- * again and again does not keep all others out.  Within a class, networks take
- * turns: a network's second job waits for the first job of each other network.
+ * Order.  Jobs have a class (enum pool_class), and a better class goes first:
+ * many people who register do not keep users from logging in.  A class that was
+ * passed over OVERDUE times has the next turn, so that a user who logs in again
+ * and again does not keep all others out.  Within a class, networks take turns:
+ * a network's second job waits for the first job of each other network.
  *
- * Room.  Each class has places of its own, and one network has at most half as
- * many in all, so that no crowd and no network fills the room of others.
+ * Room.  Each class has PLACES places of its own.  One network may have at most
+ * SHARE_MAX jobs in all classes together, so that neither a crowd nor a network
+ * fills the room of the others.
  *
  * Invariants, under the lock:
  *   1. waiting[c] is the length of the list first[c];
@@ -26,27 +27,27 @@
 #include "rest/pool.h"
 
 #define THREADS_MAX 16
-#define PLACES 64 /* of each class */
+#define PLACES 64 /* per class */
 #define SHARE_MAX (PLACES / 2)
 #define OWNERS_MAX (POOL_CLASSES * PLACES + THREADS_MAX)
-/* A worse class gets one job in six at least: login stays quick, and the others
- * go on. */
+/* With two worse classes waiting, each gets at least one job in six: logging in
+ * stays quick, and the other classes make progress. */
 #define OVERDUE 4
 
 struct share {
 	uint64_t owner;
-	int jobs;                    /* 0: the place is free */
-	uint64_t turn[POOL_CLASSES]; /* of its last job in each class */
+	int jobs;                    /* 0: this entry is free */
+	uint64_t turn[POOL_CLASSES]; /* of the owner's last job in each class */
 };
 
 struct pool {
-	struct lock lock; /* of all that follows but the threads */
+	struct lock lock; /* of all fields but the threads */
 	pthread_cond_t arrived;
 	bool closed;
 	struct pool_job *first[POOL_CLASSES]; /* in order of arrival */
 	int waiting[POOL_CLASSES];
-	int passed[POOL_CLASSES];    /* since the class had its turn */
-	uint64_t turn[POOL_CLASSES]; /* of the job taken last */
+	int passed[POOL_CLASSES];    /* since the last turn of the class */
+	uint64_t turn[POOL_CLASSES]; /* of the job that was taken last */
 	struct share shares[OWNERS_MAX];
 	struct thr *threads[THREADS_MAX];
 	int n;
@@ -54,7 +55,8 @@ struct pool {
 
 /* ---- shares ---- */
 
-/* The share of ${owner}, or a free one; NULL: there is none. */
+/* Returns the share of ${owner}, or else a free entry, or NULL if there is
+ * neither. */
 static struct share *
 share_find(struct pool *pool, uint64_t owner)
 {
@@ -70,7 +72,8 @@ share_find(struct pool *pool, uint64_t owner)
 	return (vacant);
 }
 
-/* Counts one more job of ${owner}; NULL: it has its share. */
+/* Counts one more job of ${owner}.  Returns NULL if the owner has its full
+ * share. */
 static struct share *
 share_take(struct pool *pool, uint64_t owner)
 {
@@ -91,14 +94,14 @@ share_return(struct pool *pool, uint64_t owner)
 
 	lock_take(&pool->lock);
 	s = share_find(pool, owner);
-	assert(s != NULL && s->jobs > 0); /* it was taken */
+	assert(s != NULL && s->jobs > 0); /* share_take() has counted it */
 	s->jobs--;
 	lock_drop(&pool->lock);
 }
 
 /* ---- the order ---- */
 
-/* The class whose turn it is, POOL_CLASSES if nothing waits. */
+/* Returns the class that has the next turn, or POOL_CLASSES if no job waits. */
 static int
 class_next(struct pool *pool)
 {
@@ -113,8 +116,8 @@ class_next(struct pool *pool)
 	return (c);
 }
 
-/* Takes the job of class ${c} with the lowest turn, of equal ones the first
- * that came. */
+/* Takes the job of class ${c} with the lowest turn; of several, the first that
+ * arrived. */
 static struct pool_job *
 job_unlink(struct pool *pool, int c)
 {
@@ -131,7 +134,8 @@ job_unlink(struct pool *pool, int c)
 	return (job);
 }
 
-/* The next job, waited for; NULL: the pool is closed and nothing waits. */
+/* Waits for the next job.  Returns NULL if the pool is closed and no job waits.
+ */
 static struct pool_job *
 job_take(struct pool *pool)
 {
@@ -159,7 +163,7 @@ pool_main(void *arg)
 	uint64_t owner;
 
 	while ((job = job_take(pool)) != NULL) {
-		/* The job is gone once it is answered. */
+		/* run() may free the job, as it answers the request. */
 		owner = job->owner;
 		job->run(job);
 		share_return(pool, owner);
@@ -218,8 +222,8 @@ pool_free(struct pool *pool)
 	mem_free(pool);
 }
 
-/* Puts ${job} at the end of its class, in the turn after the last one of its
- * owner there. */
+/* Appends ${job} to its class, in the turn after its owner's last job in that
+ * class. */
 static void
 job_link(struct pool *pool, struct pool_job *job, struct share *share)
 {
@@ -250,7 +254,7 @@ pool_submit(struct pool *pool, struct pool_job *job)
 		 (share = share_take(pool, job->owner)) == NULL)
 		rc = RC_BUSY;
 	else {
-		/* Nobody was passed over while nobody waited. */
+		/* A class is not passed over while none of its jobs waits. */
 		if (pool->waiting[job->class] == 0)
 			pool->passed[job->class] = 0;
 		job_link(pool, job, share);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The argon2 pool: threads that hash passwords, and the queue of the jobs that
- * wait for them.  Its order and its room: pool.c.
+ * The argon2 pool: threads that hash passwords, and the queue of jobs for them.
+ * pool.c describes the order of the jobs and the limits.
  */
 #ifndef REST_POOL_H
 #define REST_POOL_H
@@ -12,12 +12,12 @@
 
 struct pool;
 
-/* The class of a password job; the best class is first. */
+/* The class of a password job, best first. */
 enum pool_class {
-	/* a log-in from a network where the name has logged in, or a user with
-	 * a token */
+	/* a log-in from a network from which this user has logged in, or a user
+	 * with a token */
 	POOL_KNOWN,
-	POOL_STRANGER, /* a log-in from another network */
+	POOL_STRANGER, /* a log-in from any other network */
 	POOL_REGISTRATION,
 	POOL_CLASSES
 };
@@ -25,22 +25,22 @@ enum pool_class {
 struct pool_job {
 	void (*run)(struct pool_job *job); /* thread: argon2 */
 	enum pool_class class;
-	uint64_t owner; /* the network, whose share of the queue it takes */
+	uint64_t owner; /* the client's network, whose share it uses */
 
-	struct pool_job *next; /* these two are the pool's */
+	struct pool_job *next; /* next and turn belong to the pool */
 	uint64_t turn;
 };
 
-/* Starts ${threads} threads. */
+/* Makes the pool and starts ${threads} threads, 16 at most. */
 enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
 
-/* Finishes the jobs that wait, and ends the threads. */
+/* Runs the jobs that wait, and ends the threads.  Blocks until then. */
 void pool_stop(struct pool *pool);
 void pool_free(struct pool *pool);
 
 /* Runs ${job} when its turn comes (pool.c).  RC_BUSY: the queue of its class is
- * full, or its owner has half of it, so that one network cannot keep all others
- * from logging in.  RC_CLOSED: the pool is stopping.  Thread: any. */
+ * full, or its owner has its full share, so that one network cannot keep all
+ * others from logging in.  RC_CLOSED: the pool is stopping.  Thread: any. */
 enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of the kit, and of the count of requests.
+ * The life of the kit, and the count of requests under way.
  */
 #include "base/htab.h"
 #include "base/lock.h"
@@ -19,7 +19,8 @@ rest_new(const struct rest_options *options, struct rest **ret, struct err *err)
 	rest->o = *options;
 	rest->o.timing = timing_or_real(options->timing);
 	lock_init(&rest->poll_lock, LOCK_POLL);
-	/* A second's worth at once: a client that was away catches up. */
+	/* The burst is two seconds' worth, so that a client that was away can
+	 * catch up. */
 	if (rate > 0)
 		rest->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
 	rest->streams = htab_new(sizeof(int64_t));
@@ -79,8 +80,9 @@ rest_enter(struct rest *rest, struct http_request *req)
 {
 	struct refusal r = REFUSAL_INIT;
 
-	/* First counted, then asked: rest_stop() does it the other way round,
-	 * so that one of the two sees the other. */
+	/* Count the request first, then check stopped.  rest_stop() sets
+	 * stopped first, and busy is read after that.  So either the request is
+	 * counted, or it sees that the server is stopping. */
 	atomic_fetch_add(&rest->busy, 1);
 	if (!atomic_load(&rest->stopped))
 		return (true);

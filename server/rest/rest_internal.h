@@ -19,9 +19,9 @@ struct rest {
 	atomic_size_t busy;
 	atomic_bool stopped;
 	struct pool *pool;        /* argon2 */
-	struct limiter *requests; /* by user; NULL: off */
-	struct lock poll_lock;    /* the state of every struct poll, streams */
-	struct htab *streams;     /* how many each device has open */
+	struct limiter *requests; /* by user; NULL: no limit */
+	struct lock poll_lock; /* of streams, and of the state of every poll */
+	struct htab *streams;  /* the number of open streams by device */
 };
 
 #endif

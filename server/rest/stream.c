@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: who may have one, and the turn from one piece to the next.
+ * Streams: the limit for each device, and the turn from one piece to the next.
  */
 #include <stdint.h>
 #include <string.h>
@@ -12,12 +12,14 @@
 #include "rest/rest_internal.h"
 #include "rest/stream.h"
 
-/* Seconds after which a client may ask again whether a place is free. */
+/* Seconds after which a client may try again if its device has too many
+ * streams. */
 #define FULL_RETRY_S 5
 
-/* ---- which requests ask for a stream ---- */
+/* ---- requests for a stream ---- */
 
-/* Whether the parameters of a media range give it no weight: q=0, q=0.000. */
+/* Returns true if the parameters of a media range give it the weight 0, such as
+ * q=0 or q=0.000. */
 static bool
 is_refused(const char *p, size_t n)
 {
@@ -46,9 +48,10 @@ stream_is_wanted(const char *accept)
 	return (false);
 }
 
-/* ---- how many a device has ---- */
+/* ---- the streams of a device ---- */
 
-/* Under the lock.  The table's values are the counts. */
+/* Under the lock.  The table stores each count itself where a pointer would be.
+ */
 static enum rc
 count_one_more(struct rest *rest, int64_t device_id)
 {
@@ -69,7 +72,7 @@ count_one_less(void *arg)
 
 	lock_take(&rest->poll_lock);
 	n = (uintptr_t)htab_find(rest->streams, &device_id);
-	/* A value that replaces another needs no memory. */
+	/* htab_set() needs no memory for a key that is in the table. */
 	if (n > 1)
 		(void)!htab_set(rest->streams, &device_id, (void *)(n - 1));
 	else
@@ -85,7 +88,8 @@ stream_admit(struct stream *s)
 	struct rest *rest = call->rest;
 	enum rc rc;
 
-	/* A copy: when the request is freed its principal may be gone. */
+	/* Copy the id: count_one_less() runs while the request is freed, and
+	 * the principal may be freed before that. */
 	s->poll.waiter.device_id = call->principal->device_id;
 	lock_take(&rest->poll_lock);
 	rc = count_one_more(rest, s->poll.waiter.device_id);
@@ -109,8 +113,8 @@ stream_admit(struct stream *s)
 
 /* ---- from one piece to the next ---- */
 
-/* In place of poll.answer, once the answer has begun: it is too late for a
- * refusal. */
+/* Called instead of poll.answer once the answer has begun, when it is too late
+ * for a refusal.  Ends the stream. */
 static void
 give_up(struct poll *poll)
 {
@@ -128,8 +132,8 @@ give_up(struct poll *poll)
 	s->end(s, why);
 }
 
-/* A piece has gone out.  Between its pieces a request is nobody's: it comes in
- * anew.  Thread: the loop's. */
+/* Called when a piece has gone out.  Between two pieces rest->busy does not
+ * count the request, so it is counted again here.  Thread: the loop's. */
 static void
 want_piece(struct http_request *req, void *arg)
 {
@@ -137,7 +141,7 @@ want_piece(struct http_request *req, void *arg)
 	struct rest *rest = s->poll.call.rest;
 
 	(void)req;
-	/* First counted, then asked, as in rest_enter(). */
+	/* Count first, then check stopped, as in rest_enter(). */
 	atomic_fetch_add(&rest->busy, 1);
 	if (atomic_load(&rest->stopped))
 		s->end(s, STREAM_STOPPING);
