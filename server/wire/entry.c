@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outbox entries as they are shown: one message, its destinations, and what
- * can be said of all of them together.
+ * Writes outbox entries: one message, its destinations, and a summary of all
+ * destinations.
  *
- * The whole of an entry: attempts and retry_count are the highest of its
- * destinations; last_attempt_at and last_status_at the latest; next_retry_at
- * the earliest still ahead; last_error that of the latest attempt.  sent_at,
- * acked_at and read_at are told when *every* destination that is not failed,
- * expired or canceled has got so far, and are then the latest.  An entry
- * without a destination is one of a damaged database: it is shown as pending,
- * for fsck to find, and does not end the server.
+ * The summary: attempts and retry_count are the highest of all destinations;
+ * last_attempt_at and last_status_at the latest; next_retry_at the earliest
+ * that is set; last_error that of the latest failed attempt.  sent_at, acked_at
+ * and read_at are written only when *every* destination that has not failed,
+ * expired or been canceled has reached that state, and are the latest of these
+ * times.  An entry without a destination exists only in a damaged database: it
+ * is written as pending, for fsck to find, and does not end the server.
  */
 #include "wire/json.h"
 #include "wire/wire.h"

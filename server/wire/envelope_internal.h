@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the readers of requests and of answers share: members that may be
- * absent or wrong without refusing the whole.
+ * Functions that the readers of requests and of answers share.  They read
+ * members that may be absent or wrong without refusing the whole.
  */
 #ifndef WIRE_ENVELOPE_INTERNAL_H
 #define WIRE_ENVELOPE_INTERNAL_H
@@ -9,17 +9,18 @@
 #include "model/envelope.h"
 #include "wire/wire.h"
 
-/* Member ${name} of ${object}, borrowed; NULL: it is absent or null, or
- * ${object} is not an object. */
+/* Returns the member ${name} of ${object}, borrowed, or NULL if it is absent or
+ * null, or ${object} is not an object. */
 json_t *wire_member(const json_t *object, const char *name);
 
-/* Reads member ${name} as a UUID.  False: it is not one. */
+/* Reads the member ${name} as a UUID.  Returns false if it is not one. */
 bool wire_member_uuid(const json_t *object, const char *name, struct uuid *ret);
 
-/* Reads member ${name} as a time after 1970.  False: it is not one. */
+/* Reads the member ${name} as a time of RFC 3339, in milliseconds after 1970.
+ * Returns false if it is not one. */
 bool wire_member_time(const json_t *object, const char *name, int64_t *ret);
 
-/* Reads an ack.  False: it has no id of a message that can be read. */
+/* Reads an ack.  Returns false if its message_id cannot be read. */
 bool wire_ack_read(const json_t *object, struct envelope_ack *ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inbox events as they are shown.  A message event is one part that depends on
- * its reader (seq, own, times) and one that does not: the fragment, which is
- * made once for a message and copied into every frame.
+ * Writes inbox events.  A message event consists of a part that depends on its
+ * reader (seq, own, times) and of the fragment, which does not: the fragment is
+ * made once for each message and copied into every frame.
  */
 #include <string.h>
 
@@ -102,7 +102,7 @@ add_bounce(struct buf *b, const struct event_view *e)
 	jw_time(b, "at", e->event_time);
 }
 
-/* Edits, deletes, reactions and membership: what they have in common. */
+/* Writes what edits, deletes, reactions and membership have in common. */
 static void
 add_change(struct buf *b, const struct event_view *e)
 {
@@ -125,8 +125,9 @@ wire_event(struct buf *b, const struct event_view *e, const char *fragment,
 	jw_int(b, "seq", e->seq);
 	jw_uuid(b, "event_id", &e->event_id);
 	jw_str(b, "kind", event_kind_name(e->kind));
-	/* A new kind must say here what it shows: -Wswitch-enum.  The default
-	 * is for the row of a newer node on the same database. */
+	/* -Wswitch-enum makes the compiler refuse a new kind that is not
+	 * handled here.  The default is for the row of a newer node on the same
+	 * database. */
 	switch ((enum event_kind)e->kind) {
 	case EVENT_MESSAGE:
 		add_message(b, e, fragment, fragment_len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * WebSocket frames of a client, read as strictly as requests, and the error
- * frame that answers them.
+ * Reads the WebSocket frames of a client, as strictly as requests, and writes
+ * the error frame that answers a bad one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #define TOKEN_MAX 128
 #define AFTER_MAX 64
 
-/* Every frame has these two; what comes of them is read elsewhere. */
+/* The members that every frame has.  wire_object() must accept them, but their
+ * values are not used: wire_frame_read() has read them before. */
 struct common {
 	struct span type;
 	int64_t id;
@@ -30,7 +31,8 @@ struct common {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* A bare seq may be a number too; it becomes the text that it stands for. */
+/* Reads "after".  A bare seq may also be a number, which is turned into its
+ * text. */
 static enum rc
 read_after(
     struct wire_doc *doc, json_t *value, struct frame *f, struct refusal *r)

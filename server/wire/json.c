@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON written by hand.  This is the hot path of every frame: no formatting
- * functions, clean runs of text copied at once, eight bytes looked at a time.
+ * JSON written by hand.  Every frame is written here, so speed matters: no
+ * formatting functions, eight bytes are checked at once, and runs of text
+ * without escapes are copied as a whole.
  */
 #include <string.h>
 
@@ -18,8 +19,9 @@ is_clean(unsigned char c)
 	return (c >= 0x20 && c != '"' && c != '\\');
 }
 
-/* Whether none of the eight bytes of ${w} needs an escape (the tests for "has
- * a byte less than" and "has a zero byte", exact for the question "any?"). */
+/* Returns true if none of the eight bytes of ${w} needs an escape.  Uses the
+ * bit tests "has a byte less than n" and "has a zero byte".  Both may flag a
+ * wrong byte, but are exact about whether there is any. */
 static bool
 is_clean_word(uint64_t w)
 {
@@ -33,7 +35,7 @@ is_clean_word(uint64_t w)
 	return (((control | quote | backslash) & HIGHS) == 0);
 }
 
-/* How many bytes at ${s} go out as they are. */
+/* Returns how many bytes at ${s} need no escape. */
 static size_t
 clean_len(const char *s, size_t n)
 {
@@ -187,7 +189,7 @@ jw_uuid(struct buf *b, const char *name, const struct uuid *u)
 	char *p;
 
 	jw_member(b, name);
-	/* The terminating NUL lands where the closing quote goes. */
+	/* uuid_format() writes its NUL where the closing quote goes. */
 	if ((p = buf_reserve(b, UUID_TEXT_LEN + 2)) == NULL)
 		return;
 	p[0] = '"';

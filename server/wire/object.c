@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects read member by member against a table, so that every route refuses
- * in the same words: what is unknown, missing, of the wrong type or out of its
- * range, and where.
+ * Reads objects member by member against a table.  Thus every route refuses in
+ * the same words a member that is unknown, missing, of the wrong type or out of
+ * its range, and says where it is.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -92,7 +92,8 @@ refuse_kind(const json_t *value, const char *pointer,
 	    f->name, wanted, kind_of(value)));
 }
 
-/* Refuses ${s}, which has a character at ${at} that must not be in a line. */
+/* Refuses ${s}, which at byte ${at} has a character that is not allowed in a
+ * line. */
 static enum rc
 refuse_line(const char *s, size_t n, size_t at, const char *pointer,
     const struct wire_field *f, struct refusal *r)

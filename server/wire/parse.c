@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes to a tree of JSON, with the refusals that a person can act on.  Depth
- * and number of values are counted before jansson builds anything, so that a
- * small text cannot cost much stack or memory.
+ * Parses bytes into a tree of JSON, with refusals that a person can act on.
+ * The depth and the number of values are checked before jansson builds the
+ * tree, so that a small text cannot cost much stack or memory.
  */
 #include <string.h>
 
@@ -10,22 +10,23 @@
 #include "base/mem.h"
 #include "wire/wire_internal.h"
 
-/* Memory made while reading, in one list that is freed with the document. */
+/* Memory allocated while reading, in a list that is freed with the document. */
 struct scratch {
 	struct scratch *next;
 	char data[];
 };
 
 /*
- * Reading without memory.  jansson keeps the text of a token in a buffer and
- * does not look whether that could grow (lex_save() in load.c of 2.14).  A
- * string whose last quote was lost so is read on beyond the buffer and written
- * beyond its block; a lost byte elsewhere is an assertion that fails.
+ * Parsing without memory.  jansson 2.14 keeps the text of a token in a buffer
+ * and does not check whether the buffer could grow (lex_save() in load.c).  If
+ * it could not, the byte is lost.  If that byte was the closing quote of a
+ * string, jansson reads beyond the buffer and writes beyond its block; if it
+ * was another byte, an assertion fails.
  *
- * So the first allocation that fails is granted from a reserve: the byte that
- * jansson is at is kept, whatever it is.  It has no other byte, because it gets
- * them one at a time, and after a failure none: the text is at its end in the
- * middle of a token, which jansson refuses.
+ * Therefore the first allocation that fails is served from a reserve, so that
+ * jansson keeps the byte that it is processing.  It has no other byte to lose:
+ * it gets one byte at a time, and none after a failed allocation.  The text
+ * then ends in the middle of a token, which jansson refuses.
  */
 static _Thread_local bool alloc_failed;
 static _Thread_local void *reserve;
@@ -66,14 +67,15 @@ feed_byte(void *to, size_t size, void *arg)
 	return (1);
 }
 
-/* As json_loadb(); sets alloc_failed. */
+/* Like json_loadb().  Sets alloc_failed. */
 static json_t *
 load(const char *text, size_t n, size_t flags, json_error_t *error)
 {
 	struct feed feed = {text, n};
 	json_t *root;
 
-	/* The buffer doubles, and is never twice as long as the text. */
+	/* jansson doubles its buffer, which is never longer than twice the
+	 * text. */
 	reserve = mem_alloc(2 * n + 16);
 	alloc_failed = reserve == NULL;
 	if (alloc_failed)
@@ -94,7 +96,8 @@ wire_init(void)
 	json_object_seed(0);
 }
 
-/* The place of byte ${at}, as an editor counts it: columns in characters. */
+/* Returns the place of byte ${at} as an editor shows it: lines and columns from
+ * 1, columns in characters. */
 static void
 place_of(const char *text, size_t at, int *ret_line, int *ret_column)
 {
@@ -112,7 +115,7 @@ place_of(const char *text, size_t at, int *ret_line, int *ret_column)
 	}
 }
 
-/* The byte after the string that begins at ${at}, or the end. */
+/* Returns the index behind the string that begins at ${at}, at most ${n}. */
 static size_t
 skip_string(const char *text, size_t n, size_t at)
 {
@@ -124,8 +127,9 @@ skip_string(const char *text, size_t n, size_t at)
 	return (at < n ? at + 1 : n);
 }
 
-/* Counts brackets and commas outside strings; on texts that are no JSON the
- * counts mean nothing, and jansson refuses those. */
+/* Refuses a text that is nested too deep or has too many values.  Counts
+ * brackets and commas outside strings.  If the text is not JSON, the counts are
+ * meaningless, but jansson refuses that text anyway. */
 static enum rc
 check_size(const char *text, size_t n, int depth_most, int values_most,
     struct refusal *r)
@@ -196,7 +200,8 @@ wire_no_memory(struct refusal *r)
 static enum rc
 explain(const json_error_t *e, struct refusal *r)
 {
-	/* Not what it stood near: that may be a password. */
+	/* Cut jansson's " near '...'" off: the quoted text may be a password.
+	 */
 	const char *near = strstr(e->text, " near '");
 	int n =
 	    (int)(near != NULL ? (size_t)(near - e->text) : strlen(e->text));
@@ -240,7 +245,7 @@ wire_parse_within(const char *text, size_t n, int depth, int values,
 		    "column 1; send it without");
 		return (RC_INVALID);
 	}
-	/* jansson passes over a NUL byte behind a number or a word. */
+	/* jansson ignores a NUL byte behind a number or a word. */
 	if ((nul = memchr(text, '\0', n)) != NULL)
 		return (refuse_nul(text, (size_t)(nul - text), refusal));
 	if (check_size(text, n, depth, values, refusal) != RC_OK)

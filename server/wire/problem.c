@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Problem documents (RFC 9457) and the pages that their types point to.
+ * Writes problem documents (RFC 9457) and the pages that their types point to.
  */
 #include <string.h>
 
 #include "wire/json.h"
 #include "wire/wire_internal.h"
 
-/* The slug in snake_case. */
+/* Writes the slug in snake_case as the member code. */
 static void
 add_code(struct buf *b, enum problem p)
 {

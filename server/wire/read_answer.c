@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers of other servers, read: whatever a peer writes, each event that was
- * sent gets one status, and nothing else is touched.
+ * Reads the answers of other servers.  Whatever a peer writes, each event that
+ * was sent gets exactly one status, and no other event gets any.
  */
 #include <assert.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "wire/envelope_internal.h"
 #include "wire/wire_internal.h"
 
-/* Milliseconds to wait, one hour at most.  False: ${object} does not say. */
+/* Reads a waiting time in milliseconds, cut to RETRY_HINT_MAX_MS (one hour).
+ * Returns false if ${object} has none. */
 static bool
 wait_read(const json_t *object, const char *name, int64_t *ret)
 {
@@ -41,8 +42,8 @@ status_read(const json_t *object)
 	return (ENVELOPE_RETRYABLE);
 }
 
-/* The place at which a peer took what it has answered before; 0: it does not
- * say. */
+/* Returns the sequence number under which the peer accepted a duplicate
+ * envelope earlier, or 0 if the peer does not say. */
 static int64_t
 sequence_read(const json_t *object)
 {
@@ -74,7 +75,7 @@ wire_ack_read(const json_t *object, struct envelope_ack *ret)
 	return (true);
 }
 
-/* The ack of ${id}; NULL: it was not sent. */
+/* Returns the ack of ${id}, or NULL if ${id} was not sent. */
 static struct envelope_ack *
 ack_find(struct envelope_answer *a, const struct uuid *id)
 {
@@ -103,7 +104,8 @@ acks_read(const json_t *list, struct envelope_answer *ret)
 	}
 }
 
-/* After the acks: an id that has one is settled. */
+/* Reads `later`.  Must run after acks_read(), because an ack of the same id
+ * goes first. */
 static void
 later_read(const json_t *list, struct envelope_answer *ret)
 {
@@ -123,7 +125,7 @@ later_read(const json_t *list, struct envelope_answer *ret)
 	}
 }
 
-/* A text of up to ${max} bytes; "" for anything else. */
+/* Reads a text of up to ${max} bytes; "" for anything else. */
 static void
 text_read(const json_t *object, const char *name, size_t max, char *ret)
 {
@@ -164,8 +166,9 @@ root_read(const json_t *root, struct envelope_answer *ret, struct refusal *r)
 	const json_t *acks = wire_member(root, "acks");
 
 	control_read(wire_member(root, "control"), ret);
-	/* Any server answers some request with some JSON: without acks it is
-	 * not an answer to this one, and its envelopes were not refused. */
+	/* Any web server may answer a request with some JSON.  Without acks it
+	 * is not an answer of this protocol, and must not count as a refusal of
+	 * the envelopes. */
 	if (!json_is_array(acks) && !ret->reconnect)
 		return (wire_refuse(
 		    r, "", "acks", "the answer has no array \"acks\""));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests from other servers, read: see envelope.h for what is refused as a
- * whole and what is the fault of one envelope.
+ * Reads requests from other servers.  envelope.h says which faults refuse the
+ * whole request and which are the fault of one envelope.
  *
- * Nothing here trusts the sender beyond what wire_parse() bounds: bytes by the
- * route, depth and values by the parser, the rest by the table of the protocol.
+ * The sender is not trusted.  Its route limits the bytes, wire_parse() limits
+ * the depth and the number of values, and the limits of the protocol
+ * (model/envelope.h) apply to the rest.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -33,7 +34,8 @@ wire_member_uuid(const json_t *object, const char *name, struct uuid *ret)
 					     json_string_length(value), ret));
 }
 
-/* From 1970, without its first moment, since 0 is "no time", to 9999. */
+/* Times from 1970 to 9999.  The first millisecond of 1970 is excluded, because
+ * 0 means "no time". */
 bool
 wire_member_time(const json_t *object, const char *name, int64_t *ret)
 {
@@ -60,7 +62,7 @@ count_read(const json_t *object, const char *name, int64_t max, int64_t *ret)
 	return (true);
 }
 
-/* A text that may be absent. */
+/* Reads a text that may be absent. */
 static enum envelope_reason
 text_read(const json_t *object, const char *name, size_t max, struct span *ret)
 {
@@ -75,7 +77,7 @@ text_read(const json_t *object, const char *name, size_t max, struct span *ret)
 	return (ret->n > max ? ENVELOPE_TOO_LARGE : ENVELOPE_NO_REASON);
 }
 
-/* name@domain, in the one way to write it. */
+/* Reads an address name@domain in its canonical form. */
 static bool
 address_read(const json_t *object, const char *name, struct span *ret)
 {
@@ -91,7 +93,7 @@ address_read(const json_t *object, const char *name, struct span *ret)
 		domain[0] != '\0');
 }
 
-/* Whether ${id} has the variant and a version of RFC 9562. */
+/* Returns true if ${id} has the variant and a version of RFC 9562. */
 static bool
 is_rfc9562(const struct uuid *id)
 {
@@ -121,7 +123,7 @@ kind_read(const json_t *object, int *ret)
 	return (ENVELOPE_UNSUPPORTED);
 }
 
-/* What is wrong with metadata, before its text is made. */
+/* Checks metadata before its text is made.  Returns its fault. */
 static enum envelope_reason
 metadata_check(json_t *object)
 {
@@ -157,7 +159,7 @@ metadata_read(struct wire_doc *doc, const json_t *object, struct envelope *e)
 	return (rc);
 }
 
-/* The members that each type has, but for metadata. */
+/* Reads the members that all types share, except metadata. */
 static enum envelope_reason
 head_read(const json_t *object, struct envelope *e)
 {
@@ -168,7 +170,7 @@ head_read(const json_t *object, struct envelope *e)
 	    &e->message.correlation_id);
 	if (fault != ENVELOPE_NO_REASON)
 		return (fault);
-	/* An empty one identifies nothing. */
+	/* An empty correlation id is the same as none. */
 	if (e->message.correlation_id.n == 0)
 		e->message.correlation_id.p = NULL;
 	if (!count_read(object, "sequence", INT64_MAX, &e->sequence) ||
@@ -180,7 +182,7 @@ head_read(const json_t *object, struct envelope *e)
 	return (ENVELOPE_NO_REASON);
 }
 
-/* The ids, times and words of a message. */
+/* Reads the ids, the priority and the times of a message. */
 static bool
 message_details_read(const json_t *payload, struct envelope *e)
 {
@@ -203,7 +205,7 @@ message_details_read(const json_t *payload, struct envelope *e)
 		wire_member_time(payload, "expires_at", &e->expires_at_ms)));
 }
 
-/* The rules that messages of clients have too. */
+/* Returns true if the message keeps the rules for messages of clients. */
 static bool
 message_fits(const struct envelope *e)
 {
@@ -250,8 +252,8 @@ payload_read(const json_t *object, struct envelope *e)
 	return (ENVELOPE_NO_REASON);
 }
 
-/* Reads ${object} into ${e}, whose event_id is set.  The type is first: what
- * the other members of an unknown type mean is not known. */
+/* Reads ${object} into ${e}, whose event_id is set.  Reads the type first,
+ * because the members of an unknown type have unknown meanings. */
 static enum rc
 envelope_read(struct wire_doc *doc, const json_t *object, struct envelope *e)
 {
@@ -316,7 +318,7 @@ envelopes_read(struct wire_doc *doc, const json_t *list,
 /* ---- the frame ---- */
 
 /* Refuses ${list}, at ${pointer}/${name}, unless it is an array of at most
- * ${max}. */
+ * ${max} items. */
 static enum rc
 array_check(const json_t *list, const char *pointer, const char *name,
     size_t max, struct refusal *r)
@@ -347,8 +349,8 @@ heartbeat_read(const json_t *object, int64_t *ret, struct refusal *r)
 	return (RC_OK);
 }
 
-/* Acks that have no message_id say nothing, and so do those after the first of
- * an id. */
+/* Reads acks.  Ignores an ack without a readable message_id, and all acks of an
+ * id but the first. */
 static void
 control_acks_read(const json_t *list, struct envelope_control *ret)
 {

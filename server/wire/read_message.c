@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One message as a sender writes it in JSON.  The shape is read here; the
- * rules of the content are model/draft.c's.
+ * Reads one message as a sender writes it in JSON.  This file checks the shape
+ * of the JSON; model/draft.c checks the content.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "wire/json.h"
 #include "wire/wire_internal.h"
 
-/* Members that need more than a type. */
+/* Members that need more checks than that of their type. */
 struct loose {
 	json_t *metadata;
 	json_t *expires_in;
@@ -59,8 +59,8 @@ read_members(json_t *value, const char *pointer, struct message_draft *d,
 	    value, pointer, fields, sizeof(fields) / sizeof(fields[0]), r));
 }
 
-/* The keys of ${object} in byte order, so that the text that is stored (and
- * fingerprinted) does not depend on how a client sorted them. */
+/* Returns the keys of ${object} in byte order.  The text that is stored and
+ * fingerprinted so does not depend on the order in which a client sent them. */
 static size_t
 sorted_keys(json_t *object, const char *keys[LIMIT_METADATA_KEYS])
 {

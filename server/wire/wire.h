@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON to model and back: requests and frames read strictly (unknown members
- * refused by name, with a JSON pointer to the member at fault), events,
- * entries, frames and problem documents written.
+ * JSON to model and back.  Requests and frames are read strictly: an unknown
+ * member is refused by name, with a JSON pointer to the member at fault.
+ * Events, entries, frames and problem documents are written.
  *
- * Reading: jansson with JSON_REJECT_DUPLICATES; depth at most LIMIT_JSON_DEPTH
- * (checked before the tree is built); no NUL; valid UTF-8; integers within
- * int64.  Results borrow from the struct wire_doc, until wire_doc_fini().
+ * Reading uses jansson with JSON_REJECT_DUPLICATES.  The depth is at most
+ * LIMIT_JSON_DEPTH, checked before the tree is built; NUL is refused; text is
+ * valid UTF-8; integers fit int64.  Results borrow from the struct wire_doc
+ * until wire_doc_fini().
+ *
+ * Thread: any, for all functions but wire_init().
  */
 #ifndef WIRE_WIRE_H
 #define WIRE_WIRE_H
@@ -26,23 +29,24 @@
 
 struct text;
 
-/* Makes jansson allocate through base/mem and seeds its hashes.  Once, before
- * the first thread that parses. */
+/* Makes jansson allocate through base/mem and seeds its hash tables.  Call it
+ * once, before the first thread that parses. */
 void wire_init(void);
 
-/* A parsed document and what had to be made from it. */
+/* A parsed document, and the texts that were made while it was read. */
 struct wire_doc {
 	json_t *root;
-	void *scratch; /* texts made while reading (metadata) */
+	void *scratch; /* texts made while reading, such as metadata */
 };
 
-/* Parses ${n} bytes of JSON: any value, also a bare one.  On failure ${refusal}
- * says where (line, column) and why, and ${doc} holds nothing. */
+/* Parses ${n} bytes of JSON, which may be any value, not only an object or
+ * array.  On failure ${doc} holds nothing.  RC_INVALID: ${refusal} says where
+ * (line, column) and why.  RC_NO_MEMORY: there is no memory. */
 enum rc wire_parse(const char *text, size_t n, struct wire_doc *doc,
     struct refusal *refusal) MUST_USE;
 
-/* The same for a reader with limits of its own: nested at most ${depth} deep,
- * at most ${values} values. */
+/* Like wire_parse(), for a reader with its own limits: at most ${depth} levels
+ * and ${values} values. */
 enum rc wire_parse_within(const char *text, size_t n, int depth, int values,
     struct wire_doc *doc, struct refusal *refusal) MUST_USE;
 
@@ -51,13 +55,13 @@ void wire_doc_fini(struct wire_doc *doc);
 
 /* ---- reading objects member by member ---- */
 
-/* A value with its place, for messages: "/0/to". */
+/* A value with its place, which refusals name: "/0/to". */
 struct wire_at {
 	json_t *value;
 	char pointer[REFUSAL_POINTER_SIZE];
 };
 
-/* One member of an object that is expected. */
+/* A member that an object may have. */
 struct wire_field {
 	const char *name;
 	enum {
@@ -70,63 +74,66 @@ struct wire_field {
 	} type;
 	bool required;
 	bool line;               /* WIRE_SPAN: utf8_line_valid() */
-	size_t min_len, max_len; /* WIRE_SPAN: bytes; max 0 = no limit */
-	int64_t min, max;        /* WIRE_I64, unless both are 0 */
+	size_t min_len, max_len; /* WIRE_SPAN: bytes; max 0: no limit */
+	int64_t min, max;        /* WIRE_I64: range, unless both are 0 */
 	void *ret;               /* struct span, int64_t, bool, struct uuid,
 				  * int64_t (ms), json_t * (borrowed) */
 	bool *ret_present;       /* may be NULL */
 };
 
-/* Reads object ${value} (its place: ${pointer}) by ${fields}; an unknown,
- * missing, ill-typed or out-of-range member is refused by name.  JSON null is
- * the same as absent for members that are not required. */
+/* Reads the object ${value}, whose place is ${pointer}, by the ${n} ${fields},
+ * at most 64.  A member that is unknown, missing, of the wrong type or out of
+ * its range is refused by name.  A member that is null counts as absent.
+ * RC_INVALID: ${refusal} says which member and why. */
 enum rc wire_object(json_t *value, const char *pointer,
     const struct wire_field *fields, size_t n,
     struct refusal *refusal) MUST_USE;
 
-/* Reads one message as POST /v1/messages takes it.  Everything that needs no
- * store is checked: sizes, id version (7 or 8), priorities, metadata (flat
- * object of strings), either to or conversation, expires_in (seconds as a
- * number, or "30m"), deliver_at (RFC 3339).  ${doc} keeps what is made; the
- * draft's texts end with NUL.  metadata has its members in byte order; {} is
- * absent. */
+/* Reads one message as POST /v1/messages accepts it.  Checks everything that
+ * needs no store: sizes, the version of the id (7 or 8), the priority, metadata
+ * (a flat object of strings), either to or conversation, expires_in (seconds as
+ * a number, or "30m"), deliver_at (RFC 3339).  ${doc} owns the texts that are
+ * made.  The texts of the draft end with NUL.  Its metadata has the members in
+ * byte order; {} is read as absent.  RC_INVALID or RC_NO_MEMORY, with
+ * ${refusal}. */
 enum rc wire_message_read(struct wire_doc *doc, json_t *value,
     const char *pointer, struct message_draft *ret,
     struct refusal *refusal) MUST_USE;
 
 /* ---- writing ---- */
 
-/* The part of a message event that is known before the message is accepted,
- * without braces: "id":…,"body":…,"content_type":…,"metadata":…,
- * "correlation_id":…,"reply_to":… */
+/* Writes the fragment: the part of a message event that is known before the
+ * message is accepted, without braces: "id":…,"body":…,"content_type":…,
+ * "metadata":…,"correlation_id":…,"reply_to":… */
 void wire_message_fragment(struct buf *b, const struct message_view *m);
 
-/* The same of ${draft}, whose texts end with NUL, as a shared text with one
- * reference; NULL: no memory. */
+/* Returns the fragment of ${draft}, whose texts end with NUL, as a shared text
+ * with one reference, or NULL if there is no memory. */
 struct text *wire_draft_fragment(const struct message_draft *draft);
 
-/* An inbox event as a JSON object.  With ${fragment} (made by the function
- * above) the message part is copied from there.  ${type}: NULL for REST;
- * "event" puts a first member "type":"event". */
+/* Writes an inbox event as a JSON object.  If ${fragment} is given, the part of
+ * a message is copied from it.  ${type} is NULL for REST; "event" writes a
+ * first member "type":"event". */
 void wire_event(struct buf *b, const struct event_view *e, const char *fragment,
     size_t fragment_len, const char *type);
 
-/* A message as history and GET /v1/messages/{id} show it: of ${e}, which is of
- * kind EVENT_MESSAGE, without what belongs to an inbox (seq, delivered_at,
- * read_at, attempt).  conversation_seq 0 (scheduled) is null. */
+/* Writes a message as the history and GET /v1/messages/{id} show it.  ${e} is
+ * of kind EVENT_MESSAGE; the members that belong to an inbox (seq,
+ * delivered_at, read_at, attempt) are left out.  conversation_seq 0 (a
+ * scheduled message) is written as null. */
 void wire_message(struct buf *b, const struct event_view *e);
 
-/* An outbox entry as a JSON object, with computed state, labels (scheduled,
- * retrying, read) and counts. */
+/* Writes an outbox entry as a JSON object, with its computed state, labels
+ * (scheduled, retrying, read) and counts. */
 void wire_entry(struct buf *b, const struct entry_view *e);
 
-/* A problem document (RFC 9457).  ${instance} (the path) and ${request_id}
- * may be NULL. */
+/* Writes a problem document (RFC 9457).  ${instance} (the path) and
+ * ${request_id} may be NULL. */
 void wire_problem(struct buf *b, const struct refusal *r, const char *instance,
     const char *request_id);
 
-/* The page that explains problem ${p}: text/html, or markdown-like text when
- * ${html} is false. */
+/* Writes the page that explains problem ${p}, as HTML or, without ${html}, as
+ * Markdown. */
 void wire_problem_page(struct buf *b, enum problem p, bool html);
 
 /* ---- WebSocket frames ---- */
@@ -140,11 +147,11 @@ enum frame_type {
 	FRAME_PING
 };
 
-/* A client's frame.  Spans and json borrow from the wire_doc. */
+/* A frame of a client.  Spans and JSON borrow from the wire_doc. */
 struct frame {
 	enum frame_type type;
 	bool has_re;
-	int64_t re; /* its id, echoed as "re" */
+	int64_t re; /* the frame's id, which the answer has as "re" */
 	/* hello */
 	struct span token, instance, after;
 	int64_t window;
@@ -159,21 +166,23 @@ struct frame {
 	struct message_draft message;
 };
 
-/* The types of a client's frames, hello first, by number; NULL: no more. */
+/* Returns the name of the ${i}th type of a client's frames (0 is hello), or
+ * NULL if there are no more. */
 const char *wire_frame_name(size_t i);
 
-/* Reads a frame.  hello without window has the largest; its after, also when
- * given as a number, is a valid cursor.  With a refusal ${ret}->has_re and re
- * are set where the id could be read, so that the error can name it. */
+/* Reads a frame.  A hello without window gets the largest one.  Its after is a
+ * valid cursor, also if it was given as a number.  If the frame is refused,
+ * ${ret}->has_re and re are still set if its id could be read, so that the
+ * error can name it.  RC_INVALID or RC_NO_MEMORY, with ${refusal}. */
 enum rc wire_frame_read(
     struct wire_doc *doc, struct frame *ret, struct refusal *refusal) MUST_USE;
 
-/* {"type":"error","re":…,"problem":{…}} */
+/* Writes {"type":"error","re":…,"problem":{…}}; without has_re, no "re". */
 void wire_frame_error(
     struct buf *b, bool has_re, int64_t re, const struct refusal *r);
 
-/* Parses a cursor "epoch:seq" or "seq"; ${ret_epoch} "" when bare.  False if
- * it is none. */
+/* Parses a cursor "epoch:seq" or "seq".  ${ret_epoch} is "" for a bare seq.
+ * Returns false if the text is not a cursor. */
 bool wire_cursor_parse(
     const char *text, size_t n, char ret_epoch[40], int64_t *ret_seq);
 

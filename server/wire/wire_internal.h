@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of this module share and nobody else sees.
+ * Functions that the files of this module share.
  */
 #ifndef WIRE_WIRE_INTERNAL_H
 #define WIRE_WIRE_INTERNAL_H
 
 #include "wire/wire.h"
 
-/* ${n} bytes that live as long as ${doc}; NULL: no memory. */
+/* Returns ${n} bytes that are freed with ${doc}, or NULL if there is no memory.
+ */
 char *wire_doc_alloc(struct wire_doc *doc, size_t n);
 
-/* Makes ${r} say that memory is short.  Returns RC_NO_MEMORY. */
+/* Sets ${r} to a lack of memory.  Returns RC_NO_MEMORY. */
 enum rc wire_no_memory(struct refusal *r);
 
-/* Makes ${ret} the pointer ${parent}/${name} with ~ and / escaped; when it
- * does not fit, ${parent}, which is less exact but true. */
+/* Sets ${ret} to the JSON pointer ${parent}/${name}, with ~ and / escaped.  If
+ * that does not fit, sets ${ret} to ${parent}, which is less exact but correct.
+ */
 void wire_pointer(
     char ret[REFUSAL_POINTER_SIZE], const char *parent, const char *name);
 
-/* Refuses a frame or object in which ${name} below ${parent} is at fault. */
+/* Sets ${r} to a bad request whose member ${name} below ${parent} is at fault.
+ * Returns RC_INVALID. */
 enum rc wire_refuse(struct refusal *r, const char *parent, const char *name,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Makes ${ret} the text of ${object}, a flat object of at most
- * LIMIT_METADATA_KEYS texts: its members in byte order, so that the text does
- * not depend on how the writer sorted them.  It ends with NUL and lives as long
- * as ${doc}.  {} leaves ${ret} alone.  RC_OK or RC_NO_MEMORY. */
+/* Sets ${ret} to the text of ${object}, a flat object of at most
+ * LIMIT_METADATA_KEYS texts.  The members are in byte order, so that the text
+ * does not depend on the order of the sender.  The text ends with NUL and is
+ * freed with ${doc}.  Leaves ${ret} as it is for {}.  RC_OK or RC_NO_MEMORY. */
 enum rc wire_metadata_text(
     struct wire_doc *doc, json_t *object, struct span *ret) MUST_USE;
 
-/* The members of a problem document, without its braces. */
+/* Writes the members of a problem document, without its braces. */
 void wire_problem_members(struct buf *b, const struct refusal *r,
     const char *instance, const char *request_id);
 

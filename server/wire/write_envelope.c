@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to other servers and answers to theirs, written.
+ * Writes requests to other servers, and answers to their requests.
  *
- * The control of a request goes before its envelopes, so that the bytes that
- * each envelope may still use are known when it is added.
+ * The control of a request is written before its envelopes, so that it is known
+ * how many bytes are left for each envelope when it is added.
  */
 #include <assert.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "wire/envelope.h"
 #include "wire/json.h"
 
-/* What ends a request. */
+/* The end of a request. */
 static const char tail[] = "]}";
 
 static void
