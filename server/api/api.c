@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The api as a whole: its life and the table of routes.
+ * The life of the api and its table of routes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "api/api_internal.h"
 #include "base/mem.h"
 
-/* New users from one network, where registration is open: a class may, a
- * script that fills the table may not. */
+/* New users per network, where registration is open: a school class may
+ * register at once, a script that would fill the table may not. */
 #define NETWORK_REGISTRATIONS_RATE (1.0 / 6)
 #define NETWORK_REGISTRATIONS_BURST 50
-/* New users of all networks together: this many minutes' worth at once. */
+/* New users of all networks together: the burst is worth this many minutes. */
 #define REGISTRATIONS_BURST_MIN 5
 
 /* ---- life ---- */
@@ -64,7 +64,8 @@ api_not_implemented(struct http_request *req, void *arg)
 	struct rest *rest = arg;
 	struct call *call;
 
-	/* Those without a token come here first. */
+	/* A request without a principal has not passed rest_authorize(), which
+	 * calls rest_enter(). */
 	if (http_principal(req) == NULL && !rest_enter(rest, req))
 		return;
 	if ((call = call_new(rest, req, sizeof(*call))) != NULL)
@@ -73,8 +74,8 @@ api_not_implemented(struct http_request *req, void *arg)
 		    http_path(req));
 }
 
-/* A route of the contract that a later version serves.  A caller that will not
- * be allowed to use it is refused for that reason already now. */
+/* A route of the contract that a later version will serve.  A caller who may
+ * not use it already gets 401 or 403 instead of 501. */
 #define NOT_IMPLEMENTED(method, path)                                          \
 	{                                                                      \
 		method, path, api_not_implemented, HTTP_ANY_BODY               \

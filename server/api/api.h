@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The REST routes, one file per resource.  Handlers parse, submit units of
- * work or read jobs that are embedded in the request, and answer when those
- * come back.
+ * The REST routes of the chat, one file per resource.  A handler parses its
+ * request and submits a unit or a read job that is embedded in the request's
+ * memory.  The request is answered when that comes back.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -19,7 +19,7 @@
 struct api;
 struct send_gate;
 
-/* Everything a route may need; pointers are kept. */
+/* What the routes need.  The pointers are kept. */
 struct api_options {
 	const struct clk *clk;
 	struct rnd *rnd;
@@ -28,26 +28,29 @@ struct api_options {
 	struct readers *readers;
 	struct auth *auth;
 	const char *epoch;
-	const atomic_bool *epoch_changed; /* the end comes, because it has */
+	/* Set when the database has another epoch, for which the server
+	 * restarts.  May be NULL. */
+	const atomic_bool *epoch_changed;
 	const char *domain;
 	const char *version;
 	bool registration_open;
 	struct rest *rest;
 	struct send_gate *gate;
-	double rate_limit;        /* 0: off, and so is the next */
-	double registration_rate; /* a minute, of all networks; 0: off */
-	int max_retries;          /* of a message */
+	double rate_limit;        /* 0: no limit, nor registration_rate */
+	double registration_rate; /* per minute, all networks; 0: no limit */
+	int max_retries;          /* per message */
 };
 
-/* Makes the api. */
+/* Makes the api.  RC_NO_MEMORY is the only error. */
 enum rc api_new(const struct api_options *options, struct api **ret,
     struct err *err) MUST_USE;
 
-/* Frees; no request may come any more.  NULL is allowed. */
+/* Frees ${api}.  No request may enter any more.  NULL is allowed. */
 void api_free(struct api *api);
 
-/* The route table for http_options (ends with method NULL); handlers take the
- * rest as their argument, and the api is the module of their routes. */
+/* Returns the table of routes for http_options, which ends with method NULL.
+ * The handlers take the struct rest as their argument; the api is the module of
+ * their routes. */
 const struct http_route *api_routes(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registering, logging in, changing the password: whatever costs an argon2.
- * A stranger cannot tell an unknown name from a wrong password by the answer,
- * nor by the time: the same work is done for both.
+ * Registration, log-in and changes of the password: the routes that cost an
+ * argon2.  A stranger can tell an unknown name from a wrong password neither by
+ * the answer nor by its time, because both cost the same work.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -22,10 +22,10 @@ struct account_call {
 	struct account_unit unit;
 	char token[CRYPT_TOKEN_LEN + 1];
 	struct login_attempt attempt;
-	bool attempt_counted; /* as failed, which may still be taken back */
+	bool attempt_counted; /* as failed; can still be taken back */
 };
 
-/* A member of a body that must be there, of ${min} to ${max} bytes; 0: the
+/* A required member of a body, of ${min} to ${max} bytes.  Both are 0 if the
  * handler checks the length. */
 #define REQUIRED_TEXT(text, min, max, at)                                      \
 	{                                                                      \
@@ -33,7 +33,8 @@ struct account_call {
 		.min_len = (min), .max_len = (max), .ret = (at)                \
 	}
 
-/* A call whose query has no parameters; NULL: answered. */
+/* Makes a call whose query has no parameters.  Returns NULL if the request has
+ * been answered. */
 static struct account_call *
 account_call_new(struct rest *rest, struct http_request *req)
 {
@@ -60,7 +61,8 @@ of_job(struct pool_job *job)
 	return (CONTAINER_OF(job, struct account_call, job));
 }
 
-/* The hash of ${password} goes into the unit; false: answered. */
+/* Hashes ${password} into the unit.  Returns false if the request has been
+ * answered. */
 static bool
 hash_password(struct account_call *a, const struct span *password)
 {
@@ -83,7 +85,9 @@ submit_unit(struct account_call *a, void (*finish)(struct unit *base))
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* Whether ${password} of a->name will do; false: answered. */
+/* Refuses ${password} if it is weak for a user called a->name
+ * (account_password_weak()).  Returns false if the request has been answered.
+ */
 static bool
 password_fits(
     struct account_call *a, const char *pointer, const struct span *password)
@@ -99,7 +103,8 @@ password_fits(
 
 /* ---- registering ---- */
 
-/* Whether a new user may be called a->name; false: answered. */
+/* Refuses a->name unless a new user may have it.  Returns false if the request
+ * has been answered. */
 static bool
 name_fits(struct account_call *a)
 {
@@ -117,7 +122,9 @@ name_fits(struct account_call *a)
 	return (false);
 }
 
-/* One more from that network, and of all networks; false: answered. */
+/* Takes one registration from the limit of the client's network and one from
+ * the limit of all networks.  Returns false if the request has been answered.
+ */
 static bool
 may_register(struct account_call *a)
 {
@@ -137,7 +144,8 @@ may_register(struct account_call *a)
 	} else if (api->registrations != NULL &&
 		   !limiter_take(
 		       api->registrations, "", 0, now_ms, &r.retry_after_s)) {
-		/* The crowd's fault is not counted against this network. */
+		/* The other networks used the limit up: return this network's
+		 * token. */
 		if (api->registrations_by_network != NULL)
 			limiter_return(
 			    api->registrations_by_network, network, n, now_ms);
@@ -218,7 +226,8 @@ api_users_post(struct http_request *req, void *arg)
 
 /* ---- the login throttle ---- */
 
-/* The password was right, or was not verified. */
+/* Takes a counted attempt back.  ${right}: the password was right; otherwise it
+ * was not verified. */
 static void
 end_attempt(struct account_call *a, bool right)
 {
@@ -230,7 +239,8 @@ end_attempt(struct account_call *a, bool right)
 	a->attempt_counted = false;
 }
 
-/* The password was not verified: the store failed, or the queue was full. */
+/* Called when the request is freed.  If an attempt is still counted, its
+ * password was not verified: the store failed, or the queue was full. */
 static void
 drop_attempt(void *arg)
 {
@@ -238,7 +248,9 @@ drop_attempt(void *arg)
 	end_attempt(arg, false);
 }
 
-/* Counts a log-in as failed until it turns out not to be; false: answered. */
+/* Counts the log-in as failed before the password is verified, so that parallel
+ * attempts cannot exceed the limit.  Returns false if the request has been
+ * answered. */
 static bool
 begin_attempt(struct account_call *a)
 {
@@ -264,8 +276,9 @@ begin_attempt(struct account_call *a)
 	return (false);
 }
 
-/* RC_OK: the password is the stored one.  A name that is unknown, disabled or
- * without a password costs the same time.  Thread: argon2. */
+/* Verifies a->password.  RC_OK: it is the stored password.  RC_DENIED: it is
+ * not.  A name that is unknown, disabled or without a password costs the same
+ * time.  Thread: argon2. */
 static enum rc
 verify_password(struct account_call *a, struct err *err)
 {
@@ -278,7 +291,7 @@ verify_password(struct account_call *a, struct err *err)
 	else
 		rc = crypt_password_dummy(a->password.p, a->password.n, err);
 	if (rc == RC_DENIED)
-		a->attempt_counted = false; /* it stays counted */
+		a->attempt_counted = false; /* keep it counted as failed */
 	else
 		end_attempt(a, rc == RC_OK);
 	return (rc);
@@ -289,7 +302,8 @@ verify_password(struct account_call *a, struct err *err)
 static void
 note_refused(struct account_call *a)
 {
-	/* A name that is none may be a password in the wrong field. */
+	/* Do not log an unknown name: it may be a password that was typed into
+	 * the wrong field. */
 	const bool known = a->unit.user.user_id != 0;
 
 	metrics_add(api_of(&a->call)->o.metrics, METRIC_LOGINS_REFUSED, 1);
@@ -307,8 +321,8 @@ logged_in(struct unit *base)
 	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
 
-	/* The password was right for argon2: it was replaced meanwhile, or is a
-	 * one-time password that was used or has expired. */
+	/* argon2 has accepted the password.  It was replaced meanwhile, or it
+	 * is a one-time password that has been used or has expired. */
 	if (u->unit.rc == RC_OK && problem_status(u->refusal.problem) == 401)
 		note_refused(a);
 	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))
@@ -356,7 +370,7 @@ verify_login(struct pool_job *job)
 	submit_unit(a, logged_in);
 }
 
-/* The stored hash of ${u} unless he cannot log in. */
+/* Keeps the stored hash of ${u}, unless the user is disabled. */
 static void
 keep_stored(struct account_call *a, const struct store_user *u)
 {

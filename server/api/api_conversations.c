@@ -14,9 +14,10 @@
 
 /* ---- members ---- */
 
-/* The members of a direct conversation; of a group only what is shown. */
+/* The members of a conversation.  ids and names have the first two, which are
+ * all members of a direct conversation. */
 struct members {
-	struct buf *out; /* NULL: names only */
+	struct buf *out; /* gets the members as JSON; NULL: no JSON */
 	int n;
 	int64_t ids[2];
 	char names[2][LIMIT_ADDRESS_LEN + 1];
@@ -44,7 +45,8 @@ on_row_member(void *arg, const struct store_participant *p, struct err *err)
 	return (RC_OK);
 }
 
-/* Whom ${sender_id}'s messages go to; NULL in groups. */
+/* Returns the recipient of the messages of ${sender_id}, or NULL in a group.  A
+ * conversation with oneself has one member. */
 static const char *
 recipient_of(const struct members *m, bool direct, int64_t sender_id)
 {
@@ -64,12 +66,12 @@ struct showing {
 	struct buf *out;
 	int64_t limit, shown;
 	bool more;
-	struct uuid last; /* conversation of the page, and its last_at */
+	struct uuid last; /* the page's last conversation and its last_at */
 	int64_t last_at;
 
-	int64_t last_seq; /* of the message that was shown last */
+	int64_t last_seq; /* of the last message that was written */
 
-	/* Of the conversation whose history is read. */
+	/* For a history: the conversation that is read. */
 	const struct uuid *conversation;
 	const struct members *members;
 	bool direct;
@@ -141,10 +143,10 @@ add_conversation(struct showing *s, const struct store_conversation_item *item,
 
 struct conversations_call {
 	struct call call; /* first */
-	bool created;     /* the newest first, not the last activity */
+	bool created;     /* newest first, not last active first */
 	bool has_after;
-	int64_t at;     /* last_at of the last one before */
-	struct uuid id; /* of the last one before, or the one asked for */
+	int64_t at;     /* last_at of the cursor */
+	struct uuid id; /* of the cursor, or of the path */
 	int64_t limit;
 };
 
@@ -165,7 +167,7 @@ list_conversation(
 	return (add_conversation(s, item, err));
 }
 
-/* "last_at:id" by activity, the id alone by creation. */
+/* A cursor: "last_at:id" in the order by activity, "id" in that by creation. */
 #define CURSOR_SIZE (20 + 1 + UUID_TEXT_LEN + 1)
 
 static void
@@ -193,7 +195,8 @@ list_answer(struct conversations_call *a, struct showing *s)
 	call_json_tagged(&a->call, 200, s->out);
 }
 
-/* RC_NOT_FOUND: the cursor is not a conversation of the caller. */
+/* Reads a page in the order by creation.  RC_NOT_FOUND: the cursor is not a
+ * conversation of the caller. */
 static enum rc
 list_created(struct conversations_call *a, struct showing *s, struct err *err)
 {
@@ -240,7 +243,8 @@ read_conversations(struct call *call, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Reads ?order; false: answered. */
+/* Reads the parameter order.  Returns false if the request has been answered.
+ */
 static bool
 read_order(struct conversations_call *a)
 {
@@ -254,7 +258,8 @@ read_order(struct conversations_call *a)
 	return (false);
 }
 
-/* Reads ?after of the order by activity; false: answered. */
+/* Reads the parameter after for the order by activity.  Returns false if the
+ * request has been answered. */
 static bool
 read_recent_cursor(struct conversations_call *a)
 {

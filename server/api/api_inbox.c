@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the inbox: pages after a cursor, with long-poll, one event, unread
- * counts.  Nothing here moves a mark.
+ * Reading the inbox: pages after a cursor, with long-poll; one event; unread
+ * counts.  Nothing here changes a cursor or a watermark.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -19,10 +19,10 @@ struct page_poll {
 	struct inbox_cursor cursor;
 	int64_t limit;
 
-	/* What was read last. */
+	/* The result of the last query. */
 	int64_t next;
 	size_t n;
-	struct buf b; /* the answer, up to the last event */
+	struct buf b; /* the answer up to its last event */
 };
 
 static enum rc
@@ -88,7 +88,8 @@ answer_page(struct poll *poll)
 	jw_int(b, "unread", c->unread);
 	jw_bool(b, "has_more", more);
 	buf_addc(b, '}');
-	/* With the epoch: a bare number is as good in any other one. */
+	/* Write the epoch into the cursor: a bare seq would be accepted in
+	 * every epoch. */
 	if (more)
 		call_link_next(call,
 		    "/v1/inbox?after=%s:%" PRId64 "&limit=%" PRId64,
@@ -131,8 +132,8 @@ api_inbox_get(struct http_request *req, void *arg)
 	p->poll.query = query_page;
 	p->poll.answer = answer_page;
 	p->poll.waiter.user_id = p->poll.call.principal->user_id;
-	/* Without a cursor it is not known before the first read; a wake-up
-	 * too many does no harm. */
+	/* Without a cursor, after is 0 until the first read.  This can cause a
+	 * needless wake-up, but does not miss an event. */
 	p->poll.waiter.after = p->cursor.after;
 	poll_start(&p->poll, wait_s * 1000);
 }

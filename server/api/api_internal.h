@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of this module share beyond the kit (rest/): the api itself,
- * the login throttle, and the handlers.
+ * What the files of this module share in addition to the kit (rest/): the
+ * struct api, rendering, the login throttle, and the handlers.
  */
 #ifndef API_API_INTERNAL_H
 #define API_API_INTERNAL_H
@@ -23,12 +23,12 @@ struct login_throttle;
 
 struct api {
 	struct api_options o;
-	struct limiter *registrations_by_network; /* NULL: off */
-	struct limiter *registrations;   /* of all networks; NULL: off */
-	struct login_throttle *throttle; /* log-ins that failed */
+	struct limiter *registrations_by_network; /* NULL: no limit */
+	struct limiter *registrations;   /* all networks; NULL: no limit */
+	struct login_throttle *throttle; /* of wrong passwords */
 };
 
-/* The api whose route ${call} is of. */
+/* Returns the api to which the route of ${call} belongs. */
 static inline struct api *
 api_of(const struct call *call)
 {
@@ -36,7 +36,7 @@ api_of(const struct call *call)
 	return (call->module);
 }
 
-/* The owner of the outbox of ${call}: its user. */
+/* Returns the owner of the outbox that ${call} is about: its user. */
 static inline struct entry_of
 api_outbox_of(const struct call *call)
 {
@@ -49,43 +49,48 @@ api_outbox_of(const struct call *call)
 
 struct store_history;
 
-/* A message outside an inbox; ${to} NULL in groups. */
+/* Writes a message as it is shown outside an inbox.  ${to} is NULL in groups.
+ */
 void render_history(struct buf *b, const struct store_history *m,
     const struct uuid *conversation, int64_t reader_id, const char *to);
 
-/* The last message of a conversation as a list shows it: its text is cut after
- * LIMIT_PREVIEW_BYTES. */
+/* Writes the last message of a conversation as the list shows it: its text is
+ * cut after LIMIT_PREVIEW_BYTES. */
 void render_preview(
     struct buf *b, const struct store_history *m, int64_t reader_id);
 
 /* ---- the login throttle (login_throttle.c) ---- */
 
-/* One attempt to log in. */
+/* An attempt to log in. */
 struct login_attempt {
 	char name[LIMIT_NAME_LEN + 1];
 	char network[NETWORK_SIZE];
-	bool known; /* the name has logged in from this network */
+	bool known; /* this name has logged in from this network */
 };
 
-/* Makes a throttle that has seen no attempt; NULL: no memory. */
+/* Makes a throttle that has seen no attempt.  Returns NULL if there is no
+ * memory.  login_throttle_free() accepts NULL. */
 struct login_throttle *login_throttle_new(void);
 void login_throttle_free(struct login_throttle *throttle);
 
-/* Counts an attempt at ${name} from ${peer} as failed until
- * login_throttle_end() says otherwise; false: there were too many, for another
- * ${ret_wait_s}.  Thread: any. */
+/* Counts an attempt to log in as ${name} from the address ${peer}, as failed
+ * until login_throttle_end() takes it back.  Fills ${ret} for that.  Returns
+ * false, and counts nothing, if there were too many; another attempt is allowed
+ * after *ret_wait_s seconds.  ${now_ms} is monotonic.  Thread: any. */
 bool login_throttle_begin(struct login_throttle *throttle,
     const struct span *name, const char *peer, int64_t now_ms,
     struct login_attempt *ret, int *ret_wait_s);
 
-/* ${attempt} did not fail: the password was right (${right}), or was not
- * verified. */
+/* Takes ${attempt} back, which did not fail.  ${right}: the password was right,
+ * and the network is known for this name from now on; otherwise the password
+ * was not verified.  Thread: any. */
 void login_throttle_end(struct login_throttle *throttle,
     const struct login_attempt *attempt, bool right, int64_t now_ms);
 
 /* ---- handlers ---- */
 
-/* One for each route of the table in api.c; the argument is the rest. */
+/* One handler for each route of the table in api.c.  The argument is the struct
+ * rest. */
 void api_root_get(struct http_request *req, void *arg);
 void api_not_implemented(struct http_request *req, void *arg);
 void api_users_post(struct http_request *req, void *arg);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moving marks: ack (this device has it) and read (a person saw it).
+ * Acks and reads: ack says that this device has the events up to a seq, read
+ * says that a person has seen messages.
  */
 #include <stdio.h>
 
@@ -10,7 +11,7 @@
 #include "store/conversation.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-/* As many as a page shows. */
+/* The most ids of one request: as many as a page shows. */
 #define READ_IDS_MAX LIMIT_PAGE_MAX
 
 /* ---- ack ---- */
@@ -73,7 +74,7 @@ struct read_call {
 	struct uuid ids[READ_IDS_MAX];
 };
 
-/* What the body may hold. */
+/* The members of the body. */
 struct read_body {
 	int64_t upto, upto_seq;
 	struct uuid conversation;
@@ -109,7 +110,7 @@ read_finish(struct unit *base)
 		call_read(&a->call, read_unread);
 }
 
-/* Reads the list of ids; false: answered. */
+/* Reads the list of ids.  Returns false if the request has been answered. */
 static bool
 parse_ids(struct read_call *a, json_t *ids)
 {
@@ -140,7 +141,8 @@ parse_ids(struct read_call *a, json_t *ids)
 	return (true);
 }
 
-/* Decides which of the forms it is; false: answered. */
+/* Decides which of the three forms the body has.  Returns false if the request
+ * has been answered. */
 static bool
 parse_form(struct read_call *a, const struct read_body *body)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending: POST /v1/messages (one, or an array) and POST /v1/to/{address}.
+ * Sending: POST /v1/messages (one message, or an array) and POST
+ * /v1/to/{address}.
  *
- * The http thread prepares the units of a message: id, recipient, fingerprint
- * and the rendered part that push will show.  After the commit the entry is
- * rendered from the unit.
+ * The http thread prepares the units: id, recipient, fingerprint, and the
+ * rendered fragment that push shows.  After the commit the entry is rendered
+ * from the unit, without a read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,8 @@ struct send_call {
 	struct call call; /* first */
 	struct wire_doc doc;
 	struct send_request send;
-	struct refusal no_room; /* of a new message, see send_unit.refuse_new */
+	/* The refusal of a new message; see send_unit.refuse_new. */
+	struct refusal no_room;
 };
 
 static void
@@ -81,7 +83,8 @@ submit_send(struct send_call *s)
 	enum rc rc;
 
 	send_request_admit(&s->send, 1, &s->no_room);
-	/* A unit that was taken may be finished, and gone, by now. */
+	/* Do not use ${s} after RC_OK: the unit may be finished, and the
+	 * request freed. */
 	rc = writer_submit(api_of(&s->call)->o.writer, unit);
 	if (rc == RC_OK)
 		return;
@@ -91,7 +94,8 @@ submit_send(struct send_call *s)
 	call_refuse(&s->call, &r);
 }
 
-/* Sends the draft of ${s}->send. */
+/* Sends the draft of ${s}->send.  ${is_text}: the body is the text, so that a
+ * refusal cannot point to a member. */
 static void
 send_start(struct send_call *s, bool is_text)
 {
@@ -110,7 +114,8 @@ send_start(struct send_call *s, bool is_text)
 	submit_send(s);
 }
 
-/* The key of header Idempotency-Key or of ${key} makes the id.  False:
+/* Makes the id of the message from ${key}, or else from the header
+ * Idempotency-Key, if one is given.  Returns false if the request has been
  * answered. */
 static bool
 parse_key(struct call *call, const char *key, struct message_draft *d)
@@ -151,7 +156,8 @@ struct array_call {
 	struct send_request *items;
 	size_t n;
 	atomic_size_t left;
-	struct refusal no_room; /* of new messages, see send_unit.refuse_new */
+	/* The refusal of new messages; see send_unit.refuse_new. */
+	struct refusal no_room;
 };
 
 static void
@@ -179,7 +185,8 @@ add_result(struct buf *b, const struct call *call, struct send_request *item,
 	buf_addc(b, '}');
 }
 
-/* The results, in order; ${db} NULL: none needs to be read. */
+/* Answers with the results, in order.  ${db} may be NULL if no item was
+ * replayed. */
 static enum rc
 array_answer(struct array_call *a, struct db *db, struct err *err)
 {
@@ -220,7 +227,8 @@ array_read(struct call *call, struct db *db, struct err *err)
 	    array_answer(CONTAINER_OF(call, struct array_call, call), db, err));
 }
 
-/* One is done with; the last one answers. */
+/* Counts an item as finished.  The thread that finishes the last one answers.
+ */
 static void
 array_count(struct array_call *a)
 {
@@ -238,7 +246,7 @@ array_count(struct array_call *a)
 		call_fail(&a->call, &err);
 }
 
-/* The pointer of a refused item names it, too. */
+/* Adds the index of ${item} to the pointer of its refusal. */
 static void
 name_item(const struct array_call *a, struct send_request *item)
 {
@@ -264,7 +272,9 @@ array_finish(struct unit *base)
 	array_count(a);
 }
 
-/* Reads all items of the array; a bad one refuses the whole. */
+/* Reads all items of the array.  One malformed item refuses the whole array,
+ * before any message is sent.  Returns false if the request has been answered.
+ */
 static bool
 array_parse(struct array_call *a, struct wire_doc *doc)
 {
@@ -292,7 +302,7 @@ array_parse(struct array_call *a, struct wire_doc *doc)
 	return (true);
 }
 
-/* Makes the unit of an item; its refusal says if that was not possible. */
+/* Makes the unit of ${item}.  If that fails, sets the item's refusal. */
 static void
 array_prepare(struct array_call *a, struct send_request *item)
 {
@@ -339,7 +349,7 @@ array_start(struct send_call *s)
 		    LIMIT_ARRAY_ITEMS, n);
 		return;
 	}
-	/* One key would make one message of them all. */
+	/* With one key, all messages would get the same id. */
 	if (http_header(s->call.req, "Idempotency-Key") != NULL) {
 		call_problem(&s->call, PROBLEM_BAD_REQUEST, "",
 		    "Idempotency-Key is for one message: give each message of "
@@ -357,7 +367,7 @@ array_start(struct send_call *s)
 	}
 	if (!array_parse(a, doc))
 		return;
-	/* The request itself has paid for one. */
+	/* rest_authorize() has charged the request for one message. */
 	if (!rest_charge_items(
 		a->call.rest, a->call.principal->user_id, n - 1, &r)) {
 		call_refuse(&a->call, &r);
@@ -366,7 +376,8 @@ array_start(struct send_call *s)
 	for (i = 0; i < n; i++)
 		array_prepare(a, &a->items[i]);
 	send_request_admit(a->items, n, &a->no_room);
-	/* One more than there are: nobody answers while we submit. */
+	/* Count one more than there are, so that no other thread answers while
+	 * this one still submits. */
 	atomic_store(&a->left, n + 1);
 	for (i = 0; i < n; i++)
 		array_submit(a, &a->items[i]);
@@ -408,7 +419,7 @@ api_messages_post(struct http_request *req, void *arg)
 		send_start(s, false);
 }
 
-/* An option of the shortcut: a parameter, or a header. */
+/* Returns an option of POST /v1/to: a parameter, or else a header. */
 static struct span
 option(struct http_request *req, const char *param, const char *header)
 {
@@ -421,8 +432,8 @@ option(struct http_request *req, const char *param, const char *header)
 	return (s);
 }
 
-/* Header Priority is also that of RFC 9218 ("u=1, i"), which browsers send by
- * themselves and which is none of ours. */
+/* Returns the option priority.  Browsers send a header Priority as well, in the
+ * syntax of RFC 9218 ("u=1, i"), which has another meaning and is ignored. */
 static struct span
 option_priority(struct http_request *req)
 {
@@ -437,8 +448,9 @@ option_priority(struct http_request *req)
 	return (s);
 }
 
-/* The text's type: as told, or that of the body, of which curl's own default
- * is as good as none. */
+/* Returns the content type of the text: the option, or else the Content-Type of
+ * the body.  curl sends application/x-www-form-urlencoded for every text, so
+ * that type counts as none. */
 static struct span
 option_content_type(struct http_request *req)
 {
@@ -452,7 +464,8 @@ option_content_type(struct http_request *req)
 	return (s);
 }
 
-/* Times and ids; false: answered. */
+/* Reads the options that are times or ids.  Returns false if the request has
+ * been answered. */
 static bool
 text_numbers(struct send_call *s)
 {
@@ -473,8 +486,8 @@ text_numbers(struct send_call *s)
 	} else if (in.p != NULL && ms > 0) {
 		if (ms > MESSAGE_EXPIRES_IN_MAX_MS)
 			bad = "\"in\" is at most 366 days";
-		/* The same request means the same message, whenever it comes.
-		 */
+		/* The fingerprint uses the duration.  A request that is
+		 * repeated later therefore is the same message. */
 		d->deliver_in_ms = ms;
 		d->deliver_at_ms = clk_wall_ms(api_of(&s->call)->o.clk) + ms;
 	} else if (at.p != NULL &&

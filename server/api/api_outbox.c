@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sender's outbox: the list, one entry with its timeline (and long-poll
- * for change), cancelling, trying again.
+ * The sender's outbox: the list, one entry with its timeline and a long-poll
+ * for its changes, cancel, and retry.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -15,8 +15,10 @@
 
 /* ---- one entry ---- */
 
-/* When the last of ${e}'s living destinations got so far, 0 if one did not;
- * the same rule as for sent_at, acked_at and read_at of the entry. */
+/* Returns the time at which the last destination of ${e} reached a state, or 0
+ * if one has not.  ${offset} is the member of struct destination_view with that
+ * time.  Failed, expired and canceled destinations are ignored, as in sent_at,
+ * acked_at and read_at of the entry (wire/entry.c). */
 static int64_t
 all_at(const struct entry_view *e, size_t offset)
 {
@@ -62,7 +64,8 @@ add_step(struct buf *b, const char *state, int64_t at)
 	buf_addc(b, '}');
 }
 
-/* The entry with one member more: the steps that have been made. */
+/* Writes the entry with one more member: the timeline of the states that it has
+ * reached. */
 static void
 add_with_timeline(struct buf *b, const struct entry_view *e)
 {
@@ -72,7 +75,7 @@ add_with_timeline(struct buf *b, const struct entry_view *e)
 	wire_entry(b, e);
 	if (!buf_ok(b))
 		return;
-	b->len--; /* the closing brace */
+	b->len--; /* remove the closing brace */
 	jw_member(b, "timeline");
 	buf_addc(b, '[');
 	add_step(b, "pending", e->created_at);
@@ -107,11 +110,11 @@ struct entry_poll {
 	struct uuid id;
 	bool found;
 	struct buf body;
-	char was[CALL_ETAG_SIZE]; /* what the client has; "": not known yet */
+	char was[CALL_ETAG_SIZE]; /* the client's ETag; "": not known */
 };
 
-/* With `wait` the answer is due when the rendering is not the one that the
- * client has: that of If-None-Match, or else that of the first query. */
+/* With `wait` the request is answered when the entry differs from what the
+ * client has: from the ETag in If-None-Match, or else from the first query. */
 static enum rc
 query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
@@ -297,8 +300,8 @@ api_entry_retry_post(struct http_request *req, void *arg)
 
 /* ---- the list ---- */
 
-/* Entries read for one page of a filtered list; then the page ends, with
- * "next" to go on from. */
+/* The most entries that are read for one page of a filtered list.  The page
+ * then ends early, with a "next" to go on from. */
 #define SCAN_MAX 5000
 #define SCAN_CHUNK 250
 
@@ -309,9 +312,9 @@ struct list_call {
 	bool has_before;
 	struct uuid before;
 	int64_t limit;
-	int state; /* enum outbox_state, -1: any */
+	int state; /* enum outbox_state; -1: any */
 	enum label label;
-	const char *filter; /* as given */
+	const char *filter; /* the parameter as it was given */
 
 	/* While reading. */
 	struct buf *out;
@@ -352,7 +355,7 @@ is_wanted(const struct list_call *a, const struct entry_view *e)
 	}
 }
 
-/* RC_LIMIT ends the reading: the page is full. */
+/* Writes an entry that matches the filter.  RC_LIMIT: the page is full. */
 static enum rc
 list_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 {
@@ -385,7 +388,8 @@ on_row_mid(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads on until the page is full, there is no more, or it was enough. */
+/* Reads entries until the page is full, there are no more, or SCAN_MAX entries
+ * have been read. */
 static enum rc
 list_read(struct list_call *a, struct db *db, struct err *err)
 {
@@ -454,7 +458,8 @@ read_list(struct call *call, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* The parameter state, which takes labels too; false: answered. */
+/* Reads the parameter state, which may also be a label.  Returns false if the
+ * request has been answered. */
 static bool
 parse_state(struct list_call *a)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /v1: what this server is and, with a token, who is asking.
+ * GET /v1: describes this server and, with a token, the user who asks.
  */
 #include "api/api_internal.h"
 #include "store/account.h"
@@ -66,7 +66,7 @@ answer_root(struct call *call, struct buf *b)
 	buf_fini(b);
 }
 
-/* ---- who asks ---- */
+/* ---- the user and the device ---- */
 
 struct finding {
 	struct buf *b;
@@ -116,8 +116,8 @@ api_root_get(struct http_request *req, void *arg)
 	struct buf b = BUF_INIT;
 	struct call *call;
 
-	/* The route is public: a token, when there is one, is looked at now,
-	 * and then we come here again. */
+	/* The route is public.  If there is a token, it is checked now, and
+	 * rest_authorize() calls this handler again with a principal. */
 	if (http_principal(req) == NULL) {
 		if (http_header(req, "Authorization") != NULL) {
 			rest_authorize(req, arg);

@@ -10,13 +10,13 @@
  *	id: 8			the seq of the event in data
  *	data: {"seq":8,…}
  *
- *	: nothing new		after a while without an event
+ *	: nothing new		after 25 s without an event
  *
  *	event: end		why the stream ends
  *	data: {"reason":"restart"}
  *
- * Each block ends with an empty line.  A client that comes again with the last
- * id as Last-Event-ID gets what follows it.
+ * Each block ends with an empty line.  A client that reconnects with the last
+ * id as Last-Event-ID gets the events behind it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -26,17 +26,17 @@
 #include "rest/stream.h"
 #include "store/inbox.h"
 
-/* After this many bytes a piece ends: more would wait here for a client that
- * does not read. */
+/* A piece ends after this many bytes: more bytes would wait in memory for a
+ * client that does not read. */
 #define PIECE_BYTES 16384
-/* As the WebSocket's frame reconnect says. */
+/* Milliseconds; the same as in the WebSocket's frame reconnect. */
 #define RETRY_MS 2000
 
 struct inbox_stream {
 	struct stream stream; /* first */
 	struct inbox_cursor cursor;
-	size_t n;     /* events of the piece */
-	struct buf b; /* the piece */
+	size_t n;     /* events of the current piece */
+	struct buf b; /* the current piece */
 };
 
 static struct inbox_stream *
@@ -46,7 +46,7 @@ stream_of(struct poll *poll)
 	return (CONTAINER_OF(poll, struct inbox_stream, stream.poll));
 }
 
-/* ---- what is written ---- */
+/* ---- writing ---- */
 
 static void
 add_welcome(struct buf *b, const char *epoch, const struct inbox_cursor *c)
@@ -63,8 +63,8 @@ add_welcome(struct buf *b, const char *epoch, const struct inbox_cursor *c)
 	buf_adds(b, "}\n\n");
 }
 
-/* JSON has no line breaks outside of its texts, and escapes them there: one
- * line of data is enough. */
+/* Writes one event.  One line of data is enough: wire_event() writes no line
+ * breaks, and escapes those in texts. */
 static enum rc
 add_event(void *arg, const struct event_view *e, struct err *err)
 {
@@ -81,7 +81,7 @@ add_event(void *arg, const struct event_view *e, struct err *err)
 	return (RC_OK);
 }
 
-/* ${detail} may be "". */
+/* Writes the last event of a stream.  ${detail} may be "". */
 static void
 add_end(struct buf *b, const char *reason, const char *detail)
 {
@@ -154,7 +154,8 @@ give(struct inbox_stream *s, enum http_piece kind)
 	stream_piece(&s->stream, kind, &s->b);
 }
 
-/* Whether the database has another epoch, for which this server begins anew. */
+/* Returns true if the database has another epoch, for which this server
+ * restarts. */
 static bool
 epoch_changed(const struct inbox_stream *s)
 {
@@ -164,9 +165,9 @@ epoch_changed(const struct inbox_stream *s)
 	    api->o.epoch_changed != NULL && atomic_load(api->o.epoch_changed));
 }
 
-/* Gives the last piece; ${detail} may be "".  On another epoch nothing else is
- * said: what was read may be of either, and a read that failed has failed for
- * that reason. */
+/* Gives the last piece; ${detail} may be "".  If the epoch has changed, the
+ * piece says only that: what was read may belong to either epoch, and a failed
+ * read has failed for that reason. */
 static void
 give_end(struct inbox_stream *s, const char *reason, const char *detail)
 {
@@ -202,7 +203,8 @@ answer_next(struct poll *poll)
 	}
 }
 
-/* With the first piece the answer begins, unless the request is refused. */
+/* Refuses the request if its cursor is refused.  Otherwise the first piece
+ * begins the answer. */
 static void
 answer_first(struct poll *poll)
 {
@@ -214,7 +216,7 @@ answer_first(struct poll *poll)
 	}
 	poll->query = query_next;
 	poll->answer = answer_next;
-	/* nginx would collect what should be seen at once. */
+	/* Keeps nginx from buffering the events. */
 	http_answer_header(poll->call.req, "X-Accel-Buffering", "no");
 	give(s, HTTP_PIECE_MORE);
 }
@@ -243,10 +245,10 @@ stream_fini(void *arg)
 	buf_fini(&s->b);
 }
 
-/* Reads the cursor.  Last-Event-ID goes before the parameter, because a client
- * of the standard that comes again sends the URL of the beginning beside it.
- * An epoch that the URL names goes on counting, because the ids of events name
- * none. */
+/* Reads the cursor.  Last-Event-ID goes before the parameter after: a client
+ * that reconnects as the HTML standard says sends it together with the URL of
+ * the first request.  The ids of events have no epoch, so an epoch in the URL
+ * still counts. */
 static bool
 parse_cursor(struct inbox_stream *s)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Devices: a token is a device.  List, rename, revoke one or the others.
+ * Devices: each token belongs to one device.  List, rename, revoke one device,
+ * revoke all others.
  */
 #include <string.h>
 
@@ -100,7 +101,8 @@ api_token_delete(struct http_request *req, void *arg)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* Whether the asking device is to be revoked as well. */
+/* Reads the parameter all: whether to revoke the asking device as well.
+ * Returns false if the request has been answered. */
 static bool
 parse_all(struct call *call, bool *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cursors of an inbox: how they are read from a request, and against which
- * counters they are checked.
+ * Cursors of an inbox: reads them from a request, and checks them against the
+ * counters of the inbox.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,14 +44,16 @@ refuse_cursor(const struct call *call, struct inbox_cursor *c, const char *why)
 	(void)snprintf(r->epoch, sizeof(r->epoch), "%s", api_of(call)->o.epoch);
 }
 
-/* The cursor against the counters of the same snapshot. */
+/* Checks the cursor against the counters, which were read in the same snapshot.
+ * ${shared}: several nodes use the database. */
 static void
 check(const struct call *call, struct inbox_cursor *c, bool shared)
 {
 
 	if (shared && c->own_epoch && c->after > c->counter.head)
-		/* Another node gave it: after a failover this one may read the
-		 * old leader until its next heartbeat. */
+		/* Another node gave the cursor to the client.  After a failover
+		 * this node may read the old leader until its next heartbeat.
+		 */
 		refusal_set(&c->refusal, PROBLEM_BUSY, "",
 		    "this node does not see the event of the cursor yet; it "
 		    "sees %" PRId64,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A place in an inbox, from which events are read: that which the client names,
- * or the acked position of its device.  Pages and streams share it.
+ * A place in an inbox from which events are read: the place that the client
+ * names, or else the acked position of its device.  Pages and streams use it.
  */
 #ifndef API_INBOX_CURSOR_H
 #define API_INBOX_CURSOR_H
@@ -10,29 +10,31 @@
 #include "store/inbox.h"
 
 struct inbox_cursor {
-	bool given;         /* by the client */
+	bool given;         /* the client has named a place */
 	bool own_epoch;     /* it names the epoch of this node */
-	bool foreign_epoch; /* it names another one */
+	bool foreign_epoch; /* it names another epoch */
 	int64_t after;
 
-	/* As they were read last; acked and unread by inbox_cursor_read(). */
+	/* From the last read.  Only inbox_cursor_read() sets acked and unread.
+	 */
 	struct store_counter counter;
 	int64_t acked, unread;
-	struct refusal refusal; /* problem not NONE: the cursor is refused */
+	struct refusal refusal; /* set if the cursor is refused */
 };
 
-/* Reads ${text} (NULL: nothing is given) into ${c}; ${what} names it in the
- * refusal.  Called again, the seq of the later text counts, and the epoch of
- * each text that names one.  False: answered. */
+/* Reads ${text} into ${c}; NULL: no cursor is given.  Refusals call it ${what}.
+ * May be called for several texts: the last seq counts, and the epoch of each
+ * text that has one.  Returns false if the request has been answered. */
 bool inbox_cursor_parse(struct call *call, const char *what, const char *text,
     struct inbox_cursor *c);
 
-/* Reads counters and marks, sets the place where none is given, and checks it:
- * see refusal.  Thread: reader. */
+/* Reads the counters and the acked position, sets the place if the client has
+ * named none, and checks it; the result is in refusal.  Thread: reader. */
 enum rc inbox_cursor_read(struct call *call, struct db *db,
     struct inbox_cursor *c, struct err *err) MUST_USE;
 
-/* Reads the counters and checks the place anew, later.  Thread: reader. */
+/* Reads the counters again and checks the place against them.  Thread: reader.
+ */
 enum rc inbox_cursor_check(struct call *call, struct db *db,
     struct inbox_cursor *c, struct err *err) MUST_USE;
 

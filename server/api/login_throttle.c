@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The login throttle: how often a wrong password may be tried.  Three buckets,
- * and an attempt needs a token of each: of the name from that network, of the
- * network, of the name.
+ * The login throttle: limits how often a wrong password may be tried.  There
+ * are three token buckets: for a name from one network, for a network, and for
+ * a name.  An attempt needs a token of each.
  *
- * A stranger cannot lock a user out.  One network can take less from the bucket
- * of a name than flows in, so only many networks together empty it; networks
- * from which the name has logged in before do not need that bucket.  Requests
- * with a token are not throttled here.  A name that does not exist is counted
- * like any other.
+ * A stranger cannot lock a user out.  One network can take fewer tokens from
+ * the bucket of a name than flow into it, so it takes several networks together
+ * to empty that bucket, and networks from which the user has logged in before
+ * do not need its tokens.  Requests with a token are not throttled here.  An
+ * unknown name is counted like any other.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,25 +18,26 @@
 #include "base/lock.h"
 #include "base/mem.h"
 
-/* Of one name from one network. */
+/* A name from one network.  Rates are in tokens per second. */
 #define PAIR_RATE (1.0 / 6)
 #define PAIR_BURST 20
-/* Of one network in all. */
+/* A network, for all names. */
 #define NETWORK_RATE 1.0
 #define NETWORK_BURST 100
-/* Of one name from strange networks. */
+/* A name, from all networks from which the user has not logged in. */
 #define NAME_RATE (1.0 / 2)
 #define NAME_BURST 200
 
-/* Pairs of name and network that have logged in, each in the one place that
- * its hash gives it: the later of two takes the other's. */
+/* Pairs of a name and a network from which it has logged in.  The hash of a
+ * pair determines its place; a later pair with the same place replaces the
+ * earlier one. */
 #define KNOWN_MAX 16384
 
 struct login_throttle {
 	struct limiter *pairs;
 	struct limiter *networks;
 	struct limiter *names;
-	struct lock lock; /* of what follows */
+	struct lock lock; /* protects known */
 	uint64_t known[KNOWN_MAX];
 };
 
@@ -71,7 +72,7 @@ login_throttle_free(struct login_throttle *throttle)
 	mem_free(throttle);
 }
 
-/* The key of the pair; a name has no space. */
+/* Writes the key of a pair.  It is unique because a name has no space. */
 static size_t
 pair_key(const struct login_attempt *attempt,
     char ret[LIMIT_NAME_LEN + 1 + NETWORK_SIZE])

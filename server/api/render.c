@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message as histories show it: the same members as in an inbox event, but
- * for what belongs to a delivery; and as the list of conversations shows it.
+ * Writes a message as histories show it, with the members of an inbox event
+ * except those of a delivery; and as the list of conversations shows it.
  */
 #include "api/api_internal.h"
 #include "base/utf8.h"
