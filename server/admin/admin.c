@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The module's life, its routes, health.
+ * The life of the module, its routes, and the health checks.
  */
 #include <stddef.h>
 
@@ -61,7 +61,7 @@ admin_stop(struct admin *admin)
 
 /* ---- health ---- */
 
-/* It lives when it can answer. */
+/* Always answers 200: a process that answers is alive. */
 void
 admin_health(struct http_request *req, void *arg)
 {

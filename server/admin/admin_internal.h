@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of this module share.
+ * What all files of this module share.
  */
 #ifndef ADMIN_ADMIN_INTERNAL_H
 #define ADMIN_ADMIN_INTERNAL_H
@@ -13,17 +13,18 @@
 struct admin {
 	struct admin_options o;
 	int64_t start_ms;
-	struct lock lock; /* of the metrics that are counted elsewhere */
+	/* For updates of metrics that are counted outside of this module. */
+	struct lock lock;
 	struct alerts *alerts;
 	struct alert_thread *alert_thread; /* NULL: not started */
 };
 
-/* All statistics at one time, for the page of metrics and for the alerts.
- * Large: not for a stack. */
+/* All statistics at one time, for GET /metrics and for the alerts.  Too large
+ * for a stack. */
 struct stats_snapshot {
 	struct gauges gauges;
 	struct relay_stats relay;
-	int64_t relay_age_ms; /* -1: it has not turned yet */
+	int64_t relay_age_ms; /* since the relay's last turn; -1: none yet */
 	int64_t log_bytes;
 	bool ready;
 };
@@ -33,8 +34,8 @@ struct stats_snapshot {
 enum rc stats_snapshot_take(struct admin *admin, struct db *db,
     struct stats_snapshot *ret, struct err *err) MUST_USE;
 
-/* Sets the metrics of messages to ${totals}, which outlive the process.  One
- * thread at a time. */
+/* Sets the metrics of messages to ${totals}, which the database keeps when the
+ * process ends.  The callers must not run at the same time. */
 void stats_snapshot_totals(
     struct metrics *metrics, const struct gauges_totals *totals);
 
@@ -44,16 +45,17 @@ void stats_snapshot_metrics_write(const struct admin *admin,
 
 struct alert_thread;
 
-/* Evaluates the alerts every ${admin}->o.alert_interval_ms, on a thread of its
- * own and a reader's. */
+/* Starts a thread that evaluates the alerts every
+ * ${admin}->o.alert_interval_ms.  The evaluation itself runs on a reader's
+ * thread. */
 enum rc alert_thread_start(
     struct admin *admin, struct alert_thread **ret, struct err *err) MUST_USE;
 
-/* Waits for the end of an evaluation under way, and ends the thread.  *thread
- * may be NULL. */
+/* Waits for the end of an evaluation under way, ends the thread and sets
+ * *thread to NULL.  *thread may be NULL. */
 void alert_thread_stop(struct alert_thread **thread);
 
-/* A file of docs/, made part of the program by the build. */
+/* A file of docs/, which the build makes part of the program. */
 struct document {
 	const unsigned char *data;
 	size_t len;
@@ -62,10 +64,11 @@ struct document {
 extern const struct document document_openapi;
 extern const struct document document_asyncapi;
 
-/* Appends the kernel's numbers of this process, as Prometheus text. */
+/* Appends the kernel's metrics of this process as Prometheus text.  ${start_ms}
+ * is the wall time of the start. */
 void process_metrics_write(struct buf *b, int64_t start_ms);
 
-/* The admin whose route ${call} is of. */
+/* Returns the admin to which the route of ${call} belongs. */
 static inline struct admin *
 admin_of(const struct call *call)
 {
@@ -73,7 +76,7 @@ admin_of(const struct call *call)
 	return (call->module);
 }
 
-/* Handlers; the argument is the rest. */
+/* Handlers.  The argument is the struct rest. */
 void admin_health(struct http_request *req, void *arg);
 void admin_ready(struct http_request *req, void *arg);
 void admin_metrics(struct http_request *req, void *arg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The alert thread: once a minute it has a reader evaluate the alerts, and
- * waits for it, so that there is one evaluation at a time and none when it is
- * freed.
+ * The alert thread.  Every alert_interval_ms it lets a reader evaluate the
+ * alerts, and waits for the end.  So there is one evaluation at a time, and
+ * none when the thread is freed.
  */
 #include <stdbool.h>
 #include <time.h>
@@ -17,8 +17,8 @@ struct alert_thread {
 	struct read_job job; /* first */
 	struct admin *admin;
 	struct thr *thread;
-	struct stats_snapshot snapshot; /* of the evaluation under way */
-	struct peer_changes changes;    /* the same */
+	struct stats_snapshot snapshot; /* of the current evaluation */
+	struct peer_changes changes;    /* of the current evaluation */
 
 	struct lock lock;
 	pthread_cond_t cond;
@@ -59,7 +59,8 @@ run_evaluation(struct read_job *job, struct db *db, struct err *err)
 	lock_drop(&t->lock);
 }
 
-/* Under the lock: sleeps until ${until_ms} (monotonic) or the stop. */
+/* Sleeps until ${until_ms} (monotonic) or until the thread must stop.  Under
+ * the lock. */
 static void
 sleep_until(struct alert_thread *t, int64_t until_ms)
 {
@@ -78,15 +79,15 @@ run_alert_thread(void *arg)
 
 	lock_take(&t->lock);
 	while (!t->stopping) {
-		/* The condition knows the machine's clock alone. */
+		/* A condition variable waits by the machine's clock, not by the
+		 * clock of the options, which a test may replace. */
 		sleep_until(t,
 		    clk_mono_ms(clk_system()) + t->admin->o.alert_interval_ms);
 		if (t->stopping)
 			break;
 		t->evaluating = true;
 		lock_drop(&t->lock);
-		/* When the readers are full the next evaluation is soon enough.
-		 */
+		/* If the readers have no room, wait for the next interval. */
 		if (readers_submit(t->admin->o.readers, &t->job) != RC_OK) {
 			lock_take(&t->lock);
 			t->evaluating = false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each alert is a line of the table and a function that says whether its
- * condition holds, and why, in an operator's words.  Holding is measured by the
- * monotonic clock; the wall clock only says since when.
+ * The alerts: each is a line of the table and a function that returns whether
+ * its condition holds, and writes the reason for operators.  Durations are
+ * measured by the monotonic clock.  The wall clock only shows since when an
+ * alert holds.
  */
 #include "admin/alerts.h"
 #include "base/lock.h"
@@ -17,7 +18,7 @@
 #include "wire/json.h"
 
 #define TEXT_SIZE 1536
-/* A mark each minute of the last hour. */
+/* One mark per minute for the last hour. */
 #define MARKS 60
 #define HOUR_MS (60 * ALERTS_MINUTE_MS)
 
@@ -34,20 +35,21 @@ static const struct {
 static const char *const severities[] = {"warning", "error", "critical"};
 
 struct one {
-	bool holds;       /* its condition, at the last evaluation */
-	bool raised;      /* for long enough */
-	int64_t begin_ms; /* monotonic: since when it holds */
-	int64_t since_ms; /* wall: the same */
+	bool holds;       /* the condition, at the last evaluation */
+	bool raised;      /* the condition has held for hold_ms */
+	int64_t begin_ms; /* monotonic: start of the condition */
+	int64_t since_ms; /* wall clock: the same */
 	char text[TEXT_SIZE];
 };
 
-/* The sums as they were at some time. */
+/* The sums at one time. */
 struct mark {
 	int64_t at_ms; /* monotonic */
 	int64_t sent, retries, delivered, delivered_us;
 };
 
-/* A breaker that is not closed, and since when we see it so (monotonic). */
+/* A circuit breaker that is not closed, and when it was first seen so
+ * (monotonic). */
 struct open_breaker {
 	int64_t destination_id;
 	int64_t since_ms;
@@ -57,15 +59,15 @@ struct alerts {
 	const struct clk *clk;
 	struct metrics *metrics;
 
-	/* Of the evaluating thread alone. */
+	/* Used by the evaluating thread only. */
 	struct mark marks[MARKS];
-	size_t nmarks; /* ever made */
+	size_t nmarks; /* made so far; the last MARKS are kept */
 	struct open_breaker open[GAUGES_DESTINATIONS];
 	size_t nopen;
-	int64_t offset_ms; /* of the wall clock to the monotonic one */
+	int64_t offset_ms; /* wall clock minus monotonic clock */
 	bool evaluated;
 
-	struct lock lock; /* of what follows */
+	struct lock lock; /* protects what follows */
 	struct one one[ALERT_COUNT];
 	struct alerts_rates rates;
 };
@@ -96,8 +98,8 @@ alerts_free(struct alerts *a)
 
 /* ---- the last hour ---- */
 
-/* The rates since the oldest mark that is not older than an hour.  A mark is
- * made each minute, however often the alerts are evaluated. */
+/* Returns the rates since the oldest mark of the last hour.  Adds a mark once a
+ * minute, however often the alerts are evaluated. */
 static struct alerts_rates
 last_hour(struct alerts *a, const struct mark *now)
 {
@@ -129,13 +131,13 @@ last_hour(struct alerts *a, const struct mark *now)
 
 /* ---- conditions ---- */
 
-/* The input of a condition, and the place of its reason. */
+/* The input of a condition, and the buffer for its reason. */
 struct judging {
 	struct alerts *alerts;
 	const struct alerts_input *input;
 	const struct alerts_rates *rates;
 	int64_t mono_ms, wall_ms;
-	char *text; /* TEXT_SIZE */
+	char *text; /* of TEXT_SIZE bytes */
 };
 
 static bool
@@ -177,7 +179,7 @@ static bool
 failed_many(const struct judging *j)
 {
 
-	(void)failed(j); /* says the same */
+	(void)failed(j); /* writes the same reason */
 	return (j->input->gauges->dead.all > ALERTS_FAILED_MANY);
 }
 
@@ -216,7 +218,8 @@ retry_rate_high(const struct judging *j)
 	return (retries * 100 > all * ALERTS_RETRY_PERCENT);
 }
 
-/* Since when we have seen this breaker not closed. */
+/* Returns since when this breaker has been seen not closed; ${now_ms} if it was
+ * closed at the last evaluation. */
 static int64_t
 open_since(const struct alerts *a, int64_t destination_id, int64_t now_ms)
 {
@@ -294,7 +297,7 @@ append(const struct judging *j, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Appends how many servers there are beside the one that was named. */
+/* Appends how many servers there are in addition to the one that was named. */
 static void
 append_others(const struct judging *j, size_t all)
 {
@@ -403,7 +406,7 @@ tell_cleared(enum alert id, int64_t begin_ms, int64_t now_ms)
 	    (long long)((now_ms - begin_ms) / 1000));
 }
 
-/* One alert's state after an evaluation. */
+/* Updates the state of one alert.  Logs it when it is raised or cleared. */
 static void
 judge(struct alerts *a, enum alert id, const struct judging *j)
 {
@@ -428,7 +431,8 @@ judge(struct alerts *a, enum alert id, const struct judging *j)
 	}
 }
 
-/* Steps of a wall clock make ages and due times wrong. */
+/* Counts and logs a step of the wall clock, which makes ages and due times
+ * wrong. */
 static void
 check_clock(struct alerts *a, int64_t wall_ms, int64_t mono_ms)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server's own alerts: the cheap ones of contrib/prometheus/alerts.yaml,
- * for whom no Prometheus watches, judged once a minute from the same gauges.
- * One is raised when its condition has held for so long as the table says, and
- * is cleared at the first evaluation at which it does not; both are logged.
+ * The server's own alerts, for installations without Prometheus: those of
+ * contrib/prometheus/alerts.yaml that are cheap to evaluate, evaluated from the
+ * same gauges once per alert_interval_ms (a minute).  An alert is raised when
+ * its condition has held for the time in the table, and cleared at the first
+ * evaluation at which the condition does not hold.  Both are logged.
  *
- * The evaluation alone: it is given the gauges, and reads its clock.  When it
- * happens is decided in alert_thread.c.
+ * This file only evaluates: it gets the gauges from the caller, and reads its
+ * clock.  alert_thread.c decides when.
  */
 #ifndef ADMIN_ALERTS_H
 #define ADMIN_ALERTS_H
@@ -21,9 +22,9 @@
 
 enum alert_severity { ALERT_WARNING, ALERT_ERROR, ALERT_CRITICAL };
 
-/* X(id, name, severity, hold in ms): the name is that of the Prometheus alert
- * in lower case (relay_silent is TwinboxRelaySilent).  Where an age says it
- * already there is no further hold. */
+/* X(id, name, severity, hold in ms).  The name is that of the Prometheus alert
+ * in lower case: relay_silent is TwinboxRelaySilent.  Where the condition
+ * itself compares an age, there is no further hold. */
 #define ALERTS_TABLE(X)                                                        \
 	X(DEPTH_HIGH, "outbox_depth_high", ALERT_WARNING, 0)                   \
 	X(BACKLOG, "outbox_backlog", ALERT_WARNING, 5 * ALERTS_MINUTE_MS)      \
@@ -46,7 +47,7 @@ enum alert {
 	    ALERT_COUNT
 };
 
-/* The thresholds: an alert is raised beyond its threshold, not at it. */
+/* The thresholds.  A condition holds above its threshold, not at it. */
 #define ALERTS_DEPTH 100
 #define ALERTS_BACKLOG 1000
 #define ALERTS_FAILED_MANY 10
@@ -56,16 +57,16 @@ enum alert {
 #define ALERTS_BREAKER_MS (10 * ALERTS_MINUTE_MS)
 #define ALERTS_SILENT_MS 10000
 #define ALERTS_LOG_BYTES (64 << 20)
-/* The wall clock moved by itself. */
+/* A step of the wall clock that is larger than this counts as a jump. */
 #define ALERTS_JUMP_MS 5000
 
 struct alerts;
 
-/* Other servers whose clock is off, and the one that is off most. */
+/* The other servers whose clocks are off, and the worst of them. */
 struct alerts_clocks {
 	size_t n;
 	char domain[LIMIT_DOMAIN_LEN + 1];
-	int64_t ahead_ms; /* negative: it is behind */
+	int64_t ahead_ms; /* negative: its clock is behind */
 };
 
 /* The values that an evaluation reads. */
@@ -73,39 +74,41 @@ struct alerts_input {
 	const struct gauges *gauges;
 	const struct peer_changes *changes;
 	struct alerts_clocks clocks;
-	int64_t relay_age_ms; /* since the relay turned; -1: not known */
+	int64_t relay_age_ms; /* since its last turn; -1: not known */
 	int64_t log_bytes;
-	int64_t delivered;    /* of METRIC_DELIVERY_SECONDS: how many, */
-	int64_t delivered_us; /* and their sum */
+	int64_t delivered;    /* count of METRIC_DELIVERY_SECONDS */
+	int64_t delivered_us; /* sum of METRIC_DELIVERY_SECONDS */
 };
 
-/* The rates of the last hour, or since the first evaluation. */
+/* The rates of the last hour, or since the first evaluation if that is less. */
 struct alerts_rates {
 	int64_t window_ms;
 	int64_t delivered;
-	int64_t latency_ms; /* their average; -1: there were none */
+	int64_t latency_ms; /* average delivery time; -1: no delivery */
 	int64_t sent;
 	int64_t retries;
 };
 
-/* None is raised.  Both are kept; ${m} may be NULL.  NULL: no memory. */
+/* Makes alerts of which none is raised.  Keeps ${clk} and ${m}, which may be
+ * NULL.  Returns NULL if there is no memory. */
 struct alerts *alerts_new(const struct clk *clk, struct metrics *m);
 
-/* Frees.  NULL is allowed. */
+/* Frees ${a}.  NULL is allowed. */
 void alerts_free(struct alerts *a);
 
-/* Judges all of them, logs what has begun and what has ended. */
+/* Evaluates all alerts, and logs those that are raised or cleared.  Thread: one
+ * at a time. */
 void alerts_evaluate(struct alerts *a, const struct alerts_input *input);
 
-/* Appends those that are raised as a JSON array: name, severity, since, text.
- * Thread: any. */
+/* Appends the raised alerts as a JSON array of objects with name, severity,
+ * since and text.  Thread: any. */
 void alerts_write(struct alerts *a, struct buf *out);
 
-/* Appends a gauge for each, 1 while it is raised, as Prometheus text.
+/* Appends one gauge for each alert, 1 while it is raised, as Prometheus text.
  * Thread: any. */
 void alerts_metrics_write(struct alerts *a, struct buf *out);
 
-/* The last hour.  Thread: any. */
+/* Copies the rates of the last evaluation to ${ret}.  Thread: any. */
 void alerts_rates(struct alerts *a, struct alerts_rates *ret);
 
 #endif

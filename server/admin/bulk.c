@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requeues or discards many dead letters at once: those of a list of ids, or
- * the oldest that match a filter.  They go to the writer in units of
- * OPERATOR_DEAD_LETTERS, one after the other, so that no commit waits for all
- * of them.  The answer names those that were refused.
+ * Requeues or discards many dead letters: those of a list of ids, or the oldest
+ * that match a filter.  They go to the writer in units of
+ * OPERATOR_DEAD_LETTERS, one after the other, so that no other commit waits for
+ * all of them.  The answer names those that were refused.
  */
 #include <string.h>
 
@@ -12,7 +12,8 @@
 
 #define BULK_MAX 1000
 #define BULK_DEFAULT 100
-/* Dead letters that are tried in one call: some are refused. */
+/* The most dead letters that one request tries by filter, including those that
+ * are refused. */
 #define TRIED_MAX 2000
 
 struct bulk_call {
@@ -22,7 +23,7 @@ struct bulk_call {
 	struct operator_dead_letter letters[OPERATOR_DEAD_LETTERS];
 	const char *member; /* "requeued", "discarded" */
 
-	/* By name. */
+	/* By id. */
 	json_t *ids; /* NULL: by filter */
 	size_t at;
 
@@ -31,9 +32,9 @@ struct bulk_call {
 	char sender[LIMIT_ADDRESS_LEN + 1];
 	char destination[OPERATOR_NAME_LEN + 1];
 	struct inspect_dead_letter_filter filter;
-	bool resolved; /* the names have been found */
+	bool resolved; /* the ids of the names are in filter */
 	int64_t limit, last;
-	bool ended; /* there are no more */
+	bool ended; /* no more dead letters match */
 
 	int64_t done, tried, refused;
 	struct buf refusals;
@@ -52,7 +53,7 @@ read_end(struct call *call, struct db *db, struct err *err)
 	bool all = true;
 	enum rc rc;
 
-	/* Of named ones those remain that were refused. */
+	/* Of a list of ids only the refused ones remain. */
 	rc = a->ids != NULL ? RC_OK
 			    : inspect_dead_letters_left(
 				  db, &a->filter, a->last, &left, &all, err);
@@ -124,7 +125,7 @@ submit(struct bulk_call *a)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* ---- which ---- */
+/* ---- the dead letters of a unit ---- */
 
 static void
 next_named(struct bulk_call *a)
@@ -164,7 +165,9 @@ next_filtered(struct bulk_call *a, struct db *db, struct err *err)
 	return (RC_OK);
 }
 
-/* Each unit is somebody's who may have it done when it begins. */
+/* Finds the dead letters of the next unit, and submits it or ends.  Checks the
+ * operator's token and right first, because either may be gone since the last
+ * unit. */
 static enum rc
 read_next(struct call *call, struct db *db, struct err *err)
 {
@@ -208,7 +211,7 @@ is_done(const struct bulk_call *a)
 	return (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX);
 }
 
-/* The next unit, or the answer. */
+/* Continues with the next unit, or answers. */
 static void
 go_on(struct bulk_call *a)
 {
@@ -216,14 +219,14 @@ go_on(struct bulk_call *a)
 	call_read(&a->call, is_done(a) ? read_end : read_next);
 }
 
-/* ---- the question ---- */
+/* ---- the request ---- */
 
 static bool
 parse_ids(struct bulk_call *a)
 {
 	size_t i, n;
 
-	n = json_array_size(a->ids); /* 0 for what is no array */
+	n = json_array_size(a->ids); /* 0 if it is not an array */
 	for (i = 0; i < n; i++)
 		if (!json_is_integer(json_array_get(a->ids, i)))
 			n = 0;

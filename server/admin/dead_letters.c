@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators' dead letters: the list.
+ * Admin routes of dead letters: the list, and the filter that the export
+ * shares.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators' destinations: how each fares and what waits for it; pause, resume
- * and rate.
+ * Admin routes of destinations: their state, the rows that wait for them, and
+ * pause, resume and rate.
  */
 #include <string.h>
 
@@ -10,14 +10,16 @@
 #include "delivery/operator.h"
 
 #define NO_DESTINATION "there is no such destination"
-/* Waiting rows that are looked at for one destination, and for a page. */
+/* How many waiting rows are read: at most per destination, about per page, and
+ * at least per destination. */
 #define BUDGET_ONE 10000
 #define BUDGET_PAGE 50000
 #define BUDGET_LEAST 250
 
-/* ---- what the store says ---- */
+/* ---- the rows of destinations ---- */
 
-/* Of one destination: its object without what waits and without its brace. */
+/* One destination of a page.  Its JSON object ends at ${end} in the text of the
+ * page, without the members of its backlog and the closing brace. */
 struct item {
 	int64_t destination_id;
 	size_t end;
@@ -30,7 +32,7 @@ struct page {
 	struct buf text;
 };
 
-/* RC_LIMIT ends the page: there is more. */
+/* RC_LIMIT ends the page, because there are more. */
 static enum rc
 on_row_destination(
     void *arg, const struct inspect_destination *d, struct err *err)
@@ -63,7 +65,7 @@ on_row_destination(
 	return (RC_OK);
 }
 
-/* ---- what waits ---- */
+/* ---- the backlog ---- */
 
 static void
 write_waiting(struct buf *b, const struct inspect_backlog *w, int64_t now_ms)
@@ -87,7 +89,7 @@ write_waiting(struct buf *b, const struct inspect_backlog *w, int64_t now_ms)
 	jw_bool(b, "truncated", w->truncated);
 }
 
-/* Writes the state of a destination in the relay, which may not know it. */
+/* Writes the relay's state of a destination.  The relay may not know it. */
 static void
 write_relay(
     struct buf *b, const struct relay_stats *relay, int64_t destination_id)
@@ -248,7 +250,8 @@ changed(struct unit *base)
 		call_read(&a->call, read_one);
 }
 
-/* A call to change the destination of the path; NULL: answered. */
+/* Makes a call that changes the destination in the path.  Returns NULL if the
+ * request has been answered. */
 static struct change_call *
 change_new(struct http_request *req, void *arg, enum operator_op op)
 {
@@ -299,7 +302,8 @@ admin_resume_post(struct http_request *req, void *arg)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* null lifts the limit. */
+/* Reads the rate; null removes the limit.  Returns false if the request has
+ * been answered. */
 static bool
 parse_rate(struct change_call *a, json_t *rate)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators' dead letters, all that suit a filter, one a line, page by page: no
- * more than a page is held, however many there are and however slowly they are
- * read.
+ * Admin route that exports all dead letters of a filter, one JSON object per
+ * line.  It reads page by page, so the server holds one page in memory, however
+ * many dead letters there are and however slowly the client reads.
  */
 #include "admin/routes_internal.h"
 
@@ -24,7 +24,7 @@ write_line(void *arg, const struct inspect_dead_letter *dead, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads a page; a->before 0: it was the last. */
+/* Reads a page.  a->before is 0 after the last one. */
 static enum rc
 read_page(struct export_call *a, struct db *db, struct buf *b, struct err *err)
 {

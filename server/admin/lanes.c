@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators' lanes: the list, and the rewind.
+ * Admin routes of lanes: the list, and the rewind.
  */
 #include <string.h>
 
@@ -112,7 +112,7 @@ struct rewind_call {
 	struct call call; /* first */
 	struct wire_doc doc;
 	int64_t lane_id;
-	int64_t since_ms; /* where it is asked for by time */
+	int64_t since_ms; /* for a rewind by time */
 	struct operator_unit unit;
 };
 
@@ -156,9 +156,10 @@ rewind_from(struct rewind_call *a, int64_t seq)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* A place that is found stays right until the writer comes to it: places below
- * a cursor do not change, and one whose row is purged meanwhile offers what
- * comes behind it. */
+/* Finds the place to rewind to, and submits the rewind.  The place stays
+ * correct until the writer runs the unit: places below a cursor do not change,
+ * and if the row of the place is purged meanwhile, the rewind begins with the
+ * next row. */
 static enum rc
 read_since(struct call *call, struct db *db, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A message as an operator sees it: its rows, each with its attempts and its
- * timeline, in the order in which things happened.
+ * A message as operators see it: its rows, each with its attempts and its
+ * timeline in the order of events.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -15,14 +15,15 @@
 #include "store/message.h"
 
 #define ROWS_MAX 256
-/* Each attempt has a beginning and an end, each death too. */
+/* Each attempt has two steps, begin and end, and each dead letter, death and
+ * resolution. */
 #define STEPS_MAX (2 * ADMIN_ATTEMPTS + 2 * ADMIN_DEAD_LETTERS + 8)
 
 struct step {
 	int64_t at;
-	int order, place; /* of those at the same time */
+	int order, place; /* order of steps with the same time */
 	const char *event;
-	size_t detail, detail_len; /* in details; 0: none */
+	size_t detail, detail_len; /* in details; length 0: none */
 };
 
 struct showing {
@@ -30,15 +31,15 @@ struct showing {
 	int nsteps;
 	struct buf details;
 	struct buf attempts;
-	size_t ends[ADMIN_ATTEMPTS + 1]; /* in attempts, newest first */
+	size_t ends[ADMIN_ATTEMPTS + 1]; /* ends in attempts, newest first */
 	int nattempts;
-	bool died; /* a dead letter tells how it ended */
+	bool died; /* a dead letter has its end */
 	struct buf *out;
 };
 
 /* ---- the timeline ---- */
 
-/* In which order things happen that have the same time: clocks are coarse. */
+/* Returns the order of events that have the same time, as clocks are coarse. */
 static int
 rank_of(const char *event)
 {
@@ -48,11 +49,11 @@ rank_of(const char *event)
 
 	for (i = 0; i < n && strcmp(order[i], event) != 0; i++)
 		;
-	/* Then the ends, and then what was done about them. */
+	/* Then the ends of a row, and last what an operator did about them. */
 	return (strcmp(event, "discarded") == 0 ? n + 1 : i);
 }
 
-/* The detail is made of texts, up to NULL. */
+/* Adds a step.  Its detail is the concatenation of the texts up to NULL. */
 static void __attribute__((sentinel))
 add_step(struct showing *s, int64_t at, const char *event, ...)
 {
@@ -146,7 +147,7 @@ on_row_attempt(void *arg, const struct inspect_attempt *a, struct err *err)
 	return (RC_OK);
 }
 
-/* Oldest first. */
+/* Writes the attempts, oldest first. */
 static void
 write_attempts(struct showing *s)
 {
@@ -165,7 +166,7 @@ write_attempts(struct showing *s)
 
 /* ---- rows ---- */
 
-/* Of rows, whose texts end with them. */
+/* Returns static storage: the texts of a row end with the row. */
 static const char *
 state_name(const char *state)
 {

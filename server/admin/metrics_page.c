@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /metrics: what is counted, what is seen, and the process, as Prometheus
- * text.
+ * GET /metrics: the counters of the process, the gauges of a snapshot, and the
+ * kernel's metrics of the process, as Prometheus text.
  */
 #include <stddef.h>
 
@@ -52,8 +52,8 @@ run_metrics(struct read_job *job, struct db *db, struct err *err)
 	rest_leave(rest);
 }
 
-/* /metrics needs no token, so that Prometheus needs none: the address of who
- * asks decides. */
+/* Checks the client's address, and refuses others.  The route needs no token,
+ * so that Prometheus needs none. */
 static bool
 may_read(const struct admin *admin, struct http_request *req)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators' messages: the list, one with all its rows, try again, discard.
+ * Admin routes of messages: the list, one message with all its rows, retry, and
+ * discard.
  */
 #include <string.h>
 

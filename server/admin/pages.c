@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pages: the formal documents, the explanations of problems, and the front
- * page, as HTML for browsers and as text for everybody else.  To a browser the
- * front page is the chat page, if that was built.
+ * page; HTML for browsers, text for all other clients.  A browser gets the chat
+ * page as the front page, if it was built.
  */
 #include <string.h>
 
@@ -14,7 +14,8 @@
 #define TEXT_PLAIN "text/plain; charset=utf-8"
 #define PAGE_CSP "default-src 'none'; style-src 'unsafe-inline'"
 
-/* Browsers ask for text/html by name; curl and programs take anything. */
+/* Returns true if the client names text/html, as browsers do.  curl and other
+ * programs accept any type. */
 static bool
 wants_html(struct http_request *req)
 {
@@ -23,7 +24,8 @@ wants_html(struct http_request *req)
 	return (accept != NULL && strcasestr(accept, "text/html") != NULL);
 }
 
-/* A browser saves what it has no viewer for, and shows plain text. */
+/* Answers with a document.  A browser gets it as plain text, which it shows; it
+ * would save a type that it cannot display. */
 static void
 answer_document(struct http_request *req, const struct document *document)
 {

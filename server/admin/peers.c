@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators' peers: other servers, their keys, and who pinned or blocked them.
+ * Admin routes of peers: other servers, their keys, and who has pinned or
+ * blocked them.
  */
 #include <string.h>
 
@@ -14,9 +15,9 @@
 #define KEY_ID_CHARACTERS                                                      \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-/* ---- how they are written ---- */
+/* ---- writing ---- */
 
-/* The members of ${row} without its braces. */
+/* Writes the members of ${row} without its braces. */
 static void
 write_row(struct buf *b, const struct store_peer_row *row)
 {
@@ -76,7 +77,7 @@ struct list_call {
 	struct buf *out;
 };
 
-/* RC_LIMIT ends the page: there is more. */
+/* RC_LIMIT ends the page, because there are more. */
 static enum rc
 on_row_peer(void *arg, const struct store_peer_row *row, struct err *err)
 {
@@ -135,7 +136,7 @@ struct peer_call {
 	struct call call; /* first */
 	const struct admin *admin;
 	struct wire_doc doc;
-	struct peer_unit unit; /* its domain also where nothing is changed */
+	struct peer_unit unit; /* for GET, only its domain is used */
 	bool forgotten;
 	struct store_peer_row row;
 	struct store_peer_keys keys;
@@ -169,7 +170,8 @@ read_one(struct call *call, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* A call about the peer of the path, to do ${op}; NULL: answered. */
+/* Makes a call about the peer in the path, for operation ${op}.  Returns NULL
+ * if the request has been answered. */
 static struct peer_call *
 peer_new(struct http_request *req, void *arg, enum peer_op op)
 {
@@ -197,7 +199,7 @@ admin_peer_get(struct http_request *req, void *arg)
 {
 	struct peer_call *a;
 
-	/* Nothing is done: only the domain is used. */
+	/* The unit is not submitted; only its domain is used. */
 	if ((a = peer_new(req, arg, PEER_PIN)) != NULL)
 		call_read(&a->call, read_one);
 }
@@ -229,7 +231,7 @@ change(struct peer_call *a)
 
 /* ---- pin ---- */
 
-/* Reads the id of the key; false: answered. */
+/* Reads the id of a key.  Returns false if the request has been answered. */
 static bool
 read_key_id(struct peer_call *a, const struct span *id)
 {
@@ -246,7 +248,7 @@ read_key_id(struct peer_call *a, const struct span *id)
 	return (false);
 }
 
-/* Reads the key that is to be pinned; false: answered. */
+/* Reads the key to pin.  Returns false if the request has been answered. */
 static bool
 read_key(struct peer_call *a, const struct span *id, const struct span *public)
 {

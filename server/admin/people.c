@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lists of users and of what was done.
+ * Admin routes of users and of the audit log: the lists.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 struct counted {
 	int64_t user_id, pending;
-	size_t end; /* of his object in the text, without its brace */
+	size_t end; /* end of the user's object in text, without its brace */
 };
 
 struct users_call {
@@ -21,7 +21,7 @@ struct users_call {
 
 	/* While reading. */
 	struct counted users[LIMIT_PAGE_MAX];
-	struct counted *order[LIMIT_PAGE_MAX]; /* ascending by id */
+	struct counted *order[LIMIT_PAGE_MAX]; /* sorted by user_id */
 	size_t n;
 	int64_t looked;
 	char last[LIMIT_ADDRESS_LEN + 1];
@@ -41,7 +41,7 @@ admin_user_members(struct buf *b, const struct inspect_user *u)
 	jw_int(b, "devices", u->devices);
 }
 
-/* RC_LIMIT ends the page: there is more. */
+/* RC_LIMIT ends the page, because there are more. */
 static enum rc
 on_row_user(void *arg, const struct inspect_user *u, struct err *err)
 {
@@ -55,7 +55,7 @@ on_row_user(void *arg, const struct inspect_user *u, struct err *err)
 	(void)snprintf(a->last, sizeof(a->last), "%s", u->name);
 	if (!u->local)
 		return (RC_OK);
-	/* A comma only between objects: each begins where the last ended. */
+	/* No comma here: write_users() copies the objects one by one. */
 	admin_user_members(b, u);
 	a->users[a->n] = (struct counted){u->user_id, 0, b->len};
 	a->order[a->n] = &a->users[a->n];
@@ -154,7 +154,7 @@ struct audit_call {
 	struct buf *out;
 };
 
-/* RC_LIMIT ends the page: there is more. */
+/* RC_LIMIT ends the page, because there are more. */
 static enum rc
 on_row_audit(void *arg, const struct inspect_audit *e, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What operators do to users: disable and enable, promote and demote, give a
- * one-time password.
+ * Admin routes that change users: disable and enable, promote and demote, and
+ * one-time passwords.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct change_call {
 	char name[LIMIT_NAME_LEN + 1];
 	enum account_op op;
 	struct account_unit unit;
-	struct pool_job job; /* ACCOUNT_PASSWORD_ONCE: these two */
+	struct pool_job job; /* this and password: ACCOUNT_PASSWORD_ONCE */
 	char password[CRYPT_ONCE_SIZE];
 };
 
@@ -70,7 +70,8 @@ refuse_unknown(struct change_call *a, const char *name)
 
 /* ---- one-time passwords ---- */
 
-/* The only answer with the password.  Thread: sync, or writer when refused. */
+/* Answers with the one-time password.  No other answer contains it.  Thread:
+ * sync, or writer when refused. */
 static void
 password_set(struct unit *base)
 {
@@ -91,7 +92,8 @@ password_set(struct unit *base)
 	buf_fini(&b);
 }
 
-/* Makes the password, and hands the unit to the writer.  Thread: argon2. */
+/* Makes the one-time password, and hands the unit to the writer.  Thread:
+ * argon2. */
 static void
 make_password(struct pool_job *job)
 {
@@ -113,8 +115,8 @@ make_password(struct pool_job *job)
 
 /* ---- the routes ---- */
 
-/* Finds the user, and hands the unit to the writer, a password to argon2
- * before. */
+/* Finds the user, and hands the unit to the writer.  A one-time password is
+ * hashed in the argon2 pool first. */
 static enum rc
 find_user(struct call *call, struct db *db, struct err *err)
 {

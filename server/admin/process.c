@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process as Prometheus's clients show it: processor time, memory,
- * descriptors, start.
+ * The process metrics that the client libraries of Prometheus export: processor
+ * time, memory, file descriptors, start time.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,8 @@
 
 #include "admin/admin_internal.h"
 
-/* Resident bytes: the second number of /proc/self/statm, in pages. */
+/* Returns the resident bytes: the second number of /proc/self/statm, in pages.
+ */
 static int64_t
 resident_bytes(void)
 {

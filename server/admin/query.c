@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters of operators' routes.
+ * Parameters of the admin routes.
  */
 #include <string.h>
 
@@ -77,12 +77,14 @@ admin_resolve(struct call *call, struct db *db, const struct admin_names *names,
 		rc = inspect_destination(
 		    db, destination, on_row_destination, ret_destination, err);
 		if (rc == RC_NOT_FOUND) {
-			/* It is answered: what it owns, perhaps the results
-			 * too, may be gone. */
+			/* The request has been answered: its memory, and
+			 * perhaps the results, may be freed.  Do not use them.
+			 */
 			refuse_name(call, names, "destination", destination);
 			return (rc);
 		}
-		/* That of all is no limit. */
+		/* Destination 0 ("*") stands for all destinations: no filter.
+		 */
 		if (*ret_destination == 0)
 			*ret_destination = -1;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How rows and lists are written.
+ * Writes the rows, lists and next-page links of the admin routes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,8 @@ add_parameter(struct buf *b, const char *name, const char *value)
 	add_encoded(b, value);
 }
 
-/* Parameters have been checked: their names are ours. */
+/* Adds a parameter of the request to the link, except the cursor.  The names of
+ * parameters have been checked, so they need no escapes. */
 static bool
 link_parameter(void *arg, const char *name, const char *value)
 {

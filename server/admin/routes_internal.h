@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operators' routes share parameters, answers, and the rendering of rows.
- * They show the state of messages, never their text.
+ * What the admin routes share: parameters, answers, and the rendering of rows.
+ * The routes show the state of messages, never their text.
  */
 #ifndef ADMIN_ROUTES_INTERNAL_H
 #define ADMIN_ROUTES_INTERNAL_H
@@ -11,43 +11,48 @@
 #include "inspect/inspect.h"
 #include "rest/call.h"
 
-/* A message that has been in the state `sending` for more than ADMIN_STUCK_MS
- * is stuck.  A message with at most ADMIN_NEAR_FAILURE retries left is near its
- * failure (R371, R373). */
+/* A message is stuck if it has been in the state `sending` for more than
+ * ADMIN_STUCK_MS.  It is near its failure if it has at most ADMIN_NEAR_FAILURE
+ * retries left (R371 and R373 of docs/requirements.md). */
 #define ADMIN_STUCK_MS (30 * 60 * INT64_C(1000))
 #define ADMIN_NEAR_FAILURE 3
-/* Attempts of a row, and dead letters, that are shown at most. */
+/* The most attempts, and the most dead letters, that are shown of one row. */
 #define ADMIN_ATTEMPTS 200
 #define ADMIN_DEAD_LETTERS 50
 
-/* ---- parameters (query.c); false: answered ---- */
+/* ---- parameters (query.c) ---- */
 
-/* Reads parameter ${name} (before or after), a number of a page's "next". */
+/* Functions that return false have refused the request and answered it. */
+
+/* Reads parameter ${name} (before or after), the "next" of an earlier page.
+ * *ret is ${otherwise} if it is absent. */
 bool admin_query_cursor(
     struct call *call, const char *name, int64_t otherwise, int64_t *ret);
 
-/* Reads the number in the path.  If it is not a number the answer is 404. */
+/* Reads the number ${name} in the path.  If it is not a number, the answer is
+ * 404 with the detail ${what}. */
 bool admin_path_number(
     struct call *call, const char *name, const char *what, int64_t *ret);
 
-/* The names of a filter; "" or NULL: not given. */
+/* The names in a filter.  NULL or "": not given. */
 struct admin_names {
 	const char *sender, *destination;
-	bool in_body; /* members of "filter", else parameters */
+	bool in_body; /* members of "filter", not parameters */
 };
 
-/* Finds the ids of ${names}: *ret_sender is 0, *ret_destination -1 for a name
- * that is not given.  RC_NOT_FOUND: a name is unknown, and the request is
- * answered.  Thread: reader. */
+/* Finds the ids of ${names}.  For a name that is not given, *ret_sender is 0
+ * and *ret_destination is -1.  RC_NOT_FOUND: a name is unknown, and the request
+ * has been answered.  Thread: reader. */
 enum rc admin_resolve(struct call *call, struct db *db,
     const struct admin_names *names, int64_t *ret_sender,
     int64_t *ret_destination, struct err *err) MUST_USE;
 
-/* The words of reasons (model/outbox.h). */
+/* The words for reasons (model/outbox.h). */
 #define ADMIN_REASONS                                                          \
 	"max_retries, rejected, expired, poison, discarded or too_large"
 
-/* Copies the ${n} bytes of ${text} if they are one of these words. */
+/* Copies the ${n} bytes of ${text} to ${ret}.  Returns false if they are not
+ * one of these words.  Answers nothing. */
 bool admin_reason_read(
     const char *text, size_t n, char ret[INSPECT_REASON_SIZE]);
 
@@ -57,25 +62,24 @@ struct admin_dead_query {
 	struct inspect_dead_letter_filter filter;
 };
 
-/* Reads the parameters reason, sender, destination and resolved; the names
- * are found later. */
+/* Reads the parameters reason, sender, destination and resolved.  The ids of
+ * the names are not found yet (admin_resolve()). */
 bool admin_dead_query(struct call *call, struct admin_dead_query *ret);
 
 /* ---- answers (render.c) ---- */
 
-/* Ends a list: adds member "next" and the Link header of the page that begins
- * at parameter ${cursor} = ${next}.  0 or NULL: there is no next page, "next"
- * is null and the header absent. */
+/* End a list: add the member "next" and a Link header to the page with the
+ * parameter ${cursor} = ${next}.  If ${next} is 0 or NULL, there is no next
+ * page: "next" is null, and there is no header. */
 void admin_next(
     struct call *call, struct buf *b, const char *cursor, int64_t next);
 void admin_next_text(
     struct call *call, struct buf *b, const char *cursor, const char *next);
 
-/* A list: {"${name}":[…],"next":…}; ${cursor} is the parameter of the next
- * page.
- * ${rows} appends the objects of a page.  It sets *ret_next to the cursor of
- * the next page, 0 without one.  RC_NOT_FOUND: it has answered that a name is
- * unknown. */
+/* A list, which is answered as {"${name}":[…],"next":…}.  ${cursor} is the
+ * parameter for the next page.  ${rows} appends the objects of a page, and sets
+ * *ret_next to the cursor of the next page, or to 0.  If it returns
+ * RC_NOT_FOUND, a name is unknown, and the request has been answered. */
 struct admin_list {
 	const char *name, *cursor;
 	enum rc (*rows)(struct call *call, struct db *db, struct buf *b,
@@ -86,31 +90,31 @@ struct admin_list {
 enum rc admin_list_read(struct call *call, struct db *db,
     const struct admin_list *list, struct err *err) MUST_USE;
 
-/* Member ${name}: ${number}, null for 0. */
+/* Writes member ${name} with ${number}.  0 is written as null. */
 void admin_number(struct buf *b, const char *name, int64_t number);
 
-/* Appends the members of ${row} without its braces; ${count} is the name of the
- * member with the number of its attempts. */
+/* Writes the members of ${row} without its braces.  ${count} is the name of the
+ * member with the number of attempts. */
 void admin_row_members(
     struct buf *b, const struct inspect_outbox_row *row, const char *count);
 
-/* Appends a dead letter as an object. */
+/* Writes a dead letter as an object. */
 void admin_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
 
-/* Appends all that is known of message ${id} as an object; RC_NOT_FOUND
- * (message.c).  Thread: reader. */
+/* Writes everything that is known of message ${id} as an object (message.c).
+ * RC_NOT_FOUND: there is no such message.  Thread: reader. */
 enum rc admin_show(struct db *db, const struct uuid *id, struct buf *b,
     struct err *err) MUST_USE;
 
-/* Begins the object of ${u}: a brace and its members, without the brace behind
- * them (people.c). */
+/* Begins the object of ${u}: writes a brace and the members, but no closing
+ * brace (people.c). */
 void admin_user_members(struct buf *b, const struct inspect_user *u);
 
-/* The statistics of the relay, which the caller frees with mem_free(); NULL: no
- * memory (stats.c). */
+/* Returns the statistics of the relay, which the caller frees with mem_free(),
+ * or NULL if there is no memory (stats.c). */
 struct relay_stats *admin_relay(struct admin *admin);
 
-/* Handlers; the argument is the rest. */
+/* Handlers.  The argument is the struct rest. */
 void admin_stats_get(struct http_request *req, void *arg);
 void admin_outbox_get(struct http_request *req, void *arg);
 void admin_message_get(struct http_request *req, void *arg);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators' gauges.
+ * Admin route of the statistics.
  */
 #include "admin/routes_internal.h"
 #include "base/mem.h"
 
 #define HOUR_MS (3600 * INT64_C(1000))
 
-/* Members that the table of totals has under other names. */
+/* Writes the totals, whose members have other names in the store. */
 static void
 add_totals(struct buf *b, const struct store_totals *t)
 {
@@ -40,7 +40,7 @@ add_totals(struct buf *b, const struct store_totals *t)
 	jw_int(b, "total_retries", t->n[TOTAL_EVER_RETRIED]);
 }
 
-/* A share with four digits. */
+/* Writes ${part} of ${whole} as a fraction with four digits. */
 static void
 add_share(struct buf *b, const char *name, int64_t part, int64_t whole)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The snapshot of all statistics: gauges of the store, what the relay and the
- * writer say of themselves, readiness; and what of it the page of metrics
- * shows.
+ * The snapshot of all statistics: the gauges of the store, the statistics of
+ * the relay and the writer, and readiness.  Also writes the part of it that GET
+ * /metrics shows.
  */
 #include <stddef.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "base/lock.h"
 #include "log/log.h"
 
-/* ---- taking it ---- */
+/* ---- taking a snapshot ---- */
 
-/* Brings counter ${id} up to ${value}.  Under the lock. */
+/* Raises counter ${id} to ${value}.  Under the lock. */
 static void
 catch_up(struct metrics *m, enum metric id, int64_t value)
 {
@@ -41,7 +41,8 @@ stats_snapshot_totals(struct metrics *m, const struct gauges_totals *t)
 	catch_up(m, METRIC_OUTBOX_FENCED, t->fenced_total);
 }
 
-/* Copies what is counted outside of this module into the metrics. */
+/* Copies the statistics that are counted outside of this module into the
+ * metrics. */
 static void
 update_metrics(struct admin *admin, const struct stats_snapshot *s)
 {
@@ -90,7 +91,7 @@ stats_snapshot_take(struct admin *admin, struct db *db,
 	return (RC_OK);
 }
 
-/* ---- showing it ---- */
+/* ---- writing it ---- */
 
 static void
 write_one(struct buf *out, const char *name, const char *help, int64_t value)
@@ -136,7 +137,7 @@ write_breakers(const struct gauges *g, struct buf *out)
 	    "trouble first, 100 at most");
 	for (i = 0; i < g->n; i++) {
 		if (g->list[i].destination_id == 0)
-			continue; /* "*" is all of them */
+			continue; /* "*" stands for all destinations */
 		labels[0].value = g->list[i].name;
 		for (b = 0; b < (int)GAUGES_BREAKERS; b++) {
 			labels[1].value =
@@ -147,7 +148,8 @@ write_breakers(const struct gauges *g, struct buf *out)
 	}
 }
 
-/* The relay's statistics of a destination; all zero if it does not know it. */
+/* Returns the relay's statistics of a destination, all zero if the relay does
+ * not know it. */
 static struct core_destination
 relay_of(const struct relay_stats *r, int64_t destination_id)
 {
