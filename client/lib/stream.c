@@ -38,8 +38,8 @@ enum stream_verdict
 stream_verdict(int code)
 {
 
-	/* libwebsockets 4.1 reports 1012, 1013 and 1014 as 1002.  This is no
-	 * loss: a twinbox server sends 4400 instead of 1002. */
+	/* libwebsockets 4.1 reports 1012, 1013 and 1014 as 1002.  Nothing is
+	 * lost: a twinbox server sends 4400 instead of 1002. */
 	switch (code) {
 	case 4410:
 		return (STREAM_NEW_EPOCH);

@@ -153,7 +153,7 @@ admin_command_rows(struct cli *cli, const struct admin_command_list *list,
 	return (fail->rc);
 }
 
-/* Tells a person at a terminal how to get the rest of the list. */
+/* Prints, at a terminal, how to get the rest of the list. */
 static void
 note_more(const struct cli *cli, const struct admin_command_list *list,
     const json_t *page)

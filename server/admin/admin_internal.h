@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all files of this module share.
+ * Declarations that all files of this module share.
  */
 #ifndef ADMIN_ADMIN_INTERNAL_H
 #define ADMIN_ADMIN_INTERNAL_H

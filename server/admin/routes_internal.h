@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the admin routes share: parameters, answers, and the rendering of rows.
+ * Shared by the admin routes: parameters, answers, and the rendering of rows.
  * The routes show the state of messages, never their text.
  */
 #ifndef ADMIN_ROUTES_INTERNAL_H

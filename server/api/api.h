@@ -19,7 +19,7 @@
 struct api;
 struct send_gate;
 
-/* What the routes need.  The pointers are kept. */
+/* Parts of the server that the routes use.  The pointers are kept. */
 struct api_options {
 	const struct clk *clk;
 	struct rnd *rnd;

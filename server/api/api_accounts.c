@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Registration, log-in and changes of the password: the routes that cost an
- * argon2.  A stranger can tell an unknown name from a wrong password neither by
- * the answer nor by its time, because both cost the same work.
+ * argon2.  A stranger cannot distinguish an unknown name from a wrong password
+ * by the answer or by its time, because both cost the same work.
  */
 #include <stddef.h>
 #include <stdio.h>

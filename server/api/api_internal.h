@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of this module share in addition to the kit (rest/): the
+ * Shared by the files of this module in addition to the kit (rest/): the
  * struct api, rendering, the login throttle, and the handlers.
  */
 #ifndef API_API_INTERNAL_H

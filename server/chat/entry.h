@@ -10,7 +10,7 @@
 #include "model/outbox.h"
 #include "store/message.h"
 
-/* Whose entries are read, and the value that is the same in all of them. */
+/* The sender whose entries are read, and the value that all of them share. */
 struct entry_of {
 	int64_t sender_id;
 	int max_retries; /* of the server's retry profile */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of cluster share: notes, peers, and the thread's state.  Only
+ * Shared by the files of cluster: notes, peers, and the thread's state.  Only
  * cluster/ includes this.
  */
 #ifndef CLUSTER_CLUSTER_INTERNAL_H

@@ -38,7 +38,7 @@
 
 #define LINEAGE_EPOCH_SIZE 40
 
-/* What a node knows of itself. */
+/* A node's own identity. */
 struct lineage_node {
 	int64_t node_id;
 	char name[NODE_NAME_SIZE];
@@ -61,7 +61,7 @@ enum lineage_decision {
 	LINEAGE_WAIT           /* another node may confirm the epoch */
 };
 
-/* What a node that starts does if the lineage has changed. */
+/* The action of a node that starts and finds another lineage. */
 enum lineage_start {
 	LINEAGE_START_WAIT,    /* wait for a node that may confirm the epoch */
 	LINEAGE_START_ALONE,   /* no node has confirmed it in time */

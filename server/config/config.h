@@ -5,7 +5,7 @@
  * output of check-config.  Flags override the environment, which overrides the
  * file.
  *
- * Who owns what: main removes the subcommand and its own flags (such as --admin
+ * Ownership: main removes the subcommand and its own flags (such as --admin
  * of `user add`) from the arguments and passes the rest to config_parse().  The
  * result is filled once and never changes afterwards.  main copies what each
  * module needs into the options of that module; no other module includes this

@@ -10,7 +10,7 @@
  * prepared statements, LISTEN and settings of another.  Such a pooler is
  * refused before anything is set in a session that other clients get.
  *
- * The check tells the two modes apart with two connections.  In session mode
+ * The check distinguishes the two modes with two connections.  In session mode
  * each connection reports the same server process every time, and never the
  * process of the other.  An idle pool in transaction mode gives both the same
  * process at once.  In a busy pool the processes change: the open transaction

@@ -15,7 +15,7 @@
 #define DB_SQLITE_PARAMS_MAX 32
 #define DB_SQLITE_BUSY_MS 5000
 
-/* What an operator can do about a full disk; part of error texts. */
+/* The cure for a full disk; part of error texts. */
 #define DB_SQLITE_CURE "free room on the disk of the database"
 
 /* A prepared statement and the positions of its parameters ($1, $2 and so on).

@@ -16,8 +16,8 @@
 
 /* The longest detail of an audit entry. */
 #define DETAIL_SIZE 1025
-/* Number of bytes of a public key in an audit entry, enough to tell keys
- * apart. */
+/* Number of bytes of a public key in an audit entry, enough to distinguish
+ * keys. */
 #define SHOWN_BYTES 4
 
 static enum rc

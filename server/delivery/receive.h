@@ -36,7 +36,7 @@
  * is refused for now: the rest follows when the other server repeats it. */
 #define RECEIVE_WALK_ROWS 4000
 
-/* What an envelope adds. */
+/* The rows that an envelope adds. */
 enum receive_plan {
 	RECEIVE_NOTHING, /* it is refused, or was accepted before */
 	RECEIVE_KNOWN,   /* its message exists: only record the event */
@@ -44,7 +44,7 @@ enum receive_plan {
 	RECEIVE_RECEIPT
 };
 
-/* What the store knows about an envelope. */
+/* The stored facts about an envelope. */
 struct receive_known {
 	bool processed;   /* the event was accepted before */
 	int64_t sequence; /* if processed: the lane_seq; 0: not known */

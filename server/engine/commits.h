@@ -41,7 +41,7 @@ struct commit {
 	int64_t began_us; /* monotonic, before the COMMIT */
 };
 
-/* What the owner adds to a commit.  Thread: sync or writer. */
+/* The owner's part of a commit.  Thread: sync or writer. */
 struct commits_hooks {
 	void *arg;
 

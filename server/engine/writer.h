@@ -117,8 +117,8 @@ unit_next(const struct unit *unit)
 		    : CONTAINER_OF(unit->node.next, struct unit, node));
 }
 
-/* What the layers above the writer add to a transaction.  Thread: the writer's,
- * where nothing else is said. */
+/* The part of a transaction that the layers above the writer do.  Thread: the
+ * writer's, where nothing else is said. */
 struct writer_hooks {
 	void *arg;
 

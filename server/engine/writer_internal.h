@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the writer share.  Only writer*.c include this.
+ * Shared by the files of the writer.  Only writer*.c include this.
  */
 #ifndef ENGINE_WRITER_INTERNAL_H
 #define ENGINE_WRITER_INTERNAL_H

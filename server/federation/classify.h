@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the outcome of a request to another server means for its envelopes and
- * for its destination (docs/federation.md, "Other answers").
+ * The meaning of a request's outcome for its envelopes and for its
+ * destination (docs/federation.md, "Other answers").
  *
  * The rule behind the table: a message is given up only if the peer's own
  * software says so.  An answer of a proxy, of a wrong host or of a dead network

@@ -134,7 +134,7 @@ void directory_stale(struct directory *d, const char *domain);
 
 /* ---- look-ups ---- */
 
-/* What a look-up should find. */
+/* The goal of a look-up. */
 enum directory_want {
 	DIRECTORY_WANT_STORED,  /* the row of the database only */
 	DIRECTORY_WANT_PEER,    /* the row; the document if there is no row */

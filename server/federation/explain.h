@@ -33,7 +33,7 @@
 struct explain {
 	bool ok;
 	char result[EXPLAIN_SIZE];
-	/* What to do about a fault; with ${ok}, a note.  "": none. */
+	/* The cure of a fault; with ${ok}, a note.  "": none. */
 	char cure[EXPLAIN_SIZE];
 };
 

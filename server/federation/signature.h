@@ -69,8 +69,8 @@ enum signature_fault {
 /* Returns the word of ${fault}, which must not be SIGNATURE_FAULTS. */
 const char *signature_fault_word(enum signature_fault fault);
 
-/* What a signature covers.  Texts are borrowed.  NULL: the header is absent;
- * then nothing is signed or verified. */
+/* The parts that a signature covers.  Texts are borrowed.  NULL: the header is
+ * absent; then nothing is signed or verified. */
 struct signature_covered {
 	const char *method;         /* "POST" */
 	const char *authority;      /* "b.example", "b.example:8443" */

@@ -57,7 +57,7 @@ struct http_route {
  * at once or later, from any thread. */
 typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
 
-/* What the head of a request says about its sender. */
+/* The sender of a request, by the head of the request. */
 enum http_sender {
 	HTTP_SENDER_KNOWN,   /* a user; http_set_owner() was called */
 	HTTP_SENDER_UNKNOWN, /* maybe a user: needs http_lookup_fn */

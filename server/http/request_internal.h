@@ -134,7 +134,7 @@ struct request_timer {
 	void *want_arg;
 };
 
-/* What a request is counted by. */
+/* The accounting of a request. */
 struct request_account {
 	int64_t start_ms;
 	bool counted;   /* in http->pending */

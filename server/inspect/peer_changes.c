@@ -23,7 +23,7 @@ struct restored {
 	struct peer_changes_lane first[PEER_CHANGES_NAMED];
 };
 
-/* What the entries read so far say about one server, or about one lane. */
+/* The result of the entries read so far, for one server or for one lane. */
 struct subject {
 	uint64_t key; /* the id of the server's destination, or of the lane */
 	bool keys_done, epoch_done;

@@ -267,8 +267,8 @@ wait_signal(void)
 }
 
 /* Ends the process without the thread, which may be in a call that takes
- * minutes.  Nothing was accepted and nothing is served yet.  What the thread
- * has begun at the database server ends with its connection. */
+ * minutes.  Nothing was accepted and nothing is served yet.  Work that the
+ * thread has begun at the database server ends with its connection. */
 static void __attribute__((noreturn))
 give_up(struct server *s, struct room *room, int sig)
 {

@@ -123,7 +123,7 @@ const char *operation_about(const struct operation *o);
 
 /* operation_write() writes ${o} as a JSON object; operation_read() reads such
  * an object from ${root} into ${ret}.  RC_INVALID: a member is wrong, or this
- * program does not know the command; then ${ret} is no operation. */
+ * program does not know the command; then ${ret} is not valid. */
 void operation_write(const struct operation *o, struct buf *out);
 enum rc operation_read(
     json_t *root, struct operation *ret, struct err *err) MUST_USE;

@@ -3,8 +3,8 @@
  * Newcomers: sessions whose user is not known yet.  They do not count against
  * the limit of users' sessions, so that strangers cannot use it up, but have a
  * pool of their own.  When the pool is full, the address with the most
- * newcomers loses its oldest one.  Whoever opens many connections therefore
- * cuts their own.
+ * newcomers loses its oldest one.  A client that opens many connections
+ * therefore cuts its own.
  *
  * A session is a newcomer from its handshake until its token is verified, or
  * until the session ends.

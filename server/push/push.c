@@ -414,8 +414,8 @@ push_stop(struct push *p)
 	if (p == NULL)
 		return;
 	push_end(p);
-	/* What the thread no longer saw: release the waiters, and close the
-	 * connections. */
+	/* Tasks that came after the thread's last turn: release the waiters,
+	 * and close the connections. */
 	if (!p->drain_begun)
 		tell_reconnect(p);
 	run_tasks(p, mbox_take_all(p->tasks));

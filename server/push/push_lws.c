@@ -151,7 +151,7 @@ push_lws_adopt(struct push *p, struct adopt_task *task)
 	 * delay a frame by 40 ms when the client delays its acks. */
 	(void)setsockopt(
 	    sock, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-	/* What the client does not read shall wait in the store.  Without this
+	/* Events that the client does not read wait in the store.  Without this
 	 * the kernel would buffer some 3 MB for each client. */
 	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
 	    &(int){UNSENT_BYTES}, sizeof(int));

@@ -73,7 +73,7 @@ typing_known(struct push *p, struct push_task *task)
 	jw_uuid(&b, "conversation", &r->conversation);
 	jw_str(&b, "from", r->user);
 	buf_addc(&b, '}');
-	/* What a user who is not a member types reaches nobody. */
+	/* Typing of a user who is not a member reaches nobody. */
 	for (i = 0; i < r->n && r->member && buf_ok(&b); i++)
 		hub_whisper(p->hub, r->others[i], b.data, b.len);
 	buf_fini(&b);

@@ -81,8 +81,8 @@ core_heartbeat_review(struct core *c, const struct destination *d)
 }
 
 /* Postpones the next heartbeat to ${d}, after one that was parked for
- * ${park_ms} or that the carrier does not reach (${park_ms} is 0).  That is no
- * failure of the peer, so the breaker does not count it.  The wait doubles as
+ * ${park_ms} or that the carrier does not reach (${park_ms} is 0).  This is not
+ * a failure of the peer, so the breaker does not count it.  The wait doubles as
  * it does after failures.  Messages to ${d} do not wait for it. */
 static void
 put_off(struct core *c, struct destination *d, int64_t park_ms)

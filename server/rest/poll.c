@@ -15,7 +15,7 @@
 
 /* ---- changes of the state; under the lock ---- */
 
-/* What the thread that changed the state does next. */
+/* The next action of the thread that changed the state. */
 enum step { STEP_NONE, STEP_READ, STEP_ANSWER };
 
 static void

@@ -20,7 +20,7 @@
  *	WITHDRAWN --the waiter is back--> READING_LAST
  *	READY --the waiter is back--> ANSWERED
  *
- * What each state waits for:
+ * Each state waits for:
  *
  *	NEW            poll_start()
  *	READING        a reader or push, whichever comes first

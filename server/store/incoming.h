@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes from other servers, as the store keeps it: events that were
+ * Rows about what other servers have sent: events that were
  * accepted, nonces of requests, how far each sequence has come, and the rows
  * that a receipt covers.  An origin is the id of the sending server's
  * destination.

@@ -36,8 +36,8 @@ struct store_conversation_key {
 	const char *direct_key; /* borrowed */
 };
 
-/* What identifies a conversation: one of its messages or, if message_id is
- * NULL, a dead letter. */
+/* The identification of a conversation: one of its messages or, if message_id
+ * is NULL, a dead letter. */
 struct store_about {
 	const struct uuid *message_id; /* borrowed */
 	int64_t dead_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages as the store keeps them, for senders that repeat an id and for
- * readers.  What a view points to is borrowed until the callback returns.
+ * readers.  Texts of a view are borrowed until the callback returns.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_MESSAGE_H

@@ -134,8 +134,8 @@ enum rc store_destinations(struct db *db, const struct uuid *event_id,
 /* Calls ${each} for the recipients of message ${e} of ${sender_id}, whose
  * outbox rows were purged.  The destination is made from their watermarks and
  * inboxes.  Its times are exact where the inbox has them (sent_at), else those
- * of the watermark, which are not before the message's own time.  What only the
- * purged row knew is 0. */
+ * of the watermark, which are not before the message's own time.  Values that
+ * only the purged row had are 0. */
 enum rc store_purged_destinations(struct db *db, const struct store_entry *e,
     int64_t sender_id,
     enum rc (*each)(

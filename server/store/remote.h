@@ -163,8 +163,7 @@ enum rc store_rows_expired_local(struct db *db,
     const struct store_expired_local *ask, struct store_row *ret, size_t limit,
     size_t *ret_n, struct err *err) MUST_USE;
 
-/* What a carrier needs to know about a message; borrowed until the callback
- * returns. */
+/* A message as a carrier needs it; borrowed until the callback returns. */
 struct store_letter {
 	struct message_view message;
 	struct uuid conversation;

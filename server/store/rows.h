@@ -50,8 +50,8 @@ bool store_rows_init(
 void store_rows_fini(struct store_rows *rows);
 
 /* Adds a row of ${kind} and returns it in *ret, to be filled; full ${rows} are
- * written first.  What the row's values point to must stay valid until the row
- * is written.  store_next_NAME() below returns it as the struct of the
+ * written first.  The memory that its values point to must stay valid until
+ * the row is written.  store_next_NAME() below returns it as the struct of the
  * statement. */
 enum rc store_rows_next(struct db *db, struct store_rows *rows,
     enum store_rows_kind kind, void **ret, struct err *err) MUST_USE;

@@ -39,7 +39,7 @@ struct effect_event {
 	int reason; /* of a bounce: enum outbox_reason */
 };
 
-/* What has happened to an outbox entry.  X(id, name) */
+/* The changes of an outbox entry.  X(id, name) */
 #define OUTBOX_EVENT_TABLE(X)                                                  \
 	X(CHANGE_OTHER, "changed")                                             \
 	X(CHANGE_SENT, "sent")                                                 \

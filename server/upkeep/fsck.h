@@ -15,7 +15,7 @@
 /* At most this many places are reported for each kind of violation. */
 #define FSCK_PLACES 20
 
-/* What was checked, and what was found. */
+/* The extent of the checks, and the number of violations. */
 struct fsck_report {
 	int kinds; /* of violations that were checked */
 	struct check_census census;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Verifies that the databases of two servers that deliver to each other agree.
- * What one server calls sent is in the other database, as it was sent, once and
- * in order.  What the recipient has acked is acked for the sender, unless the
- * receipt is still on its way.  And every message that came from the other
- * server was sent by it.
+ * A message that one server calls sent is in the other database, as it was
+ * sent, once and in order.  A message that its recipient has acked is acked for
+ * its sender, unless the receipt is still on its way.  And every message that
+ * came from the other server was sent by it.
  *
  * It reports only differences that no later request repairs, provided that
  * nothing travels between the servers between the two snapshots.  It reads in
@@ -26,7 +26,7 @@ struct pair_side {
 	const char *domain;
 };
 
-/* What was checked, and what was found. */
+/* The extent of the checks, and the number of differences. */
 struct pair_report {
 	int kinds;        /* of violations that were checked */
 	int64_t messages; /* that one side calls sent to the other */

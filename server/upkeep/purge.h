@@ -5,7 +5,7 @@
  * takes at most a tenth of a batch from clients.
  *
  * After the purge, the state of a message comes from its members' watermarks
- * instead of its outbox row (chat/entry.h).  The purge mark tells fsck up to
+ * instead of its outbox row (chat/entry.h).  The purge mark shows fsck up to
  * which message outbox rows may be missing.
  */
 #ifndef UPKEEP_PURGE_H

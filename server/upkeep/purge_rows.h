@@ -50,8 +50,8 @@ enum purge_table {
  * pinned, blocked, paused or rate-limited it, or if one of its users ever wrote
  * or was written to.
  *
- * The list of PURGE_NONCES holds only a number: so many of the nonces that
- * expired first are deleted.
+ * The list of PURGE_NONCES holds only a number, of those nonces that
+ * expired first.
  */
 
 /* A row's key.  For processed_messages the id is the origin. */

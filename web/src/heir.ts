@@ -53,7 +53,7 @@ export class Heir {
 		this.channel?.close();
 	}
 
-	/** Tells the other tabs that the user has discarded text ${id}. */
+	/** Informs the other tabs that the user has discarded text ${id}. */
 	discard(id: string): void
 	{
 		this.tell({ discarded: id });
