@@ -367,7 +367,8 @@ help_group(struct buf *b, const struct command *group)
 	for (command = group + 1; word_in(group, command) != NULL; command++)
 		buf_addf(b, "  %-14s %s\n", word_in(group, command),
 		    command->summary);
-	buf_addf(b, "\ntwinbox %s COMMAND --help tells more.\n", group->name);
+	buf_addf(b, "\ntwinbox %s COMMAND --help describes a command.\n",
+	    group->name);
 }
 
 void
@@ -408,7 +409,8 @@ args_overview(struct buf *b, const struct command *commands)
 	buf_adds(b, "\noptions without a command:\n");
 	for (option = args_alone; option->name != NULL; option++)
 		help_option(b, option);
-	buf_adds(b, "\ntwinbox COMMAND --help tells more.  Exit codes are "
-		    "those of sysexits.h: 64 usage,\n65 data, 67 no such user, "
-		    "69 no server, 75 try again, 77 not allowed.\n");
+	buf_adds(b,
+	    "\ntwinbox COMMAND --help describes a command.  Exit codes are "
+	    "those of sysexits.h: 64 usage,\n65 data, 67 no such user, "
+	    "69 no server, 75 try again, 77 not allowed.\n");
 }

@@ -376,7 +376,8 @@ follow(struct cli *cli, struct sending *sending, const char *state,
 	if (args_duration(&cli->args, "timeout", &timeout_ms, fail) != RC_OK)
 		return (fail->rc);
 	if (id == NULL)
-		return (fail_set(fail, FAIL_PROTOCOL, "the server told no id"));
+		return (fail_set(
+		    fail, FAIL_PROTOCOL, "the server's answer has no id"));
 	if (cli_wait(cli, id, state, timeout_ms, &entry, fail) != RC_OK)
 		return (fail->rc);
 	json_decref(sending->entry);

@@ -70,9 +70,9 @@ static const struct option passwd_options[] = {
 static const struct option send_options[] = {
     {"conversation", 0, "ID", "to a conversation instead of TO"},
     {"id", 0, "UUID", "its id; the same id never sends twice"},
-    {"key", 0, "TEXT", "the same, from any text"},
-    {"wait", 0, "delivered|read", "until it is that far"},
-    {"timeout", 0, "TIME", "how long to wait for that (30s)"},
+    {"key", 0, "TEXT", "idempotency key: like --id, but any text"},
+    {"wait", 0, "delivered|read", "wait until it is delivered or read"},
+    {"timeout", 0, "TIME", "how long --wait waits at most (30s)"},
     {"try-for", 0, "TIME",
 	"how long to try while the server is away\n"
 	"(15s); then it is kept and goes out later"},
@@ -89,7 +89,7 @@ static const struct option send_options[] = {
 
 static const struct option inbox_options[] = {
     {"after", 0, "N", "events after number N"},
-    {"limit", 0, "N", "at most N (50)"},
+    {"limit", 0, "N", "show at most N (50)"},
     {"all", 0, NULL, "everything from the beginning"},
     {"wait", 0, "TIME", "wait up to TIME for the first one (at most 55s)"},
     PAGE_OPTION,
@@ -104,10 +104,10 @@ static const struct option inbox_options[] = {
 	}
 
 static const struct option tail_options[] = {
-    {"follow", 'f', NULL, "go on for ever; this is the default"},
+    {"follow", 'f', NULL, "keep following (default)"},
     {"once", 0, NULL, "end when everything there is was shown"},
     {"after", 0, "N", "begin after event N, not where it last ended"},
-    {"no-ack", 0, NULL, "do not tell the server what was shown"},
+    {"no-ack", 0, NULL, "do not ack the events that were shown"},
     BELL_OPTION,
     END,
 };
@@ -126,7 +126,7 @@ static const struct option read_options[] = {
 	"--upto-conversation-seq as well"},
     {"upto-conversation-seq", 0, "N",
 	"the messages of --conversation up to number N"},
-    {"private", 0, NULL, "do not tell the senders"},
+    {"private", 0, NULL, "send no read receipts"},
     END,
 };
 
@@ -134,15 +134,16 @@ static const struct option outbox_options[] = {
     {"state", 0, "STATE",
 	"only pending, sent, acked, failed, expired,\n"
 	"canceled, scheduled, retrying or read ones"},
-    {"limit", 0, "N", "at most N (50)"},
-    {"before", 0, "CURSOR", "older ones, as the page before says"},
+    {"limit", 0, "N", "show at most N (50)"},
+    {"before", 0, "CURSOR",
+	"older ones: the cursor that the page before shows"},
     PAGE_OPTION,
     END,
 };
 
 static const struct option history_options[] = {
     {"conversation", 0, "ID", "of a conversation instead of NAME"},
-    {"limit", 0, "N", "at most N (50)"},
+    {"limit", 0, "N", "show at most N (50)"},
     {"before", 0, "N", "before number N of the conversation"},
     {"offline", 0, NULL, "what this computer has seen, without the server"},
     PAGE_OPTION,
@@ -169,17 +170,19 @@ static const struct option history_options[] = {
 
 #define LIMIT_OPTION                                                           \
 	{                                                                      \
-		"limit", 0, "N", "at most N (50)"                              \
+		"limit", 0, "N", "show at most N (50)"                         \
 	}
 
 #define BEFORE_OPTION                                                          \
 	{                                                                      \
-		"before", 0, "CURSOR", "older ones, as the page before says"   \
+		"before", 0, "CURSOR",                                         \
+		    "older ones: the cursor that the page before shows"        \
 	}
 
 #define AFTER_OPTION                                                           \
 	{                                                                      \
-		"after", 0, "CURSOR", "further ones, as the page before says"  \
+		"after", 0, "CURSOR",                                          \
+		    "further ones: the cursor that the page before shows"      \
 	}
 
 #define YES_OPTION                                                             \
@@ -226,7 +229,7 @@ static const struct option admin_batch_options[] = {
 };
 
 static const struct option admin_pause_options[] = {
-    {"reason", 0, "TEXT", "what to tell who looks at it"},
+    {"reason", 0, "TEXT", "the reason, which other operators see"},
     END,
 };
 
@@ -310,11 +313,11 @@ const struct command cli_commands[] = {
     {"read", "NAME | --all | --upto SEQ | --conversation ID ...",
 	"mark messages as read",
 	"NAME marks everything that this user has written to you.  The senders\n"
-	"are told, unless --private.",
+	"get read receipts, unless --private.",
 	read_options, 0, 1, NEEDS_FLUSH, cmd_read},
-    {"ack", "[SEQ]", "tell the server what this device has",
-	"That is everything up to event number SEQ of the inbox; without SEQ,\n"
-	"everything that is in the inbox now.",
+    {"ack", "[SEQ]", "acknowledge events",
+	"The server then knows that this device has all events up to number SEQ;\n"
+	"without SEQ, all that are in the inbox now.",
 	NULL, 0, 1, NEEDS_FLUSH, cmd_ack},
     {"outbox", "[ID | cancel ID | retry ID]",
 	"what became of what you have sent",
@@ -345,8 +348,9 @@ const struct command cli_commands[] = {
 	cmd_admin_retry},
     {"admin discard", "ID | DEAD_ID... | --all",
 	"give a message or dead letters up",
-	"The sender of a message that waits is told.  Dead letters are named\n"
-	"by their numbers, or chosen with --all, which asks first.",
+	"A waiting message that is discarded comes back to its sender as failed.\n"
+	"Dead letters are named by their numbers, or chosen with --all, which asks\n"
+	"first.",
 	admin_batch_options, 0, -1, NEEDS_LOGIN, cmd_admin_discard},
     {"admin dlq", "", "dead letters, the newest first", "", admin_dlq_options,
 	0, 0, NEEDS_LOGIN, cmd_admin_dlq},
@@ -360,8 +364,8 @@ const struct command cli_commands[] = {
 	"lanes have something to send.",
 	page_options, 0, 0, NEEDS_LOGIN, cmd_admin_destinations},
     {"admin pause", "NAME", "send nothing to a destination; * is everything",
-	"What is sent there waits, and is not charged for it.",
-	admin_pause_options, 1, 1, NEEDS_LOGIN, cmd_admin_pause},
+	"Messages to it wait, and no attempt is charged.", admin_pause_options,
+	1, 1, NEEDS_LOGIN, cmd_admin_pause},
     {"admin resume", "NAME", "send to a destination again", "", NULL, 1, 1,
 	NEEDS_LOGIN, cmd_admin_resume},
     {"admin rate", "NAME N", "send at most N a second to a destination",

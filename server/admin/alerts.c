@@ -166,7 +166,7 @@ failed(const struct judging *j)
 	const struct gauges_dead *d = &j->input->gauges->dead;
 
 	(void)snprintf(j->text, TEXT_SIZE,
-	    "%s%lld dead letters wait for somebody: %lld rejected, %lld out "
+	    "%s%lld dead letters are unresolved: %lld rejected, %lld out "
 	    "of retries, %lld expired, %lld for other reasons",
 	    d->all < GAUGES_ROWS ? "" : "at least ", (long long)d->all,
 	    (long long)d->rejected, (long long)d->max_retries,
@@ -348,8 +348,7 @@ peer_restored(const struct judging *j)
 	if (c->nlanes > i)
 		append(j, "; and %zu more lanes", c->nlanes - i);
 	if (c->more)
-		append(j, "; there are so many lanes that not all were looked "
-			  "at");
+		append(j, "; there are too many lanes to check all of them");
 	append_others(j, c->restored);
 	return (true);
 }

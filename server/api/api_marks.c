@@ -132,7 +132,7 @@ parse_ids(struct read_call *a, json_t *ids)
 			continue;
 		(void)snprintf(place, sizeof(place), "/ids/%zu", i);
 		call_problem(&a->call, PROBLEM_BAD_REQUEST, place,
-		    "this is no message id");
+		    "this is not a valid message id");
 		return (false);
 	}
 	a->unit.form = READ_IDS;

@@ -92,7 +92,7 @@ send_unit_ask(struct send_unit *u, int64_t sender_id,
 		if (!model_address_parse(draft->to.p, draft->to.n,
 			where->domain, name, domain)) {
 			refusal_set(&u->refusal, PROBLEM_BAD_REQUEST, "/to",
-			    "\"to\" is no address: write a name");
+			    "\"to\" is not a valid address: write a name");
 			return (false);
 		}
 		if (domain[0] != '\0' && !reached(where, domain)) {

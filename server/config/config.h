@@ -64,19 +64,19 @@
 	    "Make demo users in an empty database and open registration; "      \
 	    "only on loopback")                                                 \
 	X(CHOICE, registration, "registration", "closed", 0, 0, "open|closed",  \
-	    "Who may register: everybody, or nobody")                           \
+	    "Whether strangers may register accounts")                          \
 	X(RATE, rate_limit, "rate-limit", "default", 1, 1000000,                \
 	    "off|default|N/s",                                                  \
 	    "Requests a second that a user may make; default is 50/s")          \
 	X(INT, registration_rate, "registration-rate", "60", 0, 1000000, "N",   \
 	    "Registrations a minute of all networks together; five minutes' "   \
-	    "worth may come at once.  0 is no limit.  Not applied where "       \
+	    "worth may come at once.  0: no limit.  Not applied where "         \
 	    "rate-limit is off")                                                \
 	X(INT, quota_messages, "quota-messages", "500000", 0, 1000000000, "N",  \
-	    "Messages that a user may send a day (UTC); 0 is no quota")         \
+	    "Messages that a user may send a day (UTC); 0: no quota")           \
 	X(SIZE, quota, "quota-bytes", "2GiB", 0, 1048576 * CONFIG_MIB, "SIZE",  \
-	    "Bytes of text and metadata that a user may send a day (UTC); 0B "  \
-	    "is no quota")                                                      \
+	    "Bytes of text and metadata that a user may send a day (UTC); 0B: " \
+	    "no quota")                                                         \
 	X(INT, max_pending, "max-pending", "1000", 1, 1000000000, "N",          \
 	    "Messages of one sender that may wait for delivery")                \
 	X(INT, max_pending_total, "max-pending-total", "1000000", 1,            \
@@ -144,8 +144,8 @@
 	    "HTTP connections at once")                                         \
 	X(INT, connections_per_address, "connections-per-address", "256", 0,    \
 	    1000000, "N",                                                       \
-	    "HTTP connections of one address at once (of IPv6: of a /64); 0 "   \
-	    "is no limit.  Never applied behind-proxy, and on loopback only "   \
+	    "HTTP connections of one address at once (of IPv6: of a /64); 0: "  \
+	    "no limit.  Never applied behind-proxy, and on loopback only "      \
 	    "when it is set")                                                   \
 	X(SIZE, request_memory, "request-memory", "64MiB", 4 * CONFIG_MIB,      \
 	    65536 * CONFIG_MIB, "SIZE",                                         \
@@ -199,7 +199,7 @@
 	    "How long a dead letter is kept after it was dealt with")           \
 	X(DURATION, audit_retention, "audit-retention", "400d", CONFIG_SECOND,  \
 	    36600 * CONFIG_DAY, "TIME",                                         \
-	    "How long it is known what operators did")                          \
+	    "How long entries of the audit log are kept")                       \
 	X(DURATION, peer_retention, "peer-retention", "1d", CONFIG_SECOND,      \
 	    3660 * CONFIG_DAY, "TIME",                                          \
 	    "How long another server is remembered whose document was read "    \
@@ -209,12 +209,12 @@
 	    "lines a day, without bodies; if empty, nowhere.  Outside of data " \
 	    "the systemd unit needs ReadWritePaths for it")                     \
 	X(INT, purge_rate, "purge-rate", "2000", 1, 20000, "N",                 \
-	    "Rows a second that purging looks at, at most")                     \
+	    "The most rows a second that purging reads")                        \
 	X(INT, scrub_rate, "scrub-rate", "200", 0, 100000, "N",                 \
 	    "Rows a second that the scrubber reads to find damage; 0 is none")  \
 	X(DURATION, alert_interval, "alert-interval", "60s", CONFIG_SECOND,     \
 	    3600 * CONFIG_SECOND, "TIME",                                       \
-	    "How often it looks at its own figures, and logs alerts")           \
+	    "How often the server evaluates and logs its alerts")               \
 	X(SIZE, checkpoint_size, "checkpoint-size", "32MiB", CONFIG_MIB,        \
 	    1024 * CONFIG_MIB, "SIZE",                                          \
 	    "Size of the write-ahead log that asks for a checkpoint")           \
@@ -222,7 +222,7 @@
 	    1099511627776 * CONFIG_MIB, "SIZE",                                 \
 	    "New messages are refused while the disk of the database has less " \
 	    "room than this; accepted ones are delivered, acked and read as "   \
-	    "ever.  0B is no reserve.  On PostgreSQL it has no effect")         \
+	    "ever.  0B: no reserve.  On PostgreSQL it has no effect")           \
 	X(BOOL, accept_rollback, "accept-rollback", "false", 0, 0, "BOOL",      \
 	    "Start with a database that is older than its mark (a restored "    \
 	    "back-up); this changes the epoch.  On PostgreSQL, which has no "   \

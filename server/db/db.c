@@ -38,7 +38,7 @@ db_open(const struct db_options *options, struct db **ret, struct err *err)
 	if (db_url_multi_writer(options->url))
 		return (db_postgres_open(options, ret, err));
 	return (err_set(err, RC_INVALID,
-	    "db: \"%s\" is no database url; use sqlite:PATH or "
+	    "db: \"%s\" is not a database URL; use sqlite:PATH or "
 	    "postgresql://HOST/NAME",
 	    options->url));
 }

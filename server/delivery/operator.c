@@ -183,8 +183,7 @@ do_dead_letter(struct tx *tx, struct operator_unit *u,
 		    &r, PROBLEM_NOT_FOUND, "", "there is no such dead letter");
 		rc = RC_OK;
 	} else if (rc == RC_OK && !about.open) {
-		refusal_set(&r, PROBLEM_CONFLICT, "",
-		    "somebody has dealt with it already");
+		refusal_set(&r, PROBLEM_CONFLICT, "", "it is resolved already");
 	} else if (rc == RC_OK) {
 		rc = (discard ? dead_letter_discard : dead_letter_requeue)(
 		    tx, about.outbox_id, u->by, &r, err);

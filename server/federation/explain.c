@@ -252,8 +252,8 @@ explain_transport(const char *authority, enum classify_transport transport,
 		/* OpenSSL's text when the other end does not speak TLS. */
 		if (strstr(error, "wrong version number") != NULL) {
 			explain_cure(ret,
-			    "What listens there does not speak TLS, but plain "
-			    "HTTP, it seems: the proxy of %s must do TLS on "
+			    "The server there does not speak TLS, but seems to "
+			    "speak plain HTTP: the proxy of %s must do TLS on "
 			    "this port (nginx: \"listen 443 ssl\").",
 			    authority);
 			break;

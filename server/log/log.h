@@ -28,11 +28,12 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
  * '_' ("server.ready"). */
 #define LOG_EVENT_TABLE(X)                                                     \
 	X(SERVER_START, LVL_INFO, "the program begins to start")               \
-	X(SERVER_SETTING, LVL_WARN, "a setting trusts strangers")              \
+	X(SERVER_SETTING, LVL_WARN,                                            \
+	    "a setting exposes the server to strangers")                       \
 	X(SERVER_LISTENING, LVL_INFO,                                          \
 	    "where it listens; on standard output, with log-format json only") \
 	X(SERVER_READY, LVL_INFO, "it listens and serves")                     \
-	X(SERVER_STOP, LVL_INFO, "it was told to stop")                        \
+	X(SERVER_STOP, LVL_INFO, "a signal stops it")                          \
 	X(SERVER_LATE, LVL_WARN,                                               \
 	    "the stop goes on without waiting longer for requests")            \
 	X(SERVER_STOPPED, LVL_INFO, "everything is stopped")                   \
@@ -44,12 +45,12 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(STORE_MIGRATE, LVL_INFO, "a schema step was applied")                \
 	X(STORE_FAIL, LVL_ERROR, "the store failed")                           \
 	X(STORE_BACK, LVL_INFO, "the store takes transactions again")          \
-	X(STORE_HELD, LVL_WARN, "units wait for rows that others hold")        \
-	X(STORE_FREE, LVL_INFO, "no unit waits for others' rows any more")     \
+	X(STORE_HELD, LVL_WARN, "units wait for rows that others have locked") \
+	X(STORE_FREE, LVL_INFO, "no unit waits for locked rows any more")      \
 	X(STORE_FULL, LVL_ERROR, "the disk is full; writes are refused")       \
 	X(STORE_LOW, LVL_ERROR,                                                \
 	    "the disk is nearly full; new messages are refused")               \
-	X(STORE_ROOM, LVL_INFO, "the disk has room; new messages are taken")   \
+	X(STORE_ROOM, LVL_INFO, "the disk has room; messages are accepted")    \
 	X(STORE_ABANDON, LVL_WARN,                                             \
 	    "a batch was abandoned and is redone singly")                      \
 	X(STORE_CHECKPOINT, LVL_DEBUG, "the write-ahead log was checkpointed") \
@@ -61,49 +62,49 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	    "the database is behind its mark; it was given another epoch")     \
 	X(MARK_FAIL, LVL_WARN, "DATA/mark cannot be written")                  \
 	X(UPKEEP_PURGE, LVL_DEBUG, "old rows were deleted")                    \
-	X(UPKEEP_FAIL, LVL_WARN, "purging is put off")                         \
-	X(UPKEEP_GOES, LVL_INFO, "purging goes on")                            \
+	X(UPKEEP_FAIL, LVL_WARN, "a purge failed; it will be repeated")        \
+	X(UPKEEP_GOES, LVL_INFO, "purging works again")                        \
 	X(SCRUB_FOUND, LVL_ERROR, "the scrubber found damage; run fsck")       \
 	X(SCRUB_ROUND, LVL_INFO, "the scrubber has read everything once")      \
 	X(CLUSTER_NODE, LVL_INFO, "another node of this database was seen")    \
 	X(CLUSTER_DEAD, LVL_WARN, "another node is dead; its leases end")      \
 	X(CLUSTER_FULL, LVL_WARN, "there are more nodes than are checked")     \
-	X(CLUSTER_FIRST, LVL_INFO, "upkeep is this node's, for all")           \
+	X(CLUSTER_FIRST, LVL_INFO, "this node does the upkeep for all nodes")  \
 	X(CLUSTER_AWAY, LVL_WARN, "notes of other nodes cannot be received")   \
 	X(CLUSTER_BACK, LVL_INFO, "notes of other nodes are received again")   \
 	X(CLUSTER_LINE, LVL_INFO,                                              \
-	    "another server leads, and lacks nothing: cursors stay good")      \
+	    "another database leads, with all commits: cursors stay valid")    \
 	X(CLUSTER_EPOCH, LVL_WARN,                                             \
-	    "the database may have gone back: it has another epoch, and "      \
-	    "serving begins anew")                                             \
+	    "the database may lack commits: it has another epoch, and the "    \
+	    "server starts anew")                                              \
 	X(CLUSTER_WAIT, LVL_INFO,                                              \
-	    "another server leads; nodes that know more are waited for")       \
+	    "another database leads; waits for nodes that know its commits")   \
 	X(HTTP_REQUEST, LVL_DEBUG, "a request was answered")                   \
 	X(HTTP_REFUSED, LVL_DEBUG, "a request was refused before a route")     \
 	X(HTTP_FAIL, LVL_ERROR, "a request failed on the server's side")       \
 	X(HTTP_DEADLINE, LVL_INFO, "a connection passed its deadline")         \
-	X(HTTP_LIBRARY, LVL_WARN, "libmicrohttpd says")                        \
+	X(HTTP_LIBRARY, LVL_WARN, "a message of libmicrohttpd")                \
 	X(FRONT_ACCEPT, LVL_WARN, "a connection could not be accepted")        \
 	X(PUSH_OPEN, LVL_DEBUG, "a WebSocket session began")                   \
 	X(PUSH_CLOSE, LVL_DEBUG, "a WebSocket session ended")                  \
-	X(PUSH_LIBRARY, LVL_WARN, "libwebsockets says")                        \
-	X(RELAY_TURN, LVL_DEBUG, "messages were handed over")                  \
+	X(PUSH_LIBRARY, LVL_WARN, "a message of libwebsockets")                \
+	X(RELAY_TURN, LVL_DEBUG, "the relay delivered messages")               \
 	X(RELAY_FAIL, LVL_WARN, "the relay met an error")                      \
 	X(RELAY_BACK, LVL_INFO, "the relay's polls succeed again")             \
-	X(RELAY_RECOVER, LVL_INFO, "the relay took up what was pending")       \
-	X(RELAY_RESCUE, LVL_WARN, "leases were ended")                         \
+	X(RELAY_RECOVER, LVL_INFO, "the relay has read what is pending")       \
+	X(RELAY_RESCUE, LVL_WARN, "leases ran out and were reclaimed")         \
 	X(RELAY_LOST, LVL_WARN, "leases were lost with a request under way")   \
 	X(RELAY_BREAKER, LVL_WARN, "a destination's breaker has changed")      \
-	X(RELAY_PARK, LVL_INFO, "a destination asks for nothing for a while")  \
+	X(RELAY_PARK, LVL_INFO, "a destination asks for a pause")              \
 	X(PEER_LEARN, LVL_INFO, "the document of another server was read")     \
 	X(PEER_FAIL, LVL_WARN, "another server's document cannot be read")     \
 	X(PEER_KEYS, LVL_WARN, "another server has other keys than before")    \
-	X(PEER_EPOCH, LVL_WARN, "another server was restored from a back-up")  \
+	X(PEER_EPOCH, LVL_WARN, "another server was restored from a backup")   \
 	X(PEER_BACK, LVL_WARN,                                                 \
 	    "another server counts from an earlier number: it was restored")   \
-	X(PEER_ANSWER, LVL_WARN, "another server's answer needs a look")       \
-	X(ALERT_WARNING, LVL_WARN, "something needs an operator's look")       \
-	X(ALERT_ERROR, LVL_ERROR, "something needs an operator's hand")        \
+	X(PEER_ANSWER, LVL_WARN, "another server gave an unexpected answer")   \
+	X(ALERT_WARNING, LVL_WARN, "an operator should look at this")          \
+	X(ALERT_ERROR, LVL_ERROR, "an operator must act")                      \
 	X(ALERT_CLEARED, LVL_INFO, "an alert is over")                         \
 	X(CLOCK_JUMP, LVL_WARN, "the wall clock moved by itself")              \
 	X(AUTH_LOGIN, LVL_INFO, "a device logged in")                          \

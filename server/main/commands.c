@@ -20,7 +20,8 @@
 
 static const struct main_option add_options[] = {
     {"admin", 0, "Make an administrator", NULL},
-    {"display-name", 0, "What others are shown beside the name", "TEXT"},
+    {"display-name", 0, "The name that others see beside the account name",
+	"TEXT"},
     PASSWORD_OPTION,
     END,
 };

@@ -61,8 +61,7 @@ conclude(int kinds, int64_t violations)
 {
 
 	if (violations == 0) {
-		(void)printf(
-		    "%d kinds of violation looked for, none found\n", kinds);
+		(void)printf("%d checks, no violations\n", kinds);
 		return (fflush(stdout) == 0 ? EX_OK : EX_IOERR);
 	}
 	(void)printf("%" PRId64 " violation%s (of each kind at most %d are "

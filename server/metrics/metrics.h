@@ -34,7 +34,7 @@ enum metric_type {
 	X(HTTP_REFUSED, "http_refused_total", METRIC_COUNTER,                  \
 	    "Of these, requests refused before a route")                       \
 	X(HTTP_REFUSED_LIBRARY, "http_refused_library_total", METRIC_COUNTER,  \
-	    "Answers of the HTTP library itself, to what is no request")       \
+	    "Answers of the HTTP library itself, to malformed requests")       \
 	X(HTTP_TURNED_AWAY, "http_turned_away_total", METRIC_COUNTER,          \
 	    "Connections refused unread: too many, or not HTTP")               \
 	X(HTTP_STRAY, "http_stray_upgrades_total", METRIC_COUNTER,             \
@@ -71,9 +71,9 @@ enum metric_type {
 	X(OUTBOX_REQUEUED, "outbox_requeued_total", METRIC_COUNTER,            \
 	    "Messages given a new place after they had ended")                 \
 	X(OUTBOX_RESCUES, "outbox_rescues_total", METRIC_COUNTER,              \
-	    "Messages taken back from a lease that ran out")                   \
+	    "Messages reclaimed from a lease that ran out")                    \
 	X(OUTBOX_FENCED, "outbox_fenced_total", METRIC_COUNTER,                \
-	    "Outcomes refused, because their lease was not theirs any more")   \
+	    "Outcomes refused because their lease had ended")                  \
 	X(OUTBOX_PENDING, "outbox_pending", METRIC_GAUGE,                      \
 	    "Messages that wait for delivery")                                 \
 	X(OUTBOX_SCHEDULED, "outbox_scheduled", METRIC_GAUGE,                  \
@@ -83,28 +83,27 @@ enum metric_type {
 	X(OUTBOX_SENT_NOW, "outbox_sent", METRIC_GAUGE,                        \
 	    "Messages delivered and not acked yet")                            \
 	X(OUTBOX_FAILED_NOW, "outbox_failed", METRIC_GAUGE,                    \
-	    "Messages that have failed, dealt with or not")                    \
+	    "Messages that have failed, resolved or not")                      \
 	X(OUTBOX_EXPIRED_NOW, "outbox_expired", METRIC_GAUGE,                  \
-	    "Messages that have expired, dealt with or not")                   \
+	    "Messages that have expired, resolved or not")                     \
 	X(OUTBOX_OLDEST_SENDING, "outbox_oldest_sending_seconds",              \
-	    METRIC_GAUGE,                                                      \
-	    "How long the one that is being sent longest has been so")         \
+	    METRIC_GAUGE, "Age of the oldest attempt that is under way")       \
 	X(LANES_READY, "lanes_ready", METRIC_GAUGE,                            \
 	    "Lanes to other servers with something to send; at most 10000 "    \
 	    "are counted")                                                     \
 	X(BOUNCES, "bounces_total", METRIC_COUNTER,                            \
-	    "Senders told that their message did not arrive")                  \
+	    "Bounces written for senders whose message failed")                \
 	X(QUEUE_FULL, "queue_full_total", METRIC_COUNTER,                      \
-	    "Sends refused because too much waits")                            \
+	    "Sends refused because too many messages wait")                    \
 	X(DUPLICATES, "duplicates_total", METRIC_COUNTER,                      \
-	    "Events that were offered again and not taken twice")              \
+	    "Events that were offered again and left out")                     \
 	X(SCRUB_ERRORS, "scrub_errors_total", METRIC_COUNTER,                  \
-	    "Broken promises and damage found in the background")              \
+	    "Violations and damage found in the background")                   \
 	X(PURGE_LAST, "purge_last_run_timestamp_seconds", METRIC_GAUGE,        \
 	    "When old rows were last purged, in seconds since 1970; until "    \
 	    "then the start; 0 where another node does it")                    \
 	X(RELAY_TURN, "relay_last_turn_seconds", METRIC_GAUGE,                 \
-	    "Since the relay last turned")                                     \
+	    "Time since the last turn of the relay")                           \
 	X(RELAY_IN_FLIGHT, "relay_in_flight", METRIC_GAUGE,                    \
 	    "Messages that the relay has under way")                           \
 	X(INBOX_EVENTS, "inbox_events_total", METRIC_COUNTER,                  \
@@ -135,8 +134,8 @@ enum metric_type {
 	    "1 while the disk has less room than disk-reserve, and new "       \
 	    "messages are refused")                                            \
 	X(UNITS_DEFERRED, "units_deferred", METRIC_GAUGE,                      \
-	    "Units of work that wait for rows of PostgreSQL that somebody "    \
-	    "else holds")                                                      \
+	    "Units of work that wait for rows of PostgreSQL that another "     \
+	    "transaction has locked")                                          \
 	X(WS_SESSIONS, "ws_sessions", METRIC_GAUGE, "Open WebSocket sessions") \
 	X(WS_REFUSED, "ws_refused_total", METRIC_COUNTER,                      \
 	    "WebSocket upgrades refused")                                      \
@@ -145,7 +144,7 @@ enum metric_type {
 	X(WS_BEHIND, "ws_behind_total", METRIC_COUNTER,                        \
 	    "Times a session had to be read from the store")                   \
 	X(PUSH_OVERFLOWS, "push_overflows_total", METRIC_COUNTER,              \
-	    "Times that push was told too much at once and read the store")    \
+	    "Times that push dropped effects and read the store instead")      \
 	X(WS_NEWCOMERS, "ws_newcomers", METRIC_GAUGE,                          \
 	    "WebSocket sessions whose user is not known yet")                  \
 	X(WS_NEWCOMERS_CUT, "ws_newcomers_cut_total", METRIC_COUNTER,          \
@@ -161,7 +160,7 @@ enum metric_type {
 	X(PASSWORDS, "passwords_total", METRIC_COUNTER,                        \
 	    "Runs of argon2, for passwords made or compared")                  \
 	X(PURGE_FAILURES, "purge_failures_total", METRIC_COUNTER,              \
-	    "Times that purging was put off: disk, archive, writer")           \
+	    "Purges that failed and are repeated: disk, archive, writer")      \
 	X(SCRUBBED_ROWS, "scrubbed_rows_total", METRIC_COUNTER,                \
 	    "Rows read by the scrubber")                                       \
 	X(MARK_FAILURES, "mark_failures_total", METRIC_COUNTER,                \
@@ -245,23 +244,23 @@ enum metric_type {
  * one family. */
 #define METRICS_BY_TABLE(X)                                                    \
 	X(OUTBOX_EVENTS, "outbox_events_total", "event", METRIC_EVENTS,        \
-	    "Events of outbox entries told to senders and subscribers")        \
+	    "Events of outbox entries published to senders")                   \
 	X(OUTBOX_FAILED, "outbox_failed_total", "reason", METRIC_REASONS,      \
-	    "Messages that have failed, by why")                               \
+	    "Messages that have failed, by reason")                            \
 	X(PURGED, "purged_total", "table", METRIC_PURGED_TABLES,               \
-	    "Old rows removed, by where")                                      \
+	    "Old rows removed, by table")                                      \
 	X(FEDERATION_IN, "federation_requests_total",                          \
 	    "direction=\"in\",outcome", METRIC_REQUESTS_IN,                    \
-	    "Requests between this server and others, by what became of them") \
+	    "Requests between this server and others, by outcome")             \
 	X(FEDERATION_OUT, "federation_requests_total",                         \
 	    "direction=\"out\",outcome", METRIC_REQUESTS_OUT,                  \
-	    "Requests between this server and others, by what became of them") \
+	    "Requests between this server and others, by outcome")             \
 	X(SIGNATURE_FAILURES, "federation_signature_failures_total", "reason", \
 	    METRIC_SIGNATURE_FAULTS,                                           \
-	    "Requests of other servers whose signature did not hold")          \
+	    "Requests of other servers with an invalid signature")             \
 	X(FEDERATION_BYTES, "federation_bytes_total", "direction",             \
 	    METRIC_DIRECTIONS,                                                 \
-	    "Bytes of bodies of requests with a signature that holds")
+	    "Bytes of bodies of requests with a valid signature")
 
 enum metric {
 #define X(id, name, type, help) METRIC_##id,

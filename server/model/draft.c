@@ -91,7 +91,7 @@ check_body(const struct message_draft *d, const char *prefix, struct refusal *r)
 		    d->body.n, LIMIT_BODY_LEN, LIMIT_REQUEST_LEN);
 	if (memchr(d->body.p, '\0', d->body.n) != NULL)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "body",
-		    "the text holds a NUL character, which is not taken");
+		    "the text holds a NUL character, which is not supported");
 	if (!utf8_valid(d->body.p, d->body.n, &bad))
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "body",
 		    "the text is not valid UTF-8: byte %zu", bad + 1);
@@ -106,7 +106,7 @@ check_texts(
 	if (d->content_type.p != NULL &&
 	    !model_content_type_valid(d->content_type.p, d->content_type.n))
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "content_type",
-		    "\"content_type\" is no media type such as text/plain or "
+		    "\"content_type\" is not a media type such as text/plain or "
 		    "text/markdown; charset=utf-8 of at most %d characters",
 		    LIMIT_CONTENT_TYPE_LEN);
 	if (d->metadata.p != NULL && d->metadata.n > LIMIT_METADATA_LEN)

@@ -17,7 +17,7 @@
 
 /* X(id, slug, http status, title, cause, cure) */
 #define PROBLEM_TABLE(X)                                                         \
-	X(BAD_REQUEST, "bad-request", 400, "The request is not understood",      \
+	X(BAD_REQUEST, "bad-request", 400, "Bad request",                        \
 	    "A member, parameter or header is missing, unknown, of the wrong "   \
 	    "type, or out of its range.",                                        \
 	    "Correct what detail and pointer name; GET /openapi.yaml has the "   \
@@ -90,33 +90,31 @@
 	X(NOT_FOUND, "not-found", 404, "No such thing",                          \
 	    "There is nothing at this path, or nothing that you may see.",       \
 	    "Check the path and the id; GET /v1 lists the entry points.")        \
-	X(METHOD_NOT_ALLOWED, "method-not-allowed", 405,                         \
-	    "This path does not take this method",                               \
+	X(METHOD_NOT_ALLOWED, "method-not-allowed", 405, "Method not allowed",   \
 	    "The path exists, but not for the method used.",                     \
 	    "Use a method that the Allow header lists.")                         \
-	X(CONFLICT, "conflict", 409, "It conflicts with what is there",          \
+	X(CONFLICT, "conflict", 409, "Conflict with the current state",          \
 	    "Something with this name or id exists already, or the thing has "   \
 	    "changed meanwhile.",                                                \
 	    "Read the current state and decide anew.")                           \
-	X(ALREADY_SENT, "already-sent", 409, "It has been sent",                 \
+	X(ALREADY_SENT, "already-sent", 409, "Already sent",                     \
 	    "The message has left for at least one recipient and cannot be "     \
 	    "canceled.",                                                         \
 	    "Write to the recipient: this version cannot take back a message "   \
 	    "that has left.")                                                    \
-	X(CURSOR_EXPIRED, "cursor-expired", 410, "This cursor is of no use",     \
+	X(CURSOR_EXPIRED, "cursor-expired", 410, "Cursor no longer valid",       \
 	    "The cursor lies before the oldest kept event, beyond the head, "    \
 	    "or belongs to another epoch (the database was restored).",          \
 	    "Start again from oldest with the epoch given here; keep your "      \
 	    "messages and re-submit your own by their ids.")                     \
 	X(PRECONDITION_FAILED, "precondition-failed", 412,                       \
-	    "It has changed meanwhile",                                          \
-	    "The If-Match header names another version.",                        \
+	    "Changed meanwhile", "The If-Match header names another version.",   \
 	    "Read it again and repeat with the new ETag.")                       \
 	X(BODY_TOO_LARGE, "body-too-large", 413, "The body is too large",        \
 	    "The request or its text is larger than this server takes.",         \
 	    "Send less; GET /v1 publishes the limits.")                          \
 	X(UNSUPPORTED_MEDIA, "unsupported-media", 415,                           \
-	    "This content type is not taken",                                    \
+	    "Unsupported content type",                                          \
 	    "The route takes JSON (or text, for /v1/to/…) and nothing else.",    \
 	    "Send Content-Type: application/json.")                              \
 	X(EXPECTATION_FAILED, "expectation-failed", 417,                         \
@@ -139,13 +137,14 @@
 	    "An If-Match header is needed",                                      \
 	    "Edits name the version that they change.",                          \
 	    "Read it first and send its ETag as If-Match.")                      \
-	X(HEAD_TOO_LARGE, "head-too-large", 431, "The head is too large",        \
+	X(HEAD_TOO_LARGE, "head-too-large", 431, "Headers too large",            \
 	    "The request has too many headers, or too long ones.",               \
 	    "Send fewer and shorter headers and cookies.")                       \
 	X(RATE_LIMITED, "rate-limited", 429, "Too many requests",                \
 	    "You, or your address, sent more than the configured rate.",         \
 	    "Wait for Retry-After seconds.")                                     \
-	X(QUEUE_FULL, "queue-full", 429, "Too much of yours is pending",         \
+	X(QUEUE_FULL, "queue-full", 429,                                         \
+	    "Too many of your messages are pending",                             \
 	    "As many of your messages wait for delivery as one sender may "      \
 	    "have.",                                                             \
 	    "Wait for Retry-After seconds; what is pending goes out first.")     \

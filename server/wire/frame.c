@@ -55,7 +55,7 @@ read_after(
 	if (f->after.p == NULL ||
 	    !wire_cursor_parse(f->after.p, f->after.n, epoch, &seq))
 		return (wire_refuse(r, "", "after",
-		    "\"after\" is no cursor: \"epoch:seq\" or a bare seq"));
+		    "\"after\" is not a cursor: \"epoch:seq\" or a bare seq"));
 	return (RC_OK);
 }
 

@@ -199,7 +199,7 @@ read_time(json_t *value, const char *pointer, const struct wire_field *f,
 		return (refuse_kind(value, pointer, f, "a time", r));
 	if (clk_parse_rfc3339(json_string_value(value), f->ret) != 0)
 		return (wire_refuse(r, pointer, f->name,
-		    "\"%s\" is no time of RFC 3339, such as "
+		    "\"%s\" is not a time of RFC 3339, such as "
 		    "2030-01-31T08:00:00Z",
 		    f->name));
 	return (RC_OK);

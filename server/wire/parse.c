@@ -211,7 +211,7 @@ explain(const json_error_t *e, struct refusal *r)
 	if (json_error_code(e) == json_error_null_character)
 		refusal_set(r, PROBLEM_BAD_REQUEST, "",
 		    "a text holds a NUL character (\\u0000), which is not "
-		    "taken: line %d, column %d",
+		    "supported: line %d, column %d",
 		    e->line, e->column);
 	else
 		refusal_set(r, PROBLEM_BAD_REQUEST, "",

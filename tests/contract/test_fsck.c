@@ -169,16 +169,16 @@ static const struct damage {
      "ELSE 3 END WHERE user_id=2 AND conversation_seq IN (3, 4)",
 	"out of order: event 6 of user 2: message 3 of conversation 1 after 4"},
     {"UPDATE outbox_lanes SET next_seq=2 WHERE lane_id=1",
-	"its lane has passed it over, or is behind it: outbox row 2 (acked) "
+	"a row that its lane has passed over, or has not reached: outbox row 2 (acked) "
 	"has place 2 in lane 1, which is at 2"},
     {"UPDATE outbox_lanes SET next_seq=next_seq+1 WHERE lane_id="
      "(SELECT min(lane_id) FROM outbox WHERE state='pending' AND lane_seq NOTNULL)",
-	"its lane has passed it over, or is behind it: outbox row "},
+	"a row that its lane has passed over, or has not reached: outbox row "},
     {"UPDATE outbox_lanes SET acked_seq=3 WHERE lane_id=1",
-	"its lane has passed it over, or is behind it: outbox row 3 (sent) "
+	"a row that its lane has passed over, or has not reached: outbox row 3 (sent) "
 	"has place 3 in lane 1, which is at 5 and acked up to 3"},
     {"UPDATE outbox SET acked_at=5 WHERE id=3",
-	"a state that its times do not bear out: outbox row 3 is sent"},
+	"times that contradict the state: outbox row 3 is sent"},
     {"UPDATE outbox_totals SET sent=sent+1",
 	"the totals are wrong: messages that are sent: "},
     {"UPDATE outbox_totals SET scheduled=0",
@@ -188,13 +188,13 @@ static const struct damage {
      "destination_id, state, reason, attempts, retry_count, event_time,"
      "created_at, dead_at) VALUES (4, 4, 1, 2, 1, 'failed', 'rejected', 1, 0,"
      "1, 1, 1)",
-	"a dead letter that nobody was told of, or that lives: dead letter 1 "
+	"a dead letter without a bounce, or of a live message: dead letter 1 "
 	"is open, its outbox row 4 is sent"},
     {"UPDATE outbox_lanes SET state='idle', tail_seq=9 WHERE lane_id="
      "(SELECT min(lane_id) FROM outbox WHERE state='pending' AND lane_seq NOTNULL);"
      "UPDATE outbox SET dest_kind='server' WHERE state='pending' AND lane_seq "
      "NOTNULL",
-	"waits, and nobody will look for it: outbox row "},
+	"a pending row that its lane does not reach: outbox row "},
     {"UPDATE outbox_lanes SET state='ready', tail_seq=9, priority=1 WHERE "
      "lane_id=(SELECT min(lane_id) FROM outbox WHERE state='pending' AND lane_seq "
      "NOTNULL);"
@@ -203,15 +203,15 @@ static const struct damage {
 	"its lane is not as urgent as what waits in it: lane 4 has priority 1, "
 	"the highest in it is 0"},
     {"UPDATE devices SET acked_seq=100 WHERE user_id=2",
-	"a mark beyond what there is: device 2 has acked 100, the inbox of "
+	"a watermark beyond the last event: device 2 has acked 100, the inbox of "
 	"user 2 ends before"},
     {"UPDATE inboxes SET read_seq=100 WHERE user_id=2",
-	"a mark beyond what there is: user 2 has read 100"},
+	"a watermark beyond the last event: user 2 has read 100"},
     {"UPDATE participants SET delivered_upto=100 WHERE user_id=2",
-	"a mark beyond what there is: user 2 has marks beyond the end of "
+	"a watermark beyond the last event: user 2 has marks beyond the end of "
 	"conversation 1"},
     {"UPDATE participants SET acked_upto=0 WHERE user_id=2",
-	"a mark beyond what there is: outbox row 1 is acked, user 2 is at 0"},
+	"a watermark beyond the last event: outbox row 1 is acked, user 2 is at 0"},
     {"UPDATE inbox SET actor_id=3 WHERE user_id=2 AND mid=2 AND kind=1",
 	"an event differs from its message: event 4 of user 2: sender"},
     {"UPDATE inbox SET conversation_id=2 WHERE user_id=2 AND mid=2 AND kind=1",

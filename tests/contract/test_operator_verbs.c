@@ -206,8 +206,7 @@ test_letters(void **state)
 	assert_true(letters[1].refused);
 	assert_string_equal(letters[1].detail, "there is no such dead letter");
 	assert_true(letters[2].refused);
-	assert_string_equal(
-	    letters[2].detail, "somebody has dealt with it already");
+	assert_string_equal(letters[2].detail, "it is resolved already");
 	assert_string_equal(states(), "pending/2/0/432000020/1");
 	assert_string_equal(
 	    rig_text(&rig, "SELECT resolution || '/' || (resolved_at - "

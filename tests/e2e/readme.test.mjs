@@ -383,7 +383,7 @@ describe('README.md, use it', () => {
 			{ name: 'eve', password: PASSWORD });
 		assert.equal(closed.status, 403, 'registration is closed unless it is opened');
 
-		for (const [line, said] of [[prove, /none found$/m], [copy, /^backed up to /m]]) {
+		for (const [line, said] of [[prove, /no violations$/m], [copy, /^backed up to /m]]) {
 			const [tool, ...rest] = words(line);
 			const told = run(path.join(dir, tool), rest, { cwd: dir, env });
 			assert.equal((await told.exited).code, 0, told.err);
@@ -406,7 +406,7 @@ describe('README.md, use it', () => {
 			for (const [program, ...args] of [[...there, '--data', data], back]) {
 				const told = run(path.join(dir, 'build', program), args, { cwd: dir, env });
 				assert.equal((await told.exited).code, 0, told.out + told.err);
-				assert.match(told.out, /^messages +2 +2$[^]*^2 users, 2 messages, .*none found$/m);
+				assert.match(told.out, /^messages +2 +2$[^]*^2 users, 2 messages, .*no violations$/m);
 			}
 		} finally {
 			await cluster.remove();

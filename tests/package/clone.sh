@@ -56,7 +56,7 @@ else
 	    grep -q '^listening: ' "$log"
 	check $? 'clone: the second one had nothing to make'
 	[ "$(cd "$clone" && build/twinboxd fsck --data demo-data |
-	    sed -n 's/.*users, \([0-9]*\) messages.*none found$/\1/p')" = 2 ]
+	    sed -n 's/.*users, \([0-9]*\) messages.*no violations$/\1/p')" = 2 ]
 	check $? 'clone: both messages are there, and fsck finds nothing'
 	[ -z "$(git -C "$clone" status --porcelain)" ]
 	check $? 'clone: git sees nothing that was made'

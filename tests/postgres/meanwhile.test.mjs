@@ -213,7 +213,7 @@ describe('what is read before it is locked', () => {
 			assert.equal((await first)[past[one]], 1);
 			const refused = await second;
 			assert.equal(refused[past[other]], 0);
-			assert.match(JSON.stringify(refused), /somebody has dealt with it already/);
+			assert.match(JSON.stringify(refused), /it is resolved already/);
 			await until(ann, id, one === 'discard' ? 'failed' : 'sent');
 			assert.equal(await sql("SELECT string_agg(resolution, ' ') FROM dead_letter_queue"),
 				past[one]);

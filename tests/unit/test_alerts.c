@@ -210,7 +210,7 @@ test_failed(void **state)
 	turn(&r);
 	assert_true(raised(&r, "outbox_failed_many"));
 	assert_non_null(strstr(shown(&r),
-	    "11 dead letters wait for somebody: 1 rejected, 4 out of "
+	    "11 dead letters are unresolved: 1 rejected, 4 out of "
 	    "retries, 3 expired, 3 for other reasons"));
 	gauges.dead.all = GAUGES_ROWS;
 	turn(&r);
@@ -531,15 +531,15 @@ test_peer_restored(void **state)
 	peers.more = true;
 	turn(&r);
 	assert_non_null(strstr(shown(&r),
-	    "; and 1 more lanes; there are so many lanes that not all were "
-	    "looked at; the same of 1 more\"}]"));
+	    "; and 1 more lanes; there are too many lanes to check all of "
+	    "them; the same of 1 more\"}]"));
 	peers.nlanes = 0;
 	peers.restored = 1;
 	turn(&r);
 	assert_non_null(strstr(shown(&r),
 	    "--since TIME; if not, look at its lanes with: twinbox admin "
-	    "lanes --destination b.example; there are so many lanes that not "
-	    "all were looked at\"}]"));
+	    "lanes --destination b.example; there are too many lanes to check "
+	    "all of them\"}]"));
 	peers.nlanes = PEER_CHANGES_NAMED + 1;
 	peers.restored = 2;
 	/* The longest name, and the largest numbers. */

@@ -144,7 +144,7 @@ test_hostile(void **state)
 	    {"{\"a\": 1, \"a\": 2}", "X: not valid JSON at line 1, column "},
 	    {"{\n\"a\": \"\\u0000\"}",
 		"X: a text holds a NUL character (\\u0000), which is not "
-		"taken: line 2, column 13"},
+		"supported: line 2, column 13"},
 	    {"[99999999999999999999]",
 		"X: not valid JSON at line 1, column 21: "},
 	    {"[1e999]", "X: not valid JSON at line 1, column 6: "},

@@ -275,7 +275,7 @@ test_small_help(void **state)
 	assert_string_equal(b.data,
 	    "usage: twinbox group COMMAND\n\nseveral.\n\ncommands:\n"
 	    "  one            the one\n  other          the other\n\n"
-	    "twinbox group COMMAND --help tells more.\n\noptions:\n" COMMON);
+	    "twinbox group COMMAND --help describes a command.\n\noptions:\n" COMMON);
 	buf_reset(&b);
 	args_help(&b, &small_commands[2]);
 	buf_addc(&b, '\0');
@@ -292,7 +292,7 @@ test_small_help(void **state)
 	    "\noptions without a command:\n"
 	    "  -V, --version                print the version, and those of "
 	    "libraries\n\n"
-	    "twinbox COMMAND --help tells more.  Exit codes are those of "
+	    "twinbox COMMAND --help describes a command.  Exit codes are those of "
 	    "sysexits.h: 64 usage,\n65 data, 67 no such user, 69 no server, "
 	    "75 try again, 77 not allowed.\n");
 	buf_fini(&b);

@@ -607,7 +607,7 @@ test_wait(void **state)
 	    "--wait", "delivered", "--json");
 	played_say(s->played, 201, "{'state': 'pending'}");
 	REFUSES(s, POST TEXT("a"), EX_PROTOCOL,
-	    "the server told no id; check that --server names a twinbox "
+	    "the server's answer has no id; check that --server names a twinbox "
 	    "server",
 	    "send", "bob", "a", "--id", ID, "--wait", "read");
 	played_say(s->played, 201, ACCEPTED);

@@ -536,7 +536,7 @@ test_after(void **state)
 	stage_answer(s, 410, "{'status':410,'code':'cursor_expired'}");
 	assert_string_equal(stage_run(s, "tail", "--after", "7", NULL),
 	    "> GET /v1/inbox?limit=1&after=7 timeout=0 patience=0\n"
-	    "= 65 This cursor is of no use; leave --after out, or begin with "
+	    "= 65 Cursor no longer valid; leave --after out, or begin with "
 	    "--after 0\n");
 	stage_answer(s, 503, "{'status':503,'code':'busy'}");
 	assert_string_equal(stage_run(s, "tail", "--after", "7", NULL),

@@ -188,7 +188,7 @@ static const char help_text[] =
     "  --admin\n"
     "      Make an administrator.\n"
     "  --display-name TEXT\n"
-    "      What others are shown beside the name.\n"
+    "      The name that others see beside the account name.\n"
     "  --password-stdin\n"
     "      Read the password from the first line of standard input.\n"
     "  --now\n"

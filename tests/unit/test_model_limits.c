@@ -308,14 +308,14 @@ test_texts(void **state)
 	    "request with one message at most 131072");
 	d.body = (struct span){"a\0b", 3};
 	assert_string_equal(refusal_of(&d),
-	    "400 /body: the text holds a NUL character, which is not taken");
+	    "400 /body: the text holds a NUL character, which is not supported");
 	d.body = (struct span){"ab\xff", 3};
 	assert_string_equal(
 	    refusal_of(&d), "400 /body: the text is not valid UTF-8: byte 3");
 	d = good_draft();
 	d.content_type = (struct span){"text", 4};
 	assert_string_equal(refusal_of(&d),
-	    "400 /content_type: \"content_type\" is no media type such as "
+	    "400 /content_type: \"content_type\" is not a media type such as "
 	    "text/plain or text/markdown; charset=utf-8 of at most 127 "
 	    "characters");
 	d = good_draft();

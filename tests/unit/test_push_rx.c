@@ -506,9 +506,9 @@ test_bad_handshake(void **state)
 	(void)state;
 	bad = arrive_silent("GET /v1/ws HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	assert_string_equal(answer_to(bad),
-	    REFUSAL("400 The request is not understood", "", "232",
-		"{\"type\":\"/problems/bad-request\",\"title\":\"The request "
-		"is not understood\",\"status\":400,\"detail\":\"only a "
+	    REFUSAL("400 Bad request", "", "214",
+		"{\"type\":\"/problems/bad-request\",\"title\":\"Bad "
+		"request\",\"status\":400,\"detail\":\"only a "
 		"WebSocket upgrade is answered here\",\"instance\":"
 		"\"/v1/ws\",\"code\":\"bad_request\",\"request_id\":\"" ID
 		"\"}"));

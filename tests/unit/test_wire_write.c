@@ -516,7 +516,7 @@ test_problem(void **state)
 	refusal_set(&r, PROBLEM_CURSOR_EXPIRED, "", "%s", "");
 	wire_problem(&b, &r, NULL, NULL);
 	assert_buf("{\"type\":\"/problems/cursor-expired\","
-		   "\"title\":\"This cursor is of no use\",\"status\":410,"
+		   "\"title\":\"Cursor no longer valid\",\"status\":410,"
 		   "\"detail\":\"The cursor lies before the oldest kept event, "
 		   "beyond the head, or belongs to another epoch (the database "
 		   "was restored).\",\"code\":\"cursor_expired\"}",
@@ -537,8 +537,8 @@ test_problem(void **state)
 	refusal_set(&r, PROBLEM_BAD_REQUEST, "/type", "no");
 	wire_frame_error(&b, true, 5, &r);
 	assert_buf("{\"type\":\"error\",\"re\":5,\"problem\":{\"type\":"
-		   "\"/problems/bad-request\",\"title\":\"The request is not "
-		   "understood\",\"status\":400,\"detail\":\"no\","
+		   "\"/problems/bad-request\",\"title\":\"Bad request\""
+		   ",\"status\":400,\"detail\":\"no\","
 		   "\"code\":\"bad_request\",\"pointer\":\"/type\"}}",
 	    &b);
 	wire_frame_error(&b, false, 0, &r);

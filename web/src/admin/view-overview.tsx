@@ -30,7 +30,7 @@ function AlertLine({ one }: { one: Alert }): JSX.Element
 function Alerts({ alerts }: { alerts: Alert[] }): JSX.Element
 {
 	if (alerts.length === 0)
-		return <section class="alerts calm" aria-label="What needs you">
+		return <section class="alerts calm" aria-label="Needs attention">
 			<p class="title"><StatusIcon tone="good" />Nothing needs you.</p>
 			<p class="soft">Messages flow, nothing is paused, and no dead letter waits for a decision.</p>
 		</section>;
