@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The violations that fsck looks for (upkeep/check.c).  Each statement names up
--- to $limit places.  The statements read whole tables: fsck runs on request
--- only.
+-- The checks of fsck (upkeep/check.c).  Each statement returns up to $limit
+-- places that violate an invariant.  The statements read whole tables, which is
+-- acceptable because fsck runs only on request.
 
 -- row: link(conversation_id, conversation_seq, message_id, sender, salt,
 --     body, digest)
@@ -43,7 +43,8 @@ SELECT place FROM (
 	    SELECT 1 FROM inboxes b WHERE b.user_id = i.user_id)
 ) AS places LIMIT $limit;
 
--- A sender on another server has no inbox here.
+-- A message must have a copy in the inbox of its sender.  Senders on other
+-- servers are left out: they have no inbox here.
 -- name: check_no_own_copy(limit)
 -- columns: as place
 SELECT 'message ' || m.mid || ' of user ' || m.sender_id AS place
@@ -93,8 +94,8 @@ FROM (SELECT i.user_id, i.seq, i.conversation_id, i.conversation_seq,
 WHERE conversation_seq <= before
 LIMIT $limit;
 
--- Rows that no relay would find: a row waits in a lane that is idle, or is being
--- sent without a lease.
+-- Finds rows that no relay would find: a pending row in an idle lane, or a row
+-- that is being sent although its lane is not leased.
 -- name: check_forgotten(limit)
 -- columns: as place
 SELECT 'outbox row ' || o.id || ' is ' || o.state || ', its lane ' ||
@@ -105,8 +106,8 @@ WHERE o.lane_seq IS NOT NULL AND o.dest_kind = 'server' AND (
     OR (o.state = 'sending' AND l.state <> 'leased'))
 LIMIT $limit;
 
--- A lane to another server is as urgent as the most urgent of what waits in it
--- (one that is leased is weighed when its lease ends).
+-- A ready lane has the priority of the most urgent pending row in it.  Leased
+-- lanes are left out: their priority is computed again when the lease ends.
 -- name: check_lane_priority(limit)
 -- columns: as place
 SELECT 'lane ' || w.lane_id || ' has priority ' || w.priority ||
@@ -118,8 +119,9 @@ FROM (SELECT l.lane_id, l.priority, coalesce((SELECT max(o.priority)
 WHERE w.priority <> w.highest
 LIMIT $limit;
 
--- A message that has failed has a bounce for its sender, and a dead letter until
--- an operator has closed it.
+-- An open dead letter has an outbox row in the same state.  Each dead letter
+-- has a bounce for its sender, unless old events of the sender's inbox were
+-- purged.
 -- name: check_dead(limit)
 -- columns: as place
 WITH bounced (user_id, mid) AS MATERIALIZED (

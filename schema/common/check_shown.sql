@@ -1,15 +1,17 @@
 -- SPDX-License-Identifier: MIT
--- Compares what a user is shown with every other row that says the same: an
--- event, an outbox row and a mark each repeat facts of the message, of one
--- another and of the transaction that wrote them (upkeep/check.c).
+-- Compares what a user sees with all other rows that hold the same facts.  An
+-- event, an outbox row and a watermark each repeat facts of the message, of
+-- each other and of the transaction that wrote them (upkeep/check.c).
 --
--- Times are compared only where one transaction wrote both, for equality: the
--- clock may have been set back between two transactions.  Each statement reads
--- a table once and finds the rest by primary key or unique index, so that the
--- cost grows with the number of rows.
+-- Two times are compared only if one transaction wrote both, and only for
+-- equality: the clock may have been set back between two transactions.  Each
+-- statement reads one table once and finds the other rows by primary key or
+-- unique index, so that its cost grows with the number of rows and not with its
+-- square.
 
--- Receipts of one kind by one member move on, and each public read stands in
--- the inbox of who read, too, from the same transaction.
+-- The numbers of the receipts of one kind that a member gives in a conversation
+-- only increase.  The transaction of a public read also adds an event
+-- (EVENT_OWN_READ) to the reader's own inbox.
 -- name: check_receipt(limit)
 -- columns: as place
 WITH reads (user_id, conversation_id, number, at) AS MATERIALIZED (
@@ -34,8 +36,9 @@ SELECT place FROM (
 	WHERE i.kind = EVENT_READ AND r.user_id IS NULL
 ) AS places LIMIT $limit;
 
--- An outbox row compared with its lane and with the rows around it there.  The
--- place of a row that ended unsent may be given again after a restart.
+-- Compares an outbox row with its lane and with the neighbouring rows of that
+-- lane.  Rows that ended without being sent are left out of the second part,
+-- because their places may be given again after a restart.
 -- name: check_row_lane(limit)
 -- columns: as place
 SELECT place FROM (

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Conversations and who takes part.
+-- Conversations and their members.
 
 -- row: conversation(conversation_id, public_id, kind, last_seq, last_digest)
 -- row: conversation_item(conversation_id, public_id, kind, created_at,

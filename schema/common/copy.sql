@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Copies a whole database into an empty one, perhaps of the other dialect
--- (upkeep/copy.h).  Each table is read with all columns in the order of
--- schema/postgres, which has counters where SQLite looks at the last row.
+-- Copies a whole database into an empty one, which may be of the other dialect
+-- (upkeep/copy.h).  Each table is read with all its columns, in the order of
+-- schema/postgres.  PostgreSQL has counter columns for values that SQLite takes
+-- from the last row of a table.
 
--- A migration has inserted these rows; the copy brings its own.
+-- Deletes the rows that the migrations have inserted.  The copy inserts those
+-- of the source.
 -- name: copy_clear
 DELETE FROM destinations WHERE destination_id IN (0, 1);
 
@@ -105,9 +107,10 @@ FROM dead_letter_queue ORDER BY dead_id;
 SELECT audit_id, at, actor, action, object, detail
 FROM audit_log ORDER BY audit_id;
 
--- Takes back what was under way, as a restart does (delivery/reclaim.c with
--- `all`), in this order: the holders of the leases are gone, and no message is
--- charged an attempt.
+-- Reclaims the rows that were being sent, as a restart does (delivery/reclaim.c
+-- with `all`).  The three statements run in this order.  All leases end,
+-- because their owners do not serve this database.  No message is charged a
+-- rescue.
 -- name: copy_rescue_attempts(now)
 UPDATE outbox_attempts SET finished_at = $now, outcome = 'restart'
 WHERE outcome IS NULL

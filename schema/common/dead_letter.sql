@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Dead letters: messages that were given up.
+-- Dead letters: messages that have failed or expired.
 
 -- name: dead_letter_insert(outbox_id, mid, sender_id, dest_id,
 --     destination_id, state, reason, last_error, attempts, retry_count,

@@ -6,9 +6,10 @@
 --     last_failure_at, last_error, paused_at, paused_by, pause_reason,
 --     per_second)
 
--- A destination that another node has just made is found.  $updated_at is 0 while
--- only a document was read: the purger may delete the row until destination_use
--- says that a person or an operator needs it.
+-- Returns the id of the existing row if another node has just inserted the
+-- destination.  $updated_at is 0 if only the document of the server was read.
+-- The purger may delete such a row, until destination_use says that a user or
+-- an operator needs it.
 -- name: destination_insert(name, now, updated_at)
 -- columns: destination_id
 INSERT INTO destinations (name, created_at, updated_at)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Events, requests and receipts of other servers.
+-- Events, requests and receipts that come from other servers.
 
 -- row: covered(id, mid, conversation_seq, unacked, lane_id, lane_seq)
 
--- Whether an event was taken before.
+-- Returns a row if the event was accepted before.
 -- name: processed_find(event_id, origin)
 -- columns: event_id, sequence, behind
 SELECT event_id, sequence, behind FROM processed_messages
@@ -14,7 +14,7 @@ INSERT INTO processed_messages (event_id, origin, processed_at, sequence,
     behind)
 VALUES ($event_id, $origin, $now, $sequence, $behind);
 
--- The message that an event of another server has put into an inbox.
+-- Finds the message that an event of another server has put into an inbox.
 -- name: incoming_find(event_id, user_id, origin)
 -- columns: event_id, user_id, fingerprint
 SELECT i.event_id, i.user_id, m.fingerprint
@@ -26,8 +26,8 @@ WHERE i.event_id = $event_id AND i.user_id = $user_id AND i.origin = $origin;
 SELECT keep_until FROM federation_nonces
 WHERE destination_id = $destination_id AND key_id = $key_id AND nonce = $nonce;
 
--- A key of a peer, as far as the database knows it now; no row: there is no
--- such peer (any more).
+-- Reads a peer and one of its keys.  The columns of the key are NULL if the
+-- peer has no such key.  No row: the peer was never in contact, or was deleted.
 -- name: origin_find(destination_id, key_id)
 -- columns: blocked_at, public, pinned_by, retired_at, pinned, updated_at
 SELECT p.blocked_at, k.public, k.pinned_by, k.retired_at,
@@ -40,14 +40,14 @@ FROM peers p LEFT JOIN peer_keys k
     ON k.destination_id = p.destination_id AND k.key_id = $key_id
 WHERE p.destination_id = $destination_id;
 
--- One that another node has just taken changes nothing.
+-- Inserts no row if another node has just accepted the same request.
 -- name: nonce_insert(destination_id, key_id, nonce, keep_until)
 INSERT INTO federation_nonces (destination_id, key_id, nonce, keep_until)
 VALUES ($destination_id, $key_id, $nonce, $keep_until)
 ON CONFLICT (destination_id, key_id, nonce) DO NOTHING;
 
--- Signatures with these are good no more: a few go with each request, so that
--- there are never more than of the last minutes.
+-- Deletes nonces whose signatures are not valid any more.  Each request deletes
+-- a few of them, so that the table holds only those of the last minutes.
 -- name: nonce_expire(now, limit)
 DELETE FROM federation_nonces WHERE (destination_id, key_id, nonce) IN (
     SELECT destination_id, key_id, nonce FROM federation_nonces
@@ -70,8 +70,8 @@ ON CONFLICT (sender_id, recipient_id, class)
     DO UPDATE SET last_sequence = excluded.last_sequence,
 	highest = excluded.highest, highest_at = excluded.highest_at;
 
--- The message that a receipt of $dest_id names, and the place in its lane to
--- $dest_id; all of the place is NULL where there is no outbox row.
+-- Finds the message that a receipt of $dest_id names, and its place in the lane
+-- to $dest_id.  The columns of the outbox row are NULL if there is no such row.
 -- name: receipt_target(message_id, dest_id)
 -- columns: message_id, dest_id, mid, sender_id, conversation_id,
 --     conversation_seq, lane_id, lane_seq, requeues, state, created_at
@@ -82,7 +82,8 @@ FROM messages m LEFT JOIN outbox o ON o.event_id = m.event_id
     AND o.dest_kind = 'server' AND o.dest_id = $dest_id
 WHERE m.message_id = $message_id;
 
--- The outbox row of the one message that a receipt names.
+-- Finds the outbox row of the one message that a receipt names, if the row is
+-- sent and no later answer is expected.
 -- name: receipt_row(mid, dest_id)
 -- columns: as covered
 SELECT o.id, o.mid, o.conversation_seq, 1 AS unacked, o.lane_id, o.lane_seq
@@ -90,18 +91,19 @@ FROM messages m JOIN outbox o ON o.event_id = m.event_id
 WHERE m.mid = $mid AND o.dest_kind = 'server' AND o.dest_id = $dest_id
   AND o.state = 'sent' AND o.ack_deadline IS NULL;
 
--- The message that a receipt names is not sent, as far as is known here, or its
--- server has promised to say so: the recipient has acked it, which counts when it
--- is sent.
+-- Records that a receipt has named a message which is not sent yet, as far as
+-- this server knows, or for which the other server has promised a later answer.
+-- The recipient has acked the message; its row becomes acked when it is sent.
 -- name: receipt_note(mid, dest_id, now)
 UPDATE outbox SET acked_at = $now
 WHERE event_id = (SELECT event_id FROM messages WHERE mid = $mid)
   AND dest_kind = 'server' AND dest_id = $dest_id AND state <> 'acked'
   AND (state <> 'sent' OR ack_deadline IS NOT NULL);
 
--- The rows of a lane to another server that a receipt covers.  unacked: the row
--- is sent and not acked.  A row whose server still owes an answer is acked when
--- the answer is there; rows that were given up are left out.
+-- Reads the rows of a lane to another server that a receipt covers, without
+-- rows that have failed, expired or been canceled.  unacked: the row is sent,
+-- but not acked.  A row whose server still owes an answer becomes acked when
+-- that answer comes.
 -- name: receipt_rows(lane_id, after, upto)
 -- columns: as covered
 SELECT o.id, o.mid, o.conversation_seq,

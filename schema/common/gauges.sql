@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The gauges of /metrics and of alerts (inspect/gauges.c).  Monitors read them
--- often: each statement reads one row or walks a bounded number, however large
--- the backlog is.
+-- The gauges of /metrics and of the alerts (inspect/gauges.c).  Monitoring
+-- systems read them often.  Therefore each statement reads one row or walks
+-- along a bounded number of rows, independent of the size of the backlog.
 
 -- name: gauges_oldest_sending
 -- columns: oldest_at

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Inbox events.  An event id is unique within its origin, so that a join by it
--- compares the message as well.
+-- Inbox events.  An event id is unique only within its origin.  Therefore a
+-- join by event id compares the message (mid), too.
 
--- Events after a cursor with all that is needed to show them.
+-- Reads the events after a cursor, with everything that clients see of them.
 -- name: inbox_page(user_id, after, upto, limit)
 -- columns: seq, kind, own, event_id, public_id, conversation_seq, actor,
 --     event_time, delivered_at, attempt, message_id, body, content_type,
@@ -23,7 +23,8 @@ LEFT JOIN participants p ON p.conversation_id = i.conversation_id
 WHERE i.user_id = $user_id AND i.seq > $after AND i.seq <= $upto
 ORDER BY i.seq LIMIT $limit;
 
--- Others' messages in a range, for acks and reads.
+-- Reads the messages of other senders in a range of an inbox, for acks and
+-- reads.
 -- name: inbox_range(user_id, after, upto)
 -- columns: seq, mid, conversation_id, conversation_seq, actor_id, outbox_id
 SELECT seq, mid, conversation_id, conversation_seq, actor_id, outbox_id
@@ -32,9 +33,9 @@ WHERE user_id = $user_id AND seq > $after AND seq <= $upto
   AND kind = EVENT_MESSAGE AND own = 0
 ORDER BY seq;
 
--- The event of a message in an inbox.  Here as in the next statement the plus
--- keeps SQLite from searching by the user: it would walk over the whole inbox in
--- place of the few events with this event id.
+-- Finds the event of a message in an inbox.  Here and in the next statement the
+-- unary plus keeps SQLite from searching by user, which would walk along the
+-- whole inbox.  It searches by event id instead, which finds only a few events.
 -- name: inbox_message(message_id, user_id)
 -- columns: seq, mid, conversation_id, conversation_seq, actor_id, own
 SELECT i.seq, i.mid, i.conversation_id, i.conversation_seq, i.actor_id, i.own
@@ -42,7 +43,8 @@ FROM messages m JOIN inbox i ON i.event_id = m.event_id AND i.mid = m.mid
     AND i.kind = EVENT_MESSAGE
 WHERE m.message_id = $message_id AND +i.user_id = $user_id;
 
--- The last of others' messages in a conversation up to a number.
+-- Finds the last message of another sender in a conversation, after number
+-- $after and up to number $upto, that $user_id has received.
 -- name: message_last_of_others(conversation_id, upto, user_id, after)
 -- columns: mid, conversation_seq, sender_id
 SELECT m.mid, m.conversation_seq, m.sender_id FROM messages m

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The queries of operators.  No statement walks all that waits or all that
--- ever was: walks go along one index from a cursor, and end after the number of
--- rows that they are given; the caller goes on from the last.
+-- The queries of operators.  No statement reads the whole backlog or the whole
+-- history.  A walk goes along one index from a cursor and ends after $limit
+-- rows; the caller continues after the last row.
 
 -- row: inspected_destination(destination_id, name, breaker, failures,
 --     successes, next_probe_at, failing_since, last_success_at,
@@ -16,7 +16,7 @@
 
 -- ---- outbox rows ----
 
--- One row, as operators see it.
+-- Reads an outbox row with everything that operators see of it.
 -- name: inspect_outbox_row(id)
 -- columns: id, message_id, kind, sender, recipient, destination, state,
 --     reason, priority, attempts, retry_count, rescue_count, requeues,
@@ -38,7 +38,7 @@ LEFT JOIN participants p ON p.conversation_id = o.conversation_id
     AND p.user_id = o.dest_id
 WHERE o.id = $id;
 
--- The message itself, without what it says.
+-- Reads a message without its body, which operators must not see.
 -- name: inspect_message(message_id)
 -- columns: message_id, sender, public_id, conversation_seq, event_time,
 --     created_at, correlation_id
@@ -49,14 +49,14 @@ JOIN users s ON s.user_id = m.sender_id
 JOIN conversations c ON c.conversation_id = m.conversation_id
 WHERE m.message_id = $message_id;
 
--- The newest attempts of a row, newest first.
+-- Reads the newest attempts of an outbox row, the newest first.
 -- name: inspect_attempts(outbox_id, limit)
 -- columns: attempt, started_at, finished_at, outcome, status, error, owner
 SELECT attempt, started_at, finished_at, outcome, status, error, owner
 FROM outbox_attempts WHERE outbox_id = $outbox_id
 ORDER BY attempt DESC LIMIT $limit;
 
--- The newest rows with the times that a latency is made of.
+-- Reads the newest rows with the times from which latencies are computed.
 -- name: inspect_newest(before, limit)
 -- columns: kind, created_at, deliver_at, sent_at
 SELECT kind, created_at, deliver_at, sent_at FROM outbox
@@ -104,7 +104,7 @@ SELECT dead_id, reason, sender_id, destination_id, resolution
 FROM dead_letter_queue WHERE dead_id < $before
 ORDER BY dead_id DESC LIMIT $limit;
 
--- Those of one row, newest first.
+-- Reads the dead letters of an outbox row, the newest first.
 -- name: inspect_dead_letter_of(outbox_id, limit)
 -- columns: dead_id, state, reason, dead_at, resolution, resolved_at,
 --     resolved_by
@@ -112,7 +112,7 @@ SELECT dead_id, state, reason, dead_at, resolution, resolved_at, resolved_by
 FROM dead_letter_queue WHERE outbox_id = $outbox_id
 ORDER BY dead_id DESC LIMIT $limit;
 
--- ---- people, and what was done ----
+-- ---- users and the audit log ----
 -- row: inspected_user(user_id, name, display_name, admin, disabled_at,
 --     created_at, destination_id, devices)
 
@@ -135,8 +135,8 @@ FROM users u WHERE u.user_id = $user_id;
 SELECT audit_id, at, actor, action, object, detail
 FROM audit_log WHERE audit_id < $before ORDER BY audit_id DESC LIMIT $limit;
 
--- The first place of a lane, below its cursor, whose row the other server took
--- at $since or later by the clock here.
+-- Finds the first place of a lane below its cursor whose row the other server
+-- accepted at $since or later, by the clock of this server.
 -- name: inspect_lane_sent_since(lane_id, since)
 -- columns: lane_seq
 SELECT o.lane_seq

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The business rows.
+-- The messages.
 
 -- row: entry(mid, message_id, event_id, public_id, conversation_seq,
 --     content_type, metadata, correlation_id, reply_to, priority, event_time,
@@ -20,14 +20,14 @@ SELECT coalesce(max(mid), 0) AS last_id FROM messages;
 -- columns: message_id
 SELECT message_id FROM messages WHERE mid = $mid;
 
--- The outbox rows of a message.
+-- Lists the outbox rows of a message.
 -- name: message_rows(message_id, limit)
 -- columns: id
 SELECT o.id FROM messages m JOIN outbox o ON o.event_id = m.event_id
     AND o.mid = m.mid
 WHERE m.message_id = $message_id LIMIT $limit;
 
--- One of mine as its outbox entry shows it.
+-- Reads a message of $sender_id as its outbox entry shows it.
 -- name: message_entry(message_id, sender_id)
 -- columns: as entry
 SELECT m.mid, m.message_id, m.event_id, c.public_id, m.conversation_seq,
@@ -45,9 +45,10 @@ FROM messages m JOIN conversations c ON c.conversation_id = m.conversation_id
 WHERE m.sender_id = $sender_id AND m.mid < $before
 ORDER BY m.mid DESC LIMIT $limit;
 
--- The messages of a conversation that a member may see, newest first: the
--- member's own, and those that were delivered to the member (up to the delivered
--- mark, without those that still wait).
+-- Reads the messages of a conversation that a member may see, the newest first:
+-- the member's own, and those that were delivered to the member.  Delivered
+-- messages are those up to the delivered watermark, except those whose outbox
+-- row is neither sent nor acked.
 -- name: history_before(conversation_id, user_id, seq, delivered_upto, limit)
 -- columns: as history
 SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id,
@@ -74,8 +75,8 @@ WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $seq
       AND o.state NOT IN ('sent', 'acked'))))
 ORDER BY m.conversation_seq LIMIT $limit;
 
--- A message as a user sees it who has sent or received it.  (The plus keeps SQLite
--- from walking over the whole inbox of the user.)
+-- Reads a message as a user sees it who has sent or received it.  The unary
+-- plus keeps SQLite from walking along the whole inbox of the user.
 -- name: message_visible(message_id, user_id)
 -- columns: as history, public_id, conversation_id
 SELECT m.message_id, m.event_id, m.conversation_seq, m.sender_id,

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- The nodes of a database.  A database of SQLite has one writer, and so one node.
+-- The nodes of a database.  An SQLite database has one writer and therefore one
+-- node.
 
 -- name: node_insert(name, now)
 -- columns: node_id
 INSERT INTO nodes (name, started_at, beat_at) VALUES ($name, $now, $now)
 RETURNING node_id;
 
--- Inserts the row again if it was deleted: the node was only held up.
+-- Inserts the row again if it was deleted: the node had only been delayed.
 -- name: node_heartbeat(node_id, now, name)
 INSERT INTO nodes (node_id, name, started_at, beat_at)
 VALUES ($node_id, $name, $now, $now)
@@ -19,7 +20,8 @@ SELECT beat_at FROM nodes WHERE node_id = $node_id;
 -- name: node_leave(node_id, now)
 UPDATE nodes SET left_at = $now WHERE node_id = $node_id AND left_at IS NULL;
 
--- Unless it has sent another heartbeat.
+-- Marks a node dead, unless it has written another heartbeat since $beat_at was
+-- read.
 -- name: node_mark_dead(node_id, now, beat_at)
 UPDATE nodes SET left_at = $now
 WHERE node_id = $node_id AND left_at IS NULL AND beat_at = $beat_at;
@@ -29,13 +31,13 @@ WHERE node_id = $node_id AND left_at IS NULL AND beat_at = $beat_at;
 SELECT node_id, name, beat_at FROM nodes
 WHERE left_at IS NULL ORDER BY node_id;
 
--- The leases that have not run out.
+-- Counts the leases of a node that have not run out.
 -- name: node_leases_left(owner, now)
 -- columns: count
 SELECT count(*) AS count FROM outbox_lanes
 WHERE state = 'leased' AND lease_owner = $owner AND lease_until > $now;
 
--- The nodes that left before $before and hold no lease.
+-- Lists the nodes that left before $before and hold no lease.
 -- name: nodes_left(before, limit)
 -- columns: node_id
 SELECT n.node_id FROM nodes n

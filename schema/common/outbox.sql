@@ -5,7 +5,7 @@
 -- columns: last_id
 SELECT coalesce(max(id), 0) AS last_id FROM outbox;
 
--- What a person has read is acked, too: others' messages in a conversation.
+-- Acks what a user has read: the messages of others in a conversation.
 -- name: outbox_settle_read(conversation_id, after, upto, user_id, now)
 UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
 WHERE event_id IN (SELECT m.event_id FROM messages m
@@ -14,9 +14,10 @@ WHERE event_id IN (SELECT m.event_id FROM messages m
   AND conversation_id = $conversation_id
   AND dest_kind = 'user' AND dest_id = $user_id AND state = 'sent';
 
--- A receipt of the same kind that has not left yet: it will be moved on.  Not
--- a read receipt ($kind is EVENT_READ) before a delivered one: moved on it would cover
--- what comes after it.
+-- Finds the pending receipt of the same kind that is to be moved to a later
+-- message.  A read receipt ($kind is EVENT_READ) is not found if a delivered
+-- receipt follows it in the lane: if moved, it would cover messages whose
+-- delivered receipt comes after it.
 -- name: outbox_receipt_pending(lane_id, kind, sender_id)
 -- columns: id
 SELECT r.id FROM outbox r
@@ -61,7 +62,8 @@ WHERE state = 'pending' AND lane_seq IS NULL AND sender_id = $sender_id;
 SELECT count(*) AS count FROM outbox
 WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user';
 
--- Which of them may be released says the lock of their conversations (lock_due).
+-- Reads scheduled messages that are due.  The caller releases only those whose
+-- conversations it has locked (lock_due).
 -- name: outbox_due(now, limit)
 -- columns: id, event_id, mid, conversation_id, sender_id, lane_id,
 --     event_time, message_id, salt, body, priority

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- The statements by which fsck compares the databases of two servers that
--- deliver to each other (upkeep/pair.c).  fsck walks over one database in pages,
--- each along an index, and finds the counterpart of each row in the other one by
--- a key.
+-- The statements with which fsck compares the databases of two servers that
+-- deliver to each other (upkeep/pair.c).  fsck reads one database in pages,
+-- each along an index, and finds the counterpart of each row in the other
+-- database by a key.
 
--- The direct conversations with people of a server, behind a cursor: far is
--- there, near is here; acked_upto is what far has acked, as it is known here.
+-- Lists the direct conversations with users of another server, after a cursor.
+-- far: the name of the user there; near: the name of the user here.
+-- acked_upto: how far the user there has acked, as this database knows it.
 -- name: pair_conversations(destination_id, user_id, conversation_id, limit)
 -- columns: user_id, conversation_id, acked_upto, far, near
 SELECT p.user_id, p.conversation_id, p.acked_upto,
@@ -22,10 +23,9 @@ WHERE (p.user_id, p.conversation_id) > ($user_id, $conversation_id)
   AND c.kind = 'direct' AND n.destination_id IS NULL
 ORDER BY p.user_id, p.conversation_id LIMIT $limit;
 
--- The messages of a conversation with what became of them on their way to
--- $user_id, who is on another server.  state is NULL when there is no outbox
--- row; again: an operator has rewound the lane, and the row is yet to be offered
--- once more.
+-- Lists the messages of a conversation with the state of their delivery to
+-- $user_id, a user of another server.  state: NULL if there is no outbox row.
+-- again: an operator has rewound the lane, and the row was not sent again yet.
 -- name: pair_messages(conversation_id, user_id, after, limit)
 -- columns: message_id, conversation_seq, body, origin, state, requeues,
 --     awaits_answer, again
@@ -40,10 +40,11 @@ LEFT JOIN outbox_lanes l ON l.lane_id = o.lane_id
 WHERE m.conversation_id = $conversation_id AND m.conversation_seq > $after
 ORDER BY m.conversation_seq LIMIT $limit;
 
--- A message as it concerns the person called $name: the marks (NULL: not in its
--- conversation), its events in that inbox, and whether a receipt for it is still
--- on its way to its sender.  (The plus makes SQLite look for the event, not walk
--- over the inbox.)
+-- Reads a message with what belongs to the user called $name: the watermarks
+-- (NULL if the user is not a member of its conversation), the number of its
+-- events in the user's inbox, and whether a receipt for it is still on its way
+-- to the sender.  The unary plus makes SQLite search by event id instead of
+-- walking along the inbox.
 -- name: pair_message(message_id, name)
 -- columns: conversation_id, conversation_seq, body, sender, origin, acked_upto,
 --     shown_upto, trimmed, events, receipt
@@ -70,8 +71,8 @@ LEFT JOIN outbox_lanes l ON l.conversation_id = m.conversation_id
     AND l.dest_kind = 'server' AND l.dest_id = m.sender_id AND l.class = 1
 WHERE m.message_id = $message_id;
 
--- Events that were taken from a server, behind a cursor, with what they have put
--- into an inbox (kind is NULL: nothing).
+-- Lists the events that were accepted from a server, after a cursor, each with
+-- the event that it has put into an inbox (kind is NULL: none).
 -- name: pair_events(event_id, origin, limit)
 -- columns: event_id, kind, actor, actor_origin, person, message_id,
 --     message_event_id
@@ -85,8 +86,8 @@ LEFT JOIN messages m ON m.mid = i.mid
 WHERE p.event_id > $event_id AND p.origin = $origin
 ORDER BY p.event_id LIMIT $limit;
 
--- Whether an event was made here, and the outbox rows that were made just before
--- and after it.
+-- Returns whether an event was made here, and the outbox rows that were made
+-- just before and just after it.
 -- name: pair_event(event_id)
 -- columns: made, before_id, after_id
 SELECT EXISTS (SELECT 1 FROM outbox o WHERE o.event_id = $event_id) AS made,

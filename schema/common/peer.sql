@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Other servers and their keys.
 
--- used: somebody of it is known here, or an operator has paused it
--- (destinations.updated_at).
+-- used: a user of the peer is known here, or an operator has set something for
+-- it (destinations.updated_at is not 0).
 -- row: peer(destination_id, name, first_seen_at, last_seen_at, epoch,
 --     blocked_at, blocked_by, live, pinned, used)
 
@@ -30,8 +30,8 @@ SELECT p.destination_id, d.name, p.first_seen_at, p.last_seen_at, p.epoch,
 FROM peers p JOIN destinations d ON d.destination_id = p.destination_id
 WHERE p.destination_id > $after ORDER BY p.destination_id LIMIT $limit;
 
--- A peer without a contact.  One that another node has just made stays as it
--- is.
+-- Inserts a peer that was never in contact.  If another node has just inserted
+-- it, the existing row stays unchanged.
 -- name: peer_insert(destination_id)
 INSERT INTO peers (destination_id, first_seen_at, last_seen_at)
 VALUES ($destination_id, 0, 0)
@@ -52,7 +52,8 @@ SELECT key_id, public, pinned_by, first_seen_at, last_seen_at, retired_at
 FROM peer_keys WHERE destination_id = $destination_id
 ORDER BY key_id LIMIT $limit;
 
--- The key is live.  Another public key under a known id is a new key.
+-- Adds a key, or makes it live again.  If the id is known with another public
+-- key, it is a new key, seen for the first time.
 -- name: peer_key_put(destination_id, key_id, public, pinned_by, now)
 INSERT INTO peer_keys (destination_id, key_id, public, pinned_by,
     first_seen_at, last_seen_at)
@@ -68,7 +69,7 @@ UPDATE peer_keys SET retired_at = $now
 WHERE destination_id = $destination_id AND key_id = $key_id
   AND pinned_by IS NULL AND retired_at IS NULL;
 
--- Retired keys but the $keep that were retired last.
+-- Deletes retired keys, except the $keep keys that were retired last.
 -- name: peer_keys_trim(destination_id, keep, limit)
 DELETE FROM peer_keys WHERE destination_id = $destination_id AND key_id IN (
     SELECT key_id FROM peer_keys

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What is asked of a database before its schema is brought up to date: these
--- must run on every schema there has been (tests/contract/test_migrate.c).
+-- The queries that run before a database is migrated.  They must work on every
+-- schema that there ever was (tests/contract/test_migrate.c).
 
 -- name: preflight_content
 -- columns: user_id

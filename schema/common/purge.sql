@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- Rows that are older than their retention (upkeep/purge.h).  The purger reads
--- a bounded number of rows behind a cursor; the writer deletes them by key and
--- checks again that each may go.
+-- Deletes rows that are older than their retention (upkeep/purge.h).  The
+-- purger reads a bounded number of rows after a cursor.  The writer deletes
+-- them by key, and checks again that each of them may be deleted.
 
 -- row: archived(json)
 -- row: purge_candidate(id, at)
 
--- The last outbox row stays: ids are never used twice.
+-- Leaves out the last outbox row: on SQLite the next id follows from it, and
+-- ids are never used twice.
 -- name: purge_outbox_look(after, limit)
 -- columns: id, mid, kind, state, last_status_at, created_at, requeues,
 --     awaits_answer
@@ -33,10 +34,10 @@ ORDER BY resolved_at LIMIT $limit;
 SELECT audit_id AS id, at FROM audit_log
 WHERE audit_id > $after ORDER BY audit_id LIMIT $limit;
 
--- Other servers that nobody here has anything to do with: none of its people is
--- known (destinations.updated_at is 0 until one is, or an operator pauses it),
--- no operator has pinned a key of it or blocked it, its document was read
--- before $before, and no nonce of it is kept.
+-- Lists destinations.  unused: nothing here needs this server.  No user of it
+-- is known and no operator has set anything for it (destinations.updated_at is
+-- 0), no operator has pinned one of its keys or blocked it, its document was
+-- last read before $before, and no nonce of it is stored.
 -- name: purge_destination_look(after, before, limit)
 -- columns: id, name, at, unused
 SELECT d.destination_id AS id, d.name, d.created_at AS at,
@@ -50,15 +51,16 @@ SELECT d.destination_id AS id, d.name, d.created_at AS at,
 FROM destinations d LEFT JOIN peers p ON p.destination_id = d.destination_id
 WHERE d.destination_id > $after ORDER BY d.destination_id LIMIT $limit;
 
--- Nonces whose signatures are good no more: requests that come remove them
--- (nonce_expire), but none may come.
+-- Lists nonces whose signatures are not valid any more.  Requests delete them,
+-- too (nonce_expire), but there may be no requests.
 -- name: purge_nonce_look(before, limit)
 -- columns: as purge_candidate
 SELECT destination_id AS id, keep_until AS at FROM federation_nonces
 WHERE keep_until < $before ORDER BY keep_until LIMIT $limit;
 
--- The people to whom a message went whose outbox rows are gone: the members of
--- its conversation, with the inbox row that the delivery made.
+-- Lists the recipients of a message whose outbox rows are purged: the other
+-- members of its conversation, each with the inbox row that the delivery made.
+-- A member who is alone in the conversation is the recipient.
 -- name: purged_destinations(conversation_id, event_id, sender_id)
 -- columns: name, user_id, acked_upto, acked_at, shown_upto, shown_at,
 --     delivered_at, attempt

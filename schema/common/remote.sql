@@ -7,8 +7,8 @@
 --     created_at, ack_deadline, reason, priority, requeues)
 -- row: waiting(sender_id, destination_id, count)
 
--- What a lane owes next, in order: what waits, and what a peer has promised an
--- answer for.
+-- Reads the rows that a lane has still to deliver, in order: pending rows, and
+-- rows for which the peer has promised a later answer.
 -- name: remote_claim(lane_id, from_seq, limit)
 -- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
@@ -22,7 +22,7 @@ WHERE o.lane_id = $lane_id AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
     OR (o.state = 'sent' AND o.ack_deadline IS NOT NULL))
 ORDER BY o.lane_seq LIMIT $limit;
 
--- Rows below a lane's cursor, to be offered once more.
+-- Reads rows below the cursor of a lane, to be sent again.
 -- name: remote_replay(lane_id, from_seq, upto_seq, limit)
 -- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
@@ -57,24 +57,26 @@ SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
     o.requeues
 FROM outbox o WHERE o.id = $id;
 
--- The attempt counts before it is made.
+-- Counts the attempt before it is made, so that an attempt which a crash
+-- interrupts is counted, too.
 -- name: remote_sending(id, now)
 UPDATE outbox SET state = 'sending', attempts = attempts + 1,
     last_attempt_at = $now, last_status_at = $now
 WHERE id = $id AND state = 'pending';
 
--- The peer said "later" and said nothing more.
+-- The peer has answered "later", and the promised answer did not come.
 -- name: remote_late(id, now)
 UPDATE outbox SET state = 'pending', retry_count = retry_count + 1,
     ack_deadline = NULL, sent_at = NULL, last_status_at = $now
 WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 
--- The peer has answered what it had promised to.
+-- The promised later answer has come.
 -- name: remote_confirm(id, now)
 UPDATE outbox SET ack_deadline = NULL, last_status_at = $now
 WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 
--- The row of an event that a peer has answered "later" for, or may be about to.
+-- Finds the row of an event for which a peer has answered "later", or may be
+-- about to, because the row is being sent.
 -- name: promised_find(event_id, origin)
 -- columns: id
 SELECT o.id FROM outbox o JOIN users u ON u.user_id = o.dest_id
@@ -82,23 +84,26 @@ WHERE o.event_id = $event_id AND o.dest_kind = 'server'
   AND u.destination_id = $origin AND (o.state = 'sending'
     OR (o.state = 'sent' AND o.ack_deadline IS NOT NULL));
 
--- The peer cannot take it now after all: it is late earlier than it would be.
+-- The peer says that it cannot accept the event now: the promised answer counts
+-- as late at an earlier time.
 -- name: remote_hasten(id, ack_deadline)
 UPDATE outbox SET ack_deadline = $ack_deadline
 WHERE id = $id AND state = 'sent' AND ack_deadline IS NOT NULL;
 
--- The receipt came before the answer.
+-- Acks a row whose place a receipt covered before the answer came.
 -- name: remote_acked_early(id, now)
 UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
 WHERE id = $id AND state = 'sent';
 
--- A receipt has named the message when it was not sent.
+-- Acks a row that a receipt named before it was sent (receipt_note).
 -- name: remote_acked_noted(id, now)
 UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
 WHERE id = $id AND state = 'sent' AND acked_at IS NOT NULL;
 
--- What a receipt has said of the row before this attempt is true only if the
--- destination had the message then.
+-- Keeps an earlier receipt (acked_at) only if the destination had the message
+-- before this attempt ($duplicate is 1), or if the receipt came during this
+-- attempt.  Any other receipt may be about a message that the destination has
+-- lost since.
 -- name: remote_sent(id, now, ack_deadline, duplicate)
 UPDATE outbox SET state = 'sent', sent_at = $now, last_status_at = $now,
     last_error = NULL, next_retry_at = NULL, ack_deadline = $ack_deadline,
@@ -106,8 +111,8 @@ UPDATE outbox SET state = 'sent', sent_at = $now, last_status_at = $now,
 	THEN acked_at END
 WHERE id = $id AND state = 'sending';
 
--- Back to where it was: refused for now ($retry_count, $next_retry_at), or put
--- off (as they were).
+-- Makes a row pending again.  The destination has refused it for now (new
+-- $retry_count and $next_retry_at), or it was put off (both unchanged).
 -- name: remote_back(id, now, retry_count, next_retry_at, error)
 UPDATE outbox SET state = 'pending', last_status_at = $now,
     retry_count = $retry_count, next_retry_at = $next_retry_at,
@@ -126,7 +131,7 @@ UPDATE outbox SET state = $state, reason = $reason,
 WHERE id = $id AND (state = 'pending'
     OR (state = 'sending' AND $state = 'failed'));
 
--- Why, of a bounce's own row.
+-- Stores the reason of a bounce in the bounce's own outbox row.
 -- name: outbox_reason_set(id, reason)
 UPDATE outbox SET reason = $reason WHERE id = $id;
 
@@ -134,7 +139,7 @@ UPDATE outbox SET reason = $reason WHERE id = $id;
 UPDATE outbox SET next_retry_at = NULL, last_status_at = $now
 WHERE id = $id AND state = 'pending';
 
--- What has expired on its way to other servers.
+-- Lists expired rows to other servers.
 -- name: outbox_expired(now, limit)
 -- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
@@ -146,13 +151,13 @@ FROM outbox o
 WHERE o.dest_kind = 'server' AND o.state = 'pending' AND o.expires_at <= $now
 ORDER BY o.expires_at LIMIT $limit;
 
--- When the next one does.
+-- Returns when the next row to another server expires.
 -- name: outbox_expiry_next
 -- columns: expires_at
 SELECT min(expires_at) AS expires_at FROM outbox
 WHERE dest_kind = 'server' AND state = 'pending' AND expires_at > 0;
 
--- What has expired in a local lane that is held.
+-- Lists expired rows of the local lanes with $after < lane_id <= $upto.
 -- name: outbox_expired_local(after, upto, now, limit)
 -- columns: as outbox
 SELECT o.id, o.event_id, o.kind, o.mid, o.conversation_id, o.conversation_seq,
@@ -165,8 +170,9 @@ WHERE o.state = 'pending' AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user'
   AND o.lane_id > $after AND o.lane_id <= $upto AND o.expires_at <= $now
 ORDER BY o.lane_id, o.lane_seq LIMIT $limit;
 
--- All that a carrier has to say about a message.  sequence: of one that came
--- from the server of $dest_id, the place up to which the lane had come with it.
+-- Reads everything that a carrier sends of a message.  sequence: for a message
+-- that came from the server of $dest_id, the place up to which that server's
+-- lane was accepted when the message was; else NULL.
 -- name: remote_message(mid, sender_id, dest_id)
 -- columns: message_id, body, content_type, metadata, correlation_id,
 --     reply_to, public_id, sender, recipient, sequence
@@ -191,7 +197,8 @@ UPDATE outbox_attempts SET finished_at = $now, outcome = $outcome,
     status = $status, error = $error
 WHERE outbox_id = $outbox_id AND attempt = $attempt AND outcome IS NULL;
 
--- Messages that wait, by sender and destination (at the start).
+-- Counts the messages that wait, by sender and destination.  Runs at the start
+-- only.
 -- name: outbox_waiting_local
 -- columns: as waiting
 SELECT o.sender_id, 1 AS destination_id, count(*) AS count FROM outbox o

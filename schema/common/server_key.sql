@@ -3,7 +3,8 @@
 
 -- row: server_key(key_id, public, seed, created_at, signs_at, retires_at)
 
--- The newest first: if there were too many, the old ones would be left out.
+-- Lists live keys, the newest first: if there were more than $limit, the oldest
+-- would be left out.
 -- name: server_keys_live(limit)
 -- columns: as server_key
 SELECT key_id, public, seed, created_at, signs_at, retires_at
@@ -22,7 +23,7 @@ WHERE key_id = $key_id AND retired_at IS NULL;
 UPDATE server_keys SET retired_at = $now
 WHERE key_id = $key_id AND retired_at IS NULL;
 
--- The seeds of keys that are retired become $seed, which is zeros.
+-- Overwrites the seeds of retired keys with $seed, which is all zeros.
 -- name: server_keys_wipe(seed)
 UPDATE server_keys SET seed = $seed
 WHERE retired_at IS NOT NULL AND seed <> $seed;

@@ -26,7 +26,7 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id, password_once_until
 FROM users WHERE user_id = $user_id;
 
--- A person on another server.
+-- Inserts a user of another server.
 -- name: user_remote_insert(name, now, destination_id)
 -- columns: user_id, name
 INSERT INTO users (name, admin, created_at, destination_id)
@@ -58,8 +58,9 @@ WHERE user_id = $user_id AND disabled_at IS NOT NULL;
 UPDATE users SET admin = $admin
 WHERE user_id = $user_id AND admin <> $admin AND destination_id IS NULL;
 
--- An administrator who can log in, other than a user.  It reads all users if
--- there is none, which is rare and an operator's.
+-- Finds an administrator other than $user_id who can log in.  If there is none,
+-- the statement reads all users; this is rare, and only commands of operators
+-- run it.
 -- name: admin_other(user_id)
 -- columns: user_id
 SELECT user_id FROM users
@@ -96,7 +97,7 @@ UPDATE devices SET revoked_at = $now
 WHERE user_id = $user_id AND device_id <> $keep AND revoked_at IS NULL
 RETURNING device_id, token_hash;
 
--- The tokens of a user.
+-- Lists the devices of a user whose tokens are not revoked.
 -- name: device_tokens(user_id)
 -- columns: as revoked_device
 SELECT device_id, token_hash FROM devices

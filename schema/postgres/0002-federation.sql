@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- All that the SQLite migration 3 makes; there are the reasons.
+-- Makes what the SQLite migration 3 makes.  The reasons are written there.
 
 CREATE TABLE server_keys (
 	key_id TEXT COLLATE "C" NOT NULL PRIMARY KEY

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What goes into the archive before it is purged: one JSON object a row, names
--- and forms as in the API.  Bodies are not in it: messages are not purged.
+-- The rows of the archive, which are written before the originals are purged:
+-- one JSON object for each row, with names and formats as in the API.  They
+-- hold no bodies, because messages are not purged.
 
 -- name: archive_outbox(id)
 -- columns: as archived

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- What check_schema gives on a fresh schema: fsck has no database of its own to
--- make one in.  After a migration, write the rows anew with
+-- The result of check_schema on a fresh schema.  It is stored here, because
+-- fsck has no empty PostgreSQL database in which it could make such a schema.
+-- After adding a migration, write the rows anew with
 --	TWINBOX_WRITE_CATALOGUE=FILE build/tests/contract/test_schema
--- which also fails when they are not those of a fresh schema.
+-- Without the variable, this test fails if the rows differ from those of a
+-- fresh schema.
 -- name: check_schema_fresh
 -- columns: as schema_object
 SELECT object, definition FROM (VALUES

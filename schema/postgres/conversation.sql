@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Conversations and who takes part.
+-- Conversations and their members.
 
 -- name: conversation_insert(public_id, kind, direct_key, now)
 -- columns: conversation_id, public_id
@@ -13,9 +13,11 @@ INSERT INTO participants (conversation_id, user_id, role)
 SELECT * FROM unnest($conversation_id::bigint[], $user_id::bigint[],
     $role::text[]);
 
--- A row that the batch did not list (schema/postgres/lock.sql).  Other rows are
--- locked by then, so that this one is not waited for: the transaction begins anew
--- and locks it with the others.
+-- Reads and locks a conversation that is missing in the lock set of the batch
+-- (schema/postgres/lock.sql).  The batch has locked other rows by then, so that
+-- waiting for this one could be a deadlock.  With NOWAIT the statement fails
+-- instead: the transaction starts again and locks the row together with the
+-- others.
 -- name: conversation_by_key(direct_key)
 -- columns: as conversation
 -- writer: FOR UPDATE OF c NOWAIT
@@ -34,7 +36,7 @@ FROM conversations c WHERE c.public_id = $public_id;
 SELECT c.conversation_id, c.public_id, c.kind, c.last_seq, c.last_digest
 FROM conversations c WHERE c.conversation_id = $conversation_id;
 
--- Unless another writer has it.
+-- Reads and locks a conversation, unless another transaction has locked it.
 -- name: conversation_if_free(conversation_id)
 -- columns: as conversation
 -- writer: FOR UPDATE OF c SKIP LOCKED
@@ -55,14 +57,17 @@ FROM unnest($conversation_id::bigint[], $user_id::bigint[],
         acked_at, read_at, shown_upto, shown_at)
 WHERE p.conversation_id = r.conversation_id AND p.user_id = r.user_id;
 
--- A member's conversations, the newest first, with the number of unread messages
--- (of others, beyond the read mark, up to what was delivered to the member), and
--- with the time of the last message that the member may see (history_before has
--- the same rule).  OFFSET 0 keeps the planner from hashing all outbox rows of the
--- member anew for each conversation.  The order of what is owed, here and below,
--- is that of the index outbox_owed: while statistics say that no row has ended
--- the planner would take any index of such rows, and read all of it for each
--- conversation when there are many after all.
+-- Lists the conversations of a member, the newest first.  unread: messages of
+-- others after the read watermark, up to the delivered watermark.  last_at: the
+-- time of the last message that the member may see, by the rule of
+-- history_before.
+--
+-- OFFSET 0 keeps the planner from building a hash table of all outbox rows of
+-- the member for each conversation.  The subqueries on failed, expired and
+-- canceled rows, here and below, are ordered like the index outbox_owed.
+-- Without that order and with statistics that show no such rows, the planner
+-- would choose any index of them; if there are many after all, it would then
+-- read the whole index for each conversation.
 -- name: conversation_list(user_id, before, limit)
 -- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
@@ -95,9 +100,10 @@ JOIN conversations c ON c.conversation_id = p.conversation_id
 WHERE p.user_id = $user_id AND p.conversation_id < $before
 ORDER BY p.conversation_id DESC LIMIT $limit;
 
--- The same, by that time: a member's conversations with the last activity first,
--- those of one time by their ids.  The times of all of them are found before they
--- are sorted, two look-ups for each; the counts are made for the page alone.
+-- The same, ordered by last_at, the latest first, and by id for equal times.
+-- The times of all conversations of the member are computed before sorting,
+-- with two look-ups each.  The counts are computed only for the rows of the
+-- page.
 -- name: conversation_recent(user_id, before_at, before_id, limit)
 -- columns: as conversation_item
 WITH recent AS MATERIALIZED (

@@ -1,19 +1,21 @@
 -- SPDX-License-Identifier: MIT
--- A whole database into an empty one, perhaps of the other kind (upkeep/copy.h):
--- of each table all columns.
+-- Copies a whole database into an empty one, which may be of the other dialect
+-- (upkeep/copy.h): all columns of all tables.
 
--- Who copies into it is alone: a server that starts meanwhile waits, and gives
--- up, before it writes its first row (its epoch).
+-- Keeps every server from starting on this database.  A server that tries waits
+-- for this lock before it writes its first row (its epoch), and gives up after
+-- some time.
 -- name: copy_alone
 LOCK TABLE meta IN EXCLUSIVE MODE;
 
--- The rows are there.  Without statistics the checks that read whole tables
--- would compare each row with each, until autovacuum has been by.
+-- Runs when all rows are copied.  Without statistics, the checks of fsck that
+-- join whole tables would compare each row with each other row, until
+-- autovacuum has computed statistics.
 -- name: copy_analyze
 ANALYZE;
 
--- How many rows each table has, by its number in upkeep/copy.h; of the totals,
--- whether there are any.
+-- Counts the rows of each table, by the number of the table in upkeep/copy.h.
+-- The totals count as 1 if any message was ever accepted, else as 0.
 -- name: copy_counts
 -- columns: number, count
 SELECT 0 AS number, count(*) AS count FROM meta
@@ -61,7 +63,7 @@ SELECT 20, count(*) FROM federation_nonces
 UNION ALL
 SELECT 21, count(*) FROM federation_lanes;
 
--- The last number that each sequence has given.
+-- Returns the last number that each sequence has given.
 -- name: copy_numbers_get
 -- columns: name, last
 SELECT sequencename::text AS name, coalesce(last_value, 0) AS last
@@ -260,7 +262,8 @@ SELECT * FROM unnest($dead_id::bigint[], $outbox_id::bigint[], $mid::bigint[],
     $dead_at::bigint[], $resolution::text[], $resolved_at::bigint[],
     $resolved_by::text[]);
 
--- All nodes' rows as one, which is nobody's.
+-- Adds up the rows of all nodes.  The result has node 0, which stands for no
+-- node.
 -- name: copy_outbox_totals_get
 -- columns: node, pending, sending, sent, failed, expired, canceled,
 --     scheduled, accepted_total, sent_total, acked_total, retries_total,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Requests of other servers: what one needs of many rows comes in one statement,
--- and rows that another node is about to delete are left to it.
+-- Requests of other servers.  One statement handles all rows that a request
+-- needs.  Rows that another node is deleting at the same time are skipped.
 
 -- name: processed_find(event_id, origin)
 -- columns: event_id, sequence, behind
@@ -61,7 +61,8 @@ JOIN messages m ON m.message_id = r.message_id
 LEFT JOIN outbox o ON o.event_id = m.event_id
     AND o.dest_kind = 'server' AND o.dest_id = r.dest_id;
 
--- In the order of the lanes that were asked for.
+-- Returns the rows in the order in which the lanes were given, and within a
+-- lane by place.
 -- name: receipt_rows(lane_id, after, upto)
 -- columns: as covered
 SELECT o.id, o.mid, o.conversation_seq,

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- The queries of operators.  No statement walks all that waits or all that
--- ever was: walks go along one index from a cursor, and end after the number of
--- rows that they are given; the caller goes on from the last.  The order of a
--- set is that of the index that it is to be found by.
+-- The queries of operators.  No statement reads the whole backlog or the whole
+-- history.  A walk goes along one index from a cursor and ends after $limit
+-- rows; the caller continues after the last row.  Each set (inspect_set_...)
+-- has the order of the index that the planner is to use for it.
 
--- Walks and sets give the same columns: what the filters look at.
+-- Walks (inspect_walk...) and sets (inspect_set_...) return the same columns:
+-- those that the filters use.
 -- name: inspect_walk(before, limit)
 -- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
@@ -92,7 +93,8 @@ SELECT count(*) AS count FROM outbox
 WHERE retry_count >= $retry_count AND retry_count > 0
   AND (state = 'pending' OR state = 'sending');
 
--- The first of what each lane to an inbox here owes, for at most $limit lanes.
+-- Reads the first pending row of each lane to an inbox here, for at most $limit
+-- lanes.
 -- name: inspect_heads_local(limit)
 -- columns: as backlog
 WITH RECURSIVE owing (lane_id, n) AS (
@@ -111,8 +113,9 @@ WHERE f.state = 'pending' AND f.lane_seq IS NOT NULL AND f.dest_kind = 'user'
       WHERE o.lane_id = w.lane_id AND o.state = 'pending'
         AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user');
 
--- What waits for inboxes here, for other servers (those that expire first
--- come first), and for one of those.
+-- The four statements read pending rows: those to inboxes here, those to other
+-- servers (those that expire first come first), and those to one other server,
+-- in its ready and in its leased lanes.
 -- name: inspect_backlog_local(limit)
 -- columns: as backlog
 SELECT kind, created_at, deliver_at, sender_id
@@ -149,8 +152,8 @@ FROM outbox_lanes l CROSS JOIN LATERAL (
 WHERE l.state = 'leased' AND l.destination_id = $destination_id
 ORDER BY l.lease_until LIMIT $limit;
 
--- Lanes that are ready for a destination and the places they hold, over at most
--- $limit of them.
+-- Counts the ready lanes to a destination and the places that they hold, over
+-- at most $limit lanes.
 -- name: inspect_places(limit, destination_id)
 -- columns: lanes, places
 SELECT count(*) AS lanes, coalesce(sum(n), 0)::bigint AS places
@@ -198,16 +201,18 @@ FROM dead_letter_queue
 WHERE resolution IS NULL AND dead_id < $before
 ORDER BY dead_id DESC LIMIT $limit;
 
--- The oldest first, as they are given new places.
+-- Lists the oldest dead letters first: requeued messages get their new places
+-- in this order.
 -- name: inspect_dead_letter_oldest(after, limit)
 -- columns: as dead_letter_candidate
 SELECT dead_id, reason, sender_id, destination_id, resolution
 FROM dead_letter_queue
 WHERE resolution IS NULL AND dead_id > $after ORDER BY dead_id LIMIT $limit;
 
--- Changes at other servers of which somebody is known here, and what operators
--- did about them, the newest first, among the newest $entries entries.  Others
--- can neither raise an alert nor hide one.
+-- Lists changes at other servers of which a user is known here, and what
+-- operators did about them, the newest first.  Reads only the newest $entries
+-- entries of the audit log.  Servers of which no user is known can neither
+-- raise an alert nor hide one.
 -- name: inspect_peer_changes(since, entries, limit)
 -- columns: audit_id, at, action, object, detail, destination_id
 SELECT w.audit_id, w.at, w.action, w.object, w.detail, w.destination_id

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- Lanes: one cursor for each conversation, recipient and class.
 --
--- Whoever changes a lane, or anything else of a conversation, holds the lock of
--- its row in conversations; so a lane needs none of its own.
+-- Every transaction that changes a lane, or anything else that belongs to a
+-- conversation, has locked the row of that conversation.  Therefore lanes have
+-- no locks of their own.
 
--- A lane with its tail, the last place given.
+-- Finds a lane with its tail: the last place given.
 -- name: lane_find(conversation_id, dest_kind, dest_id, class)
 -- columns: as lane
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
@@ -33,7 +34,7 @@ FROM unnest($lane_id::bigint[], $next_seq::bigint[],
     AS r (lane_id, next_seq, last_published_seq, due_at, updated_at)
 WHERE l.lane_id = r.lane_id;
 
--- All of a lane to another server.
+-- Writes all changing columns of a lane to another server.
 -- name: lane_remote_set(lane_id, next_seq, last_published_seq, due_at, now,
 --     state, tail_seq, priority, lease_token, lease_until, lease_owner,
 --     replay_seq, acked_seq)
@@ -53,9 +54,9 @@ FROM unnest($lane_id::bigint[], $next_seq::bigint[],
         acked_seq)
 WHERE l.lane_id = r.lane_id;
 
--- The next local lanes after $after that owe something, at most $limit, each
--- with its due time: one step in the index of what waits for each lane, however
--- much waits in it.
+-- Lists at most $limit local lanes after lane $after that have pending rows,
+-- each with its due time.  The cost is one step in the index of pending rows
+-- for each lane, independent of the number of its rows.
 -- name: lanes_pending(after, limit)
 -- columns: as due_lane
 WITH RECURSIVE owing (lane_id, n) AS (
@@ -71,10 +72,10 @@ SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
     ON l.lane_id = w.lane_id
 ORDER BY w.n;
 
--- The lanes of one destination and priority that are ready and due at $upto, in
--- the order of the index, behind lane $after_lane_id, which was due at
--- $after_due_at.  Lanes are left out while another writer holds their
--- conversation.
+-- Lists the ready lanes of one destination and priority that are due at $upto,
+-- in the order of the index.  The list begins after lane $after_lane_id, which
+-- was due at $after_due_at.  Lanes whose conversation another transaction has
+-- locked are left out.
 -- name: lanes_ready(destination_id, priority, upto, after_due_at,
 --     after_lane_id, limit)
 -- columns: as due_lane
@@ -87,8 +88,9 @@ WHERE l.state = 'ready' AND l.destination_id = $destination_id
   AND (l.due_at, l.lane_id) > ($after_due_at, $after_lane_id)
 ORDER BY l.due_at, l.lane_id LIMIT $limit;
 
--- Lanes that are due much later than anything is ever put off: the clock has
--- been put back.  As far as nobody is at work on their conversations.
+-- Makes lanes due at once that are due after $beyond.  No lane is ever put off
+-- that long, so the clock was set back.  Lanes whose conversation another
+-- transaction has locked are left out.
 -- name: lanes_cap_due(now, beyond)
 WITH held AS (
     SELECT l.lane_id FROM outbox_lanes l
@@ -100,8 +102,8 @@ UPDATE outbox_lanes SET due_at = $now
 WHERE lane_id = ANY (ARRAY (SELECT lane_id FROM held))
   AND state = 'ready' AND due_at > 0 AND due_at > $beyond;
 
--- Leases that have run out, or that nobody can have given (the clock has been
--- put back).
+-- Lists leases that have run out, and leases that end after $beyond.  No lease
+-- is that long, so the clock was set back.
 -- name: lanes_stale(now, beyond, limit)
 -- columns: lane_id, lease_token
 -- writer: FOR UPDATE OF c SKIP LOCKED
@@ -110,8 +112,8 @@ JOIN conversations c ON c.conversation_id = l.conversation_id
 WHERE l.state = 'leased' AND (l.lease_until <= $now OR l.lease_until > $beyond)
 LIMIT $limit;
 
--- The next destinations after $after that have ready lanes, at most $limit: one
--- step in the index of ready lanes for each.
+-- Lists at most $limit destinations after $after that have ready lanes.  The
+-- cost is one step in the index of ready lanes for each of them.
 -- name: destinations_ready(after, limit)
 -- columns: as destination
 WITH RECURSIVE owing (destination_id, n) AS (

@@ -1,30 +1,35 @@
 -- SPDX-License-Identifier: MIT
--- The rows of a batch, each kind by one statement and locked before the batch's
--- first write: new names, then conversations, then devices, and inboxes after all
--- other writes, each in the order of their ids, so that batches of several nodes
--- wait for one another without a circle.
+-- The lock set of a batch (txn/lockset.c).  One statement locks all rows of one
+-- kind before the first write of the batch: names of things that have no row
+-- yet, then conversations, then devices.  Inboxes are locked after all other
+-- writes.  Rows of one kind are locked in the order of their ids.  All nodes
+-- lock in the same order, so that their batches never wait for each other in a
+-- circle.
 
--- A batch that makes a conversation locks its name before any row: a missing row
--- cannot be locked, and a batch that waited for it only at its INSERT would hold
--- other rows meanwhile.  A batch that makes another server, its users or
--- conversations with them locks the server's name: a name each would not fit into
--- the server's table of locks (max_locks_per_transaction).  A batch that changes
--- an account locks its name, or "#" and its id.
--- The class of these locks is "box" in ASCII.
+-- A batch that makes a conversation locks its name before any row, because a
+-- missing row cannot be locked.  A batch that met the conflict only at its
+-- INSERT would wait while it holds locks on other rows.
+--
+-- A batch that makes another server, users of it or conversations with them
+-- locks the name of the server instead: one lock for each of their names would
+-- not fit into the lock table of PostgreSQL (max_locks_per_transaction).  A
+-- batch that changes an account locks its name, or "#" and its id.
+--
+-- The class of these advisory locks, 6451064, is "box" in ASCII.
 -- name: lock_names(name)
 -- columns: locked
 SELECT pg_advisory_xact_lock(6451064, s.number)::text AS locked
 FROM (SELECT hashtext(r.name) AS number FROM unnest($name::text[]) AS r (name)
     ORDER BY number) AS s;
 
--- The same without waiting; the result is the place of each name that another
--- transaction holds.
+-- The same without waiting.  Returns the number of each name that another
+-- transaction has locked.
 -- name: lock_names_skip(name)
 -- columns: number
 SELECT r.number FROM unnest($name::text[]) WITH ORDINALITY AS r (name, number)
 WHERE NOT pg_try_advisory_xact_lock(6451064, hashtext(r.name));
 
--- By id or by name.
+-- Reads users by id or by name, without locking them.
 -- name: lock_users(user_id, name)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
@@ -35,8 +40,9 @@ SELECT user_id, name, display_name, password_hash, admin, disabled_at,
     destination_id, password_once_until
 FROM users WHERE name = ANY ($name::text[]);
 
--- Which conversations messages ($message_id) and dead letters ($dead_id) are
--- of, each with its number: which that is never changes.
+-- Returns the conversations of messages ($message_id) and dead letters
+-- ($dead_id), each with the number of its key.  Locks nothing: the conversation
+-- of a message never changes.
 -- name: lock_about(message_id, dead_id)
 -- columns: conversation_id, number
 WITH r AS MATERIALIZED (
@@ -50,10 +56,11 @@ SELECT o.conversation_id, r.number
 FROM r JOIN dead_letter_queue d ON d.dead_id = r.dead_id
 JOIN outbox o ON o.id = d.outbox_id;
 
--- By public id ($public_id), as the direct one of $user_id with $name, by a
--- lane ($lane_id), those whose messages an ack of $user_id up to $acked_upto is
--- about, by id ($conversation_id), those whose messages a read of $user_id up to
--- $read_upto is about, and by direct key ($direct_key).
+-- Locks the conversations that these keys name: a public id ($public_id); a
+-- user and a name ($user_id, $name), for their direct conversation; a lane
+-- ($lane_id); an ack of $user_id up to $acked_upto, for the messages that it
+-- covers; an id ($conversation_id); a read of $user_id up to $read_upto, for
+-- the messages that it covers; a direct key ($direct_key).
 -- name: lock_conversations(public_id, user_id, name, lane_id, acked_upto,
 --     conversation_id, read_upto, direct_key)
 -- columns: as conversation
@@ -97,10 +104,10 @@ WHERE c.conversation_id = ANY (ARRAY (
         WHERE r.upto IS NOT NULL))
 ORDER BY c.conversation_id;
 
--- Which conversations the keys of lock_conversations lead to, each by the number
--- of its key, with the inbox that a lane to one here leads to; and, without a
--- conversation, the inbox of the user called $name, for a key without $user_id.
--- Locks nothing.
+-- Returns the conversations that the keys of lock_conversations name, each with
+-- the number of its key.  A key that is a lane to an inbox here also returns
+-- the owner of that inbox.  A key with $name and without $user_id returns the
+-- inbox of the user with this name, and no conversation.  Locks nothing.
 -- name: lock_find(public_id, user_id, name, lane_id, acked_upto,
 --     conversation_id, read_upto, direct_key)
 -- columns: number, conversation_id, inbox_user_id
@@ -152,7 +159,7 @@ CROSS JOIN LATERAL (
         ORDER BY i.seq LIMIT 2000) AS w) AS a
 WHERE r.read IS NOT NULL;
 
--- Those of these that nobody else has.
+-- Locks those of the conversations that no other transaction has locked.
 -- name: lock_conversations_skip(conversation_id)
 -- columns: as conversation
 -- writer: FOR UPDATE SKIP LOCKED
@@ -160,8 +167,9 @@ SELECT conversation_id, public_id, kind, last_seq, last_digest
 FROM conversations WHERE conversation_id = ANY ($conversation_id::bigint[])
 ORDER BY conversation_id;
 
--- Those of the first $limit scheduled messages that are due, as far as nobody
--- else is at work on them: who comes last would find nothing left to do.
+-- Locks the conversations of the first $limit scheduled messages that are due,
+-- except those that another transaction has locked.  That transaction probably
+-- releases the same messages, and waiting for it would leave nothing to do.
 -- name: lock_due(now, limit)
 -- columns: as conversation
 -- writer: FOR UPDATE OF c SKIP LOCKED
@@ -189,8 +197,8 @@ SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
     l.replay_seq, l.acked_seq
 FROM outbox_lanes l WHERE l.conversation_id = ANY ($conversation_id::bigint[]);
 
--- What acks and reads are compared with: it only grows, so that they need not
--- lock it.
+-- Reads the counters with which acks and reads are compared.  They only grow,
+-- so that acks and reads need not lock them.
 -- name: lock_counters(user_id)
 -- columns: as counters
 SELECT user_id, head, trimmed + 1 AS oldest, acked, read_seq FROM inboxes
@@ -202,15 +210,17 @@ WHERE user_id = ANY ($user_id::bigint[]) ORDER BY user_id;
 SELECT user_id, head, trimmed + 1 AS oldest, acked, read_seq FROM inboxes
 WHERE user_id = ANY ($user_id::bigint[]) ORDER BY user_id;
 
--- When some are held already: another writer's is not waited for, he may wait for
--- one of these.  The transaction begins anew, and holds all at once.
+-- For a batch that has locked other inboxes already.  It must not wait for an
+-- inbox of another transaction, because that one may wait for an inbox of this
+-- batch.  With NOWAIT the statement fails instead: the transaction starts again
+-- and locks all inboxes at once.
 -- name: lock_inboxes_nowait(user_id)
 -- columns: as counters
 -- writer: FOR UPDATE NOWAIT
 SELECT user_id, head, trimmed + 1 AS oldest, acked, read_seq FROM inboxes
 WHERE user_id = ANY ($user_id::bigint[]) ORDER BY user_id;
 
--- Those of these that nobody else has.
+-- Locks those of the inboxes that no other transaction has locked.
 -- name: lock_inboxes_skip(user_id)
 -- columns: as counters
 -- writer: FOR UPDATE SKIP LOCKED
@@ -223,20 +233,20 @@ WHERE user_id = ANY ($user_id::bigint[]) ORDER BY user_id;
 SELECT device_id, acked_seq FROM devices
 WHERE device_id = ANY ($device_id::bigint[]) ORDER BY device_id;
 
--- Those of these that nobody else has.
+-- Locks those of the devices that no other transaction has locked.
 -- name: lock_devices_skip(device_id)
 -- columns: as acked_device
 -- writer: FOR UPDATE SKIP LOCKED
 SELECT device_id, acked_seq FROM devices
 WHERE device_id = ANY ($device_id::bigint[]) ORDER BY device_id;
 
--- The devices among these ids that exist, also when another transaction holds
--- them.
+-- Returns the ids of devices that exist, including devices that another
+-- transaction has locked.
 -- name: lock_devices_exist(device_id)
 -- columns: device_id
 SELECT device_id FROM devices WHERE device_id = ANY ($device_id::bigint[]);
 
--- Which of these ids are taken.
+-- Returns the messages that have one of these ids.
 -- name: lock_keys(message_id)
 -- columns: message_id, mid, sender_id, fingerprint
 SELECT message_id, mid, sender_id, fingerprint FROM messages

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- The business rows.
+-- The messages.
 
--- In the order of what clients choose, for which writers wait.
+-- Inserts in the order of message_id.  Clients choose these ids, and a writer
+-- waits for another one that inserts the same id.  With one order for all
+-- writers there is no deadlock.
 -- name: message_insert(mid, message_id, event_id, conversation_id,
 --     conversation_seq, sender_id, body, content_type, metadata,
 --     correlation_id, reply_to, priority, event_time, now, fingerprint, salt,
@@ -33,7 +35,7 @@ SELECT mid, message_id, event_id, conversation_id, conversation_seq, sender_id,
     event_time, created_at, fingerprint, salt, digest
 FROM rows ORDER BY message_id;
 
--- The next $count numbers, ascending.
+-- Returns the next $count numbers in ascending order.
 -- name: message_ids(count)
 -- columns: as new_id
 SELECT nextval('message_ids') AS id FROM generate_series(1, $count::bigint);
@@ -49,7 +51,8 @@ WITH ends AS (
 UPDATE messages SET conversation_seq = $conversation_seq, digest = $digest
 WHERE mid = $mid AND conversation_seq IS NULL;
 
--- What one sender has sent, newest first: for the quota of a day.
+-- Reads the sizes of what one sender has sent, the newest first, for the daily
+-- quota.
 -- name: message_sizes(sender_id, before, limit)
 -- columns: mid, created_at, bytes
 SELECT mid, created_at, coalesce(octet_length(body), 0)

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Facts about the database itself.
 
--- The same; nobody else changes it until this transaction has ended.
+-- Reads a value and locks its row until the transaction ends, so that no other
+-- transaction changes it.
 -- name: meta_lock(key)
 -- columns: as meta
 SELECT value FROM meta WHERE key = $key FOR UPDATE;

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- The nodes of a database.
 
--- Ends the leases of a dead node, except on conversations that a transaction has
--- locked: it would write back the lane as it read it.
+-- Ends the leases of a dead node.  Lanes whose conversation a transaction has
+-- locked are left out: that transaction would overwrite the lane with the
+-- values that it has read.
 -- name: node_end_leases(owner, now)
 WITH free AS (
     SELECT l.lane_id FROM outbox_lanes l

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Outbox rows.
 
--- The next $count numbers, ascending.
+-- Returns the next $count numbers in ascending order.
 -- name: outbox_ids(count)
 -- columns: as new_id
 SELECT nextval('outbox_ids') AS id FROM generate_series(1, $count::bigint);
@@ -37,7 +37,7 @@ SELECT id, event_id, kind, mid, conversation_id, conversation_seq, sender_id,
     sent_at, acked_at
 FROM rows;
 
--- What a lane owes next, in order.
+-- Reads the next pending rows of a lane, in order.
 -- name: outbox_claim(lane_id, from_seq, limit)
 -- columns: id, event_id, kind, mid, conversation_seq, sender_id, lane_seq,
 --     dest_id, event_time, created_at, attempts, expires_at, deliver_at,
@@ -63,15 +63,16 @@ UPDATE outbox o SET state = 'sent', attempts = o.attempts + 1, sent_at = r.at,
 FROM unnest($id::bigint[], $now::bigint[]) AS r (id, at)
 WHERE o.id = r.id AND o.state = 'pending';
 
--- A message that its recipient acked.
+-- Acks a message that its recipient has acked.
 -- name: outbox_settle_acked(id, now)
 UPDATE outbox o SET state = 'acked', acked_at = r.at, last_status_at = r.at
 FROM unnest($id::bigint[], $now::bigint[]) AS r (id, at)
 WHERE o.id = r.id AND o.state = 'sent';
 
--- By its number, never along the index of what is scheduled, which the planner
--- takes to be empty as long as its statistics say so: that index is WHERE
--- lane_seq IS NULL, and it does not see that this is the same.
+-- Finds the row by its id.  The planner must not use the index of scheduled
+-- rows instead, as it would while its statistics say that this index is empty.
+-- The index is declared WHERE lane_seq IS NULL; the planner does not see that
+-- IS NOT DISTINCT FROM NULL is the same.
 -- name: outbox_release(id, lane_seq, conversation_seq, now)
 WITH tails AS (
     UPDATE outbox_lanes l SET tail_seq = $lane_seq

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Rows that are older than their retention (upkeep/purge.h).  The purger reads
--- a bounded number of rows behind a cursor; the writer deletes them by key and
--- checks again that each may go.
+-- Deletes rows that are older than their retention (upkeep/purge.h).  The
+-- purger reads a bounded number of rows after a cursor.  The writer deletes
+-- them by key, and checks again that each of them may be deleted.
 
--- A requeued one stays: it says why its message is out of order.
+-- Keeps requeued rows: they explain why a message is out of order.
 -- name: purge_outbox(id, before)
 DELETE FROM outbox o
 USING unnest($id::bigint[], $before::bigint[]) AS r (id, before)
@@ -13,16 +13,17 @@ WHERE o.id = r.id AND o.last_status_at < r.before AND o.kind <> EVENT_BOUNCE
         AND o.ack_deadline IS NULL))
   AND o.id < (SELECT max(l.id) FROM outbox l);
 
--- The attempts of a row that has just gone.
+-- Deletes the attempts of an outbox row that was just deleted.
 -- name: purge_attempts_of(outbox_id)
 DELETE FROM outbox_attempts a
 USING unnest($outbox_id::bigint[]) AS r (outbox_id)
 WHERE a.outbox_id = r.outbox_id
   AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = r.outbox_id);
 
--- Attempts of rows that stay: those of open dead letters and of what is still
--- being tried are not for going.  (Counted, because a NOT EXISTS may be made
--- into a hash table of all such rows.)
+-- Lists attempts, which are purged even if their outbox row stays.  closed: the
+-- attempt may be deleted, because its row has no open dead letter and is
+-- neither pending nor being sent.  The subqueries count, because the planner
+-- may turn NOT EXISTS into a hash table of all such rows.
 -- name: purge_attempt_look(after, limit)
 -- columns: attempt_id, started_at, closed
 SELECT a.attempt_id, a.started_at,
@@ -60,8 +61,8 @@ DELETE FROM audit_log a
 USING unnest($id::bigint[], $before::bigint[]) AS r (audit_id, before)
 WHERE a.audit_id = r.audit_id AND a.at < r.before;
 
--- The keys of a server go first, then what is known of it, then its name; each
--- statement does nothing where the one before it has left something.
+-- Deletes a server: first its keys, then the peer, then the destination.  Each
+-- statement does nothing if the one before it has left rows.
 -- name: purge_peer_keys(id, before)
 DELETE FROM peer_keys k
 USING unnest($id::bigint[], $before::bigint[]) AS r (id, before),

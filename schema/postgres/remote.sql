@@ -12,8 +12,10 @@ UPDATE outbox SET state = 'pending', lane_seq = $lane_seq, retry_count = 0,
     expires_at = $expires_at, requeues = requeues + 1, last_status_at = $now
 WHERE id = $id AND (state = 'failed' OR state = 'expired');
 
--- From each lane's cursor on: what has left it is not looked at.  A lane to
--- another server has one sender, the other one of a direct conversation.
+-- Counts the messages that wait for other servers.  Reads each lane from its
+-- cursor on, so that rows which have left the lane cost nothing.  All messages
+-- of a lane to another server have one sender: the other member of the direct
+-- conversation.
 -- name: outbox_waiting_remote
 -- columns: as waiting
 SELECT min(o.sender_id) AS sender_id, l.destination_id, count(*) AS count

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- The totals of the outbox: messages by state, and what has ever happened.
+-- The totals of the outbox: the number of messages in each state, and counters
+-- of everything that has happened to messages.
 
--- To the row of this connection's node (the setting twinbox.node; 0 without).
+-- Adds to the row of this connection's node, which is the setting twinbox.node
+-- (0 if it is not set).
 -- name: totals_add(pending, sending, sent, failed, expired, canceled,
 --     scheduled, accepted_total, sent_total, acked_total, retries_total,
 --     failed_total, expired_total, canceled_total, requeued_total,
@@ -34,7 +36,8 @@ ON CONFLICT (node) DO UPDATE SET
     rescues_total = t.rescues_total + excluded.rescues_total,
     fenced_total = t.fenced_total + excluded.fenced_total;
 
--- A node's row becomes part of row 0, and the sums stay what they are.
+-- Adds the row of a node to row 0 and deletes it.  The sums of all rows stay
+-- the same.
 -- name: totals_fold(node)
 WITH gone AS (
 	DELETE FROM outbox_totals WHERE node = $node AND node <> 0 RETURNING *

@@ -9,7 +9,8 @@ FROM unnest($name::text[], $now::bigint[], $destination_id::bigint[])
     AS r (name, at, destination_id)
 RETURNING user_id, name;
 
--- Whose password is about to be changed, or was looked at before.
+-- Reads and locks a user whose password is about to be changed, or was verified
+-- before this transaction began.
 -- name: user_lock(user_id)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
@@ -36,7 +37,7 @@ SELECT device_id FROM devices WHERE device_id = $device_id
 -- writer: FOR UPDATE
 SELECT acked_seq FROM devices WHERE device_id = $device_id;
 
--- The mark never goes back: who writes it has read it.
+-- The watermark never goes back: the caller has read it in this transaction.
 -- name: device_acked_set(device_id, acked_seq, now)
 WITH marks AS (
     SELECT * FROM unnest($device_id::bigint[], $acked_seq::bigint[],
@@ -61,8 +62,8 @@ UPDATE inboxes b SET read_seq = greatest(b.read_seq, r.read_seq)
 FROM unnest($user_id::bigint[], $read_seq::bigint[]) AS r (user_id, read_seq)
 WHERE b.user_id = r.user_id;
 
--- How far these devices have acked, and the hash of a token that is worth
--- nothing any more.
+-- Returns how far devices have acked, and the hashes of tokens that are not
+-- valid any more.
 -- name: devices_now(device_id)
 -- columns: device_id, user_id, acked_seq, token_hash
 SELECT d.device_id, d.user_id, d.acked_seq,

@@ -1,13 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- The main job: accounts, conversations, messages, outbox, lanes, inboxes.
+-- The main tables: accounts, conversations, messages, outbox, lanes, inboxes.
 --
--- Times are milliseconds since 1970 from the server's clock, never SQL's.
--- Ids that clients see are the uuids; integers stay inside.  The tables that are
--- written once a message and more have no foreign keys: the writer has just
--- read what they refer to, checking it again costs 5 to 8 %, and fsck proves it.  Each index that
--- is written once a message has its reason beside it, because on this path
--- cost is pages, not rows.  In checks and partial indexes of these tables there
--- is no IN with more than two values: SQLite makes a table of them, in each run.
+-- Times are milliseconds since 1970 from the clock of the server; SQL never
+-- reads a clock.  Ids that clients see are uuids; integers are internal.
+--
+-- Tables that get one row or more for each message have no foreign keys.  The
+-- writer has just read the rows that they refer to, fsck verifies the
+-- references, and foreign keys would cost 5 to 8 %.  Each index that is written
+-- for each message has its reason beside it, because these writes are paid by
+-- pages, not by rows.  CHECK constraints and partial indexes of these tables
+-- use IN with two values at most: SQLite makes a table of more values, at each
+-- run.
 
 -- Facts about the database itself: epoch, commit number, boot times.
 CREATE TABLE meta (
@@ -27,7 +30,7 @@ CREATE TABLE users (
 	disabled_at INTEGER
 ) STRICT;
 
--- A device is a token: only its hash is kept.
+-- A device has one token, of which only the hash is stored.
 CREATE TABLE devices (
 	device_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	public_id BLOB NOT NULL CHECK (length(public_id) = 16),
@@ -41,19 +44,22 @@ CREATE TABLE devices (
 ) STRICT;
 CREATE INDEX devices_user ON devices (user_id, device_id);
 
--- One row an inbox: what the person has read, and the last seq that retention
--- removed.  The head is the last row's seq (or trimmed): the only writer numbers
--- from there, so that no counter row is written for each event.  What the
--- person has is the highest that any device acked, so that an ack writes here
--- neither.
+-- One row for each inbox.  read_seq: how far the person has read.  trimmed: the
+-- last seq that retention has removed.
+--
+-- The head of an inbox is the seq of its last row (or trimmed).  The only
+-- writer numbers events from there, so that no counter row is written for each
+-- event.  How far the person has acked is the highest acked_seq of the devices,
+-- so that an ack does not write this table, either.
 CREATE TABLE inboxes (
 	user_id INTEGER PRIMARY KEY REFERENCES users (user_id),
 	trimmed INTEGER NOT NULL DEFAULT 0 CHECK (trimmed >= 0),
 	read_seq INTEGER NOT NULL DEFAULT 0 CHECK (read_seq >= 0)
 ) STRICT;
 
--- direct_key: both names in order with a space between, unique; NULL in
--- groups.  The last number and the end of the chain are the last message's.
+-- direct_key: the names of both users in order, with a space between them;
+-- unique; NULL in groups.  The last number and the end of the digest chain are
+-- those of the last message.
 CREATE TABLE conversations (
 	conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	public_id BLOB NOT NULL UNIQUE CHECK (length(public_id) = 16),
@@ -63,10 +69,12 @@ CREATE TABLE conversations (
 	CHECK ((kind = 'direct') = (direct_key IS NOT NULL))
 ) STRICT;
 
--- delivered_upto: the highest conversation_seq put into this member's inbox by
--- others; acked_upto: that one of his devices has; read_upto: that he has seen;
--- shown_upto: that he let others know he has seen (a private read does not).
--- Members see [joined_seq, left_seq).
+-- delivered_upto: the highest conversation_seq of a message of others that is
+-- in this member's inbox.  acked_upto: the highest that one of the member's
+-- devices has acked.  read_upto: the highest that the member has read.
+-- shown_upto: the highest that the member lets others see as read (a private
+-- read does not advance it).  Members see the messages in [joined_seq,
+-- left_seq).
 CREATE TABLE participants (
 	conversation_id INTEGER NOT NULL
 	    REFERENCES conversations (conversation_id),
@@ -86,10 +94,11 @@ CREATE TABLE participants (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX participants_user ON participants (user_id, conversation_id);
 
--- The business row.  Content is never updated: an edit is a new version; a
--- deletion erases body and salt and leaves the chain whole.  conversation_seq
--- and digest are given at release (NULL while scheduled).  mid ascends and is
--- never used twice: purging keeps the newest row (the same holds for outbox.id).
+-- The messages.  Content is never updated: an edit is a new version.  A
+-- deletion erases body and salt and leaves the digest chain intact.
+-- conversation_seq and digest are NULL while a message is scheduled, and are
+-- set when it is released.  mid ascends and is never used twice: purging keeps
+-- the newest row (the same holds for outbox.id).
 CREATE TABLE messages (
 	mid INTEGER PRIMARY KEY,
 	message_id BLOB NOT NULL CHECK (length(message_id) = 16),
@@ -110,13 +119,14 @@ CREATE TABLE messages (
 	digest BLOB CHECK (length(digest) = 32),
 	deleted_at INTEGER
 ) STRICT;
--- Idempotency: the key is the message id (grows at one end with UUIDv7).
+-- Makes a repeated send find its message.  With ids of UUIDv7 the index grows
+-- at one end.
 CREATE UNIQUE INDEX messages_id ON messages (message_id);
--- History, and unread counts without touching the rows.
+-- For the history, and for unread counts that need not read the rows.
 CREATE UNIQUE INDEX messages_conversation
     ON messages (conversation_id, conversation_seq, sender_id)
     WHERE conversation_seq IS NOT NULL;
--- A sender's own entries, newest first (GET /v1/outbox).
+-- For the entries of a sender, the newest first (GET /v1/outbox).
 CREATE INDEX messages_sender ON messages (sender_id, mid);
 
 CREATE TRIGGER messages_immutable
@@ -127,10 +137,10 @@ BEGIN
 	SELECT RAISE (ABORT, 'a message does not change');
 END;
 
--- One cursor for each conversation and destination (and class: 0 messages, 1
--- receipts): the next place to be delivered.  What waits behind it is in
--- outbox_pending, so that a send does not write here.  due_at: not before; 0
--- when nothing is put off.
+-- One cursor for each conversation, destination and class (0: messages, 1:
+-- receipts).  next_seq: the next place to be delivered.  The rows that wait
+-- after it are in the index outbox_pending, so that a send does not write this
+-- table.  due_at: no delivery before this time; 0 if the lane is not put off.
 CREATE TABLE outbox_lanes (
 	lane_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	conversation_id INTEGER NOT NULL,
@@ -151,8 +161,9 @@ CREATE TABLE outbox_lanes (
 ) STRICT;
 CREATE INDEX outbox_lanes_put_off ON outbox_lanes (due_at) WHERE due_at > 0;
 
--- One row is one event for one destination.  lane_seq is NULL while scheduled;
--- a row that is born acked (a note to oneself) has no lane.
+-- One row is one event for one destination.  lane_seq is NULL while the event
+-- is scheduled.  A row that is acked from the start (a note to oneself) has no
+-- lane.
 CREATE TABLE outbox (
 	id INTEGER PRIMARY KEY,
 	event_id BLOB NOT NULL CHECK (length(event_id) = 16),
@@ -185,12 +196,15 @@ CREATE TABLE outbox (
 	acked_at INTEGER,
 	last_error TEXT CHECK (length(last_error) <= 512)
 ) STRICT;
--- Once for each destination; grows at one end, the server makes event ids.
+-- An event has one row for each destination.  The index grows at one end,
+-- because the server makes event ids.
 CREATE UNIQUE INDEX outbox_event ON outbox (event_id, dest_kind, dest_id);
--- What a lane still owes, and which lanes owe: as small as what waits.
+-- The pending rows of each lane, and thereby the lanes that have some.  The
+-- index is as small as the backlog.
 CREATE UNIQUE INDEX outbox_pending ON outbox (lane_id, lane_seq)
     WHERE state = 'pending' AND lane_seq IS NOT NULL;
--- What a person was owed and never got: rare, not counted as unread.
+-- Rows that were never delivered to their recipient.  They are rare, and are
+-- not counted as unread.
 CREATE INDEX outbox_owed ON outbox (dest_id, conversation_id, conversation_seq)
     WHERE state = 'failed' OR state = 'expired' OR state = 'canceled';
 CREATE INDEX outbox_scheduled ON outbox (deliver_at)
@@ -204,7 +218,8 @@ BEGIN
 	SELECT RAISE (ABORT, 'an outbox row does not change its origin');
 END;
 
--- A receipt (kinds 2, 3) is a watermark that may move while undelivered.
+-- A receipt (kinds 2 and 3) is a watermark, which may move until it is
+-- delivered.
 CREATE TRIGGER outbox_event_time
 BEFORE UPDATE OF event_time, mid, event_id ON outbox
 WHEN OLD.kind NOT IN (2, 3)
@@ -212,8 +227,9 @@ BEGIN
 	SELECT RAISE (ABORT, 'event_time does not change');
 END;
 
--- What each person has been given, numbered without holes in the delivering
--- transaction.  actor_id: the sender; of receipts, who gives it.
+-- The events that each person has received, numbered without gaps by the
+-- transaction that delivers them.  actor_id: the sender; of a receipt, the user
+-- who gives it.
 CREATE TABLE inbox (
 	user_id INTEGER NOT NULL,
 	seq INTEGER NOT NULL CHECK (seq >= 1),
@@ -231,10 +247,11 @@ CREATE TABLE inbox (
 	attempt INTEGER NOT NULL DEFAULT 1,
 	PRIMARY KEY (user_id, seq)
 ) STRICT, WITHOUT ROWID;
--- Exactly once: however often anything is retried.
+-- An event is in an inbox once, even if its delivery is repeated.
 CREATE UNIQUE INDEX inbox_event ON inbox (event_id, user_id, origin);
 
--- What came from other servers, remembered beyond the inbox rows.
+-- Events that were accepted from other servers.  These rows are kept longer
+-- than those of the inbox.
 CREATE TABLE processed_messages (
 	origin INTEGER NOT NULL,
 	event_id BLOB NOT NULL CHECK (length(event_id) = 16),

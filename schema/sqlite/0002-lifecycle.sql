@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- The outbox lifecycle: destinations with their breakers, lanes with leases,
--- attempts, dead letters, totals, and the audit log of operators.
+-- The lifecycle of outbox rows: destinations with their circuit breakers, lanes
+-- with leases, attempts, dead letters, totals, and the audit log of operators.
 --
--- What waits for other servers has indexes of its own, so that a message to
--- somebody here writes no page more than before, and a lane of ours is found
--- without passing what a dead destination has piled up.
+-- Rows for other servers have indexes of their own.  So a message to a local
+-- user writes no more pages than before, and a local lane is found without a
+-- walk along the backlog of a dead destination.
 
--- Where messages go.  0 stands for all of them and 1 for the inboxes here; both
--- can be paused like any other.  A breaker writes this row when its state
--- changes, not for each attempt.
+-- Where messages go.  Destination 0 stands for all destinations and 1 for the
+-- inboxes here; both can be paused like any other.  This row is written when
+-- the state of the breaker changes, not for each attempt.
 CREATE TABLE destinations (
 	destination_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	name TEXT NOT NULL UNIQUE CHECK (length(name) BETWEEN 1 AND 253),
@@ -32,13 +32,14 @@ CREATE TABLE destinations (
 INSERT INTO destinations (destination_id, name, created_at, updated_at)
 VALUES (0, '*', 0, 0), (1, 'local', 0, 0);
 
--- An address on another server: which one.
+-- The server of a user on another server; NULL for users of this server.
 ALTER TABLE users ADD COLUMN destination_id INTEGER;
 
--- A lane to another server has its state and its tail in its row, so that what
--- is ready is found by destination, however much waits behind it.  A lane to an
--- inbox here is 'local' for ever: what it owes is in outbox_pending.
--- replay_seq: from here on, places below next_seq are offered again.
+-- The row of a lane to another server holds its state and its tail, so that
+-- ready lanes are found by destination, independent of the number of rows that
+-- wait in them.  A lane to an inbox here is 'local' for ever; its pending rows
+-- are in outbox_pending.  replay_seq: places from here on, below next_seq, are
+-- sent again.
 ALTER TABLE outbox_lanes ADD COLUMN destination_id INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE outbox_lanes ADD COLUMN state TEXT NOT NULL DEFAULT 'local'
     CHECK (state = 'local' OR state = 'idle' OR state = 'ready'
@@ -50,9 +51,10 @@ CREATE INDEX lanes_ready ON outbox_lanes
 CREATE INDEX lanes_leased ON outbox_lanes (lease_until)
     WHERE state = 'leased';
 
--- ack_deadline: a peer said "later" and owes an answer until then.  reason: why
--- it ended as failed or expired, a word (model/outbox.h).  requeues: how often
--- it was given a new place after it had ended.
+-- ack_deadline: a peer has answered "later" and owes a final answer until this
+-- time.  reason: a word for why the row has failed or expired (model/outbox.h).
+-- requeues: how many times an operator gave the row a new place after it had
+-- failed or expired.
 ALTER TABLE outbox ADD COLUMN ack_deadline INTEGER;
 ALTER TABLE outbox ADD COLUMN reason TEXT CHECK (length(reason) <= 32);
 ALTER TABLE outbox ADD COLUMN requeues INTEGER NOT NULL DEFAULT 0
@@ -61,10 +63,11 @@ ALTER TABLE outbox ADD COLUMN requeues INTEGER NOT NULL DEFAULT 0
 DROP INDEX outbox_pending;
 CREATE UNIQUE INDEX outbox_pending ON outbox (lane_id, lane_seq)
     WHERE state = 'pending' AND lane_seq IS NOT NULL AND dest_kind = 'user';
--- What lanes to other servers hold: their rows until they are settled for good.
+-- The rows of lanes to other servers, in all states, until they are purged.
 CREATE UNIQUE INDEX outbox_remote ON outbox (lane_id, lane_seq)
     WHERE dest_kind = 'server' AND lane_seq IS NOT NULL;
--- How urgent a lane to another server is: one step, however much waits in it.
+-- Finds the highest priority of the pending rows in a lane to another server in
+-- one step, independent of their number.
 CREATE INDEX outbox_urgent ON outbox (lane_id, priority)
     WHERE dest_kind = 'server' AND state = 'pending' AND lane_seq IS NOT NULL;
 CREATE INDEX outbox_expiry ON outbox (expires_at)
@@ -73,16 +76,17 @@ CREATE INDEX outbox_sending ON outbox (last_status_at)
     WHERE state = 'sending';
 CREATE INDEX outbox_later ON outbox (ack_deadline)
     WHERE ack_deadline IS NOT NULL;
--- For the admin routes: what has ended badly, and what is about to.  Both
--- are rare, and nothing is written for a message that just arrives.
+-- For the admin routes: rows that have failed, expired or been canceled, and
+-- rows that are being retried.  Both are rare, and a message that is delivered
+-- without trouble writes neither index.
 CREATE INDEX outbox_ended ON outbox (state, id)
     WHERE state = 'failed' OR state = 'expired' OR state = 'canceled';
 CREATE INDEX outbox_retrying ON outbox (retry_count)
     WHERE retry_count > 0 AND (state = 'pending' OR state = 'sending');
 
--- Each attempt over a network: the row is there before it is made.  A local
--- delivery is its own audit (outbox.attempts, sent_at).  outcome is NULL while
--- it is under way.
+-- Attempts over a network.  The row is written before the attempt is made;
+-- outcome is NULL until it ends.  A local delivery needs no row here:
+-- outbox.attempts and outbox.sent_at record it.
 CREATE TABLE outbox_attempts (
 	attempt_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	outbox_id INTEGER NOT NULL,
@@ -97,8 +101,8 @@ CREATE TABLE outbox_attempts (
 ) STRICT;
 CREATE UNIQUE INDEX outbox_attempts_row ON outbox_attempts (outbox_id, attempt);
 
--- What has failed or expired, until somebody deals with it.  The outbox row
--- stays with its state: it is what its sender sees.
+-- Messages that have failed or expired, until an operator resolves them.  The
+-- outbox row keeps its state, because the sender sees it.
 CREATE TABLE dead_letter_queue (
 	dead_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	outbox_id INTEGER NOT NULL,
@@ -128,8 +132,9 @@ CREATE INDEX dead_of_row ON dead_letter_queue (outbox_id);
 CREATE INDEX dead_resolved ON dead_letter_queue (resolved_at)
     WHERE resolution IS NOT NULL;
 
--- Messages (not receipts) by state, and what has ever happened to them: one
--- row, written once a transaction.  Purging moves nothing of it.
+-- How many messages (not receipts) are in each state, and counters of what has
+-- ever happened to them: one row, written once in each transaction.  Purging
+-- changes none of these values.
 CREATE TABLE outbox_totals (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	pending INTEGER NOT NULL DEFAULT 0,
@@ -163,7 +168,7 @@ SELECT 1,
     count(*) FILTER (WHERE state = 'canceled')
 FROM outbox WHERE kind = 1;
 
--- Who serves this database.
+-- The nodes that serve this database.
 CREATE TABLE nodes (
 	node_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 253),
@@ -173,7 +178,7 @@ CREATE TABLE nodes (
 	left_at INTEGER
 ) STRICT;
 
--- What operators did, newest kept.
+-- What operators did.  The oldest entries are purged.
 CREATE TABLE audit_log (
 	audit_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	at INTEGER NOT NULL,

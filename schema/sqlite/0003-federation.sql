@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Other servers: this server's keys, what is known of peers and their keys, and
--- what keeps a request and an event from being taken twice.
+-- Other servers: the keys of this server, what is known of peers and their
+-- keys, and what prevents that a request or an event is accepted twice.
 
--- Keys that sign what this server sends.  One is published from created_at on,
--- signs from signs_at on, so that peers have seen it by then, and is no longer
--- published from retired_at on.  The seed is secret; it is in backups and
--- copies, in no answer and no log.
+-- The keys with which this server signs what it sends.  A key is published from
+-- created_at on.  It signs from signs_at on, when peers have had time to read
+-- it, and is not published any more from retired_at on.  The seed is secret: it
+-- is in backups and copies, but in no answer and no log.
 CREATE TABLE server_keys (
 	key_id TEXT NOT NULL PRIMARY KEY CHECK (length(key_id) BETWEEN 1 AND 64),
 	public BLOB NOT NULL CHECK (length(public) = 32),
@@ -16,7 +16,8 @@ CREATE TABLE server_keys (
 	retired_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- A server that has been in contact.  Its name is the destination's.
+-- A server that was in contact with this one.  Its name is that of the
+-- destination.
 CREATE TABLE peers (
 	destination_id INTEGER NOT NULL PRIMARY KEY
 	    REFERENCES destinations (destination_id),
@@ -27,8 +28,8 @@ CREATE TABLE peers (
 	blocked_by TEXT CHECK (length(blocked_by) <= 286)
 ) STRICT, WITHOUT ROWID;
 
--- pinned_by: an operator has given this key; the peer's document never replaces
--- it.  NULL: it was believed when it was first seen in the document.
+-- pinned_by: the operator who has given this key; the peer's document never
+-- replaces it.  NULL: the key was trusted when the document first showed it.
 CREATE TABLE peer_keys (
 	destination_id INTEGER NOT NULL REFERENCES peers (destination_id),
 	key_id TEXT NOT NULL CHECK (length(key_id) BETWEEN 1 AND 64),
@@ -40,8 +41,8 @@ CREATE TABLE peer_keys (
 	PRIMARY KEY (destination_id, key_id)
 ) STRICT, WITHOUT ROWID;
 
--- Requests that were taken, so that a copy of one is not.  A row is kept until
--- its signature is of no use in any case.
+-- Requests that were accepted, so that a copy of one is refused.  A row is kept
+-- until its signature cannot be valid any more.
 CREATE TABLE federation_nonces (
 	destination_id INTEGER NOT NULL,
 	key_id TEXT NOT NULL CHECK (length(key_id) BETWEEN 1 AND 64),
@@ -51,8 +52,9 @@ CREATE TABLE federation_nonces (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX federation_nonces_end ON federation_nonces (keep_until);
 
--- How far a peer has come with what a person there sends to one here (class: 0
--- messages, 1 receipts).  It tells that a peer has gone back, and no more.
+-- How far the sequence from a user of a peer to a user of this server has come
+-- (class 0: messages, 1: receipts).  It only shows that a peer has gone back,
+-- after a restore for example.
 CREATE TABLE federation_lanes (
 	sender_id INTEGER NOT NULL,
 	recipient_id INTEGER NOT NULL,

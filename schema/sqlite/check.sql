@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- The violations that fsck looks for (upkeep/check.c).  Each statement names up
--- to $limit places.  The statements read whole tables: fsck runs on request
--- only.
+-- The checks of fsck (upkeep/check.c).  Each statement returns up to $limit
+-- places that violate an invariant.  The statements read whole tables, which is
+-- acceptable because fsck runs only on request.
 
 -- name: check_file(limit)
 -- columns: as place
 SELECT integrity_check AS place FROM pragma_integrity_check
 WHERE integrity_check <> 'ok' LIMIT $limit;
 
--- The schema: every object with what makes it, by name.  ANALYZE, which harms
--- nothing, makes tables of its own.
+-- Lists the objects of the schema with their definitions, ordered by name.  The
+-- tables that ANALYZE makes are left out: they do no harm.
 -- name: check_schema
 -- columns: as schema_object
 SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
@@ -18,7 +18,7 @@ SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
 FROM sqlite_schema WHERE substr(name, 1, 11) <> 'sqlite_stat'
 ORDER BY 1;
 
--- The same of a fresh database (db_fresh).
+-- The same for a fresh database (db_fresh).
 -- name: check_schema_fresh
 -- columns: as schema_object
 SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
@@ -27,8 +27,10 @@ SELECT type || ' ' || name || CASE WHEN type = 'index' OR type = 'trigger'
 FROM sqlite_schema WHERE substr(name, 1, 11) <> 'sqlite_stat'
 ORDER BY 1;
 
--- Rows of what all its people have are purged, up to the mark and no further
--- (upkeep/purge_rows.h).  What came from another server has none.
+-- Finds messages without an outbox row.  Such a message is correct only if its
+-- row may have been purged: it is not beyond the purge mark, and all members
+-- have acked it (upkeep/purge_rows.h).  Messages from other servers never have
+-- an outbox row here.
 -- name: check_no_outbox(limit)
 -- columns: as place
 SELECT 'message ' || m.mid AS place FROM messages m
@@ -64,9 +66,10 @@ GROUP BY conversation_id
 HAVING max(conversation_seq) <> count(*) OR min(conversation_seq) <> 1
 LIMIT $limit;
 
--- A remote lane may have rows beyond its cursor that its destination took
--- although one before them waits.  What its recipient has acked is not sent any
--- more.
+-- Compares rows with the cursor of their lane.  In a lane to another server, a
+-- row beyond the cursor may be sent or acked, because the destination may
+-- accept a row while an earlier one still waits.  A row up to acked_seq was
+-- acked by its recipient, so it must not be in state sent.
 -- name: check_lane(limit)
 -- columns: as place
 SELECT 'outbox row ' || o.id || ' (' || o.state || ') has place ' ||
@@ -84,9 +87,11 @@ WHERE o.lane_seq IS NOT NULL AND (
 	AND o.lane_seq <= l.acked_seq))
 LIMIT $limit;
 
--- A row of ours is attempted once, when it is delivered.  The time of the last
--- state is that of the last step.  A peer that answers later moves it on; its
--- receipt may name what is not sent, as far as is known here.
+-- Checks that the columns of a row agree with its state.  A row to an inbox
+-- here has one attempt: its delivery.  last_status_at is the time of the last
+-- step.  For a peer that has answered "later" this is the time of its final
+-- answer, which is after sent_at.  A row to another server may have an acked_at
+-- before it is sent here, because the receipt may arrive first.
 -- name: check_state(limit)
 -- columns: as place
 SELECT 'outbox row ' || id || ' is ' || state || ', sent at ' ||

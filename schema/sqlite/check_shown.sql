@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: MIT
--- Compares what a user is shown with every other row that says the same: an
--- event, an outbox row and a mark each repeat facts of the message, of one
--- another and of the transaction that wrote them (upkeep/check.c).
+-- Compares what a user sees with all other rows that hold the same facts.  An
+-- event, an outbox row and a watermark each repeat facts of the message, of
+-- each other and of the transaction that wrote them (upkeep/check.c).
 --
--- Times are compared only where one transaction wrote both, for equality: the
--- clock may have been set back between two transactions.  Each statement reads
--- a table once and finds the rest by primary key or unique index, so that the
--- cost grows with the number of rows.
+-- Two times are compared only if one transaction wrote both, and only for
+-- equality: the clock may have been set back between two transactions.  Each
+-- statement reads one table once and finds the other rows by primary key or
+-- unique index, so that its cost grows with the number of rows and not with its
+-- square.
 
--- An event compared with its message.
+-- Compares an event with its message.
 -- name: check_event(limit)
 -- columns: as place
 SELECT 'event ' || seq || ' of user ' || user_id || ': ' || wrong AS place
@@ -49,8 +50,9 @@ FROM (SELECT i.user_id, i.seq, CASE
     FROM inbox i JOIN messages m ON m.mid = i.mid) AS events
 WHERE wrong IS NOT NULL LIMIT $limit;
 
--- An event compared with the outbox row that it came by.  One whose row is
--- purged has an id that no other event has and that was given before.
+-- Compares an event with the outbox row that delivered it.  If that row was
+-- purged, the outbox id of the event must not exceed the highest id given, and
+-- no other event may have it.
 -- name: check_event_row(limit)
 -- columns: as place
 SELECT place FROM (
@@ -81,8 +83,8 @@ SELECT place FROM (
 	GROUP BY outbox_id HAVING count(*) > 1
 ) AS places LIMIT $limit;
 
--- An event compared with the mark that covers it: of its user, or of who gives
--- a receipt.
+-- Compares an event with the watermark that covers it: that of the inbox's
+-- owner or, for a receipt, that of the user who gives it.
 -- name: check_event_mark(limit)
 -- columns: as place
 SELECT 'event ' || seq || ' of user ' || user_id || ': ' || wrong ||
@@ -112,8 +114,8 @@ FROM (SELECT i.user_id, i.seq,
 	    ELSE i.user_id END) AS events
 WHERE wrong IS NOT NULL LIMIT $limit;
 
--- An outbox row compared with its message.  31622400000 ms are the 366 days
--- that a message lives at most, and it lives for whole seconds.
+-- Compares an outbox row with its message.  A message lives for whole seconds,
+-- at most 366 days (31622400000 ms).
 -- name: check_row(limit)
 -- columns: as place
 SELECT 'outbox row ' || id || ': ' || wrong AS place
@@ -150,8 +152,8 @@ FROM (SELECT o.id, CASE
     FROM outbox o JOIN messages m ON m.mid = o.mid) AS out
 WHERE wrong IS NOT NULL LIMIT $limit;
 
--- An outbox row compared with the event that its recipient got, and with the
--- copy that its sender has.
+-- Compares an outbox row with the event in the recipient's inbox, and with the
+-- copy in the sender's inbox.
 -- name: check_row_event(limit)
 -- columns: as place
 SELECT place FROM (
@@ -173,10 +175,12 @@ SELECT place FROM (
 	    OR (o.sender_id = o.dest_id AND i.delivered_at <> o.sent_at))
 ) AS places LIMIT $limit;
 
--- An outbox row compared with the marks of its recipient, a receipt with those
--- of who gives it.  A private read settles no row, so that the shown mark says
--- nothing of one.  Another server tells when its user has acked, and not when
--- this one has learned of it.
+-- Compares a message's outbox row with the watermarks of the recipient, and a
+-- receipt's row with those of the user who gives it.  A row below the shown
+-- watermark need not be acked: a private read acks no rows, and a later public
+-- read acks only the rows after it.  acked_at of a row to another server is not
+-- compared: it is the time at which this server learned of the ack, while the
+-- watermark has the time that the other server names.
 -- name: check_row_mark(limit)
 -- columns: as place
 SELECT 'outbox row ' || id || ': ' || wrong || ' of user ' || marked AS place
@@ -206,8 +210,8 @@ FROM (SELECT o.id, p.user_id AS marked, CASE
         OR o.dest_id <> o.sender_id)) AS out
 WHERE wrong IS NOT NULL LIMIT $limit;
 
--- An outbox row compared with its attempts, and with the dead letter that it
--- became last.
+-- Compares an outbox row with its attempts, and with the last dead letter that
+-- was made from it.
 -- name: check_row_story(limit)
 -- columns: as place
 SELECT place FROM (
@@ -250,8 +254,9 @@ SELECT place FROM (
 	HAVING sum(CASE WHEN d.reason = b.reason THEN 1 ELSE 0 END) = 0
 ) AS places LIMIT $limit;
 
--- A member's marks compared with the member's inbox and with the receipts that
--- the member gave.  Reading moves the acked mark along, if it is not private.
+-- Compares the watermarks of a member with the member's inbox and with the
+-- receipts that the member gave.  A public read advances the acked watermark,
+-- too.
 -- name: check_member(limit)
 -- columns: as place
 WITH had (user_id, acked) AS MATERIALIZED (

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Conversations and who takes part.
+-- Conversations and their members.
 
 -- name: conversation_by_key(direct_key)
 -- columns: as conversation
@@ -52,10 +52,10 @@ UPDATE participants SET delivered_upto = $delivered_upto,
     read_at = $read_at, shown_upto = $shown_upto, shown_at = $shown_at
 WHERE conversation_id = $conversation_id AND user_id = $user_id;
 
--- A member's conversations, the newest first, with the number of unread messages
--- (of others, beyond the read mark, up to what was delivered to the member), and
--- with the time of the last message that the member may see (history_before has
--- the same rule).
+-- Lists the conversations of a member, the newest first.  unread: messages of
+-- others after the read watermark, up to the delivered watermark.  last_at: the
+-- time of the last message that the member may see, by the rule of
+-- history_before.
 -- name: conversation_list(user_id, before, limit)
 -- columns: as conversation_item
 SELECT c.conversation_id, c.public_id, c.kind, c.created_at, p.joined_seq,
@@ -89,9 +89,10 @@ JOIN conversations c ON c.conversation_id = p.conversation_id
 WHERE p.user_id = $user_id AND p.conversation_id < $before
 ORDER BY p.conversation_id DESC LIMIT $limit;
 
--- The same, by that time: a member's conversations with the last activity first,
--- those of one time by their ids.  The times of all of them are found before they
--- are sorted, two look-ups for each; the counts are made for the page alone.
+-- The same, ordered by last_at, the latest first, and by id for equal times.
+-- The times of all conversations of the member are computed before sorting,
+-- with two look-ups each.  The counts are computed only for the rows of the
+-- page.
 -- name: conversation_recent(user_id, before_at, before_id, limit)
 -- columns: as conversation_item
 WITH recent AS MATERIALIZED (

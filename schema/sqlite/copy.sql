@@ -1,18 +1,21 @@
 -- SPDX-License-Identifier: MIT
--- A whole database into an empty one, perhaps of the other kind (upkeep/copy.h):
--- of each table all columns in the order of schema/postgres, which has counters
--- where this one looks at the last row.
+-- Copies a whole database into an empty one, which may be of the other dialect
+-- (upkeep/copy.h).  Each table is read with all its columns, in the order of
+-- schema/postgres.  PostgreSQL has counter columns for values that SQLite takes
+-- from the last row of a table.
 
--- Who copies into it is alone: a transaction that writes is.
+-- There is nothing to lock: a transaction that writes to an SQLite database is
+-- the only one that does.  The statement deletes no row.
 -- name: copy_alone
 DELETE FROM meta WHERE key = '' AND value = '';
 
--- The plans of the statements are made without statistics here: nothing to do.
+-- There is nothing to do: plans on SQLite are made without statistics.  The
+-- statement deletes no row.
 -- name: copy_analyze
 DELETE FROM meta WHERE key = '' AND value = '';
 
--- How many rows each table has, by its number in upkeep/copy.h; of the totals,
--- whether there are any.
+-- Counts the rows of each table, by the number of the table in upkeep/copy.h.
+-- The totals count as 1 if any message was ever accepted, else as 0.
 -- name: copy_counts
 -- columns: number, count
 SELECT 0 AS number, count(*) AS count FROM meta
@@ -60,8 +63,8 @@ SELECT 20, count(*) FROM federation_nonces
 UNION ALL
 SELECT 21, count(*) FROM federation_lanes;
 
--- The last number given in each table that numbers its rows, by the name that
--- PostgreSQL has for it.
+-- Returns the last number given in each table that numbers its rows, under the
+-- name of the sequence that PostgreSQL has for it.
 -- name: copy_numbers_get
 -- columns: name, last
 SELECT 'message_ids' AS name, coalesce(max(mid), 0) AS last FROM messages
@@ -104,7 +107,8 @@ SELECT 'audit_log_audit_id_seq',
     coalesce((SELECT seq FROM sqlite_sequence
       WHERE name = 'audit_log'), 0);
 
--- Where rows have been deleted a number may be higher than any there is.
+-- Keeps the number of the source, which is higher than all numbers in the table
+-- if the newest rows were deleted.
 -- name: copy_numbers_put(name, last)
 -- columns: seq
 UPDATE sqlite_sequence SET seq = max(seq, $last)
@@ -133,7 +137,7 @@ INSERT INTO devices (device_id, public_id, user_id, name, token_hash,
 VALUES ($device_id, $public_id, $user_id, $name, $token_hash, $acked_seq,
     $created_at, $last_seen_at, $revoked_at);
 
--- Its counters are what is found in other tables (counter_get).
+-- head and acked are computed from other tables, as in counter_get.
 -- name: copy_inboxes_get
 -- columns: user_id, trimmed, read_seq, head, acked
 SELECT b.user_id, b.trimmed, b.read_seq,
@@ -147,7 +151,7 @@ FROM inboxes b ORDER BY b.user_id;
 INSERT INTO inboxes (user_id, trimmed, read_seq)
 SELECT $user_id, $trimmed, $read_seq WHERE $head >= $trimmed AND $acked >= 0;
 
--- The last number and the end of the chain are the last message's.
+-- last_seq and last_digest are those of the last message.
 -- name: copy_conversations_get
 -- columns: conversation_id, public_id, kind, direct_key, created_at,
 --     last_seq, last_digest
@@ -203,8 +207,9 @@ VALUES ($destination_id, $name, $breaker, $failures, $successes, $interval_ms,
     $last_error, $paused_at, $paused_by, $pause_reason, $per_second,
     $created_at, $updated_at);
 
--- The tail of a local lane is the last place given: what has left it is
--- below its cursor, what waits and what ended badly is in two small indexes.
+-- The tail of a local lane is the last place given.  Rows that have left the
+-- lane are below its cursor.  The others are pending, or have failed, expired
+-- or been canceled; two small indexes find them.
 -- name: copy_outbox_lanes_get
 -- columns: lane_id, conversation_id, dest_kind, dest_id, class, priority,
 --     next_seq, last_published_seq, due_at, lease_owner, lease_token,
@@ -300,7 +305,7 @@ SELECT 0 AS node, pending, sending, sent, failed, expired, canceled, scheduled,
     expired_total, canceled_total, requeued_total, rescues_total, fenced_total
 FROM outbox_totals WHERE one = 1;
 
--- The only row is there from the beginning.
+-- Overwrites the only row, which the migration has inserted.
 -- name: copy_outbox_totals_put(node, pending, sending, sent, failed, expired,
 --     canceled, scheduled, accepted_total, sent_total, acked_total,
 --     retries_total, failed_total, expired_total, canceled_total,

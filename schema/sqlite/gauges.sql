@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The gauges of /metrics and of alerts (inspect/gauges.c).  Monitors read them
--- often: each statement reads one row or walks a bounded number, however large
--- the backlog is.
+-- The gauges of /metrics and of the alerts (inspect/gauges.c).  Monitoring
+-- systems read them often.  Therefore each statement reads one row or walks
+-- along a bounded number of rows, independent of the size of the backlog.
 
 -- name: gauges_totals
 -- columns: pending, scheduled, sending, sent, failed, expired, canceled,
@@ -18,7 +18,7 @@ FROM outbox_totals WHERE one = 1;
 SELECT count(*) AS count FROM (
     SELECT 1 FROM outbox_lanes WHERE state = 'ready' LIMIT $limit);
 
--- Dead letters that nobody has dealt with, at most $limit of them, by reason.
+-- Counts open dead letters by reason, at most $limit of them.
 -- name: gauges_dead(limit)
 -- columns: open, max_retries, rejected, expired, poison, too_large
 SELECT count(*) AS open,
@@ -30,7 +30,7 @@ SELECT count(*) AS open,
 FROM (SELECT reason FROM dead_letter_queue WHERE resolution IS NULL
     LIMIT $limit);
 
--- Destinations with whether something is ready for them.
+-- Lists the destinations; ready: at least one lane to the destination is ready.
 -- name: gauges_destinations
 -- columns: destination_id, name, breaker, paused, ready
 SELECT d.destination_id, d.name, d.breaker, d.paused_at IS NOT NULL AS paused,
@@ -39,9 +39,10 @@ SELECT d.destination_id, d.name, d.breaker, d.paused_at IS NOT NULL AS paused,
                 AND l.destination_id = d.destination_id) AS ready
 FROM destinations d ORDER BY d.destination_id;
 
--- Of a destination $destination_id, over at most $limit lanes that are ready
--- (those first that are due first) and $limit that are leased: what they hold,
--- and since when the head of a lane waits, which is the oldest that is in it.
+-- Measures a destination over at most $limit ready lanes, the most urgent
+-- first, and $limit leased ones.  pending_rows: how many places these lanes
+-- hold.  oldest_at: since when the oldest head of these lanes waits; the head
+-- of a lane is its oldest row.
 -- name: gauges_remote(destination_id, limit)
 -- columns: pending_rows, oldest_at
 SELECT coalesce(sum(w.tail_seq - w.next_seq + 1), 0) AS pending_rows,
@@ -59,7 +60,8 @@ FROM (SELECT * FROM (
           WHERE state = 'leased' AND destination_id = $destination_id
               LIMIT $limit)) w;
 
--- The same for the inboxes here, over at most $limit lanes that owe something.
+-- Returns the same oldest_at for the inboxes here, over at most $limit lanes
+-- that have pending rows.
 -- name: gauges_local(limit)
 -- columns: oldest_at
 WITH RECURSIVE owing (lane_id) AS (
@@ -84,9 +86,9 @@ SELECT count(*) AS pending_rows FROM (
     SELECT 1 FROM outbox WHERE state = 'pending' AND lane_seq IS NOT NULL
       AND dest_kind = 'user' LIMIT $limit);
 
--- The lanes to other servers after lane $after that have rows, $limit - 1 of
--- them at most; each with the place of the first row that is still here, and
--- when that was sent.
+-- Lists the lanes to other servers after lane $after that have rows, at most
+-- $limit - 1 of them, each with the place of its first row that is not purged,
+-- and the time at which that row was sent.
 -- name: gauges_lanes_kept(after, limit)
 -- columns: lane_id, destination_id, last_published_seq, first_seq, first_at
 WITH RECURSIVE kept (lane_id) AS (

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- The queries of operators.  No statement walks all that waits or all that
--- ever was: walks go along one index from a cursor, and end after the number of
--- rows that they are given; the caller goes on from the last.
+-- The queries of operators.  No statement reads the whole backlog or the whole
+-- history.  A walk goes along one index from a cursor and ends after $limit
+-- rows; the caller continues after the last row.
 
--- Walks and sets give the same columns: what the filters look at.
+-- Walks (inspect_walk...) and sets (inspect_set_...) return the same columns:
+-- those that the filters use.
 -- name: inspect_walk(before, limit)
 -- columns: as outbox_candidate
 SELECT o.id, o.kind, o.state, o.lane_seq, o.sender_id,
@@ -88,7 +89,8 @@ SELECT count(*) AS count FROM outbox INDEXED BY outbox_retrying
 WHERE retry_count >= $retry_count AND retry_count > 0
   AND (state = 'pending' OR state = 'sending');
 
--- The first of what each lane to an inbox here owes, for at most $limit lanes.
+-- Reads the first pending row of each lane to an inbox here, for at most $limit
+-- lanes.
 -- name: inspect_heads_local(limit)
 -- columns: as backlog
 WITH RECURSIVE owing (lane_id) AS (
@@ -109,8 +111,9 @@ WHERE f.lane_id = w.lane_id AND f.state = 'pending'
       WHERE o.lane_id = w.lane_id AND o.state = 'pending'
         AND o.lane_seq IS NOT NULL AND o.dest_kind = 'user');
 
--- What waits for inboxes here, for other servers (those that expire first
--- come first), and for one of those.
+-- The four statements read pending rows: those to inboxes here, those to other
+-- servers (those that expire first come first), and those to one other server,
+-- in its ready and in its leased lanes.
 -- name: inspect_backlog_local(limit)
 -- columns: as backlog
 SELECT kind, created_at, deliver_at, sender_id
@@ -145,8 +148,8 @@ WHERE l.state = 'leased' AND l.destination_id = $destination_id
   AND o.dest_kind = 'server' AND o.lane_seq IS NOT NULL
   AND o.state = 'pending' LIMIT $limit;
 
--- Lanes that are ready for a destination and the places they hold, over at most
--- $limit of them.
+-- Counts the ready lanes to a destination and the places that they hold, over
+-- at most $limit lanes.
 -- name: inspect_places(limit, destination_id)
 -- columns: lanes, places
 SELECT count(*) AS lanes, coalesce(sum(n), 0) AS places
@@ -196,16 +199,18 @@ FROM dead_letter_queue INDEXED BY dead_waiting
 WHERE resolution IS NULL AND dead_id < $before
 ORDER BY dead_id DESC LIMIT $limit;
 
--- The oldest first, as they are given new places.
+-- Lists the oldest dead letters first: requeued messages get their new places
+-- in this order.
 -- name: inspect_dead_letter_oldest(after, limit)
 -- columns: as dead_letter_candidate
 SELECT dead_id, reason, sender_id, destination_id, resolution
 FROM dead_letter_queue INDEXED BY dead_waiting
 WHERE resolution IS NULL AND dead_id > $after ORDER BY dead_id LIMIT $limit;
 
--- Changes at other servers of which somebody is known here, and what operators
--- did about them, the newest first, among the newest $entries entries.  Others
--- can neither raise an alert nor hide one.
+-- Lists changes at other servers of which a user is known here, and what
+-- operators did about them, the newest first.  Reads only the newest $entries
+-- entries of the audit log.  Servers of which no user is known can neither
+-- raise an alert nor hide one.
 -- name: inspect_peer_changes(since, entries, limit)
 -- columns: audit_id, at, action, object, detail, destination_id
 SELECT w.audit_id, w.at, w.action, w.object, w.detail, w.destination_id

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Lanes: one cursor for each conversation, recipient and class.
 
--- A lane with its tail: of a local one the last place given, as far as it
--- still waits.
+-- Finds a lane with its tail.  The tail of a local lane is the last place of a
+-- row that is still pending.
 -- name: lane_find(conversation_id, dest_kind, dest_id, class)
 -- columns: as lane
 SELECT l.lane_id, l.conversation_id, l.dest_kind, l.dest_id, l.class,
@@ -38,7 +38,7 @@ UPDATE outbox_lanes SET next_seq = $next_seq,
     updated_at = $now
 WHERE lane_id = $lane_id;
 
--- All of a lane to another server.
+-- Writes all changing columns of a lane to another server.
 -- name: lane_remote_set(lane_id, next_seq, last_published_seq, due_at, now,
 --     state, tail_seq, priority, lease_token, lease_until, lease_owner,
 --     replay_seq, acked_seq)
@@ -50,9 +50,9 @@ UPDATE outbox_lanes SET next_seq = $next_seq,
     replay_seq = $replay_seq, acked_seq = $acked_seq
 WHERE lane_id = $lane_id;
 
--- The next local lanes after $after that owe something, at most $limit, each
--- with its due time: one step in the index of what waits for each lane, however
--- much waits in it.
+-- Lists at most $limit local lanes after lane $after that have pending rows,
+-- each with its due time.  The cost is one step in the index of pending rows
+-- for each lane, independent of the number of its rows.
 -- name: lanes_pending(after, limit)
 -- columns: as due_lane
 WITH RECURSIVE owing (lane_id) AS (
@@ -68,10 +68,10 @@ WITH RECURSIVE owing (lane_id) AS (
 SELECT l.lane_id, l.due_at FROM owing w JOIN outbox_lanes l
     ON l.lane_id = w.lane_id;
 
--- The lanes of one destination and priority that are ready and due at $upto, in
--- the order of the index, behind lane $after_lane_id, which was due at
--- $after_due_at.  The statement has two parts, because SQLite looks up a
--- comparison of pairs only by its first column.
+-- Lists the ready lanes of one destination and priority that are due at $upto,
+-- in the order of the index.  The list begins after lane $after_lane_id, which
+-- was due at $after_due_at.  The statement has two parts, because SQLite uses
+-- only the first column of a row value for a search in an index.
 -- name: lanes_ready(destination_id, priority, upto, after_due_at,
 --     after_lane_id, limit)
 -- columns: as due_lane
@@ -91,15 +91,15 @@ SELECT * FROM (
     ORDER BY due_at, lane_id LIMIT $limit)
 LIMIT $limit;
 
--- Lanes that are due much later than anything is ever put off: the clock has
--- been put back.
+-- Makes lanes due at once that are due after $beyond.  No lane is ever put off
+-- that long, so the clock was set back.
 -- name: lanes_cap_due(now, beyond)
 UPDATE outbox_lanes SET due_at = $now WHERE state = 'ready' AND lane_id IN (
     SELECT lane_id FROM outbox_lanes INDEXED BY outbox_lanes_put_off
     WHERE due_at > 0 AND due_at > $beyond LIMIT 1000);
 
--- Leases that have run out, or that nobody can have given (the clock has been
--- put back).
+-- Lists leases that have run out, and leases that end after $beyond.  No lease
+-- is that long, so the clock was set back.
 -- name: lanes_stale(now, beyond, limit)
 -- columns: lane_id, lease_token
 SELECT lane_id, lease_token FROM outbox_lanes
@@ -109,8 +109,8 @@ SELECT lane_id, lease_token FROM outbox_lanes
 WHERE state = 'leased' AND lease_until > $beyond
 LIMIT $limit;
 
--- The next destinations after $after that have ready lanes, at most $limit: one
--- step in the index of ready lanes for each.
+-- Lists at most $limit destinations after $after that have ready lanes.  The
+-- cost is one step in the index of ready lanes for each of them.
 -- name: destinations_ready(after, limit)
 -- columns: as destination
 WITH RECURSIVE owing (destination_id) AS (

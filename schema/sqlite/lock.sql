@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- What a batch works with where there are several writers (schema/postgres/
--- lock.sql).  The only writer of this database never asks; these say the same,
--- a row at a time.
+-- The lock set of a batch, which only a multi-writer database needs
+-- (schema/postgres/lock.sql).  The writer of an SQLite database never runs
+-- these statements.  They exist because both dialects have the same statements,
+-- and return the same for one key at a time.
 
 -- name: lock_names(name)
 -- columns: locked

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The business rows.
+-- The messages.
 
 -- name: message_insert(mid, message_id, event_id, conversation_id,
 --     conversation_seq, sender_id, body, content_type, metadata,
@@ -12,7 +12,7 @@ VALUES ($mid, $message_id, $event_id, $conversation_id, $conversation_seq,
     $sender_id, $body, $content_type, $metadata, $correlation_id, $reply_to,
     $priority, $event_time, $now, $fingerprint, $salt, $digest);
 
--- The next $count numbers, ascending.
+-- Returns the next $count numbers in ascending order.
 -- name: message_ids(count)
 -- columns: as new_id
 WITH RECURSIVE ids (id) AS (
@@ -26,7 +26,8 @@ SELECT id FROM ids;
 UPDATE messages SET conversation_seq = $conversation_seq, digest = $digest
 WHERE mid = $mid AND conversation_seq IS NULL;
 
--- What one sender has sent, newest first: for the quota of a day.
+-- Reads the sizes of what one sender has sent, the newest first, for the daily
+-- quota.
 -- name: message_sizes(sender_id, before, limit)
 -- columns: mid, created_at, bytes
 SELECT mid, created_at, coalesce(length(CAST(body AS BLOB)), 0)

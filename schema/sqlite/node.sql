@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The nodes of a database: this one has one writer, and so one node.
+-- The nodes of a database.  An SQLite database has one writer and therefore one
+-- node.
 
 -- Ends the leases of a dead node.
 -- name: node_end_leases(owner, now)

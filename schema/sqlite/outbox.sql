@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Outbox rows.
 
--- The next $count numbers, ascending.
+-- Returns the next $count numbers in ascending order.
 -- name: outbox_ids(count)
 -- columns: as new_id
 WITH RECURSIVE ids (id) AS (
@@ -24,7 +24,7 @@ VALUES ($id, $event_id, $kind, $mid, $conversation_id, $conversation_seq,
     $deliver_at, $expires_at, $event_time, $now, $now, $attempts, $attempt_at,
     $sent_at, $acked_at);
 
--- What a lane owes next, in order.
+-- Reads the next pending rows of a lane, in order.
 -- name: outbox_claim(lane_id, from_seq, limit)
 -- columns: id, event_id, kind, mid, conversation_seq, sender_id, lane_seq,
 --     dest_id, event_time, created_at, attempts, expires_at, deliver_at,
@@ -42,7 +42,7 @@ UPDATE outbox SET state = 'sent', attempts = attempts + 1, sent_at = $now,
     next_retry_at = NULL
 WHERE id = $id AND state = 'pending';
 
--- A message that its recipient acked.
+-- Acks a message that its recipient has acked.
 -- name: outbox_settle_acked(id, now)
 UPDATE outbox SET state = 'acked', acked_at = $now, last_status_at = $now
 WHERE id = $id AND state = 'sent';

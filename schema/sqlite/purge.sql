@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Rows that are older than their retention (upkeep/purge.h).  The purger reads
--- a bounded number of rows behind a cursor; the writer deletes them by key and
--- checks again that each may go.
+-- Deletes rows that are older than their retention (upkeep/purge.h).  The
+-- purger reads a bounded number of rows after a cursor.  The writer deletes
+-- them by key, and checks again that each of them may be deleted.
 
--- A requeued one stays: it says why its message is out of order.
+-- Keeps requeued rows: they explain why a message is out of order.
 -- name: purge_outbox(id, before)
 DELETE FROM outbox
 WHERE id = $id AND last_status_at < $before AND kind <> EVENT_BOUNCE
@@ -12,14 +12,15 @@ WHERE id = $id AND last_status_at < $before AND kind <> EVENT_BOUNCE
     OR (state = 'sent' AND kind <> EVENT_MESSAGE AND ack_deadline IS NULL))
   AND id < (SELECT max(l.id) FROM outbox l);
 
--- The attempts of a row that has just gone.
+-- Deletes the attempts of an outbox row that was just deleted.
 -- name: purge_attempts_of(outbox_id)
 DELETE FROM outbox_attempts
 WHERE outbox_id = $outbox_id AND NOT EXISTS (SELECT 1 FROM outbox o
     WHERE o.id = $outbox_id);
 
--- Attempts of rows that stay: those of open dead letters and of what is still
--- being tried are not for going.
+-- Lists attempts, which are purged even if their outbox row stays.  closed: the
+-- attempt may be deleted, because its row has no open dead letter and is
+-- neither pending nor being sent.
 -- name: purge_attempt_look(after, limit)
 -- columns: attempt_id, started_at, closed
 SELECT a.attempt_id, a.started_at,
@@ -49,8 +50,8 @@ WHERE dead_id = $id AND resolution IS NOT NULL AND resolved_at < $before;
 -- name: purge_audit(id, before)
 DELETE FROM audit_log WHERE audit_id = $id AND at < $before;
 
--- The keys of a server go first, then what is known of it, then its name; each
--- statement does nothing where the one before it has left something.
+-- Deletes a server: first its keys, then the peer, then the destination.  Each
+-- statement does nothing if the one before it has left rows.
 -- name: purge_peer_keys(id, before)
 DELETE FROM peer_keys WHERE destination_id = $id AND EXISTS (
     SELECT 1 FROM destinations d JOIN peers p

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What the scrubber reads, a piece at a time behind a position: every row of
--- every table, so that a damaged page is met, and what must follow from the row
--- before.
+-- The reads of the scrubber, a piece at a time after a position.  It reads
+-- every row of every table, so that it finds damaged pages, and checks what
+-- follows from the row before.
 
 -- name: scrub_messages(key, limit)
 -- columns: as scrubbed

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The totals of the outbox: messages by state, and what has ever happened.
+-- The totals of the outbox: the number of messages in each state, and counters
+-- of everything that has happened to messages.
 
 -- name: totals_add(pending, sending, sent, failed, expired, canceled,
 --     scheduled, accepted_total, sent_total, acked_total, retries_total,
@@ -21,7 +22,7 @@ UPDATE outbox_totals SET pending = pending + $pending,
     fenced_total = fenced_total + $fenced_total
 WHERE one = 1;
 
--- There is one row for all, in which everything is already.
+-- Changes nothing: SQLite has one row of totals for all nodes.
 -- name: totals_fold(node)
 UPDATE outbox_totals SET one = 1 WHERE one = 1 AND $node = 0;
 

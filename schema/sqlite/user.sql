@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- People, their devices and the counters of their inboxes.
 
--- Whose password is about to be changed, or was looked at before.
+-- Reads a user whose password is about to be changed, or was verified before
+-- this transaction began.  Needs no lock: this transaction is the only one that
+-- writes.
 -- name: user_lock(user_id)
 -- columns: as user
 SELECT user_id, name, display_name, password_hash, admin, disabled_at,
@@ -24,7 +26,7 @@ SELECT device_id FROM devices WHERE device_id = $device_id
 -- columns: acked_seq
 SELECT acked_seq FROM devices WHERE device_id = $device_id;
 
--- The mark never goes back: who writes it has read it.
+-- The watermark never goes back: the caller has read it in this transaction.
 -- name: device_acked_set(device_id, acked_seq, now)
 UPDATE devices SET acked_seq = $acked_seq, last_seen_at = $now
     WHERE device_id = $device_id;
@@ -40,8 +42,8 @@ FROM inboxes b WHERE b.user_id = $user_id;
 -- name: counter_set(user_id, read_seq)
 UPDATE inboxes SET read_seq = $read_seq WHERE user_id = $user_id;
 
--- How far a device has acked, and the hash of its token if that is worth
--- nothing any more.
+-- Returns how far a device has acked, and the hash of its token if the token is
+-- not valid any more.
 -- name: devices_now(device_id)
 -- columns: device_id, user_id, acked_seq, token_hash
 SELECT d.device_id, d.user_id, d.acked_seq,
