@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The analysis gate: check-analyze.sh [ROOT].  gcc's -fanalyzer over every
-# source of server and client, as many at a time as there are processors: leaks
-# (also of mem_alloc()), double and missing frees, NULL and stale pointers,
-# unchecked memory, open files.  What is no error after all stands in
-# ROOT/build-aux/analyze.txt: "FILE FUNCTION WARNING reason"; a row without a reason or
-# without a finding fails.
-# ANALYZE_FILES, if it is set, names the sources instead of all; rows without a
-# finding are no error then.
-# GATE_CPPFLAGS (from make check) says how to compile; ANALYZE_CC with what:
-# only gcc has this analyzer.
+# The analysis gate: check-analyze.sh [ROOT].  Runs gcc's -fanalyzer over every
+# source of server and client, with one process for each processor.  It finds
+# leaks (of mem_alloc(), too), double and missing frees, NULL and stale
+# pointers, unchecked memory and open files.  Warnings about correct code are
+# listed in ROOT/build-aux/analyze.txt: "FILE FUNCTION WARNING reason".  A row
+# without a reason, or without such a warning, fails.
+#
+# ANALYZE_FILES, if set, names the sources to analyze instead of all; rows
+# without a warning are allowed then.  GATE_CPPFLAGS (from make check) has the
+# compiler's flags.  ANALYZE_CC names the compiler; only gcc has this analyzer.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The gate against functions that we do not call: check-banned.sh [ROOT].
-# Everywhere: those that overrun, are not thread-safe or hide errors.  In
-# server and client also the allocator, which only base/mem.c may call.  And in
-# server a kind of unit that is not defined by UNIT_KIND, which asks for its locks
-# (engine/writer.h).
+# The gate against banned functions: check-banned.sh [ROOT].  Banned everywhere
+# are functions that overrun buffers, are not thread-safe or hide errors.  In
+# server and client the allocator is banned, too: only base/mem.c may call it.
+# In server a kind of unit must be defined by UNIT_KIND, which requires its
+# locks (engine/writer.h).
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The comment gate: check-comments.sh [ROOT].  Each header and source starts
-# with the licence line and a comment on the file; each function that a header
-# exports stands under a comment.  One comment may stand over a block of
-# declarations without an empty line in it.  Static inline functions are read,
-# not documented.
+# The comment gate: check-comments.sh [ROOT].  Each header and source begins
+# with the licence line and a comment about the file.  Each function that a
+# header exports has a comment above it; one comment may cover a block of
+# declarations without an empty line.  Static inline functions need no comment,
+# because readers see their code.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -19,7 +19,7 @@ for file in $files; do
 		printf "%s:%d: %s\n", file, n, text
 		bad = 1
 	}
-	# One declaration or other thing at file scope has ended.
+	# Ends a declaration, or any other text at file scope.
 	function finish(name) {
 		if (text ~ /\(/ && text !~ /^(typedef|static|#)/ && \
 		    text !~ /\{/ && text !~ /=/ && \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The layout gate: check-format.sh [ROOT].  clang-format 14 decides (other
-# versions format differently); CLANG_FORMAT names another binary.
+# The layout gate: check-format.sh [ROOT].  clang-format 14 decides, because
+# other versions format differently.  CLANG_FORMAT names another binary.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 style=file:$aux/../.clang-format
@@ -15,7 +15,7 @@ files=$(find server client bench tests -path tests/selfcheck -prune -o \
     -path '*/node_modules' -prune -o -name '*.[ch]' -print 2>/dev/null |
     LC_ALL=C sort)
 seen=$(printf '%s' "$files" | grep -c .)
-# One process sees them all and names those that differ.
+# One process checks all files and names those that differ.
 differ=$(printf '%s\n' "$files" | grep . |
     xargs -r "$format" --style="$style" --dry-run --Werror 2>&1 |
     sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error: .*/\1/p' | LC_ALL=C sort -u)
@@ -25,8 +25,8 @@ for file in $differ; do
 	"$format" --style="$style" "$file" | diff -u "$file" - | sed -n 3,12p
 	bad=$((bad + 1))
 done
-# A line of a comment that was longer than 80 columns: the formatter has joined
-# it with the next ones, without the space behind the asterisk.
+# Finds comments that had a line of more than 80 columns: the formatter joins
+# such a line with the next ones, without the space after the asterisk.
 torn=$(printf '%s\n' "$files" | grep . |
     xargs -r grep -nE '^	* [*][A-Za-z(]' /dev/null | cut -d: -f1,2)
 for at in $torn; do

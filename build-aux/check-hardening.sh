@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-hardening.sh PROGRAM...: what was asked of compiler and linker is in
-# the programs: position independent, RELRO, bound at start, no executable
-# stack, stack protector, checked string functions; and Debian's
-# hardening-check says so too (TWINBOX_STRICT=1: it must be there).
+# check-hardening.sh PROGRAM...: checks that the programs have what compiler and
+# linker were asked for: position-independent code, RELRO, binding at start, no
+# executable stack, stack protector, checked string functions.  Debian's
+# hardening-check must agree; TWINBOX_STRICT=1 requires that it is installed.
 set -u
 seen=0
 bad=0

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The header gate: check-headers.sh [ROOT].  Every header compiles alone, and
-# twice in one file.  CC and GATE_CPPFLAGS (from make check) say how.
+# The header gate: check-headers.sh [ROOT].  Every header compiles alone, and if
+# one file includes it twice.  CC and GATE_CPPFLAGS (from make check) name the
+# compiler and its flags.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2

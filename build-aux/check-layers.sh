@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The layer gate: check-layers.sh [ROOT].  Every #include "m/x.h" below
-# ROOT/server and ROOT/client must be an edge of build-aux/layers.txt, name
-# its module (no "../", no bare file name), and not be the *_internal.h of
-# another module.  The graph itself must have no circle, no module without
-# files, and no edge that nothing uses: it is the picture of the code, not of
-# what the code might become.
+# ROOT/server and ROOT/client must be an edge of build-aux/layers.txt.  It must
+# name its module (no "../", no bare file name), and must not be the
+# *_internal.h of another module.  The graph itself must have no cycle, no
+# module without files, and no unused edge: it shows the code as it is, not as
+# it might become.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -120,7 +120,7 @@ if [ -n "$circle" ]; then
 	rc=1
 fi
 
-# The pictures that readers look at first.
+# The pictures in ARCHITECTURE.md must be up to date.
 if grep -qs '^<!-- picture of the ' ARCHITECTURE.md; then
 	if ! pictures=$(sh "$aux/pictures.sh" . 2>&1); then
 		echo "$pictures"

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The size gate: check-limits.sh [ROOT].  A file has at most 700 lines, a
-# function 80, 6 parameters (besides results, ret..., and err) and blocks nested
-# 4 deep.  400 and 40 are wanted: what is above is counted, not refused.
-# Exceptions stand in limits.txt.
+# The size gate: check-limits.sh [ROOT].  A file has at most 700 lines.  A
+# function has at most 80 lines, 6 parameters (without results, which are called
+# ret..., and err) and 4 levels of nested blocks.  The goals are 400 and 40
+# lines: files and functions above them are counted, not refused.  limits.txt
+# lists the exceptions.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -28,7 +29,7 @@ function end_file() {
 	else if (lines > 400)
 		long_files++
 }
-# How many parameters, besides ret..., and err, the head of a function has.
+# Counts the parameters in the head of a function, without ret..., and err.
 function parameters(s, depth, i, c, n, one) {
 	sub(/^[^(]*/, "", s)
 	depth = 0

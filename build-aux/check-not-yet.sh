@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The gate for what is not built: check-not-yet.sh [ROOT].  The operations that
-# docs/openapi.yaml marks `x-status: later` are those that the server answers
-# with 501, README.md's list of them is what scripts/not-yet makes now, and
-# nothing else that people read describes one of them as if it worked, by the
-# expressions of not-yet.words.
+# The gate for operations that are not built: check-not-yet.sh [ROOT].  The
+# operations that docs/openapi.yaml marks `x-status: later` must be those that
+# the server answers with 501, and the list in README.md must be what
+# scripts/not-yet makes.  No other text for users and operators may describe
+# such an operation as if it worked; not-yet.words has the expressions that find
+# this.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -18,7 +19,7 @@ bad=0
 	exit 1
 }
 
-# Names of parameters may differ: both sides have {}.
+# Both sides have {} for parameters, because their names may differ.
 ${AWK:-awk} -v list=1 -f "$aux/not-yet.awk" docs/openapi.yaml |
     sed 's/{[^}]*}/{}/g' | LC_ALL=C sort >"$tmp/documented"
 find server -name '*.c' -exec sed -nE \
@@ -46,7 +47,8 @@ diff README.md "$tmp/readme" >"$tmp/diff" || {
 	echo 'README.md: the list of what is not built is not up to date: scripts/not-yet makes it'
 	bad=$((bad + 1))
 }
-# Each of them has its words, and no words are left over.
+# Each of these operations has a row in not-yet.words, and each row has an
+# operation.
 ${AWK:-awk} -v list=1 -f "$aux/not-yet.awk" docs/openapi.yaml |
     LC_ALL=C sort >"$tmp/named"
 grep -v '^#' "$words" | ${AWK:-awk} 'NF > 0 { print $1, $2 }' |
@@ -57,7 +59,8 @@ while read -r route; do
 	bad=$((bad + 1))
 done <"$tmp/more"
 
-# Comments of sources are for programmers, who may read of what is to come.
+# Comments of sources are left out: they are for programmers, and may mention
+# plans.
 mkdir "$tmp/texts"
 for file in README.md docs/*.md docs/man/*.in contrib/*/* client/program/*.c \
     client/lib/fail.c client/term/*.c server/model/refusal.h \

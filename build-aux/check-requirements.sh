@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The requirements gate: check-requirements.sh [ROOT].  Every tag of a test
 # names a row and belongs to a test, and docs/requirements.md is what
-# scripts/requirements makes now.
+# scripts/requirements makes.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The licence gate: check-spdx.sh [ROOT].  Every text that may hold a comment
-# says SPDX-License-Identifier: MIT in its first three lines.
+# The licence gate: check-spdx.sh [ROOT].  Every text file that can hold a
+# comment has SPDX-License-Identifier: MIT in its first three lines.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # check-sql-list.sh [ROOT]: the lists sqlite_SQL, postgres_SQL and common_SQL of
-# schema/module.am name exactly the files of schema/sqlite, schema/postgres and
-# schema/common; a forgotten migration would be silently absent.  A statement
-# that is the same in both dialects is refused: one of the two would be changed
-# alone one day.
+# schema/module.am must name exactly the files of schema/sqlite, schema/postgres
+# and schema/common.  Without this check a migration that is not listed would be
+# missing silently.  A statement that is the same in both dialects is refused,
+# because a later change might reach only one of them.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -31,7 +31,7 @@ double=$(printf '%s\n' "$listed" | uniq -d)
 	echo "schema/module.am: listed twice: $double"
 	bad=$((bad + 1))
 }
-# One line for each statement: its name and its text, without comments.
+# Prints a line for each statement: its name and its text, without comments.
 statements() { # statements FILE...
 	[ "$#" -gt 0 ] || return 0
 	${AWK:-awk} '

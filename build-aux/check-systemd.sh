@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The gate for what systemd reads: check-systemd.sh [ROOT].  Units in
-# contrib/systemd must be understood to the last line (systemd-analyze verify),
-# be exposed by at most 1.5 (systemd-analyze security), not be started again
-# after an exit code that a repetition cannot cure (74: the disk failed; 64, 66,
-# 77, 78: a flag, a file, a right, a setting), and have limits of memory, so that
-# the service suffers and not the machine.  The user and the
-# directory that they name must come into being by sysusers and tmpfiles, in an
-# empty root.  systemd need not run for any of that.
+# The gate for the files of systemd: check-systemd.sh [ROOT].  Units in
+# contrib/systemd must be valid to the last line (systemd-analyze verify) and
+# have an exposure of at most 1.5 (systemd-analyze security).  A unit must not
+# be restarted after an exit code that a restart cannot cure: 74 (the disk
+# failed) and 64, 66, 77, 78 (a wrong flag, file, right or setting).  It must
+# have memory limits, so that a shortage hits the service and not the machine.
+# sysusers and tmpfiles must make the user and the directory that it names, in
+# an empty root.  systemd need not run for any of these checks.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -43,7 +43,7 @@ for file in $users; do
 done
 for file in $places; do
 	seen=$((seen + 1))
-	# Only root can give the directory away.
+	# Only root can change the owner of the directory.
 	systemd-tmpfiles --root="$tmp/root" --create "$PWD/$file" \
 	    >"$tmp/out" 2>&1 || [ "$(id -u)" -ne 0 ] ||
 	    refuse "$file" 'systemd-tmpfiles refuses it' "$tmp/out"
@@ -83,7 +83,8 @@ for file in $(find contrib/systemd -name '*.service.in' 2>/dev/null |
 	grep -q "^$user:" "$tmp/root/etc/passwd" 2>/dev/null ||
 	    refuse "$file" "no sysusers file makes the user \"$user\""
 	state=/var/lib/$(value StateDirectory)
-	# What only root can make, others read.
+	# Root makes the directory in an empty root; other users read its mode
+	# from the file.
 	if [ "$(id -u)" -eq 0 ]; then
 		mode=$(stat -c '0%a' "$tmp/root$state" 2>/dev/null)
 	else

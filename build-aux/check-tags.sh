@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The gate of test tags: check-tags.sh [ROOT].  Each end-to-end file says in its
-# second line what it depends on: `store`, answers that the database decides (it
-# runs on both), or `surface`, what is the same on every database.  A file with
-# the tag `quick` is part of the daily loop; one with the tag `plain` needs the
-# release build.
+# The gate for test tags: check-tags.sh [ROOT].  The second line of each
+# end-to-end test file has tags.  `store`: the database decides the answers that
+# the file tests, so it runs on both databases.  `surface`: everything that it
+# tests is the same on every database.  `quick`: it is part of the daily loop.
+# `plain`: it needs the release build.
 #
-# A surface file that reaches a part of the API that no store file reaches would
-# leave that part untried on PostgreSQL: each path of docs/openapi.yaml that a
-# surface file names is named by a store file or by a module that it imports,
-# unless it is still to be built (x-status: later) or tests/e2e/surface.txt lists
-# it with a reason.
+# If a part of the API were reached by surface files only, no test would try it
+# on PostgreSQL.  Therefore each path of docs/openapi.yaml that a surface file
+# names must be named by a store file or by a module that a store file imports.
+# Exceptions are paths that are not built yet (x-status: later) and those that
+# tests/e2e/surface.txt lists with a reason.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2
@@ -46,7 +46,7 @@ for file in $files; do
 	done
 done
 
-# {id} in a path stands for whatever a test puts there.
+# {id} in a path matches any text in a test.
 paths=$(${AWK:-awk} '
 	/^  \/[^ :]*:/ { path = $1; sub(/:$/, "", path); order[++n] = path }
 	/^  [^ ]/ && !/^  \// { path = "" }
@@ -54,7 +54,7 @@ paths=$(${AWK:-awk} '
 	path != "" && /^      x-status: later/ { built[path]-- }
 	END { for (i = 1; i <= n; i++) if (built[order[i]] > 0) print order[i] }
 	' docs/openapi.yaml 2>/dev/null)
-# What store files import.
+# The modules that store files import.
 modules=$(find tests/e2e -maxdepth 2 -name '*.mjs' ! -name '*.test.mjs' \
     ! -path '*/node_modules/*' 2>/dev/null)
 for path in $paths; do

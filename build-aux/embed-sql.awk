@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Makes C of SQL.  Standard input: the names of the SQL files.
+# Generates C from SQL.  Standard input: the names of the SQL files.
 #   -v backend=sqlite   the first backend owns the enum
 #   -v backends=LIST    all of them, for the header
 #   -v enum=sql.h       another backend: must declare what this header declares
 #   -v events=event.h   X(EVENT_READ, 3, ...): the kinds of events
 #   -v out=h            schema/sql.h: statements, parameters, columns
 #   -v out=c            schema/sql_<backend>.c
-# A file NNNN-name.sql is a migration, taken whole.  Any other file holds
-# statements:
+# A file NNNN-name.sql is a migration and is embedded as a whole, with its
+# comments.  Any other file holds statements:
 #
 #   -- row: user(user_id, name, admin)
 #
@@ -21,23 +21,27 @@
 #   SELECT id, mid FROM outbox WHERE lane_id = $lane_id AND kind = EVENT_READ
 #   LIMIT $limit
 #
-# A statement declares its parameters after its name and uses each as $name; C
-# fills struct sql_outbox_claim {struct db_val lane_id, limit;}.  "-- columns:"
-# names what its rows hold, in order: the enum COL_OUTBOX_CLAIM_ID, ...
-# Statements whose rows one function reads share a row (COL_USER_USER_ID) and may
-# have more columns behind it ("as user, created_at").  A list that ends with a
-# comma goes on in the next line.  EVENT_* is replaced by
-# its number.  "-- writer:" is what a driver adds for the writer; such a
-# statement is given without its last semicolon.  Other comment lines are left
-# out.
-# A statement of a folder "common" is for all backends; one with its name in a
-# backend's own file, which comes before, takes its place.
-# Refused: a bad or double name, a statement that is the same as the common one, SQL before the first name, a name without SQL,
-# two statements under a name, a writer line or columns elsewhere or two of them,
-# a parameter that is not declared, not used or a number, a row that is not
-# declared or not used, a kind of event that is not in event.h or a number,
-# migrations that are not 1, 2, 3 ..., and other names, parameters or columns
-# than the header has.
+# A statement declares its parameters after its name and uses each of them as
+# $name.  C code fills struct sql_outbox_claim {struct db_val lane_id, limit;}.
+# "-- columns:" names the columns of its rows, in order, for an enum
+# (COL_OUTBOX_CLAIM_ID and so on).  Statements whose rows are read by one
+# function share a row (COL_USER_USER_ID), and may have more columns after it
+# ("as user, created_at").  A list whose line ends with a comma continues in the
+# next line.
+# "-- writer:" is a clause that a driver appends for the writer; the last
+# semicolon of such a statement is left out.  EVENT_* is replaced by its number.
+# Other comment lines are left out.
+#
+# A statement in the folder "common" is for all backends.  A statement of the
+# same name in a backend's own file, which comes before, replaces it.
+#
+# Refused are: a bad or duplicate name; a statement that is the same as the
+# common one; SQL before the first name; a name without SQL; two statements
+# under one name; a writer line or columns in another place, or twice; a
+# parameter that is not declared, not used, or a number; a row that is not
+# declared or not used; a kind of event that is not in event.h, or a number;
+# migrations that are not numbered 1, 2, 3 ...; names, parameters or columns
+# that differ from those of the header.
 
 BEGIN {
 	while (events != "" && (got = (getline s < events)) > 0) {
@@ -69,8 +73,8 @@ function c_line(text) {
 
 # ---- lists ------------------------------------------------------------------
 
-# The rest of a comment line after its keyword, with the lines that it goes on
-# in.
+# Returns the rest of a comment line after its keyword, joined with its
+# continuation lines.
 function rest(s, more) {
 	sub(/^[ \t]*--[ \t]*[a-z]+:[ \t]*/, "", s)
 	while (s ~ /,$/) {
@@ -86,7 +90,8 @@ function rest(s, more) {
 	return s
 }
 
-# ${s}: names with commas between them, none twice.  Into each[1..n].
+# Splits ${s}, names with commas between them, into each[1..n], and returns n.
+# No name may be there twice.
 function parse_list(s, what, i, n, had) {
 	n = split(s, each, /[ \t]*,[ \t]*/)
 	for (i = 1; i <= n; i++) {
@@ -108,7 +113,8 @@ function joined(n, i, s) {
 	return s
 }
 
-# What is between the parentheses of "name(a, b)"; "" without them.
+# Returns the text between the parentheses of "name(a, b)"; "" if there are
+# none.
 function between(s, at) {
 	at = index(s, "(")
 	if (at == 0)
@@ -215,7 +221,7 @@ function declare_params(text, i) {
 	}
 }
 
-# ${s} with the numbers of its parameters and kinds of events.
+# Returns ${s} with numbers in place of its parameters and kinds of events.
 function numbered(s, made, word) {
 	if (s ~ /(^|[^a-z_])kind( +WHEN +| +(NOT +)?IN *[(] *| *[<>=]+ *)[0-9]/)
 		fail("a kind of event is a number: say EVENT_*")
@@ -308,7 +314,7 @@ function read_statements(s) {
 
 # ---- what was read ----------------------------------------------------------
 
-# A row that is used must be declared, and the other way round.
+# A row that is used must be declared, and a declared row must be used.
 function check_rows(i, used) {
 	for (i = 1; i <= nstmt; i++) {
 		file = stmt_file[i]
@@ -327,7 +333,7 @@ function check_rows(i, used) {
 	}
 }
 
-# Whether the columns of statement i begin with those of a row.
+# True if the columns of statement ${i} begin with those of a row.
 function has_row(i) {
 	return stmt_row[i] != "" && stmt_row[i] != stmt_name[i]
 }
@@ -339,7 +345,8 @@ function all_columns(i) {
 	    (stmt_columns[i] == "" ? "" : ", " stmt_columns[i])
 }
 
-# "(id, now): user (user_id, name), admin" of statement i.
+# Returns the declaration of statement ${i}:
+# "(id, now): user (user_id, name), admin".
 function declaration(i, s) {
 	s = "(" stmt_params[i] ")"
 	if (has_row(i))
@@ -349,8 +356,8 @@ function declaration(i, s) {
 	return s
 }
 
-# What the header's enum declares and this backend does not, or the other way
-# round.
+# Refuses names that the header's enum declares and this backend does not, or
+# the other way round.
 function compare_names(s, name, known, i, own) {
 	file = enum
 	line = 0
@@ -427,7 +434,7 @@ function write_params(name, params) {
 	    "\");"
 }
 
-# ${first}: what the first column is, if not 0.
+# ${first}: the text behind the name of the first column, if its value is not 0.
 function write_columns(name, columns, first, i, n) {
 	if (columns == "")
 		return

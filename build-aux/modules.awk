@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Makes the picture of the modules from layers.txt: one line each, from the top,
-# with what it is and with the modules that it stands on.  A module that stands
-# below one of these as well is left out.
+# Makes the picture of the modules from layers.txt: a line for each module, from
+# the top, with its description and the modules that it stands on.  A module
+# that is also reached through one of these is left out.
 /^#/ {
 	said = substr($0, 3)
 	next
@@ -22,7 +22,8 @@
 		long = length(said)
 }
 END {
-	# What stands below, at any distance; modules come after those below.
+	# Finds the modules below each module, at any distance.  A module comes
+	# after those below it.
 	for (k = 1; k <= n; k++)
 		for (i = 1; i <= ndirect[order[k]]; i++)
 			for (j = 1; j <= n; j++)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# not-yet.awk: of docs/openapi.yaml and README.md, in this order, prints README.md
-# with the list of the operations that are marked `x-status: later`, a line for
-# each tag.  With list=1 it prints "METHOD PATH" of each instead, and needs no
-# README.md.
+# not-yet.awk: reads docs/openapi.yaml and README.md, in this order, and prints
+# README.md with the list of the operations that are marked `x-status: later`, a
+# line for each tag.  With list=1 it prints "METHOD PATH" of each operation
+# instead, and needs no README.md.
 
 function flush() {
 	if (later && method != "") {

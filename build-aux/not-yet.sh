@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # not-yet.sh [ROOT]: prints ROOT/README.md with the section "What it does not do
-# yet" as docs/openapi.yaml has it now.
+# yet" made anew from docs/openapi.yaml.
 set -eu
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}"

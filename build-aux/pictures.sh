@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# pictures.sh [ROOT]: prints ROOT/ARCHITECTURE.md with the pictures of the modules
-# (build-aux/layers.txt), of the threads (build-aux/threads.txt) and of the states
-# of an outbox row (server/model/outbox.h) as they are now.
+# pictures.sh [ROOT]: prints ROOT/ARCHITECTURE.md with its pictures made anew:
+# the modules (build-aux/layers.txt), the threads (build-aux/threads.txt) and
+# the states of an outbox row (server/model/outbox.h).
 set -eu
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}"

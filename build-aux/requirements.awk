@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: MIT
 # requirements.awk LIST TEST...: reads the rows of docs/requirements.txt, then
-# the tests, and prints docs/requirements.md.  What cannot be right (a row given
-# twice, a tag that names no row or belongs to no test) goes to standard error
-# and makes the status 1; so does having no row or no tag at all.
+# the tests, and prints docs/requirements.md.  Errors go to standard error and
+# make the status 1: a row that is given twice, a tag that names no row or
+# belongs to no test, no row at all, no tag at all.
 #
-# A tag is R and digits, a range R7-R9.  Where it counts: .mjs: in the title of
-# it(), test() or describe() (also through a constant), in a literal that starts
-# with it (tables of cases), in a comment over a test; .c: in a comment over or
-# in a function test_*(); .sh and stages: in any line.  In the comment that
-# opens a file it is the whole file's.
+# A tag is R and digits; a range is R7-R9.  A tag counts in these places.  In
+# .mjs files: in the title of it(), test() or describe() (also through a
+# constant), in a literal that starts with the tag (tables of cases), and in a
+# comment above a test.  In .c files: in a comment above or inside a function
+# test_*().  In .sh files and stages: in any line.  A tag in the comment that
+# opens a file belongs to the whole file.
 
 function refuse(text) {
 	printf "%s:%d: %s\n", at_file, at_line, text | "cat >&2"
 	errors++
 }
 
-# How many tags s has; what is left of s without them is `rest`, and the rows
+# Returns the number of tags in s.  `rest` becomes s without its tags.  The rows
 # that they name are added to `found`, unless mode is "count".
 function tags(s, mode, n, from, to, c, i) {
 	rest = ""
@@ -45,7 +46,7 @@ function tags(s, mode, n, from, to, c, i) {
 	return n
 }
 
-# The tags in s belong to the test called title.
+# Assigns the tags in s to the test called title.
 function claim(s, title, i) {
 	nfound = 0
 	tags(s)
@@ -64,7 +65,7 @@ function give(row, title, shown) {
 	where[row] = where[row] (where[row] == "" ? "" : "<br>") shown
 }
 
-# Tags that wait for the test which they stand over.
+# Keeps the tags of a comment until the test below it is found.
 function hold(s, i) {
 	nfound = 0
 	tags(s)
@@ -79,7 +80,7 @@ function release(title, i) {
 	nheld = 0
 }
 
-# Text as Markdown shows it.
+# Escapes s for Markdown.
 function plain(s) {
 	gsub(/\\/, "&&", s)
 	gsub(/\|/, "\\|", s)
@@ -91,7 +92,7 @@ function plain(s) {
 	return substr(s, 2)
 }
 
-# A title without its tags, and without brackets in which there were only tags.
+# Returns a title without its tags, and without brackets that held only tags.
 function bare(s) {
 	gsub(/–/, "-", s)
 	gsub(/[ \t]*\(R[0-9]+(-R?[0-9]+)?([ ,;]+R[0-9]+(-R?[0-9]+)?)*\)/, "", s)
@@ -106,8 +107,8 @@ function bare(s) {
 }
 
 # --- .mjs -------------------------------------------------------------------
-# Appends to `text` the literals that s begins with, joined by +.  Gives 1 when
-# the next line goes on; `after` is what follows.
+# Appends to `text` the literals at the start of s, which are joined by +.
+# Returns 1 if they continue in the next line; `after` is the text behind them.
 function literals(s, quote, i, c, word) {
 	for (;;) {
 		sub(/^[ \t]+/, "", s)
@@ -142,7 +143,7 @@ function literals(s, quote, i, c, word) {
 		}
 	}
 }
-# The value of a constant for ${NAME}.
+# Replaces ${NAME} in s by the value of that constant.
 function expand(s, word, i) {
 	for (word in constant)
 		while ((i = index(s, "${" word "}")) > 0) {
@@ -214,7 +215,8 @@ function script(s, n) {
 	if (!collecting)
 		titled()
 }
-# A line that is neither: literals in it may start with tags.
+# Handles a line that is neither a title nor a constant: literals in it may
+# start with tags.
 function other(s, all) {
 	all = tags(s, "count")
 	while (all > 0 && match(s, /['"`]R[0-9]+[^A-Za-z0-9_]/)) {
@@ -343,7 +345,8 @@ type == "mjs" { script($0) }
 type == "c" { c_line($0) }
 type == "sh" { shell_line($0) }
 
-# What is to be said of a row, and `class`: shown, no code or open.
+# Returns what the table says about a row, and sets `class`: shown, no code or
+# open.
 function verdict(r, n) {
 	n = substr(r, 2)
 	if (n in where) {

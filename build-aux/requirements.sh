@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# requirements.sh [ROOT]: prints what docs/requirements.md must be, made of
-# docs/requirements.txt and the tags in the tests (see requirements.awk, which
-# also says what it refuses).  tests/selfcheck holds samples and is left out.
+# requirements.sh [ROOT]: prints docs/requirements.md as it must be, made from
+# docs/requirements.txt and the tags in the tests (requirements.awk, which also
+# says what it refuses).  tests/selfcheck holds samples and is left out.
 set -u
 aux=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$aux/..}" || exit 2

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Makes the picture of the states of an outbox row from server/model/outbox.h:
-# each state with what it waits for (the drawing at the top of the file) and the
-# moves out of it (OUTBOX_MOVE_TABLE).  Prints what is wrong with the data
-# instead, each line after "states: ", and fails.
+# each state with what it waits for (from the drawing at the top of that file)
+# and the moves out of it (OUTBOX_MOVE_TABLE).  If the data are wrong, prints
+# the errors instead, each after "states: ", and fails.
 function refuse(text) {
 	print "states: " text
 	errors++
@@ -13,7 +13,7 @@ function trim(s) {
 	return s
 }
 
-# The text between the first pair of quotes of ${s}.
+# Returns the text between the first pair of quotes in ${s}.
 function quoted(s) {
 	sub(/^[^"]*"/, "", s)
 	sub(/".*$/, "", s)
@@ -39,7 +39,7 @@ function take_move(s, part) {
 	why[nmoves] = quoted(s)
 }
 
-# The rows of a table, whose lines were joined.
+# Reads the rows of a table, whose lines were joined.
 function take_table(s, row, n, i) {
 	n = split(s, row, /X\(/)
 	for (i = 2; i <= n; i++)

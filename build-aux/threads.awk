@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Makes the picture of threads and queues from threads.txt, in the order of the
-# threads of thr.h: threads.awk SERVER/base/thr.h threads.txt.  Values of limits
-# are those of the sources (-v server=DIR).  Prints what is wrong with the data
-# instead, each line after "threads: ", and fails.
+# threads of thr.h: threads.awk SERVER/base/thr.h threads.txt.  The values of
+# limits are read from the sources (-v server=DIR).  If the data are wrong,
+# prints the errors instead, each after "threads: ", and fails.
 function refuse(text) {
 	print "threads: " text
 	errors++
@@ -13,7 +13,7 @@ function trim(s) {
 	return s
 }
 
-# The value of macro ${name}, looked for where limits are.
+# Returns the value of macro ${name}, from the files that define limits.
 function value_of(name, file, files, n, i, path, line, found) {
 	n = split(file " base/limits.h main/start.c", files, " ")
 	for (i = 1; i <= n && found == ""; i++) {

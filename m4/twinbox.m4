@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Compiler and linker flags that cannot vanish unseen: each is tried with
-# -Werror, and an unknown one runs IF-UNKNOWN.  (A loop variable must never be
-# called f: m4_foreach_w would replace it in autoconf's own text too.)
+# Compiler and linker flags that cannot be dropped silently: each is tried with
+# -Werror, and IF-UNKNOWN runs if the compiler does not know it.  (A loop
+# variable must never be called f: m4_foreach_w would replace it in autoconf's
+# own text, too.)
 
 # TWINBOX_ADD_FLAG(VARIABLE, FLAG, [IF-UNKNOWN])
 AC_DEFUN([TWINBOX_ADD_FLAG], [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# bash.awk: with tables.awk, a completion for bash.  It needs nothing of the
-# package bash-completion but its folder.
+# bash.awk: writes, with tables.awk, a completion for bash.  It needs only the
+# folder of the package bash-completion, and no function of it.
 
-# The flags of words, with their dashes.
+# Returns the flags of words, with their dashes.
 function names(words, i, s) {
 	s = ""
 	for (i = 1; i <= nflags[words]; i++) {
@@ -12,7 +12,7 @@ function names(words, i, s) {
 	}
 	return substr(s, 2)
 }
-# A case for each flag of words that takes a value.
+# Prints a case for each flag of words that takes a value.
 function cases(words, i, p, v) {
 	p = words == "" || words == "-" ? "*" : "\"" words "\""
 	for (i = 1; i <= nflags[words]; i++) {
@@ -35,7 +35,7 @@ function cases(words, i, p, v) {
 		print "\t\treturn 0\n\t\t;;"
 	}
 }
-# The flags of words that are followed by a value, for a pattern.
+# Returns the flags of words that take a value, as a pattern.
 function valued(words, i, s) {
 	s = ""
 	for (i = 1; i <= nflags[words]; i++) {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# fish.awk: with tables.awk, a completion for fish.
+# fish.awk: writes, with tables.awk, a completion for fish.
 function quoted(s) {
 	gsub(/\\/, "\\\\", s)
 	gsub(/'/, "\\'", s)
 	return "'" s "'"
 }
-# The flags of all commands that a value follows, for a switch of fish.
+# Returns the flags of words that take a value, for a switch of fish.
 function valued(words, i, s) {
 	for (i = 1; i <= nflags[words]; i++) {
 		if (value[words, i] == "" || seen_valued[flag[words, i]]++)
@@ -16,7 +16,8 @@ function valued(words, i, s) {
 	}
 	return s
 }
-# The words before the one that is typed, without flags and their values.
+# Writes the function that prints the words before the one that is typed,
+# without flags and their values.
 function write_words(v, i) {
 	v = valued("") valued("-")
 	for (i = 1; i <= ncommands; i++)
@@ -44,7 +45,8 @@ function write_words(v, i) {
 	print "    test \"$(string join -- ' ' (__" program "_words))\" = \"$argv\""
 	print "end"
 }
-# The names are those of the profile that the line says.
+# Writes the function that prints names, those of the profile that the line
+# names.
 function write_names() {
 	print "function __" program "_names"
 	print "    set -l profile"

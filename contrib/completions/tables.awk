@@ -11,9 +11,9 @@
 #	                      "" stand everywhere, those of "-" without a command;
 #	                      letter, value and help have the same keys
 #
-# A flag's value is "" (it takes none), "=choices" (of these), "/" (a file),
-# "@profiles" (of those that twinbox complete profiles prints) or "?" (who
-# knows).  People are those that twinbox complete names prints.
+# A flag's value is "" (it takes none), "=choices" (one of these), "/" (a file),
+# "@profiles" (one that `twinbox complete profiles` prints) or "?" (not known).
+# The names of people are those that `twinbox complete names` prints.
 BEGIN { FS = "\t" }
 
 function kind(argument) {
@@ -34,7 +34,7 @@ function add(words, name, short, argument, text, n) {
 	value[words, n] = kind(argument)
 	help[words, n] = text
 }
-# Words of ${operands} in small letters may follow.
+# Adds the words of ${operands} in small letters to those that may follow.
 function follow(first, operands, n, w, i) {
 	gsub(/[^A-Za-z-]+/, " ", operands)
 	n = split(operands, w, " ")

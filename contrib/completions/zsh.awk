@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# zsh.awk: with tables.awk, a completion for zsh.
+# zsh.awk: writes, with tables.awk, a completion for zsh.
 
-# s between single quotes, for _arguments: no bracket or colon is its own.
+# Returns s for a place between single quotes in _arguments, with brackets and
+# colons escaped.
 function quoted(s) {
 	gsub(/\\/, "\\\\", s)
 	gsub(/'/, "'\\''", s)
@@ -10,7 +11,7 @@ function quoted(s) {
 	gsub(/:/, "\\:", s)
 	return s
 }
-# What _arguments takes for the flags of words, a line each.
+# Prints the arguments of _arguments for the flags of words, one a line.
 function arguments(words, indent, i, v, end) {
 	for (i = 1; i <= nflags[words]; i++) {
 		v = value[words, i]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the stages share.  Sourced by them at the top of the project; the
+# What the stages share.  They source it at the top of the project.  The
 # environment is that of scripts/test, with defaults for a call by hand.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -13,11 +13,12 @@ mkdir -p "$TWINBOX_LOGS"
 passed=0
 failed=0
 skipped=0
-# The reasons for which tests of this stage may be skipped, as a regular expression
-# that matches the whole reason.  A stage sets it before it runs files.
+# The reasons for which tests of this stage may be skipped, as a regular
+# expression that matches the whole reason.  A stage sets it before it runs
+# files.
 : "${skips_allowed:=none}"
 
-# The result of one thing that the stage itself looked at.
+# Counts and prints the result of a check that the stage makes itself.
 check() { # check STATUS TEXT
 	if [ "$1" -eq 0 ]; then
 		passed=$((passed + 1))
@@ -28,15 +29,15 @@ check() { # check STATUS TEXT
 	fi
 }
 
-# Whether the run is of this tier.
+# True if the run is of this tier.
 tier() { # tier quick|default|full
 	[ "$TWINBOX_TIER" = "$1" ]
 }
 
-# Lists the tests in the TAP of FILE that were skipped, at any depth, a line
-# "TEST<tab>REASON" each.  A whole program that is skipped ("1..0 # SKIP"), and
-# what a program says it passed over, are among them; cmocka's skip() is shown as
-# "not ok N # SKIP TEST".
+# Lists the tests that were skipped according to the TAP in FILE, at any depth,
+# in lines "TEST<tab>REASON".  The list includes a program that is skipped as a
+# whole ("1..0 # SKIP"), and what a program says it passed over.  cmocka shows
+# skip() as "not ok N # SKIP TEST".
 list_skips() { # list_skips FILE
 	sed -nE \
 	    -e 's/^not ok [0-9]+ # SKIP ?(.*)$/\1\tskip()/p' \
@@ -46,15 +47,15 @@ list_skips() { # list_skips FILE
 	    sed 's/ *\t/\t/; s/\t$/\tno reason given/'
 }
 
-# Whether a stage may skip something for this reason.  Everything may be skipped
-# where TWINBOX_STRICT is not 1.
+# True if a stage may skip a test for this reason.  If TWINBOX_STRICT is not 1,
+# everything may be skipped.
 may_skip() { # may_skip REASON
 	[ "${TWINBOX_STRICT:-0}" != 1 ] ||
 	    printf '%s\n' "$1" | grep -qxE -- "$skips_allowed"
 }
 
-# Counts what the TAP of FILE says was skipped, and says which and why in lines
-# "# skipped: TEST: REASON"; what may not be skipped is a failure.
+# Counts the tests that were skipped according to the TAP in FILE, and prints
+# lines "# skipped: TEST: REASON".  A skip that is not allowed is a failure.
 count_skips() { # count_skips FILE
 	while IFS='	' read -r what reason; do
 		skipped=$((skipped + 1))
@@ -82,7 +83,7 @@ standing_on_changes() {
 	done
 }
 
-# Whether the test depends on a changed file, according to $changes.
+# True if the test depends on a changed file, according to $changes.
 stands_on_changes() { # stands_on_changes DIR/NAME
 	changed all || changed "test $1" || changed "folder ${1%%/*}" && return 0
 	case $1 in
@@ -111,21 +112,22 @@ changed() { # changed WORD
 	printf '%s\n' "$changes" | grep -qxF -- "$1"
 }
 
-# The files that have the tag TAG: their first comment has a line "// tags: ...".
+# Prints the files that have the tag TAG: their first comment has a line
+# "// tags: ...".
 tagged() { # tagged TAG FILE...
 	wanted=$1
 	shift
 	grep -lE "^// tags:.* $wanted( |\$)" "$@"
 }
 
-# The others.
+# Prints the files that do not have the tag TAG.
 untagged() { # untagged TAG FILE...
 	wanted=$1
 	shift
 	grep -LE "^// tags:.* $wanted( |\$)" "$@"
 }
 
-# Runs a command and shows what it said only if it failed.
+# Runs a command and shows its output only if it failed.
 quietly() { # quietly COMMAND...
 	said=$(mktemp "$TWINBOX_LOGS/said.XXXXXX")
 	"$@" >"$said" 2>&1 </dev/null
@@ -174,12 +176,13 @@ use_build() { # use_build NAME
 	case $build_name in
 	quick | strict | tsan)
 		export TWINBOXD_FAULTS="$TWINBOXD" TWINBOX_FAULTS_REQUIRED=1
-		# A test of the real cost unsets it (tests/e2e/harness/faults.mjs).
+		# A test of the real cost of a password unsets it
+		# (tests/e2e/harness/faults.mjs).
 		export TWINBOX_CHEAP_PASSWORDS=1
 		;;
 	esac
-	# How long a test waits for what has to happen: so long that it gives up
-	# because of a defect, and not because the machine has more to do.
+	# TWINBOX_SLOW multiplies the time-outs of tests: a test must give up
+	# because of a defect, not because the machine is busy.
 	case $build_name in
 	strict | tsan)
 		export TWINBOX_SLOW="${TWINBOX_SLOW:-10}"
@@ -189,7 +192,7 @@ use_build() { # use_build NAME
 	esac
 }
 
-# The build for tests that need no particular one.
+# Makes the build for tests that need no particular one.
 use_tier_build() {
 	if tier quick; then
 		use_build quick
@@ -210,8 +213,8 @@ count_results() {
 	sed -i "/^$TWINBOX_STAGE /d" "$TWINBOX_LOGS/results"
 }
 
-# Runs test files with tests/stages/one, JOBS at a time, the longest first.  A file
-# is DIR/NAME: unit/test_relay, e2e/send.
+# Runs test files with tests/stages/one, JOBS at a time, the longest first.  A
+# file is DIR/NAME: unit/test_relay, e2e/send.
 run_files() { # run_files JOBS FILE...
 	jobs=$1
 	shift
@@ -273,9 +276,9 @@ run_programs() { # run_programs EGREP-PATTERN [JOBS]
 	run_files "${2:-$(getconf _NPROCESSORS_ONLN)}" $names
 }
 
-# Runs files of node's test runner on the programs of the build in use.  What
-# they need is installed by npm in tests/e2e.  NODE_FILES of them run at a time
-# (4: most of what they do is to wait).
+# Runs files of node's test runner on the programs of the current build.  npm
+# installs the packages that they need in tests/e2e.  NODE_FILES files run at a
+# time (default 4: they mostly wait).
 run_node() { # run_node FILE...
 	node_packages || {
 		check 1 'npm ci in tests/e2e'
@@ -294,8 +297,8 @@ run_node() { # run_node FILE...
 	    sed 's,^tests/,,; s,\.test\.mjs$,,')
 }
 
-# What the lock file in DIR (tests/e2e) names is installed.  Two stages may ask
-# at the same time.
+# Installs the packages that the lock file in DIR (default tests/e2e) names.  A
+# lock lets two stages call this at the same time.
 node_packages() { # node_packages [DIR]
 	dir=${1:-tests/e2e}
 	[ -f "$dir/package.json" ] || return 1
@@ -315,16 +318,18 @@ node_packages() { # node_packages [DIR]
 	) 9>"$TWINBOX_BUILDS/npm.lock"
 }
 
-# Collects what the sanitizers report, from programs of ours and from servers
-# that the tests start.  (Beside AddressSanitizer, gcc's UBSan writes to
-# standard error and ends the program, whatever log_path says: the test that
-# ran it fails.)  Use after return is not looked for: gcc's stack for that does
-# not keep _Alignas.  A suppression that was used is no report.
+# Collects the reports of the sanitizers, from our programs and from servers
+# that tests start.  (Together with AddressSanitizer, gcc's UBSan ignores
+# log_path: it writes to standard error and ends the program, so that the test
+# which ran it fails.)  Use after return is not detected, because gcc's stack
+# for that does not keep _Alignas.  Suppressions that were used are not
+# reported.
 sanitizer_begin() {
 	reports=$TWINBOX_LOGS/reports-$TWINBOX_STAGE
 	rm -rf "$reports"
 	mkdir -p "$reports"
-	# Readable by whoever the server runs as.
+	# A server may run as another user, and must be able to write its
+	# report.
 	chmod 1777 "$reports"
 	common="log_path=$reports/report:exitcode=86"
 	export ASAN_OPTIONS="$common:detect_leaks=1:detect_stack_use_after_return=0:strict_string_checks=1"
@@ -343,7 +348,7 @@ sanitizer_end() {
 	check $? "no sanitizer reports ($n)"
 }
 
-# The end of a stage.
+# Ends a stage: prints its counts.
 finish() {
 	[ -z "${reports:-}" ] || sanitizer_end
 	counts="$passed passed, $failed failed"
