@@ -23,7 +23,7 @@
 struct screen {
 	screen_line_fn fn;
 	void *arg;
-	char tags[32][64]; /* of what is on it */
+	char tags[32][64]; /* the tag of each line on it, the oldest first */
 	int ntags;
 };
 
@@ -40,7 +40,7 @@ __wrap_isatty(int fd)
 				   : chat_screen.terminal_out);
 }
 
-/* Prints the lines in ${b} behind ${mark} and empties it. */
+/* Prints the lines of ${b} with ${mark} before each, and empties ${b}. */
 static void
 put_lines(const char *mark, struct buf *b)
 {
@@ -157,7 +157,7 @@ screen_clear_line(struct screen *screen)
 	return (had);
 }
 
-/* ---- what happens ---- */
+/* ---- events of the test ---- */
 
 int
 chat_set_up(void **state)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chat on a screen that a test plays, in the place of term/screen.c.  In the
- * stage's text "| " is a line that was printed, "|=" one in the place of one
- * that was printed before.  A program that links this wraps isatty(), too.
+ * A chat on a screen that the test plays: the fixture replaces term/screen.c.
+ * In the stage's text "| " stands before a line that was printed, and "|="
+ * before one that replaced an earlier line.  A program that links this fixture
+ * wraps isatty(), too.
  */
 #ifndef TESTS_CHAT_FIXTURE_H
 #define TESTS_CHAT_FIXTURE_H
@@ -20,9 +21,10 @@
 	"{'address':'ann'},{'address':'bob','delivered':3,'read':2}]}]}"
 
 struct chat_screen {
-	bool terminal_in, terminal_out; /* standard input, output are one */
-	bool scrolled;                  /* nothing can be replaced */
-	bool typing;                    /* the line has something */
+	bool terminal_in,
+	    terminal_out; /* standard input, output are terminals */
+	bool scrolled;    /* no line can be replaced */
+	bool typing;      /* the edited line is not empty */
 	bool hung_up;
 };
 
@@ -31,26 +33,28 @@ extern struct chat_screen chat_screen;
 /* For cmocka: a stage with a terminal. */
 int chat_set_up(void **state);
 
-/* A line is entered; NULL: the end of input. */
+/* The user enters ${line}; NULL is the end of input. */
 void chat_type(const char *line);
 
-/* Message ${seq} of conversation ${with}, as event ${seq}. */
+/* The server sends message ${seq} of the conversation ${with}, as event
+ * ${seq}. */
 void chat_said(struct stage *s, const char *with, int seq, const char *from,
     const char *to, const char *body);
 
-/* A receipt of ${by} for conversation ${with}: ${what} is "read" or
- * "delivered". */
+/* The server sends a receipt of ${by} for the conversation ${with}.  ${what} is
+ * "read" or "delivered". */
 void chat_receipt(struct stage *s, const char *with, const char *by,
     const char *what, int upto);
 
-/* The answer to send frame ${re}: it was taken for ${to}, or refused. */
+/* The server answers send frame ${re}: it accepts the message to ${to}, or
+ * refuses it. */
 void chat_taken(struct stage *s, int re, const char *to);
 void chat_refused(struct stage *s, int re, int status, const char *problem);
 
-/* Signal ${number} comes. */
+/* The process gets signal ${number}. */
 void chat_signalled(struct stage *s, int number);
 
-/* The first connection, with nothing that was missed. */
+/* The first connection is made, and no event was missed before it. */
 void chat_connect(struct stage *s);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The played server, loop and stream of a command.
+ * The server, loop and stream that the fixture plays for a command.
  */
 #include "unit/cli_fixture.h"
 
@@ -49,7 +49,7 @@ static struct stream the_stream;
 static struct stage *stage;
 static int64_t passed_ms;
 
-/* ---- time and chance ---- */
+/* ---- the clock and random numbers ---- */
 
 const struct clk *__wrap_clk_system(void);
 struct rnd *__wrap_rnd_system(void);
@@ -110,7 +110,7 @@ stage_pass(int64_t ms)
 	passed_ms += ms;
 }
 
-/* ---- what is heard ---- */
+/* ---- the output ---- */
 
 void
 stage_note(const char *fmt, ...)
@@ -138,7 +138,7 @@ stage_listen(struct stage *s)
 	(void)dup2(fileno(s->heard), STDERR_FILENO);
 }
 
-/* Prints go where they went before. */
+/* Directs standard output and error to where they went before. */
 static void
 stop_listening(struct stage *s)
 {
@@ -163,7 +163,8 @@ stage_heard(struct stage *s)
 	s->text[n] = '\0';
 	(void)fclose(s->heard);
 	s->heard = NULL;
-	/* The folder has another name each time. */
+	/* The folder's name differs in each run, so the text has DIR
+	 * instead. */
 	while ((p = strstr(s->text, s->scratch.dir)) != NULL) {
 		n = strlen(s->scratch.dir);
 		memcpy(p, "DIR", 3);
@@ -202,7 +203,7 @@ stage_answer(struct stage *s, int status, const char *json)
 	return (answer);
 }
 
-/* Writes down what is asked for. */
+/* Adds the request to the text. */
 static void
 note_request(const struct rest_request *request)
 {
@@ -685,7 +686,7 @@ stage_run(struct stage *s, const char *name, ...)
 		stage_note("! %d answers are left", s->nanswers - s->nasked);
 	s->nanswers = s->nasked = 0;
 	(void)stage_heard(s);
-	/* What was parsed borrows from them. */
+	/* The parsed arguments point into these strings. */
 	args_fini(&s->cli.args);
 	memset(&s->cli.args, 0, sizeof(s->cli.args));
 	for (i = 0; i < argc; i++)

@@ -34,7 +34,7 @@ static struct stage *stage;
 
 static int64_t slept_ms;
 
-/* The wall clock stands still but for waits; other clocks go on. */
+/* The wall clock moves only with waits.  The other clocks are the real ones. */
 int
 clock_gettime(clockid_t id, struct timespec *ret)
 {
@@ -49,7 +49,7 @@ clock_gettime(clockid_t id, struct timespec *ret)
 	return (rc);
 }
 
-/* Waits are noted, not waited for. */
+/* Adds the time to slept_ms and does not wait. */
 int
 nanosleep(const struct timespec *wanted, struct timespec *left)
 {
@@ -149,7 +149,7 @@ read_all(int fd, char *ret)
 	(void)close(fd);
 }
 
-/* Runs what ${cli} has read from its arguments. */
+/* Runs the command whose arguments ${cli} has parsed. */
 static enum rc
 run_command(struct stage *s, struct cli *cli)
 {

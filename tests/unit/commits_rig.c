@@ -37,7 +37,7 @@ tell(const char *before, char name, const char *after)
 	note(before, name, after);
 }
 
-/* What was told up to now. */
+/* The story up to now. */
 const char *
 rig_story(void)
 {
@@ -59,7 +59,7 @@ rig_forget(void)
 	(void)pthread_mutex_unlock(&rig->lock);
 }
 
-/* ---- what the commits call ---- */
+/* ---- the database and the hooks ---- */
 
 static enum rc
 fake_sync(struct db *db, struct err *err)
@@ -112,7 +112,7 @@ on_fatal(void *arg, const struct err *err)
 		(void)sem_wait(&rig->end);
 }
 
-/* Another sync fails, that of a checkpoint. */
+/* Another sync fails: the sync of a checkpoint. */
 void
 rig_fail_elsewhere(void)
 {
@@ -137,7 +137,7 @@ static const struct unit_kind kind = {.name = "test"};
 
 /* ---- the writer's part ---- */
 
-/* A commit called ${name}, announced before. */
+/* Hands over a commit called ${name}, which was announced before. */
 void
 rig_add(char name, size_t units, bool owed)
 {
@@ -196,7 +196,8 @@ run(void *arg)
 	atomic_store(&r->returned, true);
 }
 
-/* Starts ${fn} and lets it come as far as it can: true when it waits. */
+/* Starts a thread that runs ${fn}, and returns when the thread sleeps or is
+ * done.  True if it sleeps. */
 bool
 rig_waits(struct runner *r, bool (*fn)(void))
 {
@@ -270,7 +271,7 @@ rig_tear_down(void **state)
 	int i;
 
 	(void)state;
-	/* A test that has failed may have left some behind. */
+	/* A test that has failed may have left threads that wait. */
 	atomic_store(&rig->held, false);
 	for (i = 0; i < NAMES; i++)
 		(void)sem_post(&rig->go);

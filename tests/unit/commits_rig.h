@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commits on their way to the disk, with the real thread and a database that
- * only syncs: when the test lets it, and with the result that the test wants.
- * The story is what was called, word by word: "sync(" and ")" around a sync,
- * "+a2" for a commit published with two units, "-a" for a lost one, "a" for
- * each unit that is answered.  Nothing here looks at the time: that a thread
- * waits is seen from its being asleep.
+ * Commits before they are durable, with the real sync thread, and a database
+ * that can only sync.  The test decides when a sync returns, and with which
+ * result.  The story is the calls, one word each: "sync(" and ")" around a
+ * sync, "+a2" for a commit that is published with two units, "-a" for a lost
+ * commit, "a" for each unit of commit a that is finished.  No test depends on
+ * time: a test knows that a thread waits because the kernel says that the
+ * thread sleeps.
  */
 #ifndef UNIT_COMMITS_RIG_H
 #define UNIT_COMMITS_RIG_H
@@ -23,7 +24,7 @@
 
 #define NAMES 4 /* a to d */
 #define UNITS 2 /* of one commit, at most */
-/* How long a sync takes by the fake clock. */
+/* The duration of a sync by the fake clock. */
 #define SYNC_MS 7
 
 struct item {
@@ -42,17 +43,17 @@ struct rig {
 	size_t len;
 
 	atomic_bool held;     /* each sync waits for go */
-	bool last;            /* what is given is the last: nobody waits */
-	enum rc sync_rc;      /* of the next sync; RC_OK afterwards */
-	char fails_at;        /* the store fails when this one is answered */
+	bool last;            /* commit.last of the commits that are given */
+	enum rc sync_rc;      /* of the next sync; RC_OK after that */
+	char fails_at;        /* the store fails when a unit of it finishes */
 	sem_t begun, go;      /* of held syncs */
-	atomic_int syncing;   /* the thread that was let go in one */
-	atomic_bool hold_end; /* fatal waits for end */
+	atomic_int syncing;   /* the thread that left a held sync */
+	atomic_bool hold_end; /* the fatal hook waits for end */
 	sem_t end;
-	sem_t answered;        /* units */
-	int64_t began_us;      /* of commits that are given */
-	int64_t commit_us;     /* as published last */
-	int fatals, elsewhere; /* calls from another than the wanted thread */
+	sem_t answered;    /* one post for each finished unit */
+	int64_t began_us;  /* commit.began_us of the commits that are given */
+	int64_t commit_us; /* as last passed to the published hook */
+	int fatals, elsewhere; /* calls in a thread of another role */
 	enum thr_role wanted;
 
 	struct item items[NAMES][UNITS];
@@ -61,29 +62,30 @@ struct rig {
 
 extern struct rig *rig;
 
-/* With no thread; with the syncing thread; with each sync held. */
+/* A rig without a sync thread; with one; with one whose syncs are held. */
 int rig_set_up_inline(void **state);
 int rig_set_up(void **state);
 int rig_set_up_held(void **state);
 int rig_tear_down(void **state);
 
-/* What was told up to now; until the next call. */
+/* The story up to now, valid until the next call; forgets it. */
 const char *rig_story(void);
 void rig_forget(void);
 
-/* A commit called ${name}: announced and handed over; only handed over. */
+/* rig_give() announces a commit called ${name} and hands it over.  rig_add()
+ * only hands it over. */
 void rig_give(char name, size_t units, bool owed);
 void rig_add(char name, size_t units, bool owed);
 
-/* Hands over an announced commit that failed. */
+/* Hands over an announced commit whose COMMIT failed. */
 void rig_withdraw(void);
 
-/* Another sync fails, that of a checkpoint. */
+/* Another sync fails: the sync of a checkpoint. */
 void rig_fail_elsewhere(void);
 
 void rig_await(sem_t *sem, int n);
 
-/* A thread that may have to wait. */
+/* A thread whose function may have to wait. */
 struct runner {
 	bool (*run)(void);
 	struct thr *thr;
@@ -92,7 +94,8 @@ struct runner {
 	bool result;
 };
 
-/* Starts ${fn} and lets it come as far as it can: true when it waits. */
+/* Starts a thread that runs ${fn}, and returns when the thread sleeps or is
+ * done.  True if it sleeps. */
 bool rig_waits(struct runner *r, bool (*fn)(void));
 bool rig_run_wait(void);
 

@@ -30,7 +30,7 @@ tell(const char *format, ...)
 	size_t n = strlen(scene.told);
 	va_list ap;
 
-	/* Who lets that much pass does not read all of it. */
+	/* A test that lets this much happen does not compare all of it. */
 	if (n > sizeof(scene.told) - 128)
 		return;
 	n += (size_t)snprintf(scene.told + n, sizeof(scene.told) - n, "%lld ",
@@ -46,8 +46,8 @@ tell(const char *format, ...)
 
 /* ---- the world around the core ---- */
 
-/* A rescue that leaves the lease as it is, because somebody else is at work on
- * its conversation. */
+/* A reclaim that leaves the lease as it is, because another transaction holds
+ * the conversation's row. */
 static void
 pass_over(struct reclaim_unit *u)
 {
@@ -57,7 +57,7 @@ pass_over(struct reclaim_unit *u)
 	u->unit.finish(&u->unit);
 }
 
-/* The same of what is due. */
+/* The same for a release of scheduled messages that are due. */
 static void
 pass_over_due(struct release_unit *u)
 {
@@ -203,7 +203,7 @@ scene_run(int64_t ms)
 		next = scene_turn();
 		if (writer_run_once(scene.rig.writer) > 0 || scene.jobs != NULL)
 			continue;
-		/* It never asks for a time that has passed. */
+		/* The core never asks for a turn at a time that has passed. */
 		assert_true(next > scene_now());
 		if (next > end)
 			break;
@@ -278,7 +278,8 @@ send(const char *here, const char *elsewhere, int64_t expires_in_ms)
 	send_unit_init(&u);
 	u.unit.finish = send_finished;
 	assert_true(send_unit_ask(&u, 1, &draft, &rig_addressing));
-	/* An address elsewhere would be refused before it is a unit. */
+	/* send_unit_ask() would refuse an address of another server, so it is
+	 * set here. */
 	if (elsewhere != NULL)
 		(void)snprintf(u.to, sizeof(u.to), "%s", elsewhere);
 	assert_int_equal(writer_submit(scene.rig.writer, &u.unit), RC_OK);
@@ -343,7 +344,7 @@ scene_count(const char *what)
 	return (rig_number(&scene.rig, sql));
 }
 
-/* ---- life ---- */
+/* ---- starting and ending ---- */
 
 static void
 start(int64_t poll_ms, int64_t timeout_ms)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small schema of its own for the tests of the database seam.
+ * A small schema for the tests of the database seam.
  */
 #ifndef TESTS_DB_FIXTURE_H
 #define TESTS_DB_FIXTURE_H
@@ -29,7 +29,8 @@ enum {
 	NSTMT
 };
 
-/* The schema; one migration less; and with a third that fails half-way. */
+/* The schema; the schema without its last migration; the schema with a third
+ * migration, which fails half-way. */
 extern const struct db_schema db_fixture_schema;
 extern const struct db_schema db_fixture_older;
 extern const struct db_schema db_fixture_broken;
@@ -37,18 +38,19 @@ extern const struct db_schema db_fixture_broken;
 enum rc db_fixture_open(const char *url, enum db_mode mode,
     const struct db_schema *which, struct db **ret, struct err *err);
 
-/* A connection with ${o}, a writer's on a migrated database, or the test fails.
- */
+/* Opens a writer's connection with ${o} on a migrated database, or fails the
+ * test. */
 struct db *db_fixture_with(const struct db_options *o);
 
-/* The same with the schema of this fixture: a writer; a reader. */
+/* The same with the schema of this fixture: a writer's connection; a
+ * reader's. */
 struct db *db_fixture_ready(const struct scratch *s);
 struct db *db_fixture_reader(const struct scratch *s);
 
-/* The first number that ${stmt} gives, -1 without a row. */
+/* The first number that ${stmt} returns; -1 if it returns no row. */
 int64_t db_fixture_number(struct db *db, int stmt);
 
-/* A row of t with this id and n. */
+/* Inserts a row into table t. */
 enum rc db_fixture_insert(
     struct db *db, int64_t id, int64_t n, struct err *err);
 

@@ -8,7 +8,7 @@
 #include "base/rnd.h"
 
 #define WALL_START_MS 1893456000000 /* 2030-01-01 */
-#define MONO_START_MS 1000000       /* 0 means "never" to some */
+#define MONO_START_MS 1000000       /* some callers use 0 for "never" */
 
 static int64_t passed_ms;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time and chance for the tests of the client.  A program that links this has
- * them in the place of base's clk_system() and rnd_below(): the clock stands
- * still until the test moves it, and each random number is the largest that
- * was allowed, so that every wait is known exactly.
+ * Time and random numbers for the tests of the client.  In a program that links
+ * this file, these functions replace clk_system() and rnd_below() of base.  The
+ * clock stands still until the test moves it, and each random number is the
+ * largest that is allowed, so that the test knows every wait exactly.
  */
 #ifndef TESTS_FAKE_TIME_H
 #define TESTS_FAKE_TIME_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fresh folders for tests.  They are in memory where there is room: thousands
- * of small transactions are written through to the disk, which can take half a
- * minute of waiting where the disk is busy.
+ * Fresh folders for tests.  They are in memory if there is room: thousands of
+ * small transactions are each synced, which can take half a minute on a busy
+ * disk.
  */
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
@@ -15,8 +15,8 @@
 
 #define FOLDER_ROOM (256ULL * 1024 * 1024)
 
-/* Makes a folder with ${name} in its own name and puts its path into ${ret} of
- * ${size} bytes; false: it cannot be made. */
+/* Makes a folder whose name contains ${name}, and writes its path to ${ret},
+ * which has ${size} bytes.  Returns false if the folder cannot be made. */
 static inline bool
 folder_make(const char *name, char *ret, size_t size)
 {

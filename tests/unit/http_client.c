@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client of raw sockets.  See http_fixture.h.
+ * A client of raw sockets.  See http_fixture.h.
  */
 #include "http_fixture.h"
 
@@ -94,7 +94,9 @@ client_send(int fd, const char *text)
 	client_send_n(fd, text, strlen(text));
 }
 
-/* Reads the head byte by byte, so that the next answer stays in the socket. */
+/* Reads a head byte by byte, so that the bytes of the next answer stay in the
+ * socket.  Returns 1, or 0 at the end of the connection, or -1 after a
+ * time-out. */
 static int
 read_head(int fd, struct reply *ret)
 {
@@ -145,7 +147,7 @@ client_read(int fd, struct reply *ret, int head_only)
 	ret->body_len = n;
 }
 
-/* Whether the server's kernel has told that it has all. */
+/* Returns whether the server's kernel has acknowledged all bytes. */
 static bool
 has_arrived(int fd)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server and the client of the tests of server/http.  Answers "from
- * another thread" come from one worker with a mailbox, as in the real program.
+ * The server and the client of the tests of server/http.  One worker with a
+ * mailbox sends the answers "from another thread", as in the real program.
  */
 #include "http_fixture.h"
 
@@ -190,7 +190,8 @@ get_big(struct http_request *req, void *arg)
 
 struct pieces {
 	int64_t left, size;
-	int64_t wait_ms, at_ms; /* between two of them, by a timer */
+	int64_t wait_ms,
+	    at_ms; /* the pause between two pieces, kept by a timer */
 	bool cut, at_once;
 };
 
@@ -211,7 +212,7 @@ piece_run(struct http_request *req)
 	buf_fini(&b);
 }
 
-/* A client that has left gets the last one. */
+/* A client that has left gets one last piece. */
 static void
 piece_wake(struct http_request *req, void *arg)
 {
@@ -224,7 +225,7 @@ piece_wake(struct http_request *req, void *arg)
 	piece_run(req);
 }
 
-/* Once the worker has stopped, nobody gives any more. */
+/* Nobody sends pieces any more once the worker has stopped. */
 static void
 piece_more(struct http_request *req, void *arg)
 {
@@ -331,7 +332,8 @@ get_busy(struct http_request *req, void *arg)
 	http_answer_refusal(req, &r);
 }
 
-/* Says who asks, and which thread answers. */
+/* Answers with the address that the request comes from, and the thread that
+ * answers. */
 static void
 get_peer(struct http_request *req, void *arg)
 {
@@ -351,8 +353,8 @@ get_private(struct http_request *req, void *arg)
 	answer_text(req, http_principal(req), strlen(http_principal(req)));
 }
 
-/* Whether the route asks for a token.  The others are no HTTP_PUBLIC ones only
- * because these take small bodies. */
+/* Returns whether the route needs a token.  Some of the other routes are
+ * without HTTP_PUBLIC only because public routes take small bodies. */
 static bool
 is_private(struct http_request *req)
 {
@@ -360,8 +362,8 @@ is_private(struct http_request *req)
 	return (strncmp(http_path(req), "/private", 8) == 0);
 }
 
-/* Tokens: "good" is known; "slow", "held" and "none" have to be looked up.  The
- * test ends the look-up of "held", and "none" is then nobody's. */
+/* Tokens: "good" is known at once.  "slow", "held" and "none" need a look-up.
+ * The test ends the look-up of "held"; the look-up of "none" finds no user. */
 static bool
 has_token(struct http_request *req, const char *token)
 {
@@ -453,14 +455,14 @@ const struct http_route fixture_routes[] = {
     {"GET", "/peer", get_peer, HTTP_PUBLIC},
     {"GET", "/private", get_private, 0}, {NULL, NULL, NULL, 0}};
 
-/* ---- a gate of its own ---- */
+/* ---- routes with a gate of their own ---- */
 
 static int gate_arg;
 
-/* What the gate has seen of a request. */
+/* The pieces of a request's body that the gate has seen. */
 struct seen {
 	size_t pieces, bytes;
-	char first; /* byte */
+	char first; /* the first byte */
 };
 
 static enum http_sender
@@ -483,7 +485,7 @@ gate_piece(struct http_request *req, const char *p, size_t n, void *arg)
 
 	assert_ptr_equal(arg, &gate_arg);
 	if (seen == NULL)
-		return; /* the head of a public route is shown to nobody */
+		return; /* the gate does not see the head of a public route */
 	if (seen->pieces++ == 0)
 		seen->first = p[0];
 	seen->bytes += n;
@@ -534,7 +536,7 @@ static const struct http_route gated_routes[] = {
     {"POST", "/open", post_gated, HTTP_PUBLIC | HTTP_ANY_BODY | HTTP_PEER_BODY},
     {"GET", "/gated", post_gated, HTTP_PUBLIC}, {NULL, NULL, NULL, 0}};
 
-/* The WebSocket's side: shows what it can still read. */
+/* Plays the WebSocket's side: sends back the bytes that it can still read. */
 static void
 upgrade(int fd, const struct net_from *from, void *arg)
 {
@@ -631,7 +633,8 @@ group_stop(void **state)
 	return (0);
 }
 
-/* What a failed test has left would fail those after it, too. */
+/* Closes what a failed test has left open, which would make later tests
+ * fail. */
 static int
 clean_up(void **state)
 {
@@ -672,8 +675,9 @@ fixture_release(struct fixture *f)
 	answer_text(atomic_exchange(&f->held, NULL), "released", 8);
 }
 
-/* A turn of each thread takes all its events before it looks at its deadlines,
- * and a loop looks before it answers.  The front has looked when it takes a
+/* Each thread takes all its events and only then checks its deadlines, and a
+ * loop does both before it answers.  An answer from each loop therefore shows
+ * that the loop has had a whole turn.  The front has had one when it accepts a
  * second connection. */
 void
 fixture_turn(struct fixture *f)

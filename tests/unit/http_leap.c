@@ -32,10 +32,10 @@ leaping_mono_us(const struct clk *clk)
 
 static const struct clk leaping = {leaping_wall_ms, leaping_mono_us};
 
-/* What had been leapt when the client at this port last sent. */
+/* The sum of all leaps when the client at this port last sent. */
 static atomic_llong sent_at[65536];
 
-/* The port of an end of ${fd}, as ${get} names it. */
+/* The port of one end of ${fd}; ${get} is getsockname or getpeername. */
 static int
 port_of(int fd, int (*get)(int, struct sockaddr *, socklen_t *))
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time of an HTTP server under test: the machine's clock plus what a test adds,
- * so a test decides when a deadline has passed and a slow machine passes none
- * by itself.  The kernel's account of when data last came, which the server
- * reads, follows this clock.  For this, and to count the turns of the server's
- * threads, the linker puts functions of http_leap.c before two of the C library
- * (http.am).
+ * The time of an HTTP server under test is the machine's clock plus what a test
+ * adds.  A test decides when a deadline passes, and no deadline passes merely
+ * because the machine is slow.  The server also reads from the kernel when data
+ * last came; this value follows the same clock.  For this value, and to count
+ * the turns of the server's threads, the linker wraps two functions of the C
+ * library (http.am) with those of http_leap.c.
  */
 #ifndef TESTS_HTTP_LEAP_H
 #define TESTS_HTTP_LEAP_H
@@ -17,14 +17,16 @@
 
 const struct clk *leap_clk(void);
 
-/* Moves the clock on.  The server sees it when a thread of it turns next. */
+/* Moves the clock on.  A thread of the server sees the new time at its next
+ * turn. */
 void leap_by(int64_t ms);
 
-/* The client's socket ${fd} is about to send. */
+/* Note that the client's socket ${fd} is about to send. */
 void leap_note_send(int fd);
 
-/* Whether the server's threads wait instead of turning: one that spins turns
- * thousands of times meanwhile.  What is under way may end first. */
+/* Returns whether the server's threads wait, that is whether within 5 s none of
+ * them turns for 50 ms.  A thread that spins turns thousands of times
+ * meanwhile. */
 bool leap_is_quiet(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See inbound_fixture.h.  The directory and the keyring are played by functions
- * of this file; writer_submit() is, too (--wrap).
+ * See inbound_fixture.h.  Functions of this file play the directory and the
+ * keyring, and also writer_submit() (--wrap).
  */
 #include "inbound_fixture.h"
 
@@ -130,7 +130,7 @@ request_text(const struct signed_request *r)
 	return (kept(&b));
 }
 
-/* ---- what stands around the routes ---- */
+/* ---- the directory, the keyring and the writer ---- */
 
 const uint8_t *
 played_public(void)

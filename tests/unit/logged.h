@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a test logs, as text, on every level.
+ * The log of a test, as text, with all levels.
  */
 #ifndef TESTS_LOGGED_H
 #define TESTS_LOGGED_H
@@ -17,8 +17,8 @@
 
 static FILE *logged_file;
 
-/* The log goes to a file from here on; ${clk} (NULL: the system's) is where its
- * times come from. */
+/* Directs the log to a file from here on.  Its times come from ${clk}, or from
+ * the system's clock if ${clk} is NULL. */
 static inline void
 logged_start(const struct clk *clk)
 {
@@ -33,7 +33,7 @@ logged_start(const struct clk *clk)
 	assert_int_equal(log_start(&log, &err), RC_OK);
 }
 
-/* Stops the log and returns all of it; static storage. */
+/* Stops the log and returns its text; static storage. */
 static inline const char *
 logged_stop(void)
 {

@@ -44,7 +44,7 @@ static struct rnd_seeded rnd;
 static char snapshot; /* stands for a database */
 static int allocs, on_frees, stores;
 
-/* What waits, in order: reads and units. */
+/* The reads and units that wait, in the order of submission. */
 static struct {
 	struct read_job *read;
 	struct unit *unit;
@@ -148,7 +148,7 @@ play(struct http_request *req)
 	}
 }
 
-/* ---- http: the question ---- */
+/* ---- HTTP: the request ---- */
 
 void *
 http_alloc(struct http_request *req, size_t size)
@@ -367,7 +367,7 @@ http_set_timer(struct http_request *req, int64_t at_ms,
 	(void)arg;
 }
 
-/* ---- http: the answer ---- */
+/* ---- HTTP: the answer ---- */
 
 void
 http_answer_header(
@@ -449,7 +449,7 @@ http_answer_piece(
 	req->piece_wanted = kind == HTTP_PIECE_MORE;
 }
 
-/* ---- asking ---- */
+/* ---- running a request ---- */
 
 static void
 split_query(struct http_request *req)
@@ -481,7 +481,7 @@ request_end(struct http_request *req)
 	buf_fini(&req->head);
 }
 
-/* Makes ${b} a text with ' for ", in which a list's objects begin lines. */
+/* Writes ' for ", and starts a line with each object of a list. */
 static const char *
 readable(struct buf *b)
 {
@@ -514,12 +514,12 @@ played_ask(http_handler_fn handler, const struct question *q)
 	buf_reset(&played.text);
 	played.answers = allocs = on_frees = stores = first = last = 0;
 	split_query(&req);
-	/* Who has logged in has been let in. */
+	/* Requests of logged-in users have passed rest_enter(). */
 	if (!q->stranger)
 		assert_true(rest_enter(&played.rest, &req));
 	handler(&req, &played.rest);
 	play(&req);
-	/* Answered once, and nobody is busy with it any more. */
+	/* There was one answer, and no request is busy any more. */
 	assert_int_equal(played.answers, 1);
 	assert_int_equal(rest_busy(&played.rest), 0);
 	request_end(&req);
@@ -616,9 +616,9 @@ played_teardown(void **state)
 	return (0);
 }
 
-/* ---- what goes wrong ---- */
+/* ---- faults ---- */
 
-/* The last lines of the answer to ${q} are ${end}; ${why} says of what. */
+/* The answer to ${q} must end with ${end}; ${why} names the case. */
 static void
 assert_end(const struct http_route *route, const struct question *q,
     const char *end, const char *why)
@@ -633,8 +633,8 @@ assert_end(const struct http_route *route, const struct question *q,
 
 #define NO_MEMORY "503 busy: out of memory\nretry after 1\n"
 
-/* Makes the 1st, 2nd … call fail until the answer is the one without failures;
- * all answers before end with ${end}.  How many calls there were. */
+/* Fails each call that ${q} makes in turn; each answer must end with ${end}.
+ * Returns the number of calls. */
 static int
 fail_each(const struct http_route *route, const struct question *q, int *which,
     int *calls, const char *end, const char *why)

@@ -201,7 +201,8 @@ __wrap_inspect_outbox(struct db *db, const struct inspect_outbox_filter *f,
 	    (long long)f->sender_id, (long long)f->unchanged_since,
 	    (long long)f->retry_count);
 	note_page(before, limit, ret_next);
-	/* A retry that waits is labelled, one of a row that is over is not. */
+	/* The answer names a retry that waits, but not the retry of a row that
+	 * is done. */
 	rows[2].retry_count = 1;
 	rows[2].lane_seq = 1;
 	rows[3].retry_count = 1;
@@ -398,7 +399,7 @@ __wrap_inspect_users(struct db *db, const char *after, int64_t limit,
     enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
     void *arg, struct err *err)
 {
-	/* Their ids in another order than their names. */
+	/* The order of the ids differs from that of the names. */
 	static const struct inspect_user users[] = {
 	    {8, "ann", "Ann", true, true, NOW + 1, NOW + 2, 3},
 	    {9, "bob@far.example", NULL, false, false, 0, NOW, 0},
@@ -514,7 +515,7 @@ __wrap_inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
 	return (each(arg, &lane, err));
 }
 
-/* Something was sent since an even time. */
+/* True for an even ${since_ms}. */
 enum rc
 __wrap_inspect_lane_sent_since(struct db *db, int64_t lane_id, int64_t since_ms,
     int64_t *ret_seq, struct err *err)
@@ -532,8 +533,8 @@ __wrap_inspect_lane_sent_since(struct db *db, int64_t lane_id, int64_t since_ms,
 	return (RC_OK);
 }
 
-/* Letters 1 to admin_store.letters, of which one call looks at
- * admin_store.looked. */
+/* Dead letters 1 to admin_store.letters; one call reads at most
+ * admin_store.looked of them. */
 enum rc
 __wrap_inspect_dead_letter_ids(struct db *db,
     const struct inspect_dead_letter_filter *f, int64_t after, int64_t *ret,
@@ -569,7 +570,8 @@ __wrap_inspect_dead_letters_left(struct db *db,
 	return (played_store(err));
 }
 
-/* What an operator asks for; every tenth letter, from 3 on, is refused. */
+/* Plays an operator's change.  Every tenth dead letter, from 3 on, is
+ * refused. */
 void
 operator_apply(struct unit *unit)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The store, the writer and the argon2 pool as the handlers of server/api see
- * them.  What they are asked is noted (played.h).
+ * them.  Calls to them are recorded (played.h).
  */
 #ifndef TESTS_PLAYED_API_H
 #define TESTS_PLAYED_API_H
@@ -9,16 +9,16 @@
 #include "played.h"
 
 struct played_api {
-	enum rc found; /* what asking for one thing gives */
-	int64_t rows;  /* of lists; of entries: all there are */
+	enum rc found; /* the result of a query for one row */
+	int64_t rows;  /* rows of each list; of entries: the total */
 	bool shared;   /* other nodes serve the same database */
 	int64_t head, oldest, acked;
-	bool group;             /* conversations are */
-	int members;            /* of them, for histories */
-	bool refused, replayed; /* what the writer does */
-	bool no_password;       /* the user cannot log in */
+	bool group;             /* conversations are groups */
+	int members;            /* members of a group, in histories */
+	bool refused, replayed; /* the writer's result */
+	bool no_password;       /* the user has no password and cannot log in */
 	bool disabled;          /* the user is */
-	bool once;              /* the password is a one-time one */
+	bool once;              /* the password is a one-time password */
 	enum rc pool_rc;
 	int state, retry_count; /* of entries */
 	bool scheduled;         /* entries are */
@@ -26,10 +26,11 @@ struct played_api {
 
 extern struct played_api world;
 
-/* Notes what a unit asks, and answers it. */
+/* Plays the writer's work on ${unit}: records its arguments, sets the
+ * result. */
 void world_apply(struct unit *unit);
 
-/* played_setup(), and the above. */
+/* Calls played_setup() and sets up the store above. */
 int world_setup(void **state);
 int world_teardown(void **state);
 

@@ -17,7 +17,7 @@ static const struct store_peer_row full = {
 static const struct store_peer_row bare = {
     .destination_id = 12, .domain = "b.example"};
 
-/* Nothing is known of nowhere.example. */
+/* The server nowhere.example has no row. */
 enum rc
 __wrap_store_peer_get(struct db *db, const char *domain,
     struct store_peer_row *ret, struct err *err)

@@ -25,7 +25,7 @@
 
 struct played {
 	pthread_t thread;
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* guards the members below */
 	char *answers[ANSWERS_MAX];
 	size_t first, nanswers;
 	char asked[ASKED_MAX];
@@ -34,11 +34,11 @@ struct played {
 	char head_copy[8192];
 	int listener;
 	char url[64];
-	char request[REQUEST_MAX]; /* the thread's */
+	char request[REQUEST_MAX]; /* used by the thread alone */
 };
 
-/* Reads one request into p->request; returns where its body begins, 0 if the
- * connection ends before. */
+/* Reads one request into p->request.  Returns the offset of its body, or 0 if
+ * the connection ends before. */
 static size_t
 read_request(struct played *p, int fd)
 {
@@ -64,8 +64,8 @@ read_request(struct played *p, int fd)
 	return (at);
 }
 
-/* Notes what was asked; takes the answer that is due, which the caller frees.
- */
+/* Records the request.  Returns the answer that is due, which the caller
+ * frees. */
 static char *
 take_answer(struct played *p, size_t at)
 {
@@ -74,7 +74,7 @@ take_answer(struct played *p, size_t at)
 
 	(void)pthread_mutex_lock(&p->mutex);
 	line = strcspn(p->request, "\r");
-	if (line > 9) /* " HTTP/1.1" */
+	if (line > 9) /* cuts " HTTP/1.1" */
 		line -= 9;
 	n = strlen(p->asked);
 	(void)snprintf(p->asked + n, sizeof(p->asked) - n, "%.*s\n%s%s",

@@ -31,7 +31,8 @@ const struct timing times = {
 struct scene *scene;
 
 #define NEWS_LIMIT (1 << 20)
-/* A frame may cause a reply, the reply a close, and each needs a pass. */
+/* A frame may cause a reply, the reply may cause a close, and each of them
+ * needs a pass of the loop. */
 #define TURNS 6
 
 /* ---- the scene ---- */
@@ -47,7 +48,8 @@ scene_set_up(void **state)
 	scene = calloc(1, sizeof(*scene));
 	assert_non_null(scene);
 	clk_fake_init(&scene->clk, 1700000000000);
-	/* The module stores 0 where a time is not set. */
+	/* The module stores 0 for a time that is not set, so the clock must not
+	 * read 0. */
 	clk_fake_advance(&scene->clk, 1000);
 	for (i = 0; i < USERS; i++)
 		scene->inboxes[i].oldest = 1;
@@ -73,7 +75,7 @@ scene_tear_down(void **state)
 	int i;
 
 	(void)state;
-	/* Requests return before push is freed. */
+	/* Every read and unit must have returned before push is freed. */
 	scene->readers_rc = scene->writer_rc = RC_CLOSED;
 	jobs_run();
 	for (i = 0; i < scene->nunits; i++)

@@ -16,11 +16,11 @@
 #include "push/push_internal.h"
 #include "unit/push_library.h"
 
-/* The times that the module gets.  No two are equal, so that a test finds a
- * time that is used for another. */
+/* The times that the module gets.  No two are equal, so that a test finds out
+ * when the module uses one of them in place of another. */
 extern const struct timing times;
 
-/* A message's, unlike any of them. */
+/* A message's deadline, which equals none of the above. */
 #define MESSAGE_DEADLINE_MS 17000
 
 /* Users and devices are numbers from 1.  The token of user 1 on device 2 is
@@ -55,11 +55,11 @@ struct scene {
 	int64_t gone;       /* an outbox entry that does not exist */
 	bool replayed;      /* the next sends are replays */
 	bool bad_recipient; /* the next sends have an invalid address */
-	bool over_rate;     /* users are over their rate limit */
+	bool over_rate;     /* users have reached their rate limit */
 
 	/* Requests that wait for a reader or for the writer, the oldest first.
-	 * While readers_rc (writer_rc) is not RC_OK it is the answer to every
-	 * new request. */
+	 * While readers_rc (writer_rc) is not RC_OK, every new request fails
+	 * with it. */
 	struct read_job *jobs[JOBS];
 	int njobs;
 	enum rc readers_rc;
@@ -92,7 +92,7 @@ int client_dial(const char *address);
 /* Connects, from ${address}.  The session waits for hello. */
 struct lws *client_connect_from(const char *address);
 
-/* The same from one address. */
+/* The same, from one fixed address. */
 struct lws *client_connect(void);
 
 /* Connects and sends hello with ${token} and the members ${more} (such as
@@ -137,8 +137,7 @@ void arrive(int64_t user);
 void publish_event(int64_t user, int64_t seq);
 void publish_bare_event(int64_t user, int64_t seq);
 
-/* Commits the next event, but drops the effects of it, as for a full mailbox.
- */
+/* Commits the next event, but drops its effects, as a full mailbox does. */
 void arrive_dropped(int64_t user);
 
 void publish_change(int64_t user, int64_t mid, enum outbox_event event);

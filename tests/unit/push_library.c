@@ -141,8 +141,8 @@ note_pong(struct lws *wsi, const char *payload, size_t n)
 
 /* ---- writing ---- */
 
-/* The real library buffers what a full socket does not take.  Push never relies
- * on that: it writes only while nothing is buffered. */
+/* The real library buffers bytes that a full socket does not accept.  Push
+ * never relies on this buffer: it writes only while the buffer is empty. */
 int
 lws_write(struct lws *wsi, unsigned char *buf, size_t len,
     enum lws_write_protocol protocol)
@@ -248,8 +248,8 @@ library_starve(bool starve)
 	starved = starve;
 }
 
-/* Without a slot the real library closes the connection; which of the callbacks
- * it makes before depends on where its memory ran out. */
+/* The real library closes a connection without a slot.  Which callbacks it
+ * makes before depends on the place at which memory ran out. */
 static void
 end_starved(struct lws *wsi)
 {

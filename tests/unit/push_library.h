@@ -21,8 +21,8 @@ struct lws {
 	TAILQ_ENTRY(lws) entry;
 	int fd;       /* the server's end */
 	int client;   /* the client's end; -1: closed */
-	void *opaque; /* push's own */
-	void *slot;   /* push's own; NULL: there was no memory for it */
+	void *opaque; /* belongs to push */
+	void *slot;   /* belongs to push; NULL: there was no memory */
 	bool begun, ended;
 
 	/* Set by tests. */
@@ -30,7 +30,7 @@ struct lws {
 	int takes;    /* frames until the socket is full; 0: no limit */
 	bool fails;   /* lws_write() fails */
 	bool mute;    /* the client sends no pongs during pass() */
-	bool lingers; /* when it is killed the library keeps it for now */
+	bool lingers; /* when it is killed, the library keeps it for now */
 
 	bool wants; /* push asked for a callback when writable */
 

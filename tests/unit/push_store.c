@@ -41,7 +41,8 @@ job_read(void)
 	scene->njobs--;
 	memmove(&scene->jobs[0], &scene->jobs[1],
 	    (size_t)scene->njobs * sizeof(scene->jobs[0]));
-	/* Only the functions below get this pointer, and none follows it. */
+	/* Only the functions below get this pointer, and none of them
+	 * dereferences it. */
 	job->run(job, (struct db *)(void *)scene, &err);
 }
 
@@ -187,7 +188,7 @@ entry_append(
 	return (RC_OK);
 }
 
-/* The recipient of an entry is the number of its message. */
+/* The recipient of an entry has the same number as the message. */
 enum rc
 entry_get(struct db *db, const struct entry_of *of, const struct uuid *id,
     entry_fn each, void *arg, struct err *err)
@@ -385,7 +386,7 @@ finish_ack(int64_t upto, enum rc rc)
 	int64_t *acked = &scene->acked[u->device_id];
 
 	assert_int_equal(u->upto, upto);
-	/* The effects of a commit come before its answers. */
+	/* The effects of a commit are published before its units finish. */
 	if (rc == RC_OK && upto > *acked)
 		publish_acked(u->user_id, u->device_id, upto);
 	u->acked = *acked;

@@ -47,7 +47,7 @@ rest_tear_down(void **state)
 	return (0);
 }
 
-/* GET /x, of which nothing but success is expected. */
+/* GET /x; the test needs only its success. */
 static inline void
 get(struct fixture *f, struct rest_reply *reply)
 {
@@ -56,7 +56,7 @@ get(struct fixture *f, struct rest_reply *reply)
 	assert_int_equal(rest_call(f->rest, &request, reply, &f->fail), RC_OK);
 }
 
-/* Does ${request}, which fails with ${rc}. */
+/* Makes ${request}, which must fail with ${rc}. */
 static inline void
 assert_fails(struct fixture *f, const struct rest_request *request, enum rc rc)
 {

@@ -55,7 +55,7 @@ scratch_size(const char *path, const char *tail)
 	return (stat(name, &st) == 0 ? (int64_t)st.st_size : -1);
 }
 
-/* The whole file; free() it. */
+/* Returns the whole file; the caller frees it. */
 static char *
 slurp(const char *path, size_t *ret_n)
 {

@@ -11,23 +11,24 @@
 
 struct scratch {
 	char dir[64];
-	char path[80]; /* of the database in it */
+	char path[80]; /* of the database in the folder */
 	char url[96];
 };
 
 /* Makes the folder, or fails the test. */
 void scratch_open(struct scratch *s);
 
-/* Removes it with all that is in it. */
+/* Removes the folder with its content. */
 void scratch_close(struct scratch *s);
 
-/* The bytes of file ${path} with ${tail} at its end; -1 without it. */
+/* Returns the size in bytes of the file whose name is ${path} and ${tail}, or
+ * -1 if there is none. */
 int64_t scratch_size(const char *path, const char *tail);
 
-/* Whether both files have the same bytes; neither may be missing. */
+/* Returns whether both files have the same bytes.  Both must exist. */
 bool scratch_same(const char *a, const char *b);
 
-/* Copies a file; no source, no copy. */
+/* Copies a file.  Without a source it makes no copy. */
 void scratch_copy(const char *from, const char *to);
 
 #endif

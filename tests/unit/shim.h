@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A VFS upon SQLite's default one, which becomes the default: for files of one
- * kind a test gives the calls.  What the product stacks will stand on it.
+ * A VFS that stands on SQLite's default one and becomes the default.  For files
+ * of one kind the test can replace the calls.  The VFS of the product then
+ * stands on this one.
  */
 #ifndef TESTS_SHIM_H
 #define TESTS_SHIM_H
 
 #include <sqlite3.h>
 
-/* SQLite's name of the VFS: by it nothing is stacked upon it. */
+/* The name of the VFS in SQLite.  A test that opens a database by this name
+ * leaves out the VFS of the product. */
 #define SHIM_NAME "shim"
 
 struct shim {
 	int kind; /* SQLITE_OPEN_MAIN_DB or SQLITE_OPEN_WAL */
-	/* Before one is opened; NULL: all are.  If not SQLITE_OK, it is not,
-	 * and SQLite is told this. */
+	/* Called before such a file is opened.  If it does not return
+	 * SQLITE_OK, the file is not opened and SQLite gets this result.  NULL:
+	 * all are opened. */
 	int (*open)(void);
-	/* One has been opened: puts the test's calls in place of the system's
-	 * in ${calls}. */
+	/* Called after such a file was opened.  Replaces calls of the system in
+	 * ${calls} by those of the test. */
 	void (*opened)(sqlite3_io_methods *calls);
 };
 
-/* What stands below: the calls of such a file without the test's. */
+/* The calls of the system for such a file, without those of the test. */
 extern const sqlite3_io_methods *shim_below;
 
-/* Before the first database is opened; once in a program.  Keeps ${shim}. */
+/* Installs the VFS, once in a program, before the first database is opened.
+ * Keeps the pointer ${shim}. */
 void shim_install(const struct shim *shim);
 
 #endif

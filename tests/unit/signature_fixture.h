@@ -17,14 +17,14 @@
 #define PARAMETERS                                                             \
 	";created=1700000000;expires=1700000300;nonce=\"x8Jq3kP0vT2mW5yZ\""    \
 	";keyid=\"k7f3a9c2\";alg=\"ed25519\";tag=\"twinbox-1\""
-/* Signature-Input of what request_make() signs. */
+/* The Signature-Input of a request that request_make() signs. */
 #define INPUT "tb=" COMPONENTS PARAMETERS
 
-/* 16 and 64 characters of those that a nonce may have. */
+/* 16 and 64 characters that a nonce may contain. */
 #define WORD16 "abcdefghijkl-_09"
 #define WORD64 WORD16 WORD16 WORD16 "ABCDEFGHIJKLMNOP"
 
-/* The SHA-256 of nothing. */
+/* The SHA-256 of no bytes. */
 #define EMPTY "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
 extern const uint8_t request_seed[SIGN_SEED_SIZE];
@@ -41,7 +41,7 @@ struct request {
 /* Fills ${r}. */
 void request_make(struct request *r);
 
-/* Fails, with ${what}, unless ${fault} is ${want}. */
+/* Fails with the text ${what} unless ${fault} is ${want}. */
 void assert_fault(
     enum signature_fault want, enum signature_fault fault, const char *what);
 

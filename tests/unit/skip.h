@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests that cannot run here, as TAP knows them: "ok 2 - NAME # SKIP REASON".
- * cmocka's own skip() prints "not ok", which is a failure to make check.
+ * Tests that cannot run here, in the form that TAP requires: "ok 2 - NAME #
+ * SKIP REASON". cmocka's own skip() prints "not ok", which make check counts as
+ * a failure.
  */
 #ifndef TESTS_SKIP_H
 #define TESTS_SKIP_H
@@ -32,7 +33,8 @@ skip_test(
 			    .name = as, .test_func = skip_nothing};
 }
 
-/* Replaces ${test} in the array ${tests}; ${reason} is a literal. */
+/* Replaces ${test} in the array ${tests} by a skipped one.  ${reason} is a
+ * string literal. */
 #define SKIP_TEST(tests, test, reason)                                         \
 	skip_test(tests, sizeof(tests) / sizeof((tests)[0]), test,             \
 	    #test " # SKIP " reason)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether threads wait, for tests that must not guess by time.
+ * Finds out whether threads wait, for tests that must not rely on time.
  */
 #ifndef TESTS_SLEEPS_H
 #define TESTS_SLEEPS_H
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether thread ${tid} of this process sleeps now.  A thread that was woken
- * sleeps again only when it waits for something else. */
+/* Returns whether thread ${tid} of this process sleeps now.  A thread that was
+ * woken and sleeps again waits for something else. */
 static inline bool
 sleeps(int tid)
 {
@@ -32,7 +32,8 @@ sleeps(int tid)
 	return (p != NULL && p[1] == ' ' && p[2] == 'S');
 }
 
-/* How often thread ${tid} has gone to sleep; -1: there is no such thread. */
+/* Returns how many times thread ${tid} has gone to sleep; -1 if there is no
+ * such thread. */
 static inline long long
 sleeps_count(int tid)
 {
@@ -52,8 +53,8 @@ sleeps_count(int tid)
 	return (count);
 }
 
-/* Adds up sleeps_count() of the other threads of this process; -1: one of them
- * is awake. */
+/* Returns the sum of sleeps_count() of the other threads of this process, or -1
+ * if one of them is awake. */
 static inline long long
 sleeps_of_others(void)
 {
@@ -74,12 +75,13 @@ sleeps_of_others(void)
 }
 
 /*
- * Whether all other threads of this process slept at one moment.  Then they
- * have done all that they could do without this thread.
+ * Returns whether all other threads of this process slept at one moment.  Then
+ * they have done all that they could do without this thread.
  *
- * The threads are read one after another, twice.  A thread that slept at both
- * readings and has not gone to sleep again between them slept all the time
- * between them; so all did at the end of the first pass.
+ * The threads are read one after another, twice.  A thread that sleeps at both
+ * readings, and has not gone to sleep again between them, slept all the time
+ * between them.  If this is true of all threads, all of them slept at the end
+ * of the first pass.
  */
 static inline bool
 others_sleep(void)

@@ -38,8 +38,8 @@ state_of(struct drawing *d, const char *name, size_t n)
 	return (-1);
 }
 
-/* Draws the moves of the line that begins at ${from}: states, " --", a reason,
- * "--> ", a state. */
+/* Reads the moves of one line of a drawing, which begins at ${from}: states, "
+ * --", a reason, "--> ", a state. */
 static void
 draw_line(struct drawing *d, const char *from, const char *line_end)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The played connection, the timers and the owner of a stream.
+ * The connection, the timers and the owner of a stream, as the fixture plays
+ * them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,9 +17,9 @@
 
 /* The one connection that a stream has at a time. */
 struct lws {
-	void *stream; /* opaque user data; NULL: not its own any more */
-	bool there;   /* asked for, and not gone */
-	bool freed;   /* gone, and its last callback has returned */
+	void *stream; /* opaque user data; NULL: given up by the stream */
+	bool there;   /* asked for, and not closed */
+	bool freed;   /* closed, and its last callback has returned */
 	bool wants_write, killed;
 	bool final;
 	unsigned status;
@@ -335,7 +336,8 @@ scene_open(struct scene *s, const char *epoch, int64_t seq, bool acks)
 	memset(&connection, 0, sizeof(connection));
 	scene = s;
 	assert_int_equal(stream_new(&options, &s->stream, &fail), RC_OK);
-	/* Nothing is told before stream_new() has returned. */
+	/* The stream must not call its owner before stream_new() has
+	 * returned. */
 	assert_int_equal(scene_timer_ms(s), 0);
 	assert_string_equal(s->told, "");
 }
@@ -377,7 +379,7 @@ scene_timer(struct scene *s)
 	scene_settle(s);
 }
 
-/* Tells the stream that its connection is gone. */
+/* Calls the stream back because its connection has closed. */
 static void
 gone(void)
 {
@@ -390,8 +392,8 @@ gone(void)
 	connection.freed = true;
 }
 
-/* Calls the stream back for ${reason}; a connection that it does not want any
- * more is closed, as libwebsockets does. */
+/* Calls the stream back for ${reason}.  If the stream gives up the connection,
+ * closes it, as libwebsockets does. */
 static void
 call(enum lws_callback_reasons reason, void *in, size_t len)
 {
@@ -432,7 +434,7 @@ scene_hello(struct scene *s)
 	scene_accept(s);
 	assert_int_equal(stream_state(s->stream), STREAM_GREETING);
 	hello = scene_written(s);
-	/* It, and nothing else. */
+	/* The stream must write hello, and nothing else. */
 	assert_memory_equal(hello, "{\"type\":\"hello\",", 16);
 	assert_ptr_equal(strchr(hello, '\n'), hello + strlen(hello) - 1);
 	return (hello);
@@ -486,7 +488,8 @@ scene_say(struct scene *s, const char *fmt, ...)
 void
 scene_say_piece(struct scene *s, const char *p, size_t n, bool final)
 {
-	/* Exactly as long as the piece: a sanitizer sees reads past its end. */
+	/* The copy is exactly as long as the piece, so that a sanitizer detects
+	 * reads past its end. */
 	char *copy = test_malloc(n > 0 ? n : 1);
 
 	memcpy(copy, p, n);

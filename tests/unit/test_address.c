@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which addresses may be contacted for others: the edges of each block, the
- * neighbours of the edges, and the spellings under which loopback and private
- * addresses hide.  Nothing here asks the network.
+ * Which addresses the server may contact for others: the edges of each block,
+ * the neighbours of the edges, and the spellings that hide loopback and private
+ * addresses.  No test uses the network.
  */
 #include <sys/socket.h>
 
@@ -26,7 +26,8 @@
 
 static const struct net_networks none = {.n = 0};
 
-/* Whether ${text}, as getaddrinfo() reads it, may be contacted. */
+/* Returns whether the server may contact ${text}, as getaddrinfo() parses
+ * it. */
 static bool
 may_contact(const char *text, const struct net_networks *allowed)
 {
@@ -58,8 +59,8 @@ assert_allowed(const char *text)
 		fail_msg("%s is refused", text);
 }
 
-/* First and last address of a block, and their neighbours; NULL: the neighbour
- * is refused as well, or there is none. */
+/* The first and last address of a block, and their neighbours.  NULL: the
+ * neighbour is refused as well, or there is none. */
 struct edges {
 	const char *before, *first, *last, *after;
 };
@@ -177,7 +178,8 @@ test_public(void **state)
 		assert_allowed(rows[i]);
 }
 
-/* What getaddrinfo() reads as loopback, private or metadata addresses. */
+/* Texts that getaddrinfo() parses as loopback, private or metadata
+ * addresses. */
 static void
 test_spellings(void **state)
 {
@@ -202,7 +204,8 @@ test_spellings(void **state)
 		assert_refused(rows[i]);
 }
 
-/* --federation-networks; an address in front of and behind each. */
+/* --federation-networks: the addresses before and after each network are
+ * refused. */
 static void
 test_networks(void **state)
 {
@@ -244,7 +247,7 @@ fault_of(const char *text, const struct net_networks *allowed)
 	return (fault);
 }
 
-/* Why an address is refused, in words. */
+/* The reason for which an address is refused, in words. */
 static void
 test_faults(void **state)
 {
@@ -281,7 +284,8 @@ test_faults(void **state)
 	assert_null(fault_of("2606:4700::1", &none));
 }
 
-/* Loopback is added to what is there, as far as there is room. */
+/* address_add_loopback() adds loopback to the networks, as long as there is
+ * room. */
 static void
 test_add_loopback(void **state)
 {
@@ -303,7 +307,7 @@ test_add_loopback(void **state)
 	assert_int_equal(NET_NETWORKS_MAX, networks.n);
 }
 
-/* The port is not looked at, nor is a scope. */
+/* The port and the scope of a socket address are ignored. */
 static void
 test_sockaddr(void **state)
 {

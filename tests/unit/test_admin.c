@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What admin has of its own: the documents inside the program, the process's
- * metrics, and its routes beside those of the api.
+ * What belongs to admin alone: the documents inside the program, the metrics of
+ * the process, and its routes beside those of the api.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "admin/admin_internal.h"
 #include "api/api.h"
 
-/* ${document} is the file docs/${name}, byte for byte. */
+/* Fails unless ${document} equals the file docs/${name}, byte for byte. */
 static void
 same_as_file(const struct document *document, const char *name)
 {
@@ -97,8 +97,8 @@ add_destination(struct gauges *f, int64_t id, const char *name)
 	(void)snprintf(d->name, sizeof(d->name), "%s", name);
 }
 
-/* R68: what was seen, on the page of metrics; names are text, whatever they
- * hold. */
+/* R68: a snapshot appears as metrics.  Names are escaped, whatever they
+ * contain. */
 static void
 test_stats_snapshot(void **state)
 {
@@ -117,7 +117,7 @@ test_stats_snapshot(void **state)
 	    "\ntwinbox_outbox_pending_rows{destination=\"far.example\"} 9\n",
 	    "\ntwinbox_outbox_oldest_pending_seconds{destination="
 	    "\"far.example\"} 61\n",
-	    /* A clock that went back makes no age of its own. */
+	    /* A clock that went back gives an age of 0. */
 	    "\ntwinbox_outbox_oldest_pending_seconds{destination="
 	    "\"a\\\"} 0\\ntwinbox_ready 0\\n#\"} 0\n",
 	    "\ntwinbox_destination_window{destination=\"far.example\"} 4\n",
@@ -167,7 +167,7 @@ test_stats_snapshot(void **state)
 	admin_free(admin);
 }
 
-/* Each total of the store has its metric, also when it grows. */
+/* Each total of the store has its metric, also when the total grows. */
 static void
 test_totals(void **state)
 {
@@ -215,7 +215,8 @@ test_totals(void **state)
 	metrics_free(m);
 }
 
-/* Both tables go into one: no route stands in both, and each has a handler. */
+/* The tables of admin and api serve the same port: no route stands in both, and
+ * each route has a handler. */
 static void
 test_routes(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answers of the admin routes to changes, to the letter
+ * The answers of the admin routes to changes, byte for byte
  * (admin_changes.txt), and their answers when something goes wrong.
  */
 #include "played_admin.h"
@@ -48,7 +48,7 @@ test_changes(void **state)
 	played_transcript("admin_changes.txt", admin_routes(), set);
 }
 
-/* All that operators change. */
+/* All routes with which operators change a server. */
 static bool
 changing(const struct http_route *route, struct question *q)
 {
@@ -88,7 +88,7 @@ test_failures(void **state)
 	played_failures(admin_routes(), changing, NULL);
 }
 
-/* Asks to requeue ${n} letters by name. */
+/* Requests that ${n} dead letters are requeued by id. */
 static const char *
 requeue(int n)
 {

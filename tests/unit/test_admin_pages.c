@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answers of the admin routes to queries, to the letter (admin_pages.txt),
+ * The answers of the admin routes to queries, byte for byte (admin_pages.txt),
  * and their answers when something goes wrong.
  */
 #include "played_admin.h"
@@ -50,7 +50,7 @@ test_pages(void **state)
 	played_transcript("admin_pages.txt", admin_routes(), set);
 }
 
-/* All that is read with a token of an administrator's. */
+/* All GET routes that need an administrator's token. */
 static bool
 reading(const struct http_route *route, struct question *q)
 {
@@ -76,8 +76,8 @@ test_failures(void **state)
 	played_failures(admin_routes(), reading, NULL);
 }
 
-/* An export whose reader loses its token, its store or its place between two
- * pieces is cut off. */
+/* An export is cut off if, between two pieces, its token is revoked, a read of
+ * the store fails, or the readers' queue is full. */
 static void
 test_export_is_cut(void **state)
 {

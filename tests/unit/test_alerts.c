@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server's own alerts, with a clock that stands still: each at its
- * threshold and one beyond, the holds to the millisecond, what is logged and
- * what is shown; the averages of the last hour.
+ * The server's own alerts, with a clock that stands still: each alert at its
+ * threshold and just beyond, hold times to the millisecond, the log and the
+ * text of the alerts, and the averages of the last hour.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ rig_open(struct rig *r)
 	logged_start(&r->clk.clk);
 }
 
-/* All that was logged: at the end. */
+/* Frees the rig and returns all that was logged. */
 static const char *
 rig_close(struct rig *r)
 {
@@ -67,7 +67,7 @@ turn(struct rig *r)
 	alerts_evaluate(r->alerts, &r->input);
 }
 
-/* What is shown; static storage. */
+/* The alerts as JSON; static storage. */
 static const char *
 shown(struct rig *r)
 {
@@ -115,7 +115,7 @@ test_nothing(void **state)
 	alerts_free(NULL);
 }
 
-/* R95 R96: more than 100 wait. */
+/* R95 R96: an alert if more than 100 messages wait. */
 static void
 test_depth(void **state)
 {
@@ -134,7 +134,8 @@ test_depth(void **state)
 	    "[{\"name\":\"outbox_depth_high\",\"severity\":\"warning\","
 	    "\"since\":\"2023-11-14T22:14:20.000Z\","
 	    "\"text\":\"101 messages wait for delivery\"}]");
-	/* It goes on: logged once, with the text of the last evaluation. */
+	/* The alert goes on: it is logged once, and shows the text of the last
+	 * evaluation. */
 	clk_fake_advance(&r.clk, MINUTE);
 	gauges.totals.pending = 200;
 	turn(&r);
@@ -153,7 +154,8 @@ test_depth(void **state)
 	    strstr(log, " info alert.cleared outbox_depth_high seconds=60\n"));
 }
 
-/* R375: more than 1000 wait for five minutes; a look below begins anew. */
+/* R375: more than 1000 messages wait for five minutes.  An evaluation below the
+ * threshold restarts the five minutes. */
 static void
 test_backlog(void **state)
 {
@@ -185,7 +187,8 @@ test_backlog(void **state)
 	(void)rig_close(&r);
 }
 
-/* R97 R374: one is critical, more than ten are an error as well. */
+/* R97 R374: one dead letter is a critical alert, more than ten are an error as
+ * well. */
 static void
 test_failed(void **state)
 {
@@ -225,7 +228,7 @@ test_failed(void **state)
 	assert_int_equal(count(log, " alert.cleared "), 2);
 }
 
-/* R376: more than 30 minutes in the state sending. */
+/* R376: a message is in the state sending for more than 30 minutes. */
 static void
 test_stuck(void **state)
 {
@@ -246,7 +249,7 @@ test_stuck(void **state)
 	(void)rig_close(&r);
 }
 
-/* R372 R377: the average of the last hour, and what lies before it does not
+/* R372 R377: the average of the last hour.  Deliveries before the hour do not
  * count. */
 static void
 test_slow(void **state)
@@ -274,12 +277,13 @@ test_slow(void **state)
 	assert_int_equal(rates.latency_ms, 300000);
 	assert_false(raised(&r, "delivery_slow"));
 	clk_fake_advance(&r.clk, MINUTE);
-	r.input.delivered_us += 2000; /* one ms more, each */
+	r.input.delivered_us += 2000; /* 1 ms more for each */
 	turn(&r);
 	assert_true(raised(&r, "delivery_slow"));
 	assert_non_null(strstr(shown(&r),
 	    "2 messages of the last hour took 300 s on the average"));
-	/* The mark before them leaves the hour with the 61st minute. */
+	/* The sample before these deliveries leaves the hour with the 61st
+	 * minute. */
 	clk_fake_advance(&r.clk, 58 * MINUTE);
 	turn(&r);
 	alerts_rates(r.alerts, &rates);
@@ -294,7 +298,7 @@ test_slow(void **state)
 	(void)rig_close(&r);
 }
 
-/* However often somebody looks, the hour is an hour. */
+/* The window stays an hour, however often the alerts are evaluated. */
 static void
 test_hour(void **state)
 {
@@ -317,7 +321,7 @@ test_hour(void **state)
 	(void)rig_close(&r);
 }
 
-/* R378: more than a tenth. */
+/* R378: more than a tenth of the last hour's attempts have failed. */
 static void
 test_retry_rate(void **state)
 {
@@ -325,7 +329,7 @@ test_retry_rate(void **state)
 
 	(void)state;
 	rig_open(&r);
-	gauges.totals.sent_total = 1000000; /* of earlier lives */
+	gauges.totals.sent_total = 1000000; /* totals from before the start */
 	gauges.totals.retries_total = 500000;
 	turn(&r);
 	assert_false(raised(&r, "retry_rate_high"));
@@ -356,8 +360,8 @@ put_destination(size_t i, int64_t id, const char *name, int breaker)
 		gauges.n = i + 1;
 }
 
-/* One server for more than 10 minutes, half-open counting as not closed; two
- * that take turns are no such thing. */
+/* A breaker that is not closed for more than 10 minutes.  Half-open counts as
+ * not closed; two servers that take turns do not add up. */
 static void
 test_breaker(void **state)
 {
@@ -379,7 +383,8 @@ test_breaker(void **state)
 	turn(&r);
 	assert_true(raised(&r, "breaker_open"));
 	assert_non_null(strstr(shown(&r), "among them far.example"));
-	/* Its place in the list is not what it is known by. */
+	/* A destination is identified by its id, not by its place in the
+	 * list. */
 	put_destination(1, 3, "near.example", GAUGES_CLOSED);
 	put_destination(2, 2, "far.example", GAUGES_OPEN);
 	turn(&r);
@@ -427,8 +432,8 @@ test_relay_and_log(void **state)
 	(void)rig_close(&r);
 }
 
-/* The wall clock jumps by a day, both ways: told, and no hold is cut short or
- * drawn out. */
+/* The wall clock jumps by a day, in both directions: the jump is logged, and no
+ * hold time becomes shorter or longer. */
 static void
 test_clock_jump(void **state)
 {
@@ -439,7 +444,7 @@ test_clock_jump(void **state)
 	rig_open(&r);
 	gauges.totals.pending = 1001;
 	turn(&r);
-	/* Adjustments. */
+	/* Small adjustments of the clock are not a jump. */
 	r.clk.wall_ms += ALERTS_JUMP_MS;
 	turn(&r);
 	r.clk.wall_ms -= ALERTS_JUMP_MS;
@@ -472,7 +477,7 @@ text_of(struct rig *r, const char *name)
 	return (strstr(all, "\"text\":"));
 }
 
-/* Keys of another server have changed. */
+/* Another server has published other keys. */
 static void
 test_peer_keys(void **state)
 {
@@ -497,7 +502,7 @@ test_peer_keys(void **state)
 	    count(rig_close(&r), " warn alert.warning peer_keys_changed "), 1);
 }
 
-/* Another server was restored: what is to be typed. */
+/* Another server was restored: the alert has the commands to type. */
 static void
 test_peer_restored(void **state)
 {
@@ -527,7 +532,7 @@ test_peer_restored(void **state)
 	assert_non_null(strstr(shown(&r),
 	    "; twinbox admin rewind 21 400; and 1 more lanes; the same of 1 "
 	    "more\"}]"));
-	/* Not all lanes were looked at. */
+	/* There are more lanes than the query reads. */
 	peers.more = true;
 	turn(&r);
 	assert_non_null(strstr(shown(&r),
@@ -556,7 +561,7 @@ test_peer_restored(void **state)
 	    count(rig_close(&r), " error alert.error peer_restored "), 1);
 }
 
-/* Another server's clock is off. */
+/* Another server's clock is wrong. */
 static void
 test_peer_clock(void **state)
 {

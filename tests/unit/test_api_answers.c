@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the routes of the API ask of the store and of the writer and what they
- * answer, to the letter (api_answers.txt), and what they say when something
- * goes wrong.
+ * For the routes of the API: the calls to the store and to the writer, the
+ * answers byte for byte (api_answers.txt), and the answers when something goes
+ * wrong.
  */
 #include "played_api.h"
 
@@ -74,7 +74,8 @@ test_answers(void **state)
 	played_transcript("api_answers.txt", api_routes(), set);
 }
 
-/* The routes that need a token, but the one that begins without. */
+/* The routes that need a token, except those that send a message, which have
+ * tests of their own. */
 static bool
 known(const struct http_route *route, struct question *q)
 {
@@ -99,7 +100,7 @@ known(const struct http_route *route, struct question *q)
 	return (true);
 }
 
-/* A request that may wait is told as any error is. */
+/* A route that can long-poll reports full readers as a read that failed. */
 static const char *
 full_readers(const struct http_route *route)
 {
@@ -118,7 +119,8 @@ test_failures(void **state)
 	played_failures(api_routes(), known, full_readers);
 }
 
-/* A stream for which there is no memory is refused, and takes no place. */
+/* A stream for which there is no memory is refused, and its device keeps its
+ * free places for streams. */
 static void
 test_stream_without_memory(void **state)
 {
@@ -182,8 +184,9 @@ test_arrays(void **state)
 	    send_array(LIMIT_ARRAY_ITEMS + 1), want, strlen(want));
 }
 
-/* A filtered list that suits nobody ends after 5000 entries and says from where
- * to go on; so does one that ends at the very border of what it looked at. */
+/* A filtered list without a match stops after 5000 entries and says where the
+ * next page begins.  A list that ends exactly where the query ended has no next
+ * page. */
 static void
 test_scan(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls whose turn does not come, or comes too late: http and the readers are
- * played here, so that a reader is without a store, or refuses, when it is
- * wanted, and a token ends between two pieces.
+ * Calls whose turn does not come, or comes too late.  This file plays HTTP and
+ * the readers: a reader has no store or refuses the job, and a token is revoked
+ * between two pieces of an answer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,12 +18,12 @@
 
 #define FINIS 8
 
-/* ---- the others ---- */
+/* ---- HTTP, the readers and the store ---- */
 
 struct http_request {
 	const char *body;
 	struct principal *who;
-	void *memory[FINIS]; /* what http_alloc() gave */
+	void *memory[FINIS]; /* results of http_alloc() */
 	int nmemory;
 	struct {
 		void (*fn)(void *arg);
@@ -33,21 +33,21 @@ struct http_request {
 };
 
 static struct {
-	struct read_job *job; /* submitted */
+	struct read_job *job; /* the job that was submitted */
 	enum rc submit_rc;
-	bool revoked;           /* the token */
-	bool demoted;           /* its user */
-	enum rc store_rc;       /* what asking for it gives otherwise */
+	bool revoked;           /* the token is */
+	bool demoted;           /* its user is */
+	enum rc store_rc;       /* the result of loading the token otherwise */
 	enum problem problem;   /* of the last refusal */
 	int refusals, failures; /* answers */
 	http_more_fn more;
 	void *more_arg;
 	int pieces[3]; /* of each kind */
 	int reads;
-	uint64_t owner;    /* of the request */
-	uint64_t waits_as; /* of the last job: the line in which it waits */
-	bool left;         /* the client has */
-	int looks;         /* whether it has */
+	uint64_t owner;    /* the owner of the request */
+	uint64_t waits_as; /* the owner in whose queue the last job waits */
+	bool left;         /* the client has left */
+	int looks;         /* calls of http_client_left() */
 } world;
 
 static struct rest rest;
@@ -319,7 +319,7 @@ teardown(void **state)
 	return (0);
 }
 
-/* A reader takes the job, with a store or without. */
+/* A reader runs the job, with a store or without. */
 static void
 reader_turn(bool store)
 {
@@ -348,7 +348,7 @@ next_piece(struct call *call, struct db *db, struct err *err)
 	return (RC_OK);
 }
 
-/* An answer in pieces of which one has been read. */
+/* Starts an answer in pieces of which the client has read one. */
 static void
 begin_pieces(struct http_request *req)
 {
@@ -375,7 +375,7 @@ assert_cut(struct http_request *req)
 	request_end(req);
 }
 
-/* Whoever reads slowly reads nothing more once his token has ended. */
+/* A client that reads slowly gets no more pieces once its token is revoked. */
 static void
 test_pieces_revoked(void **state)
 {
@@ -388,7 +388,7 @@ test_pieces_revoked(void **state)
 	assert_cut(&req);
 }
 
-/* Nor once its user is an administrator no more. */
+/* Nor once its user is no longer an administrator. */
 static void
 test_pieces_demoted(void **state)
 {
@@ -401,7 +401,7 @@ test_pieces_demoted(void **state)
 	assert_cut(&req);
 }
 
-/* Nor when it cannot be said whether it has. */
+/* Nor if the store cannot say whether the token is revoked. */
 static void
 test_pieces_unknown(void **state)
 {
@@ -425,10 +425,10 @@ test_pieces_no_store(void **state)
 	assert_cut(&req);
 }
 
-/* ---- what a refusal says ---- */
+/* ---- the texts of refusals ---- */
 
-/* 503 names the reason, and what was not taken is told another one than what
- * was taken and has failed. */
+/* The refusal names the reason.  A unit that was accepted and failed has
+ * another text than a unit that the queue did not accept. */
 static void
 test_reasons(void **state)
 {
@@ -475,7 +475,7 @@ test_reasons(void **state)
 
 /* ---- the login throttle ---- */
 
-#define TRIES 100 /* five times as many as wrong passwords are heard */
+#define TRIES 100 /* five times the limit of wrong passwords */
 
 static struct principal ann = {.user_id = 5, .device_id = 6, .name = "ann"};
 
@@ -506,7 +506,8 @@ change_password(void)
 	request_end(&req);
 }
 
-/* Too much waits already: nobody looks at the password. */
+/* The queue is full: the password is not checked, so this is not a failed
+ * log-in. */
 static void
 test_login_refused(void **state)
 {
@@ -524,8 +525,9 @@ test_login_refused(void **state)
 	assert_int_equal(0, world.failures);
 }
 
-/* A reader comes to it, and has no store.  A network waits in its own line
- * until its user is known, then the user does. */
+/* The reader has no store, so the password is not checked.  A log-in waits in
+ * the queue of its network, because its user is not known yet; a change of the
+ * password waits in the queue of its user. */
 static void
 test_login_no_store(void **state)
 {
@@ -553,7 +555,7 @@ grow(struct buf *b, size_t len)
 	b->len = len;
 }
 
-/* A page ends while one more item fits into its bytes for certain. */
+/* A page is full when its bytes may no longer have room for one more item. */
 static void
 test_full_page(void **state)
 {
@@ -569,8 +571,8 @@ test_full_page(void **state)
 	buf_fini(&b);
 }
 
-/* A client that has left is not read for any longer than 64 KiB; whether it has
- * is asked each 64 KiB, also on a page that was begun anew. */
+/* The page is checked for a client that has left once in each 64 KiB, also
+ * after the page was begun again.  It then counts as full. */
 static void
 test_left_page(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of the api that need no server: limiters, the login throttle,
- * ETags, numbers, and a message's way from draft to unit to entry.
+ * ETags, numbers, and the steps of a message from draft to unit to entry.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -31,22 +31,23 @@ test_limiter(void **state)
 		assert_true(limiter_take(l, "ann", 3, 1000, &wait_s));
 	assert_false(limiter_take(l, "ann", 3, 1000, &wait_s));
 	assert_int_equal(1, wait_s);
-	/* Another key is another bucket. */
+	/* Another key has a bucket of its own. */
 	assert_true(limiter_take(l, "bob", 3, 1000, &wait_s));
-	/* One is back after half a second, and no more than the burst ever. */
+	/* One token is back after half a second, and there are never more than
+	 * the burst. */
 	assert_false(limiter_take(l, "ann", 3, 1499, &wait_s));
 	assert_true(limiter_take(l, "ann", 3, 1500, &wait_s));
 	assert_false(limiter_take(l, "ann", 3, 1500, &wait_s));
 	for (i = 0; i < 3; i++)
 		assert_true(limiter_take(l, "ann", 3, 100000, &wait_s));
 	assert_false(limiter_take(l, "ann", 3, 100000, &wait_s));
-	/* The clock stands still or goes back: nothing is given. */
+	/* While the clock stands still or goes back, no token comes back. */
 	assert_false(limiter_take(l, "ann", 3, 90000, &wait_s));
 	limiter_free(l);
 }
 
-/* A cost of several tokens is taken whole or not at all.  What costs more than
- * the bucket holds passes when the bucket is full, but for the token of its own
+/* A cost of several tokens is taken whole or not at all.  A cost larger than
+ * the bucket passes when the bucket is full except for the token of its own
  * request, and leaves a debt. */
 static void
 test_limiter_charge(void **state)
@@ -63,12 +64,12 @@ test_limiter_charge(void **state)
 	assert_false(limiter_charge(l, &c, 99, &wait_s));
 	assert_true(limiter_charge(l, &c, 100, &wait_s));
 	assert_false(limiter_take(l, "ann", 3, 199, &wait_s));
-	/* Full at 2100. */
+	/* The bucket is full at 2100. */
 	c.cost = 99;
 	assert_false(limiter_charge(l, &c, 1999, &wait_s));
 	assert_int_equal(wait_s, 1);
 	assert_true(limiter_charge(l, &c, 2000, &wait_s));
-	/* 80 tokens of debt, and one to be there. */
+	/* 80 tokens of debt must come back, and then one for the request. */
 	assert_false(limiter_take(l, "ann", 3, 10099, &wait_s));
 	assert_true(limiter_take(l, "ann", 3, 10101, &wait_s));
 	c.cost = 19;
@@ -89,7 +90,7 @@ test_limiter_slow(void **state)
 	assert_int_equal(10, wait_s);
 	limiter_return(l, "k", 1, 0);
 	assert_true(limiter_take(l, "k", 1, 0, &wait_s));
-	/* What is given back never makes more than the burst. */
+	/* limiter_return() never fills the bucket beyond the burst. */
 	limiter_return(l, "k", 1, 0);
 	limiter_return(l, "k", 1, 0);
 	assert_true(limiter_take(l, "k", 1, 0, &wait_s));
@@ -97,8 +98,8 @@ test_limiter_slow(void **state)
 	limiter_free(l);
 }
 
-/* Strangers' keys do not make it grow without end; who has used up his
- * tokens is remembered as long as there is room. */
+/* Keys of strangers do not make the limiter grow without end.  A key whose
+ * bucket is empty is remembered as long as there is room. */
 static void
 test_limiter_bounded(void **state)
 {
@@ -111,26 +112,27 @@ test_limiter_bounded(void **state)
 	assert_true(limiter_take(l, "guilty", 6, 0, &wait_s));
 	for (key = 0; key < 65535; key++)
 		assert_true(limiter_take(l, &key, sizeof(key), 0, &wait_s));
-	/* A second later the others are full again and make room. */
+	/* A second later the other buckets are full again and may be
+	 * forgotten. */
 	assert_true(limiter_take(l, "new", 3, 1000, &wait_s));
 	assert_true(limiter_take(l, "guilty", 6, 1000, &wait_s));
 	assert_false(limiter_take(l, "guilty", 6, 1000, &wait_s));
 	limiter_free(l);
 }
 
-/* A crowd of threads empties a bucket, and another one, until the threads have
- * really met: on a busy machine each may have its turn alone for a long time. A
- * thread knows by the others' progress while it makes its own, a few times in a
- * row. */
+/* Several threads empty a bucket, and then the next one, until the threads have
+ * really run at the same time: on a busy machine each may have its turn alone
+ * for a long time.  A thread concludes this from the others' progress: they
+ * moved on during LOOKS of its own steps in a row. */
 #define TAKERS 8
 #define BURST 200000
 #ifdef __SANITIZE_THREAD__
-#define ROUNDS 2 /* it sees a missing lock without a meeting */
+#define ROUNDS 2 /* it reports a missing lock without a meeting */
 #else
 #define ROUNDS 300
 #endif
-#define TAKES 100 /* between two looks at the others */
-#define LOOKS 5   /* in a row, in which they went on */
+#define TAKES 100 /* calls between two checks of the others */
+#define LOOKS 5   /* checks in a row in which the others moved on */
 #define MEETINGS 200
 
 struct crowd {
@@ -140,7 +142,7 @@ struct crowd {
 	atomic_int meetings;
 };
 
-/* Takes at most TAKES; how many there were. */
+/* Takes up to TAKES tokens and returns their number. */
 static int
 take_some(struct crowd *c)
 {
@@ -170,7 +172,7 @@ take_all(void *arg)
 	return (NULL);
 }
 
-/* All together get the burst and no more. */
+/* All threads together get the burst and no token more. */
 static void
 test_limiter_threads(void **state)
 {
@@ -226,7 +228,8 @@ test_networks(void **state)
 	assert_int_equal(NETWORK_SIZE - 1, strlen(net));
 }
 
-/* How many of ${n} wrong passwords for ${name} from ${peer} are looked at. */
+/* Returns how many of ${n} wrong passwords for ${name} from ${peer} are
+ * checked. */
 static int
 wrong(struct login_throttle *g, const char *name, const char *peer, int n,
     int64_t now)
@@ -260,7 +263,8 @@ log_in(
 	return (true);
 }
 
-/* One network hammers at a name for ever, and its owner notices nothing. */
+/* One network tries passwords for a name all the time, and the owner can still
+ * log in. */
 static void
 test_login_throttle_one_network(void **state)
 {
@@ -276,9 +280,10 @@ test_login_throttle_one_network(void **state)
 		assert_true(log_in(g, "alice", "192.0.2.1", now));
 		assert_true(log_in(g, "alice", "2001:db8:0:1::1", now));
 	}
-	/* The /64 is one: 20 at once, then one in 6 s. */
+	/* The whole /64 counts as one network: 20 tries at once, then one in 6
+	 * s. */
 	assert_in_range(taken, 600, 625);
-	/* Many names from one network. */
+	/* One network tries many names. */
 	for (taken = 0; now < 3605 * 1000; now += 1000)
 		for (int i = 0; i < 100; i++) {
 			char name[8] = {
@@ -289,8 +294,8 @@ test_login_throttle_one_network(void **state)
 	login_throttle_free(g);
 }
 
-/* A crowd of networks empties the name's own bucket: strange networks wait,
- * those from which the owner has logged in do not. */
+/* Many networks empty the bucket of a name: strange networks must wait, but not
+ * those from which the owner has logged in before. */
 static void
 test_login_throttle_crowd(void **state)
 {
@@ -309,12 +314,12 @@ test_login_throttle_crowd(void **state)
 	assert_false(log_in(g, "alice", "192.0.2.2", 0));
 	assert_true(log_in(g, "alice", "192.0.2.1", 0));
 	assert_true(log_in(g, "bob", "192.0.2.2", 0));
-	/* Not for ever. */
+	/* The wait ends. */
 	assert_true(log_in(g, "alice", "192.0.2.2", 2000));
 	login_throttle_free(g);
 }
 
-/* What was not looked at is no attempt. */
+/* An attempt whose password was not checked does not count. */
 static void
 test_login_throttle_busy(void **state)
 {
@@ -396,7 +401,7 @@ test_refusals(void **state)
 	assert_int_equal(PROBLEM_DRAINING, r.problem);
 	refusal_of_rc(&r, RC_FULL);
 	assert_int_equal(PROBLEM_STORAGE_FULL, r.problem);
-	/* What is the server's own affair is told to nobody. */
+	/* The answer does not reveal internal failures of the server. */
 	refusal_of_rc(&r, RC_CORRUPT);
 	assert_int_equal(PROBLEM_INTERNAL, r.problem);
 	refusal_of_rc(&r, RC_CONFLICT);
@@ -492,7 +497,7 @@ test_item_recipients(void **state)
 	send_request_done(&item);
 }
 
-/* The fingerprint of ${item} as it would be sent. */
+/* Writes the fingerprint that ${item} would be sent with. */
 static void
 print_of(struct send_request *item, uint8_t ret[STORE_FINGERPRINT_LEN])
 {
@@ -512,7 +517,8 @@ test_item_fingerprint(void **state)
 	(void)state;
 	item_init(&item);
 	print_of(&item, plain);
-	/* Saying the default, or the local domain, makes no other message. */
+	/* The default type and the local domain, if given, do not make it
+	 * another message. */
 	item_init(&item);
 	item.draft.content_type = span_of("text/plain");
 	item.draft.to = span_of("bob@home.example");
@@ -522,7 +528,8 @@ test_item_fingerprint(void **state)
 	item.draft.content_type = span_of("text/markdown");
 	print_of(&item, other);
 	assert_memory_not_equal(plain, other, sizeof(plain));
-	/* "in 30m" is the same at any time, and not the same as "in 31m". */
+	/* "in 30m" has the same fingerprint at any time, and another one than
+	 * "in 31m". */
 	item_init(&item);
 	item.draft.deliver_at_ms = 5000;
 	item.draft.deliver_in_ms = 1800000;
@@ -563,7 +570,7 @@ test_item_entry(void **state)
 	    strstr(b.data, "\"expires_at\":\"2023-11-14T22:13:21.000Z\""));
 	assert_non_null(strstr(b.data, "\"sent_at\":null"));
 	buf_reset(&b);
-	/* A note to oneself is there at once. */
+	/* A note to oneself is acked at once. */
 	item.unit.to_self = true;
 	send_request_entry(&item, &b);
 	buf_addc(&b, '\0');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long-polls, move by move: push, the readers and the http loop are played
- * here, so that every order in which they may come back is tried.
+ * Long-polls, step by step.  This file plays push, the readers and the http
+ * loop, so that the tests cover every order in which these may finish.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,18 +14,18 @@
 #include "rest/poll.h"
 #include "rest/rest_internal.h"
 
-/* ---- the others ---- */
+/* ---- push, the readers and the http loop ---- */
 
 static struct {
-	struct push_waiter *waiter; /* registered */
+	struct push_waiter *waiter; /* the registered waiter */
 	bool canceled;
-	struct read_job *job; /* submitted */
+	struct read_job *job; /* the submitted job */
 	void (*wake)(struct http_request *req, void *arg);
 	void *wake_arg;
 	enum rc wait_rc, submit_rc;
-	bool found;       /* what query() finds */
-	enum rc query_rc; /* or fails with */
-	bool revoked;     /* the token */
+	bool found;       /* query() finds events */
+	enum rc query_rc; /* the failure of query() */
+	bool revoked;     /* the token is */
 	int queries, answers, failures, waits, refusals;
 } world;
 
@@ -126,7 +126,7 @@ answer(struct poll *p)
 	world.answers++;
 }
 
-/* ---- moves ---- */
+/* ---- steps ---- */
 
 static void
 begin(int64_t wait_s)
@@ -162,7 +162,7 @@ read_now(bool found)
 	job->run(job, (struct db *)(void *)&db, &err);
 }
 
-/* Push gives the waiter back. */
+/* Push returns the waiter. */
 static void
 give_back(bool woken)
 {
@@ -180,7 +180,7 @@ time_up(void)
 	world.wake(NULL, world.wake_arg);
 }
 
-/* It has answered once, and nobody has anything of it any more. */
+/* There was one answer, and no thread holds a part of the request any more. */
 static void
 assert_over(void)
 {
@@ -222,7 +222,7 @@ test_something_at_once(void **state)
 	begin(20);
 	assert_non_null(world.waiter);
 	read_now(true);
-	/* The waiter lies in the request: first it must be back. */
+	/* The waiter is a part of the request, so push must return it first. */
 	assert_int_equal(0, world.answers);
 	assert_true(world.canceled);
 	give_back(false);
@@ -251,7 +251,8 @@ test_woken_while_waiting(void **state)
 	read_now(false);
 	assert_waiting();
 	give_back(true);
-	/* It registers again before it reads again. */
+	/* It registers again before it reads again, so that no event is missed
+	 * between. */
 	assert_non_null(world.waiter);
 	read_now(true);
 	give_back(false);
@@ -259,7 +260,8 @@ test_woken_while_waiting(void **state)
 	assert_int_equal(2, world.waits);
 }
 
-/* The read may have missed what the wake-up was about. */
+/* The read may have missed the event of the wake-up, so there is another
+ * read. */
 static void
 test_woken_while_reading(void **state)
 {
@@ -306,14 +308,14 @@ test_time_is_up(void **state)
 	time_up();
 	assert_true(world.canceled);
 	give_back(false);
-	/* A last query, which is answered whatever it finds. */
+	/* One last query follows, and its result is the answer. */
 	assert_null(world.waiter);
 	read_now(false);
 	assert_over();
 	assert_int_equal(2, world.queries);
 }
 
-/* Both ask for the waiter: it is canceled once. */
+/* The time is up twice, but the waiter is canceled once. */
 static void
 test_time_is_up_twice(void **state)
 {
@@ -343,7 +345,7 @@ test_time_is_up_while_reading(void **state)
 	assert_over();
 	assert_int_equal(1, world.queries);
 
-	/* The other way round. */
+	/* The same in the reverse order. */
 	begin(20);
 	time_up();
 	give_back(false);
@@ -376,7 +378,7 @@ test_draining(void **state)
 	read_now(false);
 	assert_over();
 
-	/* Push takes nobody any more. */
+	/* Push accepts no waiters any more. */
 	memset(&world, 0, sizeof(world));
 	begin(20);
 	read_now(false);
@@ -399,7 +401,7 @@ test_errors(void **state)
 	assert_over();
 	assert_int_equal(1, world.failures);
 
-	/* The readers are full when it wants to read again. */
+	/* The readers' queue is full at the second read. */
 	begin(20);
 	read_now(false);
 	world.submit_rc = RC_BUSY;
@@ -410,7 +412,8 @@ test_errors(void **state)
 	assert_int_equal(1, world.failures);
 }
 
-/* Its token is revoked: it is woken, looks at nothing more and says so. */
+/* The token is revoked during the wait: the wake-up leads to a refusal, without
+ * another query. */
 static void
 test_revoked_while_waiting(void **state)
 {
@@ -431,7 +434,8 @@ test_revoked_while_waiting(void **state)
 	assert_int_equal(1, world.queries);
 }
 
-/* Before it was registered, or just as the time is up. */
+/* The token is revoked before the waiter was registered, or just as the time is
+ * up. */
 static void
 test_revoked_at_the_edges(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The argon2 pool: how much waits, and in which order it runs.
+ * The argon2 pool: how many jobs may wait, and the order in which they run.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -22,7 +22,7 @@ struct count_job {
 };
 
 struct counts {
-	pthread_mutex_t gate; /* held: jobs do not end */
+	pthread_mutex_t gate; /* while the test holds it, no job ends */
 	atomic_int begun, done;
 };
 
@@ -57,14 +57,15 @@ test_pool(void **state)
 		jobs[i].counts = &counts;
 		rc = pool_submit(pool, &jobs[i].job);
 		taken += rc == RC_OK;
-		/* A thread that came late would make room for a late job. */
+		/* Wait until both threads are busy: a thread that starts late
+		 * would make room for one job more. */
 		while (i < 2 && atomic_load(&counts.begun) <= i)
 			(void)sched_yield();
 	}
-	/* Bounded: 2 are under way, and 64 wait. */
+	/* The pool is bounded: 2 jobs run, and 64 wait. */
 	assert_int_equal(RC_BUSY, rc);
 	assert_int_equal(66, taken);
-	/* Registrations take no place of log-ins. */
+	/* Registrations take no places from log-ins. */
 	jobs[97].job.class = POOL_STRANGER;
 	jobs[97].job.owner = 10;
 	assert_int_equal(RC_OK, pool_submit(pool, &jobs[97].job));
@@ -79,7 +80,8 @@ test_pool(void **state)
 	pool_free(pool);
 }
 
-/* One owner has half of the places, whatever he does; then comes another. */
+/* One owner gets half of the places at most, so that another owner's job is
+ * accepted. */
 static void
 test_pool_share(void **state)
 {
@@ -106,7 +108,7 @@ test_pool_share(void **state)
 	(void)pthread_mutex_unlock(&counts.gate);
 	while (atomic_load(&counts.done) < taken + 1)
 		(void)sched_yield();
-	/* What ended gives its place back. */
+	/* Jobs that have ended give their places back. */
 	for (i = 0; i < 32; i++)
 		while (pool_submit(pool, &jobs[i].job) != RC_OK)
 			(void)sched_yield();
@@ -115,7 +117,7 @@ test_pool_share(void **state)
 	pool_free(pool);
 }
 
-/* A job that writes its letter down. */
+/* A job that appends its letter to a text. */
 struct letter_job {
 	struct pool_job job;
 	struct letters *letters;
@@ -135,7 +137,7 @@ run_letter(struct pool_job *job)
 	struct letters *letters = l->letters;
 
 	if (l->letter == '-') {
-		/* It keeps the only thread busy until all others wait. */
+		/* This job keeps the only thread busy until all others wait. */
 		atomic_fetch_add(&letters->n, 1);
 		(void)pthread_mutex_lock(&letters->gate);
 		(void)pthread_mutex_unlock(&letters->gate);
@@ -144,9 +146,9 @@ run_letter(struct pool_job *job)
 	letters->text[atomic_fetch_add(&letters->n, 1) - 1] = l->letter;
 }
 
-/* In which order one thread runs what waits: for each job of ${jobs} its class
- * ('k', 's', 'n') and its owner; what ran is told by place in ${jobs}, 'A' is
- * the first. */
+/* Returns the order in which one thread runs waiting jobs.  ${jobs} has the
+ * class ('k', 's', 'n') and the owner of each job; the result has a letter for
+ * each, 'A' for the first of ${jobs}. */
 static const char *
 order_of(const char *jobs)
 {
@@ -188,17 +190,19 @@ test_pool_order(void **state)
 
 	(void)state;
 	assert_string_equal("ABC", order_of("n1n2n3"));
-	/* Known pairs, other log-ins, registrations. */
+	/* The order of the classes: log-ins from known networks, other log-ins,
+	 * registrations. */
 	assert_string_equal("CBA", order_of("n1s2k3"));
 	assert_string_equal("EBDAC", order_of("n1s2n3s4k5"));
 	/* Networks take turns within a class. */
 	assert_string_equal("ADEBFC", order_of("n1n1n1n2n3n2"));
 	assert_string_equal("ACBD", order_of("k1k1k2k2"));
-	/* A network's turns in one class are none in another. */
+	/* Turns of a network in one class do not count in another. */
 	assert_string_equal("CADB", order_of("n1n1k1n2"));
 }
 
-/* One user who logs in again and again passes the others over four times. */
+/* Jobs of one user who logs in again and again pass the other jobs at most four
+ * times. */
 static void
 test_pool_overdue(void **state)
 {
@@ -208,7 +212,7 @@ test_pool_overdue(void **state)
 	    "ABCDKEFGHLIJ", order_of("k1k1k1k1k1k1k1k1k1k1n2n2"));
 	assert_string_equal(
 	    "ABCDLKEFGHIJ", order_of("k1k1k1k1k1k1k1k1k1k1s2n3"));
-	/* The same of log-ins from anywhere and registrations. */
+	/* The same holds for log-ins from anywhere and registrations. */
 	assert_string_equal("ABCDGEF", order_of("s1s2s3s4s5s6n7"));
 }
 

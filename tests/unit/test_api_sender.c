@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may send: whose body is read, as the head of a request says or a read of
- * the store, and whose new message is accepted.  The request, the readers and
- * the store are played here.
+ * Whether a request's sender is known: from the head of the request or from a
+ * read of the store.  Only then is the body read, or a request that has waited
+ * still admitted.  This file plays the request, the readers and the store.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,10 +24,10 @@
 static struct {
 	const char *authorization; /* of the request; NULL: none */
 	uint64_t owner;            /* of the request; 0: not known */
-	struct read_job *job;      /* submitted */
+	struct read_job *job;      /* the job that was submitted */
 	enum rc submit_rc, load_rc;
-	bool forgotten; /* during the read of the store */
-	bool admin;     /* whom the store knows */
+	bool forgotten; /* the token is revoked during the read of the store */
+	bool admin;     /* the user is one, in the store */
 	unsigned flags; /* of the route */
 	int found;      /* calls of http_sender_found() */
 	enum problem problem;
@@ -40,7 +40,7 @@ static struct clk_fake clk;
 static char token[CRYPT_TOKEN_LEN + 1], bearer[CRYPT_TOKEN_LEN + 8];
 static uint8_t hash[CRYPT_HASH_SIZE];
 
-/* ---- the others (api.am) ---- */
+/* ---- HTTP, the readers and the store (api.am) ---- */
 
 const char *__wrap_http_header(
     const struct http_request *req, const char *name);
@@ -172,7 +172,7 @@ head(const char *authorization)
 
 /* ---- the head ---- */
 
-/* Without a text that may be a token the body is not read. */
+/* Without a text that may be a token, the body is not read. */
 static void
 test_stranger(void **state)
 {
@@ -190,7 +190,7 @@ test_stranger(void **state)
 	assert_int_equal(world.owner, 0);
 }
 
-/* A token that is remembered says whose the body is. */
+/* A token in memory gives the owner of the body. */
 static void
 test_known(void **state)
 {
@@ -208,7 +208,7 @@ test_known(void **state)
 
 /* ---- the read of the store ---- */
 
-/* A read that ends with ${rc}; RC_BUSY: the reader has no store. */
+/* A look-up whose read ends with ${rc}.  RC_BUSY: the reader has no store. */
 static void
 look_up(enum rc rc)
 {
@@ -224,7 +224,8 @@ look_up(enum rc rc)
 	assert_int_equal(rest_busy(rest), 1);
 	assert_int_equal(world.found, 0);
 	assert_non_null(job = world.job);
-	/* The token is not known yet: the network waits in its own line. */
+	/* The user is not known yet, so the job waits in the network's
+	 * queue. */
 	assert_true(job->owner == owner_peer(PEER));
 	world.job = NULL;
 	world.load_rc = rc;
@@ -244,11 +245,11 @@ test_found(void **state)
 	look_up(RC_OK);
 	assert_int_equal(world.problem, PROBLEM_NONE);
 	assert_true(world.owner == owner_user(ANN));
-	/* The next one needs no read. */
+	/* The token is in memory now, so the next request needs no read. */
 	assert_int_equal(head(bearer), HTTP_SENDER_KNOWN);
 }
 
-/* A token that is revoked meanwhile is not remembered. */
+/* A token that is revoked during the read does not get into memory. */
 static void
 test_forgotten_meanwhile(void **state)
 {
@@ -275,7 +276,7 @@ test_not_found(void **state)
 	assert_int_equal(world.owner, 0);
 }
 
-/* Readers that take no more, and an API that stops. */
+/* The readers' queue is full; then the API has stopped. */
 static void
 test_no_reader(void **state)
 {
@@ -294,14 +295,14 @@ test_no_reader(void **state)
 	assert_int_equal(world.found, 0);
 }
 
-/* A request that has waited: its token may have ended, and on a route for
- * administrators its user's right, too. */
+/* A request that has waited is checked again: its token may have been revoked
+ * and, on a route for administrators, its user may have lost that right. */
 static void
 test_still_admitted(void **state)
 {
 	struct principal known = {.user_id = ANN, .admin = true};
 	struct call call = {.rest = rest};
-	struct db *db = (void *)&world; /* looked at by nobody */
+	struct db *db = (void *)&world; /* never dereferenced */
 	struct err err = ERR_INIT;
 
 	(void)state;
@@ -315,7 +316,7 @@ test_still_admitted(void **state)
 	assert_int_equal(rest_still_admitted(&call, db, &err), RC_OK);
 	world.load_rc = RC_NOT_FOUND;
 	assert_int_equal(rest_still_admitted(&call, db, &err), RC_NOT_FOUND);
-	/* What is remembered needs no store. */
+	/* A token in memory needs no read of the store. */
 	auth_put(auth, hash, &known, auth_generation(auth));
 	assert_int_equal(rest_still_admitted(&call, db, &err), RC_OK);
 	auth_forget(auth, hash);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams, from one piece to the next: push, the readers and http are played
- * here, so that a client leaves, a token ends, memory is short or the server
- * stops at each moment at which it may.
+ * Streams, from one piece to the next.  This file plays push, the readers and
+ * http, so that a client leaves, a token is revoked, memory is short or the
+ * server stops at each moment at which it can.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define STREAMS (LIMIT_STREAMS_PER_DEVICE + 2)
 
-/* ---- the others ---- */
+/* ---- push, the readers and http ---- */
 
 struct http_request {
 	struct principal who;
@@ -29,9 +29,9 @@ struct http_request {
 };
 
 static struct {
-	struct push_waiter *waiter; /* registered */
+	struct push_waiter *waiter; /* the registered waiter */
 	bool canceled;
-	struct read_job *job; /* submitted */
+	struct read_job *job; /* the submitted job */
 	void (*wake)(struct http_request *req, void *arg);
 	void *wake_arg;
 	int64_t wake_ms;
@@ -39,12 +39,12 @@ static struct {
 	void *more_arg;
 	enum rc wait_rc, submit_rc, on_free_rc;
 	enum rc query_rc;
-	bool found;   /* what query() finds */
-	bool revoked; /* the token */
-	int admitted; /* how often that was asked */
+	bool found;   /* query() finds events */
+	bool revoked; /* the token is */
+	int admitted; /* checks of the token */
 	int queries, answers, refusals, failures, logged;
-	int ends[STREAM_FAILED + 1]; /* of each reason */
-	int pieces[3];               /* of each kind */
+	int ends[STREAM_FAILED + 1]; /* ends of streams, by reason */
+	int pieces[3];               /* pieces, by kind */
 	enum problem problem;
 	int retry_after_s;
 } world;
@@ -60,7 +60,7 @@ push_wait(struct push *p, struct push_waiter *w)
 
 	(void)p;
 	assert_null(world.waiter);
-	/* First registered, then read. */
+	/* The waiter is registered before the read. */
 	assert_null(world.job);
 	if (world.wait_rc == RC_OK) {
 		world.waiter = w;
@@ -204,7 +204,7 @@ query(struct poll *p, struct db *db, bool *ret_found, struct err *err)
 	return (RC_OK);
 }
 
-/* Ends the stream once push drains, as the inbox does. */
+/* Answers as the inbox does: the last piece, once push drains. */
 static void
 answer(struct poll *p)
 {
@@ -268,9 +268,9 @@ teardown(void **state)
 	return (0);
 }
 
-/* ---- moves ---- */
+/* ---- steps ---- */
 
-/* A request comes in. */
+/* A request arrives. */
 static bool
 admit(size_t i)
 {
@@ -303,7 +303,7 @@ read_now(bool found)
 	job->run(job, (struct db *)(void *)&db, &err);
 }
 
-/* Push gives the waiter back. */
+/* Push returns the waiter. */
 static void
 give_back(bool woken)
 {
@@ -314,7 +314,7 @@ give_back(bool woken)
 	w->done(w, woken);
 }
 
-/* The last piece has gone out. */
+/* HTTP has sent the last piece and wants the next one. */
 static void
 want_more(void)
 {
@@ -322,7 +322,7 @@ want_more(void)
 	world.more(&requests[0], world.more_arg);
 }
 
-/* A stream whose first piece has gone out, and which waits for events. */
+/* Starts a stream, sends its first piece, and lets it wait for events. */
 static void
 begin(void)
 {
@@ -340,7 +340,7 @@ begin(void)
 	assert_int_equal(1, world.answers);
 }
 
-/* It has ended once, for this reason. */
+/* The stream has ended once, for the reason ${why}. */
 static void
 assert_ended(enum stream_end why)
 {
@@ -391,21 +391,21 @@ test_limit(void **state)
 	assert_false(admit(i));
 	assert_int_equal(world.problem, PROBLEM_RATE_LIMITED);
 	assert_true(world.retry_after_s > 0);
-	/* A refused one takes no place, nor gives one back. */
+	/* A refused stream takes no place, and gives none back at its end. */
 	request_end(i);
 	assert_false(admit(i));
 	assert_int_equal(2, world.refusals);
-	/* Another device has places of its own. */
+	/* Another device has its own places. */
 	requests[i].who.device_id = 8;
 	assert_true(admit(i));
 	rest_leave(&rest);
-	/* A place is free when a request is. */
+	/* A place is free as soon as its request has ended. */
 	request_end(0);
 	assert_true(admit(0));
 	rest_leave(&rest);
 	for (i = 0; i < STREAMS; i++)
 		request_end(i);
-	/* Nothing is kept of devices without a stream. */
+	/* The table has no entries for devices without a stream. */
 	assert_int_equal(0, htab_count(rest.streams));
 }
 
@@ -424,7 +424,7 @@ test_limit_without_memory(void **state)
 	assert_int_equal(0, htab_count(rest.streams));
 }
 
-/* Rounds without end, each registered before it reads. */
+/* A stream goes on without end, and registers its waiter before each read. */
 static void
 test_events(void **state)
 {
@@ -446,7 +446,7 @@ test_events(void **state)
 		want_more();
 		read_now(false);
 	}
-	/* In each round, but not in the first reading. */
+	/* The token is checked in each round, but not for the first read. */
 	assert_int_equal(41, world.admitted);
 	give_back(false);
 	read_now(false);
@@ -454,7 +454,8 @@ test_events(void **state)
 	request_end(0);
 }
 
-/* The time is up, or the client has gone: the module decides. */
+/* The time is up, or the client has gone: the answer to the wake-up decides
+ * whether the stream goes on. */
 static void
 test_woken_by_http(void **state)
 {
@@ -468,13 +469,13 @@ test_woken_by_http(void **state)
 	read_now(false);
 	assert_int_equal(2, world.answers);
 	assert_int_equal(1, world.pieces[HTTP_PIECE_MORE]);
-	/* Too late: the piece has been given. */
+	/* This wake-up comes too late: the piece has been sent. */
 	world.wake(NULL, world.wake_arg);
 	assert_int_equal(2, world.answers);
 	request_end(0);
 }
 
-/* Before its head is out, a stream is refused as any request. */
+/* Until its head is sent, a stream is refused as any other request is. */
 static void
 test_first_fails(void **state)
 {
@@ -504,7 +505,7 @@ test_revoked(void **state)
 	give_back(true);
 	read_now(true);
 	give_back(false);
-	/* It was not read for the one whose token it was. */
+	/* The inbox is not read for a token that is revoked. */
 	assert_int_equal(2, world.queries);
 	assert_int_equal(0, world.logged);
 	assert_ended(STREAM_REVOKED);
@@ -524,7 +525,8 @@ test_fails(void **state)
 	assert_ended(STREAM_FAILED);
 }
 
-/* The database goes away in the middle of it, which another log line tells. */
+/* The database goes away during a stream.  There is no line for the stream:
+ * another log line reports the outage. */
 static void
 test_away(void **state)
 {
@@ -539,7 +541,7 @@ test_away(void **state)
 	assert_ended(STREAM_AWAY);
 }
 
-/* The readers are full in the middle of it. */
+/* The readers' queue is full during a stream. */
 static void
 test_busy(void **state)
 {
@@ -600,7 +602,7 @@ test_drains_before_registering(void **state)
 	assert_drained();
 }
 
-/* Once the kit has stopped nothing is asked of push and the readers. */
+/* A stream does not call push or the readers once the kit has stopped. */
 static void
 test_stopped(void **state)
 {

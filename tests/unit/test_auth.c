@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of tokens: what is forgotten stays forgotten, also when somebody
- * comes late with what he read before; it is bounded; and all of that with
- * several threads at once.
+ * The memory of tokens: a token that was removed stays removed, also if a
+ * thread puts it late with what it read before; the memory is bounded; and all
+ * of this with several threads at once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "base/thr.h"
 #include "chat/auth.h"
 
-/* As many as it holds; see auth.c. */
+/* The number of tokens that it holds; see auth.c. */
 #define MANY 65536
 
 static void
@@ -88,7 +88,7 @@ test_remembers(void **state)
 	auth_forget(auth, hash);
 	assert_false(finds(auth, 1));
 	assert_true(finds(auth, 2));
-	/* The whole hash counts. */
+	/* The whole hash is compared. */
 	hash_of(2, hash);
 	hash[STORE_HASH_LEN - 1] = 1;
 	assert_false(auth_find(auth, hash, &p));
@@ -100,7 +100,7 @@ test_remembers(void **state)
 	auth_free(NULL);
 }
 
-/* Read from the store, then revoked, then put: it must not come in. */
+/* A token is read from the store, revoked, and then put: it must stay out. */
 static void
 test_late_put(void **state)
 {
@@ -118,7 +118,8 @@ test_late_put(void **state)
 	auth_forget(auth, hash);
 	auth_put(auth, hash, &p, generation);
 	assert_false(finds(auth, 1));
-	/* Forgetting anything makes every reading before it old. */
+	/* Each removal makes all earlier reads outdated, also those of other
+	 * tokens. */
 	generation = auth_generation(auth);
 	auth_forget(auth, other);
 	auth_put(auth, hash, &p, generation);
@@ -167,7 +168,7 @@ test_no_memory(void **state)
 			put(auth, 1);
 		all = mem_fail_pending();
 		mem_fail_at(0);
-		/* Not remembered is no harm. */
+		/* Without memory the token is not kept, which does no harm. */
 		if (auth != NULL)
 			put(auth, 1);
 		if (auth != NULL)
@@ -185,7 +186,7 @@ static struct auth *shared;
 static atomic_int revoked; /* tokens below this are revoked in the store */
 static atomic_int wrong;
 
-/* Reads the store and remembers, as requests do. */
+/* Reads the store and puts the token, as requests do. */
 static void
 requests(void *arg)
 {
@@ -211,7 +212,8 @@ requests(void *arg)
 	}
 }
 
-/* Revokes one after another; each must be gone when that is answered. */
+/* Revokes one token after another.  Each must be gone when auth_forget()
+ * returns. */
 static void
 revoker(void *arg)
 {

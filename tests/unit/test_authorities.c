@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of authorities: what is around certificates, each form of a length, and
- * each way in which one is damaged.
+ * Files with authorities: texts around the certificates, each form of a length,
+ * and each kind of damage.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +19,11 @@
 #define BEGIN "-----BEGIN CERTIFICATE-----"
 #define END "-----END CERTIFICATE-----"
 #define DER_MAX 70000
-/* A SEQUENCE of three bytes, whole. */
+/* A complete SEQUENCE of three bytes. */
 #define ONE BEGIN "\nMAMBAgM=\n" END "\n"
 
-/* That ${text} is taken; ${why} NULL, or refused with ${why} in the text. */
+/* ${text} is accepted if ${why} is NULL; otherwise it is refused, with ${why}
+ * in the error. */
 static void
 check(const char *text, size_t n, const char *why)
 {
@@ -30,7 +31,8 @@ check(const char *text, size_t n, const char *why)
 	struct err err = ERR_INIT;
 	enum rc rc;
 
-	/* A block of its own, so that a sanitizer sees its ends. */
+	/* A memory block of its own lets a sanitizer detect reads beyond its
+	 * end. */
 	buf_add(&pem, text, n);
 	rc = authorities_check(&pem, &err);
 	buf_fini(&pem);
@@ -40,8 +42,8 @@ check(const char *text, size_t n, const char *why)
 		fail_msg("%.200s: %s", text, err.text);
 }
 
-/* The same of a certificate with ${n} bytes of content, whose length is written
- * in ${nlen} bytes more (0: the short form), and is wrong by ${off}. */
+/* The same for a certificate with ${n} bytes of content.  Its length has
+ * ${nlen} further bytes (0: the short form), and is wrong by ${off}. */
 static void
 check_length(size_t n, size_t nlen, long off, const char *why)
 {
@@ -67,7 +69,7 @@ static void
 test_texts(void **state)
 {
 	static const struct {
-		const char *text, *why; /* NULL: taken */
+		const char *text, *why; /* NULL: accepted */
 	} rows[] = {
 	    {ONE, NULL},
 	    {"# An authority\r\nsubject=CN = x\r\n" BEGIN
@@ -91,12 +93,12 @@ test_texts(void **state)
 	    {ONE BEGIN "\nMAMBAgM\n" END, "damaged, its number 2"},
 	    {ONE BEGIN "\nMAMBAg*=\n" END, "damaged, its number 2"},
 	    {ONE BEGIN "\nMAMBAgN=\n" END, "damaged, its number 2"},
-	    /* cut, longer, another tag, one byte */
+	    /* cut, too long, another tag, one byte */
 	    {BEGIN "\nMAMBAg==\n" END ONE, "damaged, its number 1"},
 	    {BEGIN "\nMAMBAgME\n" END ONE, "damaged, its number 1"},
 	    {BEGIN "\nMQMBAgM=\n" END ONE, "damaged, its number 1"},
 	    {BEGIN "\nMA==\n" END ONE, "damaged, its number 1"},
-	    /* the end of the first one is that of the second one */
+	    /* the first block has no end of its own */
 	    {BEGIN "\nMAMBAgM=\n" BEGIN "\nMAMBAgM=\n" END,
 		"damaged, its number 1"},
 	};
@@ -130,9 +132,9 @@ test_lengths(void **state)
 		check_length(300, 2, off, damaged);
 		check_length(65600, 3, off, damaged);
 	}
-	/* The indefinite form, which DER has not. */
+	/* The indefinite form, which DER does not allow. */
 	check(BEGIN "\nMIABAgMA\n" END, strlen(BEGIN END) + 10, damaged);
-	/* A length that would be behind the end. */
+	/* A length whose bytes would lie beyond the end. */
 	check(BEGIN "\nMIIB\n" END, strlen(BEGIN END) + 6, damaged);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The measuring instruments themselves: a percentile, an answer cut anywhere,
- * a stamp that comes back.  A bench that reads these wrongly lies quietly.
+ * The measuring instruments themselves: percentiles, an answer that is cut at
+ * any byte, a time stamp that comes back.  A bench that reads these wrongly
+ * gives wrong figures without an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +42,7 @@ test_hist_percentiles(void **state)
 	mem_free(h);
 }
 
-/* Every time from 0 to an hour is told to within a hundredth. */
+/* The histogram returns each time from 0 to an hour to within a hundredth. */
 static void
 test_hist_every_size(void **state)
 {
@@ -122,8 +123,8 @@ test_scan(void **state)
 	assert_false(scan_has(text, 8, "\"event\""));
 }
 
-/* A letter keeps its length; its id is new each time, its stamp comes back,
- * its text has the bytes that the targets name. */
+/* A renewed letter keeps its length.  Its id is new each time, its time stamp
+ * can be read back, and its text has the bytes that the targets name. */
 static void
 test_letter(void **state)
 {
@@ -167,17 +168,17 @@ see(struct peer *p, const char *line)
 	peer_line(p, line, strlen(line));
 }
 
-/* Each line is the next of its lane, or it is seen: twice, left out, out of
- * turn, of nobody, cut. */
+/* Each line must be the next one of its lane.  A line that is repeated, left
+ * out, out of order, unknown or cut is detected. */
 static void
 test_peer_order(void **state)
 {
 	static const char *const bad[] = {
-	    ID(3) " p1@x u1 7 1", /* again */
-	    ID(5) " p1@x u1 9 1", /* one is left out */
-	    ID(5) " p1@x u1 6 1", /* back */
-	    ID(1) " p1@x u1 8 1", /* the right place, another's message */
-	    ID(5) " p2@x u1 8 1", /* nobody's */
+	    ID(3) " p1@x u1 7 1", /* repeated */
+	    ID(5) " p1@x u1 9 1", /* one is missing */
+	    ID(5) " p1@x u1 6 1", /* out of order */
+	    ID(1) " p1@x u1 8 1", /* the right place, but another message */
+	    ID(5) " p2@x u1 8 1", /* no such sender */
 	    ID(5) " x1@x u1 8 1",
 	    ID(5) " p1@x u1",
 	    ID(5),
@@ -201,8 +202,8 @@ test_peer_order(void **state)
 	}
 }
 
-/* A log that is there before, grows in pieces, and what it had does not count.
- */
+/* A log that exists before and grows in pieces.  The lines that it had at first
+ * do not count. */
 static void
 test_peer_log(void **state)
 {
@@ -249,8 +250,8 @@ test_peer_log(void **state)
 	(void)rmdir(path);
 }
 
-/* A reply of redis is found only once it is complete, wherever it is cut, and
- * its strings are those that were sent. */
+/* A reply of redis counts only once it is complete, wherever it is cut, and its
+ * strings are those that were sent. */
 static void
 test_resp_cut_anywhere(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Budgets: the total, the shares of owners, and what is left after refusals and
- * without memory.
+ * Budgets: the total, the shares of owners, and the state after refusals and
+ * failed allocations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ test_total(void **state)
 	budget_give(b, &one);
 	assert_int_equal(one.bytes, 0);
 	assert_int_equal(budget_used(b), 40);
-	budget_give(b, &one); /* nothing */
+	budget_give(b, &one); /* holds nothing, so this does nothing */
 	assert_false(budget_take(b, &one, 101));
 	assert_false(budget_take(b, &one, SIZE_MAX));
 	assert_true(budget_take(b, &one, 60));
@@ -41,7 +41,7 @@ test_total(void **state)
 	budget_free(NULL);
 }
 
-/* The share is of all that an owner holds, whoever holds it. */
+/* The share limits the sum of all that one owner holds. */
 static void
 test_share(void **state)
 {
@@ -59,14 +59,14 @@ test_share(void **state)
 	assert_true(budget_take(b, &c, 25));
 	budget_give(b, &a1);
 	assert_true(budget_take(b, &a2, 15));
-	/* Without an owner only the total counts. */
+	/* Without an owner, only the total is limited. */
 	assert_true(budget_take(b, &nobody, 50));
 	assert_false(budget_take(b, &nobody, 1));
 	budget_free(b);
 }
 
-/* With two owners both shares count, and a refusal by the second leaves that of
- * the first as it was. */
+/* With two owners both shares are limited.  If the second refuses, the share of
+ * the first is unchanged. */
 static void
 test_two_owners(void **state)
 {
@@ -87,7 +87,7 @@ test_two_owners(void **state)
 	budget_free(b);
 }
 
-/* Wherever memory runs out nothing has changed. */
+/* An allocation that fails, whichever it is, changes nothing. */
 static void
 test_no_memory(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The growable buffer: what is appended comes out, the limit holds exactly,
- * failures stick, and no allocation that fails loses or leaks anything.
+ * The growable buffer: appended bytes come out unchanged, the limit is exact, a
+ * failure sticks, and no failed allocation loses or leaks bytes.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -51,7 +51,7 @@ test_appends(void **state)
 	buf_fini(&b);
 }
 
-/* Text that has just room enough needs no more memory. */
+/* A text that just fits needs no more memory. */
 static void
 test_fits_exactly(void **state)
 {

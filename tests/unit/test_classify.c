@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the outcome of a request to another server means: the table of the
- * protocol, every status that it does not name, problem documents, Retry-After.
+ * The meaning of the outcome of a request to another server: the table of the
+ * protocol, every status that the table does not name, problem documents,
+ * Retry-After.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +52,7 @@ test_transport(void **state)
 	int i;
 
 	(void)state;
-	/* What a status would say does not count. */
+	/* Without an answer the status and the wait do not matter. */
 	o.read = true;
 	o.retry_after_ms = 5000;
 	for (i = CLASSIFY_ANSWERED + 1; i < CLASSIFY_TRANSPORTS; i++) {
@@ -135,7 +136,8 @@ test_refused(void **state)
 		for (i = 0; i < COUNT(rows); i++) {
 			o = answered(statuses[k], rows[i].envelopes);
 			o.problem = rows[i].problem;
-			/* Neither waits nor an answer's form matter. */
+			/* Here neither a wait nor the form of the answer
+			 * matters. */
 			o.read = true;
 			o.retry_after_ms = 5000;
 			v = classify(&o);
@@ -160,14 +162,15 @@ test_signature(void **state)
 				     ? CLASSIFY_SIGN_ANEW
 				     : CLASSIFY_CHARGE,
 		    classify(&o).class);
-		/* Once, or a peer could make it endless. */
+		/* It is signed again once only, or a peer could make it
+		 * endless. */
 		o.signed_anew = true;
 		assert_int_equal(CLASSIFY_CHARGE, classify(&o).class);
 	}
 	o = answered(403, 1);
 	o.problem = CLASSIFY_PEER_REFUSED;
 	assert_int_equal(CLASSIFY_CHARGE, classify(&o).class);
-	/* The code decides with its own status alone. */
+	/* A problem code counts only with its own status. */
 	o.problem = CLASSIFY_NONCE_REPEATED;
 	assert_int_equal(CLASSIFY_CHARGE, classify(&o).class);
 }
@@ -202,8 +205,8 @@ test_wait(void **state)
 	}
 }
 
-/* Every status that the tests above do not name: charged, and alerted unless
- * the server says that it failed. */
+/* Every status that the tests above do not name is charged.  It raises an alert
+ * unless the server says that it failed. */
 static void
 test_everything_else(void **state)
 {
@@ -285,8 +288,8 @@ test_problems(void **state)
 	}
 }
 
-/* A body that is longer than an answer, and one for which there is no memory:
- * as one without a code. */
+/* A body that is longer than an answer may be, or for which there is no memory,
+ * is treated as a body without a code. */
 static void
 test_problem_limits(void **state)
 {
@@ -313,7 +316,8 @@ test_problem_limits(void **state)
 	assert_true(k > 3);
 }
 
-/* What is told to people: the code, and a text that a terminal only shows. */
+/* The text for people: the problem code, and a text that a terminal can safely
+ * show. */
 static void
 test_said(void **state)
 {
@@ -409,7 +413,7 @@ test_retry_after(void **state)
 	}
 }
 
-/* The words of logs and metrics differ. */
+/* No two words of logs and metrics are equal. */
 static void
 test_words(void **state)
 {

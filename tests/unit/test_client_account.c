@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register, login, logout, whoami, devices: what the server is told, what the
- * profile holds afterwards, and which account it is not overwritten by.
+ * register, login, logout, whoami, devices: the requests, the profile
+ * afterwards, and which other account is not overwritten.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@
 	TOKENS "{\"name\":\"ann\",\"password\":\"secret 12\","                 \
 	       "\"device\":\"" device "\"}\n"
 
-/* The stored profile is this one; token "": there is none. */
+/* The stored profile has these values.  An empty token: there is no profile. */
 static void
 assert_stored(struct stage *s, const char *user, const char *token,
     const char *token_id, const char *device)
@@ -48,7 +48,7 @@ assert_stored(struct stage *s, const char *user, const char *token,
 	    p.server, token[0] != '\0' ? played_url(s->played) : "");
 }
 
-/* Nobody is logged in yet. */
+/* Makes a profile in which no user is logged in. */
 static void
 forget(struct stage *s)
 {
@@ -75,7 +75,7 @@ test_login(void **state)
 	    "--password-stdin");
 	assert_null(strstr(played_head(s->played), "Authorization"));
 	assert_stored(s, "ann", "tb_new", "d2", "lap");
-	/* Again: the token of before is of no use any more. */
+	/* A second log-in revokes the token that the profile had before. */
 	assert_int_equal(profile_load("default", &s->profile, &s->fail), RC_OK);
 	played_say(s->played, 201, "{'token': 'tb_3', 'device': {'id': 'd3'}}");
 	played_say(s->played, 204, "");
@@ -88,20 +88,20 @@ test_login(void **state)
 	assert_non_null(
 	    strstr(played_head(s->played), "Authorization: Bearer tb_3\r\n"));
 	assert_stored(s, "ann", "tb_3", "d3", "lap");
-	/* It is no failure if that one cannot be revoked. */
+	/* The log-in succeeds even if the old token cannot be revoked. */
 	played_say(s->played, 201, "{'token': 'tb_4', 'device': {'id': 'd4'}}");
 	played_say(s->played, 500, INTERNAL);
 	SHOWS(s, LOGIN("lap") "DELETE /v1/tokens/d2\n", said, "", "login",
 	    "ann", "--device", "lap", "--password-stdin", "--json");
-	/* The same token is not revoked. */
+	/* A token for the same device is not revoked. */
 	played_say(s->played, 201, "{'token': 'tb_5', 'device': {'id': 'd2'}}");
 	SHOWS(s, LOGIN("lap"), said, "", "login", "ann", "--device", "lap",
 	    "--password-stdin", "--json");
 	assert_stored(s, "ann", "tb_5", "d2", "lap");
 }
 
-/* A one-time password is good for this log-in alone, which a script is told;
- * the server says whom to ask when it is over. */
+/* A one-time password is good for one log-in, and a script sees that in the
+ * answer.  When it is used up, the server says whom to ask. */
 static void
 test_login_once(void **state)
 {
@@ -178,7 +178,7 @@ test_login_refused(void **state)
 	    "login", "ann", "--password-stdin");
 }
 
-/* A token that the profile has no room for, and none at all. */
+/* A token that is too long for the profile, and no token at all. */
 static void
 test_login_token(void **state)
 {
@@ -210,8 +210,8 @@ test_login_token(void **state)
 	assert_stored(s, "ann", token, "", "lap");
 }
 
-/* Another account in the profile stays; the same one may come anew, also at
- * another port of this machine. */
+/* A profile with another account is not overwritten.  The same account may log
+ * in again, also at another port of this machine. */
 static void
 test_login_over_another(void **state)
 {
@@ -239,7 +239,7 @@ test_login_over_another(void **state)
 	    RUN(s, "login", "ann", "--device", "lap", "--password-stdin"),
 	    RC_OK);
 	assert_string_equal(played_asked(s->played), LOGIN("lap"));
-	/* Who was logged out is nobody's hindrance. */
+	/* A profile whose user has logged out may be overwritten. */
 	s->profile.token[0] = '\0';
 	played_say(s->played, 201, LOGGED_IN);
 	assert_int_equal(
@@ -301,7 +301,7 @@ test_register(void **state)
 	assert_stored(s, "", "", "", "");
 }
 
-/* Only to register needs no room in the profile. */
+/* Registering alone does not use the profile. */
 static void
 test_register_another(void **state)
 {
@@ -488,7 +488,8 @@ test_logout_everywhere(void **state)
 	SHOWS(s, "DELETE /v1/tokens?all=true\n",
 	    "logged out ann on all devices\n", "", "logout", "--everywhere");
 	assert_stored(s, "", "", "", "");
-	/* A device that has been revoked has not revoked the others. */
+	/* A device that has been revoked has not revoked the others, so the
+	 * profile stays. */
 	assert_int_equal(profile_save(&s->profile, &s->fail), RC_OK);
 	played_say(
 	    s->played, 401, "{'code': 'unauthenticated', 'detail': 'no'}");

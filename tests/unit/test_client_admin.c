@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The admin commands: what each asks the server for, what it prints for
- * people and for programs, and what it says when it is refused.  How tables
- * look is in test_client_admin_view.c.
+ * The admin commands: their requests, their output for people and for programs,
+ * and their errors. test_client_admin_view.c tests the look of the tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +70,7 @@ test_list_filters(void **state)
 	    "admin", "outbox", "--near-failure", "1001");
 }
 
-/* People at a terminal hear that there is nothing, or more. */
+/* At a terminal a note says that a list is empty, or that there is more. */
 static void
 test_list_notes(void **state)
 {
@@ -122,7 +121,7 @@ test_list_notes(void **state)
 	    "--limit", "1");
 }
 
-/* A list goes on over pages until it has as many rows as are wanted. */
+/* A list is read page by page until it has the wanted number of rows. */
 static void
 test_list_pages(void **state)
 {
@@ -138,7 +137,7 @@ test_list_pages(void **state)
 	    "GET " ADMIN "users?after=5&limit=1\n",
 	    "{\"users\":[{\"n\":1},{\"n\":2},{\"n\":3}],\"next\":\"x y\"}\n",
 	    "", "admin", "users", "--limit", "3", "--json", "--page");
-	/* A cursor that stays ends it. */
+	/* A cursor that does not change ends the list. */
 	played_say(s->played, 200, "{'entries': [{'n': 1}], 'next': 9}");
 	played_say(s->played, 200, "{'entries': [{'n': 2}], 'next': 9}");
 	SHOWS(s,
@@ -146,7 +145,7 @@ test_list_pages(void **state)
 	    "GET " ADMIN "audit?before=9&limit=200\n",
 	    "{\"entries\":[{\"n\":1},{\"n\":2}],\"next\":9}\n", "", "admin",
 	    "audit", "--limit", "201", "--json", "--page");
-	/* One that is too long to be a cursor does, too. */
+	/* So does a text that is too long to be a cursor. */
 	memset(longest, 'c', sizeof(longest));
 	longest[512] = '\0';
 	(void)snprintf(
@@ -163,7 +162,7 @@ test_list_pages(void **state)
 	    "GET " ADMIN "users?after=%s&limit=50\n",
 	    longest);
 	SHOWS(s, asked, "", "", "admin", "users");
-	/* Nothing is shown of a list that cannot be had whole. */
+	/* A list that cannot be read completely is not printed. */
 	played_say(s->played, 200, "{'users': [{'n': 1}], 'next': 'b'}");
 	played_say(s->played, 200, "{'users': 7}");
 	REFUSES(s,
@@ -176,7 +175,7 @@ test_list_pages(void **state)
 	assert_string_equal(s->out, "");
 }
 
-/* Ages are by the server's clock. */
+/* Ages are relative to the server's clock. */
 static void
 test_clock(void **state)
 {
@@ -199,7 +198,7 @@ test_clock(void **state)
 	    "", "admin", "outbox");
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static void
 test_users_changed(void **state)
@@ -472,8 +471,8 @@ test_rewind_since(void **state)
 	REFUSES(s, "POST " ADMIN "lanes/7/rewind\n" SINCE, EX_DATAERR,
 	    "it has left; twinbox admin lanes shows how they are", "admin",
 	    "rewind", "7", "--since", "2026-11-26T10:00:00Z");
-	/* A destination: page by page, without those that lead
-	 * into an inbox or are gone. */
+	/* A destination is rewound page by page; lanes that lead into an inbox,
+	 * or are gone, are skipped. */
 	played_say(s->played, 200,
 	    "{'lanes': [{'lane_id': 3}, {'lane_id': 5}], 'next': 5}");
 	played_say(s->played, 200, "{'lane_id': 3}");
@@ -491,7 +490,7 @@ test_rewind_since(void **state)
 	    "2026-11-26T10:00:00.000Z\n",
 	    "", "admin", "rewind", "far.example", "--since",
 	    "2026-11-26T10:00:00Z");
-	/* A cursor that stays ends it. */
+	/* A cursor that does not change ends it. */
 	played_say(s->played, 200, "{'lanes': [{'lane_id': 3}], 'next': 3}");
 	played_say(s->played, 200, "{'lane_id': 3}");
 	played_say(s->played, 200, "{'lanes': [], 'next': 3}");
@@ -527,7 +526,7 @@ test_rewind_since(void **state)
 	    "admin", "rewind", "7", "1", "--since", "2026-11-26T10:00:00Z");
 }
 
-/* What is busy is asked for again, for ten seconds. */
+/* A request that the server is too busy for is repeated for ten seconds. */
 static void
 test_patience(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The admin commands for dead letters: batches and their limits, what is
- * asked before many are changed, what was refused, and exports.
+ * The admin commands for dead letters: batches and their limits, the question
+ * before many are changed, refused dead letters, and exports.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #define REQUEUE "POST " LETTERS "/requeue\n"
 #define DISCARD "POST " LETTERS "/discard\n"
 
-/* ---- by number ---- */
+/* ---- by id ---- */
 
 static void
 test_numbers(void **state)
@@ -69,7 +69,7 @@ test_numbers(void **state)
 	    "admin", "requeue", "--all", "--limit", "0");
 }
 
-/* What is refused is printed, and a failure. */
+/* Refused dead letters are printed, and the command fails. */
 static void
 test_refused(void **state)
 {
@@ -95,7 +95,7 @@ test_refused(void **state)
 	    "\"remaining\":0}\n");
 }
 
-/* ---- all of them ---- */
+/* ---- by filter ---- */
 
 static void
 test_all(void **state)
@@ -117,7 +117,7 @@ test_all(void **state)
 		    "\"sender\":\"u\"},\"limit\":1000}\n",
 	    "requeued 1006\n", "", "admin", "requeue", "--all", "--yes",
 	    "--reason", "poison", "--destination", "d", "--sender", "u");
-	/* As many as are wanted, and no call more. */
+	/* The wanted number, with no call more than it takes. */
 	played_say(s->played, 200, "{'requeued': 1000, 'remaining': 9}");
 	played_say(s->played, 200, "{'requeued': 1, 'remaining': 1}");
 	SHOWS(s,
@@ -125,7 +125,7 @@ test_all(void **state)
 		    "{\"filter\":{},\"limit\":1}\n",
 	    "requeued 1001; there are more\n", "", "admin", "requeue", "--all",
 	    "--yes", "--limit", "1001");
-	/* A call that changes nothing is the last. */
+	/* After a call that changes nothing there is no other. */
 	played_say(s->played, 200, "{'discarded': 0, 'more': true}");
 	SHOWS(s, DISCARD "{\"filter\":{},\"limit\":1000}\n", "discarded 0\n",
 	    "", "admin", "discard", "--all", "--yes");
@@ -158,7 +158,7 @@ test_all_fails(void **state)
 	assert_string_equal(s->err, "");
 }
 
-/* More numbers than one call takes. */
+/* More ids than one call accepts. */
 static void
 test_many_numbers(void **state)
 {
@@ -192,7 +192,8 @@ test_many_numbers(void **state)
 		assert_int_equal(cli.args.command->run(&cli, &why), RC_OK);
 		asked = strdup(played_asked(s->played));
 		assert_non_null(asked);
-		/* A line for the request, and one for its body of 1000. */
+		/* One line for the request, and one for its body with 1000
+		 * ids. */
 		assert_int_equal(strlen(asked),
 		    (i == 0 ? 1 : 2) * strlen(DISCARD) +
 			strlen("{\"dead_ids\":[]}\n") + 2 * 1000 - 1 +
@@ -204,7 +205,7 @@ test_many_numbers(void **state)
 	}
 }
 
-/* ---- what is asked before ---- */
+/* ---- the question before changes ---- */
 
 /* An answer with ${n} dead letters and ${next}. */
 static void
@@ -222,7 +223,7 @@ say_letters(struct stage *s, int n, const char *next)
 	played_say(s->played, 200, text);
 }
 
-/* Without a terminal nobody can be asked: --yes is needed. */
+/* Without a terminal there is no question: --yes is needed. */
 static void
 test_question(void **state)
 {
@@ -259,7 +260,7 @@ test_question(void **state)
 	    "admin", "discard", "--all");
 }
 
-/* They are counted up to a page. */
+/* The question counts one page of dead letters, and no more. */
 static void
 test_question_about_many(void **state)
 {
@@ -302,7 +303,7 @@ test_list(void **state)
 	    "", "admin", "dlq");
 }
 
-/* How many entries the folder ${path} has. */
+/* Returns the number of entries in the folder ${path}. */
 static int
 entries(const char *path)
 {
@@ -317,7 +318,7 @@ entries(const char *path)
 	return (n);
 }
 
-/* The file ${path} has ${text}, and is the owner's alone. */
+/* The file ${path} contains ${text}, and only its owner may read it. */
 static void
 assert_file(const char *path, const char *text)
 {
@@ -350,7 +351,7 @@ test_export(void **state)
 	SHOWS(s, "GET " LETTERS "/export\n", "", said, "admin", "dlq",
 	    "--export", path);
 	assert_file(path, "{}\n{\"a\": 1}\n");
-	/* It is not written over. */
+	/* An existing file is not overwritten. */
 	(void)snprintf(said, sizeof(said),
 	    "cannot make %s: File exists; choose a name that is free", path);
 	REFUSES(s, "", EX_CANTCREAT, said, "admin", "dlq", "--export", path);
@@ -368,8 +369,8 @@ test_export(void **state)
 	    "admin", "dlq", "--export", "-", "--limit", "0");
 }
 
-/* The server's texts cannot reach a terminal as controls, also where a piece
- * of the answer ends inside a character. */
+/* Texts of the server cannot reach a terminal as control characters, also when
+ * a piece of the answer ends inside a character. */
 static void
 test_export_is_safe(void **state)
 {
@@ -384,7 +385,7 @@ test_export_is_safe(void **state)
 	    "admin", "dlq", "--export", "-");
 }
 
-/* What cannot be had, or written, leaves nothing behind. */
+/* An export that cannot be read, or written, leaves no file behind. */
 static void
 test_export_fails(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables and facts of the admin commands, whole and with their colours:
- * each from a sample of the server's JSON, with the figures at and beside the
- * limits from which on they are shown otherwise.
+ * The tables and facts of the admin commands as whole texts, with their
+ * colours.  Each is made from a sample of the server's JSON.  Figures stand at
+ * and next to the limits from which on their colour differs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +82,7 @@ name_colours(struct buf *b, struct buf *ret)
 	assert_true(buf_ok(ret));
 }
 
-/* ${view} shows the JSON ${text} as ${lines}. */
+/* ${view} prints the JSON ${text} as ${lines}. */
 static void
 assert_view(
     void (*view)(struct buf *b, const struct look *look, const json_t *json),
@@ -136,7 +136,7 @@ test_numbers(void **state)
 	json_decref(json);
 }
 
-/* What ${b} holds is ${text}; empties it. */
+/* ${b} contains ${text}; empties it. */
 static void
 assert_text(struct buf *b, const char *text)
 {
@@ -231,7 +231,7 @@ test_stats_of_nothing(void **state)
 	    "<dim>writer</>        -  <dim>units wait</>\n");
 }
 
-/* Nothing is wrong: each figure is just below what would be. */
+/* Nothing is wrong: each figure is just below its limit. */
 static void
 test_stats_calm(void **state)
 {
@@ -274,7 +274,7 @@ test_stats_calm(void **state)
 	    "<dim>writer</>           0  <dim>units wait</>\n");
 }
 
-/* Each figure has just reached what is wrong. */
+/* Each figure has just reached its limit. */
 static void
 test_stats_trouble(void **state)
 {
@@ -341,7 +341,7 @@ assert_pending(const char *text, const char *line)
 	json_decref(json);
 }
 
-/* The two parts of what stands behind "pending" are shown each alone, too. */
+/* Each of the two notes behind "pending" also appears without the other. */
 static void
 test_stats_pending(void **state)
 {
@@ -425,7 +425,7 @@ test_ages(void **state)
 	    "?                   <bold>0</>    <dim>-</>    <dim>-</>     <yellow>1</>     <dim>-</>    <dim>-</>     <dim>-</>     <dim>-</>     <dim>-</>\n");
 }
 
-/* More limits than there is room for columns: the first ones are shown. */
+/* If there are more age limits than columns, the first ones are shown. */
 static void
 test_ages_of_many_limits(void **state)
 {

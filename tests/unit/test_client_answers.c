@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client takes from an answer of a server that the test plays: headers,
- * statuses, bodies whole and in pieces; which servers there are; and what an
- * operator is told of a refusal.
+ * How a client reads the answers of a server that the test plays: headers,
+ * statuses, bodies in one piece and in several; which server addresses are
+ * valid; and the texts of refusals for operators.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #include "lib/rest.h"
 #include "unit/rest_fixture.h"
 
-/* ---- what is taken from an answer ---- */
+/* ---- answers ---- */
 
 #define X31 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 #define X124 X31 X31 X31 X31
@@ -51,7 +51,7 @@ test_headers(void **state)
 	    {"ETag: xxxx" X124 "\r\n", "", false, 0},
 	    {"Date: some day\r\n", "", false, 0},
 	    {"Date: Thu, 01 Jan 1970 00:00:01 GMT\r\n", "", false, 1000},
-	    /* 39 bytes, and 40. */
+	    /* 39 bytes fit, 40 do not. */
 	    {"Date: Sat,           21 Nov 2026 12:00:00 GMT\r\n", "", false,
 		INT64_C(1795262400000)},
 	    {"Date: Sat,            21 Nov 2026 12:00:00 GMT\r\n", "", false,
@@ -133,8 +133,8 @@ test_statuses(void **state)
 	}
 }
 
-/* What a broken or hostile server may say costs no stack and no memory, and the
- * failure names the place. */
+/* Answers of a broken or hostile server exhaust neither the stack nor memory,
+ * and the failure names the place in the text. */
 static void
 test_hostile(void **state)
 {
@@ -166,7 +166,8 @@ test_hostile(void **state)
 		    fail.what, table[i].what, strlen(table[i].what));
 		assert_int_equal(fail.exit, EX_PROTOCOL);
 	}
-	/* The end of the bytes is the end, and a NUL before it is refused. */
+	/* The parser stops at the given length, and refuses a NUL byte before
+	 * it. */
 	assert_int_equal(parse_json("X", "[1]]", 3, &json, &fail), RC_OK);
 	json_decref(json);
 	assert_int_equal(parse_json("X", "[1\0]", 4, &json, &fail), RC_PEER);
@@ -190,13 +191,13 @@ test_deep(void **state)
 	    "than 32 levels at line 1, column 33",
 	    played_url(f->played));
 	assert_string_equal(f->fail.what, what);
-	/* A refusal that cannot be read is what its status says. */
+	/* If the body of a refusal cannot be read, the status decides. */
 	played_say(f->played, 403, deep);
 	assert_fails(f, &request, RC_DENIED);
 	assert_string_equal(f->fail.code, "forbidden");
 }
 
-/* As many values as the longest page has, and more than there may be. */
+/* The number of values of the longest page, and one more than is allowed. */
 static void
 test_many_values(void **state)
 {
@@ -220,7 +221,8 @@ test_many_values(void **state)
 	assert_non_null(strstr(fail.what, "more than 1000000 values"));
 }
 
-/* Each allocation fails once: none writes beyond its block, all are told. */
+/* Each allocation fails once: no write goes beyond a block, and each failure is
+ * reported. */
 static void
 test_no_memory(void **state)
 {
@@ -307,7 +309,7 @@ test_sink(void **state)
 	assert_null(reply.json);
 	assert_int_equal(taken.len, 7);
 	assert_memory_equal(taken.data, "no JSON", 7);
-	/* A refusal is not among what was asked for. */
+	/* The body of a refusal does not go to the sink. */
 	buf_reset(&taken);
 	played_say(f->played, 300, "{'detail': 'elsewhere'}");
 	assert_fails(f, &request, RC_PEER);
@@ -348,7 +350,7 @@ test_servers(void **state)
 	    rest_server_parse("x\033y", server, sizeof(server), &f->fail),
 	    RC_INVALID);
 	assert_string_equal(f->fail.what, "\"x\\x1by\" is not a valid server");
-	/* 12 bytes and the end. */
+	/* 12 bytes and the final NUL. */
 	assert_int_equal(
 	    rest_server_parse("http://a.b:1", server, 13, &f->fail), RC_OK);
 	assert_string_equal(server, "http://a.b:1");
@@ -373,7 +375,7 @@ test_servers(void **state)
 
 /* ---- admin requests ---- */
 
-/* What a refusal means to an operator. */
+/* The failures that operators see for refusals. */
 static void
 test_admin_call(void **state)
 {
@@ -427,7 +429,7 @@ test_admin_call(void **state)
 	assert_string_equal(f->fail.cure, "choose another name or id");
 	assert_int_equal(admin_call(f->rest, &request, NULL, &reply, &f->fail),
 	    RC_NO_MEMORY);
-	/* What is taken in pieces is no object. */
+	/* A body that goes to a sink need not be an object. */
 	request.sink = take_all;
 	request.sink_arg = &taken;
 	played_say(f->played, 200, "[1]");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line: what is read from it, which mistakes are named, and that
- * the help of every command in the table tells its options.
+ * The command line: how it is parsed, the errors for mistakes, and that the
+ * help of every command in the table lists its options.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 		(char[]){"twinbox"}, __VA_ARGS__, NULL                         \
 	}
 
-/* Reads the words of ${argv}, which ends with NULL. */
+/* Parses the words of ${argv}, which ends with NULL. */
 static enum rc
 parse(char **argv, struct args *args, struct fail *fail)
 {
@@ -134,7 +134,8 @@ test_numbers(void **state)
 	assert_false(args_number("99999999999999999999", 0, INT64_MAX, &n));
 }
 
-/* Every command has what --help prints, and all of it is printed. */
+/* Every command has the texts that --help prints, and --help prints all of
+ * them. */
 static void
 test_help(void **state)
 {
@@ -149,12 +150,12 @@ test_help(void **state)
 	buf_addc(&overview, '\0');
 	for (command = cli_commands; command->name != NULL; command++) {
 		n++;
-		/* For the completion alone; in no help. */
+		/* A command for shell completion alone, which no help lists. */
 		if (command->summary[0] == '\0') {
 			assert_null(strstr(overview.data, command->name));
 			continue;
 		}
-		/* One of two words is in the help of the first of them. */
+		/* A command of two words is in the help of the first word. */
 		if (strchr(command->name, ' ') == NULL) {
 			group = command;
 			assert_non_null(strstr(overview.data, command->name));
@@ -184,7 +185,7 @@ test_help(void **state)
 	buf_fini(&overview);
 }
 
-/* A command of two words, with options before, between and behind. */
+/* A command of two words, with options before, between and after them. */
 static void
 test_two_words(void **state)
 {
@@ -218,7 +219,7 @@ run_nothing(struct cli *cli, struct fail *fail)
 static const struct option small_options[] = {
     {"plain", 0, NULL, "no value"},
     {"two", 't', "N", "one line\nand another"},
-    /* 30, 31 and 32 columns. */
+    /* Summaries at 30, 31 and 32 columns. */
     {"abcdefghijklmnopqrst", 0, "U", "30"},
     {"abcdefghijklmnopqrsu", 'a', "UV", "31"},
     {"abcdefghijklmnopqrsv", 0, "UVW", "32\nmore"},
@@ -298,8 +299,8 @@ test_small_help(void **state)
 	buf_fini(&b);
 }
 
-/* Reads ${line}, words with a space between, by the small table; returns what
- * went wrong: "what; cure", "" if nothing. */
+/* Parses ${line}, words with a space between, with the small table.  Returns
+ * the error as "what; cure", or "" if there is none. */
 static const char *
 read_line(const char *line, struct args *args)
 {
@@ -321,7 +322,7 @@ read_line(const char *line, struct args *args)
 	return (said);
 }
 
-/* What is said of each mistake, whole. */
+/* The complete error text of each mistake. */
 static void
 test_small_mistakes(void **state)
 {
@@ -390,7 +391,7 @@ test_small_mistakes(void **state)
 	args_fini(&args);
 }
 
-/* As many options as there is room for, and one more. */
+/* The largest number of options, and one more. */
 static void
 test_many_options(void **state)
 {
@@ -447,7 +448,7 @@ test_limits(void **state)
 	assert_int_equal(args_duration(&args, "two", &n, &fail), RC_INVALID);
 	assert_string_equal(fail.what,
 	    "--two takes a time such as 30s, 5m, 2h or 3d, not \"a\\x1b\"");
-	/* What is not given stays. */
+	/* An option that is not given leaves the value as it is. */
 	assert_int_equal(args_integer(&args, "plain", 0, 1, &n, &fail), RC_OK);
 	assert_int_equal(args_duration(&args, "plain", &n, &fail), RC_OK);
 	assert_int_equal(n, 3);

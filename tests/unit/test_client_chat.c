@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chat as a conversation: what is shown of messages from whomever, what is
- * told to the server, what a loss, a restore and the end of the terminal do.
+ * A chat as a conversation: how messages of anybody are displayed, what is sent
+ * to the server, and what happens at a lost connection, a restored server and
+ * the end of the terminal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,14 +19,14 @@
 
 #include "unit/chat_fixture.h"
 
-/* ---- what was said before ---- */
+/* ---- the history ---- */
 
 static void
 play_quit(struct stage *s)
 {
 
 	chat_connect(s);
-	/* Shown already, then one that is new. */
+	/* The first event has been displayed already, the second one is new. */
 	chat_said(s, WITH_BOB, 4, "ann", "bob", "four");
 	chat_said(s, WITH_BOB, 5, "bob", "ann", "five");
 	stage_timer(s);
@@ -86,13 +87,13 @@ test_history(void **state)
 	    "> GET /v1/conversations?order=created&limit=200 timeout=0 patience=0\n"
 	    "= 77 this device was logged out; log in again: twinbox login "
 	    "NAME\n");
-	/* What is not its own stays open. */
+	/* The command leaves standard input open, which it did not open. */
 	assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
 }
 
 /* ---- without the server ---- */
 
-/* Stores what this computer has seen of bob, and a message that waits. */
+/* Stores the messages of bob that this computer has seen, and a draft. */
 static void
 store_seen(struct stage *s)
 {
@@ -128,8 +129,8 @@ play_offline(struct stage *s)
 	stage_lost(s, "nobody answers");
 	chat_type("typed");
 	stage_answer(s, 200, BOB_DELIVERED_3_READ_2);
-	/* The fourth was acked, but never shown: the stream does not send it.
-	 */
+	/* The fourth message was acked but never displayed.  The stream does
+	 * not send it again. */
 	stage_answer(s, 200,
 	    "{'messages':["
 	    "{'id':'m3','conversation_seq':3,'from':'bob','body':'three'},"
@@ -141,8 +142,8 @@ play_offline(struct stage *s)
 	chat_type("/quit");
 }
 
-/* It opens with what this computer has seen, and what waits here; when the
- * server is there, with what is missing. */
+/* The chat opens with the messages that this computer has seen and the drafts
+ * that wait here.  Once the server answers, the missing messages are added. */
 static void
 test_offline(void **state)
 {
@@ -222,7 +223,7 @@ test_offline_nothing_seen(void **state)
 	    "> stop\n"
 	    "| (close)\n"
 	    "= 0\n");
-	/* The conversation is there, but not its messages. */
+	/* The conversation can be read, but not its messages. */
 	stage_answer(s, 200, BOB_DELIVERED_3_READ_2);
 	stage_answer(s, 503, "{'status':503,'code':'busy'}");
 	s->play = play_first_seen;
@@ -243,7 +244,7 @@ test_offline_nothing_seen(void **state)
 	    "= 0\n");
 }
 
-/* A terminal that is gone while the history is shown. */
+/* Writing the history to the terminal fails. */
 static void
 test_history_not_printed(void **state)
 {
@@ -285,7 +286,8 @@ play_others(struct stage *s)
 	chat_signalled(s, SIGTERM);
 }
 
-/* In a group there is no one recipient: it is not the conversation with him. */
+/* A message to a group has no single recipient: it does not belong to the
+ * conversation with its sender. */
 static void
 play_group(struct stage *s)
 {
@@ -434,8 +436,8 @@ play_hung_up(struct stage *s)
 	stage_readable(s, 1);
 }
 
-/* Drafts with a key go out as frames with the member "key", and are settled by
- * the answers. */
+/* Drafts with a key are sent as frames with the member "key", and the answers
+ * settle them. */
 static void
 test_key(void **state)
 {
@@ -480,7 +482,7 @@ test_key(void **state)
 	}
 }
 
-/* ---- the server is away, or another ---- */
+/* ---- the server is away, or another one ---- */
 
 static void
 play_away(struct stage *s)

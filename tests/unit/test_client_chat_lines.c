@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chat as it looks: which sign an own message gets and when, what is said of
- * refusals, what can be typed.
+ * The look of a chat: the signs of own messages and when they change, the texts
+ * of refusals, and the commands that can be typed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ play_own(struct stage *s)
 	chat_connect(s);
 	chat_type("hello");
 	chat_taken(s, 1, "bob");
-	/* An answer to what nobody asked. */
+	/* An answer to a frame that was never sent. */
 	chat_taken(s, 7, "bob");
 	stage_event(s,
 	    "{'seq':1,'kind':'message','own':true,"
@@ -35,10 +35,10 @@ play_own(struct stage *s)
 	chat_receipt(s, WITH_BOB, "eve", "delivered", 1);
 	chat_receipt(s, WITH_BOB, "bob", "delivered", 1);
 	chat_receipt(s, WITH_BOB, "bob", "read", 1);
-	/* It has been read: that it was delivered is not told any more. */
+	/* The message has been read: a later "delivered" changes nothing. */
 	chat_receipt(s, WITH_BOB, "bob", "delivered", 1);
 	chat_type(NULL);
-	/* It has ended. */
+	/* The chat has ended. */
 	chat_said(s, WITH_BOB, 2, "bob", "ann", "too late");
 }
 
@@ -79,7 +79,7 @@ play_signs(struct stage *s)
 	chat_said(s, WITH_BOB, 2, "ann", "bob", "two");
 	chat_said(s, WITH_BOB, 3, "ann", "bob", "three");
 	chat_screen.scrolled = true;
-	/* That these have come further is not told; a failure is. */
+	/* The new signs of these messages are not printed; a failure is. */
 	chat_receipt(s, WITH_BOB, "bob", "delivered", 2);
 	chat_receipt(s, WITH_BOB, "bob", "delivered", 3);
 	chat_receipt(s, WITH_BOB, "bob", "read", 3);
@@ -96,7 +96,8 @@ play_signs(struct stage *s)
 	chat_type("/quit");
 }
 
-/* One receipt for many: each of them is shown anew where it stands. */
+/* One receipt for several messages: each of them is printed again in its
+ * place. */
 static void
 play_sign_of_many(struct stage *s)
 {
@@ -106,7 +107,7 @@ play_sign_of_many(struct stage *s)
 	chat_said(s, WITH_BOB, 2, "ann", "bob", "two");
 	chat_said(s, WITH_BOB, 3, "ann", "bob", "three");
 	chat_receipt(s, WITH_BOB, "bob", "read", 3);
-	/* The last one has no number yet. */
+	/* The last message has no number yet. */
 	chat_said(s, WITH_BOB, 4, "ann", "bob", "four");
 	chat_type("five");
 	chat_receipt(s, WITH_BOB, "bob", "read", 4);
@@ -155,7 +156,7 @@ test_signs(void **state)
 	    "= 0\n");
 	chat_screen.scrolled = false;
 	stage_answer(s, 200, NOBODY_YET);
-	/* Ids are made of the time. */
+	/* Ids contain the time, so the ids of the second run differ. */
 	stage_pass(1000);
 	s->play = play_sign_of_many;
 	assert_string_equal(stage_run(s, "chat", "bob", NULL),
@@ -229,7 +230,7 @@ test_refused(void **state)
 	    "= 0\n");
 }
 
-/* ---- what is typed ---- */
+/* ---- commands of the user ---- */
 
 static void
 play_commands(struct stage *s)

@@ -18,8 +18,8 @@
 
 #include "unit/cli_stage.h"
 
-/* People that were written to or heard of, without oneself; what a shell would
- * expand is not offered.  No server is asked. */
+/* Offers the people that were written to or heard of, without the user.  Names
+ * that a shell would expand are left out.  There is no request to a server. */
 static void
 test_complete(void **state)
 {

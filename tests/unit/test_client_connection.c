@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream's connection: how long it waits before it connects again, what it
- * writes and acks over several connections, how it ends.
+ * A stream's connection: the wait before it connects again, its frames and acks
+ * over several connections, and its end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 	"{\"type\":\"send\",\"id\":" #id ",\"message\":{\"body\":\"" body      \
 	"\"}}\n"
 
-/* Hands in events ${first} to ${last}. */
+/* The server sends events ${first} to ${last}. */
 static void
 events(struct scene *s, int first, int last)
 {
@@ -31,14 +31,14 @@ events(struct scene *s, int first, int last)
 		scene_say(s, "{'type':'event','seq':%d}", first);
 }
 
-/* Sends a message with ${body}; returns what stream_send() did. */
+/* Sends a message with ${body}; returns the result of stream_send(). */
 static int64_t
 send_body(struct scene *s, const char *body)
 {
 	json_t *message = json_pack("{ss}", "body", body);
 	int64_t id = stream_send(s->stream, message);
 
-	/* The stream has a copy of its own. */
+	/* The stream must have its own copy. */
 	(void)json_object_clear(message);
 	json_decref(message);
 	return (id);
@@ -68,8 +68,8 @@ test_backoff_grows(void **state)
 	assert_int_equal(s->connects, COUNT(waits));
 }
 
-/* Fails three times, then is welcome for ${lived_ms} before the connection
- * breaks; returns the wait after that. */
+/* Fails three times, then is connected for ${lived_ms} before the connection
+ * breaks.  Returns the wait after that. */
 static int64_t
 wait_after(struct scene *s, int64_t lived_ms)
 {
@@ -93,7 +93,8 @@ test_backoff_after_a_stable_connection(void **state)
 	struct scene *s = *state;
 
 	assert_int_equal(wait_after(s, 5000), 500);
-	/* From there it grows as it did: one stream is counted once. */
+	/* The wait grows from there as before: a stable connection resets it
+	 * once. */
 	scene_timer(s);
 	fake_time_move(60000);
 	scene_refuse(s, 0, NULL);
@@ -115,7 +116,8 @@ test_backoff_after_an_unstable_connection(void **state)
 	assert_int_equal(scene_timer_ms(s), 8000);
 }
 
-/* A connection that is never welcomed is not stable, however long it takes. */
+/* A connection without a welcome does not count as stable, however long it
+ * lasts. */
 static void
 test_backoff_without_welcome(void **state)
 {
@@ -131,7 +133,7 @@ test_backoff_without_welcome(void **state)
 	}
 }
 
-/* What the server asks for is a least wait, once. */
+/* The wait that the server asks for is a minimum for the next wait alone. */
 static void
 test_retry_after(void **state)
 {
@@ -152,14 +154,14 @@ test_retry_after(void **state)
 		scene_refuse(s, 0, NULL);
 	}
 	assert_int_equal(scene_timer_ms(s), 20000);
-	/* A back-off that is longer stays. */
+	/* A longer back-off stays as it is. */
 	(void)scene_hello(s);
 	scene_say(s, "{'type':'error','re':1,'problem':{'status':503,"
 		     "'code':'busy','retry_after':7}}");
 	assert_int_equal(scene_timer_ms(s), 20000);
 }
 
-/* To come at once because of the epoch is no failure of the server's. */
+/* Reconnecting at once because of a new epoch does not count as a failure. */
 static void
 test_at_once_is_no_failure(void **state)
 {
@@ -209,7 +211,7 @@ test_address(void **state)
 	}
 }
 
-/* Why there is no connection decides whether it is tried again. */
+/* The reason of a failed connection decides whether the stream tries again. */
 static void
 test_refused_connections(void **state)
 {
@@ -237,8 +239,8 @@ test_refused_connections(void **state)
 	}
 }
 
-/* libwebsockets knows at once that there will be none: it says nothing, or
- * names one that is gone. */
+/* libwebsockets fails at once: it makes no connection, without a callback, or
+ * returns one that has closed already. */
 static void
 test_fails_at_once(void **state)
 {
@@ -258,7 +260,7 @@ test_fails_at_once(void **state)
 	}
 }
 
-/* A server that says nothing has ten seconds. */
+/* A server that does not answer has ten seconds. */
 static void
 test_patience(void **state)
 {
@@ -273,12 +275,12 @@ test_patience(void **state)
 	assert_int_equal(scene_timer_ms(s), 10000);
 	scene_timer(s);
 	assert_string_equal(scene_told(s), "lost unreachable, 1000 ms; ");
-	/* With the welcome it is over. */
+	/* The welcome ends this time limit. */
 	scene_welcome(s, "E", 0);
 	assert_int_equal(scene_timer_ms(s), -1);
 }
 
-/* The close codes in words. */
+/* The text of each close code. */
 static void
 test_close_codes(void **state)
 {
@@ -325,7 +327,7 @@ test_pieces(void **state)
 		scene_say_piece(s, one + i, 1, i == sizeof(one) - 2);
 	}
 	assert_string_equal(scene_told(s), "event 1; ");
-	/* Half a frame goes with its connection. */
+	/* Half a frame is dropped with its connection. */
 	scene_say_piece(s, one, 10, false);
 	scene_cut(s);
 	(void)scene_told(s);
@@ -352,7 +354,7 @@ test_endless_frame(void **state)
 	assert_string_equal(scene_told(s), "ended protocol; ");
 }
 
-/* ---- what is written ---- */
+/* ---- frames of the stream ---- */
 
 /* Frames keep their order, whether the queue is empty between them or not. */
 static void
@@ -382,8 +384,8 @@ test_queue(void **state)
 			 "\"upto_conversation_seq\":9}\n" SEND(5, "d"));
 }
 
-/* What was not written goes with its connection: the owner sends it again.
- * Numbers are never used twice. */
+/* Frames that were not written are dropped with their connection: the owner
+ * sends them again.  No number is used twice. */
 static void
 test_queue_goes_with_its_connection(void **state)
 {
@@ -419,7 +421,7 @@ test_write_fails(void **state)
 	assert_string_equal(scene_told(s), "lost unreachable, 500 ms; ");
 }
 
-/* Only the newest ack is written, and only a higher one. */
+/* Only the newest ack is sent, and only if it is higher than the last. */
 static void
 test_acks(void **state)
 {
@@ -445,7 +447,7 @@ test_acks(void **state)
 	assert_string_equal(scene_written(s), "");
 }
 
-/* An ack that the server does not know of is repeated, and no other. */
+/* Only an ack that the server does not know of is repeated. */
 static void
 test_acks_after_a_break(void **state)
 {
@@ -466,8 +468,8 @@ test_acks_after_a_break(void **state)
 	assert_string_equal(scene_written(s), "");
 }
 
-/* A server that was restored while the stream ran: acks begin anew, as the
- * cursor does. */
+/* The server was restored while the stream ran: acks begin anew, as the cursor
+ * does. */
 static void
 test_acks_in_a_new_epoch(void **state)
 {
@@ -552,7 +554,7 @@ test_finish_without_connection(void **state)
 	assert_string_equal(scene_told(s), "ended well; ");
 }
 
-/* A connection that takes nothing holds the end up for a second. */
+/* A connection that accepts no frames delays the end by a second. */
 static void
 test_finish_blocked(void **state)
 {
@@ -569,7 +571,7 @@ test_finish_blocked(void **state)
 	assert_string_equal(scene_told(s), "ended well; ");
 }
 
-/* What the server says meanwhile does not prolong that second. */
+/* Events that come meanwhile do not prolong this second. */
 static void
 test_finish_blocked_while_events_come(void **state)
 {
@@ -587,8 +589,8 @@ test_finish_blocked_while_events_come(void **state)
 	assert_string_equal(scene_told(s), "ended well; ");
 }
 
-/* The stream is ended while it connects, and the server's answer is there
- * before the program has left its loop. */
+/* The stream is finished while it connects.  The server's answer arrives before
+ * the program has left its loop, and is ignored. */
 static void
 test_finish_before_the_answer(void **state)
 {

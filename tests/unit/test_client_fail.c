@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Failures, back-off and close codes: what a client makes of what a server
- * says, and whether it tries again.
+ * Failures, back-off and close codes: how a client interprets them, and whether
+ * it tries again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,13 +21,13 @@
 #include "lib/stream.h"
 #include "model/refusal.h"
 
-/* What each problem of the contract means for a sender and a script. */
+/* The meaning of each problem of the contract for a sender and a script. */
 static const struct {
 	const char *code;
 	int status;
 	int exit;
 	bool retry;   /* the same request may succeed later */
-	bool refused; /* the server's last word on a message */
+	bool refused; /* the message is refused for good */
 } problems[] = {
     {"bad_request", 400, EX_DATAERR, false, true},
     {"unauthenticated", 401, EX_NOPERM, false, false},
@@ -59,7 +59,7 @@ static const struct {
     {"storage_full", 507, EX_TEMPFAIL, true, false},
 };
 
-/* How many problems other servers are told, and clients never. */
+/* Returns the number of problems that only other servers get, never clients. */
 static int
 for_servers(void)
 {
@@ -83,7 +83,7 @@ test_problems(void **state)
 	size_t i;
 
 	(void)state;
-	/* None is forgotten: NONE is the one that is no problem. */
+	/* The table is complete.  PROBLEM_NONE is not a problem. */
 	assert_int_equal(sizeof(problems) / sizeof(problems[0]),
 	    PROBLEM_COUNT - 1 - for_servers());
 	for (i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
@@ -103,8 +103,8 @@ test_problems(void **state)
 	}
 }
 
-/* A revoked token is told in words of people, however it is noticed; a refusal
- * by 401 with another code says what that code says. */
+/* A revoked token gives the same plain text, however it is noticed.  A refusal
+ * with 401 and another code keeps the text of that code. */
 static void
 test_logged_out(void **state)
 {
@@ -135,8 +135,9 @@ test_logged_out(void **state)
 	assert_int_equal(fail.exit, EX_NOPERM);
 }
 
-/* A quota of the day ends at midnight; one of a recipient with time, and it is
- * told apart by the pointer, over REST and in a frame. */
+/* The sender's daily quota is new at midnight; the quota for new servers
+ * recovers with time.  The pointer tells which of the two it is, over REST and
+ * in a frame. */
 static void
 test_quota(void **state)
 {
@@ -173,7 +174,7 @@ test_quota(void **state)
 		assert_true(fail_may_retry(&fail));
 		assert_false(sender_refused(&fail));
 	}
-	/* It is not that of the next failure. */
+	/* The next failure does not keep the pointer. */
 	(void)fail_set(&fail, FAIL_TIMEOUT, "x");
 	assert_string_equal(fail.pointer, "");
 }
@@ -189,7 +190,8 @@ test_answers_without_document(void **state)
 	assert_int_equal(fail.exit, EX_TEMPFAIL);
 	assert_true(fail_may_retry(&fail));
 	assert_non_null(strstr(fail.cure, "7 s"));
-	/* Some other server's 404 is no word on our message. */
+	/* A 404 without a document comes from some other server: the message is
+	 * not refused. */
 	(void)fail_problem(&fail, 404, NULL, 0);
 	assert_int_equal(fail.exit, EX_PROTOCOL);
 	assert_false(sender_refused(&fail));
@@ -198,8 +200,8 @@ test_answers_without_document(void **state)
 	assert_true(fail_may_retry(&fail));
 }
 
-/* How long the server asks for: its header, or else its document; at most a
- * day by that. */
+/* The wait that the server asks for: from the header, or else from the document
+ * if it is less than a day. */
 static void
 test_retry_after(void **state)
 {
@@ -226,7 +228,7 @@ test_retry_after(void **state)
 			cure[strlen("repeat in a moment")] = '\0';
 		assert_string_equal(fail.cure, cure);
 	}
-	/* It is not that of the next failure. */
+	/* The next failure does not keep the wait. */
 	(void)fail_problem(&fail, 503, NULL, 7);
 	(void)fail_set(&fail, FAIL_TIMEOUT, "x");
 	assert_int_equal(fail.retry_after_s, 0);
@@ -272,7 +274,8 @@ test_close_codes(void **state)
 	assert_int_equal(stream_verdict(4410), STREAM_NEW_EPOCH);
 }
 
-/* Full jitter: anything up to 0.5 s x 2^n, at most 20 s, and all of it. */
+/* Full jitter: any wait up to 0.5 s x 2^n, at most 20 s, and the whole range
+ * occurs. */
 static void
 test_backoff(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Figures for operators: numbers in words, tables that fit a width, lines cut
- * through their colours, rates of successive totals, paths of requests.
+ * Figures for operators: numbers in words, tables that fit a width, cutting of
+ * lines with colours, rates of successive totals, paths of requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ setup(void **state)
 	return (setlocale(LC_CTYPE, "C.UTF-8") == NULL ? -1 : 0);
 }
 
-/* What is in ${b} is ${text}; empties it. */
+/* ${b} contains ${text}; empties it. */
 static void
 assert_text(struct buf *b, const char *text)
 {
@@ -171,7 +171,8 @@ test_times(void **state)
 static const struct grid_column columns[] = {
     {"NAME", false, 6}, {"N", true, 0}, {"REST", false, 4}};
 
-/* A table of one row and its note, as wide as ${wide}. */
+/* Appends a table with one row and a note, for a terminal of ${wide}
+ * columns. */
 static void
 add_table(struct buf *b, int wide, bool colour)
 {
@@ -216,7 +217,8 @@ test_grid(void **state)
 	buf_fini(&b);
 }
 
-/* A table that runs out of memory is none, and says so. */
+/* A table that runs out of memory appends no text, and marks the buffer as
+ * failed. */
 static void
 test_grid_without_memory(void **state)
 {
@@ -229,7 +231,7 @@ test_grid_without_memory(void **state)
 		buf_fini(&b);
 		mem_fail_at(k);
 		add_table(&b, 80, false);
-		/* It is over when nothing is left that could fail. */
+		/* The loop ends when no allocation is left to fail. */
 		ok = mem_fail_pending();
 		mem_fail_at(0);
 		assert_int_equal(buf_ok(&b), ok);
@@ -269,7 +271,8 @@ test_clip(void **state)
 	buf_fini(&b);
 }
 
-/* More samples than are kept; the rates are those of what is. */
+/* The view keeps TOP_SAMPLES samples; the rates are those of the samples that
+ * are kept. */
 static void
 test_samples(void **state)
 {
@@ -292,11 +295,12 @@ test_samples(void **state)
 	buf_addc(&b, '\0');
 	/* 359^2 - 358^2; (359^2 - 299^2) / 60 */
 	assert_non_null(strstr(b.data, "  717     658  128,881\n"));
-	/* A total that is less than before. */
+	/* A total that goes down, as after a restart, drops the earlier
+	 * samples. */
 	top_view_stats(&view, json_pack("{s{si}}", "totals", "accepted", 5),
 	    NOW_MS + HOUR);
 	assert_int_equal(view.nsamples, 1);
-	/* A clock that went back. */
+	/* A clock that goes back does so, too. */
 	top_view_stats(
 	    &view, json_pack("{s{si}}", "totals", "accepted", 6), NOW_MS);
 	assert_int_equal(view.nsamples, 1);

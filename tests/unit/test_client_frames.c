@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a stream makes of each frame that a server can say: the known kinds,
- * the unknown ones, and the malformed ones.
+ * How a stream reacts to each frame that a server can send: known kinds,
+ * unknown kinds, and malformed frames.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,10 +16,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* An epoch of 39 characters, the longest that is taken. */
+/* An epoch of 39 characters, the longest that is accepted. */
 #define LONGEST "epoch-that-is-39-characters-long-and-ok"
 
-/* A stream that is live, at event ${seq} of epoch E. */
+/* Makes a stream that is live, at event ${seq} of epoch E. */
 static void
 live(struct scene *s, int seq)
 {
@@ -76,7 +76,8 @@ test_welcome_keeps_the_cursor(void **state)
 	assert_string_equal(scene_told(s), "welcome; event 8; ");
 }
 
-/* A cursor without an epoch is one that a person named. */
+/* A cursor without an epoch comes from a person; the welcome gives the
+ * epoch. */
 static void
 test_welcome_names_the_epoch(void **state)
 {
@@ -88,7 +89,7 @@ test_welcome_names_the_epoch(void **state)
 	assert_string_equal(scene_told(s), "welcome; ");
 	assert_string_equal(stream_epoch(s->stream), "E");
 	assert_int_equal(stream_seq(s->stream), 3);
-	/* Its first place is one, too. */
+	/* So does the cursor 0. */
 	scene_again(s, "", 0, true);
 	assert_non_null(strstr(scene_hello(s), ",\"after\":\"0\"}\n"));
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':9,'head':9}");
@@ -132,7 +133,7 @@ test_welcome_twice(void **state)
 	assert_string_equal(scene_told(s), "ended protocol; ");
 }
 
-/* Events that are no longer kept: the owner hears which. */
+/* Some events are no longer kept: the owner gets their numbers. */
 static void
 test_welcome_gap(void **state)
 {
@@ -162,8 +163,8 @@ test_welcome_gap(void **state)
 	}
 }
 
-/* Another epoch, or a head behind the cursor: the server was restored.  The
- * stream comes again at once, and asks for everything. */
+/* Another epoch, or a head before the cursor, shows that the server was
+ * restored.  The stream connects again at once and requests all events. */
 static void
 test_welcome_restored(void **state)
 {
@@ -182,14 +183,14 @@ test_welcome_restored(void **state)
 		assert_int_equal(scene_timer_ms(s), 0);
 		assert_non_null(strstr(scene_hello(s), ",\"after\":\"0\"}\n"));
 	}
-	/* A head that is the cursor is nothing new. */
+	/* A head that equals the cursor is not a restore. */
 	scene_again(s, "E", 5, true);
 	(void)scene_hello(s);
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':0,'head':5}");
 	assert_string_equal(scene_told(s), "welcome; ");
 }
 
-/* A server that has another epoch each time is none for us. */
+/* A stream gives up a server that has another epoch each time. */
 static void
 test_welcome_restored_for_ever(void **state)
 {
@@ -254,15 +255,15 @@ test_event_malformed(void **state)
 		assert_string_equal(scene_told(s), "ended protocol; ");
 		assert_int_equal(stream_seq(s->stream), 3);
 	}
-	/* Before the welcome nobody knows what follows it. */
+	/* An event before the welcome breaks the protocol. */
 	scene_again(s, "E", 3, true);
 	(void)scene_hello(s);
 	event(s, 4);
 	assert_string_equal(scene_told(s), "ended protocol; ");
 }
 
-/* Who never acks has a new window with a new hello; it counts from what the
- * server knows to be acked, or from the cursor. */
+/* A client that never acks gets a new window by connecting again.  The window
+ * counts from the last ack that the server knows, or from the cursor. */
 static void
 test_event_window(void **state)
 {
@@ -288,7 +289,7 @@ test_event_window(void **state)
 		assert_int_equal(stream_state(s->stream), STREAM_WAITING);
 		assert_int_equal(scene_timer_ms(s), 0);
 	}
-	/* Who acks has no need of that. */
+	/* A client that acks stays connected. */
 	scene_again(s, "E", 0, true);
 	(void)scene_hello(s);
 	scene_say(s, "{'type':'welcome','epoch':'E','acked':0,'window':1}");
@@ -309,7 +310,7 @@ test_caught_up(void **state)
 	assert_int_equal(stream_state(s->stream), STREAM_CATCHING_UP);
 	scene_say(s, "{'type':'caught_up','seq':0}");
 	assert_int_equal(stream_state(s->stream), STREAM_LIVE);
-	/* After a burst it is said again. */
+	/* The server sends it again after each burst. */
 	scene_say(s, "{'type':'caught_up','seq':0}");
 	assert_int_equal(stream_state(s->stream), STREAM_LIVE);
 	assert_string_equal(scene_told(s), "welcome; caught up; caught up; ");
@@ -326,7 +327,8 @@ test_sent(void **state)
 	assert_string_equal(scene_told(s), "sent 2; sent 0; ");
 }
 
-/* "stalled": no ack has come for long.  It is said once more. */
+/* "stalled" says that the server has waited long for an ack.  The stream
+ * repeats its last ack once. */
 static void
 test_stalled(void **state)
 {
@@ -359,12 +361,13 @@ test_error_about_a_request(void **state)
 	assert_string_equal(
 	    scene_told(s), "refused 2 inbox_full; refused 3 protocol; ");
 	assert_int_equal(stream_state(s->stream), STREAM_LIVE);
-	/* It says nothing about the stream: the next wait is the usual. */
+	/* A refused message does not affect the stream: the next wait is the
+	 * usual one. */
 	scene_cut(s);
 	assert_string_equal(scene_told(s), "lost unreachable, 500 ms; ");
 }
 
-/* An error that answers no request says why the close that follows comes. */
+/* An error that answers no request is the reason for the close that follows. */
 static void
 test_error_about_the_stream(void **state)
 {
@@ -378,7 +381,7 @@ test_error_about_the_stream(void **state)
 	assert_string_equal(scene_told(s), "lost draining, 7000 ms; ");
 }
 
-/* The answer to the hello. */
+/* An error that answers the hello. */
 static void
 test_error_for_hello(void **state)
 {
@@ -413,8 +416,9 @@ test_error_for_hello(void **state)
 	}
 }
 
-/* The server does not know the cursor of the hello.  In the same epoch only
- * what is no longer kept is left out; otherwise it was restored. */
+/* The server does not know the cursor of the hello.  If the epoch is the same,
+ * events that are no longer kept are skipped; otherwise the server was
+ * restored. */
 static void
 test_error_cursor(void **state)
 {
@@ -447,8 +451,7 @@ test_error_cursor(void **state)
 	}
 }
 
-/* A server that forgets more each time is followed three times; then all is
- * asked for. */
+/* A stream skips events three times in a row; then it requests all events. */
 static void
 test_error_cursor_again(void **state)
 {
@@ -471,7 +474,8 @@ test_error_cursor_again(void **state)
 
 /* ---- reconnect ---- */
 
-/* The longer of what is asked for and the back-off; nonsense is passed over. */
+/* The wait is the longer of the requested one and the back-off.  An invalid
+ * value is ignored. */
 static void
 test_reconnect(void **state)
 {
@@ -505,7 +509,7 @@ test_reconnect(void **state)
 	}
 }
 
-/* ---- what is none of these ---- */
+/* ---- other frames ---- */
 
 static void
 test_unknown_kinds(void **state)
@@ -554,7 +558,7 @@ test_malformed_frames(void **state)
 		scene_say(s, "%s", frames[i]);
 		assert_string_equal(scene_told(s), "ended protocol; ");
 	}
-	/* Bytes that are no UTF-8, and a zero byte. */
+	/* Bytes that are not valid UTF-8, and a zero byte. */
 	live(s, 0);
 	scene_say_piece(s, "{\"type\":\"\xff\"}", 12, true);
 	assert_string_equal(scene_told(s), "ended protocol; ");
@@ -563,7 +567,7 @@ test_malformed_frames(void **state)
 	assert_string_equal(scene_told(s), "ended protocol; ");
 }
 
-/* An owner that wants to hear nothing. */
+/* An owner without callbacks. */
 static void
 test_deaf_owner(void **state)
 {

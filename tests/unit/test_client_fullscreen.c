@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys as a terminal sends them, whole and in pieces, and what is written to
- * draw a picture.  Pipes stand in the place of the terminal.
+ * Keys as a terminal sends them, in one piece and in several, and the bytes
+ * that draw a picture.  Pipes replace the terminal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,8 @@
 
 struct world {
 	struct fullscreen f;
-	int in, out;      /* the true ones */
-	int typed, drawn; /* our ends of the pipes */
+	int in, out;      /* the real ones */
+	int typed, drawn; /* the test's ends of the pipes */
 	char text[4096];
 };
 
@@ -69,7 +69,7 @@ tear_down(void **state)
 	return (0);
 }
 
-/* What ${bytes} mean, up to where nothing is there any more. */
+/* Types ${bytes} and returns the names of the keys that were read. */
 static const char *
 keys(struct world *w, const char *bytes)
 {
@@ -115,7 +115,7 @@ test_keys(void **state)
 	assert_int_equal(w->f.nkeys, 0);
 }
 
-/* A sequence may come in pieces; what was there before is no part of it. */
+/* A sequence may come in pieces; keys before it are not a part of it. */
 static void
 test_pieces(void **state)
 {
@@ -131,7 +131,7 @@ test_pieces(void **state)
 	assert_string_equal(keys(w, "Bx"), "down x ");
 }
 
-/* A sequence that fills the room for keys is none. */
+/* A sequence that fills the buffer for keys is not a sequence. */
 static void
 test_flood(void **state)
 {
@@ -146,7 +146,7 @@ test_flood(void **state)
 	assert_int_equal(w->f.nkeys, sizeof(w->f.keys) - 1);
 	assert_string_equal(keys(w, "9"), "other ");
 	assert_string_equal(keys(w, "a"), "a ");
-	/* The last byte that there is room for ends it. */
+	/* The last byte that fits ends a sequence. */
 	assert_string_equal(keys(w, bytes), "");
 	assert_string_equal(keys(w, "Aa"), "up a ");
 	memset(bytes, 'z', 100);
@@ -161,7 +161,8 @@ test_terminal_is_gone(void **state)
 	struct world *w = *state;
 	int signals[2];
 
-	/* There is no signal now, which is no reason to try again. */
+	/* The pipe of signals is empty: its EAGAIN must not be taken for one of
+	 * the terminal. */
 	assert_int_equal(pipe2(signals, O_NONBLOCK), 0);
 	w->f.signals = signals[0];
 	assert_string_equal(keys(w, "a"), "a ");
@@ -172,7 +173,7 @@ test_terminal_is_gone(void **state)
 	(void)close(signals[1]);
 }
 
-/* What drawing ${frame} writes. */
+/* Draws ${frame} and returns the output. */
 static const char *
 drawn(struct world *w, const char *frame)
 {
@@ -207,7 +208,7 @@ test_draw(void **state)
 	    "\033[1;1H\033[K1\033[2;1H\033[K2\033[3;1H\033[K3");
 	assert_string_equal(
 	    drawn(w, ""), "\033[1;1H\033[K\033[2;1H\033[K\033[3;1H\033[K");
-	/* More than is written at once. */
+	/* More bytes than one write takes. */
 	w->f.columns = 999;
 	w->f.rows = 1;
 	memset(frame, 'x', sizeof(frame) - 1);
@@ -220,8 +221,8 @@ test_draw(void **state)
 	assert_int_equal(read(w->drawn, w->text, 1), -1);
 }
 
-/* A terminal that takes nothing does not keep a signal waiting; what is half
- * drawn is drawn anew. */
+/* A terminal that accepts no bytes must not delay a signal.  A picture that was
+ * drawn in part is drawn again. */
 static void
 test_stalled(void **state)
 {

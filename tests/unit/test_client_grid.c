@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables at the edges: no row, many rows, empty cells, no heading, columns that
- * are equally wide, notes as wide as the terminal.
+ * Tables at the edges: no row, many rows, empty cells, no heading, columns of
+ * equal width, notes as wide as the terminal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ setup(void **state)
 	return (setlocale(LC_CTYPE, "C.UTF-8") == NULL ? -1 : 0);
 }
 
-/* What is in ${b} is ${text}, with nothing behind it; empties it. */
+/* ${b} contains exactly ${text}; empties it. */
 static void
 assert_text(struct buf *b, const char *text)
 {
@@ -46,7 +46,7 @@ add_row(struct grid *grid, const char *const *cells)
 		buf_adds(grid_cell(grid, STYLE_PLAIN), *cells);
 }
 
-/* ${grid} in ${wide} columns is ${text}. */
+/* ${grid} appears as ${text} in a terminal of ${wide} columns. */
 static void
 assert_grid(struct grid *grid, int wide, const char *text)
 {
@@ -73,7 +73,7 @@ test_no_rows(void **state)
 	assert_grid(&grid, 80, "LEFT  RIGHT\n");
 	grid_init(&grid, bare, 3);
 	assert_grid(&grid, 80, "");
-	/* What is filled in before there is a row is not shown. */
+	/* Cells and notes before the first row do not appear. */
 	grid_init(&grid, two, 2);
 	buf_adds(grid_cell(&grid, STYLE_PLAIN), "lost");
 	buf_adds(grid_note(&grid, STYLE_PLAIN), "lost");
@@ -83,7 +83,7 @@ test_no_rows(void **state)
 	    "a         b\n");
 }
 
-/* As many rows as there is room for at first, and one more. */
+/* As many rows as the first allocation holds, and more. */
 static void
 test_many_rows(void **state)
 {
@@ -123,7 +123,7 @@ test_empty_cells(void **state)
 	    "long     234\n");
 }
 
-/* Of columns that are equally wide the first one is cut first. */
+/* Of columns with equal widths, the first one is cut first. */
 static void
 test_equal_columns(void **state)
 {
@@ -150,7 +150,8 @@ test_equal_columns(void **state)
 	}
 }
 
-/* A note is cut where the terminal ends: at 80 columns if nobody knows. */
+/* A note is cut at the width of the terminal, or at 80 columns if the width is
+ * unknown. */
 static void
 test_notes(void **state)
 {
@@ -165,7 +166,7 @@ test_notes(void **state)
 	buf_adds(grid_note(&grid, STYLE_DIM), fits);
 	add_row(&grid, (const char *const[]){"c", NULL});
 	buf_addf(grid_note(&grid, STYLE_DIM), "%sx", fits);
-	/* What follows a note is the next row's. */
+	/* Cells after a note belong to the next row. */
 	add_row(&grid, (const char *const[]){"d", "e", NULL});
 	(void)snprintf(text, sizeof(text),
 	    "LEFT  RIGHT\n"
@@ -202,7 +203,7 @@ test_colours(void **state)
 			"          \033[32mc\033[0m\n");
 }
 
-/* Colours take no room; a line that had one ends without. */
+/* Colours take no columns.  A line that had a colour ends with the reset. */
 static void
 test_clip(void **state)
 {

@@ -33,7 +33,7 @@ setup(void **state)
 	return (0);
 }
 
-/* What is in ${b} is ${text}, with nothing behind it; empties it. */
+/* ${b} contains exactly ${text}; empties it. */
 static void
 assert_text(struct buf *b, const char *text)
 {
@@ -158,7 +158,7 @@ test_days(void **state)
 	assert_text(&b, "02 Jan 00:00:00");
 }
 
-/* Bars are as high as the largest of those that are shown. */
+/* The largest value that is displayed has the highest bar. */
 static void
 test_bars(void **state)
 {

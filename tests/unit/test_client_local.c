@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's own database: what is to be sent stays until it is answered,
- * cursors only go forward within an epoch, and a new epoch brings own messages
- * back.
+ * The client's own database: drafts stay until they are answered, cursors only
+ * move forward within an epoch, and a new epoch makes own messages drafts
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +90,8 @@ submit(struct fixture *f, const char *id, const char *to, const char *body)
 	return (rc);
 }
 
-/* The refs that wait, in order, each followed by a space. */
+/* Returns the refs of the drafts that wait, in order, each followed by a
+ * space. */
 static const char *
 waiting(struct fixture *f)
 {
@@ -148,7 +149,8 @@ test_same_id(void **state)
 
 	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
 	assert_int_equal(local_outbox_answered(f->local, "a", &f->fail), RC_OK);
-	/* The same again is asked for again; another text is refused here. */
+	/* The same text under the same id becomes a draft again; another text
+	 * is refused here. */
 	assert_int_equal(submit(f, "a", "bob", "1"), RC_OK);
 	assert_string_equal(waiting(f), "a ");
 	assert_int_equal(submit(f, "a", "bob", "2"), RC_INVALID);
@@ -184,7 +186,8 @@ assert_cursor(struct fixture *f, const char *epoch, int64_t seq)
 	assert_int_equal(got_seq, seq);
 }
 
-/* Whether an event of somebody here with this id was shown. */
+/* Returns whether an event of a user of this server with this id was
+ * displayed. */
 static bool
 has_shown(struct local *local, const char *id)
 {
@@ -195,7 +198,7 @@ has_shown(struct local *local, const char *id)
 	return (has);
 }
 
-/* Another server may repeat an id: its events hide no others. */
+/* Another server may use the same id: its events do not hide other events. */
 static void
 test_ids_of_servers(void **state)
 {
@@ -234,7 +237,8 @@ test_cursor(void **state)
 	assert_cursor(f, "E", 7);
 	assert_true(has_shown(f->local, "e1"));
 	assert_false(has_shown(f->local, "e2"));
-	/* Twice is once; never back in the same epoch, anywhere in another. */
+	/* An event that is stored twice counts once.  The cursor never goes
+	 * back in the same epoch; in another epoch it may have any value. */
 	assert_int_equal(
 	    local_shown(f->local, events, "tail", "E", 3, &f->fail), RC_OK);
 	assert_cursor(f, "E", 7);
@@ -244,7 +248,7 @@ test_cursor(void **state)
 	json_decref(events);
 }
 
-/* Runs ${sql} over a connection of its own. */
+/* Runs ${sql} on a connection of its own. */
 static void
 outside(struct fixture *f, const char *sql)
 {
@@ -255,8 +259,8 @@ outside(struct fixture *f, const char *sql)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Events and the cursor behind them are stored together or not at all: a
- * cursor without its events would never show them again. */
+/* Events and the cursor after them are stored together or not at all: with the
+ * cursor alone, the events would never be displayed again. */
 static void
 test_cursor_stays_without_its_events(void **state)
 {
@@ -280,8 +284,8 @@ test_cursor_stays_without_its_events(void **state)
 	assert_true(has_shown(f->local, "e1"));
 	assert_false(has_shown(f->local, "e2"));
 	assert_false(has_shown(f->local, "e4"));
-	/* The other way round: events without their cursor would be shown as
-	 * new ones again. */
+	/* The reverse: with the events alone, they would be displayed as new
+	 * ones again. */
 	outside(f, "DROP TRIGGER no; CREATE TRIGGER no BEFORE UPDATE ON cursor"
 		   " BEGIN SELECT RAISE(ABORT, 'no'); END");
 	assert_int_equal(
@@ -296,7 +300,7 @@ test_cursor_stays_without_its_events(void **state)
 	json_decref(next);
 }
 
-/* A new epoch is stored with all that follows from it, or not at all. */
+/* A new epoch is stored with all its consequences, or not at all. */
 static void
 test_new_epoch_fails(void **state)
 {
@@ -339,7 +343,7 @@ test_new_epoch(void **state)
 	assert_int_equal(submit(f, "c", "bob", "3"), RC_OK);
 	assert_int_equal(
 	    local_epoch_seen(f->local, "E", &changed, &f->fail), RC_OK);
-	assert_false(changed); /* the first one is no change */
+	assert_false(changed); /* the first epoch is not a change */
 	assert_int_equal(local_outbox_answered(f->local, "a", &f->fail), RC_OK);
 	assert_int_equal(
 	    local_outbox_refused(f->local, "b", "no", &f->fail), RC_OK);
@@ -352,7 +356,7 @@ test_new_epoch(void **state)
 	assert_int_equal(
 	    local_epoch_seen(f->local, "F", &changed, &f->fail), RC_OK);
 	assert_true(changed);
-	/* The own ones come back in their old order, refused ones do not. */
+	/* Own messages come back in their old order, refused ones do not. */
 	assert_string_equal(waiting(f), "a c ");
 	assert_cursor(f, "", -1);
 	json_decref(none);
@@ -394,8 +398,8 @@ test_history(void **state)
 	json_decref(events);
 }
 
-/* The names are those of drafts and shown events, each once; a refused draft, a
- * conversation's id and what is not JSON give none. */
+/* The names are those of drafts and displayed events, each once.  A refused
+ * draft, the id of a conversation and text that is not JSON add none. */
 static void
 test_names(void **state)
 {
@@ -428,7 +432,7 @@ test_names(void **state)
 	json_decref(names);
 }
 
-/* Four processes write at once; each row is there, the file is whole. */
+/* Four processes write at once: each row is stored, and the file is intact. */
 static void
 test_processes(void **state)
 {
@@ -492,9 +496,9 @@ test_permissions_and_damage(void **state)
 	assert_non_null(strstr(f->fail.cure, "move the file away"));
 }
 
-/* ---- what is old, newer, damaged ---- */
+/* ---- old, newer and damaged files ---- */
 
-/* The number that ${sql} gives over a connection of its own. */
+/* Returns the number that ${sql} gives on a connection of its own. */
 static int
 number(struct fixture *f, const char *sql)
 {
@@ -511,8 +515,8 @@ number(struct fixture *f, const char *sql)
 	return (n);
 }
 
-/* Drafts that were answered or refused are kept for 14 days, what waits for
- * ever; of the events the last 20,000. */
+/* Drafts that were answered or refused are kept for 14 days, drafts that wait
+ * for ever, and the last 20,000 events. */
 static void
 test_old(void **state)
 {
@@ -559,7 +563,7 @@ test_newer_version(void **state)
 	assert_string_equal(f->fail.cure, "use that one");
 }
 
-/* An epoch has up to 39 characters; what is longer is none. */
+/* An epoch has up to 39 characters; a longer text is not an epoch. */
 static void
 test_long_epoch(void **state)
 {
@@ -606,7 +610,8 @@ test_damaged_rows(void **state)
 	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_IO);
 	(void)snprintf(what, sizeof(what), "%s: a damaged draft", f->path);
 	assert_string_equal(f->fail.what, what);
-	/* NUL bytes behind what would do, and more depth than a server's. */
+	/* Texts that are valid but for a NUL byte at the end, and JSON with
+	 * more depth than a server's may have. */
 	outside(f,
 	    "UPDATE outbox SET request = CAST(x'7b7d00' AS TEXT);"
 	    "INSERT INTO event (event_id, event) VALUES"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Passwords: what is taken from keys at a terminal, which shows none of them,
- * and what from standard input.
+ * Passwords from keys at a terminal, which does not echo them, and from
+ * standard input.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,10 +21,11 @@
 
 #include "cli/cli.h"
 
-/* Room for seven bytes and the end. */
+/* Room for seven bytes and the final NUL. */
 #define ROOM 8
 
-/* Asks for a password; what came of it: "=PASSWORD", or "what; cure". */
+/* Prompts for a password and writes the result to ${ret}: "=PASSWORD", or
+ * "what; cure". */
 static void
 ask(bool input, bool twice, char *ret, size_t size)
 {
@@ -45,16 +46,17 @@ ask(bool input, bool twice, char *ret, size_t size)
 	args_fini(&cli.args);
 }
 
-/* A process that asks at its own terminal ${tty}, and writes what came of it to
- * ${out}. */
+/* In a child process: prompts at its own terminal ${tty}, and writes the result
+ * to ${out}. */
 static void
 child(const char *tty, int out, bool twice)
 {
 	char said[600];
 	int fd;
 
-	/* In a session of its own, where a signal to the test's group does not
-	 * come: it ends with the test. */
+	/* The child has a session of its own, where it does not get signals
+	 * that are sent to the test's group, so it asks for SIGKILL when the
+	 * test ends. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setsid() < 0 ||
 	    (fd = open(tty, O_RDWR)) < 0)
 		_exit(1);
@@ -80,8 +82,8 @@ wait_for(int fd, char *shown, size_t size, const char *text)
 	}
 }
 
-/* Types ${keys}, and then ${again} unless it is NULL; what came of it is
- * ${said}, and nothing but the questions was shown. */
+/* Types ${keys}, and then ${again} unless it is NULL.  The result must be
+ * ${said}, and the terminal must have displayed the prompts alone. */
 static void
 assert_typed(const char *keys, const char *again, const char *said)
 {
@@ -157,7 +159,8 @@ test_twice(void **state)
 	assert_typed("secret\r", "\003", NONE);
 }
 
-/* ${input} stands on standard input. */
+/* Reads a password from standard input, which is ${input}; the result must be
+ * ${said}. */
 static void
 assert_read(const char *input, const char *said)
 {

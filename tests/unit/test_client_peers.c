@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twinbox admin peers: what it asks the server for, what it prints, and what it
- * says when it is refused.
+ * twinbox admin peers: its requests, its output and its errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,7 +162,7 @@ test_refusals(void **state)
 	REFUSES(s, "POST " PEERS "/x.example/forget\n{}\n", EX_DATAERR,
 	    "none; twinbox admin peers lists them", "admin", "peers", "forget",
 	    "x.example");
-	/* A server that is older. */
+	/* The server is older than this command. */
 	played_say(s->played, 404, "{'code': 'not_found', 'detail': 'none'}");
 	REFUSES(s, "GET " PEERS "?limit=50\n", EX_PROTOCOL,
 	    "this server does not support admin commands; use a newer server",

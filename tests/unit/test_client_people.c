@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inbox, read, ack, outbox, history and conversations: what each asks the
- * server for, what it prints for people and for programs, and what it says
- * when it is refused.
+ * inbox, read, ack, outbox, history and conversations: the requests of each,
+ * the output for people and for programs, and the errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +68,7 @@ test_inbox(void **state)
 	SHOWS(s, "GET /v1/inbox?limit=50\n",
 	    "{\"epoch\":\"E\",\"events\":[]}\n", "", "inbox", "--json",
 	    "--page");
-	/* What was shown is kept. */
+	/* Events that were displayed are stored for history. */
 	SHOWS(s, "",
 	    "00:00  bob           m1\n00:00  bob           m2\n"
 	    "00:00  bob           m3\n",
@@ -114,8 +113,8 @@ test_inbox_all(void **state)
 	    "GET /v1/inbox?limit=200&after=0\n"
 	    "GET /v1/inbox?limit=200&after=2\n",
 	    LINE(1) LINE(2) LINE(3), "", "inbox", "--all");
-	/* An empty page is the last, whatever it says.  Nothing but that page
-	 * says that there is more. */
+	/* An empty page is the last one, even with has_more.  Nothing but that
+	 * page says that there is more. */
 	played_say(s->played, 200,
 	    "{'epoch': 'E', 'events': [{'seq': 8}], 'has_more': true}");
 	played_say(
@@ -167,8 +166,8 @@ test_inbox_refused(void **state)
 	    "inbox", "--wait", "x");
 }
 
-/* A receipt has the number that the inbox shows of the message: of this page,
- * or of one that was shown before. */
+/* A receipt has the number that the inbox shows for the message, which is on
+ * this page or was displayed before. */
 static void
 test_inbox_receipts(void **state)
 {
@@ -240,7 +239,7 @@ test_read(void **state)
 	    "read", "--upto", "0");
 }
 
-/* read NAME and read --all ask the server for the numbers. */
+/* read NAME and read --all get the numbers from the server. */
 static void
 test_read_without_numbers(void **state)
 {
@@ -359,8 +358,9 @@ test_outbox(void **state)
 	    "outbox", "--limit", "0");
 }
 
-/* The list shows the texts, from where they are nearest, and when what waits
- * is due; a reason only where something is wrong. */
+/* The outbox shows each text, from the nearest place that has it, and the due
+ * time of a scheduled message.  It shows a reason only where something is
+ * wrong. */
 static void
 test_outbox_texts(void **state)
 {
@@ -373,7 +373,8 @@ test_outbox_texts(void **state)
 	    " 'created_at': '2030-01-01T00:00:00Z', 'last_error': 'gone'}]}";
 	struct stage *s = *state;
 
-	/* One was shown here before, the other has to be asked for. */
+	/* One text was displayed on this computer before, the other one is
+	 * requested. */
 	played_say(s->played, 200,
 	    "{'epoch': 'E', 'events': [{'seq': 1, 'event_id': 'e1',"
 	    " 'kind': 'message', 'id': '" ID "', 'own': true, 'to': 'bob',"
@@ -388,7 +389,7 @@ test_outbox_texts(void **state)
 	    "\n"
 	    "failed     bob  00:00           one\\ntwo  gone        " ID "\n",
 	    "", "outbox");
-	/* In a narrow terminal each is one line, with one time. */
+	/* In a narrow terminal each entry is one line, with one time. */
 	s->terminal = true;
 	played_say(s->played, 200, page);
 	played_say(s->played, 200, "{'body': 'A text that is too long'}");
@@ -397,7 +398,7 @@ test_outbox_texts(void **state)
 	    "scheduled  bob  09:00  A text that is too…  " OTHER_ID "\n"
 	    "failed     bob  00:00  one\\ntwo             " ID "\n",
 	    "", "outbox");
-	/* A text that cannot be had is left out. */
+	/* A text that cannot be read is left out. */
 	played_say(s->played, 200, page);
 	played_say(s->played, 404, NOT_FOUND);
 	SHOWS(s, "GET /v1/outbox?limit=50\nGET /v1/messages/" OTHER_ID "\n",
@@ -454,8 +455,8 @@ test_outbox_one(void **state)
 	"{'conversation_seq': " #n ", 'from': '" from "', 'body': 'm" #n       \
 	"', 'event_time': '2030-01-01T00:00:00Z'}"
 
-/* ${name} of the conversation ID with bob, who has up to 3 and has read up to
- * 2. */
+/* The conversation ID with bob, who has received messages up to 3 and has read
+ * up to 2. */
 #define WITH_BOB                                                               \
 	"{'id': '" ID "', 'kind': 'direct', 'unread': 1, 'last': 12,"          \
 	" 'members': [{'address': 'ann', 'delivered': 9, 'read': 9},"          \
@@ -466,7 +467,8 @@ test_history(void **state)
 {
 	struct stage *s = *state;
 
-	/* Signs are those of own messages; pages may begin with the newest. */
+	/* Only own messages have signs.  A page may begin with the newest
+	 * message. */
 	played_say(s->played, 200,
 	    "{'conversations': [{'kind': 'group', 'title': 'bob'},"
 	    " {'kind': 'direct', 'members': [{'address': 'eve'}]}],"
@@ -560,7 +562,8 @@ test_history_refused(void **state)
 	    "history", "--conversation", ID);
 }
 
-/* What was shown here: messages from somebody and to him. */
+/* The messages that this computer has displayed, from a user and to the
+ * user. */
 static void
 test_history_offline(void **state)
 {
@@ -610,7 +613,7 @@ test_conversations(void **state)
 	played_say(s->played, 200, "{'conversations': []}");
 	SHOWS(s, LIST, "{\"conversations\":[]}\n", "", "conversations",
 	    "--json", "--page");
-	/* Page after page, and an object a line. */
+	/* Page by page, with one object a line. */
 	played_say(s->played, 200,
 	    "{'conversations': [{'id': 'a'}, {'id': 'b'}], 'next': 'x/y'}");
 	played_say(s->played, 200, "{'conversations': [{'id': 'c'}]}");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profiles: kept for the owner alone, refused when others may read them, and
- * the server's address as it is written down.
+ * Profiles: readable for the owner alone, refused if others may read them, and
+ * the form of the server's address in a path.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ test_round_trip(void **state)
 	assert_int_equal(profile_state_path(&p, state_path, &fail), RC_OK);
 	assert_non_null(strstr(state_path, "/desk/alice@[__1]_8080.db"));
 
-	/* Others may read it: not any more. */
+	/* A file that others may read is refused. */
 	assert_int_equal(chmod(path, 0640), 0);
 	assert_int_equal(profile_load("desk", &q, &fail), RC_INVALID);
 	assert_non_null(strstr(fail.cure, "chmod 600"));
@@ -107,7 +107,8 @@ write_file(const char *text, size_t n)
 #define X16 "xxxxxxxxxxxxxxxx"
 #define X64 X16 X16 X16 X16
 
-/* Members that are missing, null, as long as may be, too long, or no text. */
+/* Members that are missing, null, of the greatest length, too long, or not a
+ * text. */
 static void
 test_members(void **state)
 {
@@ -153,12 +154,12 @@ test_members(void **state)
 		assert_string_equal(fail.cure, "remove it and log in again");
 	}
 	assert_int_equal(profile_remove(&p, &fail), RC_OK);
-	/* It is gone already: all the better. */
+	/* Removing a profile that is gone already succeeds. */
 	assert_int_equal(profile_remove(&p, &fail), RC_OK);
 }
 
-/* What a profile never is: a NUL byte, more depth than a server's JSON may
- * have, a file that does not end soon. */
+/* Files that cannot be a profile: with a NUL byte, with more depth than a
+ * server's JSON may have, or far too large. */
 static void
 test_damaged(void **state)
 {
@@ -188,7 +189,7 @@ test_damaged(void **state)
 	assert_int_equal(profile_remove(&p, &fail), RC_OK);
 }
 
-/* Where the files are: the folders of the environment, or those of HOME. */
+/* The folders of the files come from the environment, or are below HOME. */
 static void
 test_folders(void **state)
 {
@@ -219,7 +220,8 @@ test_folders(void **state)
 	assert_int_equal(profile_state_path(&p, path, &fail), RC_IO);
 	assert_string_equal(
 	    fail.what, "cannot make the folder /dev/null/x: Not a directory");
-	/* Names that follow need some room: 1024 bytes of PATH_MAX. */
+	/* File names need some room: 1024 bytes of PATH_MAX are left for
+	 * them. */
 	longest = test_calloc(1, PATH_MAX);
 	memset(longest, '/', PATH_MAX - 1024 - 8);
 	assert_int_equal(setenv("XDG_CONFIG_HOME", longest, 1), 0);
@@ -238,7 +240,7 @@ test_folders(void **state)
 	}
 }
 
-/* What cannot be read or written is said with its path. */
+/* An error of a read or a write names the path. */
 static void
 test_files_that_fail(void **state)
 {
@@ -267,7 +269,7 @@ test_files_that_fail(void **state)
 	    "cannot read %s: Too many levels of symbolic links", path);
 	assert_string_equal(fail.what, what);
 	assert_int_equal(unlink(path), 0);
-	/* No temporary file is left behind. */
+	/* No temporary file may be left behind. */
 	(void)snprintf(path, sizeof(path), "%s/twinbox", folder);
 	assert_int_equal(rmdir(path), 0);
 }

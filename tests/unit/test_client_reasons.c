@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a stream is lost or over, in the words that people read.
+ * The reasons for which a stream is lost or ends, as people read them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ on_ended(void *arg, const struct fail *why)
 
 static const struct stream_ops ops = {.lost = on_lost, .ended = on_ended};
 
-/* Begins a stream whose owner only hears of its ends. */
+/* Starts a stream whose owner only has callbacks for its losses and its end. */
 static void
 begin(struct scene *s)
 {
@@ -57,7 +57,7 @@ begin(struct scene *s)
 #define NAMES "; check that --server names a twinbox server"
 #define REPEAT "; repeat it; what was done is not done twice"
 
-/* There is no connection. */
+/* The connection cannot be made. */
 static void
 test_refused(void **state)
 {
@@ -90,14 +90,14 @@ test_refused(void **state)
 		scene_refuse(s, cases[i].status, cases[i].why);
 		assert_string_equal(told, cases[i].told);
 	}
-	/* What the stream knows itself says more than the library. */
+	/* The stream's own reason comes before the library's. */
 	begin(s);
 	scene_timer(s);
 	scene_timer(s);
 	assert_string_equal(told, "lost: " SERVER " does not answer" START);
 }
 
-/* The connection is closed. */
+/* The server closes the connection. */
 static void
 test_closed(void **state)
 {
@@ -134,7 +134,7 @@ test_closed(void **state)
 	    told, "lost: the connection to " SERVER " broke" START);
 }
 
-/* What the server said before it closed. */
+/* The server has sent a frame before the connection closed. */
 static void
 test_said(void **state)
 {
@@ -172,7 +172,7 @@ test_said(void **state)
 	}
 }
 
-/* How long "reconnect" may make a stream wait: up to an hour. */
+/* "reconnect" may make a stream wait up to an hour. */
 static void
 test_reconnect(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people see: events, signs, states and tables, with and without colours.
+ * The look of events, signs, states and tables, with and without colours.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +77,7 @@ test_events(void **state)
 		     "\"at\":\"2026-11-21T09:05:00.000Z\"}",
 	    "#11    09:05                \xe2\x9c\x97 expired: not delivered "
 	    "to bob: no reason given\n");
-	/* A kind that a newer server has. */
+	/* A kind that only a newer server has. */
 	assert_event("{\"seq\":12,\"kind\":\"wave\",\"of\":\"x\"}",
 	    "#12    -                    wave of x\n");
 }
@@ -178,7 +178,7 @@ test_conversation_names(void **state)
 	json_decref(note);
 }
 
-/* What is in ${b} is ${text}, with nothing behind it; empties it. */
+/* ${b} contains exactly ${text}; empties it. */
 static void
 assert_text(struct buf *b, const char *text)
 {
@@ -190,7 +190,7 @@ assert_text(struct buf *b, const char *text)
 	buf_fini(b);
 }
 
-/* ${text} with ' for each ", as JSON. */
+/* Parses ${text}, with ' for each ", as JSON. */
 static json_t *
 parse(const char *text)
 {
@@ -207,7 +207,7 @@ parse(const char *text)
 	return (ret);
 }
 
-/* What else an event can be, and the edges of its columns. */
+/* The other kinds of events, and the edges of the columns. */
 static void
 test_more_events(void **state)
 {
@@ -234,7 +234,7 @@ test_more_events(void **state)
 		"#6     -      → group       hi\n"},
 	    {"{'seq':7,'kind':'message','to':'ann','body':'hi'}",
 		"#7     -      ?             hi\n"},
-	    /* The event's own time comes before the others. */
+	    /* The event's own time has precedence over the other times. */
 	    {"{'seq':12345,'kind':'message','to':'a','from':'twelve-chars',"
 	     "'body':'hi','delivered_at':'2026-11-21T03:00:00.000Z',"
 	     "'at':'2026-11-21T02:00:00.000Z',"
@@ -299,7 +299,7 @@ test_messages(void **state)
 	}
 }
 
-/* A bounce is red, what else is no message is dim. */
+/* A bounce is red; other events that are not messages are dim. */
 static void
 test_coloured_events(void **state)
 {
@@ -368,7 +368,8 @@ test_entry(void **state)
 			"              eve  pending\n"
 			"              ?  ?\n");
 	json_decref(entry);
-	/* What is null or missing is left out, and so is one destination. */
+	/* Members that are null or missing are left out, and so is the list if
+	 * there is only one destination. */
 	entry = parse("{'id':'m1','to':null,'state':'acked',"
 		      "'destinations':[{'address':'bob','state':'sent'}]}");
 	render_entry(&b, &coloured, entry);
@@ -409,7 +410,7 @@ test_state_colours(void **state)
 	}
 }
 
-/* Cells are cut to 60 columns; there are at most eight of them. */
+/* Cells are cut to 60 columns, and a row has at most eight cells. */
 static void
 test_table_edges(void **state)
 {
@@ -458,7 +459,7 @@ seq_of(void *arg, const char *conversation, int64_t n)
 	return (strcmp(conversation, "c") == 0 && n == 12 ? 20 : 0);
 }
 
-/* A receipt names a message by the number that the inbox shows. */
+/* A receipt refers to a message by the number that the inbox shows. */
 static void
 test_numbers(void **state)
 {
@@ -529,8 +530,8 @@ test_wrapped(void **state)
 	}
 }
 
-/* A table that is to fit is cut in the columns that may be, the widest first,
- * to no less than six columns. */
+/* A table that must fit a width is cut in the columns that allow it, the widest
+ * first, to six columns at least. */
 static void
 test_table_fits(void **state)
 {
@@ -593,7 +594,7 @@ test_group_names(void **state)
 	}
 }
 
-/* Which label stands for the state. */
+/* The label that appears in place of the state. */
 static void
 test_labels(void **state)
 {
@@ -616,7 +617,8 @@ test_labels(void **state)
 	}
 }
 
-/* Text without memory is missing, and that is said. */
+/* A text for which there was no memory is left out, and the buffer is marked as
+ * failed. */
 static void
 test_styled(void **state)
 {

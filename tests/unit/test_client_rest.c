@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests over libcurl to a server that the test plays: what is sent, how the
- * library is set up for it, what each failure is called, and how long 429 and
- * 503 are waited out.
+ * Requests over libcurl to a server that the test plays: the bytes that are
+ * sent, the options of libcurl, the name of each failure, and how long the
+ * client repeats a request after 429 and 503.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ nanosleep(const struct timespec *wanted, struct timespec *left)
 	return (0);
 }
 
-/* The options that were set, a line each: those that matter here. */
+/* The options of libcurl that matter here, one line each. */
 static char options[1024];
 
 static void
@@ -58,7 +58,7 @@ curl_easy_setopt(CURL *curl, CURLoption option, ...)
 	va_list ap;
 	void *value;
 
-	/* Numbers are long, which is as wide as a pointer. */
+	/* libcurl's numbers are of type long, which is as wide as a pointer. */
 	_Static_assert(sizeof(long) == sizeof(void *), "passed alike");
 	va_start(ap, option);
 	value = va_arg(ap, void *);
@@ -75,7 +75,8 @@ curl_easy_setopt(CURL *curl, CURLoption option, ...)
 		break;
 	case CURLOPT_TIMEOUT_MS:
 		note("timeout %ld ms\n", (long)(intptr_t)value);
-		/* What the test asks for may be too short for it. */
+		/* The time-out that the test sets may be too short for the
+		 * request. */
 		value = (void *)(intptr_t)60000;
 		break;
 	case CURLOPT_LOW_SPEED_LIMIT:
@@ -112,7 +113,7 @@ setup(void **state)
 	return (rest_set_up(state));
 }
 
-/* Whether the last request had ${line}. */
+/* Returns whether the last request had ${line}. */
 static bool
 has_line(struct fixture *f, const char *line)
 {
@@ -123,7 +124,7 @@ has_line(struct fixture *f, const char *line)
 		strncmp(at + strlen(line), "\r\n", 2) == 0);
 }
 
-/* ---- what is sent ---- */
+/* ---- requests ---- */
 
 static void
 test_get(void **state)
@@ -186,7 +187,7 @@ test_post(void **state)
 	assert_string_equal(played_asked(f->played),
 	    "PATCH /z\n{\"n\":1,\"text\":\"\xc3\xbc\"}\n");
 	rest_reply_fini(&reply);
-	/* Without a body there is no answer either, and nothing to free. */
+	/* Without a body there is no JSON, and nothing to free. */
 	played_say(f->played, 204, "");
 	assert_int_equal(rest_call(f->rest, &gone, &reply, &f->fail), RC_OK);
 	assert_string_equal(played_asked(f->played), "DELETE /w\n");
@@ -211,7 +212,7 @@ test_token(void **state)
 	get(f, &reply);
 	assert_null(strstr(played_head(f->played), "Authorization"));
 	rest_reply_fini(&reply);
-	/* Without memory the old one stays. */
+	/* Without memory the old token stays. */
 	rest_token_set(f->rest, "tb_old");
 	mem_fail_at(1);
 	rest_token_set(f->rest, "tb_new");
@@ -222,7 +223,7 @@ test_token(void **state)
 	rest_reply_fini(&reply);
 }
 
-/* ---- how libcurl is set up ---- */
+/* ---- the options of libcurl ---- */
 
 static bool
 take_all(void *arg, const char *p, size_t n)
@@ -256,7 +257,7 @@ test_options(void **state)
 	assert_string_equal(options,
 	    "protocols http,https\nnosignal 1\nconnect 5000 ms\n"
 	    "timeout 1 ms\nnoproxy *\nauthorities /own.pem\n");
-	/* Who takes the body in pieces waits for as long as some come. */
+	/* A request with a sink goes on as long as pieces of the body come. */
 	options[0] = '\0';
 	request.timeout_ms = 1001;
 	request.sink = take_all;
@@ -271,8 +272,8 @@ test_options(void **state)
 	buf_fini(&taken);
 }
 
-/* A server of this machine is asked itself; another one through the proxy that
- * the environment names. */
+/* A server on this machine is contacted directly, another one through the proxy
+ * of the environment. */
 static void
 test_proxy(void **state)
 {
@@ -321,7 +322,7 @@ test_patience(void **state)
 		int64_t patience_ms;
 		int status;
 		const char *headers;
-		int times; /* asked in all, the last time in vain */
+		int times; /* the number of requests; all of them fail */
 		int64_t slept_ms;
 		int retry_after_s;
 	} table[] = {
@@ -363,13 +364,13 @@ test_patience(void **state)
 		assert_int_equal(strlen(played_asked(f->played)),
 		    strlen("GET /x\n") * (size_t)table[i].times);
 	}
-	/* Once the server can, all is well. */
+	/* Once the server accepts the request, the call succeeds. */
 	request.patience_ms = 1000;
 	played_say(f->played, 503, "");
 	played_say(f->played, 200, "{}");
 	assert_int_equal(rest_call(f->rest, &request, &reply, &f->fail), RC_OK);
 	rest_reply_fini(&reply);
-	/* A connection that breaks after that is judged anew. */
+	/* A broken connection after a 503 is reported as such. */
 	played_say(f->played, 503, "");
 	played_say_raw(f->played, "");
 	assert_fails(f, &request, RC_PEER);
@@ -407,7 +408,8 @@ test_broken(void **state)
 	(void)snprintf(
 	    what, sizeof(what), "no answer from %s: ", played_url(f->played));
 	for (i = 0; i < 2; i++) {
-		/* Nothing is changed by looking. */
+		/* A GET changes nothing, so its failure is never
+		 * "uncertain". */
 		request.method = NULL;
 		played_say_raw(f->played, raws[i]);
 		assert_fails(f, &request, RC_PEER);
@@ -476,7 +478,7 @@ test_no_path(void **state)
 	assert_string_equal(played_asked(f->played), "");
 }
 
-/* Whichever allocation fails, nothing is sent. */
+/* Whichever allocation fails, no request is sent. */
 static void
 test_no_memory(void **state)
 {
@@ -499,10 +501,10 @@ test_no_memory(void **state)
 		mem_fail_at(0);
 		if (strcmp(played_asked(f->played), "") == 0) {
 			assert_int_equal(rc, RC_NO_MEMORY);
-			/* Takes the answer. */
+			/* Take the answer that is left. */
 			get(f, &reply);
 			(void)played_asked(f->played);
-		} else /* There was no room for the answer. */
+		} else /* There was no memory for the answer. */
 			assert_int_not_equal(rc, RC_OK);
 		if (rc != RC_OK || reply.json != NULL)
 			rest_reply_fini(&reply);
@@ -527,16 +529,16 @@ test_no_memory(void **state)
 	rest_free(NULL);
 }
 
-/* ---- beside something else ---- */
+/* ---- a function that runs beside a request ---- */
 
 struct beside {
 	int pipe[2];
 	int calls;
-	int until; /* the call that gives up; 0: none */
+	int until; /* the call that gives up; 0: none does */
 	struct played *played;
 };
 
-/* Takes a byte from the pipe; the server answers from then on. */
+/* Takes a byte from the pipe; the server answers only after that. */
 static bool
 serve_beside(void *arg)
 {
@@ -573,7 +575,8 @@ test_idle(void **state)
 	}
 	played_say(f->played, 403, "{'code': 'forbidden'}");
 	assert_fails(f, &request, RC_DENIED);
-	/* It gives up: what became of the request is not known. */
+	/* The function gives up while the request is under way: its result is
+	 * unknown. */
 	beside.calls = 0;
 	beside.until = 1;
 	assert_int_equal(write(beside.pipe[1], "x", 1), 1);
@@ -585,7 +588,7 @@ test_idle(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, rest_tear_down)
 
-/* Of two entity tags the last one is meant, and none of the first is left. */
+/* Of two entity tags the last one counts, and no part of the first is left. */
 static void
 test_entity_tag(void **state)
 {

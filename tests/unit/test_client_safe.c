@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Terminal safety: what others write cannot reach the terminal as a control,
- * turn the direction of writing, or pass for a line of its own.
+ * Terminal safety: texts of others cannot reach the terminal as control
+ * characters, change the direction of writing, or look like a line of their
+ * own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,15 +38,15 @@ static const struct {
     {"\xe2\x80\x8f", 3, "\\u200f"}, {"\xe2\x80\xa8", 3, "\\u2028"},
     {"\xef\xbb\xbf", 3, "\\ufeff"}, {"\xf3\xa0\x80\x81", 4, "\\U000e0001"},
     {"\xff\xfe", 2, "\\xff\\xfe"},
-    {"\xc0\x80", 2, "\\xc0\\x80"},          /* not the shortest form */
+    {"\xc0\x80", 2, "\\xc0\\x80"},          /* not in its shortest form */
     {"\xed\xa0\x80", 3, "\\xed\\xa0\\x80"}, /* a surrogate */
-    {"\xe2\x82", 2, "\\xe2\\x82"},          /* cut */
+    {"\xe2\x82", 2, "\\xe2\\x82"},          /* cut off */
     {"\xf4\x90\x80\x80", 4, "\\xf4\\x90\\x80\\x80"},
     {"a\xe2\x80\x8d"
      "b",
 	5,
 	"a\xe2\x80\x8d"
-	"b"}, /* a joiner, as emoji need it */
+	"b"}, /* a joiner, which emoji need */
 };
 
 static void
@@ -67,7 +68,7 @@ test_lines(void **state)
 	buf_fini(&b);
 }
 
-/* No byte below a space and no DEL ever comes out, whatever goes in. */
+/* No byte below a space and no DEL comes out, whatever the input is. */
 static void
 test_every_character(void **state)
 {
@@ -102,8 +103,8 @@ test_every_character(void **state)
 	buf_fini(&b);
 }
 
-/* JSON keeps its meaning and its white space; what a terminal would obey is
- * escaped.  ESC in it is no JSON, and is escaped all the same. */
+/* JSON keeps its meaning and its white space; characters that a terminal would
+ * obey are escaped.  ESC is not valid in JSON, and is escaped as well. */
 static const struct {
 	const char *text;
 	const char *json;
@@ -122,7 +123,7 @@ static const struct {
     {"\"a\xe2\x80\x8d"
      "b\"",
 	"\"a\xe2\x80\x8d"
-	"b\""}, /* a joiner, as emoji need it */
+	"b\""}, /* a joiner, which emoji need */
     {"\033\x9b\xed\xa0\x80", "\\u001B\\uFFFD\\uFFFD\\uFFFD\\uFFFD"},
 };
 
@@ -135,7 +136,8 @@ test_json(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
 		n = strlen(documents[i].text);
-		/* In two pieces as in one, wherever it is cut. */
+		/* The result is the same in two pieces, wherever they are
+		 * cut. */
 		for (cut = 0; cut <= n; cut++) {
 			done = safe_json_add(&b, documents[i].text, cut);
 			assert_in_range(cut - done, 0, 3);
@@ -177,14 +179,14 @@ test_cut(void **state)
 	assert_int_equal(safe_cut(text, strlen(text), 3), 4);
 	assert_int_equal(safe_cut(text, strlen(text), 2), 2);
 	assert_int_equal(safe_cut(text, strlen(text), 9), 6);
-	/* Never half a character, never half an escape. */
+	/* A result never ends in the middle of a character or of an escape. */
 	safe_line(text, strlen(text), small, sizeof(small));
 	assert_string_equal(small, "ab");
 	safe_line("\033[m", 3, small, sizeof(small));
 	assert_string_equal(small, "");
 }
 
-/* The first and the last character of each length, and what is beside them. */
+/* The first and the last character of each length, and their neighbours. */
 static void
 test_limits_of_utf8(void **state)
 {
@@ -247,7 +249,8 @@ encode(uint32_t c, char ret[5])
 	ret[n] = '\0';
 }
 
-/* What is shown as an escape, and its neighbours, which are not. */
+/* The ranges of characters that become escapes, and their neighbours, which do
+ * not. */
 static void
 test_limits_of_escapes(void **state)
 {
@@ -286,7 +289,7 @@ test_limits_of_escapes(void **state)
 	}
 }
 
-/* Room for all of it, and one byte less. */
+/* A buffer with room for the whole text, and one that is a byte too small. */
 static void
 test_limits_of_room(void **state)
 {
@@ -305,7 +308,7 @@ test_limits_of_room(void **state)
 	assert_int_equal(safe_cut("a\xff\xc3\xbc", 4, 2), 2);
 	assert_int_equal(safe_cut("", 0, 5), 0);
 	assert_int_equal(safe_cut("abc", 3, 0), 0);
-	/* A line end of two bytes at the very end, and half of one. */
+	/* A line end of two bytes at the end of the text, and half of one. */
 	safe_add_lines(&b, "a\r\n", 3, 2);
 	safe_add_lines(&b, "b\r\n", 2, 2);
 	buf_addc(&b, '\0');

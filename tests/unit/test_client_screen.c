@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The screen of a chat: what is written above the line being edited, which is
- * wiped before and drawn again after, and when the lowest line can be replaced.
- * The test stands in the place of libedit, whose calls become <words>.
+ * The screen of a chat: output above the line that is being edited, which is
+ * wiped before and drawn again after, and whether an earlier line can be
+ * replaced.  The test replaces libedit; its calls appear as <words>.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +22,8 @@
 
 #include "term/screen.h"
 
-static int in, out;      /* the true ones */
-static int typed, shown; /* our ends of the pipes */
+static int in, out;      /* the real ones */
+static int typed, shown; /* the test's ends of the pipes */
 static char text[4096];
 static rl_vcpfunc_t *handler;
 
@@ -149,7 +149,7 @@ entered(void *arg, const char *line)
 	note(">");
 }
 
-/* What was written since the last call. */
+/* Returns the output since the last call. */
 static const char *
 written(void)
 {
@@ -159,7 +159,7 @@ written(void)
 	return (text);
 }
 
-/* ${line} is being edited, the cursor is before byte ${point}. */
+/* ${line} is being edited, with the cursor before byte ${point}. */
 static void
 edit(const char *line, int point)
 {
@@ -229,7 +229,7 @@ adopt(struct screen *screen, const char *lines, const char *tag)
 	assert_null(b.data);
 }
 
-/* Whether ${line} could take the place of the one with ${tag}. */
+/* Returns whether ${line} replaced the line with ${tag}. */
 static bool
 replace(struct screen *screen, const char *line, const char *tag)
 {
@@ -243,7 +243,7 @@ replace(struct screen *screen, const char *line, const char *tag)
 	return (ret);
 }
 
-/* Lines are as wide as the terminal, 80 columns: the prompt has two. */
+/* The terminal has 80 columns, of which the prompt takes two. */
 static void
 test_print(void **state)
 {
@@ -257,7 +257,7 @@ test_print(void **state)
 	assert_string_equal(written(), "\r\033[Jone\n<draw>");
 	print(screen, "", NULL);
 	assert_string_equal(written(), "\r\033[J<draw>");
-	/* Half a text, for want of memory, is none. */
+	/* A text that is incomplete for want of memory is not printed. */
 	buf_adds(&b, "half");
 	b.failed = true;
 	screen_print(screen, &b, NULL);
@@ -271,7 +271,7 @@ test_print(void **state)
 	edit(long_line, 158);
 	print(screen, "c\n", NULL);
 	assert_string_equal(written(), "\033[2A\r\033[Jc\n<draw>");
-	/* The cursor is nowhere in the line. */
+	/* The cursor is outside of the line. */
 	edit("short", 78);
 	print(screen, "d\n", NULL);
 	assert_string_equal(written(), "\r\033[Jd\n<draw>");
@@ -298,7 +298,7 @@ test_lines(void **state)
 	assert_true(screen_read(screen));
 	handler(NULL);
 	assert_string_equal(written(), "<line end>");
-	/* Nothing is edited any more. */
+	/* After the end of input there is no edited line. */
 	print(screen, "a\n", NULL);
 	assert_string_equal(written(), "a\n");
 	assert_int_equal(write(typed, "k", 1), 1);
@@ -320,7 +320,7 @@ test_replace(void **state)
 	edit("abc", 3);
 	assert_true(replace(screen, "two\n", "m1"));
 	assert_string_equal(written(), "\r\033[J\033[1A\r\033[Jtwo\n<draw>");
-	/* What stands below is printed again, as it was. */
+	/* The lines below are printed again unchanged. */
 	print(screen, "a\nb\n", NULL);
 	print(screen, "three\n", "m3");
 	(void)written();
@@ -329,20 +329,21 @@ test_replace(void **state)
 	    written(), "\r\033[J\033[4A\r\033[Jone\na\nb\nthree\n<draw>");
 	assert_true(replace(screen, "four\n", "m3"));
 	assert_string_equal(written(), "\r\033[J\033[1A\r\033[Jfour\n<draw>");
-	/* Of two that are the same the last is meant. */
+	/* If two lines have the same tag, the last one is replaced. */
 	print(screen, "again\n", "m1");
 	(void)written();
 	assert_true(replace(screen, "again!\n", "m1"));
 	assert_string_equal(written(), "\r\033[J\033[1A\r\033[Jagain!\n<draw>");
-	/* Another size: all is printed again, and can still be replaced. */
+	/* After a change of size all lines are printed again, and can still be
+	 * replaced. */
 	screen_resize(screen);
 	assert_string_equal(
 	    written(), "\033[H\033[Jone\na\nb\nfour\nagain!\n<resize><draw>");
 	assert_true(replace(screen, "end\n", "m1"));
 }
 
-/* A line of more than 80 columns takes more rows; colours take none, and a
- * wide character that does not fit begins the next row. */
+/* A line of more than 80 columns takes more rows.  Colours take no columns, and
+ * a wide character that does not fit begins the next row. */
 static void
 test_replace_wrapped(void **state)
 {
@@ -373,8 +374,8 @@ test_replace_wrapped(void **state)
 	}
 }
 
-/* What has left the screen of 24 rows, or would be under the edited line, is
- * not replaced. */
+/* A line that has left the screen of 24 rows, or would be under the edited
+ * line, is not replaced. */
 static void
 test_replace_left(void **state)
 {
@@ -396,7 +397,7 @@ test_replace_left(void **state)
 	for (i = 0; i < 100; i++)
 		print(screen, "more\n", "last");
 	assert_true(replace(screen, "end\n", "last"));
-	/* What was printed before the screen was there counts as well. */
+	/* Lines that were printed before the screen existed count as well. */
 	screen_continue(screen);
 	assert_false(replace(screen, "end\n", "last"));
 	adopt(screen, "old\nlines\n", "m2");
@@ -407,8 +408,8 @@ test_replace_left(void **state)
 	    written(), "\r\033[J\033[3A\r\033[Jseen\nnew\n<draw>");
 }
 
-/* The program stops with the terminal given back; what is above the edited
- * line then is not known any more. */
+/* While the program was stopped, others used the terminal: after that the
+ * screen does not know the lines above the edited one. */
 static void
 test_continue(void **state)
 {

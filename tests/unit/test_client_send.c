@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send: the message that the arguments make, which are refused, what becomes
- * of it at the server, and what is kept on this computer for later commands.
+ * send: the message that the arguments make, arguments that are refused, the
+ * answers of the server, and the drafts that are kept on this computer for
+ * later commands.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +51,7 @@ test_message(void **state)
 	SHOWS(s, POST "{\"conversation\":\"" ID "\",\"body\":\"a b\"}\n",
 	    "{\"id\":\"" ID "\",\"state\":\"pending\"}\n", "", "send", "a", "b",
 	    "--conversation", BIG_ID, "--key", "k", "--json");
-	/* In --in two hours, which the clock of this computer says. */
+	/* --in two hours, by the clock of this computer. */
 	played_say(s->played, 201, "{'state': 'pending'}");
 	SHOWS(s,
 	    POST "{\"to\":\"bob\",\"body\":\"a\",\"priority\":\"high\","
@@ -78,7 +79,7 @@ test_message(void **state)
 	    "k4", "--in", "0s", "--expires-in", "0s");
 }
 
-/* People see to whom what went, cut to the terminal's width. */
+/* People see the recipient and the text, cut to the terminal's width. */
 static void
 test_shown(void **state)
 {
@@ -103,7 +104,8 @@ test_shown(void **state)
 	(void)snprintf(
 	    said, sizeof(said), "✓ accepted  to bob: %.21s…  " ID "\n", text);
 	SHOWS(s, asked, said, "", "send", "bob", text, "--key", "e");
-	/* The server says who a conversation is with; a group has no name. */
+	/* The server's answer names the other user of a conversation; a group
+	 * has no name. */
 	played_say(s->played, 201, "{'id': '" ID "', 'to': 'carol'}");
 	SHOWS(s, POST "{\"conversation\":\"" ID "\",\"body\":\"a\"}\n",
 	    "✓ accepted  to carol: a  " ID "\n", "", "send", "a",
@@ -114,7 +116,7 @@ test_shown(void **state)
 	    "--conversation", ID, "--key", "d");
 }
 
-/* Without an id or a key the message has an id of its own. */
+/* A message without --id and --key gets an id of its own. */
 static void
 test_own_id(void **state)
 {
@@ -157,7 +159,7 @@ test_input(void **state)
 		    "✓ accepted  to bob: %s  " ID "\n", table[i].body);
 		SHOWS(s, asked, said, "", "send", "bob", "-", "--key", key);
 	}
-	/* With more words it is one of them. */
+	/* Followed by more words, "-" is a part of the text. */
 	played_say(s->played, 201, ACCEPTED);
 	SHOWS(s, POST TEXT("- a"), "✓ accepted  to bob: - a  " ID "\n", "",
 	    "send", "bob", "-", "a", "--id", ID);
@@ -188,7 +190,7 @@ test_input(void **state)
 	test_free(long_text);
 }
 
-/* ---- what is refused here ---- */
+/* ---- messages that are refused here ---- */
 
 static void
 test_mistakes(void **state)
@@ -260,7 +262,7 @@ test_keys(void **state)
 	(void)played_asked(s->played);
 }
 
-/* Keeps a message here that the server was asked ${times} to take. */
+/* Leaves a draft that the server has refused ${times} times for now. */
 static void
 keep(struct stage *s, int times)
 {
@@ -283,7 +285,7 @@ assert_nothing_waits(struct stage *s)
 	    "outbox", "--json", "--page");
 }
 
-/* ---- what becomes of it ---- */
+/* ---- results ---- */
 
 static void
 test_refused(void **state)
@@ -295,12 +297,12 @@ test_refused(void **state)
 	    "nobody; check the spelling of the address", "send", "bob", "a",
 	    "--id", ID);
 	assert_string_equal(s->out, "");
-	/* It is not kept. */
+	/* The message is not kept. */
 	played_say(s->played, 200, "{'entries': []}");
 	SHOWS(s, "GET /v1/outbox?limit=50\n",
 	    "{\"entries\":[],\"waiting_here\":[]}\n", "", "outbox", "--json",
 	    "--page");
-	/* Nor is an id that stands for another text here. */
+	/* Nor does an id that stands for another text here. */
 	REFUSES(s, "", EX_DATAERR,
 	    "this id or key was used for another text; use a fresh --id or "
 	    "--key",
@@ -318,7 +320,7 @@ test_kept(void **state)
 	    " and goes out with the next twinbox command",
 	    "send", "bob", "a", "--id", ID, "--try-for", "0s");
 	assert_string_equal(s->waits, "");
-	/* People see it before what the server has. */
+	/* People see it before the entries of the server. */
 	played_say(s->played, 200, "{'entries': [{'id': 'x', 'to': 'eve'}]}");
 	SHOWS(s, "GET /v1/outbox?limit=50\n",
 	    "STATE    TO   CREATED  TEXT  LAST ERROR  ID\n"
@@ -332,7 +334,8 @@ test_kept(void **state)
 	    "\"created_at\":\"2030-01-01T00:00:00.000Z\",\"attempts\":1,"
 	    "\"last_error\":\"busy\"}]}\n",
 	    "", "outbox", "--json", "--page");
-	/* Also where the server has no list to give, which is a failure. */
+	/* So they do if the server's list cannot be read, which is a
+	 * failure. */
 	played_say(s->played, 500, "{'code': 'internal', 'detail': 'oh'}");
 	REFUSES(s, "GET /v1/outbox?limit=50\n", EX_SOFTWARE,
 	    "oh; repeat with the same id, which is safe; tell the operator",
@@ -345,8 +348,8 @@ test_kept(void **state)
 	    "oh; repeat with the same id, which is safe; tell the operator",
 	    "outbox", "--json", "--page");
 	assert_string_equal(s->out, "");
-	/* What the server lists does not wait here, though its answer did not
-	 * come. */
+	/* A message in the server's list does not count as waiting here,
+	 * although the answer to it was lost. */
 	played_say(s->played, 200,
 	    "{'entries': [{'id': '" ID "', 'to': 'bob', 'state': 'sent'}]}");
 	SHOWS(s, "GET /v1/outbox?limit=50\n",
@@ -355,7 +358,8 @@ test_kept(void **state)
 	    "", "outbox");
 	assert_nothing_waits(s);
 	keep(s, 1);
-	/* The next message does not overtake it, and says what became of it. */
+	/* The next message does not overtake the draft, and its command reports
+	 * both. */
 	played_say(s->played, 201, "{'id': 'first'}");
 	played_say(s->played, 201, "{'id': 'second'}");
 	SHOWS(s, POST TEXT("a") POST "{\"to\":\"bob\",\"body\":\"b\"}\n",
@@ -364,7 +368,7 @@ test_kept(void **state)
 	    "bob", "b", "--key", "k");
 }
 
-/* What only a person can help is kept, too. */
+/* A message is kept, too, if only the user can remove the obstacle. */
 static void
 test_not_logged_in(void **state)
 {
@@ -389,7 +393,7 @@ test_not_logged_in(void **state)
 	    "send", "eve", "b", "--key", "k");
 }
 
-/* It tries for as long as it is told to. */
+/* send tries for the time that --try-for gives. */
 static void
 test_tries(void **state)
 {
@@ -401,7 +405,7 @@ test_tries(void **state)
 	    "✓ accepted  to bob: a  " ID "\n", "", "send", "bob", "a", "--id",
 	    ID, "--try-for", "1m");
 	assert_string_equal(s->waits, "20000 ");
-	/* 15 seconds where nothing is said. */
+	/* The default is 15 seconds. */
 	played_say_more(s->played, 503, "Retry-After: 16\r\n", BUSY);
 	REFUSES(s, POST TEXT("a"), EX_TEMPFAIL,
 	    "not sent yet: busy; it is kept as " ID
@@ -416,7 +420,8 @@ test_tries(void **state)
 	assert_string_equal(s->waits, "14000 ");
 }
 
-/* A message that waits for another recipient's room is not waited for. */
+/* send does not wait for a message that is held because another recipient's
+ * inbox is full. */
 static void
 test_others_wait(void **state)
 {
@@ -436,7 +441,7 @@ test_others_wait(void **state)
 	    "✓ accepted  to eve: b  i\n✓✓ delivered\n", "", "send", "eve", "b",
 	    "--key", "k", "--wait", "delivered");
 	assert_string_equal(s->waits, "");
-	/* Nor by a retry of one of two. */
+	/* Nor does the retry of another message. */
 	played_say(s->played, 503, BUSY);
 	REFUSES(s, POST TEXT("a"), EX_TEMPFAIL,
 	    "not sent yet: busy; it is kept as key:l and goes out with the "
@@ -448,8 +453,8 @@ test_others_wait(void **state)
 	    "{\"id\":\"" ID "\"}\n", "", "outbox", "retry", ID, "--json");
 }
 
-/* Another process settles it each time before this one can: it is asked for
- * again, ten times at most. */
+/* Another process settles the draft each time before this one can: the command
+ * makes it a draft again, ten times at most. */
 static void
 test_settled_elsewhere(void **state)
 {
@@ -489,7 +494,7 @@ test_settled_elsewhere(void **state)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* ---- taken back, tried again ---- */
+/* ---- canceling, retrying ---- */
 
 static void
 test_cancel(void **state)
@@ -499,7 +504,8 @@ test_cancel(void **state)
 	char path[PATH_MAX];
 	struct local *local;
 
-	/* What was tried may be there though its answer did not come. */
+	/* A message that was tried may have arrived although the answer was
+	 * lost, so the cancel goes to the server. */
 	keep(s, 1);
 	played_say(s->played, 404, "{'code': 'not_found', 'detail': 'no'}");
 	SHOWS(s, "DELETE /v1/outbox/" ID "\n", "canceled " ID "\n", "",
@@ -519,7 +525,7 @@ test_cancel(void **state)
 	SHOWS(s, POST TEXT("a"), "trying " ID " again\n", "", "outbox", "retry",
 	    ID);
 	assert_nothing_waits(s);
-	/* What was never tried is nowhere else. */
+	/* A message that was never tried exists on this computer alone. */
 	assert_int_equal(
 	    profile_state_path(&s->profile, path, &s->fail), RC_OK);
 	assert_int_equal(local_open(path, &local, &s->fail), RC_OK);
@@ -546,7 +552,7 @@ test_retry(void **state)
 	SHOWS(s, POST TEXT("a"), "{\"id\":\"" ID "\"}\n", "", "outbox", "retry",
 	    ID, "--json");
 	assert_nothing_waits(s);
-	/* From now on it is the server's. */
+	/* From now on the message is the server's. */
 	played_say(s->played, 200, "{'id': 'i'}");
 	SHOWS(s, "POST /v1/outbox/" ID "/retry\n", "trying " ID " again\n", "",
 	    "outbox", "retry", ID);
@@ -554,7 +560,7 @@ test_retry(void **state)
 
 /* ---- another epoch ---- */
 
-/* A server that was restored gets the own messages again. */
+/* A server that was restored gets own messages again. */
 static void
 test_restored(void **state)
 {
@@ -583,7 +589,7 @@ test_restored(void **state)
 	SHOWS(s, "GET /v1/inbox?limit=50\n", "", "", "inbox");
 }
 
-/* ---- until it is there ---- */
+/* ---- waiting for delivery ---- */
 
 static void
 test_wait(void **state)

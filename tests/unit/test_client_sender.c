@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's relay against a server that the test plays: what goes out when
- * and in which order, what stays for later, and what is refused for good.
+ * The client's sender of drafts, with a server that the test plays: when drafts
+ * are sent and in which order, which wait for later, and which are refused for
+ * good.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 #include "unit/fake_time.h"
 #include "unit/scratch.h"
 
-/* What the server answers to one POST. */
+/* The server's answer to one POST. */
 struct answer {
 	int status;       /* 0: the connection breaks before an answer */
 	const char *code; /* "CODE" or "CODE /POINTER" of the problem; NULL: no
@@ -26,15 +27,16 @@ struct answer {
 	int retry_after_s;
 };
 
-/* The end of a list of answers: from here on all is accepted. */
+/* The end of a list of answers: from here on every POST is accepted. */
 #define ACCEPTED                                                               \
 	{                                                                      \
 		.status = 201                                                  \
 	}
 
 struct rest {
-	const struct answer *answers; /* until ACCEPTED; NULL: all accepted */
-	char log[1024];               /* "ID@MS " of each POST */
+	const struct answer
+	    *answers;   /* until ACCEPTED; NULL: all are accepted */
+	char log[1024]; /* "ID@MS " of each POST */
 };
 
 struct fixture {
@@ -61,7 +63,8 @@ rest_call(struct rest *rest, const struct rest_request *request,
 
 	assert_string_equal(request->method, "POST");
 	assert_string_equal(request->path, "/v1/messages");
-	/* The sender waits itself, with its drafts in view. */
+	/* rest_call() must not wait: the sender waits itself, for all its
+	 * drafts. */
 	assert_int_equal(request->patience_ms, 0);
 	(void)snprintf(rest->log + n, sizeof(rest->log) - n, "%s@%lld ",
 	    request->key != NULL ? request->key : id,
@@ -164,7 +167,7 @@ submit(struct fixture *f, const char *id, const char *name, const char *value)
 	json_decref(message);
 }
 
-/* Submits what waits to a server with ${answers}, from time 0 on. */
+/* Sends the drafts to a server with ${answers}.  The time starts at 0. */
 static enum rc
 flush(struct fixture *f, const struct answer *answers, int64_t patience_ms)
 {
@@ -177,8 +180,8 @@ flush(struct fixture *f, const struct answer *answers, int64_t patience_ms)
 	return (sender_flush(&f->sender, patience_ms, &f->fail));
 }
 
-/* Draft ${ref} is in ${state}, was tried ${attempts} times in vain, the last
- * time because of ${error}. */
+/* Draft ${ref} is in ${state}, and ${attempts} attempts have failed, the last
+ * one with ${error}. */
 static void
 assert_draft(struct fixture *f, const char *ref, const char *state,
     int attempts, const char *error)
@@ -210,13 +213,13 @@ test_in_order(void **state)
 	assert_string_equal(f->rest.log, "c@0 a@0 b@0 ");
 	assert_string_equal(f->told, "c answered; a answered; b answered; ");
 	assert_draft(f, "a", "answered", 0, "");
-	/* Once is enough. */
+	/* An answered draft is not sent again. */
 	assert_int_equal(flush(f, NULL, 0), RC_OK);
 	assert_string_equal(f->rest.log, "");
 }
 
-/* A recipient without room holds back the later drafts to the same one, in
- * their order, and nobody else's. */
+/* A full inbox holds back the later drafts for the same recipient, and keeps
+ * their order.  Drafts for other recipients go out. */
 static void
 test_inbox_full(void **state)
 {
@@ -239,8 +242,8 @@ test_inbox_full(void **state)
 	assert_string_equal(f->rest.log, "a@0 b@0 d@0 ");
 }
 
-/* Where one draft is wanted, what is held for another recipient is tried, and
- * not waited for; and the failure is about the wanted one. */
+/* If one draft is wanted, a draft for another recipient is tried but not waited
+ * for, and the failure is that of the wanted draft. */
 static void
 test_wanted(void **state)
 {
@@ -259,13 +262,14 @@ test_wanted(void **state)
 	assert_string_equal(f->rest.log, "a@0 b@0 ");
 	assert_string_equal(f->told, "b answered; ");
 	assert_draft(f, "a", "waiting", 1, "inbox_full");
-	/* Another process has settled it: the others are tried once. */
+	/* Another process has settled the wanted draft: the others are tried
+	 * once. */
 	assert_int_equal(flush(f, first_full, 60000), RC_OK);
 	assert_string_equal(f->rest.log, "a@0 ");
 	f->sender.wanted = "gone";
 	assert_int_equal(flush(f, first_full, 60000), RC_OK);
 	assert_string_equal(f->rest.log, "a@0 ");
-	/* It waits itself, behind another to the same recipient. */
+	/* The wanted draft waits behind another one for the same recipient. */
 	submit(f, "c", "to", "eve");
 	submit(f, "d", "to", "eve");
 	submit(f, "e", "to", "joe");
@@ -273,14 +277,15 @@ test_wanted(void **state)
 	assert_int_equal(flush(f, both_full, 0), RC_FULL);
 	assert_string_equal(f->rest.log, "a@0 c@0 e@0 ");
 	assert_int_equal(f->fail.retry_after_s, 9);
-	/* What stops all stops it, too. */
+	/* A failure that holds all drafts holds the wanted one as well. */
 	assert_int_equal(flush(f, busy, 500), RC_OK);
 	assert_string_equal(f->rest.log, "a@0 c@0 a@500 c@500 d@500 e@500 ");
 	f->sender.wanted = NULL;
 	assert_int_equal(flush(f, NULL, 0), RC_OK);
 }
 
-/* Two of them, each held by itself; a conversation is a recipient too. */
+/* Two recipients are held, each separately.  A conversation counts as a
+ * recipient. */
 static void
 test_inbox_full_twice(void **state)
 {
@@ -294,13 +299,13 @@ test_inbox_full_twice(void **state)
 	submit(f, "d", "to", "bob");
 	submit(f, "e", "conversation", "other");
 	assert_int_equal(flush(f, full, 500), RC_OK);
-	/* The next pass begins anew: room may have come. */
+	/* The next pass starts with all drafts: there may be room by now. */
 	assert_string_equal(
 	    f->rest.log, "a@0 b@0 e@0 a@500 b@500 c@500 d@500 ");
 }
 
-/* One new server too many holds back what is for its people, for as long as
- * the server says, and nothing else. */
+/* A quota for new servers holds back the drafts for this server, for the time
+ * that the server gives, and no others. */
 static void
 test_new_server(void **state)
 {
@@ -322,7 +327,7 @@ test_new_server(void **state)
 	assert_string_equal(f->rest.log, "a@0 c@0 ");
 }
 
-/* The quota of the day is about the sender: all that waits waits. */
+/* The daily quota belongs to the sender: all drafts wait. */
 static void
 test_quota_of_the_day(void **state)
 {
@@ -364,8 +369,8 @@ test_refused(void **state)
 	assert_string_equal(f->rest.log, "");
 }
 
-/* An id, or a key, that stands for another text already is refused here; the
- * text that it stands for stays. */
+/* An id or a key that stands for another text is refused here, and the first
+ * text is kept. */
 static void
 test_other_text(void **state)
 {
@@ -384,7 +389,8 @@ test_other_text(void **state)
 	assert_string_equal(f->fail.cure, "use a fresh --id or --key");
 	assert_int_equal(flush(f, NULL, 0), RC_OK);
 	assert_string_equal(f->rest.log, "k@0 ");
-	/* So it is once it has gone out; the same text goes out again. */
+	/* It is refused even after the first text was sent.  The same text is
+	 * sent again. */
 	assert_int_equal(
 	    sender_submit(f->local, two, "k", ref, &f->fail), RC_INVALID);
 	assert_int_equal(flush(f, NULL, 0), RC_OK);
@@ -399,7 +405,7 @@ test_other_text(void **state)
 
 /* ---- kept for later ---- */
 
-/* What only a person can help is not repeated, and loses nothing. */
+/* A draft that only the user can help is not repeated, and is kept. */
 static void
 test_kept(void **state)
 {
@@ -410,7 +416,7 @@ test_kept(void **state)
 	} cases[] = {
 	    {{{401, "unauthenticated", 0}, ACCEPTED}, RC_DENIED,
 		"unauthenticated"},
-	    /* Some other server's answers. */
+	    /* Answers of some other server. */
 	    {{{404, NULL, 0}, ACCEPTED}, RC_PEER, "protocol"},
 	    {{{302, NULL, 0}, ACCEPTED}, RC_PEER, "protocol"},
 	};
@@ -438,10 +444,10 @@ test_kept(void **state)
 	assert_string_equal(f->rest.log, "a@0 b@0 ");
 }
 
-/* ---- again and again ---- */
+/* ---- repeated attempts ---- */
 
-/* Without an answer the same draft goes out again, each time after a longer
- * wait, for as long as there is patience. */
+/* Without an answer the same draft is sent again, each time after a longer
+ * wait, until the patience is used up. */
 static void
 test_backoff(void **state)
 {
@@ -471,7 +477,7 @@ test_patience(void **state)
 	assert_int_equal(flush(f, busy, 0), RC_BUSY);
 	assert_string_equal(f->rest.log, "a@0 ");
 	assert_int_equal(fake_time_ms(), 0);
-	/* A wait that would be too long is not begun. */
+	/* A wait longer than the patience that is left is not begun. */
 	assert_int_equal(flush(f, busy, 1499), RC_BUSY);
 	assert_string_equal(f->rest.log, "a@0 a@500 ");
 	assert_int_equal(fake_time_ms(), 500);
@@ -481,7 +487,7 @@ test_patience(void **state)
 	assert_draft(f, "a", "waiting", 6, "busy");
 }
 
-/* The longer of what the server asks for and the back-off. */
+/* The wait is the longer of the server's and the back-off. */
 static void
 test_retry_after(void **state)
 {
@@ -495,7 +501,7 @@ test_retry_after(void **state)
 	submit(f, "a", "to", "bob");
 	assert_int_equal(flush(f, busy, 60000), RC_OK);
 	assert_string_equal(f->rest.log, "a@0 a@7000 a@9000 a@11000 a@41000 ");
-	/* One that there is no patience for is not waited out in part. */
+	/* A wait that is too long is not begun even in part. */
 	submit(f, "b", "to", "bob");
 	assert_int_equal(flush(f, long_wait, 59999), RC_LIMIT);
 	assert_string_equal(f->rest.log, "b@0 ");
@@ -505,8 +511,8 @@ test_retry_after(void **state)
 
 /* ---- its own database ---- */
 
-/* An answer that cannot be stored: the draft waits, nothing is told, and the
- * next one is not sent. */
+/* The answer cannot be stored: the draft waits, the owner gets no callback, and
+ * the next draft is not sent. */
 static void
 test_answer_not_stored(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection that breaks while it is being made, at each call with which it
- * can: the stream says so, at once, and connects again.  (libwebsockets closes
- * one of which the first write fails, tells nobody, and returns it as made.)
+ * A connection that breaks while it is being made, at each call that can fail:
+ * the stream reports the loss at once and connects again.  (If the first write
+ * of a new connection fails, libwebsockets closes it without a callback, yet
+ * returns it as made.)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,10 +24,10 @@
 #include "lib/loop.h"
 #include "lib/stream.h"
 
-/* A client that hangs waits ten seconds for its server, then says so. */
+/* The stream itself gives up a silent server after ten seconds. */
 #define GIVE_UP_S 60
 
-/* The calls to come until one fails; 0: none does. */
+/* Calls until one fails; 0: none fails. */
 static int sends_left, recvs_left;
 
 static bool
@@ -39,7 +40,7 @@ fails(int *left)
 	return (true);
 }
 
-/* In the place of the C library's, for libwebsockets too. */
+/* Replaces the function of the C library, for libwebsockets, too. */
 ssize_t
 send(int fd, const void *buf, size_t n, int flags)
 {
@@ -67,7 +68,7 @@ struct scene {
 	int lost;
 };
 
-/* Connections are taken; with the second the scene is over. */
+/* Accepts a connection; the second one ends the scene. */
 static void
 on_connection(void *arg)
 {
@@ -113,8 +114,8 @@ scene_listen(struct scene *s, char *url, size_t size)
 	(void)snprintf(url, size, "http://127.0.0.1:%u", ntohs(in.sin_port));
 }
 
-/* Plays a scene in which the first connection breaks: the stream tells it and
- * comes again. */
+/* Plays a scene in which the first connection breaks: the stream reports the
+ * loss and connects again. */
 static void
 play(struct scene *s)
 {
@@ -131,7 +132,8 @@ play(struct scene *s)
 	    loop_watch(s->loop, s->listener, on_connection, s, &fail), RC_OK);
 	options.loop = s->loop;
 	options.server = url;
-	/* One whose first wait is not zero: that would not be told. */
+	/* The first wait of this generator is not zero.  The stream would not
+	 * report a loss with a wait of zero. */
 	rnd_seeded_init(&seeded, 1);
 	options.rnd = &seeded.rnd;
 	options.ops = &ops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Following an inbox: what is shown, stored and acked, and when; what is shown
- * again after a restore and what is not; signals, losses and ends.
+ * Following an inbox: which events are displayed, stored and acked, and when;
+ * which are displayed again after a restore; signals, losses and ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ signalled(struct stage *s, int number)
 	stage_readable(s, 0);
 }
 
-/* ---- what is shown is stored, then acked ---- */
+/* ---- events are displayed, then stored, then acked ---- */
 
 static void
 play_two(struct stage *s)
@@ -57,7 +57,7 @@ play_two(struct stage *s)
 		       "'to':'ann','body':'three',"
 		       "'event_time':'2026-11-21T09:05:00.000Z'}");
 	signalled(s, SIGTERM);
-	/* It has ended: what still comes is not shown. */
+	/* The command has ended: later events are not displayed. */
 	message(s, 4, "four");
 }
 
@@ -87,7 +87,7 @@ test_shown_and_acked(void **state)
 	    "> finish\n"
 	    "> stop\n"
 	    "= 0\n");
-	/* It goes on there, and acks that again. */
+	/* The next run continues at the cursor, and repeats the last ack. */
 	s->play = play_nothing;
 	assert_string_equal(stage_run(s, "tail", NULL),
 	    "> stream of tb_ann after \"E\" 3, acks\n"
@@ -143,8 +143,9 @@ play_bell(struct stage *s)
 	signalled(s, SIGTERM);
 }
 
-/* It rings for messages of others that come while somebody could look, and at
- * most once a second; never where no terminal or no person reads. */
+/* The bell rings for messages of others that come after the stream has caught
+ * up, at most once a second.  It never rings without a terminal or with
+ * --json. */
 static void
 test_bell(void **state)
 {
@@ -205,7 +206,7 @@ test_batches(void **state)
 
 	s->play = play_batches;
 	text = stage_run(s, "tail", NULL);
-	/* The lines of messages are left out. */
+	/* Leave out the lines of messages. */
 	for (p = q = s->text; *p != '\0';) {
 		size_t n = strcspn(p, "\n") + 1;
 
@@ -228,7 +229,7 @@ test_batches(void **state)
 				  "= 0\n");
 }
 
-/* ---- once ---- */
+/* ---- until caught up ---- */
 
 static void
 play_caught_up(struct stage *s)
@@ -352,7 +353,7 @@ play_restored(struct stage *s)
 	message(s, 1, "one");
 	message(s, 2, "two");
 	stage_timer(s);
-	/* The same event again is shown again, but for a restore. */
+	/* The same event is displayed again, except after a restore. */
 	message(s, 3, "two");
 	s->ops->epoch_changed(s->arg);
 	stage_welcome(s, "F", 0);
@@ -392,7 +393,7 @@ test_restored(void **state)
 	    "> finish\n"
 	    "> stop\n"
 	    "= 0\n");
-	/* The welcome names another epoch than the one that is stored. */
+	/* The welcome has another epoch than the stored one. */
 	s->play = play_other_epoch;
 	assert_string_equal(stage_run(s, "tail", NULL),
 	    "> stream of tb_ann after \"F\" 2, acks\n"
@@ -431,7 +432,8 @@ test_ended(void **state)
 	    "= 77 the token was revoked; twinbox login NAME\n");
 }
 
-/* What is shown cannot be stored: that ends it, also when it ends just then. */
+/* A displayed event cannot be stored: the command ends.  If the stream ends at
+ * that moment, its reason is reported. */
 static void
 play_spoilt(struct stage *s)
 {
@@ -481,7 +483,7 @@ test_not_stored_at_end(void **state)
 	    "= 77 the token was revoked; twinbox login NAME\n");
 }
 
-/* What cannot be printed is not acked. */
+/* Events that cannot be printed are not acked. */
 static void
 play_unprinted(struct stage *s)
 {
@@ -517,7 +519,7 @@ test_not_printed(void **state)
 	    "= 0\n");
 }
 
-/* ---- where it begins ---- */
+/* ---- the first event ---- */
 
 static void
 test_after(void **state)

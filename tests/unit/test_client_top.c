@@ -29,7 +29,8 @@ assert_text(struct buf *b, const char *text)
 	buf_fini(b);
 }
 
-/* As assert_text(), with {31} for what begins colour 31 and {0} for its end. */
+/* As assert_text(), with {31} in place of the start of colour 31 and {0} in
+ * place of its end. */
 static void
 assert_coloured(struct buf *b, const char *text)
 {
@@ -51,7 +52,8 @@ assert_coloured(struct buf *b, const char *text)
 	assert_text(&shown, text);
 }
 
-/* ${view} in a terminal of ${columns} and ${rows}. */
+/* The picture of ${view} in a terminal of ${columns} columns and ${rows} rows
+ * must be ${text}. */
 static void
 assert_drawn(struct top_view *view, int columns, int rows, const char *text)
 {
@@ -62,7 +64,7 @@ assert_drawn(struct top_view *view, int columns, int rows, const char *text)
 	assert_text(&b, text);
 }
 
-/* A server with something to say in each place. */
+/* Statistics with a value in each place. */
 static const char full_stats[] =
     "{'at':'2026-11-21T12:00:00.000Z',"
     "'states':{'pending':12345,'scheduled':40,'sending':8},"
@@ -137,7 +139,7 @@ test_overview(void **state)
 	top_view_fini(&view);
 }
 
-/* Without a terminal there are no pages to choose and no keys. */
+/* Printed without a terminal, the view has no list of pages and no keys. */
 static void
 test_printed(void **state)
 {
@@ -257,8 +259,7 @@ test_other_pages(void **state)
 	top_view_fini(&view);
 }
 
-/* A page of which nothing is known yet, and one of which it is known that
- * there is nothing. */
+/* A page before the first answer, and a page whose list is empty. */
 static void
 test_empty_pages(void **state)
 {
@@ -305,8 +306,8 @@ test_empty_pages(void **state)
 	top_view_fini(&view);
 }
 
-/* The title ends at the last column, and is not cut here where it is longer
- * than the terminal is wide. */
+/* The title ends at the last column.  If it is longer than the terminal is
+ * wide, it is not cut here. */
 static void
 test_title(void **state)
 {
@@ -341,7 +342,7 @@ test_title(void **state)
 	top_view_fini(&view);
 }
 
-/* What is wrong stands in the place of the keys. */
+/* A problem replaces the list of keys in the last line. */
 static void
 test_foot(void **state)
 {
@@ -364,7 +365,7 @@ test_foot(void **state)
 	top_view_fini(&view);
 }
 
-/* A page of six lines, of which one stays at the top, in ${rows}. */
+/* Draws a page of six lines, of which one stays at the top, in ${rows} rows. */
 static void
 assert_window(int scroll, int rows, const char *shown, int after, int below)
 {
@@ -380,7 +381,7 @@ assert_window(int scroll, int rows, const char *shown, int after, int below)
 	view.scroll = scroll;
 	top_view_draw(&view, &b, &plain, rows);
 	buf_addc(&b, '\0');
-	/* The title, the pages, an empty line. */
+	/* The title, the list of pages, an empty line. */
 	p = strstr(b.data, "\n\n");
 	assert_non_null(p);
 	assert_string_equal(p + 2, shown);
@@ -444,7 +445,7 @@ test_window(void **state)
 	    "   4  -           -     -    -  ? → group\n"
 	    "q quit   ← → 1-4 views   ↑ ↓ scroll (1 above, 1 below)",
 	    1, 1);
-	/* It cannot be scrolled beyond its end. */
+	/* A page cannot be scrolled beyond its end. */
 	assert_window(7, 8,
 	    "DEAD  REASON  TRIES  DIED  AGE  FROM → TO\n"
 	    "   3  -           -     -    -  ? → group\n"
@@ -456,7 +457,8 @@ test_window(void **state)
 	    "DEAD  REASON  TRIES  DIED  AGE  FROM → TO\n"
 	    "q quit   ← → 1-4 views   ↑ ↓ scroll (4 above, 1 below)",
 	    4, 1);
-	/* No line is left: nothing is known of what does not fit. */
+	/* There is no room for a line of the page, so the foot does not count
+	 * lines. */
 	assert_window(0, 4, "q quit   ← → 1-4 views", 0, 0);
 }
 

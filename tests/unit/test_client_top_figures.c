@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The figures of the operator's live view: from which value on they are
+ * The figures of the operator's live view: the values from which on they are
  * coloured, rates at the edges of their minute, bars, the order of
  * destinations.
  */
@@ -20,8 +20,8 @@ static const struct look plain = {.now_ms = NOW_MS, .columns = 80};
 static const struct look coloured = {
     .now_ms = NOW_MS, .columns = 80, .colour = true};
 
-/* The code of the colour in which the overview shows figure ${name} of
- * ${value}: 1 is bold, 31 red, 33 yellow. */
+/* Returns the code of the colour in which the overview shows ${value} as figure
+ * ${name}: 1 is bold, 31 red, 33 yellow. */
 static int
 colour_of(const char *title, const char *group, const char *name, int64_t value)
 {
@@ -93,7 +93,8 @@ test_thresholds(void **state)
 		    table[i].colour);
 }
 
-/* The line of the overview that begins with ${name}, of ${stats}. */
+/* For ${stats}, the line of the overview that begins with ${name} must be
+ * ${line}. */
 static void
 assert_line(const char *stats, const char *name, const char *line)
 {
@@ -176,7 +177,8 @@ test_relay_stalled(void **state)
 	}
 }
 
-/* The overview's first line with ${title} in it; "" if there is none. */
+/* Returns the overview's first line that contains ${title}; "" if there is
+ * none. */
 static const char *
 line_of(struct top_view *view, int columns, const char *title)
 {
@@ -199,7 +201,7 @@ line_of(struct top_view *view, int columns, const char *title)
 	return (line);
 }
 
-/* Now, over a minute, in all. */
+/* The rate now, the rate of the last minute, and the total. */
 static void
 test_rates(void **state)
 {
@@ -215,32 +217,34 @@ test_rates(void **state)
 	assert_int_equal(view.nsamples, 2);
 	assert_string_equal(line_of(&view, 80, "accepted"),
 	    "pending         0      accepted        -       -      40");
-	/* The same totals, and less that waits: nothing begins anew. */
+	/* Equal totals, and fewer messages that wait, do not start a new
+	 * series. */
 	top_sample(&view, NOW_MS + SECOND, 100, 0);
 	assert_int_equal(view.nsamples, 3);
 	assert_string_equal(line_of(&view, 80, "accepted"),
 	    "pending         0      accepted       60      60     100");
-	/* What is a minute old counts. */
+	/* A sample that is a minute old counts. */
 	top_sample(&view, NOW_MS + MINUTE, 760, 0);
 	assert_string_equal(line_of(&view, 80, "accepted"),
 	    "pending         0      accepted       11      12     760");
-	/* What is older does not. */
+	/* An older sample does not. */
 	top_sample(&view, NOW_MS + MINUTE + 1, 760, 0);
 	assert_string_equal(line_of(&view, 80, "accepted"),
 	    "pending         0      accepted        0      11     760");
 	top_sample(&view, NOW_MS + 3 * MINUTE, 760 + 3600, 0);
 	assert_string_equal(line_of(&view, 80, "accepted"),
 	    "pending         0      accepted       30       -   4,360");
-	/* A total that is less than before. */
+	/* A total that goes down, as after a restart, drops the earlier
+	 * samples. */
 	top_sample(&view, NOW_MS + 4 * MINUTE, 4359, 0);
 	assert_int_equal(view.nsamples, 1);
-	/* A clock that went back. */
+	/* A clock that goes back does so, too. */
 	top_sample(&view, NOW_MS + 4 * MINUTE - 1, 4359, 0);
 	assert_int_equal(view.nsamples, 1);
 	top_view_fini(&view);
 }
 
-/* Statistics without a time are of now. */
+/* Statistics without a time get the time of the view's clock. */
 static void
 test_sample_without_time(void **state)
 {
@@ -257,7 +261,7 @@ test_sample_without_time(void **state)
 	top_view_fini(&view);
 }
 
-/* The oldest sample makes way. */
+/* When the table is full, the oldest sample is dropped. */
 static void
 test_samples_slide(void **state)
 {
@@ -276,7 +280,8 @@ test_samples_slide(void **state)
 	top_view_fini(&view);
 }
 
-/* As many bars as there are samples, or room for; the newest ones. */
+/* There is a bar for each sample, or for the newest ones if there is less
+ * room. */
 static void
 test_depth(void **state)
 {
@@ -314,7 +319,7 @@ test_depth(void **state)
 	top_view_fini(&view);
 }
 
-/* What was before a new series is neither shown nor the measure of it. */
+/* Samples before a new series have no bars, and do not affect the scale. */
 static void
 test_depth_begins_anew(void **state)
 {
@@ -332,7 +337,8 @@ test_depth_begins_anew(void **state)
 	top_view_fini(&view);
 }
 
-/* Those that need to be looked at come first, then those with much to do. */
+/* Destinations with a problem come first, then those with many messages that
+ * wait. */
 static void
 test_order(void **state)
 {
@@ -371,7 +377,7 @@ test_order(void **state)
 		assert_true(p > before);
 		before = p;
 	}
-	/* The one without a name is the last. */
+	/* The destination without a name is the last. */
 	p = strstr(b.data, "\n? ");
 	assert_non_null(p);
 	assert_true(p > before);
@@ -379,7 +385,7 @@ test_order(void **state)
 	top_view_fini(&view);
 }
 
-/* More destinations than a page of the server has. */
+/* More destinations than one page of the server has. */
 static void
 test_many_destinations(void **state)
 {

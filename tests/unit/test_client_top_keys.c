@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator's live view at work: what is asked and when, what keys and
- * failures do.  The terminal is played: of each picture the text has the time,
- * the page and the last line.
+ * The operator's live view at work: its requests and their times, the effect of
+ * keys and of failures.  The test plays the terminal: for each picture the text
+ * has the time, the page and the last line.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,17 +25,17 @@
 	"{'dead_id':4},{'dead_id':5},{'dead_id':6},{'dead_id':7},"             \
 	"{'dead_id':8},{'dead_id':9},{'dead_id':10}]}"
 
-/* The program goes on to the next picture. */
+/* No key: the program draws the next picture. */
 #define DRAW FULLSCREEN_NONE
 
-static const int *keys; /* what is typed; 0 at the end: 'q' */
+static const int *keys; /* the keys, a 0 at the end: then 'q' */
 static int rows;
 static bool no_terminal;
 static struct pollfd watched[2];
 
 int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
 
-/* Time passes, and nothing comes. */
+/* The time passes, and no key or signal comes. */
 int
 __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
 {
@@ -80,7 +80,8 @@ fullscreen_close(struct fullscreen *f)
 	stage_note("| (close)");
 }
 
-/* How many bytes of ${p} are before the first ${c}, which is there. */
+/* Returns the number of bytes of ${p} before the first ${c}, which must
+ * exist. */
 static int
 length(const char *p, const char *end, char c)
 {
@@ -88,7 +89,7 @@ length(const char *p, const char *end, char c)
 	return ((int)((const char *)memchr(p, c, (size_t)(end - p)) - p));
 }
 
-/* The time, the page and the foot, without the keys. */
+/* Adds the time, the page and the foot to the text, without the keys. */
 void
 fullscreen_draw(struct fullscreen *f, const struct buf *frame)
 {
@@ -132,7 +133,7 @@ set_up(void **state)
 	return (stage_set_up(state));
 }
 
-/* Answers for one look at a page that needs a list. */
+/* Adds the answers for one update of a page that needs a list. */
 static void
 look(struct stage *s, const char *list)
 {
@@ -174,7 +175,8 @@ test_interval(void **state)
 	assert_int_equal(watched[1].events, POLLIN);
 }
 
-/* What is left of an interval may be less than a tick; a request counts. */
+/* The rest of an interval may be less than a tick, and a request's time is a
+ * part of the interval. */
 static void
 test_less_than_a_tick(void **state)
 {
@@ -326,7 +328,7 @@ test_next_page(void **state)
 	    "= 0\n");
 }
 
-/* A page of eleven lines, of which five are seen. */
+/* A page of eleven lines, of which five are visible. */
 static void
 test_scrolling(void **state)
 {
@@ -397,7 +399,7 @@ test_scrolling(void **state)
 	    "= 0\n");
 }
 
-/* At the end of a page a key has no more effect than there are lines left. */
+/* At the end of a page a key scrolls only the lines that are left. */
 static void
 test_keys_at_once(void **state)
 {
@@ -423,7 +425,7 @@ test_keys_at_once(void **state)
 	    "= 0\n");
 }
 
-/* A terminal so low that a page is a line, or none. */
+/* A terminal with so few rows that a page is one line, or none. */
 static void
 test_low_terminal(void **state)
 {
@@ -476,8 +478,7 @@ test_low_terminal(void **state)
 static void
 test_keys_meanwhile(void **state)
 {
-	/* While it is asked again, it is turned to another page, which is
-	 * asked for at once. */
+	/* Turning to another page during an update requests it at once. */
 	static const int turned[] = {
 	    DRAW, 'r', DRAW, '3', DRAW, DRAW, DRAW, -1};
 	static const int ended[] = {DRAW, 'r', DRAW, FULLSCREEN_END};
@@ -618,7 +619,7 @@ test_refused(void **state)
 		keys = typed;
 		(void)stage_run(s, "admin", "top", NULL);
 		assert_string_equal(s->end, table[i].end);
-		/* At first, before there is a picture. */
+		/* The same failure at the start, before there is a picture. */
 		stage_answer(s, table[i].status, table[i].problem);
 		(void)stage_run(s, "admin", "top", NULL);
 		assert_string_equal(s->end, table[i].end);
@@ -634,7 +635,8 @@ test_clock(void **state)
 	static const int typed[] = {DRAW, -1};
 	struct stage *s = *state;
 
-	/* In the statistics, which are finer than the header. */
+	/* The time of the statistics is finer than the header's, and is
+	 * preferred. */
 	stage_answer(s, 200, "{'at':'2026-11-21T08:00:00.900Z'}")->date_ms =
 	    STAGE_NOW_MS;
 	stage_answer(s, 200, "{}");
@@ -659,7 +661,7 @@ test_no_terminal(void **state)
 	assert_string_equal(stage_run(s, "admin", "top", NULL),
 	    "= 64 top needs a terminal; twinbox admin top --once prints one "
 	    "picture as text\n");
-	/* One picture needs none. */
+	/* One picture needs no terminal. */
 	look(s, "{'destinations':[],'next':null}");
 	(void)stage_run(s, "admin", "top", "--once", NULL);
 	assert_string_equal(s->end, "= 0");

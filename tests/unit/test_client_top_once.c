@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One picture of the operator's live view as text, what programs get instead,
- * and what its arguments may be.
+ * One picture of the operator's live view as text, the output for programs, and
+ * the arguments that are allowed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #define STATS "{'at':'2026-11-21T12:00:00.000Z','totals':{'accepted':5}}"
 
-/* Answers for one look at a page that needs a list. */
+/* Adds the answers for one update of a page that needs a list. */
 static void
 look(struct stage *s, const char *list)
 {
@@ -122,7 +122,7 @@ test_for_programs(void **state)
 	    "= 0\n");
 }
 
-/* Rates go by the header's clock where the statistics have none. */
+/* Without a time in the statistics, rates use the clock of the header. */
 static void
 test_rate(void **state)
 {

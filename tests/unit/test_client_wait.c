@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting until a message is delivered or read: what is asked, how long, when
- * it is over, and what is said when it will never be.
+ * Waiting until a message is delivered or read: the requests, how long the
+ * client waits, when the wait is over, and the error if it can never succeed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,8 @@
 
 #include "unit/cli_fixture.h"
 
-/* Waits for message m1 at most ${timeout_ms}; what was asked, and the end. */
+/* Waits up to ${timeout_ms} for message m1 to reach ${state}.  Returns the
+ * requests and the result. */
 static const char *
 wait_for(struct stage *s, const char *state, int64_t timeout_ms)
 {
@@ -33,7 +34,7 @@ wait_for(struct stage *s, const char *state, int64_t timeout_ms)
 	return (stage_heard(s));
 }
 
-/* Whether an entry is as far as it should be, in its first answer. */
+/* Whether the first answer already shows the wanted state. */
 static void
 test_reached(void **state)
 {
@@ -60,7 +61,8 @@ test_reached(void **state)
 		"{'state':'sent','counts':{'recipients':3,'acked':4}}", true},
 	    {"read", "{'state':'acked','labels':[]}", false},
 	    {"read", "{'state':'acked','labels':['read']}", true},
-	    /* With one recipient the label decides, in a group the counts. */
+	    /* With one recipient the label decides, in a group the counts
+	     * do. */
 	    {"read",
 		"{'state':'acked','labels':[],"
 		"'counts':{'recipients':1,'read':1}}",
@@ -95,7 +97,7 @@ test_reached(void **state)
 	}
 }
 
-/* The first request asks how it is, the others wait for a change. */
+/* The first request reads the state, the others wait for a change. */
 static void
 test_polls(void **state)
 {
@@ -120,7 +122,7 @@ test_polls(void **state)
 	    "= acked\n");
 }
 
-/* The last wait is as long as there is time, in whole seconds. */
+/* The last request waits for the time that is left, in whole seconds. */
 static void
 test_time_is_up(void **state)
 {
@@ -152,7 +154,8 @@ test_time_is_up(void **state)
 	    "= acked\n");
 }
 
-/* A server that does not wait, and gives no tag, is not asked in a loop. */
+/* If a server does not wait, and gives no tag, the client waits between its
+ * requests. */
 static void
 test_server_does_not_wait(void **state)
 {
@@ -178,7 +181,7 @@ test_server_does_not_wait(void **state)
 	    "= acked\n");
 }
 
-/* What cannot get further ends the wait at once. */
+/* A state that is final ends the wait at once. */
 static void
 test_dead(void **state)
 {
@@ -207,8 +210,8 @@ test_dead(void **state)
 	}
 }
 
-/* What may get better is asked again, with pauses that grow; the rest is not.
- */
+/* A failure that may pass is followed by another request, after a growing
+ * pause; other failures end the wait. */
 static void
 test_failures(void **state)
 {

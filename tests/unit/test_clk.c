@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clocks and RFC 3339: every day of the years 1600 to 2400 against a calendar
- * counted day by day, the ends of the range, and a table of what is no time.
+ * counted day by day, the ends of the range, and a table of invalid times.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,8 @@ month_days(int y, int m)
 	return (m == 4 || m == 6 || m == 9 || m == 11 ? 30 : 31);
 }
 
-/* Counts on from ${day}, which is the first of the year ${from}. */
+/* Checks all days of the years ${from} to ${to} - 1.  ${day} is the first of
+ * them, counted from 1970. */
 static void
 check_years(int from, int to, int64_t day)
 {

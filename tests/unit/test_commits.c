@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commits on their way to the disk: what is synced, told and answered, and who
- * waits for it (commits_rig.h).
+ * Commits before they are durable: the order of syncs, publishing and finished
+ * units, and which threads wait for what (commits_rig.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,8 +31,9 @@ run_add_c(void)
 	return (true);
 }
 
-/* "Accepted": nothing is told or answered before the sync has returned; then
- * what is told comes first, and each commit in its turn. */
+/* "Accepted": no commit is published, and no unit is finished, before the sync
+ * has returned.  Then each commit is published before its units finish, in the
+ * order of the commits. */
 static void
 test_sync_then_answer(void **state)
 {
@@ -45,7 +46,7 @@ test_sync_then_answer(void **state)
 	assert_string_equal(rig_story(), "sync( ");
 	(void)sem_post(&rig->go);
 	rig_await(&rig->begun, 1);
-	/* What came during a sync is not taken for synced. */
+	/* A commit that came during a sync does not count as synced by it. */
 	assert_string_equal(rig_story(), "sync( ) +a2 a a sync( ");
 	(void)sem_post(&rig->go);
 	rig_await(&rig->answered, 3);
@@ -53,8 +54,9 @@ test_sync_then_answer(void **state)
 	assert_int_equal(rig->fatals, 0);
 }
 
-/* Nobody waits for the writer: it does all itself, unless the thread has
- * something in hand, behind which this one must stay. */
+/* If no unit waits for the writer, the writer syncs and finishes the commit
+ * itself, unless the thread still has commits: then this one must stay behind
+ * them. */
 static void
 test_last(void **state)
 {
@@ -86,8 +88,8 @@ test_last(void **state)
 	assert_int_equal(rig->elsewhere, 0);
 }
 
-/* Gives two, again and again until the thread finds both: they share a sync,
- * and whatever it finds is answered in order. */
+/* Gives two commits, again and again until the thread finds both at once: then
+ * they share a sync, and units finish in order in any case. */
 static void
 share(bool a_owed, bool b_owed, const char *apart, const char *shared)
 {
@@ -111,11 +113,12 @@ test_shared_sync(void **state)
 	(void)state;
 	share(true, true, "sync( ) +a1 a sync( ) +b2 b b ",
 	    "sync( ) +a1 a +b2 b b ");
-	/* Who owes nothing is synced with who does. */
+	/* A commit that needs no sync stays behind one that does. */
 	share(false, true, "+a1 a sync( ) +b2 b b ", "sync( ) +a1 a +b2 b b ");
 }
 
-/* The same words apart and shared; in many rounds both come. */
+/* The story is the same whether the two are found apart or together.  In many
+ * rounds both cases occur. */
 static void
 test_first_alone_owes(void **state)
 {
@@ -126,8 +129,8 @@ test_first_alone_owes(void **state)
 		share(true, false, "", "sync( ) +a1 a +b2 b b ");
 }
 
-/* While one is synced two may wait; the next one waits for room.  Those that
- * waited share the next sync. */
+/* While one commit is being synced, two may wait, and the writer waits with a
+ * third.  Commits that waited share the next sync. */
 static void
 test_bounded(void **state)
 {
@@ -142,7 +145,8 @@ test_bounded(void **state)
 	assert_string_equal(rig_story(), "sync( ");
 	(void)sem_post(&rig->go);
 	rig_await(&rig->begun, 1);
-	/* There is room now, though those two are still on their way. */
+	/* There is room again as soon as the thread has taken the two, before
+	 * they are synced. */
 	thr_join(&r.thr);
 	assert_true(r.returned);
 	assert_string_equal(rig_story(), "sync( ) +a1 a sync( ");
@@ -156,7 +160,8 @@ test_bounded(void **state)
 	    rig_story(), "sync( ) +a1 a sync( ) +b1 b +d1 d sync( ) +c1 c ");
 }
 
-/* Owing nothing: answered without a sync.  Never made: nothing is told. */
+/* A commit that needs no sync finishes without one.  A withdrawn commit
+ * publishes nothing. */
 static void
 test_nothing_owed(void **state)
 {
@@ -172,7 +177,7 @@ test_nothing_owed(void **state)
 	rig_give('b', 1, false);
 	rig_await(&rig->answered, 1);
 	assert_string_equal(rig_story(), "+a1 a +b1 b ");
-	/* Made, though nobody is answered yet. */
+	/* A commit without units is complete as soon as it is handed over. */
 	rig_give('c', 0, false);
 	assert_true(commits_wait(rig->commits));
 	rig_give('d', 1, false);
@@ -180,7 +185,7 @@ test_nothing_owed(void **state)
 	assert_string_equal(rig_story(), "+a1 a +b1 b +c0 +d1 d ");
 }
 
-/* Finishes all that was handed over. */
+/* commits_stop() finishes all commits that were handed over. */
 static void
 test_stop(void **state)
 {
@@ -197,7 +202,7 @@ test_stop(void **state)
 	assert_string_equal(rig_story(), "sync( ) +a1 a sync( ) +b2 b b ");
 }
 
-/* Without a thread all is done on return, as simulators want it. */
+/* Without a thread, everything is done on return, as simulators need it. */
 static void
 test_inline(void **state)
 {
@@ -225,9 +230,9 @@ test_inline(void **state)
 	assert_false(commits_wait(rig->commits));
 }
 
-/* ---- who has read what was committed ---- */
+/* ---- readers of a commit that is not durable ---- */
 
-/* All is on disk. */
+/* All commits are durable: there is no wait. */
 static void
 test_wait_for_nothing(void **state)
 {
@@ -240,7 +245,8 @@ test_wait_for_nothing(void **state)
 	assert_string_equal(rig_story(), "sync( ) +a1 a ");
 }
 
-/* From the announcement on: the COMMIT may be seen before it has returned. */
+/* A reader waits from the announcement on, because it may see the COMMIT before
+ * the COMMIT has returned to the writer. */
 static void
 test_wait_for_sync(void **state)
 {
@@ -253,7 +259,7 @@ test_wait_for_sync(void **state)
 	rig_await(&rig->begun, 1);
 	assert_true(rig_waits(&late, rig_run_wait));
 	assert_false(early.returned);
-	/* Announced later: not waited for. */
+	/* A commit that is announced later is not waited for. */
 	commits_announce(rig->commits);
 	(void)sem_post(&rig->go);
 	thr_join(&early.thr);
@@ -268,7 +274,8 @@ test_wait_for_sync(void **state)
 	assert_string_equal(rig_story(), "sync( ) +a1 a ");
 }
 
-/* Withdrawn behind one that is not synced: that one is waited for. */
+/* A commit is withdrawn behind one that is not synced: a reader waits for the
+ * earlier one. */
 static void
 test_wait_behind(void **state)
 {
@@ -302,7 +309,7 @@ main(void)
 	    T(test_wait_behind, set_up_held),
 	};
 
-	/* Whoever waits for ever ends the test. */
+	/* A thread that waits for ever ends the test. */
 	(void)alarm(60);
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

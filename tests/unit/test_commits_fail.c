@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log that cannot be synced: nothing is told any more, and everybody is let
- * go (commits_rig.h).
+ * A log that cannot be synced: no commit is published any more, and no thread
+ * stays waiting (commits_rig.h).
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -23,8 +23,9 @@ run_fail(void)
 	return (true);
 }
 
-/* Told once; nothing is published any more and every unit is refused, however
- * well a later sync would go; who waits is let go, and told. */
+/* The failure is reported once.  After it no commit is published, and every
+ * unit is refused, even if a later sync would succeed.  Readers that wait
+ * return with the failure. */
 static void
 test_sync_fails(void **state)
 {
@@ -55,8 +56,8 @@ test_sync_fails(void **state)
 	assert_int_equal(rig->fatals, 1);
 }
 
-/* Another sync fails while one is under way that succeeds: its commit is not
- * told any more, and who has read it gets no answer. */
+/* Another sync fails while one is under way that succeeds.  The commit of this
+ * one is not published, and a reader of it gets the failure. */
 static void
 test_fails_elsewhere(void **state)
 {
@@ -72,7 +73,7 @@ test_fails_elsewhere(void **state)
 	(void)sem_post(&rig->go);
 	rig_await(&rig->answered, 1);
 	assert_string_equal(rig_story(), "sync( fatal=RC_IO ) -a aRC_IO ");
-	/* Later ones are not even synced. */
+	/* Later commits are not even synced. */
 	atomic_store(&rig->held, false);
 	rig_give('b', 1, true);
 	rig_await(&rig->answered, 1);
@@ -81,9 +82,9 @@ test_fails_elsewhere(void **state)
 	assert_int_equal(rig->fatals, 1);
 }
 
-/* fatal ends the process, as a rule: who is not answered by then repeats the
- * request.  Before it has returned nobody is answered, whoever waits for what,
- * and it is called once. */
+/* The fatal hook normally ends the process; clients without an answer then
+ * repeat their requests.  Before the hook has returned, no unit finishes and no
+ * waiting thread returns.  The hook is called once. */
 static void
 test_silent_until_end(void **state)
 {
@@ -116,8 +117,8 @@ test_silent_until_end(void **state)
 	assert_int_equal(rig->fatals, 1);
 }
 
-/* Two commits share a sync; the store fails while the first is told: the second
- * is not. */
+/* Two commits share a sync, and the store fails while the first one is
+ * published: the second one is not published. */
 static void
 test_fails_between(void **state)
 {
@@ -146,7 +147,7 @@ main(void)
 	    T(test_fails_between, set_up_held),
 	};
 
-	/* Whoever waits for ever ends the test. */
+	/* A thread that waits for ever ends the test. */
 	(void)alarm(60);
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

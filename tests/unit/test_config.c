@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settings: each source and which wins, each type, each rule, and that every
- * error names its place and its cure.
+ * Settings: each source and which has precedence, each type, each rule, and
+ * that every error names its place and its cure.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define ARGS_MAX 16
 
-/* The environment of a test: "NAME=value", NULL at the end. */
+/* The environment of a test: "NAME=value", with NULL at the end. */
 static const char *const *environment;
 
 static char *
@@ -84,7 +84,7 @@ refused(const char *line, const char *says)
 	assert_contains(err.text, says);
 }
 
-/* A name has room or is refused whole. */
+/* A file name that fits is accepted, a longer one is refused and not cut. */
 static void
 test_long_file_name(void **state)
 {
@@ -117,7 +117,7 @@ write_file(const char *text)
 	assert_int_equal(0, fclose(f));
 }
 
-/* What cannot be a file of settings is not read to its end. */
+/* A file that cannot contain settings is not read to its end. */
 static void
 test_other_files(void **state)
 {
@@ -164,7 +164,8 @@ teardown(void **state)
 	return (unlink(path));
 }
 
-/* R98 R315: among others, seven days until what has been acked is purged. */
+/* R98 R315: the default values.  Among others, acked messages are purged after
+ * seven days. */
 static void
 test_defaults(void **state)
 {
@@ -201,7 +202,7 @@ test_defaults(void **state)
 	assert_int_equal(CONFIG_FROM_DEFAULT, c.source[CONFIG_listen]);
 }
 
-/* The choices are the log's enums in their order. */
+/* The choices equal the enums of the log, in their order. */
 static void
 test_choices(void **state)
 {
@@ -370,14 +371,14 @@ note_warning(void *arg, const char *text)
 	(void)snprintf(w->last, sizeof(w->last), "%s", text);
 }
 
-/* A proxy's network that is everybody's is told of; all that a network of
- * proxies may be is not. */
+/* A proxy network that contains everybody causes a warning.  Networks that
+ * proxies can have do not. */
 static void
 test_warnings(void **state)
 {
 	static const struct {
 		const char *argument;
-		const char *wide; /* the last that is told of */
+		const char *wide; /* the last network that causes a warning */
 		int n;
 	} rows[] = {
 	    {"--insecure", NULL, 0},
@@ -547,7 +548,7 @@ test_file_faults(void **state)
 		refused(line, rows[i].says);
 		refused(line, path);
 	}
-	/* Long remarks are fine, long lines are told. */
+	/* Long remarks are allowed, long lines are an error. */
 	memset(longest, 'x', sizeof(longest));
 	memcpy(longest, "  # ", 4);
 	memcpy(longest + 300, "\nreaders = 3\n", 14);
@@ -577,7 +578,7 @@ test_variable_faults(void **state)
 	environment = NULL;
 }
 
-/* What check-config prints is a file that gives the same settings. */
+/* The output of check-config is a file that gives the same settings. */
 static void
 test_write_and_read(void **state)
 {
@@ -624,8 +625,8 @@ test_help_and_sample(void **state)
 	assert_contains(b.data, "[TWINBOX_REQUEUE_WINDOW]");
 	buf_reset(&b);
 
-	/* The sample changes nothing as it is, and nothing with every
-	 * setting's '#' taken off. */
+	/* The sample file changes no setting, neither as it is nor without the
+	 * '#' of every setting. */
 	config_write_sample(&b);
 	buf_addc(&b, '\0');
 	write_file(b.data);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Settings at their edges: the longest and the shortest that is taken, and one
- * more or less; the name that is proposed; the texts that are made from the
- * table; lines that are just not too long.
+ * Settings at their edges: the longest and the shortest value that is accepted,
+ * and one more or less; the name that an error proposes; the texts that are
+ * made from the table; lines that just fit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 /* The longest line of a file. */
 #define LINE_LEN 198
 
-static const char *variable; /* of the environment of a test */
+static const char *variable; /* the only one in the environment */
 static char *variable_value;
 
 static char *
@@ -114,16 +114,17 @@ test_names(void **state)
 {
 
 	(void)state;
-	/* The first setting of the table is one like all others. */
+	/* The first setting of the table is treated as all others are. */
 	refused("--listen", "--listen needs a value: --listen HOST:PORT");
-	/* The nearest of three that are near; of two as near the first. */
+	/* The nearest name is proposed; of two at the same distance, the
+	 * first. */
 	refused("--dead-retention=1", "--dead-retention: there is no setting "
 				      "\"dead-retention\"; did you mean "
 				      "\"dedup-retention\"?");
 	refused("--scrge-rate=1", "--scrge-rate: there is no setting "
 				  "\"scrge-rate\"; did you mean "
 				  "\"purge-rate\"?");
-	/* So long a name is still compared, and one letter more is not. */
+	/* A name of this length is still compared, a longer one is not. */
 	refused("--dead-letter-retentionxxxxxxxxxxx",
 	    "--dead-letter-retentionxxxxxxxxxxx: there is no setting "
 	    "\"dead-letter-retentionxxxxxxxxxxx\"; did you mean "
@@ -135,7 +136,7 @@ test_names(void **state)
 			      "--help lists them");
 	refused("--no-demo=true", "--no-demo: there is no setting "
 				  "\"no-demo\"; did you mean \"demo\"?");
-	/* Longer than any name, with a value that is not shown. */
+	/* Longer than any name, and the value does not appear in the error. */
 	refused("--" FORTY FORTY "=secret",
 	    "--" FORTY ": there is no setting \"" FORTY
 	    "\"; --help lists them");
@@ -162,7 +163,7 @@ test_domains(void **state)
 	for (i = 0; i < COUNT(bad); i++)
 		if (parse(bad[i], &c, &err) != RC_INVALID)
 			fail_msg("%s is not refused", bad[i]);
-	/* A label. */
+	/* A name of one label. */
 	for (n = 62; n <= 64; n++) {
 		(void)snprintf(arg, sizeof(arg), "--domain=%0*d.a", (int)n, 0);
 		assert_int_equal(
@@ -204,7 +205,7 @@ test_places(void **state)
 	for (i = 0; i < COUNT(bad); i++)
 		if (parse(bad[i], &c, &err) != RC_INVALID)
 			fail_msg("%s is not refused", bad[i]);
-	/* As long as any address of IPv6 may be, and longer. */
+	/* As long as an IPv6 address can be, and longer. */
 	for (n = 40; n < 52; n++) {
 		(void)snprintf(arg, sizeof(arg), "--listen=[%0*d]:80", n, 1);
 		assert_int_equal(RC_INVALID, parse(arg, &c, &err));
@@ -236,7 +237,7 @@ test_numbers(void **state)
 	refused("--readers=", "--readers: \"\" is not a whole number");
 	refused("--readers=1:", "--readers: \"1:\" is not a whole number");
 	refused("--readers=/", "--readers: \"/\" is not a whole number");
-	/* As many milliseconds as there are, and more. */
+	/* The largest number of milliseconds, and more. */
 	refused("--expiry=106751991167d",
 	    "--expiry: it must lie between 1m and 366d");
 	refused("--expiry=106751991168d",
@@ -291,7 +292,7 @@ test_lists(void **state)
 	int i, n;
 
 	(void)state;
-	/* Sixteen of each, and one more. */
+	/* Sixteen networks, the largest number, and one more. */
 	for (n = 15; n <= 17; n++) {
 		len = (size_t)snprintf(arg, sizeof(arg), "--behind-proxy=");
 		for (i = 0; i < n; i++)
@@ -306,7 +307,7 @@ test_lists(void **state)
 		assert_int_equal(
 		    parse(arg, &c, &err), n <= 16 ? RC_OK : RC_INVALID);
 	}
-	/* An origin that has just room. */
+	/* The longest origin that fits. */
 	for (n = CONFIG_ORIGIN_SIZE - 2; n <= CONFIG_ORIGIN_SIZE; n++) {
 		(void)snprintf(origin, sizeof(origin), "http://%0*d", n - 7, 0);
 		(void)snprintf(arg, sizeof(arg), "--allow-origin=%s", origin);
@@ -326,7 +327,7 @@ test_lists(void **state)
 	    RC_INVALID, parse("--allow-origin=http://a;b", &c, &err));
 	assert_int_equal(
 	    RC_INVALID, parse("--allow-origin=http://A", &c, &err));
-	/* Every form of a network, and as it is written. */
+	/* Every form of a network, and the form in which it is printed. */
 	accepted("--behind-proxy=0.0.0.0/0, ::/0 ,10.0.0.0/8,10.1.2.3/32,fe80::"
 		 "/10,::ffff:0.0.0.0/96,::/1",
 	    &c);
@@ -336,7 +337,7 @@ test_lists(void **state)
 	    "\nbehind-proxy = 0.0.0.0/0,::/0,10.0.0.0/8,10.1.2.3/32,fe80::/10,"
 	    "0.0.0.0/0,::/1 ; --behind-proxy\n"));
 	buf_fini(&b);
-	/* The last bit, and the first behind the length. */
+	/* A bit that is set beyond the length: the last one, and the first. */
 	assert_int_equal(
 	    RC_INVALID, parse("--behind-proxy=10.1.2.3/31", &c, &err));
 	assert_int_equal(RC_INVALID, parse("--behind-proxy=::1/127", &c, &err));
@@ -362,7 +363,8 @@ test_texts(void **state)
 		    n < CONFIG_TEXT_SIZE ? RC_OK : RC_INVALID);
 	}
 	assert_memory_equal(err.text, "--db: \"sqlite:", 14);
-	/* With "sqlite:" and "/twinbox.db" around it. */
+	/* "sqlite:" before and "/twinbox.db" after the folder need room,
+	 * too. */
 	for (n = CONFIG_TEXT_SIZE - 20; n <= CONFIG_TEXT_SIZE - 18; n++) {
 		(void)snprintf(arg, sizeof(arg), "--data=%0*d", n, 0);
 		assert_int_equal(parse(arg, &c, &err),
@@ -399,7 +401,7 @@ test_urls(void **state)
 			fail_msg("%s: %s", rows[i].arg, err.text);
 }
 
-/* The shortest that is long enough. */
+/* The shortest value that is long enough. */
 static void
 test_sums(void **state)
 {
@@ -433,7 +435,7 @@ test_sums(void **state)
 	}
 }
 
-/* The last line needs no end; the longest line is one of 198 characters. */
+/* The last line needs no line end.  The longest line has 198 characters. */
 static void
 test_lines(void **state)
 {
@@ -465,7 +467,7 @@ test_lines(void **state)
 	write_file("readers = 5");
 	accepted(NULL, &c);
 	assert_int_equal(5, c.readers);
-	/* Empty: there is none. */
+	/* An empty variable counts as not set. */
 	variable_value = line;
 	line[0] = '\0';
 	accepted(NULL, &c);
@@ -474,7 +476,7 @@ test_lines(void **state)
 	variable = NULL;
 }
 
-/* Each line of what is printed can be read again, whatever stands behind it. */
+/* Each line that is printed can be read again, whatever remark follows it. */
 static void
 test_long_lines(void **state)
 {
@@ -496,7 +498,8 @@ test_long_lines(void **state)
 		assert_non_null(strstr(b.data, want));
 		write_file(b.data);
 		assert_int_equal(RC_INVALID, parse_file(&again, &err));
-		/* Of db, which begins with it. */
+		/* The line of db is too long: its value contains the value of
+		 * data. */
 		assert_non_null(strstr(err.text, "longer than 198"));
 		buf_reset(&b);
 	}
@@ -532,7 +535,7 @@ test_long_lines(void **state)
 	buf_fini(&b);
 }
 
-/* Whichever allocation fails, what is written is whole, or failed. */
+/* Whichever allocation fails, the output is complete or marked as failed. */
 static void
 test_no_memory(void **state)
 {
@@ -565,7 +568,7 @@ test_no_memory(void **state)
 	buf_fini(&whole);
 }
 
-/* The beginnings of the texts, and a setting of each kind. */
+/* The beginnings of the texts, and one setting of each kind. */
 static void
 test_printed(void **state)
 {
@@ -614,7 +617,7 @@ test_printed(void **state)
 	for (i = 0; i < COUNT(help); i++)
 		if (strstr(b.data, help[i]) == NULL)
 			fail_msg("the help lacks %s", help[i]);
-	/* Words are not cut, and lines are no longer than they may be. */
+	/* Words are not cut, and no line is too long. */
 	for (line = b.data; (end = strchr(line, '\n')) != NULL; line = end + 1)
 		if (line[2] == ' ')
 			assert_true(end - line <= 78 && end[-1] != ' ');

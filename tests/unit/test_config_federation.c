@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings about other servers: what each takes and refuses, the rules
- * between them, their warnings, and that what is printed can be read again.
+ * The settings about other servers: the values that each accepts and refuses,
+ * the rules between them, their warnings, and that the output can be read
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,11 +23,11 @@
 #define L10 "abcdefghij"
 #define L63 L10 L10 L10 L10 L10 L10 "abc"
 #define N253 L63 "." L63 "." L63 "." L10 L10 L10 L10 L10 L10 "a"
-/* A server that may have federation on. */
+/* Options with which federation may be on. */
 #define ON "--domain a.example --federation list "
 #define OPEN "--domain a.example --federation open "
 
-static const char *variable; /* of the environment of a test; NULL: none */
+static const char *variable; /* in the environment of a test; NULL: none */
 static char variable_value[TEXT_SIZE];
 
 static char *
@@ -64,7 +65,7 @@ accepted(const char *line, struct config *config)
 		fail_msg("%s: %s", line, err.text);
 }
 
-/* That ${line} is refused with a text that begins with ${begin} and has
+/* ${line} must be refused, with a text that begins with ${begin} and contains
  * ${cure}. */
 static void
 refused(const char *line, const char *begin, const char *cure)
@@ -77,7 +78,7 @@ refused(const char *line, const char *begin, const char *cure)
 	if (strncmp(err.text, begin, strlen(begin)) != 0 ||
 	    strstr(err.text, cure) == NULL)
 		fail_msg("%s: %s", line, err.text);
-	/* Whole, or the cure might be cut. */
+	/* The text must not fill its room, or the cure might be cut. */
 	assert_true(strlen(err.text) < sizeof(err.text) - 1);
 }
 
@@ -95,7 +96,7 @@ test_off(void **state)
 	assert_int_equal(0, c.federation_networks.n);
 	assert_string_equal("", c.federation_ca);
 	assert_int_equal(0, c.federation_peer.n);
-	/* The rules hold from the moment at which it is on. */
+	/* The rules apply only while federation is on. */
 	accepted("--domain a.example", &c);
 	assert_string_equal("", c.federation_url.host);
 	accepted("--federation off --federation-url https://b.example "
@@ -119,7 +120,7 @@ test_modes(void **state)
 	refused("--federation on", "--federation: \"on\" is not one of",
 	    "off|list|open");
 	refused("--federation=", "--federation: \"\" is not one of", "list");
-	/* Every form of a domain that no other server can name. */
+	/* Every form of a domain that no other server can contact. */
 	refused("--federation open", "domain: other servers", "chat.example");
 	refused("--federation list", "domain: other", "\"localhost\"");
 	refused("--federation open --domain chat", "domain: ", "\"chat\"");
@@ -148,7 +149,8 @@ test_url(void **state)
 	assert_string_equal("fed.a.example", c.federation_url.authority);
 	accepted(ON "--federation-url=", &c);
 	assert_string_equal("a.example", c.federation_url.host);
-	/* In tests and closed networks the other servers have pinned it. */
+	/* In tests and closed networks the other servers have pinned this
+	 * URL. */
 	accepted(ON "--federation-url http://[::1]:8080", &c);
 	assert_string_equal("[::1]:8080", c.federation_url.authority);
 	accepted(ON "--federation-url https://10.0.0.5:8443 "
@@ -207,8 +209,8 @@ test_lists(void **state)
 	    "--federation-deny: \"10.0.0.1\" is not", "valid domain");
 }
 
-/* Lists that are longer than a line of a file come from the environment, as
- * those of other settings do. */
+/* Lists that are longer than a line of a file may come from the environment, as
+ * for other settings. */
 static void
 test_long_list(void **state)
 {
@@ -320,8 +322,8 @@ note_warning(void *arg, const char *text)
 	(void)snprintf(w->text[w->n++], sizeof(w->text[0]), "%s", text);
 }
 
-/* What each line of settings is warned of: how the warnings begin, and a part
- * of each. */
+/* The warnings for each line of settings: how each begins, and a part of
+ * each. */
 static void
 test_warnings(void **state)
 {
@@ -367,7 +369,7 @@ test_warnings(void **state)
 		{{"federation-url: only servers that name a.example:444 in",
 		    "federation-peer"}}},
 	    {OPEN "--federation-url https://x.a.example", {{NULL}}},
-	    /* networks that are everybody's */
+	    /* networks that contain everybody */
 	    {OPEN "--federation-networks 10.0.0.0/8,0.0.0.0/0,::/0",
 		{{"federation-networks: 0.0.0.0/0 is wider than any private",
 		     "servers that you know"},
@@ -406,7 +408,7 @@ assert_prints(const struct config *c, const char *want, struct buf *out)
 		fail_msg("%s\nlacks\n%s", out->data, want);
 }
 
-/* What check-config prints is a file that gives the same settings. */
+/* The output of check-config is a file that gives the same settings. */
 static void
 test_write_and_read(void **state)
 {

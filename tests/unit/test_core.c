@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay's core (core_fixture.h): leases of what is under way are renewed,
- * for so long and no longer.  And what wakes it, what it sends together, what
- * it logs.
+ * The relay's core (core_fixture.h): leases of rows under way are renewed up to
+ * a limit.  Also what wakes the core, what it sends together, and its log.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,9 +21,9 @@
 
 /* ---- a carrier that hangs ---- */
 
-/* Each third of a lease it is renewed; after two leases no more, and when the
- * last has run out the messages are rescued and travel again.  The first
- * answer comes too late for anything. */
+/* The lease is renewed each third of its length, for the time of two leases.
+ * When the last one has run out, the messages are reclaimed and sent again.
+ * The first answer then comes too late and changes nothing. */
 static void
 test_hanging(void **state)
 {
@@ -42,7 +41,7 @@ test_hanging(void **state)
 	for (i = 1; i <= 5; i++) {
 		scene_pass(SECOND);
 		assert_int_equal(scene_lease_left(), LEASE);
-		/* A statement for each lane. */
+		/* One statement for each lane. */
 		assert_int_equal(scene.renewals, 2 * i);
 		scene_pass_slowly(THIRD - SECOND);
 		assert_int_equal(scene_lease_left(), LEASE - THIRD + SECOND);
@@ -53,7 +52,7 @@ test_hanging(void **state)
 	assert_int_equal(scene_count("outbox WHERE rescue_count > 0"), 0);
 	scene_pass_slowly(2 * SECOND);
 	assert_int_equal(scene_count("outbox WHERE rescue_count = 1"), 2);
-	/* Whoever says nothing is sent nothing more. */
+	/* A server that does not answer gets no further parcel. */
 	scene_pass_slowly(60 * SECOND);
 	assert_int_equal(scene.ncarried, 1);
 	scene_answer(scene.carried[0]);
@@ -70,8 +69,8 @@ test_hanging(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* What is settled is not held: neither later nor when its renewal is with the
- * writer already. */
+/* The lease of a settled message is not renewed: neither later, nor when the
+ * renewal is in the writer's queue already. */
 static void
 test_settled(void **state)
 {
@@ -89,9 +88,9 @@ test_settled(void **state)
 	scene_pass(SECOND);
 	assert_int_equal(scene.ncarried, 2);
 	clk_fake_advance(&scene.rig.clk, THIRD);
-	(void)scene_turn(); /* the renewal is asked for */
+	(void)scene_turn(); /* submits the renewal */
 	scene_answer(scene.carried[1]);
-	(void)scene_turn(); /* and the settling, in the same batch */
+	(void)scene_turn(); /* submits settle, for the same batch */
 	assert_int_equal(writer_waiting(scene.rig.writer), 2);
 	scene_pass(0);
 	assert_int_equal(scene.renewals, 1);
@@ -111,8 +110,8 @@ rescue_finished(struct unit *base)
 	(void)u;
 }
 
-/* Somebody has ended the lease: nobody brings it back, and nobody asks again.
- */
+/* Another transaction has ended the lease: no renewal brings it back, and there
+ * is no further attempt. */
 static void
 test_lost(void **state)
 {
@@ -144,8 +143,8 @@ test_lost(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* A lease that has run out is passed over: it is looked for again soon, not
- * with the next look of every 10 s. */
+/* A lease that has run out was passed over: the core tries again soon, and does
+ * not wait for the reclaim of every 10 s. */
 static void
 test_passed_over(void **state)
 {
@@ -164,8 +163,8 @@ test_passed_over(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* What is due and was passed over is looked at again soon, and not with the
- * next poll. */
+/* A message that is due was passed over: the core tries again soon, and does
+ * not wait for the next poll. */
 static void
 test_due_passed_over(void **state)
 {
@@ -182,7 +181,7 @@ test_due_passed_over(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* One of a parcel's lanes is lost: the others are held. */
+/* One of a parcel's lanes is lost: the leases of the others are renewed. */
 static void
 test_one_lost(void **state)
 {
@@ -221,8 +220,8 @@ test_one_lost(void **state)
 	    1);
 }
 
-/* The answer is there and the store would not write it: its lease is held until
- * it does. */
+/* The answer is there, but the store cannot write it: the lease is renewed
+ * until it can. */
 static void
 test_unsettled(void **state)
 {
@@ -247,7 +246,7 @@ test_unsettled(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* The renewal itself is not taken: it is asked for again soon. */
+/* The renewal itself is refused: the core submits it again soon. */
 static void
 test_renewal_refused(void **state)
 {
@@ -269,8 +268,8 @@ test_renewal_refused(void **state)
 
 /* ---- leases that end ---- */
 
-/* Leases that stand at the start are ended at once: nobody else can hold one.
- * Later ones are not. */
+/* Leases that exist at the start are ended at once, because no other process
+ * can hold one.  Later leases are not. */
 static void
 test_leases_at_the_start(void **state)
 {
@@ -279,7 +278,7 @@ test_leases_at_the_start(void **state)
 	scene_send("bob@a.example");
 	scene_run(100);
 	assert_int_equal(scene.ncarried, 1);
-	scene_answer(scene.carried[0]); /* nobody hears of that */
+	scene_answer(scene.carried[0]); /* the core never learns of it */
 	scene_restart(500, 0);
 	logged_start(&scene.rig.clk.clk);
 	scene_run(SECOND);
@@ -291,7 +290,7 @@ test_leases_at_the_start(void **state)
 	assert_int_equal(scene_count("outbox WHERE state = 'sending'"), 1);
 }
 
-/* A lease that has run out is ended at its time. */
+/* A lease that has run out is reclaimed at its time. */
 static void
 test_lease_runs_out(void **state)
 {
@@ -333,8 +332,8 @@ test_rescue_put_off(void **state)
 	scene_expect("200 reclaim\n");
 }
 
-/* Two parcels that left at different times are renewed at theirs, without a
- * poll that would do so by the way. */
+/* Two parcels that left at different times are renewed at their own times.
+ * There is no poll here that could do so by chance. */
 static void
 test_renewals(void **state)
 {
@@ -356,9 +355,9 @@ test_renewals(void **state)
 /* ---- wake-ups ---- */
 
 /* In these tests the clock stands still after the wake-up, so that no safety
- * poll comes. */
+ * poll can take its place. */
 
-/* Who commits for another server wakes the relay, which claims and sends at
+/* A commit for another server wakes the relay, which claims and sends at
  * once. */
 static void
 test_wake(void **state)
@@ -366,8 +365,7 @@ test_wake(void **state)
 
 	(void)state;
 	scene_send("bob@a.example");
-	scene_pass(
-	    SECOND); /* the poll meets a server that nobody has told of */
+	scene_pass(SECOND); /* the poll finds a server without a wake-up */
 	scene_answer(scene.carried[0]);
 	scene_pass(0);
 	assert_int_equal(scene.ncarried, 1);
@@ -384,8 +382,8 @@ test_wake(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* A wake-up that arrives between a claim, which has found nothing, and its
- * result is not lost. */
+/* A wake-up is not lost if it arrives between a claim that has found no rows
+ * and the result of this claim. */
 static void
 test_wake_before_claim_is_back(void **state)
 {
@@ -418,7 +416,7 @@ test_wake_before_claim_is_back(void **state)
 
 /* ---- pauses ---- */
 
-/* A wake-up that finds nothing costs one claim. */
+/* A needless wake-up costs one claim. */
 static void
 test_needless_wake(void **state)
 {
@@ -443,8 +441,8 @@ wake_by_admin(void)
 	return (wake);
 }
 
-/* What an operator has paused or released is known as soon as the core is
- * told. */
+/* The core knows at once what an operator has paused or released, because it
+ * gets a wake-up. */
 static void
 test_admin(void **state)
 {
@@ -477,8 +475,8 @@ test_admin(void **state)
 	}
 }
 
-/* Local deliveries stop for a pause of their own and for one of all; what
- * expires behind it does so all the same. */
+/* Local deliveries stop for a pause of their own and for a pause of all
+ * destinations.  Messages behind a pause expire nevertheless. */
 static void
 test_local_pause(void **state)
 {
@@ -515,7 +513,7 @@ test_local_pause(void **state)
 
 /* ---- parcels ---- */
 
-/* R103: what waits for a server leaves in parcels of fifty. */
+/* R103: messages for another server leave in parcels of fifty. */
 static void
 test_parcels_of_fifty(void **state)
 {
@@ -539,8 +537,8 @@ test_parcels_of_fifty(void **state)
 
 /* ---- the log ---- */
 
-/* R431: each turn that has handed something over is a line of the log, with
- * where it went and how many rows it was. */
+/* R431: each turn that has handed over rows is a line of the log, with the
+ * destination and the number of rows. */
 static void
 test_turns_are_logged(void **state)
 {
@@ -554,7 +552,7 @@ test_turns_are_logged(void **state)
 	scene_send("bob@a.example");
 	scene_pass(SECOND);
 	scene_answer(scene.carried[0]);
-	scene_pass(SECOND); /* with nothing to do */
+	scene_pass(SECOND); /* a turn without work */
 	text = logged_stop();
 	assert_non_null(
 	    strstr(text, "debug relay.turn destination=local rows=2\n"));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heartbeats (core_fixture.h): a server that was not reached, and for which
- * nothing waits any more, is probed until it answers; a heartbeat of its own
- * causes none.
+ * Heartbeats between servers (core_fixture.h): a server that was not reached,
+ * and for which no message waits, is probed until it answers.  A heartbeat from
+ * that server does not cause one here.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ parks(struct parcel *parcel)
 	parcel->finish(parcel);
 }
 
-/* The breaker of server ${name} in the store. */
+/* Returns the breaker of server ${name} in the store. */
 static const char *
 breaker_of(const char *name)
 {
@@ -39,7 +39,8 @@ breaker_of(const char *name)
 	return (rig_text(&scene.rig, sql));
 }
 
-/* How often ${what} was told since the last scene_forget(). */
+/* Returns how many times ${what} is in the text since the last
+ * scene_forget(). */
 static int
 told(const char *what)
 {
@@ -51,7 +52,7 @@ told(const char *what)
 	return (n);
 }
 
-/* Server ${name} does not answer, and what was for it has expired. */
+/* Server ${name} does not answer, and the message for it has expired. */
 static void
 give_up(const char *name)
 {
@@ -66,8 +67,8 @@ give_up(const char *name)
 	scene_forget();
 }
 
-/* It is probed at growing intervals, up to ten minutes; two answers close its
- * breaker, and then there is nothing to probe. */
+/* The server is probed at growing intervals, up to ten minutes.  Two answers
+ * close its breaker, and then the probes end. */
 static void
 test_until_it_answers(void **state)
 {
@@ -94,7 +95,7 @@ test_until_it_answers(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* A server that asks to be left alone is. */
+/* A server that asks for a pause gets it. */
 static void
 test_parked(void **state)
 {
@@ -114,9 +115,9 @@ parks_shortly(struct parcel *parcel)
 	parcel->finish(parcel);
 }
 
-/* However short it asks to be left alone, and however long: the intervals grow
- * as those of heartbeats that fail.  A message that comes meanwhile waits only
- * as long as was asked. */
+/* Whatever pause the server asks for, short or long, the intervals grow as
+ * after failed heartbeats.  A message that comes meanwhile waits only for the
+ * pause. */
 static void
 test_parked_for_ever(void **state)
 {
@@ -135,8 +136,8 @@ test_parked_for_ever(void **state)
 	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
 }
 
-/* While it is probed a message waits for the answer; what waits is the probe
- * itself. */
+/* A message takes the place of a heartbeat: it is itself the probe, and does
+ * not wait for the heartbeat's answer. */
 static void
 test_messages_go_first(void **state)
 {
@@ -148,13 +149,13 @@ test_messages_go_first(void **state)
 	scene_run(60 * SECOND);
 	assert_int_equal(told(" carry a.example 1\n"), 1);
 	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
-	/* The second success that closes the breaker. */
+	/* The second success, which closes the breaker. */
 	assert_int_equal(told(" carry a.example 0\n"), 1);
 	assert_string_equal(breaker_of("a.example"), "closed");
 	rig_check_promises(&scene.rig);
 }
 
-/* The breaker's row outlives the process. */
+/* The row of the breaker outlives the process. */
 static void
 test_restart(void **state)
 {
@@ -168,8 +169,8 @@ test_restart(void **state)
 	assert_string_equal(breaker_of("a.example"), "closed");
 }
 
-/* The breaker that closes is stored, though not at the first attempt: else its
- * row would say until the next message that a server is down. */
+/* The closed breaker is stored, though not at the first attempt.  Otherwise the
+ * row would say that the server is down until the next message. */
 static void
 test_saving_fails(void **state)
 {
@@ -183,7 +184,7 @@ test_saving_fails(void **state)
 	scene_run(60 * SECOND);
 	assert_int_equal(told(" carry a.example 0\n"), 2);
 	assert_string_not_equal(breaker_of("a.example"), "closed");
-	/* Nor is it tried all the time. */
+	/* The attempts have pauses. */
 	saves = told(" breaker\n");
 	assert_in_range(saves, 10, 40);
 	scene.fails = NULL;
@@ -210,7 +211,7 @@ test_saving_refused(void **state)
 	assert_string_equal(breaker_of("a.example"), "closed");
 }
 
-/* Nothing is sent to a server that an operator has paused. */
+/* No heartbeat goes to a server that an operator has paused. */
 static void
 test_paused(void **state)
 {
@@ -235,9 +236,9 @@ test_paused(void **state)
 	assert_string_equal(breaker_of("a.example"), "closed");
 }
 
-/* A server that this one is set not to write to, by its policy or by a block,
- * is not probed, and its breaker stays as it is.  Once it may be written to
- * again it is probed within the longest interval, without a wake-up. */
+/* A server that this one may not write to, by its policy or by a block, is not
+ * probed, and its breaker stays as it is.  Once it is allowed again, it is
+ * probed within the longest interval, without a wake-up. */
 static void
 test_closed_way(void **state)
 {
@@ -255,7 +256,7 @@ test_closed_way(void **state)
 	assert_string_equal(breaker_of("a.example"), "closed");
 }
 
-/* Of many servers that are gone, two are probed at a time. */
+/* If many servers are down, two are probed at a time. */
 static void
 test_few_at_a_time(void **state)
 {
@@ -270,7 +271,7 @@ test_few_at_a_time(void **state)
 	scene.answers = NULL;
 	scene_run(700 * SECOND);
 	assert_int_equal(scene.ncarried, 2);
-	/* Each answer makes room for the next. */
+	/* Each answer makes room for the next probe. */
 	for (n = 0; n < 10; n++) {
 		assert_in_range(scene.ncarried, n + 1, n + 2);
 		scene_answer(scene.carried[n]);
@@ -283,7 +284,8 @@ test_few_at_a_time(void **state)
 	assert_true(core_idle(scene.core));
 }
 
-/* Heartbeats take no place of messages to servers of which nothing is known. */
+/* Heartbeats do not use the places of messages to servers that have never
+ * answered. */
 static void
 test_places_of_their_own(void **state)
 {
@@ -308,8 +310,8 @@ test_places_of_their_own(void **state)
 	assert_int_equal(scene.ncarried, 13);
 }
 
-/* A hundred servers that are down take longer than the longest interval: each
- * has its turn. */
+/* Probing a hundred servers that are down takes longer than the longest
+ * interval.  Each of them is probed nevertheless. */
 static void
 test_all_have_their_turn(void **state)
 {
@@ -328,7 +330,7 @@ test_all_have_their_turn(void **state)
 		"created_at, updated_at) SELECT 's' || (n / 10) || (n % 10) || "
 		"'.example', 'open', 5, 600000, 1, 1, 1, 1 FROM s"),
 	    100);
-	/* Not at 0, which is no time. */
+	/* Not at 0, which stands for "no time". */
 	scene_run(SECOND);
 	scene_restart(10 * SECOND, 0);
 	for (k = 0; k < 360; k++) {
@@ -349,7 +351,7 @@ test_all_have_their_turn(void **state)
 		assert_true(probes[s] >= 3);
 }
 
-/* a.example has written; ${alone}: a heartbeat. */
+/* a.example has sent a request; ${alone}: a heartbeat. */
 static void
 contact(bool alone)
 {
@@ -361,8 +363,8 @@ contact(bool alone)
 	(void)scene_turn_by(wake);
 }
 
-/* A heartbeat of its own changes nothing, however often it comes; an envelope
- * is a reason to probe at once. */
+/* A heartbeat from the other server changes nothing, however often it comes.
+ * An envelope causes a probe at once. */
 static void
 test_no_ping_pong(void **state)
 {
@@ -385,8 +387,8 @@ test_no_ping_pong(void **state)
 	assert_int_equal(told(" carry a.example 0\n"), 1);
 }
 
-/* A server that writes to us and cannot be reached is asked at once, and then
- * at growing intervals. */
+/* A server that writes to this one and cannot be reached is probed at once, and
+ * then at growing intervals. */
 static void
 test_unreachable_and_writing(void **state)
 {
@@ -408,7 +410,7 @@ test_unreachable_and_writing(void **state)
 		scene_run(10 * SECOND);
 	}
 	assert_in_range(told(" carry a.example 0\n"), 3, 32);
-	/* Its first word after a silence is heeded at once. */
+	/* The first envelope after a silence causes a probe at once. */
 	scene_run(1300 * SECOND);
 	scene.answers = scene_answer;
 	scene_forget();
@@ -418,8 +420,8 @@ test_unreachable_and_writing(void **state)
 	assert_string_equal(breaker_of("a.example"), "closed");
 }
 
-/* After a restart it is not known yet whether something waits: a heartbeat is
- * no reason to look and find that nothing does. */
+/* After a restart the core does not know whether a message waits.  A heartbeat
+ * from the other server is not a reason to find out. */
 static void
 test_no_ping_pong_after_restart(void **state)
 {
@@ -433,7 +435,8 @@ test_no_ping_pong_after_restart(void **state)
 	scene_expect("");
 }
 
-/* What waits goes at once when a heartbeat shows that its server is there. */
+/* Messages that wait leave at once when a heartbeat shows that their server
+ * answers. */
 static void
 test_heartbeat_lets_messages_go(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which destinations the relay's core has in memory (core_fixture.h): those
- * that have something to send, no more than it may, and whatever was forgotten
+ * The destinations in the memory of the relay's core (core_fixture.h): those
+ * that have messages to send, up to a limit.  A destination that was dropped
  * comes back with its next message.
  */
 #include <setjmp.h>
@@ -43,7 +43,7 @@ compare(void *arg, const struct core_destination *d)
 	w->found = w->found || d->destination_id == w->id;
 }
 
-/* Whether server ${name} is in memory. */
+/* Returns whether server ${name} is in memory. */
 static bool
 is_known(const char *name)
 {
@@ -64,7 +64,7 @@ no_answer(struct parcel *parcel)
 	scene_fail(parcel, 0, 0);
 }
 
-/* Servers that have only been in contact, as strangers can make them. */
+/* Adds servers that have only been in contact, as strangers can cause it. */
 static void
 strangers(int n)
 {
@@ -91,8 +91,8 @@ send_to_all(int n)
 	}
 }
 
-/* However many other servers the database knows, those with nothing to send
- * cost no memory: neither at the start nor by the poll. */
+/* However many other servers the database has, those without messages to send
+ * use no memory: neither at the start nor after a poll. */
 static void
 test_strangers(void **state)
 {
@@ -112,7 +112,7 @@ test_strangers(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* What waits is found at the start, without a wake-up or a poll. */
+/* Messages that wait are found at the start, without a wake-up or a poll. */
 static void
 test_start(void **state)
 {
@@ -127,8 +127,8 @@ test_start(void **state)
 	assert_int_equal(scene.ncarried, 4);
 }
 
-/* A destination without messages is forgotten after a minute, and not while it
- * has one, or has failed. */
+/* A destination is dropped a minute after its last message, but not while it
+ * has a message or has failed. */
 static void
 test_forgotten(void **state)
 {
@@ -150,8 +150,8 @@ test_forgotten(void **state)
 	assert_int_equal(known(), 1);
 }
 
-/* A destination that was forgotten is read when it is woken: what an operator
- * has said of it meanwhile counts. */
+/* The row of a dropped destination is read again at a wake-up, so that a pause
+ * of an operator counts. */
 static void
 test_paused_while_forgotten(void **state)
 {
@@ -173,8 +173,8 @@ test_paused_while_forgotten(void **state)
 	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
 }
 
-/* One in memory that was idle is read again, too: the note of another node may
- * have been lost. */
+/* The row of an idle destination in memory is read again as well: the note of
+ * another node may have been lost. */
 static void
 test_paused_while_idle(void **state)
 {
@@ -193,8 +193,8 @@ test_paused_while_idle(void **state)
 	assert_null(strstr(scene.told, "carry"));
 }
 
-/* One that failed once or twice, and whose message has expired, is forgotten
- * after ten minutes; its row keeps what is known. */
+/* A destination that failed once or twice, and whose message has expired, is
+ * dropped after ten minutes.  Its row keeps the failures. */
 static void
 test_failed_and_forgotten(void **state)
 {
@@ -215,8 +215,8 @@ test_failed_and_forgotten(void **state)
 	    scene_count("destinations WHERE failures BETWEEN 1 AND 4"), 1);
 }
 
-/* Another node has not reached a server, and has died: as soon as that server
- * answers here its row says so. */
+/* Another node, which has died, could not reach a server.  As soon as the
+ * server answers here, its row says so. */
 static void
 test_row_of_another_node(void **state)
 {
@@ -235,7 +235,7 @@ test_row_of_another_node(void **state)
 	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 2);
 	assert_int_equal(
 	    scene_count("destinations WHERE breaker <> 'closed'"), 0);
-	/* Once. */
+	/* It does so once. */
 	scene_forget();
 	scene_send("bob@a.example");
 	(void)scene_turn_by(scene_wake("a.example"));
@@ -243,8 +243,8 @@ test_row_of_another_node(void **state)
 	assert_null(strstr(scene.told, "breaker"));
 }
 
-/* More destinations with messages than memory has places: each is tried, dead
- * ones make room, and in the end all have what is theirs. */
+/* There are more destinations with messages than places in memory.  Each is
+ * tried, dead ones make room, and in the end all get their messages. */
 static void
 test_bound(void **state)
 {
@@ -262,7 +262,7 @@ test_bound(void **state)
 	}
 	assert_int_equal(
 	    scene_count("destinations WHERE last_failure_at IS NOT NULL"), 20);
-	/* A new message is tried at once beside them. */
+	/* A new message for another server is tried at once. */
 	scene.answers = scene_answer;
 	scene_send("bob@good.example");
 	(void)scene_turn_by(scene_wake("good.example"));
@@ -274,8 +274,8 @@ test_bound(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* Those with something under way are never forgotten, whoever is new: a wake-up
- * for which there is no room waits for the poll. */
+/* A destination with a parcel under way is never dropped for a new one: a
+ * wake-up without room waits for the poll. */
 static void
 test_under_way(void **state)
 {
@@ -301,9 +301,10 @@ test_under_way(void **state)
 	rig_check_promises(&scene.rig);
 }
 
-/* Servers that have never answered fill memory, and wait for one of the few
- * places of doubtful ones; one that answers has its turn nevertheless, and its
- * place in memory until it has not been used for a minute. */
+/* Servers that have never answered fill the memory, and wait for one of the few
+ * places of such servers.  A server that has answered before is served
+ * nevertheless, and keeps its place in memory until it was unused for a
+ * minute. */
 static void
 test_silent_strangers(void **state)
 {
@@ -324,7 +325,7 @@ test_silent_strangers(void **state)
 	assert_int_equal(scene.ncarried, 9);
 	assert_string_equal(scene.carried[8]->name, "good.example");
 	scene_answer(scene.carried[8]);
-	/* The others are looked for each second, and do not take its place. */
+	/* The others are polled each second, and do not take its place. */
 	scene_run(50 * SECOND);
 	assert_true(is_known("good.example"));
 	rig_check_promises(&scene.rig);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the relay's core acts (core_fixture.h): it is turned at the times that
- * it asks for and at no other, so that a time that it forgets shows as
- * something that happens late, or never.
+ * The times at which the relay's core acts (core_fixture.h).  It has a turn at
+ * the times that it asks for and at no other, so a time that it forgets shows
+ * as an action that is late, or missing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ in_words(struct parcel *parcel)
 	scene_fail(parcel, 503, 0);
 }
 
-/* What the store knows of the only other server. */
+/* Returns the breaker's row of the only other server. */
 static const char *
 breaker_row(void)
 {
@@ -54,7 +54,7 @@ breaker_row(void)
 				 "WHERE destination_id > 1"));
 }
 
-/* Ann sends to another user here. */
+/* Ann sends a message to another user of this server. */
 static void
 send_here(void)
 {
@@ -65,7 +65,8 @@ send_here(void)
 
 /* ---- turns ---- */
 
-/* Without work it asks to be turned for the safety poll. */
+/* Without work the core asks for its next turn at the time of the safety
+ * poll. */
 static void
 test_idle(void **state)
 {
@@ -79,8 +80,8 @@ test_idle(void **state)
 	scene_expect("");
 }
 
-/* Whoever stops it begins nothing new, and is told to come back soon while
- * something is under way. */
+/* A core that is stopping begins nothing new.  It asks for its next turn soon
+ * while work is under way. */
 static void
 test_stopping(void **state)
 {
@@ -98,15 +99,15 @@ test_stopping(void **state)
 	assert_int_equal(core_in_flight(scene.core), 2);
 	assert_int_equal(writer_run_once(scene.rig.writer), 2);
 	assert_int_equal(scene_turn_stopping() - scene_now(), 200);
-	/* What was claimed is carried all the same. */
+	/* Rows that were claimed are sent nevertheless. */
 	scene_expect("0 carry a.example 1\n");
 	assert_int_equal(core_in_flight(scene.core), 1);
 	assert_false(core_idle(scene.core));
 	scene.refused = "settle";
 	scene_answer(scene.carried[0]);
 	assert_int_equal(scene_turn_stopping() - scene_now(), 200);
-	/* Its lease stands until the next start; the breaker is with the
-	 * writer. */
+	/* The lease stays until the next start.  The unit with the breaker is
+	 * in the writer's queue. */
 	scene_expect("0 breaker\n0 settle\n");
 	assert_int_equal(core_in_flight(scene.core), 0);
 	assert_false(core_idle(scene.core));
@@ -117,8 +118,8 @@ test_stopping(void **state)
 
 /* ---- a server that does not answer ---- */
 
-/* Pauses of 250 ms, 500 ms, 1 s and 2 s; the fifth failure opens the breaker,
- * and the next attempt leaves at the time that is stored. */
+/* The pauses are 250 ms, 500 ms, 1 s and 2 s.  The fifth failure opens the
+ * breaker, and the next attempt leaves at the time that is stored. */
 static void
 test_no_answer(void **state)
 {
@@ -148,15 +149,15 @@ test_no_answer(void **state)
 	    (long long)probe, (long long)probe, (long long)probe,
 	    (long long)probe, (long long)probe);
 	scene_expect(text);
-	/* The attempts cost the message nothing. */
+	/* The attempts do not count against the message. */
 	assert_int_equal(
 	    scene_count("outbox WHERE state = 'pending' AND retry_count = 0"),
 	    1);
 	rig_check_promises(&scene.rig);
 }
 
-/* The wait that a server asks for is kept, and its status is the error's text
- * where the carrier has no words; an older status is not said again. */
+/* The pause that a server asks for is kept.  Its status is the text of the
+ * error if the carrier has none; an older status is not used again. */
 static void
 test_errors(void **state)
 {
@@ -181,7 +182,8 @@ test_errors(void **state)
 	scene_expect(
 	    "751 claim\n751 carry a.example 1\n751 breaker\n751 settle\n");
 	assert_string_equal(breaker_row(), "closed 4 connection refused");
-	/* The words and the wait of one answer are not those of the next. */
+	/* The text and the pause of one answer are not used for the next
+	 * one. */
 	scene.answers = no_answer;
 	scene_run(2000);
 	scene_expect("1751 claim\n1751 carry a.example 1\n1751 breaker\n"
@@ -189,7 +191,7 @@ test_errors(void **state)
 	assert_string_equal(breaker_row(), "open 5 no answer");
 }
 
-/* A breaker that changes while its row is being written is written again. */
+/* A breaker that changes while it is being written is written again. */
 static void
 test_breaker_is_written_again(void **state)
 {
@@ -202,15 +204,15 @@ test_breaker_is_written_again(void **state)
 	scene.answers = NULL;
 	clk_fake_advance(&scene.rig.clk, 1);
 	scene_forget();
-	(void)scene_turn(); /* claims */
+	(void)scene_turn(); /* submits the claim */
 	assert_int_equal(writer_run_once(scene.rig.writer), 1);
-	(void)scene_turn(); /* half open; the probe is under way */
+	(void)scene_turn(); /* half-open; the probe is under way */
 	scene_answer(scene.carried[0]);
-	(void)scene_turn(); /* another change */
+	(void)scene_turn(); /* the breaker changes again */
 	scene_expect("0 claim\n0 breaker\n0 carry a.example 1\n0 settle\n");
 	assert_int_equal(writer_run_once(scene.rig.writer), 2);
 	(void)scene_turn();
-	/* The half-open breaker is probed again, and nothing waits. */
+	/* The half-open breaker causes another probe, as no message waits. */
 	scene_expect("0 breaker\n0 carry a.example 0\n");
 	assert_int_equal(writer_run_once(scene.rig.writer), 1);
 	(void)scene_turn();
@@ -240,10 +242,10 @@ test_breaker_is_not_taken(void **state)
 	assert_string_equal(breaker_row(), "closed 2 no answer");
 }
 
-/* ---- what the writer does not take, or cannot write ---- */
+/* ---- units that the writer refuses, or cannot write ---- */
 
-/* Each is tried again after 200 ms; after 2 s where the disk was full; never
- * where the writer has closed. */
+/* The core tries again after 200 ms, or after 2 s if the disk was full.  It
+ * does not try again after the writer has closed. */
 static void
 test_claim_put_off(void **state)
 {
@@ -361,7 +363,7 @@ test_delivery_never_again(void **state)
 	}
 }
 
-/* Its renewal has a pause of its own. */
+/* A refused renewal has a pause of its own. */
 static void
 test_renewal_put_off(void **state)
 {
@@ -386,7 +388,7 @@ test_renewal_put_off(void **state)
 	scene_expect("10200 renew\n");
 }
 
-/* ---- what is due ---- */
+/* ---- messages that are due ---- */
 
 static int64_t
 in_1_s(int i)
@@ -396,8 +398,8 @@ in_1_s(int i)
 	return (scene.rig.clk.wall_ms + SECOND);
 }
 
-/* Scheduled messages are released at their time, all of them: those that one
- * unit leaves are released at once. */
+/* Scheduled messages are released at their time.  If one unit cannot take them
+ * all, the next one follows at once. */
 static void
 test_release(void **state)
 {
@@ -411,13 +413,13 @@ test_release(void **state)
 	scene_run(SECOND - 1);
 	scene_expect("");
 	scene_run(SECOND);
-	/* Nobody wakes the core here: a poll finds the second lane. */
+	/* There is no wake-up in this test: a poll finds the second lane. */
 	scene_expect("1 release\n1 release\n1 deliver\n501 deliver\n");
 	assert_int_equal(
 	    scene_count("outbox WHERE state = 'sent'"), RELEASE_ROWS + 20);
 }
 
-/* The release is not taken: the next poll asks again. */
+/* The release is refused: the core tries again with the next poll. */
 static void
 test_release_put_off(void **state)
 {
@@ -439,9 +441,9 @@ test_release_put_off(void **state)
 	assert_int_equal(scene_count("outbox WHERE state = 'sent'"), 1);
 }
 
-/* Behind a pause nobody claims.  A look sees what has expired, and what will
- * before the next look: that is ended at its time, although the only lease ends
- * later. */
+/* Nothing claims the rows behind a pause.  A poll for expired rows finds those
+ * that have expired or will do so before the next poll.  They are ended at
+ * their time, although the only lease ends later. */
 static void
 test_expiry(void **state)
 {
@@ -457,7 +459,7 @@ test_expiry(void **state)
 	scene_send_expiring("dan@b.example", SECOND);
 	scene_send_expiring("dan@b.example", 12 * SECOND);
 	scene_run(12 * SECOND);
-	/* The looks come 10 s after each other. */
+	/* There are 10 s between these polls. */
 	scene_expect("9000 reclaim\n12000 reclaim\n");
 	assert_int_equal(scene_count("outbox WHERE state = 'expired'"), 3);
 	rig_check_promises(&scene.rig);
@@ -465,7 +467,7 @@ test_expiry(void **state)
 
 /* ---- shares ---- */
 
-/* Ann sends to ${to} of server ${name}, which the core is told of. */
+/* Ann sends to ${to} at server ${name}, and the core gets a wake-up. */
 static void
 send_and_wake(const char *to, const char *name)
 {
@@ -476,8 +478,8 @@ send_and_wake(const char *to, const char *name)
 	scene_forget();
 }
 
-/* The window of a server that answers grows to 64 parcels, which is not all
- * that may be under way: another server has its turn beside it. */
+/* The window of a server that answers grows to 64 parcels.  The limit of all
+ * parcels under way is higher, so that another server has its turn as well. */
 static void
 test_window(void **state)
 {
@@ -490,7 +492,7 @@ test_window(void **state)
 		send_and_wake("bob@a.example", "a.example");
 	send_and_wake("bob@b.example", "b.example");
 	scene.answers = NULL;
-	/* Each to a lane of its own. */
+	/* Each message has a lane of its own. */
 	for (i = 0; i < 70; i++) {
 		(void)snprintf(to, sizeof(to), "b%d@a.example", i);
 		send_and_wake(to, "a.example");
@@ -500,14 +502,14 @@ test_window(void **state)
 		(void)snprintf(to, sizeof(to), "b%d@b.example", i);
 		send_and_wake(to, "b.example");
 	}
-	/* Its window is two. */
+	/* The window of b.example is two. */
 	assert_int_equal(scene.ncarried, 66);
 	assert_string_equal(scene.carried[65]->name, "b.example");
 	assert_int_equal(core_in_flight(scene.core), 66);
 }
 
-/* Of the parcels that may be under way, servers that have not answered last
- * time have eight; one that has answered passes them by. */
+/* Of the places for parcels, servers that did not answer last time have eight.
+ * A server that has answered need not wait for them. */
 static void
 test_doubtful(void **state)
 {
@@ -539,8 +541,8 @@ test_doubtful(void **state)
 	assert_string_equal(scene.carried[9]->name, "s8.example");
 }
 
-/* Two messages a second: no more at once after a silence, and each at its
- * time. */
+/* Two messages a second: a silence does not allow more of them at once, and
+ * each leaves at its time. */
 static void
 test_rate(void **state)
 {
@@ -552,7 +554,7 @@ test_rate(void **state)
 	scene_run(500);
 	(void)rig_exec(&scene.rig,
 	    "UPDATE destinations SET per_second = 2 WHERE name = 'a.example'");
-	/* Its row is read with the first of them. */
+	/* The core reads the row of the server with the first message. */
 	scene_restart(500, 0);
 	scene_send("bob@a.example");
 	scene_run(10 * SECOND);
@@ -566,7 +568,7 @@ test_rate(void **state)
 		     "2000 claim\n2000 carry a.example 1\n2000 settle\n");
 }
 
-/* ---- what is known ---- */
+/* ---- destinations in memory ---- */
 
 static char listed[256];
 
@@ -592,7 +594,7 @@ test_destinations(void **state)
 	assert_string_equal(listed, "2 closed window=1 in_flight=1\n");
 }
 
-/* A carrier is given 20 s, or what the options say. */
+/* A carrier gets 20 s, or the time of the option. */
 static void
 test_time_limit(void **state)
 {

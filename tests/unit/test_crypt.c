@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Passwords, tokens and hashes against known answers, and what must not
- * happen: a wrong password for want of memory, a quick answer for a name that
- * nobody has.
+ * Passwords, tokens and hashes against known answers, and two things that must
+ * not happen: a failed allocation that counts as a wrong password, and an
+ * answer that is faster for a name that does not exist.
  */
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* "correct horse" at the real cost, which is 64 MiB each time. */
+/* The hash of "correct horse" at the real cost: 64 MiB each time. */
 static char correct[CRYPT_PASSWORD_SIZE];
 
 static int
@@ -154,7 +154,7 @@ test_tokens(void **state)
 		if (crypt_token_hash(other, strlen(other), found))
 			assert_memory_not_equal(hash, found, sizeof(hash));
 	}
-	/* Each letter and digit, and what stands beside them. */
+	/* Each kind of letter and digit, and the characters next to them. */
 	memcpy(other, text, sizeof(other));
 	for (p = "azAZ09-_`{@[/:"; *p != '\0'; p++) {
 		memset(other + 3, *p, CRYPT_TOKEN_LEN - 3);
@@ -181,7 +181,8 @@ test_passwords(void **state)
 	assert_string_not_equal(correct, other);
 }
 
-/* Five groups of four; each of the 32 characters in each place. */
+/* A one-time password has five groups of four characters, and each of the 32
+ * characters occurs in each place. */
 static void
 test_password_once(void **state)
 {
@@ -210,7 +211,7 @@ test_password_once(void **state)
 		assert_int_equal(seen[i], i % 5 == 4 ? 0 : UINT32_MAX);
 }
 
-/* A stored password says itself what it costs: these cost nothing. */
+/* A stored password contains its own cost, and these are cheap. */
 static void
 test_passwords_wrong(void **state)
 {
@@ -218,7 +219,7 @@ test_passwords_wrong(void **state)
 	struct err err = ERR_INIT;
 
 	(void)state;
-	/* Each digit of a cost counts, a 0 too. */
+	/* Every digit of a cost counts, also a 0. */
 	assert_int_equal(0, crypto_pwhash_argon2id_str(
 				stored, "correct horse", 13, 10, 1000 * 1024));
 	assert_non_null(strstr(stored, "$m=1000,t=10,p=1$"));
@@ -264,7 +265,7 @@ test_passwords_damaged(void **state)
 	for (i = 0; i < COUNT(rows); i++)
 		assert_int_equal(
 		    RC_CORRUPT, crypt_password_verify(rows[i], "x", 1, &err));
-	/* A number with a 9 is a number. */
+	/* A number may contain a 9. */
 	assert_int_equal(
 	    RC_DENIED, crypt_password_verify(
 			   "$argon2id$v=19$m=9,t=1,p=1$qYjKuEruyaarTfmCyP1MVg"
@@ -272,7 +273,7 @@ test_passwords_damaged(void **state)
 			   "x", 1, &err));
 }
 
-/* Runs ${check} where 64 MiB are not to be had, in a process of its own. */
+/* Runs ${check} in a process of its own that cannot allocate 64 MiB. */
 static int
 run_short_of_memory(int (*check)(const char *stored), const char *stored)
 {
@@ -331,7 +332,7 @@ test_passwords_no_memory(void **state)
 	    RC_NO_MEMORY, run_short_of_memory(check_hash, correct));
 }
 
-/* The processor's time of one check, in microseconds. */
+/* The processor time of one check, in microseconds. */
 static int64_t
 cost_of(int (*check)(const char *stored))
 {
@@ -344,8 +345,9 @@ cost_of(int (*check)(const char *stored))
 		(to.tv_nsec - from.tv_nsec) / 1000);
 }
 
-/* The dummy costs what a real check costs: within a factor of two, by the best
- * of up to ten each, as others use the same caches. */
+/* The dummy check costs as much as a real one, within a factor of two.  The
+ * fastest of up to ten runs counts, because other processes use the same
+ * caches. */
 static void
 test_passwords_dummy(void **state)
 {
