@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The database seam over SQLite: what it refuses to open, migrations, what a
- * reader sees, and who moves the log.
+ * The database seam over SQLite: files that it refuses to open, migrations,
+ * what a reader sees, and checkpoints of the log.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,8 @@ test_bad_urls(void **state)
 		assert_int_equal(err.rc, RC_INVALID);
 		assert_true(err.text[0] != '\0');
 	}
-	/* The last one was ours to open, but it keeps no log. */
+	/* The last URL is an in-memory database, which cannot have a
+	 * write-ahead log. */
 	assert_non_null(strstr(err.text, "write-ahead log"));
 	db_close(NULL);
 }
@@ -64,7 +65,7 @@ test_missing_file(void **state)
 	    db_fixture_open(url, DB_WRITER, &db_fixture_schema, &db, &err),
 	    RC_NOT_FOUND);
 	assert_true(err.ext != 0);
-	/* A reader makes no file. */
+	/* A reader does not create a file. */
 	assert_int_equal(
 	    db_fixture_open(s.url, DB_READER, &db_fixture_schema, &db, &err),
 	    RC_NOT_FOUND);
@@ -72,7 +73,7 @@ test_missing_file(void **state)
 	scratch_close(&s);
 }
 
-/* Somebody else's file is refused and stays as it is, byte by byte. */
+/* A file of another program is refused and stays byte for byte as it is. */
 static void
 test_foreign_files(void **state)
 {
@@ -133,7 +134,7 @@ test_migrate(void **state)
 	assert_int_equal(to, 1);
 	assert_int_equal(db_fixture_insert(db, 1, 1, &err), RC_OK);
 	db_close(db);
-	/* Only what is missing is run, on what is there. */
+	/* Only the missing migration runs, and existing rows stay. */
 	assert_int_equal(
 	    db_fixture_open(s.url, DB_WRITER, &db_fixture_schema, &db, &err),
 	    RC_OK);
@@ -146,14 +147,16 @@ test_migrate(void **state)
 	assert_int_equal(to, 2);
 	assert_int_equal(db_fixture_number(db, S_COUNT), 2);
 	db_close(db);
-	/* A newer database is refused in one sentence. */
+	/* A database of a newer program is refused, with an error that says
+	 * so. */
 	assert_int_equal(
 	    db_fixture_open(s.url, DB_WRITER, &db_fixture_older, &db, &err),
 	    RC_OK);
 	assert_int_equal(db_migrate(db, 1, &from, &to, &err), RC_INVALID);
 	assert_non_null(strstr(err.text, "newer program"));
 	db_close(db);
-	/* One that fails leaves nothing of itself, and no number. */
+	/* A migration that fails leaves no change behind, and no version
+	 * number. */
 	assert_int_equal(
 	    db_fixture_open(s.url, DB_WRITER, &db_fixture_broken, &db, &err),
 	    RC_OK);
@@ -177,7 +180,7 @@ take_mode(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Both kinds keep a log; the writer syncs each commit. */
+/* Both kinds of connection keep a log.  The writer syncs each commit. */
 static void
 test_settings(void **state)
 {
@@ -230,7 +233,8 @@ test_reader_cannot_write(void **state)
 	scratch_close(&s);
 }
 
-/* A reader sees what is committed, and within a transaction one moment. */
+/* A reader sees committed rows, and within a transaction those of one
+ * moment. */
 static void
 test_snapshot(void **state)
 {
@@ -254,7 +258,7 @@ test_snapshot(void **state)
 	assert_int_equal(db_fixture_number(r, S_COUNT), 1);
 	db_rollback(r);
 	assert_int_equal(db_fixture_number(r, S_COUNT), 3);
-	/* That moment is the beginning, not the first question. */
+	/* This moment is the begin, not the first query. */
 	assert_int_equal(db_begin(r, &err), RC_OK);
 	assert_int_equal(db_fixture_insert(w, 3, 1, &err), RC_OK);
 	assert_int_equal(db_fixture_number(r, S_COUNT), 3);
@@ -265,7 +269,7 @@ test_snapshot(void **state)
 	scratch_close(&s);
 }
 
-/* A reader that is the last to close leaves the log as it is. */
+/* If a reader closes last, the log stays as it is. */
 static void
 test_reader_leaves_log(void **state)
 {
@@ -280,7 +284,7 @@ test_reader_leaves_log(void **state)
 	w = db_fixture_ready(&s);
 	for (id = 1; id <= 50; id++)
 		assert_int_equal(db_fixture_insert(w, id, 1, &err), RC_OK);
-	/* As after a crash: the file and its log, and nobody there. */
+	/* As after a crash: the file and its log, and no connection. */
 	(void)snprintf(path[0], sizeof(path[0]), "%s/crashed", s.dir);
 	(void)snprintf(log[0], sizeof(log[0]), "%s/crashed-wal", s.dir);
 	(void)snprintf(path[1], sizeof(path[1]), "%s/copy", s.dir);
@@ -299,7 +303,7 @@ test_reader_leaves_log(void **state)
 	db_close(r);
 	assert_true(scratch_same(path[0], path[1]));
 	assert_true(scratch_same(log[0], log[1]));
-	/* The writer, closing last, moves it. */
+	/* If the writer closes last, it moves the log into the file. */
 	assert_int_equal(
 	    db_fixture_open(url, DB_WRITER, &db_fixture_schema, &r, &err),
 	    RC_OK);
@@ -331,9 +335,9 @@ test_checkpoint(void **state)
 	for (id = 1; id <= 20; id++)
 		assert_int_equal(db_fixture_insert(w, id, 1, &err), RC_OK);
 	assert_true(db_log_bytes(w) > bytes);
-	/* No commit moves the log by itself. */
+	/* No commit makes a checkpoint by itself. */
 	assert_true(scratch_size(s.path, "-wal") >= db_log_bytes(w));
-	/* A snapshot holds back what came after it. */
+	/* A snapshot keeps later frames in the log. */
 	assert_int_equal(db_begin(r, &err), RC_OK);
 	assert_int_equal(db_fixture_number(r, S_COUNT), 21);
 	for (id = 21; id <= 30; id++)
@@ -345,7 +349,7 @@ test_checkpoint(void **state)
 	db_rollback(r);
 	assert_int_equal(db_checkpoint(w, false, &cp, &err), RC_OK);
 	assert_int_equal(cp.done_frames, cp.log_frames);
-	/* Then the log begins anew, and is no longer than what is new. */
+	/* Then the log starts again, and contains the new frames only. */
 	assert_int_equal(db_fixture_insert(w, 31, 1, &err), RC_OK);
 	assert_true(db_log_bytes(w) <= bytes);
 	assert_int_equal(db_checkpoint(w, true, &cp, &err), RC_OK);
@@ -388,8 +392,8 @@ test_describe(void **state)
 	scratch_close(&s);
 }
 
-/* A copy is of one instant, with what is only in the log; it is given up when
- * the log is too long, and then there is none. */
+/* A copy shows one instant and includes rows that are only in the log.  If the
+ * log gets too long the copy is given up, and no file is left. */
 static void
 test_backup(void **state)
 {
@@ -426,7 +430,8 @@ test_backup(void **state)
 	    RC_OK);
 	assert_int_equal(db_fixture_number(copy, S_COUNT), before + 5000);
 	db_close(copy);
-	/* It writes nowhere else, and not over anything. */
+	/* The copying connection cannot write anywhere else, and does not
+	 * overwrite a file. */
 	assert_int_not_equal(
 	    db_backup(copier, path, INT64_C(1) << 40, &err), RC_OK);
 	assert_int_not_equal(db_fixture_insert(copier, 9999, 1, &err), RC_OK);

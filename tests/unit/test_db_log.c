@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes and syncs of the log that fail, and what the system says to them: a
- * quota that is used up is a full disk, a sync that a signal interrupts is
- * repeated, and everything else is a disk that has failed.
+ * Writes and syncs of the log that fail, by error of the system: EDQUOT counts
+ * as a full disk, a sync that a signal interrupts is repeated, and every other
+ * error means that the disk has failed.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,10 +17,10 @@
 #include "unit/db_fixture.h"
 #include "unit/shim.h"
 
-/* While set, every write or sync of the log fails with it. */
+/* If not 0, every write or sync of the log fails with this errno. */
 static int write_sys, sync_sys;
-static int interrupts; /* syncs that a signal is still to interrupt */
-static int syncs;      /* of the commit */
+static int interrupts; /* syncs that a signal will interrupt */
+static int syncs;      /* syncs of the commit */
 static int all_syncs;
 static int last_sys;
 
@@ -75,7 +75,8 @@ setup(void **state)
 	return (0);
 }
 
-/* Tries to commit a row on a fresh database. */
+/* Commits a row on a fresh database while writes and syncs fail as given.
+ * Returns the result of the commit. */
 static enum rc
 commit_with(int write, int sync, int signals)
 {
@@ -121,14 +122,15 @@ test_syncs(void **state)
 {
 
 	(void)state;
-	/* What it was for is lost. */
+	/* A failed sync has lost the pages that it was for, so no error of a
+	 * sync counts as a full disk. */
 	assert_int_equal(commit_with(0, EDQUOT, 0), RC_IO);
 	assert_int_equal(syncs, 1);
 	assert_int_equal(commit_with(0, EIO, 0), RC_IO);
 	assert_int_equal(syncs, 1);
 	assert_int_equal(commit_with(0, 0, 3), RC_OK);
 	assert_int_equal(syncs, 4);
-	/* Not for ever. */
+	/* The sync is not repeated for ever. */
 	assert_int_equal(commit_with(0, 0, INT_MAX), RC_IO);
 	assert_true(syncs > 10 && syncs <= 1000);
 }

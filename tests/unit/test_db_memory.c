@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite without memory: a transaction that fails for want of it ends all the
- * same, and when there is memory again the connection works.
+ * SQLite without memory: a transaction that fails for want of memory ends
+ * properly, and the connection works again when there is memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@
 
 #include "unit/db_fixture.h"
 
-/* SQLite's own allocator, below one that fails on demand. */
+/* SQLite's own allocator.  The test's allocator stands on it and fails on
+ * demand. */
 static sqlite3_mem_methods below;
 static bool exhausted;
 
@@ -45,13 +46,13 @@ setup(void **state)
 	methods.xRealloc = mem_resize;
 	assert_int_equal(
 	    sqlite3_config(SQLITE_CONFIG_MALLOC, &methods), SQLITE_OK);
-	/* Without it each page and each cursor is allocated. */
+	/* Without lookaside memory, each page and each cursor is allocated. */
 	assert_int_equal(
 	    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK);
 	return (0);
 }
 
-/* In a transaction of a writer memory runs out, and it is rolled back without
+/* Memory runs out in a writer's transaction, and the rollback works without
  * any. */
 static void
 test_writer(void **state)
@@ -79,7 +80,7 @@ test_writer(void **state)
 	scratch_close(&s);
 }
 
-/* The same for a reader, in each place where it may run out. */
+/* The same for a reader, at each place at which memory can run out. */
 static void
 test_reader(void **state)
 {

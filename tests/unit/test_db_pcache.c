@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The filter in front of SQLite's page cache, on a cache that is only a list of
- * numbers: after each truncation no page behind the end is left, and the
- * renamings of a split do not make the next truncation walk the cache.
+ * The filter in front of SQLite's page cache, over a cache that is only a list
+ * of page numbers.  After each truncation the cache has no page beyond the end,
+ * and the renamings of a split of a page do not make the next truncation walk
+ * the cache.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,16 +16,17 @@
 #include "db/db_sqlite_internal.h"
 
 #define PAGES 40
-/* The page of the lock byte, behind every page of a small database. */
+/* The page of the lock byte, which lies beyond every page of a small
+ * database. */
 #define LOCK_PAGE 262145
 
-/* The cache below the filter: page i is there if number[i] is not 0. */
+/* The cache below the filter: it has page i if number[i] is not 0. */
 static unsigned number[PAGES];
 static sqlite3_pcache_page page[PAGES];
 static int truncations, created, destroyed;
 static bool exhausted;
 
-/* SQLite's memory. */
+/* The allocator of SQLite. */
 static sqlite3_mem_methods memory;
 static bool no_memory;
 
@@ -210,7 +212,7 @@ open_cache(void)
 	return (p);
 }
 
-/* SQLite exchanges two pages by way of the lock page. */
+/* SQLite exchanges two pages by renaming one to the lock page. */
 static void
 swap(sqlite3_pcache *p, unsigned a, unsigned b)
 {
@@ -241,7 +243,7 @@ test_split(void **state)
 	assert_int_equal(filter.xPagecount(p), 11);
 	filter.xTruncate(p, 12);
 	assert_int_equal(truncations, 1);
-	/* And goes away. */
+	/* All pages are dropped. */
 	filter.xTruncate(p, 1);
 	assert_int_equal(truncations, 2);
 	assert_int_equal(filter.xPagecount(p), 0);
@@ -267,7 +269,7 @@ test_split_undone(void **state)
 	filter.xDestroy(p);
 }
 
-/* Whatever happens, no page behind the end is left. */
+/* After any sequence of calls, no page beyond the end is left. */
 static void
 test_any(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of the system's answers mean "no room" to a caller (RC_FULL: he goes on
- * when there is some) and which that the disk has failed (RC_IO: nothing is
- * believed any more); over a VFS that gives them on demand.
+ * Which errors of the system mean "no room" to a caller (RC_FULL: the caller
+ * goes on when there is room) and which mean that the disk has failed (RC_IO:
+ * no state of the store is certain).  A VFS gives these errors on demand.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,8 +20,8 @@
 
 enum call { NO_CALL, WRITE, SYNC, MAP };
 
-/* What fails, how, and what the system says to it; after how many that do not;
- * how many times (0: always). */
+/* The call that fails, its result, and errno; after how many calls without a
+ * failure, and how many times (0: always). */
 static struct {
 	enum call call;
 	int code, sys, after, times;
@@ -104,7 +104,7 @@ check_text(const struct err *err, enum rc rc, int sys)
 	assert_int_equal(strstr(err->text, cure) != NULL, rc == RC_FULL);
 }
 
-/* A checkpoint, which writes to the database. */
+/* A checkpoint, which writes to the database file. */
 static void
 test_checkpoint(void **state)
 {
@@ -117,7 +117,7 @@ test_checkpoint(void **state)
 	    {WRITE, SQLITE_IOERR_WRITE, ENOSPC, RC_FULL},
 	    {WRITE, SQLITE_IOERR_WRITE, EIO, RC_IO},
 	    {WRITE, SQLITE_IOERR_WRITE, EROFS, RC_IO},
-	    /* What it was for is lost. */
+	    /* A failed sync has lost the pages that it was for. */
 	    {SYNC, SQLITE_IOERR_FSYNC, ENOSPC, RC_IO},
 	    {SYNC, SQLITE_IOERR_FSYNC, EDQUOT, RC_IO},
 	    {SYNC, SQLITE_IOERR_FSYNC, EIO, RC_IO},
@@ -144,7 +144,7 @@ test_checkpoint(void **state)
 		    db_checkpoint(db, true, NULL, &err), rows[i].rc);
 		well();
 		check_text(&err, rows[i].rc, rows[i].sys);
-		/* Nothing is lost by it. */
+		/* The failure loses nothing. */
 		assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
 		assert_int_equal(db_fixture_number(db, S_COUNT), id + 1);
 	}
@@ -152,7 +152,7 @@ test_checkpoint(void **state)
 	scratch_close(&s);
 }
 
-/* A sync of the database that signals interrupt: the checkpoint is made again,
+/* Signals interrupt a sync of the database file: the checkpoint is repeated,
  * but not for ever. */
 static void
 test_interrupted(void **state)
@@ -182,7 +182,7 @@ test_interrupted(void **state)
 	scratch_close(&s);
 }
 
-/* An open, which makes the index of the log. */
+/* Opening a database, which makes the index of the log. */
 static void
 test_open(void **state)
 {
@@ -217,8 +217,8 @@ test_open(void **state)
 	scratch_close(&s);
 }
 
-/* A commit of more frames than one block of the index holds, of whose maps the
- * one after ${after} fails with ${code}. */
+/* Commits more frames than one block of the log's index holds.  ${after}
+ * mappings of blocks succeed, and the next one fails with ${code}. */
 static void
 commit_much(struct db *db, int after, int code, enum rc want)
 {
@@ -242,9 +242,9 @@ commit_much(struct db *db, int after, int code, enum rc want)
 	db_rollback(db);
 }
 
-/* No room for the index when a commit begins: it is refused and comes to
- * nothing.  When its frames are in the log already, nobody may be told that,
- * whatever the system has said before. */
+/* If there is no room for the index when a commit begins, the commit is refused
+ * and writes nothing.  If its frames are in the log already, the commit must
+ * not be reported as refused, whatever errors came before. */
 static void
 test_commit(void **state)
 {
@@ -269,8 +269,8 @@ test_commit(void **state)
 	scratch_close(&s);
 }
 
-/* No memory for the list of the index's blocks is no failure of the disk: the
- * commit comes to nothing, and the next one succeeds. */
+/* A failed allocation of the list of the index's blocks is not a failure of the
+ * disk: the commit writes nothing, and the next one succeeds. */
 static void
 test_no_memory(void **state)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The database seam over drivers that this file plays: one that has only what
- * each has, as SQLite's, and one that has all, as PostgreSQL's.  Each call goes
- * where it belongs, is counted once for each statement, and what a driver has
- * not is refused or done one by one.
+ * The database seam over drivers that this file plays: one with only the
+ * functions that every driver has, as SQLite's, and one with all of them, as
+ * PostgreSQL's.  Each call reaches the right function and counts once for each
+ * statement.  Without the function in the driver, a call is refused or done row
+ * by row.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -228,7 +229,7 @@ begin(void **state)
 	return (0);
 }
 
-/* The driver did ${what} for ${n} statements of ${db}. */
+/* The driver must have done ${what}, with ${n} statements of ${db}. */
 static void
 check(struct db *db, const char *what, uint64_t n)
 {
@@ -256,7 +257,7 @@ test_many(void **state)
 	assert_int_equal(
 	    RC_OK, db_pipeline_query(&full, 1, &set, NULL, NULL, &err));
 	check(&full, "query 1, 3 rows;", 1);
-	/* For no rows nothing is sent. */
+	/* With no rows no statement is sent. */
 	assert_int_equal(RC_OK, db_run_many(&bare, 1, &none, NULL, NULL, &err));
 	assert_int_equal(RC_OK, db_run_many(&full, 1, &none, NULL, NULL, &err));
 	assert_int_equal(
@@ -265,7 +266,7 @@ test_many(void **state)
 	    RC_OK, db_pipeline_query(&full, 1, &none, NULL, NULL, &err));
 	check(&bare, "", 0);
 	check(&full, "", 0);
-	/* The first that fails is the last. */
+	/* The first row that fails is the last one that is sent. */
 	answer = RC_BUSY;
 	assert_int_equal(
 	    RC_BUSY, db_run_many(&bare, 1, &set, NULL, NULL, &err));
@@ -301,12 +302,12 @@ test_write(void **state)
 		assert_string_equal(err.text,
 		    "second: a row is not in the state it should be in");
 	}
-	/* A failure is told as it is. */
+	/* A failure is returned unchanged. */
 	answer = RC_IO;
 	assert_int_equal(RC_IO, db_pipeline_write(&bare, 1, &set, &err));
 	did[0] = '\0';
 	bare.statements = 0;
-	/* Counted from nothing, also for no rows. */
+	/* The count starts at 0, also with no rows. */
 	answer = RC_OK;
 	assert_int_equal(RC_OK, db_exec_many(&bare, 0, rows, 2, 3, &n, &err));
 	assert_int_equal(n, 6);
@@ -317,7 +318,7 @@ test_write(void **state)
 	check(&bare, "", 0);
 }
 
-/* What a database of one server has not. */
+/* Functions that a database of one server does not have. */
 static void
 test_others(void **state)
 {
@@ -359,8 +360,8 @@ test_others(void **state)
 	assert_int_equal(RC_BUSY, db_pipeline_flush(&full, &err));
 }
 
-/* After a failure of the disk nothing can be promised; a server with
- * several writers may be back. */
+/* After a failure of the disk nothing is certain.  A server for several writers
+ * may come back. */
 static void
 test_fatal(void **state)
 {

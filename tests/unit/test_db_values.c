@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The database seam over SQLite: what goes in and out of a statement, and which
- * result a failure becomes.
+ * The database seam over SQLite: the parameters and results of a statement, and
+ * the result code of each failure.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +101,7 @@ test_values(void **state)
 	assert_string_equal(g.cut, "caf");
 	assert_int_equal(g.blob_len, 3);
 	assert_true(uuid_equal(&g.uuid, &nil));
-	/* Empty is not absent. */
+	/* An empty value is not NULL. */
 	g = round_trip(db, 0, db_v_str(""), db_v_blob(NULL, 0));
 	assert_false(g.null[2]);
 	assert_false(g.null[3]);
@@ -134,7 +134,7 @@ take_four(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* $n is params[n - 1], wherever and however often it stands. */
+/* $n is params[n - 1], wherever and however often the statement uses it. */
 static void
 test_parameters(void **state)
 {
@@ -199,7 +199,8 @@ test_exec_many(void **state)
 	    db_exec_many(db, S_INSERT, v, 4, 4, &changed, &err), RC_OK);
 	assert_int_equal(changed, 4);
 	assert_int_equal(db_statements(db) - before, 4);
-	/* Rows changed in all, not by the last: 5, 4, 3 and the one of 1000. */
+	/* The count is of all rows that changed, not of the last statement's:
+	 * 5, 4, 3 and the one with 1000. */
 	for (i = 0; i < 3; i++) {
 		v[i * 2] = db_v_i64(i + 1);
 		v[i * 2 + 1] = db_v_i64(9);
@@ -207,7 +208,8 @@ test_exec_many(void **state)
 	assert_int_equal(
 	    db_exec_many(db, S_SET, v, 2, 3, &changed, &err), RC_OK);
 	assert_int_equal(changed, 5 + 4 + 3);
-	/* The first error ends it; what was before it stays to be undone. */
+	/* The first error stops the call.  Rows before it stay until the
+	 * rollback. */
 	assert_int_equal(db_begin(db, &err), RC_OK);
 	for (i = 0; i < 3; i++) {
 		v[i * 4] = db_v_i64(i == 1 ? 4 : 10 + i);
@@ -221,7 +223,7 @@ test_exec_many(void **state)
 	assert_true(db_in_transaction(db));
 	db_rollback(db);
 	assert_int_equal(db_fixture_number(db, S_COUNT), 5);
-	/* A row that changes nothing counts as nothing. */
+	/* A row without a change does not count. */
 	two[0] = db_v_i64(1);
 	two[1] = db_v_i64(20);
 	assert_int_equal(
@@ -258,7 +260,7 @@ test_constraints(void **state)
 	v[0] = db_v_i64(2);
 	assert_int_equal(
 	    db_run(db, S_INSERT, v, 4, NULL, NULL, NULL, &err), RC_EXISTS);
-	/* Any other constraint is our own mistake. */
+	/* A violation of any other constraint is a mistake of the program. */
 	v[1] = db_v_i64(-1);
 	v[3] = DB_V_NULL;
 	assert_int_equal(
@@ -266,7 +268,7 @@ test_constraints(void **state)
 	v[1] = DB_V_NULL;
 	assert_int_equal(
 	    db_run(db, S_INSERT, v, 4, NULL, NULL, NULL, &err), RC_INTERNAL);
-	/* STRICT: a text is no number. */
+	/* In a STRICT table a text is not a number. */
 	v[1] = db_v_str("many");
 	assert_int_equal(
 	    db_run(db, S_INSERT, v, 4, NULL, NULL, NULL, &err), RC_INTERNAL);
@@ -284,7 +286,7 @@ give_up(void *arg, const struct db_row *row, struct err *err)
 	return (err_set(err, RC_LIMIT, "enough"));
 }
 
-/* What a callback returns comes out, and the statement can be run again. */
+/* The result of a callback is returned, and the statement can be run again. */
 static void
 test_callback_result(void **state)
 {
@@ -305,14 +307,14 @@ test_callback_result(void **state)
 		assert_int_equal(rows, 1);
 		assert_string_equal(err.text, "enough");
 	}
-	/* It holds no snapshot: the log can be emptied. */
+	/* The stopped statement holds no snapshot: the log can be emptied. */
 	assert_int_equal(db_fixture_insert(db, 2, 1, &err), RC_OK);
 	assert_int_equal(db_checkpoint(db, true, NULL, &err), RC_OK);
 	db_close(db);
 	scratch_close(&s);
 }
 
-/* No room: RC_FULL, and the database has rolled back by itself. */
+/* No room: RC_FULL, and SQLite has rolled the transaction back itself. */
 static void
 test_full(void **state)
 {
@@ -358,14 +360,15 @@ test_busy(void **state)
 	    RC_OK);
 	assert_int_equal(db_fixture_number(b, S_IMPATIENT), 0);
 	assert_int_equal(db_begin(a, &err), RC_OK);
-	/* BEGIN IMMEDIATE: it is refused at once, not at the first write. */
+	/* BEGIN IMMEDIATE: the second writer is refused at once, not at its
+	 * first write. */
 	assert_int_equal(db_begin(b, &err), RC_BUSY);
 	assert_false(db_in_transaction(b));
 	assert_int_equal(db_fixture_insert(b, 1, 1, &err), RC_BUSY);
 	assert_int_equal(db_commit(a, &err), RC_OK);
 	assert_int_equal(db_begin(b, &err), RC_OK);
-	/* A second begin is an error of the caller.  It ends the first one,
-	 * whose rows are not in the next. */
+	/* A second begin is an error of the caller.  It ends the first
+	 * transaction, and the next one does not have its rows. */
 	assert_int_equal(db_fixture_insert(b, 1, 1, &err), RC_OK);
 	assert_int_equal(db_begin(b, &err), RC_INTERNAL);
 	assert_false(db_in_transaction(b));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chain over a conversation: golden values (made with another
- * implementation of BLAKE2b), because what is stored must be checked for ever;
- * and each field counts.
+ * implementation of BLAKE2b), because stored digests must be verified for ever;
+ * and each field changes the digest.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ test_golden(void **state)
 		      "e8d0aec01096fc8117eb0c97ecc0e8e3");
 }
 
-/* Each bit of each field of fixed size changes it. */
+/* Each bit of each field of fixed size changes the digest. */
 static void
 test_every_field(void **state)
 {
@@ -143,7 +143,7 @@ test_every_field(void **state)
 	assert_memory_not_equal(d, plain, DIGEST_LEN);
 }
 
-/* A lost, doubled or exchanged message breaks all that follow. */
+/* A message that is lost, doubled or exchanged changes all later digests. */
 static void
 test_chain(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory of other servers: who may be in contact, whose keys are known,
- * where messages go, and how often strangers cause a look-up.
+ * The directory of other servers: which servers may be in contact, whose keys
+ * are known, where messages go, and how many look-ups strangers can cause.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static struct directory_policy policy;
 static struct domain_peer peer;
 static struct directory *dir;
 
-/* The look-ups that were asked for, as "domain:what ". */
+/* The look-ups that the directory wanted, as "domain:what ". */
 static char wants[65536];
 static size_t nwants;
 static bool has_room;
@@ -41,7 +41,7 @@ want(void *arg, const char *domain, enum directory_want what)
 	return (has_room);
 }
 
-/* What was asked for since the last call. */
+/* Returns the look-ups since the last call. */
 static const char *
 wanted(void)
 {
@@ -91,7 +91,7 @@ list_of(const char *text)
 	return (ret);
 }
 
-/* Peer ${domain} with one key, ${key_id}. */
+/* A peer ${domain} with the one key ${key_id}. */
 static struct store_peer_known
 known(const char *domain, const char *key_id)
 {
@@ -161,7 +161,7 @@ test_policy(void **state)
 	assert_false(directory_policy_allows(&policy, "b.example"));
 	assert_true(directory_policy_allows(&policy, "c.example"));
 	assert_false(directory_policy_allows(&policy, "d.example"));
-	/* Whose address an operator has pinned is listed. */
+	/* A peer whose address an operator has pinned counts as listed. */
 	(void)snprintf(peer.domain, sizeof(peer.domain), "d.example");
 	policy.npeers = 1;
 	policy.peers = &peer;
@@ -187,7 +187,7 @@ test_keys(void **state)
 	(void)state;
 	assert_int_equal(signer("b.example", "k1"), DIRECTORY_UNKNOWN);
 	assert_string_equal(wanted(), "b.example:peer");
-	/* One look-up at a time. */
+	/* There is only one look-up of a peer at a time. */
 	assert_int_equal(signer("b.example", "k1"), DIRECTORY_UNKNOWN);
 	assert_string_equal(wanted(), "");
 	learn("b.example", "k1", 300);
@@ -195,12 +195,13 @@ test_keys(void **state)
 	    directory_signer(dir, "b.example", "k1", &s), DIRECTORY_KNOWN);
 	assert_int_equal(s.destination_id, 7);
 	assert_int_equal(s.public[31], 0x11);
-	/* Never by the key's id alone. */
+	/* A key belongs to one domain: its id alone is not enough. */
 	assert_int_equal(signer("c.example", "k1"), DIRECTORY_UNKNOWN);
 	assert_string_equal(wanted(), "c.example:peer");
 }
 
-/* Another key id of a known peer: its document is read again, once a minute. */
+/* Another key id of a known peer causes a new read of its document, at most
+ * once a minute. */
 static void
 test_another_key(void **state)
 {
@@ -215,13 +216,13 @@ test_another_key(void **state)
 	clk_fake_advance(&clk, MINUTE);
 	assert_int_equal(signer("b.example", "k3"), DIRECTORY_UNKNOWN);
 	assert_string_equal(wanted(), "b.example:document");
-	/* A key that has left the document verifies nothing any more. */
+	/* A key that has left the document verifies no request any more. */
 	learn("b.example", "k3", 300);
 	assert_int_equal(signer("b.example", "k3"), DIRECTORY_KNOWN);
 	assert_int_equal(signer("b.example", "k1"), DIRECTORY_UNKNOWN);
 }
 
-/* Operators and other nodes change the row. */
+/* Operators and other nodes change the row of a peer. */
 static void
 test_stored(void **state)
 {
@@ -243,14 +244,14 @@ test_stored(void **state)
 	directory_stored(dir, &k, clk_mono_ms(&clk.clk));
 	assert_int_equal(way("b.example"), DIRECTORY_OPEN_WAY);
 	assert_true(directory_reaches(dir, "b.example"));
-	/* It was forgotten. */
+	/* The row was deleted. */
 	directory_unknown(dir, "b.example");
 	assert_int_equal(signer("b.example", "k1"), DIRECTORY_UNKNOWN);
 	assert_string_equal(wanted(), "b.example:peer");
 }
 
-/* Another node tells that it has changed a row: it is read at once, whether the
- * peer was in memory or not, and again if it was being read already. */
+/* Another node reports that it has changed a row.  The row is read at once,
+ * whether the peer is in memory or not, and again if a read was under way. */
 static void
 test_changed(void **state)
 {
@@ -272,13 +273,13 @@ test_changed(void **state)
 	directory_changed(dir, "z.example");
 	assert_string_equal(wanted(), "z.example:stored");
 	directory_unknown(dir, "z.example");
-	/* One that may not be in contact is nobody's business. */
+	/* A change of a domain that may not be in contact is ignored. */
 	directory_changed(dir, policy.domain);
 	assert_string_equal(wanted(), "");
 }
 
-/* A change that comes during a look-up is read afterwards, although that fails,
- * is put off, or leaves no room at first. */
+/* A change that comes during a look-up is read after it, also if the look-up
+ * fails or is put off, or if there is no room for the read at first. */
 static void
 test_changed_and_failed(void **state)
 {
@@ -295,7 +296,7 @@ test_changed_and_failed(void **state)
 	directory_changed(dir, "b.example");
 	directory_later(dir, "b.example");
 	assert_string_equal(wanted(), "b.example:stored");
-	/* Once is enough. */
+	/* One read is enough. */
 	directory_later(dir, "b.example");
 	assert_string_equal(wanted(), "");
 	has_room = false;
@@ -310,8 +311,9 @@ test_changed_and_failed(void **state)
 	assert_string_equal(wanted(), "");
 }
 
-/* A peer to whose people messages are accepted is in use: its row is read
- * again, so that a block of another node is known whose note was lost. */
+/* A peer to which users send messages is in use: its row is read again from
+ * time to time, because the note about a block on another node may have been
+ * lost. */
 static void
 test_reached(void **state)
 {
@@ -327,8 +329,8 @@ test_reached(void **state)
 	assert_string_equal(wanted(), "");
 }
 
-/* An answer that was asked for before an operator has blocked the peer does not
- * let it in again. */
+/* The answer of a look-up from before an operator blocked the peer does not
+ * unblock the peer. */
 static void
 test_late_answer(void **state)
 {
@@ -345,8 +347,9 @@ test_late_answer(void **state)
 	assert_int_equal(signer("b.example", "k1"), DIRECTORY_REFUSED);
 }
 
-/* Who only writes to this server has its document read in a while, too: a key
- * may have left it.  A pinned one never does. */
+/* The document of a peer that only writes to this server is read again from
+ * time to time, too, because a key may have left it.  For a pinned key it is
+ * never read. */
 static void
 test_old_document(void **state)
 {
@@ -372,7 +375,7 @@ test_old_document(void **state)
 	assert_string_equal(wanted(), "");
 }
 
-/* A key that an operator has pinned, and a peer whose address is. */
+/* A key that an operator has pinned, and a peer whose address is pinned. */
 static void
 test_pinned(void **state)
 {
@@ -421,7 +424,8 @@ test_failed(void **state)
 	clk_fake_advance(&clk, 1);
 	assert_int_equal(signer("b.example", "k1"), DIRECTORY_UNKNOWN);
 	assert_string_equal(wanted(), "b.example:peer");
-	/* There was no room for it: who asks next causes another. */
+	/* There was no room for the look-up: the next request causes another
+	 * one. */
 	directory_later(dir, "b.example");
 	has_room = false;
 	assert_int_equal(signer("b.example", "k1"), DIRECTORY_UNKNOWN);
@@ -449,7 +453,8 @@ test_contact(void **state)
 	assert_int_equal(c.requests, 3);
 	clk_fake_advance(&clk, 300 * 1000);
 	assert_int_equal(way("b.example"), DIRECTORY_NO_WAY);
-	/* It cannot be read now: the old one holds on, for a day at most. */
+	/* The document cannot be read now: the old one is used, for a day at
+	 * most. */
 	directory_failed(dir, "b.example");
 	assert_int_equal(way("b.example"), DIRECTORY_OPEN_WAY);
 	clk_fake_advance(&clk, (int64_t)DOCUMENT_LIFETIME_MIN_S * 1000);
@@ -457,7 +462,7 @@ test_contact(void **state)
 	clk_fake_advance(&clk, (int64_t)DOCUMENT_LIFETIME_MAX_S * 1000);
 	directory_failed(dir, "b.example");
 	assert_int_equal(way("b.example"), DIRECTORY_NO_WAY);
-	/* An answer has shown that it is another. */
+	/* An answer has shown that the document has changed. */
 	learn("b.example", "k1", 300);
 	directory_stale(dir, "b.example");
 	assert_int_equal(way("b.example"), DIRECTORY_NO_WAY);
@@ -467,7 +472,7 @@ test_contact(void **state)
 
 /* ---- bounds ---- */
 
-/* Names that are made up push each other out, and no peer. */
+/* Invented names push each other out of memory, but not a peer. */
 static void
 test_flood(void **state)
 {
@@ -483,7 +488,8 @@ test_flood(void **state)
 	assert_int_equal(nwants, 10000);
 	assert_int_equal(signer("b.example", "k1"), DIRECTORY_KNOWN);
 	(void)wanted();
-	/* The last ones are still looked for, the first ones forgotten. */
+	/* The look-ups of the last names are under way, the first names are
+	 * forgotten. */
 	assert_int_equal(signer("n9999.example", "k1"), DIRECTORY_UNKNOWN);
 	assert_string_equal(wanted(), "");
 	assert_int_equal(signer("n0.example", "k1"), DIRECTORY_UNKNOWN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The low-disk mark: when it is set and cleared, and what the log and the
- * metrics say of it.  The file system and the database are played here.
+ * The low-disk mark: when it is set and cleared, and how it appears in the log
+ * and the metrics.  This file plays the file system and the database.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,12 +20,12 @@
 
 static struct server server;
 static struct {
-	int64_t room; /* -1: it cannot be told */
+	int64_t room; /* -1: unknown */
 	bool shared;
 	int looks;
 } world;
 
-/* ---- the others (main.am) ---- */
+/* ---- the file system and the database (main.am) ---- */
 
 int __wrap_statvfs(const char *path, struct statvfs *ret);
 bool __wrap_db_multi_writer(const struct db *db);
@@ -38,7 +38,7 @@ __wrap_statvfs(const char *path, struct statvfs *ret)
 	world.looks++;
 	if (world.room < 0)
 		return (-1);
-	/* What only root may use is no room. */
+	/* Blocks that only root may use do not count as room. */
 	*ret = (struct statvfs){.f_frsize = BLOCK,
 	    .f_bsize = 4096,
 	    .f_bfree = 1000000,
@@ -76,7 +76,8 @@ tear_down(void **state)
 	return (0);
 }
 
-/* Whether the mark is set after a look at a disk with ${room} bytes. */
+/* Returns whether the mark is set after a check of a disk with ${room}
+ * bytes. */
 static bool
 low_at(int64_t room)
 {
@@ -90,7 +91,7 @@ low_at(int64_t room)
 	return (atomic_load(&server.disk_low));
 }
 
-/* The times that ${word} occurs in ${text}. */
+/* Returns the number of times that ${word} occurs in ${text}. */
 static int
 count(const char *text, const char *word)
 {
@@ -101,7 +102,7 @@ count(const char *text, const char *word)
 	return (n);
 }
 
-/* Set and cleared, each change logged once. */
+/* The mark is set and cleared, and each change is logged once. */
 static void
 test_mark(void **state)
 {
@@ -121,7 +122,7 @@ test_mark(void **state)
 	assert_non_null(strstr(log, "free=990 reserve=1000"));
 }
 
-/* A disk that does not tell its room refuses nothing. */
+/* A disk whose room is unknown does not set the mark. */
 static void
 test_unknown(void **state)
 {
@@ -132,7 +133,8 @@ test_unknown(void **state)
 	assert_false(low_at(-1));
 }
 
-/* Neither without a reserve nor for the disk of a database server. */
+/* Without a reserve, or with the disk of a database server, there is no
+ * check. */
 static void
 test_no_look(void **state)
 {

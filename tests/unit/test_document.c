@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The document of a server: ours is read back the same, each rule refuses in
- * words, limits are cut to ours, and how long a document is kept.
+ * The document of a server: our own is read back unchanged, each rule has its
+ * error text, limits are reduced to ours, and how long a document is kept.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,7 +111,8 @@ test_round_trip(void **state)
 	buf_fini(&b);
 }
 
-/* Reads DOCUMENT with ${member} set to the JSON ${value} (NULL: without it). */
+/* Reads DOCUMENT with ${member} set to the JSON ${value}, or without it if
+ * ${value} is NULL. */
 static enum rc
 read_changed(const char *member, const char *value, const char *pinned,
     struct document *ret, struct err *err)
@@ -138,7 +139,7 @@ read_changed(const char *member, const char *value, const char *pinned,
 
 static const struct {
 	const char *member, *value;
-	const char *says; /* NULL: read */
+	const char *says; /* NULL: accepted */
 } rules[] = {
     {"new", "{\"a\":[1]}", NULL},
     {"ack_statuses", "7", NULL},
@@ -211,7 +212,8 @@ test_rules(void **state)
 	}
 }
 
-/* URLs of deliver; NULL: the URL is taken, with this authority. */
+/* URLs of deliver.  If says is NULL, the URL is accepted, with this
+ * authority. */
 static const struct {
 	const char *url, *authority, *says;
 } urls[] = {
@@ -294,7 +296,7 @@ test_deliver(void **state)
 	}
 }
 
-/* A host of the longest name, and of one that is longer. */
+/* A host name of the greatest length, and a longer one. */
 static void
 test_deliver_length(void **state)
 {
@@ -341,7 +343,8 @@ test_pinned(void **state)
 		"https://c.example:443", "c.example"},
 	    {"\"https://c.example:8443/v1/federation/deliver\"",
 		"https://c.example:8443", "c.example:8443"},
-	    /* A pin does not stand in the way of the rule. */
+	    /* A pinned peer may still use a URL that the rule for public ones
+	     * allows. */
 	    {"\"" URL "\"", PINNED, DOMAIN},
 	};
 	struct document d;
@@ -387,7 +390,7 @@ test_limits(void **state)
 	}
 }
 
-/* ${n} keys k10, k11, … as an array. */
+/* Reads a document with ${n} keys k10, k11, … */
 static enum rc
 read_keys(int n, struct document *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of servers, lists of them, and the URLs at which servers are reached:
- * what is taken, and each text that only looks like it.
+ * Names of servers, lists of names, and the URLs at which servers are reached:
+ * texts that are accepted, and texts that only look similar.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +35,7 @@ test_valid(void **state)
 	for (i = 0; i < COUNT(rows); i++)
 		if (!domain_valid(rows[i], strlen(rows[i])))
 			fail_msg("\"%s\" is refused", rows[i]);
-	/* The length ends it, whatever follows. */
+	/* The length ends the name, whatever follows. */
 	assert_true(domain_valid("b.example/x", 9));
 }
 
@@ -64,7 +64,7 @@ test_invalid(void **state)
 	assert_false(domain_valid("b.example\0", 10));
 }
 
-/* A host has one label at least, and may look like an address. */
+/* A host name has at least one label, and may look like an address. */
 static void
 test_host(void **state)
 {
@@ -168,7 +168,7 @@ test_list(void **state)
 	    {"a.example,.b.example,c.example", "d.example", false},
 	    {N253, N253, true},
 	    {"." N253, N253, false},
-	    /* What may stand between entries. */
+	    /* The separators between entries. */
 	    {"a.example, b.example", "b.example", true},
 	    {"a.example b.example", "b.example", true},
 	    {" a.example ,, b.example, ", "a.example", true},
@@ -188,7 +188,7 @@ test_list(void **state)
 static void
 test_list_wrong(void **state)
 {
-	/* A list and the entry at fault. */
+	/* A list, and the entry that the error names. */
 	static const char *const rows[][2] = {
 	    {"a.example,b", "\"b\""},
 	    {"a.example\tb.example", "\"a.example\tb.example\""},
@@ -482,7 +482,8 @@ test_url_public(void **state)
 		assert_int_equal(
 		    rows[i].is_public, domain_url_public(&url, "b.example"));
 	}
-	/* http on the port of https, as no URL can say it for a public name. */
+	/* http on the port of https, which a URL with a public name cannot
+	 * express. */
 	url = (struct domain_url){
 	    .https = false, .host = "b.example", .port = 443};
 	assert_false(domain_url_public(&url, "b.example"));

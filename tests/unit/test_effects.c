@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a transaction has to tell: it grows, owns its texts, and gives them
- * back whatever fails.
+ * The effects of a transaction: they grow, own their texts, and release the
+ * texts whatever fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ test_grows(void **state)
 	effects_free(NULL);
 }
 
-/* Each kind alone is something to tell. */
+/* Effects with one item of any kind are not empty. */
 static void
 test_empty(void **state)
 {
@@ -116,7 +116,7 @@ test_no_memory(void **state)
 		assert_int_equal(effects_add_event(effects, &e, &err), RC_OK);
 		assert_int_equal(wake_add(wake, i, 0, &err), RC_OK);
 	}
-	/* The next one needs room. */
+	/* The next one needs an allocation. */
 	mem_fail_at(1);
 	e.from = text_ref(from);
 	assert_int_equal(effects_add_event(effects, &e, &err), RC_NO_MEMORY);
@@ -135,7 +135,7 @@ test_no_memory(void **state)
 	mem_fail_at(1);
 	assert_null(wake_new());
 	mem_fail_at(0);
-	/* What was there is there. */
+	/* The earlier ones are unchanged. */
 	assert_int_equal(effects->nevents, 32);
 	assert_int_equal(wake->nlanes, 32);
 	assert_int_equal(wake_add(wake, 77, 0, &err), RC_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a terminal would obey is shown as an escape.
+ * Characters that a terminal would obey become escapes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ test_escapes(void **state)
 	shows("\xed\xa0\x80", "\\xED\\xA0\\x80");
 }
 
-/* A cut leaves whole escapes and characters. */
+/* A text that is cut never ends within an escape or a character. */
 static void
 test_cut(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `twinboxd check-federation` says: the lines in a terminal, and for each
- * outcome of each step whether it is a fault, what it is called, and the cure.
+ * The output of `twinboxd check-federation`: the lines in a terminal, and for
+ * each outcome of each step whether it is a fault, its text, and the cure.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ setup(void **state)
 	return (0);
 }
 
-/* ${text} has ${part}. */
+/* ${text} must contain ${part}. */
 static void
 assert_part(const char *text, const char *part)
 {
@@ -84,7 +84,7 @@ test_lines(void **state)
 	explain_write(&b, "own document", &e);
 	explain_cure(&e, "%s it.", "Mend");
 	explain_write(&b, "key", &e);
-	/* What went well has no cure, but may have something worth knowing. */
+	/* A step that went well has no cure, but may have a note. */
 	explain_ok(&e, "fine");
 	explain_cure(&e, "Look.");
 	explain_write(&b, "key", &e);
@@ -96,7 +96,8 @@ test_lines(void **state)
 			   "       Note: Look.\n");
 }
 
-/* 79 bytes fit, 80 do not; a word that is longer than a line stays whole. */
+/* 79 bytes fit into a line, 80 do not.  A word longer than a line stays
+ * whole. */
 static void
 test_wrap(void **state)
 {
@@ -125,7 +126,7 @@ test_wrap(void **state)
 	assert_written(&b, "\n");
 }
 
-/* What another server says cannot move the cursor. */
+/* Texts of another server cannot move the cursor. */
 static void
 test_escapes(void **state)
 {
@@ -140,7 +141,7 @@ test_escapes(void **state)
 			   "       Cure: c\\u{000A}d\n");
 }
 
-/* What does not fit is cut. */
+/* A text that does not fit is cut. */
 static void
 test_long(void **state)
 {
@@ -174,7 +175,7 @@ policy(const struct directory_policy *p, const char *domain)
 	struct explain e;
 
 	explain_policy(p, domain, &e);
-	/* It says what the directory does. */
+	/* The output agrees with the decision of the directory. */
 	assert_int_equal(directory_policy_allows(p, domain), e.ok);
 	return (e);
 }
@@ -349,12 +350,13 @@ test_document(void **state)
 	assert_ok(&e, "key k1; at most 50 envelopes and 262144 bytes");
 	assert_part(e.result, "32 requests at once; messages go to "
 			      "https://b.example/v1/federation/deliver");
-	/* Another key that was met before is no fault: it is replaced. */
+	/* A key that differs from the known one is not a fault: it is
+	 * replaced. */
 	(void)snprintf(key->key_id, sizeof(key->key_id), "k1");
 	memset(key->public, 2, sizeof(key->public));
 	explain_document(&d, &known, &e);
 	assert_ok(&e, "key k1");
-	/* One that is pinned is. */
+	/* If the known key is pinned, the difference is a fault. */
 	(void)snprintf(key->pinned_by, sizeof(key->pinned_by), "ann");
 	explain_document(&d, &known, &e);
 	assert_fault(&e, "none of those that are pinned here",
@@ -419,7 +421,8 @@ test_own(void **state)
 static void
 test_clock(void **state)
 {
-	/* The request was sent, and answered, so long after the Date. */
+	/* The times between the Date header and the sending of the request, and
+	 * the arrival of the answer. */
 	static const struct {
 		int64_t sent_ms, got_ms;
 		bool ok;
@@ -475,7 +478,7 @@ answered(int status, const char *code, const char *detail)
 	return (e);
 }
 
-/* Each reason for which a signature is refused has words of its own. */
+/* Each reason for which a signature is refused has its own text. */
 static void
 test_signature_faults(void **state)
 {
@@ -532,7 +535,7 @@ test_refused(void **state)
 		e = answered(rows[i].status, rows[i].code, "");
 		assert_fault(&e, rows[i].result, rows[i].cure);
 	}
-	/* The code of another status says nothing. */
+	/* A code that belongs to another status is ignored. */
 	e = answered(403, "key-unknown", "");
 	assert_fault(&e, "in front of it refuses", "firewall");
 }

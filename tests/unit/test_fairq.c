@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owners of a queue take turns, whatever they put; shares, limits and the end;
- * several threads on both ends.
+ * Owners of a queue take turns, however much each of them puts; shares, limits
+ * and the end of the queue; several threads at both ends.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@ struct item {
 
 static struct item items[4096];
 
-/* Puts one object for each letter of ${names}, which is also its owner. */
+/* Puts one object for each letter of ${names}; the letter is its owner. */
 static void
 put_all(struct fairq *q, const char *names)
 {
@@ -36,7 +36,7 @@ put_all(struct fairq *q, const char *names)
 	}
 }
 
-/* Takes what there is; the letters in their order. */
+/* Takes all objects and returns their letters in order. */
 static const char *
 take_all(struct fairq *q)
 {
@@ -74,8 +74,8 @@ test_turns(void **state)
 	fairq_free(q);
 }
 
-/* A newcomer's first object waits for one object of each other owner, also in
- * the middle of their turns. */
+/* The first object of a new owner waits for at most one object of each other
+ * owner, also in the middle of their turns. */
 static void
 test_newcomer(void **state)
 {
@@ -176,7 +176,7 @@ taker(void *arg)
 	return (NULL);
 }
 
-/* Each object is taken once, by whichever thread. */
+/* Each object is taken once, by one of the threads. */
 static void
 test_threads(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fault points.  Built with them whatever the program is built with.  Each
- * case is a child of its own, because the environment is read once.
+ * Fault points.  This program is built with them, whatever the build is.  Each
+ * case runs in a child process, because the environment is read once.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,7 +20,8 @@
 #include "base/clk.h"
 #include "base/fault.h"
 
-/* Runs ${fn} in a child with the fault list ${list}; its wait status. */
+/* Runs ${fn} in a child with the fault list ${list}.  Returns the wait
+ * status. */
 static int
 run_child(const char *list, void (*fn)(void))
 {
@@ -44,7 +45,8 @@ run_child(const char *list, void (*fn)(void))
 	return (status);
 }
 
-/* Passes a.x three times; ends with 10 + the passage that failed. */
+/* Passes a.x three times.  Exits with 10 + the number of the pass that
+ * failed. */
 static void
 pass_three_times(void)
 {
@@ -126,7 +128,7 @@ test_misspelt_lists(void **state)
 	size_t i;
 
 	(void)state;
-	/* A comma at the end is harmless, the rest is refused. */
+	/* A comma at the end is allowed; the other lists are refused. */
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		int status = run_child(lists[i], pass_three_times);
 
@@ -144,8 +146,8 @@ pass_nothing(void)
 	(void)FAULT_FAILS("nothing");
 }
 
-/* The longest name, the longest number and the most faults are taken; what is
- * one more is refused. */
+/* The longest name, the largest number and the largest count of faults are
+ * accepted; one more is refused. */
 static void
 test_room(void **state)
 {
@@ -194,7 +196,8 @@ test_number(void **state)
 	(void)unsetenv("TWINBOX_TEST_NUMBER");
 }
 
-/* A trace that cannot be written would look like a point that is not passed. */
+/* A trace that cannot be written ends the process.  Otherwise it would look as
+ * if no point was passed. */
 static void
 test_no_trace(void **state)
 {

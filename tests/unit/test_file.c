@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that an operator names are regular files: nothing else is opened.
+ * Files that an operator names must be regular files; others are not opened.
  */
 #include <setjmp.h>
 #include <stdarg.h>

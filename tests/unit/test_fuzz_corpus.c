@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of a fuzz corpus hold any input, and each input in one way only.
+ * The lines of a fuzz corpus can hold any input, and each input has one form
+ * only.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,8 @@ test_written_and_read(void **state)
 	check_input("{\"a\": 1}", 8, "{\"a\": 1}");
 	check_input("a\r\n\t\\n", 6, "a\\r\\n\\t\\\\n");
 	check_input("\0\x1f\x7f\xff", 4, "\\x00\\x1f\\x7f\\xff");
-	/* An editor that strips lines must not change an input. */
+	/* The last space is escaped: editors strip spaces at the end of a
+	 * line. */
 	check_input(" a  ", 4, " a \\x20");
 	for (i = 0; i < 256; i++) {
 		every[i] = (uint8_t)i;

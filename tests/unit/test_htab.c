@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hash table against a plain array through a long random life, walks with
- * removals, failing allocations, and SipHash against its published results.
+ * The hash table compared with a plain array over many random operations, walks
+ * with removals, failing allocations, and SipHash against its published
+ * results.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -144,7 +145,7 @@ test_long_life(void **state)
 	t = htab_new(sizeof(key));
 	for (i = 0; i < 300000; i++) {
 		key = rnd_below(&seeded.rnd, KEYS);
-		/* Fill, then empty, and again. */
+		/* The table fills, empties, and fills again. */
 		if (rnd_below(&seeded.rnd, 100) < (i / 20000 % 2 ? 20U : 80U)) {
 			value = &values[rnd_below(&seeded.rnd, sizeof(values))];
 			assert_int_equal(htab_set(t, &key, value), RC_OK);
@@ -168,8 +169,9 @@ struct entry {
 	int seen;
 };
 
-/* Fills ${t} with ${n} entries and walks; the entries that ${remove_mod}
- * divides are removed when shown (0: none).  Each must be shown once. */
+/* Fills ${t} with ${n} entries and walks over them.  Entries that ${remove_mod}
+ * divides are removed when they are met (0: none are).  The walk must meet each
+ * entry once. */
 static void
 walk(struct htab *t, struct entry *entries, size_t n, size_t remove_mod)
 {
@@ -197,7 +199,8 @@ walk(struct htab *t, struct entry *entries, size_t n, size_t remove_mod)
 	htab_clear(t);
 }
 
-/* Random keys in small, nearly full tables: clusters that wrap are common. */
+/* Random keys in small tables that are nearly full, where clusters often wrap
+ * around the end. */
 static void
 test_walks(void **state)
 {

@@ -66,7 +66,7 @@ test_answer_at_once(void **state)
 		assert_null(reply_header(&r, "Connection"));
 	}
 	client_close(fd);
-	/* The last one is freed after its answer has left. */
+	/* The last request is freed after its answer has left. */
 	AWAIT(atomic_load(&f.freed) == 3);
 }
 
@@ -166,7 +166,7 @@ test_routes(void **state)
 	assert_int_equal(
 	    ask(&f, "HEAD /hello HTTP/1.1\r\n" HOST "\r\n", &r, &closed), 200);
 	assert_header("Content-Length", "18");
-	assert_false(closed); /* nor is there a body */
+	assert_false(closed); /* and there is no body either */
 	assert_int_equal(ask(&f, GET("/items/special"), &r, NULL), 200);
 	assert_string_equal(r.body, "{\"hello\":\"world\"}\n");
 	assert_int_equal(
@@ -254,7 +254,7 @@ test_bodies(void **state)
 	assert_problem(400, "bad_request");
 }
 
-/* Sends a POST with ${n} bytes, by length or in chunks. */
+/* Sends a POST with ${n} bytes, with Content-Length or in chunks. */
 static int
 post_n(const char *path, size_t n, bool chunked, int *ret_closed)
 {
@@ -307,7 +307,8 @@ test_body_limits(void **state)
 		(void)post_n("/echo", 131073, chunked, &closed);
 		assert_problem(413, "body_too_large");
 		assert_true(closed);
-		/* All of it can be sent before the answer is read. */
+		/* The client can send the whole body before it reads the
+		 * answer. */
 		client_send_errors = 0;
 		(void)post_n("/echo", 1000000, chunked, &closed);
 		assert_problem(413, "body_too_large");
@@ -318,7 +319,7 @@ test_body_limits(void **state)
 		(void)post_n("/large", 1048577, chunked, &closed);
 		assert_problem(413, "body_too_large");
 	}
-	/* By its length alone, with nothing of it sent. */
+	/* The announced length is enough for the refusal: no body was sent. */
 	(void)ask(&f, POST "Content-Length: 99999999999\r\n\r\n", &r, &closed);
 	assert_problem(413, "body_too_large");
 	assert_true(closed);
@@ -362,7 +363,7 @@ test_upgrade(void **state)
 	assert_memory_equal(got, "GET /v1", 7);
 	client_close(fd);
 	assert_int_equal(atomic_load(&f.upgrades), 1);
-	/* The path decides, however it is cut into segments. */
+	/* The path decides, even if it arrives byte by byte. */
 	fd = client_open(&f);
 	for (i = 0; i < strlen("GET /v1/ws "); i++) {
 		client_send_n(fd, text + (i == 10 ? 14 + 9 - 13 : i), 1);
@@ -433,7 +434,8 @@ test_pipelining(void **state)
 	client_close(fd);
 }
 
-/* libmicrohttpd's own loop waits although exactly 128 connections are ready. */
+/* libmicrohttpd's own loop would wait although exactly 128 connections are
+ * ready. */
 static void
 test_no_stall(void **state)
 {
@@ -515,8 +517,8 @@ test_no_memory(void **state)
 	assert_int_equal(ask(&f, GET("/later"), &r, NULL), 200);
 }
 
-/* The same without memory: what libmicrohttpd has given up gets a whole
- * refusal, or nothing. */
+/* The same without memory: a request that libmicrohttpd has given up gets a
+ * complete refusal, or no answer. */
 static void
 test_half_closed_without_memory(void **state)
 {
@@ -530,7 +532,8 @@ test_half_closed_without_memory(void **state)
 		mem_fail_at(k);
 		for (i = 0; i < 8; i++) {
 			client_send(many[i], GET("/later"));
-			/* The server may have closed already. */
+			/* This may fail, as the server may have closed
+			 * already. */
 			(void)shutdown(many[i], SHUT_WR);
 		}
 		for (i = 0; i < 8; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers to the letter: refusals with each of their reasons, heads, what is
- * said to those who are turned away before a request; and which loop serves
- * whom.
+ * Answers byte for byte: refusals with each of their reasons, heads, the answer
+ * to connections that the front turns away; and the loop that serves each
+ * connection.
  */
 #include "http_fixture.h"
 
@@ -25,7 +25,7 @@
 static struct fixture f;
 static struct reply r;
 
-/* The head without its date, which is the hour's. */
+/* Compares the head without its date. */
 static void
 assert_head(const char *want)
 {
@@ -38,7 +38,7 @@ assert_head(const char *want)
 	assert_string_equal(r.head, want);
 }
 
-/* The refusal in full; ${rest} follows its request id. */
+/* Compares the whole refusal; ${rest} follows its request id. */
 static void
 assert_refusal(enum problem problem, const char *detail, const char *instance,
     const char *rest)
@@ -73,7 +73,7 @@ test_refusals(void **state)
 	assert_refusal(
 	    PROBLEM_BUSY, "a queue is full", "/busy", ",\"retry_after\":7");
 	assert_string_equal(reply_header(&r, "Retry-After"), "7");
-	/* A second at least. */
+	/* The wait is a second at least. */
 	(void)ask(&f, "GET /busy?now HTTP/1.1\r\n" HOST ID "\r\n", &r, NULL);
 	assert_refusal(
 	    PROBLEM_BUSY, "a queue is full", "/busy", ",\"retry_after\":1");
@@ -92,7 +92,7 @@ test_refusals(void **state)
 	    "this path takes POST, DELETE, OPTIONS", "/echo", "");
 }
 
-/* Each reason to refuse a head or a body, in the words that its sender gets. */
+/* Each reason to refuse a head or a body, in the words of the answer. */
 static const struct {
 	const char *text;
 	int status;
@@ -195,7 +195,7 @@ test_reasons(void **state)
 	}
 }
 
-/* Nothing near a refusal is refused. */
+/* Heads just short of each reason are accepted. */
 static void
 test_borders(void **state)
 {
@@ -212,7 +212,7 @@ test_borders(void **state)
 		if (ask(&f, fine[i], &r, NULL) != 200)
 			fail_msg(
 			    "%s is answered %s%s", fine[i], r.head, r.body);
-	/* Both ends of what an escape is made of. */
+	/* The first and last characters of an escape, and their neighbours. */
 	assert_int_equal(
 	    ask(&f, GET("/items/%30%39%4a%4A%5f%5F%61"), &r, NULL), 200);
 	assert_non_null(strstr(r.body, "GET /items/09JJ__a"));
@@ -228,7 +228,7 @@ test_borders(void **state)
 	assert_int_equal(ask(&f, GET("/items/a%7f"), &r, NULL), 400);
 }
 
-/* Asks for a target of ${n} bytes. */
+/* Requests a target of ${n} bytes. */
 static int
 ask_target(size_t n)
 {
@@ -241,7 +241,7 @@ ask_target(size_t n)
 	return (ask(&f, text, &r, NULL));
 }
 
-/* Asks with ${n} parameters. */
+/* Requests a target with ${n} parameters. */
 static int
 ask_parameters(int n)
 {
@@ -297,7 +297,7 @@ ask_id(int n)
 	return ((int)strlen(reply_header(&r, "X-Request-Id")));
 }
 
-/* As many as are taken, and one more. */
+/* The largest accepted number, and one more. */
 static void
 test_limits(void **state)
 {
@@ -327,7 +327,7 @@ test_limits(void **state)
 	assert_non_null(strstr(r.body, "there is no /1/2/3/4/5/6/7/8/9\""));
 }
 
-/* Requests are counted when they begin; a stop waits by that. */
+/* Requests are counted when they begin; a stop depends on this count. */
 static void
 test_begun(void **state)
 {
@@ -340,9 +340,9 @@ test_begun(void **state)
 	assert_int_equal(http_begun(f.http), begun + 2);
 }
 
-/* ---- before a request ---- */
+/* ---- the front ---- */
 
-/* What the front says to ${text}, which begins no request. */
+/* The front answers ${text}, which begins no request, with ${detail}. */
 static void
 assert_turned_away(const char *text, const char *detail)
 {
@@ -393,7 +393,7 @@ loop_of(int fd)
 	return ((int)strtoll(digit, NULL, 10));
 }
 
-/* A connection goes to the loop that has the fewest. */
+/* A new connection goes to the loop with the fewest connections. */
 static void
 test_fewest(void **state)
 {
@@ -409,7 +409,8 @@ test_fewest(void **state)
 	}
 	for (i = 0; i < LOOPS; i++)
 		assert_int_equal(counts[i], 4);
-	/* All of loop 1 leave; as many come in their place. */
+	/* All connections of loop 1 close, and as many new ones take their
+	 * place. */
 	for (i = 0; i < 4 * LOOPS; i++)
 		if (loops[i] == 1)
 			client_close(fds[i]);
@@ -423,8 +424,8 @@ test_fewest(void **state)
 
 /* ---- without memory ---- */
 
-/* A target that needs memory of its own, which is not there: 503, or no answer,
- * but nothing that was not read is believed. */
+/* The memory for a long target fails: the answer is 503, or there is none, but
+ * no part of the target counts as the whole. */
 static void
 test_no_memory_for_target(void **state)
 {
@@ -456,7 +457,7 @@ test_no_memory_for_target(void **state)
 
 /* ---- addresses ---- */
 
-/* A server for ::1 alone, two connections for each address. */
+/* A server on ::1 alone, with two connections for each address. */
 static void
 test_address_limit(void **state)
 {
@@ -499,7 +500,7 @@ test_address_limit(void **state)
 	AWAIT(metrics_get(f.metrics, METRIC_HTTP_TURNED_AWAY) == away + 1);
 	for (i = 0; i < 3; i++)
 		(void)close(fds[i]);
-	/* There is room again when they have gone. */
+	/* There is room again when these have closed. */
 	AWAIT(http_connections(http) == 0);
 	http_stop(http);
 }

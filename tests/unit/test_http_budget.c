@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client may make the server hold: whose body is read, how much of all
- * bodies is, and how much of all answers may wait for clients that do not read.
+ * The memory that a client can make the server use: which bodies are read, the
+ * bytes of all bodies, and the bytes of all answers that clients do not read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,9 +53,9 @@ send_body(int fd, size_t n)
 	}
 }
 
-/* ---- whose body is read ---- */
+/* ---- whether a body is read ---- */
 
-/* Without a token that may be one the head alone is answered. */
+/* Without a text that may be a token, the answer comes after the head. */
 static void
 test_stranger(void **state)
 {
@@ -73,8 +73,9 @@ test_stranger(void **state)
 		client_read(fd, &r, 0);
 		assert_int_equal(r.status, 401);
 		assert_true(client_closed(fd));
-		/* What is still sent does not reset the connection: a client
-		 * that sends all before it reads finds the answer. */
+		/* The server reads on, so that the rest of the body does not
+		 * reset the connection: a client that sends all before it reads
+		 * gets the answer. */
 		client_send_errors = 0;
 		send_body(fd, MIB);
 		assert_int_equal(client_send_errors, 0);
@@ -102,8 +103,8 @@ test_public_limit(void **state)
 	client_close(fd);
 }
 
-/* A body that all may send is read before its sender is looked up; a larger one
- * only after. */
+/* A body of the size that everybody may send is read before the look-up of its
+ * sender.  A larger one is read only after it. */
 static void
 test_lookup(void **state)
 {
@@ -127,7 +128,7 @@ test_lookup(void **state)
 	assert_true(client_is_kept(fd));
 	client_close(fd);
 
-	/* One that is known is not looked up. */
+	/* A known sender causes no look-up. */
 	fd = post_head("/private/large", "good", MIB);
 	send_body(fd, MIB);
 	client_read(fd, &r, 0);
@@ -137,7 +138,8 @@ test_lookup(void **state)
 	client_close(fd);
 }
 
-/* The length of a chunked body is not known before: it is looked up. */
+/* The length of a chunked body is not known in advance, so there is a
+ * look-up. */
 static void
 test_lookup_of_chunks(void **state)
 {
@@ -157,7 +159,7 @@ test_lookup_of_chunks(void **state)
 	client_close(fd);
 }
 
-/* Nobody's token: the first piece of the body is answered. */
+/* The token is unknown: the answer comes after the first piece of the body. */
 static void
 test_lookup_in_vain(void **state)
 {
@@ -170,7 +172,7 @@ test_lookup_in_vain(void **state)
 	assert_int_equal(r.status, 401);
 	assert_non_null(strstr(r.body, "nobody's token"));
 	client_close(fd);
-	/* All of it can be sent before the answer is read. */
+	/* The client can send the whole body before it reads the answer. */
 	fd = post_head("/private/large", "none", MIB);
 	send_body(fd, MIB);
 	client_read(fd, &r, 0);
@@ -178,7 +180,7 @@ test_lookup_in_vain(void **state)
 	client_close(fd);
 	AWAIT(http_connections(f.http) == 0);
 	assert_int_equal(atomic_load(&f.handled), before);
-	/* Readers that take no more. */
+	/* The readers' queue is full. */
 	f.lookup_rc = RC_BUSY;
 	fd = post_head("/private/large", "slow", MIB);
 	send_body(fd, 1000);
@@ -188,8 +190,8 @@ test_lookup_in_vain(void **state)
 	f.lookup_rc = RC_OK;
 }
 
-/* The time of a look-up is not the client's: of the deadline it has what it had
- * before, and no more. */
+/* The time of a look-up does not count against the client's deadline.  The
+ * client then has the rest of the deadline, and no more. */
 static void
 test_lookup_is_slow(void **state)
 {
@@ -203,7 +205,7 @@ test_lookup_is_slow(void **state)
 		fixture_leap(&f, 2 * REQUEST_DEADLINE_MS);
 		http_sender_found(atomic_exchange(&f.held, NULL), NULL);
 		fixture_turn(&f);
-		/* Deadlines are looked at eight times in each. */
+		/* Deadlines are checked eight times in the length of each. */
 		fixture_leap(&f, i == 0 ? REQUEST_DEADLINE_MS / 4
 					: REQUEST_DEADLINE_MS + MINUTE_MS);
 		if (i == 0) {
@@ -217,9 +219,9 @@ test_lookup_is_slow(void **state)
 	}
 }
 
-/* ---- how much of all bodies ---- */
+/* ---- the bytes of all bodies ---- */
 
-/* An address has a quarter.  Small bodies need no room. */
+/* One address may use a quarter of the budget.  Small bodies do not count. */
 static void
 test_bodies(void **state)
 {
@@ -231,7 +233,7 @@ test_bodies(void **state)
 		fds[i] = post_head("/large", NULL, MIB);
 		send_body(fds[i], i < 2 ? MIB - 1 : 1000);
 	}
-	/* The share to its last byte. */
+	/* The share can be used to its last byte. */
 	AWAIT(budget_used(f.http->bodies) == 2 * MIB);
 	send_body(fds[2], MIB - 1000);
 	client_read(fds[2], &r, 0);
@@ -244,7 +246,7 @@ test_bodies(void **state)
 	client_read(fd, &r, 0);
 	assert_int_equal(r.status, 200);
 	client_close(fd);
-	/* Read to its end, or cut: its room is free. */
+	/* When a body was read to its end, or cut, its bytes are free again. */
 	send_body(fds[0], 1);
 	client_read(fds[0], &r, 0);
 	assert_int_equal(r.status, 200);
@@ -259,7 +261,7 @@ test_bodies(void **state)
 	client_close(fd);
 }
 
-/* ---- how much of all answers ---- */
+/* ---- the bytes of all answers ---- */
 
 static int
 ask_and_leave(const char *text)
@@ -281,7 +283,7 @@ test_answers(void **state)
 	assert_non_null(strstr(r.body, "too many large answers"));
 	assert_non_null(reply_header(&r, "Retry-After"));
 	assert_int_equal(metric(METRIC_HTTP_ANSWERS_REFUSED), 1);
-	/* Small ones are always answered, and so is what just fits. */
+	/* Small answers are always sent, and so is an answer that just fits. */
 	assert_int_equal(ask(&f, GET("/hello"), &r, NULL), 200);
 	assert_int_equal(ask(&f, GET("/big?mb=1"), &r, NULL), 200);
 	assert_int_equal(r.body_len, MIB);
@@ -294,7 +296,8 @@ test_answers(void **state)
 	assert_int_equal(budget_used(f.http->answers), 0);
 }
 
-/* A piece that finds no room ends its answer, which is then no whole one. */
+/* If a piece finds no room, the answer is cut, and the client can see that it
+ * is not complete. */
 static void
 test_pieces(void **state)
 {
@@ -329,7 +332,7 @@ test_left(void **state)
 	assert_false(http_client_left(atomic_load(&f.held)));
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
 	AWAIT(http_client_left(atomic_load(&f.held)));
-	/* It may still read. */
+	/* The client may still read. */
 	fixture_release(&f);
 	client_read(fd, &r, 0);
 	assert_int_equal(r.status, 200);
@@ -352,7 +355,7 @@ main(void)
 	    cmocka_unit_test(test_left),
 	};
 
-	/* A quarter is what one address has. */
+	/* One address may use a quarter. */
 	fixture_body_bytes = 4 * 2 * MIB;
 	fixture_answer_bytes = 4 * 16 * MIB;
 	return (FIXTURE_RUN(&f, 1, 100, tests));

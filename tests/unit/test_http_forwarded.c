@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who asks, behind proxies: the walk through the headers, with what strangers
- * may have put into them.  The believed networks are 10.0.0.0/8, 127.0.0.1 and
+ * The client's address behind proxies: the walk through the headers, which
+ * strangers can fill.  The trusted networks are 10.0.0.0/8, 127.0.0.1 and
  * 2001:db8:f::/48; the peer is 10.0.0.1 in every row.
  */
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static const struct net_networks believed = {
 	   {{[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}, 128},
 	   {{0x20, 0x01, 0x0d, 0xb8, 0x00, 0x0f}, 48}}};
 
-/* Headers ("Name: value", in order) and what they make of it. */
+/* Headers ("Name: value", in order) and the result. */
 struct row {
 	const char *headers;
 	const char *client;
@@ -71,7 +71,7 @@ static const struct row rows[] = {
     {X "6.6.6.6, 2001:db8:e::1, 2001:db8:f::1", "2001:db8:e::1", ""},
     {X "6.6.6.6, 2001:db8:10::1", "2001:db8:10::1", ""},
 
-    /* X-Forwarded-For: what cannot be read ends the walk */
+    /* X-Forwarded-For: a text that is not an address ends the walk */
     {X "unknown", PEER, ""},
     {X "192.0.2.1, unknown", PEER, ""},
     {X "192.0.2.1, unknown, 10.1.2.3", "10.1.2.3", ""},
@@ -124,7 +124,7 @@ static const struct row rows[] = {
     {F "for=192.0.2.1;host=\"a b\"", "192.0.2.1", ""},
     {F "for=192.0.2.1;host=\"a\x7f\"", "192.0.2.1", ""},
 
-    /* Forwarded: nothing of a malformed line counts */
+    /* Forwarded: a malformed line is ignored as a whole */
     {F "for=\", for=192.0.2.1", PEER, ""},
     {F "for=6.6.6.6;x=\", for=192.0.2.1", PEER, ""},
     {F "for=6.6.6.6;x=\", for=\"[2001:db8::1]\"", PEER, ""},
@@ -143,7 +143,7 @@ static const struct row rows[] = {
     {F "for=6.6.6.6;x=\"" END F "for=192.0.2.1", "192.0.2.1", ""},
     {F "for=192.0.2.1" END F "for=6.6.6.6;x=\"", PEER, ""},
 
-    /* both: they must agree */
+    /* both headers: they must agree */
     {F "for=192.0.2.1;proto=https" END X "192.0.2.1", "192.0.2.1", "https"},
     {X "6.6.6.6, 192.0.2.1" END F "for=192.0.2.1", "192.0.2.1", ""},
     {X "192.0.2.1" END F "for=6.6.6.6;proto=https;host=evil", PEER, ""},
@@ -164,7 +164,7 @@ static const struct row rows[] = {
     {F "for=192.0.2.1" END P "https", "192.0.2.1", "https"},
 };
 
-/* What the raw head ${headers} says. */
+/* Reads the raw head ${headers}. */
 static void
 read_head(const char *headers, size_t n, struct net_from *ret)
 {
@@ -203,7 +203,8 @@ test_table(void **state)
 	assert_true(i > 90);
 }
 
-/* As libmicrohttpd gives them: no NUL at the end, NULs within. */
+/* Values in libmicrohttpd's form: without a NUL at the end, with NULs
+ * within. */
 static void
 test_spans(void **state)
 {
@@ -226,7 +227,7 @@ test_spans(void **state)
 	assert_string_equal(from.client, PEER);
 }
 
-/* Long chains cost nothing and give no more than the last hops. */
+/* Long chains cost no more, and only their last hops are read. */
 static void
 test_long(void **state)
 {
@@ -244,7 +245,7 @@ test_long(void **state)
 	forwarded_add(&lines, "X-Forwarded-For", 15, text, n);
 	forwarded_read(&lines, &believed, &from);
 	assert_string_equal(from.client, "192.0.2.1");
-	/* One more proxy, and the client is beyond what is looked at. */
+	/* With one more proxy, the client is beyond the hops that are read. */
 	forwarded_add(&lines, "X-Forwarded-For", 15, "10.0.2.1", 8);
 	forwarded_read(&lines, &believed, &from);
 	assert_string_equal(from.client, "10.0.1.0");
@@ -261,7 +262,7 @@ test_long(void **state)
 	forwarded_read(&lines, &believed, &from);
 	assert_string_equal(from.client, PEER);
 
-	/* A host that does not fit is none; a longer value is malformed. */
+	/* A host that does not fit is left out; a longer value is malformed. */
 	memset(&lines, 0, sizeof(lines));
 	n = (size_t)snprintf(text, sizeof(text), "for=192.0.2.1;host=");
 	memset(text + n, 'h', NET_HOST_SIZE);
@@ -276,7 +277,7 @@ test_long(void **state)
 	assert_string_equal(from.client, PEER);
 }
 
-/* Any bytes: nothing but an address comes out. */
+/* From random bytes nothing but an address comes out. */
 static void
 test_noise(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of routes with a gate of its own: who is let in is decided from the
- * head, pieces of a body are shown as they come, and the gate's argument goes
- * to its routes.
+ * A table of routes with a gate of its own.  The gate decides from the head
+ * whether a request is admitted, sees the pieces of a body as they come, and
+ * its argument goes to its routes.
  */
 #include "http_fixture.h"
 
@@ -37,7 +37,7 @@ test_let_in(void **state)
 	assert_string_equal(r.body, "7 a /gated");
 }
 
-/* The target as it was sent. */
+/* The handler gets the target exactly as it was sent. */
 static void
 test_target(void **state)
 {
@@ -53,7 +53,8 @@ test_target(void **state)
 	assert_string_equal(r.body, "nothing /gated?");
 }
 
-/* A stranger is answered before the body, and the handler never runs. */
+/* A stranger gets the answer before the body is read, and the handler never
+ * runs. */
 static void
 test_stranger(void **state)
 {
@@ -76,7 +77,7 @@ test_stranger(void **state)
 	assert_int_equal(atomic_load(&f.handled), before);
 }
 
-/* Without a body the head is not shown: authorize() decides. */
+/* Without a body the gate does not see the head: authorize() decides. */
 static void
 test_no_body(void **state)
 {
@@ -119,7 +120,7 @@ test_limit(void **state)
 	    want, sizeof(want), "%d b /gated", LIMIT_PEER_REQUEST_LEN);
 	assert_string_equal(r.body, want);
 	assert_int_equal(ask_bytes("/gated", LIMIT_PEER_REQUEST_LEN + 1), 413);
-	/* Nor is it less where the route is public, as in the waiting room. */
+	/* The limit is the same on a public route. */
 	assert_int_equal(ask_bytes("/open", LIMIT_PEER_REQUEST_LEN), 200);
 }
 

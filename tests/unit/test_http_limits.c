@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server of HTTP must bear: slow clients, clients that go away, too
- * many connections, no descriptors; and how it waits, drains and stops.
+ * Situations that an HTTP server must survive: slow clients, clients that go
+ * away, too many connections, no descriptors; and how it waits, drains and
+ * stops.
  */
 #include "http_fixture.h"
 
@@ -18,7 +19,7 @@
 
 #include "http_leap.h"
 
-/* Every connection is looked at once in each of these. */
+/* Every connection is checked once in this time. */
 #define LOOK_MS (REQUEST_DEADLINE_MS / 8 + 1)
 
 #define LIMIT 40 /* connections */
@@ -33,8 +34,8 @@ await(enum metric metric, int64_t want)
 	AWAIT(metrics_get(f.metrics, metric) == want);
 }
 
-/* Where libmicrohttpd has overlooked the end of a connection, the next look at
- * it finds it.  Less than a deadline passes here. */
+/* libmicrohttpd can miss the end of a connection; the next check of the
+ * connection finds it.  Less than a deadline passes here. */
 static void
 await_no_connections(void)
 {
@@ -54,8 +55,8 @@ await_no_connections(void)
 
 /* ---- deadlines ---- */
 
-/* The server cuts each of the ${n} clients once its deadline is over, and not a
- * minute before, although one more byte comes now and then. */
+/* The server must cut each of the ${n} clients when its deadline is over, and
+ * not a minute before, although a byte comes from time to time. */
 static void
 assert_cut(const int *fds, size_t n)
 {
@@ -105,14 +106,15 @@ test_trickle(void **state)
 	}
 	for (i = 0; i < n; i++)
 		client_arrived(fds[i]);
-	fds[n++] = client_open(&f); /* begins with the byte that trickles */
+	fds[n++] =
+	    client_open(&f); /* its first byte is the one that trickles */
 	fixture_turn(&f);
 	assert_cut(fds, n);
 	await(METRIC_HTTP_DEADLINES, cuts + (int64_t)n);
 	assert_int_equal(atomic_load(&f.handled), handled);
 }
 
-/* On a kept connection libmicrohttpd tells nothing of the first bytes. */
+/* On a kept connection libmicrohttpd does not report the first bytes. */
 static void
 test_trickle_kept_alive(void **state)
 {
@@ -126,7 +128,7 @@ test_trickle_kept_alive(void **state)
 	fixture_leap(&f, MINUTE_MS);
 	client_send(fd, "GET /hel");
 	client_arrived(fd);
-	/* The deadline runs from the look that finds it. */
+	/* The deadline runs from the check that finds them. */
 	fixture_leap(&f, LOOK_MS);
 	assert_cut(&fd, 1);
 	fd = client_open(&f);
@@ -153,7 +155,7 @@ test_silent(void **state)
 	client_close(fd);
 }
 
-/* Returns when the server is done with the request, too. */
+/* Returns when the server has freed the request, too. */
 static void
 ask_hello(int fd)
 {
@@ -172,7 +174,7 @@ test_idle(void **state)
 
 	(void)state;
 	ask_hello(fd);
-	/* It is looked at, and nothing has come since. */
+	/* A check finds that no byte has come since. */
 	fixture_leap(&f, LOOK_MS);
 	fixture_leap(&f, REQUEST_DEADLINE_MS + LOOK_MS);
 	ask_hello(fd);
@@ -191,7 +193,7 @@ test_unread(void **state)
 	int fd = client_open(&f), handled = atomic_load(&f.handled);
 
 	(void)state;
-	/* More than the sockets' memory holds. */
+	/* More than the buffers of the sockets hold. */
 	client_send(fd, GET("/big?mb=16"));
 	AWAIT(atomic_load(&f.handled) > handled);
 	for (passed = 0; metrics_get(f.metrics, METRIC_HTTP_DEADLINES) == cuts;
@@ -213,8 +215,9 @@ test_poll(void **state)
 	int fd = client_open(&f), i;
 
 	(void)state;
-	/* From the beginning on the loop of those who wait: kept alive.  It
-	 * may wait longer than requests may arrive. */
+	/* The first request puts the connection into the loop for long-polls,
+	 * where it is kept alive.  A long-poll may take longer than the request
+	 * deadline. */
 	for (i = 0; i < 3; i++) {
 		client_send(fd, i == 0 ? GET("/poll?wait=7200000")
 				       : GET("/poll?wait=7200000&later=1"));
@@ -230,7 +233,8 @@ test_poll(void **state)
 	client_read(fd, &r, 0);
 	assert_int_equal(r.status, 200);
 	client_close(fd);
-	/* Elsewhere the connection ends, so that the next begins right. */
+	/* In another loop the connection ends after a long-poll, so that the
+	 * next connection of the client gets into the right one. */
 	fd = client_open(&f);
 	client_send(fd, GET("/hello"));
 	client_read(fd, &r, 0);
@@ -270,7 +274,8 @@ test_many_polls(void **state)
 	await(METRIC_LONG_POLLS, 0);
 }
 
-/* It is noticed at once, not when the wait is over. */
+/* The server notices at once that the client has gone, not when the wait is
+ * over. */
 static void
 test_client_gone(void **state)
 {
@@ -287,7 +292,7 @@ test_client_gone(void **state)
 	atomic_store(&f.early, 0);
 }
 
-/* The client has closed its writing side, and gets its answer. */
+/* A client that has closed its writing side still gets its answer. */
 static void
 test_half_closed(void **state)
 {
@@ -303,7 +308,7 @@ test_half_closed(void **state)
 		fd = client_open(&f);
 		client_send(fd, asks[i]);
 		assert_int_equal(shutdown(fd, SHUT_WR), 0);
-		fixture_turn(&f); /* the server has seen the end */
+		fixture_turn(&f); /* the server has seen that end */
 		if (i == 2)
 			fixture_release(&f);
 		client_read(fd, &r, 0);
@@ -314,7 +319,7 @@ test_half_closed(void **state)
 		assert_true(client_closed(fd));
 		client_close(fd);
 	}
-	/* When several are answered at once libmicrohttpd gives them up. */
+	/* If several are answered at once, libmicrohttpd gives them up. */
 	for (i = 0; i < 30; i++) {
 		many[i] = client_open(&f);
 		client_send(many[i], GET("/later"));
@@ -336,7 +341,7 @@ test_half_closed(void **state)
 	atomic_store(&f.early, 0);
 }
 
-/* A client that is gone when its answer comes. */
+/* A client that has gone before its answer comes. */
 static void
 test_gone_before_answer(void **state)
 {
@@ -352,7 +357,7 @@ test_gone_before_answer(void **state)
 			(void)setsockopt(
 			    fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 		client_close(fd);
-		fixture_turn(&f); /* the server has seen the end */
+		fixture_turn(&f); /* the server has seen that end */
 		fixture_release(&f);
 		await_no_connections();
 	}
@@ -386,8 +391,8 @@ test_connection_limit(void **state)
 	assert_int_equal(ask(&f, GET("/hello"), &r, NULL), 200);
 }
 
-/* No descriptor is left: clients are closed, not left hanging; nothing
- * spins. */
+/* The server has no descriptor left: clients are closed and do not hang, and no
+ * thread spins. */
 static void
 test_no_descriptors(void **state)
 {
@@ -417,11 +422,11 @@ test_no_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	for (i = 0; i < 60; i++)
 		client_close(fds[i]);
-	/* It accepts again when the pause is over. */
+	/* The server accepts again after the pause. */
 	fixture_leap(&f, f.timing.http_accept_pause_ms);
 }
 
-/* A waiting server does nothing. */
+/* A server whose clients all wait does not run. */
 static void
 test_quiet(void **state)
 {
@@ -445,7 +450,8 @@ test_quiet(void **state)
 
 /* ---- draining and stopping; each has a server of its own ---- */
 
-/* The front's thread closes its socket when it is woken: soon, and for good. */
+/* Returns whether the port is closed.  The front's thread closes the listening
+ * socket soon after it was woken. */
 static bool
 nobody_listens(void)
 {
@@ -488,22 +494,22 @@ test_drain(void **state)
 	AWAIT(http_pending(f.http) == 3);
 	http_drain(f.http);
 	http_drain(f.http);
-	/* Those who wait are woken, with their answer. */
+	/* Long-polls are woken and get their answer. */
 	client_read(poll, &r, 0);
 	assert_string_equal(r.body, "woken");
 	assert_string_equal(reply_header(&r, "Connection"), "close");
-	/* Who begins to wait now waits for as long as it asks, whatever else
-	 * happens meanwhile. */
+	/* A long-poll that begins now waits for the requested time, whatever
+	 * else happens meanwhile. */
 	await(METRIC_LONG_POLLS, 0);
 	start = clk_mono_ms(clk_system());
 	client_send(waits, GET("/poll?wait=300"));
 	await(METRIC_LONG_POLLS, 1);
-	/* What has begun goes on. */
+	/* A request that has begun goes on. */
 	client_send(upload, "}");
 	client_read(upload, &r, 0);
 	assert_string_equal(r.body, "{}");
 	assert_string_equal(reply_header(&r, "Connection"), "close");
-	/* What begins now on a kept connection is its last. */
+	/* A request that begins now on a kept connection is its last one. */
 	client_send(kept, GET("/hello"));
 	client_read(kept, &r, 0);
 	assert_int_equal(r.status, 200);
@@ -515,7 +521,7 @@ test_drain(void **state)
 	client_read(waits, &r, 0);
 	assert_true(clk_mono_ms(clk_system()) - start >= 300);
 	assert_true(nobody_listens());
-	/* Until nothing begins any more. */
+	/* http_refuse() ends the time in which requests may still begin. */
 	assert_true(http_connections(f.http) > 0);
 	http_refuse(f.http);
 	client_send(late, GET("/hello"));
@@ -524,7 +530,7 @@ test_drain(void **state)
 	assert_non_null(strstr(r.body, "\"code\":\"draining\""));
 	assert_non_null(reply_header(&r, "Retry-After"));
 	assert_true(client_closed(late));
-	/* An answer is there a moment before its request is gone. */
+	/* An answer arrives a moment before its request is freed. */
 	AWAIT(http_pending(f.http) == 1);
 	fixture_release(&f);
 	client_read(hold, &r, 0);
@@ -556,7 +562,7 @@ test_stop(void **state)
 	client_send(poll, GET("/poll?wait=60000"));
 	await(METRIC_LONG_POLLS, 1);
 	AWAIT(http_pending(f.http) == 2);
-	/* None of them is waited for. */
+	/* The stop does not wait for any of them. */
 	f.timing.http_stop_ms = HOUR_MS;
 	(void)alarm(20);
 	fixture_stop(&f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The listening socket of an HTTP server: what it may be told to listen on, how
- * it goes from one server to the next, and a server that cannot be made.
+ * The listening socket of an HTTP server: valid addresses, how one server
+ * passes the socket to the next, and a server that cannot be made.
  */
 #include "http_fixture.h"
 
@@ -47,7 +47,7 @@ test_new_refuses(void **state)
 	}
 	(void)snprintf(taken, sizeof(taken), "127.0.0.1:%d", f.port);
 	o.listen = taken;
-	/* Not RC_IO, after which a service manager must not try again. */
+	/* It is not RC_IO, after which a service manager does not restart. */
 	assert_int_equal(http_new(&o, &http, &err), RC_BUSY);
 	assert_null(http);
 	o.listen = "[::1]:0";
@@ -57,8 +57,8 @@ test_new_refuses(void **state)
 	http_stop(NULL);
 }
 
-/* One server goes and another listens on its port: who comes in between waits,
- * and the port is nobody else's. */
+/* One server stops and another listens on its port: a client that connects
+ * between them waits, and no other program can take the port. */
 static void
 test_listener_is_kept(void **state)
 {
@@ -98,7 +98,8 @@ test_listener_is_kept(void **state)
 	assert_int_equal(r.status, 200);
 	client_close(fd);
 
-	/* It passes over to one that cannot be made, too. */
+	/* A server that cannot be made also takes over the socket, and closes
+	 * it. */
 	o.listener = listener = http_keep_listener(http);
 	http_stop(http);
 	mem_fail_at(1);
@@ -107,7 +108,7 @@ test_listener_is_kept(void **state)
 	assert_int_equal(fcntl(listener, F_GETFD), -1);
 }
 
-/* Each allocation of making a server fails once. */
+/* Each allocation of http_new() fails once. */
 static void
 test_new_without_memory(void **state)
 {

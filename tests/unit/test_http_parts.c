@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of server/http that need no server: the timer heap, telling first
- * lines apart, connections of an address, content types, the router.
+ * The parts of server/http that need no server: the timer heap, the classes of
+ * first lines, connections of an address, content types, the router.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,8 @@
 
 #define NODES 500
 
-/* Random adding and removing against a plain search for the least. */
+/* Random insertions and removals, compared with a plain search for the
+ * least. */
 static void
 test_timer_heap(void **state)
 {
@@ -61,7 +62,8 @@ test_timer_heap(void **state)
 		assert_true(first->at_ms >= last);
 		last = first->at_ms;
 		timer_heap_remove(&heap, first);
-		timer_heap_remove(&heap, first); /* nothing */
+		timer_heap_remove(
+		    &heap, first); /* there is none: does nothing */
 		left--;
 	}
 	assert_int_equal(left, 0);
@@ -143,7 +145,7 @@ from(struct conn *conn, const char *text)
 static void
 test_conn_limit(void **state)
 {
-	/* In groups that count as one address. */
+	/* The addresses of a group count as one. */
 	static const char *const texts[][3] = {
 	    {"192.0.2.1", "::ffff:192.0.2.1", "192.0.2.1"},
 	    {"192.0.2.2", "192.0.2.2", "::ffff:192.0.2.2"},
@@ -169,10 +171,11 @@ test_conn_limit(void **state)
 		}
 		for (i = 0; i < 5; i++) {
 			conn_limit_leave(
-			    &limit, &conns[i][2]); /* was never in */
+			    &limit, &conns[i][2]); /* was never counted */
 			assert_false(conn_limit_enter(&limit, &conns[i][2]));
 			conn_limit_leave(&limit, &conns[i][0]);
-			conn_limit_leave(&limit, &conns[i][0]); /* is gone */
+			conn_limit_leave(
+			    &limit, &conns[i][0]); /* was removed before */
 			assert_true(conn_limit_enter(&limit, &conns[i][2]));
 			conn_limit_leave(&limit, &conns[i][1]);
 			conn_limit_leave(&limit, &conns[i][2]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers in pieces: whole and in order, never asked for faster than they are
- * read, cut so that nobody takes a part for the whole, and never in the way of
- * a stop.
+ * Answers in pieces: complete and in order, produced no faster than the client
+ * reads, cut in a way that no client takes a part for the whole, and never an
+ * obstacle to a stop.
  */
 #include "http_fixture.h"
 
@@ -18,8 +18,8 @@
 
 static struct fixture f;
 
-/* All that comes until the end of the answer in chunks, or of the connection;
- * freed by the caller. */
+/* Reads until the end of a chunked answer, or of the connection.  The caller
+ * frees the text. */
 static char *
 read_all(int fd, size_t *ret_n)
 {
@@ -47,7 +47,8 @@ read_all(int fd, size_t *ret_n)
 	return (text);
 }
 
-/* Takes the chunks of ${text} together, in place.  False: it does not end. */
+/* Joins the chunks of ${text} in place.  Returns false if there is no last
+ * chunk. */
 static bool
 dechunk(char *text, size_t n, size_t *ret_n)
 {
@@ -114,7 +115,8 @@ test_whole(void **state)
 	check(GET("/pieces?n=5&size=0"), 5, 0);
 }
 
-/* Who knows no chunks reads until the end of the connection. */
+/* A client that does not support chunks reads until the end of the
+ * connection. */
 static void
 test_old_client(void **state)
 {
@@ -130,7 +132,7 @@ test_old_client(void **state)
 	client_close(fd);
 }
 
-/* Its head, and not one byte more. */
+/* The answer to HEAD has no byte after its head. */
 static void
 test_head(void **state)
 {
@@ -149,7 +151,8 @@ test_head(void **state)
 	client_close(fd);
 }
 
-/* No last chunk comes: nobody takes it for the whole. */
+/* The last chunk is missing, so that no client takes the answer for
+ * complete. */
 static void
 test_cut(void **state)
 {
@@ -166,8 +169,8 @@ test_cut(void **state)
 	client_close(fd);
 }
 
-/* 400 pieces of 256 KiB, and a client that does not read: when all threads wait
- * the server has asked for no more than the sockets hold. */
+/* 400 pieces of 256 KiB, and a client that does not read.  When all threads
+ * wait, the server has requested no more pieces than the sockets hold. */
 static void
 test_slow_reader(void **state)
 {
@@ -200,7 +203,7 @@ test_client_goes(void **state)
 
 /* ---- between two pieces ---- */
 
-/* Reads until ${text} has come. */
+/* Reads until ${text} has arrived. */
 static void
 read_until(int fd, const char *text)
 {
@@ -224,7 +227,7 @@ await_waiting(int64_t n)
 	AWAIT(metrics_get(f.metrics, METRIC_LONG_POLLS) == n);
 }
 
-/* The next piece comes when its time has come, and not before. */
+/* The next piece is sent at its time, and not before. */
 static void
 test_timer(void **state)
 {
@@ -255,7 +258,8 @@ test_timer(void **state)
 	client_close(fd);
 }
 
-/* It is noticed at once that the client has gone, not with the next piece. */
+/* The server notices at once that the client has gone, not at the next
+ * piece. */
 static void
 test_gone_between(void **state)
 {
@@ -271,8 +275,8 @@ test_gone_between(void **state)
 	assert_int_equal(atomic_load(&f.early), 1);
 }
 
-/* Draining wakes what waits for its next piece, once.  A stop cuts what waits
- * all the same. */
+/* Draining wakes answers that wait for their next piece, once.  A stop cuts
+ * those that still wait. */
 static void
 test_stop_between(void **state)
 {
@@ -304,8 +308,8 @@ test_stop_between(void **state)
 	fixture_start(&f, 2, 1000);
 }
 
-/* What a client does not read waits with the one who makes it, not in the
- * kernel: there is room for 64 KiB, and for what the client's side takes. */
+/* Data that a client does not read stays with its producer, not in the kernel:
+ * the server's socket holds 64 KiB, and the client's side its own buffer. */
 static void
 test_small_pieces_unread(void **state)
 {
@@ -320,8 +324,8 @@ test_small_pieces_unread(void **state)
 	client_close(fd);
 }
 
-/* The server stops while some answers are half out: teardown must come back,
- * and the library has nothing left that waits. */
+/* The server stops while some answers are half sent: http_stop() must return,
+ * and nothing of them may be left in libmicrohttpd. */
 static void
 test_stop(void **state)
 {
@@ -334,7 +338,7 @@ test_stop(void **state)
 		client_send(fd[i], GET("/pieces?n=400&size=262144"));
 		assert_int_equal(recv(fd[i], &byte, 1, 0), 1);
 	}
-	f.timing.http_stop_ms = 20; /* none of them will be read */
+	f.timing.http_stop_ms = 20; /* no client reads its answer */
 	fixture_stop(&f);
 	for (i = 0; i < 4; i++)
 		client_close(fd[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heads that another program could read differently are refused, and only
- * they: each case of the table on a fresh connection and on a kept one.
+ * Heads that another program could read differently are refused, and no others.
+ * Each case of the table runs on a fresh connection and on a kept one.
  */
 #include "http_fixture.h"
 
@@ -14,8 +14,8 @@ static struct reply r;
 
 #define LINE "GET /hello HTTP/1.1\r\n" HOST
 
-/* Each is refused with 400 (or closed without an answer, where libmicrohttpd
- * does that itself: 0), and the connection ends. */
+/* Each is refused with 400, or closed without an answer where libmicrohttpd
+ * does so itself (0), and the connection ends. */
 static const struct {
 	const char *name;
 	const char *text;

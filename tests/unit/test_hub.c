@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is told what: all members of a user and nobody else, also when one of
- * them leaves while he is being told; and whose effects are wanted at all.
+ * Which members the hub calls: all members of a user and no others, also when a
+ * member leaves during the call; and for which effects the hub needs to be
+ * called.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 struct guest {
 	struct hub_member member; /* first */
 	struct hub *hub;
-	bool leaves; /* when he is told anything */
+	bool leaves; /* when it is called */
 	int events, changes, marks, whispers;
 	int64_t last;
 	char text[16];
@@ -137,13 +138,13 @@ test_tells_members_only(void **state)
 	assert_int_equal(a1.events, 1);
 	assert_int_equal(a2.events, 2);
 	assert_true(hub_present(h, 1));
-	/* Twice does no harm. */
+	/* Leaving twice does no harm. */
 	hub_leave(h, &a1.member);
 	hub_leave(h, &a2.member);
 	assert_false(hub_present(h, 1));
 	tell(h, 1, 10);
 	assert_int_equal(a2.events, 2);
-	/* And back again. */
+	/* The member joins again. */
 	join(h, &a1, 1);
 	tell(h, 1, 11);
 	assert_int_equal(a1.last, 11);
@@ -153,7 +154,8 @@ test_tells_members_only(void **state)
 	hub_free(NULL);
 }
 
-/* Leaving while being told: the others are told all the same, each once. */
+/* If a member leaves during a call, each other member is called nevertheless,
+ * once. */
 static void
 test_leave_while_told(void **state)
 {
@@ -176,7 +178,7 @@ test_leave_while_told(void **state)
 		}
 		assert_false(hub_present(h, 1));
 	}
-	/* All of them, down to the last. */
+	/* All members leave, down to the last one. */
 	for (i = 0; i < 5; i++) {
 		join(h, &g[i], 1);
 		g[i].leaves = true;
@@ -185,7 +187,7 @@ test_leave_while_told(void **state)
 	for (i = 0; i < 5; i++)
 		assert_int_equal(g[i].events + g[i].changes, 1);
 	assert_false(hub_present(h, 1));
-	/* Leaving during a mark or a whisper. */
+	/* Members leave during an ack or a whisper. */
 	join(h, &g[0], 1);
 	join(h, &g[1], 1);
 	g[0].leaves = g[1].leaves = true;
@@ -200,7 +202,7 @@ test_leave_while_told(void **state)
 	hub_free(h);
 }
 
-/* A member need not care for everything. */
+/* A member may leave out callbacks. */
 static void
 test_no_ops(void **state)
 {
@@ -242,7 +244,7 @@ test_many(void **state)
 	hub_free(h);
 }
 
-/* ---- who is wanted ---- */
+/* ---- wanted effects ---- */
 
 static bool
 wants_event(struct hub *h, int64_t user)
@@ -281,8 +283,9 @@ wants(struct hub *h, int64_t user)
 	return (any);
 }
 
-/* News for who has joined or is expected, for each as often as it was said;
- * of revoked devices always, since their users are not named. */
+/* Effects are wanted for users with a member or an expected one, as many times
+ * as they joined or were expected.  Effects with revoked devices are always
+ * wanted, because they do not name the user. */
 static void
 test_wants(void **state)
 {
@@ -296,7 +299,7 @@ test_wants(void **state)
 	h = hub_new();
 	assert_false(hub_wants(h, &empty));
 	assert_true(hub_wants(h, &gone));
-	/* Sessions of a device that keeps its token go on. */
+	/* A device that keeps its token keeps its sessions. */
 	revoked[0].kept = true;
 	assert_false(hub_wants(h, &gone));
 	assert_false(wants(h, 1));
@@ -307,17 +310,17 @@ test_wants(void **state)
 	join(h, &a2, 1);
 	hub_leave(h, &a1.member);
 	assert_true(wants(h, 1));
-	/* Twice is counted once. */
+	/* A member that leaves twice counts once. */
 	hub_leave(h, &a1.member);
 	assert_true(wants(h, 1));
 	hub_leave(h, &a2.member);
 	assert_false(wants(h, 1));
-	/* Leaving while told. */
+	/* A member leaves during a call. */
 	join(h, &a1, 1);
 	a1.leaves = true;
 	tell(h, 1, 1);
 	assert_false(wants(h, 1));
-	/* A number beyond all counters. */
+	/* An id that is larger than the number of counters. */
 	join(h, &a1, INT64_C(1) << 40 | 5);
 	assert_true(wants(h, INT64_C(1) << 40 | 5));
 	hub_leave(h, &a1.member);
@@ -325,8 +328,8 @@ test_wants(void **state)
 	hub_free(h);
 }
 
-/* Expected: wanted before he joins, while he is there and after he has left,
- * until he is expected no more; but not present. */
+/* An expected user is wanted before, while and after there is a member, until
+ * hub_unexpect(); but the user does not count as present. */
 static void
 test_expect(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests of other servers that are good, or are refused when they are whole;
- * and the document.
+ * Requests of other servers that are accepted, or refused only when they are
+ * complete; and the document of this server.
  */
 #include "inbound_fixture.h"
 
@@ -30,7 +30,7 @@ static struct reply r;
 	"\"ann@b.example\",\"attempt\":1,\"payload\":{\"from\":"               \
 	"\"bob@a.example\",\"upto\":\"" ID1 "\"}}"
 
-/* Sends ${request} and returns the socket: the answer waits for the writer. */
+/* Sends ${request} and returns the socket.  The answer needs the writer. */
 static int
 send_request(const struct signed_request *request)
 {
@@ -64,7 +64,7 @@ counted(const char *outcome)
 	    metrics_get_by(played.metrics, METRIC_BY_FEDERATION_IN, outcome));
 }
 
-/* ---- good ones ---- */
+/* ---- accepted requests ---- */
 
 static void
 test_taken(void **state)
@@ -85,7 +85,8 @@ test_taken(void **state)
 	assert_int_equal(u->origin_id, FAR_ID);
 	assert_string_equal(u->key_id, KEY);
 	assert_string_equal(u->nonce, right.nonce);
-	/* It outlives the signature and whatever waits meanwhile. */
+	/* The nonce is kept for longer than the signature is valid and the
+	 * request may wait. */
 	assert_true(u->nonce_until > (right.expires_s + 300) * 1000);
 	assert_int_equal(u->n, 3);
 	assert_false(u->full);
@@ -124,7 +125,7 @@ test_taken(void **state)
 	assert_int_equal(
 	    metrics_get_by(played.metrics, METRIC_BY_FEDERATION_BYTES, "in"),
 	    (int64_t)strlen(q.body));
-	/* What it has made is charged. */
+	/* The new rows are charged to the server. */
 	fd = send_request(&q);
 	u = unit_awaited();
 	assert_int_equal(u->new_most, 593);
@@ -132,7 +133,8 @@ test_taken(void **state)
 	read_answer(fd);
 }
 
-/* Nothing but a nonce: it goes through the writer as well. */
+/* Without envelopes the nonce alone has to be stored, so the request still goes
+ * through the writer. */
 static void
 test_empty(void **state)
 {
@@ -156,8 +158,8 @@ test_empty(void **state)
 	assert_true(atomic_load(&played.contact_alone));
 }
 
-/* Of what all unpinned servers may do together nothing is left: that is no
- * concern of one whose key is pinned. */
+/* The budget of all servers without a pinned key is used up.  It does not limit
+ * a server whose key is pinned. */
 static void
 test_pinned(void **state)
 {
@@ -184,7 +186,7 @@ test_pinned(void **state)
 	read_answer(fd);
 }
 
-/* The nonce was there. */
+/* The nonce is stored already. */
 static void
 test_repeated(void **state)
 {
@@ -206,8 +208,8 @@ test_repeated(void **state)
 	assert_int_equal(atomic_load(&played.contacts), 0);
 }
 
-/* The directory knew the key, and the database does not, or an operator has
- * blocked the server since. */
+/* The directory knew the key, but the database does not, or an operator has
+ * blocked the server since then. */
 static void
 test_stranger(void **state)
 {
@@ -262,7 +264,7 @@ assert_failure(size_t i)
 		    reply_header(&r, "Retry-After"), failures[i].retry_after);
 }
 
-/* The unit fails, or does not come to the writer at all. */
+/* The unit fails, or the writer does not accept it. */
 static void
 test_failures(void **state)
 {
@@ -288,7 +290,7 @@ test_failures(void **state)
 
 /* ---- limits ---- */
 
-/* Who guesses names is not told any more after a while. */
+/* A server that tries names gets no more information after 120 unknown ones. */
 static void
 test_unknown_recipients(void **state)
 {
@@ -315,7 +317,7 @@ test_unknown_recipients(void **state)
 	}
 }
 
-/* So many of one server are under way, and not one more. */
+/* One server may have 128 requests under way, and no more. */
 static void
 test_under_way(void **state)
 {
@@ -337,7 +339,7 @@ test_under_way(void **state)
 	assert_non_null(strstr(r.body, "\"code\":\"rate_limited\""));
 	assert_string_equal(reply_header(&r, "Retry-After"), "1");
 	assert_int_equal(counted("limited"), 1);
-	/* One goes, another comes. */
+	/* One request ends, and another one is admitted. */
 	client_send(fds[0], q.body);
 	unit_finished(unit_awaited(), RC_OK);
 	read_answer(fds[0]);
@@ -348,7 +350,7 @@ test_under_way(void **state)
 	assert_int_equal(r.status, 200);
 }
 
-/* ---- the rest ---- */
+/* ---- further tests ---- */
 
 static void
 test_drain(void **state)
@@ -384,14 +386,14 @@ test_document(void **state)
 	assert_int_equal(d.bytes, 262144);
 	assert_int_equal(d.requests, 64);
 	assert_string_equal(d.epoch, EPOCH);
-	/* Without a key there is none. */
+	/* Without a key there is no document. */
 	atomic_store(&played.disk_low, true);
 	assert_int_equal(
 	    ask(&played.f, GET("/.well-known/twinbox"), &r, NULL), 503);
 }
 
-/* As many requests are offered as have room for their bodies in the part of the
- * memory that one address has. */
+/* The document offers the number of requests whose bodies fit into the share of
+ * memory that one address may use. */
 static void
 test_offered(void **state)
 {
@@ -443,8 +445,8 @@ test_new(void **state)
 	assert_null(in);
 }
 
-/* Each allocation of a request fails once: it is taken, or it is refused for
- * now, or its connection ends. */
+/* Each allocation of a request fails once: the request is accepted, or refused
+ * for now, or its connection ends. */
 static void
 test_no_memory(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests of other servers that are refused, most of them by their head: the
- * answer is there although no byte of the body was sent, and nothing came to
- * the writer.
+ * Requests of other servers that are refused, most of them because of their
+ * head: the answer comes although no byte of the body was sent, and no unit
+ * reaches the writer.
  */
 #include "inbound_fixture.h"
 
@@ -20,7 +20,8 @@ static struct reply r;
 #define A16 "AAAAAAAAAAAAAAAA"
 #define A64 A16 A16 A16 A16
 
-/* Sends the head of ${request}, which announces a body that never comes. */
+/* Sends the head of ${request}, with a Content-Length for a body that never
+ * comes. */
 static int
 send_head(const struct signed_request *request)
 {
@@ -48,7 +49,7 @@ assert_refused(const char *what, int status, const char *code)
 	assert_int_equal(atomic_load(&played.contacts), 0);
 }
 
-/* What the right request is answered after a change. */
+/* Sends the correct request with a change, and checks the refusal. */
 #define TRY(what, status, code, ...)                                           \
 	do {                                                                   \
 		struct signed_request q = right;                               \
@@ -123,7 +124,7 @@ test_values(void **state)
 	    q.sent_digest = "sha-512=:AAAA:");
 }
 
-/* Either clock may be off: the times of both are told. */
+/* Either clock may be wrong, so the refusal has the times of both. */
 static void
 test_times(void **state)
 {
@@ -137,7 +138,7 @@ test_times(void **state)
 	    q.expires_s = NOW_S - 300);
 	assert_non_null(strstr(r.body, "2023-11-14T22:08:30.000Z"));
 	assert_non_null(strstr(r.body, "2023-11-14T22:13:30.000Z"));
-	/* The key is not asked for before the times hold. */
+	/* The times are checked before the key is looked up. */
 	TRY("late and unknown", 401, "signature-expired",
 	    q.created_s = NOW_S - 400, q.expires_s = NOW_S - 300,
 	    q.from = "c.example");
@@ -180,7 +181,7 @@ test_keys(void **state)
 	    0);
 }
 
-/* Each fault has a problem of the same name, and is counted by it. */
+/* Each fault has a problem of the same name, and a count. */
 static void
 test_words(void **state)
 {
@@ -202,7 +203,7 @@ test_words(void **state)
 	    0);
 }
 
-/* What is wrong with the body shows when it has come. */
+/* A body that is wrong is refused only after it has arrived. */
 static void
 test_body(void **state)
 {
@@ -266,7 +267,7 @@ vector_key(
 	return (false);
 }
 
-/* Sends the request ${vector} byte for byte. */
+/* Sends the request of ${vector} byte for byte. */
 static int
 send_vector(const json_t *vector)
 {
@@ -286,7 +287,7 @@ send_vector(const json_t *vector)
 	return (fd);
 }
 
-/* The requests for other implementers, through these routes. */
+/* The vectors for other implementers, sent to these routes. */
 static void
 test_vectors(void **state)
 {
@@ -326,7 +327,7 @@ test_vectors(void **state)
 	json_decref(vectors);
 }
 
-/* With federation off both routes say so. */
+/* With federation off, the answer of both routes says so. */
 static void
 test_off(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limits of one other server, and of all of them together.
+ * The limits for one other server, and for all of them together.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ left(const struct inbound_peer *peer, int64_t now_ms, enum inbound_limit what)
 	return (inbound_limits_left(l, peer, now_ms, what));
 }
 
-/* Whether a request is let in; the wait if not. */
+/* Returns whether a request is admitted; if not, *ret_wait_s is the wait. */
 static bool
 enter(const struct inbound_peer *peer, int64_t now_ms, int *ret_wait_s)
 {
@@ -54,15 +54,15 @@ enter(const struct inbound_peer *peer, int64_t now_ms, int *ret_wait_s)
 	return (in);
 }
 
-/* Each limit alone: what is used up comes back within a minute, to its peer and
- * to nobody else's loss. */
+/* Each limit alone: what a peer uses comes back within a minute, and other
+ * peers lose nothing. */
 static void
 test_each(void **state)
 {
 	static const struct {
 		enum inbound_limit what;
 		int64_t most;
-		bool whole; /* it refuses requests */
+		bool whole; /* whether it refuses whole requests */
 	} table[] = {
 	    {INBOUND_REQUESTS, 60000, true},
 	    {INBOUND_ENVELOPES, 1200000, true},
@@ -89,13 +89,13 @@ test_each(void **state)
 		    left(&ann, now + 30000, table[i].what), table[i].most / 2);
 		assert_int_equal(
 		    left(&ann, now + 90000, table[i].what), table[i].most);
-		/* A clock that goes back gives and takes nothing. */
+		/* A clock that goes back changes nothing. */
 		assert_int_equal(
 		    left(&ann, now + 1, table[i].what), table[i].most);
 	}
 }
 
-/* A debt is waited for as long as it takes. */
+/* The wait is as long as the debt needs to be paid. */
 static void
 test_debt(void **state)
 {
@@ -140,8 +140,9 @@ test_under_way(void **state)
 	assert_false(inbound_limits_enter(l, &ann, NOW, &wait));
 }
 
-/* One owner has many domains: together they may do three times as much as one.
- * A peer that an operator has pinned is not among them. */
+/* One owner may have many domains, so all peers together may use three times as
+ * much as one.  A peer that an operator has pinned does not count among
+ * them. */
 static void
 test_total(void **state)
 {
@@ -161,14 +162,15 @@ test_total(void **state)
 		    l, &peer, NOW, INBOUND_ENVELOPES, 1200000);
 	assert_false(enter(&ann, NOW, &wait));
 	assert_true(enter(&pin, NOW, &wait));
-	/* What pinned ones use is not the others'. */
+	/* The use of pinned peers does not reduce the others' total. */
 	inbound_limits_charge(l, &pin, NOW + 60000, INBOUND_ENVELOPES, 1200000);
 	assert_true(enter(&ann, NOW + 60000, &wait));
 	assert_false(enter(&pin, NOW + 60000, &wait));
 }
 
-/* More peers than are remembered: those that have used something are forgotten
- * last, those with a request under way never, the totals not at all. */
+/* There are more peers than places in memory.  Peers that have used something
+ * are forgotten last, peers with a request under way never, and the totals are
+ * kept. */
 static void
 test_many(void **state)
 {
@@ -194,7 +196,7 @@ test_many(void **state)
 	    left(&ann, NOW, INBOUND_CONVERSATIONS), 1800 - 3 * INBOUND_PEERS);
 }
 
-/* Without memory requests are let in, and the totals hold. */
+/* Without memory requests are admitted, and the totals still limit them. */
 static void
 test_no_memory(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits for the writer.
+ * The queues of units that wait for the writer.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -73,12 +73,12 @@ test_bounds(void **state)
 	put(k, 0, &client);
 	put(k, 1, &client);
 	assert_int_equal(intake_put(&k->in, unit(k, 2, &client)), RC_BUSY);
-	/* Each queue has its own. */
+	/* Each queue has a limit of its own. */
 	put(k, 3, &delivery);
 	assert_int_equal(intake_waiting(&k->in), 3);
 	intake_stop(&k->in);
 	assert_int_equal(intake_put(&k->in, unit(k, 4, &upkeep)), RC_CLOSED);
-	/* What is in is still taken. */
+	/* Units that are queued are still taken. */
 	assert_true(intake_take(&k->in, k->batch, &k->n, true));
 	assert_int_equal(k->n, 3);
 	assert_ptr_equal(k->batch[0], &k->units[3]);
@@ -88,8 +88,8 @@ test_bounds(void **state)
 	close_bench(k);
 }
 
-/* Upkeep has a tenth of a batch, clients have theirs before the rest of the
- * deliveries, and what does not fit comes with the next one. */
+/* Upkeep gets a tenth of a batch, and clients get their share before further
+ * deliveries.  Units that do not fit are in the next batch. */
 static void
 test_shares(void **state)
 {
@@ -131,14 +131,14 @@ test_again(void **state)
 	intake_put_again(&k->in, k->batch, k->n, &done, &n);
 	assert_int_equal(n, 1);
 	assert_ptr_equal(done, &k->units[1]);
-	/* It is in, although there was no room. */
+	/* The unit is queued although there was no room. */
 	assert_int_equal(intake_waiting(&k->in), 3);
 	close_bench(k);
 }
 
-/* Nobody comes back: the given numbers of batches go without a wait.  A wait
- * ends after a quarter of batch_us or after patience_us; both are 10 us here.
- */
+/* No answered client comes back: the next batches, in the given numbers, go
+ * without a wait.  A wait ends after a quarter of batch_us or after
+ * patience_us; both are 10 us here. */
 static void
 test_nobody_returns(void **state)
 {
@@ -164,7 +164,7 @@ test_nobody_returns(void **state)
 			assert_int_equal(k->n, 1);
 		}
 	}
-	/* Nor is anybody waited for whom nobody was answered. */
+	/* Nor is there a wait if no client was answered before. */
 	put(k, 0, &client);
 	assert_true(intake_take(&k->in, k->batch, &k->n, true));
 	assert_int_equal(k->in.skip, 63);
@@ -172,14 +172,14 @@ test_nobody_returns(void **state)
 }
 
 /* A thread that puts ${n} units while the writer waits for clients to return.
- * With ${stops} the writer must go on waiting then, until the thread stops the
+ * With ${stops} these units must not end the wait; the thread then stops the
  * intake. */
 struct comer {
 	struct bench *k;
 	const struct unit_kind *kinds[2];
 	int n;
 	bool stops;
-	bool waits; /* the writer did go on */
+	bool waits; /* the wait did go on */
 };
 
 static void *
@@ -199,7 +199,7 @@ come(void *arg)
 		rc = intake_put(&c->k->in, unit(c->k, i, c->kinds[i]));
 	if (c->stops) {
 		/* If the units have woken the writer, it sleeps again only
-		 * when it has taken them. */
+		 * after it has taken them. */
 		while (!sleeps((int)getpid()))
 			continue;
 		lock_take(&c->k->in.lock);
@@ -210,15 +210,15 @@ come(void *arg)
 	return (NULL);
 }
 
-/* What the writer knows after it has waited. */
+/* The state of the intake after a wait. */
 struct after {
 	int skip;
 	bool alone;
 };
 
-/* One client was answered, and ${before} deliveries wait; then units of the
- * kinds ${first} and ${second} (NULL: none) come.  They end the writer's wait
- * or, if ${stops}, do not. */
+/* One client was answered before, and a delivery waits if ${before}.  Then
+ * units of the kinds ${first} and ${second} (NULL: none) come.  They end the
+ * writer's wait, or must not end it if ${stops}. */
 static struct after
 after(const struct unit_kind *first, const struct unit_kind *second,
     bool before, bool stops)
@@ -244,7 +244,7 @@ after(const struct unit_kind *first, const struct unit_kind *second,
 	return (a);
 }
 
-/* The wait ends with the client who was answered and a delivery. */
+/* The wait ends when the answered client and a delivery have come. */
 static void
 test_all_come(void **state)
 {
@@ -264,7 +264,7 @@ test_no_client(void **state)
 	assert_int_equal(after(&delivery, NULL, false, true).skip, 1);
 }
 
-/* Where clients send nothing that is delivered, the next wait is for clients
+/* If the clients send nothing that is delivered, the next wait is for clients
  * alone, until a delivery comes. */
 static void
 test_no_delivery(void **state)

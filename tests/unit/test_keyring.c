@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keyring on a real database, with a clock that stands still: which key
- * signs, which ones are published, and when the rows are read again.
+ * signs, which keys are published, and when the rows are read again.
  */
 #include <semaphore.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ tear_down(void **state)
 
 	(void)state;
 	readers_stop(readers);
-	/* What the keyring has handed over comes back before it ends. */
+	/* The units of the keyring must finish before it is freed. */
 	(void)writer_run_once(rig.writer);
 	keyring_free(keyring);
 	rig_close(&rig);
@@ -72,7 +72,7 @@ ignore_finish(struct unit *unit)
 	(void)unit;
 }
 
-/* Does ${op} with a candidate called ${name}. */
+/* Runs ${op} with a candidate called ${name}. */
 static void
 change(enum server_keys_op op, const char *name)
 {
@@ -88,7 +88,7 @@ change(enum server_keys_op op, const char *name)
 	server_keys_unit_fini(&u);
 }
 
-/* A job behind the keyring's. */
+/* A job that is queued behind the keyring's job. */
 struct barrier {
 	struct read_job job;
 	sem_t passed;
@@ -104,7 +104,8 @@ pass(struct read_job *job, struct db *db, struct err *err)
 	assert_int_equal(sem_post(&b->passed), 0);
 }
 
-/* Asks for a reading, and waits until the only reader has done what it has. */
+/* Asks the keyring to read its rows, and waits until the only reader has run
+ * all jobs. */
 static void
 refresh(void)
 {
@@ -117,7 +118,7 @@ refresh(void)
 	(void)sem_destroy(&b.passed);
 }
 
-/* The key that signs, and those that are published. */
+/* Returns the key that signs, and the published keys. */
 static const char *
 keys(void)
 {
@@ -130,7 +131,8 @@ keys(void)
 	if (keyring_signer(keyring, &signer)) {
 		at = (size_t)snprintf(
 		    said, sizeof(said), "%s signs:", signer.key_id);
-		/* It is its own seed, and what it signs can be verified. */
+		/* The public key belongs to the seed, so signatures can be
+		 * verified. */
 		sign_public(signer.seed, public);
 		for (i = 0; i < n; i++)
 			if (strcmp(published[i].id, signer.key_id) == 0)
@@ -149,7 +151,7 @@ keys(void)
 
 /* ---- tests ---- */
 
-/* The first key is made once. */
+/* The first key is made only once. */
 static void
 test_first(void **state)
 {
@@ -168,7 +170,7 @@ test_first(void **state)
 	    rig_number(&rig, "SELECT count(*) FROM server_keys"), 1);
 }
 
-/* Keys that were there, all of which have left meanwhile. */
+/* The database has keys, but the time of all of them is over. */
 static void
 test_all_left(void **state)
 {
@@ -185,7 +187,8 @@ test_all_left(void **state)
 	assert_non_null(strstr(keys(), " signs: k"));
 }
 
-/* By the clock alone, to the millisecond, without a reading. */
+/* A rotation takes place by the clock alone, to the millisecond, without a
+ * read. */
 static void
 test_rotation(void **state)
 {
@@ -212,8 +215,8 @@ test_rotation(void **state)
 	assert_string_equal(keys(), "none signs:");
 }
 
-/* The clock was put back behind the moment at which the first one was made: the
- * one that others know longest signs. */
+/* The clock was set back to before the time when the first key was made: the
+ * key that others have known longest signs. */
 static void
 test_none_yet(void **state)
 {
@@ -231,8 +234,8 @@ test_none_yet(void **state)
 	assert_string_equal(keys(), "a signs: a b");
 }
 
-/* A key whose time is over is retired in its row, and its seed is gone, without
- * anybody's doing. */
+/* A key whose time is over is retired in its row and loses its seed, without an
+ * operator. */
 static void
 test_retired(void **state)
 {
@@ -249,11 +252,11 @@ test_retired(void **state)
 	assert_int_equal(writer_run_once(rig.writer), 0);
 	clk_fake_advance(&rig.clk, 1);
 	refresh();
-	/* Not before the time of a reading. */
+	/* Not before the rows are due to be read. */
 	assert_int_equal(writer_run_once(rig.writer), 0);
 	clk_fake_advance(&rig.clk, REFRESH_MS);
 	refresh();
-	/* One unit, however long the writer takes. */
+	/* There is only one unit, even if the writer takes long. */
 	clk_fake_advance(&rig.clk, REFRESH_MS);
 	refresh();
 	assert_string_equal(rig_list(&rig, rows), "a10 b10");
@@ -267,7 +270,7 @@ test_retired(void **state)
 	assert_string_equal(keys(), "a signs: a");
 }
 
-/* Of two that sign since the same moment, all nodes take the same one. */
+/* If two keys sign from the same moment, all nodes use the same one. */
 static void
 test_tie(void **state)
 {
@@ -295,7 +298,7 @@ test_refresh(void **state)
 	clk_fake_advance(&rig.clk, 1);
 	refresh();
 	assert_string_equal(keys(), "a signs: b a");
-	/* The time counts from there. */
+	/* The interval counts from this read. */
 	change(SERVER_KEYS_ROTATE, "c");
 	clk_fake_advance(&rig.clk, REFRESH_MS - 1);
 	refresh();
@@ -305,7 +308,8 @@ test_refresh(void **state)
 	assert_string_equal(keys(), "a signs: c b a");
 }
 
-/* What cannot be read leaves the keys as they were, and is asked for again. */
+/* If the rows cannot be read, the keys stay as they were, and there is another
+ * read. */
 static void
 test_refresh_fails(void **state)
 {

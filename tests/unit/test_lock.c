@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks: their order, which a process dies of when it is wrong, and waits that
- * end in time.
+ * Locks: their order, which an assertion enforces, and waits with a time-out.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -20,7 +19,7 @@
 static struct lock outer = LOCK_INIT(LOCK_RELAY);
 static struct lock inner = LOCK_INIT(LOCK_MBOX);
 
-/* Whether ${fn} ends a process of its own by an assertion. */
+/* Returns whether an assertion ends ${fn} in a child process. */
 static bool
 dies(void (*fn)(void))
 {
@@ -78,7 +77,7 @@ not_held(void)
 	lock_drop(&inner);
 }
 
-/* What was dropped first does not count, whatever was taken since. */
+/* A lock that was dropped may not be taken again below a later one. */
 static void
 after_a_drop(void)
 {
@@ -120,7 +119,7 @@ hold(void *arg)
 	lock_drop(&outer);
 }
 
-/* The other thread has the lock, and gives it back when it is told. */
+/* The other thread has the lock, and drops it on request. */
 static void
 test_take_until(void **state)
 {

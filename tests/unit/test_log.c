@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log: lines as text and JSON, values that try to break out of
- * them, a reader that does not read (no caller waits, what is lost is counted
- * and told), a descriptor that cannot be written, stopping in time.
+ * The log: lines as text and JSON, values that try to break out of a line, a
+ * pipe that nobody reads (no caller waits, lost lines are counted and
+ * reported), a descriptor that cannot be written, and a stop with a time limit.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ start_on(int fd, enum log_format format, enum log_level level)
 	start_with(&options);
 }
 
-/* Reads what is there until the other side is closed. */
+/* Reads until the other side is closed. */
 static const char *
 read_all(int fd)
 {
@@ -64,9 +64,9 @@ read_all(int fd)
 	return (got);
 }
 
-/* Cuts the next line of ${got} off, which begins at *at; NULL: there is none.
- * Functions for strings would read the whole rest for each line, where the
- * sanitizer checks that their arguments end. */
+/* Cuts off the next line of ${got}, which begins at *at.  Returns NULL if there
+ * is none.  It uses no string functions: under the sanitizer each of them would
+ * read the whole rest to check that the string ends. */
 static char *
 next_line(size_t *at)
 {
@@ -80,7 +80,8 @@ next_line(size_t *at)
 	return (line);
 }
 
-/* Begins a log into a pipe; ends it and gives what came out. */
+/* begin() starts a log that writes to a pipe; finish() stops it and returns the
+ * text. */
 static int pipe_fd[2];
 
 static void
@@ -135,8 +136,8 @@ log_late(void *arg)
 	log_event_bare(LOG_EV_SERVER_START);
 }
 
-/* A program that ends says why in its last line, whatever its other threads
- * still have to say: into the ring, and to stderr when the log has stopped. */
+/* The last line of a program that ends gives the reason, whatever other threads
+ * still log: in the ring, and on stderr after the log has stopped. */
 static void
 test_last_line(void **state)
 {
@@ -168,7 +169,7 @@ test_last_line(void **state)
 	log_late(NULL);
 	assert_string_equal(finish(), PREFIX "info server.start\n");
 
-	/* A level that is not logged closes the log, too. */
+	/* Even a last line below the log's level closes the log. */
 	begin(LOG_FMT_TEXT, LVL_ERROR);
 	log_last_bare(LOG_EV_SERVER_STOPPED);
 	log_error_bare(LOG_EV_STORE_FAIL, NULL);
@@ -200,7 +201,8 @@ test_json_lines(void **state)
 	    "\"text\":\"some words\",\"empty\":\"\"}\n");
 }
 
-/* A line does not wait for the next one, or for the end. */
+/* A line is written at once: it does not wait for the next one, or for the
+ * end. */
 static void
 test_at_once(void **state)
 {
@@ -240,8 +242,9 @@ test_thread_is_named(void **state)
 	assert_non_null(strstr(finish(), "\"thread\":\"http2\",\"n\":1"));
 }
 
-/* What turns the direction of a line, or ends it for a terminal, is shown as
- * '?' like a control character; its neighbours in the code table are kept. */
+/* Characters that change the direction of a line, or end it on some terminals,
+ * become '?' as control characters do.  Their neighbours in the code table are
+ * kept. */
 static void
 test_formats_are_replaced(void **state)
 {
@@ -315,7 +318,7 @@ test_long_values(void **state)
 	line = finish();
 	assert_int_equal(strlen(line),
 	    strlen(PREFIX "info auth.login a= b= c=7\n") + 2 * 512);
-	/* Cut between characters. */
+	/* Values are cut between characters. */
 	for (i = 1; i < 600; i += 2)
 		memcpy(value + i, "\xc3\xa4", 2);
 	value[601] = '\0';
@@ -324,7 +327,7 @@ test_long_values(void **state)
 	(void)snprintf(
 	    want, sizeof(want), PREFIX "info auth.login a=%.511s c=7\n", value);
 	assert_string_equal(finish(), want);
-	/* Longer than a record: the line is cut, the error is still told. */
+	/* A line longer than a record is cut, but the error is still in it. */
 	memset(value, 'w', sizeof(value) - 1);
 	for (i = 3700; i < 4200; i++) {
 		value[i] = '\0';
@@ -336,7 +339,7 @@ test_long_values(void **state)
 		assert_true(utf8_valid(line, strlen(line), NULL));
 		assert_null(strpbrk(line, "\x1f\r\t"));
 	}
-	/* No format is too long to be logged somehow. */
+	/* A line of any length is logged in some form. */
 	memset(value, 'f', sizeof(value) - 1);
 	begin(LOG_FMT_TEXT, LVL_INFO);
 	log_event(LOG_EV_AUTH_LOGIN, "%s%s%s%s%s%s", value, value, value, value,
@@ -370,7 +373,7 @@ test_levels(void **state)
 	assert_int_equal(log_level_parse(""), -1);
 }
 
-/* Without a thread, before and after, lines go to stderr. */
+/* Without a thread, before the start and after the stop, lines go to stderr. */
 static void
 test_direct(void **state)
 {
@@ -415,7 +418,7 @@ read_pipe(void *arg)
 	(void)read_all(*(int *)arg);
 }
 
-/* Nothing is lost, torn or out of order while the reader keeps up. */
+/* While the reader keeps up, no line is lost, torn or out of order. */
 static void
 test_many_threads(void **state)
 {
@@ -465,8 +468,9 @@ now_ms(void)
 }
 
 /*
- * The reader sleeps: callers go on at once and lines are dropped.  Then it
- * wakes up: every line is either there or counted, and the log says so.
+ * The reader sleeps: callers continue at once and lines are dropped.  Then the
+ * reader wakes up: every line is either in the pipe or counted, and the log
+ * reports the count.
  */
 static void
 fill_and_read(int write_fd, int read_fd)
@@ -529,7 +533,7 @@ test_full_socket(void **state)
 	fill_and_read(fd[1], fd[0]);
 }
 
-/* Wherever fields are cut, also in the middle of what stands between two. */
+/* Fields are cut at every place, also in the middle of a separator. */
 static void
 test_cut_between_fields(void **state)
 {
@@ -551,8 +555,8 @@ test_cut_between_fields(void **state)
 	}
 }
 
-/* Nobody ever reads: the stop ends after log_stop_ms, and counts the lines that
- * are left. */
+/* The pipe is never read: the stop ends after log_stop_ms and counts the lines
+ * that are left. */
 static void
 test_stop_with_full_pipe(void **state)
 {
@@ -577,7 +581,7 @@ test_stop_with_full_pipe(void **state)
 	start = now_ms();
 	log_stop();
 	assert_true(now_ms() - start >= timing.log_stop_ms);
-	/* The lost lines are counted: no thread was left behind. */
+	/* All lost lines are counted, so no thread was left behind. */
 	lines = log_dropped() - before;
 	(void)close(fd[1]);
 	(void)read_all(fd[0]);
@@ -587,7 +591,8 @@ test_stop_with_full_pipe(void **state)
 	assert_int_equal(lines, 5000);
 }
 
-/* The reader is gone: no signal, no stop, only a count. */
+/* The reader has gone: the program gets no signal, does not stop, and counts
+ * the lines. */
 static void
 test_broken_pipe(void **state)
 {

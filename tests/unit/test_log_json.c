@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers of JSON lines: which values are numbers, which stay text.
+ * Numbers in JSON lines: which values become numbers, and which stay text.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -35,7 +35,7 @@ begin(void)
 	assert_int_equal(log_start(&options, &err), RC_OK);
 }
 
-/* Ends the log; what it has written. */
+/* Stops the log and returns its text. */
 static const char *
 finish(void)
 {
@@ -51,9 +51,9 @@ finish(void)
 	return (got);
 }
 
-/* The format of a value decides whether it is a number, and never the value:
- * a name of digits stays a string.  What JSON has no form for, or what a double
- * would round, stays text. */
+/* The format of a value decides whether it is a number, never the value: a name
+ * of digits stays a string.  A number that JSON cannot express, or that a
+ * double would round, stays text. */
 static void
 test_json_numbers(void **state)
 {
@@ -95,7 +95,8 @@ test_json_numbers(void **state)
 	assert_string_equal(finish(), want);
 }
 
-/* Half a number is another number: a line that is cut has it as text. */
+/* A part of a number would be another number, so a line that is cut has it as
+ * text. */
 static void
 test_json_number_cut(void **state)
 {

@@ -40,21 +40,22 @@ test_directory(void **state)
 	assert_int_equal(0, stat(w->config.data, &st));
 	assert_int_equal(0700, st.st_mode & 07777);
 	assert_non_null(strstr(w->data.url, "/a/data/twinbox.db"));
-	/* One holds it; the other is told so, and may go on to ask him. */
+	/* One process has the lock.  Another one gets RC_BUSY, with the
+	 * directory open, so that it can use the control socket. */
 	assert_int_equal(RC_BUSY, data_open(&w->config, &second, &err));
 	assert_non_null(strstr(err.text, "in use"));
 	assert_true(second.dir_fd >= 0);
 	assert_int_equal(-1, second.lock_fd);
 	data_close(&second);
-	/* Closing the second one took nothing from the first. */
+	/* Closing the second one does not release the lock of the first. */
 	assert_int_equal(RC_BUSY, data_open(&w->config, &second, &err));
 	data_close(&second);
 }
 
 #define SOMEBODY 65534
 
-/* In a child: root opens a directory of somebody else and is him from then on;
- * so are the files that it makes. */
+/* In a child process: root opens another user's directory, and becomes this
+ * user; the files that it makes belong to the user as well. */
 static int
 open_as_root(struct world *w)
 {
@@ -119,7 +120,7 @@ test_control(void **state)
 	struct stat st;
 	char path[200];
 
-	/* Nobody is there yet. */
+	/* No server listens yet. */
 	assert_int_equal(RC_PEER, control_call(&w->data, &o, &err));
 
 	world_serve(w);
@@ -132,13 +133,14 @@ test_control(void **state)
 	assert_non_null(strstr(err.text, "ann"));
 	o = world_user_operation(OPERATION_USER_DISABLE, "bob", "");
 	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &o, &err));
-	/* A name that only an old user has is no new one's. */
+	/* Names that only users of before may have are refused for new
+	 * users. */
 	o = world_user_operation(OPERATION_USER_ADD, "ann.", HASH);
 	assert_int_equal(RC_INVALID, control_call(&w->data, &o, &err));
 	assert_non_null(strstr(err.text, "a name is " MODEL_NAME_RULE));
 	o = world_user_operation(OPERATION_USER_DISABLE, "ann.", "");
 	assert_int_equal(RC_NOT_FOUND, control_call(&w->data, &o, &err));
-	/* A hash that is none is not stored. */
+	/* A text that is not a hash is not stored. */
 	o = world_user_operation(OPERATION_USER_PASSWD, "ann", "secret");
 	assert_int_equal(RC_INVALID, control_call(&w->data, &o, &err));
 
@@ -149,8 +151,8 @@ test_control(void **state)
 	assert_string_equal(HASH, world_user(w, "ann").password_hash);
 }
 
-/* A server that is none: it gives the next connection ${answer}, whatever was
- * asked. */
+/* A false server, which answers the next connection with ${answer}, whatever
+ * the request is. */
 struct liar {
 	int fd;
 	const char *answer;
@@ -177,7 +179,8 @@ lie(void *arg)
 	(void)close(fd);
 }
 
-/* What a command makes of ${answer}, and what it has asked. */
+/* Runs the operation ${o} against the answer ${answer}, and checks the request
+ * and the result. */
 static void
 check_answer(struct world *w, struct operation *o, const char *asked,
     const char *answer, enum rc rc, const char *text)
@@ -235,7 +238,7 @@ test_control_answers(void **state)
 	check_answer(w, &o, "{\"command\":\"keys.retire\",\"key\":\"k1\"}\n",
 	    "{\"ok\":true,\"rc\":0}\n", RC_OK, "");
 	o = world_user_operation(OPERATION_USER_DISABLE, "ann", "");
-	/* Results that there are not. */
+	/* Result codes that do not exist. */
 	(void)snprintf(
 	    line, sizeof(line), "{\"ok\":false,\"rc\":%d}\n", RC_COUNT);
 	check_answer(w, &o, disable, line, RC_PEER, "");
@@ -247,7 +250,7 @@ test_control_answers(void **state)
 	    "the server did not answer in time");
 }
 
-/* What is no answer is said to be none. */
+/* A text that is not a valid answer is reported as such. */
 static void
 test_control_no_answers(void **state)
 {
@@ -281,7 +284,8 @@ test_control_no_answers(void **state)
 	}
 }
 
-/* Sends ${text} to the socket as it is; true if the answer holds ${answer}. */
+/* Sends ${text} to the socket unchanged.  True if the answer contains
+ * ${answer}. */
 static bool
 raw_call(struct world *w, const char *text, const char *answer)
 {
@@ -341,7 +345,8 @@ test_control_nonsense(void **state)
 	assert_true(
 	    raw_call(w, "{\"command\":\"keys.rotate\",\"key\":\"k1\"}\n",
 		"\"ok\":false,\"rc\":2,"));
-	/* No line at all: no answer, and the next one is served. */
+	/* A request without a line end gets no answer, and the next one is
+	 * served. */
 	assert_true(raw_call(w, "{\"command\"", ""));
 	assert_int_equal(RC_OK, control_call(&w->data, &o, &err));
 }

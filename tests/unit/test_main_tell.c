@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What twinboxd tells others: the service manager's socket, with names and
- * texts that just fit, and the help that is made from the table of commands.
+ * Texts of twinboxd for others: messages to the service manager's socket, with
+ * names and texts that just fit, and the help that is made from the table of
+ * commands.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +22,8 @@
 
 /* ---- the service manager ---- */
 
-/* A manager at ${name} ("@" for an abstract one); the datagram that it got is
- * in ${ret}. */
+/* A service manager at ${name} ("@" for an abstract socket).  ${ret} is the
+ * datagram that it got. */
 static void
 hear(const char *name, char *ret, size_t size)
 {
@@ -45,7 +46,7 @@ hear(const char *name, char *ret, size_t size)
 	assert_true(got >= 0);
 	ret[got] = '\0';
 	(void)close(fd);
-	/* Nobody listens there any more. */
+	/* The socket is closed now. */
 	assert_false(notify_manager("READY=1"));
 }
 
@@ -82,8 +83,8 @@ test_notify(void **state)
 	assert_false(notify_manager("READY=1"));
 }
 
-/* The longest name and the longest text go out; one byte more does not, though
- * somebody listens. */
+/* The longest name and the longest text are sent.  One byte more is not,
+ * although the socket exists. */
 static void
 test_notify_room(void **state)
 {
@@ -225,7 +226,7 @@ test_commands_help(void **state)
 	buf_fini(&help);
 }
 
-/* Commands of one word, and no others. */
+/* The usage has the commands of one word, and no others. */
 static void
 test_commands_usage(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Mailboxes: order, bounds, closing, waiting, and the descriptor, which is
- * readable exactly while there is something to take; then many senders at
- * once, each of whose objects must arrive once and in its order.
+ * readable exactly while the mailbox is not empty.  Then many senders at once:
+ * each object must arrive once, in the order of its sender.
  */
 #include <poll.h>
 #include <sched.h>
@@ -117,7 +117,7 @@ test_descriptor(void **state)
 	assert_int_equal(mbox_put(box, &n[0]), RC_OK);
 	assert_true(readable(box));
 	assert_int_equal(mbox_put(box, &n[1]), RC_OK);
-	/* One write for both. */
+	/* One write to the descriptor for both objects. */
 	assert_int_equal(read(mbox_fd(box), &count, sizeof(count)), 8);
 	assert_int_equal(count, 1);
 	assert_int_equal(write(mbox_fd(box), &count, sizeof(count)), 8);
@@ -210,7 +210,8 @@ end_senders(struct run *runs, struct thr **thr)
 	}
 }
 
-/* One owner that polls; a wake-up lost is a poll that times out. */
+/* One owner polls the descriptor; a lost wake-up shows as a poll that times
+ * out. */
 static void
 test_many_senders_polled(void **state)
 {
@@ -256,7 +257,7 @@ work(void *arg)
 	struct item *item;
 
 	while ((item = (void *)mbox_take_wait(w->box, -1)) != NULL) {
-		/* One worker sees each sender's objects in order. */
+		/* Each worker gets the objects of a sender in order. */
 		assert(item->number > w->last[item->sender]);
 		w->last[item->sender] = item->number;
 		atomic_fetch_add(w->got, 1);
@@ -308,7 +309,7 @@ answer_one(void *arg)
 	assert(mbox_put(q->answers, &q->node) == RC_OK);
 }
 
-/* The box may go as soon as its last object was taken. */
+/* A mailbox may be freed as soon as its last object was taken. */
 static void
 test_free_after_take(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory: sizes of nothing, overflow, copies, and the failure that tests
- * order, which must hit exactly one allocation whatever the number of threads.
+ * Memory: sizes of 0, overflow, copies, and the failure that a test orders,
+ * which must hit exactly one allocation, however many threads there are.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void
 test_zalloc(void **state)
 {
 	unsigned char *p;
-	/* volatile, or the compiler complains about what is tested. */
+	/* volatile, or the compiler warns about the overflow that is tested */
 	volatile size_t many = SIZE_MAX / 2;
 	int i;
 

@@ -40,7 +40,7 @@ test_values(void **state)
 	metrics_free(NULL);
 }
 
-/* Whether ${text} has ${line} as a whole line. */
+/* ${text} must contain ${line} as a whole line. */
 static void
 assert_line(const char *text, const char *line)
 {
@@ -65,7 +65,7 @@ test_text(void **state)
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 101);      /* <= 0.00025 */
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 1200000);  /* <= 2.5 */
 	metrics_observe_us(m, METRIC_COMMIT_SECONDS, 70000000); /* <= 300 */
-	metrics_observe_us(m, METRIC_COMMIT_SECONDS, -5);       /* as 0 */
+	metrics_observe_us(m, METRIC_COMMIT_SECONDS, -5); /* counts as 0 */
 	metrics_write(m, &b);
 	text = buf_take(&b, &n);
 	assert_non_null(text);
@@ -74,7 +74,7 @@ test_text(void **state)
 	assert_line(text, "# TYPE twinbox_http_requests_total counter");
 	assert_line(text, "twinbox_http_requests_total 12");
 	assert_line(text, "# TYPE twinbox_wal_bytes gauge");
-	/* One head for all that differ by their label. */
+	/* Metrics that differ in their label alone have one head. */
 	assert_line(text, "# TYPE twinbox_purged_total counter");
 	assert_line(text, "twinbox_purged_total{table=\"audit_log\"} 0");
 	assert_null(strstr(text, "# TYPE twinbox_purged_total{"));
@@ -94,7 +94,7 @@ test_text(void **state)
 	metrics_free(m);
 }
 
-/* ${m} as text; the caller frees it. */
+/* Returns ${m} as text, which the caller frees. */
 static char *
 text_of(const struct metrics *m)
 {
@@ -113,8 +113,8 @@ test_seconds(void **state)
 {
 	static const struct {
 		int64_t us;
-		const char *line; /* the first bucket that holds it */
-		const char *none; /* the one before */
+		const char *line; /* the first bucket that counts it */
+		const char *none; /* the bucket before, which does not */
 	} rows[] = {
 	    {0, "le=\"0.0001\"} 1", NULL},
 	    {10000000, "le=\"10\"} 1", "le=\"5\"} 0"},
@@ -177,7 +177,8 @@ test_sizes(void **state)
 	metrics_free(m);
 }
 
-/* By a word: as many values as are listed, whatever is counted. */
+/* Metrics by a word: the number of lines depends on the list of words, not on
+ * what is counted. */
 static void
 test_by(void **state)
 {
@@ -205,7 +206,7 @@ test_by(void **state)
 	assert_line(text, "twinbox_outbox_failed_total{reason=\"poison\"} 0");
 	assert_line(text, "twinbox_outbox_failed_total{reason=\"other\"} 1000");
 	assert_line(text, "twinbox_purged_total{table=\"outbox\"} 500");
-	/* A label of one value before the one with the word. */
+	/* The label with a fixed value comes before the label with the word. */
 	assert_line(text, "twinbox_federation_requests_total{direction=\"in\","
 			  "outcome=\"key-unknown\"} 3");
 	for (p = text;
@@ -220,8 +221,8 @@ test_by(void **state)
 	metrics_free(m);
 }
 
-/* A name that somebody chose cannot end its line, forge another, or be what
- * the format does not allow. */
+/* A name from outside cannot end its line, forge another line, or break the
+ * format. */
 static void
 test_hostile_labels(void **state)
 {

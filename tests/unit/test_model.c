@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rules of server/model, by tables: names, addresses, media types,
- * durations, the draft's check, the lifecycle, the problems.
+ * durations, the check of a draft, the lifecycle, the problems.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ test_names(void **state)
 	assert_false(model_name_valid("a\0b", 3));
 }
 
-/* New users' names are a part of those that exist. */
+/* The names that new users may have are a subset of the names that exist. */
 static void
 test_new_names(void **state)
 {
@@ -263,7 +263,7 @@ good_draft(void)
 	return (d);
 }
 
-/* The draft is refused as ${problem} at ${pointer}. */
+/* The draft must be refused as ${problem} at ${pointer}. */
 static void
 refused(
     const struct message_draft *d, enum problem problem, const char *pointer)
@@ -436,7 +436,7 @@ test_draft_view(void **state)
 	assert_int_equal(8, v.reply_to.b[0]);
 }
 
-/* Every pair of states, against a picture of its own. */
+/* Every pair of states, compared with a drawing of the allowed moves. */
 static void
 test_moves(void **state)
 {
@@ -527,7 +527,7 @@ test_problems(void **state)
 	}
 	assert_int_equal(PROBLEM_NONE, problem_find(""));
 	assert_int_equal(PROBLEM_NONE, problem_find("nonsense"));
-	/* What a result code says by itself, its problem says too. */
+	/* A result code and its problem have the same HTTP status. */
 	for (i = RC_OK + 1; i < RC_COUNT; i++)
 		assert_int_equal(rc_http_status((enum rc)i),
 		    problem_status(problem_of_rc((enum rc)i)));
@@ -558,7 +558,7 @@ test_refusal(void **state)
 	refusal_set(&r, PROBLEM_BAD_REQUEST, longest, "x");
 	assert_string_equal(longest, r.pointer);
 
-	/* A detail is valid UTF-8 wherever it is cut. */
+	/* A detail stays valid UTF-8, wherever it is cut. */
 	for (i = 0; i < 3; i++) {
 		memset(text, 'x', i);
 		for (at = i; at + 3 < sizeof(text); at += 3)

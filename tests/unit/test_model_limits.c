@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limits of server/model, on each of them and beside it: which characters
- * stand in names, domains and media types, what a draft's refusals say, and the
- * breaker's counts and times.
+ * The limits of server/model, at each limit and next to it: the characters of
+ * names, domains and media types, the refusals of a draft, and the counts and
+ * times of the breaker.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 
 /* ---- characters ---- */
 
-/* All characters that ${valid} takes, in order. */
+/* Returns all characters that ${valid} accepts, in order. */
 static const char *
 taken(bool (*valid)(char c))
 {
@@ -126,7 +126,7 @@ test_characters(void **state)
 	    taken(in_type), "!#$%&'*+-." DIGITS UPPER "^_`" LOWER "|~");
 	assert_string_equal(
 	    taken(in_subtype), "!#$%&'*+-." DIGITS UPPER "^_`" LOWER "|~");
-	/* All that can be printed, but a quote and what escapes one. */
+	/* All printable characters except a quote and the backslash. */
 	assert_string_equal(taken(is_quoted),
 	    " !#$%&'()*+,-./" DIGITS ":;<=>?@" UPPER "[]^_`" LOWER "{|}~");
 	assert_string_equal(taken(is_escaped),
@@ -165,7 +165,7 @@ test_media_types(void **state)
 		if (model_content_type_valid(
 			rows[i].text, strlen(rows[i].text)) != rows[i].valid)
 			fail_msg("%s", rows[i].text);
-	/* The end is where it is said to be. */
+	/* The given length ends the text. */
 	assert_true(model_content_type_valid("x/y;a=b\"", 7));
 	assert_false(model_content_type_valid("x/y;a=\"b\"", 8));
 	assert_false(model_content_type_valid("x/y;a=\"\"", 7));
@@ -173,7 +173,7 @@ test_media_types(void **state)
 	assert_false(model_content_type_valid("x/y", 1));
 }
 
-/* Labels of 63 characters, a domain of 253. */
+/* Labels have up to 63 characters, a domain up to 253. */
 static void
 test_domain_lengths(void **state)
 {
@@ -231,7 +231,7 @@ good_draft(void)
 	return (d);
 }
 
-/* The refusal's place and text; "" if it is none. */
+/* Returns the place and the text of the refusal; "" if there is none. */
 static const char *
 refusal_of(const struct message_draft *d)
 {
@@ -276,7 +276,7 @@ test_recipients(void **state)
 	    "\"bob@b.example\"?");
 	d.to = (struct span){"Bob Smith", 9};
 	assert_string_equal(refusal_of(&d), no_address);
-	/* Too long to be repeated. */
+	/* Too long to be repeated in the refusal. */
 	memset(large, 'B', sizeof(large));
 	memcpy(large, "Bob@", 4);
 	large[60] = '.';
@@ -365,7 +365,7 @@ test_numbers(void **state)
 	    "400 /id: \"id\" is no UUID of RFC 9562: its variant is wrong");
 	d.id.b[8] = 0xbf;
 	assert_string_equal(refusal_of(&d), "");
-	/* What is not given is not looked at. */
+	/* A member that is not set is not checked. */
 	d.has_id = false;
 	d.id.b[6] = d.id.b[8] = 0;
 	assert_string_equal(refusal_of(&d), "");
@@ -397,7 +397,8 @@ test_numbers(void **state)
 
 /* ---- problems, states ---- */
 
-/* A second to wait where the status asks for one, and nowhere else. */
+/* A status that needs a Retry-After gets one second, and no other status
+ * does. */
 static void
 test_retry_after(void **state)
 {
@@ -452,7 +453,7 @@ test_reasons(void **state)
 
 #define NOW INT64_C(1700000000000)
 
-/* ${b} after ${n} failures at ${now} and each millisecond behind it. */
+/* ${b} fails ${n} times, at ${now} and in each millisecond after it. */
 static void
 fail_times(struct breaker *b, int n, int64_t now, uint32_t random)
 {
@@ -463,7 +464,7 @@ fail_times(struct breaker *b, int n, int64_t now, uint32_t random)
 		    b, now + i, now + i, 0, random, timing_real()));
 }
 
-/* A success counts one failure off; with the last the outage is over. */
+/* A success cancels one failure; with the last one the outage is over. */
 static void
 test_breaker_successes(void **state)
 {
@@ -490,7 +491,7 @@ test_breaker_successes(void **state)
 	assert_int_equal(b.failing_since, 0);
 	assert_false(breaker_success(&b, NOW + 22));
 
-	/* One that has never failed. */
+	/* A breaker that has never failed. */
 	breaker_init(&b);
 	for (i = 0; i < 3; i++) {
 		(void)breaker_success(&b, NOW);
@@ -505,12 +506,13 @@ test_breaker_successes(void **state)
 		(void)breaker_success(&b, calm - 1);
 		assert_int_equal(b.window_milli, windows[i]);
 	}
-	/* The failure is long ago. */
+	/* The last failure was long ago. */
 	(void)breaker_success(&b, calm);
 	assert_int_equal(b.window_milli, 5093);
 }
 
-/* What left before the breaker opened has come through: it is half open. */
+/* A request that left before the breaker opened succeeds: the breaker becomes
+ * half-open. */
 static void
 test_breaker_early_success(void **state)
 {
@@ -524,7 +526,7 @@ test_breaker_early_success(void **state)
 	assert_true(breaker_success(&b, NOW + 10));
 	assert_int_equal(b.state, BREAKER_HALF_OPEN);
 	assert_int_equal(b.successes, 1);
-	/* A failure begins anew, for twice as long. */
+	/* A failure opens the breaker again, for twice as long. */
 	assert_true(
 	    breaker_failure(&b, NOW + 11, NOW + 11, 0, 200, timing_real()));
 	assert_int_equal(b.state, BREAKER_OPEN);
@@ -535,7 +537,7 @@ test_breaker_early_success(void **state)
 	assert_false(breaker_leave(&b, NOW + 4011));
 }
 
-/* Times 0.8 to 1.4, and never longer than the longest. */
+/* Intervals times 0.8 to 1.4, and never above the longest interval. */
 static void
 test_breaker_jitter(void **state)
 {
@@ -565,8 +567,9 @@ test_breaker_jitter(void **state)
 	    b.next_probe_at, b.last_failure_at + t->breaker_most_ms * 4 / 5);
 }
 
-/* A clock that was put back: what it cannot have set itself is not waited
- * for, and a failure counts though it seems to be older than the last. */
+/* A clock that was set back: a time that the breaker cannot have set itself is
+ * not waited for, and a failure counts although it seems to be older than the
+ * last one. */
 static void
 test_breaker_clock(void **state)
 {
@@ -594,7 +597,8 @@ test_breaker_clock(void **state)
 	assert_int_equal(b.failures, 2);
 	assert_int_equal(b.last_failure_at, NOW - 1);
 	assert_int_equal(b.failing_since, NOW);
-	/* Also while it is open, but not of its own probe. */
+	/* The same while the breaker is open, but not for a failure of its own
+	 * probe. */
 	breaker_init(&b);
 	fail_times(&b, BREAKER_FAILURES, NOW, 200);
 	assert_false(breaker_failure(&b, NOW, NOW + 9, 0, 200, timing_real()));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many new servers a user may write to in a day.
+ * The number of new servers that a user may write to in a day.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ tear_down(void **state)
 	return (0);
 }
 
-/* How many user ${id} gets at ${now}. */
+/* Returns how many new servers user ${id} may write to at ${now}. */
 static int
 takes(int64_t id, int64_t now)
 {
@@ -55,14 +55,14 @@ test_day(void **state)
 	(void)state;
 	assert_int_equal(takes(1, 0), 4);
 	assert_int_equal(wait_s, 86400 / 4 + 1);
-	/* Each has one's own. */
+	/* Each user has a quota of their own. */
 	assert_int_equal(takes(2, 0), 4);
 	assert_int_equal(takes(1, DAY / 8), 0);
 	assert_int_equal(wait_s, 86400 / 8 + 1);
 	assert_int_equal(takes(1, DAY / 4), 1);
-	/* A pause saves up a day's worth at most. */
+	/* A pause saves the quota of one day at most. */
 	assert_int_equal(takes(1, 100 * DAY), 4);
-	/* A clock that stands still. */
+	/* The clock stands still: no more quota. */
 	assert_int_equal(takes(1, 100 * DAY), 0);
 }
 
@@ -77,7 +77,8 @@ test_any(void **state)
 	assert_int_equal(new_domains_users(q), 0);
 }
 
-/* What an abandoned transaction has taken is there again, and no more. */
+/* When a transaction is abandoned, the user gets back what it has taken, and no
+ * more. */
 static void
 test_abandoned(void **state)
 {
@@ -94,7 +95,8 @@ test_abandoned(void **state)
 	assert_int_equal(takes(1, 0), 0);
 }
 
-/* However many users there are, memory has a bound; full buckets go first. */
+/* However many users there are, memory is bounded.  Users whose quota is full
+ * are forgotten first. */
 static void
 test_bound(void **state)
 {
@@ -104,7 +106,7 @@ test_bound(void **state)
 	for (id = 1; id <= NEW_DOMAINS_USERS; id++)
 		assert_true(new_domains_take(q, id, 0, &wait_s));
 	assert_int_equal(new_domains_users(q), NEW_DOMAINS_USERS);
-	/* By now all of them are full. */
+	/* By this time the quota of all of them is full. */
 	new_domains_begin(q);
 	assert_int_equal(takes(id, DAY), 4);
 	assert_int_equal(new_domains_users(q), 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a node: its tables, and the drawings in the header, which show
- * the moves of the tables and no others.
+ * The states of a node: its tables, and the drawings in the header, which must
+ * show the moves of the tables and no others.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -51,7 +51,8 @@ test_names(void **state)
 	assert_null(peer_state_name(PEER_STATES));
 }
 
-/* Each state but the last is left for another, and none for itself. */
+/* Each state except the last has a move to another state, and none to
+ * itself. */
 static void
 test_moves(void **state)
 {
@@ -90,7 +91,7 @@ move_peer_back(void)
 	peer_state_move(&state, PEER_ALIVE);
 }
 
-/* Whether ${fn} ends its process by an assertion. */
+/* Returns whether an assertion ends ${fn} in a child process. */
 static bool
 aborts(void (*fn)(void))
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What nodes tell one another: everything that is told is heard, once, in notes
- * that PostgreSQL takes; what is too much is told as that; and a note that
- * nobody has written changes nothing.
+ * The notes that nodes send to each other: everything that is put in is
+ * received once, in notes of a length that PostgreSQL accepts; too much is
+ * replaced by a mark that says so; and a note that no node has written changes
+ * nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,13 +22,13 @@
 #define POSTGRES_MOST 7999
 #define NODE 12
 #define SENT_MOST 64
-/* The beginning of a note of a token that is lost. */
+/* The beginning of a note that reports a revoked token. */
 #define REVOKED "N12 R"
 
 struct channel {
 	char *notes[SENT_MOST];
 	size_t n;
-	size_t fails_at; /* the note that is not sent; 0: all are */
+	size_t fails_at; /* the note that cannot be sent; 0: all can */
 };
 
 static enum rc
@@ -39,7 +40,7 @@ put(void *arg, const char *note, struct err *err)
 	assert_true(strlen(note) <= POSTGRES_MOST);
 	if (ch->n + 1 == ch->fails_at)
 		return (err_set(err, RC_BUSY, "away"));
-	/* Not an allocation that a test lets fail. */
+	/* Not mem_alloc(), whose failures the test orders. */
 	ch->notes[ch->n] = strdup(note);
 	assert_non_null(ch->notes[ch->n++]);
 	return (RC_OK);
@@ -71,7 +72,7 @@ head(struct effects *effects, int64_t user_id, int64_t seq)
 	assert_int_equal(effects_add_event(effects, &e, &err), RC_OK);
 }
 
-/* Tells ${n} changes of user 7, mids from 1 on. */
+/* Adds ${n} changes for user 7, with mids from 1 on. */
 static void
 tell_changes(struct notes_out *o, int n)
 {
@@ -123,7 +124,7 @@ test_all_is_heard(void **state)
 	assert_false(
 	    in.missed || in.destinations_changed || in.began || in.epoch);
 	assert_non_null(in.effects);
-	/* Of each inbox only where it ends. */
+	/* A note has only the last event of each inbox. */
 	assert_int_equal(in.effects->nevents, 2);
 	for (i = 0; i < 2; i++)
 		assert_int_equal(in.effects->events[i].seq,
@@ -148,7 +149,7 @@ test_all_is_heard(void **state)
 	notes_out_fini(&o);
 }
 
-/* What waits is ${n} notes, the last of them ${last}. */
+/* Sends the notes that wait: there must be ${n}, the last of them ${last}. */
 static void
 check_sends(struct notes_out *o, struct channel *ch, size_t n, const char *last)
 {
@@ -185,7 +186,7 @@ test_words(void **state)
 	notes_out_fini(&o);
 }
 
-/* Servers of a note that are too many, or no names. */
+/* A note with too many servers, or with words that are not names. */
 static void
 test_many_peers(void **state)
 {
@@ -208,7 +209,7 @@ test_many_peers(void **state)
 	assert_string_equal(in.peers[0], "b.example");
 }
 
-/* More than one note holds: all of it in the next ones, in order. */
+/* More than one note can hold: the rest follows in the next notes, in order. */
 static void
 test_splits(void **state)
 {
@@ -238,8 +239,8 @@ test_splits(void **state)
 	notes_out_fini(&o);
 }
 
-/* More than may wait: what fits, and that there was more; the next time it is
- * forgotten. */
+/* More than may wait: what fits is sent, and a mark that there was more.  After
+ * that the mark is cleared. */
 static void
 test_too_much(void **state)
 {
@@ -263,7 +264,8 @@ test_too_much(void **state)
 	notes_out_fini(&o);
 }
 
-/* What cannot be sent is not sent later: the others look for themselves. */
+/* Notes that cannot be sent are dropped: the other nodes query the database
+ * anyway. */
 static void
 test_not_sent(void **state)
 {
@@ -281,7 +283,8 @@ test_not_sent(void **state)
 	notes_out_fini(&o);
 }
 
-/* A note that is just full is one; a byte more is two. */
+/* A note that is exactly full is sent as one; with a byte more there are
+ * two. */
 static void
 test_full_note(void **state)
 {
@@ -296,7 +299,7 @@ test_full_note(void **state)
 		assert_true(notes_out_init(&o));
 		notes_out_word(&o, "D");
 		memset(word, 'x', sizeof(word));
-		/* " D", a blank, and what there is room for. */
+		/* " D", a blank, and a word that fills the rest */
 		word[NOTE_BYTES - 32 - 3 + more] = '\0';
 		notes_out_word(&o, word);
 		assert_int_equal(
@@ -309,7 +312,8 @@ test_full_note(void **state)
 	}
 }
 
-/* Whichever allocation fails: what was told is sent, or that it is lost. */
+/* Whichever allocation fails: either the content is sent, or the mark that it
+ * is lost. */
 static void
 test_no_memory(void **state)
 {
@@ -341,7 +345,7 @@ test_no_memory(void **state)
 			lost++;
 		else
 			assert_string_equal(ch.notes[0], "N12 C9:90:2 H7:31");
-		/* The next time it is forgotten. */
+		/* After that the mark is cleared. */
 		clear(&ch);
 		notes_out_effects(&o, effects);
 		check_sends(&o, &ch, 1, "N12 C9:90:2 H7:31");
@@ -358,7 +362,7 @@ test_no_memory(void **state)
 	assert_false(mem_fail_pending());
 }
 
-/* The first and the last event that there is, and one more. */
+/* The first and the last kind of event, and one that does not exist. */
 static void
 test_events(void **state)
 {
@@ -379,8 +383,8 @@ test_events(void **state)
 	}
 }
 
-/* Notes of another version, of another program, or cut: what can be read of
- * them counts, and the rest is passed over. */
+/* Notes of another version or another program, or notes that are cut: the words
+ * that can be read count, and the others are skipped. */
 static void
 test_strange(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on users and keys, by a command alone and through the control
+ * Operations on users and keys, by a command itself and through the control
  * socket, on a real database.
  */
 #include <setjmp.h>
@@ -62,7 +62,7 @@ test_commands(void **state)
 	assert_non_null(strstr(err.text, "bob"));
 }
 
-/* What a unit is to do, for whom, and what its end is called. */
+/* The work of the unit, its user, and the text for each result. */
 static void
 test_results(void **state)
 {
@@ -93,7 +93,7 @@ test_results(void **state)
 
 /* ---- keys ---- */
 
-/* The first words of ${text} are ${words}. */
+/* ${text} must begin with ${words}. */
 static void
 assert_begins(const char *words, const char *text)
 {
@@ -103,7 +103,7 @@ assert_begins(const char *words, const char *text)
 	assert_string_equal(words, begin);
 }
 
-/* Operations on keys, in a writer without a thread. */
+/* Operations on keys, with a writer that has no thread. */
 static void
 test_keys(void **state)
 {
@@ -153,7 +153,7 @@ test_keys(void **state)
 	    RC_NOT_FOUND, operation_run(&o, w->db, w->writer, &err));
 }
 
-/* The same for keys: the sentence comes from the server, the seed does not. */
+/* The same for keys: the server's answer has the text, but not the seed. */
 static void
 test_control_keys(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often a failure that repeats is logged.
+ * How many lines of the log a failure causes that repeats.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,8 @@ assert_line(uint64_t tries, uint64_t units, int64_t ms)
 	assert_int_equal(line.ms, ms);
 }
 
-/* One line when it begins, one a minute with a count, one when it is over. */
+/* One line when the outage begins, one each minute with a count, and one when
+ * it is over. */
 static void
 test_one_outage(void **state)
 {
@@ -62,8 +63,8 @@ test_one_outage(void **state)
 	assert_false(outage_over(&o, 2001 + MINUTE, &line));
 }
 
-/* One that begins within a minute of the last line is silent; what it cost is
- * in the next line. */
+/* An outage that begins within a minute of the last line is not logged.  The
+ * next line includes its counts. */
 static void
 test_flapping(void **state)
 {
@@ -82,7 +83,7 @@ test_flapping(void **state)
 	assert_line(0, 0, 100);
 }
 
-/* A long one that began in silence is told of when the minute is over. */
+/* A long outage that began without a line is logged when the minute is over. */
 static void
 test_late(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page: which encoding a browser gets, and the table that make has made.
+ * The page: the encoding that a browser gets, and the table that make
+ * generates.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +56,8 @@ test_accepts(void **state)
 			    cases[i].list == NULL ? "(none)" : cases[i].list);
 }
 
-/* Each file has its plain form, last, and every row is found by its terms. */
+/* Each file has its plain form as the last row, and every row is found by its
+ * name and encoding. */
 static void
 test_table(void **state)
 {

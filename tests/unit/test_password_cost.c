@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a password costs to try: argon2id with 64 MiB and two passes, for real
- * users and for unknown names alike.  And the lowest cost, which only builds
- * with fault points know; this program has it whatever the build is.
+ * The cost of trying a password: argon2id with 64 MiB and two passes, for real
+ * users and for unknown names.  Also the low cost that only builds with fault
+ * points have; this program has it whatever the build is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ setup(void **state)
 	return (crypt_init(&err) == RC_OK ? 0 : -1);
 }
 
-/* A new hash begins with ${want}, and is the password's. */
+/* A new hash must begin with ${want}, and match the password. */
 static void
 check_hash(const char *want)
 {
@@ -44,7 +44,7 @@ check_hash(const char *want)
 	    RC_DENIED, crypt_password_verify(stored, "secret98", 8, &err));
 }
 
-/* The most memory, in KiB, that this process has had. */
+/* Returns the peak memory of this process, in KiB. */
 static long
 peak_kib(void)
 {
@@ -54,7 +54,7 @@ peak_kib(void)
 	return (usage.ru_maxrss);
 }
 
-/* The order matters: the peak only grows. */
+/* This test must be the first, because the peak never falls. */
 static void
 test_cheap(void **state)
 {
@@ -68,7 +68,7 @@ test_cheap(void **state)
 	assert_true(peak_kib() - before < 32 * 1024);
 }
 
-/* An unknown name costs the same memory as a known one. */
+/* An unknown name costs as much memory as a known one. */
 static void
 test_real_dummy(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clocks of other servers that are off: at the limit and one beyond, ahead and
- * behind, until they are right again or are not heard of; a bounded number.
+ * Clocks of other servers that are wrong: at the limit and one beyond, ahead
+ * and behind, until they are right again or silent; a bounded number of
+ * servers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +75,7 @@ test_limit(void **state)
 	peer_clocks_hear(NULL, "a.example", 90000);
 }
 
-/* What is not heard of for an hour is forgotten. */
+/* A server that was silent for an hour is forgotten. */
 static void
 test_forgotten(void **state)
 {
@@ -108,8 +109,8 @@ test_many(void **state)
 	assert_string_equal(off(), "64 z.example 99000");
 }
 
-/* Whoever fills the list hides nobody who comes later: the one that was heard
- * of least recently makes room. */
+/* A full list does not hide later servers: the server that was silent for the
+ * longest time makes room. */
 static void
 test_full(void **state)
 {
@@ -131,7 +132,7 @@ test_full(void **state)
 	assert_string_equal(off(), "63 real.example 97000");
 }
 
-/* A date has no milliseconds, and the request took its time. */
+/* A Date header has no milliseconds, and the request took some time. */
 static void
 test_ahead(void **state)
 {

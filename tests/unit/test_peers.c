@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The other nodes: a peer is dead when its heartbeat has not moved for ten
- * seconds by this node's clock, and not before; its leases are ended until none
- * is left; the first node alive does the upkeep.  This file plays the store,
- * and the clock stands still until it is moved.
+ * seconds by this node's clock, and not before.  Its leases are ended until
+ * none is left; the first node alive does the upkeep.  This file plays the
+ * store, and the clock stands still until the test moves it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,10 +25,10 @@
 
 static struct node_row rows[ROWS_MOST];
 static size_t nrows;
-static enum rc answer; /* to whatever is asked next */
-static int64_t leases; /* that are left after an end of them */
-static char did[400];  /* what the store was asked to do */
-static size_t folds;   /* so many times there is more to forget */
+static enum rc answer; /* the result of the next calls of the store */
+static int64_t leases; /* leases that remain after a call that ends them */
+static char did[400];  /* the calls of the store */
+static size_t folds;   /* the number of times that more rows can be deleted */
 
 static void __attribute__((format(printf, 1, 2))) note(const char *fmt, ...)
 {
@@ -116,7 +116,7 @@ begin(void **state)
 	return (0);
 }
 
-/* A node that is there from now on. */
+/* Adds a node, which exists from now on. */
 static struct node_row *
 row(int64_t node_id)
 {
@@ -129,8 +129,8 @@ row(int64_t node_id)
 	return (r);
 }
 
-/* ${ms} later the others are looked at: how many live, and that the store was
- * asked ${what}. */
+/* Lets ${ms} pass and checks the peers: ${n} nodes must be alive, and the calls
+ * of the store must be ${what}. */
 static void
 turn(int64_t ms, int n, const char *what)
 {
@@ -162,7 +162,8 @@ test_alone(void **state)
 	turn(0, 1, "fold -3600000;");
 	assert_true(first());
 	turn(2000, 1, "");
-	/* Once a minute who is gone is forgotten, as long as there are more. */
+	/* Once a minute the rows of departed nodes are deleted, while there are
+	 * more. */
 	turn(57999, 1, "");
 	folds = 2;
 	turn(1, 1, "fold -3540000;fold -3540000;fold -3540000;");
@@ -178,18 +179,18 @@ test_first(void **state)
 	row(60);
 	turn(0, 2, "fold -3600000;");
 	assert_true(first());
-	/* Who has begun earlier and is seen later is the first. */
+	/* A node that started earlier, but is seen later, is the first. */
 	r = row(OWN - 1);
 	turn(2000, 3, "");
 	assert_false(first());
 	turn(60000, 3, "");
-	/* It leaves, and that is seen at once. */
+	/* It leaves, which the next check sees. */
 	*r = rows[--nrows];
 	turn(2000, 2, "fold -3536000;");
 	assert_true(first());
 }
 
-/* A heartbeat that moves keeps a node alive; a node whose heartbeat stands
+/* A heartbeat that moves keeps a node alive.  A node whose heartbeat stands
  * still for ten seconds is marked dead, with the heartbeat that was seen. */
 static void
 test_dies(void **state)
@@ -210,12 +211,12 @@ test_dies(void **state)
 	assert_false(first());
 	/* Ten seconds to the millisecond. */
 	turn(1, 2, "end node8 at 10000;mark 8 dead, heartbeat 1, at 10000;");
-	/* The store shows it no longer. */
+	/* The store does not return it any more. */
 	nrows--;
 	b->node_id = 0;
 	a->heartbeat_at++;
 	turn(2000, 2, "");
-	/* Now the other one: then this is the first. */
+	/* The other node dies, too: then this node is the first. */
 	for (i = 0; i < 4; i++)
 		turn(2000, 2, "");
 	assert_false(first());
@@ -223,15 +224,15 @@ test_dies(void **state)
 	    "end node7 at 22000;mark 7 dead, heartbeat 7, at 22000;fold -3578000;");
 	assert_true(first());
 	assert_int_equal(c.peers.n, 0);
-	/* It was only held up, and counts again. */
+	/* That node was only delayed, and counts again. */
 	a->heartbeat_at++;
 	turn(2000, 2, "");
 	assert_int_equal(c.peers.n, 1);
 	assert_false(first());
 }
 
-/* Leases on locked rows are tried at each heartbeat, for a minute; a node that
- * is dead meanwhile is not the first. */
+/* Leases whose rows are locked are tried again at each heartbeat, for a minute.
+ * A node that is dead in this time is not the first. */
 static void
 test_leases_left(void **state)
 {
@@ -257,7 +258,7 @@ test_leases_left(void **state)
 	    "end node7 at 70000;mark 7 dead, heartbeat 1, at 70000;fold -3530000;");
 }
 
-/* None is left: it is marked dead at once. */
+/* No lease is left: the node is marked dead at once. */
 static void
 test_leases_ended(void **state)
 {
@@ -274,7 +275,7 @@ test_leases_ended(void **state)
 	turn(2000, 1, "end node7 at 12000;mark 7 dead, heartbeat 1, at 12000;");
 }
 
-/* A heartbeat that moves after all: the node is alive, and the first again. */
+/* The heartbeat moves after all: the node is alive, and the first again. */
 static void
 test_comes_back(void **state)
 {
@@ -297,7 +298,7 @@ test_comes_back(void **state)
 	turn(2000, 2, "end node7 at 22000;");
 }
 
-/* While this node was held up, no heartbeat could be seen to move. */
+/* While this node was delayed itself, it could not see a heartbeat move. */
 static void
 test_held_up(void **state)
 {
@@ -308,7 +309,7 @@ test_held_up(void **state)
 	turn(0, 2, "");
 	for (i = 0; i < 3; i++)
 		turn(2000, 2, "");
-	/* Twice the time between two heartbeats is no pause yet. */
+	/* Twice the time between two heartbeats does not count as a delay. */
 	turn(4000, 1,
 	    "end node7 at 10000;mark 7 dead, heartbeat 1, at 10000;"
 	    "fold -3590000;");
@@ -317,7 +318,7 @@ test_held_up(void **state)
 	turn(0, 2, "");
 	for (i = 0; i < 3; i++)
 		turn(2000, 2, "");
-	/* A millisecond more is: 2001 ms are not counted. */
+	/* A millisecond more does: 2001 ms do not count against the peers. */
 	turn(4001, 2, "");
 	turn(1999, 2, "");
 	turn(1, 1,
@@ -328,13 +329,13 @@ test_held_up(void **state)
 	turn(0, 2, "");
 	turn(3600000, 2, "");
 	turn(2000, 2, "");
-	/* Who is seen for the first time after it is not forgiven anything. */
+	/* A peer that is first seen after the delay gets no extra time. */
 	row(8);
 	turn(100000, 3, "");
 	assert_int_equal(c.peers.list[1].seen_ms, 3702000);
 }
 
-/* What fails is told, and the others count as they did. */
+/* A failure of the store is returned, and the nodes count as before. */
 static void
 test_failures(void **state)
 {
@@ -362,12 +363,12 @@ test_failures(void **state)
 	assert_int_equal(RC_BUSY, peers_check(&c, &n, &err));
 	assert_string_equal(err.text, "fold");
 	assert_int_equal(n, 1);
-	/* In a minute again. */
+	/* The next attempt comes a minute later. */
 	nrows = 0;
 	turn(2000, 1, "");
 }
 
-/* Sixty-four others are looked after; who comes later is passed over. */
+/* Sixty-four peers are watched; later ones are skipped. */
 static void
 test_crowd(void **state)
 {
@@ -382,7 +383,7 @@ test_crowd(void **state)
 	assert_int_equal(c.peers.list[0].node_id, 100);
 	assert_int_equal(c.peers.list[PEERS_MAX - 1].node_id, 163);
 	assert_string_equal(c.peers.list[PEERS_MAX - 1].name, "node163");
-	/* One leaves, and there is room for one. */
+	/* One of them leaves, and there is room for another one. */
 	rows[1].node_id = OWN;
 	turn(2000, PEERS_MAX, "");
 	turn(2000, PEERS_MAX + 1, "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who inside the server is told of events: those who asked for them, in order,
- * once, of what is committed and of nothing else.
+ * The subscribers inside the server: those that have subscribed are called in
+ * order, once, for committed effects and for nothing else.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #define DAYS_MS(n) (INT64_C(86400000) * (n))
 
-/* What a listener has heard: a letter for each event, with its message. */
+/* The calls of a subscriber: a letter for each event, with its message. */
 struct heard {
 	char events[16];
 	int64_t mids[16];
@@ -66,7 +66,7 @@ test_who_is_told(void **state)
 
 	(void)state;
 	s.list[s.n++] = (struct subscriber){.take_effects = keep};
-	publisher_effects(&s, &effects); /* nobody listens */
+	publisher_effects(&s, &effects); /* no other subscriber yet */
 	for (i = 0; i < 4; i++)
 		assert_int_equal(publisher_add(&s, &wants[i], &err), RC_OK);
 	publisher_effects(&s, &nothing);
@@ -101,7 +101,7 @@ test_bounded(void **state)
 	assert_int_equal(h.n, SUBSCRIBERS_MAX - 1);
 }
 
-/* What was called, in order: a letter each. */
+/* The calls in order, a letter each. */
 static char called[8];
 
 static void
@@ -159,8 +159,9 @@ publish_both(const struct publisher *p)
 	publisher_effects(p, effects);
 }
 
-/* One subscriber takes each object over, after all others have seen it; without
- * one it is freed (the leak checker looks). */
+/* One subscriber takes over each object, after all others have seen it.
+ * Without such a subscriber the object is freed (the leak checker verifies
+ * this). */
 static void
 test_taken_over(void **state)
 {
@@ -187,7 +188,7 @@ test_taken_over(void **state)
 	assert_string_equal(called, "sT-sT");
 }
 
-/* Dies unless these events (names) were told since the last call, of messages
+/* The events since the last call, as names, must be ${want}, all for messages
  * of user ${sender}. */
 static void
 assert_told(struct rig *r, int64_t sender, const char *want)
@@ -205,8 +206,8 @@ assert_told(struct rig *r, int64_t sender, const char *want)
 	assert_string_equal(have, want);
 }
 
-/* R63 R64 R65: from acceptance to the inbox, to the device, to the person; and
- * to the end of what nobody takes in time. */
+/* R63 R64 R65: the events of a message from acceptance to the inbox, to the
+ * device and to the person; and the event of a message that expires. */
 static void
 test_a_life(void **state)
 {
@@ -223,7 +224,7 @@ test_a_life(void **state)
 	assert_told(&r, ann, "sent ");
 	(void)rig_ack(&r, ben, device, 1);
 	assert_told(&r, ann, "acked ");
-	/* Sessions of the device hear of it by this alone. */
+	/* Sessions of the device learn of the ack by this effect alone. */
 	assert_int_equal(r.acked.user_id, ben);
 	assert_int_equal(r.acked.device_id, device);
 	assert_int_equal(r.acked.seq, 1);
@@ -231,12 +232,12 @@ test_a_life(void **state)
 	assert_told(&r, ann, "");
 	(void)rig_read(&r, ben, device, 1, false);
 	assert_told(&r, ann, "changed ");
-	(void)rig_deliver(&r); /* the receipts: they have no events */
+	(void)rig_deliver(&r); /* the receipts, which have no events */
 	assert_told(&r, ann, "");
 
 	(void)rig_send(&r, ann, "ben", "too late", NULL);
 	clk_fake_advance(&r.clk, DAYS_MS(6));
-	(void)rig_deliver(&r); /* a leap of the clock, or so it seems */
+	(void)rig_deliver(&r); /* the clock seems to have leapt */
 	clk_fake_advance(&r.clk, 120000);
 	(void)rig_deliver(&r);
 	assert_int_equal(
@@ -247,8 +248,8 @@ test_a_life(void **state)
 	rig_close(&r);
 }
 
-/* A scheduled message is released, which is none of the four; a note to
- * oneself is in its inbox then. */
+/* The release of a scheduled message is a "changed" event.  A note to oneself
+ * is then in its inbox. */
 static void
 test_released(void **state)
 {
@@ -271,8 +272,8 @@ test_released(void **state)
 	rig_close(&r);
 }
 
-/* Any allocation of a delivery may fail: its transaction is abandoned and done
- * again, and only what was committed is told, once. */
+/* Any allocation of a delivery may fail: the transaction is abandoned and
+ * repeated, and only the committed effects are published, once. */
 static void
 test_told_when_committed(void **state)
 {
@@ -302,7 +303,7 @@ test_told_when_committed(void **state)
 						"WHERE state = 'pending'"),
 		    0);
 	}
-	assert_true(k > 4); /* some did fail */
+	assert_true(k > 4); /* some allocations did fail */
 	rig_close(&r);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What strangers can take of the WebSockets: their sessions have a pool of
- * their own, in which the address that has most loses its oldest; their
- * messages are short; and a message that has begun must end in time, whoever
- * sends it.
+ * The limits of strangers' WebSockets.  Their sessions are in a pool of their
+ * own, in which the address with the most sessions loses its oldest one.  Their
+ * messages are short.  A message that has begun must end in time, whoever sends
+ * it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "unit/push_fixture.h"
 
-/* The fixture has places for 100 users; the pool is as small as it may be. */
+/* The fixture has places for 100 users; the pool has the smallest size. */
 #define POOL 64
 
 static struct lws *many[POOL + 2];
@@ -50,7 +50,7 @@ test_pool(void **state)
 	assert_int_equal(newcomers_limit(scene->push), POOL);
 	connect_many(0, POOL, "192.0.2.1");
 	assert_int_equal(count_ended(0, POOL), 0);
-	/* One more cuts the oldest. */
+	/* One more session cuts the oldest. */
 	many[POOL] = client_connect_from("192.0.2.1");
 	assert_int_equal(count_ended(0, POOL + 1), 1);
 	assert_true(many[0]->ended);
@@ -60,8 +60,8 @@ test_pool(void **state)
 	assert_int_equal(push_sessions(scene->push), POOL);
 }
 
-/* A connection that the library still has to write to outlives its end: it
- * makes room all the same, and is not cut again. */
+/* A connection that the library still has to write to exists longer than its
+ * session.  The session makes room nevertheless, and is not cut twice. */
 static void
 test_pool_of_lingering(void **state)
 {
@@ -78,7 +78,7 @@ test_pool_of_lingering(void **state)
 	    metrics_get(scene->metrics, METRIC_WS_NEWCOMERS_CUT), 2);
 }
 
-/* Handshakes of one turn of the loop count before they are sessions. */
+/* Handshakes in one turn of the loop count before they are sessions. */
 static void
 test_pool_at_once(void **state)
 {
@@ -97,7 +97,8 @@ test_pool_at_once(void **state)
 		(void)close(fds[i]);
 }
 
-/* Whoever has most is cut, not whoever is oldest. */
+/* The address with the most sessions loses one, not the address with the
+ * oldest. */
 static void
 test_pool_is_shared(void **state)
 {
@@ -110,7 +111,7 @@ test_pool_is_shared(void **state)
 	assert_false(quiet->ended);
 	assert_int_equal(count_ended(0, POOL + 1), 2);
 	assert_true(many[0]->ended && many[1]->ended);
-	/* It says hello in its own time. */
+	/* Its hello is still accepted. */
 	say(quiet, "{\"type\":\"hello\",\"token\":\"u1d1\"}");
 	jobs_run();
 	assert_frames(quiet, "welcome caught_up=0");
@@ -136,8 +137,8 @@ test_pool_counts_networks(void **state)
 	assert_int_equal(count_ended(0, POOL), 1);
 }
 
-/* Users' sessions do not count in the pool, nor newcomers among users' places.
- */
+/* Sessions of users do not count in the pool, nor do newcomers use the places
+ * of users. */
 static void
 test_places_of_users(void **state)
 {
@@ -150,7 +151,7 @@ test_places_of_users(void **state)
 	b = client_open("u2d2", "");
 	assert_int_equal(count_ended(0, POOL - 1), 0);
 	assert_int_equal(scene->push->nnewcomers, POOL - 1);
-	/* A newcomer for whom there is no place is told so. */
+	/* A newcomer for which there is no place gets close code 1013. */
 	say(many[0], "{\"type\":\"hello\",\"token\":\"u3d3\"}");
 	jobs_run();
 	assert_frames(many[0], "CLOSE:1013");
@@ -162,7 +163,7 @@ test_places_of_users(void **state)
 	assert_false(b->ended);
 }
 
-/* A session that is being closed before its hello still takes its place. */
+/* A session that is being closed before its hello still counts. */
 static void
 test_closing_counts(void **state)
 {
@@ -180,7 +181,7 @@ test_closing_counts(void **state)
 
 /* ---- messages ---- */
 
-/* ${n} bytes of an object's beginning, as a frame. */
+/* Sends a frame with the beginning of an object, ${n} bytes long. */
 static void
 say_long(struct lws *c, size_t n)
 {
@@ -200,7 +201,8 @@ test_short_before_hello(void **state)
 	a = client_connect();
 	say_long(a, LIMIT_HELLO_LEN + 1);
 	assert_frames(a, "CLOSE:1009");
-	/* Not yet while the token is looked up; then as long as any. */
+	/* The short limit lasts until the token is found; then it is the limit
+	 * of all messages. */
 	a = client_hello("u1d1", "");
 	say_long(a, LIMIT_HELLO_LEN + 1);
 	assert_frames(a, "CLOSE:1009");
@@ -209,7 +211,7 @@ test_short_before_hello(void **state)
 	assert_frames(a, "error:400 CLOSE:4400");
 }
 
-/* Sends the first fragment of a message, or one that ends nothing. */
+/* Sends the first fragment of a message. */
 static void
 begin_message(struct lws *c)
 {
@@ -225,7 +227,7 @@ test_message_deadline(void **state)
 	(void)state;
 	a = client_open("u1d1", "");
 	begin_message(a);
-	/* Bytes and pings that come meanwhile change nothing. */
+	/* Further bytes and pings do not extend the deadline. */
 	pass(MESSAGE_DEADLINE_MS / 2);
 	say_frame(a, 0x00, " ");
 	say_frame(a, 0x89, "");
@@ -236,7 +238,7 @@ test_message_deadline(void **state)
 	assert_frames(a, "CLOSE:4408");
 }
 
-/* Each message has its own time, also when one begins as another ends. */
+/* Each message has its own deadline, also if it begins right after another. */
 static void
 test_messages_each(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Begin and end of a session: hello and its deadline, the first cursor,
- * instances of a device, close frames.
+ * The beginning and the end of a session: hello and its deadline, the first
+ * cursor, instances of a device, close frames.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,8 +41,8 @@ test_hello_deadline(void **state)
 	assert_frames(b, "welcome caught_up=0");
 }
 
-/* A read waits in the line of its network until the user is known, then in the
- * user's. */
+/* A read waits in the queue of its network until the user is known, then in the
+ * queue of the user. */
 static void
 test_lines_of_reads(void **state)
 {
@@ -61,7 +61,7 @@ test_lines_of_reads(void **state)
 	jobs_run();
 }
 
-/* The library has no memory for what it keeps of a connection: that one ends,
+/* The library has no memory for its part of a connection: this connection ends,
  * and the next one is served. */
 static void
 test_no_slot(void **state)
@@ -118,8 +118,8 @@ test_bad_frames(void **state)
 	assert_frames(a, "error:400 CLOSE:4400");
 }
 
-/* A frame that cannot be read for want of memory is no bad frame: 4400 would
- * keep the client from coming back. */
+/* A frame that cannot be parsed for want of memory is not a bad frame: close
+ * code 4400 would keep the client from connecting again. */
 static void
 test_no_memory_for_a_frame(void **state)
 {
@@ -128,7 +128,7 @@ test_no_memory_for_a_frame(void **state)
 
 	(void)state;
 	wire_init();
-	/* The first allocations are those of reading the frame. */
+	/* The first allocations are those of the parser. */
 	for (k = 1; k < 5; k++) {
 		a = client_open("u1d1", "");
 		mem_fail_at(k);
@@ -197,7 +197,7 @@ test_store_fails(void **state)
 	assert_frames(a, "CLOSE:1013");
 }
 
-/* ---- where it starts ---- */
+/* ---- the first cursor ---- */
 
 static void
 test_welcome(void **state)
@@ -225,7 +225,7 @@ test_welcome(void **state)
 	assert_frames(a, "event=8");
 }
 
-/* The cursor is the one in hello, else the ack mark of the device. */
+/* The cursor is the one in hello, or else the ack watermark of the device. */
 static void
 test_cursor(void **state)
 {
@@ -237,7 +237,8 @@ test_cursor(void **state)
 	a = client_hello("u1d1", CURSOR("e1:8") ",\"window\":1");
 	jobs_run();
 	assert_frames(a, "welcome event=9 caught_up=9");
-	/* A cursor before the mark: acked events take no room in the window. */
+	/* The cursor is before the watermark: acked events do not use the
+	 * window. */
 	a = client_hello("u1d1", CURSOR("e1:4") ",\"window\":1");
 	jobs_run();
 	assert_frames(a, "welcome event=5 event=6 event=7");
@@ -256,7 +257,8 @@ test_cursor(void **state)
 	assert_frames(a, "error:410 CLOSE:4410");
 }
 
-/* Another node has shown a later event in this epoch: the client comes back. */
+/* Another node has sent a later event in this epoch: the client connects
+ * again. */
 static void
 test_cursor_ahead_of_the_node(void **state)
 {
@@ -323,7 +325,7 @@ test_event_while_opening(void **state)
 	assert_frames(a, "welcome event=1 caught_up=1");
 }
 
-/* ---- its place ---- */
+/* ---- instances ---- */
 
 /* A session replaces the one of the same device and instance, and no other. */
 static void
@@ -347,7 +349,7 @@ test_same_instance_is_replaced(void **state)
 	assert_frames(other, "event=1");
 	assert_frames(again, "event=1");
 	assert_frames(a, "");
-	/* A missing name is a name, too. */
+	/* A missing name counts as a name, too. */
 	again = client_open("u1d1", "");
 	assert_frames(none, "CLOSE:4409");
 	assert_frames(again, "");
@@ -392,8 +394,8 @@ test_revoked(void **state)
 	assert_frames(other, "");
 }
 
-/* In the same transaction a user of another device got other rights: its
- * session goes on. */
+/* One transaction revokes a device, and changes the rights of a user whose
+ * device keeps its token: the session of this device goes on. */
 static void
 test_kept(void **state)
 {
@@ -413,7 +415,7 @@ test_kept(void **state)
 	assert_frames(kept, "");
 }
 
-/* ---- its end ---- */
+/* ---- the end of a session ---- */
 
 static void
 test_client_closes(void **state)
@@ -477,7 +479,8 @@ test_last_frames(void **state)
 	assert_frames(a, "pong=1 CLOSE:4401");
 }
 
-/* At a stop a session stays open until its requests are answered. */
+/* When the server stops, a session stays open until its requests are
+ * answered. */
 static void
 test_leave(void **state)
 {
@@ -503,7 +506,7 @@ test_leave(void **state)
 	assert_frames(asks, "ok=1 CLOSE:1012");
 }
 
-/* A stop waits for an answer up to a deadline. */
+/* The stop waits for an answer up to a deadline. */
 static void
 test_leave_deadline(void **state)
 {
@@ -521,8 +524,8 @@ test_leave_deadline(void **state)
 	assert_frames(a, "CLOSE:1012");
 }
 
-/* The log has a line for the beginning and for the end of each session, with
- * its number and its close code: 1006 where the connection ended without a
+/* The log has a line for the beginning and one for the end of each session,
+ * with its number and its close code: 1006 if the connection ended without a
  * close frame. */
 static void
 test_sessions_are_logged(void **state)

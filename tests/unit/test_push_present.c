@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of present sessions and long-polls, and what wakes long-polls beside
- * events: a revoked token, dropped effects, a request for the list.
+ * The list of present sessions and long-polls, and what wakes long-polls apart
+ * from events: a revoked token, dropped effects, a request for the list.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include "unit/push_fixture.h"
 
 /* A long-poll, with the number of its returns, and of those with woken set.  It
- * is static in each test: a waiter returns at the latest when the scene is
- * freed. */
+ * is static in each test, because a waiter may return as late as when the scene
+ * is freed. */
 struct poll {
 	struct push_waiter waiter; /* first */
 	int dones, woken;
@@ -90,7 +90,7 @@ test_overflow(void **state)
 	assert_int_equal(metrics_get(scene->metrics, METRIC_PUSH_OVERFLOWS), 1);
 }
 
-/* An ack mark concerns sessions, not long-polls. */
+/* An ack watermark concerns sessions, not long-polls. */
 static void
 test_marks_wake_nobody(void **state)
 {

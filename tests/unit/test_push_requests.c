@@ -24,8 +24,8 @@
 
 /* ---- acks ---- */
 
-/* One ack without an id is under way at a time.  The acks that arrive meanwhile
- * become one, the highest. */
+/* Only one ack without an id is under way at a time.  The acks that arrive
+ * meanwhile become one, the highest. */
 static void
 test_acks_become_one(void **state)
 {
@@ -284,8 +284,9 @@ test_sends_have_limits(void **state)
 	assert_int_equal(scene->nunits, SENDS_MAX);
 }
 
-/* A message counts unless it was not accepted, or had been before.  Without
- * room its unit decides, which knows a replay. */
+/* A message counts unless it was refused, or had been accepted before.  If
+ * there is no room in the quota its unit decides, because only the unit
+ * recognizes a replay. */
 static void
 test_sends_are_counted(void **state)
 {
@@ -346,7 +347,7 @@ test_answers_to_nobody(void **state)
 		finish_send(RC_OK);
 		jobs_run();
 		assert_frames(a, i == 0 ? "END" : "CLOSE:4401");
-		/* The typing frame goes out all the same. */
+		/* The typing frame is sent nevertheless. */
 		assert_frames(b, "typing=u1");
 	}
 }
@@ -377,7 +378,7 @@ test_typing(void **state)
 	assert_frames(a, "ok=7");
 	assert_frames(b, "typing=u1");
 	/* A stranger, and a member of no conversation, get the same answer, and
-	 * nobody gets a frame. */
+	 * no member gets a frame. */
 	say(stranger, TYPING_7);
 	say(stranger, "{\"type\":\"typing\",\"id\":8,\"conversation\":"
 		      "\"01903b1e-0000-7000-8000-000000000002\"}");

@@ -193,8 +193,8 @@ test_control_frames(void **state)
 	assert_frames(c, "");
 }
 
-/* A client over its pace is not closed; the server stops reading it for a
- * while. */
+/* A client over its pace is not closed; the server stops reading it for some
+ * time. */
 static void
 test_pace(void **state)
 {
@@ -403,7 +403,8 @@ static const char head[] = "GET /v1/ws HTTP/1.1\r\nHost: localhost\r\n"
 			   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 			   "\r\n";
 
-/* What the client was answered, with # for each hexadecimal digit of an id. */
+/* Returns the answer that the client got, with # for each hexadecimal digit of
+ * an id. */
 static const char *
 answer_to(int fd)
 {
@@ -427,7 +428,7 @@ answer_to(int fd)
 	"Sec-WebSocket-Version: 13\r\n" retry "X-Request-Id: " ID "\r\n"       \
 	"Connection: close\r\nContent-Length: " length "\r\n\r\n" body "\n"
 
-/* At the limit of sessions a handshake gets 503, and when to come again. */
+/* At the limit of sessions a handshake gets 503 with a Retry-After. */
 static void
 test_session_limit(void **state)
 {
@@ -474,7 +475,7 @@ test_handshake_in_parts(void **state)
 	turn();
 }
 
-/* A server that stops takes no session. */
+/* A server that is stopping accepts no session. */
 static void
 test_handshake_while_draining(void **state)
 {
@@ -495,8 +496,9 @@ test_handshake_while_draining(void **state)
 	turn();
 }
 
-/* A handshake with an error gets its answer; what the client still sends is
- * read for a moment, so that the answer is not lost. */
+/* A handshake with an error gets its answer.  The server goes on reading for a
+ * moment, so that a client that is still sending gets the answer before the
+ * connection is reset. */
 static void
 test_bad_handshake(void **state)
 {
@@ -535,7 +537,7 @@ test_bad_handshake(void **state)
 	(void)close(talks);
 }
 
-/* A client that closes before it has said anything is no refusal. */
+/* A client that closes before it has sent a byte does not count as refused. */
 static void
 test_closes_before_handshake(void **state)
 {
@@ -547,7 +549,7 @@ test_closes_before_handshake(void **state)
 	assert_int_equal(metrics_get(scene->metrics, METRIC_WS_REFUSED), 0);
 }
 
-/* With as many unfinished handshakes as there may be the oldest gives way. */
+/* If there are too many unfinished handshakes, the oldest one is cut. */
 static void
 test_most_arrivals(void **state)
 {
@@ -564,13 +566,14 @@ test_most_arrivals(void **state)
 		assert_open(fds[i]);
 		(void)close(fds[i]);
 	}
-	/* A turn takes some of them. */
+	/* One turn accepts only some of them. */
 	for (i = 0; i < 8; i++)
 		turn();
 	assert_int_equal(scene->push->narrivals, 0);
 }
 
-/* libuv ends the program if its table cannot grow later. */
+/* libuv ends the program if its table cannot grow later, so it has its size
+ * from the start. */
 static void
 test_table_of_descriptors(void **state)
 {

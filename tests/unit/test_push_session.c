@@ -60,7 +60,7 @@ publish(struct effect_event e, const char *to, const char *message)
 
 #define AT "2023-11-14T22:13:20.00"
 
-/* All of an event that is written without a page. */
+/* A complete event that is written without a page. */
 static void
 test_whole_event(void **state)
 {
@@ -162,7 +162,7 @@ test_gap_is_read(void **state)
 	assert_int_equal(metrics_get(scene->metrics, METRIC_WS_BEHIND), 1);
 }
 
-/* News may come without the text of the message. */
+/* An event may be published without the text of the message. */
 static void
 test_bare_event_is_read(void **state)
 {
@@ -234,8 +234,8 @@ test_window_of_pages(void **state)
 	assert_frames(a, "event=10 caught_up=10");
 }
 
-/* A device has one ack mark.  An ack of another instance opens the window, an
- * ack of another device does not. */
+/* A device has one ack watermark.  An ack of another instance opens the window,
+ * an ack of another device does not. */
 static void
 test_window_opened_elsewhere(void **state)
 {
@@ -279,7 +279,7 @@ test_stalled(void **state)
 	assert_frames(a, "stalled");
 	pass(3 * times.push_stalled_ms);
 	assert_frames(a, "");
-	/* An ack starts the time anew. */
+	/* An ack restarts the time. */
 	arrive(1);
 	publish_acked(1, 1, 1);
 	jobs_run();
@@ -434,7 +434,8 @@ test_store_fails(void **state)
 	publish_event(1, 2);
 	jobs_run();
 	assert_frames(a, "CLOSE:1011");
-	/* A database that is away comes back: try again later. */
+	/* A database that is away comes back: the client gets 1013 and tries
+	 * again. */
 	scene->store_rc = RC_OK;
 	a = client_open("u1d1", "");
 	scene->store_rc = RC_AWAY;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of push: what the library has closed is freed, and connections that
- * it has lost do not hold up the stop (push.c, library_closes()).
+ * The end of push: connections that the library has closed are freed, and
+ * connections that it has lost do not delay the stop (push.c,
+ * library_closes()).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,8 +42,9 @@ on_late(uv_timer_t *timer)
 	late(timer);
 }
 
-/* The only timer that push starts while it ends is the one of a late library.
- * It is early where the library has lost something. */
+/* While push ends, the only timer that it starts is the deadline for the
+ * library.  If the library has lost a connection, the test makes the deadline
+ * short. */
 int
 __wrap_uv_timer_start(
     uv_timer_t *timer, uv_timer_cb cb, uint64_t ms, uint64_t repeat)
@@ -54,8 +56,8 @@ __wrap_uv_timer_start(
 	return (__real_uv_timer_start(timer, on_late, have_lost ? 1 : ms, 0));
 }
 
-/* The process has the memory of a loop that was lost until it ends; the test
- * frees it. */
+/* The memory of a loop with a lost connection stays allocated until the process
+ * ends, so the test frees it. */
 int
 __wrap_uv_loop_close(uv_loop_t *loop)
 {
@@ -85,7 +87,7 @@ never(uv_timer_t *timer)
 	(void)timer;
 }
 
-/* Ends a scene with a session; what is logged meanwhile. */
+/* Ends a scene that has a session, and returns the log of the end. */
 static const char *
 end_scene(bool loses)
 {
@@ -109,7 +111,7 @@ end_scene(bool loses)
 	return (logged_stop());
 }
 
-/* The library frees the rest when the loop has run. */
+/* The library frees the rest after the loop has run. */
 static void
 test_stop(void **state)
 {
@@ -121,7 +123,8 @@ test_stop(void **state)
 	assert_int_equal(destroys, 2);
 }
 
-/* Destroyed once more, the library would use what it has lost. */
+/* The context is not destroyed again, because the library would use the
+ * connection that it has lost. */
 static void
 test_stop_with_lost(void **state)
 {

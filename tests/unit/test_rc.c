@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Result codes and errors: the table is complete, its numbers are possible
- * ones, and the story of an error is told from the outside in, cut where it
- * may be cut.
+ * Result codes and errors: the table is complete and has possible numbers, and
+ * the text of an error goes from the outer failure to the inner one, and is cut
+ * only between characters.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -63,7 +63,8 @@ test_outages(void **state)
 	assert_true(rc_is_outage(RC_UNCERTAIN) && rc_is_outage(RC_UNCONFIRMED));
 }
 
-/* What an operator has to do about a file that cannot be opened. */
+/* The exit code for a file that cannot be opened tells the operator what to
+ * do. */
 static void
 test_opening(void **state)
 {
@@ -164,7 +165,7 @@ test_one_line_cut_between_characters(void **state)
 	assert_int_equal(strlen(err.text), 255);
 	err_set(&err, RC_IO, "%s", text + 1);
 	assert_int_equal(strlen(err.text), 254);
-	/* One byte more than there is room for. */
+	/* One byte more than the text has room for. */
 	err_set(&err, RC_IO, "%0*d", (int)sizeof(err.text), 0);
 	assert_int_equal(strlen(err.text), 255);
 	assert_int_equal(err.sys, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The readers: jobs run in snapshots on read-only connections, several at a
- * time; a full mailbox refuses; stopping finishes what waits; nothing is read
- * that is not on disk.
+ * time.  A full queue refuses jobs, stopping finishes those that wait, and no
+ * job returns rows that are not durable.
  */
 #include <sched.h>
 #include <semaphore.h>
@@ -42,7 +42,7 @@ struct rig {
 	struct scratch scratch;
 	struct db_options options;
 	struct db *db;
-	struct commits *commits; /* NULL: none are early */
+	struct commits *commits; /* NULL: no early commits */
 	struct readers *readers;
 };
 
@@ -63,7 +63,7 @@ start(struct rig *r, int n, size_t limit)
 	    readers_start(
 		&r->options, n, limit, r->commits, &r->readers, &err) != RC_OK)
 		fail_msg("%s", err.text);
-	/* The mode is set there, on a copy. */
+	/* The mode is set in a copy of the options. */
 	assert_int_equal(r->options.mode, DB_WRITER);
 }
 
@@ -126,7 +126,7 @@ job_init(
 	j->before = j->after = 0;
 }
 
-/* Counts, waits to be let on, counts again, tries to write. */
+/* Counts the rows, waits for the test, counts again, and tries to write. */
 static void
 look_twice(struct read_job *job, struct db *db, struct err *err)
 {
@@ -166,7 +166,7 @@ test_snapshot(void **state)
 	assert_int_equal(j.before, 1);
 	assert_int_equal(j.after, 1);
 	assert_int_equal(j.write_rc, RC_IO);
-	/* The next one sees what is new: the snapshot was let go. */
+	/* The next job sees the new rows: the snapshot was released. */
 	(void)sem_post(&j.go);
 	assert_int_equal(readers_submit(r.readers, &j.job), RC_OK);
 	(void)sem_wait(&j.ended);
@@ -176,7 +176,7 @@ test_snapshot(void **state)
 	stop(&r);
 }
 
-/* Two at a time, each on its own connection. */
+/* Two jobs at a time, each on its own connection. */
 static void
 test_side_by_side(void **state)
 {
@@ -205,7 +205,8 @@ test_side_by_side(void **state)
 	stop(&r);
 }
 
-/* What does not fit is refused at once; what waits is done before stopping. */
+/* A job that does not fit is refused at once.  Jobs that wait are done before
+ * the stop. */
 static void
 test_bounded_and_drained(void **state)
 {
@@ -251,8 +252,8 @@ note_owner(struct read_job *job, struct db *db, struct err *err)
 	order[atomic_fetch_add(&norder, 1)] = (char)job->owner;
 }
 
-/* A user with one read is not behind all those of a user with many; and one
- * user has at most a quarter of the places. */
+/* The one read of a user need not wait for all reads of another user; and one
+ * user can use at most a quarter of the places. */
 static void
 test_owners_take_turns(void **state)
 {
@@ -294,7 +295,7 @@ resubmit(struct read_job *job, struct db *db, struct err *err)
 		atomic_fetch_add(&closed_seen, 1);
 }
 
-/* A job that would go on for ever is told when it is over. */
+/* A job that submits itself again gets RC_CLOSED when the readers stop. */
 static void
 test_closed(void **state)
 {
@@ -311,7 +312,7 @@ test_closed(void **state)
 	stop(&r);
 }
 
-/* ---- commits that are not on disk yet ---- */
+/* ---- commits that are not durable yet ---- */
 
 static enum rc sync_rc;
 
@@ -355,7 +356,7 @@ not_fatal(void *arg, const struct err *err)
 static const struct commits_hooks no_hooks = {
     NULL, nothing_published, nothing_lost, not_fatal};
 
-/* One reader, and commits that are synced by who hands them over. */
+/* Starts one reader, and commits without a thread: the caller syncs them. */
 static void
 start_early(struct rig *r)
 {
@@ -408,8 +409,8 @@ look(struct rig *r, struct look *l)
 	assert_int_equal(readers_submit(r->readers, &l->job), RC_OK);
 }
 
-/* Announces a commit and lets the reader look until it waits, or has not
- * waited.  What is inserted now comes after its snapshot. */
+/* Announces a commit and runs a job on the reader, which must wait.  Then
+ * inserts a row, which comes after the snapshot of the job. */
 static void
 announce_and_look(struct rig *r, struct look *l)
 {
@@ -425,7 +426,8 @@ announce_and_look(struct rig *r, struct look *l)
 	insert(r->db);
 }
 
-/* The snapshot is opened, then it is waited for; others wait as well. */
+/* The reader opens its snapshot, then waits for the sync; further jobs wait as
+ * well. */
 static void
 test_waits_for_sync(void **state)
 {
@@ -446,7 +448,7 @@ test_waits_for_sync(void **state)
 	stop_early(&r);
 }
 
-/* What will never be on disk is not shown. */
+/* Rows that will never be durable are not returned. */
 static void
 test_sync_fails(void **state)
 {
@@ -463,7 +465,7 @@ test_sync_fails(void **state)
 	assert_false(l.had_db);
 	assert_int_equal(l.err.rc, RC_IO);
 	assert_true(l.err.text[0] != '\0');
-	/* Nor is anything else from then on. */
+	/* Nor is any other row after that. */
 	look(&r, &l);
 	(void)sem_wait(&l.ended);
 	assert_false(l.had_db);
@@ -503,7 +505,8 @@ install_shim(void **state)
 	return (sem_init(&lock_tried, 0, 0));
 }
 
-/* A reader that cannot begin says so, and finds by itself that it can again. */
+/* A reader that cannot begin a snapshot reports this, and notices by itself
+ * when it can again. */
 static void
 test_begins_again(void **state)
 {
@@ -571,7 +574,7 @@ main(void)
 	    cmocka_unit_test(test_cannot_open),
 	};
 
-	/* Whoever waits for ever ends the test. */
+	/* A thread that waits for ever ends the test. */
 	(void)alarm(60);
 	return (cmocka_run_group_tests(tests, install_shim, NULL));
 }

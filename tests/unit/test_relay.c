@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay's thread with a carrier that notes and obeys: what wakes name is
- * handed over, what no wake named is found, what was not taken is tried again,
- * and stopping waits for what is under way.  Then the whole road, with the
- * carrier into local inboxes.
+ * The relay's thread with a carrier of the test.  Lanes of wake-ups are handed
+ * over, lanes without a wake-up are found, refused units are tried again, and a
+ * stop waits for units under way.  Then the whole way, with the carrier into
+ * local inboxes.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -26,7 +26,7 @@
 #define LONG_MS 3600000
 #define MOST 1200
 
-/* What the carrier does with a unit. */
+/* The carrier's reaction to a unit. */
 enum mood { TAKE, HOLD, REFUSE_BUSY, FAIL_ONCE, HANG };
 
 struct post {
@@ -34,10 +34,10 @@ struct post {
 	pthread_cond_t cond;
 	enum mood mood;
 	int offers;         /* units that were offered */
-	int64_t seen[MOST]; /* lanes, in the order in which they came */
+	int64_t seen[MOST]; /* lanes in the order of their arrival */
 	int nseen;
 	struct deliver_unit *held;
-	int64_t more_of; /* this lane has more, once */
+	int64_t more_of; /* this lane has more rows, once */
 	bool answered;
 };
 
@@ -53,7 +53,7 @@ post_init(enum mood mood)
 	post.mood = mood;
 }
 
-/* Notes what ${u} brings and answers it. */
+/* Records the lanes of ${u} and finishes it. */
 static void
 take(struct deliver_unit *u, enum rc rc)
 {
@@ -110,8 +110,8 @@ offer(void *arg, struct deliver_unit *u)
 	return (rc);
 }
 
-/* Waits until the carrier does something; fails where it does nothing within
- * 20 s.  Holds the lock of ${post}. */
+/* Waits until the carrier does anything, and fails after 20 s.  The caller
+ * holds the lock of ${post}. */
 static void
 wait_post(void)
 {
@@ -145,7 +145,7 @@ wait_offers(int n)
 	(void)pthread_mutex_unlock(&post.lock);
 }
 
-/* Answers the unit that is held. */
+/* Finishes the unit that is held. */
 static void
 answer_held(enum mood next)
 {
@@ -165,7 +165,7 @@ answer_held(enum mood next)
 
 /* ---- a relay on a rig ---- */
 
-/* As real, but what waits after an error waits no longer than it must. */
+/* As in the product, but the waits after an error are as short as possible. */
 static struct timing quick;
 
 static struct relay *
@@ -222,7 +222,7 @@ wake(struct relay *relay, int64_t from, int64_t to)
 	relay_wake(relay, w);
 }
 
-/* How often ${lane} came. */
+/* Returns how many times ${lane} came. */
 static int
 times(int64_t lane)
 {
@@ -237,7 +237,7 @@ times(int64_t lane)
 
 /* ---- with the fake carrier ---- */
 
-/* An empty store is enough for most. */
+/* An empty store, which is enough for most tests. */
 static struct rig common;
 
 static int
@@ -268,7 +268,7 @@ test_delivers_what_wakes_name(void **state)
 	relay = start_fake(&common, TAKE, LONG_MS);
 	wake(relay, 1, 3);
 	wait_seen(3);
-	/* More than a unit holds, and one twice. */
+	/* More lanes than one unit holds, and one lane twice. */
 	wake(relay, 100, 219);
 	wake(relay, 219, 219);
 	wait_seen(3 + 120);
@@ -280,8 +280,8 @@ test_delivers_what_wakes_name(void **state)
 	assert_true(times(219) >= 1);
 }
 
-/* A lane is with the carrier once at a time; what wakes it meanwhile makes it
- * come again afterwards. */
+/* A lane is with the carrier once at a time.  If it is woken meanwhile, it
+ * comes again afterwards. */
 static void
 test_once_at_a_time(void **state)
 {
@@ -292,7 +292,7 @@ test_once_at_a_time(void **state)
 	wake(relay, 5, 5);
 	wait_offers(1);
 	wake(relay, 5, 5);
-	/* Another lane does not wait for it. */
+	/* Another lane need not wait for it. */
 	(void)pthread_mutex_lock(&post.lock);
 	post.mood = TAKE;
 	(void)pthread_mutex_unlock(&post.lock);
@@ -306,7 +306,7 @@ test_once_at_a_time(void **state)
 	stop(relay);
 }
 
-/* Who looks whether it turns is not held by a turn that does not end. */
+/* A turn that does not end does not block relay_stats(). */
 static void
 test_stats(void **state)
 {
@@ -350,8 +350,8 @@ test_more(void **state)
 	assert_int_equal(times(8), 2);
 }
 
-/* R37 R76: nobody woke it: what is there at the start is found at once, what
- * comes later by the safety poll, each second. */
+/* R37 R76: without a wake-up, rows that exist at the start are found at once,
+ * and later ones by the safety poll, each second. */
 static void
 test_lost_wake(void **state)
 {
@@ -371,7 +371,7 @@ test_lost_wake(void **state)
 	wait_seen(1);
 	stop(relay);
 	assert_int_equal(post.seen[0], first);
-	/* This carrier delivers nothing, so the lane still owes. */
+	/* This carrier delivers no row, so the lane still has one. */
 	(void)rig_deliver(&r);
 	relay = start_fake(&r, TAKE, 20);
 	rig_forget(&r);
@@ -414,7 +414,7 @@ test_failed_is_tried_again(void **state)
 
 static atomic_bool let_go;
 
-/* Answers when the thread of the test, which stops the relay, waits for it. */
+/* Finishes the held unit when the test's thread waits for it in the stop. */
 static void
 answer_late(void *arg)
 {
@@ -444,7 +444,7 @@ test_stop_waits(void **state)
 	assert_true(atomic_load(&let_go));
 	assert_true(post.answered);
 	thr_join(&late);
-	/* Wakes that come after it are freed with it. */
+	/* Later wake-ups are freed with the relay. */
 	wake(relay, 2, 2);
 	relay_free(relay);
 	assert_int_equal(post.offers, 1);
@@ -472,8 +472,9 @@ test_never_started(void **state)
 	relay_free(NULL);
 }
 
-/* R37 R408 R420: after a restart many lanes owe and no wake names them: they
- * are not found at the pace of the safety poll.  Fifty at most go together. */
+/* R37 R408 R420: after a restart many lanes have rows and there are no
+ * wake-ups.  They are found faster than one safety poll after the other.  One
+ * unit has at most fifty lanes. */
 static void
 test_many_lanes_at_start(void **state)
 {
@@ -507,7 +508,7 @@ test_many_lanes_at_start(void **state)
 	rig_close(&r);
 }
 
-/* ---- the whole road ---- */
+/* ---- with the real carrier ---- */
 
 static int64_t
 at_once(int i)
@@ -525,7 +526,7 @@ soon(int i)
 	return (RIG_START_MS + 1000);
 }
 
-/* Waits until ${sql} gives ${n}; fails where it does not within 20 s. */
+/* Waits until ${sql} returns ${n}, and fails after 20 s. */
 static void
 wait_until(struct rig *r, const char *sql, int64_t n)
 {
@@ -537,8 +538,8 @@ wait_until(struct rig *r, const char *sql, int64_t n)
 	assert_int_equal(rig_number(r, sql), n);
 }
 
-/* Accepted messages, and scheduled ones that are due, reach the inboxes: the
- * relay and the writer in their threads, and no wake at all. */
+/* Accepted messages, and scheduled ones that are due, reach the inboxes, with
+ * the relay and the writer in their threads and without any wake-up. */
 static void
 test_local(void **state)
 {
@@ -562,7 +563,7 @@ test_local(void **state)
 	wait_until(
 	    &r, "SELECT count(*) FROM outbox WHERE state = 'pending'", 0);
 	stop(relay);
-	/* Each once, and his own copies. */
+	/* Each message is there once, and the sender's own copies. */
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM inbox WHERE own = 0"), 156);
 	assert_int_equal(
@@ -577,7 +578,8 @@ test_local(void **state)
 	rig_close(&r);
 }
 
-/* Many fall due at one moment: not at the pace of the safety poll either. */
+/* Many messages are due at the same moment: these, too, need not wait for
+ * further polls. */
 static void
 test_many_due(void **state)
 {

@@ -13,8 +13,7 @@
 #include "model/breaker.h"
 #include "model/retry.h"
 
-/* Jitter by the number that it is taken from: 0 is 0.8, 200 is 1, 400 is 1.2.
- */
+/* The numbers that jitter is made from: 0 is 0.8, 200 is 1, 400 is 1.2. */
 #define LEAST 0
 #define EXACT 200
 #define MOST 400
@@ -39,7 +38,7 @@ test_schedules(void **state)
 		    retry_delay_ms(RETRY_CHAT, i, 0, EXACT), chat[i]);
 	for (i = 0; i < 10; i++)
 		sum += chat[i];
-	/* What the guide counts: ten retries take 303 s. */
+	/* The sum that the guide gives: ten retries take 303 s. */
 	assert_int_equal(sum, 303000);
 	for (i = 0; i < 5; i++)
 		assert_int_equal(
@@ -65,7 +64,7 @@ test_jitter(void **state)
 	    retry_delay_ms(RETRY_CHAT, 3, 0, UINT32_MAX), 6400, 9600);
 }
 
-/* What the destination asks for wins, up to an hour. */
+/* The delay that the destination asks for has precedence, up to an hour. */
 static void
 test_hint(void **state)
 {
@@ -81,10 +80,11 @@ test_hint(void **state)
 /* ---- the breaker ---- */
 
 #define NOW INT64_C(1700000000000)
-/* 0.8 to 1.4 here: this is 1. */
+/* The breaker's jitter is 0.8 to 1.4; this number gives 1. */
 #define ONCE 200
 
-/* Fails ${n} times, each when it is admitted again; the time after it. */
+/* Fails ${n} times, each time as soon as an attempt is admitted.  Returns the
+ * time after the last failure. */
 static int64_t
 failing(struct breaker *b, int64_t now, int n)
 {
@@ -128,7 +128,7 @@ test_opens(void **state)
 	assert_false(breaker_admits(&b, 0, now + 1999));
 }
 
-/* 2 4 8 … seconds, ten minutes at most. */
+/* 2, 4, 8 … seconds, at most ten minutes. */
 static void
 test_backs_off(void **state)
 {
@@ -147,7 +147,7 @@ test_backs_off(void **state)
 		now = b.next_probe_at;
 		assert_true(breaker_leave(&b, now));
 		assert_int_equal(b.state, BREAKER_HALF_OPEN);
-		/* One at a time, of one message. */
+		/* One request at a time, with one message. */
 		assert_false(breaker_admits(&b, 1, now));
 		assert_int_equal(breaker_batch(&b, 50), 1);
 		assert_true(
@@ -175,12 +175,12 @@ test_closes(void **state)
 	assert_int_equal(b.failing_since, 0);
 	assert_int_equal(breaker_window(&b), 1);
 	assert_int_equal(breaker_batch(&b, 50), 50);
-	/* A failure is not what it was an outage ago. */
+	/* The earlier failures of the outage do not count any more. */
 	now = failing(&b, now, 1);
 	assert_int_equal(b.state, BREAKER_CLOSED);
 }
 
-/* One outage, seen by four that were under way, is one failure. */
+/* One outage that four requests under way notice counts as one failure. */
 static void
 test_counts_once(void **state)
 {
@@ -199,7 +199,7 @@ test_counts_once(void **state)
 	assert_true(
 	    breaker_failure(&b, NOW + 11, NOW + 14, 0, ONCE, timing_real()));
 	assert_int_equal(b.failures, 2);
-	/* One that comes and goes is remembered. */
+	/* A success between failures does not reset the count. */
 	(void)breaker_success(&b, NOW + 20);
 	assert_int_equal(b.failures, 1);
 }
@@ -213,7 +213,8 @@ test_window(void **state)
 	(void)state;
 	breaker_init(&b);
 	assert_int_equal(breaker_window(&b), 1);
-	/* By one in a round trip: 1 + 2 + … successes. */
+	/* The window grows by one in a round trip: after 1 + 2 + …
+	 * successes. */
 	for (i = 0; i < BREAKER_WINDOW_MAX * BREAKER_WINDOW_MAX; i++) {
 		(void)breaker_success(&b, NOW);
 		assert_in_range(breaker_window(&b), last, BREAKER_WINDOW_MAX);
@@ -226,7 +227,7 @@ test_window(void **state)
 	assert_int_equal(breaker_window(&b), 1);
 }
 
-/* Retry-After, of a destination as a whole. */
+/* A Retry-After for the whole destination. */
 static void
 test_destination_hint(void **state)
 {
@@ -244,7 +245,8 @@ test_destination_hint(void **state)
 	assert_int_equal(b.next_probe_at, now + 3600000);
 }
 
-/* It was heard of: a probe at once, but only our own success closes it. */
+/* A request from the destination causes a probe at once, but only a success of
+ * ours closes the breaker. */
 static void
 test_contact(void **state)
 {
@@ -261,8 +263,8 @@ test_contact(void **state)
 	assert_int_equal(b.state, BREAKER_OPEN);
 }
 
-/* A clock that was put back by a day must not keep a destination closed for a
- * day; one that was put forth makes a probe, no more. */
+/* If the clock was set back by a day, a destination must not stay closed for a
+ * day.  If it was set forward, there is one probe, and no more. */
 static void
 test_clock(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Randomness: the system's source never gives the same bytes twice, in one
+ * Random numbers: the system's source never gives the same bytes twice, in one
  * thread or in two; the seeded one gives the published sequence; numbers below
- * a bound are spread evenly.
+ * a bound are evenly distributed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ test_system_fills_all_sizes(void **state)
 	int turn;
 
 	(void)state;
-	/* With each bit seen set and clear, no byte is left out. */
+	/* Each bit is seen both set and clear, so no byte is left out. */
 	for (n = 0; n < 600; n += n < 140 ? 1 : 37) {
 		memset(all, 0, sizeof(all));
 		for (turn = 0; turn < 20; turn++) {
@@ -127,14 +127,15 @@ test_below_is_even(void **state)
 		assert_in_range(counts[i], 9600, 10400);
 	for (i = 0; i < 100; i++)
 		assert_int_equal(rnd_below(&seeded.rnd, 1), 0);
-	/* Without rejection five eighths would be in the lower half. */
+	/* Without rejection five eighths of the numbers would be in the lower
+	 * half. */
 	bound = UINT64_C(3) << 62;
 	for (i = 0; i < 10000; i++)
 		high += rnd_below(&seeded.rnd, bound) >= bound / 2;
 	assert_in_range(high, 4800, 5200);
 }
 
-/* A source that gives the numbers of a list. */
+/* A source that returns the numbers of a list. */
 struct listed {
 	struct rnd rnd; /* first */
 	const uint64_t *next;
@@ -153,7 +154,8 @@ listed_fill(struct rnd *rnd, void *p, size_t n)
 	l->next++;
 }
 
-/* Of 2^64 numbers 2^62 are too many for a bound of 3 * 2^62: the lowest. */
+/* With a bound of 3 * 2^62, the lowest 2^62 of the 2^64 numbers must be
+ * rejected. */
 static void
 test_below_rejects(void **state)
 {

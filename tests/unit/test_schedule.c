@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which lanes have work: each is under way once at a time, in the order in
- * which they became ready, and nothing that woke one is forgotten.
+ * The lanes that have work: each is under way once at a time, in the order in
+ * which the lanes became ready, and no wake-up is forgotten.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ test_wake_take_done(void **state)
 	schedule_done(s, 7, LANE_DONE);
 	assert_counts(s, 0, 0);
 	assert_int_equal(take(s, lanes, 4), 0);
-	/* As if for the first time. */
+	/* It works as if for the first time. */
 	wake(s, 7);
 	assert_int_equal(take(s, lanes, 4), 1);
 	schedule_done(s, 7, LANE_MORE);
@@ -70,7 +70,7 @@ test_wake_take_done(void **state)
 	schedule_free(NULL);
 }
 
-/* What comes while a lane is under way makes it run again, once. */
+/* A wake-up while a lane is under way makes the lane run again, once. */
 static void
 test_woken_while_busy(void **state)
 {
@@ -86,7 +86,7 @@ test_woken_while_busy(void **state)
 		wake(s, 1);
 		wake(s, 1);
 		assert_counts(s, 0, 1);
-		/* Never twice at a time. */
+		/* A lane is never under way twice at a time. */
 		assert_int_equal(take(s, &lane, 1), 0);
 		schedule_done(s, 1, i == 1 ? LANE_MORE : LANE_DONE);
 		assert_counts(s, 1, 0);
@@ -112,7 +112,8 @@ test_first_in_first_out(void **state)
 	assert_int_equal(take(s, lanes, 2), 2);
 	assert_int_equal(lanes[0], 5);
 	assert_int_equal(lanes[1], 4);
-	/* A lane with more goes to the end: the others have waited longer. */
+	/* A lane with more rows goes to the end, because the others have waited
+	 * longer. */
 	schedule_done(s, 5, LANE_MORE);
 	wake(s, 9);
 	assert_int_equal(take(s, lanes, 8), 5);
@@ -125,8 +126,9 @@ test_first_in_first_out(void **state)
 	schedule_free(s);
 }
 
-/* R86: what has a higher priority goes first, and within one priority what has
- * waited longest; 8 to 4 to 1, so that the lowest still moves. */
+/* R86: lanes with a higher priority go first, and within one priority those
+ * that have waited longest.  The ratio is 8 to 4 to 1, so that the lowest
+ * priority still moves. */
 static void
 test_priorities(void **state)
 {
@@ -155,7 +157,7 @@ test_priorities(void **state)
 	schedule_free(s);
 }
 
-/* Takes one lane and says which (0: none). */
+/* Takes one lane and returns it (0: none). */
 static int64_t
 take_one(struct schedule *s)
 {
@@ -172,8 +174,8 @@ wake_as(struct schedule *s, int64_t lane, int priority)
 	assert_int_equal(schedule_wake(s, lane, priority), RC_OK);
 }
 
-/* A lane is as urgent as the most urgent that woke it: while it waits, and when
- * it was woken while it was under way. */
+/* A lane is as urgent as its most urgent wake-up, also if this comes while the
+ * lane waits or is under way. */
 static void
 test_woken_by_more_urgent(void **state)
 {
@@ -186,8 +188,8 @@ test_woken_by_more_urgent(void **state)
 	wake_as(s, 2, PRIORITY_HIGH);
 	wake_as(s, 2, PRIORITY_NORMAL);
 	assert_int_equal(take_one(s), 2);
-	/* Lane 2 is under way; what woke it decides, and what it was does
-	 * not. */
+	/* Lane 2 is under way: its new wake-ups decide, and its former priority
+	 * does not. */
 	wake_as(s, 2, PRIORITY_LOW);
 	schedule_done(s, 2, LANE_DONE);
 	assert_int_equal(take_one(s), 1);
@@ -203,8 +205,8 @@ test_woken_by_more_urgent(void **state)
 	schedule_free(s);
 }
 
-/* A lane in which rows are left is as urgent as the most urgent row: one that
- * came while the lane was under way, or one that waited before. */
+/* A lane in which rows are left is as urgent as its most urgent row, whether
+ * this row came while the lane was under way or waited before. */
 static void
 test_woken_with_more(void **state)
 {
@@ -230,7 +232,7 @@ test_woken_with_more(void **state)
 	}
 }
 
-/* With nothing of the class whose turn it is, the highest class is next. */
+/* If the class whose turn it is has no lane, the highest class is next. */
 static void
 test_highest_instead(void **state)
 {
@@ -249,9 +251,9 @@ test_highest_instead(void **state)
 	schedule_free(s);
 }
 
-/* A lane whose delivery broke off travels alone and before all others, until it
- * succeeds; after the fifth time in a row that it breaks off alone it is
- * poison. A delivery that could not be tried counts for nothing. */
+/* A lane whose delivery broke off is tried alone and before all others, until
+ * it succeeds.  After the fifth time in a row that it breaks off alone, it is
+ * poison.  A delivery that could not be tried does not count. */
 static void
 test_broken(void **state)
 {
@@ -269,7 +271,7 @@ test_broken(void **state)
 	schedule_done(s, 1, LANE_BROKEN);
 	schedule_done(s, 2, LANE_BROKEN);
 	wake_as(s, 3, PRIORITY_HIGH);
-	/* Lane 2 succeeds alone, with more to do: it waits with the others. */
+	/* Lane 2 succeeds alone, with more rows: it waits with the others. */
 	assert_int_equal(take_one(s), 1);
 	schedule_done(s, 1, LANE_LATER);
 	assert_int_equal(take_one(s), 2);
@@ -287,7 +289,7 @@ test_broken(void **state)
 		assert_true(t.poison);
 		schedule_done(s, 1, i == 0 ? LANE_LATER : LANE_MORE);
 	}
-	/* Its first message is out: it begins anew. */
+	/* Its first message is delivered: the count starts again. */
 	assert_int_equal(schedule_take(s, &t), 3);
 	assert_int_equal(lanes[0], 3);
 	assert_int_equal(lanes[1], 2);
@@ -301,8 +303,8 @@ test_broken(void **state)
 
 #define MANY 20000
 
-/* Many lanes, coming and going: each that was woken is taken, and the table
- * holds no more than what is ready or under way. */
+/* Many lanes that come and go: each woken lane is taken, and the table has no
+ * more entries than there are lanes ready or under way. */
 static void
 test_many(void **state)
 {

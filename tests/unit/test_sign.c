@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ed25519 against RFC 8032 and RFC 9421, and what a verifier must refuse: keys
- * and points of low order, a signature that was changed into another one that
- * holds.  SHA-256 and base64 against known answers and in each wrong form.
+ * Ed25519 against RFC 8032 and RFC 9421, and the signatures that a verifier
+ * must refuse: with keys and points of low order, or changed into another valid
+ * one.  SHA-256 and base64 against known answers and in each wrong form.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,13 +141,13 @@ test_rfc9421(void **state)
 		    sign_verify(public, base, strlen(rfc9421_base), signature));
 		base[i] ^= 1;
 	}
-	/* A newline at the end, as some implementations write it. */
+	/* A newline at the end, which some implementations add. */
 	base[sizeof(base) - 1] = '\n';
 	assert_false(sign_verify(public, base, sizeof(base), signature));
 }
 
-/* The points of order 1, 2, 4 and 8, and the encodings of them that are not
- * canonical; the sign bit of each may be set as well. */
+/* The points of order 1, 2, 4 and 8, and their encodings that are not
+ * canonical.  The sign bit of each may be set as well. */
 static const char *const low_order[] = {
     "0100000000000000000000000000000000000000000000000000000000000000",
     "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -158,8 +158,9 @@ static const char *const low_order[] = {
     "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 };
 
-/* Whether (2B, 2) is a signature of ${message} to a verifier that does not look
- * at the order of ${public}: the factor of the key is a multiple of 8. */
+/* Returns whether (2B, 2) is a signature of ${message} for a verifier that does
+ * not check the order of ${public}: the factor of the key is a multiple of
+ * 8. */
 static bool
 holds_for_low_order(const uint8_t r[32], const uint8_t public[SIGN_PUBLIC_SIZE],
     uint8_t message)
@@ -176,7 +177,7 @@ holds_for_low_order(const uint8_t r[32], const uint8_t public[SIGN_PUBLIC_SIZE],
 	return (scalar[0] % 8 == 0);
 }
 
-/* Anybody may sign for a key A of low order: R = S B holds for each message
+/* Anybody can sign for a key A of low order: R = S B is valid for each message
  * whose factor of A is a multiple of that order. */
 static void
 test_low_order_key(void **state)
@@ -206,8 +207,8 @@ test_low_order_key(void **state)
 	}
 }
 
-/* R of low order and S = 0 hold for a key of low order alone, which is refused
- * before; here for an honest key. */
+/* R of low order and S = 0 are valid for a key of low order alone, which is
+ * refused before.  Here they are tried with an honest key. */
 static void
 test_low_order_point(void **state)
 {
@@ -226,8 +227,8 @@ test_low_order_point(void **state)
 	}
 }
 
-/* Keys that are no point of the curve or not canonical, and the negative of the
- * right one. */
+/* Keys that are not a point of the curve or not canonical, and the negative of
+ * the right key. */
 static void
 test_other_keys(void **state)
 {
@@ -248,7 +249,8 @@ test_other_keys(void **state)
 	}
 }
 
-/* Adds the order of the group to the S of ${signature}: false on overflow. */
+/* Adds the order of the group to the S of ${signature}.  Returns false on
+ * overflow. */
 static bool
 add_order(uint8_t signature[SIGN_SIZE])
 {
@@ -266,7 +268,8 @@ add_order(uint8_t signature[SIGN_SIZE])
 	return (carry == 0);
 }
 
-/* S + L, S + 2L … have the same meaning to a verifier that does not look. */
+/* S + L, S + 2L … have the same meaning to a verifier that does not check the
+ * range of S. */
 static void
 test_malleated(void **state)
 {
@@ -368,7 +371,7 @@ test_base64_wrong(void **state)
 		const char *text;
 		size_t n;
 	} rows[] = {
-	    /* bits that are left over */
+	    /* bits left over that are not 0 */
 	    {"Zh==", 1},
 	    {"Zm9=", 2},
 	    {"ZmC=", 2},
@@ -414,7 +417,7 @@ test_base64_wrong(void **state)
 			rows[i].text, strlen(rows[i].text), bytes, rows[i].n))
 			fail_msg(
 			    "\"%s\" as %zu bytes", rows[i].text, rows[i].n);
-	/* Each byte that is not of the alphabet, a NUL among them. */
+	/* Each byte outside of the alphabet, including NUL. */
 	for (c = 0; c < 256; c++) {
 		if (c != 0 && strchr(alphabet, (int)c) != NULL)
 			continue;

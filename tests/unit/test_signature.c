@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a signature covers, byte for byte: each way in which a request can
- * differ from the one that was signed; times at both edges; what is not signed.
+ * The bytes that a signature covers: each way in which a request can differ
+ * from the signed one; times at both edges; and the parts of a request that are
+ * not signed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +57,7 @@ test_base(void **state)
 	assert_string_equal(want, base);
 }
 
-/* ---- what is covered ---- */
+/* ---- covered values ---- */
 
 static void
 assert_other(const struct request *r, const struct signature_covered *other)
@@ -122,7 +123,7 @@ test_covered(void **state)
 	assert_other(&r, &other);
 }
 
-/* What could be read in two ways is neither signed nor verified. */
+/* A text that could be parsed in two ways is neither signed nor verified. */
 static void
 test_covered_form(void **state)
 {
@@ -204,7 +205,7 @@ test_other_key(void **state)
 	}
 }
 
-/* ---- what is taken ---- */
+/* ---- accepted forms ---- */
 
 #define N ";nonce=\"x8Jq3kP0vT2mW5yZ\""
 #define K ";keyid=\"k7f3a9c2\""
@@ -216,12 +217,12 @@ static const char *const taken[] = {
     ";expires=1700000300;created=1700000000" N K A T,
     T A K N ";expires=1700000300;created=1700000000",
     K ";created=1700000000" A N T ";expires=1700000300",
-    /* times: short ones, and the last of ten digits */
+    /* times: short ones, and the largest of ten digits */
     ";created=1700000000;expires=1700000001" N K A T,
     ";created=0;expires=1" N K A T,
     ";created=0;expires=300" N K A T,
     ";created=9999999699;expires=9999999999" N K A T,
-    /* the shortest and longest words, and all of their characters */
+    /* the shortest and the longest words, and all of their characters */
     ";created=1700000000;expires=1700000300;nonce=\"" WORD16 "\"" K A T,
     ";created=1700000000;expires=1700000300;nonce=\"" WORD64 "\"" K A T,
     ";created=1700000000;expires=1700000300" N ";keyid=\"k\"" A T,
@@ -257,7 +258,7 @@ test_taken(void **state)
 	}
 }
 
-/* The order of the parameters is part of what is signed. */
+/* The signature covers the order of the parameters. */
 static void
 test_order_signed(void **state)
 {
@@ -306,7 +307,7 @@ test_timely(void **state)
 
 /* ---- writing ---- */
 
-/* What a receiver would refuse is not made. */
+/* A signature that a receiver would refuse is not made. */
 static void
 test_make(void **state)
 {

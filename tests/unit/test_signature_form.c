@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The form of Signature-Input, Signature and Content-Digest: each way in which
- * they can differ from the profile of docs/federation.md, and the fault that it
- * is.
+ * they can differ from the profile of docs/federation.md, and the fault for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +20,7 @@
 #define M SIGNATURE_MALFORMED
 #define P SIGNATURE_PARAMETERS
 
-/* ${change} stands for ${part} of INPUT. */
+/* ${change} replaces ${part} of INPUT. */
 static const struct change {
 	const char *part, *change;
 	enum signature_fault want;
@@ -91,7 +90,7 @@ static const struct change {
     {";created=", ";;created=", P},
     {";created=", "created=", P},
     {";created=", ",created=", P},
-    /* optional whitespace, and what is behind */
+    /* optional whitespace, and text at the end */
     {";created", "; created", P},
     {";created", " ;created", P},
     {"created=", "created =", P},
@@ -168,7 +167,7 @@ static const struct change {
     {"\"twinbox-1\"", "\"twinbox-1", P},
 };
 
-/* Writes INPUT with ${change} for ${part} to ${ret}. */
+/* Writes INPUT to ${ret}, with ${change} in place of ${part}. */
 static void
 put(const char *part, const char *change, char *ret, size_t size)
 {
@@ -207,8 +206,8 @@ test_input(void **state)
 	}
 }
 
-/* Wherever Signature-Input is cut off, it is refused, and so it is with any
- * other character in place of one. */
+/* A Signature-Input that is cut off at any byte is refused, and so is one with
+ * another character in place of any byte. */
 static void
 test_input_bytes(void **state)
 {
@@ -245,7 +244,7 @@ test_missing(void **state)
 	assert_int_equal(SIGNATURE_MISSING, signature_read(NULL, NULL, &read));
 }
 
-/* The longest input is taken, one byte more is not looked at. */
+/* The longest input is accepted; with a byte more it is not parsed. */
 static void
 test_input_length(void **state)
 {
@@ -268,7 +267,7 @@ test_input_length(void **state)
 
 /* ---- the form of Signature ---- */
 
-/* 84 characters: 63 bytes. */
+/* 84 characters, which stand for 63 bytes. */
 #define MOST                                                                   \
 	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"         \
 	"AAAAAAAAAAAAAAAAAAAAAAAA"
@@ -289,7 +288,7 @@ static const char *const values[] = {
     "tb=:" MOST "AAAA:", /* 66 */
     "tb=:" MOST ":",     /* 63 */
     "tb=:" MOST "A===:",
-    "tb=:" MOST "AB==:", /* bits that are left over */
+    "tb=:" MOST "AB==:", /* bits left over that are not 0 */
     "tb=:" MOST "Af==:",
     "tb=:-" MOST "A==:", /* the alphabet of URLs */
     "tb=:_" MOST "A==:",

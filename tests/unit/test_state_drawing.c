@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state machines of the server: what their headers draw is what their
- * tables allow.
+ * The state machines of the server: the drawings in their headers must show
+ * what their tables allow.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,11 +60,11 @@ test_differences(void **state)
 		assert_int_equal(state_drawing_differences(&lamp, text),
 		    cases[i].differences);
 	}
-	/* Nothing drawn: each of the three moves is missing. */
+	/* An empty drawing: each of the three moves is missing. */
 	assert_int_equal(state_drawing_differences(&lamp, ""), 3);
 }
 
-/* ---- the server's ---- */
+/* ---- the server's machines ---- */
 
 static bool
 session_allows(int from, int to)

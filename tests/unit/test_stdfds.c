@@ -19,9 +19,9 @@
 
 #include "base/stdfds.h"
 
-/* Runs in a child process, because it closes standard descriptors: those whose
- * bits are set in ${closed}.  Returns the number of the first claim that does
- * not hold, or 0. */
+/* Closes the standard descriptors whose bits are set in ${closed}, so it runs
+ * in a child process.  Returns the number of the first check that fails, or
+ * 0. */
 static int
 child(int closed)
 {
@@ -79,7 +79,8 @@ test_closed(void **state)
 		assert_int_equal(in_child(child, closed), 0);
 }
 
-/* The same without the right to open a file: returns 0 if that is reported. */
+/* The same in a process that may not open a file: returns 0 if stdfds_open()
+ * fails. */
 static int
 refused(int closed)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keys of a terminal: what they make of a line, and when there is none.
+ * Passwords from keys at a terminal: how keys edit a line, and when there is no
+ * line.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 
 #include "base/terminal.h"
 
-/* Room for seven bytes and the end. */
+/* Room for seven bytes and the final NUL. */
 #define ROOM 8
 
 static void
@@ -22,7 +23,7 @@ test_keys(void **state)
 {
 	static const struct {
 		const char *keys;
-		const char *line; /* NULL: there is none */
+		const char *line; /* NULL: no line */
 	} table[] = {
 	    {"abc\n", "abc"},
 	    {"abc\r", "abc"},

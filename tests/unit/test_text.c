@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared strings: the last reference frees, wherever it is given up.  What is
- * wrong here shows under the sanitizers, which the tests run with as well.
+ * Shared strings: dropping the last reference frees the string, wherever this
+ * happens.  Errors show under the sanitizers, with which the tests also run.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads: each knows its role and name, none gets a signal, and a start that
+ * Threads: each has its role and name, none receives signals, and a start that
  * fails leaves nothing behind.
  */
 #include <pthread.h>
@@ -127,8 +127,8 @@ test_no_memory(void **state)
 	thr_join(&thr);
 }
 
-/* The system refuses a thread: its stack would be too large.  Several are
- * tried, because the leak checker may still see the last one. */
+/* The system refuses a thread, because its stack would be too large.  There are
+ * several tries, because the leak checker may still see the last one. */
 static void
 test_refused(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every deadline, interval and pause of base/timing.h, in milliseconds: a value
- * that is changed by mistake is found here without a wait.  And the scale of
- * builds with fault points, which this program has whatever the build is.
+ * Every deadline, interval and pause of base/timing.h, in milliseconds: this
+ * finds a value that was changed by mistake, without a wait.  Also the scale of
+ * builds with fault points; this program has it whatever the build is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,14 +103,15 @@ test_values(void **state)
 	(void)state;
 	assert_int_equal(COUNT(rows) * sizeof(int64_t), sizeof(struct timing));
 	for (i = 0; i < COUNT(rows); i++) {
-		/* In the order of the table, so that none stands twice. */
+		/* The rows have the order of the table, so that none is there
+		 * twice. */
 		assert_int_equal(rows[i].offset, i * sizeof(int64_t));
 		if (value(timing_real(), rows[i].offset) != rows[i].ms)
 			fail_msg("%s", rows[i].name);
 	}
 }
 
-/* The code relies on these. */
+/* Relations between the values that the code relies on. */
 static void
 test_relations(void **state)
 {
@@ -120,12 +121,12 @@ test_relations(void **state)
 	/* A silent session is pinged before it is closed, and has ten seconds
 	 * to answer. */
 	assert_int_equal(t->push_silence_ms - t->push_ping_ms, 10000);
-	/* Four heartbeats may be lost. */
+	/* Four heartbeats in a row may be lost. */
 	assert_true(t->cluster_dead_ms >= 5 * t->cluster_heartbeat_ms);
-	/* The server says no before the node gives up. */
+	/* The database server reports a time-out before the node gives up. */
 	assert_true(t->db_answer_ms > t->db_statement_ms);
 	assert_true(t->db_statement_ms > t->db_lock_ms);
-	/* A stop waits longer than an answer of the database may take. */
+	/* A stop waits longer than an answer of the database can take. */
 	assert_true(t->stop_away_ms > t->db_answer_ms);
 	assert_true(t->breaker_first_ms < t->breaker_most_ms);
 }
@@ -140,8 +141,9 @@ test_default(void **state)
 	assert_ptr_equal(timing_or_real(&own), &own);
 }
 
-/* The scale is read once, so each case is a process of its own.  0: the values
- * are those of the table divided by ${by}, rounded up; 98: refused. */
+/* Returns 0 if the values are those of the table divided by ${by}, rounded up;
+ * 98 if the scale is refused.  It runs in a child process, because the scale is
+ * read once. */
 static int
 run_scaled(const char *scale, int64_t by)
 {
@@ -185,7 +187,8 @@ test_scale(void **state)
 		assert_int_equal(run_scaled(bad[i], 1), 98);
 }
 
-/* Members by their names' beginnings; the last that fits counts. */
+/* A scale for members by the beginning of their names; the last one that
+ * matches counts. */
 static void
 test_names(void **state)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Corners of the use cases on a real database: scheduled notes to oneself,
- * tokens and their revocation, a password changed meanwhile, what a transaction
- * that was given up leaves in memory, and the order in which one batch does
- * things.
+ * Corner cases on a real database: scheduled notes to oneself, tokens and their
+ * revocation, a password that changes meanwhile, the memory after a transaction
+ * that was abandoned, and the order of the units in one batch.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +29,7 @@ state_of_last(struct rig *r)
 	return (rig_text(r, "SELECT state FROM outbox ORDER BY id DESC"));
 }
 
-/* ---- a note to oneself, for later ---- */
+/* ---- a scheduled note to oneself ---- */
 
 static void
 test_scheduled_note(void **state)
@@ -53,7 +52,7 @@ test_scheduled_note(void **state)
 	assert_int_equal(rig_release(&r), 0);
 	clk_fake_advance(&r.clk, HOUR_MS);
 	assert_int_equal(rig_release(&r), 1);
-	/* His own copy is the delivery. */
+	/* The sender's own copy is the delivery. */
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM inbox WHERE own = 1"), 1);
 	assert_int_equal(rig_deliver(&r), 0);
@@ -64,11 +63,11 @@ test_scheduled_note(void **state)
 	assert_int_equal(rig_number(&r, "SELECT next_seq - last_published_seq "
 					"FROM outbox_lanes"),
 	    1);
-	/* What is due already is a note like any other. */
+	/* A scheduled note that is due already is an ordinary note. */
 	u = rig_send_at(&r, alice, "alice", "now", RIG_START_MS);
 	assert_int_equal(u.conversation_seq, 2);
 	assert_string_equal(state_of_last(&r), "acked");
-	/* The answer to the sender says what the store says. */
+	/* The answer to the sender shows the state of the store. */
 	memset(&view, 0, sizeof(view));
 	d = &view.destination;
 	u.draft = &(struct message_draft){0};
@@ -118,7 +117,8 @@ at_some_time(int i)
 	return (RIG_START_MS + HOUR_MS + (i * 37) % 101);
 }
 
-/* More than one unit releases at a time, in order of their time. */
+/* There are more messages than one unit releases; they are released in the
+ * order of their time. */
 static void
 test_many_scheduled(void **state)
 {
@@ -221,21 +221,22 @@ test_tokens(void **state)
 	assert_true(uuid_equal(&p.device, &a.device.public_id));
 	assert_string_equal(p.name, "alice");
 	assert_false(p.admin);
-	/* One. */
+	/* One device is revoked. */
 	account_unit_init(&u, ACCOUNT_REVOKE);
 	u.user.user_id = alice;
 	u.device.public_id = b.device.public_id;
 	run_account(&r, &u);
 	assert_int_equal(load(&r, 2, &p), RC_NOT_FOUND);
 	assert_int_equal(load(&r, 1, &p), RC_OK);
-	/* A new password: all but the one that gave it. */
+	/* A new password revokes all tokens except that of the device that set
+	 * it. */
 	account_unit_init(&u, ACCOUNT_PASSWORD);
 	u.user.user_id = alice;
 	u.device.device_id = c.device.device_id;
 	run_account(&r, &u);
 	assert_int_equal(load(&r, 1, &p), RC_NOT_FOUND);
 	assert_int_equal(load(&r, 3, &p), RC_OK);
-	/* Disabled: all. */
+	/* Disabling the user revokes all tokens. */
 	account_unit_init(&u, ACCOUNT_DISABLE);
 	u.user.user_id = alice;
 	run_account(&r, &u);
@@ -243,7 +244,7 @@ test_tokens(void **state)
 	rig_close(&r);
 }
 
-/* A unit for ${user}, who gave the password of ${verified}. */
+/* A unit for ${user}, whose request has verified the password ${verified}. */
 static void
 verified_unit(struct account_unit *u, enum account_op op, int64_t user,
     const char *verified)
@@ -256,7 +257,8 @@ verified_unit(struct account_unit *u, enum account_op op, int64_t user,
 	memset(u->token_hash, 1, sizeof(u->token_hash));
 }
 
-/* Between the look at a password and what it opens there was another. */
+/* The password changes between its verification and the unit that relies on
+ * it. */
 static void
 test_password_of_before(void **state)
 {
@@ -268,7 +270,7 @@ test_password_of_before(void **state)
 	(void)state;
 	rig_open(&r);
 	alice = rig_user(&r, "alice", NULL);
-	/* An operator's, who verifies none. */
+	/* A unit of an operator, which verifies no password. */
 	verified_unit(&u, ACCOUNT_PASSWORD, alice, "");
 	memcpy(u.user.password_hash, "first", 6);
 	run_account(&r, &u);
@@ -291,8 +293,8 @@ test_password_of_before(void **state)
 	rig_close(&r);
 }
 
-/* A device that was revoked while its password was looked at changes nothing:
- * whoever revoked it stays. */
+/* A device that was revoked while its password was verified changes nothing,
+ * and the device that revoked it stays logged in. */
 static void
 test_password_of_a_lost_device(void **state)
 {
@@ -323,8 +325,8 @@ test_password_of_a_lost_device(void **state)
 	rig_close(&r);
 }
 
-/* What was scheduled by or for somebody who is disabled before it is due: his
- * own is canceled, what is for him fails, and its sender is told. */
+/* A user is disabled before scheduled messages are due.  Messages from the user
+ * are canceled, messages to the user fail, and their senders get a bounce. */
 static void
 test_scheduled_by_the_gone(void **state)
 {
@@ -353,7 +355,7 @@ test_scheduled_by_the_gone(void **state)
 			 "ifnull(reason, '-'), ', ') FROM (SELECT * FROM "
 			 "outbox WHERE kind = 1 ORDER BY id)"),
 	    "canceled -, failed rejected");
-	/* Nothing but bob's copy of his own, and that it has failed. */
+	/* Only bob's copy of his own message, and the bounce. */
 	assert_string_equal(
 	    rig_text(&r, "SELECT group_concat(name || ' ' || kind, ', ') "
 			 "FROM (SELECT * FROM inbox JOIN users USING "
@@ -385,9 +387,9 @@ finish_send(struct unit *base)
 	(*(int *)u->arg)++;
 }
 
-/* A delivery, a cancelling and a send of one batch: what was pending before is
- * delivered first, so that it is too late to cancel it, and what is sent in
- * the same batch waits for the next. */
+/* A delivery, a cancellation and a send in one batch.  The message that was
+ * pending before is delivered first, so that it is too late to cancel it.  The
+ * message that is sent in this batch waits for the next one. */
 static void
 test_order_in_a_batch(void **state)
 {
@@ -418,7 +420,8 @@ test_order_in_a_batch(void **state)
 	send_unit_init(&s);
 	draft.metadata = (struct span){"{}", 2};
 	assert_true(send_unit_ask(&s, alice, &draft, &rig_addressing));
-	/* Whatever way it comes: the writer's batches have a size in bytes. */
+	/* On every way of sending, the unit has its size: batches are limited
+	 * in bytes. */
 	assert_int_equal(s.unit.bytes, SEND_UNIT_BYTES + 3 + 2);
 	draft.metadata = (struct span){NULL, 0};
 	s.unit.finish = finish_send;
@@ -448,7 +451,7 @@ test_order_in_a_batch(void **state)
 	rig_close(&r);
 }
 
-/* A lane that is not there, or has nothing, is no error. */
+/* A lane that does not exist, or has no row, is not an error. */
 static void
 test_deliver_nothing(void **state)
 {
@@ -486,8 +489,8 @@ forget_cache(struct rig *r)
 	assert_int_equal(failing.rc, RC_CONFLICT);
 }
 
-/* Any allocation of a send may fail: the send is refused or accepted, never
- * half, and what follows finds the store and the memory of it in order. */
+/* Any allocation of a send may fail.  The send is then refused or accepted,
+ * never a part of it, and later units find the store and the cache in order. */
 static void
 test_send_without_memory(void **state)
 {
@@ -523,7 +526,7 @@ test_send_without_memory(void **state)
 	}
 	assert_true(accepted > 0);
 	assert_int_equal(rig_deliver(&r), (size_t)accepted);
-	/* No inbox has a hole. */
+	/* The numbers in each inbox have no gap. */
 	assert_int_equal(
 	    rig_number(&r,
 		"SELECT count(*) FROM (SELECT 1 FROM "

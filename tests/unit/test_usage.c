@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What users have sent today, over readers and a store that this file plays:
- * the quota's edges, readings that are late, fail or come from another day, and
- * messages that were not accepted after all.
+ * Usage: what users have sent today.  This file plays the readers and the
+ * store: the edges of the quota, reads that are late, fail or return another
+ * day, and messages that were not accepted after all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ store_sizes_get(struct db *db, const struct store_sizes_query *query,
 	return (store_rc == RC_OK ? RC_OK : err_set(err, store_rc, "no"));
 }
 
-/* The reader runs what waits, with a store or without. */
+/* The reader runs the jobs that wait, with a store or without. */
 static void
 read_all(bool store)
 {
@@ -117,9 +117,9 @@ test_quota(void **state)
 	assert_false(take(u, 1, 2, 1));
 	assert_true(take(u, 1, 1, 1));
 	assert_false(take(u, 1, 1, 0));
-	/* Another user has their own. */
+	/* Another user has a quota of their own. */
 	assert_true(take(u, 2, 3, 100));
-	/* The next day is new, to the millisecond. */
+	/* The quota is new on the next day, to the millisecond. */
 	clk_fake_advance(&clk, DAY_MS / 2 - 1);
 	assert_false(take(u, 1, 1, 0));
 	clk_fake_advance(&clk, 1);
@@ -147,7 +147,8 @@ test_no_quota(void **state)
 	end(u);
 }
 
-/* What the database has of today counts, with what came meanwhile. */
+/* Today's rows of the database count, together with the messages since the
+ * read. */
 static void
 test_reading(void **state)
 {
@@ -164,13 +165,14 @@ test_reading(void **state)
 	assert_int_equal(atomic_load(&under_way), 0);
 	assert_int_equal(asked.sender_id, 7);
 	assert_int_equal(asked.from_ms, NOON - DAY_MS / 2);
-	/* As of the first message, which is created later. */
+	/* The read ends where the first message begins, which is created
+	 * later. */
 	assert_int_equal(asked.before_ms, NOON);
-	/* 7 and 2. */
+	/* 7 from the database, and 2 since then. */
 	assert_false(take(u, 7, 2, 0));
 	assert_true(take(u, 7, 1, 480));
 	assert_false(take(u, 7, 0, 1));
-	/* Alone, it is read once a day. */
+	/* If this is the only node, there is one read a day. */
 	clk_fake_advance(&clk, DAY_MS / 2 - 1);
 	(void)take(u, 7, 1, 1);
 	assert_int_equal(njobs, 0);
@@ -180,7 +182,7 @@ test_reading(void **state)
 	end(u);
 }
 
-/* Beside other nodes it is read each minute. */
+/* With other nodes, there is a read each minute. */
 static void
 test_shared(void **state)
 {
@@ -202,8 +204,8 @@ test_shared(void **state)
 	end(u);
 }
 
-/* A reading that fails, or cannot be had, is tried again with the next message;
- * one of yesterday counts for nothing. */
+/* A read that fails, or cannot be submitted, is repeated with the next message.
+ * The result of a read from yesterday is ignored. */
 static void
 test_reading_fails(void **state)
 {
@@ -252,7 +254,7 @@ test_return(void **state)
 	end(u);
 }
 
-/* Without memory a message is not refused. */
+/* Without memory for the usage a message is not refused. */
 static void
 test_no_memory(void **state)
 {
@@ -278,7 +280,7 @@ test_no_memory(void **state)
 	end(u);
 }
 
-/* ---- the gate ---- */
+/* ---- the send gate ---- */
 
 static enum problem
 admit(struct send_gate *gate)
@@ -291,7 +293,7 @@ admit(struct send_gate *gate)
 	return (r.problem);
 }
 
-/* A nearly full disk refuses, and costs nothing of the quota. */
+/* A nearly full disk refuses messages, and they do not count in the quota. */
 static void
 test_admission(void **state)
 {
@@ -308,7 +310,7 @@ test_admission(void **state)
 	o.metrics = metrics_new();
 	assert_non_null(o.metrics);
 	assert_int_equal(send_gate_new(&o, &gate, &err), RC_OK);
-	submit_rc = RC_BUSY; /* the store is not asked */
+	submit_rc = RC_BUSY; /* the store is not queried */
 	assert_int_equal(admit(gate), PROBLEM_NONE);
 	atomic_store(&disk_low, true);
 	assert_int_equal(admit(gate), PROBLEM_STORAGE_FULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-8: every code point there is, every short sequence against a plain
- * decoder, every alignment of the fast path, and the offset of what is bad.
+ * UTF-8: every code point, every short sequence compared with a plain decoder,
+ * every alignment of the fast path, and the offset of the first bad byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #include "base/utf8.h"
 
-/* Encodes ${cp} without asking whether it may be. */
+/* Encodes ${cp}, even if it is not a valid code point. */
 static size_t
 encode(uint32_t cp, unsigned char *out)
 {
@@ -87,7 +87,7 @@ test_formats(void **state)
 	assert_int_equal(n, 172);
 }
 
-/* Each code point between others, and what is not UTF-8. */
+/* Each code point between other characters, and bytes that are not UTF-8. */
 static void
 test_lines(void **state)
 {
@@ -134,7 +134,8 @@ test_cut(void **state)
 		    table[i].cut);
 }
 
-/* Whether the ${n} (1 to 3) bytes are valid, by encoding everything. */
+/* Returns whether the ${n} (1 to 3) bytes are valid, by a table of all
+ * encodings. */
 static bool
 is_encoding(const unsigned char *s, size_t n, const unsigned char *known)
 {
@@ -147,7 +148,7 @@ is_encoding(const unsigned char *s, size_t n, const unsigned char *known)
 }
 
 /* All sequences of three bytes (of those that begin with ASCII, the first and
- * the last 65,536), cut into characters by a table of all encodings. */
+ * the last 65,536), split into characters by a table of all encodings. */
 static void
 test_every_three_bytes(void **state)
 {
@@ -169,7 +170,8 @@ test_every_three_bytes(void **state)
 		known[n][key >> 3] |= (unsigned char)(1 << (key & 7));
 	}
 	for (i = 0; i < 1 << 24; i++) {
-		if (i == 0x010000) /* ASCII first: as the two after it */
+		if (i ==
+		    0x010000) /* after ASCII, only the next two bytes matter */
 			i = 0x7f0000;
 		s[0] = (unsigned char)(i >> 16);
 		s[1] = (unsigned char)(i >> 8);

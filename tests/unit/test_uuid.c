@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * UUIDs: version, variant and time are where RFC 9562 puts them; a generator
- * only ever counts up, through full milliseconds and clocks that go back; text
- * is read strictly.
+ * only counts up, also when a millisecond is full and when the clock goes back;
+ * texts are parsed strictly.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +81,8 @@ test_always_greater(void **state)
 	fake.wall_ms = 5; /* the clock goes back */
 	last = draw_rising(&gen, last, 1000);
 	assert_int_equal(uuid_ms(&last), 1000000);
-	/* More ids than the counter has: time is borrowed. */
+	/* More ids than the counter has room for: later ids use a time in the
+	 * future. */
 	last = draw_rising(&gen, last, 1 << 18);
 	assert_true(uuid_ms(&last) > 1000000);
 	assert_true(uuid_ms(&last) < 1000004);
@@ -192,7 +193,7 @@ test_text(void **state)
 	assert_string_equal(text, lower);
 	b.b[15] ^= 1;
 	assert_false(uuid_equal(&a, &b));
-	/* Each digit, the large ones in either form. */
+	/* Each digit, the letters in both cases. */
 	assert_true(uuid_parse(
 	    "01234567-89ab-cdef-0123-456789abcdef", UUID_TEXT_LEN, &a));
 	assert_true(uuid_parse(

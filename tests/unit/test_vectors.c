@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vectors for other implementers (tests/vectors), through the code of this
- * server: each request has the fault that its file says, and what is verified
- * is the base that is written there.
+ * The vectors for other implementers (tests/vectors), checked by the code of
+ * this server: each request has the fault that its file gives, and the verified
+ * signature base is the one in the file.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include "federation/signature.h"
 
-/* No problem of a signature: the receiver asks for the key. */
+/* Not a fault of the signature: the receiver must look up the key. */
 #define KEY_UNKNOWN "key-unknown"
 
 static json_t *
@@ -88,7 +88,7 @@ test_ed25519(void **state)
 
 /* ---- requests ---- */
 
-/* The value of the header ${name}; NULL: there is none. */
+/* Returns the value of the header ${name}; NULL if there is none. */
 static const char *
 header(const json_t *request, const char *name)
 {
@@ -106,7 +106,7 @@ header(const json_t *request, const char *name)
 	return (NULL);
 }
 
-/* The public key of (${domain}, ${id}); false: it is unknown. */
+/* Returns the public key of (${domain}, ${id}); false if it is unknown. */
 static bool
 find_key(const json_t *keys, const char *domain, const char *id,
     uint8_t ret[SIGN_PUBLIC_SIZE])
@@ -140,7 +140,7 @@ digest_holds(const json_t *request)
 	    memcmp(want, hash, sizeof(hash)) == 0);
 }
 
-/* What a receiver with ${keys} says of ${request}. */
+/* Returns the verdict of a receiver with ${keys} on ${request}. */
 static const char *
 judge(const json_t *request, const json_t *keys,
     const struct signature_covered *covered)
@@ -201,7 +201,7 @@ test_requests(void **state)
 	json_decref(json);
 }
 
-/* The seeds of the file make its keys. */
+/* The seeds of the file give its keys. */
 static void
 test_keys(void **state)
 {

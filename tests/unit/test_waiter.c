@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long-poll waiters over a real push object: woken by what they wait for and
- * by nothing else, brought back when canceled or when draining, and told
- * exactly once, whoever comes first.
+ * Long-poll waiters with a real push object: a waiter is woken by its events
+ * and by nothing else, is returned when it is canceled or when push drains, and
+ * done is called exactly once, whichever comes first.
  */
 #include <semaphore.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ struct poller {
 	struct push *push;
 	sem_t done;
 	atomic_int dones, woken;
-	int again; /* waits again so many times, from within done */
+	int again; /* waits again this many times, from within done */
 };
 
 static void
@@ -144,8 +144,8 @@ assert_waits(struct poller *p)
 	assert_int_equal(atomic_load(&p->dones), 0);
 }
 
-/* Members are told in the order in which they joined, and effects in theirs:
- * who has not been told when a later one was, has been passed over. */
+/* Members are called in the order in which they joined, and effects in their
+ * own order: a waiter that was not woken when a later one was, will not be. */
 static void
 test_beyond_after_only(void **state)
 {
@@ -192,7 +192,7 @@ test_cancel(void **state)
 	tell_event(push, 1, 1);
 	assert_told(&b, 1);
 	assert_int_equal(atomic_load(&a.dones), 1);
-	/* On its way already: harmless. */
+	/* This one is being returned already, so the cancel does nothing. */
 	push_wait_cancel(push, &b.waiter);
 	push_wait_cancel(push, &a.waiter);
 	wait_for(&c, push, 1, 0, false);
@@ -203,7 +203,8 @@ test_cancel(void **state)
 	push_stop(push);
 }
 
-/* From within done, as a request does that wants to look again. */
+/* A waiter registers again from within done, as a request does that reads
+ * again. */
 static void
 test_again(void **state)
 {
@@ -247,7 +248,7 @@ test_drain(void **state)
 	assert_int_equal(atomic_load(&late.dones), 0);
 }
 
-/* Stopping brings them back too, also those that the thread never saw. */
+/* Stopping returns the waiters, including those that the thread never saw. */
 static void
 test_stop(void **state)
 {
@@ -278,7 +279,8 @@ test_stop(void **state)
 	push_stop(NULL);
 }
 
-/* With a WebSocket open, and a connection that has not said what it wants. */
+/* A stop with an open WebSocket, and with a connection that has sent
+ * nothing. */
 static void
 test_stop_with_sessions(void **state)
 {
@@ -310,8 +312,8 @@ test_stop_with_sessions(void **state)
 	assert_true(n > 12);
 	assert_memory_equal(answer, "HTTP/1.1 101", 12);
 	push_stop(push);
-	/* Whatever came last (the silent one is told that the server stops),
-	 * then the end. */
+	/* The last frame comes (the silent one gets the answer that the server
+	 * stops), then the end. */
 	while ((n = read(talks[1], answer, sizeof(answer))) > 0)
 		continue;
 	assert_int_equal(n, 0);
@@ -322,7 +324,7 @@ test_stop_with_sessions(void **state)
 	(void)close(silent[1]);
 }
 
-/* ---- who comes first ---- */
+/* ---- races ---- */
 
 #define ROUNDS 300
 
@@ -356,7 +358,8 @@ canceler(void *arg)
 	}
 }
 
-/* News and cancel at the same moment: done is called once for each. */
+/* Effects and a cancel at the same moment: done is called once for each
+ * waiter. */
 static void
 test_race(void **state)
 {
@@ -389,8 +392,8 @@ test_race(void **state)
 		assert_int_equal(atomic_load(&racers[i].dones), 1);
 }
 
-/* Registered before the effects were put: told, though the thread may find both
- * at once. */
+/* A waiter that registers before the effects are put is woken, although the
+ * thread may find both at the same time. */
 static void
 test_nothing_falls_between(void **state)
 {
@@ -410,8 +413,8 @@ test_nothing_falls_between(void **state)
 	push_stop(shared);
 }
 
-/* What is told beyond the limit is dropped, and all who wait look for
- * themselves: once for all of it, and nobody stays behind. */
+/* Effects beyond the limit are dropped, and all waiters are woken to read for
+ * themselves: once for all dropped effects, and no waiter is left out. */
 static void
 test_overflow(void **state)
 {
@@ -431,8 +434,8 @@ test_overflow(void **state)
 	assert_told(&first, 1);
 	assert_told(&second, 1);
 	assert_told(&box, 1);
-	/* Once what had waited has been told there is room again.  (The first
-	 * of these may still be too much.) */
+	/* Once the queued effects were handled there is room again.  (The first
+	 * one of these may still be too much.) */
 	wait_for(&first, push, 1, 0, false);
 	tell_event(push, 1, 101);
 	assert_told(&first, 1);
@@ -461,7 +464,7 @@ register_all(void *arg)
 	}
 }
 
-/* Draining while others still come: each is refused or brought back. */
+/* Waiters register while push drains: each is refused or returned. */
 static void
 test_drain_race(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The VFS that buffers log writes, over one that counts them and fails on
- * demand: the same bytes with and without, commits seen by readers, large
- * transactions that are written before their commit, errors of buffered
- * writes, which must come out of the commit that they belong to, and commits
- * whose sync is put off.
+ * The VFS that buffers writes to the log, over a VFS that counts them and fails
+ * on demand.  The log has the same bytes with and without the buffer; readers
+ * see commits; large transactions are written before their commit; the error of
+ * a buffered write is returned by the commit that it belongs to; and the sync
+ * of a commit can be put off.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 /* ---- a VFS that counts and fails, below all others ---- */
 
 static int log_writes, log_syncs, log_open_now;
-static int write_fails, sync_fails; /* codes, 0: they do not */
+static int write_fails, sync_fails; /* result codes, 0: no failure */
 static int open_fails;
 static int biggest_write;
 
@@ -42,7 +42,7 @@ shim_write(sqlite3_file *file, const void *p, int n, sqlite3_int64 at)
 	if (n > biggest_write)
 		biggest_write = n;
 	if (write_fails != 0) {
-		/* Half of it is on the disk. */
+		/* Half of the bytes are on the disk. */
 		code = shim_below->xWrite(file, p, n / 2, at);
 		return (code != SQLITE_OK ? code : write_fails);
 	}
@@ -191,7 +191,8 @@ commit(struct db *db)
 		fail_msg("%s", err.text);
 }
 
-/* Inserts ${id} and commits early: whether a sync is owed. */
+/* Inserts ${id} and commits early.  Returns whether the commit still needs a
+ * sync. */
 static bool
 insert_early(struct db *db, int64_t id)
 {
@@ -205,7 +206,7 @@ insert_early(struct db *db, int64_t id)
 	return (owed);
 }
 
-/* Some transactions of every size, with a checkpoint among them. */
+/* Transactions of many sizes, with a checkpoint among them. */
 static void
 work(struct db *db)
 {
@@ -251,7 +252,8 @@ test_same_bytes(void **state)
 	(void)shim_reset(NULL);
 	b = open_ready(&buffered, NULL);
 	work(b);
-	/* As many syncs, but far fewer and never too large writes. */
+	/* There are as many syncs, but far fewer writes, none of them too
+	 * large. */
 	assert_int_equal(log_syncs, syncs);
 	assert_true(log_writes * 5 < writes);
 	assert_true(biggest_write > 32768);
@@ -263,8 +265,8 @@ test_same_bytes(void **state)
 	assert_int_equal(db_checkpoint(b, true, NULL, &err), RC_OK);
 	assert_true(scratch_same(plain.path, buffered.path));
 	assert_int_equal(db_fixture_number(b, G_CHECK), 0);
-	/* Gathering, commits can be early, also in a file made just now: only
-	 * the header of the new log is synced. */
+	/* With the buffer, commits can be early, also in a new file: only the
+	 * header of the new log is synced. */
 	(void)shim_reset(NULL);
 	assert_false(insert_early(a, 5000));
 	assert_int_equal(db_sync(a, &err), RC_OK);
@@ -278,7 +280,8 @@ test_same_bytes(void **state)
 	scratch_close(&buffered);
 }
 
-/* What a commit has returned for is in the file, for any other connection. */
+/* When a commit returns, the file has its frames, for every other
+ * connection. */
 static void
 test_readers_see_commits(void **state)
 {
@@ -302,7 +305,8 @@ test_readers_see_commits(void **state)
 	scratch_close(&s);
 }
 
-/* A copy of file and log is what a crash at this instant would leave. */
+/* A copy of the file and the log is the state that a crash at this moment would
+ * leave.  Returns the number of rows after recovery. */
 static int64_t
 count_after_crash(const struct scratch *s)
 {
@@ -322,12 +326,12 @@ count_after_crash(const struct scratch *s)
 	n = db_fixture_number(db, G_COUNT);
 	db_close(db);
 	scratch_close(&crashed);
-	log_syncs = syncs; /* what it made is not looked at */
+	log_syncs = syncs; /* the syncs of the copy do not count */
 	return (n);
 }
 
-/* More than the cache holds: pages are written to the log, read back from it
- * and written again, all before the commit. */
+/* The transaction has more pages than the cache: pages are written to the log,
+ * read back from it and written again, all before the commit. */
 static void
 test_spill(void **state)
 {
@@ -358,7 +362,7 @@ test_spill(void **state)
 	assert_int_equal(sum, 2 * 900);
 	assert_int_equal(db_fixture_number(r, G_COUNT), 300);
 	assert_int_equal(count_after_crash(&s), 300);
-	/* Undone, then again and committed. */
+	/* The transaction is rolled back, then repeated and committed. */
 	db_rollback(w);
 	assert_int_equal(db_fixture_number(w, G_COUNT), 300);
 	assert_int_equal(db_fixture_number(w, G_CHECK), 0);
@@ -376,8 +380,8 @@ test_spill(void **state)
 	scratch_close(&s);
 }
 
-/* In turn a few more pages than the cache holds: each is wanted back when it
- * has just been written, and is still buffered. */
+/* Uses a few more pages than the cache holds, in turn: each is needed again
+ * when it has just been written, and is still in the buffer. */
 static void
 test_read_back(void **state)
 {
@@ -407,8 +411,8 @@ test_read_back(void **state)
 	scratch_close(&s);
 }
 
-/* A failed commit was none: not for us, not for readers, not after a crash;
- * and what follows is sound. */
+/* A failed commit has no effect: not for this connection, not for readers, not
+ * after a crash; and later transactions work. */
 static void
 check_failed_commit(int write_code, int sync_code, enum rc expect)
 {
@@ -438,7 +442,8 @@ check_failed_commit(int write_code, int sync_code, enum rc expect)
 	assert_int_equal(db_fixture_number(r, G_COUNT), 10);
 	if (write_code != 0)
 		assert_int_equal(count_after_crash(&s), 10);
-	/* What the system forgot to write is not known: never again. */
+	/* After a failed sync the state of the log is unknown: no commit
+	 * succeeds any more on this connection. */
 	if (sync_code != 0) {
 		begin(w);
 		run(w, G_INSERT, 11);
@@ -470,7 +475,8 @@ test_failed_commit(void **state)
 	check_failed_commit(0, SQLITE_IOERR_FSYNC, RC_IO);
 }
 
-/* Within a transaction, when the buffered 64 KiB have to go. */
+/* The write fails within a transaction, when the 64 KiB of the buffer are
+ * full. */
 static void
 test_error_before_commit(void **state)
 {
@@ -529,7 +535,7 @@ test_log_cannot_be_opened(void **state)
 
 /* ---- early commits ---- */
 
-/* Opens a file that has been there, with row 1 and a log that is synced. */
+/* Opens an existing file with row 1, whose log is synced. */
 static struct db *
 open_early(struct scratch *s)
 {
@@ -545,8 +551,8 @@ open_early(struct scratch *s)
 	return (db);
 }
 
-/* Seen by readers and kept when the process dies, without any sync; then one
- * sync for all. */
+/* An early commit is visible to readers and survives the process, without a
+ * sync.  Then one sync makes all of them durable. */
 static void
 test_early(void **state)
 {
@@ -567,7 +573,7 @@ test_early(void **state)
 	assert_int_equal(log_syncs, 0);
 	assert_int_equal(db_sync(w, &err), RC_OK);
 	assert_int_equal(log_syncs, 1);
-	/* An ordinary commit is synced as ever, also after an early one that
+	/* An ordinary commit is synced as before, also after an early one that
 	 * failed. */
 	begin(w);
 	run(w, G_INSERT, 5);
@@ -581,8 +587,9 @@ test_early(void **state)
 	assert_int_equal(log_syncs, 1);
 	assert_int_equal(db_fixture_number(r, G_COUNT), 5);
 	db_close(r);
-	/* A checkpoint syncs first.  Then the log begins anew: its header is
-	 * synced before frames follow, since old ones may lie behind it. */
+	/* A checkpoint syncs first.  Then the log starts again: its header is
+	 * synced before new frames follow, because old frames may lie behind
+	 * it. */
 	for (id = 6; id < 15; id += 3) {
 		assert_true(insert_early(w, id));
 		(void)shim_reset(NULL);
@@ -600,8 +607,8 @@ test_early(void **state)
 	scratch_close(&s);
 }
 
-/* Whoever meets the error, no later sync is believed; and what is not on disk
- * in the log does not go into the file. */
+/* Whichever call gets the error, no later sync succeeds, and frames that are
+ * not durable in the log do not get into the file. */
 static void
 check_early_lost(bool in_checkpoint)
 {
@@ -630,7 +637,7 @@ check_early_lost(bool in_checkpoint)
 	assert_int_equal(log_syncs, 0);
 	assert_int_equal(log_open_now, 0);
 	assert_true(scratch_same(s.path, before.path));
-	/* The next process begins anew. */
+	/* The next process starts with a fresh state. */
 	w = open_ready(&s, NULL);
 	assert_int_equal(db_fixture_number(w, G_CHECK), 0);
 	(void)insert_early(w, 4);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers between servers: what is written is read back the same, what each
- * ack means, and that nothing a peer writes reaches more than the events that
- * were sent to it.
+ * Answers between servers: what is written is read back unchanged, the meaning
+ * of each ack, and that a peer's answer affects only the events that were sent
+ * to it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +101,7 @@ test_written(void **state)
 	buf_fini(&b);
 }
 
-/* Each reason, and what else an answer has. */
+/* Each reason, and all other members of an answer. */
 static void
 test_round_trip(void **state)
 {
@@ -150,7 +150,7 @@ test_round_trip(void **state)
 
 #define ACK(id, rest) "{\"acks\":[{\"message_id\":\"" id "\"" rest "}]}"
 
-/* What one ack for the second of three events says. */
+/* The meaning of one ack for the second of three events. */
 static const struct {
 	const char *text;
 	enum envelope_status status;
@@ -203,21 +203,21 @@ static const struct {
     {ACK(ID_2, ",\"status\":\"rejected\","
 	       "\"reason\":\"a \\u001b[2J~\\n\\u00e9\\u202e\x7f\""),
 	ENVELOPE_REJECTED, false, 0, "a ?[2J~????", 0},
-    /* No ack of it. */
+    /* An ack for an event that was not sent. */
     {ACK(FOREIGN, ",\"status\":\"accepted\""), ENVELOPE_NO_ANSWER, false, 0, "",
 	0},
     {ACK("x", ",\"status\":\"accepted\""), ENVELOPE_NO_ANSWER, false, 0, "", 0},
     {"{\"acks\":[]}", ENVELOPE_NO_ANSWER, false, 0, "", 0},
     {"{\"acks\":[null,1,[],{},\"" ID_2 "\",{\"message_id\":7}]}",
 	ENVELOPE_NO_ANSWER, false, 0, "", 0},
-    /* The first counts. */
+    /* Of two acks the first one counts. */
     {"{\"acks\":[{\"message_id\":\"" ID_2 "\",\"status\":\"rejected\"},"
      "{\"message_id\":\"" ID_2 "\",\"status\":\"accepted\"}]}",
 	ENVELOPE_REJECTED, false, 0, "", 0},
     {"{\"acks\":[{\"message_id\":\"" ID_2 "\",\"status\":\"new\"},"
      "{\"message_id\":\"" ID_2 "\",\"status\":\"accepted\"}]}",
 	ENVELOPE_RETRYABLE, false, 0, "", 0},
-    /* Later. */
+    /* The acks of events in "later" follow in a request of the receiver. */
     {"{\"acks\":[],\"later\":[\"" ID_2 "\"]}", ENVELOPE_LATER, false, 0, "", 0},
     {"{\"later\":[1,null,\"x\",\"" FOREIGN "\",\"" ID_2 "\"],\"acks\":[]}",
 	ENVELOPE_LATER, false, 0, "", 0},
@@ -243,7 +243,7 @@ test_acks(void **state)
 		assert_int_equal(
 		    acks[i].retry_after_ms, a.acks[1].retry_after_ms);
 		assert_string_equal(acks[i].reason, a.acks[1].reason);
-		/* Its neighbours have no ack. */
+		/* The other two events have no ack. */
 		assert_true(uuid_equal(&ids[0], &a.acks[0].event_id));
 		assert_int_equal(ENVELOPE_NO_ANSWER, a.acks[0].status);
 		assert_true(uuid_equal(&ids[2], &a.acks[2].event_id));
@@ -251,7 +251,7 @@ test_acks(void **state)
 	}
 }
 
-/* What an answer says beside its acks. */
+/* The members of an answer apart from its acks. */
 static void
 test_rest(void **state)
 {
@@ -307,8 +307,8 @@ test_rest(void **state)
 	}
 }
 
-/* Texts at their edges: an epoch and a pong that are too long are not there,
- * a reason is cut. */
+/* Texts at their limits: an epoch or a pong that is too long is left out, a
+ * reason is cut. */
 static void
 test_lengths(void **state)
 {
@@ -409,7 +409,7 @@ test_no_memory(void **state)
 	assert_true(k > 5);
 }
 
-/* Each reason has a word of its own and goes with a status that is said. */
+/* Each reason has its own word, and a status that has a word. */
 static void
 test_words(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests between servers: what is written is read back the same; each member
- * at its edges; which fault refuses one envelope and which the whole request;
- * want of memory.
+ * Requests between servers: what is written is read back unchanged; each member
+ * at its limits; which faults refuse one envelope and which the whole request;
+ * failed allocations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 #define ID "01890a5c-0000-7000-8000-000000000001"
 #define LONGEST 20000
 
-/* One request is large; it is read into this. */
+/* A request is large, so all tests read into this one. */
 static struct envelope_request request;
 
 static int
@@ -57,7 +57,7 @@ assert_span(const char *expected, struct span s)
 
 	assert_non_null(s.p);
 	assert_int_equal(strlen(expected), s.n);
-	/* With the NUL at its end. */
+	/* The text has a NUL at its end. */
 	assert_memory_equal(expected, s.p, s.n + 1);
 }
 
@@ -74,7 +74,7 @@ read_bytes(const char *text, size_t n, struct wire_doc *doc, struct refusal *r)
 	return (wire_request_read(doc, &request, r));
 }
 
-/* Reads what must be a request. */
+/* Reads a text that must be a valid request. */
 static void
 read_good(const char *text, size_t n, struct wire_doc *doc)
 {
@@ -174,7 +174,7 @@ assert_same(const struct envelope *a, const struct envelope *b)
 	assert_int_equal(a->upto_sequence, b->upto_sequence);
 }
 
-/* A request with ${e} and ${control} in ${b}. */
+/* Writes a request with ${e} and ${control} to ${b}. */
 static void
 write_request(struct buf *b, const struct envelope *e, size_t n,
     const struct envelope_control *control)
@@ -278,8 +278,8 @@ test_written(void **state)
 	"\"recipient\":\"bob@b.example\",\"attempt\":1,"                       \
 	"\"payload\":{\"from\":\"alice@a.example\",\"upto\":\"" ID "\"}}"
 
-/* Reads ${text} with ${member} ("x", or "/x" of the payload) set to the JSON
- * ${value}, NULL: without it. */
+/* Reads ${text} with ${member} ("x", or "/x" in the payload) set to the JSON
+ * ${value}, or without it if ${value} is NULL. */
 static struct envelope *
 read_changed(const char *text, const char *member, const char *value,
     struct wire_doc *doc)
@@ -405,13 +405,13 @@ static const struct {
     {RECEIPT, "recipient", "\"bob\"", BAD},
     {RECEIPT, "message_type", "\"receipt.delivered\"", GOOD},
     {RECEIPT, "message_type", "\"message.send\"", BAD},
-    /* What a newer server may add. */
+    /* Members that a newer server may add. */
     {MESSAGE, "new", "{\"a\":[1]}", GOOD},
     {MESSAGE, "/new", "{\"a\":[1]}", GOOD},
     {RECEIPT, "/body", "7", GOOD},
 };
 
-/* Each member that is absent, of a wrong type, or at its edge. */
+/* Each member: absent, of a wrong type, and at its limits. */
 static void
 test_faults(void **state)
 {
@@ -440,7 +440,7 @@ test_faults(void **state)
 	}
 }
 
-/* The fault when ${member} is a text of ${n} bytes. */
+/* Returns the fault when ${member} is a text of ${n} bytes. */
 static enum envelope_reason
 fault_of_length(const char *member, const char *start, size_t n)
 {
@@ -484,7 +484,8 @@ test_lengths(void **state)
 	}
 }
 
-/* The fault of metadata with ${n} members, the values of ${len} bytes. */
+/* Returns the fault of metadata with ${n} members, whose values have ${len}
+ * bytes. */
 static enum envelope_reason
 fault_of_metadata(int n, int len)
 {
@@ -514,14 +515,14 @@ test_metadata_lengths(void **state)
 	    ENVELOPE_NO_REASON, fault_of_metadata(LIMIT_METADATA_KEYS, 9));
 	assert_int_equal(
 	    ENVELOPE_TOO_LARGE, fault_of_metadata(LIMIT_METADATA_KEYS + 1, 9));
-	/* {"k00":"…"} is 10 bytes and the value. */
+	/* {"k00":"…"} has 10 bytes besides the value. */
 	assert_int_equal(
 	    ENVELOPE_NO_REASON, fault_of_metadata(1, LIMIT_METADATA_LEN - 10));
 	assert_int_equal(
 	    ENVELOPE_TOO_LARGE, fault_of_metadata(1, LIMIT_METADATA_LEN - 9));
 }
 
-/* The text that is stored does not depend on order or spaces. */
+/* The stored text does not depend on the order of members or on spaces. */
 static void
 test_metadata_text(void **state)
 {

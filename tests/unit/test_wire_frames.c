@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames of a client: what is read, what is refused, where and in which words;
- * and cursors.
+ * Frames of a client: which are accepted, which are refused, at which place and
+ * with which text; and cursors.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ assert_span(const char *expected, struct span s)
 
 	assert_non_null(s.p);
 	assert_int_equal(strlen(expected), s.n);
-	/* With the NUL at its end. */
+	/* The text has a NUL at its end. */
 	assert_memory_equal(expected, s.p, s.n + 1);
 }
 
@@ -168,7 +168,7 @@ test_frames_refused(void **state)
 	}
 }
 
-/* The refusal of ${text} as a frame, in full. */
+/* The refusal of ${text} as a frame must have ${detail}. */
 static void
 assert_frame_detail(const char *text, const char *detail)
 {
@@ -194,7 +194,8 @@ test_frame_details(void **state)
 	    "\"upto_conversation_seq\"");
 	assert_frame_detail(
 	    "{\"type\":\"typing\"}", "member \"conversation\" is missing");
-	/* The longer list first, whose end the shorter one must not show. */
+	/* The longer list comes first, so that the test detects a rest of it
+	 * after the shorter one. */
 	assert_frame_detail("{\"type\":\"hello\",\"windows\":1}",
 	    "unknown member \"windows\"; known here: type, id, token, "
 	    "instance, after, window, outbox");

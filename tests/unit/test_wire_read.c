@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading: what is refused and where, what is read, and that want of memory at
- * any allocation is an answer and not a leak.
+ * Parsing: texts that are refused and the place that is named, texts that are
+ * accepted, and that a failed allocation gives an error and no leak.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,8 @@ test_parse_refuses(void **state)
 		    wire_parse(rows[i].text, strlen(rows[i].text), &doc, &r));
 		assert_int_equal(PROBLEM_BAD_REQUEST, r.problem);
 		assert_contains(r.detail, rows[i].says);
-		/* What stood there is not repeated: it may be a secret. */
+		/* The refusal does not repeat the text there, which may be a
+		 * secret. */
 		assert_null(strstr(r.detail, "near '"));
 		assert_true(utf8_valid(r.detail, strlen(r.detail), NULL));
 		assert_null(doc.root);
@@ -104,7 +105,7 @@ test_parse_place(void **state)
 	assert_contains(r.detail, "line 2, column 8");
 }
 
-/* A NUL byte is refused wherever it stands. */
+/* A NUL byte is refused at every place. */
 static void
 test_parse_nul(void **state)
 {
@@ -142,7 +143,7 @@ test_parse_nul(void **state)
 	}
 }
 
-/* ${n} levels of ${open}, closed by ${end}. */
+/* Writes ${n} levels of ${open}, closed by ${end}.  Returns the length. */
 static size_t
 nest(char *text, int n, char open, char end)
 {
@@ -168,7 +169,7 @@ test_parse_size(void **state)
 	n = nest(text, LIMIT_JSON_DEPTH + 1, '[', ']');
 	assert_int_equal(RC_INVALID, wire_parse(text, n, &doc, &r));
 	assert_contains(r.detail, "deeper than 32 levels at line 1, column 33");
-	/* Brackets within texts are texts, also behind escaped quotes. */
+	/* Brackets within strings do not count, also after escaped quotes. */
 	n = 2;
 	memcpy(text, "[\"", 2);
 	for (i = 0; i < 200; i++, n += 3)
@@ -183,7 +184,7 @@ test_parse_size(void **state)
 	memcpy(text + n, "1]", 2);
 	assert_int_equal(RC_INVALID, wire_parse(text, n + 2, &doc, &r));
 	assert_contains(r.detail, "more than 10000 values");
-	text[n - 1] = ']'; /* one less: exactly as many as are taken */
+	text[n - 1] = ']'; /* one value less: the largest number */
 	assert_int_equal(RC_OK, wire_parse(text, n, &doc, &r));
 	wire_doc_fini(&doc);
 }
@@ -206,7 +207,7 @@ assert_span(const char *expected, struct span s)
 
 	assert_non_null(s.p);
 	assert_int_equal(strlen(expected), s.n);
-	/* With the NUL at its end. */
+	/* The text has a NUL at its end. */
 	assert_memory_equal(expected, s.p, s.n + 1);
 }
 
@@ -366,7 +367,7 @@ test_message_sizes(void **state)
 	wire_doc_fini(&doc);
 }
 
-/* A message with ${n} metadata members whose values have ${len} bytes. */
+/* Reads a message with ${n} metadata members whose values have ${len} bytes. */
 static enum rc
 read_metadata(int n, int len, struct refusal *r)
 {
@@ -399,7 +400,7 @@ test_metadata_sizes(void **state)
 	assert_int_equal(
 	    RC_INVALID, read_metadata(LIMIT_METADATA_KEYS + 1, 1, &r));
 	assert_string_equal("/0/metadata", r.pointer);
-	/* {"k00":"…"} is 10 bytes and the value */
+	/* {"k00":"…"} has 10 bytes besides the value */
 	assert_int_equal(RC_OK, read_metadata(1, LIMIT_METADATA_LEN - 10, &r));
 	assert_int_equal(
 	    RC_INVALID, read_metadata(1, LIMIT_METADATA_LEN - 9, &r));
@@ -411,7 +412,7 @@ test_object_fields(void **state)
 {
 	static const struct {
 		const char *text;
-		const char *says; /* NULL: read */
+		const char *says; /* NULL: accepted */
 	} rows[] = {
 	    {"{\"n\":1,\"b\":false}", NULL},
 	    {"{\"n\":10,\"s\":\"abc\"}", NULL},
@@ -461,7 +462,8 @@ test_object_fields(void **state)
 	}
 }
 
-/* The place of member ${name} (one of a parent's 8 bytes) in a refusal. */
+/* The refusal of member ${name} of the object at ${parent} must have
+ * ${pointer}. */
 static void
 assert_place(const char *parent, const char *name, const char *pointer)
 {
@@ -477,8 +479,8 @@ assert_place(const char *parent, const char *name, const char *pointer)
 	wire_doc_fini(&doc);
 }
 
-/* A pointer that has no room for the name is its parent's; one that has no room
- * for that either is empty. */
+/* If the pointer has no room for the name, it is the parent's; if it has no
+ * room for this either, it is empty. */
 static void
 test_object_places(void **state)
 {
@@ -500,7 +502,7 @@ test_object_places(void **state)
 	assert_place(parent, "a", "");
 }
 
-/* Fails the first, second, third … allocation until all are granted. */
+/* Fails the first, second, third … allocation, until none is left to fail. */
 static void
 test_no_memory(void **state)
 {
@@ -528,8 +530,8 @@ test_no_memory(void **state)
 	assert_true(k > 10);
 }
 
-/* The same for texts whose tokens end where the 16 or 32 bytes of jansson's
- * buffer are full: at a quote, an escape, a digit. */
+/* The same for texts whose tokens end where jansson's buffer of 16 or 32 bytes
+ * is full: at a quote, an escape, a digit. */
 static void
 test_no_memory_in_a_token(void **state)
 {

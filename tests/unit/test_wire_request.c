@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests between servers as a whole: what refuses all of it and where, what
- * does not, how full it may be, and want of memory at any allocation.
+ * Complete requests between servers: what refuses the whole request and at
+ * which place, what does not, its limits in size, and failed allocations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,7 +116,7 @@ test_refused(void **state)
 	}
 }
 
-/* Empty in all ways to write it, and members that are not known. */
+/* All forms of an empty request, and unknown members. */
 static void
 test_nothing(void **state)
 {
@@ -145,8 +145,8 @@ test_nothing(void **state)
 	}
 }
 
-/* A wrong envelope does not refuse its neighbours; the second of an id is
- * wrong, even if the first was. */
+/* A wrong envelope does not affect the others.  The second envelope with the
+ * same id is wrong, even if the first one was. */
 static void
 test_neighbours(void **state)
 {
@@ -173,7 +173,7 @@ test_neighbours(void **state)
 	wire_doc_fini(&doc);
 }
 
-/* ${n} times ${item}, between ${head} and ${tail}. */
+/* Reads ${head}, ${n} times ${item}, and ${tail} as one text. */
 static enum rc
 read_many(const char *head, const char *item, size_t n, const char *tail,
     struct wire_doc *doc, struct refusal *r)
@@ -241,7 +241,8 @@ test_ping_length(void **state)
 	wire_doc_fini(&doc);
 }
 
-/* The acks of a request are read as those of an answer; the first counts. */
+/* The acks of a request are read like those of an answer.  Of two acks for one
+ * event the first counts. */
 static void
 test_control_acks(void **state)
 {
@@ -265,7 +266,7 @@ test_control_acks(void **state)
 	wire_doc_fini(&doc);
 }
 
-/* What is written as control is read back the same. */
+/* A control that is written is read back unchanged. */
 static void
 test_control_round_trip(void **state)
 {
@@ -303,9 +304,9 @@ test_control_round_trip(void **state)
 	buf_fini(&b);
 }
 
-/* ---- how full a request is ---- */
+/* ---- the size of a request ---- */
 
-/* A message with a text of ${n} bytes of ${c}. */
+/* Returns a message whose text is ${n} bytes of ${c}. */
 static struct envelope
 message_of(char c, size_t n)
 {
@@ -328,7 +329,7 @@ message_of(char c, size_t n)
 	return (e);
 }
 
-/* The bytes of a request with ${n} times ${e}. */
+/* Returns the bytes of a request with ${n} times ${e}. */
 static size_t
 size_of(const struct envelope *e, size_t n)
 {
@@ -345,8 +346,8 @@ size_of(const struct envelope *e, size_t n)
 	return (len);
 }
 
-/* Three envelopes fit into exactly their bytes, and not into one less: then the
- * request is that of two. */
+/* Three envelopes fit into exactly their bytes.  With one byte less the request
+ * has two. */
 static void
 test_bytes(void **state)
 {
@@ -368,7 +369,7 @@ test_bytes(void **state)
 		assert_int_equal(less == 0 ? three : two, b.len);
 		buf_fini(&b);
 	}
-	/* The first is not held to the limit of the peer, but to ours. */
+	/* The first envelope is limited by our limit, not by the peer's. */
 	wire_request_begin(&q, &b, 50, 1, NULL);
 	assert_int_equal(RC_OK, wire_request_add(&q, &e));
 	assert_int_equal(RC_LIMIT, wire_request_add(&q, &e));
@@ -403,9 +404,9 @@ test_items(void **state)
 	}
 }
 
-/* The longest texts there are, escaped in the longest way, beside the longest
- * control: the first envelope always fits, and the whole is never longer than
- * a request may be. */
+/* The longest texts, all escaped in the longest way, with the longest control:
+ * the first envelope always fits, and the whole is never longer than a request
+ * may be. */
 static void
 test_longest(void **state)
 {
@@ -458,7 +459,7 @@ test_longest(void **state)
 
 /* ---- no memory ---- */
 
-/* Fails the first, second, third … allocation until all are granted. */
+/* Fails the first, second, third … allocation, until none is left to fail. */
 static void
 test_read_no_memory(void **state)
 {
@@ -474,7 +475,7 @@ test_read_no_memory(void **state)
 		rc = read_text("{\"envelopes\":[" RECEIPT "],\"control\":"
 			       "{\"ping\":\"x\",\"acks\":[" RECEIPT "]}}",
 		    &doc, &r);
-		/* Nothing is left out for want of memory. */
+		/* No member is left out because an allocation failed. */
 		assert_int_equal(rc == RC_OK, mem_fail_pending());
 		mem_fail_at(0);
 		if (rc != RC_OK) {
@@ -486,8 +487,8 @@ test_read_no_memory(void **state)
 	assert_true(k > 10);
 }
 
-/* As above, for a request that is written: no want of memory is taken for a
- * full request. */
+/* The same for a request that is written: a failed allocation must not look
+ * like a full request. */
 static void
 test_write_no_memory(void **state)
 {

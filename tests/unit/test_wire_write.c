@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing: every document byte for byte, and jansson as the judge of what is
- * JSON.
+ * Writing: every document byte for byte, and jansson decides whether it is
+ * valid JSON.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ id_of(int n)
 	return (u);
 }
 
-/* What was written is ${expected}; ${b} is freed. */
+/* ${b} must contain ${expected}; frees ${b}. */
 static void
 assert_buf(const char *expected, struct buf *b)
 {
@@ -43,7 +43,7 @@ assert_buf(const char *expected, struct buf *b)
 	buf_fini(b);
 }
 
-/* Parses what was written; ${b} is freed. */
+/* Parses ${b} and frees it. */
 static json_t *
 parse_buf(struct buf *b)
 {
@@ -67,7 +67,7 @@ test_strings(void **state)
 	(void)state;
 	jw_string(&b, "", 0);
 	assert_buf("\"\"", &b);
-	/* No byte behind its length, however clean. */
+	/* No byte beyond the given length is written. */
 	jw_string(&b, "abcdef", 3);
 	assert_buf("\"abc\"", &b);
 	jw_string(&b, "0123456789", 8);
@@ -78,7 +78,8 @@ test_strings(void **state)
 	assert_buf("\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"", &b);
 }
 
-/* Each byte at each place of a word goes out as jansson reads it. */
+/* Each byte, at each place of a word, is written so that jansson reads it
+ * back. */
 static void
 test_strings_every_byte(void **state)
 {
@@ -134,7 +135,7 @@ test_members(void **state)
 	    &b);
 }
 
-/* Failure sticks, wherever it comes. */
+/* A failure sticks, wherever it occurs. */
 static void
 test_limit(void **state)
 {
@@ -201,7 +202,7 @@ test_event_message(void **state)
 	wire_event(&b, &e, NULL, 0, NULL);
 	assert_buf(plain, &b);
 
-	/* With a fragment it is the same. */
+	/* With a prepared fragment the result is the same. */
 	wire_message_fragment(&f, &e.message);
 	wire_event(&b, &e, f.data, f.len, NULL);
 	assert_buf(plain, &b);
@@ -367,7 +368,7 @@ count_of(json_t *root, const char *name)
 	    json_object_get(json_object_get(root, "counts"), name)));
 }
 
-/* The labels, each followed by a blank. */
+/* Returns the labels, each followed by a blank. */
 static const char *
 labels_of(json_t *root, char *text, size_t size)
 {
@@ -443,7 +444,7 @@ test_entry_together(void **state)
 	    4, json_array_size(json_object_get(root, "destinations")));
 	json_decref(root);
 
-	/* The pending one gets through: sent by all that are not dead. */
+	/* The pending one is delivered: all that are not dead are sent now. */
 	d[1].state = OUTBOX_SENT;
 	d[1].sent_at = NOW + 5;
 	d[1].read_at = NOW + 7;
@@ -459,7 +460,7 @@ test_entry_together(void **state)
 	json_decref(root);
 }
 
-/* Of a damaged database. */
+/* The entry of a damaged database. */
 static void
 test_entry_alone(void **state)
 {
@@ -567,7 +568,7 @@ test_problem_pages(void **state)
 	buf_fini(&b);
 }
 
-/* Both forms of a page in full. */
+/* Both forms of a page, complete. */
 static void
 test_problem_page_texts(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer when all goes well: what a batch holds and in which order, who is
- * called when, bounds, stopping, many senders.
+ * The writer without failures: the units of a batch and their order, the order
+ * of the callbacks, limits, stopping, many senders.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 /* ---- one batch ---- */
 
-/* "Accepted": the answer comes after the commit and what is published. */
+/* "Accepted": a unit finishes after the commit and after publishing. */
 static void
 test_order_of_calls(void **state)
 {
@@ -45,7 +45,7 @@ test_order_of_calls(void **state)
 	assert_int_equal(writer_stats_get(world->writer).units, 5);
 }
 
-/* Arrival order within a kind, whatever their number. */
+/* Units of one kind keep the order of their arrival, however many there are. */
 static void
 test_stable(void **state)
 {
@@ -78,8 +78,8 @@ count_done(const struct work *w, int n)
 	return (k);
 }
 
-/* A batch has 512 units: of deliveries half before clients get theirs, of
- * upkeep at most a tenth; what is left over goes to whoever waits. */
+/* A batch has 512 units: half of them for deliveries before clients get theirs,
+ * a tenth at most for upkeep.  Places that are left go to the other queues. */
 static void
 test_shares(void **state)
 {
@@ -103,14 +103,15 @@ test_shares(void **state)
 	assert_int_equal(count_done(d, 600), 512);
 	assert_int_equal(count_done(u, 600), 102);
 	assert_int_equal(count_done(c, 600), 410);
-	/* 88 deliveries, 51 upkeep, 190 clients: all that waits but upkeep. */
+	/* 88 deliveries, 51 upkeep, 190 clients: all that wait, except for
+	 * upkeep. */
 	assert_int_equal(writer_run_once(world->writer), 88 + 51 + 190);
 	assert_int_equal(count_done(d, 600), 600);
 	assert_int_equal(count_done(c, 600), 600);
-	/* Upkeep alone gets no more. */
+	/* Upkeep gets no larger share, even alone. */
 	assert_int_equal(writer_run_once(world->writer), 51);
 	assert_int_equal(writer_waiting(world->writer), 600 - 4 * 51);
-	/* In order, and each once. */
+	/* In order, and each of them once. */
 	for (i = 0; i < 600; i++)
 		assert_int_equal(u[i].dones, i < 204 ? 1 : 0);
 }
@@ -151,7 +152,7 @@ test_bytes(void **state)
 	assert_int_equal(writer_run_once(world->writer), 2);
 }
 
-/* Each queue has its own bound; a full one refuses at once. */
+/* Each queue has its own limit, and refuses at once when it is full. */
 static void
 test_bounds(void **state)
 {
@@ -202,7 +203,7 @@ test_stop_drains(void **state)
 #define SENT 2000
 
 static struct work load[SENDERS][SENT];
-static int next_of[SENDERS]; /* of the thread that answers */
+static int next_of[SENDERS]; /* used by the thread that finishes units */
 static atomic_int out_of_order;
 
 static void
@@ -250,8 +251,9 @@ sender(void *arg)
 	}
 }
 
-/* Many world_submit, one works: each is done once, in its sender's order, in
- * a thread that may answer, and before stop returns. */
+/* Several threads submit, one works: each unit is done once, in the order of
+ * its sender, in a thread that may finish units, and before writer_stop()
+ * returns. */
 static void
 test_threads(void **state)
 {
@@ -275,9 +277,9 @@ test_threads(void **state)
 	assert_int_equal(writer_stats_get(world->writer).units, SENDERS * SENT);
 }
 
-/* ---- the cut of the log ---- */
+/* ---- truncating the log ---- */
 
-/* Once for each time that it is asked for, and not before what waits. */
+/* Once for each request, and only when no unit waits. */
 static void
 test_cut(void **state)
 {
@@ -311,15 +313,16 @@ apply_and_ask(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (world_submit(&behind, &world_client, 'b'));
 }
 
-/* While it is worked on another unit comes: the thread gets its commit. */
+/* Another unit comes while this one is applied, so the sync thread gets the
+ * commit. */
 static const struct unit_kind followed = {.name = "followed",
     .locks = unit_locks_nothing,
     .queue = UNIT_CLIENT,
     .order = 1,
     .apply = apply_and_ask};
 
-/* A sync that is still owed does not put it off: SQLite syncs the log itself
- * before it moves anything (tests/fault/test_power_early). */
+/* A sync that is still pending does not delay the truncation: SQLite syncs the
+ * log itself before a checkpoint (tests/fault/test_power_early). */
 static void
 test_cut_before_sync(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The writer on a multi-writer database when another transaction holds a row:
- * the units that need the row are deferred, others go on, and when it is free
- * the deferred ones run first, in their order.
+ * the units that need the row are deferred, others go on, and when the row is
+ * free the deferred units run first, in their order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 static struct work work[26];
 static struct unit_kind passable;
 
-/* A client's unit ${name} that needs row ${row}; 0: none. */
+/* Submits a client's unit ${name} that needs row ${row}; 0: none. */
 static enum rc
 submit(char name, char row)
 {
@@ -54,7 +54,7 @@ pass(int64_t ms)
 	clk_fake_advance(&world->clk, ms);
 }
 
-/* Unit a needs row x, which others hold, and is deferred. */
+/* Unit a needs row x, which another transaction holds, and is deferred. */
 static void
 defer_a(void)
 {
@@ -70,8 +70,8 @@ defer_a(void)
 	assert_int_equal(writer_stats_get(world->writer).deferred, 1);
 }
 
-/* What is free is not waited for a second time, and nothing waits for what is
- * known to be held: later units that need it stand behind the first. */
+/* A free row is not waited for again.  No unit waits for a row that is known to
+ * be held: later units that need the row queue behind the first one. */
 static void
 test_others_go_on(void **state)
 {
@@ -96,8 +96,8 @@ test_others_go_on(void **state)
 	run("");
 }
 
-/* As long as it is held it is looked at times, and a unit all of whose batch
- * is deferred changes nothing. */
+/* While the row is held, the writer probes it from time to time.  If all units
+ * of a batch are deferred, the batch changes nothing. */
 static void
 test_still_held(void **state)
 {
@@ -114,7 +114,7 @@ test_still_held(void **state)
 	assert_int_equal(work[0].dones, 0);
 }
 
-/* Where batches take long a wait does, too, and comes less often. */
+/* If batches take long, a wait takes long too, and comes less often. */
 static void
 test_waits_seldom(void **state)
 {
@@ -135,7 +135,7 @@ test_waits_seldom(void **state)
 	    "BEGIN begin lock ROLLBACK aborted ");
 }
 
-/* What is held for too long is refused. */
+/* A unit whose row is held for too long is refused. */
 static void
 test_too_long(void **state)
 {
@@ -151,8 +151,8 @@ test_too_long(void **state)
 	assert_int_equal(writer_stats_get(world->writer).deferred, 0);
 }
 
-/* A commit that no standby confirms keeps its rows: whoever is not kept any
- * longer is told of the standby, until a commit succeeds. */
+/* A commit that no standby confirms keeps its rows.  A unit that is deferred
+ * for too long then fails with this reason, until a commit succeeds. */
 static void
 test_unconfirmed(void **state)
 {
@@ -177,7 +177,7 @@ test_unconfirmed(void **state)
 	assert_int_equal(work[2].unit.rc, RC_BUSY);
 }
 
-/* Somebody takes it again before those have had it who waited. */
+/* Another transaction takes the row again before the deferred unit had it. */
 static void
 test_taken_again(void **state)
 {
@@ -196,7 +196,7 @@ test_taken_again(void **state)
 	assert_int_equal(writer_stats_get(world->writer).deferred, 1);
 }
 
-/* No more are kept than may wait. */
+/* No more units are deferred than may wait. */
 static void
 test_bounded(void **state)
 {
@@ -212,7 +212,7 @@ test_bounded(void **state)
 	run("BEGIN begin lock ROLLBACK aborted h=RC_BUSY ");
 }
 
-/* A stop does what is free, and refuses the rest. */
+/* A stop runs the units whose rows are free, and refuses the others. */
 static void
 test_stop(void **state)
 {
@@ -236,8 +236,9 @@ test_stop(void **state)
 	"BEGIN begin lock second: ROLLBACK aborted "                           \
 	"BEGIN begin search second: ROLLBACK aborted " x
 
-/* A row that is not foreseen is met by the units alone.  One that any other may
- * pass is deferred; after three in a row nobody else waits as long. */
+/* A held row that the hooks did not foresee shows only when each unit runs
+ * alone.  A unit that others may pass is deferred.  After three such units in a
+ * row, the rest is refused without a wait. */
 static void
 test_unforeseen(void **state)
 {
@@ -262,7 +263,7 @@ test_unforeseen(void **state)
 	    "published b=ok ");
 }
 
-/* Where batches take long those of others are waited for longer. */
+/* If batches take long, the writer waits longer for those of other nodes. */
 static void
 test_patience(void **state)
 {
@@ -290,7 +291,7 @@ test_patience(void **state)
 	    world->db.lock_timeout_ms, timing_real()->db_patience_ms);
 }
 
-/* A stop without a thread tries what its last batch has deferred. */
+/* A stop without a thread tries the units that its last batch has deferred. */
 static void
 test_stop_at_once(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer when the store does not work: what becomes of units, who is told,
- * and when the log is moved.
+ * The writer when the store fails: the result of units, which hooks are called,
+ * and when there is a checkpoint.
  */
 #include <semaphore.h>
 #include <setjmp.h>
@@ -16,9 +16,9 @@
 #include "engine/commits.h"
 #include "unit/writer_fixture.h"
 
-/* ---- when it fails ---- */
+/* ---- failures ---- */
 
-/* One bad unit costs the others nothing but a transaction each. */
+/* One bad unit costs the others no more than a transaction each. */
 static void
 test_run_singly(void **state)
 {
@@ -73,8 +73,9 @@ test_commit_fails_once(void **state)
 	assert_int_equal(w.dones, 1);
 }
 
-/* A transaction that those above could not begin has nothing applied in it: the
- * database may have ended it already, and would keep each statement. */
+/* If the begin hook fails, no unit is applied in this transaction: the database
+ * may have ended it already, and would then commit each statement
+ * separately. */
 static void
 test_begin_hook_fails(void **state)
 {
@@ -90,7 +91,8 @@ test_begin_hook_fails(void **state)
 	assert_int_equal(w.dones, 1);
 }
 
-/* A full disk refuses the whole batch at once; with room it goes on. */
+/* A full disk refuses the whole batch at once.  When there is room, the writer
+ * goes on. */
 static void
 test_full(void **state)
 {
@@ -111,8 +113,8 @@ test_full(void **state)
 	assert_int_equal(w[0].unit.rc, RC_OK);
 }
 
-/* After an I/O error nothing this process says about the store is true: it is
- * told once, and every later unit is refused without touching the store. */
+/* After an I/O error nothing is certain about the store: the fatal hook is
+ * called once, and every later unit is refused without a call to the store. */
 static void
 check_fatal(enum rc rc)
 {
@@ -150,8 +152,8 @@ test_fatal_begin(void **state)
 	check_fatal(RC_CORRUPT);
 }
 
-/* A transaction that cannot begin, for want of memory say: the writer says so,
- * and when it is asked tries again without a unit. */
+/* A transaction cannot begin, for example for want of memory.
+ * writer_can_begin() says so, and a later run tries again without a unit. */
 static void
 test_cannot_begin(void **state)
 {
@@ -171,7 +173,7 @@ test_cannot_begin(void **state)
 	assert_int_equal(writer_run_once(world->writer), 0);
 	assert_true(writer_can_begin(world->writer));
 	assert_string_equal(world->story, "BEGIN BEGIN ROLLBACK ");
-	/* Nothing is tried when nothing is wrong. */
+	/* Without a failure there is no such try. */
 	world_forget();
 	assert_int_equal(writer_run_once(world->writer), 0);
 	assert_string_equal(world->story, "");
@@ -195,8 +197,8 @@ test_fatal_uncertain(void **state)
 	check_fatal(RC_UNCERTAIN);
 }
 
-/* Redoing singly, the store breaks: what was committed stays accepted, the
- * rest is refused. */
+/* The store fails while units run one by one: committed units stay accepted,
+ * the others are refused. */
 static void
 test_fatal_while_singly(void **state)
 {
@@ -219,8 +221,9 @@ test_fatal_while_singly(void **state)
 	assert_int_equal(world->fatals, 1);
 }
 
-/* Committed, but the log cannot be synced: nothing of it is published, every
- * unit is refused, and the log, of which nothing is known, is not moved. */
+/* The batch is committed, but the log cannot be synced: the batch is not
+ * published, every unit is refused, and there is no checkpoint, because the
+ * state of the log is unknown. */
 static void
 test_fatal_sync(void **state)
 {
@@ -247,7 +250,7 @@ test_fatal_sync(void **state)
 	assert_int_equal(world->fatals, 1);
 }
 
-/* The same while units are redone singly: the rest never begins. */
+/* The same while units run one by one: the next unit never begins. */
 static void
 test_fatal_sync_singly(void **state)
 {
@@ -304,7 +307,7 @@ submit_plain(struct work *w)
 	return (writer_submit(world->writer, &w->unit));
 }
 
-/* With its threads, too, the writer goes on answering, however few come after
+/* With its threads, too, the writer refuses later units, however few come after
  * however many that were lost. */
 static void
 test_fatal_sync_threads(void **state)
@@ -332,7 +335,7 @@ test_fatal_sync_threads(void **state)
 	(void)sem_destroy(&refused);
 }
 
-/* What a commit does not owe is not asked for. */
+/* A commit that needs no sync causes none. */
 static void
 test_owes_nothing(void **state)
 {
@@ -348,7 +351,7 @@ test_owes_nothing(void **state)
 	assert_true(commits_wait(writer_commits(world->writer)));
 }
 
-/* Readers do not wait for commits that were never made. */
+/* Readers do not wait for commits that have failed. */
 static void
 test_failed_commits_are_not_waited_for(void **state)
 {
@@ -362,7 +365,8 @@ test_failed_commits_are_not_waited_for(void **state)
 	assert_true(commits_wait(writer_commits(world->writer)));
 }
 
-/* The lock cannot be had: one wait for the batch, not one for each unit. */
+/* The lock of the database is held: one wait for the batch, not one for each
+ * unit. */
 static void
 test_busy(void **state)
 {
@@ -377,13 +381,14 @@ test_busy(void **state)
 	assert_int_equal(world->fatals, 0);
 }
 
-/* ---- others are in the way ---- */
+/* ---- conflicts with other transactions ---- */
 
 #define ATTEMPT "BEGIN begin first: a second: b flush "
 #define LOSES ATTEMPT "deadlock ROLLBACK aborted "
 #define WINS ATTEMPT "COMMIT committed SYNC published a=ok b=ok "
 
-/* A batch of two with ${n} deadlocks of ${rc} in its way. */
+/* Runs a batch of two units, whose first ${n} commits fail with ${rc},
+ * retryable. */
 static void
 run_deadlocks(int n, enum rc rc, struct work w[2])
 {
@@ -398,7 +403,7 @@ run_deadlocks(int n, enum rc rc, struct work w[2])
 	assert_int_equal(w[1].dones, 1);
 }
 
-/* The whole batch is run again, and nobody is told. */
+/* The whole batch is run again, and no unit gets the failure. */
 static void
 test_again(void **state)
 {
@@ -416,8 +421,8 @@ test_again(void **state)
 	assert_int_equal(world->fatals, 0);
 }
 
-/* After five times it is given up.  Nothing is wrong with the units: they may
- * be sent again, and are not tried singly. */
+/* After five times the batch is given up.  The units are not at fault: clients
+ * may send them again, and they do not run one by one. */
 static void
 test_again_in_vain(void **state)
 {
@@ -444,7 +449,8 @@ test_again_in_vain(void **state)
 	"BEGIN begin first: a flush COMMIT committed SYNC published a=ok "     \
 	"BEGIN begin second: b flush COMMIT committed SYNC published b=ok "
 
-/* What exists five times is in one of the units: they are tried singly. */
+/* A row that exists all five times is the fault of one unit: they run one by
+ * one. */
 static void
 test_again_exists(void **state)
 {
@@ -456,8 +462,9 @@ test_again_exists(void **state)
 	assert_int_equal(writer_stats_get(world->writer).abandoned, 1);
 }
 
-/* A batch that meets what others have, each time something else, has too much
- * in it: its units are tried singly, and refused only when that is in vain. */
+/* A batch that meets rows of others, different ones each time, locks too many
+ * rows: its units run one by one, and are refused only if this fails as
+ * well. */
 static void
 test_again_met(void **state)
 {
@@ -475,7 +482,8 @@ test_again_met(void **state)
 	assert_int_equal(world->fatals, 0);
 }
 
-/* Another failure ends it: only what others did is worth another try. */
+/* Another failure ends the retries: only conflicts with others are worth
+ * another try. */
 static void
 test_again_ends(void **state)
 {
@@ -508,8 +516,8 @@ checkpointed(void)
 	return (strstr(world->story, "CHECKPOINT") != NULL);
 }
 
-/* After the answers, never before; where a reader holds it back, again when
- * the log has grown by a quarter. */
+/* The checkpoint comes after the units have finished.  If a reader holds frames
+ * back, the next one comes when the log has grown by a quarter. */
 static void
 test_checkpoint(void **state)
 {
@@ -532,7 +540,7 @@ test_checkpoint(void **state)
 	world->done_frames = 10;
 	run_one();
 	assert_true(checkpointed());
-	/* All of it is done: back to the first mark. */
+	/* The checkpoint was complete: the first mark applies again. */
 	world->log_bytes = 900;
 	run_one();
 	assert_false(checkpointed());
@@ -575,7 +583,8 @@ test_checkpoint_fails(void **state)
 	assert_int_equal(w.unit.rc, RC_CLOSED);
 }
 
-/* A reader in the way of the cut costs nothing; the disk is another matter. */
+/* A reader that blocks the truncation does no harm; an error of the disk is
+ * fatal. */
 static void
 test_cut_fails(void **state)
 {
@@ -591,7 +600,7 @@ test_cut_fails(void **state)
 	writer_truncate_log(world->writer);
 	assert_int_equal(writer_run_once(world->writer), 0);
 	assert_int_equal(world->fatals, 1);
-	/* Then it is no more. */
+	/* After that there is no truncation any more. */
 	world_forget();
 	writer_truncate_log(world->writer);
 	assert_int_equal(writer_run_once(world->writer), 0);
@@ -633,7 +642,7 @@ main(void)
 	    T(test_cut_fails),
 	};
 
-	/* Whoever waits for ever ends the test. */
+	/* A thread that waits for ever ends the test. */
 	(void)alarm(60);
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer while the database is away: what units are told, and how often the
- * log says so.
+ * The writer while the database is away: the result of units, and how many
+ * lines the log has.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,8 @@ count(const char *text, const char *word)
 	return (n);
 }
 
-/* A batch that fails with ${rc} where it begins; what its unit is told. */
+/* Runs a batch whose begin fails with ${rc}.  Returns the result of its
+ * unit. */
 static enum rc
 run_away(enum rc rc)
 {
@@ -36,8 +37,8 @@ run_away(enum rc rc)
 	return (w.unit.rc);
 }
 
-/* An outage of 90 s with ten tries a second: a line when it begins, one after a
- * minute, one when it is over; what is refused is told why. */
+/* An outage of 90 s with ten tries a second gives a line when it begins, one
+ * after a minute, and one when it is over.  Refused units get the reason. */
 static void
 test_outage_lines(void **state)
 {
@@ -63,8 +64,8 @@ test_outage_lines(void **state)
 	    strstr(said, "store.back tries=299 units=299 ms=90000"));
 }
 
-/* A commit that no standby confirms keeps its rows: what cannot have them is
- * told of the standby, until a commit succeeds. */
+/* A commit that no standby confirms keeps its rows.  A unit that cannot lock
+ * them fails with this reason, until a commit succeeds. */
 static void
 test_unconfirmed(void **state)
 {
@@ -87,7 +88,7 @@ set_up_two(void **state)
 	return (world_set_up_limited(state, 2));
 }
 
-/* A queue is full because of something. */
+/* The refusal of a full queue has the reason why the queue is full. */
 static void
 test_full_queue_says_why(void **state)
 {
@@ -121,7 +122,7 @@ main(void)
 		test_full_queue_says_why, set_up_two, world_tear_down),
 	};
 
-	/* Whoever waits for ever ends the test. */
+	/* A thread that waits for ever ends the test. */
 	(void)alarm(60);
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What WebSocket clients send, in any portions: heads of handshakes and frames
- * mean the same however the network cuts them.
+ * Bytes of WebSocket clients, in pieces of any size: heads of handshakes and
+ * frames have the same meaning however the network splits them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static const struct ws_handshake_rules rules = {.path = "/v1/ws",
 
 static const struct {
 	const char *text;
-	enum problem problem; /* PROBLEM_NONE: it is whole and right */
+	enum problem problem; /* PROBLEM_NONE: complete and valid */
 } heads[] = {
     {LINE REST "\r\n", PROBLEM_NONE},
     {LINE REST "Origin: http://here\r\n\r\n", PROBLEM_NONE},
@@ -60,7 +60,8 @@ test_heads_in_portions(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		len = strlen(heads[i].text);
-		/* Every beginning waits or is refused, never is whole. */
+		/* Every proper beginning is incomplete or refused, never
+		 * complete. */
 		for (n = 0; n < len; n++) {
 			r = (struct refusal)REFUSAL_INIT;
 			got = ws_handshake_read(heads[i].text, n, &rules, &r);
@@ -95,8 +96,8 @@ test_head_too_long(void **state)
 
 /* ---- frames ---- */
 
-/* What was told, as text: "m:…" message, "i:…" ping, "o" pong, "c:code" close,
- * "b:code" broken. */
+/* The calls of the reader, as text: "m:…" message, "i:…" ping, "o" pong,
+ * "c:code" close, "b:code" broken. */
 struct told {
 	char text[4096];
 	bool stops; /* after the first message */
@@ -176,7 +177,7 @@ add(char *at, int first, const char *payload)
 	return (6 + n);
 }
 
-/* What is told of ${n} bytes that come ${step} at a time. */
+/* Writes the calls for ${n} bytes, which come ${step} at a time, to ${ret}. */
 static bool newcomer; /* the next feed() is before hello */
 
 static void
@@ -395,7 +396,7 @@ test_hello_length(void **state)
 	newcomer = false;
 }
 
-/* Midway is whatever has begun and not ended. */
+/* ws_reader_is_midway() is true while a message has begun and not ended. */
 static void
 test_midway(void **state)
 {

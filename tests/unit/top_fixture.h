@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A live view that a test tells what the server says.
+ * A live view whose data comes from the test.
  */
 #ifndef TESTS_TOP_FIXTURE_H
 #define TESTS_TOP_FIXTURE_H
@@ -19,13 +19,13 @@
 /* For cmocka: times in UTC, texts in UTF-8. */
 int top_set_up(void **state);
 
-/* ${text} with ' for each ", as JSON; the caller's. */
+/* Parses ${text}, with ' for each ", as JSON.  The caller owns the result. */
 json_t *top_parse(const char *text);
 
-/* A view of http://home, asked every 2 seconds, that was told nothing yet. */
+/* Makes a view of http://home, updated every 2 seconds, without data. */
 void top_begin(struct top_view *view);
 
-/* Tells statistics of ${at_ms}: ${n} accepted, ${pending} pending. */
+/* Gives the view statistics of ${at_ms}: ${n} accepted, ${pending} pending. */
 void top_sample(struct top_view *view, int64_t at_ms, int n, int pending);
 
 #endif

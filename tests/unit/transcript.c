@@ -12,17 +12,17 @@
 #define HEADERS_MAX 6
 
 struct exchange {
-	char line[LINE_MAX]; /* "request …", taken apart */
+	char line[LINE_MAX]; /* "request …", split into words */
 	char path[512], value[512], body[LINE_MAX];
 	char headers[HEADERS_MAX][512];
 	int nheaders;
-	bool open; /* a request waits for its answer */
+	bool open; /* a request is not answered yet */
 	struct question q;
 	http_handler_fn handler;
-	int number; /* of its line */
+	int number; /* its line number */
 	struct buf want;
 	int requests, wrong;
-	FILE *out; /* NULL: compares */
+	FILE *out; /* NULL: compare */
 };
 
 static void
@@ -44,7 +44,7 @@ next_word(char **at)
 	return (word);
 }
 
-/* Takes "/a/{id=5}?q=1" apart. */
+/* Parses "/a/{id=5}?q=1". */
 static void
 begin(struct exchange *a, const struct http_route *routes, const char *line)
 {
@@ -74,7 +74,7 @@ begin(struct exchange *a, const struct http_route *routes, const char *line)
 	a->open = true;
 }
 
-/* Asks what is open, and compares or writes. */
+/* Runs the open request, and compares or writes its answer. */
 static void
 finish(struct exchange *a)
 {
@@ -101,7 +101,8 @@ finish(struct exchange *a)
 	buf_reset(&a->want);
 }
 
-/* What belongs to the request: a header, a body, a line of the answer. */
+/* Takes a further line of the request: a header, a body, a line of the
+ * answer. */
 static bool
 take_part(struct exchange *a, const char *line)
 {

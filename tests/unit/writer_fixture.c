@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "unit/writer_fixture.h"
 
-/* ---- a database that notes and fails ---- */
+/* ---- a database that records calls and fails ---- */
 
 struct world *world;
 
@@ -25,7 +25,7 @@ tell(const char *what)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	size_t n = strlen(what);
 
-	/* The writer's threads tell, too. */
+	/* Threads of the writer call this, too. */
 	(void)pthread_mutex_lock(&lock);
 	if (world->len + n + 2 > sizeof(world->story)) {
 		(void)pthread_mutex_unlock(&lock);
@@ -38,7 +38,8 @@ tell(const char *what)
 	(void)pthread_mutex_unlock(&lock);
 }
 
-/* A clock that stands still is not touched: several threads read it. */
+/* A clock that stands still is not written to, because several threads read
+ * it. */
 static void
 let_pass(int64_t ms)
 {
@@ -202,7 +203,7 @@ on_begin(void *arg, struct tx *tx, struct err *err)
 	return (rc == RC_OK ? rc : err_set(err, rc, "begin"));
 }
 
-/* ---- … where others write, too ---- */
+/* ---- a multi-writer database ---- */
 
 static bool
 is_in(const char *rows, char row)
