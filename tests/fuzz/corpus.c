@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of a corpus, written and read.
+ * Writes and reads the lines of a corpus (fuzz/corpus.h).
  */
 #include "fuzz/corpus.h"
 
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a byte becomes at most: \xHH. */
+/* The length of the longest form of a byte: \xHH. */
 #define ESCAPE_LEN 4
 
 static const char letters[] = "nrt\\", bytes[] = "\n\r\t\\";
 static const char digits[] = "0123456789abcdef";
 
-/* Memory that a tool of the tests cannot do without. */
+/* malloc() that ends the program when memory runs out. */
 static void *
 need(size_t n)
 {
@@ -52,7 +52,8 @@ corpus_line(const uint8_t *p, size_t n)
 	return (line);
 }
 
-/* The byte at *${line}, which moves behind it; -1 if there is none. */
+/* Returns the byte that *${line} begins with and moves *${line} behind it.
+ * Returns -1 for a broken escape. */
 static int
 read_byte(const char **line)
 {
@@ -97,7 +98,7 @@ corpus_input(const char *line, size_t *ret_n)
 	again = corpus_line(room, n);
 	same = strcmp(again, line) == 0;
 	free(again);
-	/* malloc(0) may be NULL. */
+	/* malloc(0) may return NULL, which would look like an error. */
 	input = need(n > 0 ? n : 1);
 	memcpy(input, room, n);
 	free(room);

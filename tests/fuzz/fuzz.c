@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the targets share.
+ * Helpers that all fuzz targets share.
  */
 #include "fuzz/fuzz.h"
 
@@ -40,7 +40,8 @@ fuzz_line(const uint8_t **p, size_t *n, size_t *ret_len)
 	return (line);
 }
 
-/* The rows of "UTF8-2 / UTF8-3 / UTF8-4": ranges of up to four bytes. */
+/* The ranges of the grammar's alternatives "UTF8-1" to "UTF8-4", one row each,
+ * for up to four bytes. */
 static const struct {
 	uint8_t range[4][2];
 	size_t len;

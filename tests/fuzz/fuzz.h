@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every fuzz target has: the entry that libFuzzer calls (replay.c calls it
- * where there is no libFuzzer), and claims that end the program when they are
- * not true, in every build.
+ * The frame of every fuzz target: the entry points that libFuzzer calls
+ * (replay.c calls them in a build without libFuzzer), and MUST(), which ends
+ * the program when a claim is false.  Unlike assert(), MUST() is active in
+ * every build.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -16,32 +17,34 @@
 #include "base/buf.h"
 #include "model/refusal.h"
 
-/* One input.  Returns 0. */
+/* Runs one input.  Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Once, before the first input.  Returns 0. */
+/* Runs once, before the first input.  Returns 0. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* ${claim} is true, or the input is a find. */
+/* Claims that ${claim} is true.  If it is false, the input is a find. */
 #define MUST(claim)                                                            \
 	do {                                                                   \
 		if (!(claim))                                                  \
 			fuzz_fail(__FILE__, __LINE__, #claim);                 \
 	} while (0)
 
-/* Prints what is not true and ends the program by SIGABRT. */
+/* Prints the false claim and ends the program with SIGABRT. */
 _Noreturn void fuzz_fail(const char *file, int line, const char *claim);
 
-/* A copy of ${n} bytes at ${p}, with a NUL behind, in memory of exactly that
- * size, so that a sanitizer sees a read beyond it.  free() it. */
+/* Copies the ${n} bytes at ${p} and adds a NUL.  The memory has exactly that
+ * size, so that a sanitizer reports a read beyond it.  The caller frees the
+ * copy with free(). */
 char *fuzz_copy(const uint8_t *p, size_t n);
 
-/* The next line of *${p} (${*n} bytes left), without its line end. */
+/* Returns the first line of the *${n} bytes at *${p}, without its line end, and
+ * moves *${p} and *${n} behind the line. */
 const uint8_t *fuzz_line(const uint8_t **p, size_t *n, size_t *ret_len);
 
-/* UTF-8 by the grammar of RFC 3629, section 4, alternative by alternative:
- * slow, and written apart from base/utf8.c.  The length of the valid prefix.
- */
+/* Returns the length of the longest prefix of ${p} that is valid UTF-8.  It
+ * tries each alternative of the grammar of RFC 3629, section 4: slow, but
+ * independent of base/utf8.c, which it checks. */
 size_t fuzz_utf8_prefix(const uint8_t *p, size_t n);
 
 #endif

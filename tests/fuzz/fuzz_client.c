@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server says to our client, line by line: frames of a stream,
- * documents that are shown, problem documents.  The cursor moves by one and
- * never back, and nothing reaches the terminal but printable text and line
- * ends.
+ * Gives the client library any bytes as a server's answers, line by line: the
+ * frames of a stream, documents that the client displays, problem documents.
+ * Claims that the cursor advances by one and never goes back, and that only
+ * printable text and line ends reach the terminal.
  */
 #include <locale.h>
 #include <stdlib.h>
@@ -28,8 +28,9 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return (0);
 }
 
-/* Nothing that a terminal obeys: no control character, C0, DEL or C1, no
- * change of direction, and UTF-8 only. */
+/* Claims that ${s} has nothing that a terminal interprets: no control character
+ * (C0, DEL or C1), no change of the writing direction, and no invalid UTF-8.
+ * ${lines} allows line ends. */
 static void
 check_safe(const char *s, size_t n, bool lines)
 {
@@ -73,7 +74,7 @@ check_text(const char *s, size_t n)
 	buf_fini(&b);
 }
 
-/* ---- what is shown ---- */
+/* ---- documents that are displayed ---- */
 
 static void
 check_shown(const json_t *json)
@@ -204,7 +205,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			MUST(stream.fail.what[0] != '\0');
 			check_safe(
 			    stream.fail.what, strlen(stream.fail.what), false);
-			stream.state = STREAM_GREETING; /* connects again */
+			stream.state = STREAM_GREETING; /* reconnects */
 		}
 		if (rest_server_parse(copy, server, sizeof(server), &fail) ==
 		    RC_OK)

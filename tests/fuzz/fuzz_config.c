@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings: a file of any bytes.  What is taken lies in its range, is
- * written by config_write() and read again as the same; networks are read a
- * second time by a slow reader.  What is refused says the place.
+ * Reads a configuration file of any bytes.  Claims that each accepted value
+ * lies in its range, and that config_write() writes the settings in a form that
+ * is read again as the same settings.  A second, slow reader checks the
+ * networks.  A refusal names the place in the file.
  */
 #include <sys/mman.h>
 
@@ -68,7 +69,7 @@ check_ranges(const struct config *c)
 	}
 }
 
-/* Every network has no bit beyond its length. */
+/* Claims that no network has a bit set beyond its prefix length. */
 static void
 check_networks(const struct config_cidrs *list)
 {
@@ -107,8 +108,9 @@ check_origins(const struct config_origins *list)
 	}
 }
 
-/* A server that talks to others has a name and a URL, and is not its own peer;
- * no URL is plain http but to a host that can only be this machine. */
+/* Claims that a server with federation has a name and a URL and is not its own
+ * peer, and that a plain http URL is accepted only for a host that can only be
+ * this machine. */
 static void
 check_federation(const struct config *c)
 {
@@ -136,7 +138,8 @@ check_federation(const struct config *c)
 		     strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0);
 }
 
-/* Whether every line of ${b} but remarks is short enough for a file. */
+/* Returns true if every line of ${b}, comments apart, is short enough for a
+ * configuration file. */
 static bool
 lines_fit(const struct buf *b)
 {
@@ -192,7 +195,8 @@ same_peers(const struct config_peers *a, const struct config_peers *b)
 	}
 }
 
-/* What is written can be read again, and is then written alike. */
+/* Writes the settings, reads them and writes them again: both texts are
+ * equal. */
 static void
 check_round_trip(const struct config *c)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: lines of any bytes to the real thread that listens.
- * Every line gets one line of JSON back, and only a command that is in order
- * reaches the store, whose part is played here.
+ * Sends lines of any bytes to the control socket, which the real thread serves.
+ * The store is replaced by functions of this file.  Claims that every line is
+ * answered with one line of JSON, and that only a valid command reaches the
+ * store.
  */
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -161,7 +162,8 @@ LLVMFuzzerTestOneInput(const uint8_t *in, size_t size)
 	(void)close(fd);
 	MUST(calls - before <= 1);
 	if (n == 0) {
-		/* No line, or too long a one: no answer, and nothing done. */
+		/* The input has no line, or its line is too long: there is no
+		 * answer, and no command has run. */
 		MUST(calls == before);
 		return (0);
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What other servers say: bytes to JSON to a request with envelopes, and bytes
- * to an answer.  The rules are written again here, from docs/federation.md, on
- * jansson's tree; what is read is written and read again as the same.
+ * Reads any bytes as a request with envelopes from another server, and as
+ * another server's answer.  The rules are written again in this file, from
+ * docs/federation.md and on jansson's tree, and must give the same verdict.
+ * What was read is written and read again as the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define HOUR INT64_C(3600000)
 
-/* The events that an answer is about. */
+/* The message ids that an answer is about. */
 static const char *const sent[] = {
     "01890a5d-ac96-774b-bcce-b302099a8057",
     "01890a5e-0000-7000-8000-000000000000",
@@ -34,7 +35,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ---- the rules again ---- */
 
-/* A member; NULL for null too. */
+/* Returns a member of ${object}, or NULL if it is absent or null. */
 static json_t *
 member(const json_t *object, const char *name)
 {
@@ -70,7 +71,8 @@ is_time(const json_t *object, const char *name, bool required)
 		clk_parse_rfc3339(text(object, name), &ms) == 0 && ms > 0);
 }
 
-/* A UUID whose version is one of ${versions} (NULL: any, of any variant). */
+/* Returns true if the member is a UUID whose version is one of ${versions}.
+ * NULL allows any version and any variant. */
 static bool
 is_id(const json_t *object, const char *name, const char *versions)
 {
@@ -93,7 +95,7 @@ is_address(const json_t *object, const char *name)
 		model_address_parse(s, strlen(s), "", local, domain));
 }
 
-/* A text of up to ${max} bytes, which may be absent. */
+/* Returns true if the member is absent or a text of up to ${max} bytes. */
 static bool
 is_text(const json_t *object, const char *name, size_t max)
 {
@@ -125,7 +127,8 @@ is_metadata(json_t *value)
 		jw_string(
 		    &b, json_string_value(each), json_string_length(each));
 	}
-	/* With "}", and "{" for the first comma. */
+	/* Each member was counted with a comma.  The first one stands for "{",
+	 * and "}" adds one byte. */
 	n = b.len + 1;
 	buf_fini(&b);
 	return (key == NULL && n <= LIMIT_METADATA_LEN);
@@ -153,7 +156,8 @@ is_message(const json_t *p)
 	    is_time(p, "created_at", true) && is_time(p, "expires_at", false));
 }
 
-/* Whether ${o} keeps all rules, but for its message_id and its type. */
+/* Returns true if ${o} keeps all rules, apart from those of its message_id and
+ * its type. */
 static bool
 is_envelope(const json_t *o, bool message)
 {
@@ -171,7 +175,7 @@ is_envelope(const json_t *o, bool message)
 				  whole(p, "upto_sequence", 1, INT64_MAX)));
 }
 
-/* Whether an envelope before ${i} has its id. */
+/* Returns true if an envelope before number ${i} has the same id. */
 static bool
 is_second(const json_t *list, size_t i)
 {
@@ -311,7 +315,7 @@ same_ack(const struct envelope_ack *a, const struct envelope_ack *b)
 	MUST(strcmp(a->reason, b->reason) == 0);
 }
 
-/* What has no fault, written and read again: the same. */
+/* Writes a request without a fault and reads it again: both are the same. */
 static void
 check_request_again(const struct envelope_request *read)
 {
@@ -391,7 +395,7 @@ check_request(struct wire_doc *doc)
 
 /* ---- answers ---- */
 
-/* The first ack of ${id}; NULL: there is none. */
+/* Returns the first ack of ${id}, or NULL if there is none. */
 static const json_t *
 first_ack(const json_t *root, const char *id)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a WebSocket client says, and cursors: bytes to JSON to struct frame.
- * The rules are written again here, from the contract, on jansson's tree.
+ * Reads any bytes as a frame of a WebSocket client, and as a cursor.  The rules
+ * are written again in this file, from docs/asyncapi.yaml and on jansson's
+ * tree, and must give the same verdict.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return (0);
 }
 
-/* A cursor by its grammar: [epoch ":"] digits, epoch 1 to 39 of
- * [0-9A-Za-z_-], the number within int64. */
+/* Reads a cursor by its grammar: [epoch ":"] digits, where the epoch has 1 to
+ * 39 characters of [0-9A-Za-z_-] and the number fits into int64. */
 static bool
 cursor_reference(const char *p, size_t n, size_t *ret_epoch, int64_t *ret)
 {
@@ -168,7 +169,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		fuzz_refusal(&r);
 	}
-	/* The answer names the request wherever that can be read. */
+	/* The answer names the request's id wherever the id can be read, even
+	 * if the frame is refused. */
 	id = json_object_get(doc.root, "id");
 	MUST(f.has_re == json_is_integer(id));
 	MUST(!f.has_re || f.re == json_integer_value(id));

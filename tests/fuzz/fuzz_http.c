@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection of any bytes to the real server: front, libmicrohttpd,
- * validator, routes.  The bytes are also read by a strict reader of RFC 9112,
- * written here.  What the server hands to a handler must be what that reader
- * sees, in the same order and nothing else: no request hides in another.
- * (Chunks that only libmicrohttpd can tell end the comparison.)  The answers
- * are whole, and no more than there were requests.
+ * Sends any bytes on a connection to the real server: front, libmicrohttpd,
+ * validator, routes.  A strict reader of RFC 9112 in this file reads the same
+ * bytes.  The server must hand to its handlers the requests that this reader
+ * sees, in the same order, and no others: no request can hide in another one
+ * (request smuggling).  The answers are complete, and there are no more answers
+ * than requests, apart from one refusal at the end.
+ *
+ * The comparison ends at a body in chunks that only libmicrohttpd accepts,
+ * because the strict reader does not know where such a body ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +19,19 @@
 #include "http/request_internal.h"
 
 #define REQUESTS_MAX 64
-/* A body whose chunks only a lenient reader can tell. */
+/* The length of a body whose chunks only a lenient reader accepts. */
 #define LENIENT SIZE_MAX
 
 struct seen {
 	char method[16];
-	char target[256]; /* as it came, cut */
+	char target[256]; /* as received, at most 255 bytes */
 	size_t target_len;
 	bool chunked;
 	size_t body_len;
 	uint64_t body_hash;
 };
 
-/* What handlers were given since the input began. */
+/* The requests that handlers have received since the input began. */
 static struct seen handled[REQUESTS_MAX];
 static int nhandled;
 
@@ -110,12 +113,13 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
 struct reader {
 	const char *p, *end;
-	char *body; /* of a chunked one, decoded; as large as the input */
+	char *body; /* a chunked body, decoded; as large as the input */
 };
 
-/* A line that ends with CR LF and has neither inside; false without one.  In a
- * head, NUL and LF or CR pass for CR LF: the layout shows no difference
- * (server/http/validator.c), and no proxy lets a NUL through. */
+/* Reads a line that ends with CR LF and has neither CR nor LF inside.  Returns
+ * false if there is none.  In a head, NUL LF and NUL CR count as CR LF, because
+ * the memory layout that the validator reads shows no difference between them
+ * (server/http/validator.c).  No proxy passes a NUL on. */
 static bool
 take_line(struct reader *r, const char **ret, size_t *ret_len)
 {
@@ -140,7 +144,8 @@ take_line(struct reader *r, const char **ret, size_t *ret_len)
 	return (memchr(*ret, '\0', n) == NULL);
 }
 
-/* ':' and LF or CR, which no proxy passes on either, end a head as CR LF do. */
+/* Reads ':' LF or ':' CR, which end a head as CR LF does.  No proxy passes them
+ * on either. */
 static bool
 take_colon_end(struct reader *r)
 {
@@ -153,8 +158,9 @@ take_colon_end(struct reader *r)
 	return (true);
 }
 
-/* The last header with LF or CR and NUL CR LF (or ':' CR LF) behind it: as long
- * as CR LF CR LF, which is all that the layout shows. */
+/* Reads the last header when LF or CR and then NUL CR LF (or ':' CR LF) follow
+ * it.  They are as long as CR LF CR LF, and the layout shows only the
+ * length. */
 static bool
 take_odd_end(struct reader *r, const char **ret, size_t *ret_len)
 {
@@ -171,8 +177,9 @@ take_odd_end(struct reader *r, const char **ret, size_t *ret_len)
 	return (true);
 }
 
-/* Empty lines before a request are nobody's (RFC 9112, section 2.2), and for
- * libmicrohttpd a line that begins with NUL is empty, up to its LF. */
+/* Skips empty lines before a request, which belong to no request (RFC 9112,
+ * section 2.2).  For libmicrohttpd a line that begins with NUL is empty, too,
+ * up to its LF. */
 static void
 skip_empty(struct reader *r)
 {
@@ -187,7 +194,8 @@ skip_empty(struct reader *r)
 	}
 }
 
-/* chunk-size of RFC 9112, section 7.1; false if it is none or absurd. */
+/* Reads the chunk-size of RFC 9112, section 7.1.  Returns false if there is
+ * none or if it is absurdly large. */
 static bool
 take_size(const char *s, size_t n, size_t *ret)
 {
@@ -240,7 +248,7 @@ struct framing {
 	size_t length;
 };
 
-/* One header; false for what RFC 9112 lets nobody send. */
+/* Reads one header.  Returns false for a header that RFC 9112 forbids. */
 static bool
 take_header(const char *line, size_t n, struct framing *f)
 {
@@ -282,8 +290,8 @@ take_header(const char *line, size_t n, struct framing *f)
 	return (true);
 }
 
-/* The next request, whole; false if there is none that everybody would read
- * the same way. */
+/* Reads the next complete request.  Returns false if there is none that all
+ * readers of HTTP would understand in the same way. */
 static bool
 take_request(struct reader *r, struct seen *ret)
 {
@@ -326,7 +334,8 @@ take_request(struct reader *r, struct seen *ret)
 	}
 	if (f.chunked) {
 		if (!take_chunks(r, &body, &body_len)) {
-			/* Whatever it is, it is the last. */
+			/* The strict reader does not know where this body ends,
+			 * so the request is the last one that it reads. */
 			r->p = r->end;
 			body_len = LENIENT;
 			body = "";
@@ -346,7 +355,7 @@ take_request(struct reader *r, struct seen *ret)
 	return (true);
 }
 
-/* Whether ${got} is the request ${want}. */
+/* Returns true if ${got} is the request ${want}. */
 static bool
 same_request(const struct seen *want, struct seen *got)
 {
@@ -360,8 +369,9 @@ same_request(const struct seen *want, struct seen *got)
 
 /* ---- the answers ---- */
 
-/* Walks through whole answers; the last may be cut by a close.  How many were
- * begun, and how many of them say 200. */
+/* Walks through the answers, of which a close may have cut the last one.
+ * Returns how many have begun, and in *${ret_good} how many of them have the
+ * status 200. */
 static int
 count_answers(const char *p, size_t n, int *ret_good)
 {
@@ -387,7 +397,8 @@ count_answers(const char *p, size_t n, int *ret_good)
 		if (length != NULL)
 			len = (size_t)strtoull(length + 16, NULL, 10);
 		p = head_end + 4;
-		/* A HEAD has none of what it announces. */
+		/* An answer to HEAD announces a length but has no body: the
+		 * next answer follows its head directly. */
 		if (len > 0 && (end - p < 7 || memcmp(p, "HTTP/1.", 7) != 0))
 			p += (size_t)(end - p) < len ? (size_t)(end - p) : len;
 	}
@@ -410,7 +421,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	copy = fuzz_copy(data + 1, size - 1);
 	r = (struct reader){copy, copy + size - 1, malloc(size)};
 	nhandled = 0;
-	/* The first byte says in how many pieces it comes. */
+	/* The first byte gives the number of pieces in which the rest is
+	 * sent. */
 	upgraded = !rig_exchange(data + 1, size - 1,
 	    data[0] >= 'a' && data[0] < 'h' ? (size_t)(data[0] - 'a') + 1 : 1,
 	    &out);
@@ -418,7 +430,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (i = 0; i < nhandled && i < REQUESTS_MAX;) {
 		from = r.p;
 		if (!take_request(&r, &want)) {
-			/* With NULs in its head nobody knows where it ends. */
+			/* With a NUL in the head, the end of the head is
+			 * ambiguous. */
 			MUST(
 			    memchr(from, '\0', (size_t)(r.end - from)) != NULL);
 			lenient = true;
@@ -435,12 +448,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		heads++;
 		lenient = want.body_len == LENIENT;
 	}
-	/* With NULs in a head nobody knows where it ends. */
+	/* With a NUL in a head, the end of that head is ambiguous. */
 	lenient = lenient || memchr(copy, '\0', size - 1) != NULL;
 	answers =
 	    count_answers(out.data == NULL ? "" : out.data, out.len, &good);
 	MUST(good <= nhandled);
-	/* What is no request can be refused once, at the end. */
+	/* Bytes that are not a request are refused at most once, because the
+	 * connection ends with the refusal. */
 	MUST(lenient || answers <= heads + 1);
 	buf_fini(&out);
 	free(r.body);

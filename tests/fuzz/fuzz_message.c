@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POST /v1/messages: bytes to JSON to draft.  What is refused is refused in
- * words; what is taken keeps its limits, is shown to its readers byte for
- * byte, and means the same when it is written and read again.
+ * Reads any bytes as the body of POST /v1/messages: bytes to JSON to a draft.
+ * A refusal says why in words.  An accepted draft keeps its limits, its readers
+ * see its text byte for byte, and it means the same when it is written and read
+ * again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(doc.root == NULL && doc.scratch == NULL);
 		fuzz_refusal(&r);
 	} else {
-		/* Nothing that is taken is anything but UTF-8 without NUL. */
+		/* JSON that is accepted is UTF-8 without NUL. */
 		MUST(memchr(text, '\0', size) == NULL);
 		MUST(fuzz_utf8_prefix(data, size) == size);
 		if (wire_message_read(&doc, doc.root, "/0", &draft, &r) ==

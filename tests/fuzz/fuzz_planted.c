@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A target for the test of the runner (tests/fuzz/run): with PLANTED_BUG it
- * has an error one byte beyond a buffer, behind three comparisons that only
- * feedback finds in time.  Without, nothing.
+ * A target that tests the runner (tests/fuzz/run): with PLANTED_BUG it reads
+ * one byte beyond a buffer, behind three comparisons that only a fuzzer with
+ * feedback passes in time.  Without PLANTED_BUG it has no error.
  */
 #include <stdlib.h>
 

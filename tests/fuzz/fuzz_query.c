@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Targets: a path and a query of any bytes in a well-formed request to the real
- * server, with a handler that reads its parameters as the routes of the REST
- * API do.  Path and parameters are also decoded here, slowly; what is answered
- * 200 must be what this reader reads, and nothing that it reads is refused.
+ * Sends a path or a query of any bytes in an otherwise well-formed request to
+ * the real server.  The handler reads its parameters with the functions that
+ * the routes of the REST API use.  A slow decoder in this file reads them, too:
+ * the server answers 200, with the same values, exactly when this decoder
+ * accepts the query.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,8 @@ digit(char c)
 	return (d == NULL ? -1 : (int)(d - digits));
 }
 
-/* Decodes ${n} bytes; false for broken escapes, NUL, or no UTF-8. */
+/* Decodes ${n} bytes.  Returns false for a broken escape, a NUL, or invalid
+ * UTF-8. */
 static bool
 decode(const char *s, size_t n, bool plus, char *ret)
 {
@@ -108,7 +110,7 @@ decode(const char *s, size_t n, bool plus, char *ret)
 	return (fuzz_utf8_prefix((const uint8_t *)ret, len) == len);
 }
 
-/* A whole number from ${least} to ${most}. */
+/* Reads a whole number from ${least} to ${most}. */
 static bool
 number(const char *s, __int128 least, __int128 most, int64_t *ret)
 {
@@ -204,7 +206,8 @@ check_query(const char *query, const struct buf *out)
 	buf_fini(&want);
 }
 
-/* No path leaves its place: what is answered 204 is /p/ and an id. */
+/* A path cannot leave its route (by an escaped "/" or "..", for example): only
+ * /p/ and an id is answered with 204. */
 static void
 check_path(const char *path, const struct buf *out)
 {

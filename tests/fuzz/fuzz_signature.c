@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The headers of a signed request between servers, against a slow reader
- * written from the profile in docs/federation.md: Signature-Input, Signature,
- * Content-Digest, and a covered value, a line each.  A first line that begins
- * with ";" stands behind the label and the components.
+ * Reads the headers of a signed request between servers and compares the result
+ * with a slow reader, written from the profile in docs/federation.md.  An input
+ * has four lines: Signature-Input, Signature, Content-Digest, and the value of
+ * a covered header.  If the first line begins with ";", the label and the
+ * components are put before it, so that the fuzzer reaches the parameters
+ * quickly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +45,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ---- the slow reader ---- */
 
-/* Bit after bit: ${size} bytes in base64, and nothing else, are in ${s}. */
+/* Returns true if ${s} is the base64 of ${size} bytes and nothing else.  It
+ * decodes bit by bit. */
 static bool
 base64_reference(const char *s, size_t n, uint8_t *ret, size_t size)
 {
@@ -71,7 +74,7 @@ base64_reference(const char *s, size_t n, uint8_t *ret, size_t size)
 	return (at == n);
 }
 
-/* ${s} is ${before}, ${size} bytes in base64, and a colon. */
+/* Returns true if ${s} is ${before}, ${size} bytes in base64, and a colon. */
 static bool
 bytes_reference(const char *s, const char *before, uint8_t *ret, size_t size)
 {
@@ -81,7 +84,7 @@ bytes_reference(const char *s, const char *before, uint8_t *ret, size_t size)
 		base64_reference(s + k, n - k - 1, ret, size));
 }
 
-/* A number of up to ten digits, from its end. */
+/* Reads a number of up to ten digits, from its last digit to its first. */
 static bool
 number_reference(const char *s, int64_t *ret)
 {
@@ -129,7 +132,8 @@ param_reference(const char *name, const char *value, struct signature *s)
 	    strcmp(name, "tag") == 0 && strcmp(value, "\"twinbox-1\"") == 0);
 }
 
-/* Splits at each ";" and "=": no value of the profile has one of them. */
+/* Splits at each ";" and "=".  This is enough, because no value of the profile
+ * contains them. */
 static bool
 params_reference(char *s, struct signature *ret)
 {
@@ -189,7 +193,7 @@ check_times(const struct signature *s)
 	MUST(signature_timely(s, end) == SIGNATURE_EXPIRED);
 }
 
-/* What was read can be written, and is read again. */
+/* A signature that was read can be written, and is read again as the same. */
 static void
 check_written(
     const struct signature *s, const struct signature_covered *covered)
@@ -209,7 +213,8 @@ check_written(
 	MUST(signature_verify(&again, covered, public) == SIGNATURE_WRONG);
 }
 
-/* What is signed has eight lines, and each value is where it belongs. */
+/* The signature base has eight lines, and each value stands on its own line: a
+ * covered value cannot add a line. */
 static void
 check_base(const char *value, const char *params)
 {
@@ -280,7 +285,8 @@ check_digest(const char *digest)
 	MUST(strcmp(digest, again) == 0);
 }
 
-/* ${line} behind the label and the components, if it begins with ";". */
+/* Returns ${line}, behind the label and the components if it begins with ";".
+ * The caller frees it. */
 static char *
 whole_input(const char *line)
 {

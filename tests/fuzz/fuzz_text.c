@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The small grammars, each against a slow reader written from its standard:
- * UTF-8, ids, user names, addresses, media types, durations, times, and JSON
- * strings there and back.
+ * Compares the readers of the small grammars with slow readers, written from
+ * their standards: UTF-8, ids, user names, addresses, media types, durations
+ * and times.  JSON strings are written and read again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ name_reference(const char *s, size_t n)
 	return (n >= 1 && n <= 32);
 }
 
-/* Runs of dots are looked for before letters at the ends. */
+/* Consecutive dots are checked before the characters at the ends. */
 static bool
 new_name_reference(const char *s, size_t n)
 {
@@ -93,7 +93,7 @@ new_name_reference(const char *s, size_t n)
 		is_in(LOWER, s[n - 1]));
 }
 
-/* Labels one after the other. */
+/* Checks one label after the other. */
 static bool
 domain_reference(const char *s, size_t n)
 {
@@ -161,8 +161,8 @@ check_duration(const char *s)
 	v = v * factor * 1000;
 	want = want && v <= INT64_MAX;
 	MUST(!model_duration_parse(s, &got) || (want && got == (int64_t)v));
-	/* What is near the end of int64 may be refused; nobody lives so long.
-	 */
+	/* A duration near the end of int64 may be refused: that is almost
+	 * 300,000 years. */
 	if (want && v < INT64_MAX / 1000)
 		MUST(model_duration_parse(s, &got));
 }
@@ -178,13 +178,14 @@ check_time(const char *s)
 	MUST(strlen(s) >= 20);
 	clk_format_rfc3339(ms, text);
 	MUST(clk_parse_rfc3339(text, &again) == 0 && again == ms);
-	/* In UTC with no more than three decimals it is the same text. */
+	/* A time in UTC with three decimals is written as the same text. */
 	if (strlen(s) == 24 && s[19] == '.' && s[23] == 'Z' && s[10] == 'T' &&
 	    strncmp(s + 17, "60", 2) != 0)
 		MUST(strcmp(s, text) == 0);
 }
 
-/* Bytes that are UTF-8 come back from JSON as they were. */
+/* A string of valid UTF-8 is the same after it was written as JSON and read
+ * again. */
 static void
 check_json_string(const char *s, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Refusals and drafts under claims.  The way back from a draft to a request is
- * written here, with jansson, so that it shares nothing with server/wire.
+ * Claims about refusals and drafts.  The way back from a draft to a request is
+ * written here, with jansson, so that it shares no code with server/wire.
  */
 #include "fuzz/fuzz_wire.h"
 
@@ -154,7 +154,8 @@ same_draft(const struct message_draft *a, const struct message_draft *b)
 	MUST(a->expires_in_ms == b->expires_in_ms);
 }
 
-/* Written by jansson, read by us: the same draft. */
+/* Writes the draft with jansson and reads it with our reader: both drafts are
+ * the same. */
 static void
 check_round_trip(const struct message_draft *d)
 {
@@ -170,7 +171,8 @@ check_round_trip(const struct message_draft *d)
 	same_draft(d, &again);
 	wire_doc_fini(&doc);
 	json_decref(json);
-	/* jansson allocates by base/mem since wire_init(). */
+	/* Since wire_init(), jansson allocates with base/mem, whose memory
+	 * free() releases. */
 	free(text);
 }
 

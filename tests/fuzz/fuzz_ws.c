@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a WebSocket client sends to the reader of server/push: read whole, in
- * pieces and byte by byte it tells the same story in the same order; messages
- * are UTF-8 within the limit, pings within 125 bytes, closes have a code.
+ * Gives any bytes to the reader of WebSocket frames (server/ws): as a whole, in
+ * pieces, and byte by byte.  The reader must call the same callbacks in the
+ * same order each time.  Messages are UTF-8 within the limit, pings have up to
+ * 125 bytes, closes have a code.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 	return (0);
 }
 
-/* The story as text: "m<bytes>", "p<bytes>", "o", "c<code>", "x". */
+/* Records a callback as text: "m<bytes>" message, "p<bytes>" ping, "o" pong,
+ * "c<code>" close, "x" broken. */
 static void
 tell(struct buf *story, char what, const char *p, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server and its one client, in one thread.
+ * Runs the server and its only client in one thread.
  */
 #include "fuzz/http_rig.h"
 
@@ -18,7 +18,8 @@
 #include "log/log.h"
 
 #define DEADLINE_MS 15000
-/* Turns without rest; far more than any input needs. */
+/* The most turns of the loop without a pause.  It is far more than any input
+ * needs, so more turns mean an endless loop. */
 #define TURNS_MAX 100000
 
 static struct clk_fake now;
@@ -37,7 +38,7 @@ rig_start(const struct http_route *routes, void *arg)
 	};
 	struct err err = ERR_INIT;
 
-	log_set_level(LVL_ERROR); /* the library complains of our sockets */
+	log_set_level(LVL_ERROR); /* libmicrohttpd warns about our sockets */
 	clk_fake_init(&now, INT64_C(1795262400000));
 	options.routes = (const struct http_routes[]){
 	    {routes, NULL, NULL}, {NULL, NULL, NULL}};
@@ -48,7 +49,7 @@ rig_start(const struct http_route *routes, void *arg)
 	MUST(http_new(&options, &http, &err) == RC_OK);
 }
 
-/* What the front does with a connection whose first bytes have come. */
+/* Does the front's work for a connection whose first bytes have arrived. */
 static struct loop *
 rig_accept(const uint8_t *p, size_t n, int fd)
 {
@@ -79,7 +80,7 @@ rig_accept(const uint8_t *p, size_t n, int fd)
 	return (loop);
 }
 
-/* Reads what there is. */
+/* Reads all bytes that have arrived. */
 static void
 rig_read(int fd, struct buf *ret)
 {
@@ -124,7 +125,7 @@ rig_exchange(const uint8_t *p, size_t n, size_t pieces, struct buf *ret)
 		some = n < step ? n : step;
 		sent = send(fds[0], p, some, MSG_NOSIGNAL);
 		if (sent < 0)
-			break; /* the server has closed */
+			break; /* the server has closed the connection */
 		some = (size_t)sent;
 		rig_settle(loop, fds[0], ret);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between a corpus of files, which libFuzzer reads and writes, and its text,
- * which git keeps (fuzz/corpus.h):
+ * Converts between a corpus of files, which libFuzzer reads and writes, and a
+ * corpus as text, which git keeps (fuzz/corpus.h):
  *
  *	pack FILE|FOLDER...	prints the lines of the inputs, in any order
  *	pack -x FOLDER <TEXT	writes an input for each line, by its number

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a fuzz target without libFuzzer, as a test of make check: every input
- * that is kept in tests/fuzz/corpus/NAME.txt and tests/fuzz/cases/NAME (what
- * was found once), or in the files and folders given.  Prints TAP.  An input
- * that is a find ends the program, after its name.
+ * Runs a fuzz target without libFuzzer, as a test of make check.  The inputs
+ * are those kept in tests/fuzz/corpus/NAME.txt and in tests/fuzz/cases/NAME
+ * (finds of the past), or in the files and folders that the arguments name.
+ * Prints TAP.  An input that is a find ends the program, after its name was
+ * printed.
  */
 #include <sys/stat.h>
 
@@ -19,7 +20,7 @@
 #include "fuzz/corpus.h"
 #include "fuzz/fuzz.h"
 
-/* The path of the input, and its line in a corpus. */
+/* The path of the current input, with its line if it is in a corpus. */
 static char current[PATH_MAX + 16];
 
 static void
@@ -60,7 +61,8 @@ replay_file(const char *path)
 	free(data);
 }
 
-/* The number of inputs in ${path}, a file or a folder; -1 if it is none. */
+/* Runs the inputs in ${path}, a file or a folder.  Returns their number, or -1
+ * if ${path} cannot be read. */
 static int
 replay(const char *path)
 {
@@ -87,8 +89,9 @@ replay(const char *path)
 	return (n);
 }
 
-/* The number of inputs in the corpus ${path}; -1 if there is none.  Its lines
- * are in order and differ, or tests/fuzz/keep did not write it. */
+/* Runs the inputs in the corpus ${path}.  Returns their number, or -1 if there
+ * is no such file.  The lines must be sorted and differ: another order shows
+ * that tests/fuzz/keep did not write the file. */
 static int
 replay_corpus(const char *path)
 {
@@ -119,7 +122,8 @@ replay_corpus(const char *path)
 	return (n);
 }
 
-/* The target that this program runs: fuzz_NAME. */
+/* Returns the name of the target that this program runs, which is called
+ * fuzz_NAME. */
 static const char *
 target_name(const char *program)
 {
