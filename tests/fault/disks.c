@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See disks.h.
+ * The three disks of a test program.  See disks.h.
  */
 #include <stdio.h>
 

@@ -15,9 +15,9 @@
 
 #define BODY_MAX 20000
 
-/* ---- a disk that can put off the sync of a log's header ---- */
+/* ---- a disk that can skip the sync of a log's header ---- */
 
-static struct early_run *playing; /* NULL: nothing is put off */
+static struct early_run *playing; /* NULL: no sync is skipped */
 
 static int
 log_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
@@ -25,7 +25,8 @@ log_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 	struct early_run *r = playing;
 	int code;
 
-	/* A sync from within the write is not the header's. */
+	/* The write may sync before it returns.  Such a sync is not the
+	 * header's, so the header counts as unsynced only after the write. */
 	code = shim_below->xWrite(f, p, n, at);
 	if (r != NULL && at == 0) {
 		assert_true(r->logs < EARLY_LOGS);
@@ -132,8 +133,8 @@ must_open(const struct plvfs *disk, enum db_mode mode)
 	return (db);
 }
 
-/* The body of row ${id} as commit ${stamp} wrote it: one in seven needs
- * overflow pages. */
+/* Makes the body of row ${id} as commit ${stamp} writes it.  Returns its
+ * length.  One row in seven needs overflow pages. */
 static size_t
 make_body(size_t id, size_t stamp, uint8_t body[BODY_MAX])
 {
@@ -153,7 +154,8 @@ make_body(size_t id, size_t stamp, uint8_t body[BODY_MAX])
 	return (n);
 }
 
-/* FNV-1a, over rows in the order of their ids. */
+/* Adds a row to a digest (FNV-1a).  Rows are added in the order of their
+ * ids. */
 static uint64_t
 digest_row(uint64_t h, size_t id, size_t stamp, const uint8_t *body, size_t n)
 {
@@ -237,7 +239,7 @@ early_add_more(struct db *db, struct err *err)
 
 /* ---- the run ---- */
 
-/* Commits that one sync is for. */
+/* The number of commits that share a sync, by turn. */
 static const size_t together[] = {1, 2, 3, 1, 3, 2, 2};
 
 static void
@@ -250,7 +252,7 @@ all_durable(struct early_run *r, size_t upto)
 			r->durable[k] = plvfs_ops(r->disk);
 }
 
-/* As the syncing thread does: for what has been committed until now. */
+/* Syncs what has been committed until now, as the thread that syncs does. */
 static void
 sync_now(struct early_run *r)
 {
@@ -270,12 +272,13 @@ sync_now(struct early_run *r)
 	plvfs_fail(r->disk, NULL);
 	if (rc == RC_OK)
 		all_durable(r, upto);
-	/* Once it has failed it does so for ever. */
+	/* After one sync has failed, every later sync fails, too. */
 	r->failed = r->failed || fails;
 	assert_int_equal(rc == RC_OK, !r->failed);
 }
 
-/* Among the writes of a commit or of a checkpoint. */
+/* Called for each call of the writer during a commit, a checkpoint or a cut.
+ * Syncs before the write on which the countdown ends. */
 static void
 at_call(void *arg, enum plvfs_call call)
 {
@@ -287,7 +290,9 @@ at_call(void *arg, enum plvfs_call call)
 	sync_now(r);
 }
 
-/* What the writer does may fail when a sync has: then the run ends. */
+/* Notes the result of a call of the writer.  After a failed sync the call may
+ * fail, and then the run ends.  Without a failed sync it must not fail.
+ * Returns true if it has succeeded. */
 static bool
 went(struct early_run *r, enum rc rc, const struct err *err)
 {
@@ -311,8 +316,8 @@ put_row(struct early_run *r, int stmt, size_t id, size_t stamp, struct err *err)
 	return (db_run(r->db, stmt, v, 3, NULL, NULL, NULL, err));
 }
 
-/* What commit ${k} changes: a few new rows, now and then many; some of the old
- * ones; the mark. */
+/* Makes the changes of commit ${k}: new rows (a few, in one commit of 24 many),
+ * changes of old rows, and the number of the commit. */
 static enum rc
 apply(struct early_run *r, size_t k, struct err *err)
 {
@@ -346,7 +351,8 @@ digest_of(const struct early_run *r)
 	return (h);
 }
 
-/* One commit: ${early}, as the writer does, or not, as the start does. */
+/* Makes one commit: ${early}, as the writer makes them, or with a sync, as the
+ * start does. */
 static void
 transact(struct early_run *r, bool early)
 {
@@ -384,8 +390,9 @@ checkpoint(struct early_run *r)
 	plvfs_watch(r->disk, NULL, NULL);
 }
 
-/* As the idle writer does, with a sync owed; a reader may be in the way.  What
- * was moved into the file is durable there. */
+/* Cuts the log, as an idle writer does, while a sync is owed.  A reader may
+ * prevent it (RC_BUSY).  All that the cut has moved into the file is durable
+ * there. */
 static void
 cut(struct early_run *r)
 {
@@ -402,8 +409,9 @@ cut(struct early_run *r)
 	r->cuts++;
 }
 
-/* The second connection sees each commit at once, or stays with its snapshot
- * and holds the log's checkpoint and its new start back. */
+/* The second connection sees each commit at once, or keeps a snapshot for some
+ * commits.  A kept snapshot delays the checkpoint and the new start of the
+ * log. */
 static void
 read_step(struct early_run *r)
 {
@@ -426,8 +434,9 @@ read_step(struct early_run *r)
 	}
 }
 
-/* What is owed may be lost with the power, not with the process; and what the
- * next one has found is durable before it says so. */
+/* Kills the process and starts it again.  Unsynced commits can be lost with the
+ * power, but not with the process.  The start makes the commits that it finds
+ * durable before it returns. */
 static void
 kill_and_start(struct early_run *r)
 {
@@ -445,8 +454,8 @@ kill_and_start(struct early_run *r)
 	transact(r, false);
 }
 
-/* A commit, perhaps with a sync among its writes or those of the checkpoint or
- * the cut after it; else one when it is due. */
+/* Makes one commit.  If a sync is due, it comes either before the commit, or
+ * among the writes of the commit or of the checkpoint or cut after it. */
 static void
 step(struct early_run *r)
 {

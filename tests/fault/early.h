@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scripted run of early commits over a power-loss disk, through db.h without
- * the writer: db_commit_early(), db_sync(), db_checkpoint() and db_log_cut() in
- * the order in which the writer's two threads come to call them.  A sync comes
- * after every 1, 2 or 3 commits: at once, among the writes of the commit after,
- * or among those of a checkpoint or of a cut, which come while it is owed; the
- * log starts anew several times; a second connection reads; once the process is
- * killed with a sync owed, and started again.
+ * A scripted run of early commits on a power-loss disk.  It uses db.h without
+ * the writer: it calls db_commit_early(), db_sync(), db_checkpoint() and
+ * db_log_cut() in the orders in which the writer's two threads can call them.
  *
- * It remembers what the database was after each commit, when the commit
- * returned and when it was durable.
+ * A sync comes after every 1, 2 or 3 commits: at once, among the writes of the
+ * next commit, or among the writes of a checkpoint or a cut that happens while
+ * the sync is owed.  The log starts anew several times.  A second connection
+ * reads.  Once, the process is killed while a sync is owed, and started again.
+ *
+ * The run records the content of the database after each commit, when the
+ * commit returned, and when it became durable.
  */
 #ifndef FAULT_EARLY_H
 #define FAULT_EARLY_H
@@ -20,16 +21,16 @@
 #define EARLY_COMMITS 90
 #define EARLY_ROWS 600
 #define EARLY_LOGS 64
-/* The row that early_add_more() adds. */
+/* The id of the row that early_add_more() adds. */
 #define EARLY_MORE EARLY_ROWS
 #define EARLY_NEVER SIZE_MAX
 
 struct early_options {
 	size_t fail_at;       /* this sync fails, counted from 1; 0: none */
-	bool headers_put_off; /* the control: the sync of a log's header is */
+	bool headers_put_off; /* control: skip the sync of a log's header */
 };
 
-/* What a database shows. */
+/* The content of a database. */
 struct early_shown {
 	int64_t last;
 	uint64_t digest;
@@ -42,21 +43,22 @@ struct early_run {
 	struct db *db, *reader;
 	size_t commits; /* that have returned */
 
-	/* Of each commit; 0 is the empty database. */
+	/* For each commit; 0 is the empty database. */
 	uint64_t digest[EARLY_COMMITS + 1];
-	size_t early[EARLY_COMMITS + 1]; /* crash point at which it returned */
-	size_t durable[EARLY_COMMITS + 1]; /* at which its sync did */
+	size_t early[EARLY_COMMITS + 1];   /* crash point of its return */
+	size_t durable[EARLY_COMMITS + 1]; /* crash point of its sync */
 
-	size_t stamps[EARLY_ROWS]; /* what the rows are now */
+	size_t stamps[EARLY_ROWS]; /* the commit that wrote each row last */
 	size_t nrows;
 
-	/* The sync that is to come, and those that came. */
+	/* The sync that is due, and the syncs so far. */
 	size_t turn, waiting, countdown;
 	size_t syncs, among_writes;
 	size_t cuts; /* of the log, while a sync was owed */
 	bool failed, killed, ended;
 
-	/* The headers of new logs: where they were written. */
+	/* The headers of new logs, and the points at which they were
+	 * written. */
 	bool header_unsynced;
 	size_t logs, put_off;
 	size_t header_at[EARLY_LOGS];
@@ -65,11 +67,11 @@ struct early_run {
 	size_t read_since;
 };
 
-/* Makes the disk one that can put off the sync of a log's header.  Before the
- * first database is opened, after plvfs_new(). */
+/* Prepares the VFS to skip syncs of a log's header.  The caller calls it after
+ * plvfs_new() and before it opens the first database. */
 void early_install(void);
 
-/* The run, on ${disk}, which is emptied before.  Ends early when a sync was
+/* Empties ${disk} and plays the run on it.  The run ends early when a sync was
  * made to fail. */
 void early_play(struct early_run *r, struct plvfs *disk,
     const struct early_options *options);
@@ -78,11 +80,12 @@ void early_play(struct early_run *r, struct plvfs *disk,
 enum rc early_open(const struct plvfs *disk, enum db_mode mode, struct db **ret,
     struct err *err) MUST_USE;
 
-/* What ${db} shows; *ret_damages: what integrity_check finds. */
+/* Reads the content of ${db}.  *ret_damages is the number of problems that
+ * PRAGMA integrity_check reports; if it is not 0, *ret is not set. */
 enum rc early_look(struct db *db, struct early_shown *ret, int64_t *ret_damages,
     struct err *err) MUST_USE;
 
-/* Commits one row more, early, and syncs. */
+/* Commits one more row, early, and syncs. */
 enum rc early_add_more(struct db *db, struct err *err) MUST_USE;
 
 #endif

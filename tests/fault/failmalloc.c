@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A shared object for LD_PRELOAD that makes allocations of a whole program fail
- * at random: those of the program and those of its libraries, since both find
- * malloc() here first.  What does not fail goes on to the next malloc() in the
- * order of the libraries: glibc's, or AddressSanitizer's.  The sanitizer's
- * library must stand behind this one, which it forbids by default
- * (verify_asan_link_order=0 permits it); in front of it, it would keep every
- * call for itself.
+ * at random.  It covers the program and its libraries, because both find
+ * malloc() here first.  An allocation that does not fail goes on to the next
+ * malloc() in the order of the libraries: glibc's, or AddressSanitizer's.  The
+ * sanitizer's library must come after this one, which it forbids by default
+ * (verify_asan_link_order=0 permits it).  Before this one, it would handle
+ * every call itself.
  *
  * Without a sanitizer each block stands between canaries, which free() and
- * realloc() check.  A freed block is filled with a pattern and kept for a
- * while: a write after free() changes the pattern.  Damage ends the program by
- * SIGABRT.  FAILMALLOC_GUARDS=0 turns that off, because canaries change what
- * glibc would do with an overrun.
+ * realloc() check.  A freed block is filled with a pattern and kept for some
+ * thousand calls of free(): a write after free() changes the pattern.  Damage
+ * ends the program with SIGABRT.  FAILMALLOC_GUARDS=0 turns the canaries off,
+ * because they change what glibc would do with an overrun.
  *
- * FAILMALLOC names a file of one page that the test maps or writes: the rate of
- * failures and their seed go in, the figures come out (struct control; its
- * layout is known to memory.mjs).
+ * FAILMALLOC names a file of one page, which the test maps or writes.  The test
+ * sets the rate of failures and their seed; this library counts calls and
+ * failures (struct control, whose layout memory.mjs knows).
  */
 #include "failmalloc.h"
 
@@ -42,20 +42,23 @@ struct control *control = &nobody;
 struct allocator next;
 static bool guarded;
 
-/* Whether AddressSanitizer is in the program. */
+/* NULL unless AddressSanitizer is in the program. */
 extern void __asan_init(void) __attribute__((weak));
 
-/* dlsym() may allocate, which the compiler does not know (its declaration says
- * that it does not call back); such blocks are never freed. */
+/* dlsym() may call malloc() while malloc() looks up its successor.  Such a call
+ * gets a block from `early`, which is never freed.  The flag is volatile
+ * because dlsym() is declared as a leaf function: the compiler assumes that it
+ * does not call back into this file. */
 static volatile bool resolving;
 static alignas(16) char early[4096];
 static size_t early_used;
 
 #define PUBLIC __attribute__((visibility("default")))
-/* Room is kept for it when a thread starts: the first use allocates nothing. */
+/* The room for the variable is reserved when a thread starts, so its first use
+ * allocates nothing. */
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 
-/* ---- what fails ---------------------------------------------------------- */
+/* ---- which calls fail --------------------------------------------------- */
 
 static THREAD_LOCAL uint64_t draws;
 static _Atomic uint64_t threads;
@@ -100,7 +103,7 @@ module_count(const void *caller)
 	}
 }
 
-/* Whether this call fails; then errno says so. */
+/* Returns true if this call has to fail.  Sets errno then. */
 static bool
 fails(const void *caller)
 {
@@ -158,8 +161,8 @@ resolve(void)
 	resolving = false;
 }
 
-/* Shows where the program was when it died; an assertion that fails without
- * memory says nothing itself. */
+/* Prints the stack at the program's death.  An assertion that fails without
+ * memory prints nothing itself. */
 static void
 on_death(int signal)
 {
@@ -178,7 +181,7 @@ watch_death(void)
 	void *frame;
 	size_t i;
 
-	(void)backtrace(&frame, 1); /* loads what it needs */
+	(void)backtrace(&frame, 1); /* loads libgcc now, with memory */
 	for (i = 0; i < sizeof(deaths) / sizeof(deaths[0]); i++)
 		(void)sigaction(deaths[i], &once, NULL);
 }
@@ -203,12 +206,12 @@ begin(void)
 	if (next.malloc == NULL)
 		resolve();
 	control->guarded = guarded;
-	/* The sanitizer shows more (handle_abort=1). */
+	/* AddressSanitizer prints the stack itself (handle_abort=1). */
 	if (__asan_init == NULL)
 		watch_death();
 }
 
-/* ---- what programs call -------------------------------------------------- */
+/* ---- the public functions ------------------------------------------------ */
 
 static void *
 block(const void *caller, size_t align, size_t n)
@@ -312,7 +315,7 @@ malloc_usable_size(void *p)
 	return (guarded ? guarded_bytes(p) : next.usable(p));
 }
 
-/* The sanitizer has a strdup() of its own, which would never fail. */
+/* AddressSanitizer has its own strdup(), which would never fail. */
 PUBLIC char *
 strdup(const char *s)
 {

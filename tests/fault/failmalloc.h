@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two halves of failmalloc.so: what fails (failmalloc.c), and blocks
- * between canaries (failmalloc_guard.c).
+ * The two halves of failmalloc.so: the choice of the calls that fail
+ * (failmalloc.c), and blocks between canaries (failmalloc_guard.c).
  */
 #ifndef FAULT_FAILMALLOC_H
 #define FAULT_FAILMALLOC_H
@@ -13,9 +13,9 @@
 #define MODULES 24
 #define MODULE_NAME 32
 
-/* Where a failed allocation was asked for. */
+/* A program or library whose allocations have failed. */
 struct module {
-	_Atomic(const void *) base; /* NULL: no module yet */
+	_Atomic(const void *) base; /* NULL: unused entry */
 	_Atomic uint64_t failures;
 	char name[MODULE_NAME];
 };
@@ -25,12 +25,12 @@ struct control {
 	uint32_t seed;
 	_Atomic uint64_t calls; /* while the rate is not 0 */
 	_Atomic uint64_t failures;
-	_Atomic uint64_t checked; /* blocks whose canaries were looked at */
-	uint64_t guarded;         /* whether there are canaries */
+	_Atomic uint64_t checked; /* blocks whose canaries were checked */
+	uint64_t guarded;         /* 1 if blocks have canaries */
 	struct module modules[MODULES];
 };
 
-/* The page that the test sees, or one that nobody does. */
+/* The page that the test shares, or a private one without a test. */
 extern struct control *control;
 
 /* The next allocator in the order of the libraries. */
@@ -43,18 +43,18 @@ struct allocator {
 };
 extern struct allocator next;
 
-/* ${n} bytes between canaries, aligned to ${align}, a power of two from 16 on;
- * NULL when the next allocator has none. */
+/* Returns ${n} bytes between canaries, aligned to ${align}, a power of two of
+ * at least 16.  Returns NULL when the next allocator has no memory. */
 void *guarded_block(size_t align, size_t n);
 
-/* The block ${p}, which is not NULL, with ${n} bytes; NULL as above, and then
- * ${p} stays. */
+/* Resizes the block ${p}, which is not NULL, to ${n} bytes.  Returns NULL when
+ * there is no memory; then ${p} stays valid. */
 void *guarded_realloc(void *p, size_t n);
 
-/* Ends the life of ${p}, which is not NULL. */
+/* Frees ${p}, which is not NULL. */
 void guarded_free(void *p);
 
-/* How many bytes ${p} was asked for with. */
+/* Returns the size with which ${p} was requested, in bytes. */
 size_t guarded_bytes(const void *p);
 
 #endif

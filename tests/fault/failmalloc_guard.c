@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks between canaries, for a build without a sanitizer.  Both edges of a
- * block are looked at by free() and realloc(); a fresh block is filled with one
- * pattern and a freed one with another, which is looked at when the block is
- * given back at last, some thousand frees later.  Damage ends the program by
- * SIGABRT after a line on standard error.
+ * Blocks between canaries, for a build without a sanitizer. free() and
+ * realloc() check both edges of a block.  A new block is filled with one
+ * pattern and a freed block with another.  A freed block is released only some
+ * thousand calls of free() later, after its pattern was checked.  Damage ends
+ * the program with SIGABRT, after a line on standard error.
  */
 #include "failmalloc.h"
 
@@ -21,17 +21,17 @@
 #define EDGE 0xA5
 #define LIVE_SEAL UINT64_C(0x6c6976652d626c6b)
 #define FREED_SEAL UINT64_C(0x66726565642d626b)
-/* As much of a freed block is filled and looked at. */
+/* The most bytes of a freed block that are filled and checked. */
 #define FILLED 4096
-/* Larger ones are not kept. */
+/* Larger blocks are not kept after free(). */
 #define KEPT_BYTES 65536
 #define KEPT 8192
 
-/* In front of each block. */
+/* Stands before each block. */
 struct head {
-	void *base; /* of the next allocator */
+	void *base; /* from the next allocator */
 	size_t bytes;
-	uint64_t seal; /* one of the above, the address and the size */
+	uint64_t seal; /* one of the words above, the address and the size */
 	unsigned char front[8];
 };
 
@@ -47,7 +47,8 @@ seal(const struct head *h, uint64_t word)
 	return (word ^ (uint64_t)(uintptr_t)h ^ (uint64_t)h->bytes << 1);
 }
 
-/* Ends the program: the process that runs the test reads why. */
+/* Prints the damage, for the process that runs the test, and ends the
+ * program. */
 static void __attribute__((noreturn))
 damage(const struct head *h, const char *what)
 {
@@ -79,7 +80,7 @@ filled(const struct head *h)
 	return (h->bytes < FILLED ? h->bytes : FILLED);
 }
 
-/* Looks at both edges of a block in use. */
+/* Checks both edges of a block in use. */
 static void
 check_live(const struct head *h)
 {
@@ -95,7 +96,7 @@ check_live(const struct head *h)
 	atomic_fetch_add_explicit(&control->checked, 1, memory_order_relaxed);
 }
 
-/* A block of ${n} bytes aligned to ${align}, a power of two from 16 on. */
+/* See failmalloc.h. */
 void *
 guarded_block(size_t align, size_t n)
 {
@@ -121,7 +122,8 @@ guarded_block(size_t align, size_t n)
 	return (h + 1);
 }
 
-/* Gives back a block that was kept, if nobody wrote to it meanwhile. */
+/* Releases a block that was kept, after checking that the program has not
+ * written to it since it was freed. */
 static void
 guarded_release(struct head *h)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The disk: names, files, the log, faults; and the VFS's own methods.  See
- * plvfs.h.
+ * The disk: names, files, the log, faults, and the methods of the VFS itself.
+ * See plvfs.h.
  */
 #include <assert.h>
 #include <errno.h>
@@ -145,7 +145,7 @@ plvfs_enter(struct plvfs *v, enum plvfs_call call)
 	    (v->calls > v->fault.at && !v->fault.stays))
 		return (SQLITE_OK);
 	v->failed = true;
-	/* The system's reason, which SQLite is asked for. */
+	/* SQLite asks for the system's error number, too. */
 	errno = EIO;
 	return (v->fault.code);
 }
@@ -187,9 +187,10 @@ plvfs_watch(
 /* ---- the VFS ---- */
 
 static struct plvfs *disks[DISKS];
-static sqlite3_vfs *parent; /* the system's */
+static sqlite3_vfs *parent; /* the system's VFS */
 
-/* The disk of ${path}; NULL: the system's.  *ret_name: without the prefix. */
+/* Returns the disk of ${path}, and in *${ret_name} the path without the disk's
+ * prefix.  Returns NULL if ${path} belongs to the system's VFS. */
 static struct plvfs *
 disk_of(const char *path, const char **ret_name)
 {
@@ -291,7 +292,7 @@ disk_full_path(sqlite3_vfs *vfs, const char *path, int size, char *ret)
 	return (SQLITE_OK);
 }
 
-/* The same bytes each time, so that a log is the same each time. */
+/* Gives the same bytes in each run, so that a run always gives the same log. */
 static int
 disk_random(sqlite3_vfs *vfs, int n, char *ret)
 {
@@ -307,7 +308,9 @@ disk_random(sqlite3_vfs *vfs, int n, char *ret)
 	return (n);
 }
 
-/* Nobody else will do anything meanwhile, unless threads share a real file. */
+/* Does not wait: on a disk in memory one thread does everything, so waiting
+ * changes nothing.  Without an open file on such a disk, threads may share a
+ * real file, and the call sleeps. */
 static int
 disk_sleep(sqlite3_vfs *vfs, int us)
 {
@@ -320,7 +323,7 @@ disk_sleep(sqlite3_vfs *vfs, int us)
 	return (parent->xSleep(parent, us));
 }
 
-/* Becomes the default, once. */
+/* Makes this VFS SQLite's default, once. */
 static void
 register_vfs(void)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The power-loss VFS: a disk in memory for SQLite that knows, for every file,
- * what is durable and what is only written.  Each operation that changes it is
- * logged, so that the disk after a power cut between any two of them can be
- * made again: of what was not synced, each 512-byte sector is there, or not,
- * or torn, as a seed decides.
+ * which bytes are durable and which are only written.  It logs each operation
+ * that changes it, so that a test can reconstruct the disk after a power cut
+ * between any two operations: each 512-byte sector that was not synced is kept,
+ * lost or torn, as a seed decides.
  *
- * Promises: the same calls give the same log; a sync that was made to fail
- * makes nothing durable, also not later (the kernel drops its dirty marks),
- * while reading still shows it.
+ * Promises: the same calls give the same log.  A sync that was made to fail
+ * makes nothing durable, and no later sync does so either (the kernel has
+ * cleared its dirty flags), but reads still return the written bytes.
  *
- * It is SQLite's default VFS as soon as there is a disk, so that what the
- * product stacks upon the default is under test as well; a path that begins
- * with no disk's name goes to the system's VFS.
+ * It becomes SQLite's default VFS when the first disk is made, so that the
+ * layers that the product puts on the default VFS are under test as well.  A
+ * path that does not begin with a disk's name goes to the system's VFS.
  *
- * Relies on: one thread for all connections to a disk; the device's properties
- * are those of SQLite's unix VFS (powersafe overwrite, sectors of 4096 bytes).
+ * Relies on: one thread uses all connections to a disk.  The device has the
+ * properties of SQLite's unix VFS (powersafe overwrite, sectors of 4096 bytes).
  */
 #ifndef FAULT_PLVFS_H
 #define FAULT_PLVFS_H
@@ -26,10 +26,11 @@
 
 struct plvfs;
 
-/* SQLite's name of the VFS: by it nothing is stacked upon it. */
+/* SQLite's name of the VFS.  A connection that opens it by this name bypasses
+ * the product's layers. */
 #define PLVFS_NAME "power-loss"
 
-/* What a connection asks of the disk; bits for struct plvfs_fault. */
+/* The calls of a connection to the disk, as bits for struct plvfs_fault. */
 enum plvfs_call {
 	PLVFS_OPEN = 1,
 	PLVFS_READ = 2,
@@ -39,65 +40,67 @@ enum plvfs_call {
 	PLVFS_DELETE = 32,
 	PLVFS_SHM = 64,
 	PLVFS_SHM_LOCK = 128,
-	PLVFS_UNFETCH = 256 /* in a checkpoint, when another has committed */
+	PLVFS_UNFETCH = 256 /* in a checkpoint after another's commit */
 };
 
-/* The ${at}-th call (from 1) of one of ${calls} fails with SQLite's ${code}. */
+/* Makes call number ${at} (from 1) among ${calls} fail with SQLite's
+ * ${code}. */
 struct plvfs_fault {
 	unsigned calls;
 	uint64_t at;
 	int code;
-	bool stays;  /* so do all later ones */
+	bool stays;  /* all later calls fail, too */
 	bool partly; /* a failing write has written its first half */
 };
 
-/* An empty disk for the paths "${name}/...". */
+/* Makes an empty disk for the paths "${name}/...". */
 struct plvfs *plvfs_new(const char *name);
 
-/* Frees it; its files must be closed.  NULL is allowed. */
+/* Frees the disk, whose files must be closed.  NULL is allowed. */
 void plvfs_free(struct plvfs *v);
 
-/* The path of the database on it, "${name}/db". */
+/* Returns the path of the database on the disk, "${name}/db". */
 const char *plvfs_path(const struct plvfs *v);
 
-/* Empties the disk and its log; all files must be closed. */
+/* Empties the disk and its log.  All files must be closed. */
 void plvfs_clear(struct plvfs *v);
 
-/* Operations logged so far: the crash point that lies behind them. */
+/* Returns the number of operations logged so far, which is the number of the
+ * crash point after the last one. */
 size_t plvfs_ops(const struct plvfs *v);
 
-/* Orders a fault; NULL: none.  Counting starts now. */
+/* Orders a fault, or none if ${fault} is NULL.  Counts calls from now on. */
 void plvfs_fail(struct plvfs *v, const struct plvfs_fault *fault);
 
-/* Whether the fault that was ordered last has happened. */
+/* Returns true if the fault that was ordered last has happened. */
 bool plvfs_failed(const struct plvfs *v);
 
-/* The process is dead (or alive again): nothing that a connection does from
- * now on, such as closing, reaches the disk. */
+/* Marks the process as dead (or alive again).  While it is dead, no call of a
+ * connection, such as closing, changes the disk. */
 void plvfs_dead(struct plvfs *v, bool dead);
 
-/* ${fn} is called before each call of a connection (not again from within);
- * NULL: nobody. */
+/* Calls ${fn} before each call of a connection, but not for calls from within
+ * ${fn}.  NULL ends this. */
 void plvfs_watch(
     struct plvfs *v, void (*fn)(void *arg, enum plvfs_call call), void *arg);
 
 /* A walk over the crash points of a disk, from 0 on. */
 struct plvfs_replay;
 
-/* Starts it at point 0.  ${v} must outlive it. */
+/* Starts a walk at point 0.  ${v} must outlive it. */
 struct plvfs_replay *plvfs_replay_new(const struct plvfs *v);
 void plvfs_replay_free(struct plvfs_replay *r);
 
-/* Moves behind the next operation; false at the end of the log. */
+/* Moves past the next operation.  Returns false at the end of the log. */
 bool plvfs_replay_next(struct plvfs_replay *r);
 
-/* The disk after a power cut here, into ${into} (cleared before): of what is
- * not durable ${keep} percent of the sectors are kept and ${torn} percent torn,
- * as ${seed} decides. */
+/* Makes the disk after a power cut at this point in ${into}, which is emptied
+ * first.  Of the sectors that are not durable, ${keep} percent are kept and
+ * ${torn} percent are torn, as ${seed} decides. */
 void plvfs_replay_image(const struct plvfs_replay *r, uint64_t seed,
     unsigned keep, unsigned torn, struct plvfs *into);
 
-/* The same after the last operation. */
+/* Makes the disk after a power cut after the last operation. */
 void plvfs_cut(const struct plvfs *v, uint64_t seed, unsigned keep,
     unsigned torn, struct plvfs *into);
 

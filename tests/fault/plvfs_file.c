@@ -47,8 +47,9 @@ file_read(sqlite3_file *f, void *p, int n, sqlite3_int64 off)
 	return (SQLITE_IOERR_SHORT_READ);
 }
 
-/* Writes and logs.  Once a sync of the file has failed, a write makes whole
- * pages dirty again, with what was lost of them. */
+/* Writes and logs.  After a sync of the file has failed, a write logs whole
+ * pages: it makes them dirty again in the kernel, and with them the bytes on
+ * these pages that the failed sync lost. */
 static void
 put(struct conn *c, const void *p, size_t n, size_t off)
 {
@@ -290,7 +291,8 @@ file_shm_barrier(sqlite3_file *f)
 	(void)f;
 }
 
-/* The last one out forgets it, as the next one in would have to. */
+/* The last connection frees the shared memory (SQLite's wal-index), which the
+ * next connection would rebuild anyway. */
 static int
 file_shm_unmap(sqlite3_file *f, int delete)
 {
@@ -313,7 +315,7 @@ file_shm_unmap(sqlite3_file *f, int delete)
 	return (SQLITE_OK);
 }
 
-/* ---- mapped reading: never, but the call is a place to watch ---- */
+/* ---- mapped reads: never, but a test can watch the call ---- */
 
 static int
 file_fetch(sqlite3_file *f, sqlite3_int64 off, int n, void **ret)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the VFS and the replay of its log share.  Only plvfs*.c include this.
+ * The structures that the VFS and the replay of its log share.  Only plvfs*.c
+ * include this.
  */
 #ifndef FAULT_PLVFS_INTERNAL_H
 #define FAULT_PLVFS_INTERNAL_H
@@ -45,7 +46,7 @@ struct shm {
 	const void *owner[SQLITE_SHM_NLOCK];
 };
 
-/* A file, whether it has a name or not. */
+/* A file, with or without a name. */
 struct file {
 	struct bytes now;  /* what a reader sees */
 	struct bytes base; /* what was durable when the log began */
@@ -82,18 +83,19 @@ struct plvfs {
 	bool watching;
 };
 
-/* Makes ${b} ${n} bytes long; new bytes are zero. */
+/* Makes ${b} ${n} bytes long.  New bytes are zero. */
 void bytes_resize(struct bytes *b, size_t n);
 
-/* Copies ${n} bytes to ${off}, making room. */
+/* Copies ${n} bytes to offset ${off} and grows ${b} if needed. */
 void bytes_put(struct bytes *b, size_t off, const void *p, size_t n);
 
-/* The file of a name; SIZE_MAX: none. */
+/* Returns the index of the file with this name, or SIZE_MAX if there is
+ * none. */
 size_t folder_find(const struct folder *f, const char *name);
 void folder_put(struct folder *f, const char *name, size_t file);
 void folder_drop(struct folder *f, const char *name);
 
-/* A new file without a name. */
+/* Makes a file without a name.  Returns its index. */
 size_t plvfs_file_new(struct plvfs *v);
 
 /* The I/O methods of a connection. */
@@ -101,7 +103,7 @@ extern const sqlite3_io_methods plvfs_methods;
 
 /* A connection's open file. */
 struct conn {
-	sqlite3_file base; /* first */
+	sqlite3_file base; /* must be first */
 	struct plvfs *v;
 	struct file *file;
 	size_t index;
@@ -111,10 +113,11 @@ struct conn {
 	unsigned shm_shared, shm_owned;
 };
 
-/* Tells the watcher and asks for a fault: SQLITE_OK or the code. */
+/* Calls the watcher, then returns SQLITE_OK, or the code of a fault that is
+ * due. */
 int plvfs_enter(struct plvfs *v, enum plvfs_call call);
 
-/* Appends to the log. */
+/* Appends an operation to the log. */
 void plvfs_log(struct plvfs *v, enum plvfs_kind kind, size_t file, size_t off,
     const void *p, size_t n);
 void plvfs_log_name(

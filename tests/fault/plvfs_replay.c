@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log of a disk replayed up to a power cut.
+ * Replays the log of a disk up to a power cut.
  *
- * The folder's changes become durable in their order (a journalling file
- * system), at the first sync of a file whose name is new or when the folder is
- * synced; the sectors of a file in any order, at its sync.
+ * Changes of the folder become durable in their order, as in a journalling file
+ * system: when a file whose name is new is synced for the first time, or when
+ * the folder is synced.  The sectors of a file become durable in any order, at
+ * the latest when the file is synced.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 #define SECTOR 512
 
-/* Positions in the log, of what is not durable yet. */
+/* Positions in the log of operations that are not durable yet. */
 struct list {
 	size_t *ops;
 	size_t n, cap;
@@ -164,7 +165,7 @@ struct dice {
 	unsigned keep, torn;
 };
 
-/* A write of which each sector has its own fate. */
+/* Applies a write, of which each sector is kept, lost or torn by itself. */
 static void
 put_sectors(struct bytes *b, const struct plvfs_op *op, struct dice *dice)
 {

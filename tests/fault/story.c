@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run that promises.  See story.h; story_verify.c has the check.
+ * The run that records promises.  See story.h; story_verify.c has the check.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,8 @@ stamp(void *arg)
 	return (plvfs_ops(s->disk));
 }
 
-/* Moves what the rig has published since into the story. */
+/* Copies the events that the rig has published since the last call into the
+ * story. */
 static void
 take_events(struct story *s)
 {
@@ -44,7 +45,8 @@ take_events(struct story *s)
 	}
 }
 
-/* A unit has ended with ${rc}; ${fatal}: the store had failed before. */
+/* Counts a unit that has ended with ${rc}.  ${fatal}: the store had failed
+ * before the unit was submitted. */
 static void
 count(struct story *s, enum rc rc, bool fatal)
 {
@@ -78,7 +80,7 @@ story_begin(struct story *s, struct plvfs *disk, enum db_sync sync)
 	memset(s, 0, sizeof(*s));
 	s->disk = disk;
 	s->options.sync = sync;
-	/* The other stories leave all deliveries to the relay. */
+	/* The other kinds of stories leave all deliveries to the relay. */
 	s->options.at_once = true;
 	begin(s);
 }
@@ -105,7 +107,8 @@ turn(struct story *s)
 	rig_turn(&s->rig);
 }
 
-/* Among the writes of a batch. */
+/* Called before each call of a batch.  Takes the turn before the write on which
+ * the countdown ends, so that the sync comes among the batch's writes. */
 static void
 at_call(void *arg, enum plvfs_call call)
 {
@@ -117,7 +120,8 @@ at_call(void *arg, enum plvfs_call call)
 	turn(s);
 }
 
-/* A batch has run. */
+/* Called after each batch: takes the turn now, or orders it among the writes of
+ * the next batch. */
 static void
 ran(struct story *s)
 {
@@ -180,7 +184,7 @@ story_kill(struct story *s)
 	plvfs_watch(s->disk, NULL, NULL);
 	take_events(s);
 	story_kill_rig(s->disk, &s->rig);
-	/* Another seed, for other ids. */
+	/* Another seed, so that new ids differ from those before the kill. */
 	s->options.seed = 4711;
 	s->options.now_ms = s->rig.clk.wall_ms;
 	s->taken = 0;
@@ -192,7 +196,8 @@ story_kill(struct story *s)
 
 /* ---- sending ---- */
 
-/* Thread: the test's, or held the one that syncs, while the test waits. */
+/* Thread: the test's.  In a held story it is the thread that syncs, while the
+ * test's thread waits. */
 static void
 on_send(struct unit *base)
 {
@@ -230,7 +235,7 @@ new_send(struct story *s, enum story_user from, enum story_user to, size_t size)
 	return (m);
 }
 
-/* Submits the ${n} sends from ${m} on as one batch. */
+/* Submits ${n} sends, from ${m} on, as one batch. */
 static void
 submit(struct story *s, struct story_send *m, size_t n)
 {
@@ -315,7 +320,8 @@ on_deliver(struct unit *base)
 	rig_answered(&s->rig, u->unit.rc);
 }
 
-/* The next batches need not wait for its answer. */
+/* Delivers without waiting for the answers: further batches may run before
+ * them. */
 static void
 deliver_held(struct story *s)
 {
@@ -373,7 +379,7 @@ mark(struct story *s, enum story_user user, bool read)
 	if (s->options.held)
 		turn(s);
 	take_events(s);
-	/* All that this user was ever told. */
+	/* The last event that was published to this user. */
 	for (i = 0, upto = 0; i < s->nevents; i++)
 		if (s->events[i].user_id == s->users[user].id &&
 		    s->events[i].seq > upto)

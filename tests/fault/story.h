@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scripted run of the main job on the rig over a power-loss disk, which
- * remembers what was promised to whom and at which crash point: accepted sends,
- * published events, acks, read marks.  And the check that a disk, however it
- * came about, keeps all of it.
+ * A scripted run of sends, deliveries and acks on the rig, over a power-loss
+ * disk.  It records each promise with its crash point: accepted sends,
+ * published events, acks, read marks. story_verify() checks that a disk keeps
+ * all of them, in whatever way the disk came about.
  */
 #ifndef FAULT_STORY_H
 #define FAULT_STORY_H
@@ -16,7 +16,7 @@
 #define STORY_MARKS 32
 #define STORY_EVENTS 256
 #define STORY_BODY 8192
-/* Every answer that was ever given. */
+/* As a point: after every answer of the run. */
 #define STORY_ALL (SIZE_MAX - 1)
 
 enum story_user { ALICE, BOB, CAROL };
@@ -46,7 +46,7 @@ struct story_event {
 	size_t published;
 };
 
-/* More than may wait for their sync. */
+/* More than the deliveries that can wait for a sync at one time. */
 #define STORY_DELIVERS 4
 
 struct story_deliver {
@@ -69,72 +69,74 @@ struct story {
 	size_t nmarks;
 	struct story_event events[STORY_EVENTS];
 	size_t nevents;
-	int taken;         /* of the rig's events */
-	bool unsafe_start; /* story_verify starts without the sequence */
+	int taken;         /* events of the rig copied so far */
+	bool unsafe_start; /* control: verify without start sequence */
 
-	/* What the units came to. */
+	/* The results of the units. */
 	size_t results[RC_COUNT];
 	size_t ok_after_fatal, refused;
 
-	/* Held: deliveries under way; the sync that is to come, after so many
-	 * batches or writes; those that came among writes. */
+	/* Held: the deliveries under way; the batches since the last sync, the
+	 * number of syncs, the writes until the next one; the syncs that came
+	 * among writes. */
 	struct story_deliver delivers[STORY_DELIVERS];
 	size_t ndelivers, owed, turn, countdown, among_writes;
 	bool stalled; /* no sync comes */
 };
 
-/* Opens the rig over ${disk} and makes the users, none of which
- * may fail. */
+/* Opens the rig over ${disk} and makes the users.  None of this may fail. */
 void story_begin(struct story *s, struct plvfs *disk, enum db_sync sync);
 
-/* The same with a log that SQLite writes itself, not buffered. */
+/* Like story_begin(), but SQLite writes the log itself, without the log
+ * buffer. */
 void story_begin_plain(struct story *s, struct plvfs *disk, enum db_sync sync);
 
-/* The same with commits as the product makes them (rig_options.held): syncs
- * come after 1, 2 or 3 batches, at once or among the writes of the next;
- * ${drops}: they are not made, as a control. */
+/* Like story_begin(), but with commits as the product makes them
+ * (rig_options.held).  A sync comes after 1, 2 or 3 batches, at once or among
+ * the writes of the next batch.  ${drops}: as a control, syncs are skipped. */
 void story_begin_held(struct story *s, struct plvfs *disk, bool drops);
 
-/* Held: two sends and their delivery are committed, and not synced when the
- * process is killed and started again; what has no answer is sent again. */
+/* Held: commits two sends and their delivery, kills the process before they are
+ * synced, and starts it again.  Sends again what has no answer. */
 void story_kill(struct story *s);
 
 /* Closes the rig. */
 void story_end(struct story *s);
 
-/* Closes a rig as the kill of its process does: nothing of it reaches ${disk}.
- */
+/* Closes a rig as if its process was killed: nothing more reaches ${disk}. */
 void story_kill_rig(struct plvfs *disk, struct rig *rig);
 
-/* The script's two halves: batches of sends, deliveries, acks, reads, a
- * scheduled message and its release, checkpoints by the writer.  What fails is
- * counted in results and goes on. */
+/* The two halves of the script: batches of sends, deliveries, acks, reads, a
+ * scheduled message and its release, checkpoints by the writer.  A failure is
+ * counted in results, and the script continues. */
 void story_first_half(struct story *s);
 void story_second_half(struct story *s);
 
-/* ${n} sends in one batch, with bodies from ${size} bytes on. */
+/* Makes ${n} sends in one batch, with bodies of ${size} bytes and more. */
 void story_send(struct story *s, enum story_user from, enum story_user to,
     size_t n, size_t size);
 
-/* Every how many places a sweep looks: each, but fewer in the slow builds with
- * sanitizers. */
+/* Returns the step of a sweep over crash points: 1, or more in the slow builds
+ * with sanitizers. */
 size_t story_stride(void);
 
-/* Delivers all there is. */
+/* Delivers all messages that wait. */
 void story_deliver(struct story *s);
 
-/* How many of the sends were answered. */
+/* Returns the number of sends that were answered. */
 size_t story_answered(const struct story *s);
 
-/* Sends again, in the open rig, what has no answer; all must be accepted. */
+/* Sends again, in the open rig, each message without an answer.  All must be
+ * accepted. */
 void story_retry(struct story *s);
 
-/* Opens ${disk} with the start sequence, as after a crash at
- * ${point}; checks that what was answered until then is there; sends all again
- * by id, delivers, and checks that everything is there exactly once and in
- * order.  NULL, or what is wrong.  ${ret_started} (may be NULL): the crash
- * point of ${disk} at which it was ready to serve.  The answers to what was
- * sent again are kept in ${s} if ${adopt}. */
+/* Opens ${disk} with the start sequence, as after a crash at ${point}.  Checks
+ * that everything that was answered until ${point} is there.  Then sends all
+ * messages again by id, delivers, and checks that every message is there
+ * exactly once and in order.  Returns NULL, or what is wrong.  *${ret_started}
+ * (may be NULL) becomes the crash point of ${disk} at which the store was ready
+ * to serve.  If ${adopt}, the answers to the repeated sends are recorded in
+ * ${s}. */
 const char *story_verify(struct story *s, size_t point, struct plvfs *disk,
     bool adopt, size_t *ret_started);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a disk keeps what a story promised.  See story.h.
+ * Checks that a disk keeps what a story promised.  See story.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ prepare(struct rig *r, const char *sql)
 	return (st);
 }
 
-/* ---- what was answered ---- */
+/* ---- what was promised ---- */
 
 static bool
 same_blob(sqlite3_stmt *st, int col, const void *p, size_t n)
@@ -171,7 +171,7 @@ check_all(const struct story *s, size_t point, struct rig *r)
 	return (bad);
 }
 
-/* ---- what happens then ---- */
+/* ---- what happens afterwards ---- */
 
 static void
 on_send(struct unit *base)
@@ -181,8 +181,8 @@ on_send(struct unit *base)
 	(*(size_t *)u->arg)++;
 }
 
-/* Everything that was sent until ${point} is sent again, in one batch.  What
- * was answered must be known. */
+/* Sends again, in one batch, everything that was sent until ${point}.  A send
+ * that was answered must be recognized as known. */
 static const char *
 send_again(
     struct story *s, size_t point, struct rig *r, bool adopt, size_t *ret_sent)
@@ -227,7 +227,7 @@ send_again(
 	return (NULL);
 }
 
-/* Every message is in its recipient's inbox once, and in order. */
+/* Checks that every message is in its recipient's inbox once, and in order. */
 static const char *
 check_delivered(const struct story *s, struct rig *r, size_t sent)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A disk that fails: the k-th sync, write or read, for each k; no room; no
- * memory.  What was answered stays, what was not is refused, and a retry by id
- * gives exactly one.
+ * A disk that fails: the k-th sync, write or read, for each k; a full disk; no
+ * memory.  Everything that was answered stays, the rest is refused, and a retry
+ * by id gives each message exactly once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,24 +15,24 @@
 #include "fault/disks.h"
 #include "fault/story.h"
 
-/* A sweep that never ends has a bug. */
+/* The most steps of a sweep.  A sweep with more steps is a bug. */
 #define MOST 20000
-/* SQLite allocates some thousand times: every so many. */
+/* SQLite allocates several thousand times: the sweep tries every fifth one. */
 #define HEAP_STEP 5
-/* A small cache writes some hundred times. */
+/* With a small cache SQLite writes several hundred times: every third one. */
 #define SPILL_STEP 3
 
 static struct story s;
 
-/* The writer's connection, and what its transactions were undone by. */
+/* The writer's connection, and the reasons of its rollbacks. */
 static struct {
 	sqlite3 *handle;
 	bool committing;
-	int before;                              /* changes, when it began */
-	size_t by_statement, halfway, by_commit; /* halfway: with changes */
+	int before; /* changes before the transaction */
+	size_t by_statement, halfway, by_commit; /* halfway: after changes */
 } undone;
 
-/* SQLite's own allocator, with one failure on order. */
+/* SQLite's own allocator, in which one call can be made to fail. */
 static sqlite3_mem_methods heap;
 static int64_t heap_fail_in; /* 0: never */
 
@@ -57,7 +57,7 @@ heap_realloc(void *p, int n)
 	return (heap_fails() ? NULL : heap.xRealloc(p, n));
 }
 
-/* SQLite calls it for each connection that opens. */
+/* SQLite calls this for each connection that opens. */
 static int
 on_open(sqlite3 *handle, char **ret_error, const struct sqlite3_api_routines *x)
 {
@@ -92,7 +92,7 @@ begin(void)
 	story_begin(&s, disk, DB_SYNC_FULL);
 }
 
-/* The process ends, by itself or by a kill that leaves the disk as it is. */
+/* Ends the process, normally or by a kill that leaves the disk as it is. */
 static void
 end(bool kill)
 {
@@ -112,8 +112,8 @@ verify(struct plvfs *on, bool adopt, const char *what, uint64_t k)
 		fail_msg("%s %llu: %s", what, (unsigned long long)k, bad);
 }
 
-/* The start after the fault, on what the kernel still shows; then a power cut,
- * after which all that has been answered by now, also to retries, is there. */
+/* Starts after the fault, from what the kernel still shows.  Then cuts the
+ * power: all that has been answered by now, also to retries, is still there. */
 static void
 verify_twice(const char *what, uint64_t k)
 {
@@ -124,7 +124,7 @@ verify_twice(const char *what, uint64_t k)
 	verify(image, false, what, k);
 }
 
-/* Units came to nothing but RC_OK, ${a} and ${b}. */
+/* Checks that no unit has a result other than RC_OK, ${a} or ${b}. */
 static void
 check_results(enum rc a, enum rc b, const char *what, uint64_t k)
 {
@@ -137,8 +137,8 @@ check_results(enum rc a, enum rc b, const char *what, uint64_t k)
 			    rc_name((enum rc)i));
 }
 
-/* The fault at ${k} is over: what was refused is taken now, and more, and all
- * is there after the end. */
+/* The fault at ${k} is over: the refused sends are accepted now, and new ones,
+ * and everything is there after the end. */
 static void
 go_on(const char *what, uint64_t k)
 {
@@ -154,9 +154,9 @@ go_on(const char *what, uint64_t k)
 
 /* ---- errors after which the store cannot be trusted ---- */
 
-/* Every k-th of ${calls} fails once with ${code}: nothing is answered after
- * it, and the fatal hook is called.  ${half}: in the second half, after a
- * restart with a cold cache. */
+/* Each ${k}-th call of ${calls} fails once with ${code}: nothing is answered
+ * after it, and the fatal hook is called once.  ${half}: the fault comes in the
+ * second half, after a restart with a cold cache. */
 static void
 sweep_fatal(unsigned calls, int code, bool partly, bool half, const char *what)
 {
@@ -182,7 +182,7 @@ sweep_fatal(unsigned calls, int code, bool partly, bool half, const char *what)
 			    (unsigned long long)f.at, s.rig.fatal);
 		assert_int_equal(s.ok_after_fatal, 0);
 		check_results(RC_IO, RC_CLOSED, what, f.at);
-		/* Later ones are refused, though the disk is well again. */
+		/* Later sends are refused, although the disk works again. */
 		story_send(&s, ALICE, BOB, 1, 20);
 		assert_int_equal(s.sends[s.nsends - 1].unit.unit.rc, RC_CLOSED);
 		answered += story_answered(&s);
@@ -206,9 +206,9 @@ test_sync_fails(void **state)
 	    "fsync EIO after a restart");
 }
 
-/* The control: a start without its sequence believes what the kernel shows of
- * the sync that failed, answers a retry "known", and loses it with the power.
- */
+/* Control: a start without the start sequence believes the pages that the
+ * kernel shows after a failed sync.  It answers a retry with "known" and loses
+ * the message with the power. */
 static void
 test_unsafe_start_loses(void **state)
 {
@@ -247,8 +247,8 @@ test_write_fails(void **state)
 	    PLVFS_WRITE, SQLITE_IOERR_WRITE, true, false, "half a write EIO");
 }
 
-/* Reading is the relay's and the test's as well: their error comes back to
- * them, and it is the writer's that is fatal. */
+/* The relay and the test read, too: they get the error back.  Only an error in
+ * the writer is fatal. */
 static void
 test_read_fails(void **state)
 {
@@ -279,7 +279,7 @@ test_read_fails(void **state)
 	    (unsigned long long)f.at - 1, fatal);
 }
 
-/* ---- no room ---- */
+/* ---- full disk ---- */
 
 static int
 on_statement(unsigned event, void *arg, void *statement, void *sql)
@@ -314,7 +314,8 @@ on_rollback(void *arg)
 			  sqlite3_total_changes(undone.handle) > undone.before;
 }
 
-/* A number that the writer's connection says or takes. */
+/* Sets a pragma of the writer's connection, or only reads it if ${value} is
+ * negative.  Returns its value. */
 static int64_t
 pragma(const char *name, int64_t value)
 {
@@ -331,8 +332,8 @@ pragma(const char *name, int64_t value)
 	return (value);
 }
 
-/* What follows when a batch of the first half was refused at ${k}, and there is
- * room again. */
+/* Checks the state after a batch of the first half was refused at ${k}, and
+ * after there is room again. */
 static void
 after_full(const char *what, uint64_t k)
 {
@@ -341,7 +342,7 @@ after_full(const char *what, uint64_t k)
 
 	assert_int_equal(s.rig.fatal, 0);
 	check_results(RC_FULL, RC_FULL, what, k);
-	/* Reading goes on, and shows nothing by halves. */
+	/* Reads still work, and show no partial batch. */
 	bad = rig_broken_promise(&s.rig);
 	if (bad != NULL)
 		fail_msg("%s %llu: %s", what, (unsigned long long)k, bad);
@@ -352,7 +353,7 @@ after_full(const char *what, uint64_t k)
 	go_on(what, k);
 }
 
-/* After a begin(): its transactions are looked at from now on. */
+/* Watches the transactions of the writer from now on.  Called after begin(). */
 static void
 watch_undone(void)
 {
@@ -366,7 +367,7 @@ watch_undone(void)
 	    SQLITE_OK);
 }
 
-/* From the k-th write on there is no room, or only at the k-th. */
+/* The disk is full from the k-th write on, or only at the k-th. */
 static void
 sweep_full(bool stays, bool partly, const char *what)
 {
@@ -398,8 +399,8 @@ test_full(void **state)
 	sweep_full(false, true, "half a write, once");
 }
 
-/* The database may have ${k} pages more, for each k: a statement finds no room,
- * and nothing has been written. */
+/* The database may grow by ${k} pages, for each k.  The limit is hit by a
+ * statement, before anything of the batch is written. */
 static void
 test_full_by_statement(void **state)
 {
@@ -429,8 +430,8 @@ test_full_by_statement(void **state)
 	    what, (long long)k, refused, undone.by_statement, undone.halfway);
 }
 
-/* The writer's cache holds next to nothing, so that pages go to the disk in the
- * middle of a batch, and find no room there. */
+/* The writer's cache is so small that pages are written in the middle of a
+ * batch, and the disk is full then. */
 static void
 test_full_by_spill(void **state)
 {
@@ -463,7 +464,7 @@ test_full_by_spill(void **state)
 
 /* ---- no memory ---- */
 
-/* After the failure at ${k}: the store goes on as if nothing had been. */
+/* After the failure at ${k} the store works as before. */
 static void
 after_no_memory(const char *what, uint64_t k)
 {
@@ -495,7 +496,7 @@ test_no_memory(void **state)
 	print_message("# %llu allocations\n", (unsigned long long)k - 1);
 }
 
-/* The same for SQLite's own memory. */
+/* The same with failures of SQLite's own allocations. */
 static void
 test_no_memory_for_sqlite(void **state)
 {

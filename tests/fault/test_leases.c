@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leases that are lost and clocks that leap, a row of the crash matrix each
- * (README.md): who comes too late is fenced off, what the clock says is not
- * believed when it cannot be, and nobody is sent twice or given up for it.
+ * Lost leases and clocks that jump, each test a row of the crash matrix
+ * (README.md).  A worker that settles too late is fenced off.  An impossible
+ * time of the clock is not believed.  No message is sent twice or given up
+ * because of the clock.
  *
- * Messages to other servers exist in builds with --enable-faults only;
- * elsewhere this program skips itself.
+ * Messages to other servers exist only in builds with --enable-faults.  In
+ * other builds this program skips itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +83,7 @@ rescued(struct unit *base)
 	(void)u;
 }
 
-/* What ${owner} takes up now; how many messages. */
+/* Claims a parcel for ${owner}.  Returns the number of its messages. */
 static size_t
 claim(struct parcel *p, const char *owner)
 {
@@ -104,7 +105,8 @@ claim(struct parcel *p, const char *owner)
 	return (p->n);
 }
 
-/* The same answer for all of ${p}; how many lanes were somebody else's. */
+/* Settles all messages of ${p} with the same answer.  Returns the number of
+ * lanes that were fenced off because another worker holds their lease. */
 static size_t
 settle(struct parcel *p, enum answer answer, bool duplicate)
 {
@@ -125,7 +127,7 @@ settle(struct parcel *p, enum answer answer, bool duplicate)
 	return (u.fenced);
 }
 
-/* Leases that ran out, and what has expired. */
+/* Reclaims leases that have run out, and, if ${expire}, expires messages. */
 static struct reclaim_unit
 rescue(bool expire)
 {
@@ -139,7 +141,8 @@ rescue(bool expire)
 	return (u);
 }
 
-/* Dies unless the one message is so: state, attempts, retries, rescues. */
+/* Fails unless the only message has this state, attempts, retries and
+ * rescues. */
 static void
 assert_message(const char *want)
 {
@@ -150,7 +153,7 @@ assert_message(const char *want)
 	    want);
 }
 
-/* Dies unless its attempts ended so, in that order. */
+/* Fails unless the attempts have these outcomes, in this order. */
 static void
 assert_outcomes(const char *want)
 {
@@ -169,8 +172,8 @@ leap(int64_t ms)
 	rig.clk.wall_ms += ms;
 }
 
-/* Two workers: the second has taken over what the first still sends.  The
- * receiver has it from the first already. */
+/* Two workers: the second has claimed the message that the first is still
+ * sending.  The receiver already has it from the first. */
 static void
 late_settle(struct parcel *first, struct parcel *second)
 {
@@ -185,7 +188,7 @@ late_settle(struct parcel *first, struct parcel *second)
 
 /* ---- the rows ---- */
 
-/* R306: who held the lease before settles nothing. */
+/* R306: a worker whose lease has run out cannot settle anything. */
 static void
 test_lease_runs_out(void **state)
 {
@@ -202,7 +205,7 @@ test_lease_runs_out(void **state)
 	assert_message("pending 1 0 1");
 	late_settle(&first, &second);
 	assert_outcomes("lease_lost duplicate");
-	/* And whoever comes again is too late as well. */
+	/* A second attempt of this worker to settle is too late, too. */
 	assert_int_equal(settle(&first, ANSWER_REJECTED, false), 1);
 	assert_message("sent 2 0 1");
 }
@@ -221,8 +224,8 @@ test_a_day_forward(void **state)
 	assert_outcomes("lease_lost duplicate");
 }
 
-/* Six days forward: it would have expired a day ago.  It is waited for as long
- * as the clock may be put back. */
+/* The clock jumps six days forward, so the message would have expired a day
+ * ago.  Expiry waits for a minute, in case an operator sets the clock back. */
 static void
 test_expiry_waits(void **state)
 {
@@ -236,7 +239,7 @@ test_expiry_waits(void **state)
 		clk_fake_advance(&rig.clk, 59000);
 		assert_int_equal(rescue(true).expired, 0);
 		if (i == 0)
-			leap(-6 * DAY_MS); /* somebody puts it right */
+			leap(-6 * DAY_MS); /* an operator sets it right */
 		clk_fake_advance(&rig.clk, 2000);
 		assert_int_equal(rescue(true).expired, i == 0 ? 0 : 2);
 	}
@@ -244,7 +247,8 @@ test_expiry_waits(void **state)
 	    rig_number(&rig, "SELECT count(*) FROM dead_letter_queue"), 2);
 }
 
-/* What waits for its retry, and a lease, are at once tomorrow's. */
+/* The clock jumps a day back, so a retry and a lease would end only tomorrow.
+ * Both end at once. */
 static void
 test_a_day_back(void **state)
 {
@@ -255,7 +259,7 @@ test_a_day_back(void **state)
 	assert_int_equal(claim(&first, "first"), 1);
 	assert_int_equal(settle(&first, ANSWER_RETRYABLE, false), 0);
 	assert_message("pending 1 1 0");
-	assert_int_equal(claim(&first, "first"), 0); /* it waits */
+	assert_int_equal(claim(&first, "first"), 0); /* not due */
 	leap(-DAY_MS);
 	assert_int_equal(rescue(false).reclaimed, 0);
 	assert_int_equal(claim(&first, "first"), 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first start interrupted at every place: by an error of the disk, by a
- * kill, by a power cut.  A schema step is there whole with its number or not
- * at all, and the next start works.
+ * Interrupts the first start at every place: by an error of the disk, by a
+ * kill, by a power cut.  A schema step is there completely, with its version
+ * number, or not at all, and the next start works.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #define MOST 20000
 #define SENDS 20
 
-/* The schemas before, that as it is, and a later one. */
+/* The earlier schemas, the current one, and a later one. */
 static struct sql_migration steps[16];
 static struct db_schema oldest, older, old, before, later;
 
@@ -49,7 +49,7 @@ setup(void **state)
 	return (disks_setup(state));
 }
 
-/* Opens, starts and closes. */
+/* Opens the database, runs the start sequence and closes it. */
 static enum rc
 start(const struct plvfs *on, const struct db_schema *schema, struct err *err)
 {
@@ -79,7 +79,7 @@ must_start(const struct plvfs *on, const struct db_schema *schema)
 		fail_msg("start: %s", err.text);
 }
 
-/* A number that the database gives; 0: there is none. */
+/* Returns the number that a query gives, or 0 if there is no database. */
 static int64_t
 number(const struct plvfs *on, const char *sql)
 {
@@ -100,13 +100,13 @@ number(const struct plvfs *on, const char *sql)
 	return (n);
 }
 
-/* Tables, indexes, triggers, and the columns of the tables. */
+/* Counts tables, indexes, triggers, and the columns of the tables. */
 #define COUNT_OBJECTS                                                          \
 	"SELECT count(*) + (SELECT count(*) FROM sqlite_schema s, "            \
 	"pragma_table_info(s.name) WHERE s.type = 'table') FROM sqlite_schema"
 #define ASK_VERSION "PRAGMA user_version"
 
-/* A database with messages and a log, as a kill leaves it. */
+/* Leaves a database with messages and a log on the disk, as a kill does. */
 static void
 leave_log(void)
 {
@@ -125,7 +125,7 @@ leave_log(void)
 	story_kill_rig(disk, &r);
 }
 
-/* The database has ${n} messages and can be used. */
+/* Checks that the database has ${n} messages and can be used. */
 static void
 check_usable(const struct plvfs *on, int n)
 {
@@ -151,8 +151,8 @@ struct sweep {
 	unsigned calls;
 	int code;
 	bool stays;
-	enum rc rc;     /* how the start that fails must end */
-	bool must_fail; /* at some place */
+	enum rc rc;     /* the result of a start that fails */
+	bool must_fail; /* at one place or more */
 };
 
 static const struct sweep sweeps[] = {
@@ -170,7 +170,8 @@ static const struct sweep sweeps[] = {
     {"no shared memory", PLVFS_SHM, SQLITE_IOERR_SHMMAP, false, RC_IO, false},
 };
 
-/* ${log}: not the first start, but one that finds a log. */
+/* Sweeps over the first start, or if ${log}, over a later start, which finds a
+ * write-ahead log. */
 static void
 run_sweep(const struct sweep *w, bool log)
 {
@@ -179,7 +180,7 @@ run_sweep(const struct sweep *w, bool log)
 	size_t failed = 0, stride;
 	enum rc rc;
 
-	/* Every place where there are few. */
+	/* Tries every place for calls of which there are few. */
 	stride = w->calls == PLVFS_WRITE || w->calls == PLVFS_READ
 		     ? story_stride()
 		     : 1;
@@ -200,7 +201,8 @@ run_sweep(const struct sweep *w, bool log)
 			fail_msg("%s %llu: %s: %s", w->what,
 			    (unsigned long long)f.at, rc_name(rc), err.text);
 		failed += rc != RC_OK;
-		/* The power is cut after whatever the start has done. */
+		/* The power is cut after the start has ended, in whatever
+		 * way. */
 		plvfs_cut(disk, 0, 0, 0, image);
 		check_usable(image, log ? SENDS : 0);
 		must_start(disk, &sql_sqlite_schema);
@@ -235,10 +237,11 @@ test_errors_with_a_log(void **state)
 
 /* ---- kills and power cuts ---- */
 
-/* Nothing, and each schema that may be found. */
+/* No schema, and each schema that may be found. */
 #define VERSIONS 7
 
-/* The image holds one of the versions, whole, and becomes the last. */
+/* Checks that the image holds one of the versions, completely, and that a start
+ * upgrades it to the last one. */
 static void
 check_image(const int64_t versions[VERSIONS], const int64_t objects[VERSIONS],
     const struct db_schema *schema)
@@ -257,8 +260,8 @@ check_image(const int64_t versions[VERSIONS], const int64_t objects[VERSIONS],
 	must_start(image, schema);
 }
 
-/* A first start and an upgrade, cut at each point: with what was written kept
- * (a kill), dropped, or some of it (the power). */
+/* A first start and upgrades, interrupted at each point: all writes are kept (a
+ * kill), or the unsynced ones are lost in part or as a whole (a power cut). */
 static void
 test_cuts(void **state)
 {
@@ -294,7 +297,7 @@ test_cuts(void **state)
 	print_message("# %zu points of two starts, 4 images each\n", n);
 }
 
-/* An older program leaves a newer database alone. */
+/* An older program does not change a newer database. */
 static void
 test_newer_is_refused(void **state)
 {

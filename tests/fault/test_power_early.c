@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Early commits (early.h) and a cut of the power at every point of their run.
+ * Early commits (early.h) and a power cut at every point of their run.
  *
- * Whatever is left of the disk: it holds the first k commits,
- * whole, and no other; at least those that were durable then.  So what was made
- * from a commit (a delivery) is never there without it (the message).
+ * Whatever is left on the disk: it holds the first k commits, completely, and
+ * no other commit.  These include all commits that were durable at the time of
+ * the cut.  So the consequence of a commit (a delivery) is never there without
+ * it (the message).
  *
- * Controls that must be caught: to answer at the commit, and to put off the
- * sync of a new log's header too.
+ * Two controls must be caught: an answer at the commit instead of at the sync,
+ * and a skipped sync of a new log's header.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,16 +20,17 @@
 #include "fault/story.h"
 #include <cmocka.h>
 
-/* Every so many points the power is cut once more, in the start after it. */
+/* At every 61st point the power is cut again, in the start that follows. */
 #define AGAIN_EVERY 61
 #define SEEDS 6
-/* The controls look at fewer places. */
+/* The controls check every third place. */
 #define CONTROL_STRIDE 3
 #define BEHIND_SEEDS 30
 
-/* How much of the unsynced survives, by seed: those of test_power_loss; two
- * with which whole commits do, also behind others that do not; one with which
- * whole frames of an older log stay under a new one. */
+/* The percentages of unsynced sectors that survive, by seed: those of
+ * test_power_loss; two with which whole commits survive, also behind others
+ * that do not; one with which whole frames of an older log survive under a new
+ * one. */
 static const unsigned keep[SEEDS] = {0, 45, 85, 98, 100, 1};
 static const unsigned torn[SEEDS] = {0, 10, 10, 1, 0, 0};
 
@@ -43,8 +45,8 @@ setup(void **state)
 
 /* ---- the check ---- */
 
-/* Whether ${db} shows the first commits, at least ${least}.  NULL, or what is
- * wrong. */
+/* Checks that ${db} shows a prefix of the commits, with at least ${least} of
+ * them.  Returns NULL, or what is wrong. */
 static const char *
 check(const struct early_run *r, struct db *db, size_t least,
     struct early_shown *ret)
@@ -73,8 +75,9 @@ check(const struct early_run *r, struct db *db, size_t least,
 	return (NULL);
 }
 
-/* Opens what is on ${on} after a cut and checks it; if ${ret_at}, also writes
- * to it: the crash point of ${on} from which on that is durable. */
+/* Opens and checks the database that a cut left on ${on}.  If ${ret_at} is not
+ * NULL, also commits one more row and returns in *${ret_at} the crash point of
+ * ${on} at which that row is durable. */
 static const char *
 verify(const struct early_run *r, const struct plvfs *on, size_t least,
     struct early_shown *ret, size_t *ret_at)
@@ -96,8 +99,9 @@ verify(const struct early_run *r, const struct plvfs *on, size_t least,
 	return (bad);
 }
 
-/* The image showed ${found} when it was opened, and had one row more that was
- * durable from point ${more_at} on: cuts the power at each point of that. */
+/* The image showed ${found} commits when it was opened.  Then a row was added,
+ * which is durable from point ${more_at} on.  Cuts the power at each point of
+ * this start. */
 static void
 cut_again(const struct early_run *r, size_t point, size_t found, size_t more_at,
     struct backlog *t)
@@ -145,8 +149,8 @@ cut_here(const struct early_run *r, const struct plvfs_replay *replay,
 	t->points++;
 }
 
-/* How many of ${promised} lie at or before ${point}: the last commit that must
- * be there. */
+/* Returns the last commit whose point in ${promised} is not after ${point}.
+ * This commit must be there after a cut at ${point}. */
 static size_t
 least_at(const struct early_run *r, const size_t *promised, size_t point)
 {
@@ -158,9 +162,9 @@ least_at(const struct early_run *r, const size_t *promised, size_t point)
 	return (n);
 }
 
-/* Cuts the power at every ${stride}-th point from ${from} on, when what is
- * ${promised} must be there; ${again}: at some once more, in the start after.
- */
+/* Cuts the power at every ${stride}-th point from ${from} on, and checks that
+ * the commits in ${promised} are there.  ${again}: at some points cuts the
+ * power again, in the start that follows. */
 static void
 cut_everywhere(const struct early_run *r, const size_t *promised, size_t from,
     size_t stride, bool again, struct backlog *t)
@@ -180,8 +184,9 @@ cut_everywhere(const struct early_run *r, const size_t *promised, size_t from,
 	assert_int_equal(point, plvfs_ops(disk) + 1);
 }
 
-/* The same behind the header of each new log, where of what was not synced
- * nearly nothing survives: whole frames of the log before stay under it. */
+/* Cuts the power right after the header of each new log was written, when
+ * almost no unsynced sector survives: whole frames of the log before stay under
+ * the new header. */
 static void
 cut_behind_headers(const struct early_run *r, struct backlog *t)
 {
@@ -224,12 +229,12 @@ report(const struct early_run *r, const char *what, const struct backlog *t)
 
 /* ---- tests ---- */
 
-/* Runs in which a sync fails. */
+/* The number of runs in which a sync fails. */
 #define FAILING 10
 
 static struct early_run run;
 
-/* All that was durable is there, and never more than the first commits. */
+/* All durable commits are there, and what is there is always a prefix. */
 static void
 test_prefix(void **state)
 {
@@ -252,12 +257,12 @@ test_prefix(void **state)
 		fail_msg(
 		    "%zu of %zu: %s", behind.bad, behind.images, behind.first);
 	assert_true(t.points * story_stride() > 300 && t.again > 100);
-	/* Commits that nobody was told of were there too, and whole. */
+	/* Unanswered commits were there, too, completely. */
 	assert_true(t.ahead * story_stride() > 100);
 }
 
-/* After a sync that failed nothing is promised, whatever a later one says, and
- * nothing that was promised before is lost. */
+/* After a failed sync nothing more is promised, even if a later sync succeeds,
+ * and nothing that was promised before is lost. */
 static void
 test_failed_sync(void **state)
 {
@@ -286,7 +291,7 @@ test_failed_sync(void **state)
 	assert_true(images * story_stride() > 200);
 }
 
-/* The control: who answers at the commit has answered too early. */
+/* Control: an answer at the commit, before the sync, comes too early. */
 static void
 test_early_answer_loses(void **state)
 {
@@ -303,8 +308,8 @@ test_early_answer_loses(void **state)
 	assert_non_null(strstr(t.first, "lost"));
 }
 
-/* The control: with the header of a new log unsynced, frames of the old log
- * come back. */
+/* Control: if the header of a new log is not synced, frames of the old log come
+ * back. */
 static void
 test_header_put_off_loses(void **state)
 {

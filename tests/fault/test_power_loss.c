@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The power is cut at every point of a scripted run, and what was not synced
- * is there, or not, or torn.  Nothing that was answered is lost.  The control
- * syncs less and must be caught.
+ * The power is cut at every point of a scripted run.  Each sector that was not
+ * synced is kept, lost or torn.  Nothing that was answered is lost.  The
+ * control syncs less and must be caught.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,11 @@
 #include "fault/story.h"
 
 #define SEEDS 3
-/* Every so many points the power is cut once more, in the start after it. */
+/* At every 23rd point the power is cut again, in the start that follows. */
 #define AGAIN_EVERY 23
 
-/* How much of the unsynced survives, by seed. */
+/* The percentages of unsynced sectors that survive, and that are torn, by
+ * seed. */
 static const unsigned keep[SEEDS] = {0, 45, 85};
 static const unsigned torn[SEEDS] = {0, 10, 10};
 
@@ -32,7 +33,7 @@ check_played(const struct story *s)
 	assert_true(s->nevents > 2 * s->nsends);
 }
 
-/* The run, from an empty disk, with a restart in the middle. */
+/* Plays the run from an empty disk, with a restart in the middle. */
 static void
 play(struct story *s, void (*begin)(struct story *s, struct plvfs *disk))
 {
@@ -48,9 +49,10 @@ play(struct story *s, void (*begin)(struct story *s, struct plvfs *disk))
 	check_played(s);
 }
 
-/* The same with commits as the product makes them: early, and answered by the
- * thread that syncs, whose turns are the story's.  In the middle the process is
- * killed with a sync owed.  ${drops}: as a control, syncs are not made. */
+/* Plays the run with commits as the product makes them: early, and answered by
+ * the thread that syncs, whose turns the story takes.  In the middle the
+ * process is killed while a sync is owed.  ${drops}: as a control, syncs are
+ * skipped. */
 static void
 play_held(struct story *s, bool drops)
 {
@@ -74,8 +76,8 @@ play_held(struct story *s, bool drops)
 	assert_true(before.owed_most == 3);
 }
 
-/* The disk `image` was started and written to: cuts the power at each point of
- * that start. */
+/* A start has written to the disk `image`. Cuts the power at each point of that
+ * start. */
 static void
 cut_again(struct story *s, size_t point, size_t started, struct backlog *t)
 {
@@ -118,8 +120,8 @@ cut_here(struct story *s, const struct plvfs_replay *r, size_t point,
 	t->points++;
 }
 
-/* Cuts the power at every ${stride}-th point; ${again}: at some of them once
- * more, in the start that follows. */
+/* Cuts the power at every ${stride}-th point.  ${again}: at some points cuts
+ * the power again, in the start that follows. */
 static void
 cut_everywhere(struct story *s, size_t stride, bool again, struct backlog *t)
 {
@@ -140,7 +142,8 @@ cut_everywhere(struct story *s, size_t stride, bool again, struct backlog *t)
 	assert_true(t->points > 50);
 }
 
-/* The controls look at fewer places, where that is not done anyway. */
+/* Returns the step of the controls, which check fewer places.  Where the stride
+ * is already large, the controls use 1. */
 static size_t
 control_stride(void)
 {
@@ -165,8 +168,8 @@ begin_full(struct story *s, struct plvfs *on)
 	story_begin(s, on, DB_SYNC_FULL);
 }
 
-/* The buffer of the log needs the syncs of FULL, and is off without
- * them: so that the pragma is the only difference, it is off in both. */
+/* The log buffer needs the syncs of FULL and is off with NORMAL.  It is off in
+ * both runs here, so that the pragma is the only difference. */
 static void
 begin_plain_full(struct story *s, struct plvfs *on)
 {
@@ -181,7 +184,8 @@ begin_plain_normal(struct story *s, struct plvfs *on)
 	story_begin_plain(s, on, DB_SYNC_NORMAL);
 }
 
-/* Nothing answered is lost, nothing is twice, everything arrives. */
+/* Nothing that was answered is lost, no message is there twice, and every
+ * message arrives. */
 static void
 test_full(void **state)
 {
@@ -196,8 +200,8 @@ test_full(void **state)
 		fail_msg("%zu of %zu: %s", t.bad, t.images, t.first);
 }
 
-/* The control: with less syncing the same test must find a loss, and with no
- * other change none. */
+/* Control: with fewer syncs the same test must find a loss, and with FULL,
+ * otherwise unchanged, it must find none. */
 static void
 test_normal_loses(void **state)
 {
@@ -218,7 +222,7 @@ test_normal_loses(void **state)
 	assert_non_null(strstr(normal.first, "lost"));
 }
 
-/* The same of commits that wait for their sync. */
+/* The same for commits that wait for their sync. */
 static void
 test_held(void **state)
 {
@@ -233,7 +237,7 @@ test_held(void **state)
 		fail_msg("%zu of %zu: %s", t.bad, t.images, t.first);
 }
 
-/* The control: what is answered without that sync is lost. */
+/* Control: what is answered without that sync is lost. */
 static void
 test_held_without_sync_loses(void **state)
 {

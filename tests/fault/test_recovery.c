@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start of the store, step by step: the log is in the file before the
- * schema is looked at, the boot row comes last, each time another, and is
- * durable when the start returns.  What an error or a wait leaves undone.
+ * The start of the store, step by step.  The log is moved into the file before
+ * the schema is read.  The boot row is written last, with a different value
+ * each time, and is durable when the start returns.  Errors and waits leave
+ * later steps undone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,8 @@
 
 static struct story s;
 
-/* What a start has done; numbers count its steps. */
+/* The steps that a start has done.  The values are positions in the order of
+ * steps. */
 struct steps {
 	struct db *db;
 	int n;
@@ -142,7 +144,7 @@ start(struct steps *t, struct db *db, int64_t now_ms, struct err *err)
 	return (rc);
 }
 
-/* What is on the disk when the power goes now, and nothing unsynced stays. */
+/* Checks what is durable now: cuts the power with no unsynced sector kept. */
 static void
 check_durable(const char *row)
 {
@@ -167,7 +169,8 @@ test_order(void **state)
 	leave_log();
 	db = open_db(disk);
 	assert_int_equal(start(&t, db, RIG_START_MS + 5, &err), RC_OK);
-	/* The file is synced and the log emptied; the steps; the row. */
+	/* The order of the steps: the file is synced and the log emptied, then
+	 * the schema, then the boot row. */
 	assert_int_equal(t.migrated, t.truncated + 1);
 	assert_true(t.truncated > 2);
 	assert_int_equal(t.rests, WAITS);
@@ -180,8 +183,8 @@ test_order(void **state)
 	assert_null(story_verify(&s, STORY_ALL, disk, false, NULL));
 }
 
-/* In one millisecond, and with a clock that was put back: each start writes and
- * syncs. */
+/* Several starts in one millisecond, and a start after the clock was put back:
+ * each of them writes and syncs another boot row. */
 static void
 test_row_differs(void **state)
 {
@@ -209,7 +212,7 @@ test_row_differs(void **state)
 	}
 }
 
-/* A step that fails is the last. */
+/* No step runs after a step that has failed. */
 static void
 test_errors_end_it(void **state)
 {

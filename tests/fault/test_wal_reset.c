@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection checkpoints while another commits: SQLite before 3.51.3 then
- * loses commits.  The interleaving is forced at a call of the VFS.  Here the
- * writer's connection alone commits and checkpoints, and readers, however they
- * interleave, write nothing; the control lets a second connection checkpoint
- * and must see the loss.
+ * SQLite before 3.51.3 loses commits when one connection checkpoints while
+ * another one commits.  The test forces this interleaving at a call of the VFS.
+ * In the product only the writer's connection commits and checkpoints, and
+ * readers write nothing, however they interleave.  The control lets a second
+ * connection checkpoint and must see the loss.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,8 +38,8 @@ version_has_bug(void)
 static struct story s;
 static bool interleaved;
 
-/* The other connection has read the log's header and is about to copy: now the
- * writer commits, which starts the log anew. */
+/* Called when the other connection has read the log's header and is about to
+ * copy pages.  The writer commits now, which starts the log anew. */
 static void
 commit_now(void *arg, enum plvfs_call call)
 {
@@ -51,7 +51,8 @@ commit_now(void *arg, enum plvfs_call call)
 	story_send(&s, ALICE, BOB, 1, 20);
 }
 
-/* Runs it; ${second}: the checkpoint is another connection's. */
+/* Runs the interleaving.  ${second}: another connection makes the checkpoint.
+ * Returns NULL, or what was lost. */
 static const char *
 checkpoint_while_committing(bool second)
 {
@@ -118,7 +119,7 @@ test_one_checkpointer_keeps(void **state)
 
 /* ---- the thread that syncs, inside a checkpoint ---- */
 
-static uint64_t writes_left; /* of the checkpoint, until that thread's turn */
+static uint64_t writes_left; /* of the checkpoint, before the sync */
 static size_t synced_inside;
 
 static void
@@ -133,8 +134,9 @@ sync_now(void *arg, enum plvfs_call call)
 	synced_inside += rig_turns(&s.rig).syncs - before;
 }
 
-/* Before the ${k}-th write of a checkpoint the log is synced by another thread,
- * which answers what was committed before.  False: there are fewer writes. */
+/* Before the ${k}-th write of a checkpoint, another thread syncs the log and
+ * answers the commits before.  Returns false if the checkpoint has fewer
+ * writes. */
 static bool
 sync_inside(uint64_t k)
 {
@@ -159,7 +161,7 @@ sync_inside(uint64_t k)
 	assert_int_equal(synced_inside > 0, writes_left == 0);
 	assert_int_equal(
 	    story_answered(&s), synced_inside > 0 ? s.nsends : answered);
-	/* The log begins anew. */
+	/* The log starts anew. */
 	story_send(&s, BOB, ALICE, 2, 400);
 	rig_turn(&s.rig);
 	assert_int_equal(story_answered(&s), s.nsends);
@@ -198,8 +200,8 @@ test_sync_inside_checkpoint_keeps(void **state)
 struct reading {
 	struct db *db;
 	bool open;
-	int64_t last_id, pending; /* what its snapshot shows */
-	size_t since;             /* commits when it was taken */
+	int64_t last_id, pending; /* in its snapshot */
+	size_t since;             /* commits when it was opened */
 };
 
 struct topology {
@@ -208,7 +210,7 @@ struct topology {
 	struct reading readers[READERS];
 	struct uuid ids[COMMITS * 8];
 	size_t nids, commits;
-	size_t steps, snapshots, old; /* of readers; held over a commit */
+	size_t steps, snapshots, old; /* of readers; old: kept over a commit */
 };
 
 static void
@@ -244,7 +246,7 @@ let_go(struct reading *r)
 	r->open = false;
 }
 
-/* A reader opens a snapshot, or looks at it again and lets it go. */
+/* A reader opens a snapshot, or reads its snapshot again and may close it. */
 static void
 read_step(struct topology *t, struct reading *r)
 {
@@ -268,7 +270,7 @@ read_step(struct topology *t, struct reading *r)
 		if (rnd_below(&t->rnd.rnd, 4) == 0)
 			let_go(r);
 	}
-	/* Whatever a reader does, it writes nothing. */
+	/* A reader writes nothing, whatever it does. */
 	assert_int_equal(plvfs_ops(disk), ops);
 }
 
@@ -318,7 +320,7 @@ open_topology(struct topology *t, int64_t users[2], int64_t *ret_device)
 		open_reader(&t->readers[i].db);
 }
 
-/* All that was accepted is there; ends the rig. */
+/* Checks that all accepted messages are there, and closes the rig. */
 static void
 check_kept(struct rig *r, const struct uuid *ids, size_t n)
 {
@@ -378,7 +380,7 @@ test_readers_between_calls(void **state)
 		rig_forget(&t.rig);
 		if (rnd_below(&t.rnd.rnd, 15) != 0)
 			continue;
-		/* Every other time nobody is reading. */
+		/* In half of the cases no reader is open. */
 		alone = rnd_below(&t.rnd.rnd, 2) == 0;
 		for (i = 0; i < READERS && alone; i++)
 			let_go(&t.readers[i]);
@@ -402,8 +404,8 @@ test_readers_between_calls(void **state)
 	check_disk(t.ids, t.nids);
 }
 
-/* A reader can neither checkpoint nor write, and closing the last connection
- * as a reader leaves the log alone. */
+/* A reader can neither checkpoint nor write.  When a reader is the last
+ * connection to close, the log stays. */
 static void
 test_readers_never_checkpoint(void **state)
 {
@@ -429,7 +431,7 @@ test_readers_never_checkpoint(void **state)
 	    db_run(reader, SQL_META_SET, DB_PARAMS(v), NULL, NULL, NULL, &err),
 	    RC_OK);
 	assert_int_equal(plvfs_ops(disk), ops);
-	/* The writer is gone, killed; the readers close after it. */
+	/* The writer was killed; the readers close after it. */
 	story_kill_rig(disk, &t->rig);
 	for (int i = 0; i < READERS; i++)
 		db_close(t->readers[i].db);
@@ -470,7 +472,7 @@ sent(struct unit *base)
 	atomic_fetch_add((atomic_size_t *)u->arg, 1);
 }
 
-/* One batch after another through the writer's thread. */
+/* Sends one batch after another through the writer's thread. */
 static void
 send_batches(struct rig *r, int64_t from, struct uuid *ids, size_t n)
 {
