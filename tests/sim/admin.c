@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operator.  See admin.h.  What he does is a unit of the writer, as the
- * admin's routes make it; what was not answered he does not repeat.
+ * The operator.  See admin.h.  Each action is a unit of the writer, which the
+ * admin routes would make in the same way.  The operator does not repeat an
+ * action without an answer.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -30,15 +31,15 @@ enum operator_kind {
 };
 
 struct operator_unit {
-	struct unit unit; /* first */
+	struct unit unit; /* must be first */
 	struct operator_unit *next;
 	struct sim *s;
 	enum operator_kind kind;
 	int64_t id, n;
 	const char *name;
 	struct refusal refusal;
-	bool waited;        /* ADMIN_CONFIRM: the row had been called "later" */
-	admin_done_fn done; /* NULL: nobody waits for it */
+	bool waited;        /* ADMIN_CONFIRM: the row waited for an ack */
+	admin_done_fn done; /* NULL: no callback */
 	void *arg;
 };
 
@@ -47,7 +48,7 @@ static const char *const names[NAMES] = {
 static const char *const words[] = {"requeue", "discard", "retry", "pause",
     "resume", "rate", "rewind", "confirm"};
 
-/* Destination ${i}: the peers first. */
+/* Returns the name of destination ${i}: the peers come first. */
 static const char *
 name_of(const struct sim *s, uint64_t i)
 {
@@ -115,7 +116,7 @@ operator_apply(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	return (RC_OK);
 }
 
-/* The answer that the lane waited for has come: it waits no more. */
+/* Checks that a lane continues when the ack that it waited for has come. */
 static void
 check_goes_on(struct sim *s, int64_t outbox_id)
 {
@@ -176,7 +177,7 @@ admin_confirmed(struct sim *s, int64_t outbox_id)
 UNIT_KIND(operator, unit_locks_nothing, .queue = UNIT_CLIENT,
     .order = ORDER_OPERATOR, .apply = operator_apply);
 
-/* A unit that the world keeps until the end. */
+/* Makes a unit, which the world keeps until its end. */
 static struct operator_unit *
 unit_new(struct sim *s, enum operator_kind kind)
 {
@@ -214,9 +215,10 @@ admin_free(struct sim *s)
 	}
 }
 
-/* ---- what he does ---- */
+/* ---- the actions ---- */
 
-/* A number that ${sql} gives, at random one of them; 0: none. */
+/* Returns one of the numbers that ${sql} gives, at random, or 0 if it gives
+ * none. */
 static int64_t
 one_of(struct sim *s, const char *sql)
 {
@@ -287,7 +289,7 @@ admin_pauses_here(struct sim *s)
 	(void)admin_pauses(s, names[NAME_HERE], true);
 }
 
-/* So few that what people send has to wait for it. */
+/* The rate is low enough that messages have to wait for it. */
 void
 admin_paces(struct sim *s)
 {
@@ -306,7 +308,8 @@ rewind_lane(struct sim *s)
 
 	id = one_of(s, "SELECT lane_id FROM outbox_lanes WHERE class = 0 AND "
 		       "next_seq > 1");
-	/* Who offers all of it again does not go on from somewhere else. */
+	/* While a server is being restored, its peers offer whole lanes again.
+	 * A rewind to another place would cancel that. */
 	if (id == 0 || fed_restore_is_under_way(s->w))
 		return;
 	u = unit_new(s, OPERATOR_REWIND);
@@ -347,8 +350,8 @@ admin_confirm(struct sim *s, int64_t outbox_id)
 	(void)submit(s, u);
 }
 
-/* What is paused is resumed, and looked at again: a pause of before may still
- * be on its way. */
+/* Resumes all paused destinations, and checks again later: an earlier request
+ * to pause may still be under way. */
 static void
 resume(struct sim *s, void *arg, int64_t n)
 {

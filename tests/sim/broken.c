@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The code broken on purpose, to see that seeds find it.
+ * Defects on purpose, which the seeds have to find.
  *
- * What the product says to its store is the text of its statements, and the
- * simulator opens the store with texts of its own: so it can take a guard out
- * of one without a line in the product.  A change that finds nothing to change
- * dies.
+ * The product reads and writes its store through named SQL statements, and the
+ * simulator opens the store with its own copy of their texts.  So it can remove
+ * a guard from a statement without any code in the product.  The program ends
+ * if an edit finds no text to replace.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "schema/sql.h"
 #include "sim/sim.h"
 
-/* In statement ${name} ${from} becomes ${to}, each time it stands there. */
+/* Replaces each ${from} with ${to} in the statement ${name}. */
 struct edit {
 	const char *broken;
 	const char *name;
@@ -47,7 +47,7 @@ static const struct edit edits[] = {
 	"ORDER BY o.lane_seq DESC"},
     {"order-here", "outbox_claim", "ORDER BY lane_seq",
 	"ORDER BY lane_seq DESC"},
-    /* Times before 1970 are those of fed_broken_note(). */
+    /* Times before 1970 come from fed_broken_note(). */
     {"dedup-here", "processed_insert", "VALUES ($1, $2, $3, $4, $5)",
 	"SELECT $1, $2, abs($3), $4, $5 WHERE $3 < 0"},
     {"nonce", "nonce_find", "WHERE destination_id",
@@ -64,14 +64,23 @@ static const struct edit edits[] = {
     {"epoch", "peer_set", "epoch = $4", "epoch = substr($4, 1, 0)"},
 };
 
-/* Besides: dedup, the peer's memory is written after its inbox; sync, the log
- * is not synced at each commit.  Of a server that receives (fed_broken.h):
- * ack-early, it answers before its commit; dedup-here, its memory is written
- * after its inbox; back, it refuses what goes back in its sequence; nonce, a
- * request is taken again; origin, a key is found by its id alone; sequence,
- * envelopes are taken as they stand; stranger, anybody's receipt counts.  Of
- * others: reconnect, a request that is asked to come back counts as answered;
- * unpaused, nobody pauses a server that is to be restored. */
+/* The defects above, and these, which are not edits of a statement:
+ *  - dedup: a peer's memory is written after its inbox
+ *  - sync: the log is not synced at each commit
+ *
+ * Defects of a server that receives (fed_broken.h):
+ *  - ack-early: the server answers before its commit
+ *  - dedup-here: its memory is written after its inbox
+ *  - back: it refuses envelopes that go back in their sequence
+ *  - nonce: it accepts a request twice
+ *  - origin: it finds a key by its id alone
+ *  - sequence: it takes envelopes in the order in which they are written
+ *  - stranger: it accepts a receipt from anyone
+ *
+ * Other defects:
+ *  - reconnect: a request counts as answered although its answer asks the
+ *    sender to come back later
+ *  - unpaused: operators do not pause a server that is to be restored */
 const char *const sim_breakable[] = {"ack-early", "back", "confirm", "dedup",
     "dedup-here", "epoch", "fence", "hasten", "mark", "nonce", "order",
     "order-here", "origin", "outage", "priority", "private", "promise", "rate",
@@ -109,7 +118,7 @@ die(const struct edit *e, const char *why)
 	abort();
 }
 
-/* ${text} with all ${e}->from replaced. */
+/* Returns ${text} with all ${e}->from replaced. */
 static char *
 edited(const struct edit *e, const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is charged.  See charges.h.
+ * Which attempts are charged.  See charges.h.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "sim/charges.h"
 #include "sim/server.h"
 
-/* An attempt that may be charged. */
+/* An attempt that may be charged to its message. */
 struct charge {
 	int64_t outbox_id, attempt;
 };
@@ -27,7 +27,7 @@ add(struct sim *s, int64_t outbox_id, int64_t attempt)
 	s->charges[s->ncharges++] = (struct charge){outbox_id, attempt};
 }
 
-/* Whether what is said of an item keeps those behind it back. */
+/* Returns true if this verdict of an item holds back the items behind it. */
 static bool
 waits(enum verdict verdict)
 {
@@ -42,7 +42,7 @@ charges_heard(struct sim *s, const struct cargo *cargo)
 	const struct cargo_item *items = cargo->items;
 	size_t i, k;
 
-	/* Who asks to come back later refuses nothing. */
+	/* A peer that asks the server to come back later refuses nothing. */
 	if (cargo->answer != CARGO_ITEMS || cargo->reconnect)
 		return;
 	for (i = 0; i < cargo->n; i++) {
@@ -72,7 +72,7 @@ may_be(const struct sim *s, int64_t outbox_id, int64_t attempt)
 	return (false);
 }
 
-/* Each attempt that was charged was refused at the head of its lane. */
+/* Checks that each charged attempt was refused at the head of its lane. */
 static void
 judge_attempts(struct sim *s)
 {
@@ -93,8 +93,8 @@ judge_attempts(struct sim *s)
 	server_asked(st);
 }
 
-/* A row has spent what its attempts say, in all its lives, and each of its
- * lives has had no more of them than the retries that it is given. */
+/* Checks that a row has spent what its attempts say, over all its lives (each
+ * requeue begins a new one), and in no life more than its retries. */
 static void
 judge_rows(struct sim *s)
 {

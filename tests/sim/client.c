@@ -2,8 +2,9 @@
 /*
  * People and their clients.  See client.h.
  *
- * A request is on its way, with the server, or answered; each way it may be
- * lost, and then it is made again: the same message with the same id.
+ * A request is on its way to the server, in the server, or answered.  The
+ * request or its answer may be lost.  Then the client repeats the request: the
+ * same message with the same id.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #include "sim/fed.h"
 #include "sim/server.h"
 
-/* A client that is told "later" so often gives up. */
+/* A client gives up after 40 answers that say "later". */
 #define TRIES 40
 
 enum op_kind { OP_SEND, OP_CANCEL, OP_ACK, OP_READ };
@@ -28,9 +29,9 @@ struct op {
 	struct sim *s;
 	enum op_kind kind;
 	size_t client;
-	struct message *m; /* of a send or a cancel */
+	struct message *m; /* for a send or a cancel */
 	int device;
-	struct mark mark; /* of an ack or a read */
+	struct mark mark; /* for an ack or a read */
 	bool over;
 	bool asked; /* on its way, or with the server */
 	uint64_t incarnation;
@@ -116,7 +117,7 @@ answered_mark(struct op *op)
 	op->over = true;
 }
 
-/* The answer has come. */
+/* The answer reaches the client. */
 static void
 answered(struct sim *s, void *arg, int64_t n)
 {
@@ -148,14 +149,15 @@ answered(struct sim *s, void *arg, int64_t n)
 	}
 }
 
-/* The server has done it (or not); the answer leaves. */
+/* The server has finished the request, with or without success.  The answer
+ * leaves. */
 static void
 leaves(struct op *op, enum rc rc, enum problem problem)
 {
 	struct sim *s = op->s;
 
 	if (s->server->dying)
-		return; /* clients_lose() asks again */
+		return; /* clients_lose() repeats it */
 	op->rc = rc;
 	op->problem = problem;
 	op->incarnation = 0;
@@ -182,7 +184,8 @@ send_done(struct unit *base)
 	struct message *m = op->m;
 
 	op->replayed = u->replayed;
-	/* This is the promise, whether the answer arrives or not. */
+	/* From here on the message is promised, whether the answer arrives or
+	 * not. */
 	if (u->unit.rc == RC_OK && u->refusal.problem == PROBLEM_NONE &&
 	    !s->server->dying && m->promised_us == 0) {
 		m->promised_us = s->clk.mono_us;
@@ -243,7 +246,7 @@ make_send(struct op *op)
 		    op->s, "%s is no address: %s", m->to, u->refusal.detail);
 }
 
-/* The unit of ${op}, made anew. */
+/* Makes a new unit for ${op}. */
 static struct unit *
 make_unit(struct op *op)
 {
@@ -378,9 +381,9 @@ clients_busy(const struct sim *s)
 	return (n);
 }
 
-/* ---- looking ---- */
+/* ---- reading the inbox ---- */
 
-/* One row of an inbox; what is shown must go on where it ended. */
+/* Shows one row of an inbox, which must follow the last one shown. */
 static void
 show(struct sim *s, struct client *c, sqlite3_stmt *st)
 {
@@ -460,7 +463,7 @@ client_looks(struct sim *s, size_t client)
 	look(s, &s->clients[client], 0);
 }
 
-/* ---- asking ---- */
+/* ---- repeating requests ---- */
 
 void
 client_send(struct sim *s, struct message *m)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people do of their own will.  See client.h.
+ * The actions that people choose themselves.  See client.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,7 @@ client_piles_up(struct sim *s, int64_t n)
 	}
 }
 
-/* To whom, of those that ${client} writes to. */
+/* Draws a recipient for ${m} among those to whom ${client} writes. */
 static void
 draw_recipient(struct sim *s, size_t client, struct message *m)
 {
@@ -63,7 +63,7 @@ draw_recipient(struct sim *s, size_t client, struct message *m)
 	}
 }
 
-/* ${m} goes to whom it says. */
+/* Sends ${m} to its recipient. */
 static void
 act_send_one(struct sim *s, struct message *m)
 {
@@ -79,13 +79,13 @@ act_send_one(struct sim *s, struct message *m)
 	s->counts.scheduled += m->deliver_at != 0;
 	sim_tell(s, "client: %s sends #%zd to %s%s", client_names[m->client],
 	    m - s->messages, m->to, m->deliver_at != 0 ? ", later" : "");
-	/* The same once more, at the same time. */
+	/* Sometimes sends it twice at the same time. */
 	do
 		client_send(s, m);
 	while (sim_chance(s, 80));
 }
 
-/* One message, or some one after another. */
+/* Sends one message, or several, one after the other. */
 static void
 act_send(struct sim *s, size_t client)
 {
@@ -111,7 +111,7 @@ act_cancel(struct sim *s, size_t client)
 
 	if (s->nmessages == 0)
 		return;
-	/* One of the newest, which may still be pending. */
+	/* Takes one of the newest messages, because it may still be pending. */
 	m = &s->messages[s->nmessages - 1 -
 			 sim_dice(s, s->nmessages < 6 ? s->nmessages : 6)];
 	if (m->client == client && !m->cancel_asked)
@@ -129,7 +129,7 @@ act_mark(struct sim *s, size_t client, bool ack)
 	if (!client_draw_mark(s, c, ack, &m))
 		return;
 	client_mark(s, client, &m);
-	/* Whoever reads a conversation may have acked less. */
+	/* A person who reads a conversation may ack less than that. */
 	if (!ack && sim_chance(s, 300) && client_draw_mark(s, c, true, &m)) {
 		m.upto = 1 + (int64_t)sim_dice(s, (uint64_t)m.upto);
 		client_mark(s, client, &m);

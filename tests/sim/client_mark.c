@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people ack and read: by inbox number, in a conversation up to a message
- * of either side, or some messages by their ids.  See client.h.
+ * The acks and reads of people: by inbox number, in a conversation up to a
+ * message of either side, or some messages by their ids.  See client.h.
  */
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "sim/client.h"
 #include "sim/server.h"
 
-/* An event of ${c}'s inbox that is a message, one of the newest more often; 0:
- * none. */
+/* Returns the seq of a message in ${c}'s inbox, more often of one of the
+ * newest.  Returns 0 if there is none. */
 static int64_t
 some_message(struct sim *s, const struct client *c)
 {

@@ -13,7 +13,7 @@
 #include "sim/fed_internal.h"
 #include "wire/wire.h"
 
-/* The clocks of servers are apart by this much at most, of the 300 s that a
+/* The clocks of two servers differ by at most 120 s, of the 300 s that a
  * signature allows, and seldom by much more. */
 #define APART_MS 120000
 #define FAR_APART_MS (2 * SIM_HOUR_MS)
@@ -220,7 +220,7 @@ make_key(struct world *w, size_t i)
 	    key->id, sizeof(key->id), "key-%c-%u", domains[i][0], key->rotated);
 }
 
-/* ${s} signs with another key from now on, which others have to learn. */
+/* ${s} signs with a new key from now on, which its peers have to learn. */
 static void
 rotate(struct sim *s)
 {
@@ -287,14 +287,14 @@ fed_weather_draw(struct world *w)
 		if (r->remote < 300)
 			r->remote += 300;
 		r->actions = 15 + (int)sim_dice(s, 60);
-		/* A lease outlives the carrier's patience, as in the product.
-		 */
+		/* A lease lasts longer than the carrier waits for an answer, as
+		 * in the product. */
 		s->setup.lease_ms = 0;
 	}
 	fed_restore_draw(w);
 }
 
-/* Clocks that have leapt are put right, and forward only. */
+/* Clocks that have jumped are set right, only forward. */
 static void
 agree(struct world *w)
 {
@@ -330,7 +330,8 @@ fed_calms(struct world *w)
 
 /* ---- life ---- */
 
-/* Clocks are apart; one is seldom off by more than signatures allow. */
+/* Sets the clocks apart, in few runs one of them further than signatures
+ * allow. */
 static void
 set_clock(struct sim *s)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The receiving server broken on purpose.  See fed_broken.h.
+ * Defects on purpose in the receiving server.  See fed_broken.h.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -51,7 +51,8 @@ keep_as_written(struct hearing *h)
 
 /* ---- stranger ---- */
 
-/* A receipt is taken as that of the one whom its message went to. */
+/* Treats a receipt as if it came from the person to whom its message was
+ * sent. */
 static void
 believe(struct hearing *h)
 {
@@ -81,7 +82,7 @@ believe(struct hearing *h)
 
 /* ---- back ---- */
 
-/* What is not behind the last one of its sequence is refused. */
+/* Refuses an envelope whose sequence is not after the last one. */
 static void
 refuse_back(struct hearing *h)
 {
@@ -134,7 +135,7 @@ fed_break(struct hearing *h)
 /* ---- dedup-here ---- */
 
 struct note {
-	struct unit unit; /* first */
+	struct unit unit; /* must be first */
 	struct store_event_key events[ENVELOPE_ITEMS];
 	size_t n;
 };

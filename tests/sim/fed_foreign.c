@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hostile peer as a server that is sent messages: another program, which
- * knows what twinbox never does.  It answers 202 for a part of a request and
- * settles it by acks of a later request of its own, or asks to come back later.
- * See fed.h.
+ * The hostile peer as a server that receives messages: another program, which
+ * behaves in ways that twinbox never does.  It answers 202 for a part of a
+ * request and settles that part by acks in a later request of its own, or it
+ * asks the sender to come back later.  See fed.h.
  *
- * What it has taken and thinks of an event is that of a simulated peer
- * (peer.c). Of its acks some come before the 202, some twice, some too late or
+ * Its inbox and its opinion of each event are those of a simulated peer
+ * (peer.c).  Some of its acks come before the 202, some twice, some too late or
  * never.
  */
 #include <assert.h>
@@ -37,7 +37,8 @@ send_acks(struct sim *s, void *arg, int64_t n)
 	struct post *p;
 
 	(void)n;
-	/* It has memory of its own. */
+	/* A shortage of memory on the server does not affect the hostile
+	 * peer. */
 	mem_fail_at(0);
 	p = fed_post_new(s->w, FED_HOSTILE_DOMAIN, s->domain);
 	wire_request_begin(
@@ -57,7 +58,7 @@ send_acks(struct sim *s, void *arg, int64_t n)
 	}
 }
 
-/* What it says in the end of what it called "later". */
+/* Draws the final status of an event that was answered with "later". */
 static void
 draw_ack(struct sim *s, const struct uuid *event_id, struct envelope_ack *ret)
 {
@@ -72,7 +73,8 @@ draw_ack(struct sim *s, const struct uuid *event_id, struct envelope_ack *ret)
 		ret->retry_after_ms = (int64_t)sim_dice(s, 5000);
 }
 
-/* Its acks for what ${c} says "later" of, in one request. */
+/* Schedules the acks for all items of ${c} that are answered with "later", in
+ * one request. */
 static void
 promise(struct sim *s, const struct cargo *c)
 {
@@ -135,7 +137,7 @@ answer(struct sim *s, struct cargo *c, const struct cargo *heard)
 			later = true;
 		}
 	}
-	/* It has an answer for what nobody has asked it. */
+	/* It acks an event that was never sent to it. */
 	if (sim_chance(s, s->weather.garble)) {
 		peer_forgets(s, SIM_HOSTILE, &a.acks[0].event_id);
 		a.acks[0].event_id = uuid_gen_next(&s->ids);
@@ -166,7 +168,7 @@ ask_to_come_back(struct sim *s, struct cargo *c)
 	fed_reply_send(r, sim_delay(s));
 }
 
-/* ${n}: the answer goes nowhere. */
+/* ${n} is 1 for a copy of the request, whose answer is lost. */
 static void
 hears(struct sim *s, void *arg, int64_t n)
 {

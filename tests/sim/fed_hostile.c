@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hostile peer.  It has a key that everybody knows to be its own, and has
- * seen every request that was ever sent.  See fed.h.
+ * The hostile peer.  It has a key that everybody knows as its own, and it has
+ * seen every request of the run.  See fed.h.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -14,13 +14,14 @@
 
 #define HOSTILE_PERSON "mal@" FED_HOSTILE_DOMAIN
 
-/* A message of ${victim} that anybody may have heard of. */
+/* A message of ${victim} that the hostile peer may know. */
 struct heard {
 	struct uuid message_id, event_id;
 	char sender[LIMIT_ADDRESS_LEN + 1];
 };
 
-/* One of the newest messages of ${s}; ${local}: of its users.  False: none. */
+/* Draws one of the newest messages of ${s}.  ${local}: one from its users.
+ * Returns false if there is none. */
 static bool
 hear(struct sim *s, bool local, struct heard *ret)
 {
@@ -58,7 +59,7 @@ span(const char *text)
 	return ((struct span){text, strlen(text)});
 }
 
-/* An envelope of a person who is said to be ${from}. */
+/* Fills an envelope that claims to come from ${from}. */
 static void
 fill(struct sim *s, int kind, const char *from, const char *to,
     struct envelope *ret)
@@ -80,8 +81,8 @@ fill(struct sim *s, int kind, const char *from, const char *to,
 	ret->created_at_ms = s->clk.wall_ms;
 }
 
-/* ${e} to ${victim}, from ${from}, signed with the hostile key that is called
- * ${key_id}. */
+/* Sends ${e} to ${victim} in the name of ${from}, signed with the hostile key
+ * under the name ${key_id}. */
 static void
 send_one(struct sim *victim, const struct envelope *e, const char *from,
     const char *key_id)
@@ -97,7 +98,7 @@ send_one(struct sim *victim, const struct envelope *e, const char *from,
 	fed_arrives(victim, p, NULL, sim_delay(victim));
 }
 
-/* The same as the hostile peer itself. */
+/* Sends ${e} in the hostile peer's own name. */
 static void
 send_own(struct sim *victim, const struct envelope *e)
 {
@@ -106,9 +107,10 @@ send_own(struct sim *victim, const struct envelope *e)
 	    victim->w->fed->keys[SIM_SERVERS].id);
 }
 
-/* ---- what it tries ---- */
+/* ---- the attacks ---- */
 
-/* Whom ${p} was for; of a request to the hostile peer itself: ${victim}. */
+/* Returns the server that ${p} was for, or ${victim} if it was for the hostile
+ * peer itself. */
 static struct sim *
 receiver_of(struct sim *victim, const struct post *p)
 {
@@ -117,7 +119,7 @@ receiver_of(struct sim *victim, const struct post *p)
 	return (to != NULL ? to : victim);
 }
 
-/* One of the requests that were sent, of the newest ones more often. */
+/* Draws one of the requests of the run, more often one of the newest. */
 static struct post *
 some_post(struct sim *s)
 {
@@ -133,7 +135,7 @@ some_post(struct sim *s)
 	return (p);
 }
 
-/* A request once more, now and then to a server that it was not for. */
+/* Replays a request, sometimes to a server that it was not for. */
 static void
 replay(struct sim *victim)
 {
@@ -148,7 +150,7 @@ replay(struct sim *victim)
 	fed_arrives(to, p, NULL, sim_delay(victim));
 }
 
-/* The head of one request with the body of another one. */
+/* Sends the head of one request with the body of another one. */
 static void
 change_body(struct sim *victim)
 {
@@ -164,8 +166,9 @@ change_body(struct sim *victim)
 	fed_arrives(receiver_of(victim, p), p, NULL, sim_delay(victim));
 }
 
-/* It speaks as a person of another server: with the other's name in the head,
- * under a key id of its own or of the other; or in the envelope alone. */
+/* Writes as a person of another server: either with the other server's name in
+ * the head, under its own key id or the other's; or with the name in the
+ * envelope alone. */
 static void
 forge(struct sim *victim, const char *to)
 {
@@ -189,7 +192,7 @@ forge(struct sim *victim, const char *to)
 	}
 }
 
-/* A message of its own, under new ids or those of another message. */
+/* Writes a message of its own, under new ids or the ids of another message. */
 static void
 write_to(struct sim *victim, const char *to)
 {
@@ -206,7 +209,7 @@ write_to(struct sim *victim, const char *to)
 	send_own(victim, &e);
 }
 
-/* A request that is signed, and no request of the protocol. */
+/* Sends a signed request that is not a request of the protocol. */
 static void
 babble(struct sim *victim)
 {
@@ -220,7 +223,7 @@ babble(struct sim *victim)
 	fed_arrives(victim, p, NULL, sim_delay(victim));
 }
 
-/* A receipt for a message that somebody else was sent. */
+/* Sends a receipt for a message that was sent to somebody else. */
 static void
 acknowledge(struct sim *victim)
 {
@@ -244,7 +247,8 @@ fed_hostile_acts(struct sim *victim)
 	char to[LIMIT_ADDRESS_LEN + 1];
 
 	victim->counts.hostile++;
-	/* It has memory of its own. */
+	/* A shortage of memory on the server does not affect the hostile
+	 * peer. */
 	mem_fail_at(0);
 	sim_tell(victim, "hostile peer: acts");
 	(void)snprintf(to, sizeof(to), "%s@%s",

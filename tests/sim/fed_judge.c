@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The oracle of several servers: what one has against what another has sent,
- * acked and read.  See fed.h.
+ * The oracle of several servers: compares what one server has with what another
+ * has sent, acked and read.  See fed.h.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "sim/fed_internal.h"
 #include "sim/server.h"
 
-/* When calm has come people look at least once an hour; what is not acked by
- * now never will be. */
+/* In the calm people look at least once an hour.  A message that is not acked
+ * within a day never will be. */
 #define ACKED_MS SIM_DAY_MS
 
 static void
@@ -37,7 +37,7 @@ take_text(sqlite3_stmt *st, int i, char *ret, size_t size)
 	    ret, size, "%s", (const char *)sqlite3_column_text(st, i));
 }
 
-/* False: the column is NULL. */
+/* Returns false if the column is NULL. */
 static bool
 take_uuid(sqlite3_stmt *st, int i, struct uuid *ret)
 {
@@ -50,14 +50,14 @@ take_uuid(sqlite3_stmt *st, int i, struct uuid *ret)
 
 /* ---- people ---- */
 
-/* A person as called on other servers. */
+/* A person, with the address that other servers use. */
 struct person {
 	char address[LIMIT_ADDRESS_LEN + 1];
 	char name[LIMIT_NAME_LEN + 1];
-	struct sim *s; /* the server; NULL: the hostile peer */
+	struct sim *s; /* NULL: of the hostile peer */
 };
 
-/* Somebody whom ${s} calls ${address}, a name or an address. */
+/* Returns the person whom ${s} calls ${address}, a name or an address. */
 static struct person
 person_of(const struct sim *s, const char *address)
 {
@@ -111,7 +111,7 @@ fed_settled(struct world *w)
 
 /* ---- messages ---- */
 
-/* All that a message carries. */
+/* The whole content of a message. */
 #define CONTENT                                                                \
 	"m.body || '|' || m.priority || '|' || coalesce(m.content_type, '') "  \
 	"|| '|' || coalesce(m.metadata, '') || '|' || "                        \
@@ -142,13 +142,13 @@ fed_has(struct sim *s, const struct message *m)
 	return (n);
 }
 
-/* A message in an inbox, from another server. */
+/* A message in an inbox that came from another server. */
 struct received {
 	struct uuid message_id, event_id;
 	struct person from, to;
 	char content[CONTENT_SIZE];
 	int64_t delivered_at;
-	bool in_order; /* sent there, and never requeued */
+	bool in_order; /* its sender's row is sent and was never requeued */
 	int64_t lane_id, lane_seq;
 };
 
@@ -160,8 +160,8 @@ static const char sent_sql[] =
     "users d ON d.user_id = o.dest_id WHERE m.message_id = ?1 AND f.name = ?2 "
     "AND d.name = ?3";
 
-/* Reads by ${st}, of sent_sql, what a server has of ${r}; false: nobody there
- * has sent it. */
+/* Reads with ${st}, a statement of sent_sql, the sender's row of ${r} into
+ * ${r}.  Returns false if the sender's server has not sent such a message. */
 static bool
 read_sent(sqlite3_stmt *st, struct received *r)
 {
@@ -187,9 +187,9 @@ read_sent(sqlite3_stmt *st, struct received *r)
 	return (there);
 }
 
-/* The same of its server, as it is or was when ${r} came to ${s}: what was sent
- * before the server went back stands in what it had then.  *ret_past: so it
- * is. */
+/* Finds the sender's row of ${r} on the sender's server.  If that server was
+ * restored and ${r} came to ${s} before that, the row is in the server's
+ * replaced database; then *${ret_past} is true. */
 static bool
 find_sent(struct sim *s, struct received *r, bool *ret_past)
 {
@@ -223,9 +223,9 @@ take_received(struct sim *s, sqlite3_stmt *st, struct received *ret)
 	ret->delivered_at = sqlite3_column_int64(st, 5);
 }
 
-/* Whether ${r}, which ${s} has lost and was offered again, may come behind what
- * was sent later: nobody was paused until then; or a clock has leapt, and an
- * old request was replayed. */
+/* Returns true if ${r}, which ${s} lost and was offered again, may come behind
+ * newer messages: because operators did not pause ${s} in time, or because a
+ * clock has jumped and an old request was replayed. */
 static bool
 may_be_late(struct sim *s, const struct received *r)
 {
@@ -237,7 +237,7 @@ may_be_late(struct sim *s, const struct received *r)
 	return (!back->told || s->counts.jumps > 0);
 }
 
-/* ${r} comes after ${before}, in the inbox of the same person. */
+/* Checks that ${r} may follow ${before} in the inbox of the same person. */
 static void
 judge_pair(
     struct sim *s, const struct received *before, const struct received *r)
@@ -254,8 +254,8 @@ judge_pair(
 		    (long long)before->lane_seq);
 }
 
-/* What came from another server was sent there by whom it is said to be from,
- * and has come in order. */
+/* Checks that each message from another server was sent there by the person who
+ * is named as its sender, and that messages have come in order. */
 static void
 judge_received(struct sim *s)
 {
@@ -287,14 +287,15 @@ judge_received(struct sim *s)
 
 /* ---- marks ---- */
 
-/* How far a person has a conversation, as that person's server has it; numbers
- * are its own. */
+/* How far a person has a conversation, according to that person's server, whose
+ * numbers these are. */
 struct progress {
-	int64_t seq; /* of the message that is asked for */
+	int64_t seq; /* of the message in question */
 	int64_t acked_upto, shown_upto;
 };
 
-/* What ${st} says of the person ${name} and message ${id}. */
+/* Reads with ${st} the progress of the person ${name} with respect to message
+ * ${id}. */
 static int
 read_progress(sqlite3_stmt *st, const char *name, const struct uuid *id,
     struct progress *ret)
@@ -317,9 +318,10 @@ static const char progress_sql[] =
     "JOIN participants p ON p.conversation_id = m.conversation_id JOIN users u "
     "ON u.user_id = p.user_id WHERE m.message_id = ?1 AND u.name = ?2";
 
-/* Asks ${s} what the person whom it calls ${name} has of the conversation of
- * message ${id}.  SQLITE_ROW; SQLITE_DONE: it does not have the message; else
- * it is out of reach. */
+/* Reads from ${s} how far the person with the local name ${name} has the
+ * conversation of message ${id}.  Returns SQLITE_ROW; SQLITE_DONE if that
+ * person does not have the message; another code if the database is out of
+ * reach. */
 static int
 find_progress(struct sim *s, const char *name, const struct uuid *id,
     struct progress *ret)
@@ -334,7 +336,7 @@ find_progress(struct sim *s, const char *name, const struct uuid *id,
 	return (code);
 }
 
-/* Whether ${p} has the message that was asked for. */
+/* Returns true if ${p} includes the message in question. */
 static bool
 has_it(const struct progress *p, bool acked)
 {
@@ -342,8 +344,8 @@ has_it(const struct progress *p, bool acked)
 	return ((acked ? p->acked_upto : p->shown_upto) >= p->seq);
 }
 
-/* Whether ${who} had acked (else read) message ${id} before the server of
- * ${who} went back. */
+/* Returns true if ${who} had acked (or else read) message ${id} before the
+ * server of ${who} was restored. */
 static bool
 had_it(const struct person *who, const struct uuid *id, bool acked)
 {
@@ -359,7 +361,8 @@ had_it(const struct person *who, const struct uuid *id, bool acked)
 	return (had);
 }
 
-/* ${who} is said on ${s} to have acked (else read) up to message ${id}. */
+/* Checks a mark: ${s} says that ${who} has acked (or else read) up to message
+ * ${id}. */
 static void
 judge_mark(
     struct sim *s, const struct person *who, const struct uuid *id, bool acked)
@@ -367,7 +370,7 @@ judge_mark(
 	struct progress p = {0};
 	const int code = find_progress(who->s, who->name, id, &p);
 
-	/* Out of reach is no answer. */
+	/* The database is out of reach, so this proves nothing. */
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
 		return;
 	if (code == SQLITE_ROW && has_it(&p, acked))
@@ -391,14 +394,16 @@ fed_judge_receipt(struct sim *s, const struct envelope *e)
 	}
 	if (!who.s->server->up || who.s->server->doomed)
 		return;
-	/* The judge is not the server: the disk stays. */
+	/* The judge's reads are not the server's: they must not trigger the
+	 * server's death at a call of the disk. */
 	doom_at = who.s->server->doom_at;
 	who.s->server->doom_at = 0;
 	judge_mark(s, &who, &e->upto, e->kind == EVENT_DELIVERED);
 	who.s->server->doom_at = doom_at;
 }
 
-/* Nobody elsewhere is said to have more than that person has said. */
+/* Checks that no server says of a person elsewhere more than that person has
+ * acked or read. */
 static void
 judge_marks(struct sim *s)
 {
@@ -431,7 +436,8 @@ judge_marks(struct sim *s)
 	server_asked(st);
 }
 
-/* Whether a receipt of ${from}, a user of ${s}, to ${to} was given up. */
+/* Returns true if a receipt of ${from}, a user of ${s}, to ${to} was given
+ * up. */
 static bool
 receipt_died(const struct person *from, const struct person *to)
 {
@@ -449,9 +455,10 @@ receipt_died(const struct person *from, const struct person *to)
 	return (died);
 }
 
-/* Whether one of ${a} and ${b} was restored.  What it had is offered again, at
- * places or behind others that the receipts of before do not know: a message
- * may stay sent until the next receipt of its conversation. */
+/* Returns true if ${a} or ${b} was restored.  Its old messages are offered
+ * again at new places, or behind others, and earlier receipts do not cover
+ * those places.  So such a message may stay `sent` until the next receipt of
+ * its conversation. */
 static bool
 is_restored(const struct sim *a, const struct sim *b)
 {
@@ -461,7 +468,7 @@ is_restored(const struct sim *a, const struct sim *b)
 		(back->victim == a || back->victim == b));
 }
 
-/* What was acked elsewhere is acked here. */
+/* Checks that what was acked elsewhere is acked here. */
 static void
 judge_acked(struct sim *s)
 {
@@ -500,7 +507,8 @@ in_secret(const struct client *c, int64_t conversation)
 	return (false);
 }
 
-/* What was read here in public is read on the server of its sender. */
+/* Checks that what was read here, not privately, is read on the server of its
+ * sender. */
 static void
 judge_read(struct sim *s)
 {
@@ -527,8 +535,8 @@ judge_read(struct sim *s)
 			sqlite3_column_int64(st, 3)))
 			continue;
 		code = find_progress(of.s, by.address, &id, &p);
-		/* The message is lost for its own server, and so is what is
-		 * said about it. */
+		/* The sender's server has lost the message, and with it the
+		 * receipts for it. */
 		if (code == SQLITE_DONE && past_has_message(of.s, &id))
 			of.s->counts.excused++;
 		else if ((code != SQLITE_ROW || p.shown_upto < p.seq) &&

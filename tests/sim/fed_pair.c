@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The oracle of several servers that asks the product: fsck --with-peer of each
- * pair of databases; and what each has to remember.  See fed.h.
+ * The oracle of several servers that uses the product's own check: fsck
+ * --with-peer on each pair of databases; and a check that each has the memory
+ * that it must keep.  See fed.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,7 @@ fed_judge_kept(struct sim *s)
 	server_asked(st);
 }
 
-/* ---- as an operator would ---- */
+/* ---- fsck --with-peer, as an operator would run it ---- */
 
 static struct db *
 open_reader(struct sim *s)
@@ -50,8 +51,8 @@ open_reader(struct sim *s)
 	return (db);
 }
 
-/* Acks that a sender is not told are judge_acked()'s, which knows when no
- * receipt can tell of them. */
+/* Acks that are not reported to the sender are left to judge_acked(), which
+ * knows when no receipt can report them. */
 static void
 found(void *arg, const char *what, const char *place)
 {
@@ -80,7 +81,7 @@ fed_pair_judge(struct sim *a, struct sim *b)
 		rc = pair_run(sides, found, sims, &report, &err);
 		if (rc == RC_OK)
 			a->counts.pairs++;
-		/* They may never have met. */
+		/* RC_INVALID: the two may never have met. */
 		else if (rc != RC_INVALID)
 			sim_bad(a, "fsck --with-peer: %s", err.text);
 	}

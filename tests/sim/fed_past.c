@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a restored server had before it was restored: its database of then is
- * kept, and asked for what may differ from other servers now.  See
- * fed_internal.h.
+ * The past of a restored server.  Its replaced database is kept and queried for
+ * everything that may differ from other servers now.  See fed_internal.h.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -114,7 +113,7 @@ past_judge_mended(struct sim *s)
 	server_asked(has);
 }
 
-/* The id behind the first word of ${place}. */
+/* Reads the id after the first word of ${place}. */
 static bool
 read_id(const char *place, struct uuid *ret)
 {
@@ -133,13 +132,13 @@ past_explains(const struct sim *a, const struct sim *b, const char *what,
 
 	if (r == NULL || r->past == NULL || (r->victim != a && r->victim != b))
 		return (false);
-	/* judge_received() knows better which order there was to be. */
+	/* judge_received() knows better which order is allowed. */
 	if (strncmp(what, "pair-order:", 11) == 0)
 		return (true);
 	if (!read_id(place, &id))
 		return (false);
-	/* What its people did not offer again, and receipts that it has
-	 * forgotten. */
+	/* Messages that its people did not offer again, and receipts that it
+	 * has lost. */
 	if (strncmp(what, "pair-unsent:", 12) == 0)
 		return (past_has_message(r->victim, &id));
 	return (strncmp(what, "pair-event:", 11) == 0 &&

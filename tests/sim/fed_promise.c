@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Acks of what a peer had called "later": the unit `promise` after the unit of
- * the request, as in federation/inbound_take.c, and whether each ack has
- * settled the row that waited for it.
+ * Acks of events that a peer had answered with "later": the unit `promise` runs
+ * after the unit of the request, as in federation/inbound_take.c.  Then this
+ * file checks that each ack has settled the row that waited for it.
  */
 #include <assert.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 static const struct unit_kind *promise_kind;
 
-/* Rows that wait for an ack of ${h}, as they are committed. */
+/* Finds the committed rows that wait for an ack of ${h}. */
 static void
 look(struct hearing *h)
 {
@@ -51,7 +51,8 @@ look_and_apply(struct tx *tx, struct unit *unit, struct err *err)
 	const uint64_t doom_at = h->s->server->doom_at;
 
 	memset(h->waiting, 0, sizeof(h->waiting));
-	/* The judge is not the server: the disk stays. */
+	/* The judge's reads are not the server's: they must not trigger the
+	 * server's death at a call of the disk. */
 	h->s->server->doom_at = 0;
 	if (!h->s->server->dying)
 		look(h);
@@ -59,10 +60,10 @@ look_and_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (promise_kind->apply_one(tx, unit, err));
 }
 
-/* What a row that waited is now. */
+/* The present state of a row that waited. */
 struct waited {
 	bool waits; /* still, for the same attempt */
-	bool sent;  /* and for nothing more */
+	bool sent;  /* and waits for nothing more */
 	int64_t left_ms;
 };
 
@@ -89,7 +90,7 @@ find(struct hearing *h, size_t i, struct waited *ret)
 	return (found);
 }
 
-/* Whether the same event has had an ack before ${i} in this request. */
+/* Returns true if an ack before ${i} in this request is for the same event. */
 static bool
 has_twin(const struct hearing *h, size_t i)
 {

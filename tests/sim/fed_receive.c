@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server that is sent a request: the checks of the protocol in their order
+ * A server that receives a request: the checks of the protocol in their order
  * (docs/federation.md, "A request"), the unit `receive`, and the answer.
  */
 #include <assert.h>
@@ -12,9 +12,9 @@
 #include "sim/fed_internal.h"
 #include "sim/server.h"
 
-/* As the product's (federation/inbound_take.c). */
+/* The same value as in the product (federation/inbound_take.c). */
 #define NONCE_SPARE_S 300
-/* Calls of the disk that a request takes, about. */
+/* About how many calls of the disk a request takes. */
 #define DOOM_CALLS 4
 
 /* ---- requests under way ---- */
@@ -31,7 +31,7 @@ fed_hearing_free(struct hearing *h)
 
 /* ---- answers ---- */
 
-/* Sends ${r} back, unless it gets lost. */
+/* Sends ${r} back, unless the link loses it. */
 static void
 send_back(struct hearing *h, struct reply *r)
 {
@@ -119,8 +119,8 @@ count_item(struct sim *s, int kind, const struct receive_item *item)
 	c->receipts_in += kind != EVENT_MESSAGE;
 }
 
-/* A request is taken in once, unless the clock has been beyond the time for
- * which its nonce is kept. */
+/* Called when a request was taken in.  That must happen only once, unless a
+ * clock has jumped beyond the time for which the nonce is kept. */
 static void
 taken(struct hearing *h)
 {
@@ -199,17 +199,17 @@ start_unit(struct hearing *h)
 		return;
 	}
 	server_turn_soon(s);
-	/* It dies of this request rather than of others. */
+	/* The server dies of this request rather than of others. */
 	if (!sim_chance(s, 2 * s->weather.crash))
 		return;
 	by_power = sim_chance(s, 500);
 	server_doom(s, 1 + sim_dice(s, DOOM_CALLS), by_power);
 }
 
-/* ---- whose key it is ---- */
+/* ---- the key of a request ---- */
 
 struct learning {
-	struct peer_unit unit; /* first */
+	struct peer_unit unit; /* must be first */
 	struct sim *s;
 };
 
@@ -251,8 +251,8 @@ fed_learn(struct sim *s, const char *domain)
 		free(l);
 }
 
-/* Finds the key that the head of ${h} names, and its destination.  False: it is
- * not known. */
+/* Finds the key that the head of ${h} names, and its destination.  Returns
+ * false if the key is unknown. */
 static bool
 find_key(struct hearing *h, uint8_t ret_public[SIGN_PUBLIC_SIZE])
 {
@@ -281,7 +281,7 @@ find_key(struct hearing *h, uint8_t ret_public[SIGN_PUBLIC_SIZE])
 
 /* ---- the checks ---- */
 
-/* From the head alone; *ret_unknown: its key is. */
+/* Checks the head.  *${ret_unknown} is true if its key is unknown. */
 static enum signature_fault
 check_head(struct hearing *h, bool *ret_unknown)
 {
@@ -324,7 +324,8 @@ check_digest(const struct post *p)
 		memcmp(said, is, sizeof(is)) == 0);
 }
 
-/* The request is refused for what only a hostile peer does. */
+/* Called when a request is refused for a reason that only a hostile peer
+ * causes: a request of a real server is a defect then. */
 static void
 check_hostile(struct hearing *h)
 {
@@ -333,7 +334,8 @@ check_hostile(struct hearing *h)
 		sim_bad(h->s, "a request of %s does not hold", h->post->from);
 }
 
-/* Whether the head and the body hold; else it is refused. */
+/* Returns true if the head and the body are valid.  Otherwise refuses the
+ * request. */
 static bool
 check(struct hearing *h)
 {
@@ -390,9 +392,10 @@ read_body(struct hearing *h)
 	return (false);
 }
 
-/* ---- it arrives ---- */
+/* ---- arrival ---- */
 
-/* Nothing is taken: the server is about to stop. */
+/* The server is about to stop, so it takes nothing and asks the sender to come
+ * back. */
 static void
 ask_to_come_back(struct hearing *h)
 {

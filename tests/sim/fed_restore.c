@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server goes back to a backup.  See fed.h.
+ * A server is restored from a backup.  See fed.h.
  *
- * A copy of its disk is kept; later the server stops and starts again with that
- * copy, and with another epoch.  What people and the judge knew goes back with
- * it: people of the server offer again what they have sent since, as their
- * clients do when they see another epoch.  The operators of the other servers
- * offer their lanes again (docs/operations.md).  Either they were told, and
- * pause the destination until they have done so; or each learns of it by an
- * answer with another epoch.  At the end all of them do so once more, because
- * receipts came before what they are about.
+ * A copy of the server's disk is kept.  Later the server stops and starts again
+ * from that copy, with another epoch.  What people and the judge know goes back
+ * with it.  People of the server offer again what they have sent since, as
+ * their clients do when they see another epoch.
+ *
+ * The operators of the other servers offer their lanes again
+ * (docs/operations.md).  Either they are informed before and pause the
+ * destination until they have done so; or each of them learns of the restore
+ * from an answer with another epoch.  At the end all of them offer their lanes
+ * once more, because some receipts came before the messages that they are
+ * about.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -22,22 +25,25 @@
 #include "sim/server.h"
 
 #define TICK_MS 5000
-/* Requests from before it was stopped are over then: none is good for longer,
- * with clocks that are apart. */
+/* Long enough that requests from before the stop are no longer valid: no
+ * signature is valid for longer, with clocks that differ. */
 #define TOLD_DOWN_MS (15 * SIM_MINUTE_MS)
-/* No answer from before it was stopped is waited for any more. */
+/* Long enough that no sender waits for an answer from before the stop any
+ * more. */
 #define SHORT_DOWN_MS 30000
-/* So long all are paused before it comes back: what has left has arrived. */
+/* All peers are paused for this time before the server comes back, so that all
+ * requests that have left have arrived. */
 #define PAUSED_MS (5 * SIM_MINUTE_MS)
-/* People have acked everything by then. */
+/* By then people have acked everything. */
 #define FINAL_MS (2 * SIM_HOUR_MS)
 #define OFFER_MS 500
-/* Of operators who do not pause (broken.c). */
+/* The delay of operators who do not pause (broken.c). */
 #define SLOW_MS (20 * SIM_MINUTE_MS)
-/* The weather is not over before, if there is something to be offered again. */
+/* For at most this long the weather waits until lanes were offered again. */
 #define WEATHER_MS (30 * SIM_MINUTE_MS)
 
-/* Messages arrive and are acked between the backup and the end. */
+/* Makes the run longer, so that messages arrive and are acked between the
+ * backup and the end. */
 static void
 linger(struct world *w)
 {
@@ -71,7 +77,7 @@ fed_restore_draw(struct world *w)
 	linger(w);
 	r->victim = &w->sims[sim_dice(any, w->nsims)];
 	r->told = sim_chance(any, 500);
-	/* Much is between the two. */
+	/* Leaves many actions between the backup and the restore. */
 	third = (uint64_t)r->victim->weather.actions / 3;
 	r->begin_at = 1 + (int64_t)sim_dice(any, third);
 	r->keep_at = (int64_t)(2 * third + sim_dice(any, third));
@@ -120,8 +126,8 @@ keep(struct restore *r)
 
 /* ---- people offer again ---- */
 
-/* Lets people offer the next message again, when the one before was accepted.
- */
+/* Lets people offer the next message again, once the one before was
+ * accepted. */
 static void
 offer(struct sim *s, void *arg, int64_t n)
 {
@@ -141,8 +147,8 @@ offer(struct sim *s, void *arg, int64_t n)
 		return;
 	}
 	m = &s->messages[r->offers[r->offered++]];
-	/* One that was asked for before the backup may be in it, also if nobody
-	 * was told. */
+	/* A message that was sent before the backup may be in it, even without
+	 * an answer.  Its first time counts. */
 	if (m->promised_us == 0 && m >= s->messages + r->nmessages)
 		m->asked_us = s->clk.mono_us;
 	s->counts.offered++;
@@ -152,7 +158,8 @@ offer(struct sim *s, void *arg, int64_t n)
 	sim_after(s, OFFER_MS, offer, r, 0);
 }
 
-/* People offer what they have sent, in the order in which it was accepted. */
+/* The time that orders the messages which people offer again: when it was
+ * accepted, or else when it was sent first. */
 static int64_t
 place_of(const struct message *m)
 {
@@ -173,7 +180,7 @@ add_offer(struct restore *r, size_t message)
 	r->offers[i] = message;
 }
 
-/* What was promised after the backup is not promised any more. */
+/* Promises from after the backup are void. */
 static void
 forget_messages(struct restore *r)
 {
@@ -197,7 +204,7 @@ forget_messages(struct restore *r)
 	}
 }
 
-/* ---- it stops and comes back ---- */
+/* ---- the stop and the return ---- */
 
 static void
 go_back(struct restore *r)
@@ -210,10 +217,11 @@ go_back(struct restore *r)
 	forget_messages(r);
 	s->nconfirmed = r->nconfirmed;
 	s->ncharges = r->ncharges;
-	/* These rows have other numbers, or none. */
+	/* The outbox rows of these messages are lost; their ids will be used
+	 * again. */
 	for (i = r->ntaken; i < s->peers[SIM_HOSTILE].ninbox; i++)
 		s->peers[SIM_HOSTILE].inbox[i].outbox_id = 0;
-	/* The nonces of requests that it has taken since are forgotten. */
+	/* The server has lost the nonces of requests since the backup. */
 	for (p = s->w->fed->posts; p != NULL; p = p->next)
 		if (strcmp(p->to, s->domain) == 0)
 			p->taken = p->kept;
@@ -259,14 +267,14 @@ come_back(struct sim *s, void *arg, int64_t n)
 		r->back_wall[i] = w->sims[i].clk.wall_ms;
 		r->mendings[i].due = r->mendings[i].hold;
 	}
-	/* It may be short of room at first. */
+	/* It may lack room on its disk at first. */
 	if (!s->calm && sim_chance(s, 500))
 		s->weather.refuse += 300;
 	server_start(s);
 	sim_after(s, 0, offer, r, 0);
 }
 
-/* ---- the operators of the others ---- */
+/* ---- the operators of the other servers ---- */
 
 static int64_t
 number_of(struct sim *s, const char *sql, const char *domain)
@@ -283,8 +291,8 @@ number_of(struct sim *s, const char *sql, const char *domain)
 	return (n);
 }
 
-/* Whether the destination ${domain} of ${s} is paused, or not there: 1; 0: it
- * is open; -1: nobody knows. */
+/* Returns 1 if the destination ${domain} of ${s} is paused or absent, 0 if it
+ * is open, -1 if the database is out of reach. */
 static int64_t
 is_paused(struct sim *s, const char *domain)
 {
@@ -306,7 +314,7 @@ rewound(struct sim *s, void *arg, bool well)
 	m->failed = m->failed || !well;
 }
 
-/* All lanes to ${domain} are offered again from their beginning. */
+/* Rewinds all lanes to ${domain} to their beginning. */
 static void
 rewind_lanes(struct mending *m, const char *domain)
 {
@@ -332,7 +340,7 @@ rewind_lanes(struct mending *m, const char *domain)
 	server_asked(st);
 }
 
-/* Asks for it until it is done. */
+/* Submits the rewinds and repeats them until all have succeeded. */
 static void
 offer_lanes(struct mending *m, const char *domain)
 {
@@ -349,7 +357,7 @@ offer_lanes(struct mending *m, const char *domain)
 	}
 }
 
-/* unpaused: new messages go before. */
+/* unpaused: operators wait, so that new messages go first. */
 static bool
 is_slow(const struct restore *r)
 {
@@ -401,7 +409,7 @@ fed_restore_holds(const struct sim *s, const char *name)
 		strcmp(r->victim->domain, name) == 0);
 }
 
-/* Whether a lane of ${s} is still offered again. */
+/* Returns true if ${s} is still offering a lane again. */
 static bool
 replays(struct sim *s)
 {
@@ -452,8 +460,9 @@ begin(struct restore *r)
 	sim_after(s, 0, come_back, r, 0);
 }
 
-/* Whether ${s} does nothing for a moment: while the server is down, and, so
- * that the weather is not over before, while it is offered what it has lost. */
+/* Returns true if ${s} does nothing for a moment: while the server is down, and
+ * while it is offered again what it has lost, so that the weather lasts until
+ * then. */
 static bool
 waits(const struct restore *r, struct sim *s, int64_t left)
 {
@@ -482,7 +491,7 @@ fed_restore_acts(struct sim *s, int64_t left)
 	return (waits(r, s, left) ? TICK_MS : 0);
 }
 
-/* ---- who learns of it ---- */
+/* ---- how servers learn of the restore ---- */
 
 void
 fed_restore_hears(struct sim *s, const struct cargo *cargo, const char *epoch)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The carrier: a parcel becomes a signed request as bytes, and what comes back
- * becomes the answers of its items.  See fed.h.
+ * The carrier: makes a signed request of a parcel, as bytes, and reads the
+ * answer back into the items of the parcel.  See fed.h.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include "sim/heart.h"
 #include "sim/server.h"
 
-/* A carrier waits so long for an answer when the relay does not say. */
+/* How long a carrier waits for an answer when the relay does not say. */
 #define PATIENCE_MS 20000
-/* After a fault of this server's own (federation/carry.c). */
+/* The pause after a fault of this server's own (federation/carry.c). */
 #define OURS_AGAIN_MS 2000
 
 static const char page[] = "<html><body>It works!</body></html>";
@@ -45,10 +45,10 @@ fed_reply_free(struct reply *r)
 	free(r);
 }
 
-/* ---- a request is written ---- */
+/* ---- writing a request ---- */
 
-/* The order in which the envelopes are written: the receiver has to put them in
- * order by their sequence. */
+/* Draws the order in which the envelopes are written.  The receiver has to put
+ * them into the order of their sequences. */
 static void
 draw_order(struct sim *s, size_t *order, size_t n)
 {
@@ -66,7 +66,7 @@ draw_order(struct sim *s, size_t *order, size_t n)
 	}
 }
 
-/* NULL: memory is short. */
+/* Returns NULL if there is not enough memory. */
 static struct post *
 write_request(struct sim *s, const struct cargo *c)
 {
@@ -93,7 +93,7 @@ write_request(struct sim *s, const struct cargo *c)
 	return (wire_request_end(&q) == RC_OK ? post : NULL);
 }
 
-/* The same request, to be signed anew. */
+/* Copies a request, to sign it again. */
 static struct post *
 copy_request(struct sim *s, const struct post *old)
 {
@@ -132,14 +132,14 @@ travel(struct sim *s, struct cargo *c)
 	if (!sim_chance(s, s->weather.twice))
 		return;
 	s->counts.twice++;
-	/* The sender may hear the answer to the copy alone: libcurl repeats a
+	/* The sender may get the answer to the copy only: libcurl repeats a
 	 * request on a new connection. */
 	ms = sim_delay(s);
 	ms += sim_delay(s);
 	fed_arrives(to, c->post, sim_chance(s, 500) ? c : NULL, ms);
 }
 
-/* A fault of this server's own: the destination is tried again soon. */
+/* After a fault of this server's own, the destination is tried again soon. */
 static void
 fail_here(struct sim *s, void *arg, int64_t n)
 {
@@ -167,7 +167,8 @@ sign_and_send(struct sim *s, struct cargo *c)
 		return;
 	}
 	fed_post_sign(s, c->post, key, key->id);
-	/* The carrier's patience, whatever becomes of the request. */
+	/* The time-out of the carrier, which ends the wait whatever happens to
+	 * the request. */
 	r = fed_reply_new(c, 0);
 	r->transport = CLASSIFY_TIME_OUT;
 	fed_reply_send(r, p->timeout_ms > 0 ? p->timeout_ms : PATIENCE_MS);
@@ -182,7 +183,7 @@ fed_send(struct sim *s, struct cargo *c)
 	sign_and_send(s, c);
 }
 
-/* ---- what an answer means ---- */
+/* ---- reading an answer ---- */
 
 static enum verdict
 verdict_of(const struct envelope_ack *ack)
@@ -225,7 +226,7 @@ settle(struct cargo *c, const struct envelope_answer *a)
 	}
 }
 
-/* Reads ${r} into ${ret}, and says what it means. */
+/* Reads ${r} into ${ret}, and classifies it. */
 static struct classify_verdict
 judge_reply(struct sim *s, const struct reply *r, struct envelope_answer *ret)
 {
@@ -302,7 +303,7 @@ comes_back(struct sim *s, void *arg, int64_t n)
 	fed_reply_free(r);
 }
 
-/* What stands between the two servers answers instead. */
+/* A proxy between the two servers answers instead. */
 static void
 garble(struct sim *s, struct reply *r)
 {
@@ -310,7 +311,7 @@ garble(struct sim *s, struct reply *r)
 
 	s->counts.garbled++;
 	if (sim_chance(s, 200)) {
-		/* An answer that breaks off. */
+		/* The answer breaks off. */
 		r->body.len = (size_t)sim_dice(s, r->body.len + 1);
 		return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay's core in the simulated server.  See heart.h; relay/relay.c is
- * what does the same with a thread.
+ * Runs the relay's core in the simulated server.  See heart.h.  In the product
+ * relay/relay.c does this, with a thread.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -24,14 +24,14 @@ struct heart {
 	struct mbox_node *wakes; /* newest first */
 	struct core_job *jobs, **jobs_tail;
 
-	bool turning; /* a turn is to come */
+	bool turning; /* a turn is scheduled */
 	int64_t turn_at;
-	uint64_t turns; /* turns that were ordered; only the last counts */
+	uint64_t turns; /* scheduled turns; only the last one counts */
 };
 
 static void turn_in(struct sim *s, int64_t ms);
 
-/* ---- what the core calls ---- */
+/* ---- the functions that the core calls ---- */
 
 static enum rc
 submit(void *arg, struct unit *unit)
@@ -66,7 +66,7 @@ back(void *arg, struct core_job *job)
 	turn_in(s, (int64_t)sim_dice(s, 3));
 }
 
-/* A parcel leaves for a peer. */
+/* Sends a parcel to a peer. */
 static void
 carry(void *arg, struct parcel *parcel)
 {
@@ -126,7 +126,8 @@ heart_answer(struct sim *s, struct cargo *cargo)
 
 	charges_heard(s, cargo);
 	from->failing = cargo->answer != CARGO_ITEMS;
-	/* Another answer does not end the time for which it is parked. */
+	/* An answer to another request does not shorten the time for which the
+	 * peer asked to be left alone. */
 	if (from->free_from < s->clk.wall_ms + cargo->park_ms)
 		from->free_from = s->clk.wall_ms + cargo->park_ms;
 	sim_tell(s, "peer %d: parcel %zu is answered with %d", cargo->peer,
@@ -211,7 +212,7 @@ heart_new(struct sim *s, const char *url, struct err *err)
 	assert(h != NULL);
 	s->server->heart = h;
 	h->jobs_tail = &h->jobs;
-	/* A turn that an earlier incarnation ordered is none of ours. */
+	/* Turns that an earlier incarnation has scheduled do not count. */
 	h->turns = s->server->incarnation << 32;
 	(void)snprintf(h->owner, sizeof(h->owner), "sim:%llu",
 	    (unsigned long long)s->server->incarnation);

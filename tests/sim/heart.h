@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The relay's core in the simulated server: the world gives it wakes, answers
- * and time, and takes its units to the writer and its parcels to the peers.
+ * The relay's core in the simulated server.  The world gives it wake-ups,
+ * answers and time, and takes its units to the writer and its parcels to the
+ * peers.
  */
 #ifndef SIM_HEART_H
 #define SIM_HEART_H
@@ -12,13 +13,14 @@
 #include "txn/effects.h"
 #include "txn/wake.h"
 
-/* Made with a connection of its own; it takes up what is pending. */
+/* Makes the core with a database connection of its own.  It takes up all
+ * pending rows. */
 enum rc heart_new(struct sim *s, const char *url, struct err *err) MUST_USE;
 
-/* The writer must be stopped. */
+/* Frees the core.  The writer must be stopped. */
 void heart_free(struct sim *s);
 
-/* A commit has named lanes; takes ${wake}. */
+/* A commit has named lanes.  Takes ownership of ${wake}. */
 void heart_wake(struct sim *s, struct wake *wake);
 
 /* An answer has come. */

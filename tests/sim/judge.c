@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The oracle: what the database says against what people, peers and the
- * operator know.
+ * The oracle: compares the database with what people, peers and the operator
+ * know.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 /* ---- settled ---- */
 
-/* What still moves, as text; "" for nothing. */
+/* A row that is not settled yet, as text. */
 static const char unsettled[] =
     "SELECT 'outbox row ' || o.id || ' is ' || o.state || ', retries ' ||"
     " o.retry_count || ', rescues ' || o.rescue_count FROM outbox o"
@@ -26,7 +26,7 @@ static const char unsettled[] =
     " OR o.ack_deadline IS NOT NULL"
     " OR (o.state = 'sent' AND o.kind = 1 AND o.dest_kind = 'user') LIMIT 1";
 
-/* The same, but for what was for later. */
+/* The same, without scheduled messages. */
 static const char late[] =
     "SELECT 'outbox row ' || o.id || ' is ' || o.state || ', retries ' ||"
     " o.retry_count || ', rescues ' || o.rescue_count FROM outbox o"
@@ -141,7 +141,8 @@ find(struct sim *s, const struct message *m, struct row *ret)
 	return (there);
 }
 
-/* Promise 1, and the order in which acceptances were given. */
+/* Checks promise 1, and that messages are in the order in which they were
+ * accepted. */
 static void
 judge_sends(struct sim *s)
 {
@@ -181,7 +182,8 @@ judge_sends(struct sim *s)
 		}
 }
 
-/* Nothing that was shown has changed; nothing that was acked is forgotten. */
+/* Checks that events have not changed since they were shown, and that acks are
+ * kept. */
 static void
 judge_shown(struct sim *s, size_t client)
 {
@@ -225,14 +227,14 @@ judge_shown(struct sim *s, size_t client)
 	server_asked(st);
 }
 
-/* ---- how each message has ended ---- */
+/* ---- the end of each message ---- */
 
 struct end {
 	int64_t outbox_id, retry_count, rescue_count, requeues, expires_at;
 	char state[16], reason[33];
 	struct uuid event_id;
-	int inbox;        /* so often in its recipient's inbox here */
-	int bounces;      /* so many in its sender's inbox */
+	int inbox;        /* rows in its recipient's inbox here */
+	int bounces;      /* bounces in its sender's inbox */
 	int deaths;       /* rows in dead_letter_queue */
 	int64_t spent;    /* retries charged in all its lives */
 	int64_t shown_at; /* its release, in its sender's inbox; 0: not yet */
@@ -283,7 +285,8 @@ find_end(struct sim *s, const struct message *m, struct end *ret)
 	return (there);
 }
 
-/* Whether a state is one of ${states}, which are separated by spaces. */
+/* Returns true if ${state} is one of ${states}, which are separated by
+ * spaces. */
 static bool
 is_one_of(const char *state, const char *states)
 {
@@ -324,8 +327,8 @@ judge_end_there(struct sim *s, size_t i, const struct end *e)
 		sim_bad(s, "message #%zu was canceled and is %s", i, e->state);
 }
 
-/* What a message has spent and died of must be what its peer said of it: an
- * outage is the destination's. */
+/* Checks that the retries of a message, and its death, agree with the answers
+ * of its peer: an outage charges the destination, not the message. */
 static void
 judge_budget(struct sim *s, size_t i, const struct end *e)
 {
@@ -346,7 +349,7 @@ judge_budget(struct sim *s, size_t i, const struct end *e)
 		    i, (long long)e->rescue_count);
 }
 
-/* A real server refuses for good only what goes to nobody. */
+/* Checks that a real server has rejected only messages to unknown addresses. */
 static void
 judge_rejected(struct sim *s, size_t i, const struct end *e)
 {
@@ -356,7 +359,8 @@ judge_rejected(struct sim *s, size_t i, const struct end *e)
 		sim_bad(s, "message #%zu to %s was rejected", i, m->to);
 }
 
-/* Promise 4: what has failed says why, is listed, and its sender is told. */
+/* Checks promise 4: a failed message has a reason and a dead letter, and its
+ * sender gets a bounce. */
 static void
 judge_death(struct sim *s, size_t i, const struct end *e)
 {
@@ -431,7 +435,8 @@ judge_ends(struct sim *s)
 	}
 }
 
-/* What a peer has confirmed is sent, and its recipient is known to have it. */
+/* Checks that a message which a peer has confirmed is sent, and that its
+ * recipient is known to have it. */
 static void
 judge_confirmed(struct sim *s)
 {
@@ -456,8 +461,8 @@ judge_confirmed(struct sim *s)
 
 /* ---- order at the peers ---- */
 
-/* Promise 3, elsewhere: of what has arrived for good and was never requeued,
- * each sender's messages of a conversation come in their order. */
+/* Checks promise 3 at a peer: of the messages that arrived for good and were
+ * never requeued, those of one sender in one conversation come in order. */
 static void
 judge_order(struct sim *s, int peer)
 {
@@ -500,7 +505,8 @@ sim_judge_kept(struct sim *s)
 	uint64_t doom_at = s->server->doom_at;
 	size_t i;
 
-	/* Whoever judges is not the server: the disk stays for him. */
+	/* The judge's reads are not the server's: they must not trigger the
+	 * server's death at a call of the disk. */
 	s->server->doom_at = 0;
 	mem_fail_at(0);
 	judge_file(s);

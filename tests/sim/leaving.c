@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What leaves.  See leaving.h.
+ * Checks parcels as they leave.  See leaving.h.
  */
 #include "sim/leaving.h"
 #include "delivery/claim.h"
 #include "sim/peer.h"
 #include "sim/server.h"
 
-/* A rate holds from so long after it is first seen in the store: the relay must
- * have read it, and what was claimed before must have left. */
+/* A rate is enforced this long after it is first seen in the store: by then the
+ * relay has read it, and what was claimed before has left. */
 #define KNOWN_MS 1000
-/* What a rate lets go is claimed first: one claim may take so much longer than
- * another. */
+/* The rate limits claims, and parcels leave later.  One claim may take this
+ * much longer than another. */
 #define CLAIM_MS 50
 
-/* What was refused before has nothing of its lane with it, and what may be
- * poison has nothing at all. */
+/* A message that was refused before travels without others of its lane.  A
+ * message that may be poison travels alone. */
 static void
 check_alone(struct sim *s, const struct parcel *parcel,
     const struct parcel_item *item, int retries, int rescues)
@@ -39,7 +39,8 @@ check_alone(struct sim *s, const struct parcel *parcel,
 		    (long long)item->row.id, rescues, parcel->n);
 }
 
-/* What leaves has been claimed: its row says so, and its attempt is noted. */
+/* Checks that a message that leaves is claimed: its row says so, and the
+ * attempt is noted. */
 static void
 check_claimed(
     struct sim *s, const struct parcel *parcel, const struct parcel_item *item)
@@ -63,14 +64,14 @@ check_claimed(
 	if (code == SQLITE_ROW)
 		check_alone(s, parcel, item, sqlite3_column_int(st, 0),
 		    sqlite3_column_int(st, 1));
-	/* Out of reach is no answer. */
+	/* The database is out of reach, so this proves nothing. */
 	if (code == SQLITE_DONE)
 		sim_bad(s, "outbox row %lld leaves and is not claimed",
 		    (long long)item->row.id);
 	server_asked(st);
 }
 
-/* Nobody is sent to who was paused a while ago. */
+/* Checks that a destination that was paused a minute ago gets nothing. */
 static void
 check_paused(struct sim *s, const struct parcel *parcel)
 {
@@ -90,7 +91,7 @@ check_paused(struct sim *s, const struct parcel *parcel)
 	server_asked(st);
 }
 
-/* What a peer has confirmed is its own, and never offered again. */
+/* Checks that a message that a peer has confirmed is not offered again. */
 static void
 check_confirmed(struct sim *s, const struct parcel_item *item)
 {
@@ -121,8 +122,8 @@ rate_of(struct sim *s, const struct parcel *parcel)
 	return (rate);
 }
 
-/* In no time that ends now have more left than the rate lets, and one second's
- * worth that may have been saved up. */
+/* Checks that in each period that ends now no more messages have left than the
+ * rate allows, plus one second's worth that may have been saved up. */
 static void
 check_rate(struct sim *s, int peer, const struct parcel *parcel)
 {
@@ -154,7 +155,7 @@ check_rate(struct sim *s, int peer, const struct parcel *parcel)
 
 /* ---- priorities ---- */
 
-/* Whether something leaves of a lane that is not urgent. */
+/* Returns true if the parcel has a message of a lane that is not urgent. */
 static bool
 leaves_less_urgent(struct sim *s, const struct parcel *parcel)
 {
@@ -184,10 +185,11 @@ passed_over(const struct urgency *u, const struct urgent *seen)
 	return (0);
 }
 
-/* Of two claims that follow each other one looks at urgent lanes first, and
- * what it looks at it takes or writes to: so no lane that is urgent, ready and
- * due sees two parcels leave with something less urgent, untouched.  Times are
- * compared, and what happens in the same millisecond is left out. */
+/* Checks that urgent lanes go first.  At least one of two consecutive claims
+ * starts with the urgent lanes, and it takes or changes each lane that it
+ * reads.  So while a lane is urgent, ready, due and unchanged, at most one
+ * parcel with something less urgent may leave.  Events in the same millisecond
+ * cannot be ordered and do not count. */
 static void
 check_urgent(struct sim *s, int peer, const struct parcel *parcel)
 {

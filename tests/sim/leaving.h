@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What leaves for a peer is judged at once: it has been claimed, nobody paused
- * it, it is no faster than its rate, and nothing more urgent was left behind.
+ * Checks each parcel at the moment when it leaves for a peer: it is claimed,
+ * its destination is not paused, it is not faster than the rate, and nothing
+ * more urgent is left behind.
  */
 #ifndef SIM_LEAVING_H
 #define SIM_LEAVING_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim: runs seeds and says in TAP how they went.
+ * sim: runs seeds and reports the results in TAP.
  *
- *	sim --seed N [--trace]   one seed; with its story
- *	sim --seeds A-B          a range; a seed that fails is told with the
- *	                         end of its story and run again: it must fail
- *	                         the same way
+ *	sim --seed N [--trace]   runs one seed; prints its story
+ *	sim --seeds A-B          runs a range.  For a seed that fails, prints
+ *	                         the end of its story and runs it again: it
+ *	                         must fail in the same way
  *	--several                several servers that deliver to each other,
  *	                         instead of one and simulated peers
- *	--break WHAT             with the code broken on purpose: ok when a
- *	                         seed of the range finds it
- *	--break-list             what can be broken, one a line
+ *	--break WHAT             with a defect on purpose: ok when a seed of
+ *	                         the range finds it
+ *	--break-list             prints the defects, one a line
  */
 #include <errno.h>
 #include <getopt.h>
@@ -31,7 +31,7 @@ struct args {
 };
 
 static struct sim_counts totals;
-static uint64_t story; /* of all seeds together */
+static uint64_t story; /* hash of all seeds together */
 
 static void
 add(const struct sim_counts *c)
@@ -52,7 +52,7 @@ print_counts(void)
 	(void)printf("# story %016" PRIx64 "\n", story);
 }
 
-/* Runs a seed; true if it kept the promises. */
+/* Runs a seed.  Returns true if all promises were kept. */
 static bool
 run(const struct args *a, uint64_t seed, bool trace, struct world *w)
 {
@@ -62,7 +62,8 @@ run(const struct args *a, uint64_t seed, bool trace, struct world *w)
 	return (w->bad[0] == '\0');
 }
 
-/* A seed has failed: again, with its story.  It must go the same way. */
+/* A seed has failed: runs it again and prints its story.  It must fail in the
+ * same way. */
 static void
 tell(const struct args *a, const struct world *failed)
 {
@@ -197,11 +198,11 @@ main(int argc, char **argv)
 		}
 	if (optind != argc || a.to == 0)
 		usage();
-	/* One thread needs no locks, and nobody reads how much memory is used.
-	 */
+	/* There is only one thread, and memory statistics are not used: both
+	 * settings save time. */
 	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
 	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	/* What the server logs has real times and is not part of the story. */
+	/* The server's log has real times and is not part of the story. */
 	log_set_level((enum log_level)(LVL_ERROR + 1));
 	return (run_range(&a));
 }

@@ -33,12 +33,13 @@ forward(int64_t *mark, int64_t upto)
 		*mark = upto;
 }
 
-/* ---- what is asked ---- */
+/* ---- what people ask for ---- */
 
-/* Called with the conversations that ${m} may reach, with a number there. */
+/* Called for each conversation that ${m} may reach, with a number in it. */
 typedef void reach_fn(struct talk *t, const struct mark *m, int64_t upto);
 
-/* ${others}: only numbers of others' messages that he was shown count. */
+/* Calls ${fn} for the conversations of ${m}.  ${others}: only messages of
+ * others that ${c} was shown count. */
 static void
 reach(struct client *c, const struct mark *m, bool others, reach_fn *fn)
 {
@@ -70,7 +71,7 @@ reach(struct client *c, const struct mark *m, bool others, reach_fn *fn)
 	}
 }
 
-/* A read by inbox number is an ack, too. */
+/* Returns true if ${m} acks.  A read by inbox number is an ack, too. */
 static bool
 acks(const struct mark *m)
 {
@@ -120,7 +121,7 @@ marks_answered(struct client *c, const struct mark *m)
 	reach(c, m, true, keep);
 }
 
-/* ---- what is told ---- */
+/* ---- what receipts say ---- */
 
 static void
 told(struct sim *s, const struct client *c, const struct seen *e, int64_t *mark,
@@ -136,14 +137,16 @@ told(struct sim *s, const struct client *c, const struct seen *e, int64_t *mark,
 	forward(mark, e->conversation_seq);
 }
 
-/* Nobody hears of what was not asked for, or asked for in private. */
+/* Checks that a receipt reports only what its actor asked for, and not what was
+ * read privately. */
 static void
 check_asked(struct sim *s, const struct client *c, const struct seen *e)
 {
 	struct talk *by;
 	int64_t upto;
 
-	/* The marks of people elsewhere are judged at the end (fed_judge). */
+	/* The marks of people on other servers are judged at the end
+	 * (fed_judge). */
 	if (s->w->fed != NULL && e->actor > SIM_CLIENTS)
 		return;
 	assert(e->actor >= 1 && e->actor <= SIM_CLIENTS);
@@ -198,7 +201,7 @@ marks_told(struct sim *s, struct client *c, const struct seen *e)
 
 /* ---- what the database says ---- */
 
-/* A mark, and what it may be. */
+/* A mark and its allowed range. */
 struct range {
 	const char *name;
 	int64_t is, from, to;
@@ -225,8 +228,9 @@ least(int64_t a, int64_t b)
 	return (a < b ? a : b);
 }
 
-/* acked_upto, read_upto, shown_upto and delivered_upto of ${c}: nobody has read
- * what has not come yet. */
+/* Checks acked_upto, read_upto and shown_upto of ${c} against their ranges.
+ * None of them may be beyond delivered_upto, because a message cannot be read
+ * before it has come. */
 static void
 judge_marks(struct sim *s, struct client *c, struct talk *t, const int64_t *is)
 {
@@ -234,7 +238,8 @@ judge_marks(struct sim *s, struct client *c, struct talk *t, const int64_t *is)
 	    {"acked_upto", is[0], t->acked_kept,
 		least(is[3], t->acked > t->shown ? t->acked : t->shown)},
 	    {"read_upto", is[1], t->read_kept, least(is[3], t->read)},
-	    /* What was read privately is not read once more. */
+	    /* After a private read, a public read of the same messages changes
+	     * nothing. */
 	    {"shown_upto", is[2], t->in_secret ? 0 : t->shown_kept,
 		least(is[3], t->shown)},
 	};

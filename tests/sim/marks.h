@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What people have, have read, and let others know of: what each asked for,
- * what he was answered, and what each was told by receipts.
+ * The marks of people: what they have received and read, and what others know
+ * of it.  Recorded is what each person asked for, what was answered, and what
+ * receipts said.
  */
 #ifndef SIM_MARKS_H
 #define SIM_MARKS_H
@@ -14,50 +15,52 @@ struct seen;
 struct sim;
 
 #define MARK_IDS 3
-/* Conversations of a person: with everybody here, and with people at two other
- * servers and at the hostile peer. */
+/* Conversations of a person: with everybody on this server, and with people at
+ * two other servers and at the hostile peer. */
 #define MARK_TALKS 24
 
-/* A person's part in a conversation; numbers are conversation_seq. */
+/* A person's part in a conversation.  Numbers are conversation_seq. */
 struct talk {
 	int64_t conversation;
-	int64_t other;  /* who wrote to him; 0: nobody yet */
-	bool in_secret; /* he asked for a private read */
+	int64_t other;  /* who wrote to this person; 0: nobody yet */
+	bool in_secret; /* there was a private read */
 
-	/* Asked for: no further may the marks be. */
+	/* Asked for: the marks must not be beyond these. */
 	int64_t acked, read, shown;
-	/* Others' messages, as answered: so far they are. */
+	/* Others' messages, as answered: the marks must reach these. */
 	int64_t acked_kept, read_kept, shown_kept;
-	/* What he was told: of the other one's marks, and of his own. */
+	/* What receipts said: about the other person's marks, and the own
+	 * ones. */
 	int64_t told_delivered, told_read, told_own;
 };
 
-/* An ack or a read that is asked for. */
+/* An ack or a read. */
 struct mark {
-	bool ack; /* else a read */
+	bool ack; /* or else a read */
 	bool is_private;
 	enum read_form form;
 	int64_t upto;  /* inbox seq, conversation_seq or the number of ids */
-	int64_t nseen; /* what he had been shown when he asked */
+	int64_t nseen; /* events shown to the person at that time */
 	int64_t conversation;
 	struct uuid public_id;
 	struct uuid ids[MARK_IDS];
 	int64_t at[MARK_IDS]; /* inbox seqs of these */
 };
 
-/* ${c} asks for ${m}; from now on it may be done. */
+/* ${c} asks for ${m}.  From now on the server may do it. */
 void marks_asked(struct client *c, const struct mark *m);
 
-/* ${m} was answered: it is done. */
+/* ${m} was answered.  From now on it is done. */
 void marks_answered(struct client *c, const struct mark *m);
 
-/* ${c} is shown ${e}, judged against what its actor has asked for. */
+/* ${c} is shown the receipt ${e}.  Checks it against what its actor has asked
+ * for. */
 void marks_told(struct sim *s, struct client *c, const struct seen *e);
 
-/* What the database says against what was asked for and answered. */
+/* Compares the database with what was asked for and answered. */
 void marks_judge(struct sim *s);
 
-/* At the end: everybody was told what he is owed. */
+/* At the end: checks that everybody got the receipts that they are owed. */
 void marks_judge_told(struct sim *s);
 
 #endif

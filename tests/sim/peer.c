@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Servers elsewhere.  See peer.h.
+ * Simulated peers.  See peer.h.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -12,17 +12,18 @@
 #include "sim/peer.h"
 #include "sim/server.h"
 
-/* Of the relay, when it is not told another; it counts from the claim, a moment
- * before the parcel leaves. */
+/* The relay's lease if the setup gives none.  It begins with the claim, a
+ * moment before the parcel leaves. */
 #define LEASE_MS 60000
 #define MOMENT_MS 1000
-/* With its renewals a lease holds so many times as long, and a little. */
+/* With its renewals a lease lasts three times as long, and a little more. */
 #define LEASES_HELD 3
-/* So many parcels in an outage of four hours are more than a breaker lets
- * through, also when the server is started again and again. */
+/* Unless it has a defect, the circuit breaker lets fewer than 80 parcels
+ * through in an outage of four hours, even when the server is restarted again
+ * and again. */
 #define KNOCKS 80
 
-/* ---- what a peer knows ---- */
+/* ---- the memory of a peer ---- */
 
 static bool
 knows(const struct peer *p, const struct uuid *event_id)
@@ -46,7 +47,8 @@ peer_has(const struct sim *s, int peer, const struct uuid *event_id)
 	return (n);
 }
 
-/* Its opinion of an event, made when it is first met. */
+/* Returns the peer's opinion of an event, which is drawn at the first
+ * meeting. */
 static struct refused *
 opinion(struct sim *s, struct peer *p, const struct uuid *event_id)
 {
@@ -109,7 +111,7 @@ take(struct peer *p, const struct cargo_item *i, bool dedup)
 		p->known[p->nknown++] = i->event_id;
 }
 
-/* Whether an item before ${k} in its lane was refused for now. */
+/* Returns true if an item before ${k} in its lane was refused for now. */
 static bool
 held_back(const struct cargo *c, size_t k)
 {
@@ -124,8 +126,8 @@ held_back(const struct cargo *c, size_t k)
 	return (false);
 }
 
-/* Whether a careless peer says of ${i}, too, that it will not have it now.  It
- * never takes it: order is kept in any case. */
+/* Returns true if a careless peer refuses ${i}, too, for now.  In no case does
+ * it take ${i}: order is kept. */
 static bool
 refuses_behind(struct sim *s, struct peer *p, const struct cargo_item *i)
 {
@@ -134,7 +136,7 @@ refuses_behind(struct sim *s, struct peer *p, const struct cargo_item *i)
 	if (!p->careless || knows(p, &i->event_id))
 		return (false);
 	r = opinion(s, p, &i->event_id);
-	/* What one was refused for may be true of the next. */
+	/* The reason of one refusal may hold for the next message. */
 	if (r->left == 0 && sim_chance(s, 500))
 		r->left = 1 + (unsigned)sim_dice(s, 2);
 	return (r->left > 0);
@@ -169,7 +171,7 @@ judge(struct sim *s, struct peer *p, struct cargo *c, size_t k)
 	return (r->later ? VERDICT_LATER : VERDICT_TAKEN);
 }
 
-/* What was to come later comes, or not. */
+/* The message that was answered with "later" is acked. */
 static void
 confirm(struct sim *s, void *arg, int64_t n)
 {
@@ -254,7 +256,8 @@ gone(struct sim *s, struct cargo *c)
 	sim_after(s, way_back(s), comes_back, c, 0);
 }
 
-/* Whether it chokes on it: nothing is answered as long as a lease is held. */
+/* Returns true if the peer chokes on the parcel: it does not answer for as long
+ * as a lease lasts. */
 static bool
 chokes(struct sim *s, struct cargo *c)
 {
@@ -281,7 +284,7 @@ reaches(struct sim *s, void *arg, int64_t n)
 	struct cargo copy;
 
 	if (n != 0) {
-		/* A second coming: its answer goes nowhere. */
+		/* A second copy: its answer goes nowhere. */
 		copy = *c;
 		(void)peer_receive(s, &copy);
 		return;
@@ -314,8 +317,9 @@ reaches(struct sim *s, void *arg, int64_t n)
 	sim_after(s, way_back(s), comes_back, c, 0);
 }
 
-/* How long nobody else has a lane after a parcel of it has left: with its
- * renewals, unless the store would not always take them. */
+/* Returns for how long after a parcel left no other parcel may have its lane:
+ * the lease with its renewals; or only the lease, if the store has refused
+ * writes. */
 static int64_t
 held(const struct sim *s)
 {
@@ -326,7 +330,7 @@ held(const struct sim *s)
 	return (LEASES_HELD * lease_of(s) - lease_of(s) / 2);
 }
 
-/* One batch of a lane at a time, as long as its lease holds. */
+/* Checks that only one batch of a lane is under way while its lease lasts. */
 static void
 check_alone(struct sim *s, const struct cargo *c)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Servers elsewhere and the network to them.
+ * Simulated peers and the network to them.
  *
- * A parcel is what the relay sends in one request.  It may be lost, come late
- * or twice; its answer too.  A peer takes a message and remembers that it has,
- * in one transaction, and may die before or after it.
+ * A parcel is what the relay sends in one request.  The network may lose, delay
+ * or double the parcel and its answer.  A peer adds a message to its inbox and
+ * to its memory in one transaction, and may die before or after it.
  */
 #ifndef SIM_PEER_H
 #define SIM_PEER_H
@@ -17,19 +17,19 @@
 #define SIM_TURNS 16
 
 enum verdict {
-	VERDICT_NONE, /* it says nothing of it */
+	VERDICT_NONE, /* no verdict in the answer */
 	VERDICT_TAKEN,
-	VERDICT_LATER,       /* taken, but whether it is good comes later */
+	VERDICT_LATER,       /* taken, but the final verdict comes later */
 	VERDICT_RETRY,       /* refused for now */
-	VERDICT_PREDECESSOR, /* not looked at, one before it was refused */
+	VERDICT_PREDECESSOR, /* not checked: one before it was refused */
 	VERDICT_REJECTED,    /* refused for good */
 	VERDICT_TOO_LARGE    /* the same */
 };
 
 enum cargo_answer {
 	CARGO_ITEMS,
-	CARGO_GONE,     /* no connection, or it broke; time-out */
-	CARGO_FAULT,    /* 5xx for all of it */
+	CARGO_GONE,     /* no connection, a broken one, or a time-out */
+	CARGO_FAULT,    /* 5xx for the whole request */
 	CARGO_BUSY,     /* 429 or 503, with Retry-After */
 	CARGO_DENIED,   /* 401 */
 	CARGO_TOO_LARGE /* 413 */
@@ -64,12 +64,12 @@ struct cargo {
 	int64_t retry_after_ms;
 	void *ref; /* the heart's */
 
-	/* To a real server (fed.h). */
+	/* For a real server (fed.h). */
 	int status;        /* of HTTP */
-	int64_t park_ms;   /* it wants to be left alone; 0: it does not */
+	int64_t park_ms;   /* how long the peer asks for a pause; 0: none */
 	struct post *post; /* the request */
 	bool signed_anew;  /* … after a repeated nonce */
-	bool reconnect;    /* it was asked to come back later */
+	bool reconnect;    /* the sender was asked to come back later */
 };
 
 /* What a peer has taken, in its order. */
@@ -85,29 +85,30 @@ struct peer {
 	size_t nknown;
 	int64_t gone_until; /* simulated ms */
 	enum cargo_answer gone_as;
-	int knocks;        /* parcels since it is gone */
-	bool careless;     /* looks at what stands behind what it refused */
-	bool failing;      /* its last answer was none that can be read */
-	int64_t free_from; /* wall: that answer, or when it may be sent to */
-	/* Messages that it refuses: how often it said so. */
+	int knocks;        /* parcels since it became unavailable */
+	bool careless;     /* checks what stands behind what it refused */
+	bool failing;      /* its last answer was unusable */
+	int64_t free_from; /* wall: of that answer, or end of a pause */
+	/* Its opinion of each event that it has met. */
 	struct refused {
 		struct uuid event_id;
-		unsigned left;  /* so often it still says "not now" */
-		unsigned times; /* it has said so, or nothing, or "later" */
-		bool rejects;   /* in the end it says "never" */
-		bool too_large; /* and that this is why */
+		unsigned left;  /* how many times it will still say "not now" */
+		unsigned times; /* how many times it said so, or nothing, or
+				   "later" */
+		bool rejects;   /* in the end it refuses for good */
+		bool too_large; /* because the message is too large */
 		bool rejected;
 		bool later;  /* it says "later" */
-		bool poison; /* it chokes on it and says nothing for long */
+		bool poison; /* it chokes on it: no answer for long */
 	} refused[PEER_TAKEN];
 	size_t nrefused;
 	struct cargo *cargoes;
 
-	/* What has left for it (leaving.c): under a rate, and with something
-	 * urgent left behind. */
+	/* What has left for it (leaving.c): the parcels under a rate, and the
+	 * urgent lanes that were left behind. */
 	struct pace {
 		int64_t rate;
-		int64_t from_ms; /* simulated: since then it holds */
+		int64_t from_ms; /* simulated: the rate holds since then */
 		struct {
 			int64_t at_ms, messages;
 		} left[PEER_TAKEN];
@@ -123,8 +124,8 @@ struct peer {
 		size_t n;
 	} urgency;
 
-	/* Lanes that were ready when the last parcel left, and which lanes have
-	 * left since they wait (turns.c). */
+	/* Lanes that were ready when the last parcel left, and the lanes that
+	 * have left since (turns.c). */
 	struct turns {
 		uint64_t incarnation;
 		int64_t at_ms; /* wall */
@@ -144,31 +145,31 @@ struct peer {
 struct peer *peers_new(void);
 void peers_free(struct sim *s);
 
-/* A parcel to be filled and sent; the world keeps it. */
+/* Makes a parcel, which the caller fills and sends.  The world keeps it. */
 struct cargo *cargo_new(struct sim *s, int peer);
 
-/* It leaves; heart_answer() is called with it once, or never. */
+/* Sends it.  Then heart_answer() is called with it once, or never. */
 void cargo_send(struct sim *s, struct cargo *p);
 
-/* ${c} is received by its peer, a simulated one: inbox and memory are written
- * in one transaction, or the peer dies before it; each item has a verdict.
- * False: the peer died before it could answer. */
+/* A simulated peer receives ${c}.  It writes its inbox and its memory in one
+ * transaction, or dies before.  Each item gets a verdict.  Returns false if the
+ * peer died before it could answer. */
 bool peer_receive(struct sim *s, struct cargo *c);
 
-/* ${peer} will not have what it has taken and called "later". */
+/* ${peer} rejects what it has taken and answered with "later". */
 void peer_rejects(struct sim *s, int peer, const struct uuid *event_id);
 
-/* It says nothing of an event in its answer. */
+/* The answer of ${peer} has no verdict for an event. */
 void peer_forgets(struct sim *s, int peer, const struct uuid *event_id);
 
-/* ${peer} is unavailable for ${ms}, in a way of its own. */
+/* ${peer} is unavailable for ${ms}, in a way that is drawn. */
 void peer_goes(struct sim *s, size_t peer, int64_t ms);
 
-/* What ${peer} thought of an event; NULL: it never saw it. */
+/* Returns the opinion of ${peer} about an event, or NULL if it never met it. */
 const struct refused *peer_refused(
     const struct sim *s, int peer, const struct uuid *event_id);
 
-/* How often ${peer} has an event in its inbox. */
+/* Returns how many times ${peer} has an event in its inbox. */
 size_t peer_has(const struct sim *s, int peer, const struct uuid *event_id);
 
 #endif

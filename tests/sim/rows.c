@@ -2,9 +2,9 @@
 /*
  * The judge of changed rows.  See rows.h.
  *
- * SQLite's preupdate hook shows each row as it was and as it will be, and costs
- * no statement.  A change that is rolled back later is judged, too: whoever
- * never makes a wrong change never makes one that is taken back.
+ * SQLite's preupdate hook shows each row before and after a change, and needs
+ * no statement.  A change that is rolled back later is judged, too: the server
+ * must not even try a wrong change.
  */
 #define SQLITE_ENABLE_PREUPDATE_HOOK 1
 #include <assert.h>
@@ -17,10 +17,10 @@
 #include "sim/rows.h"
 #include "sim/server.h"
 
-/* A delivery to an inbox here takes no longer when nothing is in its way: the
- * safety poll, once a second at the most, does not come in time. */
+/* The most time for a delivery on this server when nothing is in its way.  It
+ * is too short for the relay's safety poll (at most once a second) to help. */
 #define SOON_MS 600
-/* What a start takes until it has looked at all that waits. */
+/* How long a start takes until it has found all pending rows. */
 #define START_MS 1000
 
 #define COLUMNS 10
@@ -42,13 +42,13 @@ enum {
 enum { ATTEMPT_OUTCOME, ATTEMPT_OWNER };
 enum { DESTINATION_ID, DESTINATION_PAUSED, DESTINATION_RATE };
 
-/* A table, and its columns that are looked at; of these the first ${forward}
- * only go forward. */
+/* A table and its columns that are judged.  The first ${forward} of them may
+ * only increase. */
 static struct table {
 	const char *name;
 	const char *columns[COLUMNS + 1];
 	int forward;
-	int at[COLUMNS]; /* where they stand in a row */
+	int at[COLUMNS]; /* their positions in a row */
 } tables[] = {
     [PARTICIPANTS] = {"participants",
 	{"delivered_upto", "acked_upto", "read_upto", "shown_upto"}, 4, {0}},
@@ -71,7 +71,7 @@ static struct sim *watching;
 
 /* ---- a row ---- */
 
-/* A column of the row that is changed. */
+/* A column of the changed row. */
 struct column {
 	sqlite3_value *old, *new;
 };
@@ -117,7 +117,7 @@ judge_forward(
 
 /* ---- outbox rows ---- */
 
-/* A charge is one, and is taken back by a requeue only. */
+/* Checks that a charge adds one, and that only a requeue takes charges back. */
 static void
 judge_charge(struct sim *s, sqlite3 *db, int64_t row, int i, bool requeued)
 {
@@ -130,7 +130,8 @@ judge_charge(struct sim *s, sqlite3 *db, int64_t row, int i, bool requeued)
 		    (long long)new);
 }
 
-/* Put into the inbox of somebody here: nothing kept it from going before. */
+/* Checks a delivery on this server: it must not have waited without a
+ * reason. */
 static void
 judge_wait(struct sim *s, sqlite3 *db, int64_t row)
 {
@@ -142,7 +143,7 @@ judge_wait(struct sim *s, sqlite3 *db, int64_t row)
 	if (strcmp((const char *)sqlite3_value_text(c.new), "user") != 0 ||
 	    s->server->starving || s->paused_here > 0)
 		return;
-	/* What is for later is found by the safety poll. */
+	/* Scheduled messages are found by the safety poll. */
 	if (number_new(db, t, OUTBOX_DELIVER) != 0 ||
 	    number_new(db, t, OUTBOX_REQUEUES) != 0)
 		return;
@@ -179,7 +180,8 @@ judge_outbox(struct sim *s, sqlite3 *db, int64_t row)
 
 /* ---- the others ---- */
 
-/* A lease is lost by whoever had it, and by no restart. */
+/* Checks that a lost lease is charged only to the run that held it: a restart
+ * charges nothing. */
 static void
 judge_attempt(struct sim *s, sqlite3 *db, int64_t row)
 {
@@ -202,7 +204,7 @@ judge_attempt(struct sim *s, sqlite3 *db, int64_t row)
 		    (long long)row);
 }
 
-/* Who is paused, or has another rate, from now on. */
+/* Notes that a destination is paused or resumed, or has another rate. */
 static void
 note_destination(struct sim *s, sqlite3 *db)
 {
@@ -259,7 +261,7 @@ opened(
 	return (SQLITE_OK);
 }
 
-/* Where the columns stand. */
+/* Finds the positions of the columns. */
 static void
 find_columns(const struct sim *s, struct table *t)
 {
@@ -302,7 +304,8 @@ rows_server_up(struct sim *s)
 	sqlite3_stmt *st;
 	size_t i;
 
-	/* Whoever judges is not the server: the disk stays for him. */
+	/* The judge's reads are not the server's: they must not trigger the
+	 * server's death at a call of the disk. */
 	s->server->doom_at = 0;
 	for (i = 0; i < TABLES && !known; i++)
 		find_columns(s, &tables[i]);

@@ -2,9 +2,9 @@
 /*
  * The simulated server.  See server.h.
  *
- * A death at a call of the disk lets nothing more through: what runs on fails,
- * like a process whose machine has gone under it, and what it answers after
- * that is not heard.
+ * After its death at a call of the disk, no call reaches the disk any more.
+ * Code that still runs gets errors, as in a process whose machine has failed,
+ * and its answers are dropped.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 
 static const char *const names[SIM_CLIENTS] = {"ann", "ben", "cyd", "dot"};
 
-/* ---- what is published ---- */
+/* ---- events for the clients ---- */
 
 static void
 on_wake(void *arg, struct wake *wake)
@@ -96,7 +96,7 @@ server_doom(struct sim *s, uint64_t n, bool by_power)
 	plvfs_watch(server_disk(s), on_call, s);
 }
 
-/* The other disk gets what a power cut leaves of this one. */
+/* Puts what a power cut leaves of this disk on the other disk. */
 static void
 cut_power(struct sim *s)
 {
@@ -140,7 +140,7 @@ server_event_ends(struct sim *s)
 	mem_fail_at(0);
 }
 
-/* ---- looking ---- */
+/* ---- queries of the simulator ---- */
 
 sqlite3_stmt *
 server_ask(const struct sim *s, const char *sql)
@@ -157,7 +157,8 @@ server_ask(const struct sim *s, const char *sql)
 		v->asks[i].sql = sql;
 		return (v->asks[i].st);
 	}
-	/* Out of reach is a fault like others, all else a mistake of ours. */
+	/* A disk out of reach is an ordered fault.  Any other error is a bug of
+	 * the simulator. */
 	if (!v->doomed && !plvfs_failed(server_disk(s))) {
 		(void)fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(v->look));
 		abort();
@@ -198,10 +199,10 @@ try_start(struct sim *s, void *arg, int64_t n)
 	(void)n;
 	if (s->server->up || s->server->held)
 		return;
-	/* It may die of its start, too. */
+	/* The server may die during its start, too. */
 	if (sim_chance(s, 3 * s->weather.crash)) {
 		by_power = sim_chance(s, 500);
-		/* After a failed sync a power cut in the first checkpoint may
+		/* After a failed sync, a power cut in the first checkpoint may
 		 * damage the file (ARCHITECTURE.md, known gaps). */
 		server_doom(
 		    s, 1 + sim_dice(s, 80), by_power && !s->server->unsynced);
@@ -211,7 +212,7 @@ try_start(struct sim *s, void *arg, int64_t n)
 	server_start(s);
 }
 
-/* Everything that a process has in memory is gone. */
+/* Frees all that a process has in memory. */
 static void
 take_down(struct sim *s)
 {
@@ -355,8 +356,8 @@ make(struct sim *s, struct err *err)
 	return (writer_new(&w, &v->writer, err));
 }
 
-/* The epoch: made once, and again where the database has gone back (as
- * main/opening.c and the command restore do). */
+/* Makes the epoch, once, and again after a restore (as main/opening.c and the
+ * command restore do). */
 static enum rc
 find_epoch(struct sim *s, struct err *err)
 {
@@ -431,7 +432,7 @@ server_start(struct sim *s)
 		}
 		return;
 	}
-	/* Only a fault that was ordered excuses it. */
+	/* Only an ordered fault excuses a failed start. */
 	if (!v->doomed && !plvfs_failed(server_disk(s)) &&
 	    (!v->starving || mem_fail_pending())) {
 		sim_bad(s, "the server does not start: %s", err.text);
@@ -522,7 +523,7 @@ add_people(struct sim *s)
 	}
 }
 
-/* Made once: each run begins with a copy. */
+/* Made once: each run begins with a copy of it. */
 static void
 make_template(struct sim *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The simulated server: the product's store, verbs and relay on a disk in
- * memory, without a thread.  It dies (a kill keeps what was written, a power
- * cut what was synced and some of the rest) and comes back.
+ * memory, without threads.  It dies (a kill keeps all that was written; a power
+ * cut keeps what was synced and some of the rest) and comes back.
  */
 #ifndef SIM_SERVER_H
 #define SIM_SERVER_H
@@ -13,7 +13,7 @@
 #include "sim/sim.h"
 #include "txn/env.h"
 
-/* Statements that are kept prepared for looking. */
+/* The number of the simulator's statements that stay prepared. */
 #define SERVER_ASKS 64
 
 struct heart;
@@ -23,38 +23,38 @@ struct server {
 	int disk;
 	bool up;
 	uint64_t incarnation; /* counts starts */
-	bool dying;           /* what is answered now goes nowhere */
-	bool by_power;        /* so will it die */
+	bool dying;           /* answers are dropped now */
+	bool by_power;        /* its death will be a power cut */
 	bool doomed;          /* its disk is out of reach */
-	bool fatal;           /* it said so itself: the store has failed */
-	bool unsynced;    /* it died of its disk, and has not started since */
-	uint64_t doom_at; /* this call of the disk is its last; 0: none */
+	bool fatal;           /* its fatal hook was called: the store failed */
+	bool unsynced;        /* a sync failed, and no start has succeeded */
+	uint64_t doom_at;     /* call of the disk at which it dies; 0: none */
 	uint64_t calls;
-	bool starving;        /* an allocation was to fail since it started */
-	int64_t starve;       /* of several: this one of an event; 0: none */
-	int64_t drains_until; /* of several, simulated ms: it is to stop */
-	bool held;            /* it stays down: its database will be replaced */
-	bool restored;   /* its database was: the next start makes an epoch */
-	unsigned epochs; /* that it has made */
+	bool starving;        /* an allocation was to fail since the start */
+	int64_t starve;       /* several servers: n-th of an event; 0: none */
+	int64_t drains_until; /* simulated ms: it is to stop; 0: it is not */
+	bool held;            /* it stays down until server_replace() */
+	bool restored;        /* the next start makes an epoch */
+	unsigned epochs;      /* epochs that it has made */
 	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* of several servers */
 
 	struct db *db;
 	struct txn_env *env;
 	struct writer *writer;
 	struct heart *heart;
-	sqlite3 *look; /* what people are shown is read here */
+	sqlite3 *look; /* a connection for the clients and the judge */
 	struct {
 		const char *sql;
 		sqlite3_stmt *st;
 	} asks[SERVER_ASKS];
-	bool turning; /* the writer's next batch is under way */
+	bool turning; /* the writer's next batch is scheduled */
 };
 
-/* An empty server on fresh disks, with its people; not started. */
+/* Makes an empty server on new disks, with its people.  It is not started. */
 struct server *server_new(struct sim *s);
 void server_free(struct sim *s);
 
-/* Starts it; after a failure it tries again later. */
+/* Starts it.  After a failure it tries again later. */
 void server_start(struct sim *s);
 
 /* It dies at once. */
@@ -66,36 +66,37 @@ void server_doom(struct sim *s, uint64_t n, bool by_power);
 /* It stops, or stays down, until server_replace(). */
 void server_hold(struct sim *s);
 
-/* Its database is replaced by ${by}, a copy of an earlier one; what it had goes
- * to ${replaced}.  It starts with another epoch. */
+/* Replaces its database by ${by}, an earlier copy.  The old database goes to
+ * ${replaced}.  It starts with another epoch. */
 void server_replace(
     struct sim *s, const struct plvfs *by, struct plvfs *replaced);
 
 /* One of its next allocations fails. */
 void server_starve(struct sim *s);
 
-/* Before and after an event of ${s}: of several servers an allocation fails for
- * its own only. */
+/* Called before and after an event of ${s}.  With several servers, this makes
+ * an allocation fail only during the events of the right server. */
 void server_event_begins(struct sim *s);
 void server_event_ends(struct sim *s);
 
-/* It takes nothing more and asks its peers to come back, until it stops. */
+/* It accepts nothing more and asks its peers to come back, until it stops. */
 void server_drain(struct sim *s);
 
-/* After each event: if it has died of it, it is dead. */
+/* Called after each event.  If the server has died in the event, it is taken
+ * down. */
 void server_look_after(struct sim *s);
 
 /* The disk in use. */
 struct plvfs *server_disk(const struct sim *s);
 
-/* The writer has units: a batch is run soon. */
+/* The writer has units: schedules a batch. */
 void server_turn_soon(struct sim *s);
 
-/* A statement (static text) on the database as a reader sees it; NULL: out of
- * reach.  Dies of an error in it. */
+/* Prepares a statement (static text) on a reader's connection.  Returns NULL if
+ * the disk is out of reach.  Ends the program if the statement has an error. */
 sqlite3_stmt *server_ask(const struct sim *s, const char *sql);
 
-/* What server_ask() gave is not needed any more.  NULL is allowed. */
+/* Gives a statement of server_ask() back.  NULL is allowed. */
 void server_asked(sqlite3_stmt *st);
 
 #endif

@@ -15,13 +15,13 @@
 #include "sim/rows.h"
 #include "sim/server.h"
 
-/* When calm has come, all must be settled within so long; a message lives no
- * longer than five days. */
+/* Everything must be settled this long after calm has come.  A message lives
+ * for at most five days. */
 #define PATIENCE_MS (8 * SIM_DAY_MS)
-/* So many events of a server are a world that turns for ever. */
+/* A server with more events is in an endless loop. */
 #define EVENTS 500000
 
-/* People look and ack, less and less often. */
+/* People look and ack, at longer and longer intervals. */
 static void
 catch_up(struct sim *s, void *arg, int64_t n)
 {
@@ -32,7 +32,8 @@ catch_up(struct sim *s, void *arg, int64_t n)
 	    s, n, catch_up, NULL, n < SIM_HOUR_MS ? n + n / 2 : SIM_HOUR_MS);
 }
 
-/* By now only what is for later, by a clock that was put back, may wait. */
+/* By now only messages that are scheduled by a clock which was put back may
+ * wait. */
 static void
 look_for_late(struct sim *s, void *arg, int64_t n)
 {
@@ -58,8 +59,8 @@ calm_comes(struct sim *s)
 	mem_fail_at(0);
 	for (i = 0; i < SIM_PEERS; i++)
 		s->peers[i].gone_until = 0;
-	/* Most clocks are put right soon; the others run behind for days.
-	 * Several servers have to agree (fed_calms). */
+	/* Most clocks are put right soon; the others stay behind for days.  The
+	 * clocks of several servers have to agree (fed_calms). */
 	if (s->w->fed == NULL && sim_chance(s, 800) &&
 	    s->clk.wall_ms < s->latest_ms) {
 		s->clk.wall_ms = s->latest_ms;
@@ -89,8 +90,8 @@ sim_rests(struct sim *s)
 
 /* ---- a run ---- */
 
-/* Servers on fresh disks at the time when all runs begin.  The first run of the
- * process makes the template of their databases. */
+/* Makes servers on new disks, at the time at which all runs begin.  The first
+ * run of the process makes the template of their databases. */
 static void
 begin_servers(struct world *w)
 {
@@ -128,7 +129,7 @@ begin(struct world *w, const struct sim_options *options)
 	w->hash = UINT64_C(14695981039346656037);
 	w->order = 0;
 	w->bad[0] = '\0';
-	/* Tables are walked in an order of the seed's, too. */
+	/* The seed also decides the order in which hash tables are walked. */
 	memcpy(key, &w->seed, sizeof(w->seed));
 	htab_key_set(key);
 	rnd_seeded_init(&w->dice, options->seed);
@@ -148,7 +149,7 @@ settled(struct world *w)
 {
 	size_t i;
 
-	/* Asked only now and then: it costs more than an event. */
+	/* Checked only now and then, because it costs more than an event. */
 	if (w->steps % 16 != 0)
 		return (false);
 	for (i = 0; i < w->nsims; i++)

@@ -4,17 +4,18 @@
  *
  * A world has a clock that stands still until the next event, dice, a disk in
  * memory (fault/plvfs.h), one server on it, people who use it, two servers
- * elsewhere that receive from it, an operator, and bad weather.  Everything
- * that happens is an event at a simulated time; nothing else moves the world,
- * so that a seed is the whole story and replays exactly.
+ * elsewhere that receive from it, an operator, and bad weather (faults).
+ * Everything that happens is an event at a simulated time.  Nothing else
+ * changes the world, so a seed determines the whole story, and a run with the
+ * same seed is the same run.
  *
- * A run has two parts: a while of weather, then calm.  When calm has come
- * everything is repaired and time passes until nothing moves any more; then
- * the oracle compares the database with what people, peers and the operator
- * know (sim_judge).
+ * A run has two parts: first weather, then calm.  When calm comes, everything
+ * is repaired, and time passes until nothing is under way.  Then the oracle
+ * compares the database with what people, peers and the operator know
+ * (sim_judge).
  *
  * In a run of several servers the peers are servers of the same kind (fed.h):
- * a struct sim for each, and one struct world for all.
+ * there is a struct sim for each, and one struct world for all.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -36,8 +37,8 @@
 
 #define SIM_CLIENTS 4
 #define SIM_PEERS 2
-/* In a run of several servers each has the others as its peers, and one that
- * is hostile. */
+/* In a run of several servers the peers of each server are the others and a
+ * hostile one. */
 #define SIM_SERVERS (SIM_PEERS + 1)
 #define SIM_HOSTILE SIM_PEERS
 #define SIM_MESSAGES 160
@@ -51,13 +52,13 @@ struct server;
 struct sim;
 struct world;
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
-/* Happens at its time: ${arg} is its own, ${n} a number. */
+/* Called at the event's time.  ${arg} and ${n} are the event's own. */
 typedef void (*sim_event_fn)(struct sim *s, void *arg, int64_t n);
 
-/* What a run saw, summed over all runs: a figure that stays 0 is something
- * that the simulator does not do. */
+/* The counters of a run, summed over all runs.  A counter that stays 0 names
+ * something that the simulator does not do. */
 #define SIM_COUNTS(X)                                                          \
 	X(sends, "sends asked for")                                            \
 	X(accepted, "messages accepted")                                       \
@@ -168,55 +169,55 @@ struct sim_counts {
 #undef X
 };
 
-/* A message as the one who sent it knows it. */
+/* A message as its sender knows it. */
 struct message {
-	size_t client; /* who sends it */
+	size_t client; /* the sender */
 	struct uuid id;
 	char to[64];
-	int peer; /* which, -1: somebody here */
+	int peer; /* -1: the recipient is on this server */
 	char body[48];
 	int64_t deliver_at;
 	int64_t expires_in;
 	int priority;
-	bool dressed;        /* it has metadata and the like */
-	int64_t asked_us;    /* first */
-	int64_t promised_us; /* accepted: done was called; 0: not yet */
+	bool dressed;        /* it has metadata and other optional parts */
+	int64_t asked_us;    /* the first request */
+	int64_t promised_us; /* accepted: finish was called; 0: not yet */
 	int64_t mid;
-	bool refused; /* an answer said so */
+	bool refused; /* according to an answer */
 	bool cancel_asked;
-	bool canceled; /* an answer said so */
+	bool canceled; /* according to an answer */
 };
 
-/* What the weather of a run is like, by its dice: parts of 1000. */
+/* The weather of a run, drawn at random.  Numbers are parts of 1000. */
 struct weather {
-	unsigned lost;       /* requests and answers, each way */
+	unsigned lost;       /* of requests and answers, each way */
 	unsigned crash;      /* of an action: the server dies */
 	unsigned disk;       /* of an action: the disk has a fault */
 	unsigned memory;     /* of an action: an allocation will fail */
 	unsigned jump;       /* of an action: the clock jumps */
-	unsigned outage;     /* of an action: a peer is gone for a while */
+	unsigned outage;     /* of an action: a peer becomes unavailable */
 	unsigned slow;       /* of a parcel: its answer takes very long */
-	unsigned refuse;     /* of a message: its peer does, for now or ever */
+	unsigned refuse;     /* of a message: its peer refuses it */
 	unsigned poison;     /* of a message: its peer chokes on it */
 	unsigned later;      /* of a message: its peer says "later" */
-	unsigned peer_crash; /* of a parcel: its peer dies of it */
-	unsigned twice;      /* of a parcel: it comes twice */
+	unsigned peer_crash; /* of a parcel: its peer dies when it takes it */
+	unsigned twice;      /* of a parcel: it arrives twice */
 	unsigned operator_acts; /* of an action: the operator does something */
 	unsigned remote;        /* of a message: it goes to a peer */
-	unsigned garble;        /* of an answer: a proxy gives another one */
+	unsigned garble;        /* of an answer: a proxy replaces it */
 	unsigned hostile; /* of an action: the hostile peer does something */
 	bool paced;       /* peers have rates from the start */
-	bool piled;       /* one lane here is long; nothing else is */
-	int64_t gap_ms;   /* between actions, about */
+	bool piled;       /* one long lane here, and no other action */
+	int64_t gap_ms;   /* between actions, on average */
 	int actions;
 };
 
-/* How the server of a run is set up, by its dice. */
+/* The settings of the server of a run, drawn at random. */
 struct setup {
 	int64_t poll_ms, lease_ms, expiry_ms;
-	int64_t pending_most; /* 0: any */
+	int64_t pending_most; /* 0: no limit */
 	enum retry_profile retry;
-	bool at_once; /* what need not wait is delivered as it is added */
+	bool at_once; /* deliver in the transaction of the send */
 };
 
 struct sim_event;
@@ -240,11 +241,10 @@ struct sim {
 	struct peer *peers;
 	struct message messages[SIM_MESSAGES];
 	size_t nmessages;
-	struct op *ops; /* all that clients have under way */
-	struct operator_unit
-	    *operator_units; /* all that the operator has asked for */
+	struct op *ops;                       /* all requests of clients */
+	struct operator_unit *operator_units; /* all actions of the operator */
 
-	/* Wall time: nothing has been in the way of messages since. */
+	/* Wall time: since then nothing has delayed messages. */
 	int64_t quiet_from;
 	int paused_here; /* pauses of all destinations, or of those here */
 
@@ -257,10 +257,10 @@ struct sim {
 	struct sim_counts counts;
 };
 
-/* All servers of a run; what they share. */
+/* All servers of a run, and what they share. */
 struct world {
 	uint64_t seed;
-	const char *broken; /* what is broken on purpose; NULL: nothing */
+	const char *broken; /* the defect on purpose; NULL: none */
 	struct rnd_seeded dice;
 
 	struct sim_event *events; /* a heap */
@@ -269,7 +269,7 @@ struct world {
 	uint64_t steps; /* events that have happened */
 
 	bool tracing;
-	uint64_t hash; /* of all that was traced */
+	uint64_t hash; /* of the whole story */
 	char bad[1024];
 
 	size_t nsims;
@@ -286,97 +286,100 @@ struct sim_options {
 	bool several; /* several servers, which deliver to each other */
 };
 
-/* Runs one seed on the disks of this process; ${ret} says how it went (bad is
- * "" when every promise was kept). */
+/* Runs one seed on the disks of this process.  ${ret} has the result: bad is ""
+ * if every promise was kept. */
 void sim_run(const struct sim_options *options, struct world *ret);
 
-/* ---- world.c: time, dice, telling ---- */
+/* ---- world.c: time, dice, the story ---- */
 
-/* ${fn} happens to ${s} ${after_ms} from now. */
+/* Calls ${fn} for ${s} in ${after_ms}. */
 void sim_after(
     struct sim *s, int64_t after_ms, sim_event_fn fn, void *arg, int64_t n);
 
-/* Lets the next event happen; false when there is none. */
+/* Runs the next event.  Returns false if there is none. */
 bool sim_step(struct world *w);
 
-/* Forgets all events and frees. */
+/* Drops all events and frees them. */
 void sim_events_free(struct world *w);
 
-/* A number in [0, bound). */
+/* Returns a random number in [0, bound). */
 uint64_t sim_dice(struct sim *s, uint64_t bound);
 
-/* True ${parts} times of 1000. */
+/* Returns true with a probability of ${parts} in 1000. */
 bool sim_chance(struct sim *s, unsigned parts);
 
-/* A delay as networks and people have it: mostly nothing, so that things
- * collide, seldom seconds. */
+/* Returns a random delay of a network or of a person: mostly almost none, so
+ * that things collide, seldom seconds. */
 int64_t sim_delay(struct sim *s);
 
-/* Simulated milliseconds since the start. */
+/* Returns the simulated milliseconds since the start. */
 int64_t sim_now(const struct sim *s);
 
-/* The clock is about to be changed, or its time of importance. */
+/* Called before the clock changes: notes the latest time that it has shown. */
 void sim_note_time(struct sim *s);
 
-/* Something is in the way of messages, for ${ms} from now. */
+/* Something delays messages until ${ms} from now. */
 void sim_disturb(struct sim *s, int64_t ms);
 
-/* Whether the store has never refused anything: else the relay may not know
- * what it says, or have lost a turn. */
+/* Returns true if the store has never refused anything in this run.  After a
+ * refusal the relay may not know the store's content, or may have lost a
+ * turn. */
 bool sim_undisturbed(const struct sim *s);
 
-/* One line of the story. */
+/* Adds one line to the story. */
 void sim_tell(struct sim *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A promise is broken; the first one counts and ends the run. */
+/* A promise is broken.  The first call counts and ends the run. */
 void sim_bad(struct sim *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The weather of ${s} is over: calm comes, when it is so everywhere. */
+/* The weather of ${s} is over.  Calm comes when it is over on all servers. */
 void sim_rests(struct sim *s);
 
-/* ---- weather.c: the people's will and the faults ---- */
+/* ---- weather.c: the actions of people, and the faults ---- */
 
-/* Draws the weather and how the server is set up. */
+/* Draws the weather and the settings of the server. */
 void weather_draw(struct sim *s);
 
 /* Starts the actions. */
 void weather_begin(struct sim *s);
 
-/* ---- broken.c: the code broken on purpose ---- */
+/* ---- broken.c: defects on purpose ---- */
 
 struct db_schema;
 
-/* The names of all that can be broken; ends with NULL. */
+/* The names of all defects.  The list ends with NULL. */
 extern const char *const sim_breakable[];
 
-/* The schema with what ${s}->broken says; dies if it has nothing to break. */
+/* Returns the schema with the defect of the world's ${broken}.  Ends the
+ * program if the text to replace is absent. */
 const struct db_schema *sim_schema(const struct sim *s);
 
-/* Whether ${what} needs several servers to be found. */
+/* Returns true if only a run of several servers can find the defect ${what}. */
 bool sim_breaks_several(const char *what);
 
-/* Whether ${what} is broken in this run. */
+/* Returns true if this run has the defect ${what}. */
 bool sim_is_broken(const struct sim *s, const char *what);
 
 /* ---- judge.c: the oracle ---- */
 
-/* Whether nothing moves any more: all is settled. */
+/* Returns true if nothing is under way any more. */
 bool sim_settled(struct sim *s);
 
-/* Whether something waits that is not for later; what, for people. */
+/* Returns true if something waits that is not scheduled for later, and
+ * describes it in ${ret}. */
 bool sim_late(struct sim *s, char *ret, size_t size);
 
-/* What is not settled, for people. */
+/* Describes in ${ret} what is not settled. */
 void sim_unsettled(struct sim *s, char *ret, size_t size);
 
-/* After a crash: what was accepted, shown and acked is still there, and the
- * database is sound. */
+/* After a crash: checks that everything accepted, shown and acked is still
+ * there, and that the database is sound. */
 void sim_judge_kept(struct sim *s);
 
-/* At the end: the same, and how everything has ended.  What is wrong is said
- * by sim_bad(). */
+/* At the end: checks the same, and how everything has ended.  Reports defects
+ * with sim_bad(). */
 void sim_judge(struct sim *s);
 
 #endif

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose turn it is.  See turns.h.
+ * Checks that lanes take turns.  See turns.h.
  */
 #include <string.h>
 
 #include "sim/server.h"
 #include "sim/turns.h"
 
-/* What nothing hinders has left by then; the relay's safety poll comes later
- * in the runs where that is judged. */
+/* A parcel that nothing delays leaves within 5 s.  The relay's safety poll
+ * comes later in the runs in which this is judged, so it cannot help. */
 #define SOON_MS 5000
 
 /* ---- each in turn ---- */
 
-/* How often a lane leaves while another waits: once in the pass under way,
- * which may have been beyond the other one's place, and once in the next. */
+/* How many times a lane may leave while another waits: once in the current
+ * pass, which may already be beyond the other lane's place, and once in the
+ * next pass. */
 #define TURNS_BEFORE 2
 
-/* The lane in ${t} that waits as ${w} does, untouched since; NULL: none. */
+/* Returns the lane in ${t} that is the waiting lane ${w}, unchanged since, or
+ * NULL if there is none. */
 static struct waiting_lane *
 find_waiting(struct turns *t, const struct waiting_lane *w)
 {
@@ -31,7 +33,8 @@ find_waiting(struct turns *t, const struct waiting_lane *w)
 	return (NULL);
 }
 
-/* Lane ${lane_id} leaves while ${w} waits; how often it has done so. */
+/* Notes that lane ${lane_id} leaves while ${w} waits.  Returns how many times
+ * it has done so. */
 static unsigned
 pass_over(struct waiting_lane *w, int64_t lane_id)
 {
@@ -48,10 +51,10 @@ pass_over(struct waiting_lane *w, int64_t lane_id)
 	return (++w->others[i].times);
 }
 
-/* The priority that a lane in ${parcel} had when it was claimed, or UNKNOWN: it
- * may have become more urgent since, by a new message or by one that a peer had
- * promised to answer.  The lane's items begin at ${i}; *ret_end: behind them.
- */
+/* Returns the priority that a lane in ${parcel} had when it was claimed, or
+ * UNKNOWN: it may have become more urgent since, by a new message or by one
+ * that waits for an ack.  The lane's items begin at ${i}; *${ret_end} is the
+ * index after them. */
 #define UNKNOWN 2
 
 static int
@@ -79,7 +82,8 @@ priority_of(
 	return (has && item->row.ack_deadline == 0 ? priority : UNKNOWN);
 }
 
-/* The lanes of ${parcel} leave before ${w}. */
+/* Notes that the lanes of ${parcel} leave before ${w}, and checks how many
+ * times they have. */
 static void
 check_passed_over(
     struct sim *s, const struct parcel *parcel, struct waiting_lane *w)
@@ -103,9 +107,9 @@ check_passed_over(
 	}
 }
 
-/* Of the lanes that are ready, due and as urgent as each other none leaves
- * again and again while another waits untouched.  Times are compared, and what
- * happens in the same millisecond is left out. */
+/* Checks that of lanes that are ready, due and of the same priority, none
+ * leaves again and again while another one waits unchanged.  Events in the same
+ * millisecond cannot be ordered and do not count. */
 static void
 check_in_turn(struct sim *s, int peer, const struct parcel *parcel)
 {
@@ -142,9 +146,9 @@ check_in_turn(struct sim *s, int peer, const struct parcel *parcel)
 	*before = now;
 }
 
-/* ---- at once ---- */
+/* ---- without delay ---- */
 
-/* Whether another parcel is under way to ${peer}. */
+/* Returns true if another parcel is under way to ${peer}. */
 static bool
 under_way(const struct sim *s, int peer)
 {
@@ -156,8 +160,9 @@ under_way(const struct sim *s, int peer)
 	return (false);
 }
 
-/* Since when ${item}, which was never refused, might have left: nothing before
- * it in its lane has changed since; -1: nobody knows. */
+/* Returns the time since which ${item}, which was never refused, could have
+ * left: the rows before it in its lane have not changed since.  Returns -1 if
+ * that is unknown. */
 static int64_t
 ready_since(struct sim *s, const struct peer *p, const struct parcel_item *item)
 {

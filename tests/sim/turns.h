@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose turn it is.  Of the lanes to a server that are ready and as urgent as
- * each other none goes again and again while another waits, and what nothing
- * hinders goes at once.
+ * Checks that lanes take turns: of the lanes to a server that are ready and of
+ * the same priority, none leaves again and again while another waits.  And a
+ * message that nothing delays leaves at once.
  */
 #ifndef SIM_TURNS_H
 #define SIM_TURNS_H

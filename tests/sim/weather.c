@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The weather of a run: what people do and what goes wrong, one action after
- * another.  A run has a few kinds of trouble, each much or little; one that
- * has all of them at once would see less.
+ * The weather of a run: the actions of people and the faults, one after
+ * another.  Each run has only a few kinds of faults, each with a high or low
+ * rate: with all kinds at once, faults would hide each other and a run would
+ * reach less.
  */
 #include "delivery/deliver.h"
 #include "sim/admin.h"
@@ -11,12 +12,12 @@
 #include "sim/peer.h"
 #include "sim/server.h"
 
-/* What a disk's fault and its repair take, and the relay to find out; and a
- * jump of the clock. */
+/* How long a fault of the disk lasts, with its repair and the time in which the
+ * relay notices; and the same for a jump of the clock. */
 #define FAULT_MS 30000
 #define JUMP_MS 60000
 
-/* Nothing, in half of all runs; else up to ${most}. */
+/* Returns 0 in half of all runs, otherwise a number up to ${most}. */
 static unsigned
 some(struct sim *s, unsigned most)
 {
@@ -45,7 +46,8 @@ weather_draw(struct sim *s)
 	w->operator_acts = some(s, 200);
 	w->remote = sim_chance(s, 200) ? 0 : (unsigned)sim_dice(s, 1000);
 	w->paced = sim_chance(s, 250);
-	/* Lanes meet where few may leave at a time and some are put off. */
+	/* With a low rate and some refusals, lanes have to wait for each
+	 * other. */
 	if (w->paced) {
 		w->remote = 600 + (unsigned)sim_dice(s, 400);
 		w->refuse = 100 + (unsigned)sim_dice(s, 300);
@@ -54,7 +56,8 @@ weather_draw(struct sim *s)
 	w->actions = 30 + (int)sim_dice(s, 170);
 	if (s->w->fed == NULL && sim_chance(s, 20))
 		*w = (struct weather){.piled = true};
-	/* Days pass in some of the runs with jumps. */
+	/* With jumps of the clock some runs last for days, and a fast poll
+	 * would cost too much. */
 	u->poll_ms = w->jump == 0 && sim_chance(s, 250) ? 1000 : 30000;
 	u->lease_ms = sim_chance(s, 500) ? 0 : 5000;
 	u->expiry_ms = sim_chance(s, 500)
@@ -77,7 +80,7 @@ jump_clock(struct sim *s)
 		ms = -ms;
 	sim_note_time(s);
 	s->clk.wall_ms += ms;
-	/* A time of another clock says nothing. */
+	/* Times from before the jump say nothing about the time after it. */
 	s->quiet_from = s->clk.wall_ms + JUMP_MS;
 	s->counts.jumps++;
 	sim_tell(s, "clock: jumps by %lld ms", (long long)ms);
@@ -199,8 +202,9 @@ act(struct sim *s, void *arg, int64_t n)
 		sim_rests(s);
 }
 
-/* One person writes to another here, who is paused, more than a lane has in one
- * turn; nothing else happens. */
+/* One person sends to another one on this server, where deliveries are paused,
+ * more messages than one turn delivers from a lane.  No other action takes
+ * place. */
 static void
 pile_up(struct sim *s, void *arg, int64_t n)
 {

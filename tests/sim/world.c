@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time, dice, telling.  See sim.h.
+ * Time, dice, and the story.  See sim.h.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 struct sim_event {
 	struct sim *s;
 	int64_t at_ms;
-	uint64_t order; /* of those at the same time the first made is first */
+	uint64_t order; /* breaks ties: the event made first comes first */
 	sim_event_fn fn;
 	void *arg;
 	int64_t n;
@@ -171,7 +171,7 @@ sim_delay(struct sim *s)
 	return ((int64_t)sim_dice(s, 20000));
 }
 
-/* ---- telling ---- */
+/* ---- the story ---- */
 
 static void
 mix(struct world *w, const char *text)
