@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See columns.h.
+ * Writes the rows and reads them as text.  See columns.h.
  */
 #include <ctype.h>
 #include <setjmp.h>
@@ -17,10 +17,10 @@ struct rig rig;
 char said[SAID_SIZE];
 static size_t nsaid;
 
-/* ---- what is written ---- */
+/* ---- writing rows ---- */
 
-/* Runs ${sql} with its values of bytes spelt for the database: #7 is the id
- * with number 7, @7 a value of 16 bytes, $7 one of 32. */
+/* Runs ${sql} after writing its values in the database's syntax: #7 is the id
+ * with number 7, @7 a value of 16 bytes, $7 a value of 32 bytes. */
 static void
 write_rows(const char *sql)
 {
@@ -174,7 +174,7 @@ open_rows(void)
 	write_people();
 	write_messages();
 	write_outbox();
-	/* What SQLite looks up, PostgreSQL keeps in columns. */
+	/* PostgreSQL keeps in columns what SQLite computes. */
 	if (rig.pg != NULL)
 		write_rows(
 		    "UPDATE inboxes SET head = 9, acked = 4 WHERE user_id = 1;"
@@ -184,7 +184,7 @@ open_rows(void)
 		    " WHERE lane_id = 91");
 }
 
-/* ---- what is read ---- */
+/* ---- reading rows ---- */
 
 void
 say(const char *fmt, ...)
@@ -204,8 +204,8 @@ id_number(const struct uuid *id)
 	return (id->b[14] * 256 + id->b[15]);
 }
 
-/* The stack is full of what no row holds when a reader begins: a member that
- * it does not set shows. */
+/* Fills the stack with a value that no row holds, before a reader runs: a
+ * member that the reader does not set then has this value. */
 static void
 dirty_stack(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See crowd.h.
+ * The crowd.  See crowd.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,8 @@ keep(struct crowd *c, int from, const struct uuid *id)
 	c->from[c->nsent++] = from;
 }
 
-/* Neighbours write most, so that their conversations are long. */
+/* Neighbours send each other most messages, so that their conversations are
+ * long. */
 static void
 send_one(struct crowd *c)
 {
@@ -126,7 +127,7 @@ send_far(struct crowd *c)
 	keep(c, from, &id);
 }
 
-/* One parcel is answered before the next is made. */
+/* Makes one parcel and answers it before the next one. */
 static void
 carry(struct crowd *c)
 {
@@ -154,7 +155,7 @@ head_of(struct crowd *c, int person)
 	return (rig_number(&c->rig, sql));
 }
 
-/* Mostly what is new. */
+/* Returns a seq, usually one of the newest. */
 static int64_t
 some_seq(struct crowd *c, int person)
 {
@@ -192,7 +193,7 @@ read_finished(struct unit *base)
 	(void)u;
 }
 
-/* Of one conversation, without the inbox's mark. */
+/* Reads up to a message of one conversation.  The inbox's read mark stays. */
 static void
 read_conversation(struct crowd *c)
 {
@@ -232,7 +233,7 @@ cancel_one(struct crowd *c)
 {
 	size_t i = c->nsent == 0 ? 0 : (size_t)below(c, c->nsent);
 
-	/* One that still waits, if the last ones do. */
+	/* Often the last message, because it may still be pending. */
 	if (c->nsent > 0 && below(c, 2) == 0)
 		i = c->nsent - 1;
 	if (c->nsent > 0)
@@ -248,8 +249,8 @@ admin_finished(struct unit *base)
 	(void)u;
 }
 
-/* What can be done to it is done: of a waiting message a discard, of a dead one
- * a new attempt. */
+/* An operator discards a waiting message or requeues a failed one, whichever is
+ * possible. */
 static void
 operate(struct crowd *c)
 {
@@ -333,7 +334,7 @@ crowd_play(struct crowd *c, uint64_t seed, int steps, bool purged)
 	rnd_seeded_init(&c->rnd, seed + 1);
 	arrive(c);
 	for (i = 0; i < steps; i++) {
-		/* What waits by now expires. */
+		/* The messages that wait now expire. */
 		if (i == steps / 4) {
 			clk_fake_advance(&c->rig.clk, 6 * DAY_MS);
 			(void)rig_deliver(&c->rig);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See draws.h.
+ * Draws parameters.  See draws.h.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -31,13 +31,14 @@ draw(uint64_t below)
 	return (seed % below);
 }
 
-/* Parameter ${param} of a statement, counted from 1. */
+/* A statement and the number of its parameter ${param}, counted from 1. */
 #define AT(NAME, name, param)                                                  \
 	SQL_##NAME, (int)(offsetof(struct sql_##name, param) /                 \
 			  sizeof(struct db_val)) +                             \
 			1
 
-/* Words that a parameter may be; the others are from the last row. */
+/* The words from which a parameter is drawn.  The last row is for all other
+ * parameters. */
 static const struct {
 	int stmt, param;
 	const char *words;
@@ -88,7 +89,7 @@ static const struct {
     {AT(PEER_KEY_RETIRE, peer_key_retire, key_id), "k1 k3 k4 k5 k6"},
     {-1, 0, "u1 u3 u7 r10@s1.example neu poison epoch s1.example"}};
 
-/* The words of parameter ${param} of ${stmt}. */
+/* Returns the words of parameter ${param} of ${stmt}. */
 static const char *
 words_of(int stmt, int param)
 {
@@ -100,7 +101,8 @@ words_of(int stmt, int param)
 	return (vocabulary[i].words);
 }
 
-/* One of ${words}, its '_' between capitals of a key made a space. */
+/* Draws one of ${words}.  A '_' in a key of a conversation stands for a
+ * space. */
 static struct db_val
 draw_word(const char *words, char room[40])
 {
@@ -119,7 +121,7 @@ draw_word(const char *words, char room[40])
 	return (db_v_text(room, strlen(room)));
 }
 
-/* Bytes that may be there: the uuids and hashes of twins.c. */
+/* Draws bytes that may be in the database: the uuids and hashes of twins.c. */
 static struct db_val
 draw_bytes(const char *kinds, size_t n, char room[40])
 {
@@ -129,8 +131,9 @@ draw_bytes(const char *kinds, size_t n, char room[40])
 	return (db_v_blob(room, n));
 }
 
-/* The parameter is a limit: SQLite's order without ORDER BY is its own, so that
- * all must come. */
+/* Returns true if the parameter is a limit.  *${ret_all}: without ORDER BY the
+ * order of rows is arbitrary, so the limit must be large enough for all
+ * rows. */
 static bool
 is_limit(int stmt, int param, bool *ret_all)
 {
@@ -141,7 +144,7 @@ is_limit(int stmt, int param, bool *ret_all)
 	*ret_all = strstr(sql, "ORDER BY") == NULL ||
 		   strncmp(sql_sqlite[stmt].name, "gauges_", 7) == 0;
 	if (strstr(sql, "WITH RECURSIVE") != NULL)
-		*ret_all = false; /* a walk in order */
+		*ret_all = false; /* a walk with an order */
 	return (strstr(sql, text) != NULL);
 }
 
@@ -160,10 +163,11 @@ draw_number(int stmt, int param)
 	return (some[draw(sizeof(some) / sizeof(some[0]))]);
 }
 
-/* Numbers that mean something only together, of rows that are there or are not
- * yet (one further for each row of a set); SMALLINT in PostgreSQL, with a check
- * in both.  A mark never goes back, and lanes are never both late and too
- * early.  From ${first} on, ${count} of them. */
+/* Parameters whose numbers must fit together, and ids of rows that exist, or
+ * that do not exist yet (one higher for each row of a set).  Classes are
+ * SMALLINT in PostgreSQL, with a CHECK in both databases.  Marks never go back,
+ * and no lane is both late and too early.  The number is drawn from ${count}
+ * numbers, from ${first} on. */
 static const struct {
 	int stmt, param, first, count;
 	bool by_row;
@@ -295,7 +299,7 @@ static const struct {
     {AT(PROMISED_FIND, promised_find, origin), 3, 1, false},
 };
 
-/* -1: any. */
+/* Returns a number of its range, or -1 if the parameter has no range. */
 static int64_t
 in_range(int stmt, int param, int row)
 {
@@ -309,7 +313,7 @@ in_range(int stmt, int param, int row)
 	return (-1);
 }
 
-/* The kinds of uuids that statement ${name} may be asked for. */
+/* Returns the kinds of uuids that make sense for statement ${name}. */
 static const char *
 uuids_of(const char *name)
 {
@@ -333,7 +337,7 @@ uuids_of(const char *name)
 	return ("mecdp");
 }
 
-/* Half as long as other hashes. */
+/* Returns true for a hash of half the usual length. */
 static bool
 is_short(int stmt, int param)
 {
@@ -376,7 +380,8 @@ draw_value(const struct shape *s, int k, int row, char room[40])
 	}
 }
 
-/* Of one row of lock_conversations only what says which in one way. */
+/* Keeps one of the keys by which a row of lock_conversations can name a
+ * conversation. */
 static void
 keep_one_key(struct db_val *row)
 {

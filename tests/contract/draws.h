@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters for a statement, drawn at random from what there is in the world
- * of twins.c, and a little beside it.
+ * Parameters for a statement, drawn at random from what exists in the world of
+ * twins.c, and sometimes beyond it.
  */
 #ifndef CONTRACT_DRAWS_H
 #define CONTRACT_DRAWS_H
@@ -20,7 +20,8 @@ struct shape {
 	Oid params[DRAWS_PARAMS], columns[DRAWS_COLUMNS];
 };
 
-/* Whether it is run for many rows at once: its parameters are arrays. */
+/* Returns true if the statement runs for many rows at once: its parameters are
+ * arrays. */
 static inline bool
 shape_is_set(const struct shape *s)
 {
@@ -29,14 +30,14 @@ shape_is_set(const struct shape *s)
 		s->params[0] != 1043 && s->params[0] != 2950);
 }
 
-/* What is drawn from here on depends on ${name} alone. */
+/* Starts the random numbers from a seed that depends on ${name} only. */
 void draw_begin(const char *name);
 
-/* A number below ${below}. */
+/* Returns a number below ${below}. */
 uint64_t draw(uint64_t below);
 
-/* ${nrows} rows of parameters; those of a set begin with different numbers.
- * They are valid until the next call. */
+/* Draws ${nrows} rows of parameters.  The rows of a set begin with different
+ * numbers.  The parameters are valid until the next call. */
 void draw_params(const struct shape *s, int nrows, struct db_val *v);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See far.h.
+ * The relay's verbs by hand.  See far.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,8 @@
 
 #include "contract/far.h"
 
-/* Nobody waits for a unit: the writer's turn does it. */
+/* The rig has no thread that waits for a unit: run() turns the writer until the
+ * unit sets this flag. */
 static bool done;
 
 static void
@@ -22,8 +23,9 @@ finished(struct unit *unit)
 	done = true;
 }
 
-/* A unit whose row another session holds, such as one that has just ended, is
- * deferred: then one turn of the writer is not enough. */
+/* Runs a unit to its end.  One turn of the writer may not be enough: a unit is
+ * deferred while another session locks its row, for example a session that has
+ * just ended. */
 static void
 run(struct rig *r, struct unit *unit)
 {
@@ -36,8 +38,8 @@ run(struct rig *r, struct unit *unit)
 	assert_int_equal(unit->rc, RC_OK);
 }
 
-/* Sends ${draft}, whose recipient is ${to}; it is asked under a name here,
- * since a rig has no carrier that reaches others. */
+/* Sends ${draft} to ${to}.  The unit is prepared with a local name, because a
+ * rig has no carrier that reaches other servers. */
 static struct refusal
 send_draft(
     struct rig *r, int64_t from, const char *to, struct message_draft *draft)

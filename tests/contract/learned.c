@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See learned.h.
+ * Units about other servers.  See learned.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Units that change what is known of other servers, for the tests of `peer`.
+ * Units that change what this server knows of others, for the tests of `peer`.
  */
 #ifndef CONTRACT_LEARNED_H
 #define CONTRACT_LEARNED_H
@@ -8,11 +8,12 @@
 #include "contract/rig.h"
 #include "delivery/peers.h"
 
-/* Reads "k1=1 k2=2" into the keys of ${u}: ids, and the digit whose value each
- * byte of the public key has. */
+/* Reads "k1=1 k2=2" into the keys of ${u}: the ids, and the value of each byte
+ * of the public key. */
 void learned_keys(struct peer_unit *u, const char *text);
 
-/* The end of a unit: sets the bool that its arg points to, if there is one. */
+/* The callback of a unit.  Sets the bool to which its arg points; NULL is
+ * allowed. */
 void learned(struct unit *unit);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See linked.h.
+ * Two rigs.  See linked.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "contract/linked.h"
 #include "model/event.h"
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static void
 open_one(struct linked *l, const struct rig_options *options, const char *name,
@@ -46,7 +46,7 @@ know(struct linked *l, const char *domain)
 void
 linked_open(struct linked *a, struct linked *b, const char *other)
 {
-	/* Else both would make the same ids. */
+	/* With one seed both rigs would make the same ids. */
 	const struct rig_options first = {.seed = 1};
 	const struct rig_options second = {.seed = 2, .path = other};
 
@@ -66,7 +66,7 @@ linked_close(struct linked *a, struct linked *b)
 	rig_close(&b->rig);
 }
 
-/* ---- what people do ---- */
+/* ---- the actions of people ---- */
 
 struct uuid
 linked_send(struct linked *of, const char *to)
@@ -142,7 +142,7 @@ linked_read(struct linked *of, const struct uuid *id)
 	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 }
 
-/* ---- on the way ---- */
+/* ---- requests ---- */
 
 static void
 finished(struct unit *unit)
@@ -151,7 +151,7 @@ finished(struct unit *unit)
 	(void)unit;
 }
 
-/* What federation/carry.c writes and federation/inbound.c reads. */
+/* Does what federation/carry.c writes and federation/inbound.c reads. */
 static void
 fill_envelope(struct linked *from, size_t i)
 {
@@ -240,7 +240,7 @@ linked_answer(struct linked *from, const struct linked *to, enum answer answer)
 
 /* ---- comparing ---- */
 
-/* The tables that are changed; users are only added to. */
+/* The tables that tests change.  Users are only added. */
 static const char *const changed[] = {"participants", "inboxes", "messages",
     "outbox", "outbox_lanes", "inbox", "processed_messages"};
 #define CHANGED (sizeof(changed) / sizeof(changed[0]))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See old.h: the old migrations alone, then the columns that they know.
+ * Old databases: runs only the old migrations, then copies the columns that
+ * they know.  See old.h.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -27,8 +28,9 @@ run(sqlite3 *db, const char *sql)
 	return (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK);
 }
 
-/* Copies what table ${name} has columns for.  (What the old migrations put
- * there themselves is in the newer database, too.) */
+/* Copies the columns that the old table ${name} has.  Rows that the old
+ * migrations add themselves are in the newer database, too, and are not copied
+ * twice. */
 static int
 copy_table(sqlite3 *db, const char *name)
 {

@@ -13,7 +13,7 @@ main(int argc, char **argv)
 {
 	const char *failed;
 
-	/* As the server makes its files. */
+	/* The server makes its files with the same umask. */
 	(void)umask(077);
 	if (argc != 4) {
 		(void)fputs("usage: old_schema FROM TO NUMBER\n", stderr);

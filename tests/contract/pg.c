@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See pg.h.
+ * Schemas for tests.  See pg.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #define VARIABLE "TWINBOX_TEST_POSTGRES"
 
-/* ${url} with the option that puts its connections into ${schema}. */
+/* Writes ${url} with the option that puts its connections into ${schema}. */
 static void
 url_in(const char *url, const char *schema, const char *more, char *ret,
     size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See received.h.
+ * Requests of another server.  See received.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,7 +58,7 @@ span(const char *text)
 	return ((struct span){text, strlen(text)});
 }
 
-/* The next envelope of the request. */
+/* Adds an envelope to the next request. */
 static struct envelope *
 add(int kind, const char *from, const char *to, int64_t sequence)
 {
@@ -106,7 +106,8 @@ finished(struct unit *base)
 	done = true;
 }
 
-/* The request with nonce ${nonce}; the envelopes stay for a repetition. */
+/* Prepares the request with nonce ${nonce}.  The envelopes stay, so that the
+ * test can repeat the request. */
 void
 prepare(const char *nonce, bool full)
 {
@@ -135,8 +136,8 @@ request(const char *nonce, bool full)
 	prepare(nonce, full);
 	done = false;
 	assert_int_equal(writer_submit(rig.writer, &unit.unit), RC_OK);
-	/* What is held defers it: by the test, or for a moment by one beside it
-	 * in the same database. */
+	/* The unit is deferred while its rows are locked: by the test, or for a
+	 * moment by another session of the same database. */
 	(void)writer_run_once(rig.writer);
 	while (!done) {
 		clk_fake_advance(&rig.clk, 1);
@@ -145,7 +146,7 @@ request(const char *nonce, bool full)
 	assert_int_equal(unit.unit.rc, RC_OK);
 }
 
-/* What is said of the request: a word for each envelope. */
+/* Returns the answers to the request: a word for each envelope. */
 const char *
 answers_of(bool full)
 {
@@ -174,7 +175,7 @@ answers(void)
 	return (answers_of(false));
 }
 
-/* The event id of the outbox row that ${where} names. */
+/* Reads the event id of the outbox row that ${where} selects. */
 void
 take_event_id(struct uuid *ret, const char *where)
 {
@@ -200,7 +201,8 @@ count(const char *table)
 	return (rig_number(&rig, sql));
 }
 
-/* Ann writes to Bob; the ids of ${m} messages, all of them sent. */
+/* Ann sends ${m} messages to Bob, which the other server takes.  Their ids go
+ * to ${ids}. */
 void
 send_bob(struct uuid *ids, size_t m)
 {

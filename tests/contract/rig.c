@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See rig.h.  Everything asserts: a rig that cannot do its work is a failed
- * test.
+ * The rig.  See rig.h.  Every function asserts: a rig that cannot do its work
+ * fails the test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #include "store/recovery.h"
 #include "unit/folder.h"
 
-/* ---- sinks ---- */
+/* ---- subscribers ---- */
 
 static void
 on_wake(void *arg, struct wake *wake)
@@ -91,7 +91,7 @@ is_fault_test(void *arg, const char *domain)
 const struct addressing rig_addressing = {
     .domain = "localhost", .reaches = is_fault_test};
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 enum rc
 rig_boot(struct db *db, int64_t now_ms, struct err *err)
@@ -238,7 +238,8 @@ rig_open(struct rig *r)
 	rig_open_with(r, &none);
 }
 
-/* The numbers of the events stay, for those who look after the close. */
+/* Frees the names in the events.  Their numbers stay, for tests that look after
+ * the close. */
 static void
 free_texts(struct rig *r)
 {
@@ -279,7 +280,7 @@ rig_forget(struct rig *r)
 	r->nevents = r->nchanges = r->nlanes = 0;
 }
 
-/* Until it is answered. */
+/* Submits a unit and waits until it is answered. */
 static void
 submit(struct rig *r, struct unit *unit)
 {
@@ -289,7 +290,7 @@ submit(struct rig *r, struct unit *unit)
 	rig_turn(r);
 }
 
-/* What the asker of a unit keeps until it is. */
+/* The callback's data of a unit, until the unit is answered. */
 struct asked {
 	struct rig *rig;
 	bool done;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that syncs, of a rig whose options say "held": the product's own
- * (engine/commits.c), stopped before each sync until rig_turn().  Either it or
- * the test runs, never both, so that a run is the same each time.
+ * The thread that syncs, for a rig whose options say "held".  It is the
+ * product's own (engine/commits.c), but stops before each sync until
+ * rig_turn().  Either this thread or the test runs, never both, so that each
+ * run is the same.
  *
- * It is stopped in the driver's sync, above all locks: a COMMIT or a checkpoint
- * that syncs the log itself goes on past it, as it may in the product.
+ * The thread stops in the driver's sync, where it has no locks.  So a COMMIT or
+ * a checkpoint that syncs the log itself can pass it, as in the product.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,32 +21,32 @@
 #include "db/db_internal.h"
 #include "engine/commits.h"
 
-/* One before its sync, two behind it (engine/commits.c): the writer would wait
- * with the next. */
+/* One batch is before its sync and two are behind it (engine/commits.c).  With
+ * more, the writer would wait. */
 #define HELD_MOST 3
 #define GIVE_UP_S 120
 
 struct contended {
 	struct db *db;
 	const struct db_driver *real;
-	struct db_driver driver; /* the same, but for its sync */
+	struct db_driver driver; /* the same, apart from its sync */
 	struct commits *commits;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool there;   /* the thread is before a sync */
-	bool granted; /* it may */
-	bool turning; /* the test waits for it */
-	bool open;    /* it need not wait any more */
-	bool drops;   /* its syncs are not made */
-	bool early;   /* something owed was accepted without a turn */
-	uint64_t asked, answered; /* units */
+	bool there;               /* the thread is before a sync */
+	bool granted;             /* the thread may go on */
+	bool turning;             /* the test waits for it */
+	bool open;                /* the thread need not stop any more */
+	bool drops;               /* its syncs are skipped */
+	bool early;               /* a unit was answered OK before its sync */
+	uint64_t asked, answered; /* units submitted, answered */
 	struct rig_turns turns;
 
-	/* The test's. */
+	/* Used by the test's thread only. */
 	bool running;
-	uint64_t before; /* asked before the batch that runs */
-	size_t owed;     /* batches */
+	uint64_t before; /* units before the current batch */
+	size_t owed;     /* batches without a sync */
 };
 
 static enum rc
@@ -69,7 +70,7 @@ held_sync(struct db *db, struct err *err)
 	return (drops ? RC_OK : h->real->sync(db, err));
 }
 
-/* With the lock: until the thread has done something. */
+/* Waits until the thread has changed something.  The caller has the lock. */
 static void
 wait_change(struct contended *h)
 {
@@ -143,7 +144,8 @@ rig_run(struct rig *r, size_t n)
 	assert_int_equal(writer_run_once(r->writer), n);
 	h->running = false;
 	h->owed++;
-	/* The thread has come to the sync, or what was refused is. */
+	/* Waits until the thread stands before the sync, or all units were
+	 * answered (refused). */
 	(void)pthread_mutex_lock(&h->lock);
 	while (!h->there && h->answered < h->asked)
 		wait_change(h);
@@ -181,7 +183,8 @@ rig_answered(struct rig *r, enum rc rc)
 	if (h == NULL)
 		return;
 	(void)pthread_mutex_lock(&h->lock);
-	/* Only what has written nothing needs no sync, and nobody's turn. */
+	/* A unit with writes must not be answered OK without a turn.  Only a
+	 * unit without writes needs no sync. */
 	h->early =
 	    h->early || (rc == RC_OK && !h->turning && h->answered < h->before);
 	h->answered++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The database under a rig, and what is looked at or done past the server.
+ * The database under a rig, and what tests read and change without the server.
  * See rig.h.
  */
 #include <setjmp.h>
@@ -45,7 +45,7 @@ rig_schema_make(struct rig *r)
 		return;
 	assert_non_null(r->pg = mem_zalloc(1, sizeof(*r->pg)));
 	pg_open(r->pg);
-	/* Words of SQLite that tests use. */
+	/* Functions of SQLite that tests use. */
 	pg_exec(r->pg, "CREATE FUNCTION zeroblob(n INTEGER) RETURNS BYTEA "
 		       "LANGUAGE sql AS "
 		       "$$SELECT decode(repeat('00', n), 'hex')$$");
@@ -102,7 +102,7 @@ rig_schema(const struct rig *r)
 	return (&sql_sqlite_schema);
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 static void
 keep_first(void *arg, const char *what, const char *place)

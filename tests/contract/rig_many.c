@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many messages at once.  See rig.h.
+ * Many messages in one transaction.  See rig.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See shown.h.
+ * The text of everything that the API shows.  See shown.h.
  */
 #include "contract/shown.h"
 

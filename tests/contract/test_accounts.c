@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on accounts: for each the full text of its refusals, its entries
- * in the audit log, and the devices whose tokens it revokes.
+ * Operations on accounts: for each operation the full text of its refusals, its
+ * entries in the audit log, and the devices whose tokens it revokes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ finished(struct unit *base)
 	*(bool *)u->arg = true;
 }
 
-/* The refusal's place and text; "" if it is none. */
+/* Runs the unit.  Returns the refusal's pointer and text, or "". */
 static const char *
 run(struct account_unit *u)
 {
@@ -61,7 +61,7 @@ add(struct account_unit *u, const char *name, bool admin, const char *operator)
 	return (run(u));
 }
 
-/* Logs in with a token of bytes ${fill}. */
+/* Logs in with a token whose bytes are ${fill}. */
 static const char *
 log_in(struct account_unit *u, int64_t user, uint8_t fill)
 {
@@ -73,7 +73,8 @@ log_in(struct account_unit *u, int64_t user, uint8_t fill)
 	return (run(u));
 }
 
-/* Whose token of bytes ${fill} it is: "name device admin"; "": nobody's. */
+/* Returns the owner of the token whose bytes are ${fill}: "name device admin",
+ * or "" if it is not valid. */
 static const char *
 owner(uint8_t fill)
 {
@@ -113,7 +114,7 @@ test_add(void **state)
 	clk_fake_advance(&rig.clk, 1);
 	assert_string_equal(add(&u, "ben", false, "ann"), "");
 	clk_fake_advance(&rig.clk, 1);
-	/* Who registers by himself is in no audit. */
+	/* A user who registers is not in the audit log. */
 	assert_string_equal(add(&u, "cat", false, NULL), "");
 	assert_string_equal(add(&u, "ben", true, "ann"),
 	    "409 /name: the name \"ben\" is taken (names are never given "
@@ -156,8 +157,8 @@ test_devices(void **state)
 	assert_string_equal(owner(3), "");
 	assert_string_equal(log_in(&v, 3, 3), "401 : wrong name or password");
 
-	/* The last that there may be, and one more; one that is revoked makes
-	 * room. */
+	/* The last device that is allowed, and one more.  A revoked device
+	 * makes room. */
 	for (i = 1; i < LIMIT_DEVICES_PER_USER; i++)
 		assert_string_equal(log_in(&v, 1, (uint8_t)(100 + i)), "");
 	assert_string_equal(log_in(&v, 1, 3),
@@ -172,7 +173,7 @@ test_devices(void **state)
 	assert_string_equal(run(&v), "404 : you have no such device");
 	assert_string_equal(log_in(&v, 1, 3), "");
 
-	/* A name for one, and not for another's. */
+	/* The name changes for the owner's device only. */
 	account_unit_init(&u, ACCOUNT_RENAME);
 	u.user.user_id = 1;
 	u.device.public_id = v.device.public_id;
@@ -220,7 +221,8 @@ test_password(void **state)
 	    rig_text(&rig, "SELECT password_hash FROM users"), "new");
 	assert_string_equal(audits(), "");
 
-	/* An operator needs neither password nor device, and leaves none. */
+	/* An operator needs neither password nor device, and all devices are
+	 * revoked. */
 	clk_fake_advance(&rig.clk, 7);
 	account_unit_init(&u, ACCOUNT_PASSWORD);
 	u.user.user_id = 1;
@@ -234,7 +236,7 @@ test_password(void **state)
 	    rig_text(&rig, "SELECT password_hash FROM users"), "newer");
 	assert_string_equal(audits(), "7/root/user_passwd/ann/-");
 
-	/* By a device that has been revoked, with the right password. */
+	/* From a device that was revoked, with the right password. */
 	u.operator= NULL;
 	u.device.device_id = phone.device.device_id;
 	(void)snprintf(u.verified, sizeof(u.verified), "newer");
@@ -242,8 +244,8 @@ test_password(void **state)
 	rig_close(&rig);
 }
 
-/* Makes ${u} a log-in of user 1 with the password that is stored as ${hash};
- * its token is of bytes ${fill}. */
+/* Makes ${u} a log-in of user 1 with the password whose hash is ${hash}.  The
+ * bytes of its token are ${fill}. */
 static void
 log_in_with(struct account_unit *u, const char *hash, uint8_t fill)
 {
@@ -255,8 +257,7 @@ log_in_with(struct account_unit *u, const char *hash, uint8_t fill)
 	memset(u->token_hash, fill, sizeof(u->token_hash));
 }
 
-/* An operator gives user ${user} the one-time password that is stored as
- * ${hash}. */
+/* An operator gives user ${user} a one-time password, whose hash is ${hash}. */
 static const char *
 give_once(int64_t user, const char *hash, int64_t *ret_until)
 {
@@ -298,7 +299,8 @@ test_password_once(void **state)
 	assert_string_equal(run(&u), "");
 	assert_false(u.user.password_once);
 
-	/* It ends all devices of the user, and is in the audit log. */
+	/* A one-time password revokes all devices of the user, and is in the
+	 * audit log. */
 	clk_fake_advance(&rig.clk, 5);
 	assert_string_equal(give_once(1, "once", &until), "");
 	assert_int_equal(until, RIG_START_MS + 5 + 86400000);
@@ -308,7 +310,8 @@ test_password_once(void **state)
 	assert_string_equal(owner(2), "ben 2 2 0");
 	assert_string_equal(audits(), "5/root/user_password_once/ann/-");
 
-	/* It is good for one log-in, which knows it. */
+	/* It is good for one log-in, which learns that the password is a
+	 * one-time password. */
 	log_in_with(&phone, "once", 3);
 	assert_string_equal(run(&phone), "");
 	assert_true(phone.user.password_once);
@@ -318,7 +321,8 @@ test_password_once(void **state)
 	assert_string_equal(run(&u), OVER("was used for a log-in"));
 	assert_string_equal(owner(4), "");
 
-	/* Spent, it is still the current password of who sets another. */
+	/* Once spent, it is still the current password for setting another
+	 * one. */
 	account_unit_init(&u, ACCOUNT_PASSWORD);
 	u.user.user_id = 1;
 	u.device.device_id = phone.device.device_id;
@@ -350,13 +354,13 @@ test_password_once_ends(void **state)
 	log_in_with(&u, "once", 1);
 	assert_string_equal(run(&u), OVER("has expired"));
 	assert_string_equal(owner(1), "");
-	/* Not even the last millisecond is missing. */
+	/* It is valid until its last millisecond. */
 	assert_string_equal(give_once(1, "once more", &until), "");
 	clk_fake_advance(&rig.clk, 86399999);
 	log_in_with(&u, "once more", 1);
 	assert_string_equal(run(&u), "");
 
-	/* A password of an operator's command is an ordinary one. */
+	/* A password that an operator sets by a command is an ordinary one. */
 	assert_string_equal(give_once(1, "third", &until), "");
 	account_unit_init(&u, ACCOUNT_PASSWORD);
 	u.user.user_id = 1;
@@ -367,7 +371,7 @@ test_password_once_ends(void **state)
 	assert_string_equal(run(&u), "");
 	assert_string_equal(rig_text(&rig, ONCE), "plain/-1");
 
-	/* Refused, nothing changes. */
+	/* After a refusal nothing has changed. */
 	assert_string_equal(
 	    give_once(7, "no", &until), "404 : there is no such user");
 	account_unit_init(&u, ACCOUNT_DISABLE);
@@ -379,7 +383,7 @@ test_password_once_ends(void **state)
 	rig_close(&rig);
 }
 
-/* Of two log-ins in one batch the first has it. */
+/* Of two log-ins in one batch, the first uses the password up. */
 static void
 test_password_once_of_two(void **state)
 {
@@ -407,7 +411,8 @@ test_password_once_of_two(void **state)
 	rig_close(&rig);
 }
 
-/* ${device} has the others revoked, or, ${everywhere}, itself as well. */
+/* ${device} revokes the user's other devices, or with ${everywhere} itself as
+ * well. */
 static const char *
 revoke_others(int64_t device, bool everywhere)
 {
@@ -439,9 +444,10 @@ test_revoke_others(void **state)
 	assert_string_equal(owner(2), "ann 1 2 0");
 	assert_string_equal(owner(3), "ben 2 3 0");
 	assert_string_equal(owner(4), "");
-	/* None is left: that is no refusal. */
+	/* No other device is left, which is not an error. */
 	assert_string_equal(revoke_others(2, false), "");
-	/* A revoked device revokes nobody, not even by "everywhere". */
+	/* A revoked device cannot revoke any device, not even with
+	 * "everywhere". */
 	assert_string_equal(
 	    revoke_others(1, false), "401 : this device has been revoked");
 	assert_string_equal(
@@ -489,20 +495,21 @@ test_disable(void **state)
 			   "ORDER BY device_id"),
 	    "1700000000009 1700000000009 0");
 	assert_string_equal(audits(), "9/root/user_disable/ann/-");
-	/* Again, and one who never was: refused, and in no audit. */
+	/* A second time, and for an unknown user: refused, and not in the audit
+	 * log. */
 	assert_string_equal(run(&u), "409 : user \"ann\" is disabled already");
 	u.user.user_id = 77;
 	assert_string_equal(run(&u), "404 : there is no such user");
 	assert_string_equal(audits(), "9/root/user_disable/ann/-");
 	assert_string_equal(log_in(&u, 1, 4), "401 : wrong name or password");
-	/* Also to a server that starts after it. */
+	/* A server that starts afterwards refuses the log-in, too. */
 	rig_restart(&rig);
 	assert_string_equal(log_in(&u, 1, 4), "401 : wrong name or password");
 	assert_string_equal(log_in(&u, 2, 4), "");
 	rig_close(&rig);
 }
 
-/* An operator has ${op} done to user ${user}, called ${name}. */
+/* An operator runs ${op} on user ${user}, called ${name}. */
 static const char *
 operate(enum account_op op, int64_t user, const char *name)
 {
@@ -531,7 +538,7 @@ test_enable(void **state)
 	assert_string_equal(operate(ACCOUNT_ENABLE, 1, "ann"), "");
 	assert_string_equal(
 	    operate(ACCOUNT_ENABLE, 7, "gus"), "404 : there is no such user");
-	/* The device that was revoked stays so; a new one is taken. */
+	/* The revoked device stays revoked; a new log-in succeeds. */
 	assert_string_equal(owner(1), "");
 	assert_string_equal(log_in(&u, 1, 2), "");
 	assert_string_equal(owner(2), "ann 1 2 0");
@@ -541,7 +548,7 @@ test_enable(void **state)
 	rig_close(&rig);
 }
 
-/* Rights change, and the tokens stay. */
+/* An administrator's rights change, and the tokens stay valid. */
 static void
 test_rights(void **state)
 {
@@ -591,12 +598,14 @@ test_last_administrator(void **state)
 	assert_string_equal(add(&u, "ben", false, NULL), "");
 	assert_string_equal(add(&u, "cat", true, NULL), "");
 	assert_string_equal(operate(ACCOUNT_DISABLE, 3, "cat"), "");
-	/* One who is disabled does not count, nor does one who is not here. */
+	/* A disabled administrator does not count, nor does one of another
+	 * server. */
 	(void)rig_exec(&rig, "INSERT INTO users (name, admin, created_at, "
 			     "destination_id) VALUES ('x@b.example', 1, 1, 1)");
 	assert_string_equal(operate(ACCOUNT_DEMOTE, 1, "ann"), LAST("ann"));
 	assert_string_equal(operate(ACCOUNT_DISABLE, 1, "ann"), LAST("ann"));
-	/* The others are no administrators who could be missed. */
+	/* The others are not active administrators, so their loss is
+	 * allowed. */
 	assert_string_equal(operate(ACCOUNT_DEMOTE, 3, "cat"), "");
 	assert_string_equal(operate(ACCOUNT_DISABLE, 2, "ben"), "");
 	assert_string_equal(operate(ACCOUNT_ENABLE, 2, "ben"), "");
@@ -624,7 +633,7 @@ submit(struct account_unit *u, enum account_op op, int64_t user, bool *done)
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 }
 
-/* The second of two in one batch sees what the first has done. */
+/* The second unit of a batch sees what the first has done. */
 static void
 test_last_of_a_batch(void **state)
 {

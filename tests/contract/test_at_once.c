@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages and receipts that the transaction which adds them delivers as well,
- * and all that must be left to the relay instead.
+ * Messages and receipts that are delivered by the transaction that adds them,
+ * and all those that must be left to the relay.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,7 +126,7 @@ take_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 	return (RC_OK);
 }
 
-/* The answer says what the store has. */
+/* The answer says the same as the store. */
 static void
 check_answer(const struct send_unit *u, const struct uuid *id)
 {
@@ -139,7 +139,8 @@ check_answer(const struct send_unit *u, const struct uuid *id)
 	    entry_get(rig.db, &of, id, take_entry, &view, &err), RC_OK);
 }
 
-/* All that a delivery leaves, in one transaction, and nothing for the relay. */
+/* One transaction leaves everything that a delivery leaves, and nothing for the
+ * relay. */
 static void
 test_message(void **state)
 {
@@ -197,7 +198,7 @@ now_of(int i)
 	return (0);
 }
 
-/* A batch of one sender: the same order in both inboxes. */
+/* A batch of one sender: both inboxes have the same order. */
 static void
 test_batch(void **state)
 {
@@ -232,7 +233,7 @@ ask_operator(struct operator_unit *u, enum operator_op op, const char *name)
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 }
 
-/* An operator does ${op} to destination ${name}. */
+/* An operator runs ${op} on destination ${name}. */
 static void
 operate(enum operator_op op, const char *name)
 {
@@ -243,8 +244,8 @@ operate(enum operator_op op, const char *name)
 	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 }
 
-/* A pause of all, and of the inboxes here, holds messages back; what comes
- * later does not pass them. */
+/* A pause of all destinations, or of the inboxes here, holds messages back, and
+ * later messages do not overtake them. */
 static void
 test_pause(void **state)
 {
@@ -269,7 +270,7 @@ test_pause(void **state)
 	assert_string_equal(inbox(ben), "1:1 1:2 1:3 1:4 1:5 1:6 1:7 1:8");
 }
 
-/* A pause holds back what its own batch sends. */
+/* A pause holds back messages of its own batch. */
 static void
 test_pause_in_batch(void **state)
 {
@@ -283,7 +284,7 @@ test_pause_in_batch(void **state)
 	assert_string_equal(inbox(ben), "1:1");
 }
 
-/* What is for later, and what is for another server, is left to the relay. */
+/* Scheduled messages, and messages to other servers, are left to the relay. */
 static void
 test_left(void **state)
 {
@@ -293,7 +294,7 @@ test_left(void **state)
 	send("cy@a.fault.test", "far");
 	assert_string_equal(rows(EVENT_MESSAGE), "pending 0 pending 0");
 	assert_string_equal(inbox(ben), "");
-	/* What is scheduled waits in no lane before its time. */
+	/* A scheduled message has no place in a lane before its time. */
 	send("ben", "now");
 	assert_string_equal(rows(EVENT_MESSAGE), "pending 0 pending 0 sent 1");
 	clk_fake_advance(&rig.clk, 1000);
@@ -305,7 +306,7 @@ test_left(void **state)
 	assert_string_equal(inbox(ben), "1:1 1:2 1:3");
 }
 
-/* A note to oneself is born acked, as ever. */
+/* A note to oneself is acked at once, as always. */
 static void
 test_note(void **state)
 {
@@ -318,7 +319,7 @@ test_note(void **state)
 
 /* ---- failures ---- */
 
-/* From now on no event of another user can be added to an inbox. */
+/* Makes every insert of another user's event into an inbox fail. */
 static void
 break_inboxes(void)
 {
@@ -345,8 +346,8 @@ mend_inboxes(void)
 					       : "DROP TRIGGER broken");
 }
 
-/* Where the delivery fails the message is accepted all the same, and waits: the
- * relay finds out what is wrong with it. */
+/* If the delivery fails, the message is accepted all the same and waits.  The
+ * relay then finds the cause. */
 static void
 test_delivery_fails(void **state)
 {
@@ -366,7 +367,7 @@ test_delivery_fails(void **state)
 	assert_string_equal(inbox(ben), "1:1 1:2 1:3 1:4 1:5 1:6");
 }
 
-/* Any allocation may fail, and none of them fails the send. */
+/* Any allocation may fail, and the send still succeeds. */
 static void
 test_no_memory(void **state)
 {
@@ -389,7 +390,7 @@ test_no_memory(void **state)
 		assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 		left += (int)rig_deliver(&rig);
 	}
-	/* Some were the relay's, the last was not. */
+	/* Some messages were left to the relay, the last one was not. */
 	assert_true(left > 0 && left < k - 1);
 	assert_int_equal(
 	    rig_number(&rig, "SELECT count(*) FROM inbox WHERE own = 0 AND "
@@ -415,7 +416,7 @@ test_receipts(void **state)
 	(void)rig_read(&rig, ben, bens, 2, false);
 	assert_string_equal(rows(EVENT_DELIVERED), "sent 1 sent 1");
 	assert_string_equal(rows(EVENT_READ), "sent 1");
-	/* What is delivered comes before what is read. */
+	/* The delivered receipts come before the read receipt. */
 	assert_string_equal(inbox(ann), "1:1 1:2 2:1 2:2 3:2");
 	assert_int_equal(rig_deliver(&rig), 0);
 }
@@ -433,7 +434,7 @@ ask_ack(struct ack_unit *u, int64_t upto)
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 }
 
-/* Several acks of one batch are one receipt. */
+/* Several acks of one batch make one receipt. */
 static void
 test_one_receipt(void **state)
 {
@@ -450,8 +451,8 @@ test_one_receipt(void **state)
 	assert_string_equal(inbox(ann), "1:1 1:2 1:3 2:3");
 }
 
-/* Behind a pause one receipt waits and moves on; also where the pause came in
- * the same batch, after the acks. */
+/* During a pause one receipt waits and is moved on.  The same holds if the
+ * pause came in the same batch, after the acks. */
 static void
 test_receipts_wait(void **state)
 {
@@ -476,7 +477,7 @@ test_receipts_wait(void **state)
 	assert_string_equal(inbox(ann), "1:1 1:2 1:3 2:3");
 }
 
-/* More than one set of rows holds. */
+/* More receipts than one set of rows holds. */
 static void
 test_many_receipts(void **state)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PostgreSQL's statements have the parameters and columns that they declare
- * (the build compares declarations with SQLite's, test_statements.c has those),
- * types that the driver knows, arrays exactly where rows go out together, a
- * lock exactly where the writer must hold what it reads, and plans along
- * indexes on an empty database, whose planner knows nothing yet.
+ * Checks PostgreSQL's statements.  They have the parameters and columns that
+ * they declare (the build compares the declarations with SQLite's, which
+ * test_statements.c checks).  The driver knows their types.  Parameters are
+ * arrays exactly where rows are sent together.  A statement locks rows exactly
+ * where the writer must lock what it reads.  Plans use indexes, also on an
+ * empty database, where the planner has no statistics.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ begins(const char *text, const char *with)
 
 /* ---- shape ---- */
 
-/* Statement ${stmt} takes and gives what it declares. */
+/* Checks that statement ${stmt} takes and returns what it declares. */
 static void
 describe(struct db *db, int stmt, char *plan, size_t size)
 {
@@ -76,9 +77,10 @@ test_declared_shape(void **state)
 
 /* ---- types ---- */
 
-/* Run for many rows at once: store/rows.h, what upkeep/purge_rows.c deletes,
- * what cluster/node.c and store/incoming.c ask, new people and conversations,
- * what upkeep/copy.c puts and all of store/lock.c. */
+/* Statements that run for many rows at once: those of store/rows.h, the
+ * deletions of upkeep/purge_rows.c, the queries of cluster/node.c and
+ * store/incoming.c, new people and conversations, the inserts of upkeep/copy.c,
+ * and all of store/lock.c. */
 static const int sets[] = {
 #define X(id, columns) SQL_##id,
     STORE_ROWS_TABLE(X)
@@ -91,7 +93,8 @@ static const int sets[] = {
     SQL_SEQUENCE_GET, SQL_SEQUENCE_SET, SQL_RECEIPT_TARGET, SQL_RECEIPT_ROWS,
     SQL_USER_REMOTE_INSERT, SQL_CONVERSATION_INSERT, SQL_PARTICIPANT_INSERT};
 
-/* Rows of a table that is copied; the last numbers are no table. */
+/* Returns true if ${stmt} inserts rows of a table that is copied.
+ * "copy_numbers_put" sets sequences, not rows. */
 static bool
 is_copied_row(int stmt)
 {
@@ -130,7 +133,7 @@ is_array(Oid type)
 	return (type == 1016 || type == 1009 || type == 1001 || type == 2951);
 }
 
-/* Why the described statement ${stmt} will not do, or NULL. */
+/* Returns what is wrong with the types of the described statement, or NULL. */
 static const char *
 bad_types(const PGresult *d, bool set)
 {
@@ -177,7 +180,7 @@ test_types(void **state)
 		if (why != NULL)
 			fail_msg("%s: %s", name_of(i), why);
 	}
-	/* What this must catch. */
+	/* Statements that this check must refuse. */
 	assert_non_null(
 	    bad_types_of(&pg, "SELECT sum(mid) FROM messages", false));
 	assert_non_null(bad_types_of(
@@ -190,8 +193,8 @@ test_types(void **state)
 
 /* ---- locks ---- */
 
-/* What the writer reads in order to change it.  Lanes are under the lock of
- * their conversation. */
+/* The statements that read what the writer then changes must lock.  Lanes are
+ * covered by the lock of their conversation. */
 static void
 test_locks(void **state)
 {
@@ -228,21 +231,21 @@ is_named(const char *name, const char *const *names)
 	return (false);
 }
 
-/* Whether statement ${name} may go through ${node} without a condition. */
+/* Returns true if statement ${name} may read all rows of ${node}. */
 static bool
 may_walk(const char *name, const char *node)
 {
-	/* The first row ends it; or a table with a row for each node. */
+	/* The first row ends it; or the table has one row for each node. */
 	static const char *const one[] = {"user_any", "preflight_content",
 	    "totals_get", "gauges_totals", NULL};
-	/* All users, where an operator takes the rights of the only
-	 * administrator: too seldom for an index. */
+	/* All users, when an operator takes the rights of the only
+	 * administrator: too rare for an index. */
 	static const char *const seldom[] = {"admin_other", NULL};
-	/* All that waits, at the start. */
+	/* All waiting rows, at the start. */
 	static const char *const start[] = {"outbox_pending_count",
 	    "outbox_waiting_local", "outbox_waiting_remote", NULL};
-	/* Partial indexes, as small as what is under way or in trouble; a LIMIT
-	 * ends the walk along those that are not. */
+	/* Partial indexes, which hold only rows that are under way or in
+	 * trouble.  Where such an index can be large, a LIMIT ends the walk. */
 	static const char *const small[] = {"outbox_scheduled",
 	    "outbox_pending", "outbox_expiry", "outbox_sending",
 	    "outbox_retrying", "lanes_ready", "lanes_leased", "dead_waiting",
@@ -253,7 +256,7 @@ may_walk(const char *name, const char *node)
 	    is_named(name, one) || is_named(name, seldom) ||
 	    is_named(name, start))
 		return (true);
-	/* There are few of them. */
+	/* Tables with few rows. */
 	if (strcmp(name, "nodes_alive") == 0 || strcmp(name, "nodes_left") == 0)
 		return (strstr(node, " on nodes") != NULL);
 	if (strcmp(name, "gauges_destinations") == 0)
@@ -267,7 +270,7 @@ may_walk(const char *name, const char *node)
 	return (false);
 }
 
-/* Whether ${line} of a plan is a node. */
+/* Returns true if ${line} of a plan is a node. */
 static bool
 is_node(const char *line)
 {
@@ -277,8 +280,8 @@ is_node(const char *line)
 		begins(line, "Seq ") || begins(line, "Bitmap "));
 }
 
-/* Whether the node at ${line} looks something up: a line "Index Cond" before
- * the next node. */
+/* Returns true if the node at ${line} has a condition: a line "Index Cond"
+ * before the next node. */
 static bool
 has_condition(const char *line)
 {
@@ -296,12 +299,12 @@ has_condition(const char *line)
 	}
 }
 
-/* Sorts of what has been found already, which is little. */
+/* Returns true if ${node} sorts rows that were already found and are few. */
 static bool
 may_sort(const char *name, const char *node)
 {
-	/* The rows of one batch; lanes, destinations of one walk; keys; those
-	 * of one peer; the conversations of one person. */
+	/* The rows of one batch; the lanes or destinations of one walk; keys;
+	 * the keys of one peer; the conversations of one person. */
 	static const char *const few[] = {"message_insert", "lanes_pending",
 	    "gauges_lanes_kept", "destinations_ready", "lock_names",
 	    "server_keys_live", "peer_keys_trim", "conversation_recent", NULL};
@@ -309,8 +312,8 @@ may_sort(const char *name, const char *node)
 	return (begins(node, "Sort") && is_named(name, few));
 }
 
-/* The first node of ${plan} that nobody has given a reason for, or NULL; static
- * storage. */
+/* Returns the first node of ${plan} for which this file has no reason, or NULL.
+ * Static storage. */
 static const char *
 bad_node(const char *name, const char *plan)
 {
@@ -362,11 +365,10 @@ test_plans(void **state)
 	pg_close(&pg);
 }
 
-/* A server on which all messages have arrived: the statistics say that the
- * indexes of rows that wait or have ended are empty, so that reading all of one
- * seems to cost nothing.  Such rows come by the thousand within minutes, when
- * the messages to a server that is away expire, and the next statistics later.
- */
+/* A server on which all messages have arrived.  Its statistics say that the
+ * indexes of waiting and ended rows are empty, so reading a whole index seems
+ * to cost nothing.  When the messages to an unreachable server expire,
+ * thousands of such rows come within minutes, before the next statistics. */
 static void
 test_plans_all_arrived(void **state)
 {
@@ -396,13 +398,13 @@ test_plans_all_arrived(void **state)
 	pg_close(&pg);
 }
 
-/* What the reading of plans must catch, with the planner's own words. */
+/* The check of plans finds these, in the planner's own words. */
 static void
 test_bad_plans(void **state)
 {
 	static const struct {
 		const char *sql;
-		const char *node; /* the beginning; NULL: nothing to say */
+		const char *node; /* the beginning; NULL: the plan is good */
 	} table[] = {
 	    {"SELECT mid FROM messages WHERE mid = 1", NULL},
 	    {"SELECT max(mid) FROM messages", NULL},

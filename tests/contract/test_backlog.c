@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits, as the backlog counts it: an abandoned transaction is taken back
- * without reading anything; only where that cannot be done all is counted.  And
- * what is refused by it.
+ * The backlog's counts of waiting messages.  After an abandoned transaction the
+ * counts are restored without a query.  Only if that is impossible, everything
+ * is counted again.  Also the refusals that depend on these counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ close_bench(struct bench *b)
 	rig_close(&b->rig);
 }
 
-/* Begins a transaction; whether it had to read. */
+/* Begins a transaction.  Returns true if that needed a query. */
 static bool
 begins_reading(struct bench *b)
 {
@@ -94,7 +94,7 @@ test_taken_back(void **state)
 	close_bench(&b);
 }
 
-/* Nothing is in the database: what is counted anew is nothing. */
+/* The database is empty, so counting again gives zero. */
 static void
 test_counted_anew(void **state)
 {
@@ -110,7 +110,7 @@ test_counted_anew(void **state)
 	assert_true(begins_reading(&b));
 	check(&b, 0, 0);
 
-	/* More changes than are noted. */
+	/* More changes than the backlog can take back. */
 	for (int i = 0; i < 5000; i++)
 		waits(&b, i % 2 == 0 ? &ann : &bob, 1);
 	backlog_abort(b.backlog);
@@ -119,7 +119,7 @@ test_counted_anew(void **state)
 	close_bench(&b);
 }
 
-/* ---- what it is counted for ---- */
+/* ---- limits ---- */
 
 static void
 open_limited(struct rig *r, int64_t most)
@@ -131,7 +131,7 @@ open_limited(struct rig *r, int64_t most)
 	(void)rig_user(r, "bob", NULL);
 }
 
-/* What became of a message to bob: "" or where it was refused. */
+/* Sends to Bob.  The message must be accepted, or be refused at ${pointer}. */
 static void
 sends(struct rig *r, int64_t from, bool accepted, const char *pointer)
 {
@@ -152,8 +152,8 @@ sends_far(struct rig *r, const char *to, bool accepted, const char *pointer)
 	assert_string_equal(u.pointer, pointer);
 }
 
-/* Of all together exactly as many may wait as the limit says, whoever sends
- * them; what has been delivered, or is for oneself, does not wait. */
+/* Exactly as many messages may wait as the limit for all senders says, whoever
+ * sends them.  Delivered messages and notes to oneself do not wait. */
 static void
 test_total(void **state)
 {
@@ -171,13 +171,13 @@ test_total(void **state)
 		sends_far(&r, "eve@b.example", true, "");
 	sends_far(&r, "fay@c.example", false, "");
 	sends(&r, 1, false, "");
-	sends(&r, 2, true, ""); /* a note to himself */
+	sends(&r, 2, true, ""); /* a note to oneself */
 	rig_check_promises(&r);
 	rig_close(&r);
 }
 
-/* One destination may have four fifths of that: another server that is away
- * leaves room for the rest, and so does this one. */
+/* One destination may have four fifths of the limit: a server that is away
+ * leaves room for other servers, and so does this one. */
 static void
 test_share(void **state)
 {

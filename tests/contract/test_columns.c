@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accounts, devices, destinations, lanes and conversations, column by column
- * (columns.h).
+ * Accounts, devices, destinations, lanes and conversations, column by column.
+ * See columns.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ say_revoked(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
 	END();
 }
 
-/* ${rc} of a look for a user, and the user. */
+/* Checks the result of a query for a user, and the user. */
 static void
 check_user(enum rc rc, const struct store_user *u, const char *expected)
 {
@@ -99,7 +99,7 @@ test_accounts(void **state)
 	SAY_TEXT(d.user_name);
 	SAY(d.admin);
 	assert_string_equal(said, "12 #12 1 tablet 0 0 0 \nann 1 ");
-	/* One that is revoked, one of a person who is disabled. */
+	/* A revoked device, and a device of a disabled user. */
 	hash[STORE_HASH_LEN - 1] = 13;
 	assert_int_equal(
 	    store_device_by_token(rig.db, hash, &d, &error), RC_NOT_FOUND);
@@ -156,7 +156,7 @@ test_devices_change(void **state)
 	    "12 0 12 \n");
 	assert_int_equal(store_device_lock(rig.db, 12, &held, &error), RC_OK);
 	assert_false(held);
-	/* Revoked already; another's. */
+	/* One that is revoked already, and one of another user. */
 	assert_int_equal(store_device_revoke(rig.db, 1, &tablet, 1401,
 			     say_revoked, NULL, &error),
 	    RC_NOT_FOUND);
@@ -247,7 +247,7 @@ test_destinations(void **state)
 		 rig.db, 2, 9, each_destination_row, NULL, &err),
 	    "3 near.example open 0 0 0 0 0 0 0 1000 '' 0 '' '' 0 \n");
 
-	/* And the other way: each member to its column. */
+	/* The other direction: each member reaches its column. */
 	assert_int_equal(
 	    store_destination_by_name(rig.db, "far.example", &d, &error),
 	    RC_OK);
@@ -405,7 +405,7 @@ test_conversations(void **state)
 	begin();
 	say_conversation(&c);
 	assert_string_equal(said, "61 #61 1 44 0 725 ");
-	/* Nothing is in it: the chain begins with zeros. */
+	/* An empty conversation: its chain begins with zeros. */
 	memset(&c, 0x55, sizeof(c));
 	assert_int_equal(
 	    store_conversation_by_public(rig.db, &group, &c, &error), RC_OK);
@@ -456,7 +456,7 @@ test_conversation_lists(void **state)
 		 &(const struct store_recent_query){1, 712, talk, 9}, say_item,
 		 NULL, &err),
 	    "62 #62 1 612 4 3 1 0 0 612 \n");
-	/* Those of one time go by their ids. */
+	/* Conversations with the same time are ordered by their ids. */
 	(void)rig_exec(&rig, "UPDATE conversations SET created_at = 712 "
 			     "WHERE conversation_id = 62");
 	READ(store_conversation_recent(rig.db,
@@ -476,7 +476,7 @@ test_conversation_lists(void **state)
 	    store_conversation_one(rig.db, 2, &talk, &item, &error), RC_OK);
 	begin();
 	(void)say_item(NULL, &item, &error);
-	/* What failed was never his to read. */
+	/* A failed message never counts as unread for its recipient. */
 	assert_string_equal(said, "61 #61 1 611 48 47 40 0 44 722 \n");
 	(void)rig_exec(&rig, "UPDATE outbox SET state = 'sent' WHERE id = 101");
 	READ(store_unread_list(rig.db, 2, say_unread, NULL, &err),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queries for operators return every column of their rows
- * (columns.h).
+ * The queries for operators return every column of their rows.  See columns.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,7 +194,7 @@ test_admin_letters(void **state)
 	    "111 101 #71 ann x@far.example far.example failed rejected broken "
 	    "1111 1112 1113 1114 1115 discarded 1116 root \n");
 	assert_int_equal(next, 0);
-	/* Only some of it is filled in. */
+	/* Dead letters with some empty columns. */
 	READ(inspect_dead_letters_of(rig.db, 101, 9, say_dead, NULL, &err),
 	    "112 0 #0 - - - expired expired - 0 0 0 0 1125 - 0 - \n"
 	    "111 0 #0 - - - failed rejected - 0 0 0 0 1115 discarded 1116 "
@@ -291,7 +290,7 @@ test_admin_places(void **state)
 	READ(inspect_destination(
 		 rig.db, "near.example", say_admin_destination, NULL, &err),
 	    "3 near.example open 0 0 0 0 0 0 - 0 - - 0 \n");
-	/* A tail is never before the place behind the cursor. */
+	/* The tail is never before the cursor. */
 	READ(inspect_lanes(
 		 rig.db, &any, 0, 9, say_admin_lane, NULL, &next, &err),
 	    "91 #61 bob local local - 0 0 12 10 12 0 0 0 911 0 \n"
@@ -342,7 +341,7 @@ say_audit(void *arg, const struct inspect_audit *a, struct err *err)
 	return (RC_OK);
 }
 
-/* They come in no order. */
+/* The senders come in any order. */
 static void
 count_sender(void *arg, int64_t sender_id)
 {
@@ -376,8 +375,8 @@ test_admin_people(void **state)
 	    "121 1211 root pause far.example repairs \n");
 	READ(inspect_audit(rig.db, INT64_MAX, 1, say_audit, NULL, &err),
 	    "122 1212 ann resume * - \n");
-	/* Of messages that wait here and there; receipts do not count, nor
-	 * what has no place yet. */
+	/* Counts waiting messages to people here and elsewhere, but neither
+	 * receipts nor messages without a place. */
 	(void)rig_exec(
 	    &rig, "UPDATE outbox SET state = 'pending' WHERE id = 104");
 	READ(inspect_senders(rig.db, count_sender, senders, &all, &err), "");
@@ -395,7 +394,8 @@ test_admin_people(void **state)
 
 /* ---- totals ---- */
 
-/* Each total is its own, and nothing behind them is written. */
+/* Each total reaches its own member, and nothing after the totals is
+ * overwritten. */
 static void
 test_totals(void **state)
 {

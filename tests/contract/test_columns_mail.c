@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages, inboxes and outbox rows, column by column (columns.h).
+ * Messages, inboxes and outbox rows, column by column.  See columns.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -296,7 +296,7 @@ test_outbox_rows(void **state)
 	    "103 #83 73 62 1 92 1033 #73 734 later -1 \n");
 	READ(store_outbox_due(rig.db, 1030, 9, say_due, NULL, &err), "");
 
-	/* Only what goes to an inbox here. */
+	/* Only rows for inboxes of this server are claimed. */
 	memset(c, 0x55, sizeof(c));
 	assert_int_equal(
 	    store_outbox_claim(rig.db, claims, 2, c, &n, &error), RC_OK);

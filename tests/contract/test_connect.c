@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections that PostgreSQL has ended, and a PostgreSQL that takes none for a
- * while: whoever begins a transaction is not told of what was over before, and
- * does not wait for a pause when others are connected again.  What each of them
- * is set to, so that none waits for ever.
+ * Connections that PostgreSQL has ended, and a PostgreSQL that accepts none for
+ * some time.  A new transaction does not fail because an idle connection has
+ * ended.  It does not wait for the pause between attempts if other connections
+ * work again.  Also the settings of each connection, so that no statement waits
+ * for ever.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,14 +37,14 @@ static const struct db_schema schema = {
 
 static struct err err = ERR_INIT;
 
-/* A role of its own, whose connections can be ended and forbidden.  (The server
- * must let it in without a password, as that of with-postgres does.) */
+/* A role of its own, whose connections can be ended and forbidden.  The server
+ * must let the role in without a password, as that of with-postgres does. */
 struct guest {
 	struct pg pg;
 	char url[640];
 };
 
-/* Runs ${before}, the role's name and ${after}. */
+/* Runs ${before}, the role's name and ${after} as one statement. */
 static void
 say(struct guest *g, const char *before, const char *after)
 {
@@ -83,7 +84,7 @@ connect_as(const struct guest *g, enum db_mode mode)
 	return (db);
 }
 
-/* All that it has open is ended, and that is known here. */
+/* Ends all connections of the role and waits until they are gone. */
 static void
 end_all(struct guest *g)
 {
@@ -110,7 +111,7 @@ see(void *arg, const struct db_row *row, struct err *e)
 	return (RC_OK);
 }
 
-/* Which process serves a transaction. */
+/* Returns the process id that serves a transaction. */
 static enum rc
 who(struct db *db, int64_t *ret)
 {
@@ -123,7 +124,8 @@ who(struct db *db, int64_t *ret)
 	return (rc);
 }
 
-/* As after a restart of PostgreSQL while the connection was idle. */
+/* The connection ended while it was idle, as in a restart of PostgreSQL.  The
+ * next transaction uses a new one. */
 static void
 test_left(void **state)
 {
@@ -148,7 +150,8 @@ test_left(void **state)
 	close_guest(&g);
 }
 
-/* A statement without a transaction returns the end of the connection once. */
+/* A statement outside of a transaction returns the end of the connection
+ * once. */
 static void
 test_left_alone(void **state)
 {
@@ -169,10 +172,10 @@ test_left_alone(void **state)
 	close_guest(&g);
 }
 
-/* What a reading of ROWS gave. */
+/* The result of reading ROWS. */
 struct rows {
-	int64_t n;    /* 1, 2, ... n */
-	int64_t upto; /* and fails here */
+	int64_t n;    /* the rows are 1, 2, ... n */
+	int64_t upto; /* the reader fails at this row */
 };
 
 static enum rc
@@ -197,7 +200,8 @@ read_rows(struct db *db, int64_t n, int64_t upto, struct rows *ret)
 	return (rc);
 }
 
-/* Who reads everything is given all rows, in portions, or stops. */
+/* A reader without a time-out gets all rows, in portions, or stops at the row
+ * that its callback refuses. */
 static void
 test_everything(void **state)
 {
@@ -222,7 +226,7 @@ test_everything(void **state)
 	close_guest(&g);
 }
 
-/* What comes unasked is no end. */
+/* An unrequested message of the server is not the end of the connection. */
 static void
 test_told(void **state)
 {
@@ -259,7 +263,7 @@ test_pauses_end(void **state)
 	b = connect_as(&g, DB_WRITER);
 	say(&g, "ALTER ROLE ", " NOLOGIN");
 	end_all(&g);
-	/* The pause grows with each try in vain: up to 400 ms here. */
+	/* The pause grows with each failed attempt, here up to 400 ms. */
 	for (i = 0; i < 3;) {
 		assert_int_equal(who(b, &pid), RC_AWAY);
 		i += strstr(err.text, "away") == NULL;
@@ -286,7 +290,8 @@ hear(void *arg, const char *text)
 	(void)snprintf(arg, 8, "%s", text);
 }
 
-/* Who listens is told when that has ended, instead of hearing nothing more. */
+/* A listener gets an error when its connection has ended, instead of waiting
+ * for notifications that cannot come. */
 static void
 test_listener_is_told(void **state)
 {
@@ -309,7 +314,7 @@ test_listener_is_told(void **state)
 	close_guest(&g);
 }
 
-/* ---- what a connection is set to ---- */
+/* ---- settings of a connection ---- */
 
 static enum rc
 keep_text(void *arg, const struct db_row *row, struct err *e)
@@ -322,7 +327,7 @@ keep_text(void *arg, const struct db_row *row, struct err *e)
 	return (RC_OK);
 }
 
-/* As it sees itself in a transaction. */
+/* Checks the settings that the connection has in a transaction. */
 static void
 check_settings(struct db *db, const char *want)
 {
@@ -343,8 +348,9 @@ check_settings(struct db *db, const char *want)
 	"default_transaction_read_only=" read_only " " TIMES                   \
 	"transaction_isolation=" isolation
 
-/* A lock is waited for no longer than a statement may take, and that less than
- * its answer is waited for (15 s); whatever the role is set to. */
+/* The wait for a lock is limited to less than the time of a statement, and that
+ * to less than the wait for its answer (15 s), whatever settings the role
+ * has. */
 static void
 test_settings(void **state)
 {
@@ -369,7 +375,7 @@ test_settings(void **state)
 	check_settings(writer, writers);
 	for (i = 0; i < sizeof(of_role) / sizeof(of_role[0]); i++)
 		say(&g, "ALTER ROLE ", of_role[i]);
-	/* Connections that were made again are no others. */
+	/* A new connection has the same settings. */
 	end_all(&g);
 	check_settings(reader, readers);
 	check_settings(writer, writers);
@@ -378,7 +384,8 @@ test_settings(void **state)
 	close_guest(&g);
 }
 
-/* Who stops in the middle of a transaction has lost it, and begins another. */
+/* A transaction that stays idle for too long is lost.  The next one
+ * succeeds. */
 static void
 test_idle(void **state)
 {

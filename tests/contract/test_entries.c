@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries of an outbox as their sender sees them, member by member: at once and
- * from the store, at each step of their way, and when their rows are purged.
- * And what makes another message under the same id.
+ * Entries of an outbox as their sender sees them, member by member: in the
+ * answer to the send and from the store, at each step of their way, and after
+ * their rows were purged.  Also what makes a message differ from another one
+ * with the same id.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +57,7 @@ say(const char *fmt, ...)
 	assert_true(nsaid < sizeof(said));
 }
 
-/* A time since the rig began; 0 stays 0. */
+/* Returns a time in ms since the rig began.  0 stays 0. */
 static int
 since(int64_t ms)
 {
@@ -103,7 +104,7 @@ take_entry(void *arg, const struct entry_view *e, int64_t mid, struct err *err)
 	return (RC_OK);
 }
 
-/* Ann's entries before number ${before}, at most ${limit}. */
+/* Returns Ann's entries before number ${before}, at most ${limit}. */
 static const char *
 entries(int64_t before, int64_t limit)
 {
@@ -188,7 +189,7 @@ send_and_compare(struct message_draft *d)
 	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 	send_unit_view(&u, &view);
 	assert_int_equal(view.entry.max_retries, 10);
-	view.entry.max_retries = 7; /* what entry() says */
+	view.entry.max_retries = 7; /* as entry() says */
 	nsaid = 0;
 	say("%d: ", (int)u.mid);
 	say_view(&view.entry);
@@ -227,7 +228,7 @@ test_accepted(void **state)
 	    "70000 until 75000\n"
 	    "text/markdown {\"a\":\"b\"} order 1 99\n"
 	    "ben pending tries 0 0 last 0 30 next 0 sent 0 acked 0 read 0 -\n");
-	/* Nothing that may be missing. */
+	/* A message without optional parts. */
 	memset(&d, 0, sizeof(d));
 	d.has_id = true;
 	d.id = uuid_gen_next(&rig.ids);
@@ -279,8 +280,8 @@ test_way(void **state)
 	    "text/markdown {\"a\":\"b\"} order 1 99\n"
 	    "ben acked tries 1 0 last 20 30 next 0 sent 20 acked 30 read 40 -\n");
 
-	/* Its row is purged: inbox and marks say the same of it, but for what
-	 * only the row knew. */
+	/* The row is purged.  Inbox and marks give the same entry, apart from
+	 * what only the row had. */
 	(void)rig_exec(&rig, "DELETE FROM outbox WHERE kind = 1");
 	assert_string_equal(entry(&d.id),
 	    "1: message.send in 1 to ben priority 1 retries 7 at 10 10 for 0 "
@@ -292,7 +293,8 @@ test_way(void **state)
 	    "until 0\n"
 	    "text/plain  - 0 0\n"
 	    "ann acked tries 0 0 last 0 10 next 0 sent 10 acked 10 read 0 -\n");
-	/* No receipt has been published, neither delivered nor read. */
+	/* The marks say that no receipt was published, neither delivered nor
+	 * read. */
 	(void)rig_exec(&rig,
 	    "UPDATE participants SET read_upto = 0, shown_upto = 0 "
 	    "WHERE user_id = 2");
@@ -310,7 +312,7 @@ test_way(void **state)
 	    "ben sent tries 1 0 last 20 20 next 0 sent 20 acked 0 read 0 -\n");
 }
 
-/* ---- the same message ---- */
+/* ---- same message or not ---- */
 
 static void
 test_fingerprint(void **state)
@@ -348,7 +350,8 @@ test_fingerprint(void **state)
 		for (k = 0; k < i; k++)
 			assert_memory_not_equal(
 			    prints[i], prints[k], STORE_FINGERPRINT_LEN);
-	/* Neither the id, nor when "in an hour" was said. */
+	/* The fingerprint includes neither the id nor the time at which "in an
+	 * hour" was said. */
 	d = full_draft();
 	d.deliver_in_ms = 7;
 	d.deliver_at_ms = 12345;
@@ -356,7 +359,8 @@ test_fingerprint(void **state)
 	assert_memory_equal(prints[n], prints[13], STORE_FINGERPRINT_LEN);
 }
 
-/* An id of a key is the sender's own, of all of the key. */
+/* The id that is derived from an Idempotency-Key depends on the sender and on
+ * the whole key. */
 static void
 test_keys(void **state)
 {
@@ -394,8 +398,8 @@ sizes_of(int64_t sender_id, int64_t from_ms, int64_t before_ms)
 	return (sizes);
 }
 
-/* What a sender's messages of a time hold, with their metadata; also when they
- * are more than one page of rows. */
+/* The size of a sender's messages in a period, with their metadata, also with
+ * more rows than one page. */
 static void
 test_sizes(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages on their way to another server, verb by verb: what a claim takes,
- * and what each answer, a lost lease, a restart and an expiry leave of lanes,
+ * and what each answer, a lost lease, a restart and an expiry leave in lanes,
  * rows, attempts and dead letters, member by member.
  */
 #include <setjmp.h>
@@ -58,7 +58,7 @@ say(const char *fmt, ...)
 	assert_true(nsaid < sizeof(said));
 }
 
-/* A time since the story began; 0 stays 0. */
+/* Returns a time in ms since the story began.  0 stays 0. */
 static int
 since(int64_t ms)
 {
@@ -66,7 +66,7 @@ since(int64_t ms)
 	return (ms == 0 ? 0 : (int)(ms - RIG_START_MS));
 }
 
-/* ${n} messages to x at far.example. */
+/* Sends ${n} messages to x at far.example. */
 static void
 send_far(int n, int priority)
 {
@@ -75,14 +75,15 @@ send_far(int n, int priority)
 		(void)far_send(&rig, ann, "x@far.example", priority, 0);
 }
 
-/* ---- what there is ---- */
+/* ---- the present state ---- */
 
 #define SINCE(column) "coalesce(" column " - 1700000000000, 0)"
 #define OF_ROW(column)                                                         \
 	"(SELECT count(*) FROM outbox o WHERE o.kind = 1 AND o.id <= " column  \
 	")"
 
-/* Lanes, rows, attempts and letters as they are, and a second goes by. */
+/* Returns lanes, rows, attempts and dead letters as they are.  A second
+ * passes. */
 static const char *
 told(void)
 {
@@ -144,7 +145,7 @@ run(struct unit *unit)
 	assert_int_equal(unit->rc, RC_OK);
 }
 
-/* Claims at most ${most} messages; what is in the parcel. */
+/* Claims at most ${most} messages.  Returns the content of the parcel. */
 static const char *
 claim(size_t most)
 {
@@ -303,7 +304,7 @@ static void
 broken_promise(void)
 {
 
-	/* What was promised has not come: it is offered once more. */
+	/* The promised ack has not come: the message is offered once more. */
 	assert_string_equal(claim(5), "");
 	clk_fake_advance(&rig.clk, 60000);
 	assert_string_equal(
@@ -363,7 +364,7 @@ refused_twice(void)
 	    "change: 1 sent\n"
 	    "change: 2 retry\n"
 	    "change: 4 sent\n");
-	/* Not before its time; then alone. */
+	/* Not before its time, and then alone. */
 	assert_string_equal(claim(9), "");
 	clk_fake_advance(&rig.clk, 60000);
 	assert_string_equal(
@@ -408,7 +409,7 @@ put_off_twice(void)
 	    "153000-153000 predecessor 0 -; 3.1 to 2 of test 1000-1000 "
 	    "predecessor 0 -; 4.1 to 2 of test 1000-1000 accepted 0 -;\n"
 	    "letters: \n");
-	/* The server is not reached: nobody is charged. */
+	/* The server is not reached: no message is charged. */
 	(void)claim(9);
 	(void)snprintf(parcel.error, sizeof(parcel.error), "no route");
 	assert_string_equal(settle(false), "due 1, fenced 0");
@@ -467,7 +468,7 @@ test_leases(void **state)
 	    "- -; pending 2 tries 0 0 0 next 0 last 0 1000 sent 0 owed 0 - -;\n"
 	    "attempts: 1.1 to 2 of test 2000-63000 lease_lost 0 -;\n"
 	    "letters: \n");
-	/* Who had it comes late. */
+	/* The first owner of the lease answers too late. */
 	answer(0, ANSWER_ACCEPTED, "", 0);
 	assert_string_equal(settle(true), "due 1, fenced 1");
 	assert_string_equal(told(),
@@ -482,7 +483,7 @@ test_leases(void **state)
 	assert_int_equal(
 	    rig_number(&rig, "SELECT sum(rescues_total) FROM outbox_totals"),
 	    1);
-	/* A start ends all leases, and charges nobody. */
+	/* A start ends all leases, and no message is charged. */
 	(void)claim(9);
 	assert_string_equal(rescue(true),
 	    "rescued 1, expired 0, next lease 0, next expiry 432001000");

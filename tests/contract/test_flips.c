@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fsck finds altered fields.  A crowd's database is sound; then one field at a
- * time is altered behind the server's back, at a row and to a value that a seed
- * draws, the same number of times in each column of inboxes, outbox and marks.
+ * fsck finds altered fields.  The database of a crowd is sound.  Then the test
+ * alters one field at a time behind the server's back, at a row and to a value
+ * that a seed draws.  Each column of inboxes, outbox and marks is altered the
+ * same number of times.
  *
- * Who it is from, which conversation and number it has, own, kind and outbox id
- * of an event or an outbox row: all that is altered is found.  Of all else that
- * changes what a user is shown (shown.h renders it before and after) 95 of 100
- * are found, and those that are not are listed by column.
+ * In an event or an outbox row each change of these columns must be found:
+ * sender, conversation, its number, own, kind and outbox id.  Of all other
+ * changes that alter what a user is shown (shown.h renders it before and
+ * after), 95 of 100 are found.  The others are listed by column.
  *
  * TWINBOX_FLIPS=N alters each column N times.
  */
@@ -28,16 +29,16 @@
 #define STEPS 700
 #define SQL_SIZE 1024
 #define VALUE_SIZE 160
-/* Draws of one flip until the database takes one. */
+/* How many values are drawn for one change until the database accepts one. */
 #define TRIES 200
 
 enum type { NUMBER, WORD, EVENT_ID };
 
-/* A column: its values are numbers, one of some words, or ids. */
+/* A column.  Its values are numbers, words of a list, or ids. */
 struct column {
 	const char *name;
 	enum type type;
-	bool strict;       /* each flip must be found */
+	bool strict;       /* each change must be found */
 	const char *words; /* "'a','b'" */
 };
 
@@ -136,7 +137,7 @@ static const struct table {
     {"inboxes", {"user_id", NULL}, inboxes},
 };
 
-/* One field that is altered. */
+/* One change of a field. */
 struct flip {
 	const struct table *table;
 	const struct column *column;
@@ -144,7 +145,7 @@ struct flip {
 	char before[VALUE_SIZE], after[VALUE_SIZE]; /* as SQL */
 };
 
-/* What became of the flips of a column, or of several. */
+/* The results of the changes of one column, or of several. */
 struct count {
 	int altered, found, shown, unseen; /* unseen: shown, but not found */
 };
@@ -162,7 +163,7 @@ below(uint64_t bound)
 
 /* ---- values ---- */
 
-/* The field of ${f} as a literal of SQL. */
+/* Writes the field of ${f} as an SQL literal. */
 static void
 read_value(const struct flip *f, char ret[VALUE_SIZE])
 {
@@ -194,7 +195,7 @@ read_value(const struct flip *f, char ret[VALUE_SIZE])
 	(void)snprintf(ret, VALUE_SIZE, "%s", rig_text(&crowd.rig, sql));
 }
 
-/* A row of the table. */
+/* Draws a row of the table. */
 static void
 draw_row(struct flip *f)
 {
@@ -218,7 +219,7 @@ draw_row(struct flip *f)
 	}
 }
 
-/* The value that another row has there. */
+/* Takes the value that another row has there. */
 static void
 draw_other(struct flip *f)
 {
@@ -253,7 +254,8 @@ draw_id(struct flip *f)
 		draw_other(f);
 		return;
 	}
-	/* One bit of the last digits, which are random. */
+	/* Changes one bit of one of the last digits, which are random in each
+	 * id. */
 	memcpy(f->after, f->before, sizeof(f->after));
 	digit = strrchr(f->after, '\'') - 1;
 	if (crowd.rig.pg != NULL)
@@ -264,7 +266,8 @@ draw_id(struct flip *f)
 			15];
 }
 
-/* One of the bits that the value has room for, a step, or another row's. */
+/* Changes one of the bits that the column has room for, or adds a step, or
+ * takes another row's value. */
 static void
 draw_number(struct flip *f)
 {
@@ -301,8 +304,8 @@ draw_value(struct flip *f)
 
 /* ---- altering ---- */
 
-/* Sets the field of ${f}, whose keys are ${keys}, to ${value}; false: the
- * database refuses that. */
+/* Sets the field of ${f} in the row with ${keys} to ${value}.  Returns false if
+ * the database refuses that. */
 static bool
 write_value(const struct flip *f, const int64_t keys[2], const char *value)
 {
@@ -348,7 +351,7 @@ draw_flip(struct flip *f)
 	fail_msg("%s.%s cannot be altered", f->table->name, f->column->name);
 }
 
-/* ---- looking ---- */
+/* ---- checks ---- */
 
 static void
 count_found(void *arg, const char *what, const char *place)
@@ -455,11 +458,11 @@ flips_each(void)
 		return ((int)strtoll(given, NULL, 10));
 	if (tier == NULL || strcmp(tier, "full") != 0)
 		return (2);
-	/* Each look is many round trips there. */
+	/* On PostgreSQL each check takes many round trips. */
 	return (rig_is_postgres() ? 20 : 40);
 }
 
-/* Alters every column; *ret_strict and *ret_rest: what became of it. */
+/* Alters every column.  *${ret_strict} and *${ret_rest} count the results. */
 static void
 alter_all(bool purged, struct count *ret_strict, struct count *ret_rest)
 {
@@ -492,8 +495,8 @@ alter_all(bool purged, struct count *ret_strict, struct count *ret_rest)
 	rig_close(&crowd.rig);
 }
 
-/* One of ${each} may be unseen; of the few that a short run alters, some more
- * by chance. */
+/* At most one of ${each} shown changes may be unseen.  A short run alters few
+ * fields, so chance allows four more. */
 static void
 check_rest(const struct count *rest, int each)
 {
@@ -513,8 +516,8 @@ test_flips(void **state)
 	check_rest(&rest, 20);
 }
 
-/* Of an event whose outbox row is purged fewer rows say the same: of a receipt
- * it may not be known whether it said delivered or read. */
+/* For an event whose outbox row is purged, fewer rows are left to compare: for
+ * example, no other row says whether a receipt was delivered or read. */
 static void
 test_purged(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fsck finds nothing on a sound database, and each kind of damage on one that
- * was made unsound behind the server's back, at its place.
+ * fsck finds nothing in a sound database, and each kind of damage in one that
+ * was damaged behind the server's back, with its place.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 struct found {
 	int n;
 	char first[512]; /* "what: place" */
-	bool seen;       /* what is looked for was among them */
+	bool seen;       /* the expected text was among them */
 };
 
 static const char *looked_for = "";
@@ -52,10 +52,10 @@ look(struct rig *r, struct found *ret)
 }
 
 /*
- * Alice (1) and Bob (2): four messages there and two back, all delivered (his
- * own two stand first in his inbox); Bob
- * has acked the first two of his and read one; one to Carol (3) waits, one is
- * scheduled.
+ * Alice (1) and Bob (2): four messages from Alice and two from Bob, all
+ * delivered (Bob's own two stand first in Bob's inbox).  Bob has acked the
+ * first two of Alice's messages and read one.  One message to Carol (3) waits,
+ * and one is scheduled.
  */
 static void
 tell_story(struct rig *r)
@@ -98,16 +98,16 @@ test_sound(void **state)
 	assert_int_equal(report.census.users, 3);
 	assert_int_equal(report.census.messages, 8);
 	assert_int_equal(report.links, 7);
-	/* One for each, Bob's two receipts and his own note of having read. */
+	/* One for each message, Bob's two receipts and Bob's own read event. */
 	assert_int_equal(report.census.outbox_rows, 8 + 3);
-	/* Both sides of six, the copy of one that waits, and those three. */
+	/* Both sides of six messages, the sender's copy of the one that waits,
+	 * and those three. */
 	assert_int_equal(report.census.events, 2 * 6 + 1 + 3);
 	assert_int_equal(report.kinds, 28);
 	rig_close(&r);
 }
 
-/* A note to oneself for later is acked by its release: its person needs no
- * mark for it. */
+/* A scheduled note to oneself is acked by its release, and needs no mark. */
 static void
 test_note_for_later(void **state)
 {
@@ -128,10 +128,11 @@ test_note_for_later(void **state)
 	rig_close(&r);
 }
 
-/* What is done behind the server's back, and what fsck says first. */
+/* What the test changes behind the server's back, and what fsck reports
+ * first. */
 static const struct damage {
 	const char *sql;
-	const char *first; /* the beginning of it */
+	const char *first; /* the beginning of the report */
 } damages[] = {
     {"DELETE FROM outbox WHERE mid=2 AND kind=1",
 	"accepted, but there is no outbox row: message 2"},
@@ -277,7 +278,7 @@ test_damage(void **state)
 		hurt(&r, d->sql);
 		looked_for = d->first;
 		(void)look(&r, &found);
-		/* PostgreSQL gives them in no order. */
+		/* PostgreSQL reports them in any order. */
 		if (r.pg != NULL
 			? !found.seen
 			: strncmp(found.first, d->first, strlen(d->first)) != 0)
@@ -288,7 +289,7 @@ test_damage(void **state)
 	print_message("# ok - %zu kinds of damage\n", i);
 }
 
-/* Erased on purpose: the chain is whole. */
+/* A body that was erased on purpose leaves the chain intact. */
 static void
 test_erased(void **state)
 {
@@ -302,14 +303,14 @@ test_erased(void **state)
 	(void)look(&r, &found);
 	if (found.n > 0)
 		fail_msg("%s", found.first);
-	/* But not so that its digest could be anything. */
+	/* But its digest must still be right. */
 	hurt(&r, "UPDATE messages SET digest=zeroblob(32) WHERE mid=2");
 	(void)look(&r, &found);
 	assert_int_equal(found.n, 1);
 	rig_close(&r);
 }
 
-/* A page of the file itself. */
+/* Damages a page of the file itself. */
 static void
 test_damaged_page(void **state)
 {
@@ -322,13 +323,13 @@ test_damaged_page(void **state)
 	(void)state;
 	rig_open(&r);
 	tell_story(&r);
-	rig_restart(&r); /* the log goes into the file */
+	rig_restart(&r); /* moves the log into the file */
 	page = (long)rig_number(&r,
 	    "SELECT rootpage FROM sqlite_schema WHERE name='messages_sender'");
 	memset(noise, 0x5a, sizeof(noise));
 	f = fopen(r.path, "r+");
 	assert_non_null(f);
-	/* The number of cells in the head of an index's page. */
+	/* The number of cells in the header of an index page. */
 	assert_int_equal(fseek(f, (page - 1) * 4096 + 3, SEEK_SET), 0);
 	assert_int_equal(fwrite(noise, 1, 2, f), 2);
 	assert_int_equal(fclose(f), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The gauges that an operator watches: each from the rows that make it, the
- * oldest of a lane from its head alone, and every walk with its bound.
+ * The gauges that an operator watches: each from the rows that it counts, the
+ * oldest message of a lane from the head of the lane alone, and each walk with
+ * its limit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ look(struct rig *r)
 	return (&gauges);
 }
 
-/* The destination ${name} in the list, which must be there. */
+/* Returns the destination ${name} of the list, which must be there. */
 static const struct gauges_destination *
 find(const struct gauges *f, const char *name)
 {
@@ -40,8 +41,9 @@ find(const struct gauges *f, const char *name)
 	abort();
 }
 
-/* A server and ${lanes} lanes to it of ${rows} messages each, the first of lane
- * n created at 1000 + n, each further one older than its head. */
+/* A server and ${lanes} lanes to it with ${rows} messages each.  The head of
+ * lane n was created at 1000 + n, and each further message is older than its
+ * head. */
 #define REMOTE                                                                                               \
 	"INSERT INTO destinations (destination_id, name, created_at, "                                       \
 	"updated_at) VALUES (%d, '%s', 0, 0);"                                                               \
@@ -80,7 +82,7 @@ test_totals(void **state)
 	f = look(&r);
 	assert_int_equal(f->totals.pending, 0);
 	assert_int_equal(f->destinations, 2);
-	/* There a node's row comes with the first that it counts. */
+	/* On PostgreSQL a node's row is added with its first count. */
 	if (r.pg != NULL)
 		(void)rig_exec(
 		    &r, "INSERT INTO outbox_totals (node) VALUES (0)");
@@ -150,7 +152,7 @@ test_dead(void **state)
 	rig_close(&r);
 }
 
-/* The inboxes here: how many wait, and since when the oldest head does. */
+/* The inboxes here: how many messages wait, and the age of the oldest head. */
 static void
 test_local(void **state)
 {
@@ -172,7 +174,8 @@ test_local(void **state)
 	clk_fake_advance(&r.clk, 500);
 	(void)rig_send(&r, alice, "bob", "second", NULL);
 	(void)rig_send(&r, alice, "bob", "third", NULL);
-	/* Neither counted nor old: it is not due. */
+	/* A scheduled message is neither counted nor old, because it is not
+	 * due. */
 	(void)rig_send_at(&r, alice, "bob", "later", first + 3600000);
 	d = find(look(&r), "local");
 	assert_int_equal(d->destination_id, 1);
@@ -181,7 +184,8 @@ test_local(void **state)
 	assert_false(d->paused);
 	assert_int_equal(rig_deliver(&r), 3);
 	assert_int_equal(find(look(&r), "local")->oldest_at, 0);
-	/* Released: it waits since it was due, not since it was written. */
+	/* A released message waits since it was due, not since it was
+	 * written. */
 	clk_fake_advance(&r.clk, 3600000);
 	assert_int_equal(rig_release(&r), 1);
 	d = find(look(&r), "local");
@@ -216,8 +220,9 @@ test_remote(void **state)
 	assert_int_equal(d->breaker, GAUGES_OPEN);
 	assert_string_equal(gauges_breaker_word(d->breaker), "open");
 	assert_false(d->paused);
-	/* Three lanes of four; what lies behind a head is older (it cannot
-	 * be) and is not looked at, what is settled neither. */
+	/* Three lanes with four messages each.  A message behind a head counts,
+	 * but its time is not read, although it is older here (which cannot
+	 * happen otherwise).  Settled messages do not count. */
 	assert_int_equal(d->pending_rows, 12);
 	assert_int_equal(d->oldest_at, 1001);
 	d = find(f, "idle.example");
@@ -225,7 +230,7 @@ test_remote(void **state)
 	assert_true(d->paused);
 	assert_int_equal(d->pending_rows, 0);
 	assert_int_equal(d->oldest_at, 0);
-	/* A lane that is leased still has what it has. */
+	/* A leased lane still counts its messages. */
 	(void)rig_exec(&r,
 	    "UPDATE outbox_lanes SET state='leased', lease_until=9 "
 	    "WHERE lane_id=20001;"
@@ -242,7 +247,7 @@ test_remote(void **state)
 	rig_close(&r);
 }
 
-/* However many lanes wait, so many are looked at: those that are due first. */
+/* At most GAUGES_LANES lanes are read, those that are due first. */
 static void
 test_bounds(void **state)
 {
@@ -258,14 +263,16 @@ test_bounds(void **state)
 	assert_int_equal(d->pending_rows, GAUGES_LANES);
 	assert_int_equal(d->oldest_at, 1001);
 	assert_int_equal(f->lanes_ready, GAUGES_LANES + 50);
-	/* The first two lanes go to the end: the third is the oldest seen. */
+	/* The first two lanes are due last now, so the third is the oldest one
+	 * read. */
 	(void)rig_exec(
 	    &r, "UPDATE outbox_lanes SET due_at=99999 WHERE lane_id<20003");
 	assert_int_equal(find(look(&r), "far.example")->oldest_at, 1003);
 	rig_close(&r);
 }
 
-/* More servers than there may be label values: who has trouble is told of. */
+/* More servers than label values are allowed: those with problems are
+ * listed. */
 static void
 test_many_destinations(void **state)
 {
@@ -296,7 +303,7 @@ test_many_destinations(void **state)
 	assert_int_equal(find(f, "waits.example")->pending_rows, 1);
 	assert_int_equal(find(f, "d50.example")->breaker, GAUGES_OPEN);
 	assert_int_equal(find(f, "local")->destination_id, 1);
-	/* All have trouble: as many as there is room for. */
+	/* All have problems: the list is full. */
 	(void)rig_exec(&r, "UPDATE destinations SET breaker='open'");
 	f = look(&r);
 	assert_int_equal(f->n, GAUGES_DESTINATIONS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A lane to another server waits for the next attempt of its first message only
- * as long as that message is there: when the message is canceled, discarded or
- * expires, what stands behind it may go at once.
+ * while that message is there.  When the message is canceled, discarded or
+ * expired, the messages behind it may go at once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ claim(size_t most)
 	return (far_claim(&rig, &parcel, FAR, most, PRIORITY_NORMAL)->n);
 }
 
-/* ann has written twice; the first message was refused for now, and nothing may
+/* Ann has sent two messages.  The first was refused for now, so nothing may
  * go. */
 static int
 open_rig(void **state)
@@ -57,7 +57,8 @@ close_rig(void **state)
 	return (0);
 }
 
-/* One message may go, and its place in the lane is ${place}. */
+/* Checks that one message may go, and that its place in the lane is
+ * ${place}. */
 static void
 check_goes(int64_t place)
 {
@@ -121,7 +122,7 @@ test_expired(void **state)
 	check_goes(2);
 }
 
-/* A message that goes from behind changes nothing for the first. */
+/* If a message behind the first is removed, nothing changes for the first. */
 static void
 test_behind(void **state)
 {

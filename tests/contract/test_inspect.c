@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queries for operators, against a naive reading of the same rows: every
- * filter, pages of every size, sets that are too large to be read whole, ages
- * and figures at their limits.  The changes of operators: all or nothing, with
- * an entry in the audit log.
+ * The queries for operators, compared with a simple reading of the same rows:
+ * every filter, pages of every size, sets too large to read as a whole, ages
+ * and figures at their limits.  Operators' changes are made as a whole or not
+ * at all, with an entry in the audit log.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static int64_t expected[IDS_MAX], seen[IDS_MAX];
 static void run(struct rig *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Writes past the writer, which is idle. */
+/* Writes without the writer, which is idle. */
 static void
 run(struct rig *r, const char *fmt, ...)
 {
@@ -43,8 +43,8 @@ run(struct rig *r, const char *fmt, ...)
 	(void)rig_exec(r, sql);
 }
 
-/* SQL for an id, and for a fingerprint, of the number ${column}: of 16 bytes.
- */
+/* Returns SQL for an id or a fingerprint of 16 bytes, made from the number
+ * ${column}. */
 static const char *
 id_sql(const struct rig *r, const char *column)
 {
@@ -73,7 +73,7 @@ drop_immutable(struct rig *r)
 	    r->pg != NULL ? " ON outbox" : "");
 }
 
-/* Two people here, one at each of two other servers, and their lanes. */
+/* Makes two people here, one at each of two other servers, and their lanes. */
 static void
 make_people(struct rig *r)
 {
@@ -92,7 +92,7 @@ make_people(struct rig *r)
 	    id_sql(r, "value"));
 }
 
-/* ${n} rows with ids from ${first} on, of ${state} (an SQL expression of i). */
+/* Makes ${n} rows from id ${first} on, with ${state} (an SQL expression). */
 static void
 make_rows(struct rig *r, int64_t first, int64_t n, const char *state,
     const char *dest, const char *more)
@@ -121,7 +121,7 @@ make_rows(struct rig *r, int64_t first, int64_t n, const char *state,
 	    (long long)NOW, (long long)NOW, (long long)NOW, more);
 }
 
-/* The ids that ${sql} gives, in its order; how many. */
+/* Reads the ids that ${sql} gives, in its order.  Returns their number. */
 static size_t
 ids_of(struct rig *r, const char *sql)
 {
@@ -147,8 +147,8 @@ take_row(void *arg, const struct inspect_outbox_row *row, struct err *err)
 
 #define ALL_PAGES 1000
 
-/* At most ${most} pages of ${limit} from ${before} on: how many rows;
- * *ret_pages: in how many pages; true if there are no more. */
+/* Reads at most ${most} pages of ${limit} rows from ${before} on.  *ret_n:
+ * rows; *ret_pages: pages.  Returns true if there are no more. */
 static bool
 read_pages(struct rig *r, const struct inspect_outbox_filter *f, int64_t before,
     int64_t limit, int most, size_t *ret_n, int *ret_pages)
@@ -169,7 +169,7 @@ read_pages(struct rig *r, const struct inspect_outbox_filter *f, int64_t before,
 	return (next == 0);
 }
 
-/* At most ${most} pages from ${before} on. */
+/* Compares at most ${most} pages from ${before} on. */
 static void
 compare_pages(struct rig *r, const struct inspect_outbox_filter *f,
     const char *where, int64_t before, int64_t limit, int most)
@@ -267,8 +267,8 @@ has_set(const struct inspect_outbox_filter *f)
 		f->unchanged_since != 0 || f->retry_count != 0);
 }
 
-/* The newest pages and the oldest: each page of a large set is a walk through
- * all of it. */
+/* Compares the newest and the oldest pages only, because each page of a large
+ * set is a walk through the set. */
 static void
 compare_ends(
     struct rig *r, const struct inspect_outbox_filter *f, const char *where)
@@ -278,8 +278,8 @@ compare_ends(
 	compare_pages(r, f, where, 1700, 200, ALL_PAGES);
 }
 
-/* More waits than is looked at, of each kind: the pages come from a walk, and
- * show the same. */
+/* More rows of each kind wait than a query sorts: the pages come from a walk,
+ * and show the same. */
 static void
 test_large_sets(void **state)
 {
@@ -306,7 +306,7 @@ test_large_sets(void **state)
 	}
 }
 
-/* What is rare and old is found by going on, each time no further than
+/* A rare old row is found page by page, each of which reads at most
  * INSPECT_WALK rows. */
 static void
 test_bounded(void **state)
@@ -349,7 +349,7 @@ test_ages(void **state)
 	(void)state;
 	rig_open(&r);
 	make_people(&r);
-	/* On each limit, and one millisecond below it. */
+	/* At each limit, and one millisecond below it. */
 	run(&r, "INSERT INTO outbox_lanes (lane_id, conversation_id, "
 		"dest_kind, dest_id, updated_at, destination_id, state, "
 		"tail_seq) VALUES (102, 1, 'user', 102, 0, 1, 'local', 0), "
@@ -377,8 +377,8 @@ test_ages(void **state)
 		assert_int_equal(w.ages[7], 1);
 		assert_int_equal(w.lanes_ready, n == 2);
 	}
-	/* Not all looked at: the lanes know how much there is, and the oldest
-	 * here is the first of its lane. */
+	/* Not all rows are read: the lanes have the counts, and the oldest
+	 * message here is the head of its lane. */
 	assert_int_equal(inspect_backlog(r.db, 2, NOW, 5, &w, &err), RC_OK);
 	assert_true(w.truncated);
 	assert_int_equal(w.pending, 14);
@@ -402,8 +402,8 @@ test_figures(void **state)
 	assert_int_equal(inspect_stats(r.db, 0, 7, 0, &s, &err), RC_OK);
 	assert_int_equal(s.oldest_at, 0);
 	assert_int_equal(s.latency_count, 0);
-	/* 1 stuck, 2 one ms short of it; 3 to 6 with 6 and 7 retries; 8 sent an
-	 * hour ago, 9 just now 40 ms after its time; 10 was for later. */
+	/* 1 is stuck, 2 lacks one ms; 3 to 6 have 6 or 7 retries; 8 was sent an
+	 * hour ago, 9 just now, 40 ms after its time; 10 was scheduled. */
 	make_rows(&r, 1, 2, "'sending'", "103", "");
 	make_rows(&r, 3, 4, "'pending'", "103",
 	    "UPDATE outbox SET retry_count = 6 + id % 2 WHERE id >= 3;");
@@ -571,7 +571,7 @@ test_letters(void **state)
 		assert_memory_equal(seen, expected, all * sizeof(seen[0]));
 		if (dead_filters[i].filter.resolved != INSPECT_OPEN)
 			continue;
-		/* The other way round, as they are requeued. */
+		/* In the order in which they are requeued, oldest first. */
 		assert_int_equal(
 		    inspect_dead_letters_left(
 			r.db, &dead_filters[i].filter, 0, &left, &whole, &err),
@@ -634,7 +634,7 @@ test_writes(void **state)
 	id = uuid_gen_next(&r.ids);
 	(void)rig_send(&r, ann, "bob", "hello", &id);
 
-	/* Somebody else's own is nobody's. */
+	/* For another user the message does not exist. */
 	operator_unit_init(&u, OPERATOR_OWN_RETRY, "bob");
 	u.sender_id = ann + 1;
 	u.message = id;
@@ -655,12 +655,12 @@ test_writes(void **state)
 	    rig_text(&r, "SELECT actor || ' ' || action FROM audit_log"),
 	    "root discard");
 
-	/* Again: refused, and not written down. */
+	/* Again: refused, and not in the audit log. */
 	apply(&r, &u);
 	assert_int_equal(u.refusal.problem, PROBLEM_CONFLICT);
 	assert_int_equal(rig_number(&r, "SELECT count(*) FROM audit_log"), 1);
 
-	/* One that is dealt with and one that never was. */
+	/* One that is resolved already and one that never existed. */
 	operator_unit_init(&u, OPERATOR_REQUEUE_DEAD_LETTERS, "root");
 	u.dead_letters = letters;
 	u.ndead_letters = 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lanes to other servers, claimed and settled by hand: leases and their
- * renewal; a lane is as urgent as the most urgent of what waits in it, whatever
- * happens to that.
+ * renewal.  A lane has the priority of its most urgent waiting message,
+ * whatever happens to that message.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,8 @@ static size_t nids;
 
 /* ---- statements, counted ---- */
 
-/* At how urgent a lane is; on SQLite, which tells of its statements. */
+/* Queries for a lane's priority, counted on SQLite, which reports
+ * statements. */
 static int looks;
 
 /* ---- verbs ---- */
@@ -101,7 +102,7 @@ lane_priority(void)
 
 /* ---- a world ---- */
 
-/* ${seed} 0: the rig's own. */
+/* ${seed} 0: the rig's default. */
 static void
 open_world(uint64_t seed)
 {
@@ -156,8 +157,8 @@ renew_finished(struct unit *base)
 	(void)u;
 }
 
-/* What ${p} holds is held for ${ms} from now on, as far as ${token} is that of
- * the lease; true if it is. */
+/* Renews the lease of ${p} for ${ms} from now, if ${token} is the token of the
+ * lease.  Returns true if it was renewed. */
 static bool
 renew_far(const struct parcel *p, int64_t token, int64_t ms)
 {
@@ -207,23 +208,24 @@ test_renew(void **state)
 	clk_fake_advance(&rig.clk, FAR_LEASE_MS - 1);
 	assert_true(renew_far(p, token, FAR_LEASE_MS));
 	assert_int_equal(lease_left(), FAR_LEASE_MS);
-	/* Nor does it fall back when the lane grows. */
+	/* The lease does not get shorter when the lane gets another message. */
 	send_far(1, "bob@a.example", PRIORITY_NORMAL, 0);
 	assert_int_equal(lease_left(), FAR_LEASE_MS);
-	/* What was to end it finds it going on. */
+	/* The old end of the lease finds it renewed. */
 	clk_fake_advance(&rig.clk, FAR_LEASE_MS - 1);
 	assert_int_equal(far_rescue(&rig, false), 0);
-	/* Nobody else can hold it. */
+	/* Another token cannot renew it. */
 	assert_false(renew_far(p, token - 1, FAR_LEASE_MS));
 	assert_false(renew_far(p, token + 1, FAR_LEASE_MS));
 	assert_int_equal(lease_left(), 1);
-	/* And nobody when it was ended. */
+	/* After its end no token can renew it. */
 	clk_fake_advance(&rig.clk, 1);
 	assert_int_equal(far_rescue(&rig, false), 1);
 	assert_false(renew_far(p, token, FAR_LEASE_MS));
 	assert_false(renew_far(p, token + 1, FAR_LEASE_MS));
 	assert_string_equal(lease(), "ready for nobody");
-	/* It knows what it wrote: the next one is leased for its own time. */
+	/* A renewal applies to its own lease only: the next lease has the
+	 * normal time. */
 	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
 	assert_int_equal(lease_left(), FAR_LEASE_MS);
 	assert_true(renew_far(p, p->items[0].lane_token, 2 * FAR_LEASE_MS));
@@ -235,7 +237,7 @@ test_renew(void **state)
 
 /* ---- priorities: examples ---- */
 
-/* What was urgent has gone: what is left is not. */
+/* After the urgent message has gone, the lane is no longer urgent. */
 static void
 test_falls(void **state)
 {
@@ -249,15 +251,15 @@ test_falls(void **state)
 	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
 	assert_int_equal(far_answer(&rig, p, ANSWER_ACCEPTED), 0);
 	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
-	/* Refused and put off it still waits. */
+	/* A refused message still waits for its retry. */
 	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
 	assert_int_equal(far_answer(&rig, p, ANSWER_RETRYABLE), 0);
 	assert_int_equal(lane_priority(), PRIORITY_NORMAL);
-	/* Canceled it does not. */
+	/* A canceled message does not wait. */
 	assert_int_equal(
 	    rig_cancel(&rig, 1, &ids[1]).refusal.problem, PROBLEM_NONE);
 	assert_int_equal(lane_priority(), PRIORITY_LOW);
-	/* Another comes. */
+	/* Another urgent message comes. */
 	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
 	assert_int_equal(lane_priority(), PRIORITY_HIGH);
 	/* It is discarded. */
@@ -266,8 +268,8 @@ test_falls(void **state)
 	rig_check_promises(&rig);
 }
 
-/* While a lane is leased what waits in it may change: whoever ends the lease
- * looks. */
+/* The waiting messages may change while a lane is leased.  The end of the lease
+ * reads the priority again. */
 static void
 test_leased(void **state)
 {
@@ -281,7 +283,7 @@ test_leased(void **state)
 	clk_fake_advance(&rig.clk, FAR_LEASE_MS + 1);
 	assert_int_equal(far_rescue(&rig, false), 1);
 	assert_int_equal(lane_priority(), PRIORITY_LOW);
-	/* And the same, settled as refused. */
+	/* The same if the parcel is settled as refused. */
 	send_far(1, "bob@a.example", PRIORITY_HIGH, 0);
 	assert_int_equal(far_claim(&rig, p, "a.example", 1, 0)->n, 1);
 	assert_int_equal(lane_priority(), PRIORITY_HIGH);
@@ -291,7 +293,7 @@ test_leased(void **state)
 	rig_check_promises(&rig);
 }
 
-/* A message for later is no reason to hurry before its time. */
+/* A scheduled message does not make its lane urgent before its time. */
 static void
 test_scheduled(void **state)
 {
@@ -309,7 +311,8 @@ test_scheduled(void **state)
 	rig_check_promises(&rig);
 }
 
-/* Whoever owes an answer does not wait, until its time is up. */
+/* A message that waits for a promised ack does not count as waiting, until its
+ * deadline. */
 static void
 test_later(void **state)
 {
@@ -329,8 +332,8 @@ test_later(void **state)
 	rig_check_promises(&rig);
 }
 
-/* What is offered again after a rewind is nothing that waits; who rewinds while
- * it is on its way is heard. */
+/* A message that is offered again after a rewind does not count as waiting.  A
+ * rewind during a lease is not lost. */
 static void
 test_rewound(void **state)
 {
@@ -359,8 +362,8 @@ test_rewound(void **state)
 	rig_check_promises(&rig);
 }
 
-/* The looks that it costs: none when a lane is empty then, none when nothing
- * can have fallen, one a parcel when more of it waits. */
+/* The queries for the priority: none if the lane is empty afterwards or if its
+ * priority cannot have changed, one for each parcel if messages are left. */
 static void
 test_looks(void **state)
 {
@@ -385,8 +388,8 @@ test_looks(void **state)
 		send_far(1, "bob@a.example", PRIORITY_LOW, 0);
 	(void)far_claim(&rig, p, "a.example", 5, 0);
 	(void)far_answer(&rig, p, ANSWER_ACCEPTED);
-	assert_int_equal(looks, 1); /* it cannot be less urgent */
-	/* Many taken out in one unit: one look. */
+	assert_int_equal(looks, 1); /* it cannot fall */
+	/* Many messages expire in one unit: one query. */
 	send_far(2, "bob@a.example", PRIORITY_LOW, 0);
 	for (i = 0; i < 10; i++)
 		send_far(2, "bob@a.example", PRIORITY_NORMAL, 0);
@@ -552,9 +555,9 @@ act_and_look(int steps)
 	rig_check_promises(&rig);
 }
 
-/* After each step each lane that is ready is exactly as urgent as the most
- * urgent of what waits in it; and fsck agrees at the end.  Several small worlds
- * take less time than one in which every look finds thousands of rows. */
+/* After each step the priority of each ready lane is that of its most urgent
+ * waiting message, and fsck agrees at the end.  Several small worlds take less
+ * time than one large world, in which every query finds thousands of rows. */
 static void
 test_top_priority(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When the epoch stays and when it is another (cluster/lineage.h).  The row
- * that says on which line the database was is written by hand; the line on
- * which it is, is the server's own.
+ * When a server keeps its epoch and when it starts another one
+ * (cluster/lineage.h).  The test writes the row that names the database's
+ * former lineage.  The current lineage is that of the PostgreSQL server.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,8 +92,8 @@ heartbeat(struct rig *r)
 	return (beat_as(r, false));
 }
 
-/* The database says of line ${tail} (what is in place of the timeline) ${mode};
- * and so does the node's memory. */
+/* Sets the former lineage, in the row and in the node's memory, to the present
+ * one with ${tail} in place of the timeline, and to ${mode}. */
 static void
 was_on(struct rig *r, const char *tail, const char *mode)
 {
@@ -131,34 +131,36 @@ test_start(void **state)
 	check_row(&r, "line", " async");
 	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
 	assert_string_equal(r.node.epoch, "epoch1");
-	/* On another lineage: nobody waited for a standby. */
+	/* On another lineage, without a synchronous standby: commits may be
+	 * lost. */
 	was_on(&r, "77", "async");
 	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_EPOCH_CHANGED);
 	assert_string_equal(r.node.epoch, "epoch3");
 	check_row(&r, "epoch", "epoch3");
 	check_row(&r, "line", " async");
 	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
-	/* They did: who was there is asked, and nothing is changed. */
+	/* With a synchronous standby: the node waits for nodes that were there
+	 * before, and changes nothing. */
 	was_on(&r, "77", "sync");
 	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_WAIT);
 	check_row(&r, "line", "/77 sync");
 	check_row(&r, "epoch", "epoch3");
 	assert_int_equal(begin(&r, LINEAGE_START_ALONE), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "epoch6");
-	/* Another database: nobody was there. */
+	/* Another database: no node was there before. */
 	must(store_meta_set(r.db, "line", "1/2/1 sync", &err));
 	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "epoch7");
 	must(store_meta_set(r.db, "line", "nonsense", &err));
 	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_EPOCH_CHANGED);
-	/* And an operator is believed. */
+	/* An operator's word is enough. */
 	assert_int_equal(
 	    begin(&r, LINEAGE_START_ROLLBACK), LINEAGE_EPOCH_CHANGED);
 	check_row(&r, "epoch", "epoch9");
 	rig_close(&r);
 }
 
-/* ---- what the row says ---- */
+/* ---- the mode in the row ---- */
 
 static void
 test_modes(void **state)
@@ -176,7 +178,7 @@ test_modes(void **state)
 	assert_false(r.node.replicated);
 	rig_close(&r);
 
-	/* Another node waited for them, and there are none any more. */
+	/* Another node waited for standbys, and there are none any more. */
 	rig_open(&r, NULL);
 	assert_int_equal(begin(&r, LINEAGE_START_WAIT), LINEAGE_SAME);
 	pg_exec(&r.pg, "UPDATE meta SET value = replace(value, 'async', "
@@ -190,8 +192,8 @@ test_modes(void **state)
 
 /* ---- another lineage ---- */
 
-/* A node that knows that all was on standbys too, on a line that is not the
- * server's. */
+/* Opens a node that knows that all its commits are on a standby, on a lineage
+ * that is not the server's. */
 static void
 open_sure(struct rig *r, const char *mode)
 {
@@ -215,11 +217,11 @@ test_kept(void **state)
 	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_KEPT);
 	check_row(&r, "epoch", "epoch1");
 	check_row(&r, "line", " async");
-	/* Of the new line nothing is known yet. */
+	/* On the new lineage nothing is known to be replicated yet. */
 	assert_false(r.node.replicated);
 	assert_int_equal(heartbeat(&r), LINEAGE_SAME);
 	rig_close(&r);
-	/* Another node was faster. */
+	/* Another node has written the new lineage first. */
 	open_sure(&r, "sync");
 	must(db_lineage_get(r.db, &here, &err));
 	(void)snprintf(text, sizeof(text), "%s async", here.name);
@@ -230,7 +232,7 @@ test_kept(void **state)
 	rig_close(&r);
 }
 
-/* Each of the reasons for another epoch, alone. */
+/* Each reason for another epoch, alone. */
 static void
 test_other(void **state)
 {
@@ -250,7 +252,7 @@ test_other(void **state)
 	open_sure(&r, "local");
 	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	rig_close(&r);
-	/* Its last heartbeat is not there, or it is not there at all. */
+	/* The node's last heartbeat is missing, or its whole row. */
 	open_sure(&r, "sync");
 	pg_exec(&r.pg, "UPDATE nodes SET beat_at = beat_at - 1");
 	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
@@ -259,7 +261,7 @@ test_other(void **state)
 	pg_exec(&r.pg, "DELETE FROM nodes");
 	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	rig_close(&r);
-	/* Two failovers: of the first one another node knows. */
+	/* Two failovers, of which only another node knows the first. */
 	open_sure(&r, "sync");
 	pg_exec(&r.pg, "UPDATE meta SET value = replace(value, '/77', '/78') "
 		       "WHERE key = 'line'");
@@ -272,7 +274,8 @@ test_other(void **state)
 	    r.node.lineage.name, sizeof(r.node.lineage.name), "1/2/3");
 	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
 	rig_close(&r);
-	/* Another node has said so: nothing is written over it. */
+	/* Another node has written a new epoch, which must not be
+	 * overwritten. */
 	open_sure(&r, "sync");
 	must(store_meta_set(r.db, "epoch", "theirs", &err));
 	assert_int_equal(beat_as(&r, true), LINEAGE_EPOCH_CHANGED);
@@ -280,8 +283,8 @@ test_other(void **state)
 	rig_close(&r);
 }
 
-/* A node that comes back to the same line is not sure until its next heartbeat
- * is on a standby. */
+/* A node that returns to the same lineage cannot confirm it until its next
+ * heartbeat is on a standby. */
 static void
 test_back(void **state)
 {
@@ -293,14 +296,15 @@ test_back(void **state)
 	r.node.replicated = true;
 	assert_int_equal(beat_as(&r, true), LINEAGE_SAME);
 	assert_false(r.node.replicated);
-	/* A clock that was put back does not take a heartbeat back. */
+	/* A clock that was put back does not put a heartbeat back. */
 	r.now_ms = 10;
 	assert_int_equal(heartbeat(&r), LINEAGE_SAME);
 	assert_true(r.node.heartbeat_at > 3000);
 	rig_close(&r);
 }
 
-/* A connection begins transactions on the line that its owner follows. */
+/* A connection begins transactions only on the lineage that its owner
+ * follows. */
 static void
 test_follow(void **state)
 {

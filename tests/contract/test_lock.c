@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a batch holds before its first write, where others write as well: which
- * conversations, and that they are what the last who held them has left.
+ * The locks of a batch before its first write, on a multi-writer database:
+ * which conversations it locks, and that it sees them as the last owner of the
+ * lock has left them.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -21,14 +22,14 @@ static struct err err = ERR_INIT;
 
 #define NAMES 4
 
-/* In the order of bytes: '-' is before digits, and these before letters.  In
- * that of a language it is passed over. */
+/* In byte order '-' is before digits, and digits are before letters.  The order
+ * of a language would ignore '-'. */
 static const char *const names[NAMES] = {"a-b", "a1", "aa", "ab"};
 
 struct scene {
 	struct pg_two t;
 	int64_t users[NAMES];
-	int64_t direct[NAMES][NAMES]; /* conversations */
+	int64_t direct[NAMES][NAMES]; /* conversation ids */
 };
 
 static int64_t
@@ -115,8 +116,8 @@ test_direct(void **state)
 	pg_two_close(&s.t);
 }
 
-/* Each kind of key, mixed, some of the same conversation: each comes once, by
- * id. */
+/* Each kind of key, mixed, some for the same conversation: each conversation is
+ * locked once, in the order of ids. */
 static void
 test_kinds(void **state)
 {
@@ -151,7 +152,8 @@ test_kinds(void **state)
 	assert_int_equal(f.c[0].conversation_id, 2);
 	assert_int_equal(f.c[1].conversation_id, 3);
 	assert_int_equal(f.c[2].conversation_id, 4);
-	/* What was acked before is of no interest, what comes later not yet. */
+	/* A message that was acked before does not matter, and one beyond the
+	 * ack does not matter yet. */
 	keys[0].acked_upto = 2;
 	must(hold(s.t.b, keys, 1, &f, &err));
 	assert_int_equal(f.n, 0);
@@ -167,7 +169,8 @@ static const char others[] =
     "SELECT 1 FROM conversations WHERE direct_key <> 'a-b ab' "
     "FOR UPDATE NOWAIT";
 
-/* What was found is held until the transaction ends, and nothing else. */
+/* The conversations that were found stay locked until the transaction ends, and
+ * no others. */
 static void
 test_locks(void **state)
 {
@@ -198,7 +201,7 @@ wait_until_waits(struct pg *pg)
 
 struct waiter {
 	struct db *db;
-	const char *name; /* that is held before; may be NULL */
+	const char *name; /* of a lock to take first; may be NULL */
 	struct store_conversation_key key;
 	struct found found;
 	enum rc rc;
@@ -220,8 +223,8 @@ hold_waiting(void *arg)
 	return (NULL);
 }
 
-/* Who waits for a conversation finds where it ends now, and not where it ended
- * when he began to wait. */
+/* A writer that waits for a conversation then sees its present end, not the end
+ * at the time when it began to wait. */
 static void
 test_waits(void **state)
 {
@@ -246,8 +249,9 @@ test_waits(void **state)
 	pg_two_close(&s.t);
 }
 
-/* Who holds the name of what is not there yet is the only one to make it; who
- * waited for that finds what was made.  Other names are nobody's business. */
+/* The owner of the lock on a name is the only one that may make the
+ * conversation.  A writer that waits for the lock finds the conversation
+ * afterwards.  Other names are not locked. */
 static void
 test_names(void **state)
 {
@@ -343,8 +347,8 @@ take_name(void *arg, size_t number, struct err *e)
 	return (RC_OK);
 }
 
-/* One writer holds a row of each kind and a name; another, who waits for
- * nothing, gets all but these, and finds all. */
+/* One writer locks a row of each kind and a name.  Another writer that does not
+ * wait gets all other rows, and finds all of them. */
 static void
 test_lock_skip(void **state)
 {

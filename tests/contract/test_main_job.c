@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The main job against the store: what each verb leaves in the tables, and
- * what it tells.
+ * The main job against the store: what each verb writes into the tables, and
+ * what it publishes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,8 +49,8 @@ test_send_writes_all(void **state)
 	rig_close(&r);
 }
 
-/* R165 R167 R192 R392 R393 R395 R409 R412 R432 R433: delivery puts it into the
- * inbox, settles the row and advances the lane's cursor. */
+/* R165 R167 R192 R392 R393 R395 R409 R412 R432 R433: delivery puts the message
+ * into the inbox, settles the row and advances the lane's cursor. */
 static void
 test_deliver(void **state)
 {
@@ -93,7 +93,7 @@ turn_finished(struct unit *base)
 	*(bool *)u->arg = true;
 }
 
-/* One delivery from the only lane that has pending rows; returns the finished
+/* Delivers once from the only lane with pending rows.  Returns the finished
  * unit. */
 static struct deliver_unit
 deliver_once(struct rig *r)
@@ -113,8 +113,8 @@ deliver_once(struct rig *r)
 	return (u);
 }
 
-/* The same, which delivers ${want} messages; returns whether the lane has more.
- */
+/* Delivers once; it must deliver ${want} messages.  Returns true if the lane
+ * has more. */
 static bool
 turn(struct rig *r, size_t want)
 {
@@ -124,8 +124,8 @@ turn(struct rig *r, size_t want)
 	return (u.more[0]);
 }
 
-/* A turn says whether its lane has more, to the last message: whoever takes
- * turns does not look for it. */
+/* A turn reports correctly whether its lane has more, down to the last message.
+ * The caller relies on this and runs no query. */
 static void
 test_more(void **state)
 {
@@ -149,8 +149,8 @@ test_more(void **state)
 	rig_close(&r);
 }
 
-/* A pause ends after the life of what waited behind it: that fails as expired,
- * and what came later is delivered. */
+/* A pause ends after the lifetime of a waiting message: that message expires,
+ * and later ones are delivered. */
 static void
 test_expired_behind_pause(void **state)
 {
@@ -223,7 +223,7 @@ finished(struct unit *base)
 	(*(int *)u->arg)++;
 }
 
-/* Two of one id in one batch: the second is a replay of the first. */
+/* Two sends with one id in one batch: the second is a replay of the first. */
 static void
 test_same_id_in_one_batch(void **state)
 {
@@ -260,8 +260,8 @@ test_same_id_in_one_batch(void **state)
 	rig_close(&r);
 }
 
-/* R26 R27 R49 R51 R65 R224: the first device's ack settles and gives one
- * receipt, cumulative; a second device's ack gives none. */
+/* R26 R27 R49 R51 R65 R224: the ack of the first device settles the rows and
+ * makes one cumulative receipt; the ack of a second device makes none. */
 static void
 test_ack_and_receipts(void **state)
 {
@@ -290,7 +290,7 @@ test_ack_and_receipts(void **state)
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='acked' "
 			   "AND kind=1"),
 	    5);
-	/* Undelivered receipts collapse into one. */
+	/* Undelivered receipts are merged into one. */
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind=2"), 1);
 	assert_int_equal(
@@ -336,7 +336,8 @@ test_read(void **state)
 		"SELECT read_upto FROM participants "
 		"p JOIN users u ON u.user_id=p.user_id WHERE name='bob'"),
 	    2);
-	/* The reader's other devices see two read events in his inbox. */
+	/* The reader's other devices see two read events in the reader's
+	 * inbox. */
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM inbox WHERE kind=4"), 2);
 	assert_int_equal(rig_deliver(&r), 2);
@@ -348,7 +349,7 @@ test_read(void **state)
 	rig_close(&r);
 }
 
-/* A canceled row leaves a gap, over which the lane goes on. */
+/* A canceled row leaves a gap, over which the lane continues. */
 static void
 test_cancel(void **state)
 {
@@ -374,7 +375,7 @@ test_cancel(void **state)
 	assert_int_equal(c.refusal.problem, PROBLEM_NOT_FOUND);
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM inbox WHERE kind=7"), 1);
-	/* The last of a lane canceled: nothing stays ready for ever. */
+	/* The last row of a lane is canceled: the lane must not stay ready. */
 	(void)rig_send(&r, alice, "bob", "three", &(struct uuid){{3}});
 	(void)rig_cancel(&r, alice, &(struct uuid){{3}});
 	assert_int_equal(rig_deliver(&r), 0);
@@ -412,7 +413,7 @@ test_scheduled(void **state)
 	rig_close(&r);
 }
 
-/* Of one sender a hundred wait for their time at most. */
+/* A sender may have at most a hundred scheduled messages. */
 static void
 test_scheduled_most(void **state)
 {
@@ -440,7 +441,7 @@ test_scheduled_most(void **state)
 	rig_close(&r);
 }
 
-/* A note to oneself: the own copy is the delivery. */
+/* A note to oneself: the sender's own copy is the delivery. */
 static void
 test_note_to_self(void **state)
 {

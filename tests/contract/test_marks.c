@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Acks, reads and what is left unread, beyond the first path: long ones that
- * are done in several batches, reads that ack, what a canceled message counts,
- * people who are gone, lives of scheduled messages.
+ * Acks, reads and unread counts, beyond the simple case: long acks in several
+ * batches, reads that ack, canceled messages and unread counts, disabled users,
+ * lifetimes of scheduled messages.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,12 +15,12 @@
 #include "contract/rig.h"
 #include "store/conversation.h"
 
-/* More than one batch walks. */
+/* More messages than one batch acks. */
 #define MANY 2500
 
 struct three {
 	int64_t alice, bob, phone;
-	struct uuid conversation; /* of alice and bob */
+	struct uuid conversation; /* of Alice and Bob */
 };
 
 static void
@@ -73,8 +73,8 @@ read_finished(struct unit *base)
 	*(int *)u->arg += 1;
 }
 
-/* Somebody comes back to a full inbox and acks all of it: his ack takes
- * several batches, and others are served in between. */
+/* A user comes back to a full inbox and acks all of it.  The ack takes several
+ * batches, and other users are served in between. */
 static void
 test_long_ack(void **state)
 {
@@ -98,7 +98,7 @@ test_long_ack(void **state)
 	assert_int_equal(writer_submit(r.writer, &a.unit), RC_OK);
 	assert_int_equal(writer_run_once(r.writer), 1);
 	assert_int_equal(acked, 0);
-	/* What is done of it is there, and no more. */
+	/* The part of the ack that is done is stored, and no more. */
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='acked' "
 			   "AND kind=1"),
@@ -128,7 +128,7 @@ test_long_ack(void **state)
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE state='acked' "
 			   "AND kind=1"),
 	    MANY);
-	/* The receipts of the parts have become one. */
+	/* The receipts of the parts have been merged into one. */
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind=2"), 1);
 	assert_int_equal(
@@ -190,8 +190,9 @@ test_long_read(void **state)
 	rig_close(&r);
 }
 
-/* Reading by conversation says nothing about the inbox, but what a person has
- * seen has reached him: its rows are acked, his devices' cursors stay. */
+/* A read in a conversation does not move the inbox's marks.  But its messages
+ * have reached the person, so their rows are acked.  The cursors of the devices
+ * stay. */
 static void
 test_read_acks(void **state)
 {
@@ -229,8 +230,8 @@ read_conversation(struct rig *r, const struct three *t, int64_t upto)
 	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 }
 
-/* Who has read has received: an ack by inbox number that stays behind it moves
- * no mark back, and its receipt would say nothing new. */
+/* A read implies receipt: a later ack by inbox number that is behind the read
+ * moves no mark back, and its receipt would say nothing new. */
 static void
 test_ack_behind_read(void **state)
 {
@@ -251,7 +252,7 @@ test_ack_behind_read(void **state)
 	    rig_number(&r, "SELECT max(acked_upto) FROM participants"), 5);
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(*) FROM outbox WHERE kind = 2"), 0);
-	/* What comes after it is new. */
+	/* A message after that is new. */
 	(void)rig_send(&r, t.alice, "bob", "hello", NULL);
 	assert_int_equal(rig_deliver(&r), 1);
 	(void)rig_ack(&r, t.bob, t.phone,
@@ -266,8 +267,8 @@ test_ack_behind_read(void **state)
 	rig_close(&r);
 }
 
-/* Reading on as far as a message of one's own, when all that the other one
- * wrote before it is read already, is new to nobody. */
+/* Reading up to one's own message, when all earlier messages of the other
+ * person are already read, makes no receipt. */
 static void
 test_read_of_own(void **state)
 {
@@ -300,8 +301,8 @@ test_read_of_own(void **state)
 	rig_close(&r);
 }
 
-/* Receipts that wait are moved on, but no read receipt overtakes a delivered
- * one: nobody is told that a message was received when he was told before that
+/* Waiting receipts are moved on, but a read receipt never overtakes a delivered
+ * one: a sender must not learn that a message was delivered after learning that
  * it was read. */
 static void
 test_receipts_in_order(void **state)
@@ -319,7 +320,7 @@ test_receipts_in_order(void **state)
 	read_conversation(&r, &t, 1);
 	(void)rig_ack(&r, t.bob, t.phone, 2);
 	read_conversation(&r, &t, 2);
-	/* Of those that may be moved on there is one of each kind. */
+	/* Of the receipts that can be moved on, there is one of each kind. */
 	(void)rig_ack(&r, t.bob, t.phone, 3);
 	read_conversation(&r, &t, 3);
 	(void)rig_ack(&r, t.bob, t.phone, 4);
@@ -333,7 +334,7 @@ test_receipts_in_order(void **state)
 	rig_close(&r);
 }
 
-/* A canceled message is nobody's to read. */
+/* A canceled message does not count as unread. */
 static void
 test_unread(void **state)
 {
@@ -368,7 +369,7 @@ account_finished(struct unit *base)
 	(void)u;
 }
 
-/* Nobody writes to who is gone, neither by name nor by conversation. */
+/* A message to a disabled user is refused, by name and by conversation. */
 static void
 test_disabled(void **state)
 {
@@ -409,8 +410,8 @@ test_disabled(void **state)
 	rig_close(&r);
 }
 
-/* A scheduled message lives from when it is due: else one for next week would
- * be dead before it is born. */
+/* The lifetime of a scheduled message begins when it is due.  Otherwise a
+ * message for next week would expire before it is sent. */
 static void
 test_expiry(void **state)
 {

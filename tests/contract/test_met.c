@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a unit needs that was not foreseen, while another writer has it: it is
- * not waited for by who holds rows already; the transaction begins anew, holds
- * it before all else, and then waits.  And what changes between a look and the
- * lock.
+ * A unit needs a row that was not foreseen, and another writer has locked it.
+ * A transaction that holds locks does not wait for it.  The transaction begins
+ * anew, locks the row before all others, and waits then.  Also rows that change
+ * between a query and the lock.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,9 +25,9 @@
 
 /* A unit that needs conversations, and then inboxes, each by itself. */
 struct need {
-	struct unit unit; /* first */
+	struct unit unit; /* must be first */
 	int64_t conversations[2], inboxes[2];
-	size_t crowd; /* so many inboxes more at once, from id 1000 on */
+	size_t crowd; /* this many more inboxes at once, from id 1000 on */
 	int tries, done;
 };
 
@@ -45,7 +45,7 @@ hold_inbox(struct tx *tx, int64_t user_id, struct err *e)
 	return (cache_lock_inboxes(cache, tx, e));
 }
 
-/* ${n} at once. */
+/* Locks ${n} inboxes at once. */
 static enum rc
 hold_crowd(struct tx *tx, size_t n, struct err *e)
 {
@@ -129,7 +129,8 @@ open_scene(struct scene *s)
 	open_scene_with(s, NULL);
 }
 
-/* The writer waits for others' locks for as long as a slow machine takes. */
+/* Opens a scene whose writer waits for locks as long as a slow machine
+ * needs. */
 static void
 open_patient(struct scene *s)
 {
@@ -159,8 +160,8 @@ submit(struct scene *s, struct need *need)
 	assert_int_equal(writer_submit(s->r.writer, &need->unit), RC_OK);
 }
 
-/* Runs ${need} while the other one has what ${theirs} selects; before he lets
- * go, what ${ours} selects must be free. */
+/* Runs ${need} while another session has locked what ${theirs} selects.  What
+ * ${ours} selects must be free until that session commits. */
 static void
 run_beside(
     struct scene *s, struct need *need, const char *theirs, const char *ours)
@@ -195,7 +196,8 @@ test_conversation(void **state)
 	(void)state;
 	open_patient(&s);
 	run_beside(&s, &need, CONVERSATION("2"), CONVERSATION("1") " NOWAIT");
-	/* The next one has nothing to do with it. */
+	/* The next unit has nothing to do with the locked row and does not
+	 * wait. */
 	pg_exec(s.r.pg, "BEGIN");
 	pg_exec(s.r.pg, CONVERSATION("2"));
 	submit(&s, &other);
@@ -210,7 +212,8 @@ test_conversation(void **state)
 	"SELECT 1 FROM inboxes WHERE user_id = (SELECT user_id FROM users "    \
 	"WHERE name = '" name "') FOR UPDATE"
 
-/* In the order of their ids, however they were met. */
+/* Inboxes are locked in the order of their ids, whatever the order in which the
+ * unit met them. */
 static void
 test_inbox(void **state)
 {
@@ -225,7 +228,7 @@ test_inbox(void **state)
 	rig_close(&s.r);
 }
 
-/* However many are met, whichever of them was another's. */
+/* Many inboxes are met at once, of which another session has locked one. */
 static void
 test_crowd(void **state)
 {
@@ -244,8 +247,9 @@ test_crowd(void **state)
 	rig_close(&s.r);
 }
 
-/* Who does not let go: the unit is deferred, without a row that others could
- * want; it is done when he has let go, or refused after a while. */
+/* The other session keeps its lock: the unit is deferred and keeps no lock that
+ * others could need.  It is done when the lock is released, or refused when it
+ * has waited for too long. */
 static void
 test_in_vain(void **state)
 {
@@ -280,7 +284,7 @@ test_in_vain(void **state)
 	rig_close(&s.r);
 }
 
-/* ---- what changes between a look and the lock ---- */
+/* ---- changes between a query and the lock ---- */
 
 static void
 key_done(struct unit *unit)
@@ -289,13 +293,13 @@ key_done(struct unit *unit)
 	(void)unit;
 }
 
-/* The rig's driver, and the same but for what another node does behind one
- * statement. */
+/* The rig's driver, and a copy that does what another node could do after one
+ * of the statements. */
 static const struct db_driver *real;
 static struct db_driver meddled;
 static struct pg *meddler;
 
-/* The owner of all leases renews them as soon as somebody has seen that they
+/* The owner of all leases renews them right after a query has found that they
  * have run out. */
 static enum rc
 run_meddled(struct db *db, int stmt, const struct db_val *params, size_t n,
@@ -324,8 +328,8 @@ lease(struct rig *r)
 	    "'server') FROM outbox_lanes WHERE state <> 'local'"));
 }
 
-/* A lease that its owner renewed after it was seen to have run out and before
- * its lane was ours is not ended: its messages are on their way. */
+/* A lease has run out, and its owner renews it before this node has locked the
+ * lane.  The lease must not be ended, because its messages are on their way. */
 static void
 test_renewed_meanwhile(void **state)
 {
@@ -347,7 +351,7 @@ test_renewed_meanwhile(void **state)
 	(void)far_rescue(&s.r, false);
 	s.r.db->driver = real;
 	assert_string_equal(lease(&s.r), "leased 1 120000 sending 0");
-	/* One that nobody has renewed is. */
+	/* A lease that was not renewed is ended. */
 	clk_fake_advance(&s.r.clk, FAR_LEASE_MS);
 	assert_int_equal(far_rescue(&s.r, false), 1);
 	assert_string_equal(lease(&s.r), "ready 2 0 pending 1");
@@ -355,7 +359,8 @@ test_renewed_meanwhile(void **state)
 	rig_close(&s.r);
 }
 
-/* Another node makes the first key of the server while ours begins to. */
+/* Another node makes the server's first key while this node begins to make
+ * one. */
 static void
 test_first_key(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A database that an older program has written, brought up to date: nothing of
- * it is lost, its totals are counted, and everything goes on.
+ * A database of an older version is migrated: nothing is lost, the totals are
+ * counted, and all verbs work.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,8 @@ struct people {
 	int64_t alice, bob, phone;
 };
 
-/* Something in each state that there was: acked, read, sent, waiting,
- * scheduled, canceled, a note to oneself. */
+/* Makes messages in each state that the old version had: acked, read, sent,
+ * waiting, scheduled, canceled, a note to oneself. */
 static struct people
 tell_story(struct rig *r)
 {
@@ -63,7 +63,7 @@ remove_all(const char *dir, const char *name)
 	}
 }
 
-/* All of ${table} that both have is the same. */
+/* Checks that the columns of ${table} that both databases have are the same. */
 static void
 same_rows(struct rig *r, const char *old, const char *table)
 {
@@ -97,7 +97,7 @@ same_rows(struct rig *r, const char *old, const char *table)
 	(void)sqlite3_close(db);
 }
 
-/* What is asked before the schema is brought up to date can be answered. */
+/* Runs the queries that a start runs before the migration. */
 static void
 look_before(const char *path, int schema)
 {
@@ -147,8 +147,8 @@ test_from_1(void **state)
 
 	look_before(old, 1);
 	options.path = old;
-	options.seed = 7;            /* else it would make the same ids again */
-	rig_open_with(&r, &options); /* which migrates */
+	options.seed = 7;            /* else the rig makes the same ids again */
+	rig_open_with(&r, &options); /* this migrates */
 	assert_int_equal(rig_number(&r, "PRAGMA user_version"),
 	    sql_sqlite_schema.migrations[sql_sqlite_schema.nmigrations - 1]
 		.number);
@@ -159,7 +159,8 @@ test_from_1(void **state)
 	/* All passwords are ordinary ones. */
 	assert_int_equal(
 	    rig_number(&r, "SELECT count(password_once_until) FROM users"), 0);
-	/* What was acked was sent before. */
+	/* A message that was acked was sent before, so it counts in sent_total,
+	 * too. */
 	assert_string_equal(
 	    rig_text(&r,
 		"SELECT pending || ' ' || scheduled || ' ' || sending || ' ' ||"
@@ -169,7 +170,8 @@ test_from_1(void **state)
 	    "2 1 0 1 0 0 1 9 5 4 1");
 	rig_check_promises(&r);
 
-	/* And on it goes: what waited comes, what was sent is acked. */
+	/* The verbs work: waiting messages are delivered, sent ones are
+	 * acked. */
 	assert_int_equal(rig_deliver(&r), 2);
 	clk_fake_advance(&r.clk, 61000);
 	assert_int_equal(rig_release(&r), 1);
@@ -186,7 +188,7 @@ test_from_1(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* Rows of a lane to another server, "place state" each. */
+/* The rows of a lane to another server, with their places and states. */
 #define LANE(id, tail, rows)                                                   \
 	"INSERT INTO outbox_lanes (lane_id, conversation_id, dest_kind, "      \
 	"dest_id, next_seq, updated_at, destination_id, state, tail_seq) "     \
@@ -199,7 +201,8 @@ test_from_1(void **state)
 	"randomblob(16), 1, n, " #id ", n, 1, " #id ", n, 'server', " #id ", " \
 	"st, 1, 1, 1 FROM r WHERE st <> '';"
 
-/* How far each lane to another server was acked, when that is counted first. */
+/* The acked place of each lane to another server, which the migration counts
+ * for the first time. */
 static void
 test_places(void **state)
 {
@@ -216,13 +219,13 @@ test_places(void **state)
 	(void)rig_exec(&r,
 	    "INSERT INTO destinations (destination_id, name, created_at, "
 	    "updated_at) VALUES (7, 'a.example', 1, 1);"
-	    /* Nothing beyond what is not acked, */
+	    /* Nothing behind a place that is not acked, */
 	    LANE(11, 4, "(2, 'acked'), (3, 'sent'), (4, 'acked')")
-	    /* nor what was given up at the end; */
+	    /* nor places at the end that were given up; */
 	    LANE(12, 5,
 		"(1, 'acked'), (3, 'failed'), (4, 'acked'), "
 		"(5, 'failed')")
-	    /* all of what was acked and purged. */
+	    /* all places that were acked and purged. */
 	    LANE(13, 9, "(0, '')") LANE(14, 9, "(8, 'acked')")
 		LANE(15, 2, "(1, 'pending'), (2, 'pending')"));
 	rig_close(&r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To how many servers that nobody here has met one user may write, and that a
- * refused message leaves no rows of people and servers behind.
+ * How many servers with which this server was never in contact one user may
+ * write to in a day.  A refused message leaves no rows of people and servers
+ * behind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,8 +79,8 @@ test_limit(void **state)
 	assert_in_range(r.retry_after_s, 28800, 28802);
 	assert_int_equal(servers(), 3);
 	assert_int_equal(people(), 3);
-	/* A person of a server that is known is no new server, whoever has
-	 * met it. */
+	/* A person of a known server does not count, whichever user made it
+	 * known. */
 	assert_int_equal(try(ann, "y@a.example"), PROBLEM_NONE);
 	assert_int_equal(try(ben, "x@e.example"), PROBLEM_NONE);
 	assert_int_equal(try(ann, "x@e.example"), PROBLEM_NONE);
@@ -91,7 +92,7 @@ test_limit(void **state)
 	close_it();
 }
 
-/* A message that was refused for want of room has made nobody. */
+/* A message that was refused for lack of room makes no person and no server. */
 static void
 test_no_room(void **state)
 {
@@ -106,8 +107,8 @@ test_no_room(void **state)
 	close_it();
 }
 
-/* A server that was in contact before somebody writes there is used from then
- * on: purging leaves it. */
+/* A server that was in contact before a user writes there is in use from then
+ * on: the purger leaves it. */
 static void
 test_used(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes that have left leave nothing behind but what they have counted.
+ * Nodes that have left leave only their counts behind.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 static struct err err = ERR_INIT;
 
-/* Nodes that have left are forgotten, and what they have counted is not. */
+/* The rows of nodes that have left are deleted, and their counts are kept. */
 static void
 test_fold(void **state)
 {
@@ -44,8 +44,8 @@ test_fold(void **state)
 	    "INSERT INTO outbox_lanes (conversation_id, dest_kind, dest_id, "
 	    "updated_at, destination_id, state, lease_owner, lease_until) "
 	    "VALUES (1, 'server', 9, 1, 2, 'leased', 'ten', 70)");
-	/* Not who is here, who left a moment ago, or who is named by a lease.
-	 */
+	/* Not a node that is here, that left a moment ago, or that a lease
+	 * names. */
 	must(node_forget_left(t.a, 60, &n, &err));
 	assert_int_equal(n, 2);
 	assert_int_equal(pg_number(&t.pg, "SELECT count(*) FROM nodes"), 3);
@@ -59,8 +59,8 @@ test_fold(void **state)
 	    pg_number(&t.pg, "SELECT sum(node) FROM outbox_totals"), 8);
 	assert_int_equal(
 	    pg_number(&t.pg, "SELECT count(*) FROM outbox_totals"), 2);
-	/* Into a row that is there; and the node that was only held up goes on
-	 * with rows of its own. */
+	/* The counts are added to the row that exists.  A node that was only
+	 * held up continues with new rows. */
 	must(node_forget_left(t.a, 100, &n, &err));
 	assert_int_equal(n, 1);
 	must(store_totals_get(t.a, &got, &err));
@@ -75,14 +75,15 @@ test_fold(void **state)
 	must(store_totals_get(t.a, &got, &err));
 	for (i = 0; i < STORE_TOTALS; i++)
 		assert_int_equal(got.n[i], before.n[i] + delta.n[i]);
-	/* With the lease its node goes. */
+	/* Without the lease its node is deleted. */
 	pg_exec(&t.pg, "UPDATE outbox_lanes SET lease_owner = 'nine'");
 	must(node_forget_left(t.a, 100, &n, &err));
 	assert_int_equal(n, 1);
 	pg_two_close(&t);
 }
 
-/* While a writer adds to a node's totals they are not folded past it. */
+/* While a writer adds to a node's totals, they are not folded into the other
+ * row. */
 static void *
 fold_nodes(void *arg)
 {
@@ -113,7 +114,8 @@ test_fold_waits(void **state)
 	    "VALUES (7, 'seven', 1, 1, 50)");
 	must(db_begin(t.a, &err));
 	must(store_totals_add(t.a, &delta, &err));
-	/* What nobody waits for is asked with what somebody does. */
+	/* This query also sends the pending statement, whose result is not
+	 * needed. */
 	must(store_totals_get(t.a, &got, &err));
 	assert_int_equal(pthread_create(&thread, NULL, fold_nodes, t.b), 0);
 	while (pg_number(&t.pg, "SELECT count(*) FROM pg_locks WHERE NOT "

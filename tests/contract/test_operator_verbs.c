@@ -226,7 +226,7 @@ test_letters(void **state)
 	assert_string_equal(states(), "failed/2/0/432000020/1");
 }
 
-/* ---- places ---- */
+/* ---- destinations and lanes ---- */
 
 static void
 test_destinations(void **state)
@@ -245,7 +245,7 @@ test_destinations(void **state)
 	(void)far_send(&rig, ann, "x@far.example", PRIORITY_NORMAL, 0);
 	assert_string_equal(place(OPERATOR_PAUSE, "far.example", 1),
 	    "done 0 | 40/root/pause/far.example/repairs");
-	/* Again: by whom and why are new, since when is not. */
+	/* A second pause changes who paused and why, but not since when. */
 	assert_string_equal(place(OPERATOR_PAUSE, "far.example", 2),
 	    "done 0 | 50/root/pause/far.example/-");
 #define PAUSE                                                                  \
@@ -272,7 +272,7 @@ test_destinations(void **state)
 	assert_string_equal(place(OPERATOR_RATE, "far.example", 0),
 	    "done 0 | 100/root/rate/far.example/0/s");
 	assert_string_equal(PAUSE, "0/-/-/0");
-	/* A rate of the inboxes here would hold nothing back. */
+	/* A rate for the inboxes here would hold nothing back. */
 	assert_string_equal(place(OPERATOR_RATE, "local", 1),
 	    "400 /per_second: only another server has a rate: what is for the "
 	    "inboxes here is delivered as it comes; pause \"local\" to hold it "
@@ -287,8 +287,8 @@ test_destinations(void **state)
 	    "priority || '/' || coalesce(replay_seq, 0) FROM outbox_lanes "    \
 	    "WHERE state <> 'local'")
 
-/* The place of ${lane} from which on its rows were taken at ${ms} or later; -1:
- * none. */
+/* Returns the first place of ${lane} whose row was taken at ${ms} or later, or
+ * -1 if there is none. */
 static int64_t
 sent_since(int64_t lane, int64_t ms)
 {
@@ -300,8 +300,8 @@ sent_since(int64_t lane, int64_t ms)
 	return (seq);
 }
 
-/* A time stands for the first place whose row was taken then or later: what was
- * given up and what waits have no such time. */
+/* A time stands for the first place whose row was taken at that time or later.
+ * Rows that were given up or that wait have no such time. */
 static void
 test_rewind_since(void **state)
 {
@@ -380,8 +380,8 @@ test_rewind(void **state)
 	assert_string_equal(
 	    rewind_lane(lane, 1), "done 0 | 70/root/rewind/2/from 1, of 2");
 	assert_string_equal(FAR_LANE, "ready/3/0/-1/1");
-	/* What the destination would not take now is offered once more, and
-	 * nothing is charged. */
+	/* A message that the destination refuses for now is offered once more,
+	 * and is not charged. */
 	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
 	assert_int_equal(parcel.n, 2);
 	parcel.reached = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `fsck --with-peer` finds nothing on two databases whose servers have
- * delivered to each other, whatever is still on its way, and each kind of
- * difference on a pair that was made to differ.
+ * `fsck --with-peer` finds nothing in two databases whose servers have
+ * delivered to each other, whatever is still on its way.  It finds each kind of
+ * difference in a pair that was made to differ.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,15 +16,15 @@
 #include "unit/folder.h"
 #include "upkeep/fsck.h"
 
-/* Messages of the story: of ann to bob, then of bob to ann. */
+/* The messages of the story: those of Ann to Bob, then those of Bob to Ann. */
 #define OF_ANN 5
 #define OF_BOB 2
 #define STORY (OF_ANN + OF_BOB)
 
-/* So that none of them is on the stack. */
+/* Static, because they are too large for the stack. */
 static struct linked a, b;
 static struct uuid ids[STORY];
-static struct uuid between; /* an event id between two of ann's messages */
+static struct uuid between; /* an id between those of two events */
 static struct pair_report report;
 
 struct found {
@@ -54,7 +54,7 @@ look(void)
 	assert_int_equal(report.violations, found.n);
 }
 
-/* ${why}: what would be wrong. */
+/* Fails if fsck finds anything.  ${why} describes the situation. */
 static void
 expect_nothing(const char *why)
 {
@@ -65,9 +65,9 @@ expect_nothing(const char *why)
 }
 
 /*
- * Bob has the five messages of ann and has acked four; the receipt for the
- * fourth waits.  Ann has the two of bob and has read the first.  A sixth
- * message of ann waits, too.
+ * Bob has Ann's first five messages and has acked four.  The receipt for the
+ * fourth waits.  Ann has Bob's two messages and has read the first.  A sixth
+ * message of Ann waits, too.
  */
 static void
 tell_story(void)
@@ -101,7 +101,7 @@ test_agree(void **state)
 	expect_nothing("the story");
 	assert_int_equal(report.kinds, 8);
 	assert_int_equal(report.messages, STORY);
-	/* The messages, a receipt of bob and two of ann. */
+	/* The messages, one receipt of Bob and two of Ann. */
 	assert_int_equal(report.events, STORY + 3);
 	while (linked_carry(&a, &b) + linked_carry(&b, &a) > 0)
 		continue;
@@ -115,8 +115,9 @@ test_agree(void **state)
 	linked_close(&a, &b);
 }
 
-/* ${sql} with $0 to $6, the ids of the messages, $e, the event id between, and
- * $f, the other server's destination, as ${of} writes them. */
+/* Writes ${sql} for the database of ${of}.  $0 to $6 are the ids of the
+ * messages, $e is the event id between two of them, and $f is the id of the
+ * other server's destination. */
 static const char *
 expand(const struct linked *of, const char *sql)
 {
@@ -155,7 +156,8 @@ change(struct linked *of, const char *sql)
 	"DELETE FROM inbox WHERE mid = " MID(                                  \
 	    message) ";"                                                       \
 		     "DELETE FROM messages WHERE message_id = $" #message
-/* Bob's event of ann's second message once more, under other keys. */
+/* Adds Bob's event for Ann's second message once more, under another event id
+ * or origin. */
 #define TWICE(event, origin)                                                   \
 	"INSERT INTO inbox (user_id, seq, kind, own, event_id, origin, mid,"   \
 	" conversation_id, conversation_seq, actor_id, event_time,"            \
@@ -163,12 +165,13 @@ change(struct linked *of, const char *sql)
 	", mid, conversation_id, conversation_seq, actor_id, event_time,"      \
 	" delivered_at FROM inbox WHERE user_id = " BOB " AND mid = " MID(1)
 
-/* What is done to one of the databases, what is found first, and how much. */
+/* A change of one database, the first difference that fsck finds, and how many
+ * it finds. */
 static const struct {
 	struct linked *of;
 	const char *sql;
 	const char *name;
-	int message; /* -1: it is about an event */
+	int message; /* -1: the difference is about an event */
 	int n;
 } forgeries[] = {
     {&b, LOSE(1), "pair-missing", 1, 1},
@@ -200,15 +203,15 @@ static const struct {
 	"UPDATE messages SET conversation_seq = 1 WHERE message_id = $1;"
 	"UPDATE messages SET conversation_seq = 2 WHERE message_id = $0",
 	"pair-order", 1, 1},
-    /* The receipt that is on its way covers later ones alone. */
+    /* The receipt on its way covers only later messages. */
     {&a,
 	"UPDATE outbox SET state = 'sent', acked_at = NULL"
 	" WHERE kind = 1 AND mid = " MID(1),
 	"pair-untold", 1, 1},
-    /* The receipt that is on its way does not reach so far. */
+    /* The receipt on its way does not reach this message. */
     {&b, "UPDATE participants SET acked_upto = 5 WHERE user_id = " BOB,
 	"pair-untold", 4, 1},
-    /* It never left; it was given up; the other server took it. */
+    /* The receipt never left; it was given up; the other server took it. */
     {&b, "DELETE FROM outbox WHERE kind = 2 AND state = 'pending'",
 	"pair-untold", 3, 1},
     {&b,
@@ -228,13 +231,13 @@ static const struct {
 	    0) ";"
 	       "DELETE FROM messages WHERE message_id = $0",
 	"pair-unsent", 0, 1},
-    /* By somebody else. */
+    /* By another person. */
     {&a,
 	"INSERT INTO users (name, admin, created_at) VALUES ('cat', 0, 0);"
 	"UPDATE messages SET sender_id = (SELECT user_id FROM users"
 	" WHERE name = 'cat') WHERE message_id = $1",
 	"pair-unsent", 1, 1},
-    /* To somebody else. */
+    /* To another person. */
     {&a,
 	"UPDATE messages SET conversation_id = (SELECT conversation_id + 1"
 	" FROM messages WHERE message_id = $1) WHERE message_id = $1",
@@ -249,8 +252,8 @@ static const struct {
 	"pair-event", -1, 1},
     {&a, "UPDATE participants SET shown_upto = 0 WHERE user_id = " ANN,
 	"pair-event", -1, 1},
-    /* What bob has not acked is called acked, and he is said to have said so.
-     */
+    /* Ann's server has messages as acked, with a receipt of Bob, but Bob's
+     * server says that Bob has acked nothing. */
     {&b, "UPDATE participants SET acked_upto = 0 WHERE user_id = " BOB,
 	"pair-unfounded", 0, 4},
 };
@@ -287,7 +290,8 @@ test_forged(void **state)
 	for (i = 0; i < sizeof(forgeries) / sizeof(forgeries[0]); i++) {
 		change(forgeries[i].of, forgeries[i].sql);
 		look();
-		/* With several writers it may have been made and purged. */
+		/* With several writers the row may have been made and
+		 * purged. */
 		n = forgeries[i].n;
 		if (n == 0)
 			n = rig_is_postgres() ? 0 : 1;
@@ -304,12 +308,12 @@ test_forged(void **state)
 	print_message("# ok - %zu forgeries\n", i);
 }
 
-/* What looks wrong and is right. */
+/* Changes that look wrong but are allowed. */
 static const struct {
 	struct linked *of;
 	const char *sql;
 } excuses[] = {
-    /* A retention has removed what was done with. */
+    /* The purger has deleted rows that have ended. */
     {&a, "DELETE FROM outbox WHERE kind = 1 AND state = 'acked'"},
     {&a, "DELETE FROM outbox WHERE kind = 3"},
     {&b, "DELETE FROM outbox WHERE kind = 2 AND state = 'sent'"},
@@ -320,8 +324,8 @@ static const struct {
     /* Erased. */
     {&b, "UPDATE messages SET body = NULL, salt = NULL WHERE message_id = $1"},
     {&a, "UPDATE messages SET body = NULL, salt = NULL WHERE message_id = $1"},
-    /* A receipt that is being sent, one that the other server has taken in for
-     * later, and one that an operator has called back. */
+    /* A receipt that is being sent; one that the other server has answered with
+     * "later"; and one that an operator rewinds. */
     {&b, "UPDATE outbox SET state = 'sending' WHERE kind = 2"
 	 " AND state = 'pending'"},
     {&b, "UPDATE outbox SET state = 'sent', sent_at = 1, ack_deadline = 9"
@@ -330,7 +334,7 @@ static const struct {
 	"UPDATE outbox SET state = 'sent', sent_at = 1 WHERE kind = 2"
 	" AND state = 'pending';"
 	"UPDATE outbox_lanes SET replay_seq = 1, next_seq = 9 WHERE class = 1"},
-    /* A message that was given a new place. */
+    /* A requeued message, which has a new place. */
     {&a, "UPDATE outbox SET state = 'sent', acked_at = NULL, requeues = 1"
 	 " WHERE kind = 1 AND mid = " MID(1)},
     {&a, "UPDATE outbox SET state = 'acked', requeues = 1 WHERE kind = 1"
@@ -355,7 +359,7 @@ test_excused(void **state)
 	print_message("# ok - %zu excuses\n", i);
 }
 
-/* A message without an outbox row was acked before that was purged. */
+/* A message without an outbox row was acked before the row was purged. */
 static void
 test_purged_missing(void **state)
 {
@@ -371,7 +375,7 @@ test_purged_missing(void **state)
 	linked_close(&a, &b);
 }
 
-/* A requeued message is later there than it was sent. */
+/* A requeued message arrives later than its number says. */
 static void
 test_order_requeued(void **state)
 {
@@ -388,8 +392,8 @@ test_order_requeued(void **state)
 	linked_close(&a, &b);
 }
 
-/* B has lost the first two messages; then a's lane is rewound: until they are
- * offered again nothing is missing for good. */
+/* B has lost the first two messages.  Then a's lane is rewound: until they are
+ * offered again, they are not missing for good. */
 static void
 test_rewound(void **state)
 {
@@ -408,7 +412,7 @@ test_rewound(void **state)
 	linked_close(&a, &b);
 }
 
-/* "Later" is not yet sent. */
+/* A message that was answered with "later" is not yet sent. */
 static void
 test_later(void **state)
 {
@@ -424,7 +428,7 @@ test_later(void **state)
 	linked_close(&a, &b);
 }
 
-/* Nothing is at b: it was accepted, and lost. */
+/* B has nothing: it accepted the messages and lost them. */
 static void
 test_lost(void **state)
 {
@@ -442,7 +446,8 @@ test_lost(void **state)
 	linked_close(&a, &b);
 }
 
-/* More than a page of conversations, and of messages and events in one. */
+/* More conversations than one page holds, and more messages and events in one
+ * conversation. */
 static void
 test_pages(void **state)
 {
@@ -475,8 +480,8 @@ test_pages(void **state)
 	linked_close(&a, &b);
 }
 
-/* An event that was never made stands between two rows of which one was
- * purged, and may be one of those. */
+/* An event that was never sent stands between two rows.  It may be an event
+ * whose row was purged. */
 static void
 test_purged_event(void **state)
 {
@@ -490,7 +495,8 @@ test_purged_event(void **state)
 	linked_close(&a, &b);
 }
 
-/* An event after all that there is was not purged, for the last row stays. */
+/* An event after all rows cannot have been purged, because the last row is
+ * never purged. */
 static void
 test_newest_event(void **state)
 {
@@ -517,7 +523,7 @@ test_strangers(void **state)
 	(void)state;
 	linked_open(&a, &b, NULL);
 	b.domain = "c.example";
-	/* One of them knows the other: it has sent nothing yet. */
+	/* One server knows the other, to which it has sent nothing yet. */
 	a.domain = "a.example";
 	assert_int_equal(
 	    linked_compare(&a, &b, keep, &found, &report, &err), RC_OK);
@@ -530,7 +536,7 @@ test_strangers(void **state)
 	linked_close(&a, &b);
 }
 
-/* One is a file and one, perhaps, in PostgreSQL. */
+/* One database is a file, the other one may be in PostgreSQL. */
 static void
 test_mixed(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What has changed at other servers, found in the audit log and in the lanes:
- * each change appears, is gone when an operator has dealt with it or when its
- * time is over, and outlives a restart.
+ * Changes at other servers, found in the audit log and in the lanes.  Each
+ * change is listed, disappears when an operator has dealt with it or when its
+ * time is over, and survives a restart.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ close_rig(void **state)
 	return (0);
 }
 
-/* Rows are missing on purpose. */
+/* Closes the rig without checks, because a test has deleted rows. */
 static int
 close_torn(void **state)
 {
@@ -66,7 +66,7 @@ run(struct unit *unit, const struct refusal *refusal)
 	clk_fake_advance(&rig.clk, 10);
 }
 
-/* The document of ${domain} was read. */
+/* Learns the document of ${domain}. */
 static void
 learn(const char *domain, const char *epoch, const char *keys)
 {
@@ -79,7 +79,7 @@ learn(const char *domain, const char *epoch, const char *keys)
 	run(&u.unit, &u.refusal);
 }
 
-/* Somebody of ${domain} is known here. */
+/* Makes a person of ${domain} known here. */
 static void
 meet(const char *domain)
 {
@@ -135,9 +135,9 @@ sent(const char *to, const char *name)
 	clk_fake_advance(&rig.clk, 10);
 }
 
-/* What has changed: "keys/the newest/its detail | restored/the newest/lanes
- * lane:place ...", with "+": not all ${lanes} were looked at, ${pages} times.
- */
+/* Returns the changes: "keys/the newest/its detail | restored/the newest/lanes
+ * lane:place ...".  Reads at most ${lanes} lanes and ${pages} pages.  A "+"
+ * shows that lanes were left out. */
 static const char *
 changes_within(int64_t lanes, int64_t pages)
 {
@@ -172,7 +172,7 @@ changes(void)
 	"1/" FAR "/now k1 (01010101), k2 (02020202); before k1 (01010101) | "  \
 	"0//0"
 
-/* A server that is met has no other keys; one whose keys change has, until an
+/* The first keys of a server are not a change.  Later keys are one, until an
  * operator deals with it. */
 static void
 test_keys(void **state)
@@ -198,7 +198,7 @@ test_keys(void **state)
 		(void)snprintf(domain, sizeof(domain), "s%zu.fault.test", i);
 		learn(domain, "e1", "k1=1");
 		meet(domain);
-		/* What was done before the change settles nothing. */
+		/* An operation before the change does not settle it. */
 		if (deeds[i].op == PEER_UNBLOCK)
 			operate(PEER_BLOCK, domain, NULL);
 		learn(domain, "e1", "k1=2");
@@ -216,7 +216,7 @@ test_keys(void **state)
 	assert_string_equal(changes(), "0// | 0//0");
 }
 
-/* The lanes of a server that was restored, until they are rewound. */
+/* Lists the lanes of a server that was restored, until they are rewound. */
 static void
 test_restored(void **state)
 {
@@ -249,13 +249,13 @@ test_restored(void **state)
 	    (long long)lanes[0], (long long)lanes[1], (long long)lanes[2],
 	    (long long)lanes[3], (long long)lanes[4]);
 	assert_string_equal(changes(), want);
-	/* What begins afterwards was not lost. */
+	/* A lane that begins afterwards has lost nothing. */
 	sent("u9@" FAR, FAR);
 	assert_string_equal(changes(), want);
 	rig_restart(&rig);
 	assert_string_equal(changes(), want);
 
-	/* Rows that are gone cannot be offered again. */
+	/* Rows that were purged cannot be offered again. */
 	(void)rig_exec(&rig,
 	    "DELETE FROM outbox WHERE lane_seq = 1 AND dest_id = (SELECT "
 	    "user_id FROM users WHERE name = 'u1@" FAR "')");
@@ -268,11 +268,11 @@ test_restored(void **state)
 	(void)snprintf(want, sizeof(want), "0// | 1/" FAR "/1 %lld:1",
 	    (long long)lanes[6]);
 	assert_string_equal(changes(), want);
-	/* Nothing was sent in it since the time of the backup. */
+	/* Nothing was sent in this lane since the time of the backup. */
 	rewind_lane(lanes[6], OPERATOR_NO_PLACE);
 	assert_string_equal(changes(), "0// | 0//0");
 
-	/* Restored again: all of it, again. */
+	/* Restored again: all lanes are listed again. */
 	at_ms = clk_wall_ms(&rig.clk.clk);
 	learn(FAR, "e3", "k1=1");
 	assert_non_null(strstr(changes(), "1/" FAR "/9 "));
@@ -289,7 +289,8 @@ test_restored(void **state)
 	assert_string_equal(changes(), "0// | 0//0");
 }
 
-/* A server that is forgotten has lost nothing that anybody knows of. */
+/* After an operator has forgotten a server, its changes are no longer
+ * listed. */
 static void
 test_forgotten(void **state)
 {
@@ -303,8 +304,9 @@ test_forgotten(void **state)
 	assert_string_equal(changes(), "0// | 0//0");
 }
 
-/* Servers of which nobody is known here change keys and epoch after a real one
- * did: they hide nothing, are not told of, and fill no log. */
+/* Servers of which no person is known change keys and epoch after a known one
+ * did.  They do not hide its changes, are not listed, and do not fill the audit
+ * log. */
 static void
 test_strangers(void **state)
 {
@@ -319,7 +321,7 @@ test_strangers(void **state)
 		(void)snprintf(domain, sizeof(domain), "s%d.fault.test", i);
 		learn(domain, "e1", "k1=1");
 		learn(domain, "e2", "k1=2");
-		/* An older version wrote this. */
+		/* An older version wrote entries for them, too. */
 		(void)snprintf(sql, sizeof(sql),
 		    "INSERT INTO audit_log (at, actor, action, object, detail) "
 		    "SELECT max(at), '%s', '%s', '%s', 'x' FROM audit_log",
@@ -340,8 +342,8 @@ test_strangers(void **state)
 	    1);
 }
 
-/* Lanes of other servers that stand before are no limit; where there is one,
- * the change is told all the same. */
+/* Lanes of other servers that come first do not count against the limit.  When
+ * the limit is reached, the change is listed all the same. */
 static void
 test_many_lanes(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of other servers: documents that are read, keys that operators
- * pin, servers that are forgotten or blocked; what each leaves in the tables
- * and in the audit log.
+ * This server's knowledge of others: documents that it reads, keys that
+ * operators pin, servers that are forgotten or blocked.  Each step is checked
+ * in the tables and in the audit log.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ say(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Milliseconds since the rig began; 0 for none. */
+/* Returns milliseconds since the rig began, or 0 for 0. */
 static long long
 since(int64_t at)
 {
@@ -62,7 +62,7 @@ since(int64_t at)
 
 /* ---- units ---- */
 
-/* What ${u} came to: its refusal or what is known now, then the new entries of
+/* Runs ${u}.  Returns its refusal or what is known now, then the new entries of
  * the audit log. */
 static const char *
 done(struct peer_unit *u)
@@ -140,8 +140,8 @@ operate(enum peer_op op, const char *domain)
 
 /* ---- rows ---- */
 
-/* The row of ${domain} and its keys: times since the beginning; a key that
- * verifies has a "!". */
+/* Returns the row of ${domain} and its keys, with times since the rig began.  A
+ * "!" marks a key that verifies. */
 static const char *
 rows(const char *domain)
 {
@@ -169,7 +169,7 @@ rows(const char *domain)
 	return (said);
 }
 
-/* Somebody of FAR is known here. */
+/* Makes a person of FAR known here. */
 static void
 meet(void)
 {
@@ -203,19 +203,19 @@ test_new(void **state)
 	assert_int_equal(rig_number(&rig, "SELECT count(*) FROM destinations "
 					  "WHERE name = 'far.example'"),
 	    1);
-	/* The same document again is no news. */
+	/* The same document again changes nothing. */
 	assert_string_equal(
 	    learn(FAR, "e1", "k1=1 k2=2"), "far.example/e1 k1=1 k2=2 | ");
 	assert_string_equal(
 	    rows(FAR), "10-20/e1/0//2/0 k1=1!//10-20/0 k2=2!//10-20/0");
-	/* The clock was put back: times do not go back. */
+	/* The clock was put back: the times do not go back. */
 	rig.clk.wall_ms -= 25;
 	assert_string_equal(
 	    learn(FAR, "e1", "k1=1 k2=2"), "far.example/e1 k1=1 k2=2 | ");
 	assert_memory_equal(rows(FAR), "10-20/e1/", 9);
 }
 
-/* A message was sent there before its document was read. */
+/* A message was sent to the server before its document was read. */
 static void
 test_destination_stays(void **state)
 {
@@ -241,19 +241,19 @@ test_changed(void **state)
 	clk_fake_advance(&rig.clk, 10);
 	(void)learn(FAR, "", "k1=1 k2=2");
 	meet();
-	/* One has gone, one has come. */
+	/* One key has gone, one has come. */
 	assert_string_equal(learn(FAR, "", "k3=3 k2=2"),
 	    "keys far.example/ k2=2 k3=3 | 20/far.example/peer-keys/"
 	    "far.example/now k2 (02020202), k3 (03030303); before "
 	    "k1 (01010101), k2 (02020202)");
 	assert_string_equal(rows(FAR),
 	    "10-20//0//2/0 k1=1//10-10/20 k2=2!//10-20/0 k3=3!//20-20/0");
-	/* It stays retired since then. */
+	/* Its time of retirement stays. */
 	assert_string_equal(
 	    learn(FAR, "", "k3=3 k2=2"), "far.example/ k2=2 k3=3 | ");
 	assert_string_equal(rows(FAR),
 	    "10-30//0//2/0 k1=1//10-10/20 k2=2!//10-30/0 k3=3!//20-30/0");
-	/* It comes back. */
+	/* The key comes back. */
 	assert_string_equal(learn(FAR, "", "k1=1"),
 	    "keys far.example/ k1=1 | 40/far.example/peer-keys/far.example/"
 	    "now k1 (01010101); before k2 (02020202), k3 (03030303)");
@@ -274,20 +274,20 @@ test_epoch(void **state)
 	(void)state;
 	(void)learn(FAR, "", "k1=1");
 	meet();
-	/* The first one is no change, and one that is missing says nothing. */
+	/* The first epoch is not a change, and a missing one says nothing. */
 	assert_string_equal(learn(FAR, "e1", "k1=1"), "far.example/e1 k1=1 | ");
 	assert_string_equal(learn(FAR, "", "k1=1"), "far.example/e1 k1=1 | ");
 	assert_string_equal(learn(FAR, "e2", "k1=1"),
 	    "epoch far.example/e2 k1=1 | 30/far.example/peer-epoch/"
 	    "far.example/now e2; before e1");
-	/* Both at once. */
+	/* Keys and epoch at once. */
 	assert_string_equal(learn(FAR, "e3", "k2=2"),
 	    "keys epoch far.example/e3 k2=2 | 40/far.example/peer-keys/"
 	    "far.example/now k2 (02020202); before k1 (01010101) "
 	    "40/far.example/peer-epoch/far.example/now e3; before e2");
 }
 
-/* A peer whose document has other keys each time takes no more room. */
+/* A peer whose document has other keys each time takes only limited room. */
 static void
 test_retired_are_bounded(void **state)
 {
@@ -301,11 +301,11 @@ test_retired_are_bounded(void **state)
 		(void)learn(FAR, "", keys);
 	}
 	assert_int_equal(count("peer_keys"), 3 + STORE_PEER_KEYS_RETIRED);
-	/* Those that were retired last. */
+	/* The keys that were retired last. */
 	assert_int_equal(rig_number(&rig, "SELECT min(retired_at) - "
 					  "1700000000000 FROM peer_keys"),
 	    70);
-	/* A document that has all, and pins beside it. */
+	/* A document with the most keys, and as many pins. */
 	(void)learn(FAR, "", "m1=1 m2=2 m3=3 m4=4 m5=5 m6=6 m7=7 m8=8");
 	for (i = 0; i < STORE_PEER_KEYS; i++) {
 		(void)snprintf(keys, sizeof(keys), "p%d=7", i);
@@ -332,13 +332,14 @@ test_pinned(void **state)
 	    "far.example/ k1=1 | 20/root/peer-pin/far.example/k1 (01010101)");
 	assert_string_equal(
 	    rows(FAR), "10-10//0//2/1 k1=1!/root/10-20/0 k2=2//10-10/0");
-	/* No document replaces it, retires it or is believed beside it. */
+	/* A document neither replaces nor retires a pinned key, and its other
+	 * keys do not verify. */
 	assert_string_equal(
 	    learn(FAR, "", "k1=7 k3=3"), "far.example/ k1=1 | ");
 	assert_string_equal(learn(FAR, "", "k3=3"), "far.example/ k1=1 | ");
 	assert_string_equal(rows(FAR),
 	    "10-40//0//2/1 k1=1!/root/10-20/0 k2=2//10-10/30 k3=3//30-40/0");
-	/* An operator replaces it; a retired key is pinned. */
+	/* An operator replaces the key, and pins a retired one. */
 	assert_string_equal(pin(FAR, "k1=5"),
 	    "far.example/ k1=5 | 50/root/peer-pin/far.example/k1 (05050505)");
 	assert_string_equal(pin(FAR, "k2=2"),
@@ -349,7 +350,7 @@ test_pinned(void **state)
 	    "k3=3//30-40/0");
 }
 
-/* Before anything was heard of it. */
+/* A key is pinned before the first contact. */
 static void
 test_pinned_first(void **state)
 {
@@ -365,8 +366,8 @@ test_pinned_first(void **state)
 	    rows(FAR), "20-20/e1/0//2/1 k1=1!/root/10-10/0 k2=2//20-20/0");
 }
 
-/* A key that is unpinned is one of those that were believed at first: the next
- * document keeps, replaces or retires it. */
+/* An unpinned key becomes one that the first contact would have brought: the
+ * next document keeps, replaces or retires it. */
 static void
 test_unpin(void **state)
 {
@@ -383,7 +384,7 @@ test_unpin(void **state)
 	    "409 key \"k2\" of \"far.example\" is not pinned | ");
 	assert_string_equal(unpin(FAR, "k4=4"),
 	    "409 key \"k4\" of \"far.example\" is not pinned | ");
-	/* While another one is pinned, that alone verifies. */
+	/* While another key is pinned, only that one verifies. */
 	assert_string_equal(unpin(FAR, "k1=0"),
 	    "far.example/ k3=3 | 70/root/peer-unpin/far.example/k1 (05050505)");
 	assert_string_equal(rows(FAR),
@@ -399,7 +400,7 @@ test_unpin(void **state)
 	    "20-90//0//2/0 k1=7!//90-90/0 k2=2!//20-90/0 k3=3//40-80/90");
 }
 
-/* Keys that nobody has pinned are as many as a document may have. */
+/* There can be as many unpinned keys as a document may have. */
 static void
 test_unpin_limit(void **state)
 {
@@ -473,12 +474,12 @@ test_forget(void **state)
 	    1);
 	assert_string_equal(operate(PEER_FORGET, FAR),
 	    "404 nothing is known of a server called \"far.example\" | ");
-	/* Met for the first time. */
+	/* This is the first contact again. */
 	assert_string_equal(
 	    learn(FAR, "e2", "k1=9"), "new far.example/e2 k1=9 | ");
 }
 
-/* Nobody is unblocked by being forgotten. */
+/* Forgetting a server does not unblock it. */
 static void
 test_forget_blocked(void **state)
 {
@@ -504,13 +505,13 @@ test_block(void **state)
 	assert_string_equal(operate(PEER_UNBLOCK, FAR),
 	    "404 nothing is known of a server called \"far.example\" | ");
 	assert_int_equal(count("peers"), 0);
-	/* Before its first contact. */
+	/* Blocked before the first contact. */
 	assert_string_equal(operate(PEER_BLOCK, FAR),
 	    "blocked far.example/ | 20/root/peer-block/far.example/spam");
 	assert_string_equal(rows(FAR), "0-0//20/root/0/0");
 	assert_string_equal(
 	    learn(FAR, "e1", "k1=1"), "new blocked far.example/e1 k1=1 | ");
-	/* By another operator, who gives no reason. */
+	/* Blocked again by another operator, without a reason. */
 	peer_unit_init(&u, PEER_BLOCK, FAR, "eve");
 	assert_string_equal(done(&u),
 	    "blocked far.example/e1 k1=1 | 40/eve/peer-block/far.example/-");
@@ -598,8 +599,8 @@ test_known(void **state)
 
 /* ---- transactions ---- */
 
-/* A transaction that fails leaves nothing, and what is said is what the one
- * that succeeded did. */
+/* An abandoned transaction leaves nothing, and the answer is that of the one
+ * that succeeded. */
 static void
 test_tried_again(void **state)
 {
@@ -624,8 +625,8 @@ test_tried_again(void **state)
 	assert_int_equal(count("audit_log"), 0);
 }
 
-/* Several in one transaction come in the order in which they were handed over.
- */
+/* Several units of one transaction run in the order in which they were
+ * submitted. */
 static void
 test_one_batch(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of other servers, when two nodes change it at the same time.
+ * Two nodes change this server's knowledge of others at the same time.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -41,7 +41,7 @@ close_rig(void **state)
 
 #define ROUNDS 20
 
-/* A writer of its own on the rig's database, in a thread. */
+/* A second writer on the rig's database, with a thread of its own. */
 struct node {
 	struct clk_fake clk;
 	struct rnd_seeded rnd;
@@ -85,7 +85,7 @@ node_close(struct node *n)
 	db_close(n->db);
 }
 
-/* Learns ${n}->keys.  Its clock goes on while the other node is in the way. */
+/* Learns ${n}->keys.  The clock advances while the other node has the lock. */
 static void
 node_learn(struct node *n)
 {
@@ -120,14 +120,14 @@ node_run(void *arg)
 		(void)pthread_barrier_wait(n->round);
 		node_learn(n);
 		(void)pthread_barrier_wait(n->round);
-		/* The test looks at the rows. */
+		/* The test reads the rows now. */
 		(void)pthread_barrier_wait(n->round);
 	}
 	return (NULL);
 }
 
-/* Two nodes that read different documents at the same time: one of them is
- * kept, whole, and one of the nodes has met the peer first. */
+/* Two nodes read different documents at the same time.  One of the documents is
+ * stored, as a whole, and one of the nodes reports the first contact. */
 static void
 test_two_nodes(void **state)
 {
@@ -140,7 +140,8 @@ test_two_nodes(void **state)
 	(void)state;
 	if (rig.pg == NULL)
 		skip();
-	/* Somebody of it is known: its changes are in the audit log. */
+	/* A person of the peer is known here, so the peer's changes are in the
+	 * audit log. */
 	(void)rig_exec(&rig, "INSERT INTO destinations (name, created_at, "
 			     "updated_at) VALUES ('" FAR "', 1, 1)");
 	assert_int_equal(pthread_barrier_init(&round, NULL, 3), 0);
@@ -164,7 +165,7 @@ test_two_nodes(void **state)
 	(void)pthread_barrier_destroy(&round);
 	assert_int_equal(nodes[0].failed + nodes[1].failed, 0);
 	assert_int_equal(nodes[0].news + nodes[1].news, 1);
-	/* Each change was told by the node that made it. */
+	/* Each change was reported by the node that made it. */
 	assert_int_equal(nodes[0].changes + nodes[1].changes,
 	    rig_number(&rig, "SELECT count(*) FROM audit_log WHERE action = "
 			     "'peer-keys'"));
@@ -180,8 +181,8 @@ node_learn_once(void *arg)
 	return (NULL);
 }
 
-/* A node that blocks a server has read its row; a document that another node
- * reads meanwhile waits, and does not write the row as it was. */
+/* A node that blocks a server has read and locked its row.  Another node that
+ * reads a document waits, and does not restore the old row. */
 static void
 test_block_is_kept(void **state)
 {

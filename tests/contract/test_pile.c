@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pile is what a server would have written: every promise holds on it, what
- * waits in it is found to be claimed, and life goes on beside it.
+ * A pile (bench) has the rows that a server would have written: every promise
+ * holds on it, its waiting rows can be claimed, and new messages are delivered.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ write_pile(struct rig *r, const char *domain, bool settled)
 	    .settled = settled};
 
 	pile_write(r->db, &pile);
-	/* What it knew was read before. */
+	/* The rig forgets what it has read before. */
 	rig_restart(r);
 	rig_check_promises(r);
 }
@@ -52,7 +52,7 @@ ready(struct rig *r, const char *domain, struct store_lanes *ret)
 	return (ret->n);
 }
 
-/* What the server counts when it starts. */
+/* Checks the counts with which a server starts. */
 static void
 check_backlog(struct rig *r, int64_t u0)
 {
@@ -96,7 +96,7 @@ test_pile(void **state)
 	assert_int_equal(
 	    store_remote_claim(r.db, lanes.ids[0], 1, rows, MESSAGES, &n, &err),
 	    RC_OK);
-	/* 107 in 6 lanes by turns. */
+	/* 107 messages in 6 lanes, in turn. */
 	assert_int_equal(n, 18);
 	assert_int_equal(rows[n - 1].lane_seq, 18);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pipeline: statements are sent with the next one whose result is needed,
- * and results come in their order; an error of one is returned at the latest by
- * the commit, and then nothing of the transaction is there.
+ * and results come in order.  The error of a statement is returned at the
+ * latest by the commit, and then nothing of the transaction is stored.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static struct err err = ERR_INIT;
 struct bench {
 	struct pg pg;
 	struct db *db;
-	char seen[64]; /* rows, as they came */
+	char seen[64]; /* the rows, as they came */
 };
 
 static void
@@ -110,7 +110,7 @@ things(struct bench *k)
 	return (pg_number(&k->pg, "SELECT count(*) FROM things"));
 }
 
-/* Once so that each statement is prepared and known. */
+/* Runs each statement once, so that it is prepared and its result is known. */
 static void
 warm_up(struct bench *k)
 {
@@ -150,7 +150,7 @@ test_order(void **state)
 	close_bench(&k);
 }
 
-/* More than the pipeline holds. */
+/* More statements than the pipeline holds. */
 static void
 test_many(void **state)
 {
@@ -168,7 +168,8 @@ test_many(void **state)
 	close_bench(&k);
 }
 
-/* Outside of a transaction no later statement would send it. */
+/* Outside of a transaction a statement is sent at once, because no later one
+ * would send it. */
 static void
 test_alone(void **state)
 {
@@ -196,14 +197,14 @@ test_commit_tells(void **state)
 	warm_up(&k);
 	must(db_begin(k.db, &err));
 	must(put(&k, 3, 0));
-	must(put(&k, 1, 0)); /* it is there already */
+	must(put(&k, 1, 0)); /* the key exists already */
 	must(put(&k, 4, 0));
 	assert_int_equal(db_commit(k.db, &err), RC_INTERNAL);
 	assert_non_null(strstr(err.text, "put: "));
 	assert_true(db_retryable(k.db));
 	db_rollback(k.db);
 	assert_int_equal(things(&k), 2);
-	/* It goes on. */
+	/* The next transaction works. */
 	must(db_begin(k.db, &err));
 	must(put(&k, 3, 0));
 	must(db_commit(k.db, &err));
@@ -211,8 +212,8 @@ test_commit_tells(void **state)
 	close_bench(&k);
 }
 
-/* A row that is not as it should be is no failure to the server: it is seen
- * before the commit is sent. */
+/* A statement that changes too few rows is not an error for the server, so the
+ * client checks it before it sends the commit. */
 static void
 test_fence(void **state)
 {
@@ -227,7 +228,7 @@ test_fence(void **state)
 	assert_int_equal(db_commit(k.db, &err), RC_CONFLICT);
 	db_rollback(k.db);
 	assert_int_equal(things(&k), 2);
-	/* Nor is one that its taker refuses. */
+	/* The same for a row that its callback refuses. */
 	must(db_begin(k.db, &err));
 	must(put(&k, 3, 0));
 	must(ask(&k, 3, refuse));
@@ -237,8 +238,8 @@ test_fence(void **state)
 	close_bench(&k);
 }
 
-/* A statement does not return RC_EXISTS when it was an earlier one of the
- * pipeline that failed so. */
+/* A statement does not return RC_EXISTS if an earlier statement of the pipeline
+ * has failed with it. */
 static void
 test_whose_failure(void **state)
 {
@@ -265,7 +266,7 @@ test_whose_failure(void **state)
 	close_bench(&k);
 }
 
-/* A rollback with statements in the pipeline. */
+/* A rollback while statements are in the pipeline. */
 static void
 test_rollback(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the statements do on PostgreSQL alone: the counters that they keep for
- * several writers, the locks that a writer takes and a reader does not, numbers
- * from sequences, totals by node, what does not change.
+ * The work of statements on PostgreSQL alone: counters for several writers,
+ * locks of writers (readers take none), numbers from sequences, totals for each
+ * node, protected columns.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -65,7 +65,7 @@ make_conversation(struct pg_two *t, int64_t n)
 	return (c.conversation_id);
 }
 
-/* One row of message_insert; seq 0: scheduled.  The digest is ${fill}. */
+/* One row of message_insert (seq 0: scheduled).  ${fill} fills the digest. */
 static void
 put_message(struct sql_message_insert *v, int64_t mid, int64_t conversation,
     int64_t seq, uint8_t *digest, uint8_t fill)
@@ -89,7 +89,7 @@ put_message(struct sql_message_insert *v, int64_t mid, int64_t conversation,
 	    .digest = seq == 0 ? DB_V_NULL : db_v_blob(digest, 32)};
 }
 
-/* One row of outbox_insert; place 0: scheduled. */
+/* One row of outbox_insert (place 0: scheduled). */
 static void
 put_row(struct sql_outbox_insert *v, int64_t id, const struct store_lane *lane,
     int64_t place, const char *state)
@@ -179,7 +179,7 @@ test_conversation_end(void **state)
 	    &changed, &err));
 	assert_int_equal(changed, 1);
 	check_end(&t, two, 2, 'w');
-	/* A second time nothing moves. */
+	/* A second time nothing changes. */
 	release.conversation_seq = db_v_i64(3);
 	must(db_run(t.a, SQL_MESSAGE_RELEASE, DB_PARAMS(release), NULL, NULL,
 	    &changed, &err));
@@ -235,14 +235,14 @@ test_lane_tail(void **state)
 	assert_int_equal(many(t.a, SQL_OUTBOX_INSERT, DB_SET(v, 4)), 4);
 	assert_int_equal(tail(&t, &here), 2);
 	assert_int_equal(tail(&t, &there), 1);
-	/* Of two that name the same row one finds it. */
+	/* Of two that name the same row, one finds it. */
 	sent[0].id = sent[1].id = acked.id = db_v_i64(1);
 	sent[0].now = sent[1].now = acked.now = db_v_i64(50);
 	assert_int_equal(many(t.a, SQL_OUTBOX_SETTLE_SENT, DB_SET(sent, 2)), 1);
 	assert_int_equal(
 	    many(t.a, SQL_OUTBOX_SETTLE_ACKED, DB_SET(&acked, 1)), 1);
 	assert_int_equal(tail(&t, &here), 2);
-	/* The scheduled one gets its place. */
+	/* The scheduled message gets its place. */
 	put_message(&message, 60, c, 0, d, 'x');
 	assert_int_equal(many(t.a, SQL_MESSAGE_INSERT, DB_SET(&message, 1)), 1);
 	r.conversation_seq = 1;
@@ -251,7 +251,7 @@ test_lane_tail(void **state)
 	must(store_outbox_release(t.a, &r, 60, &err));
 	assert_int_equal(tail(&t, &here), 3);
 	assert_int_equal(store_outbox_release(t.a, &r, 60, &err), RC_CONFLICT);
-	/* One that failed gets another. */
+	/* A failed message gets a new place. */
 	pg_exec(&t.pg, "UPDATE outbox SET state = 'failed', reason = 'poison' "
 		       "WHERE id = 2");
 	must(store_row_requeue(t.a, 2, 4, 90, 70, &err));
@@ -329,7 +329,7 @@ test_inbox_counters(void **state)
 	assert_int_equal(many(t.a, SQL_INBOX_INSERT, DB_SET(v, 3)), 3);
 	assert_int_equal(counter(&t, ann).head, 2);
 	assert_int_equal(counter(&t, bob).head, 1);
-	/* Twice is once: the whole statement is refused. */
+	/* One duplicate makes the whole statement fail. */
 	put_event(v, ann, 3);
 	put_event(v + 1, bob, 1);
 	twice = DB_SET(v, 2);
@@ -337,7 +337,7 @@ test_inbox_counters(void **state)
 			     twice.width, twice.n, NULL, &err),
 	    RC_EXISTS);
 	assert_int_equal(counter(&t, ann).head, 2);
-	/* The highest that any device has. */
+	/* The highest number that any device has acked. */
 	phone = make_device(&t, ann, 1, 0);
 	tablet = make_device(&t, ann, 2, 1);
 	assert_int_equal(counter(&t, ann).acked, 1);
@@ -395,7 +395,7 @@ test_row_locks(void **state)
 	assert_string_equal(
 	    pg_state(&t.pg, "SELECT 1 FROM conversations FOR UPDATE NOWAIT"),
 	    "");
-	/* A writer does, until it has committed. */
+	/* A writer does, until it commits. */
 	must(db_begin(t.a, &err));
 	must(store_conversation_by_id(t.a, id, &c, &err));
 	must(store_device_acked_get(t.a, phone, &acked, &err));
@@ -404,7 +404,7 @@ test_row_locks(void **state)
 	    LOCKED);
 	assert_string_equal(
 	    pg_state(&t.pg, "SELECT 1 FROM devices FOR UPDATE NOWAIT"), LOCKED);
-	/* Inboxes are what all meet in: only when they are written. */
+	/* All writers meet in inboxes: locked only when written. */
 	must(store_counter_get(t.a, ann, &k, &err));
 	must(store_lock_counters(t.a, &ann, 1, &holder, &err));
 	must(store_lock_answers(t.a, &err));
@@ -434,8 +434,8 @@ take_held(void *arg, const struct store_conversation *c, struct err *e)
 	return (RC_OK);
 }
 
-/* The conversations of what is due, as far as ${db} gets them: their ids as
- * digits. */
+/* Locks the conversations of due rows, as far as they are free.  Returns their
+ * ids as digits. */
 static int64_t
 lock_due(struct db *db, int64_t limit)
 {
@@ -448,7 +448,7 @@ lock_due(struct db *db, int64_t limit)
 	return (seen);
 }
 
-/* What one writer holds another passes over: lanes by their conversations. */
+/* A writer skips what another one has locked: lanes by their conversations. */
 static void
 test_skip_locked(void **state)
 {
@@ -544,7 +544,7 @@ test_numbers(void **state)
 		    t.a, stmts[k], &three, 1, take_number, &got, NULL, &err));
 		must(db_run(
 		    t.b, stmts[k], &three, 1, take_number, &got, NULL, &err));
-		/* What was given is given. */
+		/* Numbers are never given again. */
 		db_rollback(t.a);
 		three = db_v_i64(1);
 		must(db_run(
@@ -557,7 +557,7 @@ test_numbers(void **state)
 	pg_two_close(&t);
 }
 
-/* What a node that starts says the epoch is, and what it finds it is. */
+/* A node that starts: the epoch that it offers, and the epoch that it gets. */
 struct starting {
 	struct db *db;
 	const char *says;
@@ -579,8 +579,8 @@ start_node(void *arg)
 	return (NULL);
 }
 
-/* Nodes that start together on an empty database: whoever comes while another
- * is not done yet waits, and takes what that one has said. */
+/* Two nodes start on an empty database.  The second waits until the first has
+ * committed, and takes the first one's epoch. */
 static void
 test_first_word_stands(void **state)
 {
@@ -614,7 +614,7 @@ test_totals(void **state)
 		assert_int_equal(got.n[i], 0);
 		delta.n[i] = i + 1;
 	}
-	/* One does not wait for the other. */
+	/* Two nodes do not wait for each other. */
 	must(db_begin(t.a, &err));
 	must(store_totals_add(t.a, &delta, &err));
 	must(db_begin(t.b, &err));
@@ -636,7 +636,7 @@ test_totals(void **state)
 	pg_two_close(&t);
 }
 
-/* ---- what does not change, and what the server itself refuses ---- */
+/* ---- protected columns, and changes that the database refuses ---- */
 
 #define CHECKED "23514" /* check_violation */
 
@@ -672,7 +672,7 @@ test_immutable(void **state)
 	for (i = 0; i < sizeof(never) / sizeof(never[0]); i++)
 		if (strcmp(pg_state(&t.pg, never[i]), CHECKED) != 0)
 			fail_msg("it was allowed: %s", never[i]);
-	/* A receipt may move while it is here; text may be erased. */
+	/* A waiting receipt may be moved on; a text may be erased. */
 	must(store_receipt_move(t.a, 2, 1, 1, 9, &err));
 	assert_string_equal(
 	    pg_state(&t.pg, "UPDATE messages SET body = NULL, salt = NULL"),

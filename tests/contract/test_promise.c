@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What another server has answered "later" for, and settles by acks of its own:
- * taken, not now, never; and acks that are about nothing of it.
+ * Messages that another server has answered with "later", and that it settles
+ * by acks of its own: accepted, not now, never.  Also acks about other events.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,8 @@ static struct parcel parcel;
 static struct envelope_ack acks[ENVELOPE_ACKS];
 static size_t nacks, early;
 
-/* Ann has written twice to Bob: the first is promised, the second waits. */
+/* Ann has sent two messages to Bob.  The first was answered with "later", the
+ * second waits. */
 static int
 open_rig(void **state)
 {
@@ -71,8 +72,8 @@ finish(struct unit *unit)
 	*(bool *)u->arg = true;
 }
 
-/* Server ${origin} says ${status} of the first message; how many acks
- * counted. */
+/* Server ${origin} acks the first message with ${status}.  Returns the number
+ * of acks that counted. */
 static size_t
 say(int64_t origin, enum envelope_status status, int64_t retry_after_ms)
 {
@@ -116,7 +117,7 @@ claim(void)
 	    far_claim(&rig, &parcel, FAR, PARCEL_ITEMS, PRIORITY_NORMAL)->n);
 }
 
-/* ---- what counts ---- */
+/* ---- acks that count ---- */
 
 static void
 test_accepted(void **state)
@@ -127,7 +128,7 @@ test_accepted(void **state)
 	assert_int_equal(say(server(FAR), ENVELOPE_ACCEPTED, 0), 1);
 	assert_string_equal(rows("state"), "sent pending");
 	assert_string_equal(rows("coalesce(ack_deadline, 0)"), "0 0");
-	/* Once. */
+	/* A second one does not count. */
 	assert_int_equal(say(server(FAR), ENVELOPE_ACCEPTED, 0), 0);
 	assert_int_equal(say(server(FAR), ENVELOPE_REJECTED, 0), 0);
 	assert_int_equal(claim(), 1);
@@ -136,7 +137,8 @@ test_accepted(void **state)
 	assert_string_equal(rows("retry_count"), "0 0");
 }
 
-/* Not now: charged, and offered again when it says, before those behind. */
+/* Not now: the message is charged, and offered again at the given time, before
+ * those behind it. */
 static void
 test_retryable(void **state)
 {
@@ -156,7 +158,7 @@ test_retryable(void **state)
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
 }
 
-/* A longer wait than the one for the answer is no promise. */
+/* A wait of an hour ends with the time that the row waits for an ack (60 s). */
 static void
 test_retryable_late(void **state)
 {
@@ -168,7 +170,7 @@ test_retryable_late(void **state)
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
 }
 
-/* Never: its sender is told, and what is behind it goes. */
+/* Never: the sender gets a bounce, and the message behind it goes. */
 static void
 test_rejected(void **state)
 {
@@ -185,7 +187,7 @@ test_rejected(void **state)
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
 }
 
-/* ---- what does not ---- */
+/* ---- acks that do not count ---- */
 
 static void
 test_ignored(void **state)
@@ -194,13 +196,13 @@ test_ignored(void **state)
 
 	(void)state;
 	(void)far_send(&rig, 1, "dan@" OTHER, PRIORITY_NORMAL, 0);
-	/* Another server's word. */
+	/* From another server. */
 	assert_int_equal(say(server(OTHER), ENVELOPE_ACCEPTED, 0), 0);
 	assert_int_equal(say(server(OTHER), ENVELOPE_REJECTED, 0), 0);
 	/* "Later" once more. */
 	assert_int_equal(say(server(FAR), ENVELOPE_LATER, 0), 0);
 	assert_int_equal(say(server(FAR), ENVELOPE_NO_ANSWER, 0), 0);
-	/* Events that nothing was promised for, and that nobody knows. */
+	/* An event that was not answered with "later", and an unknown one. */
 	acks[0].event_id = uuid_gen_next(&rig.ids);
 	assert_int_equal(say(server(FAR), ENVELOPE_ACCEPTED, 0), 0);
 	assert_string_equal(rows("state"), "sent pending pending");
@@ -208,7 +210,7 @@ test_ignored(void **state)
 	assert_int_equal(say(server(FAR), ENVELOPE_ACCEPTED, 0), 1);
 }
 
-/* An ack overtakes the "later": it counts when it is repeated. */
+/* The ack overtakes the answer "later".  It counts when it is repeated. */
 static void
 test_early(void **state)
 {

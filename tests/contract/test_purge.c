@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the purger takes away, and what is the same after it: entries, unread
- * counts, history, acks, receipts, ids, fsck.  And how little of it there is in
- * one unit.
+ * The purger deletes old rows, and these stay the same: entries, unread counts,
+ * history, acks, receipts, ids, the result of fsck.  Its units are small.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,12 +21,12 @@
 
 struct upkept {
 	struct rig r;
-	struct db *eyes; /* the purger's */
+	struct db *eyes; /* the purger's connection */
 	struct metrics *metrics;
 	struct purger *purger;
 	int64_t alice, bob, carol, alice_phone, bob_phone;
-	int units;       /* handed over */
-	enum rc refused; /* what submitting gives instead, once */
+	int units;       /* submitted */
+	enum rc refused; /* a failure of the next submit, once */
 };
 
 static enum rc
@@ -82,7 +81,7 @@ close_upkept(struct upkept *k)
 	rig_close(&k->r);
 }
 
-/* The purger at work for ${ms}, its clock included. */
+/* Runs the purger for ${ms} of its clock. */
 static void
 tidy(struct upkept *k, int64_t ms)
 {
@@ -97,7 +96,7 @@ tidy(struct upkept *k, int64_t ms)
 	}
 }
 
-/* Alice sends; the message's id. */
+/* Alice sends.  Returns the message's id. */
 static struct uuid
 say(struct upkept *k, const char *to, const char *body)
 {
@@ -108,7 +107,7 @@ say(struct upkept *k, const char *to, const char *body)
 	return (id);
 }
 
-/* What the sender sees. */
+/* An entry as its sender sees it. */
 struct seen {
 	char address[64];
 	int state, attempts;
@@ -158,10 +157,10 @@ rows(struct upkept *k, const char *where)
 	return (rig_number(&k->r, sql));
 }
 
-/* ---- what goes and what stays ---- */
+/* ---- what is deleted and what stays ---- */
 
-/* Acked ones go, with receipts and notes of having read; what was sent to one
- * who is away stays, and is no less right for it. */
+/* Acked rows are deleted, with receipts and own read events.  A message to a
+ * person who is away stays. */
 static void
 test_acked_go(void **state)
 {
@@ -198,7 +197,7 @@ test_acked_go(void **state)
 	assert_int_equal(rows(&k, "kind IN (2, 3, 4)"), 0);
 	assert_int_equal(rows(&k, "state = 'sent' AND kind = 1"), 1);
 	assert_int_equal(rows(&k, "state = 'canceled'"), 1);
-	/* The newest row of all stays, whatever it is. */
+	/* The newest row of all stays, whatever its state. */
 	assert_int_equal(rig_number(&k.r, "SELECT max(id) FROM outbox"), last);
 	assert_true(metrics_get_by(k.metrics, METRIC_BY_PURGED, "outbox") >= 5);
 	rig_check_promises(&k.r);
@@ -221,15 +220,15 @@ test_acked_go(void **state)
 	assert_int_equal(entry_of(&k, k.alice, &away).state, OUTBOX_SENT);
 	assert_int_equal(entry_of(&k, k.alice, &hidden).state, OUTBOX_CANCELED);
 
-	/* No purged message can be canceled, and none is accepted twice. */
+	/* A purged message cannot be canceled, and its id is still known. */
 	assert_int_equal(rig_cancel(&k.r, k.alice, &read).refusal.problem,
 	    PROBLEM_ALREADY_SENT);
 	assert_true(rig_send(&k.r, k.alice, "bob", "read", &read).replayed);
 	close_upkept(&k);
 }
 
-/* A bounce says in its row why: it stays, as do failed and expired ones, and
- * one that was requeued, and therefore came out of order. */
+/* The row of a bounce has its reason, so it stays, as do failed and expired
+ * rows, and a requeued one, because it came out of order. */
 static void
 test_reasons_stay(void **state)
 {
@@ -257,8 +256,8 @@ test_reasons_stay(void **state)
 	close_upkept(&k);
 }
 
-/* Whoever comes back late: acks, reads, counts and history are as if
- * nothing had been purged, and the rows go in their time. */
+/* For a person who comes back late, acks, reads, counts and history are as if
+ * nothing had been purged.  The rows are deleted in their time. */
 static void
 test_late_ack(void **state)
 {
@@ -291,13 +290,14 @@ test_late_ack(void **state)
 	assert_int_equal(total, 1);
 	assert_int_equal(entry_of(&k, k.alice, &late).state, OUTBOX_ACKED);
 	assert_true(entry_of(&k, k.alice, &old).read_at != 0);
-	/* And their sender hears of it. */
+	/* Their sender gets the receipt. */
 	rig_forget(&k.r);
 	assert_true(rig_deliver(&k.r) >= 1);
 	assert_int_equal(k.r.events[k.r.nevents - 1].user_id, k.alice);
 	rig_check_promises(&k.r);
 
-	/* The row has come of age behind the cursor: a later round has it. */
+	/* The row became old enough behind the purger's cursor: a later round
+	 * deletes it. */
 	clk_fake_advance(&k.r.clk, 8 * DAY);
 	tidy(&k, 60 * SECOND);
 	assert_int_equal(rows(&k, "kind = 1 AND state = 'acked'"), 0);
@@ -306,8 +306,9 @@ test_late_ack(void **state)
 	close_upkept(&k);
 }
 
-/* R99: within a day of its retention a row is gone, at the worst: it came of
- * age behind the purger's place when the purger had just begun anew. */
+/* R99: a row is deleted at most a day after its retention.  The worst case is a
+ * row that becomes old enough behind the cursor of a round that has just
+ * begun. */
 static void
 test_daily(void **state)
 {
@@ -336,8 +337,8 @@ test_daily(void **state)
 	close_upkept(&k);
 }
 
-/* Ids are never used twice, also when a restart asks the store for the last
- * one after everything that could go is gone. */
+/* Ids are never used twice, also if a server starts after everything that can
+ * be purged was purged. */
 static void
 test_ids(void **state)
 {
@@ -365,7 +366,7 @@ test_ids(void **state)
 	close_upkept(&k);
 }
 
-/* fsck does not take every missing row for a purged one. */
+/* fsck does not accept every missing row as a purged one. */
 static void
 test_mark(void **state)
 {
@@ -385,7 +386,7 @@ test_mark(void **state)
 	    rig_text(&k.r, "SELECT value FROM meta WHERE key = 'purge_mark'"),
 	    "2");
 	rig_check_promises(&k.r);
-	/* Before the mark, but she has not got it. */
+	/* Before the mark, but Carol has not acked it. */
 	(void)rig_exec(&k.r, "DELETE FROM outbox WHERE mid = 1");
 	assert_string_equal(rig_broken_promise(&k.r),
 	    "accepted, but there is no outbox row: message 1");
@@ -402,7 +403,7 @@ test_mark(void **state)
 	close_upkept(&k);
 }
 
-/* R62: the other tables, each with its own retention, and what is still
+/* R62: the other tables, each with its own retention, and rows that are still
  * needed. */
 static void
 test_other_tables(void **state)
@@ -443,7 +444,8 @@ test_other_tables(void **state)
 
 	clk_fake_advance(&k.r.clk, 8 * DAY);
 	tidy(&k, 60 * SECOND);
-	/* Stays: of an open dead letter, of one that is still tried. */
+	/* Attempts of an open dead letter stay, and those of a message with
+	 * retries. */
 	assert_string_equal(
 	    rig_list(&k.r, "SELECT outbox_id FROM outbox_attempts ORDER BY 1"),
 	    "1 51");
@@ -465,9 +467,9 @@ test_other_tables(void **state)
 	close_upkept(&k);
 }
 
-/* ---- how little at a time ---- */
+/* ---- small units ---- */
 
-/* ${n} messages that are delivered and, but for the first ${away}, acked. */
+/* Sends and delivers ${n} messages.  All but the first ${away} are acked. */
 static void
 fill(struct upkept *k, int away, int n)
 {
@@ -486,8 +488,8 @@ fill(struct upkept *k, int away, int n)
 	(void)rig_deliver(&k->r);
 }
 
-/* No unit deletes more than it may, none is handed over while one is away, and
- * rows that stay are not examined by each round. */
+/* No unit deletes more than its limit, only one unit is under way at a time,
+ * and rows that stay are not read again in each round. */
 static void
 test_small_pieces(void **state)
 {
@@ -517,8 +519,9 @@ test_small_pieces(void **state)
 	assert_int_equal(rows(&k, "kind = 1 AND state = 'acked'"), 0);
 	assert_int_equal(rows(&k, "kind = 1 AND state = 'sent'"), 700);
 	rig_check_promises(&k.r);
-	/* At rest it looks once a minute at the end of each table, and not at
-	 * the seven hundred, which would be two looks. */
+	/* When nothing is to be deleted, the purger reads the end of each table
+	 * once a minute.  It does not read the seven hundred rows, which would
+	 * take two queries. */
 	examined = db_statements(k.eyes);
 	tidy(&k, 3600 * SECOND);
 	assert_in_range(
@@ -535,8 +538,8 @@ sent(struct unit *base)
 	*(int *)u->arg += 1;
 }
 
-/* In the middle of a load: clients' units are done in as many batches as
- * without, for upkeep waits in a queue of its own that gets a tenth. */
+/* Under load clients' units need as many batches as without the purger, because
+ * upkeep has a queue of its own that gets a tenth. */
 static void
 test_beside_a_load(void **state)
 {
@@ -576,7 +579,7 @@ test_beside_a_load(void **state)
 	close_upkept(&k);
 }
 
-/* What the writer refuses is not passed over. */
+/* Rows are not skipped when the writer refuses a unit. */
 static void
 test_refused(void **state)
 {
@@ -594,7 +597,7 @@ test_refused(void **state)
 	close_upkept(&k);
 }
 
-/* A clock that leaps for a while takes nothing away. */
+/* A clock that jumps ahead for some time causes no deletion. */
 static void
 test_leap(void **state)
 {
@@ -608,7 +611,7 @@ test_leap(void **state)
 	k.r.clk.wall_ms -= 3650 * DAY;
 	tidy(&k, 7200 * SECOND);
 	assert_int_equal(k.units, 0);
-	/* One that stays there is right. */
+	/* A clock that stays there is right. */
 	k.r.clk.wall_ms += 8 * DAY;
 	tidy(&k, 3500 * SECOND);
 	assert_int_equal(k.units, 0);
@@ -617,7 +620,7 @@ test_leap(void **state)
 	close_upkept(&k);
 }
 
-/* A clock that was wrong by ten years for a while stops nothing. */
+/* A clock that was ten years ahead for some time stops nothing. */
 static void
 test_rows_of_the_future(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages that another server sends: new, again, and wrong; and the requests
- * that they come in.
+ * Messages from another server: new, repeated and wrong ones; and the requests
+ * that bring them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ test_new_message(void **state)
 	assert_string_equal(rig.events[0].from->data, BOB);
 }
 
-/* Of a name that is as long as it may be. */
+/* From an address with the longest allowed name. */
 static void
 test_long_address(void **state)
 {
@@ -55,7 +55,8 @@ test_long_address(void **state)
 	(void)add_message(from, ANN, 1);
 	assert_string_equal(answers(), "accepted");
 	rig_restart(&rig);
-	/* Another event, the same message: its sender is known by address. */
+	/* Another event with the same message: its sender is found by
+	 * address. */
 	list[0].event_id = uuid_gen_next(&rig.ids);
 	assert_string_equal(answers(), "duplicate");
 	n = 0;
@@ -66,7 +67,7 @@ test_long_address(void **state)
 	    1);
 }
 
-/* What was taken stays taken when its recipient may no longer be written to. */
+/* An accepted event stays accepted after its recipient was disabled. */
 static void
 test_known_disabled(void **state)
 {
@@ -82,7 +83,7 @@ test_known_disabled(void **state)
 	assert_string_equal(answers(), "event-reused");
 }
 
-/* Events are remembered for some time only; inbox rows stay. */
+/* Events are remembered only for some time; inbox rows stay. */
 static void
 test_forgotten(void **state)
 {
@@ -100,7 +101,8 @@ test_forgotten(void **state)
 	assert_int_equal(count("messages"), 1);
 }
 
-/* A clock that is ahead does not make a message from the future. */
+/* A sender's clock that is ahead does not give a message a time in the
+ * future. */
 static void
 test_future(void **state)
 {
@@ -127,7 +129,7 @@ test_again(void **state)
 	/* The same event with another content. */
 	list[0].message.body = span("hullo");
 	assert_string_equal(answers(), "event-reused");
-	/* What was removed since cannot be compared. */
+	/* A message that was deleted since cannot be compared. */
 	(void)rig_exec_past(&rig,
 	    "UPDATE inboxes SET trimmed = 1 WHERE user_id ="
 	    " (SELECT user_id FROM users"
@@ -145,20 +147,20 @@ test_id_taken(void **state)
 	(void)state;
 	(void)add_message(BOB, ANN, 1);
 	assert_string_equal(answers(), "accepted");
-	/* As another event: the message is here. */
+	/* As another event: the message is known. */
 	list[0].event_id = uuid_gen_next(&rig.ids);
 	list[0].sequence = 2;
 	assert_string_equal(answers(), "duplicate");
 	assert_string_equal(answers(), "duplicate");
 	assert_int_equal(count("processed_messages"), 2);
-	/* With another content, or of another sender, it is not. */
+	/* With another content or another sender, the id is taken. */
 	list[0].event_id = uuid_gen_next(&rig.ids);
 	list[0].message.body = span("hullo");
 	assert_string_equal(answers(), "id-taken");
 	list[0].message.body = span("hello");
 	list[0].from = span(CAT);
 	assert_string_equal(answers(), "id-taken");
-	/* An id of this server. */
+	/* The id of a message of this server. */
 	list[0].from = span(BOB);
 	list[0].message.id = uuid_gen_next(&rig.ids);
 	sent = rig_send(&rig, ann, "ben", "local", &list[0].message.id);
@@ -177,7 +179,7 @@ own_finished(struct unit *base)
 	assert_ptr_equal(base, &own.unit);
 }
 
-/* A user here and one there choose the same id, in one batch. */
+/* A local user and a remote one choose the same id, in one batch. */
 static void
 test_same_batch(void **state)
 {
@@ -246,7 +248,8 @@ test_refused(void **state)
 	    1);
 }
 
-/* Behind what has no room now nothing of its sequence is taken. */
+/* A message has no room now: the messages behind it in its sequence are not
+ * taken either. */
 static void
 test_full(void **state)
 {
@@ -266,7 +269,7 @@ test_full(void **state)
 	(void)rig_deliver(&rig);
 }
 
-/* By their numbers, whatever their places in the request. */
+/* In the order of their numbers, whatever their order in the request. */
 static void
 test_order(void **state)
 {
@@ -307,7 +310,7 @@ test_nonce(void **state)
 	assert_string_equal(answers(), "duplicate accepted");
 }
 
-/* Nonces go when no signature with them is good any more. */
+/* A nonce is purged when no signature with it can be valid any more. */
 static void
 test_nonces_expire(void **state)
 {
@@ -327,7 +330,7 @@ test_nonces_expire(void **state)
 	assert_int_equal(count("federation_nonces"), 1);
 }
 
-/* A request without envelopes takes its nonce, too. */
+/* The nonce of a request without envelopes is kept, too. */
 static void
 test_empty(void **state)
 {
@@ -337,7 +340,7 @@ test_empty(void **state)
 	assert_int_equal(count("federation_nonces"), 1);
 }
 
-/* A peer that was restored from a backup counts from an earlier number. */
+/* A peer that was restored from a backup continues at an earlier number. */
 static void
 test_went_back(void **state)
 {
@@ -359,8 +362,8 @@ test_went_back(void **state)
 	assert_int_equal(unit.went_back, 0);
 }
 
-/* New conversations, and new people with them, are counted; one too many is
- * refused for now, with what stands behind it in its sequence. */
+/* New conversations, and the new people in them, are limited.  One too many is
+ * refused for now, with the envelopes behind it in its sequence. */
 static void
 test_new_most(void **state)
 {
@@ -381,13 +384,13 @@ test_new_most(void **state)
 	assert_string_equal(answers(), "duplicate duplicate duplicate "
 				       "rate-limited predecessor duplicate");
 	assert_int_equal(unit.made, 0);
-	/* Those that are there stay open. */
+	/* Existing conversations stay open. */
 	n = 0;
 	(void)add_message(CAT, ANN, 2);
 	(void)add_message("dan@" FAR, ANN, 1);
 	assert_string_equal(answers(), "accepted rate-limited");
 	assert_int_equal(count("conversations"), 2);
-	/* Bob is known, and so is Ben: only the conversation is new. */
+	/* Bob and Ben are known: only their conversation is new. */
 	new_most = 1;
 	n = 0;
 	(void)add_message(BOB, BEN, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests of another server where several nodes write to the database: what
- * they cost, and what they lock.
+ * Requests of another server on a multi-writer database: their cost, and their
+ * locks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "db/db_internal.h"
 #include "schema/sql.h"
 
-/* Senders of a request; the rest of it is theirs in turns. */
+/* The senders of a request, who take turns. */
 static char froms[ENVELOPE_ITEMS][LIMIT_ADDRESS_LEN + 1];
 
 static void
@@ -29,7 +29,7 @@ people(size_t first)
 		    froms[i], sizeof(froms[i]), "p%zu@" FAR, first + i);
 }
 
-/* A request of ${envelopes} messages by as many people. */
+/* Makes a request of ${envelopes} messages, each from another person. */
 static void
 fill(size_t envelopes, int64_t sequence)
 {
@@ -40,7 +40,8 @@ fill(size_t envelopes, int64_t sequence)
 		(void)add_message(froms[i], i % 2 == 0 ? ANN : BEN, sequence);
 }
 
-/* The statements that the next request runs, begin to commit. */
+/* Returns the number of statements that the next request runs, from BEGIN to
+ * COMMIT. */
 static uint64_t
 cost(void)
 {
@@ -50,8 +51,8 @@ cost(void)
 	return (db_statements(rig.db) - before);
 }
 
-/* However many envelopes a request has, it asks and writes by the same
- * statements, each of which may be a round trip. */
+/* A request with many envelopes runs the same statements as one with few.  Each
+ * of them may be a round trip. */
 static void
 test_cost(void **state)
 {
@@ -71,8 +72,8 @@ test_cost(void **state)
 	assert_int_equal(count("messages"), 2 * ENVELOPE_ITEMS + 1);
 }
 
-/* The same with people and conversations that are new; one that writes twice,
- * or to two people here, is made once. */
+/* The same with new people and conversations.  A person who writes twice, or to
+ * two people here, is made once. */
 static void
 test_cost_of_new(void **state)
 {
@@ -97,11 +98,11 @@ test_cost_of_new(void **state)
 
 /* ---- round trips ---- */
 
-/* The rig's driver, and the same but for what a test counts. */
+/* The rig's driver, and a copy that counts. */
 static const struct db_driver *real;
 static struct db_driver counting;
 
-/* Round trips, and statements that are sent with the next one. */
+/* Round trips, and statements that were sent with the next one. */
 static int trips, queued;
 
 static enum rc
@@ -161,7 +162,7 @@ pipeline_flush_trip(struct db *db, struct err *err)
 	return (real->pipeline_flush(db, err));
 }
 
-/* The round trips of the next request, without the commit. */
+/* Returns the number of round trips of the next request, without the commit. */
 static int
 round_trips(void)
 {
@@ -181,7 +182,7 @@ round_trips(void)
 	return (trips);
 }
 
-/* The messages that Ann has written, one to each of the people. */
+/* The messages that Ann has sent, one to each person. */
 static struct uuid sent[ENVELOPE_ITEMS];
 
 static void
@@ -199,8 +200,8 @@ write_all(void)
 	memset(&parcel, 0, sizeof(parcel));
 }
 
-/* A request of receipts of ${kind} for the messages from ${first} on and before
- * ${end}. */
+/* Makes a request of receipts of ${kind} for the messages from ${first} to
+ * ${end} - 1. */
 static void
 fill_receipts(int kind, size_t first, size_t end, int64_t sequence)
 {
@@ -210,7 +211,7 @@ fill_receipts(int kind, size_t first, size_t end, int64_t sequence)
 		    kind, froms[first], ANN, sequence, &sent[first]);
 }
 
-/* However many receipts a request has, they cost the same round trips. */
+/* A request with many receipts costs the same round trips as one with few. */
 static void
 test_cost_of_receipts(void **state)
 {
@@ -239,8 +240,8 @@ test_cost_of_receipts(void **state)
 
 /* ---- many requests at once ---- */
 
-/* Their names would need three times the room of PostgreSQL's table of locks,
- * if each name were locked. */
+/* Locks on each of their names would need three times the room of PostgreSQL's
+ * lock table. */
 #define REQUESTS 130
 
 static struct posted {
@@ -260,8 +261,8 @@ finished(struct unit *base)
 	nfinished++;
 }
 
-/* Until ${all} are finished.  A test beside this one may have a name for a
- * moment. */
+/* Runs the writer until ${all} requests are finished.  Another test on the same
+ * server may lock a name for a moment. */
 static void
 finish(int all)
 {
@@ -273,7 +274,7 @@ finish(int all)
 	}
 }
 
-/* Hands over request ${i} of ${envelopes} messages, each from a new person. */
+/* Submits request ${i} of ${envelopes} messages, each from a new person. */
 static void
 post(int i, size_t envelopes)
 {
@@ -294,10 +295,11 @@ post(int i, size_t envelopes)
 	assert_int_equal(writer_submit(rig.writer, &p->unit.unit), RC_OK);
 }
 
-/* The most that a transaction has locked. */
+/* The largest number of locks that a transaction had. */
 static int64_t locks_most;
 
-/* The names that the transaction has locked which has that of the server. */
+/* Counts the names that the transaction has locked which has locked the
+ * server's name. */
 #define LOCKS                                                                  \
 	"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' "           \
 	"AND classid = 6451064 AND pid = (SELECT pid FROM pg_locks "           \
@@ -338,7 +340,7 @@ test_names(void **state)
 	assert_int_equal(count("messages"), 3 * ENVELOPE_ITEMS);
 }
 
-/* The table of locks does not run over. */
+/* The lock table does not overflow. */
 static void
 test_many(void **state)
 {
@@ -359,7 +361,8 @@ test_many(void **state)
 	    REQUESTS * ENVELOPE_ITEMS);
 }
 
-/* fsck of so many people takes longer than a statement of the rig may. */
+/* Closes the rig without fsck, which for so many people takes longer than the
+ * time-out of a statement. */
 static int
 close_many(void **state)
 {
@@ -369,10 +372,11 @@ close_many(void **state)
 	return (0);
 }
 
-/* ---- what another node holds ---- */
+/* ---- locks of another node ---- */
 
-/* While another node has Ann's inbox, a request with a message for her waits,
- * and what needs it not goes on, in the same batch. */
+/* While another node has locked Ann's inbox, a request with a message to Ann
+ * waits, and a request in the same batch that does not need the inbox is
+ * done. */
 static void
 test_inbox(void **state)
 {
@@ -404,8 +408,9 @@ test_inbox(void **state)
 	assert_int_equal(count("messages"), 4);
 }
 
-/* A message waits for a name that another node holds; a later one of the same
- * person to the same one, which needs no name any more, waits behind it. */
+/* A message waits for a name that another node has locked.  A later message of
+ * the same person to the same recipient, which does not need the lock any more,
+ * waits behind it. */
 static void
 test_order(void **state)
 {

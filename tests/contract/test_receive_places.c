@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Places in lanes to another server: what a receipt covers when messages were
- * given up, tried again, or taken from copies of requests that came late.
+ * given up, tried again, or taken from late copies of requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ retry_finished(struct unit *base)
 	*(bool *)u->arg = true;
 }
 
-/* An operator has message ${id} tried again. */
+/* An operator requeues message ${id}. */
 static void
 retry(const struct uuid *id)
 {
@@ -43,8 +43,8 @@ retry(const struct uuid *id)
 	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 }
 
-/* Two messages to Bob, of which the first is given up: the second is at place
- * 2, and the first, which is tried again, at place 3, on its way. */
+/* Sends two messages to Bob, of which the first is rejected.  The second is at
+ * place 2.  When the first is tried again, it is at place 3. */
 static struct parcel parcel;
 
 static void
@@ -80,7 +80,7 @@ promise_finished(struct unit *base)
 	*(bool *)u->arg = true;
 }
 
-/* The peer acks what it had promised to. */
+/* The peer acks the message that it had answered with "later". */
 static void
 confirm(void)
 {
@@ -109,8 +109,8 @@ forget_parcel(void)
 	memset(&parcel, 0, sizeof(parcel));
 }
 
-/* A receipt that names ${id}, which was taken at place ${sequence} (0: it does
- * not say); what became of the messages. */
+/* Takes a receipt for ${id}, which the peer took at place ${sequence} (0: the
+ * receipt does not say).  Returns the states of the messages. */
 static const char *
 receipt_of(const struct uuid *id, int64_t sequence)
 {
@@ -124,8 +124,8 @@ receipt_of(const struct uuid *id, int64_t sequence)
 	return (states());
 }
 
-/* A message with a new place is not covered by a receipt for one before that
- * place, though it was written after it. */
+/* A message with a new place is not covered by a receipt for an earlier place,
+ * although it has a lower number than that receipt's message. */
 static void
 test_requeued_alone(void **state)
 {
@@ -138,13 +138,13 @@ test_requeued_alone(void **state)
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
 	assert_string_equal(states(), "sent acked");
 	assert_string_equal(receipt_of(&ids[1], 2), "sent acked");
-	/* One that does not say where is about the message that it names. */
+	/* A receipt without a place covers the message that it names. */
 	assert_string_equal(receipt_of(&ids[0], 0), "acked acked");
 	forget_parcel();
 }
 
-/* A receipt for a message with a new place covers what stands before that, and
- * tells the highest number. */
+/* A receipt for a message with a new place covers the places before that one,
+ * and the sender's receipt has the highest number of all covered messages. */
 static void
 test_requeued_covers(void **state)
 {
@@ -154,10 +154,10 @@ test_requeued_covers(void **state)
 	give_up_first(ids);
 	try_again(&ids[0]);
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
-	/* Taken when it stood at its old place, or not said where. */
+	/* The receipt names the old place, or none. */
 	assert_string_equal(receipt_of(&ids[0], 1), "acked sent");
 	assert_string_equal(receipt_of(&ids[0], 0), "acked sent");
-	/* No place beyond the lane's end. */
+	/* A place beyond the end of the lane counts as its end. */
 	assert_string_equal(receipt_of(&ids[0], INT64_MAX), "acked acked");
 	assert_int_equal(rig.nevents, 1);
 	assert_int_equal(rig.events[0].conversation_seq, 2);
@@ -199,7 +199,7 @@ test_requeued_early(void **state)
 	forget_parcel();
 }
 
-/* The same, without a word of the place. */
+/* The same with a receipt without a place. */
 static void
 test_requeued_early_unsaid(void **state)
 {
@@ -214,8 +214,8 @@ test_requeued_early_unsaid(void **state)
 	forget_parcel();
 }
 
-/* The destination had the message, and has it no more: nobody has acked what it
- * has taken now. */
+/* The destination had the message and has lost it.  What it takes now has not
+ * been acked. */
 static void
 test_note_of_another_time(void **state)
 {
@@ -235,7 +235,8 @@ test_note_of_another_time(void **state)
 	forget_parcel();
 }
 
-/* A promised answer comes after the receipt. */
+/* The ack of a message that was answered with "later" comes after the
+ * receipt. */
 static void
 test_requeued_promised(void **state)
 {
@@ -252,8 +253,9 @@ test_requeued_promised(void **state)
 	forget_parcel();
 }
 
-/* Two that were given up, of which the second had been taken: the receipt for
- * the first covers its old place, and nothing is told of its number. */
+/* Both messages were given up, but the peer had taken the second.  The receipt
+ * for the first covers the second one's old place, and makes no receipt with
+ * the second one's number. */
 static void
 test_requeued_both(void **state)
 {
@@ -276,8 +278,8 @@ test_requeued_both(void **state)
 	forget_parcel();
 }
 
-/* A message that was taken, and acked, although it was given up here: its
- * server says at which place. */
+/* A message that was given up here, although the peer had taken and acked it.
+ * The peer's answer names its place. */
 static void
 test_requeued_known(void **state)
 {
@@ -296,7 +298,7 @@ test_requeued_known(void **state)
 
 /* ---- several receipts in a request ---- */
 
-/* Messages of which the rig was told that they are acked. */
+/* Returns the number of messages that were published as acked. */
 static int
 told_acked(void)
 {
@@ -307,8 +309,8 @@ told_acked(void)
 	return (told);
 }
 
-/* A message that a receipt has named is acked when a later receipt of the same
- * request covers its place: each message is told of once. */
+/* A receipt names a message, and a later receipt of the same request covers its
+ * place.  The message is acked and published once. */
 static void
 test_named_then_covered(void **state)
 {
@@ -329,7 +331,7 @@ test_named_then_covered(void **state)
 	    rig_number(&rig, "SELECT max(acked_seq) FROM outbox_lanes"), 4);
 }
 
-/* Receipts of one request for several lanes, and several for one, each of which
+/* Receipts of one request for several lanes, and several for one lane: each
  * takes the rows of its own part. */
 static void
 test_lanes_mixed(void **state)
@@ -345,7 +347,8 @@ test_lanes_mixed(void **state)
 	(void)far_claim(&rig, &parcel, FAR, PARCEL_ITEMS, PRIORITY_NORMAL);
 	assert_int_equal(parcel.n, 6);
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
-	/* The second one of Bob covers nothing that the first does not. */
+	/* The second receipt of Bob covers nothing that the first does not
+	 * cover. */
 	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 1, &bob[1]);
 	(void)add_receipt(EVENT_DELIVERED, CAT, ANN, 1, &cat[0]);
 	(void)add_receipt(EVENT_READ, BOB, ANN, 2, &bob[0]);
@@ -359,10 +362,10 @@ test_lanes_mixed(void **state)
 	forget_parcel();
 }
 
-/* ---- places that are said ---- */
+/* ---- places in receipts ---- */
 
-/* A copy of a request may come late, when its message was given up here: the
- * recipient's server has taken it behind others, which the receipt covers. */
+/* A copy of a request may arrive after its message was given up here.  Then the
+ * peer has taken the message behind others, and the receipt covers those. */
 static void
 test_given_up_covers(void **state)
 {
@@ -372,7 +375,7 @@ test_given_up_covers(void **state)
 	give_up_first(ids);
 	assert_string_equal(receipt_of(&ids[0], 2), "failed acked");
 	rig_check_promises(&rig);
-	/* Which is not forgotten until it is tried again. */
+	/* This is remembered until the message is tried again. */
 	try_again(&ids[0]);
 	parcel.items[0].duplicate = true;
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
@@ -380,7 +383,7 @@ test_given_up_covers(void **state)
 	forget_parcel();
 }
 
-/* The database goes back to an earlier state. */
+/* Notes a restore of the database, as the command restore does. */
 static void
 restore(void)
 {
@@ -392,8 +395,9 @@ restore(void)
 	assert_int_equal(rig_exec(&rig, sql), 1);
 }
 
-/* A server that was restored from a backup gives places again.  A receipt with
- * a place may be of before then: it covers the message that it names alone. */
+/* A server that was restored from a backup gives places a second time.  A
+ * receipt with a place may be from before then, so it covers only the message
+ * that it names. */
 static void
 test_given_up_before_restore(void **state)
 {
@@ -401,8 +405,8 @@ test_given_up_before_restore(void **state)
 
 	(void)state;
 	restore();
-	/* The last copy of a request of before, and a peer that then knows
-	 * its places for as long again. */
+	/* The last copy of an earlier request may arrive, and the peer knows
+	 * its places for the same time again. */
 	clk_fake_advance(&rig.clk, 22 * 60 * 1000);
 	give_up_first(ids);
 	assert_string_equal(receipt_of(&ids[0], 2), "failed sent");
@@ -414,7 +418,7 @@ test_given_up_before_restore(void **state)
 	forget_parcel();
 }
 
-/* No peer knows those places any more. */
+/* After that time no peer knows those places. */
 static void
 test_given_up_after_restore(void **state)
 {
@@ -428,8 +432,8 @@ test_given_up_after_restore(void **state)
 	forget_parcel();
 }
 
-/* Of a message that stands where it always stood no place behind it is
- * believed: a server that was restored gives places again. */
+/* The message never moved, so a receipt with a place behind it is not believed:
+ * a restored server gives places a second time. */
 static void
 test_place_of_another_time(void **state)
 {
@@ -440,7 +444,7 @@ test_place_of_another_time(void **state)
 	assert_string_equal(receipt_of(&ids[0], 3), "acked sent sent");
 }
 
-/* What a receipt says of the place of Bob's last message. */
+/* Returns the place in the receipt for Bob's last message. */
 static int64_t
 place_said(void)
 {
@@ -474,10 +478,10 @@ test_place_behind(void **state)
 	(void)add_message(BOB, ANN, 5);
 	assert_string_equal(answers(), "duplicate accepted");
 	assert_int_equal(place_said(), 7);
-	/* Where it stands: behind 7. */
+	/* Its place: behind 7. */
 	assert_string_equal(answers(), "duplicate duplicate");
 	assert_int_equal(unit.items[1].sequence, 8);
-	/* No copy comes so late: places are given again. */
+	/* No copy arrives after this time: places may be given again. */
 	clk_fake_advance(&rig.clk, 11 * 60 * 1000 + 1);
 	n = 0;
 	(void)add_message(BOB, ANN, 4);
@@ -490,7 +494,7 @@ test_place_behind(void **state)
 	forget_parcel();
 }
 
-/* What a receipt says of the place, and an answer that it was here before. */
+/* The place in a receipt, and in an answer that the message is known. */
 static void
 test_place_said(void **state)
 {
@@ -501,7 +505,7 @@ test_place_said(void **state)
 	assert_int_equal(place_said(), 41);
 	assert_string_equal(answers(), "duplicate");
 	assert_int_equal(unit.items[0].sequence, 41);
-	/* It is said no more when the event has been forgotten. */
+	/* Without the event the answer has no place. */
 	assert_int_equal(rig_exec(&rig, "DELETE FROM processed_messages"), 1);
 	assert_string_equal(answers(), "duplicate");
 	assert_string_equal(answers(), "duplicate");

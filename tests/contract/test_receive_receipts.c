@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receipts that another server sends, and what goes back to it; and kills in
- * the middle of a request.
+ * Receipts from another server, receipts to it, and kills in the middle of a
+ * request.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ test_delivered(void **state)
 	assert_int_equal(
 	    rig_number(&rig, "SELECT acked_total FROM outbox_totals"), 2);
 	assert_string_equal(answers(), "duplicate");
-	/* An earlier one that comes late is no news. */
+	/* An earlier receipt that arrives late changes nothing. */
 	n = 0;
 	(void)add_receipt(EVENT_DELIVERED, BOB, ANN, 2, &ids[0]);
 	rig_forget(&rig);
@@ -74,7 +74,8 @@ test_receipts_refused(void **state)
 	sent = rig_send(&rig, ann, "ben", "local", &local);
 	assert_int_equal(sent.refusal.problem, PROBLEM_NONE);
 	unknown = uuid_gen_next(&rig.ids);
-	/* Of nothing, of a stranger, by one who does not have it. */
+	/* For an unknown message, from a stranger, and from a person who does
+	 * not have the message. */
 	(void)add_receipt(EVENT_READ, BOB, ANN, 1, &unknown);
 	(void)add_receipt(EVENT_READ, CAT, ANN, 1, &ids[0]);
 	(void)add_receipt(EVENT_READ, BOB, ANN, 2, &local);
@@ -97,7 +98,7 @@ read_finished(struct unit *base)
 	(void)base;
 }
 
-/* Ann reads what Bob has written to her. */
+/* Ann reads Bob's messages up to ${upto}. */
 static void
 read_bob(int64_t upto)
 {
@@ -117,7 +118,7 @@ read_bob(int64_t upto)
 	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 }
 
-/* A peer knows the ids of our events, and may give its own the same. */
+/* A peer knows the ids of our events, and may use them for its own. */
 static void
 test_our_event_ids(void **state)
 {
@@ -130,7 +131,7 @@ test_our_event_ids(void **state)
 	take_event_id(&list[0].event_id, "dest_kind = 'server'");
 	assert_string_equal(answers(), "accepted");
 	rig_check_promises(&rig);
-	/* Ben's message to Ann, which she has not acked. */
+	/* Ben's message to Ann, which is not acked. */
 	sent = rig_send(&rig, ben, "ann", "local", NULL);
 	assert_int_equal(sent.refusal.problem, PROBLEM_NONE);
 	assert_int_equal(rig_deliver(&rig), 1);
@@ -145,7 +146,7 @@ test_our_event_ids(void **state)
 	    "sent");
 }
 
-/* A receipt overtakes the answer to what it is about. */
+/* A receipt overtakes the answer for its message. */
 static void
 test_receipt_early(void **state)
 {
@@ -166,7 +167,7 @@ test_receipt_early(void **state)
 	memset(&parcel, 0, sizeof(parcel));
 }
 
-/* A receipt that covers very much comes in steps. */
+/* A receipt that covers many messages is taken in steps. */
 static void
 test_receipt_steps(void **state)
 {
@@ -191,7 +192,7 @@ test_receipt_steps(void **state)
 	assert_string_equal(answers(), "duplicate duplicate");
 }
 
-/* ---- back to the other server ---- */
+/* ---- receipts to the other server ---- */
 
 static void
 test_ack_goes_back(void **state)
@@ -215,7 +216,7 @@ test_ack_goes_back(void **state)
 
 #ifdef TWINBOX_FAULTS
 
-/* What does not change from one try to the next. */
+/* Returns an id that is the same in each try. */
 static struct uuid
 fixed_id(char letter)
 {
@@ -239,7 +240,8 @@ open_file(const char *path)
 	    "SELECT destination_id FROM destinations WHERE name = '" FAR "'");
 }
 
-/* A message to Ann and a receipt for hers, with this nonce. */
+/* Makes a request with a message to Ann and a receipt for hers, with this
+ * nonce.  Returns the answers. */
 static const char *
 ask_both(int nonce, const struct uuid *upto)
 {
@@ -253,7 +255,7 @@ ask_both(int nonce, const struct uuid *upto)
 	return (answers());
 }
 
-/* This program again, which is to be killed at ${point}. */
+/* Runs this program again, which is killed at ${point}. */
 static void
 die_at(const char *point, const char *path, const struct uuid *upto)
 {
@@ -277,7 +279,7 @@ die_at(const char *point, const char *path, const struct uuid *upto)
 		fail_msg("%s: status %d", point, status);
 }
 
-/* Removes a database with what belongs to it. */
+/* Removes a database and the files that belong to it. */
 static void
 remove_file(const char *path)
 {
@@ -291,8 +293,8 @@ remove_file(const char *path)
 	}
 }
 
-/* Killed at each point of the transaction, the request is as if it had never
- * come; after the commit, as if its answer was lost. */
+/* After a kill in the transaction, the request is as if it had never come.
+ * After a kill behind the commit, it is as if its answer was lost. */
 static void
 test_killed(void **state)
 {

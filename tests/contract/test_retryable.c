@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transactions that fail because of others: deadlocks and serialization
- * failures.  The loser's failure is retryable, and the retry succeeds at once;
- * other failures are not retryable.
+ * Transactions that fail because of other transactions: deadlocks and
+ * serialization failures.  The loser's failure is retryable, and the retry
+ * succeeds at once.  Other failures are not retryable.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -30,10 +30,10 @@ static const struct db_schema schema = {
 
 static struct err err = ERR_INIT;
 
-/* Two writers, and what each of them comes to. */
+/* Two writers, and the result of each. */
 struct side {
 	struct db *db;
-	int64_t second; /* what it wants after what the other one wants first */
+	int64_t second; /* the row that the other writer takes first */
 	enum rc (*take)(struct side *, int64_t);
 	enum rc rc;
 	struct err err;
@@ -51,7 +51,7 @@ connect_to(const struct pg *pg)
 	char url[640];
 	struct db *db;
 
-	/* Who waits looks for a deadlock soon. */
+	/* PostgreSQL then looks for a deadlock after 50 ms. */
 	(void)snprintf(
 	    url, sizeof(url), "%s%%20-cdeadlock_timeout%%3D50ms", pg->url);
 	options.url = url;
@@ -82,7 +82,7 @@ close_bench(struct bench *k)
 	pg_close(&k->pg);
 }
 
-/* ---- three ways to come to a row that another one has ---- */
+/* ---- three ways to need a row that another writer has ---- */
 
 static enum rc
 bump(struct side *s, int64_t a)
@@ -92,7 +92,7 @@ bump(struct side *s, int64_t a)
 	return (db_run(s->db, BUMP, &v, 1, NULL, NULL, NULL, &s->err));
 }
 
-/* The same without waiting for the answer. */
+/* Changes the row without waiting for the result. */
 static enum rc
 bump_later(struct side *s, int64_t a)
 {
@@ -102,7 +102,7 @@ bump_later(struct side *s, int64_t a)
 	    s->db, BUMP, &(struct db_set){&v, 1, 1}, &s->err));
 }
 
-/* What only inserts is sent together with COMMIT. */
+/* A statement that only inserts is sent together with COMMIT. */
 static enum rc
 put_later(struct side *s, int64_t a)
 {
@@ -127,7 +127,7 @@ finish(void *arg)
 	return (NULL);
 }
 
-/* Begins, and has row ${first} for itself. */
+/* Begins a transaction and locks row ${first}. */
 static void
 begin(struct side *s, enum rc (*take)(struct side *, int64_t), int64_t first,
     int64_t second)
@@ -141,7 +141,8 @@ begin(struct side *s, enum rc (*take)(struct side *, int64_t), int64_t first,
 	must(db_pipeline_flush(s->db, &err));
 }
 
-/* Each has what the other one wants.  Who lost; the other one has committed. */
+/* Each writer needs the row that the other one has.  Returns the loser.  The
+ * other one has committed. */
 static struct side *
 deadlock(struct bench *k, enum rc (*take)(struct side *, int64_t), int64_t one,
     int64_t two)
@@ -172,7 +173,7 @@ check_loser(const struct side *loser, enum rc rc)
 	assert_int_equal(loser->rc, rc);
 	if (strstr(loser->err.text, "(PostgreSQL 40P01)") == NULL)
 		fail_msg("%s", loser->err.text);
-	/* Also when it has rolled back, as the writer asks. */
+	/* It stays retryable after the rollback, when the writer checks it. */
 	assert_true(db_retryable(loser->db));
 	assert_false(db_in_transaction(loser->db));
 }
@@ -187,9 +188,9 @@ static void check_deadlock(enum rc (*take)(struct side *, int64_t))
 	winner = loser == &k.a ? &k.b : &k.a;
 	check_loser(loser, RC_CONFLICT);
 	assert_false(db_retryable(winner->db));
-	/* The winner's, whole, and nothing of the loser's. */
+	/* The winner's changes are stored, and none of the loser's. */
 	assert_int_equal(sum(&k), 2);
-	/* Run again at once, it succeeds, and the word is taken back. */
+	/* The retry succeeds at once, and the flag is reset. */
 	begin(loser, take, 1, 2);
 	(void)finish(loser);
 	assert_int_equal(loser->rc, RC_OK);
@@ -214,8 +215,8 @@ test_deadlock_later(void **state)
 	check_deadlock(bump_later);
 }
 
-/* The loser learns it from the commit, and that is no uncertain one.  What it
- * was about to make is there then: the winner has made it. */
+/* The loser gets the error from its commit, which is not uncertain.  The row
+ * that it wanted to insert exists then, because the winner has inserted it. */
 static void
 test_deadlock_in_commit(void **state)
 {
@@ -224,7 +225,7 @@ test_deadlock_in_commit(void **state)
 
 	(void)state;
 	open_bench(&k);
-	/* So that it is known that it only inserts. */
+	/* Once, so that the driver knows that the statement only inserts. */
 	begin(&k.a, put_later, 3, 4);
 	(void)finish(&k.a);
 	assert_int_equal(k.a.rc, RC_OK);
@@ -242,7 +243,7 @@ test_deadlock_in_commit(void **state)
 	close_bench(&k);
 }
 
-/* ---- what cannot be put into an order ---- */
+/* ---- serialization failures ---- */
 
 static enum rc
 take_number(void *arg, const struct db_row *row, struct err *e)
@@ -253,8 +254,8 @@ take_number(void *arg, const struct db_row *row, struct err *e)
 	return (RC_OK);
 }
 
-/* ${s} sees row 1, and the other one changes it; what changing it gives then.
- */
+/* Writer a reads row 1, and b changes it.  Returns the result of a's own
+ * change.  ${snapshot}: a works on a snapshot. */
 static enum rc
 overtaken(struct bench *k, bool snapshot)
 {
@@ -281,9 +282,8 @@ overtaken(struct bench *k, bool snapshot)
 	return (rc);
 }
 
-/* A writer's transactions wait for one another, and go on with what they then
- * find.  Of one that keeps to what it has seen, the failure means the same as a
- * deadlock. */
+/* A writer's transactions wait for one another and continue with the new rows.
+ * In a transaction on a snapshot, the failure is as retryable as a deadlock. */
 static void
 test_serialization(void **state)
 {
@@ -306,7 +306,7 @@ test_serialization(void **state)
 	close_bench(&k);
 }
 
-/* ---- what is not worth another try at once ---- */
+/* ---- failures for which a retry at once is useless ---- */
 
 static void
 test_not_again(void **state)
@@ -317,7 +317,7 @@ test_not_again(void **state)
 	open_bench(&k);
 	must(db_begin(k.a.db, &err));
 	must(bump(&k.a, 1));
-	/* A lock that another one keeps. */
+	/* A lock that another writer keeps. */
 	must(db_begin(k.b.db, &err));
 	must(db_run(k.b.db, PATIENCE, NULL, 0, NULL, NULL, NULL, &err));
 	k.b.err = (struct err)ERR_INIT;
@@ -326,7 +326,7 @@ test_not_again(void **state)
 	assert_false(db_retryable(k.b.db));
 	db_rollback(k.b.db);
 	assert_false(db_retryable(k.b.db));
-	/* A row that is not there. */
+	/* A row that does not exist. */
 	must(db_begin(k.b.db, &err));
 	must(bump_later(&k.b, 99));
 	assert_int_equal(db_commit(k.b.db, &err), RC_CONFLICT);
@@ -337,8 +337,7 @@ test_not_again(void **state)
 	close_bench(&k);
 }
 
-/* A statement that cannot be used says the same each time, and is in nobody's
- * way. */
+/* A statement with an error fails each time, and stops no other statement. */
 static void
 test_strange(void **state)
 {

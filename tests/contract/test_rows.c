@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the source documents say of tables, columns, defaults and cursors, read
- * from a database and from its schema.
+ * Facts from the original requirements about tables, columns, defaults and
+ * cursors, read from a database and from its schema.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,7 +89,7 @@ teardown(void **state)
 /* ---- the schema ---- */
 
 /* R12-R21 R57-R61 R85 R87 R174-R176 R180-R185 R285 R380 R381 R398-R403: the
- * columns, their types and what they are without being told. */
+ * columns, their types and their defaults. */
 static void
 test_columns(void **state)
 {
@@ -113,7 +113,7 @@ test_columns(void **state)
 	}
 }
 
-/* The columns of an index, in order. */
+/* Returns the columns of an index, in order. */
 static const char *
 index_of(const char *name)
 {
@@ -124,8 +124,8 @@ index_of(const char *name)
 	return (rig_text(&rig, sql));
 }
 
-/* R22 R23 R105 R106: what waits is found by its lane, in order, what has ended
- * by its state, a message by its id; each through an index. */
+/* R22 R23 R105 R106: waiting rows are found by their lane, in order, ended rows
+ * by their state, a message by its id, each with an index. */
 static void
 test_indexes(void **state)
 {
@@ -150,8 +150,9 @@ test_indexes(void **state)
 
 /* ---- the clock ---- */
 
-/* R179 R184 R340 R343 R344: every time is the clock's, and none is SQL's: with
- * a clock that stands still all of them are known to the millisecond. */
+/* R179 R184 R340 R343 R344: every time is that of the clock, and none comes
+ * from SQL: if the clock stands still, all times are known to the
+ * millisecond. */
 static void
 test_one_clock(void **state)
 {
@@ -189,9 +190,9 @@ cursor(void)
 	    "|| (updated_at - 1700000000000)) FROM outbox_lanes"));
 }
 
-/* R301 R311 R381 R382 R384 R386 R389 R394 R404 R410 R411 R413 R430: the
- * first message makes the cursor, at 1 and 0; others find it; what is delivered
- * moves it, with the time. */
+/* R301 R311 R381 R382 R384 R386 R389 R394 R404 R410 R411 R413 R430: the first
+ * message makes the cursor, at 1 and 0; later messages find it; a delivery
+ * advances it and sets its time. */
 static void
 test_cursor(void **state)
 {
@@ -231,7 +232,7 @@ delivered(struct unit *base)
 	*(bool *)u->arg = true;
 }
 
-/* R102 R419: one turn takes up to a hundred of a lane. */
+/* R102 R419: one turn takes up to a hundred rows of a lane. */
 static void
 test_batch(void **state)
 {

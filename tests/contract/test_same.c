@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every statement means the same on both: it is run with the same parameters,
- * drawn at random, on the same rows; it must give the same rows, change the
- * same number of them and leave the same tables, or be refused by both.  Each
- * must have found something at least once, else nothing was compared.
+ * Every statement means the same on both databases.  It runs with the same
+ * parameters, drawn at random, on the same rows.  It must return the same rows,
+ * change the same number of them and leave the same tables, or be refused by
+ * both databases.  Each statement must find a row at least once, because
+ * otherwise nothing was compared.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,23 +19,23 @@
 #include "contract/draws.h"
 #include "contract/twins.h"
 
-/* The tries of a statement: at least, those that find something at least, and
- * at most.  Each is some ten round trips, which take long where the processors
- * are busy: full runs try four times as often. */
+/* The tries of a statement: the fewest, the fewest that find a row, and the
+ * most.  Each try takes about ten round trips, which are slow when the
+ * processors are busy.  Full runs try four times as often. */
 #define TRIES 12
 #define FINDS 6
 #define TRIES_MOST 400
 
-/* A result has fewer rows. */
+/* No result has more rows. */
 #define RESULT_ROWS 512
 
 static struct twins twins;
-static int times = 1; /* what TRIES and FINDS are multiplied by */
+static int times = 1; /* the factor for TRIES and FINDS */
 
-/* ---- what is known to differ ---- */
+/* ---- known differences ---- */
 
-/* Columns where SQLite has NULL and PostgreSQL the counter's 0, and ones that
- * only PostgreSQL keeps (a tail: test_postgres.c). */
+/* Columns where SQLite has NULL and PostgreSQL the counter's 0, and columns
+ * that only PostgreSQL keeps (a tail: test_postgres.c). */
 static const struct {
 	int stmt, column;
 	bool skip;
@@ -49,14 +50,15 @@ static const struct {
     {SQL_LOCK_CONVERSATIONS_SKIP, COL_CONVERSATION_LAST_SEQ, false},
     {SQL_LOCK_ABOUT, COL_LOCK_ABOUT_NUMBER, true},
     {SQL_LOCK_FIND, COL_LOCK_FIND_NUMBER,
-	true}, /* SQLite is asked a row at a time */
+	true}, /* SQLite is queried for one row at a time */
     {SQL_LOCK_LANES_OF, COL_LANE_TAIL_SEQ, true},
     {SQL_LANE_FIND, COL_LANE_TAIL_SEQ, true},
     {SQL_LANE_GET, COL_LANE_TAIL_SEQ, true},
     {SQL_INSPECT_LANE, COL_INSPECT_LANE_TAIL_SEQ, true},
     {SQL_COPY_OUTBOX_LANES_GET, COL_COPY_OUTBOX_LANES_GET_TAIL_SEQ, true}};
 
-/* 0: it must be the same, 1: NULL is 0, 2: anything. */
+/* Returns 0 if the column must be the same, 1 if NULL equals 0, 2 if it may
+ * differ. */
 static int
 tolerance(int stmt, int column)
 {
@@ -68,8 +70,8 @@ tolerance(int stmt, int column)
 	return (0);
 }
 
-/* Looks at what each has of its own: a file; a row of totals for each node;
- * locks. */
+/* Returns true if the statement reads what each database has of its own: the
+ * file, a row of totals for each node, locks. */
 static bool
 is_own(int stmt)
 {
@@ -79,8 +81,8 @@ is_own(int stmt)
 		stmt == SQL_TOTALS_FOLD);
 }
 
-/* Is compared as a whole: what it has put into a new database is what was in
- * the old one (tests/postgres/copy.test.mjs). */
+/* Returns true if the statement is tested elsewhere: the new database as a
+ * whole is compared with the old one (tests/postgres/copy.test.mjs). */
 static bool
 is_copy(int stmt)
 {
@@ -93,7 +95,7 @@ is_copy(int stmt)
 		    stmt == SQL_COPY_RESCUE_TOTALS));
 }
 
-/* Any row will do for the caller. */
+/* Returns true if the caller accepts any row. */
 static bool
 is_any(int stmt)
 {
@@ -101,7 +103,8 @@ is_any(int stmt)
 	return (stmt == SQL_USER_ANY || stmt == SQL_PREFLIGHT_CONTENT);
 }
 
-/* Names some of the rows that are damaged, in any order. */
+/* Returns true if the statement names some of the damaged rows, in any
+ * order. */
 static bool
 is_check(int stmt)
 {
@@ -137,7 +140,7 @@ put(struct result *r, const char *fmt, ...)
 	assert_true(r->used < sizeof(r->room));
 }
 
-/* JSON is the same whatever its spaces and escapes. */
+/* Writes JSON in one form, because its spaces and escapes may differ. */
 static void
 put_text(struct result *r, const char *p, size_t n)
 {
@@ -209,7 +212,7 @@ compare_rows(const void *a, const void *b)
 	return (strcmp(*(char *const *)a, *(char *const *)b));
 }
 
-/* Who asks for many at once is told of each once. */
+/* Removes duplicates: a query for many rows at once returns each row once. */
 static int
 unique(char **rows, int n)
 {
@@ -264,7 +267,7 @@ run(struct db *db, const struct shape *s, const struct db_val *v, int nrows,
 
 /* ---- comparing ---- */
 
-/* The parameters in words, for what is said of a difference. */
+/* Writes the parameters as text, for the message about a difference. */
 static const char *
 in_words(const struct shape *s, const struct db_val *v, int nrows)
 {
@@ -296,7 +299,8 @@ compare(const struct result *lite, const struct result *post, int nrows,
 {
 	int i;
 
-	/* Of several rows that are wrong either may come upon another one. */
+	/* If several rows are wrong, the databases may meet another one
+	 * first. */
 	if ((lite->rc == RC_OK) != (post->rc == RC_OK) ||
 	    (nrows == 1 && (lite->rc == RC_EXISTS) != (post->rc == RC_EXISTS)))
 		fail_msg("%s\nSQLite: %s\nPostgreSQL: %s", what,
@@ -313,7 +317,7 @@ compare(const struct result *lite, const struct result *post, int nrows,
 			    what, i, lite->rows[i], post->rows[i]);
 }
 
-/* Described once: each question is a trip to another process. */
+/* Describes each statement once, because each description is a round trip. */
 static struct shape
 shape_of(int stmt)
 {
@@ -344,7 +348,8 @@ shape_of(int stmt)
 
 static struct result lite_result, post_result;
 
-/* Reads with a number ${from}..${upto} as the only parameter. */
+/* Runs ${stmt} with each number from ${from} to ${upto} as its only
+ * parameter. */
 static void
 read_each(int stmt, int64_t from, int64_t upto, const char *what)
 {
@@ -359,7 +364,8 @@ read_each(int stmt, int64_t from, int64_t upto, const char *what)
 	}
 }
 
-/* What both would read next: PostgreSQL's counters are what SQLite finds. */
+/* Compares what both databases would read next: PostgreSQL's counters must be
+ * what SQLite computes. */
 static void
 compare_counters(const char *sql, const char *what)
 {
@@ -372,7 +378,7 @@ compare_counters(const char *sql, const char *what)
 		read_each(SQL_TOTALS_GET, 1, 1, what);
 }
 
-/* One try; true: it found or changed something. */
+/* Runs a statement once.  Returns true if it found or changed a row. */
 static bool
 try(const struct shape *s)
 {
@@ -386,7 +392,8 @@ try(const struct shape *s)
 	int nrows = set ? 1 + (int)draw(DRAWS_ROWS) : 1;
 
 	draw_params(s, nrows, v);
-	/* All that a check finds: which of them come first is no difference. */
+	/* A check must return everything that it finds, because the first rows
+	 * may differ. */
 	if (is_check(s->stmt) && s->nparams == 1)
 		v[0] = db_v_i64(RESULT_ROWS);
 	what = in_words(s, v, nrows);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fsck compares the schema with that of a fresh database: what was added, taken
- * away or changed is found by its name.
+ * fsck compares the schema with that of a new database: it reports everything
+ * that was added, removed or changed, by name.
  *
  * TWINBOX_WRITE_CATALOGUE=FILE, on PostgreSQL: writes the rows that
- * schema/postgres/catalogue.sql has to have.
+ * schema/postgres/catalogue.sql must have.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,7 +104,7 @@ test_fresh(void **state)
 }
 
 static const struct change {
-	const char *sqlite, *postgres; /* the same, done to either */
+	const char *sqlite, *postgres; /* the same change */
 	const char *places;
 } changes[] = {
     {"CREATE TRIGGER evil AFTER INSERT ON users BEGIN UPDATE users SET admin=1; "
@@ -162,7 +162,7 @@ static const struct change {
     {"PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, "
      "'admin IN (0, 1)', 'admin IN (0, 2)') WHERE name = 'users'",
 	NULL, "table users is another\n"},
-    /* Other remarks and line ends make no other schema. */
+    /* Other comments and line ends do not change the schema. */
     {"PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(sql, "
      "'admin INTEGER', '/* he' || char(13, 10) || ' */ admin -- is\n INTEGER') "
      "WHERE name = 'users'",

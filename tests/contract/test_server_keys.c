@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verb `server_key`: the life of the keys that this server signs with, in
- * hours since the start of the rig.
+ * The verb `server_key`: the life of the keys with which this server signs.
+ * Times are hours since the start of the rig.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -49,7 +49,8 @@ ignore_finish(struct unit *unit)
 	(void)unit;
 }
 
-/* The rows: id, when it signs, when it leaves, when it was retired; hours. */
+/* Returns the rows: id, when the key signs, when it leaves the document, when
+ * it was retired, in hours. */
 static const char *
 rows(void)
 {
@@ -62,7 +63,7 @@ rows(void)
 	    "FROM server_keys ORDER BY key_id"));
 }
 
-/* Makes ${u} a unit whose candidate is called k1, k2, …. */
+/* Makes ${u} a unit whose candidate has the name k1, k2, …. */
 static void
 prepare(struct server_keys_unit *u, enum server_keys_op op, const char *key_id)
 {
@@ -76,7 +77,7 @@ prepare(struct server_keys_unit *u, enum server_keys_op op, const char *key_id)
 	assert_int_equal(writer_submit(rig.writer, &u->unit), RC_OK);
 }
 
-/* Does ${op}; returns what was said and the rows. */
+/* Runs ${op}.  Returns the answer and the rows. */
 static const char *
 done(enum server_keys_op op, const char *key_id)
 {
@@ -108,7 +109,7 @@ done(enum server_keys_op op, const char *key_id)
 	return (said);
 }
 
-/* The new entries of the audit log, in hours. */
+/* Returns the new entries of the audit log, with times in hours. */
 static const char *
 audit(void)
 {
@@ -132,7 +133,8 @@ hours(int n)
 
 /* ---- tests ---- */
 
-/* The first key signs at once; nobody has asked for it, so no audit. */
+/* The first key signs at once.  No operator has made it, so it is not in the
+ * audit log. */
 static void
 test_first(void **state)
 {
@@ -143,7 +145,7 @@ test_first(void **state)
 	hours(1);
 	assert_string_equal(done(SERVER_KEYS_ENSURE, ""), "leaves -1 | k1:0-");
 	assert_string_equal(audit(), "");
-	/* So does the first one that an operator makes. */
+	/* The same holds for the first key that an operator makes. */
 	(void)rig_exec(&rig, "DELETE FROM server_keys");
 	made = 0;
 	assert_string_equal(
@@ -152,7 +154,7 @@ test_first(void **state)
 	    audit(), "1/root/key_rotate/k1/signs at 2023-11-14T23:13:20.000Z");
 }
 
-/* Two that ask in one transaction get one key. */
+/* Two units in one transaction get one key. */
 static void
 test_first_of_two(void **state)
 {
@@ -181,11 +183,11 @@ test_rotate(void **state)
 	    "made k2 signs 11 others 35 | k1:0-35 k2:11-");
 	assert_string_equal(
 	    audit(), "10/root/key_rotate/k2/signs at 2023-11-15T09:13:20.000Z");
-	/* One that leaves already is not put off. */
+	/* A key that leaves already keeps its time. */
 	hours(2);
 	assert_string_equal(done(SERVER_KEYS_ROTATE, ""),
 	    "made k3 signs 13 others 37 | k1:0-35 k2:11-37 k3:13-");
-	/* Whatever is done next marks those whose time is over, to the
+	/* Each later unit retires the keys whose time is over, exact to the
 	 * millisecond. */
 	clk_fake_advance(&rig.clk, 23 * HOUR_MS - 1);
 	assert_string_equal(done(SERVER_KEYS_ENSURE, ""),
@@ -199,7 +201,8 @@ test_rotate(void **state)
 	    "k1:0-35!35 k2:11-37!40 k3:13-");
 }
 
-/* As many as a document may have, and then none until one leaves. */
+/* There can be as many keys as a document may have.  Another one is refused
+ * until one leaves. */
 static void
 test_rotate_often(void **state)
 {
@@ -235,7 +238,7 @@ test_retire(void **state)
 	    "rotate\" first | k1:0-");
 	(void)done(SERVER_KEYS_ROTATE, "");
 	(void)audit();
-	/* The other one leaves itself, in the end. */
+	/* The other key leaves itself, later. */
 	assert_string_equal(done(SERVER_KEYS_RETIRE, "k2"),
 	    "409 no other key would be left to sign: run \"twinboxd keys "
 	    "rotate\" first | k1:0-25 k2:1-");
@@ -254,8 +257,7 @@ test_retire(void **state)
 	assert_string_equal(audit(), "");
 }
 
-/* A key that would sign only after the other one has left does not replace
- * it. */
+/* A key that would sign only after the other one has left cannot replace it. */
 static void
 test_retire_too_late(void **state)
 {
@@ -282,7 +284,7 @@ test_stolen(void **state)
 	(void)state;
 	(void)done(SERVER_KEYS_ENSURE, "");
 	hours(3);
-	/* The only one: another takes its place. */
+	/* The only key: a new one takes its place. */
 	assert_string_equal(done(SERVER_KEYS_RETIRE_NOW, "k1"),
 	    "made k2 signs 3 others 3 | k1:0-!3 k2:3-");
 	assert_string_equal(
@@ -290,7 +292,7 @@ test_stolen(void **state)
 	assert_string_equal(done(SERVER_KEYS_RETIRE_NOW, "k1"),
 	    "404 there is no key \"k1\", or it is retired already | "
 	    "k1:0-!3 k2:3-");
-	/* One that signs no longer needs none. */
+	/* A key that does not sign any more needs no successor. */
 	(void)done(SERVER_KEYS_ROTATE, "");
 	hours(1);
 	(void)audit();
@@ -299,7 +301,8 @@ test_stolen(void **state)
 	assert_string_equal(audit(), "4/root/key_retire/k2/now");
 }
 
-/* The one that signs, while its successor only waits: another signs at once. */
+/* The key that signs is retired while its successor still waits: another key
+ * signs at once. */
 static void
 test_stolen_early(void **state)
 {
@@ -311,8 +314,8 @@ test_stolen_early(void **state)
 	    "made k3 signs 0 others 0 | k1:0-25!0 k2:1- k3:0-");
 }
 
-/* The newest one: the one before it signs until it leaves; by then its
- * successor does. */
+/* The newest key is retired.  The one before it signs until it leaves, and by
+ * then its successor signs. */
 static void
 test_stolen_newest(void **state)
 {
@@ -325,7 +328,7 @@ test_stolen_newest(void **state)
 	    "made k3 signs 3 others 2 | k1:0-25 k2:1-!2 k3:3-");
 }
 
-/* The keys whose seeds are there. */
+/* Returns the keys whose seeds are stored. */
 static const char *
 seeds(void)
 {
@@ -354,7 +357,7 @@ test_seeds(void **state)
 	assert_string_equal(seeds(), "k2");
 	(void)done(SERVER_KEYS_RETIRE_NOW, "k2");
 	assert_string_equal(seeds(), "k3");
-	/* One that was retired before seeds were overwritten. */
+	/* A key that an older version retired, without erasing the seed. */
 	(void)rig_exec(
 	    &rig, "UPDATE server_keys SET seed = public WHERE key_id = 'k1'");
 	assert_string_equal(seeds(), "k1 k3");
@@ -364,7 +367,7 @@ test_seeds(void **state)
 	    rig_number(&rig, "SELECT count(*) FROM server_keys"), 3);
 }
 
-/* All have left while nothing ran. */
+/* All keys have left while no server ran. */
 static void
 test_all_left(void **state)
 {
@@ -378,8 +381,8 @@ test_all_left(void **state)
 	    "made k2 signs 1 others -1 | k1:0-1!1 k2:1-");
 }
 
-/* An id that there was before is refused by the database, and nothing of the
- * unit is left. */
+/* The database refuses an id that exists already, and nothing of the unit is
+ * stored. */
 static void
 test_same_id(void **state)
 {
@@ -396,7 +399,7 @@ test_same_id(void **state)
 	server_keys_unit_fini(&u);
 }
 
-/* What the rows hold, and that it is wiped elsewhere. */
+/* The rows have the candidate's seed, and the copies in memory are wiped. */
 static void
 test_candidates(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The charges for what happens on the way to another server, and the messages
- * that travel together.
+ * Which failures on the way to another server charge a message, and which
+ * messages travel together.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ send_bob(int n)
 		(void)far_send(&rig, 1, BOB, PRIORITY_NORMAL, 0);
 }
 
-/* Claims at most ${most} for the server; how many there were. */
+/* Claims at most ${most} messages for the server.  Returns their number. */
 static size_t
 claim(size_t most)
 {
@@ -61,7 +61,7 @@ claim(size_t most)
 	return (far_claim(&rig, &parcel, FAR, most, PRIORITY_NORMAL)->n);
 }
 
-/* ${column} of the rows, in the order of their acceptance. */
+/* Returns ${column} of the rows, in the order of their acceptance. */
 static const char *
 rows(const char *column)
 {
@@ -83,8 +83,8 @@ outcomes(void)
 
 /* ---- charges ---- */
 
-/* A message that is refused for now holds the lane; the messages behind it go
- * back uncharged, whatever the server said of them. */
+/* A message that is refused for now holds the lane.  The messages behind it go
+ * back without a charge, whatever the server answered about them. */
 static void
 test_held_uncharged(void **state)
 {
@@ -105,7 +105,7 @@ test_held_uncharged(void **state)
 	    rig.pg != NULL ? "f t f f" : "0 1 0 0");
 	assert_string_equal(
 	    outcomes(), "accepted retryable predecessor predecessor");
-	/* What the server has of them it has. */
+	/* Messages behind it that the server has taken are sent once more. */
 	clk_fake_advance(&rig.clk, 60000);
 	assert_int_equal(claim(4), 1);
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
@@ -114,8 +114,8 @@ test_held_uncharged(void **state)
 	assert_string_equal(rows("retry_count"), "0 1 0 0");
 }
 
-/* Behind a message that was refused none of its lane travels until it is
- * through; other lanes do. */
+/* A message that was refused before travels without others of its lane.  Other
+ * lanes travel with it. */
 static void
 test_retry_alone(void **state)
 {
@@ -137,8 +137,8 @@ test_retry_alone(void **state)
 	assert_string_equal(rows("retry_count"), "1 0 0 0");
 }
 
-/* A message may be refused and offered again as often as its profile says; one
- * refusal more is its end, and the messages behind it go on. */
+/* A message may be refused as many times as its retry profile allows.  One more
+ * refusal makes it a dead letter, and the messages behind it go on. */
 static void
 test_last_refusal(void **state)
 {
@@ -165,9 +165,9 @@ test_last_refusal(void **state)
 	assert_string_equal(rows("retry_count"), "10 0");
 }
 
-/* A start ends all leases and charges nobody, because nobody knows whose fault
- * it was: however often it happens, no message becomes poison by it.  A lease
- * that runs out does charge. */
+/* A start ends all leases and charges no message, because the cause of the stop
+ * is unknown.  However many starts there are, none makes a message poison.  A
+ * lease that runs out does charge. */
 static void
 test_restart_charges_nobody(void **state)
 {
@@ -192,7 +192,7 @@ test_restart_charges_nobody(void **state)
 			   "'leased'"),
 	    "test");
 	assert_int_equal(far_rescue(&rig, false), 1);
-	/* The lane is nobody's. */
+	/* The lane has no owner. */
 	assert_int_equal(
 	    rig_number(&rig, "SELECT count(*) FROM outbox_lanes WHERE "
 			     "lease_owner IS NULL AND lease_until IS NULL "
@@ -204,10 +204,10 @@ test_restart_charges_nobody(void **state)
 	    2);
 }
 
-/* ---- an answer that was promised ---- */
+/* ---- an ack after the answer "later" ---- */
 
 struct confirm {
-	struct unit unit; /* first */
+	struct unit unit; /* must be first */
 	int64_t outbox_id;
 };
 
@@ -251,8 +251,8 @@ due_at(void)
 	    &rig, "SELECT due_at FROM outbox_lanes WHERE state <> 'local'"));
 }
 
-/* The server said "later": the lane waits until the deadline, or goes on at
- * once when the answer comes. */
+/* The server answered "later": the lane waits until the deadline, or continues
+ * at once when the ack comes. */
 static void
 test_confirm(void **state)
 {
@@ -271,7 +271,7 @@ test_confirm(void **state)
 	assert_string_equal(rows("state"), "sent pending");
 	assert_string_equal(rows("coalesce(ack_deadline, 0)"), "0 0");
 	assert_int_equal(claim(50), 1);
-	/* A second answer says nothing new. */
+	/* A second ack changes nothing. */
 	confirm(first);
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
 	assert_string_equal(rows("state"), "sent sent");
@@ -280,7 +280,7 @@ test_confirm(void **state)
 
 /* ---- the fence ---- */
 
-/* Only the token of the lease that stands opens it. */
+/* Only the token of the present lease opens the fence. */
 static void
 test_fence_token(void **state)
 {
@@ -303,7 +303,7 @@ test_fence_token(void **state)
 }
 
 /* R306: the lease has run out and the lane is leased anew: answers of the first
- * parcel are worth nothing, those of the second count. */
+ * parcel do not count, those of the second do. */
 static void
 test_fenced(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every statement is prepared on a fresh database and has the parameters and
- * columns that it declares; the plans of all of them are read: none may scan a
- * table or the inbox of a user, but for those named here with a reason.
+ * Prepares every statement on a new database, and checks its parameters and
+ * columns against the declarations.  Reads the plans of all of them: none may
+ * scan a table or the inbox of a user, except those that this file names with a
+ * reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,8 @@
 #include "schema/sql.h"
 #include "upkeep/copy.h"
 
-/* Whether the statement says how many rows it looks at: LIMIT $1. */
+/* Returns true if a parameter of the statement limits the rows that it reads:
+ * LIMIT $1. */
 static bool
 is_bounded(const char *name)
 {
@@ -29,8 +31,8 @@ is_bounded(const char *name)
 	return (false);
 }
 
-/* The queries for operators read what is rare, or the beginning of what waits:
- * along a partial index, and no further than their parameter says. */
+/* The queries for operators read rare rows, or the first waiting ones: along a
+ * partial index, and no further than their parameter says. */
 static bool
 admin_may_scan(const char *name, const char *line)
 {
@@ -44,7 +46,7 @@ admin_may_scan(const char *name, const char *line)
 	for (i = 0; i < sizeof(small) / sizeof(small[0]); i++)
 		if (strstr(line, small[i]) != NULL)
 			return (true);
-	/* What those have found. */
+	/* The rows that those have found. */
 	return (strcmp(line, "SCAN w") == 0 ||
 		strcmp(line, "SCAN (subquery-1)") == 0);
 }
@@ -53,24 +55,24 @@ static bool
 may_scan(const char *name, const char *line)
 {
 
-	/* fsck looks at everything, and so does who copies all of it. */
+	/* fsck and copy read everything. */
 	if (strncmp(name, "check_", 6) == 0 || strncmp(name, "copy_", 5) == 0)
 		return (true);
 	if (strncmp(name, "inspect_", 8) == 0)
 		return (admin_may_scan(name, line));
-	/* Any user at all: the first row ends it. */
+	/* Any user: the first row ends it. */
 	if (strcmp(name, "user_any") == 0 ||
 	    strcmp(name, "preflight_content") == 0)
 		return (true);
 	/* All users, when an operator takes the rights of the only
-	 * administrator: 10 ms for 100,000 users, too seldom for an index that
-	 * each registration would write. */
+	 * administrator: 10 ms for 100,000 users.  This is too rare for an
+	 * index, which each registration would have to write. */
 	if (strcmp(name, "admin_other") == 0)
 		return (strcmp(line, "SCAN users") == 0);
-	/* No table at all. */
+	/* No table. */
 	if (strcmp(line, "SCAN CONSTANT ROW") == 0)
 		return (true);
-	/* A full count at start, over the index of what waits. */
+	/* A full count at the start, over the index of waiting rows. */
 	if (strcmp(name, "outbox_pending_count") == 0)
 		return (strstr(line, "outbox_pending") != NULL);
 	/* The least of a partial index: one step. */
@@ -78,32 +80,32 @@ may_scan(const char *name, const char *line)
 		return (strstr(line, "outbox_scheduled") != NULL);
 	if (strcmp(name, "lanes_lease_next") == 0)
 		return (strstr(line, "lanes_leased") != NULL);
-	/* There are few of them. */
+	/* Tables with few rows. */
 	if (strcmp(name, "nodes_alive") == 0)
 		return (strcmp(line, "SCAN nodes") == 0);
 	if (strcmp(name, "nodes_left") == 0)
 		return (strcmp(line, "SCAN n") == 0);
 	if (strncmp(name, "server_keys_", 12) == 0)
 		return (true);
-	/* What waits, counted by sender at the start. */
+	/* The waiting rows, counted by sender at the start. */
 	if (strncmp(name, "outbox_waiting_", 15) == 0)
 		return (true);
-	/* The last of a table: one step; then the numbers after it. */
+	/* The last row of a table: one step; then the ids after it. */
 	if (strcmp(name, "message_last_id") == 0 ||
 	    strcmp(name, "message_ids") == 0 ||
 	    strcmp(name, "outbox_ids") == 0 ||
 	    strcmp(name, "preflight_last_id") == 0 ||
 	    strcmp(name, "outbox_last_id") == 0)
 		return (true);
-	/* The rows of its two parts, each of which looks them up. */
+	/* The rows of its two parts, each of which uses an index. */
 	if (strcmp(name, "lanes_ready") == 0)
 		return (strncmp(line, "SCAN (subquery-", 15) == 0);
-	/* The lanes, or destinations, that the recursion has found. */
+	/* The lanes or destinations that the recursion has found. */
 	if (strcmp(name, "lanes_pending") == 0 ||
 	    strcmp(name, "destinations_ready") == 0)
 		return (strcmp(line, "SCAN w") == 0);
-	/* Each walk of the gauges has a bound (LIMIT), and the servers that
-	 * we know are as many rows as there are names. */
+	/* Each walk of the gauges has a limit (LIMIT).  The known servers are
+	 * as many rows as there are names. */
 	if (strcmp(name, "gauges_destinations") == 0)
 		return (strcmp(line, "SCAN d") == 0);
 	if (strncmp(name, "gauges_", 7) == 0)
@@ -111,8 +113,8 @@ may_scan(const char *name, const char *line)
 			strncmp(line, "SCAN (subquery-", 15) == 0 ||
 			strstr(line, " USING INDEX ") != NULL ||
 			strstr(line, " USING COVERING INDEX ") != NULL);
-	/* The keys of one peer, of which there are STORE_PEER_KEYS_ALL and
-	 * those that have just come. */
+	/* The keys of one peer: at most STORE_PEER_KEYS_ALL, and the new
+	 * ones. */
 	if (strcmp(name, "peer_keys_trim") == 0)
 		return (strncmp(line, "USE TEMP B-TREE", 15) == 0);
 	/* The caller's own conversations, which an index finds, sorted by the
@@ -121,15 +123,15 @@ may_scan(const char *name, const char *line)
 		return (strcmp(line, "SCAN r") == 0 ||
 			strcmp(line, "SCAN g") == 0 ||
 			strcmp(line, "USE TEMP B-TREE FOR ORDER BY") == 0);
-	/* The subquery's few rows with something unread. */
+	/* The subquery's few rows with unread messages. */
 	if (strcmp(name, "unread_list") == 0)
 		return (strstr(line, "SCAN u") != NULL);
 	return (false);
 }
 
-/* Whether ${line} goes through the inbox of a user by the first column of its
- * key, which may be all of it.  These statements read the last number of an
- * inbox, which is one step. */
+/* Returns true if ${line} reads all rows of a user's inbox, by the first column
+ * of its key only.  The statements named here read the last number of an inbox,
+ * which is one step. */
 static bool
 walks_inbox(const char *name, const char *line)
 {
@@ -147,8 +149,8 @@ walks_inbox(const char *name, const char *line)
 	return (true);
 }
 
-/* The line of ${plan} (cut into lines) that nobody has given a reason for, or
- * NULL. */
+/* Returns the line of ${plan} (which is cut into lines) for which this file has
+ * no reason, or NULL. */
 static const char *
 bad_line(const char *name, char *plan)
 {
@@ -201,7 +203,7 @@ test_every_statement(void **state)
 	rig_close(&r);
 }
 
-/* One function of C fills the parameters of each group with the struct of its
+/* One C function fills the parameters of each group, with the struct of the
  * first statement. */
 static void
 test_same_parameters(void **state)
@@ -239,7 +241,8 @@ test_same_parameters(void **state)
 	    sql_shapes[SQL_TOTALS_GET].columns);
 }
 
-/* What is read of a table that is copied is what is put. */
+/* The columns that are read from a copied table are the columns that are
+ * written. */
 static void
 test_copied_columns(void **state)
 {
@@ -258,13 +261,13 @@ test_copied_columns(void **state)
 		    sql_shapes[tables[i].put].params);
 }
 
-/* What the reading of plans must catch, with the planner's own words. */
+/* The check of plans finds these, in the planner's own words. */
 static void
 test_bad_plans(void **state)
 {
 	static const struct {
 		const char *sql;
-		const char *line; /* the beginning; NULL: nothing to say */
+		const char *line; /* the beginning; NULL: the plan is good */
 	} table[] = {
 	    {"SELECT mid FROM messages WHERE message_id = x'00'", NULL},
 	    {"SELECT body FROM messages WHERE created_at = 1", "SCAN messages"},
@@ -299,7 +302,7 @@ test_bad_plans(void **state)
 	rig_close(&r);
 }
 
-/* R295 R336 R380: what must not change is refused by the database itself. */
+/* R295 R336 R380: the database itself refuses changes of protected columns. */
 static void
 test_immutable(void **state)
 {

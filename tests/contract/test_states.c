@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every pair of states tried: each statement that moves an outbox row is run
- * on a row in each state.  What it does must be in the table of moves, and
- * each move of the table must be one that some statement makes.
+ * Tries every pair of states: runs each statement that moves an outbox row on a
+ * row in each state.  Each change must be in the table of transitions, and each
+ * transition in the table must be made by some statement.
  *
- * A statement that sets a state and has no row in `movers` fails the test, so
- * that none is forgotten.  And which states the recipient may see.
+ * A statement that sets a state must have a row in `movers`, or the test fails,
+ * so that none is forgotten.  Also checks which states the recipient can see.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,13 +23,14 @@
 #define PARAMS 12
 #define HISTORY_SIZE 400
 
-/* A statement and its parameters, a letter each: i the row's id, n now, l its
- * lane, p its place in it, c its conversation, m below and M above all numbers
- * of it, r its recipient, w a word, F failed, E expired, 1 one, 0 nothing. */
+/* A statement and its parameters, a letter each: i the row's id, n the present
+ * time, l its lane, p its place in the lane, c its conversation, m a number
+ * below and M a number above all messages of it, r its recipient, w a word, F
+ * "failed", E "expired", 1 one, 0 zero. */
 struct mover {
 	int stmt;
 	const char *params;
-	bool later; /* of a row that a peer owes an answer for */
+	bool later; /* for a row that waits for a peer's ack */
 };
 
 static const struct mover movers[] = {
@@ -190,7 +191,7 @@ test_pairs(void **state)
 			try_pair(&movers[i], from);
 }
 
-/* Whether the text sets outbox.state. */
+/* Returns true if the statement sets outbox.state. */
 static bool
 sets_state(const char *text)
 {
@@ -223,8 +224,8 @@ test_none_forgotten(void **state)
 	assert_true(n > 0);
 }
 
-/* R289: the database's own CHECK: no other state than those of the table, and
- * none is none. */
+/* R289: the CHECK of the database allows only the states of the table, and not
+ * NULL. */
 static void
 test_no_other_state(void **state)
 {
@@ -243,7 +244,7 @@ test_no_other_state(void **state)
 	}
 }
 
-/* ---- what a move writes ---- */
+/* ---- the columns that a transition writes ---- */
 
 static enum rc
 count_row(void *arg, const struct db_row *row, struct err *err)
@@ -255,7 +256,7 @@ count_row(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Runs ${stmt}; how many rows it gave. */
+/* Runs ${stmt}.  Returns the number of rows. */
 static size_t
 run(int stmt, const struct db_val *v, size_t n)
 {
@@ -269,7 +270,7 @@ run(int stmt, const struct db_val *v, size_t n)
 	return (rows);
 }
 
-/* A pending row to another server, in a lane of its own. */
+/* Makes a pending row to another server, in a lane of its own. */
 static struct target
 fresh_remote(void)
 {
@@ -300,8 +301,8 @@ claimable(const struct target *t)
 	return (run(SQL_REMOTE_CLAIM, v, 3));
 }
 
-/* Dies unless that is what the row tells: state, attempts, retries, error, when
- * next and since when, in milliseconds after the rig's start. */
+/* Checks the row: state, attempts, retries, error, next retry, last change, in
+ * ms since the rig's start. */
 static void
 assert_row(const struct target *t, const char *want)
 {
@@ -316,9 +317,9 @@ assert_row(const struct target *t, const char *want)
 	assert_string_equal(rig_text(&rig, sql), want);
 }
 
-/* R298 R304 R305 R342: claiming takes a row out of what can be claimed and
- * counts the attempt; a retry puts it back with why, how often, when next and
- * since when, in one statement and by the clock. */
+/* R298 R304 R305 R342: a claim makes a row unclaimable and counts the attempt;
+ * a retry makes it claimable again, with the reason, the number of retries, the
+ * next time and the time of the change, in one statement and by the clock. */
 static void
 test_claim_and_retry(void **state)
 {
@@ -349,7 +350,7 @@ test_claim_and_retry(void **state)
 	assert_int_equal(claimable(&t), 1);
 }
 
-/* ---- what the recipient sees of it ---- */
+/* ---- what the recipient sees ---- */
 
 static enum rc
 take_history(void *arg, const struct store_history *h, struct err *err)
@@ -363,7 +364,7 @@ take_history(void *arg, const struct store_history *h, struct err *err)
 	return (RC_OK);
 }
 
-/* What ${user} sees of the only conversation, in the order of reading. */
+/* Returns what ${user} sees of the only conversation, in reading order. */
 static const char *
 history(struct rig *r, int64_t user, bool before)
 {
@@ -394,7 +395,7 @@ admin_finished(struct unit *base)
 	(void)u;
 }
 
-/* An operator discards message ${id}, which fails. */
+/* An operator discards message ${id}, which then is failed. */
 static void
 discard(struct rig *r, const struct uuid *id)
 {
@@ -409,9 +410,8 @@ discard(struct rig *r, const struct uuid *id)
 	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
 }
 
-/* What was canceled, has failed or has expired in the middle of a conversation
- * is seen by its sender and by nobody else, also when what came after it has
- * been delivered. */
+/* Canceled, failed and expired messages in the middle of a conversation are
+ * visible to their sender only, also after later messages were delivered. */
 static void
 test_history(void **state)
 {

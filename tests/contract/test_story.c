@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A story, told verb by verb: what each writes into inboxes and the outbox, and
+ * A story, verb by verb: what each verb writes into inboxes and the outbox, and
  * what it publishes, row by row and member by member.
  */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 static struct rig rig;
 static int64_t ann, ben, ann_phone, ben_phone;
-static struct uuid ids[16]; /* of messages, by their number */
+static struct uuid ids[16]; /* of messages, by their numbers */
 static char said[SAID_SIZE];
 static size_t nsaid;
 
@@ -32,7 +32,7 @@ open_story(void)
 	memset(ids, 0, sizeof(ids));
 }
 
-/* ---- what has happened ---- */
+/* ---- the changes ---- */
 
 static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -47,7 +47,7 @@ say(const char *fmt, ...)
 	assert_true(nsaid < sizeof(said));
 }
 
-/* A time since the story began; 0 stays 0. */
+/* Returns a time in ms since the story began.  0 stays 0. */
 static int
 since(int64_t ms)
 {
@@ -66,8 +66,8 @@ number_of(const struct uuid *id)
 	return (-1);
 }
 
-/* Rows that were written at this time: those of inboxes, then of the outbox,
- * numbered as they came (the ids of PostgreSQL have gaps). */
+/* Writes the rows of the present time: those of inboxes, then those of the
+ * outbox, numbered as they were added (PostgreSQL's ids have gaps). */
 static void
 say_rows(void)
 {
@@ -118,8 +118,8 @@ say_event(const struct effect_event *e)
 	assert_false(uuid_equal(&e->event_id, &conversation));
 }
 
-/* All that was written and published since the last time, and a millisecond
- * goes by. */
+/* Returns all that was written and published since the last call.  A
+ * millisecond passes. */
 static const char *
 told(void)
 {
@@ -197,7 +197,7 @@ acked_then_read(void)
 	    "outbox: 4 kind 3 mid 1 in 1/1 2>1 lane 2/2 sent try 1 at 4 4 sent "
 	    "5 acked 0;\n"
 	    "event: 1/3 kind 3 own 0 in 1 ben>ann of 1 at 4 5 try 1\n");
-	/* Again: nothing. */
+	/* A second time nothing changes. */
 	(void)rig_ack(&rig, ben, ben_phone, 1);
 	(void)rig_read(&rig, ben, ben_phone, 1, false);
 	assert_string_equal(told(), "inbox: \n"
@@ -208,7 +208,7 @@ static void
 read_unacked(void)
 {
 
-	/* Read without an ack before; and privately. */
+	/* A read without an ack before; and a private one. */
 	send(2, ann, "ben");
 	send(3, ann, "ben");
 	assert_int_equal(rig_deliver(&rig), 2);
@@ -278,7 +278,7 @@ test_taken_back(void **state)
 	rig_close(&rig);
 }
 
-/* For later, for oneself, for oneself later. */
+/* Scheduled messages, notes to oneself, and scheduled notes. */
 static void
 test_times(void **state)
 {
@@ -359,8 +359,8 @@ test_bounce(void **state)
 	rig_close(&rig);
 }
 
-/* After a restart what was sent before is read from the store, and comes out
- * the same. */
+/* After a restart earlier messages are read from the store, with the same
+ * result. */
 static void
 test_restart(void **state)
 {

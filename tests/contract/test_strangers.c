@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What strangers leave behind: a server of which nobody is known here is
- * purged, whatever else there is of it; what an operator has said stays.  And a
- * request that was verified from a memory older than the database does nothing.
+ * Rows that strangers leave behind.  A server of which no person is known is
+ * purged, with all its rows, unless an operator has said something about it.
+ * Also: a request that was verified with cached keys which are older than the
+ * database does nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +24,8 @@
 static struct purger *purger;
 static struct db *eyes;
 static struct metrics *metrics;
-static int units;    /* that the purger has handed over */
-static int64_t most; /* rows that one of them has deleted */
+static int units;    /* submitted by the purger */
+static int64_t most; /* the most rows that one of them has deleted */
 static const struct store_peer_key key = {.key_id = "k1", .public = {7}};
 
 /* ---- the purger ---- */
@@ -78,7 +79,7 @@ purged(const char *table)
 	return (metrics_get_by(metrics, METRIC_BY_PURGED, table));
 }
 
-/* The purger at work for ${ms}, its clock included. */
+/* Runs the purger for ${ms} of its clock. */
 static void
 tidy(int64_t ms)
 {
@@ -125,7 +126,7 @@ change(enum peer_op op, const struct store_peer_key *k)
 		origin_id = u.known.destination_id;
 }
 
-/* The document of FAR is read. */
+/* Learns the document of FAR. */
 static void
 learn(void)
 {
@@ -141,7 +142,7 @@ known(void)
 	    &rig, "SELECT count(*) FROM destinations WHERE name = '" FAR "'"));
 }
 
-/* Another ${more} servers than FAR, which were read a while ago. */
+/* Adds ${more} servers besides FAR, whose documents were read some time ago. */
 static void
 strangers(int more)
 {
@@ -160,7 +161,7 @@ strangers(int more)
 	}
 }
 
-/* ---- what goes ---- */
+/* ---- what is purged ---- */
 
 static void
 test_goes(void **state)
@@ -180,12 +181,11 @@ test_goes(void **state)
 	assert_int_equal(count("peers"), 0);
 	assert_int_equal(count("peer_keys"), 0);
 	assert_int_equal(purged("destinations"), 1);
-	/* "*" and "local" are there for ever. */
+	/* "*" and "local" are never purged. */
 	assert_int_equal(count("destinations"), 2);
 }
 
-/* A request that brings nothing makes no difference, once its nonce is of no
- * use. */
+/* An empty request does not keep the server, once its nonce has expired. */
 static void
 test_goes_after_requests(void **state)
 {
@@ -202,13 +202,13 @@ test_goes_after_requests(void **state)
 	tidy(60 * SECOND);
 	assert_int_equal(count("federation_nonces"), 0);
 	assert_int_equal(purged("federation_nonces"), 1);
-	/* A round ends, and the next begins. */
+	/* A round ends, and the next one begins. */
 	clk_fake_advance(&rig.clk, 30 * HOUR);
 	tidy(150 * SECOND);
 	assert_int_equal(known(), 0);
 }
 
-/* However many there are, a unit takes few. */
+/* With many servers each unit still takes only a few. */
 static void
 test_steps(void **state)
 {
@@ -239,8 +239,7 @@ block(void)
 	change(PEER_BLOCK, NULL);
 }
 
-/* What an operator has done to the destination, as delivery/destination.c
- * writes it. */
+/* Pauses the destination, as delivery/destination.c does. */
 static void
 pause_it(void)
 {
@@ -283,7 +282,7 @@ write_there(void)
 	send_bob(&id, 1);
 }
 
-/* A block without a key, and a server of which only that is known. */
+/* A blocked server that was forgotten: only the block is known. */
 static void
 forget_blocked(void)
 {
@@ -316,7 +315,8 @@ test_stays(void **state)
 	}
 }
 
-/* One that an operator has forgotten leaves its name only, which goes, too. */
+/* A server that an operator has forgotten leaves only its name, which is
+ * purged, too. */
 static void
 test_forgotten_goes(void **state)
 {
@@ -330,7 +330,7 @@ test_forgotten_goes(void **state)
 	assert_int_equal(known(), 0);
 }
 
-/* One that was blocked before anything was heard of it, and is not any more. */
+/* A server that was blocked before the first contact, and is unblocked. */
 static void
 test_unblocked_goes(void **state)
 {
@@ -347,8 +347,8 @@ test_unblocked_goes(void **state)
 	assert_int_equal(count("peers"), 0);
 }
 
-/* The purger has listed it when something happens that keeps it: the writer
- * looks again. */
+/* The purger has listed the server when something happens that keeps it: the
+ * writer checks again. */
 static void
 test_meanwhile(void **state)
 {
@@ -377,10 +377,10 @@ test_meanwhile(void **state)
 	}
 }
 
-/* ---- requests that a memory has verified ---- */
+/* ---- requests verified with cached keys ---- */
 
-/* The peer was purged since: nothing is written for a destination that is not
- * there, and it is met anew under another id. */
+/* The peer was purged since then: nothing is written for the absent
+ * destination, and the peer gets a new id at the next contact. */
 static void
 test_request_of_purged(void **state)
 {
@@ -441,7 +441,8 @@ replace(void)
 	change(PEER_LEARN, &other);
 }
 
-/* Another node's operator, or another document, has said otherwise since. */
+/* Another node's operator, or another document, has changed the peer since
+ * then. */
 static void
 test_request_of_changed(void **state)
 {

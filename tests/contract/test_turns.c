@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The order in which the lanes to another server get their turn: a claim goes
- * on where the one before ended, so that no lane keeps others waiting.
+ * The order in which lanes to another server get their turn: a claim continues
+ * where the one before ended, so that no lane keeps others waiting.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static struct rig rig;
 static struct parcel parcel;
 static struct claim_passes passes;
 static struct err err;
-static char left[256]; /* who has left, by far_claim_on() */
+static char left[256]; /* the recipients of what has left, by far_claim_on() */
 
 /* Their lanes get ids in this order. */
 static const char *const people[] = {
@@ -50,7 +50,7 @@ close_rig(void **state)
 	return (0);
 }
 
-/* ${n} messages to each of the first ${npeople}. */
+/* Sends ${n} messages to each of the first ${npeople} people. */
 static void
 send_all(size_t npeople, int n, int priority)
 {
@@ -62,8 +62,8 @@ send_all(size_t npeople, int n, int priority)
 			(void)far_send(&rig, 1, people[i], priority, 0);
 }
 
-/* Claims at most ${most}, of ${priority} first, and notes in ${left} the first
- * letters of the recipients and a blank. */
+/* Claims at most ${most} messages, those of ${priority} first.  Appends the
+ * first letters of the recipients and a space to ${left}. */
 static size_t
 claim_first(size_t most, int priority)
 {
@@ -85,7 +85,7 @@ claim(size_t most)
 	return (claim_first(most, PRIORITY_NORMAL));
 }
 
-/* The same ${times} times; each time ${answer} comes back at once. */
+/* Claims ${times} times.  Each time ${answer} comes back at once. */
 static void
 carry(int times, size_t most, enum answer answer)
 {
@@ -109,7 +109,7 @@ test_each_in_turn(void **state)
 	rig_check_promises(&rig);
 }
 
-/* A parcel that ends within a lane: that lane goes on in the next pass. */
+/* A parcel that ends within a lane: that lane continues in the next pass. */
 static void
 test_rest_of_a_lane(void **state)
 {
@@ -121,7 +121,7 @@ test_rest_of_a_lane(void **state)
 }
 
 /* A lane that becomes ready behind the place of the pass has its turn in the
- * next. */
+ * next pass. */
 static void
 test_new_lane(void **state)
 {
@@ -140,7 +140,7 @@ test_new_lane(void **state)
 }
 
 /* Within a pass the lane that has been due for the longest time comes first,
- * whatever its number, and only lanes that are due come at all. */
+ * whatever its id.  Only due lanes come. */
 static void
 test_longest_due(void **state)
 {
@@ -168,12 +168,12 @@ test_longest_due(void **state)
 		n += (size_t)snprintf(got + n, sizeof(got) - n, "%lld/%lld ",
 		    (long long)(lanes.ids[i] - lanes.ids[lanes.n - 1]),
 		    (long long)lanes.due[i]);
-	/* Not the first, which is not due, nor the other server's. */
+	/* Not the first lane, which is not due, nor the other server's. */
 	assert_string_equal(got, "2/600 1/700 0/800 ");
 }
 
-/* Lanes that are put off again and again do not keep a pass from ending: those
- * that come due after its beginning belong to the next. */
+/* Lanes that are put off again and again do not keep a pass from ending: lanes
+ * that come due after its beginning belong to the next pass. */
 static void
 test_pass_ends(void **state)
 {
@@ -213,7 +213,7 @@ test_alone_in_turn(void **state)
 	assert_string_equal(left, "bb d ed ");
 }
 
-/* Lanes of another priority have passes of their own. */
+/* Lanes of another priority have separate passes. */
 static void
 test_priorities_apart(void **state)
 {
@@ -229,8 +229,8 @@ test_priorities_apart(void **state)
 	assert_string_equal(left, "b e d f ");
 }
 
-/* The clock has been put back: a pass that began later takes nothing that is
- * not due now. */
+/* The clock was put back: a pass that began at a later time takes no lane that
+ * is not due now. */
 static void
 test_clock_put_back(void **state)
 {

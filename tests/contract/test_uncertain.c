@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Commits that PostgreSQL does not confirm: the connection is lost before or
- * after COMMIT was sent, the session is ended in it, the server warns.  What
- * may or may not be there is RC_UNCERTAIN, and nothing else is; in each case
- * the message is there once when it has been sent again with its id.
+ * after COMMIT was sent, the session is ended during COMMIT, the server warns.
+ * RC_UNCERTAIN is returned if the transaction may or may not be stored, and
+ * only then.  In each case the message is there exactly once after it was sent
+ * again with its id.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,14 +25,14 @@ static struct err err = ERR_INIT;
 
 /* ---- a message ---- */
 
-/* What happens to a transaction. */
+/* A fault in a transaction. */
 struct way {
 	const char *name;
 	enum rc rc;
-	bool there;       /* all the same */
-	bool early;       /* before its first write; else in its commit */
-	int how;          /* its connection is shut down so; -1: it is not */
-	const char *does; /* what PostgreSQL does in the commit; or NULL */
+	bool there;       /* whether it is stored */
+	bool early;       /* before its first write; else in the commit */
+	int how;          /* for shutdown(); -1: the connection stays */
+	const char *does; /* what PostgreSQL runs in the commit; or NULL */
 };
 
 static const struct way ways[] = {
@@ -42,13 +43,13 @@ static const struct way ways[] = {
 	"PERFORM pg_terminate_backend(pg_backend_pid())"},
     {"the server warns in it", RC_UNCONFIRMED, true, false, -1,
 	"RAISE WARNING 'canceling wait for synchronous replication'"},
-    /* What it says itself is certain. */
+    /* An error from the server is certain. */
     {"the server refuses it", RC_INTERNAL, false, false, -1,
 	"RAISE EXCEPTION 'no'"},
     {"nothing happens", RC_OK, true, false, -1, NULL},
 };
 
-/* A driver that does what one of them says, once. */
+/* A driver that makes the fault of ${way}, once. */
 static struct db_driver cutting;
 static const struct db_driver *real;
 static const struct way *way;
@@ -77,7 +78,7 @@ cutting_commit(struct db *db, bool *ret_owed, struct err *e)
 	enum rc rc = RC_OK;
 
 	if (way != NULL && way->how >= 0) {
-		/* So that COMMIT is sent alone. */
+		/* With this, COMMIT is sent alone. */
 		rc = real->pipeline_flush(db, e);
 		cut(db);
 	}
@@ -128,7 +129,8 @@ check_way(const struct way *w)
 	way = NULL;
 	if (w->does != NULL)
 		pg_exec(r.pg, "DROP FUNCTION trap CASCADE");
-	/* Asked again, at once: nobody has to wait, and the truth is told. */
+	/* The repeated send is answered at once, without a wait, and with the
+	 * truth. */
 	u = rig_send(&r, ann, "bob", "hello", &id);
 	if (u.unit.rc != RC_OK || u.refusal.problem != PROBLEM_NONE ||
 	    u.replayed != w->there)
@@ -156,7 +158,7 @@ test_message(void **state)
 		check_way(&ways[i]);
 }
 
-/* ---- what COMMIT is sent together with ---- */
+/* ---- statements that are sent with COMMIT ---- */
 
 enum { PUT, SET, STATEMENTS };
 
@@ -183,8 +185,9 @@ pause_briefly(void)
 	(void)nanosleep(&moment, NULL);
 }
 
-/* With checks in the pipeline that may still fail COMMIT waits, and is not
- * sent when they are not answered; what only inserts it is sent with. */
+/* While the pipeline has statements whose checks may fail, COMMIT waits for
+ * their results, and is not sent if none comes.  Statements that only insert
+ * are sent together with COMMIT. */
 static void
 test_checks(void **state)
 {
@@ -204,7 +207,8 @@ test_checks(void **state)
 	assert_int_equal(db_commit(db, &err), RC_AWAY);
 	assert_false(db_retryable(db));
 	db_rollback(db);
-	/* On another connection, of which the same is learnt again. */
+	/* On the new connection the driver first has to learn which statements
+	 * only insert. */
 	must(db_begin(db, &err));
 	must(say(db, PUT, 2));
 	must(db_commit(db, &err));
@@ -222,7 +226,7 @@ test_checks(void **state)
 	pg_close(&pg);
 }
 
-/* A warning before the commit is none of the commit's. */
+/* A warning before the commit does not concern the commit. */
 static void
 test_warned_before(void **state)
 {
@@ -255,7 +259,7 @@ main(void)
 	    cmocka_unit_test(test_warned_before),
 	};
 
-	/* Without a PostgreSQL each of them is skipped. */
+	/* Without a PostgreSQL each test is skipped. */
 	(void)setenv("TWINBOX_TEST_RIG", "postgres", 1);
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of upkeep besides the purger: the archive, the mark, the scrubber,
- * the log that is cut, and the turns that hold them together.
+ * The parts of upkeep besides the purger: the archive, the position, the
+ * scrubber, the log that is cut, and the turns that run them.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ remove_folder(const char *path)
 	assert_int_equal(rmdir(path), 0);
 }
 
-/* The file's text; "" when it is not there.  Static storage. */
+/* Returns the file's text, or "" if there is no file.  Static storage. */
 static const char *
 text_of(const char *folder, const char *name)
 {
@@ -99,7 +99,7 @@ archive(struct archive *a, const char *line, int64_t at)
 	assert_int_equal(archive_write(a, at, &err), RC_OK);
 }
 
-/* A file a day of UTC, whole lines only, whatever a crash has left. */
+/* A file for each day of UTC, whole lines only, whatever a crash has left. */
 static void
 test_archive_file(void **state)
 {
@@ -126,7 +126,7 @@ test_archive_file(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 
-	/* A line that broke off, shorter and longer than what is looked at. */
+	/* A line that broke off, shorter and longer than what is read. */
 	assert_int_equal(archive_open(path, &a, &err), RC_OK);
 	put_text(path, "twinbox-2023-11-14.jsonl", "a", "{\"n\":");
 	archive(a, "{\"n\":4}", RIG_START_MS);
@@ -146,9 +146,8 @@ test_archive_file(void **state)
 	assert_int_equal(archive_open("/proc/none", &a, &err), RC_NOT_FOUND);
 }
 
-/* Whether the error says place, cure and reason, of ${dir} when it is opened,
- * or with ${held} (which has it open) of a line: 1 or 0; 2: there is no error.
- */
+/* Opens ${dir}, or writes a line to ${held}.  Returns 1 if the error names the
+ * place, the cure and the reason, 0 if not, 2 if there is no error. */
 static int
 cure_is_said(const char *dir, struct archive *held)
 {
@@ -170,7 +169,7 @@ cure_is_said(const char *dir, struct archive *held)
 #define SOMEBODY 65534
 #define NO_NAMESPACE 77
 
-/* In a child: ${dir} is another's, or on a file system that is read only. */
+/* In a child: ${dir} is another user's, or on a read-only file system. */
 static int
 refused(const char *dir, struct archive *held, bool read_only)
 {
@@ -203,8 +202,8 @@ in_child(const char *dir, struct archive *held, bool read_only)
 	return (WEXITSTATUS(status));
 }
 
-/* Where it may not write, the place and the cure are said: at the start, and
- * when a directory is lost later. */
+/* An error names the place and the cure if the archive cannot be written, at
+ * the start and when a directory is lost later. */
 static void
 test_archive_refused(void **state)
 {
@@ -229,7 +228,7 @@ test_archive_refused(void **state)
 	remove_folder(dir);
 }
 
-/* ---- the mark ---- */
+/* ---- the position ---- */
 
 static void
 test_mark_file(void **state)
@@ -322,7 +321,7 @@ open_scrubbed(struct scrubbed *s)
 	s->metrics = metrics_new();
 }
 
-/* One whole round; returns the rows it read. */
+/* Runs one whole round.  Returns the rows that it read. */
 static int64_t
 scrub_round(struct scrubbed *s)
 {
@@ -379,7 +378,7 @@ hurt(struct scrubbed *s, const char *sql)
 	(void)sqlite3_close(db);
 }
 
-/* Every row of every table is read, paced, and nothing is found. */
+/* Reads every row of every table, at its rate, and finds nothing. */
 static void
 test_scrub_sound(void **state)
 {
@@ -452,9 +451,9 @@ test_scrub_finds(void **state)
 	}
 }
 
-/* A page of each table (but meta, of which the start has a newer one in its
- * log), damaged in the file: the scrubber meets it, tells it
- * and goes on to the end of its round. */
+/* A damaged page of each table (but meta, of which the start has a newer page
+ * in its log): the scrubber reports it and continues to the end of its
+ * round. */
 static void
 test_scrub_pages(void **state)
 {
@@ -475,7 +474,7 @@ test_scrub_pages(void **state)
 		    "SELECT rootpage FROM sqlite_schema WHERE name='%s'",
 		    tables[i]);
 		page = (long)rig_number(&s.r, sql);
-		rig_restart(&s.r); /* the log goes into the file */
+		rig_restart(&s.r); /* moves the log into the file */
 		f = fopen(s.r.path, "r+");
 		assert_non_null(f);
 		assert_int_equal(fseek(f, (page - 1) * 4096 + 3, SEEK_SET), 0);
@@ -514,7 +513,7 @@ test_log_is_cut(void **state)
 	for (i = 0; i < 50; i++)
 		(void)rig_send(&r, alice, "bob", "hello", NULL);
 	assert_true(log_size(&r) > 0);
-	/* A reader in the way: nothing is waited for, nothing is lost. */
+	/* A reader prevents it: nothing waits, nothing is lost. */
 	assert_int_equal(
 	    sqlite3_exec(r.look, "BEGIN; SELECT * FROM meta", 0, 0, 0),
 	    SQLITE_OK);
@@ -523,12 +522,12 @@ test_log_is_cut(void **state)
 	assert_true(log_size(&r) > 0);
 	assert_int_equal(sqlite3_exec(r.look, "ROLLBACK", 0, 0, 0), SQLITE_OK);
 	assert_int_equal(writer_run_once(r.writer), 0);
-	assert_true(log_size(&r) > 0); /* it was asked for once */
+	assert_true(log_size(&r) > 0); /* one request is one attempt */
 	writer_truncate_log(r.writer);
 	assert_int_equal(writer_run_once(r.writer), 0);
 	assert_int_equal(log_size(&r), 0);
 	assert_int_equal(writer_stats_get(r.writer).log_bytes, 0);
-	/* And on it goes. */
+	/* All verbs work. */
 	(void)rig_send(&r, alice, "bob", "hello again", NULL);
 	assert_int_equal(rig_deliver(&r), 51);
 	rig_restart(&r);
@@ -536,7 +535,7 @@ test_log_is_cut(void **state)
 	rig_close(&r);
 }
 
-/* ---- all of it ---- */
+/* ---- all parts ---- */
 
 struct kept {
 	struct rig r;
@@ -578,7 +577,7 @@ make_upkeep(struct kept *k)
 		fail_msg("%s", err.text);
 }
 
-/* Turns for ${ms}; the writer has no thread here. */
+/* Runs turns for ${ms}.  The writer has no thread here. */
 static void
 keep_up(struct kept *k, int64_t ms)
 {
@@ -603,7 +602,7 @@ mark_number(struct kept *k)
 	return (mark.number);
 }
 
-/* How often ${needle} is in ${text}. */
+/* Returns how many times ${needle} is in ${text}. */
 static int
 times(const char *text, const char *needle)
 {
@@ -614,7 +613,7 @@ times(const char *text, const char *needle)
 	return (n);
 }
 
-/* Mark, archive before deletion, cut log and hook, each at its time. */
+/* Position, archive before deletion, log and hook, each at its time. */
 static void
 test_turns(void **state)
 {
@@ -650,7 +649,7 @@ test_turns(void **state)
 	keep_up(&k, 1100);
 	assert_int_equal(mark_number(&k), 301); /* the receipt */
 	assert_true(log_size(&k.r) > 256 * 1024);
-	/* Ten seconds after the look that sees the last commit it is cut. */
+	/* The log is cut 10 s after the turn that sees the last commit. */
 	keep_up(&k, 10 * SECOND - 1100);
 	assert_true(log_size(&k.r) > 0);
 	keep_up(&k, SECOND + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When each part of upkeep has its turn, and who has it where another process
- * purges: hooks and marks to the millisecond, a mark that cannot be written, no
- * scrubber.
+ * When each part of upkeep has its turn, and which process purges if there are
+ * several: hooks and positions, exact to the millisecond, a position that
+ * cannot be written, no scrubber.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -98,7 +98,8 @@ close_kept(struct kept *k)
 	assert_int_equal(rmdir(k->dir), 0);
 }
 
-/* A turn after ${ms}, and the writer's; how long until the next. */
+/* Runs a turn after ${ms}, and the writer.  Returns the ms until the next
+ * turn. */
 static int64_t
 turn_after(struct kept *k, int64_t ms)
 {
@@ -110,7 +111,7 @@ turn_after(struct kept *k, int64_t ms)
 	return (next - clk_mono_ms(&k->r.clk.clk));
 }
 
-/* Rows that are old enough to go. */
+/* Makes rows that are old enough to be purged. */
 static void
 age_rows(struct kept *k)
 {
@@ -141,7 +142,7 @@ test_hooks(void **state)
 
 	(void)state;
 	open_kept(&k, 0, true);
-	/* Nothing else is due before the mark. */
+	/* Nothing is due before the next write of the position. */
 	assert_int_equal(turn_after(&k, 0), 1000);
 	assert_int_equal(k.hooked, 1);
 	assert_int_equal(k.hooked_seldom, 1);
@@ -154,13 +155,13 @@ test_hooks(void **state)
 	assert_int_equal(k.hooked_seldom, 1);
 	(void)turn_after(&k, 1);
 	assert_int_equal(k.hooked_seldom, 2);
-	/* Without a scrubber no row is looked at. */
+	/* Without a scrubber no row is read. */
 	assert_int_equal(metrics_get(k.metrics, METRIC_SCRUBBED_ROWS), 0);
 	close_kept(&k);
 }
 
-/* Another process purges until this one is told to; the figure says since when
- * it could have, and nothing where it is not its own. */
+/* Another process purges until this one has to.  The metric shows the time
+ * since which this process could purge, and 0 while it does not purge. */
 static void
 test_elsewhere(void **state)
 {
@@ -170,7 +171,8 @@ test_elsewhere(void **state)
 	(void)state;
 	open_kept(&k, 200, true);
 	age_rows(&k);
-	/* Past the clock's leap, which would put purging off. */
+	/* Waits until the jump of the clock does not put purging off any
+	 * more. */
 	for (i = 0; i < 90; i++)
 		(void)turn_after(&k, 60 * SECOND);
 	assert_int_equal(rows(&k), 2);
@@ -187,7 +189,7 @@ test_elsewhere(void **state)
 	k.ours = false;
 	(void)turn_after(&k, SECOND);
 	assert_int_equal(metrics_get(k.metrics, METRIC_PURGE_LAST), 0);
-	/* The clock leaps: purging is put off, and the figure is set all the
+	/* The clock jumps: purging is put off, and the metric is set all the
 	 * same, once. */
 	(void)turn_after(&k, SECOND);
 	k.r.clk.wall_ms += DAY;
@@ -201,8 +203,8 @@ test_elsewhere(void **state)
 	close_kept(&k);
 }
 
-/* A mark is written once a second if there is anything new, and an old one
- * stays where that fails. */
+/* The position is written once a second if it has changed.  If that fails, the
+ * old one stays. */
 static void
 test_marks(void **state)
 {
@@ -218,7 +220,7 @@ test_marks(void **state)
 	assert_int_equal(mark.number, 0);
 	assert_string_equal(mark.epoch, EPOCH);
 	assert_int_equal(position_remove(k.fd, &err), RC_OK);
-	/* Nothing is new: it is not written again. */
+	/* Nothing has changed, so it is not written again. */
 	(void)turn_after(&k, 1000);
 	assert_int_equal(position_read(k.fd, &mark, &err), RC_NOT_FOUND);
 	age_rows(&k);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See twins.h.  Rows are made in SQLite and copied.
+ * The twins.  Rows are made in SQLite and copied to PostgreSQL.  See twins.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,9 +17,9 @@
 /* Ids and hashes are id(kind, number) and hash(kind, number): a letter and the
  * number. */
 
-/* Users 1-8 are here (7 is disabled, 3 and 4 have one-time passwords), 9-12 on
- * servers 2 and 3; conversation 9 is with 9, 10 is a group without messages;
- * messages 55-60 are scheduled. */
+/* Users 1-8 are local (7 is disabled, 3 and 4 have one-time passwords), 9-12
+ * are on servers 2 and 3.  Conversation 9 is with user 9, 10 is a group without
+ * messages.  Messages 55-60 are scheduled. */
 static const char people[] =
     "CREATE TEMP TABLE n AS WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL "
     "SELECT i + 1 FROM c WHERE i < 100) SELECT i FROM c;"
@@ -80,8 +80,8 @@ static const char messages[] =
     "WHEN i = 1 THEN 'idle' ELSE 'ready' END, 60, CASE i WHEN 2 THEN 5 END "
     "FROM n WHERE i <= 8;";
 
-/* Outbox rows 1-60 are of the messages, in lanes by turns; 61-100 receipts and
- * bounces. */
+/* Outbox rows 1-60 are for the messages, in lanes in turn; rows 61-100 for
+ * receipts and bounces. */
 static const char outbox[] =
     "INSERT INTO outbox (id, event_id, kind, mid, conversation_id, "
     "conversation_seq, sender_id, lane_id, lane_seq, dest_kind, dest_id, "
@@ -140,8 +140,8 @@ static const char inbox[] =
     "('epoch', 'e1');"
     "UPDATE outbox_totals SET pending = 3, sent = 4, acked_total = 5;";
 
-/* Of other servers; of 6 to 8 nobody is known.  Outbox rows 16 and 32 are sent,
- * and nothing is owed. */
+/* Rows about other servers.  No person of servers 6 to 8 is known.  Outbox rows
+ * 16 and 32 are sent, and wait for no ack. */
 static const char federation[] =
     "INSERT INTO server_keys (key_id, public, seed, created_at, signs_at, "
     "retires_at, retired_at) SELECT 'k' || i, hash('g', i), hash('t', i), i, "
@@ -168,8 +168,9 @@ static const char federation[] =
     "<= 8;"
     "UPDATE outbox SET ack_deadline = NULL WHERE id IN (16, 32);";
 
-/* What fsck finds: a message without an outbox row, one that is twice in an
- * inbox and out of order there, holes, times that a state does not bear out. */
+/* Damage that fsck finds: a message without an outbox row, one that is twice in
+ * an inbox and out of order there, gaps, timestamps that contradict the
+ * state. */
 static const char errors[] =
     "DELETE FROM outbox WHERE id = 30;"
     "INSERT INTO inbox (user_id, seq, kind, own, event_id, mid, "
@@ -193,7 +194,8 @@ static const char *const tables[] = {"meta", "destinations", "users", "devices",
     "peers", "peer_keys", "federation_nonces", "federation_lanes"};
 _Static_assert(sizeof(tables) / sizeof(tables[0]) == TWINS_TABLES, "tables");
 
-/* What the statements keep of the rows that were copied. */
+/* Sets the counters that PostgreSQL's statements would have kept for the copied
+ * rows. */
 static const char counters[] =
     "UPDATE conversations c SET last_seq = m.conversation_seq, last_digest = "
     "m.digest FROM (SELECT DISTINCT ON (conversation_id) * FROM messages WHERE "
@@ -227,8 +229,8 @@ is_bytes(const char *column)
 		strcmp(column, "public") == 0 || strcmp(column, "seed") == 0);
 }
 
-/* The value in column ${col} as PostgreSQL reads it: text, hexadecimal for
- * bytes; in ${room}. */
+/* Returns the value in column ${col} in PostgreSQL's syntax, with bytes in
+ * hexadecimal, in ${room}. */
 static const char *
 value_of(sqlite3_stmt *st, int col, char *room, size_t size)
 {
@@ -294,7 +296,7 @@ copy_table(struct twins *t, const char *table)
 	(void)sqlite3_finalize(st);
 }
 
-/* id(kind, number) and hash(kind, number). */
+/* The SQL functions id(kind, number) and hash(kind, number). */
 static void
 letter_and_number(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
@@ -330,9 +332,10 @@ fill(struct rig *r)
 	(void)sqlite3_close(db);
 }
 
-/* ---- what compares ---- */
+/* ---- comparing ---- */
 
-/* Of table ${i} one text a row: all columns that SQLite's has. */
+/* Makes the queries that return a row of table ${i} as text, with all columns
+ * of SQLite's table. */
 static void
 make_probe(struct twins *t, size_t i)
 {
@@ -350,7 +353,7 @@ make_probe(struct twins *t, size_t i)
 	b = (size_t)snprintf(post, size, "SELECT (''");
 	for (k = 0; k < sqlite3_column_count(st); k++) {
 		name = sqlite3_column_name(st, k);
-		/* Of a lane to an inbox here SQLite does not keep it. */
+		/* SQLite does not keep it for a lane to a local inbox. */
 		if (strcmp(name, "tail_seq") == 0)
 			continue;
 		a += is_uuid(name) || is_bytes(name)
@@ -411,7 +414,7 @@ dump(struct db *db, size_t i, struct dump *ret)
 		fail_msg("%s: %s", tables[i], err.text);
 }
 
-/* Whether ${sql} has ${table} as a word. */
+/* Returns true if ${sql} has ${table} as a word. */
 static bool
 speaks_of(const char *sql, const char *table)
 {
@@ -433,7 +436,7 @@ twins_compare(struct twins *t, const char *sql, const char *what)
 	size_t i, at;
 
 	for (i = 0; i < TWINS_TABLES; i++) {
-		/* One row for each node there. */
+		/* PostgreSQL has one row for each node. */
 		if (!speaks_of(sql, tables[i]) ||
 		    strcmp(tables[i], "outbox_totals") == 0)
 			continue;
@@ -454,7 +457,7 @@ twins_compare(struct twins *t, const char *sql, const char *what)
 	}
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 void
 twins_open(struct twins *t)

@@ -17,25 +17,27 @@ struct twins {
 	struct pg pg;
 	struct db *lite, *post; /* writers */
 
-	/* The statements of both, and behind them those that compare. */
+	/* The statements of each database, followed by those that compare
+	 * tables. */
 	struct sql_text lite_text[SQL_STMT_COUNT + TWINS_TABLES];
 	struct sql_text post_text[SQL_STMT_COUNT + TWINS_TABLES];
 	struct db_schema lite_schema, post_schema;
 	char probes[TWINS_TABLES][2][2400];
 };
 
-/* Makes both (see pg_open: it may skip the test). */
+/* Makes both databases.  The test is skipped without PostgreSQL (see
+ * pg_open). */
 void twins_open(struct twins *t);
 
 void twins_close(struct twins *t);
 
-/* Sets PostgreSQL's sequences to where SQLite's are, which a rollback takes
- * back. */
+/* Sets PostgreSQL's sequences to SQLite's numbers, because a rollback does not
+ * take a sequence back. */
 void twins_number(struct twins *t);
 
-/* Dies where the tables that ${sql} speaks of do not hold the same in both
- * transactions now; ${what} is said.  (What only PostgreSQL has is left out.)
- */
+/* Fails the test if a table that ${sql} names differs in the two current
+ * transactions.  ${what} is part of the message.  Columns that only PostgreSQL
+ * has are not compared. */
 void twins_compare(struct twins *t, const char *sql, const char *what);
 
 #endif

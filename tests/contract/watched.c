@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See watched.h.
+ * Counts statements.  See watched.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,8 +5,8 @@
 #ifndef CONTRACT_WATCHED_H
 #define CONTRACT_WATCHED_H
 
-/* Counts in ${*n} the runs of statements that contain ${text}, on each
- * connection of SQLite that is opened from now on.  Keeps both. */
+/* Counts in ${*n} the runs of statements that contain ${text}, on each SQLite
+ * connection that is opened from now on.  Keeps both pointers. */
 void watched_start(const char *text, int *n);
 
 /* Connections that are opened from now on are not watched. */
