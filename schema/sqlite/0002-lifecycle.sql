@@ -178,7 +178,7 @@ CREATE TABLE nodes (
 	left_at INTEGER
 ) STRICT;
 
--- What operators did.  The oldest entries are purged.
+-- The actions of operators.  The oldest entries are purged.
 CREATE TABLE audit_log (
 	audit_id INTEGER PRIMARY KEY AUTOINCREMENT,
 	at INTEGER NOT NULL,

@@ -101,7 +101,7 @@ defines=$(MAKEFLAGS='' make -s --no-print-directory -C "$build" print-cflags \
 defines="$defines -I$build"
 
 # --- the project itself, then the samples -----------------------------------
-for name in layers format banned headers comments limits spdx sql-list \
+for name in layers format banned headers comments words limits spdx sql-list \
     requirements systemd tags not-yet api-docs analyze; do
 	if ! usable "$name"; then
 		number=$((number + 1))
@@ -124,7 +124,7 @@ for name in layers format banned headers comments limits spdx sql-list \
 	result "$status" "$name: the project"
 done
 
-for name in layers format banned headers comments limits spdx sql-list \
+for name in layers format banned headers comments words limits spdx sql-list \
     requirements systemd tags not-yet embed-sql api-docs analyze; do
 	usable "$name" || continue
 	wanted=${GATE_SAMPLES:-all}

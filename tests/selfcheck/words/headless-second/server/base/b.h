@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows.  Who needs one waits for it. */

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What waits is looked at later.
+ */

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The row is read again so
+ * often.
+ */

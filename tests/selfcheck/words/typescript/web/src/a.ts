@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// Nobody is told.
+export const a = 1;
