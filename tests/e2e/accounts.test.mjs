@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// Registering, logging in, tokens as devices, revoking; what a stranger can
-// learn (nothing).
+// Accounts: registration, log-ins, tokens (one for each device) and their
+// revocation, passwords.  A stranger learns nothing from the answers, for
+// example not whether a name is taken.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -16,7 +17,10 @@ import {
 	serverForFile, startServer, users,
 } from './harness.mjs';
 
-/** Gives ${name} the name ${to} in the database of ${data}, which nobody serves. */
+/**
+ * Renames user ${name} to ${to} in the database of ${data}.  No server may be
+ * running on that database.
+ */
 function renameUser(data, name, to)
 {
 	changeRows(data, `UPDATE users SET name = '${to}' WHERE name = '${name}'`);
@@ -81,7 +85,8 @@ describe('registration', () => {
 			assert.match(answer.body.detail, new RegExp(`^the name "${name}" is reserved`));
 			assert.equal((await userCommand(server, ['add', name, '--password-stdin'])).code, 0);
 			await login(server, name);
-			// The answer does not tell whether the operator has made it.
+			// The answer is the same before and after the operator
+			// has created the user.
 			problem(await server.rest().post('/v1/users', { name, password: PASSWORD }), 403, 'forbidden', '/name');
 		});
 	}
@@ -158,7 +163,10 @@ describe('logging in', () => {
 		const [ann] = await users(server, 'ann');
 		const runs = async () => Number(/^twinbox_passwords_total (\d+)$/m.exec(
 			expectStatus(await server.rest().get('/metrics'), 200).text)[1]);
-		/* What the server has worked so far, in ticks: its user time. */
+		/*
+		 * The CPU time that the server has used so far (its user time,
+		 * in clock ticks).
+		 */
 		const work = () => Number(fs.readFileSync(`/proc/${server.pid}/stat`, 'utf8')
 			.split(') ')[1].split(' ')[11]);
 		const worked = { known: 0, unknown: 0 };
@@ -172,7 +180,11 @@ describe('logging in', () => {
 				assert.equal(await runs(), before[0] + 1, which);
 			}
 		}
-		/* The count says that it was begun; half a second's work, that it was done. */
+		/*
+		 * The metric proves that a run of argon2 began.  The CPU time,
+		 * about half a second in all, proves that the run was
+		 * completed.
+		 */
 		assert.ok(worked.known > 9 && worked.unknown > worked.known / 3 &&
 			worked.unknown < worked.known * 3, JSON.stringify(worked));
 	});
@@ -280,7 +292,9 @@ describe('tokens', () => {
 		problem(await phone.get('/v1/tokens'), 401, 'unauthenticated');
 	});
 
-	/* ann with two more devices that are connected, and bob. */
+	/*
+	 * User ann with two more devices, which are connected, and user bob.
+	 */
 	const withTwoMore = async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const more = [await ann.device('phone'), await ann.device('laptop')];
@@ -301,7 +315,7 @@ describe('tokens', () => {
 		own.send({ type: 'ack', id: 7, upto: 0 });
 		assert.equal((await own.wait((frame) => frame.re === 7, 'a reply')).type, 'ok');
 		expectStatus(await bob.get('/v1/inbox'), 200);
-		// None is left.
+		// A second call succeeds although no other device is left.
 		expectStatus(await ann.delete('/v1/tokens?all=false'), 204);
 		expectStatus(await ann.get('/v1/inbox'), 200);
 	});
@@ -381,8 +395,10 @@ describe('renaming and passwords', () => {
 			{ name: ann.name, password: 'another password', device: 'x' }), 201);
 	});
 
-	/* Passwords are looked at one after the other, so mostly the first request is
-	 * the first that is done. */
+	/*
+	 * The server verifies passwords one after the other, so the request
+	 * that is sent first is usually completed first.
+	 */
 	for (const [first, wanted] of [['the log-in', 201], ['the change', 401]]) {
 		it(`who logs in with the old one meanwhile has nothing of it: ${first} is first`, async () => {
 			for (let tries = 1; ; tries++) {
@@ -420,7 +436,10 @@ describe('a one-time password', () => {
 	const give = async (root, name) => root.do('POST', `users/${name}/password`);
 	const logIn = (at, name, password) => at.rest().post('/v1/tokens', { name, password, device: 'x' });
 
-	/** A log-in is refused because of ${what}. */
+	/**
+	 * Asserts that a log-in of ${name} with ${password} is refused because
+	 * of ${what}.
+	 */
 	async function over(at, name, password, what)
 	{
 		const answer = await logIn(at, name, password);
@@ -442,7 +461,8 @@ describe('a one-time password', () => {
 		assert.equal(answer.headers.get('cache-control'), 'no-store');
 		const hours = (Date.parse(expires_at) - Date.parse(answer.headers.get('date'))) / 3_600_000;
 		assert.ok(hours > 23.9 && hours < 24.1, expires_at);
-		// All devices are logged out, and the password of before is none.
+		// All devices are logged out, and the previous password is no
+		// longer valid.
 		problem(await ann.get('/v1/inbox'), 401, 'unauthenticated');
 		assert.equal((await ws.closing(2000)).code, 4401);
 		problem(await logIn(server, name, PASSWORD), 401, 'wrong_password');

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store quick
 //
-// ack: this device has it.  Cumulative, monotone, per device; the first of a
-// user's devices makes the sender's delivered receipt.
+// ack: a device confirms that it has stored events.  Acks are cumulative and
+// monotone, and each device has its own watermark.  The first device of a user
+// that acks a message causes the delivered receipt for the sender.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -16,8 +17,11 @@ const server = serverForFile({ before, after, afterEach });
 
 const filled = (n) => filledAt(server, n);
 
-/** The two markers: bob shows that he has read both messages of ann, who answers
- *  in the same way to one of his. */
+/**
+ * Proves that a receipt did not come, by two events that would come after it:
+ * bob reads both messages of ann, and ann reads bob's answer.  When both read
+ * receipts are there, every earlier receipt would be there, too.
+ */
 async function showRead(ann, bob, conversation)
 {
 	await bob.read({ conversation, upto_conversation_seq: 2 });

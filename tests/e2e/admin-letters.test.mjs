@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// Dead letters and the ways back: a message that expired or was discarded is
-// listed, exported, requeued one by one or many at once, by the operator or by
-// its sender; and its people see what became of it.
+// Dead letters and how messages come back: a message that expired or was
+// discarded is listed and exported.  The operator requeues one or many at once,
+// or the sender retries it.  Its sender and its recipient see the result.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -20,7 +20,10 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 
 const letters = (query = '') => root.all(`dead-letters?${query}`, 'dead_letters');
 
-/** Messages of ${from} that have been discarded: their ids, oldest first. */
+/**
+ * Sends ${n} messages from ${from} to ${to} and discards them.  Returns their
+ * ids, oldest first.
+ */
 async function discarded(from, to, n)
 {
 	const ids = await sendMany(from, to, n);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// The admin routes about other servers: a key is pinned before a server was
-// ever met, servers are blocked, unblocked and forgotten; the list has pages;
-// what operators do is in the audit log; bad input is refused by name.
+// The admin routes about other servers.  A key is pinned before the first
+// contact; servers are blocked, unblocked and forgotten; the list has pages;
+// every change is in the audit log; an answer to bad input names the wrong
+// member.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -24,7 +25,7 @@ const fresh = () => `${freshName('peer')}.example`;
 const peer = (domain) => root.ask(`peers/${domain}`);
 const change = (domain, verb, json) => root.do('POST', `peers/${domain}/${verb}`, json);
 
-/** What the audit log says of ${domain}, the newest first. */
+/** The entries of the audit log about ${domain}, newest first. */
 async function deeds(domain)
 {
 	const { entries } = await root.ask('audit?limit=200');
@@ -50,7 +51,8 @@ describe('a key of another server', () => {
 		const { keys } = await change(domain, 'pin', { key_id: 'k2', public: OTHER });
 		assert.deepEqual(keys.map((one) => [one.id, one.public]), [['k-1_A', PUBLIC], ['k2', OTHER]]);
 		assert.deepEqual(await deeds(domain), [['peer-pin', 'k2 (07070707)'], ['peer-pin', 'k-1_A (d75a9801)']]);
-		// It is a destination as well: messages there would wait for it.
+		// The server is a destination as well: messages to it would
+		// wait there.
 		assert.equal((await root.destination(domain)).breaker, 'closed');
 	});
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// The queries of the admin routes: figures, messages by every filter, one with
-// its story, destinations, lanes, users, audit; pages without holes or doubles;
-// bad input refused by name; and never what a message says.
+// The queries of the admin routes: statistics, messages by every filter, one
+// message with its history, destinations, lanes, users, the audit log.  Pages
+// have no gaps and no duplicates, an answer to bad input names the wrong
+// parameter, and no answer contains the text of a message.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -242,7 +243,7 @@ describe('messages', () => {
 		assert.equal(lane.last_published_seq, 0);
 		for (const state of ['idle', 'ready', 'leased'])
 			assert.deepEqual(await root.all(`lanes?state=${state}`, 'lanes'), []);
-		// What lies in an inbox is not offered again.
+		// A message that is in an inbox here is never offered again.
 		problem(await root.post(`/v1/admin/lanes/${lane.lane_id}/rewind`, { seq: 1 }), 409, 'conflict');
 	});
 
@@ -267,7 +268,7 @@ describe('what operators do is written down', () => {
 		await root.do('POST', `outbox/${id}/discard`);
 		await root.do('PATCH', 'destinations/local', { per_second: null });
 		await root.resume();
-		// What was refused was not done.
+		// A refused request leaves no entry in the audit log.
 		problem(await root.post('/v1/admin/destinations/nowhere.example/pause'), 404, 'not_found');
 		const news = (await root.all('audit', 'entries', 2)).filter((one) => one.audit_id > was.audit_id);
 		assert.deepEqual(news.map((one) => [one.action, one.object]), [['resume', 'local'],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// What an administrator does to users: disable, enable, promote, demote; their
-// lines in the audit log.
+// What an administrator can do to users: disable, enable, promote, demote.
+// Each change has an entry in the audit log.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -15,7 +15,10 @@ const server = serverForFile({ before, after, afterEach });
 
 const change = (root, name, word) => root.do('POST', `users/${name}/${word}`);
 
-/** ${word} on ${name} is refused with ${status}, ${code} and this text. */
+/**
+ * Asserts that the action ${word} on user ${name} is refused with ${status},
+ * ${code} and the text ${detail}.
+ */
 async function refused(root, name, word, status, code, detail)
 {
 	const answer = await root.post(`/v1/admin/users/${name}/${word}`);
@@ -24,7 +27,7 @@ async function refused(root, name, word, status, code, detail)
 	assert.equal(answer.body.detail, detail);
 }
 
-/** The newest ${n} lines of the audit log, oldest first. */
+/** The newest ${n} entries of the audit log, oldest first. */
 async function audit(root, n)
 {
 	const { entries } = await root.ask(`audit?limit=${n}`);
@@ -60,7 +63,7 @@ describe('users as an administrator changes them', () => {
 		assert.deepEqual({ admin, devices }, { admin: true, devices: 1 });
 		expectStatus(await ann.get('/v1/admin/users'), 200);
 		await refused(root, ann.name, 'promote', 409, 'conflict', `user "${ann.name}" is an administrator already`);
-		// An administrator may demote another one, and oneself.
+		// An administrator may demote others and also themselves.
 		const demoted = expectStatus(await ann.post(`/v1/admin/users/${ann.name}/demote`), 200).body;
 		assert.equal(demoted.admin, false);
 		expectStatus(await ann.get('/v1/admin/users'), 403);

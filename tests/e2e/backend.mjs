@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Which database the servers of the tests are on.  With
+// The database behind the servers of the tests.  With
 // TWINBOX_TEST_BACKEND=postgres each data directory has a database of its own
-// in the PostgreSQL that TWINBOX_TEST_POSTGRES names, made when it is first
-// asked for and dropped when the test process ends:
+// in the PostgreSQL server that TWINBOX_TEST_POSTGRES names.  The database is
+// created at its first use and dropped when the test process ends:
 //
-//	TWINBOX_TEST_BACKEND=postgres tests/postgres/with-postgres \
-//	    node --test tests/e2e/send.test.mjs
+//   TWINBOX_TEST_BACKEND=postgres tests/postgres/with-postgres \
+//       node --test tests/e2e/send.test.mjs
 //
-// (A password has to be in the environment, PGPASSWORD, or in a file.)
+// A password must be in the environment (PGPASSWORD) or in a password file.
 //
-// Without it, or with sqlite, it is the file in the data directory, and nothing
-// here does anything.
+// Without the variable, or with the value sqlite, the database is the file in
+// the data directory, and this module does nothing.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -26,12 +26,17 @@ const PATIENCE_MS = 10_000;
 
 export const onPostgres = backend === 'postgres';
 
-/** Why a test is skipped that is about a file of SQLite: for { skip }. */
+/**
+ * The reason why a test about an SQLite file is skipped on PostgreSQL: a value
+ * for { skip }.
+ */
 export const sqliteOnly = onPostgres ? 'it is about a file of SQLite' : false;
 
 const databases = new Map(); /* data directory -> {name, url} */
 
-/** The URL that must be there. */
+/**
+ * The URL of the PostgreSQL server; throws if the environment does not have it.
+ */
 function superuser()
 {
 	const url = process.env.TWINBOX_TEST_POSTGRES;
@@ -43,14 +48,17 @@ function superuser()
 	return url;
 }
 
-/* What psql is asked in vain is an error that says why. */
+/*
+ * Returns the output of psql for the statements ${text}.  An SQL error throws,
+ * with psql's message.
+ */
 function psql(text, url = superuser())
 {
 	return execFileSync('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', url, '-c', text],
 		{ encoding: 'utf8', timeout: 60_000, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-/** ${url} with another database in it. */
+/** Returns ${url} with the database replaced by ${name}. */
 export function withDatabase(url, name)
 {
 	const found = /^(postgres(?:ql)?:\/\/[^/?]*)(?:\/[^?]*)?(\?.*)?$/.exec(url);
@@ -74,8 +82,11 @@ function databaseFor(data)
 	return databases.get(data) ?? createFor(data, 'template0');
 }
 
-/** Gives data directory ${to} a copy of the database of ${from}, whose server has
- *  ended; the sessions of one that was killed may take a moment to end. */
+/**
+ * Copies the database of data directory ${from}, whose server has ended, for
+ * data directory ${to}.  Retries for a moment, because the sessions of a killed
+ * server may still be ending.
+ */
 export function copyDatabase(from, to)
 {
 	const end = Date.now() + PATIENCE_MS;
@@ -98,19 +109,28 @@ export function dropDatabase(data)
 	databases.delete(data);
 }
 
-/** The URL of the database of data directory ${data}, or undefined. */
+/**
+ * Returns the URL of the database of data directory ${data}, or undefined on
+ * SQLite.
+ */
 export function databaseUrl(data)
 {
 	return onPostgres ? databaseFor(data).url : undefined;
 }
 
-/** What psql prints for ${text}, asked of the database of ${data}. */
+/**
+ * Returns what psql prints for the statements ${text} in the database of
+ * ${data}.
+ */
 export function ask(data, text)
 {
 	return psql(text, databaseFor(data).url).trimEnd();
 }
 
-/** Has the database of ${data}, which nobody serves, run the statements ${text}. */
+/**
+ * Runs the statements ${text} in the database of ${data}, on which no server is
+ * running.
+ */
 export function changeRows(data, text)
 {
 	if (onPostgres)
@@ -119,8 +139,10 @@ export function changeRows(data, text)
 		execFileSync('sqlite3', ['-batch', '-bail', path.join(data, 'twinbox.db'), text]);
 }
 
-/** Where a twinboxd finds data directory ${data}: arguments.  What ${args} say
- *  of the database themselves stands. */
+/**
+ * Returns the arguments by which a twinboxd finds data directory ${data} and
+ * its database.  A --db in ${args} takes precedence.
+ */
 export function dataArgs(data, args = [])
 {
 	const db = onPostgres && !args.some((arg) => /^--db(=|$)/.test(arg)) ?

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// twinboxd backup and restore: a copy made under load has all that was accepted
-// before it began and keeps every promise; what is restored is another epoch,
-// so that clients offer again what it lacks; nothing is ever replaced unasked.
+// twinboxd backup and restore.  A backup that is made under load has every
+// message that was accepted before it began, and keeps every promise.  A
+// restored database has a new epoch, so that clients send again what it lacks.
+// Nothing is replaced unless --replace is given.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -16,7 +17,7 @@ import { problem } from './expect.mjs';
 import { assertSound, fsck } from './fsck.mjs';
 import { TWINBOXD, Server, User, run, startServer, tempDir, users, uuid7 } from './harness.mjs';
 
-/** Runs a command of twinboxd: {code, text}. */
+/** Runs a command of twinboxd.  Returns {code, text}. */
 async function command(...args)
 {
 	const child = run(TWINBOXD, args);
@@ -33,7 +34,10 @@ async function must(...args)
 	return text;
 }
 
-/** The users of ${server} on ${other}, which has their tokens. */
+/**
+ * Returns the users ${people} as users of ${other}, whose database contains
+ * their tokens.
+ */
 function elsewhere(other, ...people)
 {
 	return people.map((user) => new User(other, user.name, user.token, user.device_name));
@@ -46,7 +50,8 @@ async function bodies(user)
 
 describe('backup', { skip: sqliteOnly }, () => {
 	it('beside a server at work has all that was accepted before', async (t) => {
-		// ann sends as fast as it goes.
+		// ann sends without a pause, each message as soon as the last
+		// one is accepted.
 		const server = await startServer({ args: ['--rate-limit', 'off'] });
 		t.after(() => server.running && server.kill());
 		const [ann, bob] = await users(server, 'ann', 'bob');
@@ -75,7 +80,9 @@ describe('backup', { skip: sqliteOnly }, () => {
 			const copy = await startServer({ data });
 			t.after(() => copy.running && copy.kill());
 			const [ann2] = elsewhere(copy, ann);
-			// In order and without a gap, so the last accepted one stands for all.
+			// The bodies are in order and without a gap, so the
+			// number of messages is enough to show that all
+			// accepted ones are there.
 			const seen = await bodies(ann2);
 			assert.ok(seen.length >= counts[i], `${seen.length} of ${counts[i]}`);
 			assert.deepEqual(seen, seen.map((_, n) => `message ${n}`));
@@ -138,7 +145,8 @@ describe('restore', { skip: sqliteOnly }, () => {
 		const busy = await command('restore', file, '--replace', '--data', server.data);
 		assert.equal(busy.code, 75, busy.text);
 		assert.match(busy.text, /in use/);
-		// What is only in the log must be kept as well.
+		// After kill -9 some commits are only in the write-ahead log.
+		// They must be kept, too.
 		await server.kill();
 		const there = await command('restore', file, '--data', server.data);
 		assert.equal(there.code, 73);
@@ -182,7 +190,8 @@ describe('restore', { skip: sqliteOnly }, () => {
 		fs.writeFileSync(path.join(folder, 'text'), 'no database '.repeat(1000));
 		fs.writeFileSync(path.join(folder, 'empty'), '');
 		spawnSync('mkfifo', [path.join(folder, 'fifo')]);
-		// An index has become another.
+		// Damage that only the check of the schema finds: the name of
+		// an index has changed.
 		await must('backup', path.join(folder, 'other'), '--data', server.data);
 		const other = fs.readFileSync(path.join(folder, 'other'), 'latin1');
 		fs.writeFileSync(path.join(folder, 'other'), other.replaceAll('messages_sender', 'messages_sendex'), 'latin1');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// Bad input gets a clear problem document and loses nothing: a table of bad
-// requests, each with its status, code and JSON pointer, and after each of
-// them nothing was stored and good requests are served.
+// Bad input gets a clear problem document and loses nothing.  A table of bad
+// requests gives the status, code and JSON pointer of each answer.  After each
+// of them nothing was stored and good requests succeed.
 
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -19,7 +19,7 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 	await bob.received((await eve.send(bob.name, 'seen by bob')).id);
 }, { unlimited: 'one user makes every bad request' });
 
-/** Nothing of ann's was stored by ${deed}. */
+/** Asserts that ${deed} stores nothing of ann's. */
 async function storesNothing(deed)
 {
 	const look = async () => ({

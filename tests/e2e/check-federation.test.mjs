@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// twinboxd check-federation: each step of the way to a server that node plays, well
-// and broken in turn; and between two real servers, both ways.
+// twinboxd check-federation tests the way to another server step by step.  Here
+// node plays the other server, and each step fails in turn.  The last test has
+// two real servers and checks both directions.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -20,8 +21,10 @@ import { Peer } from './peer.mjs';
 const WELL = ['setting', 'DNS', 'connection', 'document', 'clock', 'key', 'own document', 'signed request'];
 const WIDTH = 79;
 
-/** Runs the command with ${args}: {code, out, err, steps}, where steps are
- *  [ok or fails, step, all that it says in one line]. */
+/**
+ * Runs the command with ${args}.  Returns {code, out, err, steps}; each of the
+ * steps is [ok or fails, name of the step, its text in one line].
+ */
 async function command(...args)
 {
 	const child = run(TWINBOXD, ['check-federation', ...args]);
@@ -40,7 +43,10 @@ async function command(...args)
 	return { code, out: child.out, err: child.err, steps };
 }
 
-/** The same with the settings of ${side}, and with ${more}. */
+/**
+ * Runs the command with the settings of ${side} and the further arguments
+ * ${more}.
+ */
 const check = (side, domain, ...more) =>
 	command(domain, ...dataArgs(side.data, side.args), ...side.args, ...more);
 
@@ -48,7 +54,10 @@ const said = ({ steps }, wanted) => steps.find(([, step]) => step === wanted)?.[
 const failed = ({ steps }) => steps.filter(([mark]) => mark === 'fails').map(([, step]) => step);
 const tried = ({ steps }) => steps.map(([, step]) => step);
 
-/** What came of it is that ${step} failed, for ${reason}, with ${cure}. */
+/**
+ * Asserts that exactly ${step} failed, and that its text has ${reason} and
+ * ${cure}.
+ */
 function assertFails(result, step, reason, cure)
 {
 	assert.deepEqual([result.code, failed(result), result.err], [69, [step], ''], result.out);
@@ -72,7 +81,10 @@ describe('the way to another server', () => {
 		await b.close();
 	});
 
-	/** Runs the command while b answers as ${broken} says. */
+	/**
+	 * Runs the command while b has the properties ${broken}, which make it
+	 * answer wrongly.
+	 */
 	async function whileItAnswers(broken)
 	{
 		Object.assign(b, broken);
@@ -244,7 +256,10 @@ describe('the way to another server', () => {
 	});
 
 	it('sees that its own document is not there, or is not its own', async () => {
-		/* Settings of another server: its document has not the key of this one. */
+		/*
+		 * The command runs with the settings of another server, whose
+		 * document does not contain this server's key.
+		 */
 		const other = new Peer('a.example');
 		await other.listen();
 		try {
@@ -258,7 +273,7 @@ describe('the way to another server', () => {
 		await side.stop();
 		const file = onPostgres ? undefined : fs.readFileSync(path.join(side.data, 'twinbox.db'));
 		const result = await check(side, 'b.example');
-		/* Nothing was written meanwhile. */
+		/* The command has written nothing into the database. */
 		if (!onPostgres)
 			assert.ok(file.equals(fs.readFileSync(path.join(side.data, 'twinbox.db'))));
 		await side.start();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// The admin commands against the server itself: what waits is seen, what
-// died is requeued, exported and discarded, and who did it is written down.
+// The admin commands against a real server: they show what waits, they requeue,
+// export and discard dead letters, and the audit log names who did what.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -31,11 +31,11 @@ after(async () => {
 
 const dlq = async (...filters) => (await root.page('admin', 'dlq', ...filters)).dead_letters;
 
-/** Waits until ${person}'s message ${id} is ${state}. */
+/** Waits until message ${id} of ${person} is in state ${state}. */
 const until = (person, id, state) => eventually(
 	async () => (await person.json('outbox', id)).state === state, `it is ${state}`);
 
-/** The dead letter of message ${id}. */
+/** Waits for the dead letter of message ${id}, and returns it. */
 const letterOf = (id) => eventually(async () => (await dlq()).find((one) => one.id === id), 'its dead letter');
 
 describe('the admin commands at work', () => {
@@ -230,7 +230,10 @@ describe('the admin commands at work', () => {
 		assert.match((await root.run('admin', 'lanes', '--limit', 1000)).out,
 			new RegExp(`^ *${lane.lane_id} +${bob.name} `, 'm'));
 		failed(await root.try(['admin', 'rewind', 999999999, 1]), EX.DATAERR, /admin lanes/);
-		/* Only another server can be offered again what it has. */
+		/*
+		 * A rewind works only for another server: messages in an inbox
+		 * here are never offered again.
+		 */
 		failed(await root.try(['admin', 'rewind', String(lane.lane_id), '1']), EX.DATAERR,
 			/inbox here.*; twinbox admin lanes/);
 		failed(await root.try(['admin', 'rewind', String(lane.lane_id), '--since', '2026-01-01T00:00:00Z']), EX.DATAERR,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// An operator on the command line, and a stand-in for the server: it answers
-// /v1/admin/... as the contract says, from figures that the test chooses, so
-// that the odd cases can be shown: nothing at all, huge numbers, hostile names,
-// refusals, a server that goes away and comes back.
+// A stand-in for the server, and an operator who uses the command line with it.
+// The stand-in answers /v1/admin/... as the contract says, with figures that
+// the test chooses.  So a test can show unusual cases: empty lists, huge
+// numbers, hostile names, refusals, a server that goes away and comes back.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -12,11 +12,11 @@ import { dataArgs } from './backend.mjs';
 import { Person } from './cli-client.mjs';
 import { PASSWORD, freshName, run } from './harness.mjs';
 
-/** What an address must not do to a terminal. */
+/** An address with sequences that must not reach a terminal unescaped. */
 export const HOSTILE = 'eve\x1b[2J\x1b]0;owned\x07\u202ex@日本語.fault.test';
 export const WIDE = '日本語の利用者の名前がとても長い場合@とても長い.fault.test';
 
-/** The stand-in's clock, which stands still, so that ages are exact. */
+/** The clock of the stand-in stands still, so that ages are exact. */
 export const NOW = Math.floor(Date.now() / 1000) * 1000;
 export const ago = (ms) => new Date(NOW - ms).toISOString();
 export const ahead = (ms) => ago(-ms);
@@ -27,7 +27,10 @@ export const problem = (status, code, more = {}) => ({
 	type: `/problems/${code.replaceAll('_', '-')}`, title: code, status, code, detail: `it is ${code}`, ...more,
 });
 
-/** Statistics; ${more} replaces what is in them, also deep inside. */
+/**
+ * Statistics.  Members of ${more} replace those of the default, also in nested
+ * objects.
+ */
 export function stats(more = {})
 {
 	const base = {
@@ -54,7 +57,10 @@ export const destination = (name, more = {}) => ({
 	truncated: false, oldest_pending_age_ms: null, ages: [0, 0, 0, 0, 0, 0, 0, 0], ...more,
 });
 
-/** Four destinations: everything, here, a dead one, a paused one. */
+/**
+ * Four destinations: all together (*), the inboxes here, one whose breaker is
+ * open, and a paused one.
+ */
 export const DESTINATIONS = () => [
 	destination('*', { window: 0, last_success_at: null }),
 	destination('local', { in_flight: 3, pending: 12, oldest_pending_age_ms: 40,
@@ -93,16 +99,17 @@ export const lane = (n, more = {}) => ({
 });
 
 /**
- * A stand-in for the server.  `answers` are by "METHOD /path" (without query) or "/path": a value
- * or a function of (query, body, request); [status, body, headers] is answered
- * as it is.  `requests` is what was asked.
+ * A stand-in for the server.  ${answers} maps "METHOD /path" (without the
+ * query) or "/path" to a value, or to a function of (query, body, request) that
+ * returns one.  An array [status, body, headers] sets all three.  `requests`
+ * records the requests.
  */
 export class StandIn {
 	constructor(answers = {})
 	{
 		this.requests = [];
-		this.away = false;   /* connections are cut */
-		this.silent = false; /* nothing is answered */
+		this.away = false;   /* connections are closed at once */
+		this.silent = false; /* requests get no answer */
 		this.answers = {
 			'/v1/admin/stats': () => stats(),
 			'/v1/admin/destinations': () => ({ destinations: DESTINATIONS(), age_limits_ms: AGE_LIMITS,
@@ -151,7 +158,7 @@ export class StandIn {
 		response.end(typeof answer === 'string' ? answer : JSON.stringify(answer));
 	}
 
-	/** Somebody who is logged in here. */
+	/** Returns a person who is logged in here. */
 	async person()
 	{
 		await new Promise((resolve) => {
@@ -164,7 +171,10 @@ export class StandIn {
 		return ann;
 	}
 
-	/** Goes away: what is connected is cut, what comes is refused. */
+	/**
+	 * Simulates a server that is down: closes the connections, and refuses
+	 * new ones.
+	 */
 	leave()
 	{
 		this.away = true;
@@ -185,7 +195,7 @@ export class StandIn {
 	}
 }
 
-/** A stand-in and its operator, for test ${t}. */
+/** Returns a stand-in and its operator, for test ${t}. */
 export async function standIn(t, answers)
 {
 	const one = new StandIn(answers);
@@ -195,7 +205,10 @@ export async function standIn(t, answers)
 	return [one, ann];
 }
 
-/** An administrator of ${server}, which is a real one, logged in. */
+/**
+ * Creates an administrator of the real server ${server} and logs in as that
+ * user.
+ */
 export async function operator(server, url = server.url)
 {
 	const one = new Person(url, { name: freshName('root') });
@@ -208,7 +221,10 @@ export async function operator(server, url = server.url)
 	return one;
 }
 
-/** ${done} failed with ${code}, in one line that says ${what}. */
+/**
+ * Asserts that the command ${done} failed with exit code ${code}, and that its
+ * one error line matches ${what}.
+ */
 export function failed(done, code, what)
 {
 	assert.equal(done.code, code, `${done.code}: ${done.out}${done.err}`);

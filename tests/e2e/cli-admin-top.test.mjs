@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// twinbox admin top: what is on the screen, keys, sizes, signals, a server that
-// goes away and comes back, and the picture for those without a terminal.
+// twinbox admin top: the content of the screen, keys, sizes, signals, a server
+// that goes away and comes back, and the output of --once without a terminal.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -15,13 +15,13 @@ import {
 import { Terminal } from './cli-terminal.mjs';
 import { eventually, run } from './harness.mjs';
 
-/** Statistics of a server that is in its ${n}-th period of ten seconds. */
+/** Statistics of a server in its ${n}-th period of ten seconds. */
 const later = (n, more = {}) => ({
 	...stats(), at: new Date(NOW + n * 10_000).toISOString(),
 	totals: { ...stats().totals, accepted: 1000 + n * 2140, sent: 500 + n * 4, retries: 7 }, ...more,
 });
 
-/** top at ${ann}'s terminal; it has drawn something. */
+/** Runs top in a terminal as ${ann}, and waits for its first picture. */
 async function top(t, ann, args = [], options = {})
 {
 	const screen = new Terminal(TWINBOX, ['admin', 'top', '--interval', '1s', ...args],
@@ -31,7 +31,7 @@ async function top(t, ann, args = [], options = {})
 	return screen;
 }
 
-/** The terminal is as it was before. */
+/** Asserts that top has restored the terminal. */
 function given_back(screen)
 {
 	assert.equal(screen.screen.other, null, 'the alternate screen');
@@ -41,7 +41,7 @@ function given_back(screen)
 	assert.doesNotMatch(screen.screen.text(), /twinbox top/);
 }
 
-/** How often ${one} was asked for statistics. */
+/** The number of requests for statistics that ${one} has received. */
 const looks = (one) => one.requests.filter(({ path }) => path.endsWith('/stats')).length;
 
 describe('the live view', () => {
@@ -65,7 +65,8 @@ describe('the live view', () => {
 		await screen.shows(/^retry rate +4\.2% /m);
 		await screen.shows(/^relay turned 210ms ago, 8 in flight; writer: 0 wait$/m);
 		await screen.shows(/^write-ahead log 3\.1 MiB; pending is 12% of max-pending-total$/m);
-		// The terminal may have half of a picture when it is looked at.
+		// The check is repeated, because the terminal may have received
+		// only half of a picture.
 		await eventually(() => {
 			const lines = screen.screen.lines().map((line) => line.split(' ')[0]);
 			const order = ['far.fault.test', 'slow.fault.test', 'local'].map((name) => lines.indexOf(name));
@@ -118,7 +119,10 @@ describe('the live view', () => {
 		await screen.shows('[1 overview]');
 		screen.type('\x1b[D');
 		await screen.shows('[4 lanes]');
-		/* Keys that mean nothing, halves of sequences, and a flood. */
+		/*
+		 * Keys without a meaning, incomplete escape sequences, and a
+		 * very long one.
+		 */
 		screen.type('x\x1b[99;99~\x1b\x1b[1;5P\x1bZ\x1b[' + '9'.repeat(100) + '~');
 		screen.type('1');
 		await screen.shows('[1 overview]');
@@ -219,7 +223,10 @@ describe('the live view', () => {
 		const before = screen.raw.length;
 		screen.type('\x1a');
 		await eventually(() => stopped(pid), 'it is stopped');
-		/* script(1) stops with it, and lets it go on. */
+		/*
+		 * The program script(1) stops together with top, and resumes
+		 * it.
+		 */
 		await eventually(() => stopped(screen.child.pid), 'script is stopped');
 		process.kill(screen.child.pid, 'SIGCONT');
 		await eventually(() => /\x1b\[\?1049l[^]*\x1b\[\?1049h[^]*4 lanes/.test(screen.raw.slice(before)),
@@ -280,7 +287,10 @@ describe('the live view', () => {
 		assert.equal(looks(one), before);
 		screen.type('r');
 		await eventually(() => looks(one) === before + 1, 'it is asked at once by a key');
-		/* Another view is asked for at once, too, also when a refusal is just coming. */
+		/*
+		 * A key for another view causes a request at once, too, even if
+		 * a refusal arrives at the same moment.
+		 */
 		let refuse;
 		one.answers['/v1/admin/stats'] = () => (refuse ? stats() : new Promise((resolve) => {
 			refuse = () => resolve([503, problem(503, 'busy'), { 'retry-after': '3600' }]);

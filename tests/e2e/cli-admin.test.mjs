@@ -2,8 +2,7 @@
 // tags: store
 //
 // The admin commands against a stand-in for the server: their requests, their
-// output for people and for programs, and their messages when something is
-// wrong.
+// output for people and for programs, and their error messages.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -19,11 +18,14 @@ import { Terminal } from './cli-terminal.mjs';
 
 const LISTS = ['stats', 'outbox', 'dlq', 'destinations', 'lanes', 'peers', 'users', 'audit'];
 
-/** How many columns ${line} takes. */
+/** The number of terminal columns that ${line} takes. */
 const width = (line) => Array.from(line).reduce((all, c) =>
 	all + (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uff00-\uff60]/u.test(c) ? 2 : 1), 0);
 
-/** Nothing in ${text} can move a cursor, and no line is wider than ${columns}. */
+/**
+ * Asserts that no character of ${text} can control a terminal, and that no line
+ * is wider than ${columns}.
+ */
 function tame(text, columns = 80)
 {
 	assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e]/);
@@ -31,7 +33,7 @@ function tame(text, columns = 80)
 		assert.ok(width(line) <= columns, `${width(line)} columns: ${line}`);
 }
 
-/** What ${one} was asked last. */
+/** The last request that ${one} has received. */
 const asked = (one) => one.requests.at(-1);
 
 describe('the operator\'s lists', () => {
@@ -285,7 +287,7 @@ describe('what an operator may meet', () => {
 		assert.match(wide.out, /とても長い\.fault\.test$/m);
 		tame(wide.out, 160);
 		tame((await ann.try(['admin', 'dlq'], { env: { COLUMNS: '60' } })).out, 60);
-		/* What cannot be a width is none: 80 columns. */
+		/* An invalid COLUMNS is ignored: the width is 80. */
 		const [usual, least] = await Promise.all(['80', '20'].map(async (COLUMNS) =>
 			(await ann.try(['admin', 'dlq'], { env: { COLUMNS } })).out));
 		assert.notEqual(least, usual);
@@ -499,7 +501,7 @@ describe('what an operator does', () => {
 		const other = path.join(ann.home, 'other');
 		failed(await ann.try(['admin', 'dlq', '--export', other]), EX.NOPERM, /administrator/);
 		one.answers['/v1/admin/dead-letters/export'] = (_query, _body) => {
-			/* Promised more than comes. */
+			/* The Content-Length is larger than what is sent. */
 			setTimeout(() => one.http.closeAllConnections(), 100);
 			return [200, lines, { 'content-length': String(lines.length + 5) }];
 		};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// twinbox in a terminal: the chat, the password prompt, colours.  What counts
-// is what a person would see on the screen.
+// twinbox in a terminal: the chat, the password prompt, colours.  The tests
+// compare what a person would see on the screen.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -24,7 +24,9 @@ after(async () => {
 	await server.stop();
 });
 
-/** ${person} chats with ${other}; ready to be typed to. */
+/**
+ * Starts a chat of ${person} with ${other}, and waits until it accepts input.
+ */
 async function chat(t, person, other, options = {})
 {
 	const terminal = new Terminal(TWINBOX, ['chat', other.name, ...options.args ?? []],
@@ -34,7 +36,7 @@ async function chat(t, person, other, options = {})
 	return terminal;
 }
 
-/** The lines without the time before them. */
+/** The lines of the screen without the time at their start. */
 const plain = (terminal) => terminal.screen.lines().map((line) =>
 	line.replace(/^\d\d:\d\d {2}/, '').replace(/ {2,}/g, '  '));
 
@@ -191,7 +193,8 @@ describe('chat', () => {
 		assert.deepEqual(plain(screen).slice(0, 3), [`${bob.name}  seen before`, 'you  an answer  ✓', 'you  kept  …']);
 		screen.type('typed\r');
 		await screen.shows(/you +typed {2}…/);
-		// Acked without having been shown: the stream does not bring it.
+		// This message is acked before the chat has shown it, so the
+		// stream does not deliver it any more.
 		const direct = { env: { TWINBOX_SERVER: server.url } };
 		assert.equal((await bob.try(['send', ann.name, 'meanwhile'], direct)).code, 0);
 		const { body } = await server.rest(ann.profile().token).get('/v1/inbox');
@@ -314,7 +317,8 @@ describe('chat', () => {
 		assert.equal(screen.raw.split('\x07').length, 2);
 		assert.deepEqual(screen.screen.unknown, []);
 		assert.match(screen.screen.text(), /^>$/m);
-		// By the environment; tail, too.
+		// The bell can also be switched on by the environment, and in
+		// tail.
 		const tail = new Terminal(TWINBOX, ['tail', '--after', '0'], { env: { ...ann.env, TWINBOX_BELL: '1' } });
 		t.after(() => tail.kill());
 		await tail.shows('now');

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The command line client as the tests use it: a home of its own for each
-// person, its commands, and a proxy between it and the server that keeps one
-// address over the server's restarts and can cut, swallow or hold.
+// The command line client for tests: each person has a home directory of their
+// own, and methods to run commands.  A proxy between the client and the server
+// keeps one address over restarts of the server; it can cut connections,
+// swallow answers or hold them back.
 
 import fs from 'node:fs';
 import net from 'node:net';
@@ -16,13 +17,16 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 export const TWINBOX = path.resolve(
 	process.env.TWINBOX ?? path.join(here, '../../build/twinbox'));
 
-/** Exit codes of sysexits.h. */
+/** The exit codes of sysexits.h. */
 export const EX = {
 	OK: 0, USAGE: 64, DATAERR: 65, NOUSER: 67, UNAVAILABLE: 69, SOFTWARE: 70,
 	CANTCREAT: 73, IOERR: 74, TEMPFAIL: 75, PROTOCOL: 76, NOPERM: 77, CONFIG: 78,
 };
 
-/** What the sanitizers are told, for programs with an environment of their own. */
+/**
+ * The options of the sanitizers, for programs that do not inherit the
+ * environment.
+ */
 export function sanitizers()
 {
 	return Object.fromEntries(
@@ -32,7 +36,7 @@ export function sanitizers()
 }
 
 /**
- * Somebody with a home directory and a server, and with the twinbox command.
+ * A person with a home directory and a server, who uses the twinbox command.
  */
 export class Person {
 	constructor(url, { name = freshName('p'), home } = {})
@@ -47,13 +51,16 @@ export class Person {
 		};
 	}
 
-	/** Starts a command; its end is `exited`, its output `out` and `err`. */
+	/**
+	 * Starts a command.  `exited` is a promise of its end, `out` and `err`
+	 * are its output.
+	 */
 	start(...args)
 	{
 		return run(TWINBOX, args.map(String), { env: this.env });
 	}
 
-	/** Runs a command: {code, out, err, lines}. */
+	/** Runs a command.  Returns {code, out, err, lines}. */
 	async try(args, { input, env = {} } = {})
 	{
 		const child = run(TWINBOX, args.map(String), {
@@ -71,7 +78,7 @@ export class Person {
 		};
 	}
 
-	/** Runs a command that must succeed. */
+	/** Runs a command that must succeed.  Returns the same as try(). */
 	async run(...args)
 	{
 		const done = await this.try(args);
@@ -80,25 +87,33 @@ export class Person {
 		return done;
 	}
 
-	/** Runs a command with --json that must succeed; what it printed. */
+	/**
+	 * Runs a command with --json, which must succeed.  Returns its output,
+	 * parsed.
+	 */
 	async json(...args)
 	{
 		return JSON.parse((await this.run(...args, '--json')).out);
 	}
 
-	/** Runs a command that shows a list; the page that it printed. */
+	/**
+	 * Runs a command that prints a list.  Returns the whole page (--page).
+	 */
 	async page(...args)
 	{
 		return this.json(...args, '--page');
 	}
 
-	/** Runs a command that shows a list; its rows, printed one a line. */
+	/**
+	 * Runs a command that prints a list.  Returns its rows; the output has
+	 * one in each line.
+	 */
 	async rows(...args)
 	{
 		return (await this.run(...args, '--json')).lines.map((line) => JSON.parse(line));
 	}
 
-	/** Runs a command with a password on standard input. */
+	/** Runs a command that reads a password from standard input. */
 	async withPassword(args, password = PASSWORD)
 	{
 		return this.try([...args, '--password-stdin'], { input: `${password}\n` });
@@ -112,7 +127,7 @@ export class Person {
 		return this;
 	}
 
-	/** The stored profile. */
+	/** Returns the content of the stored profile. */
 	profile(name = 'default')
 	{
 		return JSON.parse(fs.readFileSync(this.profilePath(name), 'utf8'));
@@ -123,14 +138,14 @@ export class Person {
 		return path.join(this.home, '.config/twinbox', `${name}.json`);
 	}
 
-	/** The events of the inbox, as --json tells them. */
+	/** Returns the events of the inbox as --json prints them. */
 	async events(after = 0)
 	{
 		return this.rows('inbox', '--after', after, '--limit', 200);
 	}
 }
 
-/** Registered people with homes of their own. */
+/** Registers users, each with a home directory of their own. */
 export async function people(url, ...names)
 {
 	return Promise.all(names.map((name) =>
@@ -138,10 +153,11 @@ export async function people(url, ...names)
 }
 
 /**
- * A TCP proxy in front of ${server}, under one address for ever.  It refuses
- * while `open` is false; `swallow` = n lets the next n requests through and
- * cuts their connections before the answer; `hold` keeps all that the server
- * says.  `refused` counts the connections that it refused since down().
+ * A TCP proxy in front of ${server}, whose address never changes.  It refuses
+ * connections while `open` is false.  `swallow` = n passes the next n requests
+ * to the server and cuts their connections before the answer.  `hold` keeps
+ * back what the server sends.  `refused` is the number of connections that were
+ * refused since down().
  */
 export class Proxy {
 	constructor(server)
@@ -197,14 +213,14 @@ export class Proxy {
 		});
 	}
 
-	/** Cuts every connection there is. */
+	/** Cuts all connections. */
 	cut()
 	{
 		for (const socket of [...this.sockets])
 			socket.resetAndDestroy();
 	}
 
-	/** Refuses everything from now on. */
+	/** Refuses new connections from now on, and cuts the existing ones. */
 	down()
 	{
 		this.open = false;

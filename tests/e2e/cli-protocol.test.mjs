@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// The client against a server that a test plays by hand: what it does about
-// gaps, repetitions, close codes, another epoch, Retry-After, and answers that
-// are none.
+// The client against a server that the test plays: how it reacts to gaps,
+// repetitions, close codes, another epoch, Retry-After, and answers that are
+// not valid.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -27,8 +27,9 @@ const problem = (status, code, more = {}) => ({
 });
 
 /**
- * A server whose answers are ${rest}(request, body) -> [status, body, headers]
- * and whose sessions are ${session}(socket, hello, n), n counting from 0.
+ * A server that the test plays.  ${rest}(request, body) returns the answer
+ * [status, body, headers].  ${session}(socket, hello, n) handles the n-th
+ * session, n counting from 0.
  */
 class Played {
 	constructor({ rest, session } = {})
@@ -87,7 +88,7 @@ class Played {
 		return [404, problem(404, 'not_found')];
 	}
 
-	/** Somebody who is logged in here. */
+	/** Returns a person who is logged in here. */
 	async person()
 	{
 		await new Promise((resolve) => {
@@ -101,7 +102,7 @@ class Played {
 		return ann;
 	}
 
-	/** The sends that were asked for. */
+	/** The bodies of the sends that were requested. */
 	sends()
 	{
 		return this.requests.filter((one) => one.url === '/v1/messages').map((one) => one.body);
@@ -178,7 +179,7 @@ describe('the cursor', () => {
 		});
 		const follow = server.tail(await server.person(), '--no-ack');
 		await eventually(() => follow.seqs().length === 1, 'it is there');
-		// An ack that is due is written before the end.
+		// The client would write a pending ack before it ends.
 		follow.kill('SIGTERM');
 		assert.equal((await follow.exited).code, 0);
 		await eventually(() => server.socket.readyState === 3, 'all it wrote is here');
@@ -245,7 +246,7 @@ describe('a new epoch', () => {
 						socket.welcome('E2', { recovered: false });
 					} else {
 						socket.welcome('E2');
-						socket.event(1); // restored
+						socket.event(1); // after the restore
 						socket.event(2, { event_id: 'other', body: 'new' });
 						socket.say({ type: 'caught_up', seq: 2 });
 					}
@@ -348,7 +349,8 @@ describe('close codes', () => {
 		assert.ok(server.times[1] - server.times[0] >= 1500, `${server.times}`);
 	});
 
-	// How long it waits between them: tests/unit/test_client_connection.
+	// This test counts the connections only.
+	// tests/unit/test_client_connection tests the delays.
 	it('comes again as often as it is sent away', async () => {
 		const server = new Played({
 			session(socket, hello, n)

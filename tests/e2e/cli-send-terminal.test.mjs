@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// twinbox send in a terminal: to whom what went, and the question that is
-// asked when the second word is somebody whom the sender knows.  Without a
-// terminal nothing is ever asked.
+// twinbox send in a terminal: the line that says to whom the message went, and
+// the question that is asked if the second word is a person whom the sender
+// knows.  Without a terminal the command never asks.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -14,7 +14,7 @@ import { eventually, serverForFile } from './harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 
-/** ${person} sends in a terminal. */
+/** Runs twinbox send in a terminal as ${person}. */
 function send(t, person, ...args)
 {
 	const terminal = new Terminal(TWINBOX, ['send', ...args], { env: person.env });
@@ -22,7 +22,7 @@ function send(t, person, ...args)
 	return terminal;
 }
 
-/** What ${person} was sent. */
+/** The bodies of the messages that ${person} has received. */
 const bodies = async (person) => (await person.events()).map((event) => event.body);
 
 describe('send in a terminal', () => {
@@ -49,10 +49,11 @@ describe('send in a terminal', () => {
 		yes.type('y\r');
 		assert.equal(await yes.ended(), 0);
 		await yes.shows(`✓ accepted  to ${bob.name}: ${carol.name} two`.slice(0, 40));
-		// One word is quoted, or is all there is to say.
+		// No question: the name is inside a quoted argument, or it is
+		// the whole message.
 		assert.equal(await send(t, ann, bob.name, `${carol.name} three`).ended(), 0);
 		assert.equal(await send(t, ann, bob.name, carol.name).ended(), 0);
-		// Nobody but a person at a terminal is asked.
+		// Without a terminal there is no question.
 		await ann.run('send', bob.name, carol.name, 'four');
 		await eventually(async () => (await bodies(bob)).length >= 5, 'all came');
 		assert.deepEqual(await bodies(bob), [`${carol.name} one`, `${carol.name} two`,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// twinbox tail and the client's own outbox against a server that is away, comes
-// back, loses answers: nothing is lost, nothing is shown or sent twice.
+// twinbox tail and the client's own outbox, against a server that is down,
+// comes back or loses answers.  Nothing is lost, and nothing is shown or sent
+// twice.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -32,13 +33,13 @@ afterEach(() => {
 	proxy.up();
 });
 
-/** Two people who speak through the proxy. */
+/** Registers two people who reach the server through the proxy. */
 async function pair()
 {
 	return people(proxy.url, 'ann', 'bob');
 }
 
-/** A running tail; events() are those it has printed. */
+/** Starts a tail. events() returns the events that it has printed. */
 function tail(person, ...args)
 {
 	const child = person.start('tail', '--json', ...args);
@@ -297,7 +298,8 @@ describe('the client’s own outbox', () => {
 		proxy.up();
 		assert.match((await ann.run('outbox', 'cancel', first)).out, /^canceled/);
 		await ann.run('outbox', 'retry', second);
-		// What comes from one person keeps its order: after the last one all are there.
+		// Messages from one person keep their order: when the last one
+		// is there, all are.
 		await ann.run('send', bob.name, 'last');
 		const bodies = async () => (await bob.events()).map((event) => event.body);
 		await eventually(async () => (await bodies()).includes('last'), 'the last one came');

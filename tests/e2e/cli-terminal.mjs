@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// A program in a pseudo-terminal, seen as a person sees it: script(1) of
-// util-linux makes the terminal, and a small emulation of what a VT100 does
-// with the bytes keeps the screen, so that tests can look at its lines.
+// A program in a pseudo-terminal, as a person sees it. script(1) of util-linux
+// makes the terminal.  A small emulation of a VT100 turns the bytes into a
+// screen, so that tests can read its lines.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 
 import { eventually, run } from './harness.mjs';
 
-/** How many columns ${c} takes: 0, 1 or 2. */
+/** The number of columns that the character ${c} takes: 0, 1 or 2. */
 function width(c)
 {
 	if (/\p{Mn}/u.test(c))
@@ -18,7 +18,7 @@ function width(c)
 		.test(c) ? 2 : 1;
 }
 
-/** What is on a terminal of ${columns} x ${rows}. */
+/** The screen of a terminal of ${columns} x ${rows}. */
 export class Screen {
 	constructor(columns = 80, rows = 24)
 	{
@@ -31,11 +31,14 @@ export class Screen {
 		this.rest = '';
 		this.unknown = [];
 		this.wraps = true;
-		this.cursor = true; /* is shown */
-		this.other = null;  /* what was there before the alternate screen */
+		this.cursor = true; /* whether the cursor is shown */
+		this.other = null;  /* the screen behind the alternate screen, or null */
 	}
 
-	/** The terminal has another size; what was on it is cut. */
+	/**
+	 * Changes the size of the terminal.  Content outside the new size is
+	 * cut.
+	 */
 	resize(columns, rows)
 	{
 		this.columns = columns;
@@ -45,7 +48,7 @@ export class Screen {
 		this.y = Math.min(this.y, rows - 1);
 	}
 
-	/** ESC [ ? ${mode} h or l */
+	/** Executes ESC [ ? ${mode} h (${on}) or l. */
 	mode(mode, on)
 	{
 		if (mode === '7') {
@@ -62,7 +65,10 @@ export class Screen {
 		}
 	}
 
-	/** The lines, those that have scrolled away first, without what is empty. */
+	/**
+	 * Returns the lines without the empty ones, those that have scrolled
+	 * away first.
+	 */
 	lines()
 	{
 		return [...this.history, ...this.grid].map((row) =>
@@ -103,7 +109,7 @@ export class Screen {
 			this.grid[this.y][this.x++] = '';
 	}
 
-	/** ESC [ ${numbers} ${final} */
+	/** Executes ESC [ ${numbers} ${final}. */
 	control(numbers, final)
 	{
 		const n = Number(numbers.split(';')[0] || 0);
@@ -179,7 +185,10 @@ export class Screen {
 
 const quote = (word) => `'${String(word).replaceAll("'", "'\\''")}'`;
 
-/** ${program} with ${args} in a terminal; type() and shows() are its person. */
+/**
+ * Runs ${program} with ${args} in a terminal. type() and shows() stand for the
+ * person at it.
+ */
 export class Terminal {
 	constructor(program, args, { env = process.env, columns = 80, rows = 24 } = {})
 	{
@@ -201,7 +210,10 @@ export class Terminal {
 		this.child.stdin.write(text);
 	}
 
-	/** Waits until ${wanted} (a text, an expression or a function) is there. */
+	/**
+	 * Waits until ${wanted} (a text, a regular expression or a function) is
+	 * on the screen.
+	 */
 	async shows(wanted, what = String(wanted))
 	{
 		const look = typeof wanted === 'function' ? wanted :
@@ -216,13 +228,13 @@ export class Terminal {
 		return this.screen.lines();
 	}
 
-	/** Waits for the end; the exit code. */
+	/** Waits until the program has ended.  Returns its exit code. */
 	async ended()
 	{
 		return (await this.child.exited).code;
 	}
 
-	/** The process id of the program. */
+	/** Returns the process id of the program. */
 	program()
 	{
 		const { pid } = this.child;
@@ -230,7 +242,10 @@ export class Terminal {
 		return Number(fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 	}
 
-	/** Gives the terminal another size, and tells the program. */
+	/**
+	 * Changes the size of the terminal; the system notifies the program
+	 * (SIGWINCH).
+	 */
 	resize(columns, rows)
 	{
 		this.screen.resize(columns, rows);
@@ -238,7 +253,7 @@ export class Terminal {
 			'cols', String(columns), 'rows', String(rows)]);
 	}
 
-	/** Takes the terminal away: the program in it is hung up. */
+	/** Removes the terminal, which hangs up the program in it. */
 	kill()
 	{
 		this.child.kill('SIGKILL');

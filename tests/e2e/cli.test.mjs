@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// The command line client: every command, for people and for programs, and
-// what it says and with which exit code when something is wrong.
+// The command line client: every command, its output for people and for
+// programs, and its error messages and exit codes.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -14,7 +14,10 @@ import { PASSWORD, freshName, run, serverForFile, sleep, startServer, uuid7 } fr
 
 const server = serverForFile({ before, after, afterEach });
 
-/** ${done} failed with ${code}, in one line that says ${what}. */
+/**
+ * Asserts that the command ${done} failed with exit code ${code}, and that its
+ * one error line matches ${what}.
+ */
 function failed(done, code, what)
 {
 	assert.equal(done.code, code, `${done.code}: ${done.out}${done.err}`);
@@ -313,7 +316,7 @@ describe('send', () => {
 		assert.equal(one.id, two.id);
 		failed(await ann.try(['send', bob.name, 'other', '--id', id]), EX.DATAERR, /another/);
 		failed(await ann.try(['send', bob.name, 'other', '--key', 'order 17']), EX.DATAERR, /another/);
-		// From another computer, where nothing is known of the first use.
+		// A second computer knows nothing of the first use of the id.
 		const laptop = new Person(server.url, { name: ann.name });
 		await laptop.withPassword(['login', ann.name]);
 		failed(await laptop.try(['send', bob.name, 'other', '--id', id]), EX.DATAERR, /another/);
@@ -328,7 +331,8 @@ describe('send', () => {
 		const waiting = deliver();
 		await until(async () => (await bob.events()).length === 1);
 		await until(async () => await state(one) === 'sent');
-		// Sent is not delivered: a command that starts now waits as well.
+		// State sent is not yet delivered, so a command that starts now
+		// waits, too.
 		const late = deliver('--json');
 		await until(async () => await polls() === 2);
 		await bob.run('ack', 1);
@@ -342,7 +346,8 @@ describe('send', () => {
 		await until(async () => (await bob.events()).length === 2);
 		await bob.run('ack', 2);
 		await until(async () => await state(other) === 'acked');
-		// Acked is not read.
+		// State acked is not yet read, so a command that starts now
+		// waits, too.
 		readers.push(read());
 		await until(async () => await polls() === 2);
 		await bob.run('read', '--upto', 2);
@@ -377,7 +382,7 @@ describe('send', () => {
 		assert.equal(error.code, 'unknown_recipient');
 		assert.equal(error.exit, EX.NOUSER);
 		assert.equal(error.status, 422);
-		// None of them is kept for later.
+		// The client keeps none of them for a later attempt.
 		assert.deepEqual((await ann.page('outbox')).waiting_here, []);
 	});
 
@@ -475,7 +480,7 @@ describe('inbox, ack, read', () => {
 			assert.doesNotMatch(out, /^#9/m, args.join(' '));
 		}
 		assert.match((await bob.run('inbox', '--all')).out, /\\x1b\[2J.*\\u202egnp/);
-		// A program gets it as it is.
+		// Programs get the text unchanged.
 		assert.equal((await bob.events())[0].body, evil);
 	});
 });

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// What holds for every answer and every frame, wherever a test meets one:
-// the rules of the API's conventions, checked by hand here, and the schemas of
-// docs/openapi.yaml and docs/asyncapi.yaml, checked with ajv.  A missing
-// document or an answer whose status the document does not list is a failure,
-// so that this check cannot go blind (`default` is for clients, which must be
-// ready for anything, and lists nothing); seen() counts what it looked at.
+// Checks of the API's contract, applied to every answer and frame that any test
+// receives: the conventions of the API, written here by hand, and the schemas
+// of docs/openapi.yaml and docs/asyncapi.yaml, checked with ajv.  So that the
+// check cannot silently do nothing, a missing document is a failure, and so is
+// an answer whose status the document does not list.  (`default` lists nothing:
+// it is for clients, which must be prepared for any status.) seen() returns the
+// counts.
 //
-// Environment, for work on the tests themselves: TWINBOX_CONTRACT=rules leaves
-// the documents out, TWINBOX_CONTRACT=rest that of the frames,
-// TWINBOX_CONTRACT=report tells each difference from them once and goes on.
+// The environment variable TWINBOX_CONTRACT is for work on the tests
+// themselves. rules: skip the documents. rest: skip the document of the frames.
+// report: print each difference once and go on.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -24,7 +25,7 @@ const no_frames = rules_only || process.env.TWINBOX_CONTRACT === 'rest';
 
 const counts = { answers: 0, bodies: 0, frames: 0 };
 
-/** How much was checked so far: {answers, bodies, frames}. */
+/** Returns the number of checks so far: {answers, bodies, frames}. */
 export function seen()
 {
 	return { ...counts };
@@ -32,7 +33,10 @@ export function seen()
 
 let owed = false;
 
-/** A server is asked: a test file in which nothing that it says is checked has failed. */
+/**
+ * States that this test file sends requests to a server.  It then fails at its
+ * end if no answer was checked.
+ */
 export function expectAnswers()
 {
 	owed = true;
@@ -40,14 +44,17 @@ export function expectAnswers()
 
 let ready_made = false;
 
-/** From now on servers may be without memory, and a 503 may be one that was made
- *  when the server started: it cannot know the number of the request. */
+/**
+ * From now on servers may be out of memory.  Such a server answers 503 with a
+ * text that was made when it started, which cannot contain the id of the
+ * request.
+ */
 export function expectReadyMade()
 {
 	ready_made = true;
 }
 
-/* What was checked in a test file is told at its end. */
+/* At its end a test file prints how much was checked. */
 process.on('exit', () => {
 	const { answers, bodies, frames } = counts;
 
@@ -72,7 +79,7 @@ function fail(what, detail)
 	throw new Error(`contract: ${what}: ${detail}`);
 }
 
-/** A difference from the documents: a failure, or a line of the report. */
+/** A difference from the documents: fails, or adds a line to the report. */
 function differ(what, key, detail)
 {
 	if (process.env.TWINBOX_CONTRACT !== 'report')
@@ -99,7 +106,7 @@ ajv.addFormat('binary', true);
 const compiled = new Map();
 const loaded = new Map();
 
-/** docs/${name} parsed, and known to ajv under that name. */
+/** Returns docs/${name}, parsed, and registers it with ajv under that name. */
 export function document(name)
 {
 	let doc = loaded.get(name);
@@ -107,7 +114,8 @@ export function document(name)
 	if (!doc) {
 		doc = YAML.parse(fs.readFileSync(path.join(docs, name), 'utf8'));
 		loaded.set(name, doc);
-		// A keyword that ajv would take for itself; the rest it ignores.
+		// $schema is a keyword that ajv would interpret.  It ignores
+		// the other members of the document.
 		ajv.addSchema({ ...doc, $schema: undefined, $id: `file:/${name}` });
 	}
 	return doc;
@@ -125,7 +133,7 @@ function validator(name, place)
 	return compiled.get(ref);
 }
 
-/** Follows local references: [object, its place]. */
+/** Follows local references.  Returns [object, its place]. */
 function resolve(doc, object, place)
 {
 	while (object?.$ref) {
@@ -147,7 +155,7 @@ function errorsOf(validate)
 
 let paths;
 
-/** The path template of openapi.yaml that ${target} falls under. */
+/** Returns the path template of openapi.yaml that matches ${target}. */
 export function template(target)
 {
 	const doc = document('openapi.yaml');
@@ -172,10 +180,13 @@ function checkBody(what, key, place, body)
 	}
 }
 
-/** The refusals of what is no operation: the same everywhere. */
+/**
+ * Statuses of refusals for requests that match no operation.  Any path may have
+ * them.
+ */
 const ANYWHERE = [400, 401, 404, 405, 417, 429, 431, 501, 503];
 
-/** Whether any operation lists ${status}. */
+/** Returns true if any operation lists ${status}. */
 function isListed(doc, status)
 {
 	return Object.values(doc.paths).some((item) =>
@@ -266,9 +277,9 @@ function checkProblemBody(body, what, url)
 }
 
 /**
- * Checks an answer of Rest.request(); throws when it breaks the contract.  One
- * without a target is the answer to nobody knows what: its status must be
- * listed somewhere, a refusal be a problem document.
+ * Checks an answer of Rest.request(), and throws if it breaks the contract.
+ * For an answer without a target the request is unknown: its status must be
+ * listed for some operation, and a refusal must be a problem document.
  */
 export function checkAnswer(answer, url)
 {
@@ -280,7 +291,7 @@ export function checkAnswer(answer, url)
 		fail(what, 'no X-Request-Id');
 	if (method === 'HEAD')
 		return rules_only ? undefined : checkDocumented(answer);
-	// Of a test's stand-in there is no text.
+	// Answers of stand-ins in tests have no text.
 	if (/json/.test(headers.get('content-type') ?? '') && (answer.text ?? '') !== '' && !answer.text.endsWith('\n'))
 		fail(what, 'JSON without a newline at its end');
 	if (status >= 400)
@@ -306,7 +317,10 @@ function checkEvents(events, what)
 
 // ---- streams ---------------------------------------------------------------
 
-/** Checks the data of an event of a stream; ${name} is "message" where it has none. */
+/**
+ * Checks the data of an event of a stream.  ${name} is the type of the event,
+ * by default "message".
+ */
 export function checkStreamEvent(name, data)
 {
 	const what = `stream event ${name} ${JSON.stringify(data).slice(0, 300)}`;
@@ -341,7 +355,7 @@ function framesOf(doc)
 	return found;
 }
 
-/** Checks a frame that the server sent. */
+/** Checks a frame that the server has sent. */
 export function checkFrame(frame)
 {
 	const what = `frame ${JSON.stringify(frame).slice(0, 300)}`;

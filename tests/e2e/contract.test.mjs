@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// The contract check must be able to fail: answers and frames that break one
-// rule each.  No server is needed.
+// Shows that the contract check can fail: each answer and frame here breaks one
+// rule.  No server runs.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -93,7 +93,8 @@ describe('answers', () => {
 			assert.throws(() => checkAnswer(answer, URL_HERE), /^Error: contract: /));
 	}
 
-	// Each is a whole problem document, and fits `default`.
+	// Each is a complete problem document that the schema of `default`
+	// would accept.
 	for (const [method, target, status, code] of [
 		['GET', '/v1/inbox', 500, 'internal'],
 		['GET', '/v1/inbox', 418, 'bad_request'],

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// Direct conversations: one a pair, their list with unread, last message and
-// marks, and their history.
+// Direct conversations: there is one for each pair of users.  The list of
+// conversations shows unread counts, the last message and the watermarks; each
+// conversation has a history.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -74,7 +75,11 @@ describe('the list', () => {
 	const names = (user, page) => page.map((one) =>
 		one.members.find((member) => member.address !== user.name).address);
 
-	/** The names in all pages of two that begin at ${target}, by Link and next. */
+	/**
+	 * Follows the pages from ${target} on, by the Link header and `next`.
+	 * Returns the names in all pages, at most two on each page.  ${more}(n)
+	 * runs after page n.
+	 */
 	const pages = async (user, target, more = async () => undefined) => {
 		const all = [];
 		for (let n = 0; target; n++) {
@@ -103,7 +108,8 @@ describe('the list', () => {
 		assert.deepEqual(await pages(ann, '/v1/conversations?limit=2'), [a, b, e, d, c]);
 		assert.deepEqual(await pages(ann, '/v1/conversations?order=recent&limit=2'), [a, b, e, d, c]);
 		assert.deepEqual(await pages(ann, '/v1/conversations?order=created&limit=2'), [e, d, c, b, a]);
-		// One that moves up between two pages is not on a later one; none comes twice.
+		// A conversation that moves to the top between two pages is
+		// missing on later pages.  None appears twice.
 		const moving = (n) => n === 0 ? ann.send(d, 'moves up') : undefined;
 		assert.deepEqual(await pages(ann, '/v1/conversations?limit=2', moving), [a, b, e, c]);
 		assert.deepEqual(await pages(ann, '/v1/conversations?limit=2'), [d, a, b, e, c]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store quick
 //
-// What has happened to an outbox entry, told to its sender's sessions: the
-// four events sent, acked, retry and failed, each by its name, with the entry
-// as it is; and counted for the operator, by a subscriber inside the server.
+// The events of an outbox entry that the sender's sessions get: sent, acked,
+// retry and failed, each with the current entry.  A subscriber inside the
+// server counts them for the operator.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -20,7 +20,7 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 
 const EVENTS = ['sent', 'acked', 'retry', 'failed'];
 
-/** How often each of the four has been told, and all else. */
+/** The counters of the four events and of all others. */
 async function counted()
 {
 	const entries = [...EVENTS, 'other'].map(async (event) =>
@@ -29,19 +29,19 @@ async function counted()
 	return Object.fromEntries(await Promise.all(entries));
 }
 
-/** The frames of entry ${id} in ${ws}, as [event, state]. */
+/** The frames about entry ${id} that ${ws} has received, as [event, state]. */
 const shown = (ws, id) => ws.frames
 	.filter((f) => f.type === 'outbox' && f.entry.id === id)
 	.map((f) => [f.event, f.entry.state]);
 
-/** Dies unless ${frame} holds a whole entry in ${state}. */
+/** Asserts that ${frame} has a complete entry in state ${state}. */
 function isEntry(frame, state)
 {
 	entryForm(frame.entry);
 	assert.equal(frame.entry.state, state);
 }
 
-/** The frame that tells ${event} of entry ${id}. */
+/** Waits for the frame with ${event} of entry ${id}. */
 const told = (ws, id, event) => ws.wait(
 	(f) => f.type === 'outbox' && f.entry.id === id && f.event === event, `the event ${event}`);
 

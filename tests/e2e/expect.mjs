@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Assertions that several test files share: problem documents, outbox
-// entries, events.  Each says what it saw when it fails.
+// Assertions that several test files share, about problem documents, outbox
+// entries and events.  A failure shows the value.
 
 import assert from 'node:assert/strict';
 
 import { TIME, UUID } from './contract.mjs';
 
-/** ${answer} is a problem with ${status}, ${code} and, if given, ${pointer}. */
+/**
+ * Asserts that ${answer} is a problem document with ${status}, ${code} and, if
+ * given, ${pointer}.
+ */
 export function problem(answer, status, code, pointer)
 {
 	const where = `${answer.method} ${answer.target}: ${answer.text}`;
@@ -17,7 +20,10 @@ export function problem(answer, status, code, pointer)
 	assert.equal(answer.body.instance, answer.target.replace(/[?#].*$/, ''), where);
 }
 
-/** ${body} is a problem document with ${code} and, if given, ${pointer}. */
+/**
+ * Asserts that ${body} is a problem document with ${code} and, if given,
+ * ${pointer}.
+ */
 export function problemBody(body, code, pointer, where = JSON.stringify(body))
 {
 	assert.equal(body.code, code, where);
@@ -25,14 +31,20 @@ export function problemBody(body, code, pointer, where = JSON.stringify(body))
 		assert.equal(body.pointer, pointer, where);
 }
 
-/** ${text} is a time as the API writes it; the milliseconds. */
+/**
+ * Asserts that ${text} is a time in the form of the API.  Returns it in
+ * milliseconds.
+ */
 export function time(text, what = 'a time')
 {
 	assert.match(String(text), TIME, what);
 	return Date.parse(text);
 }
 
-/** The members that every outbox entry has, whatever its state. */
+/**
+ * Asserts that ${entry} has the members that every outbox entry has, whatever
+ * its state.
+ */
 export function entryForm(entry)
 {
 	const where = JSON.stringify(entry);
@@ -57,7 +69,10 @@ export function entryForm(entry)
 	assert.ok(Array.isArray(entry.destinations), where);
 }
 
-/** An entry that was just accepted: it waits, or it was delivered at once. */
+/**
+ * Asserts that ${entry} was just accepted: it is pending, or sent because it
+ * was delivered at once.
+ */
 export function accepted(entry)
 {
 	entryForm(entry);
@@ -69,7 +84,10 @@ export function accepted(entry)
 	assert.equal(entry.acked_at, null);
 }
 
-/** An event of a message: the members that the API names, and no body lost. */
+/**
+ * Asserts that ${event} is the event of a message, with all the members that
+ * the API names and its body.
+ */
 export function messageEvent(event, { id, from, to, body, own = false })
 {
 	const where = JSON.stringify(event);
@@ -91,14 +109,20 @@ export function messageEvent(event, { id, from, to, body, own = false })
 		assert.ok(member in event, `${member} is missing: ${where}`);
 }
 
-/** seq of ${events} is 1, 2, 3 … (or from ${first} on) without a hole. */
+/**
+ * Asserts that the seqs of ${events} are 1, 2, 3 … (or from ${first} on)
+ * without a gap.
+ */
 export function contiguous(events, first = 1)
 {
 	assert.deepEqual(events.map((event) => event.seq),
 		events.map((_event, i) => first + i), 'seq has holes');
 }
 
-/** The event without what differs between REST and WebSocket. */
+/**
+ * Returns the event without the member `type`, the only difference between
+ * WebSocket and REST.
+ */
 export function bare({ type, ...event })
 {
 	assert.ok(type === undefined || type === 'event');

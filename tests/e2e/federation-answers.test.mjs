@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// What a server sends to another one, which node plays (peer.mjs) and which verifies
-// each request, and what becomes of messages by what is answered: acks of every kind,
-// promises, and refusals of the whole.
+// What a server sends to another server, and how it treats the answers. node
+// plays the other server (peer.mjs) and verifies each request.  The answers are
+// acks of every kind, promises (202), and refusals of the whole request.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -130,7 +130,8 @@ describe('what is said of one message', () => {
 	]) {
 		it(`R273-R275 ${name}: it is charged, and offered again`, async () => {
 			const { ann, b } = s;
-			// What is said to be accepted here is another one, so nothing is taken.
+			// The ack of an unknown message must not count as one
+			// of this message.
 			b.next((request, response) => b.answer(response, { acks: request.envelopes.flatMap((one) =>
 				(ack === undefined ? [] : [{ message_id: one.message_id, ...ack }])) }));
 			const { id } = await ann.send('bob@b.example', name);
@@ -213,7 +214,8 @@ describe('what is said of one message', () => {
 		const waits = await ann.entryWhen(id, (e) => e.retry_count === 2 && e.state === 'pending', 'waits');
 		const ms = time(waits.next_retry_at) - time(waits.last_status_at);
 		assert.ok(ms > 3_000_000 && ms <= 3_601_000, `${ms} ms`);
-		// Its sender may be less patient.
+		// The sender need not wait that long: a retry by the sender
+		// goes out at once.
 		expectStatus(await ann.post(`/v1/outbox/${id}/retry`), 200);
 		await b.gets(id);
 		await until(ann, id, 'sent');
@@ -222,7 +224,7 @@ describe('what is said of one message', () => {
 });
 
 describe('what is said of several', () => {
-	/** ${n} messages in one request, which ${answer} answers. */
+	/** Sends ${n} messages in one request, which ${answer} answers. */
 	async function several(t, n, answer, options)
 	{
 		const s = await scene(t, options);
@@ -350,7 +352,7 @@ describe('202', () => {
 		await s.c.gets(other.id);
 		const [{ envelopes: [promised] }] = b.requests;
 		b.accept(promised);
-		// What another server says of it counts nothing.
+		// An ack from another server has no effect on this message.
 		const foreign = await s.c.delivers(server, { envelopes: [], control: { acks: [
 			{ message_id: promised.message_id, status: 'rejected', reason: 'malformed' }] } });
 		assert.equal(foreign.status, 200, foreign.text);
@@ -422,7 +424,7 @@ describe('R269 control.reconnect', () => {
 	});
 
 	it('R255 R257 R258 R270 R271 a request without an envelope is answered, too', async (t) => {
-		// What probes when nothing waits is a heartbeat.
+		// A request without envelopes is a heartbeat.
 		const s = await scene(t);
 		const { b, server } = s;
 		await s.known();
@@ -462,7 +464,7 @@ describe('401', () => {
 		const { id } = await ann.send('bob@b.example', 'said again');
 		const waits = await ann.entryWhen(id, (e) => e.state === 'pending' && e.attempts >= 1 && /401/.test(e.last_error), 'waits');
 		assert.equal(waits.retry_count, 0);
-		// Two of each attempt, no more.
+		// Each attempt makes at most two requests.
 		const { attempts } = await ann.entryWhen(id, (e) => e.state === 'pending' && e.attempts >= 2, 'is tried again');
 		assert.ok(b.requests.length <= 2 * (attempts + 1), `${b.requests.length} requests in ${attempts} attempts`);
 		await s.meanwhile();

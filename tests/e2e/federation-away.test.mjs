@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// Another server, which node plays (peer.mjs), that is away, answers what is no
-// answer, asks to wait, or describes itself wrongly: no message is charged, none is
-// lost, order holds, an operator is told, and a server that is well gets its messages
+// node plays another server (peer.mjs) that is away, sends invalid answers,
+// asks to wait, or describes itself wrongly.  No message is charged or lost,
+// order is kept, an operator is alerted, and a healthy server gets its messages
 // meanwhile.
 
 import assert from 'node:assert/strict';
@@ -17,7 +17,8 @@ import { accepts, acceptsAndBreaks, endless, json, problem, resets, says, silent
 import { said } from './upkeep.mjs';
 
 describe('as if the server were away', () => {
-	// A second and no more for a whole answer.
+	// A whole answer must arrive within 2 s here, so that slow answers fail
+	// soon.
 	const s = sceneForAll({ args: ['--delivery-timeout', '2s', '--lease', '6s'] });
 	const page = '<html><body>Sorry</body></html>';
 	const deep = `{"acks":${'['.repeat(5000)}${']'.repeat(5000)}}`;
@@ -114,7 +115,7 @@ describe('as if the server were away', () => {
 	});
 });
 
-/** An operator finds in the log that b.example answers with ${error}. */
+/** Waits for the log line that says that b.example answers with ${error}. */
 async function alerted({ server }, error)
 {
 	await said(server, new RegExp(`peer\\.answer .*domain=b\\.example why=.*(${error.source})`));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store quick
 //
-// Two servers that deliver to each other, in short: a message and its receipts, a
-// recipient whom nobody knows, and a server that speaks to no other.
-// federation.test.mjs has the rest.
+// The most important properties of two servers that deliver to each other: a
+// message and its receipts, an unknown recipient, and a server that has
+// federation switched off. federation.test.mjs has the rest.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -86,7 +86,7 @@ describe('between two servers', () => {
 		const bounce = await alice.event((e) => e.kind === 'bounce', 'the bounce');
 		assert.deepEqual([bounce.of, bounce.state, bounce.to], [id, 'failed', to]);
 		assert.match(bounce.reason, /rejected/);
-		// The next one does not wait for it.
+		// The next message does not wait for the rejected one.
 		const next = await alice.send(address(bob), 'then you');
 		await bob.received(next.id);
 	});
@@ -99,7 +99,7 @@ describe('between two servers', () => {
 		problem(answer, 422, 'unknown_recipient', '/to');
 		assert.match(answer.body.detail, /federation/, 'the setting is named');
 		assert.equal((await alice.get('/v1/outbox')).body.entries.length, 0);
-		// Whoever asks it is told the same.
+		// Requests from other servers get the same refusal.
 		problem(await alone.rest().get('/.well-known/twinbox'), 404, 'not_found');
 		problem(await alone.rest().post('/v1/federation/deliver', { envelopes: [] }), 403, 'peer_refused');
 	});

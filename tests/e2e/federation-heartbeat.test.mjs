@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// A server that was away, and for which nothing waits any more, is found again by
-// heartbeats: by one that node plays, and between two real servers, of which neither
-// answers a heartbeat with a heartbeat.
+// Heartbeats find out that a server is back if no message waits for it.  One
+// test has a server that node plays, the other has two real servers, of which
+// neither answers a heartbeat with a heartbeat.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -14,11 +14,14 @@ import { operator, until } from './operator.mjs';
 import { address, startPair } from './pair.mjs';
 import { parsePage } from '../watch/names.mjs';
 
-/** Waits until the breaker of ${name} is ${state}, as ${root} is shown it. */
+/**
+ * Waits until the admin routes show ${root} the breaker of ${name} in one of
+ * ${states}.
+ */
 const breaker = (root, name, ...states) => eventually(
 	async () => states.includes((await root.destination(name)).breaker), `${name} is ${states}`, 60_000);
 
-/** The requests of other servers that ${server} has taken. */
+/** The counters of requests from other servers that ${server} has accepted. */
 async function taken(server)
 {
 	const families = parsePage(expectStatus(await server.rest().get('/metrics'), 200).text);
@@ -47,7 +50,7 @@ describe('a server that was away, and for which nothing waits', () => {
 			assert.ok(Math.abs(Date.parse(json.control.heartbeat.at) - Date.now()) < 60_000);
 		}
 		assert.equal(b.requests.length, before_it, 'no envelope');
-		// And messages go as ever.
+		// Messages are delivered as before.
 		await b.gets((await ann.send('bob@b.example', 'welcome back')).id);
 		assert.equal(b.empty.length, 2);
 		await s.check();

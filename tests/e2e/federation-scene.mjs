@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A server under test and two others that are played by node (peer.mjs): one that
-// misbehaves, and one that is well, so that a test sees that it is not slowed.
+// A server under test and two other servers that node plays (peer.mjs).  One of
+// them misbehaves.  The other is healthy, so that a test can show that it is
+// not slowed down.
 
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
@@ -13,8 +14,10 @@ import { startSide } from './pair.mjs';
 import { Peer } from './peer.mjs';
 import { said } from './upkeep.mjs';
 
-/** A server a.example and peers b.example, which misbehaves, and c.example, which does
- *  not. */
+/**
+ * Server a.example under test, peer b.example, which misbehaves, and peer
+ * c.example, which does not.
+ */
 export class Scene {
 	constructor({ args = [], limits } = {})
 	{
@@ -55,21 +58,24 @@ export class Scene {
 		assert.ok(!end || end.code === 0, `the server ended with ${JSON.stringify(end)}\n${this.server?.output()}`);
 	}
 
-	/** c gets its messages, whatever b does. */
+	/** Asserts that c gets its messages, whatever b does. */
 	async meanwhile(n = 3)
 	{
 		for (let i = 0; i < n; i++)
 			await this.c.gets((await this.ann.send('carol@c.example', `meanwhile ${i}`)).id);
 	}
 
-	/** ${n} messages to bob@b.example, which wait until resume(). */
+	/** Sends ${n} messages to bob@b.example, which wait until resume(). */
 	async waiting(n, more)
 	{
 		await this.root.pause('b.example');
 		return sendMany(this.ann, 'bob@b.example', n, more);
 	}
 
-	/** b is known, so that a pause has something to pause. */
+	/**
+	 * Sends a first message to b.  Only a destination that exists can be
+	 * paused.
+	 */
 	async known()
 	{
 		const { id } = await this.ann.send('bob@b.example', 'the first');
@@ -79,7 +85,9 @@ export class Scene {
 		return id;
 	}
 
-	/** The attempts of message ${id}: [outcome, status, error]. */
+	/**
+	 * Returns the attempts of message ${id} as [outcome, status, error].
+	 */
 	async attempts(id)
 	{
 		const [row] = (await this.root.ask(`outbox/${id}`)).rows;
@@ -87,7 +95,9 @@ export class Scene {
 		return row.attempts.map((one) => [one.outcome, one.status, one.error]);
 	}
 
-	/** How long, in milliseconds, b is left alone, because it asked for that. */
+	/**
+	 * Waits until the server parks b.  Returns for how many milliseconds.
+	 */
 	async parkedFor()
 	{
 		const [, ms] = await said(this.server, /relay\.park .*destination=b\.example ms=(\d+)/);
@@ -95,7 +105,10 @@ export class Scene {
 		return Number(ms);
 	}
 
-	/** Nothing was wrong, and nothing is broken. */
+	/**
+	 * Asserts that b and c saw no error, and that fsck finds none in the
+	 * server's database.
+	 */
 	async check()
 	{
 		this.b.check();
@@ -104,7 +117,7 @@ export class Scene {
 	}
 }
 
-/** A scene for one test. */
+/** Makes a scene for one test. */
 export async function scene(t, options)
 {
 	const made = new Scene(options);
@@ -113,7 +126,7 @@ export async function scene(t, options)
 	return made.start();
 }
 
-/** A scene for the tests of a describe(). */
+/** Makes a scene for the tests of a describe(). */
 export function sceneForAll(options)
 {
 	const made = new Scene(options);
@@ -123,5 +136,8 @@ export function sceneForAll(options)
 	return made;
 }
 
-/** What an entry shows when nobody was charged: compared with [0, null]. */
+/**
+ * The members of an entry that show a charge.  They are [0, null] if the
+ * message was not charged.
+ */
 export const uncharged = (entry) => [entry.retry_count, entry.last_error];

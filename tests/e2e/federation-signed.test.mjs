@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// Requests that node signs with its own crypto: what a server takes, once, and what
-// it refuses.
+// Requests that node signs with its own crypto library: a good one is accepted
+// once, and the others are refused.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -85,7 +85,7 @@ describe('a request that node has signed', () => {
 		}
 		assert.ok((await b.deliver(server, content, { headers: { 'content-encoding': 'identity' } })).status >= 400);
 		assert.equal((await messages(eve)).length, 0);
-		// The right one is taken still.
+		// The correct request is still accepted.
 		assert.equal((await b.deliver(server, content)).body.acks[0].status, 'accepted');
 	});
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// What strangers leave behind: a server that was in contact and has delivered nothing
-// is forgotten after peer-retention, and met again like a new one; and one user writes
-// to so many new servers a day.
+// Limits on what strangers can cause.  A server that was in contact but has
+// delivered nothing is forgotten after peer-retention, and treated like a new
+// one when it comes again.  A user can write to a limited number of new servers
+// a day.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -22,13 +23,15 @@ describe('a server that has delivered nothing', () => {
 		const taken = await c.delivers(server, { envelopes: [c.message('carol', address(ann), { sequence: 1 })] });
 		assert.equal(taken.body.acks[0].status, 'accepted', taken.text);
 		await root.do('POST', 'peers/d.example/block', {});
-		// The first request makes the server look its key up, and leaves nothing else.
+		// This request makes the server fetch the key of b, and leaves
+		// nothing else behind.
 		problem(await b.deliver(server, { envelopes: [] }), 503, 'key_unknown');
 		await eventually(async () => (await purged(server, 'destinations')) === 1, 'b.example is purged');
 		problem(await root.get('/v1/admin/peers/b.example'), 404, 'not_found');
 		for (const domain of ['c.example', 'd.example'])
 			assert.equal((await root.ask(`peers/${domain}`)).domain, domain);
-		// What the server remembers of the key is of a peer that is no more.
+		// The cached key belongs to a peer that was forgotten, so the
+		// server must fetch it again.
 		const documents = b.documents;
 		problem(await b.deliver(server, { envelopes: [b.message('bob', address(ann), { sequence: 1 })] }),
 			503, 'key_unknown');
@@ -46,7 +49,7 @@ describe('a user', () => {
 		const s = await scene(t, { args: ['--federation-new-domains', '2'] });
 		const { ann, c, server } = s;
 		const write = (to) => ann.post('/v1/messages', { to, body: 'hello' });
-		// A server that has written here is no new one.
+		// A server that has written to this one does not count as new.
 		await c.delivers(server, { envelopes: [c.message('carol', address(ann), { sequence: 1 })] });
 		assert.equal((await write('dan@c.example')).status, 201);
 		for (const to of ['x@n1.example', 'x@n2.example'])
@@ -56,7 +59,8 @@ describe('a user', () => {
 		assert.match(refused.body.detail, /2 servers that were new here.*federation-new-domains/);
 		const wait = Number(refused.headers.get('retry-after'));
 		assert.ok(wait > 43_000 && wait <= 43_201, `${wait} s`);
-		// The page tells by this pointer that only this recipient's messages wait.
+		// By this pointer the page knows that only messages to this
+		// recipient must wait.
 		const ws = await ann.ws();
 		const frame = await ws.request({ type: 'send',
 			message: { id: uuid7(), to: 'x@n3.example', body: 'hello' } });
@@ -65,7 +69,8 @@ describe('a user', () => {
 		await ws.close();
 		assert.equal((await write('y@n1.example')).status, 201);
 		await c.gets((await ann.send('carol@c.example', 'still')).id);
-		// The command line keeps it and says why, and holds up nothing else.
+		// The command line client keeps the message, says why, and
+		// delays no other message.
 		const person = new Person(server.url, { name: ann.name });
 		assert.equal((await person.withPassword(['login', ann.name])).code, EX.OK);
 		const kept = await person.try(['send', 'x@n3.example', 'one', '--try-for', '0s']);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// What an operator is told of another server, which node plays: its keys have
-// changed, it was restored from a backup, its clock is off. Each alert appears in the
-// log, in /metrics, in `twinbox admin stats` and in the statistics of the page, and
-// clears when its reason is gone. What the alert tells to type works as it stands.
+// Alerts about another server, which node plays: its keys have changed, it was
+// restored from a backup, its clock is wrong.  Each alert appears in the log,
+// in /metrics, in `twinbox admin stats` and in the statistics of the admin
+// page, and is cleared when its cause is gone.  The commands in the text of an
+// alert work as they are printed.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -17,11 +18,16 @@ import { Peer } from './peer.mjs';
 
 const ARGS = ['--alert-interval', '1s'];
 
-/** The server's alert ${name}, if it is raised. */
+/**
+ * Returns the alert ${name} of the server, or undefined if it is not raised.
+ */
 const raised = async (s, name) =>
 	(await s.root.ask('stats')).alerts.find((one) => one.name === name);
 
-/** Waits for alert ${name}; its text, which is the same everywhere. */
+/**
+ * Waits for alert ${name}.  Returns its text, which must be the same
+ * everywhere.
+ */
 async function told(s, name)
 {
 	const alert = await eventually(() => raised(s, name), `the alert ${name}`, 30_000);
@@ -34,14 +40,14 @@ async function told(s, name)
 	return alert;
 }
 
-/** Waits until alert ${name} is over. */
+/** Waits until alert ${name} is cleared. */
 async function cleared(s, name)
 {
 	await eventually(async () => !await raised(s, name), `no alert ${name}`, 30_000);
 	assert.match(s.server.output(), new RegExp(` alert\\.cleared ${name} seconds=\\d+`));
 }
 
-/** Sends a message to b, which takes it. */
+/** Sends a message to b, which accepts it. */
 async function send(s, text, to = 'bob')
 {
 	const { id } = await s.ann.send(`${to}@b.example`, text);
@@ -50,7 +56,10 @@ async function send(s, text, to = 'bob')
 	return id;
 }
 
-/** Sends until ${seen} is true: b's document is read again meanwhile. */
+/**
+ * Sends messages until ${seen} is true.  Meanwhile the server fetches b's
+ * document again.
+ */
 async function sendUntil(s, seen, what)
 {
 	for (let i = 0; !await seen(); i++) {
@@ -92,7 +101,7 @@ describe('another server that changes', () => {
 		await s.c.gets((await s.ann.send('carol@c.example', 'not of b')).id);
 		assert.equal(await raised(s, 'peer_restored'), undefined);
 
-		// b has forgotten all of it.
+		// b has lost all of its data.
 		b.epoch = new Peer('b.example').epoch;
 		b.ids.clear();
 		b.taken.length = 0;
@@ -148,7 +157,8 @@ describe('another server that changes', () => {
 		assert.deepEqual(b.faults, []);
 	});
 
-	// The time that an answer takes is not told from a clock that is behind.
+	// The server cannot distinguish a slow answer from a clock that is
+	// behind, so the reported difference may be larger.
 	for (const [seconds, words] of [[90, '([67]\\d|8\\d|90) s ahead of'], [-200, '(199|2\\d\\d) s behind']]) {
 		it(`its clock is ${seconds} s off, until it is right`, async (t) => {
 			const s = await scene(t, { args: ARGS });

@@ -2,8 +2,8 @@
 // tags: store
 //
 // Two real servers that deliver to each other: what a message carries, order,
-// people who come and go, operators; and what becomes of messages while one of
-// the two is away, killed, given new keys, or refused.
+// users who are added or disabled, operators.  And what happens to messages
+// while one of the servers is down, killed, given new keys, or refused.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -46,7 +46,8 @@ describe('what a message carries', () => {
 		assert.equal(event.own, false);
 		assert.equal(time(event.event_time), time(entry.event_time), 'when it happened is told by its sender');
 		assert.ok(time(event.delivered_at) >= time(event.event_time));
-		// In the conversation as in the inbox.
+		// The conversation shows the message with the same members as
+		// the inbox.
 		const { body: page } = expectStatus(
 			await bob.get(`/v1/conversations/${event.conversation}/messages`), 200);
 		const shown = page.messages.find((one) => one.id === more.id);
@@ -83,7 +84,7 @@ describe('what a message carries', () => {
 		assert.equal(type, 'event');
 		assert.deepEqual(pushed, await bob.received(id));
 		assert.equal(pushed.from, address(alice));
-		// The sender's screen follows it.
+		// The sender's screen shows each change of state.
 		await laptop.wait((f) => f.type === 'outbox' && f.entry.id === id && f.entry.state === 'sent', 'it is sent');
 		phone.ack(pushed.seq);
 		await laptop.wait((f) => f.type === 'outbox' && f.entry.id === id && f.entry.state === 'acked', 'it is acked');
@@ -169,7 +170,7 @@ describe('people', () => {
 	it('a person of a group is never of another server', async () => {
 		const [alice, bob] = await people();
 		const answer = await alice.post('/v1/conversations', { kind: 'group', members: [address(bob)] });
-		// 501 as long as there are no groups.
+		// The answer is 501 as long as groups are not implemented.
 		expectStatus(answer, 422, 501);
 		await arriveOnce(alice, bob, []);
 	});
@@ -183,7 +184,7 @@ describe('people', () => {
 			assert.ok([400, 422].includes(answer.status), `${to}: ${answer.status} ${answer.text}`);
 			assert.equal(answer.body.pointer, '/to', to);
 		}
-		// One's own domain is this server.
+		// The server's own domain is delivered here.
 		const [eve] = await users(pair.a, 'eve');
 		const { id, to } = await alice.send(address(eve), 'the long way round');
 		assert.equal(to, eve.name);
@@ -199,7 +200,8 @@ describe('people', () => {
 		await alice.entryWhen(ids[0], (e) => e.labels.includes('read'), 'is read');
 		await bob.read({ upto: events[1].seq, private: true });
 		await bob.ack(events[2].seq);
-		// The receipt of the ack is the marker.
+		// The ack comes after the private read, and its receipt is the
+		// marker: a receipt of the read would have arrived before it.
 		await alice.entryWhen(ids[2], (e) => e.state === 'acked', 'is acked');
 		assert.ok(!(await alice.entry(ids[1])).labels.includes('read'));
 		assert.equal((await alice.inbox()).events.filter((e) => e.kind === 'receipt' && e.state === 'read').length, 1);
@@ -226,7 +228,8 @@ describe('the command line', () => {
 			assert.match(out, new RegExp(`${other}.*${theirs}`));
 			assert.ok(out.includes(own));
 		}
-		// Waiting for what comes from far away.
+		// --wait delivered also works for a recipient on another
+		// server.
 		const waiting = ann.start('send', to, 'have you got it?', '--wait', 'delivered', '--timeout', '60s');
 		await eventually(async () => (await carol.events()).some((e) => e.body === 'have you got it?'), 'it comes');
 		await carol.run('tail', '--once');
@@ -248,7 +251,7 @@ describe('while the receiver is away', () => {
 		const waits = await alice.entryWhen(ids[1], (e) => e.attempts >= 2 && e.state === 'pending', 'is tried');
 		assert.equal(waits.retry_count, 0, 'an outage charges no message');
 		assert.ok(waits.last_error, 'why it waits is told');
-		// People of the same server notice nothing.
+		// Messages to users of the same server are not affected.
 		const [eve] = await users(two.a, 'eve');
 		await eve.received((await alice.send(eve.name, 'meanwhile')).id);
 		await two.b.start();
@@ -257,7 +260,8 @@ describe('while the receiver is away', () => {
 			const entry = await until(alice, id, 'sent');
 			assert.deepEqual([entry.retry_count, entry.last_error], [0, null]);
 		}
-		// Whoever was known before a restart is known after it.
+		// The keys of other servers are stored: after a restart no
+		// request is refused because of an unknown key.
 		const { text } = expectStatus(await two.b.rest().get('/metrics'), 200);
 		assert.match(text, /requests_total\{direction="in",outcome="key-unknown"\} 0$/m);
 		await two.sound();
@@ -274,7 +278,7 @@ describe('while the receiver is away', () => {
 		await alice.entryWhen(second.id, (e) => e.attempts >= 1 && e.state === 'pending', 'is tried');
 		await two.a.stop();
 		await two.b.start();
-		// A receipt for somebody who is not there.
+		// The receipt for alice must wait, because her server is down.
 		await bob.ack(event.seq);
 		await two.a.start();
 		await arriveOnce(alice, bob, [first.id, second.id]);
@@ -297,8 +301,10 @@ describe('while the receiver is away', () => {
 	});
 });
 
-/** Sends ${n} messages one by one, from ${at} on, whatever becomes of the server of
- *  ${alice} meanwhile; their ids. */
+/**
+ * Sends ${n} messages one by one, numbered from ${at} on, even if the server of
+ * ${alice} goes down meanwhile.  Returns their ids.
+ */
 async function sendThrough(alice, to, n, at = 0)
 {
 	const ids = [];
@@ -311,7 +317,10 @@ async function sendThrough(alice, to, n, at = 0)
 	return ids;
 }
 
-/* What a killed node of PostgreSQL had under way is its own for one lease. */
+/*
+ * On PostgreSQL the rows that a killed node was delivering stay leased until
+ * the lease runs out, so a short lease makes the tests fast.
+ */
 const SHORT_LEASE = ['--delivery-timeout', '3s', '--lease', '9s'];
 const PATIENCE = { ms: 90_000 };
 
@@ -385,7 +394,8 @@ describe('keys', () => {
 		try {
 			const rotated = await two.a.commandOf('keys', 'rotate');
 			assert.equal(rotated.code, 0, rotated.text);
-			// Published at once, so that others know it before it signs.
+			// A new key is in the document at once, so that other
+			// servers know it before it signs.
 			const both = await eventually(async () => {
 				const now = await keyIds(two.a);
 				return now.length === 2 && now;
@@ -395,7 +405,9 @@ describe('keys', () => {
 			assert.equal(listed.code, 0, listed.text);
 			for (const id of both)
 				assert.ok(listed.text.includes(id), listed.text);
-			// The first one is stolen, and the new one does not sign yet: a third takes its place.
+			// The first key is retired as if it had been stolen.
+			// The second one does not sign yet, so a third key
+			// takes its place.
 			const retired = await two.a.commandOf('keys', 'retire', first, '--now');
 			assert.equal(retired.code, 0, retired.text);
 			const [, third] = /key (\S+) takes its place/.exec(retired.text) ?? assert.fail(retired.text);
@@ -403,7 +415,8 @@ describe('keys', () => {
 				const now = await keyIds(two.a);
 				return !now.includes(first) && now.includes(third);
 			}, 'the old key is published no more', 30_000);
-			// A receiver asks for the document once a minute at most.
+			// A receiver fetches the document at most once a
+			// minute.
 			await eventually(async () => {
 				const { keys } = await root.ask('peers/a.example');
 				const good = keys.filter((key) => key.verifies).map((key) => key.id);
@@ -424,7 +437,7 @@ describe('keys', () => {
 		const two = await startPair(t);
 		const [root, [alice, bob]] = await Promise.all([operator(two.b), people(two)]);
 		const [key] = (await two.a.document()).keys;
-		// Of somebody else.
+		// a key of another owner
 		const wrong = Buffer.from('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a', 'hex').toString('base64');
 		await root.do('POST', 'peers/a.example/pin', { key_id: key.id, public: wrong });
 		const { id } = await alice.send(address(bob), 'who am I?');
@@ -436,13 +449,17 @@ describe('keys', () => {
 		await arriveOnce(alice, bob, [id]);
 		const actions = (await root.all('audit', 'entries')).map((one) => `${one.action} ${one.object}`);
 		assert.equal(actions.filter((one) => one === 'peer-pin a.example').length, 2, actions.join(', '));
-		// Unpinned, its document may replace the key again.
+		// After the unpin, the peer's document may replace the key
+		// again.
 		await root.do('POST', 'peers/a.example/unpin', { key_id: key.id });
 		await bob.received((await alice.send(address(bob), 'and now?')).id);
 	});
 });
 
-/** Of an entry whose server does not want it, between two attempts. */
+/**
+ * Returns true for the entry of a message between two attempts, after the other
+ * server has refused it with 403.
+ */
 const isRefused = (e) => e.state === 'pending' && e.attempts >= 1 && /403/.test(e.last_error);
 
 describe('operators', () => {
@@ -454,7 +471,7 @@ describe('operators', () => {
 		await bob.received(ids[0]);
 		await alice.received(back[0]);
 		await until(alice, ids[0], 'sent');
-		// What waits when the block comes.
+		// This message already waits when the server is blocked.
 		await root.pause('b.example');
 		ids.push((await alice.send(address(bob), 'waiting')).id);
 		await root.do('POST', 'peers/b.example/block');
@@ -527,7 +544,8 @@ describe('who may be in contact', () => {
 	});
 
 	it('not one that says that it is somewhere else', async (t) => {
-		// b names another place than that at which a's operator has pinned it.
+		// The document of b names another URL than the one at which a's
+		// operator has pinned b.
 		const two = await startPair(t, { b: { url: 'http://127.0.0.1:9' } });
 		const [alice, bob] = await people(two);
 		const { id } = await alice.send(address(bob), 'to whom?');

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Looking into a data directory whose server is at work: a file that was listed
-// may be gone a moment later (DATA/mark is written under another name and then
-// renamed), and that is not a failure.
+// Reads a data directory while its server runs.  A listed file may be gone a
+// moment later (DATA/mark is written under another name and then renamed).
+// That is not an error.
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** What ${act} gives; null: the file is gone. */
+/** Returns the result of ${act}, or null if the file is gone. */
 export function unlessGone(act)
 {
 	try {
@@ -18,7 +18,7 @@ export function unlessGone(act)
 	}
 }
 
-/** What is in ${dir} now: {name, file, stat} of each. */
+/** Returns the current content of ${dir}: {name, file, stat} for each entry. */
 export function entriesIn(dir)
 {
 	return fs.readdirSync(dir).flatMap((name) => {
@@ -28,8 +28,10 @@ export function entriesIn(dir)
 	});
 }
 
-/** Copies the plain files and folders in ${from} into the fresh folder ${to},
- * which is its owner's alone. */
+/**
+ * Copies the regular files and folders in ${from} into the new folder ${to},
+ * which only its owner may access.
+ */
 export function copyFiles(from, to)
 {
 	fs.mkdirSync(to, { mode: 0o700 });

@@ -2,7 +2,7 @@
 // tags: store quick
 //
 // The flows and examples of the source documents, step by step, as a user
-// lives them: inbox, outbox, both together, a chat.
+// experiences them: the inbox, the outbox, both together, a chat.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -50,7 +50,8 @@ describe('the outbox pattern', () => {
 	   'R195 R197 R242 R251 accepted first, then delivered in the background', async () => {
 		const [alice, bob] = await users(server, 'alice', 'bob');
 		const root = await operator(server);
-		// Nothing waits otherwise, and the message would be delivered as it is accepted.
+		// The pause keeps the message waiting.  Without it the message
+		// would be delivered in the transaction that accepts it.
 		await root.pause();
 		const answer = expectStatus(await alice.post('/v1/messages',
 			{ to: bob.name, body: 'Hello from outbox!' }), 201);
@@ -59,10 +60,11 @@ describe('the outbox pattern', () => {
 		assert.equal(answer.body.state, 'pending', 'the answer waited for the delivery');
 		assert.equal(answer.body.event_type, 'message.send');
 		assert.equal(answer.body.sent_at, null);
-		// On disk at once, and in the sender's own inbox.
+		// The message is on disk at once, and in the sender's own
+		// inbox.
 		assert.equal((await alice.entry(id)).id, id);
 		assert.equal((await alice.received(id)).own, true);
-		// The background process takes it from there.
+		// Now the relay delivers it.
 		await root.resume();
 		const entry = await alice.entryWhen(id, (e) => e.state === 'sent', 'is sent');
 		assert.equal(entry.last_error, null);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// twinboxd fsck --with-peer: the databases of two servers that deliver to each
-// other agree, also while they serve; what was changed or lost is named with
-// its people; and what cannot be compared is refused.
+// twinboxd fsck --with-peer compares the databases of two servers that deliver
+// to each other.  It finds no difference, also while they run.  It names
+// changed or lost messages with their sender and recipient, and it refuses
+// databases that it cannot compare.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -15,7 +16,7 @@ import { TWINBOXD, run, tempDir, users } from './harness.mjs';
 import { operator } from './operator.mjs';
 import { address, allAre, gathers, isFrom, startPair } from './pair.mjs';
 
-/** Runs fsck on data directory ${data}: [exit code, what it said]. */
+/** Runs fsck on data directory ${data}.  Returns [exit code, output]. */
 async function fsck(data, ...args)
 {
 	const child = run(TWINBOXD, ['fsck', ...dataArgs(data, args), ...args]);
@@ -24,10 +25,10 @@ async function fsck(data, ...args)
 	return [code, child.out + child.err];
 }
 
-/** What --with-peer calls the database of ${side}. */
+/** Returns the argument of --with-peer that names the database of ${side}. */
 const database = (side) => databaseUrl(side.data) ?? path.join(side.data, 'twinbox.db');
 
-/** Compares ${one}'s database with that of ${other}. */
+/** Compares the database of ${one} with that of ${other}. */
 function compare(one, other)
 {
 	return fsck(one.data, '--domain', one.domain, '--with-peer', database(other),
@@ -43,7 +44,9 @@ async function agree(one, other, messages)
 		`${other.domain}: 8 checks, no violations$`, 'm'));
 }
 
-/** Replaces the text ${from} in the database of ${side}, which has ended. */
+/**
+ * Replaces the text ${from} in the database of ${side}, whose server has ended.
+ */
 function change(side, from, to)
 {
 	if (onPostgres) {
@@ -79,7 +82,7 @@ describe('fsck --with-peer', () => {
 		await alice.read({ upto: (await alice.received(id)).seq });
 		await allAre(alice, ids.slice(0, 3), 'acked');
 		await bob.entryWhen(id, (e) => e.labels.includes('read'), 'is read');
-		// While they serve.
+		// The comparison works while both servers run.
 		await agree(pair.a, pair.b, 6);
 		await pair.stop();
 		await agree(pair.a, pair.b, 6);
@@ -99,9 +102,9 @@ describe('fsck --with-peer', () => {
 		assert.equal(code, 65, text);
 		assert.match(text, new RegExp('^pair-changed: its sender or body is another on the other server: ' +
 			`message ${id} from ${address(alice)} to ${address(bob)}$`, 'm'));
-		assert.match(text, /no violations$/m); // fsck of a itself
+		assert.match(text, /no violations$/m); // fsck's own checks of a
 		assert.match(text, /^1 messages and \d+ events .*: 1 violation /m);
-		// What b itself finds is told as well.
+		// Errors in b's own database are reported, too.
 		const [, both] = await compare(pair.b, pair.a);
 		assert.match(both, /^not what was accepted: /m);
 		assert.match(both, /^pair-changed: /m);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// twinboxd fsck on the data directory of a server, running or dead.
+// Runs twinboxd fsck on the data directory of a server, whether it runs or not.
 
 import assert from 'node:assert/strict';
 
 import { dataArgs } from './backend.mjs';
 import { run } from './harness.mjs';
 
-/** What fsck of ${server}'s data says: {code, text}. */
+/** Runs fsck on the data of ${server}.  Returns {code, text}. */
 export async function fsck(server, program = server.program)
 {
 	const child = run(program, ['fsck', ...dataArgs(server.data)]);
@@ -16,7 +16,10 @@ export async function fsck(server, program = server.program)
 	return { code, text: child.out + child.err };
 }
 
-/** Dies unless the data of ${server} keep every promise; what was looked at. */
+/**
+ * Asserts that fsck finds no violation in the data of ${server}.  Returns what
+ * it has checked.
+ */
 export async function assertSound(server)
 {
 	const { code, text } = await fsck(server);

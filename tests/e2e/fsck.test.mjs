@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// twinboxd fsck: beside a server under load, after its death, on a database
-// that somebody has changed, and on what is no database.
+// twinboxd fsck: beside a server under load, after the server was killed, on a
+// changed database, and on files that are not a database.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -14,7 +14,9 @@ import { ask, onPostgres, sqliteOnly } from './backend.mjs';
 import { assertSound, fsck } from './fsck.mjs';
 import { TWINBOXD, startServer, tempDir, users } from './harness.mjs';
 
-/** Replaces a text in the database, as no server would. */
+/**
+ * Replaces the text ${from} by ${to} in the database, behind the server's back.
+ */
 function change(data, { from, to })
 {
 	if (onPostgres) {
@@ -87,13 +89,14 @@ describe('fsck', () => {
 			fs.writeFileSync(file, bytes, 'latin1');
 		};
 
-		// The state of an outbox row: its place is printed.
+		// The state of an outbox row is damaged. fsck prints it.
 		damaged(/(user.)sent/gs, '$1\x1b[1\xff');
 		let { code, text } = await fsck(server);
 		assert.equal(code, 65);
 		assert.ok(text.includes('outbox row 1 is \\u{001B}[1\\xFF, sent at '), text);
 		assert.doesNotMatch(text, /\x1b|\ufffd/);
-		// The name of an index: SQLite's own error is printed.
+		// The name of an index is damaged. fsck prints SQLite's own
+		// error.
 		damaged(/messages_sender/g, 'messages\x1b[31mxx');
 		({ code, text } = await fsck(server));
 		assert.equal(code, 65);

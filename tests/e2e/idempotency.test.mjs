@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store quick
 //
-// The idempotency key is the message id (DECISIONS 7): the same send twice is
-// one message, whatever happens between; another content is refused.
+// The idempotency key is the message id: two equal sends are one message,
+// whatever happens between them.  A different content under the same id is
+// refused.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -51,7 +52,8 @@ describe('R15 R42 R53 R54 R55 R56 R125 R129 R212 R247 the same send again', () =
 	it('by Idempotency-Key gets an id of version 8', async () => {
 		const message = { to: bob.name, body: 'by key' };
 		const headers = { 'idempotency-key': 'order 4711 / «ü»' };
-		// Header values are bytes: UTF-8 goes as latin-1 here.
+		// fetch takes header values as latin-1, so the UTF-8 bytes are
+		// written as such characters.
 		headers['idempotency-key'] = Buffer.from(headers['idempotency-key']).toString('latin1');
 		const first = expectStatus(await ann.post('/v1/messages', message, { headers }), 201);
 		assert.equal(first.body.id[14], '8');

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// Reading the inbox: cursor, epoch, pages, long-poll, 410.
+// Reading the inbox: cursor, epoch, pages, long-polls, and 410 for a cursor
+// that cannot be served.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// twinboxd keys: the keys that a server signs with, without a server and beside
-// one: the whole text and the exit code of each command and of each refusal.
+// twinboxd keys manages the keys with which a server signs.  The tests check
+// the whole text and the exit code of each command and refusal, without a
+// running server and beside one.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -26,7 +27,7 @@ const MADE = new RegExp(`^key (k[0-9a-f]{8}) is published and signs (at once|fro
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Runs twinboxd keys: [code, standard output, standard error]. */
+/** Runs twinboxd keys.  Returns [code, standard output, standard error]. */
 async function keys(data, ...args)
 {
 	const child = run(TWINBOXD, ['keys', ...args, ...dataArgs(data)]);
@@ -35,7 +36,7 @@ async function keys(data, ...args)
 	return [code, child.out, child.err];
 }
 
-/** The rows of `keys list`: {id, state, public}. */
+/** Returns the rows of `keys list`: {id, state, public}. */
 async function list(data)
 {
 	const [code, out, err] = await keys(data, 'list');
@@ -51,7 +52,7 @@ async function list(data)
 	});
 }
 
-/** Rotates: what was said, in parts. */
+/** Rotates the keys.  Returns the parts of the output. */
 async function rotate(data)
 {
 	const before_ms = Date.now();
@@ -76,7 +77,10 @@ const refused = async (data, ...args) => {
 	return [code, err.slice('twinboxd: '.length, -1)];
 };
 
-/** All that a key can go through; what is said is the same with a server and without. */
+/**
+ * Plays all states of a key.  The output is the same with a running server and
+ * without one.
+ */
 async function life(data)
 {
 	assert.deepEqual(await keys(data, 'list'), [0, NONE, '']);
@@ -95,7 +99,8 @@ async function life(data)
 		[first.id, `signs, leaves the document at ${second.others}`]]);
 	assert.notEqual(rows[0].public, rows[1].public);
 
-	// Sooner than the rotation would.
+	// This command takes the key out of the document earlier than the
+	// rotation would.
 	const [code, out, err] = await keys(data, 'retire', first.id);
 	assert.deepEqual([code, err], [0, '']);
 	const [, at] = new RegExp(`^key ${first.id} leaves the document at (${TIME})\n$`).exec(out) ?? assert.fail(out);
@@ -103,7 +108,8 @@ async function life(data)
 	assert.deepEqual(await refused(data, 'retire', first.id),
 		[75, `key ${first.id} leaves the document already, at ${at}; retire --now takes it out at once`]);
 
-	// Stolen, while no other one signs yet.
+	// The key is retired as if it had been stolen, while no other key signs
+	// yet.
 	const [stolen, said] = await keys(data, 'retire', '--now', first.id);
 	const [, third] = new RegExp(`^key ${first.id} is retired; key (k[0-9a-f]{8}) takes its place and ` +
 		'signs at once\n$').exec(said) ?? assert.fail(said);

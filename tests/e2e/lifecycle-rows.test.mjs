@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// The lifecycle of an outbox message as the source documents tell it, for
-// people of this server: the five steps of the outbox, and the five things
-// that the cursor's document has one look at.
+// The lifecycle of an outbox message as the source documents describe it,
+// between users of this server: the five steps of the outbox, and the five
+// properties of the cursor.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: surface quick
 //
-// The limiter of requests, asked by many connections at the same time: a user
-// has a burst of two seconds' worth and then the rate, whatever devices and
-// connections the requests come by; who asks more is told when to come back, and
-// nobody else has less.
+// The rate limiter, with many connections at the same time.  A user has a burst
+// of two seconds' worth of requests and then the rate, whatever devices and
+// connections the requests use.  A refused request gets Retry-After, and other
+// users are not affected.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -19,8 +19,11 @@ const ASKED = 4 * BURST;
 const server = serverForFile({ before, after, afterEach }, undefined,
 	{ args: ['--rate-limit', `${RATE}/s`] });
 
-/** The answers to ${n} requests of ${ask}, all at once, and how many of them may be
- *  admitted at most: the burst, and the rate for as long as they took. */
+/**
+ * Makes ${n} requests with ${ask} at once.  Returns the answers, and the
+ * largest number that the limiter may admit: the burst, and the rate for as
+ * long as the requests took.
+ */
 async function flood(n, ask)
 {
 	const start = performance.now();
@@ -30,14 +33,20 @@ async function flood(n, ask)
 	return { answers, most: BURST + Math.ceil(seconds * RATE) };
 }
 
-/** ${admitted} of ${flooded} is the burst and no more than there was time for. */
+/**
+ * Asserts that ${admitted} requests are at least the burst, and not more than
+ * the limiter may admit.
+ */
 function isBurst(admitted, { most })
 {
 	assert.ok(admitted >= BURST, `${admitted} were admitted, the burst is ${BURST}`);
 	assert.ok(admitted <= most, `${admitted} were admitted, ${most} at most may be`);
 }
 
-/** Of the answers of ${flooded} some are 200, the others say when to come back. */
+/**
+ * Asserts that every answer other than 200 is a refusal with Retry-After, and
+ * that the limiter admitted as many requests as it may.
+ */
 function lookAt(flooded)
 {
 	const refused = flooded.answers.filter(({ status }) => status !== 200);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// Who else may read and write the data: a directory or a database that others
-// may write is refused by the server and by every command, one that they may
-// read is told of.  No mode is ever changed.
+// File modes of the data.  The server and every command refuse a directory or a
+// database that other users may write, and warn of one that they may read.  No
+// mode is ever changed.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -14,7 +14,7 @@ import { before, describe, it } from 'node:test';
 import { sqliteOnly } from './backend.mjs';
 import { TWINBOXD, Server, tempDir } from './harness.mjs';
 
-/** What a command that needs no terminal says: [code, text]. */
+/** Runs a command that needs no terminal.  Returns [code, text]. */
 function command(...args)
 {
 	const { status, stdout, stderr } = spawnSync(TWINBOXD, args,

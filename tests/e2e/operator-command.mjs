@@ -16,13 +16,13 @@ export async function command(args, { input = '', wrapper = [], env = {} } = {})
 	const child = run(program, rest,
 		{ stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } });
 
-	child.stdin.on('error', () => {}); // not every command reads
+	child.stdin.on('error', () => {}); // some commands do not read standard input
 	child.stdin.end(input);
 	const { code } = await child.exited;
 	return [code, child.out, child.err];
 }
 
-/** The same of a command that has to fail: [code, its one line]. */
+/** Runs a command that must fail.  Returns [code, its one error line]. */
 export async function refused(args, options)
 {
 	const [code, out, err] = await command(args, options);
@@ -32,6 +32,9 @@ export async function refused(args, options)
 	return [code, err.slice('twinboxd: '.length, -1)];
 }
 
-/** `twinboxd user ARGS` on the database of ${data}: as command(). */
+/**
+ * Runs `twinboxd user ARGS` on the database of ${data}.  Returns the same as
+ * command().
+ */
 export const user = (data, args, password = PASSWORD) =>
 	command(['user', ...args, ...dataArgs(data)], { input: `${password}\n` });

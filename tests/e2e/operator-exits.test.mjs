@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// The exit codes of twinboxd: a missing file (66), a missing right (77), a wrong
-// setting (78) and a bad flag (64) are told apart, and only a failing disk or
-// damaged data ends with 74.  tests/fault has the disks that fail.
+// The exit codes of twinboxd.  They distinguish a missing file (66), a missing
+// right (77), a wrong setting (78) and a bad flag (64).  Only a failing disk or
+// damaged data ends with 74; tests/fault has the failing disks.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -16,20 +16,23 @@ import { TWINBOXD, Server, run, startServer, tempDir } from './harness.mjs';
 
 const ROOT = process.getuid() === 0;
 const NOBODY = 65534;
-/* Root may open everything, so the rights are those of somebody else. */
+/* Root may open every file, so the commands run as another user. */
 const UNPRIVILEGED = ROOT
 	? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'] : [];
 const PASSWORD = 'a good password\n';
 
 const tried = new Set();
 
-/** Runs a command of twinboxd that fails: [code, the last line of its text]. */
+/**
+ * Runs a command of twinboxd that fails.  Returns [code, the last line of its
+ * text].
+ */
 async function ends(args, { wrapper = UNPRIVILEGED, input = PASSWORD } = {})
 {
 	const [program, ...rest] = [...wrapper, TWINBOXD, ...args];
 	const child = run(program, rest, { stdio: ['pipe', 'pipe', 'pipe'] });
 
-	child.stdin.on('error', () => {}); // not every command reads
+	child.stdin.on('error', () => {}); // some commands do not read standard input
 	child.stdin.end(input);
 	const { code } = await child.exited;
 	tried.add(code);
@@ -37,7 +40,7 @@ async function ends(args, { wrapper = UNPRIVILEGED, input = PASSWORD } = {})
 		.replace(/^twinboxd: (fsck could not look at everything: )?/, '')];
 }
 
-/** A folder of the unprivileged user. */
+/** Makes a folder that the unprivileged user owns. */
 function folder()
 {
 	const dir = tempDir();
@@ -47,7 +50,10 @@ function folder()
 	return dir;
 }
 
-/** ${name} in ${dir} with ${mode}, the unprivileged user's. */
+/**
+ * Makes file or folder ${name} in ${dir} with ${mode}, owned by the
+ * unprivileged user.
+ */
 function place(dir, name, mode, text)
 {
 	const file = path.join(dir, name);
@@ -186,17 +192,19 @@ describe('77: a right is missing', () => {
 				[77, `cannot read the database ${file}: Permission denied`], args[0]);
 		}
 		fs.chmodSync(file, 0o600);
-		// SQLite gives the files that it makes beside the database its mode.
+		// SQLite gives the files that it makes beside the database the
+		// mode of the database.
 		fs.chmodSync(`${file}-shm`, 0o400);
 		assert.deepEqual(await ends(['serve', ...LISTEN, '--data', data]),
 			[77, `cannot write ${file}-shm: Permission denied`]);
 		fs.rmSync(`${file}-shm`);
-		// Nor can it be read without that file.
+		// The database cannot be read without that file, either.
 		fs.chmodSync(data, 0o500);
 		assert.deepEqual(await ends(['fsck', '--data', data]),
 			[77, `cannot make ${file}-shm: Permission denied`]);
 		fs.chmodSync(data, 0o700);
-		// With its rights, nothing else is wrong with it.
+		// With the rights restored the server starts: nothing else was
+		// wrong.
 		const server = new Server({ data, wrapper: UNPRIVILEGED });
 		t.after(() => server.running && server.kill());
 		await server.start();
@@ -314,7 +322,10 @@ describe('65, 68, 73: what a command was asked for', () => {
 describe('the documents', () => {
 	const read = (file) => fs.readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 	const numbers = (text, row) => [...text.matchAll(row)].map(([, code]) => Number(code)).sort();
-	/* A failed step (e2e/check-federation), a defect, too little memory. */
+	/*
+	 * Codes that other tests show: a failed step (e2e/check-federation), a
+	 * defect, too little memory.
+	 */
 	const elsewhere = [69, 70, 71];
 
 	it('the manual page and the table of operations.md have the codes that are tried here', { skip: sqliteOnly }, () => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// `twinboxd user`: the whole text and the exit code of each command and of each
-// refusal, and what an operator is asked on the terminal.
+// `twinboxd user`: the whole text and the exit code of each command and
+// refusal, and the questions on the terminal.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -25,7 +25,7 @@ const USER_USAGE = `usage: twinboxd user list [--json] ${SETTINGS}
 
 const HEAD = (width) => `${'NAME'.padEnd(width)}  ROLE   STATE                DEVICES  CREATED     DISPLAY NAME`;
 
-/** The lines of `user list`, with YYYY-MM-DD for each date. */
+/** Returns the lines of `user list`, with YYYY-MM-DD in place of each date. */
 async function list(data, ...args)
 {
 	const [code, out, err] = await user(data, ['list', ...args]);
@@ -139,7 +139,7 @@ describe('user', () => {
 			[65, '', 'twinboxd: the password is the name, which is the first that is tried\n']);
 		assert.ok(!fs.existsSync(data));
 		assert.deepEqual(await add('ann', 'eight888\n'), [0, 'user ann added\n', '']);
-		// The end of the file ends the line, too.
+		// The end of the input ends the line, too.
 		assert.deepEqual(await add('bob', 'x'.repeat(1024)), [0, 'user bob added\n', '']);
 		assert.deepEqual(await add('x'.repeat(32), 'eight888\nsecond line\n'),
 			[0, `user ${'x'.repeat(32)} added\n`, '']);
@@ -165,7 +165,7 @@ describe('user', () => {
 			[0, 'user bob added\n', '']);
 		assert.deepEqual((await list(data, '--json')).map((line) => JSON.parse(line).display_name),
 			[`👩‍👧${'ä'.repeat(58)}`, 'Bob B.']);
-		// The server that runs takes it, too.
+		// The same command works through the running server.
 		const server = await startServer();
 		t.after(() => server.kill());
 		assert.deepEqual(await user(server.data, ['add', 'dan', '--display-name', 'Dan D.', '--password-stdin']),
@@ -279,7 +279,8 @@ describe('user', () => {
 		await user(server.data, ['add', 'bea', '--password-stdin']);
 		const bea = await login(server, 'bea');
 		const allowed = async () => (await bea.get('/v1/admin/users')).status;
-		// Each is asked twice, so that the token's rights are remembered.
+		// Each request is made twice: the second one uses the server's
+		// cached rights of the token.
 		assert.deepEqual([await allowed(), await allowed()], [403, 403]);
 		await user(server.data, ['promote', 'bea']);
 		assert.deepEqual([await allowed(), await allowed()], [200, 200]);
@@ -312,7 +313,10 @@ describe('user', () => {
 	describe('on the terminal', () => {
 		const data = path.join(tempDir(), 'd');
 
-		/** Asks for the password of ${name}: [code, the last line]. */
+		/**
+		 * Types the password of ${name} twice.  Returns [code, the last
+		 * line].
+		 */
 		const ask = async (t, name, first, second) => {
 			const terminal = new Terminal(TWINBOXD, ['user', 'add', name, ...dataArgs(data)]);
 			t.after(() => terminal.kill());
@@ -329,7 +333,8 @@ describe('user', () => {
 		it('keys that take back take back whole characters', async (t) => {
 			const want = [0, 'user zoe added'];
 
-			// ä and € are taken back by one key each, and there is nothing to take back.
+			// One key press deletes ä or €, and on an empty line it
+			// does nothing.
 			assert.deepEqual(await ask(t, 'zoe', '\x7f\bgood pässwordä\x7f€\b\r',
 				'nonsense\x15good pässword\n'), want);
 			const terminal = new Terminal(TWINBOXD, ['user', 'add', 'yan', ...dataArgs(data)]);

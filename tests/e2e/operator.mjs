@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// A client of the admin routes: an administrator whose answers
-// are all kept, so that a test can say that no message's text is in any of
-// them.
+// A client of the admin routes: an administrator who keeps all answers, so that
+// a test can assert that none of them contains the text of a message.
 
 import assert from 'node:assert/strict';
 
 import { dataArgs } from './backend.mjs';
 import { PASSWORD, User, eventually, expectStatus, freshName, login, run, uuid7 } from './harness.mjs';
 
-/** Runs `twinboxd user …` beside ${server}; {code, text}. */
+/** Runs `twinboxd user …` beside ${server}.  Returns {code, text}. */
 export async function userCommand(server, args, password = PASSWORD)
 {
 	const child = run(server.program, ['user', ...args, ...dataArgs(server.data)],
 		{ stdio: ['pipe', 'pipe', 'pipe'] });
 
-	child.stdin.on('error', () => {}); // who asks for no password reads none
+	child.stdin.on('error', () => {}); // some commands read no password
 	child.stdin.end(`${password}\n`);
 	const { code } = await child.exited;
 	return { code, text: child.out + child.err };
 }
 
-/** An administrator; ${said} is all that the server ever answered. */
+/** An administrator.  ${said} is the text of all answers so far. */
 export class Operator extends User {
 	said = '';
 
@@ -33,21 +32,21 @@ export class Operator extends User {
 		return answer;
 	}
 
-	/** The body of a GET that must be 200. */
+	/** Makes a GET, which must be answered 200.  Returns the body. */
 	async ask(target)
 	{
 		return expectStatus(await this.get(`/v1/admin/${target}`), 200).body;
 	}
 
-	/** The body of a change that must be 200. */
+	/** Makes a change, which must be answered 200.  Returns the body. */
 	async do(method, target, json)
 	{
 		return expectStatus(await this.request(method, `/v1/admin/${target}`, { json }), 200).body;
 	}
 
 	/**
-	 * All rows of a list, page by page; each page keeps to its limit, and Link
-	 * and `next` say the same.
+	 * Returns all rows of a list, page by page.  Asserts that each page
+	 * keeps to its limit, and that Link and `next` agree.
 	 */
 	async all(target, member, limit = 200)
 	{
@@ -72,7 +71,7 @@ export class Operator extends User {
 		return rows;
 	}
 
-	/** The one destination called ${name}. */
+	/** Returns the destination ${name}. */
 	async destination(name)
 	{
 		const found = (await this.all('destinations', 'destinations'))
@@ -93,7 +92,7 @@ export class Operator extends User {
 	}
 }
 
-/** A fresh administrator of ${server}. */
+/** Creates an administrator of ${server} and logs in. */
 export async function operator(server, stem = 'root')
 {
 	const name = freshName(stem);
@@ -104,7 +103,9 @@ export async function operator(server, stem = 'root')
 	return new Operator(server, name, token, device_name);
 }
 
-/** Sends ${n} messages as one request; their ids in order. */
+/**
+ * Sends ${n} messages, in requests of up to 100.  Returns their ids in order.
+ */
 export async function sendMany(from, to, n, more = {})
 {
 	const ids = Array.from({ length: n }, () => uuid7());
@@ -116,7 +117,7 @@ export async function sendMany(from, to, n, more = {})
 	return ids;
 }
 
-/** Waits until ${user}'s entry ${id} is in ${state}. */
+/** Waits until the entry ${id} of ${user} is in state ${state}. */
 export function until(user, id, state)
 {
 	return user.entryWhen(id, (e) => e.state === state, `is ${state}`);

@@ -2,7 +2,7 @@
 // tags: surface
 //
 // The command line of twinboxd: the whole text and the exit code of each
-// command and of each refusal.  operator-users.test.mjs has `twinboxd user`.
+// command and refusal. operator-users.test.mjs has `twinboxd user`.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -133,7 +133,7 @@ describe('what the program says of itself', () => {
 		const routes = new Set(said.filter((line) => !line.startsWith('WS ')).map(plain));
 		assert.deepEqual(documented.map((line) => line.replaceAll(/\{\w+\}/g, '{}'))
 			.filter((line) => !routes.has(line)), []);
-		// hello names who it is; whatever comes after it needs that.
+		// hello carries the token; every later frame needs it.
 		assert.deepEqual(frames.map((line) => line.split(' ')[2]),
 			frames.map((_, i) => (i === 0 ? 'public' : 'token')));
 		assert.equal(frames[0], 'WS hello public');
@@ -211,7 +211,8 @@ describe('backup and restore', { skip: sqliteOnly }, () => {
 		const file = path.join(folder, 'copy.db');
 		const counts = '1 users, 0 messages, 0 inbox events; fsck found nothing wrong';
 
-		// A file of that name may be anybody's.
+		// A file of that name may belong to another program, so backup
+		// must not touch it.
 		fs.writeFileSync(`${file}.part`, 'half');
 		assert.deepEqual(await command(['backup', file, '--data', data]),
 			[0, `backed up to ${file}: ${counts}\n`, '']);
@@ -318,7 +319,8 @@ With the client:
 		const { url, pid } = json;
 		const { child } = json;
 		assert.equal((await json.stop()).code, 0);
-		// One line, whatever the log's level is, and none to copy.
+		// Standard output has this one line whatever the log level is,
+		// and no lines to copy.
 		const { time, version, thread, ...line } = JSON.parse(child.out);
 		assert.equal(child.out.split('\n').length, 2, child.out);
 		assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -371,7 +373,8 @@ With the client:
 		await hear(/ error server\.fail .*reload=refused/);
 		fs.writeFileSync(conf, 'log-level = info\n');
 		quiet.child.kill('SIGHUP');
-		// It is read before the signal that comes after it.
+		// The server reads its settings before it handles the next
+		// signal.
 		const { child } = quiet;
 		assert.equal((await quiet.stop('SIGINT')).code, 0);
 		assert.match(child.err, / info server\.stop signal=INT/);

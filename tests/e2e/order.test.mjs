@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: store quick
 //
-// Order and privacy among many: 64 users send to each other at once over REST
-// and WebSocket; every inbox is contiguous, shows each sender's messages in the
-// order of acceptance, and holds nothing that is not its owner's.
+// Order and privacy among many users: 64 users send to each other at once over
+// REST and WebSocket.  Every inbox is without gaps, shows each sender's
+// messages in the order of acceptance, and holds nothing that belongs to
+// another user.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -97,7 +98,8 @@ describe('R41 R414 R432 order', () => {
 		await eventually(async () => (await bob.get('/v1/inbox')).body.head === 200, '200 events');
 		const place = new Map((await bob.inbox()).events.map((e) => [e.id, e.seq]));
 		const started = new Map(starts);
-		// A message sent after another was answered comes after it.
+		// A message that is sent after the answer to another one has a
+		// later place.
 		for (const [id, end] of ends) {
 			for (const [other, start] of started) {
 				if (start > end)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// The sender's outbox: list, entry, long-poll, timeline, scheduling and
-// cancelling.
+// The sender's outbox: the list, the entry, long-polls, the timeline, scheduled
+// messages, canceling.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -52,7 +52,10 @@ describe('R82 R172 R281 R282 R283 R284 R286 R287 R288 R290 R291 an entry', () =>
 		const [ann, bob, cat] = await users(other, 'ann', 'bob', 'cat');
 		const { id } = await ann.send(bob.name, 'waiting for you');
 		const one = await ann.entryWhen(id, (e) => e.state === 'sent', 'is sent');
-		// What is due later than any second try comes, and then what is sent next.
+		// The scheduled message falls due after the time of a second
+		// attempt, and the marker is sent after it.  When both are
+		// there, a second delivery of the first message would be there,
+		// too.
 		const due = await ann.send(cat.name, 'later', { deliver_at: inSeconds(2) });
 		await cat.received(due.id);
 		const next = await ann.send(bob.name, 'the marker');
@@ -182,7 +185,7 @@ describe('R299 R300 R364 R365 scheduled messages', () => {
 		const entry = await ann.send(bob.name, 'in two seconds', { deliver_at: inSeconds(2) });
 		assert.equal(entry.state, 'pending');
 		assert.ok(entry.labels.includes('scheduled'));
-		// What was sent after it comes before it.
+		// The later message overtakes the scheduled one.
 		const now = await ann.send(bob.name, 'now');
 		for (const user of [ann, bob]) {
 			await user.received(now.id);
@@ -227,7 +230,10 @@ describe('R299 R300 R364 R365 scheduled messages', () => {
 			() => ({ id: uuid7(), to: bob.name, body: 'x', deliver_at }));
 		const results = expectStatus(await ann.post('/v1/messages', items), 200).body;
 		assert.ok(results.every((one) => one.status === 201));
-		/* The array has used up what the rate allows at once. */
+		/*
+		 * The array has used up the burst of the rate limit, so the
+		 * request is repeated.
+		 */
 		const send = (more) => eventually(async () => {
 			const answer = await ann.post('/v1/messages', { to: bob.name, body: 'x', ...more });
 			return answer.body.code !== 'rate_limited' && answer;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// What needs no token: health, readiness, metrics, the formal documents, the
-// pages that explain problems; and start-up as its user sees it.
+// The routes without a token: health, readiness, metrics, the formal documents,
+// the pages that explain problems.  And the start of the server as its user
+// sees it.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -24,7 +25,7 @@ import {
 
 const server = serverForFile({ before, after, afterEach });
 
-/** The samples of a Prometheus page: name{labels} → value. */
+/** Returns the samples of a Prometheus page: name{labels} → value. */
 function samples(text)
 {
 	const found = new Map();
@@ -70,7 +71,7 @@ describe('R68 R71 R424 /metrics', () => {
 		await bob.ack(2);
 		const ws = await bob.ws();
 		const look = async () => samples((await server.rest().get('/metrics')).text);
-		// Gauges are set now and then.
+		// The server updates its gauges from time to time only.
 		await eventually(async () => {
 			const gauges = await look();
 			return gauges.get('twinbox_ws_sessions') === 1 &&
@@ -79,7 +80,7 @@ describe('R68 R71 R424 /metrics', () => {
 		const now = await look();
 		const more = (name) => now.get(name) - was.get(name);
 		assert.equal(more('twinbox_messages_accepted_total'), 3);
-		// Messages: what receipts do is not counted here.
+		// This metric counts messages.  Receipts do not count.
 		assert.equal(more('twinbox_outbox_sent_total'), 3);
 		assert.equal(more('twinbox_outbox_acked_total'), 2);
 		assert.ok(more('twinbox_inbox_events_total') >= 6);
@@ -112,7 +113,8 @@ describe('R68 R71 R424 /metrics', () => {
 			'the operator names them with metrics-networks');
 		expectStatus(await rawRequest(one, 'GET', '/healthz', { localAddress: '127.0.0.3' }), 200);
 		assert.equal(await status(await started('--metrics-networks='), '127.0.0.1'), 403);
-		// A client of a proxy that passes it on is not loopback.
+		// A client whose requests a proxy on loopback passes on is not
+		// on loopback itself.
 		const behind = await started('--behind-proxy', '127.0.0.1');
 		assert.equal(await status(behind, '127.0.0.1', { 'X-Forwarded-For': '192.0.2.7' }), 403);
 		assert.equal(await status(behind, '127.0.0.1', { 'X-Forwarded-For': '2001:db8::7' }), 403);
@@ -142,7 +144,7 @@ describe('the formal documents', () => {
 			for (const { headers } of [browser, program])
 				assert.equal(headers.get('vary'), 'Accept');
 			assert.equal(await browser.text(), await program.text());
-			// Several lines are one list.
+			// Several Accept lines count as one list.
 			const lines = await rawRequest(server, 'GET', `/${name}`, { headers: { accept: ['a/b', 'text/html', 'c/d'] } });
 			assert.equal(lines.headers.get('content-type'), 'text/plain; charset=utf-8');
 		});

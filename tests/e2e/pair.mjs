@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Two real servers, a.example and b.example, that deliver to each other over
-// loopback.  Each keeps its port over all its lives, since the other one has it
-// in its settings.
+// loopback.  Each keeps its port over all its starts, because the other one has
+// it in its settings.
 //
 //	const pair = await startPair(t);
 //	const [alice] = await users(pair.a, 'alice');
@@ -10,7 +10,7 @@
 //	const { id } = await alice.send(address(bob), 'hello');
 //	await bob.received(id);
 //
-// b may be several nodes on one database of PostgreSQL: then pair.b is the first
+// b may be several nodes on one PostgreSQL database.  Then pair.b is the first
 // of pair.nodes, and a reaches all of them through pair.front.
 
 import assert from 'node:assert/strict';
@@ -21,13 +21,13 @@ import { assertSound } from './fsck.mjs';
 import { Server, flaky, run, scaledTimes, sleep, within } from './harness.mjs';
 import { freePort } from './harness/port.mjs';
 
-/* So often are other ports tried, when somebody else has taken one. */
+/* How many sets of ports are tried if other programs have taken some. */
 const TRIES = 5;
 
 /**
- * Environment in which what waits after an outage is tried again soon; ${more}:
- * other times that are shorter (TWINBOX_TIME_SCALE).  On the release build all times
- * are those of users.
+ * Returns an environment in which messages that wait after an outage are tried
+ * again soon.  ${more}: other times that are shorter (TWINBOX_TIME_SCALE).  On
+ * the release build all times are those of users.
  */
 export function hasty(...more)
 {
@@ -36,12 +36,12 @@ export function hasty(...more)
 	return { TWINBOX_TIME_SCALE: TWINBOX_TIME_SCALE && [TWINBOX_TIME_SCALE, ...more].join(',') };
 }
 
-/** ${user} as people of other servers write it. */
+/** Returns the address of ${user} as users of other servers write it. */
 export const address = (user) => `${user.name}@${user.server.domain}`;
 
 /**
- * The arguments of a server that is called ${domain} and reached at ${url}.
- * ${peers}: the URL of each domain whose address is pinned.
+ * Returns the arguments of a server that is called ${domain} and reached at
+ * ${url}.  ${peers} maps the domain of each pinned peer to its URL.
  */
 export function federationArgs({ domain, url, peers = {}, federation = 'open' })
 {
@@ -51,10 +51,12 @@ export function federationArgs({ domain, url, peers = {}, federation = 'open' })
 		...(pinned === '' ? [] : ['--federation-peer', pinned])];
 }
 
-/** A server with a domain, at a port of its own: 0 is one that the system chooses. */
+/** A server with a domain at a fixed port.  Port 0: the system chooses one. */
 export class Side extends Server {
-	/** Options: those of Server, domain, port, url (where others reach it), peers,
-	 *  federation. */
+	/**
+	 * Options: those of Server, and domain, port, url (where others reach
+	 * the server), peers, federation.
+	 */
 	constructor({ domain, port, url = `http://127.0.0.1:${port}`, peers, federation, args = [], env = {}, ...more })
 	{
 		super({ ...more, env: { ...hasty(), ...env },
@@ -63,14 +65,17 @@ export class Side extends Server {
 		this.port = port;
 	}
 
-	/* A setting that is given twice is refused. */
+	/*
+	 * twinboxd refuses a setting that is given twice, so the port replaces
+	 * the default.
+	 */
 	command()
 	{
 		return super.command().map((word) =>
 			(word === '127.0.0.1:0' ? `127.0.0.1:${this.port}` : word));
 	}
 
-	/** What it tells other servers of itself. */
+	/** Returns the document that the server publishes for other servers. */
 	async document()
 	{
 		const response = await fetch(`${this.url}/.well-known/twinbox`);
@@ -79,7 +84,10 @@ export class Side extends Server {
 		return response.json();
 	}
 
-	/** Runs `twinboxd ${args}` on its data, whether it runs or not: {code, text}. */
+	/**
+	 * Runs `twinboxd ${args}` on the server's data, whether the server runs
+	 * or not.  Returns {code, text}.
+	 */
 	async commandOf(...args)
 	{
 		const child = run(this.program, [...args, ...dataArgs(this.data, this.args), ...this.database()]);
@@ -88,7 +96,7 @@ export class Side extends Server {
 		return { code, text: child.out + child.err };
 	}
 
-	/** The --db that it was started with, if any. */
+	/** Returns the --db that the server was started with, if any. */
 	database()
 	{
 		const at = this.args.indexOf('--db');
@@ -97,8 +105,10 @@ export class Side extends Server {
 	}
 }
 
-/** One address in front of several nodes: each connection goes to the next node
- *  that takes it.  What clients say is kept. */
+/**
+ * One address in front of several nodes.  Each new connection goes to the next
+ * node that accepts it.  The bytes of the clients are recorded.
+ */
 export class Front {
 	constructor(port)
 	{
@@ -108,7 +118,7 @@ export class Front {
 		this.turn = 0;
 		this.sockets = new Set();
 		this.served = new Map(); /* node -> connections */
-		this.said = [];          /* by the client of each connection */
+		this.said = [];          /* the bytes of each connection's client */
 	}
 
 	async listen()
@@ -123,7 +133,10 @@ export class Front {
 		});
 	}
 
-	/** Joins ${client} with the next node; ${left} of them may still be tried. */
+	/**
+	 * Connects ${client} to the next node that accepts it; at most ${left}
+	 * nodes are still tried.
+	 */
 	connect(client, left)
 	{
 		const node = this.nodes[this.turn++ % this.nodes.length];
@@ -167,7 +180,7 @@ export class Front {
 		});
 	}
 
-	/** The bytes of the newest request that begins with ${head}. */
+	/** Returns the bytes of the newest request that begins with ${head}. */
 	newest(head)
 	{
 		for (const said of [...this.said].reverse()) {
@@ -187,8 +200,10 @@ export class Front {
 	}
 }
 
-/** What ${make} gives; made again where a port was taken by somebody who was faster,
- *  after ${undo}. */
+/**
+ * Returns the result of ${make}.  If another program was faster and took a
+ * port, runs ${undo} and calls ${make} again.
+ */
 async function withPorts(make, undo)
 {
 	for (let tries = 1; ; tries++) {
@@ -203,7 +218,10 @@ async function withPorts(make, undo)
 	}
 }
 
-/** One started Side, which ends with ${t}; see there for the options. */
+/**
+ * Starts one Side, which is stopped at the end of ${t}.  See Side for the
+ * options.
+ */
 export async function startSide(t, options)
 {
 	let side;
@@ -215,11 +233,11 @@ export async function startSide(t, options)
 	}, () => {});
 }
 
-/** Two servers, started; {a, b}, and with nodes {nodes, front}. */
+/** Two servers: {a, b}.  If b has several nodes, also {nodes, front}. */
 export class Pair {
 	/**
-	 * Options: a, b: those of Side; args, env: of both.  b.nodes and b.db: so many
-	 * nodes on the database of that URL.
+	 * Options: a and b are those of Side; args and env are for both.
+	 * b.nodes and b.db: the number of nodes, and the URL of their database.
 	 */
 	constructor({ a = {}, b = {}, args = [], env = {} } = {})
 	{
@@ -260,7 +278,7 @@ export class Pair {
 		return withPorts(() => this.make(), () => this.stop('SIGKILL'));
 	}
 
-	/** Both end; each with what stop() gives. */
+	/** Stops both servers.  Returns the results of stop(). */
 	async stop(signal)
 	{
 		const ends = await Promise.all(this.all.map((server) => server.running && server.stop(signal)));
@@ -270,7 +288,7 @@ export class Pair {
 		return ends;
 	}
 
-	/** Neither has broken a promise. */
+	/** Asserts that fsck finds no violation on either server. */
 	async sound()
 	{
 		await assertSound(this.a);
@@ -289,7 +307,7 @@ export class Pair {
 	}
 }
 
-/** A pair for one test, which ends with it. */
+/** Starts a pair for one test, and stops it at the end of the test. */
 export async function startPair(t, options)
 {
 	const pair = new Pair(options);
@@ -298,7 +316,7 @@ export async function startPair(t, options)
 	return pair.start();
 }
 
-/** A pair for a file, as serverForFile(). */
+/** Starts a pair for a file, like serverForFile(). */
 export function pairForFile(hooks, options)
 {
 	const pair = new Pair(options);
@@ -320,8 +338,10 @@ export function pairForFile(hooks, options)
 
 // ---- what arrives --------------------------------------------------------------
 
-/** What ${ask} gives, asked again as long as the server is away, busy, or asked too
- *  often. */
+/**
+ * Returns the answer of ${ask}.  Repeats it as long as the server is down or
+ * busy, or the rate limit refuses it.
+ */
 export async function surely(ask)
 {
 	for (;;) {
@@ -330,7 +350,7 @@ export async function surely(ask)
 			if (answer.status !== 429 && answer.status !== 503)
 				return answer;
 		} catch (error) {
-			/* What fetch throws when there is no answer. */
+			/* fetch throws a TypeError if there is no answer. */
 			if (!(error instanceof TypeError))
 				throw error;
 		}
@@ -338,8 +358,10 @@ export async function surely(ask)
 	}
 }
 
-/** Waits, whatever becomes of its server meanwhile, until the inbox of ${user} has
- *  ${n} events that ${wanted} likes; gives these. */
+/**
+ * Waits until the inbox of ${user} has ${n} events for which ${wanted} returns
+ * true.  Returns these events.  The server may go down and come back meanwhile.
+ */
 export async function gathers(user, wanted, n, { ms = 60_000, what = `${n} events` } = {})
 {
 	const found = [];
@@ -363,13 +385,16 @@ export async function gathers(user, wanted, n, { ms = 60_000, what = `${n} event
 	return found;
 }
 
-/** Whether an event is a message of ${from}, who is on another server. */
+/**
+ * Returns a function that returns true for a message of ${from}, a user of
+ * another server.
+ */
 export const isFrom = (from) => (e) => e.kind === 'message' && e.from === address(from);
 
 /**
- * All that ${to} gets of ${from}, who is on another server, is ${ids}: each once, in
- * this order.  What comes twice comes before the marker, which is sent when all
- * others are there.
+ * Asserts that ${to} receives exactly ${ids} from ${from}, a user of another
+ * server: each message once and in this order.  The marker is sent when all
+ * others are there, so a duplicate would arrive before the marker.
  */
 export async function arriveOnce(from, to, ids, options)
 {
@@ -381,7 +406,9 @@ export async function arriveOnce(from, to, ids, options)
 	return events;
 }
 
-/** Waits until all ${ids} of ${user} are in ${state}, in which they stay. */
+/**
+ * Waits until all messages ${ids} of ${user} are in ${state}, a final state.
+ */
 export async function allAre(user, ids, state)
 {
 	for (const id of ids)

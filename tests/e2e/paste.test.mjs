@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// Everything that is printed or documented pastes into bash, zsh and fish, as a
-// person has them: interactive, in a terminal, where comments, patterns and
-// history differ from those of a script.
+// All commands that are printed or documented can be pasted into bash, zsh and
+// fish.  The shells are interactive, in a terminal, as a person has them: there
+// comments, patterns and history work differently from scripts.
 //
-// The quickstart of the README and the lines that --demo prints are typed line by
-// line, with the real curl and the real client.  All other blocks of shell
+// The quickstart of the README and the lines that --demo prints are typed line
+// by line, with the real curl and the real client.  All other blocks of shell
 // commands in the documents, and the examples of the manual pages, are pasted
-// whole; their commands only note what they were called with, and that must be
-// what sh calls.
+// whole.  Their commands are stubs that record their arguments, and the
+// recorded calls must be those that sh makes.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -28,9 +28,10 @@ const SHELLS = ['bash', 'zsh', 'fish'];
 
 after(killAll);
 
-// ---- a place whose commands note what they are called with -----------------------
+// ---- a place whose commands record their calls
+// -----------------------------------
 
-/** The calls in file ${name}: [{name, args, at}]. */
+/** Returns the calls recorded in file ${name}: [{name, args, at}]. */
 function callsIn(name)
 {
 	return fs.readFileSync(name, 'utf8').split('\x1e').slice(0, -1).map((text) => {
@@ -39,7 +40,10 @@ function callsIn(name)
 	});
 }
 
-/** The line of sh that notes a call of ${name}, whose output is at $at. */
+/**
+ * Returns the lines of sh that record a call of ${name}, whose output is in
+ * file $at.
+ */
 const note = (name) => `unit=$(printf '\\037'); said="${name}$unit$at"
 for word; do said="$said$unit$word"; done
 printf '%s\\036' "$said" >>"$NOTED"
@@ -53,9 +57,12 @@ class Place {
 		this.env = { ...newcomer(this.dir), NOTED: this.noted };
 		fs.mkdirSync(path.join(this.dir, 'bin'));
 		fs.writeFileSync(this.noted, '');
-		/* Without one zsh asks a new user for settings. */
+		/* Without a .zshrc, zsh asks a new user for settings. */
 		fs.writeFileSync(path.join(this.dir, '.zshrc'), '');
-		/* To suggest arguments fish calls commands by itself, for their version. */
+		/*
+		 * fish calls commands to suggest arguments (it asks for their
+		 * version).  That would add calls.
+		 */
 		fs.mkdirSync(path.join(this.dir, '.config/fish'), { recursive: true });
 		fs.writeFileSync(path.join(this.dir, '.config/fish/config.fish'),
 			'set -g fish_autosuggestion_enabled 0\n');
@@ -70,13 +77,19 @@ class Place {
 		fs.writeFileSync(file, `#!/bin/sh\n${text}`, { mode: 0o755 });
 	}
 
-	/** ${name} only notes its call, and prints ${said}. */
+	/**
+	 * Makes command ${name}, which only records its call and prints
+	 * ${said}.
+	 */
 	command(name, said = '')
 	{
 		this.write(name, `at=\n${note(name)}printf %s '${said}'\n`);
 	}
 
-	/** ${name} is ${program}, and notes its call and its output when it has ended. */
+	/**
+	 * Makes command ${name}, which runs ${program} and records its call and
+	 * its output after its end.
+	 */
 	real(name, program, extra = '')
 	{
 		this.write(name, `at=$(mktemp "$HOME/said.XXXXXX")
@@ -92,7 +105,7 @@ ${note(name)}exit "$code"
 	}
 }
 
-/** The file of ${command}. */
+/** Returns the path of ${command}. */
 const programOf = (command) =>
 	execFileSync('sh', ['-c', `command -v ${command}`], { encoding: 'utf8' }).trim();
 
@@ -113,13 +126,19 @@ class Person {
 		return this.types(`cd ${this.place.dir}`);
 	}
 
-	/** Types ${text}, and waits for its end: the calls that it made, and ${values}. */
+	/**
+	 * Types ${text} and waits until it is done.  Returns the calls that it
+	 * made, and the values of ${values}.
+	 */
 	async types(text, values = '')
 	{
 		return this.#does(text.replaceAll('\n', '\r'), values);
 	}
 
-	/** The same as a terminal pastes it. */
+	/**
+	 * Does the same as types(), but as a terminal pastes the text
+	 * (bracketed paste).
+	 */
 	async pastes(text)
 	{
 		return this.#does(`\x1b[200~${text}\x1b[201~`, '');
@@ -141,7 +160,10 @@ class Person {
 		return { values: calls.pop().args.slice(1), calls };
 	}
 
-	/** Types ${line}, which calls ${name} once, with an answer of ${status}: its output. */
+	/**
+	 * Types ${line}, which must call ${name} once and, if given, get an
+	 * answer with ${status}.  Returns the output.
+	 */
 	async works(line, name, status)
 	{
 		const { calls, values } = await this.types(line, '"$ALICE" "$BOB" "$TOKEN"');
@@ -159,7 +181,7 @@ class Person {
 
 const realPath = process.env.PATH.split(':');
 
-/** A person who has ${shell}, the real curl and the real client. */
+/** A person at ${shell} with the real curl and the real client. */
 async function newcomerWith(t, shell)
 {
 	const place = new Place();
@@ -171,13 +193,14 @@ async function newcomerWith(t, shell)
 	return person;
 }
 
-// ---- what is run for real --------------------------------------------------------
+// ---- commands that really run
+// ----------------------------------------------------
 
 const readme = blocksOf(fs.readFileSync(path.join(top, 'README.md'), 'utf8'));
 const linesOf = (name) => readme.filter((one) => one.name === name).flatMap((one) => one.lines);
 const TOKEN = /^tb_[A-Za-z0-9_-]{43}$/;
 
-/** Waits until ${look} says yes to what ${line} prints. */
+/** Types ${line} again until ${look} accepts its output. */
 const until = (person, line, name, look) => eventually(async () => {
 	const { out } = await person.works(line, name);
 	return look(out) && out;
@@ -223,9 +246,9 @@ for (const shell of SHELLS) {
 			assert.deepEqual(values.slice(0, 1), ['']);
 			await person.terminal.shows(() => person.terminal.raw.includes('"title":"Wrong name or password"'),
 				'the answer');
-			/* One that works replaces nothing else. */
+			/* A correct log-in still sets its variable. */
 			assert.match((await person.works(bob, 'curl', 201)).values[1], TOKEN);
-			/* Nobody answers there. */
+			/* No server listens on this port. */
 			await person.types('export URL=http://127.0.0.1:1');
 			const { values: none } = await person.works(bob, 'curl');
 			assert.equal(none[1], '');
@@ -254,9 +277,10 @@ for (const shell of SHELLS) {
 	});
 }
 
-// ---- what is documented ------------------------------------------------------------
+// ---- documented commands
+// -----------------------------------------------------------
 
-/** The examples of manual page ${name}, a prompt in front of each. */
+/** Returns the examples of manual page ${name}.  Each has a prompt in front. */
 function examplesOf(name)
 {
 	const text = fs.readFileSync(path.join(top, 'docs/man', name), 'utf8');
@@ -267,7 +291,7 @@ function examplesOf(name)
 	}));
 }
 
-/** All that is documented for a shell: [{name, text}]. */
+/** Returns all text that is documented for a shell: [{name, text}]. */
 function documented()
 {
 	const files = ['README.md', 'CONTRIBUTING.md', 'bench/README.md',
@@ -277,7 +301,10 @@ function documented()
 			.filter((name) => fs.existsSync(path.join(top, name)))];
 	const blocks = new Map();
 
-	/* Blocks of one name belong together: variables of one are used in the next. */
+	/*
+	 * Blocks with the same name belong together: later ones use variables
+	 * of earlier ones.
+	 */
 	for (const file of files) {
 		for (const { name, language, text } of blocksOf(fs.readFileSync(path.join(top, file), 'utf8'))) {
 			const key = `${file}: ${name}`;
@@ -289,7 +316,10 @@ function documented()
 		...['twinbox.1.in', 'twinboxd.8.in'].flatMap(examplesOf)];
 }
 
-/** The names of the commands in ${text}, but those that a shell has itself. */
+/**
+ * Returns the names of the commands in ${text}, without those that are built
+ * into a shell.
+ */
 function commandsIn(text)
 {
 	const words = text.replace(/\\\n/g, ' ').split(/\n|&&|\||\$\(|;/)
@@ -307,12 +337,17 @@ describe('everything printed or documented can be pasted', () => {
 		for (const name of commandsIn(text))
 			place.command(name.replace(/^\.\.?\//, './'), name === 'date' ? '2026-11-21' : '');
 	}
-	/* Files that the documents name by a pattern, or read. */
+	/*
+	 * Files that the documents name by a pattern, or that commands read.
+	 */
 	for (const name of ['../twinbox-server_1_amd64.deb', '../twinbox-client_1_amd64.deb'])
 		fs.writeFileSync(path.join(place.dir, 'build', name), '');
 	fs.writeFileSync(path.join(place.dir, 'letter.txt'), 'Dear Bob\n');
 
-	/** What sh calls for ${text}, in no order: a pipe's commands run at once. */
+	/**
+	 * Returns the calls in sorted order, because the commands of a pipe run
+	 * at the same time.
+	 */
 	const sorted = (calls) => calls.map((one) => JSON.stringify([one.name, ...one.args])).sort();
 	const prepared = (text) => text.replaceAll('../twinbox', './twinbox');
 

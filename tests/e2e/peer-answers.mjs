@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// What a peer that node plays answers: each of these makes a function that is called
-// with (request, response, peer) and answers in one way (peer.mjs).
+// The answers of a peer that node plays.  Each function returns a handler that
+// is called with (request, response, peer) and answers in one way (peer.mjs).
 
 import { sleep } from './harness.mjs';
 
-/** Takes everything. */
+/** Accepts all envelopes. */
 export const accepts = () => (request, response, peer) =>
 	peer.answer(response, { acks: request.envelopes.map((one) => peer.accept(one)) });
 
-/** 200 with what ${say} gives of each envelope: an ack without its id, several of
- *  them, or nothing.  What is said to be accepted is taken. */
+/**
+ * Answers 200 with the acks that ${say} returns for each envelope: one without
+ * the id, several, or none.  An envelope with an ack `accepted` is recorded as
+ * taken.
+ */
 export const acks = (say) => (request, response, peer) =>
 	peer.answer(response, { acks: request.envelopes.flatMap((one, i) => {
 		const said = say(one, i);
@@ -20,24 +23,27 @@ export const acks = (say) => (request, response, peer) =>
 		return list.map((ack) => ({ message_id: one.message_id, ...ack }));
 	}) });
 
-/** ${status} with ${body}. */
+/** Answers ${status} with ${body}. */
 export const says = (status, body = '', headers = { 'content-type': 'text/html' }) =>
 	(_request, response) => {
 		response.writeHead(status, headers);
 		response.end(body);
 	};
 
-/** 200 with ${body} as JSON. */
+/** Answers 200 with ${body} as JSON. */
 export const json = (body) => says(200, typeof body === 'string' || Buffer.isBuffer(body) ?
 	body : JSON.stringify(body), { 'content-type': 'application/json' });
 
-/** A problem document. */
+/** Answers with a problem document. */
 export const problem = (status, code, headers = {}) => says(status, JSON.stringify({
 	type: `https://b.example/problems/${code}`, title: code, status, detail: `it is ${code}`,
 	code: code.replaceAll('-', '_'),
 }), { 'content-type': 'application/problem+json', ...headers });
 
-/** Writes ${bytes} as they are, and then ends or, with {reset}, breaks the connection. */
+/**
+ * Writes ${bytes} unchanged, and then ends or, with {reset}, resets the
+ * connection.
+ */
 export const writes = (bytes, { reset = false } = {}) => (_request, response) => {
 	const { socket } = response;
 
@@ -49,10 +55,13 @@ export const writes = (bytes, { reset = false } = {}) => (_request, response) =>
 	});
 };
 
-/** Breaks the connection without a word. */
+/** Resets the connection without an answer. */
 export const resets = () => (_request, response) => response.socket.resetAndDestroy();
 
-/** Takes everything, and then breaks the connection where the answer has ${n} bytes. */
+/**
+ * Accepts all envelopes, and then breaks the connection after ${n} bytes of the
+ * answer.
+ */
 export const acceptsAndBreaks = (n) => (request, response, peer) => {
 	const body = JSON.stringify({ acks: request.envelopes.map((one) => peer.accept(one)) });
 	const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n' +
@@ -61,10 +70,13 @@ export const acceptsAndBreaks = (n) => (request, response, peer) => {
 	return writes((head + body).slice(0, n), { reset: true })(request, response);
 };
 
-/** Says nothing, until the other side has had enough. */
+/** Sends no answer; waits until the other side closes the connection. */
 export const silent = () => (request) => request.closed;
 
-/** 200, and then ${piece} every ${ms}, without an end. */
+/**
+ * Answers 200, and then writes ${piece} every ${ms} milliseconds without an
+ * end.
+ */
 export const endless = (piece, ms) => async (request, response) => {
 	let over = false;
 

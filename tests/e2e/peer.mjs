@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Another server, played by node: it has a document, verifies each request with
-// node's crypto according to docs/federation.md, and answers whatever a test wants.
-// It can also send signed requests itself.
+// A peer that node plays.  It has a document, verifies each request with node's
+// crypto according to docs/federation.md, and answers as a test wants.  It can
+// also send signed requests itself.
 //
 //	const b = await new Peer('b.example').listen();
 //	b.knows(server);
-//	b.next(says(503));          // to the next request with envelopes
-//	b.otherwise = accepts();    // to all others
+//	b.next(says(503));          // the answer to the next request with envelopes
+//	b.otherwise = accepts();    // the answer to all others
 //	await b.has(3);             // waits for three messages
-//	b.check();                  // no request had a fault
+//	b.check();                  // asserts that no request had a fault
 //
-// What is wrong with a request is kept in `faults`, and the request is answered
-// with 500: a test that forgets check() waits for ever for what it sent.
+// Faults of a request are recorded in `faults`, and the request is answered
+// 500.  So even a test that forgets check() fails: its message never arrives.
 
 import assert from 'node:assert/strict';
 import {
@@ -27,7 +27,7 @@ import { accepts, problem } from './peer-answers.mjs';
 
 const PATH = '/v1/federation/deliver';
 const COMPONENTS = ['@method', '@authority', '@path', 'content-digest', 'content-type', 'twinbox-from', 'twinbox-to'];
-/* Those that may stand in a request once only. */
+/* Headers that may appear only once in a request. */
 const ONCE = [...COMPONENTS.slice(3), 'signature', 'signature-input', 'host'];
 const NUMBER = /^(0|[1-9][0-9]{0,9})$/;
 const FORMS = {
@@ -39,15 +39,21 @@ const FORMS = {
 	tag: /^"twinbox-1"$/,
 };
 const MOST = { items: 50, bytes: 262_144, requests: 32 };
-/* By then it is known that the other side has closed a connection. */
+/*
+ * After this time the peer has noticed if the other side closed a connection.
+ */
 const NOTICE_MS = 500;
-/* The other side has broken off. */
+/* Errors that mean that the other side has closed the connection. */
 const GONE = ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'];
 const NAME = /^[a-z0-9._-]{1,32}$/;
 
-// ---- requests, verified ----------------------------------------------------------
+// ---- verifying requests
+// ------------------------------------------------------------
 
-/** ${length} bytes in base64, in the only form that they have; else null. */
+/**
+ * Decodes ${length} bytes of base64.  Returns null if ${text} is not in the
+ * canonical form.
+ */
 function base64(text, length)
 {
 	const bytes = Buffer.from(text, 'base64');
@@ -57,7 +63,10 @@ function base64(text, length)
 
 const quoted = (name) => `"${name}"`;
 
-/** The parameters of a signature, as they were written, if they are the profile's. */
+/**
+ * Returns the parameters of a signature as they were written, if they match the
+ * profile of docs/federation.md.
+ */
 function parametersOf(list)
 {
 	const found = new Map();
@@ -75,7 +84,7 @@ function parametersOf(list)
 	return found.size === Object.keys(FORMS).length ? found : null;
 }
 
-/** What is signed. */
+/** Returns the signature base: the text that is signed. */
 function baseOf({ authority, target, headers, params })
 {
 	const values = { '@method': 'POST', '@authority': authority, '@path': target,
@@ -93,7 +102,7 @@ function publicKey(text)
 		x: Buffer.from(text, 'base64').toString('base64url') } });
 }
 
-/** The head of ${request}: its headers by their names in lower case. */
+/** Returns the headers of ${request} by their names in lower case. */
 function headersOf(request, fault)
 {
 	const headers = new Map();
@@ -107,7 +116,7 @@ function headersOf(request, fault)
 	return headers;
 }
 
-/** The members that docs/federation.md asks of ${envelope}. */
+/** Checks that ${envelope} has the members that docs/federation.md requires. */
 function checkEnvelope(envelope, { from, to }, fault)
 {
 	const where = (what) => fault(`${what}: ${JSON.stringify(envelope).slice(0, 500)}`);
@@ -162,10 +171,10 @@ export class Peer extends EventEmitter {
 		this.faults = [];
 		this.plan = [];
 		this.otherwise = accepts();
-		this.documents = 0; /* times that it was asked for */
-		this.requests = []; /* those with envelopes */
-		this.empty = [];    /* those without */
-		this.taken = [];    /* envelopes, in the order in which they were accepted */
+		this.documents = 0; /* how many times it was requested */
+		this.requests = []; /* requests with envelopes */
+		this.empty = [];    /* requests without envelopes */
+		this.taken = [];    /* accepted envelopes, in order */
 		this.ids = new Set();
 		this.nonces = new Set();
 		this.repeated = 0; /* requests that came twice */
@@ -183,11 +192,11 @@ export class Peer extends EventEmitter {
 		return `http://127.0.0.1:${this.port}`;
 	}
 
-	/** Listens, always at the same port. */
+	/** Listens.  The port is the same at each call. */
 	async listen()
 	{
 		this.server = http.createServer({ keepAlive: true }, (request, response) => {
-			response.on('error', () => {}); // it has been given up over there
+			response.on('error', () => {}); // the other side has given the request up
 			this.serve(request, response).catch((error) => {
 				if (!GONE.includes(error.code))
 					this.faults.push(error.stack);
@@ -202,7 +211,7 @@ export class Peer extends EventEmitter {
 		return this;
 	}
 
-	/** From now on there is no connection to it. */
+	/** Closes all connections, and refuses new ones. */
 	async close()
 	{
 		const { server } = this;
@@ -215,7 +224,7 @@ export class Peer extends EventEmitter {
 		await closed;
 	}
 
-	/** ${server} may sign requests. */
+	/** Allows ${server} to sign requests. */
 	knows(server)
 	{
 		this.signers.set(server.domain, { server, keys: new Map() });
@@ -236,7 +245,7 @@ export class Peer extends EventEmitter {
 		};
 	}
 
-	/** The answer with the document; a test may set another. */
+	/** Answers with the document.  A test may replace this method. */
 	describe(_request, response)
 	{
 		response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=300' });
@@ -245,20 +254,22 @@ export class Peer extends EventEmitter {
 
 	// ---- requests
 
-	/** Answers the next requests with envelopes in these ways, one after the other. */
+	/**
+	 * Sets the answers to the next requests with envelopes, one for each.
+	 */
 	next(...answers)
 	{
 		this.plan.push(...answers);
 	}
 
-	/** Says ${body}. */
+	/** Answers 200 with ${body}. */
 	answer(response, body)
 	{
 		response.writeHead(200, { 'content-type': 'application/json' });
 		response.end(JSON.stringify({ acks: [], epoch: this.epoch, ...body }));
 	}
 
-	/** Takes ${envelope} in; the ack. */
+	/** Accepts ${envelope}.  Returns the ack. */
 	accept(envelope)
 	{
 		const { message_id } = envelope;
@@ -292,7 +303,10 @@ export class Peer extends EventEmitter {
 			return;
 		}
 		if (this.nonces.has(asked.nonce)) {
-			/* A client of HTTP may repeat a request whose connection broke. */
+			/*
+			 * An HTTP client may repeat a request whose connection
+			 * broke.
+			 */
 			this.repeated++;
 			problem(401, 'nonce-repeated')(asked, response);
 			return;
@@ -311,7 +325,7 @@ export class Peer extends EventEmitter {
 			this.faults.push(...asked.overtaken);
 	}
 
-	/** Answers a request without envelopes. */
+	/** Answers a request without envelopes (a heartbeat). */
 	idle(asked, response)
 	{
 		const { ping } = asked.json.control ?? {};
@@ -320,8 +334,12 @@ export class Peer extends EventEmitter {
 			...(ping && { pong: ping }) } });
 	}
 
-	/** One lane is never under way twice.  Of a request whose sender has just given it
-	 *  up that may not be known here yet. */
+	/**
+	 * Records a fault if two requests with envelopes of one lane are open
+	 * at the same time.  The peer may not have noticed yet that the sender
+	 * has given the first one up, so the fault counts only if the first
+	 * request is answered or still open after NOTICE_MS.
+	 */
 	overlaps(asked)
 	{
 		const lanes = ({ envelopes }) => envelopes.map((one) =>
@@ -339,7 +357,7 @@ export class Peer extends EventEmitter {
 		}
 	}
 
-	/** The key that ${domain} signs with as ${id}. */
+	/** Returns the key ${id} of ${domain}. */
 	async keyOf(domain, id)
 	{
 		const signer = this.signers.get(domain);
@@ -352,7 +370,10 @@ export class Peer extends EventEmitter {
 		return signer?.keys.get(id);
 	}
 
-	/** What ${request} with ${body} says, and what is wrong with it. */
+	/**
+	 * Parses and verifies ${request} with ${body}.  Returns its content and
+	 * its faults.
+	 */
 	async read(request, body)
 	{
 		const faults = [];
@@ -433,8 +454,10 @@ export class Peer extends EventEmitter {
 
 	// ---- waiting
 
-	/** Waits until ${wanted} gives something true, which is looked at after each of
-	 *  what this peer has to tell; gives that. */
+	/**
+	 * Waits until ${wanted} returns a true value, and returns that value.
+	 * ${wanted} is called after each event of this peer.
+	 */
 	async when(wanted, what, ms = WAIT_MS * 3)
 	{
 		const names = ['request', 'taken', 'document'];
@@ -458,31 +481,38 @@ export class Peer extends EventEmitter {
 		}
 	}
 
-	/** Waits for ${n} requests with envelopes; the last of these. */
+	/**
+	 * Waits for ${n} requests with envelopes.  Returns the last of them.
+	 */
 	async asked(n, what = `${n} requests`)
 	{
 		return this.when(() => this.requests.length >= n && this.requests[n - 1], what);
 	}
 
-	/** The messages that it has taken, by their ids. */
+	/** Returns the ids of the messages that the peer has accepted. */
 	messages()
 	{
 		return this.taken.filter((one) => one.message_type === 'message.send').map((one) => one.payload.id);
 	}
 
-	/** Waits until it has taken ${n} messages; their ids. */
+	/**
+	 * Waits until the peer has accepted ${n} messages.  Returns their ids.
+	 */
 	async has(n)
 	{
 		return this.when(() => this.messages().length >= n && this.messages(), `${n} messages`);
 	}
 
-	/** Waits until it has message ${id}. */
+	/** Waits until the peer has accepted message ${id}. */
 	async gets(id)
 	{
 		return this.when(() => this.messages().includes(id), `message ${id}`);
 	}
 
-	/** No request had a fault, and what it has taken of each sequence came in order. */
+	/**
+	 * Asserts that no request had a fault, and that the envelopes of each
+	 * sequence came in order.
+	 */
 	check()
 	{
 		const last = new Map();
@@ -497,7 +527,10 @@ export class Peer extends EventEmitter {
 
 	// ---- sending
 
-	/** An envelope of a message of ${from} to ${to}, people of here and there. */
+	/**
+	 * Makes an envelope with a message of ${from}, a user of this peer, to
+	 * ${to}, a user of the server.
+	 */
 	message(from, to, { sequence, body = 'hello', id = uuid7(), ...more } = {})
 	{
 		const now = new Date().toISOString();
@@ -507,8 +540,10 @@ export class Peer extends EventEmitter {
 				reply_to: null, priority: 'normal', created_at: now, expires_at: null }, ...more };
 	}
 
-	/** The head of a request with ${body} to ${server}; ${change}: other parameters of
-	 *  the signature, other headers. */
+	/**
+	 * Returns the head of a request with ${body} to ${server}.  The last
+	 * argument can replace parameters of the signature and headers.
+	 */
 	headersFor(server, body, { key_id = this.key_id, nonce = randomBytes(15).toString('base64url'), skew = 0,
 		privateKey = this.keys.privateKey, headers: others = {} } = {})
 	{
@@ -528,7 +563,10 @@ export class Peer extends EventEmitter {
 			signature: `tb=:${value}:`, ...others };
 	}
 
-	/** Sends a signed request with ${content} to ${server}: the answer. */
+	/**
+	 * Sends a signed request with ${content} to ${server}.  Returns the
+	 * answer.
+	 */
 	async deliver(server, content, change = {})
 	{
 		const body = JSON.stringify(content);
@@ -537,7 +575,10 @@ export class Peer extends EventEmitter {
 			headers: this.headersFor(server, body, change), token: null });
 	}
 
-	/** The same, again until the server knows the key. */
+	/**
+	 * Does the same as deliver(), but repeats the request until the server
+	 * knows the key.
+	 */
 	async delivers(server, content, change)
 	{
 		return within((async () => {

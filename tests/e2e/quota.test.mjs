@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// What a user may send: the quota of a day, by REST, by arrays and by WebSocket;
-// an array costs its items of the rate; and a disk with too little room refuses
-// new messages and nothing else.
+// Limits of what a user may send: the quota of a day, by REST, by arrays and by
+// WebSocket; the rate limit, which counts each item of an array.  And a disk
+// with too little room, where only new messages are refused.
 
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
@@ -30,7 +30,7 @@ async function serve(...args)
 
 const message = (to, body = 'x') => ({ id: uuid7(), to: to.name, body });
 
-/** Seconds to the next day of UTC. */
+/** The number of seconds until the next day (UTC). */
 const toMidnight = () => Math.ceil((86400000 - Date.now() % 86400000) / 1000);
 
 function isUsedUp(body, headers)
@@ -54,7 +54,7 @@ describe('the quota of messages', () => {
 		assert.deepEqual(array.map(({ status }) => status), [201, 201]);
 		assert.equal((await socket.request(
 			{ type: 'send', id: 1, message: message(bob) })).type, 'sent');
-		// Messages that were not accepted, or had been before, cost nothing.
+		// Refused messages and repeated sends do not count.
 		problem(await ann.post('/v1/messages', message({ name: 'nobody' })), 422, 'unknown_recipient');
 		expectStatus(await ann.post('/v1/messages', first), 200);
 		expectStatus(await ann.post('/v1/messages', message(bob)), 201);
@@ -73,7 +73,7 @@ describe('the quota of messages', () => {
 		expectStatus(await bob.post('/v1/messages', message(ann)), 201);
 		socket.close();
 
-		// A restart forgets nothing.
+		// The usage survives a restart.
 		await server.stop();
 		await server.start();
 		await eventually(async () => (await ann.post('/v1/messages', message(bob))).status === 429,
@@ -144,7 +144,8 @@ describe('a disk with less room than disk-reserve', () => {
 		server.args = ['--disk-reserve', '1073741824GiB'];
 		await server.start();
 		if (onPostgres) {
-			// The server's disk is not ours to look at.
+			// With PostgreSQL, the server cannot see the disk of
+			// the database.
 			expectStatus(await ann.post('/v1/messages', message(bob)), 201);
 			assert.equal(await server.metric('disk_low'), 0);
 			return;

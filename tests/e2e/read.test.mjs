@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// read: a person saw it.  Cumulative per user and conversation, only forward,
-// in three forms; its receipt, its privacy, and the unread counts.
+// read: a person has seen a message.  The watermark is kept for each user and
+// conversation and only moves forward.  A read has three forms.  The tests also
+// check its receipt, private reads, and the unread counts.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -16,7 +17,10 @@ const server = serverForFile({ before, after, afterEach });
 
 const filled = (n) => filledAt(server, n);
 
-/** The marker: bob acks a further message of ann, which is his number ${n}. */
+/**
+ * Makes a marker: bob acks one more message of ann, number ${n}.  Returns the
+ * receipt that ann gets.
+ */
 async function ackOneMore(ann, bob, n)
 {
 	const { seq } = await bob.received((await ann.send(bob.name, 'one more')).id);

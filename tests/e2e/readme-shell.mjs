@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What is documented for a shell, and a shell that somebody types it into: the
-// blocks of a document, the place where its commands are, and a new user's
-// environment.
+// What the tests of documented commands share: they read the blocks of a
+// document, make a directory with the commands, and run a shell in the
+// environment of a new user.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -12,9 +12,10 @@ import { TWINBOX } from './cli-client.mjs';
 import { TWINBOXD, eventually, run, tempDir, within } from './harness.mjs';
 
 /**
- * Fenced blocks: {name, language, text, lines}.  The name is what a comment
- * right above says, `<!-- test: NAME -->`, or else the heading it stands under.
- * A line that ends with a backslash and the next one are one of the lines.
+ * Returns the fenced blocks of ${text}: {name, language, text, lines}.  The
+ * name comes from the comment right above the block, `<!-- test: NAME -->`, or
+ * else from the heading above it.  A line that ends with a backslash and the
+ * next line count as one of the lines.
  */
 export function blocksOf(text)
 {
@@ -46,9 +47,13 @@ export function blocksOf(text)
 	return blocks;
 }
 
-// ---- a shell that somebody types into ------------------------------------------
+// ---- a shell for typing
+// -----------------------------------------------------------
 
-/** A directory with build/twinboxd and build/twinbox, as after scripts/build. */
+/**
+ * Makes a directory with build/twinboxd and build/twinbox, as scripts/build
+ * leaves them.
+ */
 export function workplace()
 {
 	const dir = tempDir('twinbox-readme-');
@@ -59,7 +64,7 @@ export function workplace()
 	return dir;
 }
 
-/** What a new user has in his environment, with a home of his own. */
+/** Returns the environment of a new user whose home directory is ${home}. */
 export function newcomer(home)
 {
 	const env = {
@@ -77,7 +82,8 @@ export function newcomer(home)
 export class Shell {
 	constructor(shell, dir)
 	{
-		// Each answer's status, where no pipe takes it.
+		// curl prints the status of each answer to standard error,
+		// where no pipe takes it.
 		fs.writeFileSync(path.join(dir, '.curlrc'),
 			'write-out = "%{stderr}status %{http_code}\\n"\n');
 		this.child = run(shell, [], {
@@ -87,7 +93,10 @@ export class Shell {
 		this.typed = 0;
 	}
 
-	/** Types a line: {code, out, err, statuses} once it is done. */
+	/**
+	 * Types a line and waits until it is done.  Returns {code, out, err,
+	 * statuses}.
+	 */
 	async type(line)
 	{
 		const mark = `(done ${++this.typed}) `;
@@ -109,7 +118,7 @@ export class Shell {
 		return answer;
 	}
 
-	/** Types a line that must succeed with answers of ${statuses}. */
+	/** Types a line that must succeed and get answers with ${statuses}. */
 	async works(line, ...statuses)
 	{
 		const answer = await this.type(line);
@@ -120,15 +129,19 @@ export class Shell {
 		return answer;
 	}
 
-	/** The same for an answer in JSON. */
+	/**
+	 * Does the same for a line whose output is JSON.  Returns the parsed
+	 * JSON.
+	 */
 	async json(line, status)
 	{
 		return JSON.parse((await this.works(line, status)).out);
 	}
 
 	/**
-	 * Types a line that only asks, again while what it tells is on its way:
-	 * somebody reads and types slower than the server works, this does not.
+	 * Types a line that only queries, and repeats it until ${wanted}
+	 * accepts the output.  A person reads and types more slowly than the
+	 * server works; a test does not.
 	 */
 	async tells(wanted, line, ...statuses)
 	{

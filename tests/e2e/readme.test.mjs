@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // tags: surface plain
 //
-// The README tried as a new user tries it: every block of shell commands in it
-// is typed line by line into a shell, with nothing changed but the address, the
-// directory and the port, and what the text around it promises is looked for;
-// so are the commands within the text, those with a screen in a terminal.
-// A block, a line of one or a command that is not known here is a failure, so
-// that nothing can be written there that nobody has run.
+// Tries the README as a new user does.  Every block of shell commands is typed
+// line by line into a shell; only the address, the directory and the port are
+// changed.  The tests check what the text around each block promises.  They
+// also run the commands inside the text, and those that use the whole screen
+// run in a terminal.  A block, a line or a command that no test knows is a
+// failure, so that the README contains only commands that have been run.
 //
-// Environment: TWINBOXD and TWINBOX as for the other tests; scripts/run makes
-// and starts the plain build, and is left out when TWINBOX_SANITIZED is set.
+// Environment: TWINBOXD and TWINBOX as for the other tests. scripts/run makes
+// and starts the plain build; its test is skipped if TWINBOX_SANITIZED is set.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -30,7 +30,7 @@ import { Shell, blocksOf, newcomer, workplace } from './readme-shell.mjs';
 const top = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const README = fs.readFileSync(path.join(top, 'README.md'), 'utf8');
 
-/** Long enough for a build from nothing. */
+/** Time for a build from scratch. */
 const BUILD_MS = 600_000;
 
 const ID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
@@ -41,7 +41,7 @@ after(killAll);
 
 const blocks = blocksOf(README);
 
-/** The only block ${name}. */
+/** Returns the only block with the name ${name}. */
 function block(name)
 {
 	const found = blocks.filter((one) => one.name === name);
@@ -50,21 +50,24 @@ function block(name)
 	return found[0];
 }
 
-/** The lines of the blocks of the quickstart, one after the other. */
+/** Returns the lines of the quickstart's blocks, in order. */
 const quickstartLines = () =>
 	blocks.filter((one) => one.name === 'quickstart').flatMap((one) => one.lines);
 
 /** The README without its blocks. */
 const prose = README.replace(/^ *(`{3,}|~{3,})[^]*?^ *\1 *$/gm, '');
 
-/** The command ${text}, as it stands in the text. */
+/**
+ * Returns ${text}, after checking that the text of the README has this command
+ * exactly once.
+ */
 function inline(text)
 {
 	assert.equal(prose.split(`\`${text}\``).length, 2, `"${text}" in the text of README.md`);
 	return text;
 }
 
-/** ${line} with ${from} replaced, which must be in it. */
+/** Returns ${line} with ${from}, which must be in it, replaced by ${to}. */
 function instead(line, from, to)
 {
 	assert.ok(line.includes(from), `"${from}" in: ${line}`);
@@ -73,7 +76,7 @@ function instead(line, from, to)
 
 // ---- the tests -----------------------------------------------------------------
 
-/** Waits for the "listening:" line of ${child}; the URL. */
+/** Waits for the "listening:" line of ${child}.  Returns the URL. */
 async function listening(child, ms = START_TIMEOUT_MS)
 {
 	return eventually(() => {
@@ -103,12 +106,17 @@ describe('README.md', () => {
 			/^(build|scripts)\/|^(twinboxd|make|configure|ls|send|show|requeue)\b/.test(one)).sort(), [
 			'build/twinbox --profile alice chat bob', 'build/twinbox --profile bob tail',
 			'build/twinbox admin dlq', 'build/twinbox admin top',
-			/* A build of its own, which no test makes. */
+			/*
+			 * This needs a build of its own, which no test makes.
+			 */
 			'configure --disable-page',
-			/* The first is what scripts/build runs, the last tests/package/dist.sh. */
+			/*
+			 * scripts/build runs the first one, and
+			 * tests/package/dist.sh the last one.
+			 */
 			'make', 'make -C build bench', 'make dist',
 			'requeue --all --destination far.example',
-			/* Is what runs this. */
+			/* scripts/test is what runs this test. */
 			'scripts/test', 'scripts/test full', 'scripts/test quick',
 			'scripts/test unit/test_relay',
 			'send --wait read', 'show ID',
@@ -129,7 +137,10 @@ for (const shell of ['sh', 'bash']) {
 	describe(`README.md, try it, with ${shell}`, () => {
 		it('R5 R49 R157 R224 its first page, then the same with the client', async (t) => {
 			const server = await startServer();
-			/* One address, whenever the server is started. */
+			/*
+			 * The address stays the same over restarts of the
+			 * server.
+			 */
 			const proxy = await new Proxy(server).listen();
 			t.after(async () => {
 				await proxy.close();
@@ -200,7 +211,10 @@ async function client(shell, url)
 	await asJson(shell);
 }
 
-/** What the text says of --json and --page: of a list, alice's outbox. */
+/**
+ * Checks what the text says about --json and --page, with alice's outbox as the
+ * list.
+ */
 async function asJson(shell)
 {
 	const lines = async (flags) => (await shell.works(`build/twinbox --profile alice outbox ${flags}`)).out
@@ -213,7 +227,7 @@ async function asJson(shell)
 	assert.deepEqual([page.entries, more], [entries, []]);
 }
 
-/** ${command} in a terminal, typed in ${dir}. */
+/** Runs ${command} in a terminal, in the directory ${dir}. */
 function terminal(t, dir, command, more = {})
 {
 	const it = new Terminal('sh', ['-c', `cd ${dir} && exec ${command}`],
@@ -223,14 +237,15 @@ function terminal(t, dir, command, more = {})
 	return it;
 }
 
-/** What the text says of the client when it is live. */
+/** Checks what the text says about the live client. */
 async function live(t, shell, server, dir)
 {
 	const { out: url } = await shell.works('printf %s "$TWINBOX_SERVER"');
 	const env = { TWINBOX_SERVER: url };
 	const tail = terminal(t, dir, inline('build/twinbox --profile bob tail'), env);
 	const chat = terminal(t, dir, inline('build/twinbox --profile alice chat bob'), env);
-	// Behind the text, or below it where the screen cannot be changed any more.
+	// The tick is behind the text, or on a line below if that part of the
+	// screen has scrolled away.
 	const ticks = (text, mark, word) => chat.shows((screen) =>
 		new RegExp(`you +${text} {2}${mark}$|${mark.split(' ')[0]} ${word}: ${text}$`, 'm').test(screen),
 	`${mark} of: ${text}`);
@@ -240,7 +255,8 @@ async function live(t, shell, server, dir)
 		await shell.works(`build/twinbox --profile bob read --upto ${head}`);
 	};
 
-	// Line editing: to the beginning of the line, and what was left out there.
+	// Line editing: go to the beginning of the line and add the missing
+	// letter.
 	await chat.shows(/^>/m, 'the prompt');
 	chat.type('ello Bob, once more\x01H\r');
 	await tail.shows(/alice +Hello Bob, once more$/m);
@@ -271,7 +287,7 @@ async function live(t, shell, server, dir)
 		assert.equal(one.screen.text().split('Hello Bob, once more').length, 2, 'it is there once');
 }
 
-/** The admin commands: ann's, who has written to ben. */
+/** Runs the admin commands as ann, who has written to ben. */
 async function adminCommands(t, dir, url)
 {
 	const shell = new Shell('sh', dir);
@@ -287,7 +303,8 @@ async function adminCommands(t, dir, url)
 	top.type('q');
 	assert.equal(await within(top.ended(), 20_000, 'the end of top'), 0);
 
-	// A dead letter: its time is over before anything goes out again.
+	// Makes a dead letter: the message expires before deliveries are
+	// resumed.
 	await shell.works(`${admin} pause local`);
 	const { out: late } = await shell.works("build/twinbox send ben 'Not for the operator' --expires-in 1s");
 	await sleep(1500);
@@ -323,14 +340,19 @@ describe('README.md, use it', () => {
 	const data = path.join(dir, 'srv/chat');
 	const env = newcomer(dir);
 
-	/** ${line} with its directory and its port replaced, as words. */
+	/**
+	 * Returns the words of ${line}, with its directory and port replaced.
+	 */
 	function words(line)
 	{
 		const changed = instead(line, '/srv/chat', data).replace('/srv/copy.db', `${data}.copy`).replace('127.0.0.1:8080', '127.0.0.1:0');
 		return changed.split(' ');
 	}
 
-	/** The command as a person gives it, who is asked for the password. */
+	/**
+	 * Runs the command in a terminal, as a person who is asked for the
+	 * password.
+	 */
 	async function addUser(line)
 	{
 		const [program, ...args] = words(line);
@@ -450,12 +472,15 @@ describe('README.md, scripts', () => {
 		assert.equal(database, path.join(data, 'twinbox.db'));
 		assert.ok(fs.existsSync(database));
 
-		// The lines to copy, with the program that scripts/build has left.
+		// The printed lines are run with the program that scripts/build
+		// has made.
 		const told = child.out.slice(child.out.indexOf('With curl'));
 		const shown = told.split('\n').filter((line) => /^ {2}/.test(line)).join('\n')
 			.replaceAll('\\\n', '');
 		const copied = shown.split('\n').map((line) => line.trim());
-		/* The last one stays: it is tried in a terminal. */
+		/*
+		 * The last command does not end, so it is tried in a terminal.
+		 */
 		const tail = copied.pop();
 		assert.ok(copied.some((line) => line.includes(`curl -sS '${url}/v1/`)), child.out);
 		assert.ok(copied.some((line) => line.includes('build/twinbox login')), child.out);
@@ -479,7 +504,7 @@ describe('README.md, scripts', () => {
 
 	it('make bench measures', { timeout: BUILD_MS, skip }, async () => {
 		const [program, ...args] = inline('make -C build bench').split(' ');
-		/* Its smallest part. */
+		/* Only the smallest part of the benchmark runs. */
 		const told = run(program, args, { cwd: top, env: {
 			...newcomer(tempDir()), BENCH_ONLY: 'latency', BENCH_RUNS: 1, BENCH_SECONDS: 1 } });
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// SIGTERM drains: reconnect frame, close 1012, no accepted message lost, within
-// its time; after any restart everybody goes on by his cursor.
+// SIGTERM drains the server: it sends a reconnect frame, closes sessions with
+// 1012, loses no accepted message, and ends within its time limit.  After any
+// restart, each client continues at its cursor.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -14,7 +15,7 @@ import {
 	Ws, eventually, expectStatus, rawRequest, startServer, users, uuid7, within,
 } from './harness.mjs';
 
-/* What the log says of a stop that has given up waiting for requests. */
+/* The log line of a stop that no longer waits for requests. */
 const LATE = / server\.late /;
 
 async function stage(t, options)
@@ -28,7 +29,10 @@ async function stage(t, options)
 	return [server, ...await users(server, 'ann', 'bob')];
 }
 
-/** A connection to ${server} for each of ${texts}, which the server has accepted. */
+/**
+ * Opens a connection to ${server} for each of ${texts} and writes the text.
+ * Returns when the server has accepted all connections.
+ */
 async function written(server, ...texts)
 {
 	const { port, hostname } = new URL(server.url);
@@ -39,7 +43,8 @@ async function written(server, ...texts)
 	});
 
 	await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-	// What connects later is accepted later.
+	// Connections are accepted in order: when this later one is answered,
+	// the others have been accepted.
 	expectStatus(await rawRequest(server, 'GET', '/healthz'), 200);
 	return sockets;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// The contract's whole list of routes stands in openapi.yaml; those of later
-// versions answer 501, those of this one never do.
+// openapi.yaml lists all routes of the contract.  Routes of later versions
+// answer 501, and routes of this version never do.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -76,7 +76,8 @@ describe('routes of later versions', () => {
 	for (const one of later) {
 		it(`${one.method} ${one.path} is 501`, async () => {
 			const answer = await ask(one);
-			// Who is no administrator learns nothing of what is there.
+			// A user who is not an administrator learns nothing
+			// about the admin routes.
 			if (one.operation.tags.includes('admin') && answer.status === 403)
 				problem(answer, 403, 'forbidden');
 			else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: store quick
 //
-// Sending: POST /v1/messages with an object and with an array, and the curl
-// shortcut POST /v1/to/{user}; what arrives is what was sent.
+// Sending: POST /v1/messages with an object and with an array, and the shortcut
+// for curl, POST /v1/to/{user}.  A message arrives as it was sent.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -21,7 +21,10 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 describe('UUIDs of version 4 are accepted as message ids', () => {
 	const message = () => ({ id: randomUUID(), to: bob.name, body: 'an id by crypto.randomUUID' });
 
-	/** Sends ${one} by ${send}, twice: both answers have its id, and it arrives once. */
+	/**
+	 * Sends ${one} twice by ${send}.  Asserts that both answers have its
+	 * id, and that it arrives once.
+	 */
 	async function arrives(one, send)
 	{
 		assert.deepEqual([await send(), await send()], [[201, one.id], [200, one.id]]);

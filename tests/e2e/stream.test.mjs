@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// The inbox as a stream of Server-Sent Events: one line of curl follows it, it
-// is resumed by the last id without hole or double, and it ends in words.
+// The inbox as a stream of Server-Sent Events: one line of curl follows it, the
+// last id resumes it without gaps and duplicates, and its last event says why
+// it ends.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -28,7 +29,7 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 }, { unlimited: 'a thousand messages are sent as fast as it goes' });
 let ann;
 
-/** Somebody whose inbox has ${n} messages of ann. */
+/** Registers a user whose inbox has ${n} messages of ann. */
 async function reader(n = 0)
 {
 	const who = await register(server, freshName('reader'));
@@ -42,7 +43,7 @@ async function reader(n = 0)
 
 const seqs = (events) => events.map((e) => e.seq);
 
-/** An answer to a request for a stream that must not begin. */
+/** Requests a stream that must be refused.  Returns the answer. */
 const refused = (who, target, headers = {}, status = 400) =>
 	who.get(target, { headers: { ...STREAM, ...headers } }).then((answer) => expectStatus(answer, status));
 
@@ -253,7 +254,8 @@ describe('Last-Event-ID is the cursor', () => {
 			['/v1/inbox?strange=1', {}]])
 			await refused(bob, target, headers);
 		expectStatus(await server.rest().get('/v1/inbox', { headers: STREAM }), 401);
-		// None of them has taken a place.
+		// None of the refused requests has used up a stream of the
+		// device.
 		const all = Array.from({ length: PER_DEVICE }, () => new Stream(bob));
 		for (const one of all)
 			await one.welcome();
@@ -263,7 +265,10 @@ describe('Last-Event-ID is the cursor', () => {
 });
 
 describe('how a stream ends', () => {
-	/** Streams of two devices of the same user; ${end} must end that of the first. */
+	/**
+	 * Opens streams of two devices of one user.  ${end} must end that of
+	 * the first device only.
+	 */
 	async function endsOne(end, reason)
 	{
 		const bob = await reader(1);
@@ -309,7 +314,8 @@ describe('how a stream ends', () => {
 			await one.welcome();
 		await stopping.polled(3);
 		await cy.send(bob.name, 'the last one');
-		// The events that a stop must not leave out are those in an inbox.
+		// A drain promises to send all events that are in the inbox, so
+		// the test waits until the message is there.
 		await bob.event((e) => e.seq === 1);
 		assert.equal((await stopping.stop()).code, 0);
 		for (const one of streams) {
@@ -319,7 +325,7 @@ describe('how a stream ends', () => {
 			assert.equal(one.events.length, 1);
 		}
 		assert.doesNotMatch(stopping.output(), / server\.late /);
-		// And goes on after it.
+		// The stream continues after the restart.
 		await stopping.start();
 		await cy.send(bob.name, 'after the restart');
 		const again = new Stream(bob, { headers: { 'last-event-id': '1' } });
@@ -372,7 +378,8 @@ describe('what a device may have', () => {
 		const { headers, body } = await refused(bob, '/v1/inbox', {}, 429);
 		assert.equal(body.code, 'rate_limited');
 		assert.ok(Number(headers.get('retry-after')) > 0);
-		// Pages and another device are not concerned.
+		// Requests for pages, and other devices, are not limited by
+		// this.
 		expectStatus(await bob.get('/v1/inbox'), 200);
 		const other = new Stream(await bob.device());
 		await other.welcome();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the tests of upkeep share: figures of /metrics, the archive's lines,
-// starts that must be refused, a server's files put back by hand.
+// What the tests of upkeep share: values of /metrics, lines of the archive,
+// starts that must be refused, and database files that are put back by hand.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -9,19 +9,24 @@ import path from 'node:path';
 
 import { eventually, within } from './harness.mjs';
 
-/** The value of metric ${name} (without its prefix, with its labels). */
+/**
+ * Returns the value of metric ${name} (without the prefix, with its labels).
+ */
 export const metric = (server, name) => server.metric(name);
 
 export const purged = (server, table = 'outbox') =>
 	metric(server, `purged_total{table="${table}"}`);
 
-/** What ${server} logs by and by, where it matches ${pattern}. */
+/** Waits until the log of ${server} matches ${pattern}.  Returns the match. */
 export async function said(server, pattern)
 {
 	return eventually(() => pattern.exec(server.output()), `${pattern} in the log`);
 }
 
-/** All lines of the archive in ${dir}, in order; none may be broken. */
+/**
+ * Returns all lines of the archive in ${dir}, in order.  No line may be
+ * incomplete.
+ */
 export function archived(dir)
 {
 	return fs.readdirSync(dir).sort().flatMap((name) => {
@@ -32,7 +37,9 @@ export function archived(dir)
 	});
 }
 
-/** A start of ${server} that ends before it listens: {code, text}. */
+/**
+ * Starts ${server}, which must end before it listens.  Returns {code, text}.
+ */
 export async function refusedStart(server, ...args)
 {
 	const before = server.args;
@@ -46,7 +53,7 @@ export async function refusedStart(server, ...args)
 	return { code, text: child.out + child.err };
 }
 
-/** Copies of the database's files, taken while the server is down. */
+/** Copies the files of the database while the server is down. */
 export function takeFiles(server, to)
 {
 	fs.mkdirSync(to, { recursive: true });
@@ -54,7 +61,7 @@ export function takeFiles(server, to)
 		fs.copyFileSync(path.join(server.data, name), path.join(to, name));
 }
 
-/** Puts them back, as somebody in a hurry does. */
+/** Puts the copied files back, as an operator in a hurry does. */
 export function putFiles(server, from)
 {
 	for (const name of fs.readdirSync(server.data).filter((one) => /^twinbox\.db/.test(one)))
@@ -65,7 +72,7 @@ export function putFiles(server, from)
 
 export const markFile = (server) => path.join(server.data, 'mark');
 
-/** What DATA/mark says: {epoch, number}. */
+/** Returns the content of DATA/mark: {epoch, number}. */
 export function readMark(server)
 {
 	const text = fs.readFileSync(markFile(server), 'utf8');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: store
 //
-// Upkeep, as people and operators meet it: what a sender sees of purged rows,
-// a database that was put back by hand, a schema that changes, damage that the
-// scrubber finds.
+// Upkeep as users and operators see it: what a sender sees of purged rows, a
+// database that was put back by hand, a change of the schema, and damage that
+// the scrubber finds.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -25,7 +25,7 @@ import {
 const QUICK = ['--retention', '1s', '--purge-rate', '20000'];
 const OLD_SCHEMA = path.join(path.dirname(TWINBOXD), 'tests/contract/old_schema');
 
-/** Starts ${options} and ends it after the test ${t}. */
+/** Starts a server with ${options}, which ends after the test ${t}. */
 async function serverFor(t, options)
 {
 	const server = await startServer(options);
@@ -34,7 +34,7 @@ async function serverFor(t, options)
 	return server;
 }
 
-/** The state and times of ${entry} that must survive. */
+/** Returns the members of an entry that a purge must not change. */
 function core({ id, to, state, counts, sent_at, labels, destinations })
 {
 	return { id, to, state, counts, sent_at, labels, addresses: destinations.map((d) => d.address),
@@ -74,7 +74,8 @@ describe('R98 R313 R315 R316 R426 purging', () => {
 		assert.equal(again.headers.get('idempotency-replayed'), 'true');
 		assert.equal(again.body.state, 'acked');
 
-		// Unread as before; who reads late is heard of, also by who waits.
+		// The unread count has not changed.  A late read still updates
+		// the entry, and wakes a long-poll that waits for it.
 		assert.equal((await bob.unread()).total, 6);
 		const waiting = ann.get(`/v1/outbox/${ids[2]}?wait=20`);
 		await bob.read({ upto: (await bob.received(ids[2])).seq });
@@ -132,7 +133,8 @@ describe('what is purged, when somebody asks for it', () => {
 			problem(refused, 409, 'conflict');
 			assert.match(refused.body.detail, new RegExp(`purged: there is nothing to ${what}`));
 		}
-		// Others, and who asks for what never was, are told the same as ever.
+		// Other users, and requests for messages that never existed,
+		// get 404 as before.
 		problem(await bob.post(`/v1/outbox/${sent.id}/retry`), 404, 'not_found');
 		for (const target of [`/v1/outbox/${uuid7()}/retry`, `/v1/admin/outbox/${uuid7()}/retry`,
 			`/v1/admin/outbox/${uuid7()}/discard`])
@@ -188,7 +190,7 @@ describe('DATA/mark', { skip: sqliteOnly }, () => {
 		assert.equal(readMark(server).epoch, now.epoch);
 		await assertSound(server);
 
-		// Its own past, from before that epoch.
+		// A database from the server's own past, with an older epoch.
 		putFiles(server, old);
 		const other = await refusedStart(server);
 		assert.equal(other.code, 78);
@@ -270,7 +272,7 @@ describe('DATA/mark', { skip: sqliteOnly }, () => {
 describe('a change of the schema', {
 	skip: sqliteOnly || (fs.existsSync(OLD_SCHEMA) ? false : `no ${OLD_SCHEMA}`),
 }, () => {
-	/** A server that is down, whose database is of schema 1. */
+	/** Makes a server that is down, and whose database has schema 1. */
 	async function oldServer(t)
 	{
 		const server = await serverFor(t);
@@ -298,7 +300,8 @@ describe('a change of the schema', {
 		const others = ['before-schema-', 'before-schema-0.db', 'before-schema-10000.db',
 			'before-schema-1.dbx', 'before-schema-x.db', 'before-schem-1.db'];
 
-		// What other changes have left: two copies stay, and what is none.
+		// Files that other schema changes have left.  Of these copies
+		// the two newest stay, and so do files that are not copies.
 		for (const name of [later, ...old, ...others])
 			fs.writeFileSync(path.join(server.data, name), name);
 		await server.start();
@@ -316,7 +319,7 @@ describe('a change of the schema', {
 		assert.deepEqual(fs.readdirSync(server.data).filter((one) => one.startsWith('before')).sort(),
 			[later, path.basename(copy), ...others].sort());
 
-		// The copy is a database of schema 1, whole.
+		// The copy is a complete database of schema 1.
 		assert.equal(fs.readFileSync(copy).readUInt32BE(60), 1);
 		const other = new Server({ data: path.join(tempDir(), 'data') });
 		const child = run(TWINBOXD, ['restore', copy, '--data', other.data]);
@@ -353,7 +356,8 @@ describe('a change of the schema', {
 		const { code, text } = await refusedStart(server);
 		assert.equal(code, 78);
 		assert.match(text, /the database has schema 99, this program knows \d+: use the newer program/);
-		// But for SQLite's own count of changes, in the head of the file.
+		// The head of the file may differ: SQLite's own change counter
+		// is there.
 		assert.deepEqual(fs.readFileSync(file).subarray(100), bytes.subarray(100), 'untouched');
 	});
 });

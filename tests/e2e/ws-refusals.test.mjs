@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: surface
 //
-// The WebSocket against clients that do not keep to it: bad frames, frames
-// before hello, silence, wrong epochs, wrong tokens, refused upgrades.
+// The WebSocket with clients that break the protocol: bad frames, frames before
+// hello, silence, wrong epochs, wrong tokens, refused upgrades.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -128,7 +128,7 @@ describe('bad frames close with 4400', () => {
 		const reply = await ws.type('error');
 		assert.equal(reply.re, 7);
 		problemBody(reply.problem, 'bad_request', '/colour');
-		// A request that could be answered does not end the session.
+		// A bad request that can be answered does not end the session.
 		assert.equal((await ws.request({ type: 'ping' })).type, 'pong');
 		await ws.close();
 	});
@@ -184,7 +184,7 @@ describe('a cursor that cannot be served', () => {
 			assert.equal(ws.frames[0].re, 1);
 			problemBody(problem, 'cursor_expired', '/after');
 			assert.deepEqual([problem.epoch, problem.oldest], [epoch, oldest]);
-			/* What the tests above have sent may still arrive. */
+			/* Messages of earlier tests may still arrive. */
 			assert.ok(before.head <= problem.head && problem.head <= head,
 				`${before.head} ${problem.head} ${head}`);
 			assert.equal((await ws.closing()).code, 4410);
@@ -246,7 +246,10 @@ describe('stalled', () => {
 		const start = performance.now();
 		await ws.type('stalled', { ms: times.ms(60_000) + 15_000 });
 		const took = performance.now() - start;
-		/* The window was full before the clock of the test began. */
+		/*
+		 * The window was full a little before the test began to measure
+		 * the time.
+		 */
 		assert.ok(took > times.ms(50_000), `after ${took} ms`);
 		ws.ack(2);
 		await ws.upTo(4);

@@ -86,7 +86,8 @@ describe('R137 R207 R222 R423 events', () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		let last;
 
-		// More than a page of bytes (64 KiB), less than one of events (64).
+		// The events are larger than a page in bytes (64 KiB), but
+		// fewer than a page in number (64).
 		for (let i = 0; i < 60; i++)
 			last = await ann.send(bob.name, `${i}`.padEnd(3000, 'x'));
 		await bob.received(last.id);
@@ -158,7 +159,7 @@ describe('R137 R207 R222 R423 events', () => {
 			sockets.push(ws);
 		}
 		for (const [i, ws] of sockets.entries()) {
-			if (i < 32) // replaced since by the same instance
+			if (i < 32) // a later connection of the same instance has replaced it
 				continue;
 			await ws.received(ids[39]);
 			contiguous(ws.events());
@@ -216,8 +217,11 @@ describe('R216 two devices of one user', () => {
 });
 
 describe('the window', () => {
-	/** bob with ${n} messages, a session of his with a window of ${window} that
-	 *  begins before them, and one that sees all; first he ${does} something. */
+	/**
+	 * Makes bob with ${n} messages, runs ${does} for bob, and opens two
+	 * sessions: one with a window of ${window} that begins before the
+	 * messages, and a witness without such a limit.
+	 */
 	async function narrow(n, window, does = async () => {})
 	{
 		const { ann, bob } = await filled(n);
@@ -558,9 +562,10 @@ describe('typing', () => {
 		const [eve] = await users(server, 'eve');
 		const watching = await bob.ws();
 		const [ws, allowed] = [await eve.ws(), await ann.ws()];
-		// Eve is not told that there is such a conversation.
+		// Eve must not learn that the conversation exists.
 		assert.equal((await ws.request({ type: 'typing', conversation })).type, 'ok');
-		// What may be passed on comes after what was not.
+		// The typing frame of the member comes last, so a wrong frame
+		// would have come before it.
 		await allowed.request({ type: 'typing', conversation });
 		await watching.type('typing');
 		assert.deepEqual(watching.frames.filter((frame) => frame.type === 'typing')

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// What a build with fault points can do for a test: cheap passwords, and
-// deadlines that are a part of the real ones.  On the release build, on which
-// full runs repeat the same files, everything is as it is for users.
+// Features of a build with fault points that tests use: cheap password hashes,
+// and shorter or longer fixed times.  Full runs repeat the same tests on the
+// release build.  There these functions change nothing, and everything is as it
+// is for users.
 
 const FAULTS = process.env.TWINBOXD_FAULTS !== undefined;
 
-/** Environment of a server whose passwords cost what they cost users. */
+/** Environment of a server whose password hashes cost as much as for users. */
 export const REAL_PASSWORDS = { TWINBOX_CHEAP_PASSWORDS: undefined };
 
 /**
- * The fixed times of a server (server/base/timing.h) whose names begin with
- * ${name}, divided by ${by}: `env` is for the server, ms() turns a real time in
- * milliseconds into what that server takes for it.
+ * Divides the fixed times of a server (server/base/timing.h) whose names begin
+ * with ${name} by ${by}.  `env` is the environment for the server. ms()
+ * converts a real time in milliseconds into the time that this server uses.
  */
 export function scaledTimes(name, by)
 {
@@ -23,9 +24,10 @@ export function scaledTimes(name, by)
 }
 
 /**
- * Environment of a server whose fixed times that begin with one of ${names} are
- * ${by} times as long, besides what the environment of the test says: for times
- * that would be too short for a client on a machine that has much else to do.
+ * Returns the environment of a server whose fixed times that begin with one of
+ * ${names} are multiplied by ${by}, in addition to what the environment of the
+ * test says.  It is for times that would be too short for a client on a busy
+ * machine.
  */
 export function longerTimes(names, by)
 {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// A test passed, but only because something was tried again that is not what
-// the test is about.  Each time is one line "# flaky: WHAT" in the TAP, so that
-// whoever runs the tests can count the lines: a retry that nobody sees hides a
-// fault that comes once in a hundred runs.
+// Reports that a test passed only because an action was repeated that the test
+// is not about.  Each such event is one line "# flaky: WHAT" in the TAP output,
+// so that the lines can be counted.  An invisible retry would hide a fault that
+// happens once in a hundred runs.
 
-/* The runner of node puts "# " in front of each line that a file prints. */
+/*
+ * The test runner of node puts "# " before each line that a test file prints.
+ */
 const MARK = process.env.NODE_TEST_CONTEXT === 'child-v8' ? '' : '# ';
 
-/** Says that ${what} was tried again. */
+/** Reports that ${what} was repeated. */
 export function flaky(what)
 {
 	process.stdout.write(`${MARK}flaky: ${String(what).replaceAll('\n', ' ')}\n`);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Ports for servers that have to be told theirs.
+// Ports for servers that need a fixed one.
 
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
 
-/** A port that was free a moment ago, below those that the system gives out by
- *  itself, so that nobody gets it while a server is away. */
+/**
+ * Returns a port that was free a moment ago.  It is below the range from which
+ * the system assigns ports, so that no other program gets it while the server
+ * is down.
+ */
 export async function freePort()
 {
 	for (;;) {

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// Programs and directories of a test, all of them gone when its process ends;
-// and waiting, with a patience that has an end.
+// Programs and directories of a test, all of which are gone when the test
+// process ends; and functions that wait, each with a time-out.
 
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** Long enough for argon2 on a loaded machine, short enough to be noticed. */
+/**
+ * Time-outs: long enough for argon2 on a loaded machine, and short enough that
+ * a hang is noticed.
+ */
 export const START_TIMEOUT_MS = 20_000;
 export const WAIT_MS = 10_000;
 
-/** Every patience is longer by this factor. */
+/** All time-outs are multiplied by this factor. */
 const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -28,7 +31,7 @@ export function tempDir(prefix = 'twinbox-e2e-')
 	return dir;
 }
 
-/** Removes a directory of tempDir() now. */
+/** Removes a directory of tempDir() now instead of at the end. */
 export function removeDir(dir)
 {
 	directories.delete(dir);
@@ -36,14 +39,17 @@ export function removeDir(dir)
 		fs.rmSync(dir, { recursive: true, force: true });
 }
 
-/** Kills every program that was started here; for tests that failed halfway. */
+/**
+ * Kills all programs that were started here.  It is for tests that failed
+ * halfway.
+ */
 export function killAll()
 {
 	for (const child of children) {
 		try {
 			child.kill('SIGKILL');
 		} catch {
-			// It has ended already.
+			// The program has ended already.
 		}
 	}
 }
@@ -54,12 +60,14 @@ process.on('exit', () => {
 		removeDir(dir);
 });
 
-/* A test process that is ended, because it takes too long, cleans up as well. */
+/*
+ * A test process that is stopped because it takes too long cleans up as well.
+ */
 process.on('SIGTERM', () => process.exit(143));
 
 /**
- * Starts a program whose end is awaited by `exited`; its output is kept in
- * `out` and `err`.
+ * Starts a program.  `exited` is a promise of its end; `out` and `err` are its
+ * output so far.
  */
 export function run(program, args, options = {})
 {
@@ -91,7 +99,10 @@ export function run(program, args, options = {})
 	return child;
 }
 
-/** The result of ${promise}, or an error that says ${what} after ${ms}. */
+/**
+ * Returns the result of ${promise}, or fails with an error that says ${what}
+ * after ${ms} milliseconds.
+ */
 export async function within(promise, ms, what)
 {
 	let timer;
@@ -108,8 +119,8 @@ export async function within(promise, ms, what)
 }
 
 /**
- * Calls ${probe} until it gives something true; that is the result.  What it
- * throws is no end, unless the error says `final`.
+ * Calls ${probe} until it returns a true value, and returns that value.  An
+ * error of ${probe} counts as false, unless it has a true member `final`.
  */
 export async function eventually(probe, what, ms = WAIT_MS)
 {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// What somebody has received, and what they have not.  That nothing came is
-// shown by a later event, the marker: its arrival proves that what was made
-// before it would have come.
+// What a user has received, and what they have not.  A later event, the marker,
+// proves that an event did not come: when the marker is there, every event that
+// was made before it would be there, too.
 
 import { users } from './users.mjs';
 
-/** bob with ${n} messages of ann in his inbox: the two, their entries and their
- *  conversation, if any. */
+/**
+ * Makes bob with ${n} messages of ann in his inbox.  Returns both users, the
+ * entries of the messages and the conversation, if any.
+ */
 export async function filled(server, n)
 {
 	const [ann, bob] = await users(server, 'ann', 'bob');
@@ -21,11 +23,13 @@ export async function filled(server, n)
 }
 
 /**
- * The receipts in the inbox of ${user} as [state, upto], once there is one that
- * is ${marker}, such an array, too.  The receipts that one person gives of one
- * conversation come in the order in which they were made; of those that wait,
- * only one of the same state is replaced by a later one.  So a read receipt is
- * the marker for delivered ones and the other way round.
+ * Waits for the receipt ${marker}, an array [state, upto], in the inbox of
+ * ${user}.  Returns all receipts up to then as such arrays.
+ *
+ * Why this works: the receipts that one person gives in one conversation arrive
+ * in the order in which they were made.  Of the receipts that wait, a later one
+ * replaces only one of the same state.  So a read receipt is a marker for
+ * delivered receipts, and the other way round.
  */
 export async function receiptsUpTo(user, marker)
 {
@@ -38,10 +42,11 @@ export async function receiptsUpTo(user, marker)
 }
 
 /**
- * The events that ${ws} has received, after all that the server would send it of
- * what is in the inbox of ${user} by now.  The marker is a new message: another
- * session, ${witness}, has it, and then ${ws} is answered.  The push thread
- * does all of that, one after the other.
+ * Returns the events that ${ws} has received, once the server has sent it
+ * everything that is in the inbox of ${user} now.  The marker is a new message.
+ * When the session ${witness} has received it and a request of ${ws} is
+ * answered, ${ws} has received all events before the marker, because one thread
+ * (push) does all of this in order.
  */
 export async function eventsBy(ws, witness, from, user)
 {

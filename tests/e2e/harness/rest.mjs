@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Requests, and answers that are all held to the contract.
+// REST requests, whose answers are all checked against the contract.
 
 import http from 'node:http';
 
@@ -8,8 +8,8 @@ import { checkAnswer, expectAnswers } from '../contract.mjs';
 import { WAIT_MS, within } from './process.mjs';
 
 /**
- * A REST client.  Answers are {status, headers, text, body} with `body` the
- * parsed JSON (undefined if it is none); nothing throws on a status.
+ * A REST client.  An answer is {status, headers, text, body}; `body` is the
+ * parsed JSON, or undefined if the text is not JSON.  No status throws.
  */
 export class Rest {
 	constructor(server, token)
@@ -19,8 +19,8 @@ export class Rest {
 	}
 
 	/**
-	 * Options: json (value to send), body (bytes or text to send as they
-	 * are), type (content type), headers, token (null: none), signal.
+	 * Options: json (a value to send), body (bytes or text to send
+	 * unchanged), type (content type), headers, token (null: none), signal.
 	 */
 	async request(method, target, options = {})
 	{
@@ -48,7 +48,10 @@ export class Rest {
 			text: await response.text(),
 		};
 		parseBody(answer);
-		/* Not what a proxy in front answers by itself. */
+		/*
+		 * An answer that a proxy in front makes by itself is not part
+		 * of the contract.
+		 */
 		if (!response.foreign)
 			checkAnswer(answer, this.server.url);
 		return answer;
@@ -70,7 +73,7 @@ export class Rest {
 	}
 }
 
-/** Sets ${answer}.body: what its text says, if that is JSON. */
+/** Sets ${answer}.body to the parsed text, if that is JSON. */
 export function parseBody(answer)
 {
 	answer.body = undefined;
@@ -86,9 +89,10 @@ export function parseBody(answer)
 }
 
 /**
- * A request that fetch would not send as it is given: any method and any
- * target, byte for byte; from an address of the loopback network (localAddress);
- * answered within ${ms}.  Same answers as Rest.request().
+ * Makes a request that fetch would refuse or change: any method and any target,
+ * byte for byte.  It can come from a given address of the loopback network
+ * (localAddress), and must be answered within ${ms} milliseconds.  The answer
+ * is like that of Rest.request().
  */
 export function rawRequest(server, method, target,
 	{ headers = {}, body, token, localAddress, ms = WAIT_MS } = {})
@@ -123,7 +127,7 @@ export function rawRequest(server, method, target,
 	}), ms, `${method} ${target}`);
 }
 
-/** Throws unless ${answer} has ${status}; gives it back. */
+/** Throws unless ${answer} has one of ${statuses}.  Returns ${answer}. */
 export function expectStatus(answer, ...statuses)
 {
 	if (!statuses.includes(answer.status)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The seed of tests that draw lots.
+// The seed of tests that use random numbers.
 
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
@@ -9,10 +9,11 @@ import { fileURLToPath } from 'node:url';
 const here = path.dirname(fileURLToPath(import.meta.url));
 
 /**
- * The seed: what environment variable ${variable} says, or else one of the
- * commit, so that each commit tries another one and a test that failed fails
- * again; of the day where there is no git.  Same rule as tests/stages/70-fuzz.
- * Whoever uses it prints it.
+ * Returns the seed: the value of the environment variable ${variable}, or else
+ * a number derived from the commit.  So each commit tries another seed, and a
+ * failed test fails again.  Without git the seed is derived from the date.
+ * tests/stages/70-fuzz has the same rule.  A test that uses the seed must print
+ * it.
  */
 export function seedOf(variable)
 {

@@ -15,15 +15,16 @@ export const TWINBOXD = path.resolve(
 	process.env.TWINBOXD ?? path.join(here, '../../../build/twinboxd'));
 
 /**
- * A twinboxd and its data directory, over any number of lives.  `url`
- * changes with each start: the port is chosen by the system.
+ * A twinboxd and its data directory, over any number of starts.  `url` changes
+ * with each start, because the system chooses the port.
  */
 export class Server {
 	/**
 	 * Options: data (directory; default: a fresh one), args (further
-	 * arguments), env (added to the environment), wrapper (program and
-	 * arguments in front: strace …), program; unlimited: why a user of this
-	 * server has to make more requests than the default --rate-limit admits.
+	 * arguments), env (additional environment), wrapper (program and
+	 * arguments in front, for example strace), program. unlimited: switches
+	 * the rate limit off; the text says why users of this server must make
+	 * more requests than the default --rate-limit admits.
 	 */
 	constructor({ data, args = [], env = {}, wrapper = [], program = TWINBOXD, unlimited } = {})
 	{
@@ -40,7 +41,10 @@ export class Server {
 		this.child = null;
 	}
 
-	/* A flag that is given twice is refused: those of args stand instead of these. */
+	/*
+	 * twinboxd refuses a flag that is given twice, so a flag in args
+	 * replaces the default one.
+	 */
 	command()
 	{
 		const given = (name) => this.args.some((arg) => arg === name || arg.startsWith(`${name}=`));
@@ -51,13 +55,18 @@ export class Server {
 			...this.limit(), ...this.args];
 	}
 
-	/** What the command says of the limiter: nothing, as most servers. */
+	/**
+	 * Returns the arguments about the rate limit: none for most servers.
+	 */
 	limit()
 	{
 		return this.unlimited === undefined ? [] : ['--rate-limit', 'off'];
 	}
 
-	/** LeakSanitizer stops the threads as a tracer does: not below another. */
+	/**
+	 * LeakSanitizer stops the threads with ptrace, which fails under
+	 * another tracer such as strace.
+	 */
 	sanitizer()
 	{
 		const options = process.env.ASAN_OPTIONS;
@@ -76,7 +85,7 @@ export class Server {
 		return this.child !== null;
 	}
 
-	/** Starts the process, without waiting for it to listen. */
+	/** Starts the process.  Does not wait until it listens. */
 	spawn({ env = {} } = {})
 	{
 		if (this.child)
@@ -98,7 +107,10 @@ export class Server {
 		return child;
 	}
 
-	/** Starts, and waits for its end, which is to come by itself: {code, signal}. */
+	/**
+	 * Starts the process and waits until it ends by itself.  Returns {code,
+	 * signal}.
+	 */
 	async startAndEnd(options = {})
 	{
 		const child = this.spawn(options);
@@ -113,13 +125,14 @@ export class Server {
 		}
 	}
 
-	/** Starts and waits until it says where it listens. */
+	/** Starts the process and waits until it prints where it listens. */
 	async start(options = {})
 	{
 		const child = this.spawn(options);
 		const listening = new Promise((resolve, reject) => {
 			const look = () => {
-				// As text, or as the line of --log-format json.
+				// The line is text, or JSON with --log-format
+				// json.
 				const found = /^listening: (http:\/\/\S+)$/m.exec(child.out) ??
 					/^\{.*"event":"server\.listening",.*"url":"(http:[^"]+)".*\}$/m.exec(child.out);
 				if (found)
@@ -145,7 +158,7 @@ export class Server {
 		return this;
 	}
 
-	/** Sends ${signal} and waits for the end: {code, signal}. */
+	/** Sends ${signal} and waits for the end.  Returns {code, signal}. */
 	async stop(signal = 'SIGTERM', timeout = 15_000)
 	{
 		const child = this.child;
@@ -174,7 +187,7 @@ export class Server {
 		return this.start();
 	}
 
-	/** All that the server has said so far, over all its lives. */
+	/** Returns all output of the server so far, over all its starts. */
 	output()
 	{
 		return this.log + (this.child ? this.child.out + this.child.err : '');
@@ -185,7 +198,10 @@ export class Server {
 		return new Rest(this, token);
 	}
 
-	/** The value of ${name} in /metrics, without its prefix, with its labels. */
+	/**
+	 * Returns the value of ${name} in /metrics.  The name has its labels,
+	 * but not the prefix.
+	 */
 	async metric(name)
 	{
 		const { text } = expectStatus(await this.rest().get('/metrics'), 200);
@@ -196,7 +212,7 @@ export class Server {
 		return Number(line.split(' ')[1]);
 	}
 
-	/** Waits until ${n} long-polls wait for something to happen. */
+	/** Waits until ${n} long-polls wait at the server. */
 	async polled(n)
 	{
 		return eventually(async () => await this.metric('long_polls') === n,
@@ -204,18 +220,19 @@ export class Server {
 	}
 }
 
-/** A started server; see Server for the options. */
+/** Starts a server.  See Server for the options. */
 export async function startServer(options)
 {
 	return new Server(options).start();
 }
 
 /**
- * For a test file: starts one server before its tests and stops it after them
- * (it must end well), showing its log when a test failed.  ${setup} is called
- * once it listens (a second root hook would run beside the first).
+ * Starts one server before the tests of a file, and stops it after them; it
+ * must end with code 0.  Shows its log if a test failed.  ${setup} is called
+ * once the server listens (a second root hook would run at the same time as the
+ * first).
  *
- *	const server = serverForFile({ before, after, afterEach });
+ * 	const server = serverForFile({ before, after, afterEach });
  */
 export function serverForFile(hooks, setup, options)
 {

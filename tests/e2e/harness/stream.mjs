@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// An inbox as Server-Sent Events, followed by curl as anybody would.
+// An inbox as Server-Sent Events, followed by curl.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -9,8 +9,9 @@ import { checkAnswer, checkStreamEvent, expectAnswers } from '../contract.mjs';
 import { eventually, removeDir, run, tempDir } from './process.mjs';
 
 /**
- * One curl that follows the inbox of ${user}: `-N`, the token, and ${options}:
- * target (the default is /v1/inbox), headers (an object), args (of curl).
+ * A curl process that follows the inbox of ${user}, with `-N` and the user's
+ * token.  Options: target (default: /v1/inbox), headers (an object), args
+ * (further arguments of curl).
  */
 export class Stream {
 	constructor(user, { target = '/v1/inbox', headers = {}, args = [] } = {})
@@ -29,7 +30,10 @@ export class Stream {
 		});
 	}
 
-	/** Status and headers, once curl has them: {status, headers}. */
+	/**
+	 * Returns status and headers as soon as curl has received them:
+	 * {status, headers}.
+	 */
 	head()
 	{
 		const file = path.join(this.dir, 'head');
@@ -50,7 +54,7 @@ export class Stream {
 		return this.answer;
 	}
 
-	/** Its head, which must be that of a stream. */
+	/** Waits for the head of the answer, which must be that of a stream. */
 	async begun()
 	{
 		const answer = await eventually(() => this.head(), () => `the head of a stream\n${this.curl.err}`);
@@ -61,8 +65,11 @@ export class Stream {
 		return answer;
 	}
 
-	/** All whole blocks that have come: {id, event, data, retry, comment}, parsed as a
-	 *  client of the standard does, and checked against the contract; data is JSON. */
+	/**
+	 * Returns all complete blocks so far: {id, event, data, retry,
+	 * comment}.  They are parsed as a client of the standard parses them
+	 * and checked against the contract; data is parsed JSON.
+	 */
 	get blocks()
 	{
 		return this.curl.out.split('\n\n').slice(0, -1).map((text) => {
@@ -83,7 +90,7 @@ export class Stream {
 		});
 	}
 
-	/** The events of the inbox that have come. */
+	/** Returns the inbox events so far. */
 	get events()
 	{
 		return this.blocks.filter((one) => one.data && !one.event).map(({ id, data }) => {
@@ -93,7 +100,7 @@ export class Stream {
 		});
 	}
 
-	/** The data of the first event called ${name}, once it is there. */
+	/** Waits for the first event of type ${name}.  Returns its data. */
 	async named(name)
 	{
 		return (await eventually(() => this.blocks.find((one) => one.event === name),
@@ -106,7 +113,7 @@ export class Stream {
 		return this.named('welcome');
 	}
 
-	/** Its events, once there are ${n}. */
+	/** Waits until there are ${n} inbox events.  Returns the events. */
 	async until(n)
 	{
 		await eventually(() => this.events.length >= n,
@@ -114,7 +121,10 @@ export class Stream {
 		return this.events;
 	}
 
-	/** The end of curl, which the server has caused: {code, out, blocks}. */
+	/**
+	 * Waits for the end of curl, which the server has caused.  Returns
+	 * {code, out, blocks}.
+	 */
 	async ended()
 	{
 		const { code } = await this.curl.exited;
@@ -122,7 +132,7 @@ export class Stream {
 		return { code, out: this.curl.out, blocks: this.blocks };
 	}
 
-	/** Goes away. */
+	/** Ends curl. */
 	async close(signal = 'SIGTERM')
 	{
 		this.curl.kill(signal);

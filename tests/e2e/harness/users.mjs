@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// People: registered, logged in, with what they do.
+// Users: they are registered and logged in, and have methods for what users do.
 
 import { randomBytes } from 'node:crypto';
 
@@ -11,23 +11,28 @@ import { Ws } from './ws.mjs';
 
 export const PASSWORD = 'correct horse battery';
 
-/* So often is asked who says that it is busy, a second or so each time. */
+/*
+ * How many times a request is tried while the answer is 503.  The pause before
+ * each repetition is Retry-After, about one second.
+ */
 const TRIES = 20;
-/* So many register at the same time. */
+/* How many users register at the same time. */
 const AT_ONCE = 8;
-/* One thread looks at the passwords of all, on a machine that has more to do. */
+/*
+ * One thread of the server hashes all passwords, on a machine that may be busy.
+ */
 const PASSWORD_MS = 60_000;
 
 let serial = 0;
 
-/** A name that no other test of this process has. */
+/** Returns a name that no other test of this process uses. */
 export function freshName(stem = 'user')
 {
 	return `${stem}-${(serial++).toString(36)}${randomBytes(3).toString('hex')}`;
 }
 
 /**
- * A registered user with one device.  Further devices: user.device('phone').
+ * A registered user with one device. user.device('phone') makes another device.
  */
 export class User extends Rest {
 	constructor(server, name, token, device)
@@ -37,20 +42,24 @@ export class User extends Rest {
 		this.device_name = device;
 	}
 
-	/** Another device of the same user: a User with a token of its own. */
+	/**
+	 * Logs in on another device.  Returns a User with a token of its own.
+	 */
 	async device(device = 'second')
 	{
 		return login(this.server, this.name, device);
 	}
 
-	/** Sends a message; the outbox entry. */
+	/** Sends a message.  Returns its outbox entry. */
 	async send(to, body, more = {})
 	{
 		const answer = await this.post('/v1/messages', { to, body, ...more });
 		return expectStatus(answer, 200, 201).body;
 	}
 
-	/** The whole inbox after ${after}, read page by page. */
+	/**
+	 * Returns all events of the inbox after ${after}, read page by page.
+	 */
 	async inbox(after = 0, limit = 200)
 	{
 		const events = [];
@@ -66,14 +75,17 @@ export class User extends Rest {
 		return { ...page, events };
 	}
 
-	/** The inbox once it holds an event that ${wanted} likes. */
+	/**
+	 * Waits for an event in the inbox for which ${wanted} returns true.
+	 * Returns it.
+	 */
 	async event(wanted, what = 'the event', ms = WAIT_MS)
 	{
 		return eventually(async () => (await this.inbox()).events.find(wanted),
 			`${what} in the inbox of ${this.name}`, ms);
 	}
 
-	/** The event of message ${id}, once it is there. */
+	/** Waits for the event of message ${id}.  Returns it. */
 	async received(id)
 	{
 		return this.event((e) => e.kind === 'message' && e.id === id, `message ${id}`);
@@ -94,7 +106,10 @@ export class User extends Rest {
 		return expectStatus(await this.get(`/v1/outbox/${id}`), 200).body;
 	}
 
-	/** The outbox entry of ${id} once ${wanted} likes it. */
+	/**
+	 * Waits until ${wanted} returns true for the outbox entry of ${id}.
+	 * Returns the entry.
+	 */
 	async entryWhen(id, wanted, what)
 	{
 		return eventually(async () => {
@@ -108,7 +123,7 @@ export class User extends Rest {
 		return expectStatus(await this.get('/v1/inbox/unread'), 200).body;
 	}
 
-	/** An open WebSocket after its welcome. */
+	/** Opens a WebSocket and waits for its welcome. */
 	async ws(hello = {}, options = {})
 	{
 		const ws = new Ws(this.server, { token: this.token, ...options });
@@ -119,8 +134,9 @@ export class User extends Rest {
 }
 
 /**
- * The answer of ${ask}, which must be 201.  As a good client: it is asked again
- * after a while as long as the server says that it is busy, up to TRIES times.
+ * Returns the answer of ${ask}, which must be 201.  Like a well-behaved client
+ * it waits and tries again as long as the server answers 503, up to TRIES times
+ * in all.
  */
 async function patiently(ask)
 {
@@ -137,9 +153,9 @@ async function patiently(ask)
 let newcomers = 0;
 
 /**
- * The answer to the registration of ${name}.  Each comes from an address of its
- * own, since a server admits only some of each network in an hour; but what is
- * behind a proxy has the proxy's clients' addresses.
+ * Returns the answer to the registration of ${name}.  Each registration comes
+ * from another address, because a server limits registrations from one network
+ * per hour.  Behind a proxy the addresses are those of the proxy's clients.
  */
 async function signUp(server, name)
 {
@@ -155,7 +171,7 @@ async function signUp(server, name)
 	});
 }
 
-/** Registers ${name} and logs it in. */
+/** Registers ${name} and logs in. */
 export async function register(server, name, device = 'first')
 {
 	await patiently(() => signUp(server, name));
@@ -170,8 +186,9 @@ export async function login(server, name, device = 'first')
 }
 
 /**
- * Registered users with fresh names made from ${stems}, in order.  Not all of a
- * crowd at once: the server refuses passwords when too many wait.
+ * Registers users with fresh names made from ${stems}.  Returns them in this
+ * order.  At most AT_ONCE register at the same time, because the server refuses
+ * passwords when too many wait.
  */
 export async function users(server, ...stems)
 {
@@ -185,7 +202,10 @@ export async function users(server, ...stems)
 	return made;
 }
 
-/** What ${make} makes, made once: for tests that change nothing (argon2 is slow). */
+/**
+ * Returns a function that calls ${make} once and remembers the result.  It is
+ * for tests that change nothing, because argon2 is slow.
+ */
 export function once(make)
 {
 	let made;
@@ -193,7 +213,7 @@ export function once(make)
 	return () => (made ??= make());
 }
 
-/** A UUIDv7 (RFC 9562), as clients should make them. */
+/** Returns a UUIDv7 (RFC 9562), the kind that clients should use. */
 export function uuid7(now = Date.now())
 {
 	const bytes = randomBytes(16);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A WebSocket client, whose frames and refusals are all held to the contract.
+// A WebSocket client, whose frames and refusals are all checked against the
+// contract.
 
 import WebSocket from 'ws';
 
@@ -18,8 +19,9 @@ function parseFrame(text)
 }
 
 /**
- * A WebSocket client.  Every frame is kept in `frames`, in order; waiting for
- * one looks at those that came already.  `closed` resolves to {code, reason}.
+ * A WebSocket client.  `frames` holds every received frame, in order; wait()
+ * also finds frames that have arrived already.  `closed` resolves to {code,
+ * reason}.
  */
 export class Ws {
 	/** Options: token, headers, target, protocols. */
@@ -70,7 +72,9 @@ export class Ws {
 		});
 	}
 
-	/** Reads the refusal of the upgrade, which is held to the contract. */
+	/**
+	 * Reads the refusal of the upgrade and checks it against the contract.
+	 */
 	refusedWith(response, server, target)
 	{
 		const pieces = [];
@@ -80,7 +84,10 @@ export class Ws {
 		response.on('end', () => {
 			const text = Buffer.concat(pieces).toString();
 			this.socket.terminate();
-			/* Not what a proxy in front answers by itself. */
+			/*
+			 * An answer that a proxy in front makes by itself is
+			 * not part of the contract.
+			 */
 			if (server.fetch && !response.headers['x-request-id'])
 				return;
 			const answer = { method: 'GET', target, status: response.statusCode,
@@ -96,7 +103,7 @@ export class Ws {
 			look();
 	}
 
-	/** Waits for the upgrade; throws when it is refused. */
+	/** Waits for the upgrade.  Throws if it is refused. */
 	async opened()
 	{
 		await within(new Promise((resolve, reject) => {
@@ -108,14 +115,17 @@ export class Ws {
 		return this;
 	}
 
-	/** Sends an object, or text or bytes as they are. */
+	/** Sends an object as JSON; sends text or bytes unchanged. */
 	send(frame)
 	{
 		this.socket.send(typeof frame === 'string' || Buffer.isBuffer(frame) ?
 			frame : JSON.stringify(frame));
 	}
 
-	/** The first frame from place ${from} on that ${wanted} likes. */
+	/**
+	 * Waits for the first frame, from index ${from} on, for which ${wanted}
+	 * returns true.
+	 */
 	async wait(wanted, what = 'a frame', { from = 0, ms = WAIT_MS } = {})
 	{
 		let place = from;
@@ -144,7 +154,7 @@ export class Ws {
 		return found;
 	}
 
-	/** The next frame of type ${type} from place ${from} on. */
+	/** Waits for the next frame of type ${type}, from index ${from} on. */
 	type(type, options)
 	{
 		return this.wait((frame) => frame.type === type, `a ${type} frame`, options);
@@ -161,7 +171,7 @@ export class Ws {
 			{ from, ...options });
 	}
 
-	/** Says hello; the welcome. */
+	/** Sends a hello.  Returns the welcome. */
 	async hello(more = {})
 	{
 		const frame = { type: 'hello', ...more };
@@ -174,25 +184,25 @@ export class Ws {
 		return reply;
 	}
 
-	/** The events seen, in order of arrival. */
+	/** Returns the events so far, in order of arrival. */
 	events()
 	{
 		return this.frames.filter((frame) => frame.type === 'event');
 	}
 
-	/** The event that ${wanted} likes. */
+	/** Waits for the event for which ${wanted} returns true. */
 	event(wanted, what = 'an event', options)
 	{
 		return this.wait((frame) => frame.type === 'event' && wanted(frame), what, options);
 	}
 
-	/** The event of message ${id}. */
+	/** Waits for the event of message ${id}. */
 	received(id)
 	{
 		return this.event((e) => e.kind === 'message' && e.id === id, `message ${id}`);
 	}
 
-	/** Waits until the session has sent all up to ${seq}. */
+	/** Waits until the session has received all events up to ${seq}. */
 	upTo(seq)
 	{
 		return this.event((e) => e.seq >= seq, `event ${seq}`);
@@ -203,14 +213,14 @@ export class Ws {
 		this.send({ type: 'ack', upto });
 	}
 
-	/** Closes and waits for the end. */
+	/** Closes the WebSocket and waits for the end. */
 	async close(code = 1000)
 	{
 		this.socket.close(code);
 		return within(this.closed, WAIT_MS, 'the end of the WebSocket');
 	}
 
-	/** The close that the server does. */
+	/** Waits until the server closes the WebSocket. */
 	async closing(ms = WAIT_MS)
 	{
 		return within(this.closed, ms, 'a close by the server');
