@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// What an operator should look at first (web/src/admin/alerts.ts) in node: each
-// alert in full, at its limit and just below it, and their order.
+// The alerts of the admin page, which an operator should read first
+// (web/src/admin/alerts.ts), run in node: the whole text of each alert, at its
+// limit and just below it, and their order.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -23,13 +24,13 @@ before(async () => {
 const at = (ms, more) => ({ ...stats(more), at: new Date(ms).toISOString() });
 const iso = (ms) => new Date(NOW + ms).toISOString();
 
-/** What is said about ${more} and ${destinations}. */
+/** Returns the alerts for statistics with ${more} and for ${destinations}. */
 function alerts(more = {}, destinations = [], { history = new page.History(), here = NOW } = {})
 {
 	return page.alertsOf(at(NOW, more), destinations, history, NOW, here);
 }
 
-/** The only alert about ${more}, or undefined. */
+/** Returns the only alert, or undefined. */
 function alert(...given)
 {
 	const found = alerts(...given);
@@ -176,7 +177,10 @@ describe('the outbox', () => {
 describe('dead letters', () => {
 	const dead = { id: 'dead', href: '#dead' };
 	const cure = 'Find the reason they share; then requeue or discard them.';
-	/** What was known before: ${open} dead letters ${ms} ago. */
+	/**
+	 * A history in which ${ms} milliseconds ago ${open} dead letters were
+	 * open, and ${to} are open now.
+	 */
 	const before_ = (open, ms, to) => {
 		const history = new page.History();
 		history.add(at(NOW - ms, { dead_letters_open: open }), MIN);
@@ -205,7 +209,8 @@ describe('how the relay does', () => {
 		assert.equal(alert({ retry_rate: 0.1 }), undefined);
 		assert.deepEqual(alert({ retry_rate: 0.125 }), { id: 'retries', bad: false, href: '#destinations',
 			title: '12.5 % of attempts had to be repeated', cure: 'See which destination refuses, and with which words.' });
-		// What is known of the last minute counts, not what the server says of the last hour.
+		// The page uses what it has measured in the last minute, not
+		// the server's value for the last hour.
 		const history = new page.History();
 		for (let i = 0; i <= 30; i++)
 			history.add(at(NOW + (i - 30) * 2000, { totals: { sent: i * 10 } }), 2000);

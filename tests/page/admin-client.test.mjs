@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// The admin page's client (web/src/admin/client.ts) in node: who may use it, what
-// is polled and when, and what is said when there is no answer.  Clock and server
-// are fakes.
+// The admin page's client (web/src/admin/client.ts) in node: who may use the
+// page, what it polls and when, and what it says if there is no answer.  Clock
+// and server are fakes.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -12,14 +12,14 @@ import { stats } from './admin-standin.mjs';
 import { Browser, turn } from './fakes.mjs';
 import { bundle } from './modules.mjs';
 
-// What client.ts says, in milliseconds.
+// The times in client.ts, in milliseconds.
 const EVERY = 2_000;
 const SLOW = 4_000;
 const CAP = 30_000;
-const GIVEN_UP = 20_000; // api.ts: after that long there is no answer
+const GIVEN_UP = 20_000; // the time-out of a request in api.ts
 const DAY = 86_400_000;
 
-const AHEAD = 3_600_000; // of the server's clock
+const AHEAD = 3_600_000; // how far the server's clock is ahead
 const STATS = '/v1/admin/stats';
 const LANES = '/v1/admin/lanes';
 const AUDIT = '/v1/admin/audit';
@@ -33,7 +33,7 @@ before(async () => {
 const problem = (status, more = {}) => [status, { title: 'No', status, detail: 'so not', code: 'x', ...more }];
 const unreachable = () => { throw new TypeError('Failed to fetch'); };
 
-/** A browser with a server behind it, at which an operator is logged in. */
+/** A browser with a server, in which an operator is logged in. */
 class Scene {
 	constructor(t)
 	{
@@ -51,7 +51,9 @@ class Scene {
 		this.browser.answers[`GET ${path}`] = answer;
 	}
 
-	/** The server answers what is polled, with the time of its clock. */
+	/**
+	 * Makes the server answer all polls, with the time of its own clock.
+	 */
 	well()
 	{
 		this.answer(STATS, () => [200, { ...stats(), at: new Date(this.clock.now + AHEAD).toISOString() }]);
@@ -59,7 +61,10 @@ class Scene {
 			this.answer(path, (url) => [200, { of: url.pathname + url.search, at: this.clock.now }]);
 	}
 
-	/** ${path} has no answer until the function that this returns is given one. */
+	/**
+	 * Makes the server withhold its answer for ${path}.  The returned
+	 * function gives the answer.
+	 */
 	held(path)
 	{
 		let give;
@@ -75,7 +80,7 @@ class Scene {
 		return this;
 	}
 
-	/** What was asked for since this was last asked. */
+	/** Returns the requests since the last call. */
 	fresh()
 	{
 		const { requests } = this.browser;
@@ -83,13 +88,19 @@ class Scene {
 			.map((one) => one.what.replace('GET ', '') + one.query);
 	}
 
-	/** How often the page was told to draw since this was last asked. */
+	/**
+	 * Returns how many times the page was notified to draw since the last
+	 * call.
+	 */
 	drawn()
 	{
 		return this.changes - (this.changes = 0);
 	}
 
-	/** Nothing is asked for ${ms} less one; ${wanted} is asked then. */
+	/**
+	 * Asserts that the client makes no request for ${ms} - 1 milliseconds,
+	 * and requests ${wanted} one millisecond later.
+	 */
 	async asksAfter(ms, wanted, what)
 	{
 		await this.clock.pass(ms - 1);
@@ -98,7 +109,7 @@ class Scene {
 		assert.deepEqual(this.fresh(), wanted, `${what}: after ${ms} ms`);
 	}
 
-	/** Nothing is asked any more. */
+	/** Asserts that the client makes no more requests. */
 	async asksNothing()
 	{
 		this.fresh();
@@ -107,7 +118,9 @@ class Scene {
 	}
 }
 
-/** A client that is live, one second after its first figures; ${paths} are watched. */
+/**
+ * Returns a client that has been live for one second and that watches ${paths}.
+ */
 async function live(t, ...paths)
 {
 	const s = new Scene(t).open();

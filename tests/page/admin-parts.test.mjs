@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// The parts of the admin page that need no browser: what was measured and
-// its bound, what needs somebody first, the story of a message, words.
+// The parts of the admin page that need no browser: the history of statistics
+// and its limits, the alerts, the history of a message, words.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';

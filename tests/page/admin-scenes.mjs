@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// States of a house for the stand-in: nothing yet, a good day, a bad day.
+// States of a server for the stand-in: empty, a good day, a bad day.
 
 import {
 	StandIn, ago, attemptsFrom, dead, destination, failedStory, fullRow, lane, readStory, row, stats, user, uuid,
@@ -13,7 +13,7 @@ export const empty = () => new StandIn({
 	destinations: [destination('*', { last_success_at: null }), destination('local', { last_success_at: null })],
 });
 
-/** All is well, and much goes on: totals grow with time. */
+/** A server that works well under load: its totals grow with time. */
 export function busy()
 {
 	const start = Date.now();
@@ -55,8 +55,10 @@ export function busy()
 	return standin;
 }
 
-/** One destination is dead, another is shaky, one is paused; hundreds of dead
- * letters of several kinds. */
+/**
+ * One destination is down, another one fails sometimes, one is paused.  There
+ * are hundreds of dead letters of several kinds.
+ */
 export function badDay(letters = 412)
 {
 	const standin = busy();

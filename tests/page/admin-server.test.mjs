@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The admin page on a real server, from end to end: the way there, a
-// pause and what waits behind it, dead letters and the way back, the picture of
-// a message that was read, a server that dies; and no text of a message in
-// anything that reaches the admin page.  That the stand-in of the other tests answers
-// as the contract says is shown here, too.
+// The admin page on a real server, from end to end: the way to the page, a
+// pause and the messages that wait because of it, dead letters and how they are
+// requeued, the picture of a message that was read, a server that is killed.
+// The tests assert that the text of a message never reaches the admin page.
+// They also show that the stand-in of the other tests answers as the contract
+// says.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -30,7 +31,10 @@ afterEach((t) => {
 		t.diagnostic(server.output());
 });
 
-/** ${rest} with a browser, logged in, on the admin page; all that it is told is kept. */
+/**
+ * Opens the admin page in a browser in which ${rest} is logged in.  Records
+ * everything that the page receives.
+ */
 async function atAdminPage(t, rest = root, hash = '', { password = PASSWORD, ...options } = {})
 {
 	const person = await Operator.make(holder, server, rest.name, { start: `admin${hash}`, ...options });
@@ -52,7 +56,7 @@ const rows = (person, name) => person.page.getByRole('table', { name })
 const tile = (person, name) => person.page.locator('.tile').filter({ has: person.page.locator('dt')
 	.getByText(name, { exact: true }) }).locator('dd');
 
-/** Waits until ${locator} says ${words}. */
+/** Waits until the text of ${locator} matches ${words}. */
 const says = (locator, words) => eventually(async () => words.test(await locator.textContent()),
 	`${locator}: ${words}`, PATIENCE);
 
@@ -102,7 +106,7 @@ describe('an operator', () => {
 		await line.getByText('Paused').waitFor();
 		assert.match(await line.textContent(), new RegExp(`by ${root.name}.*we count the inboxes`));
 
-		// Three wait, four die.
+		// Three messages wait, and four expire.
 		const waiting = await sendMany(ann, bob.name, 3, { body: secret });
 		const dying = await sendMany(bob, ann.name, 4, { body: secret, expires_in: 1 });
 		await untilDead(root, 4);
@@ -114,7 +118,8 @@ describe('an operator', () => {
 		await person.view('Destinations');
 		await says(page.locator('.ages tbody tr').filter({ hasText: 'inboxes here' }).locator('td').first(), /^[3-9]/);
 
-		// One is discarded, the rest of that sender is requeued.
+		// One dead letter is discarded, and the others of that sender
+		// are requeued.
 		await person.view('Dead letters');
 		await eventually(async () => await rows(person, 'Dead letters').count() === 4, 'all four');
 		const first = rows(person, 'Dead letters').first();
@@ -148,14 +153,14 @@ describe('an operator', () => {
 		await bob.ack(seq);
 		await bob.read({ upto: seq });
 
-		// The way of one, from the search to "Read".
+		// The history of one message, from the search to "Read".
 		await person.view('Outbox');
 		await page.getByLabel('Message id').fill(waiting[2]);
 		await page.keyboard.press('Enter');
 		const picture = page.getByRole('img', { name: new RegExp(`The way from ${ann.name} to ${bob.name}.*Read at`) });
 		await picture.waitFor();
 		assert.match(await picture.getAttribute('aria-label'), /Accepted at .* Sent at .* Delivered at .* Read at /);
-		// That of a requeued one tells that it was dead.
+		// The history of a requeued message shows that it was dead.
 		await page.evaluate((id) => { location.hash = `message/${id}`; }, dying[0]);
 		await page.getByRole('img', { name: new RegExp(`Expired at .*Requeued at .*by ${root.name}.*Sent at`) }).waitFor();
 
@@ -197,7 +202,8 @@ describe('an operator', () => {
 		await eventually(async () => await rows(person, 'Messages').count() === 1, 'the scheduled one');
 		await rows(person, 'Messages').getByRole('link').click();
 		await page.getByRole('img', { name: /Accepted at .*Due: expected at .*Sent: not yet/ }).waitFor();
-		// It is its sender's to cancel: there is nothing to press here.
+		// Only its sender can cancel a scheduled message, so the page
+		// has no button for it.
 		assert.equal(await person.button('Discard').count() + await person.button('Try now').count(), 0);
 		await ann.delete(`/v1/outbox/${id}`);
 		await page.getByRole('img', { name: /Accepted at .*Canceled at [^:]*:\d\d:\d\d, / }).waitFor();
@@ -206,7 +212,7 @@ describe('an operator', () => {
 			await page.evaluate((to) => { location.hash = to; }, hash);
 			await page.getByText('None that match.').waitFor();
 		}
-		// What the server refuses is told in its own words.
+		// A refusal is shown in the server's own words.
 		await page.evaluate(() => { location.hash = 'outbox?sender=No+Such+Name'; });
 		await page.getByRole('alert').filter({ hasText: /^No messages\..+/ }).waitFor();
 		await person.unharmed();
@@ -263,7 +269,8 @@ describe('an operator', () => {
 		await server.kill();
 		await person.link('waiting');
 		await page.getByText('What is shown is what was known before.').waitFor();
-		// With the page's time at a stop only the button can ask again.
+		// The page's clock stands still, so only the button can cause
+		// the next request.
 		await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
 		await eventually(() => open.size === 0, 'the end of what was asked');
 		await person.link('waiting');

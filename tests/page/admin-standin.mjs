@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A stand-in for /v1/admin, put between the page and the server by playwright:
-// answers of the shape of the contract, in whatever state a test wants, also
-// such as a real server is seldom in.  What is done to it shows in what it
-// answers next.  The page itself comes from the real server, with its policy.
+// A stand-in for /v1/admin, which playwright puts between the page and the
+// server.  Its answers have the form of the contract and show any state that a
+// test wants, also states that are rare on a real server.  Changes by the page
+// appear in later answers.  The page itself comes from the real server, with
+// its Content-Security-Policy.
 
 import { Person } from './browser.mjs';
 
@@ -54,7 +55,7 @@ export const row = (n, more = {}) => ({
 	last_error: null, lane_id: 7, lane_seq: n, labels: [], ...more,
 });
 
-/** A row as a message's page has it. */
+/** Returns a row as the page of a message has it. */
 export function fullRow(n, more = {})
 {
 	const { attempts, ...rest } = row(n, more);
@@ -67,7 +68,10 @@ export const lane = (n, more = {}) => ({
 	lease_owner: null, lease_until: null, lease_token: 0, updated_at: ago(MIN), replay_seq: null, ...more,
 });
 
-/** Attempts that were refused, with the pauses of the schedule between them. */
+/**
+ * Returns attempts that were refused, with the pauses of the retry schedule
+ * between them.
+ */
 export function attemptsFrom(start, pauses, last = {})
 {
 	let at = start;
@@ -82,7 +86,7 @@ export function attemptsFrom(start, pauses, last = {})
 	});
 }
 
-/** The one message of most stories: refused twice, then sent, fetched, read. */
+/** The message of most tests: refused twice, then sent, delivered and read. */
 export function readStory(n)
 {
 	const start = Date.now() - 10 * MIN;
@@ -124,10 +128,10 @@ export class StandIn {
 		this.lanes = [];
 		this.users = [];
 		this.audit = [];
-		this.refuse = new Set(); // dead_ids that are past their window
+		this.refuse = new Set(); // dead_ids that are too old to be requeued
 		this.broken = null;      // (path) => { status, problem } or null
-		this.gate = null;        // a promise that answers wait for
-		this.asked = [];         // every request, in order
+		this.gate = null;        // a promise that answers wait for, or null
+		this.asked = [];         // all requests, in order
 		Object.assign(this, more);
 	}
 
@@ -224,7 +228,10 @@ export class StandIn {
 		return [200, found];
 	}
 
-	/** Names are in order; a page begins behind `after`, whether there is such a name or not. */
+	/**
+	 * Handles the user routes.  The names are sorted; a page begins after
+	 * the name `after`, whether that user exists or not.
+	 */
 	user({ query }, name, verb)
 	{
 		const found = this.users.find((one) => one.name === name);
@@ -263,7 +270,8 @@ export class StandIn {
 		const { dead_ids: ids, filter = {}, limit = 100 } = ask.json;
 		const all = this.dead.filter((one) => one.resolution === null && (ids ? ids.includes(one.dead_id) :
 			this.matches(new URLSearchParams(filter), one)));
-		// The oldest first; those that are refused are passed over.
+		// Takes the oldest ones, and passes over those that are
+		// refused.
 		const done = all.filter((one) => !this.refuse.has(one.dead_id)).slice(ids ? 0 : -limit);
 		const oldest = done.length > 0 && !ids ? all.indexOf(done[0]) : 0;
 		const refused = all.slice(all.length === done.length ? all.length : oldest)
@@ -288,7 +296,7 @@ export class StandIn {
 	}
 }
 
-/** A page of ${list}, newest first, as the routes give it. */
+/** Returns a page of ${list}, newest first, as the routes do. */
 function page({ query }, list, name, key, cursor = 'before')
 {
 	const at = query.get(cursor);
@@ -308,7 +316,10 @@ export function problem(status, code, detail, more = {})
 }
 
 export class Operator extends Person {
-	/** An operator on the admin page of ${standin}; see Person.make for the options. */
+	/**
+	 * Opens the admin page of ${standin} as an operator.  See Person.make
+	 * for the options.
+	 */
 	static async at(holder, server, standin, { start = 'admin', ...options } = {})
 	{
 		const operator = await this.make(holder, server, 'root', { ...options, start,
@@ -321,7 +332,7 @@ export class Operator extends Person {
 		return operator;
 	}
 
-	/** Goes to a view by its link. */
+	/** Opens a view by its link. */
 	async view(name)
 	{
 		await this.page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click();

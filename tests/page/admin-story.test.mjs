@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// The story of a message (web/src/admin/story.ts) in node, all of it for each
-// state: its points with their times, the stretches between them, what is to
-// come, and the same in words.
+// The history of a message in the admin page (web/src/admin/story.ts), run in
+// node.  For each state: all points with their times, the stretches between
+// them, the steps still to come, and the same in words.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -21,7 +21,10 @@ before(async () => {
 
 const iso = (ms) => (ms === null ? null : new Date(C + ms).toISOString());
 
-/** A row that was accepted at 0; times are in milliseconds since. */
+/**
+ * Returns a row that was accepted at time 0.  The other times are milliseconds
+ * since then.
+ */
 function row(state, { sent = null, acked = null, due = null, next = null, last = 0, attempts = [], timeline = [], ...more } = {})
 {
 	return { ...fullRow(1, { state, created_at: iso(0), event_time: iso(0), sent_at: iso(sent), acked_at: iso(acked),
@@ -33,7 +36,7 @@ function row(state, { sent = null, acked = null, due = null, next = null, last =
 
 const since = (at) => (at === null ? '-' : at - C);
 
-/** All of the story of ${given} at ${now}, a line each. */
+/** Returns the whole history of ${given} at time ${now}, in lines. */
 function told(given, now)
 {
 	const { points, stretches, from, to, ended } = page.storyOf(given, C + now);

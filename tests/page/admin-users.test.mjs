@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The Users view of the admin page before a stand-in for /v1/admin: the list,
-// its filter, what is asked before a change, and the changes.
+// The Users view of the admin page with a stand-in for /v1/admin: the list, its
+// filter, the question before a change, and the changes.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -26,7 +26,7 @@ const rows = (operator) => operator.page.getByRole('table', { name: 'Users' }).l
 const row = (operator, name) => rows(operator).filter({ has: operator.page.getByText(name, { exact: true }) });
 const names = async (operator) => rows(operator).locator('strong').allTextContents();
 
-/** Presses ${word} for ${name}, says yes, and waits for the outcome. */
+/** Presses ${word} for ${name}, confirms, and waits for ${outcome}. */
 async function change(operator, word, name, outcome)
 {
 	await operator.button(`${word} ${name}`).click();
@@ -102,7 +102,8 @@ describe('users at the admin page', () => {
 		assert.equal(await page.evaluate(() => navigator.clipboard.readText()), password);
 		await dialog.getByRole('button', { name: 'Close' }).click();
 		await page.getByText('bob has a one-time password.').waitFor();
-		// Not by its role, which a dialog loses as it closes, a moment before it is removed.
+		// The dialog is found by its element, because it loses its role
+		// when it closes, a moment before it is removed.
 		await page.locator('dialog').waitFor({ state: 'detached' });
 		assert.deepEqual(posts(operator), ['/v1/admin/users/bob/password']);
 		const kept = await page.evaluate(() => document.documentElement.outerHTML + location.href +

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Each view of the admin page, in light and dark, on a desktop and on a
-// phone: kept as a picture in the build's screenshots/, and looked at by axe,
-// which may find nothing serious.  And the admin page without a mouse.
+// Each view of the admin page, in light and dark, on a desktop and on a phone.
+// Each is saved as a picture in the build's screenshots/ and checked with axe,
+// which must find nothing serious.  And the use of the admin page without a
+// mouse.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -33,7 +34,10 @@ async function look(operator, name, report)
 		report.push(`${name}: ${line}`);
 }
 
-/** Whether something is wider than the page, or too small to be hit. */
+/**
+ * Returns by how much the page is wider than the window, and the elements that
+ * are too small to be hit.
+ */
 const sizes = (page) => page.evaluate(() => ({
 	wide: document.documentElement.scrollWidth - innerWidth,
 	small: [...document.querySelectorAll('button, select, input, nav a')].filter((one) => {
@@ -134,7 +138,7 @@ describe('without a mouse', () => {
 			const one = document.activeElement;
 			return one.ariaLabel || one.textContent || one.name;
 		});
-		/** Tabs until ${wanted} has the focus. */
+		/** Presses Tab until the focus is on ${wanted}. */
 		const tab = async (wanted, key = 'Tab') => {
 			for (let i = 0; i < 60; i++) {
 				await page.keyboard.press(key);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The admin page before a stand-in for /v1/admin: what it shows in each state of
-// a server, the requests of its buttons, and its polling: every two seconds
-// while the page is visible, seldom when nothing answers, never out of turn.
+// The admin page with a stand-in for /v1/admin: what it shows in each state of
+// a server, the requests of its buttons, and its polling.  The page polls every
+// two seconds while it is visible, less often when there is no answer, and
+// never makes two such requests at once.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -37,7 +38,7 @@ describe('an operator sees', () => {
 		await eventually(async () => operator.standin.count('/v1/admin/stats') >= 3, 'three answers');
 		await page.getByRole('img', { name: /^Messages a second since .*Sent: now 4\d\/s, between/ }).waitFor();
 		await page.getByRole('img', { name: /^Depth.*Pending: now \d+, between \d+ and \d+/ }).waitFor();
-		// Something is drawn on each canvas.
+		// Every canvas has at least one pixel drawn.
 		const drawn = await page.evaluate(() => [...document.querySelectorAll('.canvas canvas')].map((canvas) =>
 			canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((n) => n > 0)));
 		assert.deepEqual(drawn, [true, true, true, true]);
@@ -52,7 +53,8 @@ describe('an operator sees', () => {
 		const operator = await Operator.at(holder, server, standin);
 		t.after(() => operator.close());
 		const { page } = operator;
-		// What is drawn since a canvas was cleared last.
+		// Records the texts that are drawn on each canvas since it was
+		// last cleared.
 		await page.addInitScript(() => {
 			const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
 			CanvasRenderingContext2D.prototype.clearRect = function clear(...box) {
@@ -156,7 +158,7 @@ describe('an operator sees', () => {
 		await page.getByText('The same in words').click();
 		assert.equal(await page.locator('.words li').count(), 7);
 		assert.equal(await rows(operator, 'Attempts').count(), 3);
-		// Points stand below each other and do not overlap.
+		// The points are below each other and do not overlap.
 		const tops = await picture.locator('.p-name').evaluateAll((all) =>
 			all.map((one) => one.getBoundingClientRect()).map((box) => [box.top, box.bottom]));
 		for (let i = 1; i < tops.length; i++)
@@ -378,7 +380,7 @@ describe('an operator does', () => {
 		await dialog.getByRole('button', { name: 'Close' }).click();
 		await operator.button('Discard all').waitFor();
 		assert.deepEqual(standin.dead.filter((one) => one.resolution).map((one) => one.dead_id), [1, 2, 3]);
-		// The second step waits until somebody has pressed Stop.
+		// The second step waits until Stop has been pressed.
 		let open, steps = 0;
 		standin.broken = (ask) => {
 			if (ask.method === 'POST' && ++steps === 2)
@@ -472,7 +474,7 @@ describe('who may not', () => {
 });
 
 describe('the admin page polls', () => {
-	/** The admin page with a clock that only the test moves. */
+	/** Opens the admin page with a clock that only the test moves. */
 	async function timed(t, standin, options)
 	{
 		const operator = await at(t, standin, { ...options, start: 'admin' });
@@ -500,8 +502,11 @@ describe('the admin page polls', () => {
 
 	const beats = (standin) => standin.count('/v1/admin/stats');
 
-	/** Lets ${ms} pass, in steps of which each has its answers, where there are
-	 *  any, however long they take by the clock of the machine. */
+	/**
+	 * Moves the page's clock by ${ms} milliseconds in steps.  After each
+	 * step all requests get their answers, if the stand-in answers, however
+	 * long that takes in real time.
+	 */
 	async function pass(operator, ms)
 	{
 		for (let gone = 0; gone < ms; gone += 500) {
@@ -537,7 +542,8 @@ describe('the admin page polls', () => {
 		await look(operator.page, 'visible');
 		await operator.link('live');
 		assert.ok(standin.asked.length > still);
-		// The time nobody looked is a hole in the plots, not a line.
+		// The time while the page was hidden is a gap in the plots, not
+		// a line.
 		await operator.page.getByRole('img', { name: /^Depth/ }).waitFor();
 	});
 
@@ -581,7 +587,7 @@ describe('the admin page polls', () => {
 		const operator = await timed(t, standin);
 		let open;
 		standin.gate = new Promise((resolve) => { open = resolve; });
-		// All of it within the 20 s after which a question is given up.
+		// The whole test stays below the time-out of a request, 20 s.
 		await pass(operator, 2500);
 		await pass(operator, 8000);
 		await operator.link('slow');

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// REST as the page speaks it (web/src/api.ts) in node: what a request holds,
-// what becomes of each answer, and how long the page waits for one.
+// The REST client of the page (web/src/api.ts) in node: the content of a
+// request, how each answer is treated, and how long the page waits for one.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -10,7 +10,7 @@ import { before, describe, it } from 'node:test';
 import { Browser, turn } from './fakes.mjs';
 import { modules } from './modules.mjs';
 
-const PATIENCE = 20_000; // what api.ts says, in milliseconds
+const PATIENCE = 20_000; // the time-out in api.ts, in milliseconds
 const PATH = '/v1/things';
 
 let page;
@@ -21,7 +21,7 @@ before(async () => {
 
 const PROBLEM = { type: 'about:blank', title: 'No', status: 410, detail: 'gone', code: 'cursor_expired', oldest: 7 };
 
-/** A browser and a client in it, whose requests are answered by ${answer}. */
+/** Makes a browser with a client in it.  ${answer} answers its requests. */
 function client(t, answer)
 {
 	const browser = new Browser(t);
@@ -75,7 +75,10 @@ describe('a request', () => {
 });
 
 describe('an answer', () => {
-	/** A function that says what the page makes of the refusal that it is given. */
+	/**
+	 * Returns a function that returns the problem which the client makes of
+	 * the given refusal.
+	 */
 	function refusals(t)
 	{
 		const { api, logouts, answers } = client(t);
@@ -147,15 +150,16 @@ describe('an answer', () => {
 it('what may do better later: too many, busy, broken, full', () => {
 	assert.deepEqual([400, 401, 404, 409, 413, 422, 429, 500, 501, 502, 503, 504, 507]
 		.filter((status) => page.isPassing({ ...PROBLEM, status })), [429, 500, 503, 507]);
-	// A quota of the day holds all messages up; one that is about the recipient only theirs.
+	// A quota of the day delays all messages.  A quota that is about the
+	// recipient delays only messages to that recipient.
 	const quota = { ...PROBLEM, status: 429, code: 'quota_used' };
 	for (const other of [quota, { ...quota, pointer: '' }, { ...quota, pointer: '/body' },
 		{ ...quota, code: 'rate_limited', pointer: '/to' }])
 		assert.deepEqual([page.isOfRecipient(other), page.isPassing(other)], [false, true]);
-	// Over REST, and in a frame.
+	// The pointer has this form over REST and in a frame.
 	for (const pointer of ['/to', '/message/to'])
 		assert.ok(page.isOfRecipient({ ...quota, pointer }));
-	// The recipient's inbox, and the server's disk.
+	// A full inbox concerns the recipient, a full disk the server.
 	const full = { ...PROBLEM, status: 507, code: 'inbox_full' };
 	assert.ok(page.isOfRecipient(full));
 	assert.ok(!page.isOfRecipient({ ...full, code: 'storage_full' }));

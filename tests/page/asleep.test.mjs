@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// A connection that has died without a word, as after a machine's sleep or
-// behind a router that forgot it: bytes go into a hole in both directions, and
-// nothing is closed.  Who looks at the page again is told within seconds, who
-// does not after the next ping; nothing is lost and nothing comes twice.
+// A connection that is dead although neither side closed it, as after the sleep
+// of a machine or behind a router that has dropped the connection: bytes are
+// lost in both directions.  A user who looks at the page again is informed
+// within seconds, otherwise the next ping finds out.  Nothing is lost, and
+// nothing arrives twice.
 //
-// The time of the page stands still while that is looked at: it goes on only
-// as far as a test says, however slow the machine is.
+// The page's clock stands still in these tests.  It moves only as far as a test
+// says, so the speed of the machine does not matter.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -18,12 +19,15 @@ import { Person, browserForFile } from './browser.mjs';
 const holder = browserForFile({ before, after });
 const server = serverForFile({ before, after, afterEach });
 
-// What web/src/socket.ts says, in milliseconds.
+// The times in web/src/socket.ts, in milliseconds.
 const LOOKED_AT = 5_000;
 const PING_EVERY = 25_000;
 const PONG = 10_000;
 
-/** Its clock is ours, and it counts what its WebSockets have heard. */
+/**
+ * Gives the page a clock that the test moves, and counts the frames that its
+ * WebSockets have received.
+ */
 async function prepare(context)
 {
 	await context.clock.install();
@@ -39,8 +43,10 @@ async function prepare(context)
 	});
 }
 
-/** Somebody whose way to the server can be cut off, in the middle of a
- * conversation with somebody else, and time stands still for him. */
+/**
+ * Returns ann in a conversation with bob.  Her connection to the server can be
+ * cut off, and her clock stands still.
+ */
 async function dozing(t)
 {
 	const [one, other] = await users(server, 'ann', 'bob');
@@ -63,7 +69,10 @@ async function dozing(t)
 	return [ann, bob];
 }
 
-/** The connections that there are die; new ones wait until the wire forwards. */
+/**
+ * Makes the existing connections dead.  New ones wait until the wire forwards
+ * again.
+ */
 function forget(wire)
 {
 	assert.ok(wire.links.size > 0);
@@ -72,7 +81,10 @@ function forget(wire)
 		link.deaf = true;
 }
 
-/** What is written while nothing comes through; nobody knows yet that nothing does. */
+/**
+ * Sends a message in each direction while nothing comes through.  Neither side
+ * knows this yet.
+ */
 async function intoTheHole(ann, bob)
 {
 	await bob.send(ann.name, 'Meanwhile');
@@ -83,7 +95,10 @@ async function intoTheHole(ann, bob)
 	assert.equal(await ann.message('Meanwhile').count(), 0);
 }
 
-/** The words about the connection now, and its state. */
+/**
+ * Asserts that the page shows ${words} about its connection, in one of
+ * ${states}.
+ */
 async function says({ page }, words, ...states)
 {
 	const line = page.locator('[role=status]');
@@ -92,7 +107,10 @@ async function says({ page }, words, ...states)
 	assert.ok(states.includes(await line.getAttribute('data-link')));
 }
 
-/** The page has noticed and says so; time goes on, and all is well again. */
+/**
+ * The page has noticed that the connection is dead, and says so.  Then time
+ * moves on, and the page is live again.
+ */
 async function comesBack(ann, bob)
 {
 	await says(ann, '(Not connected\\. Reconnecting|Connecting)', 'waiting', 'connecting');
@@ -110,7 +128,7 @@ async function comesBack(ann, bob)
 		['After', 'Before', 'Good morning', 'Into the hole', 'Meanwhile']);
 	assert.deepEqual((await bob.inbox()).events.filter((e) => e.kind === 'message' && !e.own)
 		.map((e) => e.body), ['Before', 'Into the hole', 'After']);
-	// What is shown is what is kept.
+	// The disk holds the same messages that the page shows.
 	for (const link of ann.wire.links)
 		if (link.deaf)
 			link.reset();
@@ -141,7 +159,8 @@ describe('a connection that died without a word', () => {
 		const [ann, bob] = await dozing(t);
 		forget(ann.wire);
 		await intoTheHole(ann, bob);
-		// A hidden page that is told of is not looked at.
+		// The event comes while the page is hidden, so it does not
+		// count as looking at the page.
 		await ann.page.evaluate(() => {
 			Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true });
 			document.dispatchEvent(new Event('visibilitychange'));

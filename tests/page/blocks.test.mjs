@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// A history in blocks (web/src/blocks.ts): each message once, in its order, and a
-// block is another object only when something in it is.
+// A history in blocks (web/src/blocks.ts).  Each message appears once and in
+// order.  A block becomes a new object only if something in it has changed, so
+// that the page does not draw the others again.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';

@@ -2,11 +2,12 @@
 //
 // People with a browser: Debian's Chromium, driven by playwright-core, on the
 // page of a real twinboxd.  A Person is one browser context (own storage, own
-// log-in) with one page.  Whatever the page breaks of its policy, throws, or
-// asks in a dialog is collected, and is a failure unless a test expects it.
+// log-in) with one page.  Violations of the Content-Security-Policy, errors and
+// dialogs of the page are collected; each is a failure unless a test expects
+// it.
 //
-// Environment: CHROMIUM names the program (default /usr/bin/chromium),
-// TWINBOX_BUILD the build whose folder screenshots/ is written to.
+// Environment: CHROMIUM names the program (default /usr/bin/chromium).
+// TWINBOX_BUILD is the build whose folder screenshots/ gets the pictures.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -16,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 
 import { PASSWORD, Server, TWINBOXD } from '../e2e/harness.mjs';
 
-// Its packages are those of the end-to-end tests.
+// The packages are those of the end-to-end tests.
 const packages = createRequire(new URL('../e2e/package.json', import.meta.url));
 const { chromium } = packages('playwright-core');
 const AXE = fs.readFileSync(packages.resolve('axe-core/axe.min.js'), 'utf8');
@@ -28,11 +29,16 @@ export const PATIENCE = 20_000 * Number(process.env.TWINBOX_SLOW ?? 1);
 export const DESKTOP = { width: 1100, height: 760 };
 export const PHONE = { width: 390, height: 780 };
 
-/** What Chromium says on the console although nothing is wrong: the server is
- * away, or refuses what somebody typed. */
+/**
+ * Messages on Chromium's console that are not errors: the server is down, or it
+ * refuses what a user typed.
+ */
 const NETWORK = /the server responded with a status of 4|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INTERNET_DISCONNECTED|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)|WebSocket connection to/;
 
-/** A browser for a test file, closed after it; ${args} makes arguments of it. */
+/**
+ * Starts a browser for a test file, and closes it after the tests.  ${args}
+ * returns further arguments for it.
+ */
 export function browserForFile(hooks, args = () => [])
 {
 	const holder = {};
@@ -40,7 +46,7 @@ export function browserForFile(hooks, args = () => [])
 	hooks.before(async () => {
 		holder.browser = await chromium.launch({
 			executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-			// Chromium's own sandbox does not work for root.
+			// Chromium's own sandbox does not work as root.
 			args: [...(process.getuid() === 0 ? ['--no-sandbox'] : []), ...args()],
 		});
 	});
@@ -48,7 +54,7 @@ export function browserForFile(hooks, args = () => [])
 	return holder;
 }
 
-/** A server that keeps its port over all its lives, as a real one does. */
+/** A server that keeps its port over restarts, as real servers do. */
 export class SteadyServer extends Server {
 	async start(options)
 	{
@@ -59,11 +65,13 @@ export class SteadyServer extends Server {
 }
 
 export class Person {
-	/** Options: viewport, scheme, bypassCSP (for axe, which is script), touch,
-	 * start (where to begin, without the first /), prepare (is given the
-	 * browser context before anything is loaded), worker (the page may have its
-	 * service worker, which outlives the page and answers in its server's
-	 * place). */
+	/**
+	 * Options: viewport, scheme, bypassCSP (for axe, which is a script),
+	 * touch, start (the first path, without its leading /), prepare (called
+	 * with the browser context before anything is loaded), worker (allows
+	 * the service worker, which outlives the page and can answer in place
+	 * of the server).
+	 */
 	static async make(holder, server, name, { viewport = DESKTOP, scheme = 'light', bypassCSP = false,
 		touch = false, start = '', prepare, worker = false } = {})
 	{
@@ -89,7 +97,10 @@ export class Person {
 		return person;
 	}
 
-	/** A (new) page of the same browser, at ${where} without the first /. */
+	/**
+	 * Opens a page, or another one, of the same browser, at the path
+	 * ${where} without its leading /.
+	 */
 	async open(where = '')
 	{
 		this.page = await this.context.newPage();
@@ -119,21 +130,24 @@ export class Person {
 		return this;
 	}
 
-	/** Waits until the page says that its connection is ${state}. */
+	/**
+	 * Waits until the page shows that its connection is in one of
+	 * ${states}.
+	 */
 	async link(...states)
 	{
 		const any = states.map((state) => `[data-link=${state}]`).join(',');
 		await this.page.locator(any).waitFor({ state: 'attached' });
 	}
 
-	/** Opens the conversation with ${name} from the list. */
+	/** Opens the conversation with ${name} in the list. */
 	async talkTo(name)
 	{
 		await this.item(name).click();
 		await this.page.getByRole('heading', { name, exact: true }).waitFor();
 	}
 
-	/** Begins a conversation by the form behind +. */
+	/** Starts a conversation with the form behind the + button. */
 	async writeTo(name)
 	{
 		await this.page.getByRole('button', { name: 'New conversation' }).click();
@@ -148,7 +162,10 @@ export class Person {
 		await this.page.getByRole('heading', { name: 'Settings' }).waitFor();
 	}
 
-	/** Opens the settings and, there, the question before this device is logged out. */
+	/**
+	 * Opens the settings and the question that comes before this device is
+	 * logged out.
+	 */
 	async askToLogOut()
 	{
 		await this.settings();
@@ -167,33 +184,33 @@ export class Person {
 		return this.page.locator('#text');
 	}
 
-	/** The list's line of ${name}. */
+	/** The row of ${name} in the list. */
 	item(name)
 	{
 		return this.page.locator(`nav a[href="#to/${name}"]`);
 	}
 
-	/** The row of the message that says ${text}, and nothing else. */
+	/** The row of the message whose whole text is ${text}. */
 	message(text)
 	{
 		return this.page.locator('.msg').filter({ has: this.page.locator('.text')
 			.getByText(text, { exact: true }) });
 	}
 
-	/** Waits for the message ${text}, of which there is one. */
+	/** Waits for the message ${text}, and asserts that it appears once. */
 	async sees(text)
 	{
 		await this.message(text).first().waitFor();
 		assert.equal(await this.message(text).count(), 1, `"${text}" is there once`);
 	}
 
-	/** Waits until the tick of my message ${text} says ${state}. */
+	/** Waits until the tick of the own message ${text} shows ${state}. */
 	async tick(text, state)
 	{
 		await this.message(text).locator(`.tick.${state}`).waitFor();
 	}
 
-	/** All texts that are shown, in order. */
+	/** Returns all texts shown, in order. */
 	async texts()
 	{
 		return this.page.locator('.msg .text').allTextContents();
@@ -205,7 +222,10 @@ export class Person {
 		await this.page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
 	}
 
-	/** Waits until nothing fades any more: half a colour has half a contrast. */
+	/**
+	 * Waits for the end of all animations.  During a fade the contrast is
+	 * too low, which axe would report.
+	 */
 	async still()
 	{
 		await this.page.evaluate(() => Promise.allSettled(document.getAnimations()
@@ -213,7 +233,7 @@ export class Person {
 			.map((one) => one.finished)));
 	}
 
-	/** What axe finds that is serious or critical, or of ${impacts}. */
+	/** Returns what axe finds that has one of ${impacts}. */
 	async axe(impacts = ['serious', 'critical'])
 	{
 		await this.still();
@@ -229,7 +249,7 @@ export class Person {
 		return this.page.evaluate(() => globalThis.violations);
 	}
 
-	/** Nothing went wrong in this browser so far. */
+	/** Asserts that this browser has collected no failures. */
 	async unharmed()
 	{
 		assert.deepEqual(this.troubles, [], 'errors of the page');

@@ -31,8 +31,8 @@ describe('an ack', () => {
 		s.disk.hold();
 		await s.come(event(1));
 		await s.come(event(2));
-		// The page's own Disk.write() never fails; a failure that reached the
-		// client all the same must not become an ack.
+		// The page's own Disk.write() never fails.  If it failed after
+		// all, the client must not send an ack.
 		const writing = assert.rejects(s.client.writing, /broken/);
 		s.disk.broken = new Error('broken');
 		s.disk.letGo();
@@ -91,7 +91,8 @@ describe('an ack', () => {
 		assert.deepEqual(s.acks(), [2]);
 		await (await s.again()).welcome({ acked: 2 });
 		assert.deepEqual(s.acks(), [], 'the server has it');
-		// The same holds for a page that was closed before it sent the ack.
+		// The next page sends the ack also if the page was closed
+		// before it could.
 		s.open();
 		await (await s.begin()).welcome({ acked: 0 });
 		assert.deepEqual(s.acks(), [2]);

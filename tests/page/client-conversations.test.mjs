@@ -113,7 +113,8 @@ describe('the list', () => {
 		assert.equal(s.browser.asked('GET /v1/conversations'), 1);
 		for (const id of ids)
 			assert.equal(s.browser.asked(`GET /v1/conversations/${id}/messages`), 0);
-		// The next page shows them from the disk, before any answer.
+		// The next page shows the list from the disk, before any answer
+		// of the server.
 		s.browser.answers['GET /v1/conversations'] = () => null;
 		s.open();
 		await s.begin();
@@ -152,7 +153,10 @@ describe('the list', () => {
 });
 
 describe('history', () => {
-	/** The server answers with ${pages}, newest first; the last one has the oldest messages. */
+	/**
+	 * Makes the server answer with ${pages}.  They are in the order of the
+	 * requests: newest first, and the last one has the oldest messages.
+	 */
 	const history = (s, pages) => {
 		s.browser.answers[`GET /v1/conversations/${CHAT}/messages`] = ({ searchParams }) => {
 			const at = pages.findIndex((one) => one.before === (searchParams.get('before') ?? ''));
@@ -168,7 +172,7 @@ describe('history', () => {
 		assert.deepEqual([seqs(), s.client.shown(CHAT).before], [[7, 9], 7]);
 		await s.client.older(CHAT, 7);
 		assert.deepEqual([seqs(), s.client.shown(CHAT).before], [[2, 4, 7, 9], 0]);
-		// The disk alone shows the same.
+		// The disk alone shows the same messages.
 		s.open();
 		await s.begin();
 		s.browser.answers[`GET /v1/conversations/${CHAT}/messages`] = () => null;

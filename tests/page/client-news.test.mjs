@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// Which messages the page's client (web/src/client.ts) announces, in node: it reads
-// each one out and hands it to the notifications once, when its event comes, whatever
-// the server's list of conversations said before.
+// Which messages the page's client (web/src/client.ts) announces, in node.
+// When the event of a message arrives, the client reads the message out and
+// passes it to the notifications, once.  What the server's list of
+// conversations said before makes no difference.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -11,18 +12,25 @@ import { describe, it } from 'node:test';
 import { CHAT, GROUP, Scene, event, last, listed, live, member } from './client-scene.mjs';
 import { FakeDisk } from './fakes.mjs';
 
-/** The ids of the messages that the open page of ${s} handed to the notifications,
- * which are those that it read out. */
+/**
+ * Returns the ids of the messages that the open page of ${s} passed to the
+ * notifications.  They must be the same as those that it read out.
+ */
 function announced(s)
 {
 	assert.deepEqual(s.seen.words, s.seen.arrived.map((id) => `bob: text ${id.slice(1)}`));
 	return s.seen.arrived;
 }
 
-/** The list of the server with messages up to ${seq}, ${unread} of them unread. */
+/**
+ * The list of the server with messages up to ${seq}, ${unread} of them unread.
+ */
 const says = (seq, unread, more = {}) => [listed({ ...last(seq), unread, ...more })];
 
-/** The connection of ${s} ends, and the next one has its welcome and the list. */
+/**
+ * Ends the connection of ${s}.  The next connection gets its welcome and the
+ * list.
+ */
 const back = async (s, more) => (await s.again()).welcome(more);
 
 describe('a message is announced', () => {

@@ -10,7 +10,7 @@ import { modules } from './modules.mjs';
 export const CHAT = '01900000-0000-7000-8000-00000000000c';
 export const GROUP = '01900000-0000-7000-8000-00000000000d';
 export const HELD = 'twinbox.draft.ann.>';
-export const REPLAY = 2_000; // inbox events that a new browser replays at most
+export const REPLAY = 2_000; // a new browser replays at most this many inbox events
 export const DAY = 86_400_000;
 const LOGIN = { token: 'secret', user: 'ann', device: { id: 'd1', name: 'Firefox' } };
 
@@ -89,13 +89,18 @@ export class Scene {
 		return this;
 	}
 
-	/** Whether the page was told to draw since this was last asked. */
+	/**
+	 * Returns true if the page was notified to draw since the last call.
+	 */
 	drawn()
 	{
 		return this.seen.changes - (this.seen.changes = 0) > 0;
 	}
 
-	/** GET ${path} has no answer until the function that this returns is given one. */
+	/**
+	 * Makes the server withhold its answer to GET ${path}.  The returned
+	 * function gives the answer.
+	 */
 	withhold(path)
 	{
 		let give;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// What the client of the page shows (web/src/client.ts) in node, and that the page
-// is told to draw when it changes: events, frames, lists, history, what a
-// person does.
+// What the client of the page shows (web/src/client.ts), in node.  The page is
+// notified to draw whenever that changes: by events, frames, lists, history,
+// and by what the user does.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -185,7 +185,11 @@ describe('a conversation that is opened', () => {
 	});
 
 	describe('has its last line in the list', () => {
-		/** The page after ${before} was asked for, of which the server has ${seqs}. */
+		/**
+		 * Requests the page before ${before}, for which the server has
+		 * ${seqs}.  Returns the last line of the conversation, its
+		 * time, and the last line on the disk.
+		 */
 		async function older(t, before, seqs, more = {})
 		{
 			const s = await live(t, { disk: new FakeDisk(), prepare: (scene) => { scene.list = [listed(more.listed)]; } });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// Where the client of the page begins and ends (web/src/client.ts) in node: the
-// inbox cursor of its hello, the restart after a restore of the server's
-// database, and the log-out.
+// Start and end of the page's client (web/src/client.ts) in node: the inbox
+// cursor of its hello, the restart after the server's database was restored,
+// and the log-out.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -83,7 +83,10 @@ describe('where the page begins', () => {
 describe('a restored database', () => {
 	const own = (id, more = {}) => message(3, { id, own: true, from: 'ann', at: Browser.NOW - DAY, sent: { to: 'bob' }, ...more });
 
-	/** Returns the scene of a page with messages of all kinds whose cursor has another epoch than the server. */
+	/**
+	 * Returns the scene of a page with messages of all kinds.  Its cursor
+	 * has another epoch than the server.
+	 */
 	async function restored(t, more = () => undefined)
 	{
 		const disk = new FakeDisk();

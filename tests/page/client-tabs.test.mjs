@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// What the page's client (web/src/client.ts) in one tab does with the unsent texts
-// of another tab of the same person, which is closed.
+// How the page's client (web/src/client.ts) in one tab treats the unsent texts
+// of another tab of the same person, which is closed.  The tab that takes them
+// over is the heir: the tab that holds the lock twinbox.sender.NAME.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -15,8 +16,10 @@ const unsent = (n, more = {}) => ({ id: `0190000${n}-0000-7000-8000-000000000000
 const bodies = (s) => s.sends.map((one) => one.message.body);
 const waiting = (s) => s.client.unsent.map((one) => one.body);
 
-/** The live page of a tab, in a browser in which another tab holds the lock of
- * the heir, if ${locked}; release() lets go of it. */
+/**
+ * Returns the live page of a tab.  With ${locked}, another tab of the browser
+ * holds the lock of the heir; release() releases it.
+ */
 async function tab(t, { disk = new FakeDisk(), locked = false } = {})
 {
 	const s = new Scene(t, disk);

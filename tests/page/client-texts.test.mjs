@@ -176,7 +176,8 @@ describe('a text', () => {
 		assert.deepEqual(s.seen.words, ['Not sent: Nobody is not known here.']);
 		await s.accept(s.sends[1]);
 		assert.deepEqual(s.client.newNames(), ['nobody']);
-		// Neither this page nor the next sends a refused text by itself.
+		// Neither this page nor the next one sends a refused text
+		// unless the user asks for it.
 		await (await s.again()).welcome();
 		assert.deepEqual(s.sends, []);
 		s.open();
@@ -224,7 +225,10 @@ describe('a text', () => {
 });
 
 describe('what becomes of a message of mine', () => {
-	/** A page that shows a message of ann's that bob has not received yet. */
+	/**
+	 * Returns a page that shows a message of ann's that bob has not
+	 * received yet.
+	 */
 	async function sent(t)
 	{
 		const s = await live(t);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// The little things that outlive the page (web/src/data.ts) in node: who is
-// logged in, drafts, texts on their way to the disk; and what the address bar
-// stands for (web/src/route.ts).
+// Small data that outlives the page (web/src/data.ts), in node: the log-in,
+// drafts, and texts that are not on the disk yet.  And the meaning of the
+// address bar (web/src/route.ts).
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -23,7 +23,7 @@ before(async () => {
 
 const unsent = (id) => ({ id, target: { to: 'bob' }, body: `text ${id}`, at: 1 });
 
-/** What ${browser} keeps: keys and values. */
+/** Returns the content of localStorage of ${browser}. */
 const kept = ({ storage }) => ({ ...storage });
 
 describe('who is logged in', () => {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// What the page keeps in the browser (web/src/disk.ts) in node, on an
-// IndexedDB in memory: a batch is written as a whole, is there for the next
-// page, and a disk that fails leaves a page that goes on in memory.
+// What the page stores in the browser (web/src/disk.ts), in node with an
+// IndexedDB in memory.  A batch is written completely or not at all, and the
+// next page finds it.  If the disk fails, the page goes on in memory.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -34,7 +34,7 @@ const chat = (id, more = {}) => ({ id, kind: 'direct', at: 0, last: 0, unread: 0
 const unsent = (id) => ({ id, target: { to: 'bob' }, body: id, at: 1 });
 const ids = (list) => list.map((one) => one.id);
 
-/** A disk of ${user} that is closed when the test ends. */
+/** Opens the disk of ${user}, which is closed when the test ends. */
 async function opened(t, user = 'ann')
 {
 	const disk = await page.Disk.open(user);
@@ -43,7 +43,10 @@ async function opened(t, user = 'ann')
 	return disk;
 }
 
-/** Has read-write transactions made by ${transaction}, which is given what makes one. */
+/**
+ * Replaces how read-write transactions are made: ${transaction} is called with
+ * a function that makes a normal one.
+ */
 function transactions(t, transaction)
 {
 	const { prototype } = IDBDatabase;
@@ -56,7 +59,7 @@ function transactions(t, transaction)
 	t.after(() => { prototype.transaction = was; });
 }
 
-/** Read-write transactions end as those of a full disk do. */
+/** Makes read-write transactions end as they do on a full disk. */
 function full(t)
 {
 	transactions(t, (normal) => {
@@ -66,7 +69,9 @@ function full(t)
 	});
 }
 
-/** Waits until ${what}, which needs only the disk. */
+/**
+ * Waits until ${what} returns true.  The condition may depend on the disk only.
+ */
 async function until(what)
 {
 	for (let i = 0; i < 10_000; i++) {
@@ -196,7 +201,7 @@ describe('a disk that fails', () => {
 			'GET /v1/inbox': () => [200, { epoch: 'e1', head: 0, oldest: 1 }],
 			'GET /v1/conversations': () => [200, { conversations: [], next: null, has_more: false }],
 		});
-		/** A page that is live. */
+		/** Opens a page and waits until it is live. */
 		const begin = async () => {
 			const count = browser.sockets.length;
 			const client = new page.ChatClient({ token: 'secret', user: 'ann', device: { id: 'd', name: 'x' } },

@@ -33,7 +33,10 @@ export class FakeClock {
 		this.timers.delete(id);
 	};
 
-	/** Lets ${ms} pass; timers fire one after the other, each at its time. */
+	/**
+	 * Lets ${ms} milliseconds pass.  Timers fire one after the other, each
+	 * at its time.
+	 */
 	async pass(ms)
 	{
 		const end = this.now + ms;
@@ -64,7 +67,7 @@ export class FakeWebSocket {
 		this.url = String(url);
 		this.protocol = protocol;
 		this.readyState = FakeWebSocket.CONNECTING;
-		this.frames = []; // what the page has sent
+		this.frames = []; // the frames that the page has sent
 		this.lastRead = 0;
 	}
 
@@ -80,40 +83,43 @@ export class FakeWebSocket {
 		this.closed = code;
 	}
 
-	/** The handshake is done. */
+	/** Completes the handshake. */
 	opened()
 	{
 		this.readyState = FakeWebSocket.OPEN;
 		this.onopen?.();
 	}
 
-	/** The server sends ${frame}. */
+	/** Sends ${frame} to the page. */
 	say(frame)
 	{
 		this.onmessage?.({ data: JSON.stringify(frame) });
 	}
 
-	/** The connection ends with ${code}. */
+	/** Ends the connection with ${code}. */
 	ends(code)
 	{
 		this.readyState = FakeWebSocket.CLOSED;
 		this.onclose?.({ code });
 	}
 
-	/** What the page has sent of ${type}. */
+	/** Returns the frames of ${type} that the page has sent. */
 	sent(type)
 	{
 		return this.frames.filter((one) => one.type === type);
 	}
 
-	/** What the page has sent since this was last asked. */
+	/** Returns the frames that the page has sent since the last call. */
 	fresh()
 	{
 		return this.frames.slice(this.lastRead, this.lastRead = this.frames.length);
 	}
 }
 
-/** What the tabs of a browser say to each other; a tab does not hear itself. */
+/**
+ * A BroadcastChannel: the tabs of a browser send each other messages.  A tab
+ * does not receive its own.
+ */
 class FakeChannel {
 	static all = new Set();
 
@@ -161,7 +167,7 @@ export class FakeLocks {
 	}
 }
 
-/** Something that has events, and knows how many listeners there are. */
+/** An EventTarget that counts its listeners. */
 class FakeTarget extends EventTarget {
 	listeners = 0;
 
@@ -178,7 +184,7 @@ class FakeTarget extends EventTarget {
 	}
 }
 
-/** localStorage, of which a test sees what is kept: each key is a property. */
+/** localStorage.  Each key is a property, so a test can read what is stored. */
 class FakeStorage {
 	getItem(key)
 	{
@@ -197,8 +203,9 @@ class FakeStorage {
 }
 
 /**
- * What Disk does, in memory.  hold() makes writes wait until letGo(); `broken`
- * is an error that writes end with.  What is here has been written.
+ * An in-memory version of Disk. hold() makes writes wait until letGo().
+ * `broken` is an error with which writes end.  The members contain only what
+ * has been written.
  */
 export class FakeDisk {
 	lasting = true;
@@ -208,7 +215,7 @@ export class FakeDisk {
 	constructor()
 	{
 		this.kept = { messages: new Map(), conversations: new Map(), unsent: new Map() };
-		this.cursors = []; // that were written, in order
+		this.cursors = []; // all cursors that were written, in order
 		this.gate = null;
 	}
 
@@ -278,12 +285,12 @@ export class FakeDisk {
 }
 
 /**
- * Puts a browser into this process until test ${t} ends.  Members: clock,
- * random (what Math.random returns), sockets (all that were made), storage,
- * requests (REST, in order), answers ("METHOD /path" without the query: a
- * function of the URL that returns [status, body], null for no answer at all,
- * or a promise of either; a body that is a string is sent as it is), page and
- * document (their events), navigator.
+ * Puts a browser into this process until test ${t} ends.  Members: clock;
+ * random (the value of Math.random); sockets (all that were made); storage;
+ * requests (REST, in order); answers; page and document (their events);
+ * navigator.  `answers` maps "METHOD /path", without the query, to a function
+ * of the URL.  It returns [status, body], or null for no answer at all, or a
+ * promise of either.  A body that is a string is sent unchanged.
  */
 export class Browser {
 	static NOW = Date.UTC(2026, 4, 20, 12);
@@ -359,31 +366,34 @@ export class Browser {
 		return { ok: status < 300, status, text: async () => text, blob: async () => new Blob([text]) };
 	}
 
-	/** The connection that the page made last. */
+	/** The newest connection of the page. */
 	get socket()
 	{
 		return this.sockets[this.sockets.length - 1];
 	}
 
-	/** How many requests ${what} there were. */
+	/** Returns the number of requests ${what}. */
 	asked(what)
 	{
 		return this.requests.filter((one) => one.what === what).length;
 	}
 
-	/** Something happens to the page: online, offline, pageshow or pagehide. */
+	/**
+	 * Dispatches an event of the page: online, offline, pageshow or
+	 * pagehide.
+	 */
 	happens(name)
 	{
 		this.page.dispatchEvent(new Event(name));
 	}
 
-	/** How many listeners to its events the page has. */
+	/** The number of listeners that the page has added. */
 	get listeners()
 	{
 		return this.page.listeners + this.document.listeners;
 	}
 
-	/** The page is looked at, or not any more. */
+	/** Makes the page visible or hidden. */
 	seen(state)
 	{
 		this.document.visibilityState = state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Whatever people write is text, wherever it is shown; a stranger's page can
-// neither open the WebSocket nor read the API; and what would happen if script
-// got in is stopped by the policy.
+// Whatever people write is shown as text, everywhere.  A page of another origin
+// can neither open the WebSocket nor read the API.  And the
+// Content-Security-Policy stops what an injected script would do.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -14,7 +14,10 @@ import { Person, browserForFile } from './browser.mjs';
 const holder = browserForFile({ before, after });
 const server = serverForFile({ before, after, afterEach });
 
-/** Each would call alert() or leave a mark if it were anything but text. */
+/**
+ * Each of these would call alert() or leave a mark if the page did not treat it
+ * as text.
+ */
 const CORPUS = [
 	'<script>alert(1)</script>',
 	'"><script>alert(1)</script>',
@@ -62,13 +65,16 @@ const CORPUS = [
 	'👩‍👩‍👧‍👦🏳️‍🌈 مرحبا שלום नमस्ते \u{e0041}\u{1f3f4}',
 ];
 
-/** ${text} as people see it: what turns its order, or is a control, by its name. */
+/**
+ * Returns ${text} as the page shows it: controls and characters that change the
+ * direction of text appear as their code points.
+ */
 const seen = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]|(?![\n\t])\p{Cc}/gu, (one) =>
 	`⟨U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
 
 /**
- * Waits until ${page} has loaded and done what it was asked for so far: an image
- * that it is asked for now has failed, and a frame has been drawn after that.
+ * Waits until ${page} has finished loading and everything it has started: an
+ * image requested now has failed, and a frame has been drawn after that.
  */
 async function settled(page)
 {
@@ -98,7 +104,8 @@ describe('what turns a text around', () => {
 		await ann.page.locator('[role=log]', { hasText: seen(text) }).waitFor({ state: 'attached' });
 		await ann.talkTo(eve.name);
 		await ann.sees(seen(text));
-		// The letters behind it stand to its right, in the order in which they were written.
+		// The letters behind the character are to its right, in the
+		// order in which they were written.
 		const places = await ann.page.evaluate(() => {
 			const at = document.querySelector('.text span.code');
 			const range = document.createRange();
@@ -126,7 +133,8 @@ describe('what people write is text', () => {
 		await ann.talkTo(eve.name);
 		await eventually(async () => (await ann.texts()).length === CORPUS.length, 'all are there');
 		assert.deepEqual(await ann.texts(), CORPUS.map(seen));
-		// Nothing in a message but text and links to where they say.
+		// A message contains only text, and links whose text is the
+		// address that they open.
 		const inside = await ann.page.evaluate(() => [...document.querySelectorAll('.text *:not(span.code)')]
 			.map((one) => `${one.tagName} ${one.getAttribute('href')} ${one.textContent} ${
 				one.getAttributeNames().join()}`));
@@ -145,10 +153,11 @@ describe('what people write is text', () => {
 			[...document.querySelectorAll('script, iframe, object, embed, base, style, link[rel=stylesheet]')]
 				.map((one) => one.getAttribute('src') ?? one.getAttribute('href') ?? one.tagName)
 				.filter((name) => !name.startsWith('/assets/'))), []);
-		await settled(ann.page); // what would come late
+		await settled(ann.page); // waits for effects that would come late
 		await ann.unharmed();
 
-		// Sent by oneself, kept, and shown again after a reload; as a draft as well.
+		// The same texts sent by the user, stored, and shown again
+		// after a reload; and as a draft.
 		const ten = CORPUS.slice(0, 10);
 		for (const text of ten)
 			await ann.say(text);
@@ -182,7 +191,7 @@ describe('what people write is text', () => {
 			await page.evaluate((to) => { location.hash = to; }, hash);
 			await settled(page);
 		}
-		// A name that JavaScript knows is a name like any other.
+		// The name of a JavaScript property is a name like any other.
 		await page.getByRole('heading', { name: 'constructor' }).waitFor();
 		await ann.say('x');
 		await ann.tick('x', 'refused');
@@ -195,7 +204,8 @@ describe('the policy', () => {
 		const [ann] = await pair(t);
 		const blocked = await ann.page.evaluate(async () => {
 			const caught = [];
-			// While the debugger evaluates this, eval is allowed; later it is not.
+			// eval is allowed while the debugger evaluates this
+			// function, and blocked later.
 			await new Promise((resolve) => setTimeout(resolve, 50));
 			const add = (tag, members) => document.body.append(Object.assign(
 				document.createElement(tag), members));
@@ -289,7 +299,8 @@ describe('a stranger’s page', () => {
 		await page.goto(`http://127.0.0.1:${foreign.address().port}/`);
 		assert.deepEqual(await tries(page, server.url, rest.token), { socket: 'refused', plain: 'refused',
 			api: 'refused', send: 'refused', page: 'refused', frame: 'apart', popup: 'apart' });
-		// The same attempts succeed where they may, so that they are worth something.
+		// The same attempts succeed on the server's own pages, so the
+		// refusals above mean something.
 		const own = await ann.context.newPage();
 		await own.goto(`${server.url}/problems`);
 		const allowed = await own.evaluate(async (base) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The page's modules, compiled for node by the build's own compiler.
+// The page's modules, compiled for node with the build's own compiler.
 
 import { webcrypto } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -25,10 +25,10 @@ export function bundle(folder, ...files)
 	return pathToFileURL(outfile);
 }
 
-/** What ${files} of web/src export. */
+/** Returns the exports of ${files} of web/src. */
 export function modules(...files)
 {
-	// Every browser has it; node 18 does not.
+	// Browsers have this global; node 18 does not.
 	globalThis.crypto ??= webcrypto;
 	return import(bundle('web/src', ...files));
 }

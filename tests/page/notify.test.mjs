@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Notifications: none before they are asked for, none while the page is seen in
-// some tab, one for all tabs, and gone when the message is read.  The browser's
-// own are stood in for, because nobody sees those of a browser without a
-// screen; whether a tab is visible is said by the test.
+// Notifications: none before the user has agreed, none while the page is
+// visible in some tab, one for all tabs, and removed when the message is read.
+// The browser's own notifications are replaced by a stand-in, because a browser
+// without a screen shows none.  The test sets whether a tab is visible.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -16,7 +16,7 @@ const server = serverForFile({ before, after, afterEach });
 
 const BOX = 'Notify of messages while the page is not visible';
 
-/** In each tab of the browser, before the page's own script. */
+/** Runs in each tab of the browser, before the page's own script. */
 function standIn(answer)
 {
 	let hidden = false;
@@ -30,7 +30,7 @@ function standIn(answer)
 	globalThis.notes = [];
 	globalThis.asked = 0;
 	globalThis.Notification = class {
-		// All tabs have one permission.
+		// All tabs share one permission.
 		static get permission()
 		{
 			return localStorage.getItem('stand-in') ?? 'default';
@@ -56,7 +56,10 @@ function standIn(answer)
 	};
 }
 
-/** Ann, logged in in a browser that answers ${answer} when it is asked, and bob. */
+/**
+ * Returns ann and bob.  Ann is logged in in a browser that answers ${answer} to
+ * the question about notifications.
+ */
 async function scene(t, { answer = 'granted', on = true } = {})
 {
 	const [rest, bob] = await users(server, 'ann', 'bob');
@@ -77,7 +80,10 @@ async function scene(t, { answer = 'granted', on = true } = {})
 
 const hide = (page, now = true) => page.evaluate((on) => globalThis.hide(on), now);
 
-/** Waits until ${page} has ${count} unread messages, and has decided about each. */
+/**
+ * Waits until ${page} has ${count} unread messages and has decided about a
+ * notification for each.
+ */
 async function arrived(page, count)
 {
 	await eventually(async () => await page.title() === `(${count}) twinbox`, `${count} unread`);
@@ -88,16 +94,21 @@ const notes = (page) => page.evaluate(() => globalThis.notes.map(({ title, body,
 	({ title, body, closed })));
 const asked = (page) => page.evaluate(() => globalThis.asked);
 
-/** Waits for ${count} notes in all of ${pages}. */
+/**
+ * Waits until all of ${pages} together show ${count} notifications.  Returns
+ * them.
+ */
 const noted = (count, ...pages) => eventually(async () => {
 	const all = (await Promise.all(pages.map(notes))).flat();
 	return all.length === count && all;
 }, `${count} notifications`);
 
-/** Ann and bob; the notifications of her browser are the service worker's, as on Android.
- * shown(n) waits until the worker has shown ${n} in all, and returns those that are
- * still there.  Chromium forgets a notification if it lists them while it shows that
- * one, so shown() lists none before. */
+/**
+ * Returns ann and bob.  Ann's browser shows notifications by its service
+ * worker, as on Android. shown(n) waits until the worker has shown ${n} in all,
+ * and returns those that are still there.  It lists none before that, because
+ * Chromium loses a notification that it is showing while it lists them.
+ */
 async function telephone(t)
 {
 	const [rest, bob] = await users(server, 'ann', 'bob');
@@ -202,7 +213,7 @@ describe('notifications', () => {
 		await ann.link('live');
 		const second = ann.page;
 
-		// The first is behind the second, which a person looks at.
+		// The first tab is hidden, the second one is visible.
 		await hide(first);
 		await bob.send(ann.name, 'Seen in the second');
 		await arrived(first, 1);
@@ -217,7 +228,8 @@ describe('notifications', () => {
 		assert.equal((await notes(first)).length, 1, 'the first tab got the lock');
 
 		await first.close();
-		// waitForFunction() does not wait for a promise of its function.
+		// waitForFunction() does not wait for a promise that its
+		// function returns.
 		await eventually(() => second.evaluate(() => navigator.locks.request('who am I', async () => {
 			const { held } = await navigator.locks.query();
 			const holds = (name, client) => held.find((one) => one.name === name &&
@@ -255,7 +267,8 @@ describe('notifications', () => {
 		await hide(page);
 		await bob.send(ann.name, 'Old');
 		assert.equal((await shown(1)).length, 1);
-		// The browser takes its time to say which one is to be closed.
+		// Delays the browser's answer about which notification is to be
+		// closed.
 		await page.evaluate(() => {
 			const { prototype } = ServiceWorkerRegistration;
 			const { getNotifications } = prototype;

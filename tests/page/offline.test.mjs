@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The page without its server: its service worker opens it, with what the
-// browser has kept; what is written meanwhile goes out later.  The worker keeps
-// files of the page and nothing else, follows the server's version, and goes
-// when its operator does not want it.
+// The page without its server: the service worker opens it with what the
+// browser has stored, and texts written meanwhile are sent later.  The worker
+// stores files of the page and nothing else, follows the server's version, and
+// removes itself when the operator has switched it off.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -21,7 +21,7 @@ async function steady(t)
 	return server;
 }
 
-/** Ann, logged in, whose browser has the worker and all its files. */
+/** Returns ann, logged in, whose browser has the worker and all its files. */
 async function withWorker(t, server, options = {})
 {
 	const [rest, bob] = await users(options.behind ?? server, 'ann', 'bob');
@@ -40,7 +40,7 @@ const ready = (page) => page.evaluate(async () => {
 		await new Promise((done) => active.addEventListener('statechange', done));
 });
 
-/** What the browser's caches hold: {name: paths}. */
+/** Returns the content of the browser's caches: {name: paths}. */
 const kept = (page) => page.evaluate(async () => Object.fromEntries(await Promise.all(
 	(await caches.keys()).map(async (name) => [name, (await (await caches.open(name)).keys())
 		.map((one) => new URL(one.url).pathname).sort()]))));
@@ -58,7 +58,7 @@ describe('without the server', () => {
 		await ann.link('waiting', 'offline', 'connecting');
 		await ann.say('Written during the outage');
 		await ann.tick('Written during the outage', 'unsent');
-		// Another tab as well, and again.
+		// The same in another tab, and after another reload.
 		await page.reload();
 		await ann.tick('Written during the outage', 'unsent');
 		await ann.open();
@@ -104,7 +104,7 @@ describe('the worker', () => {
 	it('keeps the files of the page, and no answer of the API', async (t) => {
 		const server = await steady(t);
 		const { ann, bob, page } = await withWorker(t, server);
-		// Under its control now.
+		// From now on the worker controls the page.
 		await page.reload();
 		await ann.link('live');
 		assert.ok(await page.evaluate(() => navigator.serviceWorker.controller !== null));
@@ -136,7 +136,7 @@ describe('the worker', () => {
 		const server = await steady(t);
 		const { page } = await withWorker(t, server);
 		const [name] = Object.keys(await kept(page));
-		// As an older build would have left it.
+		// Makes the cache that an older build would have left.
 		await page.evaluate(async (now) => {
 			const old = await caches.open('twinbox-old');
 			await old.put('/', new Response('old'));

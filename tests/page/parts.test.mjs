@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// The parts of the page that need no browser: ids, the way back after a lost
-// connection, how news is joined with what is known, links in texts, times.
+// The parts of the page that need no browser: ids, reconnecting after a lost
+// connection, merging news with what is known, links in texts, times.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -224,7 +224,8 @@ describe('conversations', () => {
 		assert.deepEqual([faster.last, faster.unread], [5, 4]);
 		const read = page.mergeConversation(page.withMark(chat({ last: 3 }), ANN, 3, true), server, ANN);
 		assert.equal(read.unread, 0, 'read here, the server does not know yet');
-		// The answer has the number of a message whose delivery it does not know yet.
+		// The server's answer numbers a message, but does not include
+		// its delivery yet.
 		assert.equal(page.mergeConversation(chat({ last: 3, unread: 1 }), { ...server, last_message: null, unread: 0 }, ANN).unread, 1);
 		const elsewhere = { ...server, unread: 0, members: page.withMark(chat(), ANN, 2, true).members };
 		assert.equal(page.mergeConversation(chat({ last: 3, unread: 1 }), elsewhere, ANN).unread, 0, 'read elsewhere');
@@ -239,13 +240,14 @@ describe('conversations', () => {
 		assert.deepEqual(counts(c, 1, 1, 2), [1, 1, 2], 'not delivered yet');
 		c = page.mergeConversation(undefined, server(4, 2, 2), ANN);
 		assert.deepEqual(counts(c, 1, 2, 3, 4), [2, 2, 3, 4], 'two of four delivered');
-		// An older answer arrives after the events that it does not count.
+		// An older answer arrives after events that it does not count.
 		c = page.withMessage(page.withMessage(chat(), message(1), ANN), message(2), ANN);
 		c = page.mergeConversation(c, server(3, 1, 1), ANN);
 		assert.deepEqual([c.last, c.unread, ...counts(c, 2, 3)], [3, 2, 2, 3]);
 		c = page.mergeConversation(c, server(3, 3, 3), ANN);
 		assert.deepEqual(counts(c, 3, 4), [3, 4]);
-		// A message of one's own is in the answer, the one before it is not delivered yet.
+		// The user's own message is in the answer.  The message before
+		// it is not delivered yet.
 		c = page.withMessage(page.withMessage(chat(), message(3), ANN), message(4, { own: true, from: ANN }), ANN);
 		assert.equal(page.mergeConversation(c, server(4, 4, 0), ANN).unread, 1);
 		c = page.withMessage(c, message(5, { own: true, from: ANN }), ANN);
@@ -325,7 +327,7 @@ describe('links', () => {
 	});
 });
 
-// The tests above run in the time zone of whoever runs them; these in each.
+// The tests above run in the time zone of the machine.  These run in several.
 describe('hidden characters', () => {
 	it('are those that turn a text around and controls; marks and joiners stay', () => {
 		const stays = new Set([0x09, 0x0a, 0x061c, 0x200e, 0x200f]);
@@ -350,7 +352,7 @@ describe('days and times are those of the reader', () => {
 	const MINUTE = 60_000;
 	const HOUR = 60 * MINUTE;
 
-	/** The module as a browser in ${zone} loads it. */
+	/** Loads the module as a browser in ${zone} does. */
 	async function timeIn(t, zone)
 	{
 		const was = process.env.TZ;
@@ -366,7 +368,7 @@ describe('days and times are those of the reader', () => {
 		return import(bundle('web/src', 'time.ts'));
 	}
 
-	// Each with the UTC time of a midnight there.
+	// Each zone has the UTC time of a midnight in it.
 	for (const [zone, midnight] of [
 		['Pacific/Auckland', '2026-05-19T12:00:00Z'], ['Asia/Tokyo', '2026-05-19T15:00:00Z'],
 		['America/Los_Angeles', '2026-05-20T07:00:00Z'], ['Europe/Berlin', '2026-05-19T22:00:00Z'],

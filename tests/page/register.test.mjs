@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An account is made by the page, without a mouse, and is one like any other.
+// The page registers an account, without a mouse.  The account is like any
+// other.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -11,7 +12,7 @@ import { Person, browserForFile } from './browser.mjs';
 const holder = browserForFile({ before, after });
 const server = serverForFile({ before, after, afterEach });
 
-/** Somebody without an account, at the form that makes one. */
+/** Returns a person without an account, at the registration form. */
 async function newcomer(t, name)
 {
 	const person = await Person.make(holder, server, name);
@@ -19,7 +20,8 @@ async function newcomer(t, name)
 	const { page } = person;
 
 	await page.getByRole('button', { name: 'Register' }).waitFor();
-	// From the name, where the focus is at first, back to the tabs above.
+	// The focus starts at the name; Shift+Tab goes back to the tabs above
+	// it.
 	await focused(person, 'login-username');
 	await page.keyboard.press('Shift+Tab');
 	await focused(person, 'Register');
@@ -30,14 +32,14 @@ async function newcomer(t, name)
 	return person;
 }
 
-/** Waits until the focus is on the element of this id or text. */
+/** Waits until the focus is on the element with the id or text ${wanted}. */
 async function focused({ page }, wanted)
 {
 	await eventually(() => page.evaluate((one) => [document.activeElement.id,
 		document.activeElement.textContent].includes(one), wanted), `the focus on ${wanted}`);
 }
 
-/** Fills in what comes behind the name, and sends the form. */
+/** Fills in the field after the name, and sends the form. */
 async function enter(person)
 {
 	await person.page.keyboard.press('Tab');
@@ -79,7 +81,8 @@ describe('registering', () => {
 		await ann.tick('I am new here', 'delivered');
 		await bob.send(ann.name, 'Welcome!');
 		await ann.sees('Welcome!');
-		// Elsewhere too: the password is the one that she typed.
+		// The password works on another device, so it is the one that
+		// was typed.
 		const phone = await login(server, ann.name, 'phone');
 		assert.equal((await phone.get('/v1/tokens')).body.devices.length, 2);
 		await ann.unharmed();
@@ -95,7 +98,8 @@ describe('registering', () => {
 		const field = page.getByLabel('Name');
 		await focused(ann, 'login-username');
 		assert.equal(await field.getAttribute('aria-invalid'), 'true');
-		// What a screen reader says with the field, and its place below it.
+		// A screen reader reads this text with the field, and the text
+		// is shown below the field.
 		assert.match(await field.evaluate((input) => input.getAttribute('aria-describedby').split(' ')
 			.map((id) => document.getElementById(id).textContent).join(' ')), /^This name is taken\. Letters/);
 		const boxes = await Promise.all([field, page.getByText('This name is taken.'),
@@ -112,7 +116,7 @@ describe('registering', () => {
 		await page.keyboard.type(bob.name);
 		await page.keyboard.press('Enter');
 		await page.getByRole('alert').getByText('This name is taken.').waitFor();
-		// What no account may be called is not sent at all.
+		// The page does not send a name that no account may have.
 		await page.keyboard.press('Control+A');
 		await page.keyboard.type(`${bob.name}-`);
 		assert.equal(await field.evaluate((input) => input.validity.patternMismatch), true);
@@ -120,14 +124,14 @@ describe('registering', () => {
 		await page.keyboard.type(bob.name);
 		assert.equal(await field.evaluate((input) => input.validity.valid), true);
 
-		// It goes when the name is another.
+		// The error disappears when the name changes.
 		await page.keyboard.press('Control+A');
 		await page.keyboard.type(ann.name);
 		await page.getByText('This name is taken.').waitFor({ state: 'detached' });
 		assert.equal(await field.getAttribute('aria-invalid'), null);
 		await page.keyboard.press('Enter');
 		await ann.link('live');
-		// And the one who had the name has his account still.
+		// The existing user with that name still has the account.
 		await login(server, bob.name, 'phone');
 		await ann.unharmed();
 	});

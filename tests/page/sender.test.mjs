@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tags: unit
 //
-// How the page brings texts to the server (web/src/sender.ts) in node: one
-// after the other, each by its own id, again when the answer was lost, later
-// when the server asks for that, never when it was refused.
+// How the page sends texts to the server (web/src/sender.ts), in node: one
+// after the other, each under its own id; again if the answer was lost; later
+// if the server asks for that; never if it was refused.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import { before, describe, it } from 'node:test';
 import { Browser, turn } from './fakes.mjs';
 import { modules } from './modules.mjs';
 
-// What sender.ts adds to a pause, at most, in milliseconds.
+// sender.ts adds at most this to a pause, in milliseconds.
 const AGAIN = 1_000;
 const DAY = 86_400_000;
 
@@ -24,7 +24,7 @@ before(async () => {
 const text = (id, target = { to: 'bob' }) => ({ id, target, body: `text ${id}`, at: 1 });
 const problem = (status, more = {}) => ({ title: 'No', status, detail: 'no', code: 'x', ...more });
 
-/** A sender and what it has to send; each request is answered by a test. */
+/** Returns a sender with the texts ${queue}.  A test answers its requests. */
 function scene(t, ...queue)
 {
 	const { clock } = new Browser(t);
@@ -221,7 +221,7 @@ describe('a refusal', () => {
 		await s.clock.pass(30_000);
 		await s.accept();
 		assert.deepEqual(s.ids().slice(-2), ['a', 'b']);
-		// Once it has had room the next time is short again.
+		// After a text was accepted, the next pause is short again.
 		await s.refuse(507, { code: 'inbox_full' });
 		await s.clock.pass(AGAIN / 2);
 		await s.accept();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// How the pages are served: what a browser and what a program gets at / and at
-// /admin, the policy, encodings, tags, caching, the size of all of it, and that
-// no name leads anywhere but into the table inside the program.
+// How the pages are served: the answers at / and at /admin for a browser and
+// for a program, the Content-Security-Policy, encodings, ETags, caching, the
+// total size.  No path leads to anything but the table of files inside the
+// program.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -17,7 +18,10 @@ const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 const LIMITS = { '/': 60_000, '/admin': 80_000 };
 const PAGES = Object.keys(LIMITS);
 
-/** An answer with its body as the bytes that came; ${target} goes out as it is. */
+/**
+ * Makes a request whose ${target} is sent unchanged.  Returns the answer; its
+ * body is the bytes as they came.
+ */
 function bytes(target, headers = {}, method = 'GET')
 {
 	return new Promise((resolve, reject) => {
@@ -30,7 +34,7 @@ function bytes(target, headers = {}, method = 'GET')
 	});
 }
 
-/** The addresses that the pages name. */
+/** Returns the addresses that ${pages} refer to. */
 async function assets(...pages)
 {
 	const names = [];
@@ -201,7 +205,7 @@ describe('the worker and the manifest', () => {
 		assert.equal(worker.headers['content-security-policy'], "default-src 'none'; connect-src 'self'");
 		const tag = worker.headers.etag;
 		assert.equal((await bytes('/worker.js', { 'if-none-match': tag })).status, 304);
-		// It names the files that the chat loads, all of them and no others.
+		// The worker lists exactly the files that the chat page loads.
 		const [, list] = /^const VERSION="[0-9a-f]{20}",ASSETS=(\[[^\]]*\]);/.exec(worker.body.toString());
 		assert.deepEqual(JSON.parse(list), (await assets('/')).filter((name) => !name.endsWith('.png')));
 		assert.ok(worker.body.length < 4_000, `${worker.body.length} bytes`);

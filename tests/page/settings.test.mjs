@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The settings of the page: the password, the devices, and being logged out on
-// all of them.
+// The settings of the page: the password, the devices, and the log-out of all
+// devices.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -14,7 +14,9 @@ import { Person, browserForFile } from './browser.mjs';
 const holder = browserForFile({ before, after });
 const server = serverForFile({ before, after, afterEach });
 
-/** Ann in her settings, with ${others}, devices that are logged in elsewhere. */
+/**
+ * Returns ann in her settings.  ${others} are the names of her other devices.
+ */
 async function inSettings(t, { others = [], ...options } = {})
 {
 	const [rest] = await users(server, 'ann');
@@ -35,7 +37,7 @@ const names = async ({ rest }) => (await rest.get('/v1/tokens')).body.devices.ma
 /** The row of the device ${name}. */
 const row = ({ page }, name) => page.locator('.devices li').filter({ hasText: name });
 
-/** Answers the question that is open with its last button. */
+/** Presses the last button of the open question. */
 const yes = ({ page }) => page.getByRole('dialog').getByRole('button').last().click();
 
 describe('the password', () => {
@@ -47,7 +49,10 @@ describe('the password', () => {
 		await page.keyboard.press('Enter');
 	}
 
-	/** What is said at the field that has the focus. */
+	/**
+	 * Waits until the focus is on field ${id} and the field is described by
+	 * the text ${what}.
+	 */
 	const told = ({ page }, id, what) => eventually(() => page.evaluate(([at, words]) =>
 		document.activeElement.id === at && document.activeElement.getAttribute('aria-describedby')
 			.split(' ').some((one) => document.getElementById(one).textContent === words), [id, what]),
@@ -105,7 +110,8 @@ describe('the password', () => {
 			JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state]));
 		assert.ok(!kept.includes(password), 'it is kept');
 		assert.deepEqual(await ann.axe(), []);
-		// It waits for whoever looks elsewhere first.
+		// The dialog is still there if the user looks at other settings
+		// first.
 		await page.keyboard.press('Escape');
 		await ann.settings();
 		await page.getByLabel('New password', { exact: true }).fill('quite another one');
@@ -205,7 +211,8 @@ describe('devices', () => {
 		await page.getByText(`It is called ${seen} now.`).waitFor();
 		await page.getByRole('button', { name: 'Log out', exact: true }).click();
 		await page.getByRole('dialog').getByText(`This device, ${seen}, is taken`).waitFor();
-		// The fields alone have what was typed, so that it can be corrected.
+		// Only the input fields contain what was typed, so that the
+		// user can correct it.
 		assert.doesNotMatch(await page.evaluate(() => document.body.textContent), /[\u202a-\u202e\u2066-\u2069]/);
 		await ann.unharmed();
 	});
@@ -214,7 +221,7 @@ describe('devices', () => {
 		const ann = await inSettings(t, { others: ['phone', 'laptop'] });
 		await ann.page.getByRole('button', { name: 'Log out all other devices' }).click();
 		await ann.page.getByRole('dialog').getByText('3 other devices can read and send nothing').waitFor();
-		// It is said when the list has been read again.
+		// The page says so only after it has read the list again.
 		let answer;
 		const asked = new Promise((resolve) => {
 			void ann.page.route('**/v1/tokens', async (route) => {
@@ -253,7 +260,10 @@ describe('devices', () => {
 });
 
 describe('this browser', () => {
-	/** What is painted where nothing stands, and the colour around the page on a phone. */
+	/**
+	 * Returns the background colour of the page, and the colour that a
+	 * phone shows around it.
+	 */
 	const paper = (page) => page.evaluate(() => [getComputedStyle(document.body).backgroundColor,
 		getComputedStyle(document.documentElement).colorScheme,
 		...[...document.querySelectorAll('meta[name="theme-color"]')].map((one) => one.content)]);
@@ -283,7 +293,8 @@ describe('this browser', () => {
 		await all(DARK);
 		await system('light');
 		await all(DARK);
-		// Also on the form to log in, before anybody has.
+		// The form for the log-in has the same colours, before anyone
+		// is logged in.
 		await first.reload();
 		assert.deepEqual(await paper(first), DARK);
 		await first.getByLabel('As the system').check();

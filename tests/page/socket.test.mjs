@@ -2,8 +2,8 @@
 // tags: unit
 //
 // The page's WebSocket (web/src/socket.ts) in node: when it connects, when it
-// comes back after its end, how it finds a dead connection, which reply
-// belongs to which request.  Clock and server are fakes.
+// reconnects, how it detects a dead connection, and which reply belongs to
+// which request.  Clock and server are fakes.
 
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import { before, describe, it } from 'node:test';
 import { Browser, turn } from './fakes.mjs';
 import { modules } from './modules.mjs';
 
-// What socket.ts and backoff.ts say, in milliseconds.
+// The times in socket.ts and backoff.ts, in milliseconds.
 const HELLO = 15_000;
 const PING_EVERY = 25_000;
 const PONG = 10_000;
@@ -33,7 +33,7 @@ before(async () => {
 
 const WELCOME = { type: 'welcome', re: 1, epoch: 'e1', head: 7, oldest: 1, recovered: true };
 
-/** A user of a socket that writes down what it is told. */
+/** A user of a socket who records the calls from it. */
 class User {
 	constructor(browser)
 	{
@@ -66,14 +66,14 @@ class User {
 		return this.links[this.links.length - 1];
 	}
 
-	/** What it was told since this was last asked. */
+	/** Returns the calls since the last call of news(). */
 	news()
 	{
 		return this.told.splice(0);
 	}
 }
 
-/** A socket that is about to connect. */
+/** Returns a socket that is about to connect. */
 function begun(t)
 {
 	const browser = new Browser(t);
@@ -84,7 +84,7 @@ function begun(t)
 	return { browser, user, socket, clock: browser.clock };
 }
 
-/** The connection that was made last is opened and welcomed. */
+/** Opens the newest connection and sends its welcome. */
 async function welcomed({ browser, user })
 {
 	await turn();
@@ -94,7 +94,7 @@ async function welcomed({ browser, user })
 	browser.socket.fresh();
 }
 
-/** A socket that is live. */
+/** Returns a socket that is live. */
 async function live(t)
 {
 	const scene = begun(t);
@@ -104,14 +104,20 @@ async function live(t)
 	return scene;
 }
 
-/** The request that ${reply} belongs to has ended without one. */
+/**
+ * Asserts that ${reply} has failed because the connection ended before the
+ * reply.
+ */
 async function inDoubt(reply)
 {
 	const end = await Promise.race([reply.catch((error) => error), turn()]);
 	assert.ok(end instanceof SocketClosed, String(end));
 }
 
-/** The next connection is made after ${ms}, and not earlier. */
+/**
+ * Asserts that the next connection is made after ${ms} milliseconds, and not
+ * earlier.
+ */
 async function comesBackAfter({ browser, clock }, ms, what)
 {
 	const count = browser.sockets.length;
@@ -321,7 +327,7 @@ describe('the back-off', () => {
 		await clock.pass(STEADY);
 		browser.socket.ends(1006);
 		await comesBackAfter(scene, 500, 'after a long one');
-		// The time without a welcome is no session.
+		// The time before a welcome does not count as a session.
 		await clock.pass(STEADY + 1);
 		browser.socket.ends(1006);
 		await comesBackAfter(scene, 1000, 'never welcomed');

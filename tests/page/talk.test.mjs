@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Two people talk, each in a browser of his own; networks go and come back, the
-// server is killed and starts again, tabs are closed and opened: nothing is
-// lost, nothing doubled, and each sees how far the other's eyes are.
+// Two people talk, each in their own browser.  Networks fail and come back, the
+// server is killed and restarted, tabs are closed and opened.  Nothing is lost
+// or doubled, and each person sees how far the other one has read.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -27,7 +27,7 @@ after(async () => {
 		process.stderr.write(`---- log of the server ----\n${server.output()}\n`);
 });
 
-/** Registered people with browsers, logged in. */
+/** Registers people with browsers in which they are logged in. */
 async function pair(t, ...stems)
 {
 	const known = await users(server, ...stems);
@@ -44,7 +44,9 @@ async function pair(t, ...stems)
 
 const numbered = (stem, count) => Array.from({ length: count }, (_x, i) => `${stem} ${i + 1}`);
 
-/** ${texts} are shown to ${person} in this order, each once, and nothing between. */
+/**
+ * Asserts that ${person} sees exactly ${texts}, each once and in this order.
+ */
 async function shows(person, texts)
 {
 	await person.sees(texts[texts.length - 1]);
@@ -64,7 +66,8 @@ describe('two people', () => {
 		await ann.say('Are you there?');
 		await ann.tick('Are you there?', 'accepted');
 
-		// His browser has it, nobody has looked.
+		// Bob's browser has received the message, but he has not read
+		// it.
 		await bob.logIn();
 		await bob.item(ann.name).locator('.badge').waitFor();
 		assert.match(await bob.item(ann.name).locator('.badge').textContent(), /^1/);
@@ -77,7 +80,8 @@ describe('two people', () => {
 		await bob.item(ann.name).locator('.badge').waitFor({ state: 'detached' });
 		assert.equal(await bob.page.title(), 'twinbox');
 
-		// Both look: read at once, and typing is seen.
+		// Both look at the conversation: messages are read at once, and
+		// typing is shown.
 		await bob.field.pressSequentially('Yes');
 		await ann.page.getByText('typing …').first().waitFor();
 		await bob.page.keyboard.press('Enter');
@@ -98,7 +102,7 @@ describe('two people', () => {
 		await dialog.getByText('Accepted').waitFor();
 		await dialog.getByText(`in the inbox of ${bob.name}`).waitFor();
 		assert.equal(await dialog.getByText('not yet').count(), 2);
-		// It goes on while one looks.
+		// The open dialog is updated.
 		await bob.logIn();
 		await eventually(async () => await dialog.getByText('not yet').count() === 1, 'delivered');
 		await bob.talkTo(ann.name);
@@ -118,7 +122,8 @@ describe('two people', () => {
 		await ann.logIn();
 		await ann.talkTo(bob.name);
 		await bob.tick('First', 'read');
-		// Another window is in front: a page that has no focus reads nothing.
+		// Another window is in front.  A page without focus marks
+		// nothing as read.
 		await ann.page.evaluate(() => {
 			document.hasFocus = () => false;
 			dispatchEvent(new Event('blur'));
@@ -145,7 +150,7 @@ describe('two people', () => {
 		await ann.tick('Hello?', 'refused');
 		await ann.message('Hello?').getByRole('button', { name: 'Discard' }).click();
 		await ann.message('Hello?').waitFor({ state: 'detached' });
-		// What comes after it goes out.
+		// Later messages are sent.
 		await ann.writeTo(ann.name);
 		await ann.say('To myself');
 		await ann.tick('To myself', 'read');
@@ -194,7 +199,8 @@ describe('one goes away and comes back', () => {
 		await bob.talkTo(ann.name);
 		await ann.tick('Talk 1', 'read');
 
-		// In the middle of it; some may be accepted without her knowing.
+		// In the middle of this the server is killed.  It may have
+		// accepted some messages without ann knowing.
 		for (const text of numbered('Talk', 8).slice(1, 6))
 			await ann.say(text);
 		await server.kill();
@@ -281,7 +287,8 @@ describe('one goes away and comes back', () => {
 		await ann.writeTo(bob.name);
 		await ann.say('Before');
 		await ann.tick('Before', 'accepted');
-		// From now on IndexedDB takes everything and never comes to an end with it.
+		// From now on IndexedDB accepts every write, but never
+		// completes one.
 		await ann.page.evaluate(() => {
 			const hole = new Proxy(() => hole, { get: () => hole, apply: () => hole, set: () => true });
 			const begin = IDBDatabase.prototype.transaction;
@@ -307,7 +314,7 @@ describe('one goes away and comes back', () => {
 		await ann.writeTo(bob.name);
 		await ann.say('One');
 		await ann.tick('One', 'accepted');
-		// From now on the page never hears that something was accepted.
+		// From now on the page does not receive any answer to a send.
 		await ann.page.evaluate(() => {
 			const send = WebSocket.prototype.send;
 			WebSocket.prototype.send = function (data) {
@@ -350,7 +357,7 @@ describe('a browser', () => {
 			return await ann.message('Line 1').count() === 1;
 		}, 'the first line');
 		assert.deepEqual(await ann.texts(), texts);
-		// From the disk, without the server.
+		// The page shows them from the disk, without the server.
 		await ann.page.reload();
 		await shows(ann, texts.slice(-50));
 	});
@@ -374,7 +381,7 @@ describe('a browser', () => {
 		}
 		const { devices } = (await ann.rest.get('/v1/tokens')).body;
 		assert.equal(devices.length, 2, 'that of the test, and one for both tabs');
-		// Logged out in one is logged out in the other.
+		// A log-out in one tab is a log-out in the other.
 		await ann.askToLogOut();
 		await ann.page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
 		await first.getByLabel('Password').waitFor();

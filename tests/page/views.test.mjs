@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Each view, in light and dark, on a desktop and on a phone: kept as a picture in
-// the build's screenshots/, and looked at by axe, which may find nothing
-// serious.  And the page without a mouse.
+// Each view of the page, in light and dark, on a desktop and on a phone.  Each
+// is saved as a picture in the build's screenshots/ and checked with axe, which
+// must find nothing serious.  And the use of the page without a mouse.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -12,7 +12,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { eventually, once, register, serverForFile, users } from '../e2e/harness.mjs';
 import { PHONE, Person, SHOTS, browserForFile } from './browser.mjs';
 
-/** What axe may call its findings. */
+/** All severities that axe has. */
 const ALL = ['minor', 'moderate', 'serious', 'critical'];
 
 const holder = browserForFile({ before, after });
@@ -23,7 +23,7 @@ const scene = once(async () => {
 	return { bob, carol, dave };
 });
 
-/** Somebody who has been written to, with a browser. */
+/** Returns a person with a browser, who has received messages. */
 async function guest(t, options)
 {
 	const { bob, carol, dave } = await scene();
@@ -38,7 +38,7 @@ async function guest(t, options)
 	return person;
 }
 
-/** ${bob} has got and read all but the last of what ${person} wrote. */
+/** Makes ${bob} receive and read all but the last message of ${person}. */
 async function halfway(person)
 {
 	const { bob } = await scene();
@@ -143,7 +143,8 @@ for (const scheme of ['light', 'dark']) {
 			}));
 			assert.ok(sizes.wide <= sizes.room && sizes.high <= sizes.height, JSON.stringify(sizes));
 			assert.equal(sizes.small, 0, 'all can be hit with a finger');
-			// Ticks as well, without hitting the one of another row.
+			// Ticks are large enough as well, and do not overlap
+			// that of another row.
 			await person.say('And again');
 			await person.say('And again, in two lines:\nthis is the second');
 			await person.tick('And again', 'accepted');
@@ -157,7 +158,7 @@ for (const scheme of ['light', 'dark']) {
 				assert.ok(n === 0 || ticks[n - 1].bottom <= one.top + 0.5, JSON.stringify(ticks));
 			}
 			await person.shot(`${scheme}-phone-ticks`);
-			// Long words break, nothing scrolls sideways.
+			// Long words are broken, and nothing scrolls sideways.
 			await person.say(`${'w'.repeat(300)} https://example.org/${'x'.repeat(300)}`);
 			await page.locator('.msg').nth(5).waitFor();
 			assert.ok(await page.evaluate(() => document.querySelector('.messages').scrollWidth <=
@@ -178,14 +179,15 @@ for (const scheme of ['light', 'dark']) {
 				document.querySelector('.sections').clientWidth), 'nothing is cut off');
 			await page.getByRole('link', { name: 'Back to the conversations' }).tap();
 			await person.item(bob.name).waitFor();
-			// The browser's own way back does the same.
+			// The browser's back button does the same.
 			await person.item(bob.name).tap();
 			await person.sees('From the tram');
 			await page.evaluate(() => { window.leftBehind = document.querySelector('.messages'); });
 			await page.goBack();
 			await person.item(bob.name).waitFor();
 			assert.equal(await page.locator('.chat').count(), 0);
-			// That it scrolled may be told after it was closed.
+			// The event about scrolling may arrive after the view
+			// was closed.
 			await page.evaluate(() => window.leftBehind.dispatchEvent(new Event('scroll')));
 			assert.deepEqual(report, []);
 			assert.deepEqual(person.troubles, []);
@@ -231,7 +233,8 @@ describe('without a mouse', () => {
 		await person.link('live');
 		await person.item(carol.name).waitFor();
 
-		// The list: + and the way out first, then arrows.
+		// The order of the focus in the list: the + button and Settings
+		// first, then the conversations by arrow keys.
 		for (let i = 0; i < 10 && !(await focus()).startsWith('#to/'); i++)
 			await press('Tab');
 		await focused(`#to/${bob.name}`, 'the newest conversation');
@@ -268,7 +271,7 @@ describe('without a mouse', () => {
 		await eventually(async () => await page.evaluate(() => location.hash) === '', 'back at the list');
 		await focused(`#to/${bob.name}`, 'the conversation that was left');
 
-		// A new one, to oneself.
+		// A new conversation with oneself.
 		await press('Shift+Tab', 'Shift+Tab', 'Enter');
 		await focused('new-name', 'the name to write to');
 		await page.keyboard.type(person.name);
@@ -281,7 +284,8 @@ describe('without a mouse', () => {
 		await page.getByRole('link', { name: 'Settings' }).focus();
 		await press('Enter');
 		await focused('settings-title', 'the heading of the settings');
-		// Past the list, back to which nothing but Escape leads here.
+		// Tab goes on inside the settings, not into the list.  Only
+		// Escape leads back to the list.
 		await press('Tab');
 		assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Log out');
 		await press('Enter');
@@ -306,7 +310,8 @@ describe('without a mouse', () => {
 			.waitFor({ state: 'attached' });
 		assert.equal(await person.page.locator('[role=status]').textContent(), 'Live');
 		await person.context.setOffline(true);
-		// It is tried all the same, so that the words come and go.
+		// The page tries to connect all the same, so the text changes
+		// back and forth.
 		await person.page.locator('[role=status][data-link=offline]', { hasText: /^No network/ })
 			.waitFor({ state: 'attached' });
 		await person.say('In a moment');

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The page with 100 conversations and a long history, in Chromium.  Its figures
-// are printed: requests for the list, of 20, 2,000 and 5,000 rows
-// layout per key, and what loading, scrolling and new messages cost.
+// The page with 100 conversations and a long history, in Chromium.  The tests
+// print their measurements: the number of requests for the list, the cost of
+// the layout for each key with 20, 2,000 and 5,000 rows, and the cost of
+// loading, scrolling and new messages.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -16,16 +17,16 @@ const FEW = 20;
 const MANY = 2_000;
 const SIZES = [FEW, MANY, 5_000];
 const NEWS = 10;
-const LAID_OUT = 500; // more than three screens in each direction, and whole blocks
+const LAID_OUT = 500; // more than three screens in each direction, rounded up to whole blocks
 const KEYS = 30;
 const FRAME_MS = 1000 / 60;
 
 const holder = browserForFile({ before, after });
-// Has the tree of a browser that is asked by a screen reader.
+// This browser builds the accessibility tree, as it does for a screen reader.
 const reader = browserForFile({ before, after }, () => ['--force-renderer-accessibility']);
 const server = serverForFile({ before, after, afterEach }, undefined, { unlimited: 'histories of thousands of messages' });
 
-/** ${name} with a browser that has logged in. */
+/** Returns ${name} with a browser in which they are logged in. */
 async function guest(t, name)
 {
 	const person = await Person.make(holder, server, name);
@@ -35,7 +36,7 @@ async function guest(t, name)
 
 const rows = (person) => person.page.locator('.msg').count();
 
-/** How many rows the browser does not skip. */
+/** The number of rows that the browser lays out. */
 const laidOut = (person) => person.page.locator('.msg').evaluateAll((all) =>
 	all.filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).length);
 
@@ -44,7 +45,7 @@ const place = (person) => person.page.locator('.messages').evaluate((box) =>
 
 const atNewest = (person) => eventually(async () => (await place(person)).below < 2, 'the newest message');
 
-/** Turns the wheel up once in each frame until ${done}. */
+/** Turns the mouse wheel up once in each frame until ${done} returns true. */
 async function wheelUp(person, done)
 {
 	const box = await person.page.locator('.messages').boundingBox();
@@ -73,13 +74,15 @@ describe('a hundred conversations', () => {
 		assert.equal(of('/v1/conversations'), 1);
 		t.diagnostic(`${PEOPLE} conversations: ${of('/v1/conversations')} request for the list, ` +
 			`${of('/v1/')} of the API in all`);
-		// A reload shows them from the disk, without the server's answer.
+		// After a reload the page shows them from the disk, without an
+		// answer of the server.
 		await person.page.route('**/v1/conversations*', () => undefined);
 		await person.page.reload();
 		await eventually(async () => await lines.count() === PEOPLE, 'the kept list');
 		assert.deepEqual(await lines.allTextContents(), others.map((_, n) => `line ${n}`).reverse());
 
-		// All times end at one edge, also over the widest count.
+		// All times end at the same edge, also in a row with the widest
+		// count.
 		const edges = await person.page.locator('nav .when').evaluateAll((all) => {
 			all[3].closest('a').querySelector('.badge').firstChild.textContent = '999+';
 			return all.map((one) => {
@@ -90,7 +93,8 @@ describe('a hundred conversations', () => {
 		});
 		assert.equal(new Set(edges).size, 1);
 
-		// The filter: by name, by keyboard, kept while a conversation is open.
+		// The filter works by name and by keyboard, and stays while a
+		// conversation is open.
 		const filter = person.page.getByRole('searchbox', { name: 'Filter conversations' });
 		const wanted = others[7].name;
 		await filter.fill(wanted.toUpperCase());
@@ -120,7 +124,10 @@ describe('a hundred conversations', () => {
 
 const lineOf = (n) => `line ${n}. ${'And more of it. '.repeat(n % 30)}`;
 
-/** A person with a history of ${count} own messages to bob, lineOf() each. */
+/**
+ * Returns a person whose history has ${count} own messages to bob, with the
+ * texts of lineOf().
+ */
 async function writer(t, browser, count)
 {
 	const [ann, bob] = await users(server, 'ann', 'bob');
@@ -135,7 +142,10 @@ async function writer(t, browser, count)
 	return { person: await person.logIn(), bob };
 }
 
-/** What the page's thread spends, in ms of processor time: on layout, and in all. */
+/**
+ * Measures the processor time of the page's thread, in milliseconds: for
+ * layout, and in all.
+ */
 async function meter(person)
 {
 	const cdp = await person.context.newCDPSession(person.page);
@@ -150,7 +160,7 @@ async function meter(person)
 	await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
 	return {
 		read,
-		/** What ${act} costs. */
+		/** Returns what ${act} costs. */
 		async cost(act)
 		{
 			const was = await read();
@@ -164,7 +174,10 @@ async function meter(person)
 
 const middle = (costs) => costs.sort((a, b) => a - b)[Math.floor(costs.length / 2)];
 
-/** The layout that one key costs, in ms: the median of KEYS keys. */
+/**
+ * Returns what one key costs in layout, in milliseconds: the median of KEYS
+ * keys.
+ */
 async function layoutPerKey(person)
 {
 	const { cost, end } = await meter(person);
@@ -177,7 +190,10 @@ async function layoutPerKey(person)
 	return middle(costs);
 }
 
-/** Frames while ${act} runs, what they cost, and how many the browser left out. */
+/**
+ * Returns the number of frames while ${act} runs, their cost, and the number of
+ * frames that the browser dropped.
+ */
 async function frames(person, act)
 {
 	const { cost, end } = await meter(person);
@@ -247,7 +263,8 @@ describe('a long history', () => {
 		await wheelUp(person, async () => await rows(person) === count);
 		await eventually(async () => await laidOut(person) < count / 2, 'rows far from the eye are skipped');
 
-		// As high as if all of it were laid out, so that nothing jumps.
+		// The history is as high as if all of it were laid out, so that
+		// the scroll position does not jump.
 		const height = () => page.locator('.messages').evaluate((box) => box.scrollHeight);
 		const skipping = await height();
 		await page.locator('.messages .block').evaluateAll((blocks) => blocks.forEach((one) =>
@@ -257,7 +274,8 @@ describe('a long history', () => {
 		await page.locator('.messages .block').evaluateAll((blocks) => blocks.forEach((one) =>
 			one.style.setProperty('content-visibility', 'auto')));
 
-		// The browser finds text in a row that is skipped, and the focus brings one into sight.
+		// The browser's search finds text in a row that is not laid
+		// out, and the focus scrolls such a row into view.
 		const inSight = (row) => eventually(async () => {
 			const [is, box] = [await row.boundingBox(), await page.locator('.messages').boundingBox()];
 			return is.y >= box.y - 1 && is.y + is.height <= box.y + box.height + 1;
@@ -282,7 +300,7 @@ describe('a long history', () => {
 		const { nodes } = await cdp.send('Accessibility.getFullAXTree');
 		const byId = new Map(nodes.map((one) => [one.nodeId, one]));
 		const roleOf = (one) => !one || one.ignored ? '' : one.role.value;
-		// The nearest that is not ignored.
+		// Returns the nearest ancestor that is not ignored.
 		const parentOf = (one) => {
 			let at = byId.get(one.parentId);
 			while (at?.ignored)
@@ -306,7 +324,8 @@ describe('a long history', () => {
 			globalThis.row = row;
 			return row.textContent;
 		});
-		// What is drawn before the browser tells of the scrolling goes back to the newest.
+		// A frame that is drawn before the page gets the scroll event
+		// moves back to the newest message, so the scroll is repeated.
 		await eventually(async () => {
 			await page.evaluate(() => globalThis.row.scrollIntoView());
 			return await page.locator('.msg').first().textContent() !== focused;
@@ -335,7 +354,7 @@ describe('a long history', () => {
 			const now = Date.now;
 			Date.now = () => now() + 86_400_000;
 		});
-		// Something is drawn anew, but none of these rows has changed.
+		// This causes a drawing, but none of these rows has changed.
 		await carol.send(ann.name, 'early in the morning');
 		await person.item(carol.name).waitFor();
 		await eventually(async () => await person.page.locator('.day').textContent() === 'Yesterday', 'yesterday');
@@ -346,7 +365,8 @@ describe('a long history', () => {
 		const ids = await sendMany(bob, ann.name, 300);
 		await ann.received(ids.at(-1));
 		const person = await guest(t, ann.name);
-		// Acked means kept on the disk, of which 200 rows are shown at first.
+		// An ack means that the messages are on the disk.  At first the
+		// page shows 200 rows of them.
 		await until(bob, ids.at(-1), 'acked');
 		let go;
 		const held = new Promise((resolve) => { go = resolve; });
