@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The admin page in a browser, on a server whose destinations fail: an
-// outage and its end, refusals for good, attempts, and the way of a message
-// over a network.
+// The admin page in a browser, on a server whose destinations fail: an outage
+// and its end, permanent refusals, attempts, and the picture of a message to
+// another server.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

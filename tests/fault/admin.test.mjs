@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The admin routes when other servers fail: their breakers, messages under way,
-// retried and dead, and the changes that operators make.
+// The admin routes when other servers fail: their circuit breakers, messages
+// under way, retries, dead letters, and the changes that operators make.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -112,10 +112,11 @@ describe('the admin routes and other servers', { skip }, () => {
 		assert.equal(lane.to, to);
 		assert.equal(lane.pending, 12);
 		assert.deepEqual(await root.all(`lanes?destination=${peer.name}&state=local`, 'lanes'), []);
-		// Others do not wait.
+		// Messages to other users do not wait.
 		const { id } = await ann.send(eve.name, 'here');
 		await until(ann, id, 'sent');
-		// An operator who knows that it is back need not wait for the probe.
+		// An operator who knows that the server is back can retry at
+		// once instead of waiting for the probe.
 		peer.does({});
 		await root.do('POST', `outbox/${ids[0]}/retry`);
 		await peer.gets(12);
@@ -224,7 +225,8 @@ describe('the admin routes and other servers', { skip }, () => {
 		it(`many at once, ${how}: an operator who is disabled has no more of them requeued`, async (t) => {
 			const UNITS = 6;
 			const trace = path.join(tempDir(), 'trace');
-			// Each unit takes a while: the command has the time of all of them.
+			// A delay in each unit keeps the command busy until the
+			// test has disabled the operator.
 			const { server, root, ann, eve } = await world(t, 'many', {
 				unlimited: `one user sends ${100 * UNITS} messages`,
 				env: { TWINBOX_FAULT_TRACE: trace,
@@ -240,7 +242,8 @@ describe('the admin routes and other servers', { skip }, () => {
 			await eventually(() => /^requeue\./m.test(fs.readFileSync(trace, 'utf8')), 'it has begun');
 			assert.equal((await userCommand(server, ['disable', root.name])).code, 0);
 			problem(await asks, 401, 'unauthenticated');
-			// The units under way when he lost his token are done; no other is begun.
+			// The units under way when the operator was disabled
+			// are completed.  No other unit begins.
 			const left = (await other.ask('stats')).dead_letters_open;
 			assert.ok(left > 0 && left < 100 * UNITS && left % 100 === 0, `${left} are left`);
 			assert.equal((await other.do('POST', 'dead-letters/requeue', { filter: {}, limit: 1000 })).requeued,

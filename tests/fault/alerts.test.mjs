@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The server's own alerts while it runs, and the figures behind them: a server
-// that does not answer, and one that refuses.
+// The server's own alerts and the figures behind them, with another server that
+// does not answer and one that refuses.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -14,7 +14,10 @@ import { eventually, expectStatus, users } from '../e2e/harness.mjs';
 import { parsePage } from '../watch/names.mjs';
 import { entryWhen, faultServer, Peer, skip } from './remote.mjs';
 
-/** Looks at the page of metrics: value(name, labels), 0 where there is none. */
+/**
+ * Reads /metrics.  Returns value(name, labels), which is 0 for a missing
+ * sample.
+ */
 async function look(server)
 {
 	const families = parsePage(expectStatus(await server.rest().get('/metrics'), 200).text);
@@ -25,7 +28,7 @@ async function look(server)
 		.reduce((sum, s) => sum + s.value, 0);
 }
 
-/** The line of ${event} about ${alert} in the log, once it is there. */
+/** Waits for the log line of ${event} about ${alert}.  Returns the line. */
 async function logged(server, event, alert)
 {
 	return eventually(() => server.output().split('\n').find(
@@ -44,7 +47,8 @@ describe('the server\'s own alerts', { skip }, () => {
 		await eventually(async () => (await look(server))('outbox_pending') === 100 &&
 			(await look(server))('destination_breaker', { ...at, state: 'closed' }) === 0,
 		'100 wait and the breaker has opened', 30_000);
-		// A few looks of the server's own.
+		// Meanwhile the alert thread evaluates the alerts several
+		// times.
 		const turns = server.output().length;
 		await eventually(async () => (await look(server))('outbox_oldest_pending_seconds', at) >= 2,
 			'they grow old');

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// A disk that fails under the real process: the k-th sync gives EIO, for many k,
-// under load, in a checkpoint and at the start; from the k-th write on it is
-// read-only, or each gives EIO; it is mounted read-only before a start.  The
-// process must say so and end with 74, and nobody may have been told of what was
-// not on disk.
+// A disk that fails under the real program.  The k-th sync returns EIO, for
+// many k: under load, in a checkpoint and at the start.  Or every write from
+// the k-th on fails with EROFS or EIO.  Or the disk is mounted read-only before
+// a start.  The server must log the failure and end with exit code 74, and no
+// client may have an answer for something that is not on the disk.
 //
-// What EIO leaves in the page cache a restart would still find, so the log is
-// cut back to what the last good sync had taken, as a loss of power would, before
-// it is looked at again: by fsck, by a start, by clients that go on.
+// After EIO, lost data may still be in the page cache, where a restart would
+// find it.  So before fsck, a start and clients use the data again, the log is
+// cut back to what the last successful sync covered, as a power failure would
+// do.
 //
-// strace plays the disk (strace.mjs), or a mount of our own is one (shortage.mjs);
-// where neither can be, the tests are skipped and say why.
+// strace makes the system calls fail (strace.mjs), or a mount made by the test
+// is the disk (shortage.mjs).  Where neither is possible, the tests are skipped
+// and say why.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -32,14 +34,19 @@ const DATABASE = 'twinbox.db';
 const LOG = 'twinbox.db-wal';
 const EX_IOERR = 74;
 
-/** ${end} is that of a server whose disk has failed while it served. */
+/**
+ * Asserts that ${end} is the end of a server whose disk failed while it served.
+ */
 function assertFailed({ code, signal, err })
 {
 	assert.deepEqual({ code, signal }, { code: EX_IOERR, signal: null }, err);
 	assert.match(err.trimEnd().split('\n').at(-1), /^\S+ error +store\.fail .*\bexit=74\b/);
 }
 
-/** ${end} is that of a start which found a disk that fails: the line for people. */
+/**
+ * Asserts that ${end} is the end of a start that found a failing disk.  Returns
+ * the line for people.
+ */
 function assertRefused({ code, signal, err })
 {
 	const said = err.split('\n').filter((line) => line.startsWith('twinboxd: '));
@@ -49,8 +56,11 @@ function assertRefused({ code, signal, err })
 	return said[0];
 }
 
-/** How much of the log was on disk at the end of ${trace}, of ${base} bytes at its
- * beginning: what was written before a sync began that came back well. */
+/**
+ * Returns how many bytes of the log were on the disk at the end of ${trace}:
+ * what was written before the beginning of a successful sync.  ${base} is the
+ * size of the log at the beginning of the trace.
+ */
 function durable(trace, base)
 {
 	const calls = callsIn(trace);
@@ -64,7 +74,10 @@ function durable(trace, base)
 		failed: calls.filter(({ result }) => result < 0).length };
 }
 
-/** Takes from the log of ${data} what was never on disk; how much. */
+/**
+ * Cuts off the part of the log in ${data} that was never on the disk.  Returns
+ * the number of bytes cut.
+ */
 function cutLog(data, bytes)
 {
 	const log = path.join(data, LOG);
@@ -76,9 +89,12 @@ function cutLog(data, bytes)
 	return Math.max(0, size - bytes);
 }
 
-/** Clients at work over lives of ${server} each of which ends when ${file} fails:
- * by what ${fails} orders of strace for each k of ${ks}.  Then all is proved.
- * What the lives were. */
+/**
+ * Clients work while ${server} is started once for each k of ${ks}.  Each time
+ * it ends because a system call on ${file} fails: ${fails}(k) is the injection
+ * for strace.  Then the checker and fsck must find nothing.  Returns the
+ * counts.
+ */
 async function underLoad(t, server, file, fails, ks)
 {
 	const history = new History();
@@ -191,7 +207,8 @@ it('F8 a failed sync at the start: a clear end with 74, then a start',
 			}
 		}
 		t.diagnostic(`a start syncs ${JSON.stringify(calls)}; ended by ${JSON.stringify(failed)}`);
-		// The log's, and the database's when the log is moved into it.
+		// The log is synced, and so is the database when the log is
+		// moved into it.
 		assert.ok(failed.fdatasync >= 2, JSON.stringify(failed));
 		dropData(made.data);
 	});
@@ -229,7 +246,8 @@ it('F13 a start on a disk that is read-only: a clear end with 74; writable again
 			assert.equal((await server.stop()).code, 0);
 			if (!made)
 				continue;
-			// Outside, where fsck finds it.
+			// A copy outside the small disk is checked, because
+			// fsck can read it there.
 			const again = new Server({ data: copyData(disk.file()) });
 			const script = new Script(made);
 			await again.start();

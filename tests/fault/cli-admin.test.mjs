@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The admin commands where other servers are in trouble: what they show of
-// it, and what operators can do.
+// The admin commands while other servers fail: what they show, and what
+// operators can do.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -15,7 +15,10 @@ import { Terminal } from '../e2e/cli-terminal.mjs';
 import { eventually } from '../e2e/harness.mjs';
 import { faultServer, Peer, skip } from './remote.mjs';
 
-/** A server, its operator, somebody who sends, another server that ${does}. */
+/**
+ * Returns a server, its operator, a sender, and another server that behaves as
+ * ${does} says.
+ */
 async function trouble(t, name, does)
 {
 	const server = await faultServer(t);
@@ -27,7 +30,7 @@ async function trouble(t, name, does)
 	return { root, ann, peer, to: `bob@${peer.name}` };
 }
 
-/** Waits until ${root}'s `admin ${words}` shows ${wanted}. */
+/** Waits until `admin ${words}`, run by ${root}, shows ${wanted}. */
 async function shows(root, words, wanted)
 {
 	let out = '';
@@ -101,14 +104,15 @@ describe('an operator and other servers', { skip }, () => {
 		assert.equal((await root.run('admin', 'rewind', lane.lane_id, 1)).out,
 			`lane ${lane.lane_id} is offered again from 1\n`);
 		assert.deepEqual((await peer.gets(4)).map((one) => one.id), [...ids, ...ids]);
-		// By time: the second was taken after the pause, and is offered alone.
+		// A rewind by time: the second message was taken after the
+		// pause, so only that one is offered again.
 		const { sent_at: since } = await ann.json('outbox', ids[1]);
 		assert.match((await root.run('admin', 'rewind', peer.name, '--since', since)).out,
 			/^1 lane of calm\.fault\.test offers again what was sent since /);
 		assert.deepEqual((await peer.gets(5)).map((one) => one.id), [...ids, ...ids, ids[1]]);
 		const lanes = async () => (await root.page('admin', 'lanes', '--destination', peer.name)).lanes;
 		await eventually(async () => (await lanes())[0].replay_seq === null, 'all is offered');
-		// Nothing was sent since tomorrow.
+		// No message was sent after tomorrow.
 		const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
 		await root.run('admin', 'rewind', lane.lane_id, '--since', tomorrow);
 		assert.equal((await lanes())[0].replay_seq, null);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The checker of the crash tests, in Jepsen's manner: clients write down what
-// they asked, what was answered and what they were shown; after the last
-// restart the inboxes and outboxes are read, and the checker says in which
-// ways the two cannot both be true.  It promises to look at everything that it
-// is given and to say how much that was; it knows no server.
+// The checker of the crash tests, in the manner of Jepsen.  Clients record what
+// they requested, which answers they got and what they were shown.  After the
+// last restart the inboxes and outboxes are read, and the checker reports every
+// contradiction between the two.  It promises to check everything that it is
+// given and to say how much that was.  It does not depend on a server.
 //
 //	const history = new History();
 //	const call = history.invoke({ client, from, to, id, body });
@@ -14,11 +14,11 @@
 //	const { violations, counts } = check(history, views);
 //
 // `views` is a Map from user to {rest, ws, head, outbox}: all events as REST
-// and as WebSocket give them, the head of the inbox, all outbox entries.
+// and as WebSocket return them, the head of the inbox, and all outbox entries.
 
 import { eventually, sleep } from '../e2e/harness.mjs';
 
-/** What the clients saw. */
+/** The record of what the clients requested and saw. */
 export class History {
 	constructor()
 	{
@@ -32,7 +32,10 @@ export class History {
 		this.counts = { unknown: 0, replayed: 0 };
 	}
 
-	/** A client is about to send.  ${call} = {client, from, to, id, body}. */
+	/**
+	 * Records that a client is about to send.  ${call} = {client, from, to,
+	 * id, body}.
+	 */
 	invoke(call)
 	{
 		const made = { ...call, start: this.clock++, end: null, entry: null };
@@ -42,7 +45,10 @@ export class History {
 		return made;
 	}
 
-	/** The server accepted it, at the first try or a later one. */
+	/**
+	 * Records that the server accepted ${call}, at the first try or a later
+	 * one.
+	 */
 	accepted(call, entry, replayed = false)
 	{
 		if (replayed)
@@ -53,15 +59,20 @@ export class History {
 		}
 	}
 
-	/** No answer, or one that does not say: it may have happened.  ${why}: what
-	 *  the client saw of it. */
+	/**
+	 * Records a request without an answer, or with one that leaves the
+	 * result open: it may have happened.  ${why} is what the client saw.
+	 */
 	unknown(why)
 	{
 		this.counts.unknown++;
 		this.reasons.set(why, (this.reasons.get(why) ?? 0) + 1);
 	}
 
-	/** A session has ended, by ${code}; it was told to reconnect, or not. */
+	/**
+	 * Records that a session ended with ${code}, with or without a
+	 * reconnect frame before.
+	 */
 	ended(code, reconnect)
 	{
 		const end = `${code}${reconnect ? ' reconnect' : ''}`;
@@ -69,7 +80,7 @@ export class History {
 		this.ends.set(end, (this.ends.get(end) ?? 0) + 1);
 	}
 
-	/** ${user} was shown ${event}. */
+	/** Records that ${user} was shown ${event}. */
 	shown(user, event)
 	{
 		if (!this.seen.has(user))
@@ -77,7 +88,7 @@ export class History {
 		this.seen.get(user).push({ seq: event.seq, event_id: event.event_id, id: event.id });
 	}
 
-	/** ${user}'s ${device} acked up to ${seq} and had an answer. */
+	/** Records the answered ack of ${device} of ${user} up to ${seq}. */
 	acked(user, device, seq)
 	{
 		const key = `${user} ${device}`;
@@ -183,7 +194,10 @@ function checkLost(findings, history, places)
 	}
 }
 
-/** A message whose sending began after another's answer comes after it. */
+/**
+ * If the sending of a message began after the answer to another one, its place
+ * is after the other one's.
+ */
 function checkOrder(findings, history, places)
 {
 	const lanes = new Map();
@@ -275,7 +289,7 @@ function checkShown(findings, user, view, seen)
 	}
 }
 
-/** Entries and receipts against what the recipients have acked. */
+/** Compares entries and receipts with the acks of the recipients. */
 function checkOutbox(findings, history, views, places)
 {
 	for (const [user, view] of views) {
@@ -305,7 +319,7 @@ function checkOutbox(findings, history, views, places)
 	}
 }
 
-/** Watermarks grow, and end where the recipients' acks end. */
+/** Watermarks only grow, and end where the acks of the recipients end. */
 function checkReceipts(findings, history, views, places)
 {
 	let count = 0;
@@ -345,8 +359,10 @@ function checkReceipts(findings, history, views, places)
 	return count;
 }
 
-/** Holds ${views} against ${history}: {violations, total, found, counts}; `found`
- * says how often each rule was broken. */
+/**
+ * Checks ${views} against ${history}.  Returns {violations, total, found,
+ * counts}; `found` has the number of violations of each rule.
+ */
 export function check(history, views)
 {
 	const findings = new Findings();
@@ -388,7 +404,7 @@ export function check(history, views)
 		counts };
 }
 
-/** What was looked at and what was found, in one line: "accepted=12 … lost=0". */
+/** Returns what was checked and found, in one line: "accepted=12 … lost=0". */
 export function told({ counts, found, total }, more = {})
 {
 	const { sent, accepted, unknown, replayed, shown, receipts, events } = counts;
@@ -399,7 +415,7 @@ export function told({ counts, found, total }, more = {})
 		.map(([name, n]) => `${name}=${n}`).join(' ');
 }
 
-/** The whole of ${user}'s inbox and outbox, by REST and by WebSocket. */
+/** Returns the whole inbox and outbox of ${user}, by REST and by WebSocket. */
 export async function viewOf(user)
 {
 	const page = await user.inbox();
@@ -417,14 +433,19 @@ export async function viewOf(user)
 		acked: page.acked, outbox };
 }
 
-/** Waits until what ${all} have sent is delivered and their receipts are in. */
+/**
+ * Waits until everything that ${all} have sent is delivered and the receipts
+ * have arrived.
+ */
 export async function settled(all)
 {
 	await eventually(async () => (await Promise.all(all.map((user) =>
 		user.get('/v1/outbox?state=pending')))).every((a) => a.body.entries.length === 0),
 	'I8 everything is delivered', 30_000);
-	/* Receipts of the last acks are on their way; heads stand still when they
-	   are in. */
+	/*
+	 * Receipts of the last acks may still be on their way.  When the heads
+	 * of the inboxes no longer move, all have arrived.
+	 */
 	let heads;
 	await eventually(async () => {
 		const was = heads;
@@ -435,8 +456,11 @@ export async function settled(all)
 	}, 'the inboxes stand still');
 }
 
-/** Holds what ${all} have now against ${history}, as check() does.  A receipt that
- * is all that is missing may be on its way still: it has half a minute. */
+/**
+ * Checks the current inboxes and outboxes of ${all} against ${history}, like
+ * check().  If only receipts are missing, they may still be on their way, so
+ * they have up to 30 s.
+ */
 export async function judge(history, all)
 {
 	let verdict;
@@ -456,7 +480,10 @@ export async function judge(history, all)
 	return verdict;
 }
 
-/** All events by WebSocket, a window at a time: acking would change marks. */
+/**
+ * Returns all events by WebSocket, one window after the other.  It opens new
+ * sessions instead of acking, because an ack would move watermarks.
+ */
 async function wsView(user)
 {
 	const events = [];

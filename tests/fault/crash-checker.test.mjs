@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// A checker that finds nothing proves nothing: each of its rules is shown a
-// history that breaks it, and one that breaks none.
+// A checker that finds nothing proves nothing.  So for each rule these tests
+// show the checker a history that breaks the rule, and once a history that
+// breaks none.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
 import { History, check, rules, told } from './crash-checker.mjs';
 
-/** ann sent bob three messages; bob acked two; all is well. */
+/**
+ * A correct history: ann has sent bob three messages, and bob has acked two of
+ * them.
+ */
 function sound()
 {
 	const history = new History();

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// Clients that live through crashes: senders that repeat what had no answer,
-// with the same id, until it has one; readers by WebSocket and by long-poll
-// that go on by their cursor and ack what they have.  All that they ask and
-// are told goes into a History.
+// Clients that survive crashes of the server.  Senders repeat a send without an
+// answer, with the same id, until it is answered.  Readers by WebSocket and by
+// long-poll continue at their cursor and ack what they have received.  All
+// requests and answers are recorded in a History.
 //
-// Where several nodes are on one database, each request goes to any of them,
-// and a session goes on at another than the one that it was at.
+// If several nodes share a database, each request goes to any of them, and a
+// session continues on another node than before.
 
 import { User, Ws, sleep, uuid7, within } from '../e2e/harness.mjs';
 
-/* A frozen node is left for another after this long; a server that is alone
- * has more time. */
+/*
+ * After this time a client leaves a node that does not answer, which may be
+ * frozen.  A server that is alone has more time.
+ */
 const NODE_PATIENCE_MS = 3000;
 const PING_MS = 500;
 
-/** mulberry32: small, and the same everywhere. */
+/**
+ * The random number generator mulberry32: small, and the same on every
+ * platform.
+ */
 export function random(seed)
 {
 	let a = seed;
@@ -28,7 +33,7 @@ export function random(seed)
 	};
 }
 
-/** A server that comes and goes, as its clients see it. */
+/** A server that goes down and comes back, as its clients see it. */
 export class Target {
 	constructor(server, patience = 10_000)
 	{
@@ -38,27 +43,29 @@ export class Target {
 		this.down();
 	}
 
-	/** ${user} as who asks it. */
+	/** Returns the user that makes the next request for ${user}. */
 	at(user)
 	{
 		return user;
 	}
 
-	/** Whether an answer with ${status} says that the same may be asked again: the
-	 *  server is busy, its disk is full, or somebody asks too often.  Any other
-	 *  5xx is a fault of the server. */
+	/**
+	 * Returns true if an answer with ${status} means that the request may
+	 * be repeated: the server is busy, its disk is full, or the rate limit
+	 * was reached.  Any other 5xx is an error of the server.
+	 */
 	passes(status)
 	{
 		return [429, 503, 507].includes(status);
 	}
 
-	/** The same of a problem in a frame. */
+	/** The same for the code of a problem in a frame. */
 	passesCode(code)
 	{
 		return ['busy', 'draining', 'rate_limited', 'storage_full'].includes(code);
 	}
 
-	/** What a request is given along. */
+	/** Returns the options for a request: its time-out. */
 	patient()
 	{
 		return { signal: AbortSignal.timeout(this.patience) };
@@ -76,15 +83,18 @@ export class Target {
 		});
 	}
 
-	/** Nobody begins anything new from now on; all that was begun is seen
-	 *  through. */
+	/**
+	 * From now on clients begin nothing new, but complete what they have
+	 * begun.
+	 */
 	end()
 	{
 		this.over = true;
 	}
 
-	/** Nobody waits for anything any more: the test has come to nothing, and
-	 *  its servers are gone. */
+	/**
+	 * Ends all waiting: the test has failed, and its servers are gone.
+	 */
 	abandon()
 	{
 		this.over = true;
@@ -93,8 +103,10 @@ export class Target {
 	}
 }
 
-/** Several nodes on one database, each of which comes and goes: whoever asks
- * takes any that runs. */
+/**
+ * Several nodes on one database, each of which goes down and comes back.  A
+ * client uses any node that runs.
+ */
 export class Nodes extends Target {
 	constructor(nodes)
 	{
@@ -114,7 +126,9 @@ export class Nodes extends Target {
 	}
 }
 
-/** Asks until there is an answer that decides: the answer. */
+/**
+ * Repeats the request ${ask} until an answer decides it.  Returns that answer.
+ */
 export async function insist(target, history, user, ask)
 {
 	for (;;) {
@@ -133,7 +147,8 @@ export async function insist(target, history, user, ask)
 			else
 				return answer;
 		} catch (error) {
-			// A broken contract is no crash.
+			// A violation of the contract is an error, not an
+			// effect of the crash.
 			if (/^contract:/.test(error.message))
 				throw error;
 			why = error.cause?.code ?? error.code ?? error.message;
@@ -143,7 +158,7 @@ export async function insist(target, history, user, ask)
 	}
 }
 
-/** One client of ${user} that sends to ${others} until the end. */
+/** A client of ${user} that sends to ${others} until the end. */
 export async function sender(target, history, user, others, client)
 {
 	for (let n = 0; !target.over; n++) {
@@ -156,7 +171,7 @@ export async function sender(target, history, user, others, client)
 		if (answer.status !== 201 && answer.status !== 200)
 			throw new Error(`send: ${answer.status} ${answer.text}`);
 		history.accepted(call, answer.body, answer.status === 200);
-		// What was answered may be asked again: it must be known.
+		// An accepted message that is sent again must be known.
 		if (n % 16 === 15) {
 			const again = await insist(target, history, user, send);
 			if (again.status !== 200 || again.body.id !== message.id)
@@ -165,8 +180,10 @@ export async function sender(target, history, user, others, client)
 	}
 }
 
-/** A session of ${user} at any node, after its welcome; ${onframe} is told of each
- * frame. */
+/**
+ * Opens a session of ${user} at any node and waits for its welcome.  ${onframe}
+ * is called for each frame.
+ */
 async function session(target, history, user, hello, onframe)
 {
 	const ws = new Ws(target.at(user).server, { token: user.token });
@@ -187,7 +204,10 @@ async function session(target, history, user, hello, onframe)
 	return ws;
 }
 
-/** Waits until ${ws} has ended, nothing comes back from there, or all is over. */
+/**
+ * Waits until ${ws} has ended, its server does not answer pings any more, or
+ * the test is over.
+ */
 async function attend(target, ws)
 {
 	let asked = 0;
@@ -206,7 +226,10 @@ async function attend(target, ws)
 	}
 }
 
-/** The same over the WebSocket, several in flight. */
+/**
+ * Sends like sender(), but over the WebSocket and with several messages in
+ * flight.
+ */
 export async function socketSender(target, history, user, others, client)
 {
 	let open = [];
@@ -217,7 +240,8 @@ export async function socketSender(target, history, user, others, client)
 		try {
 			ws = await session(target, history, user, { instance: `sender ${client}` });
 			for (;;) {
-				// Repeats come first and in their order, then new ones.
+				// Repeated messages come first, in their order,
+				// then new ones.
 				const leave = ws.frames.some((frame) => frame.type === 'reconnect');
 				if (open.length === 0 && (target.over || leave))
 					break;
@@ -254,11 +278,13 @@ export async function socketSender(target, history, user, others, client)
 	}
 }
 
-/** Reads ${user}'s inbox by WebSocket, acks, and goes on after crashes. */
+/**
+ * Reads the inbox of ${user} by WebSocket, acks, and continues after crashes.
+ */
 export async function reader(target, history, user)
 {
 	let cursor = 0;
-	let epoch; // of the cursor, which a node that is behind then knows
+	let epoch; // part of the cursor: a node that is behind recognizes it
 
 	const take = (ws) => (frame) => {
 		if (frame.type !== 'event')
@@ -292,11 +318,11 @@ export async function reader(target, history, user)
 	}
 }
 
-/** The same by long-poll; acks by REST. */
+/** Does the same as reader() by long-poll, and acks by REST. */
 export async function poller(target, history, user)
 {
 	let cursor = 0;
-	let after = '0'; // with the epoch, once it is known
+	let after = '0'; // has the epoch as soon as it is known
 
 	while (!target.over) {
 		const answer = await insist(target, history, user, (here, patient) => here.get(
@@ -314,9 +340,11 @@ export async function poller(target, history, user)
 	}
 }
 
-/** The clients of ${all}, at work: everybody writes to everybody and reads what
- * comes, each in another way.  ${ended} comes with the end of the last; ${broken}
- * is what the first died of. */
+/**
+ * Starts the clients of ${all}: each user writes to every other one and reads
+ * in a different way.  ${ended} resolves when the last client has ended;
+ * ${broken} is the first client's error.
+ */
 export function crowd(target, history, all)
 {
 	const clients = all.flatMap((user, n) => {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A scripted run of five messages between two users, with acks and reads, whose
-// every step waits for all its consequences, so that its end state is always
-// the same: the golden one.  The script may die anywhere with the server and
-// be run again from its beginning: ids are kept, so what was accepted is
-// replayed.  Whoever breaks a server compares the end with the golden end.
+// A script of five messages between two users, with acks and reads.  Each step
+// waits for all its consequences, so the final state is always the same: the
+// golden end.  The script may be interrupted by the death of the server
+// anywhere and be run again from its beginning.  Its ids stay the same, so
+// accepted messages are replayed.  A test that breaks a server compares the
+// final state with the golden end.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -20,13 +21,15 @@ import { assertSound } from '../e2e/fsck.mjs';
 import { Operator, operator } from '../e2e/operator.mjs';
 import { History, check, viewOf } from './crash-checker.mjs';
 
-/** The server went away under a step. */
+/** The server died during a step. */
 export class Died extends Error {
 	final = true;
 }
 
-/** The points that the sources have, sorted; what is to fail there (FAULT_FAILS)
- * has tests of its own. */
+/**
+ * Returns the fault points in the sources, sorted, without those that only make
+ * a call fail (FAULT_FAILS): these have tests of their own.
+ */
 export function pointsInSources()
 {
 	const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../server');
@@ -37,15 +40,19 @@ export function pointsInSources()
 			.matchAll(/\bFAULT\("([^"]+)"\)/g)].map((found) => found[1])).sort();
 }
 
-/** Whether a point is on the way to other servers, which the script of five
- * messages does not go. */
+/**
+ * Returns true for a point on the way to other servers.  The script of five
+ * messages does not reach these points.
+ */
 export function isRemotePoint(name)
 {
 	return /^(claim|settle|dead|requeue|reclaim)\./.test(name);
 }
 
-/** Copies the plain files of a data directory (no sockets, and not what goes
- * away meanwhile) to a fresh one. */
+/**
+ * Copies the regular files of a data directory to a fresh one.  Sockets, and
+ * files that disappear meanwhile, are left out.
+ */
 export function copyData(from)
 {
 	const to = path.join(tempDir('twinbox-fault-'), 'data');
@@ -62,11 +69,11 @@ export function dropData(data)
 }
 
 /**
- * A data directory with two users who have logged in, made once: argon2 is
- * slow.  Result: {data, names, tokens}; ${halfway} also runs the script's first
- * steps and then kills the server, so that its log is not empty.  With ${pauses}
- * there is an operator, who pauses deliveries for a while, so that the relay has
- * something to deliver.
+ * Makes a data directory with two users who are logged in.  It is made once,
+ * because argon2 is slow.  Returns {data, names, tokens}.  ${halfway} also runs
+ * the script's first steps and then kills the server, so that its log is not
+ * empty.  ${pauses} adds an operator who pauses deliveries from time to time,
+ * so that the relay has something to deliver.
  */
 export async function prepare(program, { halfway = false, pauses = false } = {})
 {
@@ -89,7 +96,7 @@ export async function prepare(program, { halfway = false, pauses = false } = {})
 	return made;
 }
 
-/** One run of the script, over any number of the server's lives. */
+/** One run of the script, over any number of starts of the server. */
 export class Script {
 	constructor(made)
 	{
@@ -97,12 +104,16 @@ export class Script {
 		this.ids = made.ids ?? Array.from({ length: 5 }, () => uuid7());
 		this.history = new History();
 		this.answered = new Set();
-		// What was accepted before the copy was made is known as such.
+		// The history also has the messages that were accepted before
+		// the data was copied.
 		for (const call of made.history?.calls ?? [])
 			this.history.accepted(this.history.invoke(call), call.entry);
 	}
 
-	/** Runs the first ${n} steps (all of them by default) from the start. */
+	/**
+	 * Runs the first ${n} steps (by default all of them) from the
+	 * beginning.
+	 */
 	async run(server, n = Infinity)
 	{
 		const [ann, bob] = this.made.names.map((name, i) =>
@@ -119,8 +130,9 @@ export class Script {
 		} catch (error) {
 			if (/^contract:/.test(error.message) || error.code === 'ERR_ASSERTION')
 				throw error;
-			// A refusal while the server is alive is a finding, not a death; one that is
-			// killed on a busy machine takes a while to be gone.
+			// A refusal by a running server is an error, not a
+			// death.  On a busy machine a killed server takes some
+			// time to be gone, so the script waits for its end.
 			await Promise.race([server.child?.exited, new Promise((resolve) =>
 				setTimeout(resolve, 20_000).unref())]);
 			if (server.running)
@@ -151,7 +163,10 @@ export class Script {
 		return deed();
 	}
 
-	/** Waits until ${user}'s inbox holds what ${wanted} likes: its seq. */
+	/**
+	 * Waits for an event in the inbox of ${user} for which ${wanted}
+	 * returns true.  Returns its seq.
+	 */
 	async shows(user, wanted, what)
 	{
 		const event = await eventually(async () => {
@@ -218,7 +233,7 @@ export class Script {
 		];
 	}
 
-	/** The end as it looks without times and made-up ids. */
+	/** Returns the final state without times and generated ids. */
 	async end()
 	{
 		const name = new Map([[this.ann.name, 'ann'], [this.bob.name, 'bob'],
@@ -245,7 +260,10 @@ export class Script {
 		return { end, views };
 	}
 
-	/** Checks the end against ${golden} and what clients were told. */
+	/**
+	 * Asserts that the final state is ${golden}, and that it agrees with
+	 * what clients were told.
+	 */
 	async prove(golden)
 	{
 		const { end, views } = await this.end();
@@ -264,7 +282,7 @@ const volatile = new Set(['event_id', 'conversation', 'created_at', 'last_at', '
 const times = new Set(['delivered_at', 'read_at', 'sent_at', 'acked_at', 'at', 'deliver_at',
 	'next_retry_at']);
 
-/** The end of a run that nobody disturbs. */
+/** Returns the final state of an undisturbed run. */
 export async function goldenEnd(made, options)
 {
 	const data = copyData(made.data);
@@ -280,7 +298,7 @@ export async function goldenEnd(made, options)
 	return end;
 }
 
-/** ${n} workers take one of ${work} after the other. */
+/** Runs ${deed} on each item of ${work}, with ${n} workers at the same time. */
 export async function inParallel(n, work, deed)
 {
 	const queue = work[Symbol.iterator]();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Senders and readers under load, SIGKILL at random instants, restart: nothing
-// answered 201 is lost, nothing is twice in an inbox, order holds, every inbox
-// is contiguous, REST and WebSocket agree; fsck finds nothing in what each kill
-// leaves behind.  Prints what it counted.
+// SIGKILL at random moments under load by senders and readers, and a restart
+// after each.  No message that was answered 201 is lost, none is twice in an
+// inbox, order is kept, every inbox is without gaps, REST and WebSocket agree,
+// and fsck finds nothing in the data that each kill leaves behind.  The test
+// prints its counts.
 //
-// Environment: CRASH_ROUNDS (default 50), CRASH_SEED (default: of the commit;
-// printed; repeats the instants, not the interleaving).
+// Environment: CRASH_ROUNDS (default 50), CRASH_SEED (default: derived from the
+// commit; it is printed, and repeats the moments but not the interleaving).
 
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
@@ -17,13 +18,16 @@ import { History, judge, told } from './crash-checker.mjs';
 import { Target, crowd, random } from './crash-load.mjs';
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 50);
-/* So many on one database: fsck reads all of it after each kill. */
+/*
+ * The most rounds on one database, because fsck reads all of it after each
+ * kill.
+ */
 const ROUNDS_MOST = 100;
 const SEED = seedOf('CRASH_SEED');
 
 async function startAgain(server, target, rnd, kills, starts)
 {
-	// Every fifth round dies while it starts.
+	// In every fifth round the server dies while it starts.
 	while (rnd() < 0.2) {
 		server.spawn();
 		await sleep(rnd() * 60);
@@ -38,7 +42,7 @@ async function startAgain(server, target, rnd, kills, starts)
 
 after(killAll);
 
-/** Kills a server of its own ${rounds} times. */
+/** Kills a server ${rounds} times; the server has its own data. */
 async function story(t, rounds, seed)
 {
 	const rnd = random(seed);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The four events of an entry on its way to another server: what the server
-// there says decides which of them its sender hears.
+// The events of an entry on its way to another server.  The answer of that
+// server decides which of the four events its sender gets.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -12,7 +12,10 @@ import { describe, it } from 'node:test';
 import { expectStatus, users } from '../e2e/harness.mjs';
 import { entryWhen, faultServer, Peer, skip } from './remote.mjs';
 
-/** A sender who listens, a destination, and a way to wait for an event. */
+/**
+ * Returns a sender with a session, a destination, and a function that waits for
+ * an event.
+ */
 async function world(t, name, options)
 {
 	const server = await faultServer(t, options);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// What runs out from outside: the disk, at any moment and at the start; the
-// descriptors; the reader of the log.  In each case the server refuses with
-// the right words or goes on, never dies of a signal, never spins, and is
-// itself again when there is room, without a restart.
+// Resources outside the program that run out: the disk, at any moment and at
+// the start; file descriptors; the reader of the log.  In each case the server
+// refuses with the correct problem or goes on, never ends by a signal, never
+// spins, and recovers without a restart when there is room again.
 //
-// The small disk and the measuring are in shortage.mjs.  Where no mount
-// namespace may be made, the tests of the disk are skipped and say why.
+// shortage.mjs has the small disk and the measurements.  Where no mount
+// namespace can be made, the tests of the disk are skipped and say why.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -27,7 +27,7 @@ import {
 
 // ---- F11 -------------------------------------------------------------------
 
-/** Sends that are written down: what was accepted, what was refused. */
+/** A record of the sends: which were accepted and which were refused. */
 class Ledger {
 	constructor()
 	{
@@ -37,14 +37,18 @@ class Ledger {
 		this.refusals = 0;
 	}
 
-	/** Sends ${message}; 201 or a proper 507, nothing else.  True: accepted. */
+	/**
+	 * Sends ${message}.  The answer must be 201 or a correct 507.  Returns
+	 * true if it was accepted.
+	 */
 	async send(user, client, message)
 	{
 		const start = this.history.clock++;
 		const answer = expectStatus(await this.ask(user, message), 201, 507);
 
 		if (answer.status === 201) {
-			// What is refused never was, for the checker.
+			// The checker's history gets only accepted messages: a
+			// refused one must leave no trace.
 			const call = this.history.invoke({ client, from: user.name, ...message });
 			call.start = start;
 			this.history.accepted(call, answer.body);
@@ -71,7 +75,10 @@ class Ledger {
 		}
 	}
 
-	/** Repeats every second of what was refused: accepted now, for the first time. */
+	/**
+	 * Repeats every second refused send.  Each must be accepted now, for
+	 * the first time.
+	 */
 	async repeat()
 	{
 		const again = this.refused.filter((_one, i) => i % 2 === 0);
@@ -85,7 +92,10 @@ class Ledger {
 	}
 }
 
-/** The refusal of a full disk, as the contract has it. */
+/**
+ * Asserts that the answer is the refusal of a full disk as the contract
+ * describes it.
+ */
 function isNoRoom({ headers, body })
 {
 	assert.match(headers.get('content-type'), /^application\/problem\+json/);
@@ -99,7 +109,10 @@ function isNoRoom({ headers, body })
 
 const PRESS = 'a few users fill the disk';
 
-/** Several clients send until ${refusals} were refused, or ${most} were sent. */
+/**
+ * Several clients send until ${refusals} messages were refused, or ${most} were
+ * sent.
+ */
 async function press(ledger, all, { refusals = Infinity, most, bytes = 2000 })
 {
 	const until = ledger.refusals + refusals;
@@ -118,7 +131,7 @@ async function press(ledger, all, { refusals = Infinity, most, bytes = 2000 })
 		assert.ok(ledger.refusals >= until, `${sent} were sent, and the disk is not full`);
 }
 
-/** All that is read is read as always. */
+/** Asserts that all read requests still succeed. */
 async function readsWork(user)
 {
 	for (const target of ['/v1/inbox?after=0&limit=50', '/v1/inbox/unread', '/v1/outbox?limit=20',
@@ -126,7 +139,7 @@ async function readsWork(user)
 		expectStatus(await user.get(target), 200);
 }
 
-/** Everything that was accepted is delivered. */
+/** Waits until every accepted message is delivered. */
 async function delivered(ledger, all)
 {
 	for (const user of all) {
@@ -139,7 +152,10 @@ async function delivered(ledger, all)
 	}
 }
 
-/** Once, in order, nothing else: what the inboxes and outboxes say. */
+/**
+ * Asserts that the inboxes and outboxes contain each accepted message once, in
+ * order, and nothing else.
+ */
 async function prove(ledger, all)
 {
 	const views = new Map();
@@ -159,7 +175,10 @@ async function prove(ledger, all)
 	return `${counts.accepted} accepted and once there, ${ledger.refusals} refused with 507`;
 }
 
-/** What was refused is not there either when the log is read anew, from ${data}. */
+/**
+ * Asserts that a server which reads the log in ${data} anew finds none of the
+ * refused messages.
+ */
 async function refusedStays(data, ledger, all)
 {
 	const server = new Server({ data });
@@ -199,7 +218,7 @@ it('F11 a full disk: 507, reads go on, accepted again when there is room',
 		assert.match((await all[0].get('/problems/storage-full')).text, /Repeat later with the same id/);
 		for (const user of all)
 			await readsWork(user);
-		// What else is written is refused the same way, or has found room.
+		// Other writes are refused in the same way, or have found room.
 		const acked = await all[0].post('/v1/inbox/ack', { upto: 1 });
 		if (expectStatus(acked, 200, 507).status === 507)
 			isNoRoom(acked);
@@ -221,7 +240,7 @@ it('F11 a full disk: 507, reads go on, accepted again when there is room',
 		assert.equal(server.pid, pid);
 		t.diagnostic(`room again: ${repeated} refused ones repeated and accepted`);
 
-		// A stop and a start while it is full.
+		// The server is stopped and started while the disk is full.
 		disk.leave(64 * KIB);
 		await press(ledger, all, { most: 5000, refusals: 20 });
 		assert.deepEqual(await server.stop(), { code: 0, signal: null });
@@ -240,7 +259,8 @@ it('F11 a disk that is full when the index of the log has to grow',
 		const disk = await new SmallDisk(64 * MIB).make();
 		const server = disk.server({ args: ['--checkpoint-size', '64MiB'], unlimited: PRESS });
 		const ledger = new Ledger();
-		// One block of the index covers so many frames of the log.
+		// The number of frames of the log that one block of the index
+		// covers gives the size at which the index must grow.
 		const covered = (frames) => 32 + frames * (PAGE + 24);
 		const log = () => disk.size('twinbox.db-wal');
 		const index = () => disk.size('twinbox.db-shm');
@@ -253,7 +273,8 @@ it('F11 a disk that is full when the index of the log has to grow',
 		assert.ok(log() < covered(4062), `the log is too large already: ${log()}`);
 		const small = index();
 		disk.leave(0);
-		// A page at a time: the log gets its place before the index does.
+		// The disk gets one page at a time, so that the log finds room
+		// before the index does.
 		let steps = 0;
 		let torn;
 		for (; index() === small && steps < 1000; steps++) {
@@ -284,9 +305,10 @@ it('F11 a disk that is full when the index of the log has to grow',
 // ---- F12 -------------------------------------------------------------------
 
 /**
- * Starts ${server} where it may have no room.  True: it serves.  Else it has
- * ended by itself, with EX_TEMPFAIL, after which a service is started again, and
- * one line for people that says what to do.
+ * Starts ${server}, possibly without room on the disk.  Returns true if it
+ * serves.  Otherwise it must have ended by itself with EX_TEMPFAIL, after which
+ * a service manager restarts a service, and with one line for people that says
+ * what to do.
  */
 async function startOrSay(server)
 {
@@ -316,7 +338,10 @@ async function startOrSay(server)
 	return false;
 }
 
-/** Data directories with messages in them: stopped, killed, cut from power. */
+/**
+ * Makes data directories with messages in them, after a stop, after a kill, and
+ * after a power failure.
+ */
 async function madeData()
 {
 	const server = new Server({ unlimited: PRESS });
@@ -346,7 +371,8 @@ it('F12 a start without room for the log and its index: a clear end, then a star
 
 		made.all = made.all.map((user) => new User(server, user.name, user.token, 'first'));
 		for (const state of ['stopped', 'killed', 'cut', 'fresh']) {
-			// An empty directory needs more: the schema is written, too.
+			// An empty directory needs more room, because the
+			// schema is written, too.
 			const most = state === 'fresh' ? 512 * KIB : 64 * KIB;
 			for (let free = 0; free <= most; free += state === 'fresh' ? 64 * KIB : PAGE) {
 				disk.load(made[state]);
@@ -380,7 +406,7 @@ it('F12 a start without room for the log and its index: a clear end, then a star
 
 // ---- F14 -------------------------------------------------------------------
 
-/** ${n} clients that hold a connection and come back when they lose it. */
+/** ${n} clients that hold a connection and reconnect when they lose it. */
 class Crowd {
 	constructor(server, n)
 	{
@@ -399,7 +425,8 @@ class Crowd {
 			return;
 		const socket = net.connect(this.where);
 		this.sockets.add(socket);
-		// Some only connect, some ask and stay.
+		// Half of the clients only connect; the others make a request
+		// and stay connected.
 		if (i % 2 === 0)
 			socket.write('GET /healthz HTTP/1.1\r\nHost: crowd\r\n\r\n');
 		socket.resume();
@@ -437,7 +464,7 @@ it('F14 no descriptors left: no spinning, no storm in the log, served when clien
 			t.diagnostic(`${limit} descriptors (${ours} its own), ` +
 				`${2 * limit} clients: ${await quiet(server, 2000, 5)}`);
 			assert.ok(crowd.lost > 0, 'nobody was turned away');
-			// Who is in is served.
+			// Clients that are connected are served.
 			const sent = await ws.request({ type: 'send',
 				message: { id: uuid7(), to: bob.name, body: 'in the crowd' } });
 			assert.equal(sent.type, 'sent', JSON.stringify(sent));
@@ -455,7 +482,10 @@ it('F14 no descriptors left: no spinning, no storm in the log, served when clien
 
 // ---- F15 -------------------------------------------------------------------
 
-/** Asks ${n} times over one connection, many at a time; all must be answered. */
+/**
+ * Makes ${n} requests over one connection, many at a time.  All must be
+ * answered.
+ */
 async function flood(server, n)
 {
 	const { hostname, port } = new URL(server.url);
@@ -492,13 +522,14 @@ async function flood(server, n)
 	return answers;
 }
 
-/** stderr as a pipe that is read when the test says so. */
+/** Makes standard error a pipe that the test reads when it wants to. */
 function pipeLog()
 {
 	const fifo = path.join(tempDir('twinbox-fault-'), 'log');
 
 	assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
-	// Open for both, so that nobody waits for anybody.
+	// The pipe is opened for reading and writing, so that no side waits for
+	// the other.
 	const fd = fs.openSync(fifo, fs.constants.O_RDWR | fs.constants.O_NONBLOCK);
 	const piece = Buffer.alloc(64 * KIB);
 	return {
@@ -524,7 +555,7 @@ function pipeLog()
 	};
 }
 
-/** The same as a socket, which is what node gives its children. */
+/** Does the same with a socket, which is what node gives its children. */
 function socketLog(server)
 {
 	let at = 0;
@@ -545,7 +576,7 @@ function socketLog(server)
 	};
 }
 
-const REQUESTS = 6000; // more lines than the log's ring and any pipe hold
+const REQUESTS = 6000; // more lines than the log's ring buffer and any pipe can hold
 
 for (const kind of ['pipe', 'socket']) {
 	it(`F15 a log that nobody reads (a ${kind}) holds up nobody, and tells what it dropped`,
@@ -563,7 +594,8 @@ for (const kind of ['pipe', 'socket']) {
 			await ann.send(bob.name, 'unheard');
 			await eventually(async () => (await bob.inbox()).events.length > 0, 'the message');
 
-			// Read at last: what was written is whole, and the rest is counted.
+			// Now the log is read: the lines that were written are
+			// complete, and the others are counted.
 			const dropped = () => [...text.matchAll(/ log\.dropped .*?\bn=(\d+) total=(\d+)/g)];
 			const logged = () => (text.match(/ path=\/problems\/no-such-problem/g) ?? []).length;
 			await eventually(() => {
@@ -581,7 +613,7 @@ for (const kind of ['pipe', 'socket']) {
 			t.diagnostic(`${answered} requests answered; ${logged()} lines of them, ` +
 				`${sum} dropped and told in ${dropped().length} lines`);
 
-			// Nobody reads, and it is told to stop.
+			// No one reads the log, and the server is told to stop.
 			log.unread();
 			await flood(server, REQUESTS);
 			const { child } = server;

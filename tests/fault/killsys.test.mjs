@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// SIGKILL before the k-th write-class system call on the files of the database,
-// k = 1, 2, 3 … until k exceeds what a scripted run of five messages makes; the
-// same for a start that has a log to recover.  After each kill: restart, the
-// script is run to its end, the checker finds nothing, the end is the golden
-// one.
+// SIGKILL before the k-th write or sync system call on the files of the
+// database, for k = 1, 2, 3 … until k is larger than the number of calls in a
+// scripted run of five messages.  The same for a start that has a log to
+// recover.  After each kill the server is restarted and the script is run to
+// its end.  The checker must find nothing, and the final state must be the
+// golden end.
 //
-// strace counts for each thread and each kind of call on its own (strace.mjs),
-// so each kind has a k of its own.  That a run was not killed at the k-th is
-// believed only if none of its threads made so many.
+// strace counts per thread and kind of call (strace.mjs), so each kind has a k
+// of its own.  A run that was not killed at the k-th call counts as such only
+// if none of its threads made k calls.
 //
-// Environment: KILLSYS_STRIDE (default 1: every k), KILLSYS_WORKERS (default 3).
+// Environment: KILLSYS_STRIDE (default 1: every k), KILLSYS_WORKERS (default
+// 3).
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -27,7 +29,7 @@ const CALLS = ['write', 'writev', 'pwrite64', 'pwritev', 'pwritev2', 'fdatasync'
 const STRIDE = Number(process.env.KILLSYS_STRIDE ?? 1);
 const WORKERS = Number(process.env.KILLSYS_WORKERS ?? 3);
 
-/** How many calls of each kind a whole run makes. */
+/** Returns the number of calls of each kind in a whole run. */
 async function surveyRun(made)
 {
 	const data = copyData(made.data);
@@ -46,7 +48,7 @@ async function surveyRun(made)
 	return calls;
 }
 
-/** How many calls of each kind a start makes. */
+/** Returns the number of calls of each kind in a start. */
 async function surveyStart(made)
 {
 	const data = copyData(made.data);
@@ -61,7 +63,7 @@ async function surveyStart(made)
 	return calls;
 }
 
-/** Restarts, finishes the script, proves the end. */
+/** Restarts the server, completes the script, and checks the final state. */
 async function recover(server, script, golden)
 {
 	server.wrapper = [];
@@ -72,7 +74,10 @@ async function recover(server, script, golden)
 	dropData(server.data);
 }
 
-/** How many calls ${call} one thread made that was to be killed at the k-th. */
+/**
+ * Asserts that no thread reached the k-th ${call}, which should have killed it.
+ * Returns the number of calls.
+ */
 function notMore(trace, call, k)
 {
 	const n = counted(trace)[call] ?? 0;
@@ -81,7 +86,9 @@ function notMore(trace, call, k)
 	return n;
 }
 
-/** One run that is killed at the k-th ${call}: {killed, calls}. */
+/**
+ * Makes one run that is killed at the k-th ${call}.  Returns {killed, calls}.
+ */
 async function runKilled(made, golden, call, k)
 {
 	const server = new Server({ data: copyData(made.data) });
@@ -105,7 +112,9 @@ async function runKilled(made, golden, call, k)
 	return { killed, calls };
 }
 
-/** One start that is killed at the k-th ${call}: {killed, calls}. */
+/**
+ * Makes one start that is killed at the k-th ${call}.  Returns {killed, calls}.
+ */
 async function startKilled(made, golden, call, k)
 {
 	const data = copyData(made.data);
@@ -126,9 +135,12 @@ async function startKilled(made, golden, call, k)
 	return { killed, calls };
 }
 
-/** k = 1, 2, 3 … until three in a row were not killed: how many were, and the
- * fewest calls of a run that was not.  The kills must have gone as far as that
- * run goes, or the surveyed one, which makes ${surveyed} calls. */
+/**
+ * Kills at k = 1, 2, 3 … until three consecutive runs were not killed.  Returns
+ * the number of kills, and the fewest calls of a run that was not killed.  The
+ * kills must reach as far as that run, or as the surveyed one, which made
+ * ${surveyed} calls.
+ */
 async function untilItPasses(call, surveyed, one)
 {
 	const passed = new Set();
@@ -161,16 +173,18 @@ async function untilItPasses(call, surveyed, one)
 	return { kills: killed.length, fewest };
 }
 
-/** Writes and syncs are among ${calls}. */
+/** Asserts that ${calls} include writes and syncs. */
 function assertSeen(calls)
 {
 	for (const kind of [/write/, /sync/])
 		assert.ok(Object.keys(calls).some((call) => kind.test(call)), `no ${kind} was seen`);
 }
 
-/** That for each kind of ${calls}: how many kills each has had.  A kind may have
- * had none if not every run makes it: a slow run writes the mark of the upkeep,
- * which comes once in a while. */
+/**
+ * Does this for each kind of ${calls}.  Returns the number of kills of each
+ * kind.  A kind may have no kill if not every run makes it: only a slow run
+ * writes DATA/mark, which upkeep writes from time to time.
+ */
 async function killAtEach(calls, one)
 {
 	const had = {};

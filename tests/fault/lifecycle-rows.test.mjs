@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The lifecycle of an outbox message as the source documents tell it, on its
-// way to another server: the five steps of the outbox, retries until they are
-// used up, what a failed message leaves behind, and downtime.
+// The lifecycle of an outbox message to another server, as the source documents
+// describe it: the five steps of the outbox, retries until none is left, what a
+// failed message leaves behind, and downtime.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -24,7 +24,7 @@ async function world(t, name, options)
 	return { server, root, ann, peer: new Peer(server, name), to: `bob@${name}.fault.test` };
 }
 
-/** The audit of ${id}: [outcome, error] of each attempt. */
+/** Returns the attempts of ${id} as [outcome, error]. */
 async function attempts(root, id)
 {
 	const [row] = (await root.ask(`outbox/${id}`)).rows;
@@ -33,7 +33,8 @@ async function attempts(root, id)
 }
 
 describe('the lifecycle on the way to another server', { skip }, () => {
-	// The stages pending, sending, pending, sending, sent: what each shows.
+	// The test checks what each state shows: pending, sending, pending,
+	// sending, sent.
 	it('R25 R69 R244 R292 R302 R303 R307 R308 R327 R358 R360 R361 R362 pending, sending, waiting for ' +
 	   'a retry, sent', async (t) => {
 		const { root, ann, peer, to } = await world(t, 'stages');
@@ -58,14 +59,14 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		assert.equal(sent.event_time, waits.event_time);
 		assert.equal(sent.created_at, waits.created_at);
 		assert.ok(time(sent.sent_at) >= time(sent.last_attempt_at));
-		// Not before its time.
+		// The second attempt did not begin before its time.
 		const [row] = (await root.ask(`outbox/${id}`)).rows;
 		assert.ok(time(row.attempts[1].started_at) >= time(waits.next_retry_at));
 		assert.deepEqual(row.attempts.map((one) => one.outcome), ['retryable', 'accepted']);
 	});
 
-	// Its destination asks for a millisecond between retries, so that ten of
-	// them take no five minutes.
+	// The destination asks for one millisecond between retries.  With the
+	// default pauses ten retries would take more than five minutes.
 	it('R28 R47 R48 R64 R72 R73 R75 R87 R293 R317 R319 R321 R323 R328 R347 R353 R363 R127 R171 R194 R213 R214 R236 ' +
 	   'the eleventh refusal is the last', async (t) => {
 		const { server, root, ann, peer, to } = await world(t, 'full');
@@ -79,14 +80,16 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		assert.equal(failed.attempts, 11);
 		assert.equal(failed.last_error, 'inbox_full');
 		assert.deepEqual(peer.has(), []);
-		// Its sender is told, in his inbox and on what is open.
+		// The sender gets a bounce in the inbox and a frame in the open
+		// session.
 		const bounce = await ann.event((e) => e.kind === 'bounce', 'the bounce');
 		assert.deepEqual([bounce.of, bounce.state, bounce.to], [id, 'failed', to]);
 		assert.match(bounce.reason, /retries/);
 		await ws.wait((f) => f.type === 'outbox' && f.entry.id === id && f.entry.state === 'failed',
 			'the entry as failed');
 		await ws.close();
-		// An operator finds it, with the reason and each attempt.
+		// An operator finds the dead letter with its reason and each
+		// attempt.
 		const [letter, ...rest] = await root.all('dead-letters', 'dead_letters');
 		assert.deepEqual(rest, []);
 		assert.deepEqual([letter.id, letter.state, letter.reason, letter.last_error, letter.retry_count],
@@ -96,7 +99,8 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		assert.equal(stats.states.failed, 1);
 		assert.equal(stats.total_retries, 10);
 		assert.equal(stats.dead_letters_open, 1);
-		// It stays failed until somebody deals with it; then it is as new.
+		// The message stays failed until an operator or its sender
+		// acts.  A requeued message has all its retries again.
 		await server.restart();
 		assert.equal((await ann.entry(id)).state, 'failed');
 		peer.does({});
@@ -127,7 +131,8 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 
 		const { id } = await ann.send(to, 'for good');
 		const sent = await entryWhen(ann, id, (e) => e.state === 'sent', 'it is sent');
-		// The marker is due when any answer that was owed would be late.
+		// The marker falls due when any answer that was still owed
+		// would be late.
 		const later = await ann.send(to, 'the marker',
 			{ deliver_at: new Date(Date.now() + 2500).toISOString() });
 		await entryWhen(ann, later.id, (e) => e.state === 'sent', 'the marker is sent');
@@ -146,7 +151,7 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		const waits = await entryWhen(ann, id, (e) => e.retry_count === 1, 'it waits for a retry');
 		const delay = time(waits.next_retry_at) - time(waits.last_status_at);
 		assert.ok(delay >= 24_000 && delay <= 36_000, `retry after ${delay} ms`);
-		// The same wherever an entry is shown.
+		// Every place that shows the entry shows the same.
 		const again = { id, to, body: 'patience' };
 		const shown = {
 			entry: waits,
@@ -159,13 +164,15 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		for (const [where, entry] of Object.entries(shown))
 			assert.deepEqual([where, entry.id, entry.max_retries], [where, id, 5]);
 		await ws.close();
-		// Its sender may be less patient.
+		// The sender may retry earlier.
 		peer.does({});
 		expectStatus(await ann.post(`/v1/outbox/${id}/retry`), 200);
 		assert.equal((await peer.gets(1))[0].id, id);
 	});
 
-	// Two may go at once, the rest by the clock: never faster, whoever is slow.
+	// Two messages may go out at once, the others at the given rate.  The
+	// time between the first and the last shows that the rate is never
+	// exceeded.
 	it('R369 a destination is sent no more than so many a second', async (t) => {
 		const { root, ann, peer, to } = await world(t, 'paced');
 		const first = await ann.send(to, 'first');
@@ -195,7 +202,8 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		assert.equal(away.last_error, 'connection refused');
 		peer.does({});
 		await entryWhen(ann, first.id, (e) => e.state === 'sent', 'taken');
-		// Of a message that it says nothing of: as if it had said "again".
+		// If the answer says nothing about a message, the message is
+		// treated as refused for now.
 		peer.does({ none: 100, wait: 2000 });
 		const silence = await sends('nothing');
 		const kept = await entryWhen(ann, silence.id, (e) => e.retry_count === 1, 'nothing was said of it');
@@ -215,8 +223,9 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 		assert.deepEqual(said.at(-1), ['rejected', 'unknown_recipient']);
 	});
 
-	// Each kind of trouble until it has been felt; but for the last, which is
-	// the messages' own, nobody is charged.
+	// Each kind of failure lasts until the server has noticed it.  No
+	// message is charged, except for the last kind, which concerns the
+	// messages themselves.
 	it('R40 R126 R196 R234 R238 R415 R417 R425 downtime of every kind, then all of it, once and ' +
 	   'in order', async (t) => {
 		const { server, root, ann, peer, to } = await world(t, 'storm');

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Rows of the crash matrix that are of one instant on the way to another
-// server: a death of ours or of theirs there, and what a restart makes of it.
-// The whole matrix, with the test of each row, stands in README.md; the last
-// test here reads it and says whether those tests are there.
+// Rows of the crash matrix that are about one moment on the way to another
+// server: this server or the other one dies there, and a restart follows.
+// README.md has the whole matrix with the test of each row.  The last tests
+// here read it and check that those tests exist.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -21,7 +21,9 @@ import { faultServer, Peer, skip } from './remote.mjs';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 
-/** A server, a sender and a destination that does ${wishes}. */
+/**
+ * Returns a server, a sender, and a destination that behaves as ${wishes} say.
+ */
 async function world(t, name, wishes)
 {
 	const server = await faultServer(t);
@@ -32,7 +34,7 @@ async function world(t, name, wishes)
 	return { server, root, ann, peer, to: `bob@${name}.fault.test`, id: uuid7() };
 }
 
-/** How the attempts of ${id} ended, in order. */
+/** Returns the outcomes of the attempts of ${id}, in order. */
 async function outcomes(root, id)
 {
 	const [row] = (await root.ask(`outbox/${id}`)).rows;
@@ -40,8 +42,10 @@ async function outcomes(root, id)
 	return row.attempts.map((one) => one.outcome);
 }
 
-/** The message is where it belongs, once, and its sender was charged nothing
- * for what the machines did. */
+/**
+ * Asserts that the message has arrived once, and that it was not charged for
+ * failures of the servers.
+ */
 async function arrived({ server, ann, peer, id })
 {
 	const entry = await ann.entryWhen(id, (e) => e.state === 'sent', 'it is sent');
@@ -51,8 +55,10 @@ async function arrived({ server, ann, peer, id })
 	await assertSound(server);
 }
 
-/** Starts ${server} with a death at the first passage of ${point}, has ${act}
- * lead there, and starts it again without. */
+/**
+ * Starts ${server} so that it dies when it first passes ${point}, runs ${act},
+ * which leads there, and starts it again without the fault.
+ */
 async function dieAt(server, point, act)
 {
 	await server.stop();
@@ -63,12 +69,13 @@ async function dieAt(server, point, act)
 	await server.start();
 }
 
-/** A send that may end in the death of the server. */
+/** Sends a message; the server may die during the request. */
 const trySend = (ann, to, id) => ann.send(to, 'hello', { id }).catch(() => null);
 
 describe('the crash matrix', { skip }, () => {
 	it('after the claim, before the request: released at the start, sent once', async (t) => {
-		// The carrier has the parcel and has not begun with it.
+		// The carrier has taken the parcel, but has not sent the
+		// request yet.
 		const w = await world(t, 'slow', { latency: 600_000 });
 
 		await w.ann.send(w.to, 'hello', { id: w.id });
@@ -142,7 +149,8 @@ describe('the crash matrix', { skip }, () => {
 			assert.deepEqual(letters.map((letter) => letter.id), [w.id]);
 			const { events } = await w.ann.inbox();
 			assert.deepEqual(events.filter((e) => e.kind === 'bounce').map((e) => e.of), [w.id]);
-			// What was written before the death is not there: it was tried once more.
+			// The writes before the death are lost, so there was
+			// another attempt.
 			assert.deepEqual(await outcomes(w.root, w.id), ['restart', 'rejected']);
 			assert.deepEqual(w.peer.has(), []);
 			await assertSound(w.server);
@@ -152,7 +160,10 @@ describe('the crash matrix', { skip }, () => {
 
 // ---- the list ----------------------------------------------------------------
 
-/** The rows of the table under "## The crash matrix": [point, file, name]. */
+/**
+ * Returns the rows of the table under "## The crash matrix": [point, file,
+ * name].
+ */
 function listed(text)
 {
 	const part = text.split('\n## The crash matrix\n')[1]?.split('\n## ')[0] ?? '';
@@ -165,7 +176,7 @@ function listed(text)
 	});
 }
 
-/** The names of the tests that ${source}, of a file called ${file}, runs. */
+/** Returns the names of the tests that ${source}, the text of ${file}, runs. */
 function namesIn(file, source)
 {
 	if (file.endsWith('.c'))
@@ -175,7 +186,10 @@ function namesIn(file, source)
 		.map((found) => found[1] ?? found[2]);
 }
 
-/** What is wrong with the list in ${text}; ${read} gives a file, or null. */
+/**
+ * Returns the errors of the list in ${text}.  ${read} returns the text of a
+ * file, or null.
+ */
 function wrong(text, read)
 {
 	const rows = listed(text);
@@ -213,7 +227,7 @@ describe('the list of the crash matrix', () => {
 		assert.match(forged(/^\| before .*\n/m, ''), /11 rows/);
 		assert.match(forged(/`test_leases.c`: test_lease_runs_out/, ''), /no test/);
 		assert.match(forged('## The crash matrix', '## Another'), /0 rows/);
-		// A test that is commented out is none.
+		// A test that is commented out does not count.
 		const silenced = (file) => read(file)?.replace(/^\t*it\(/gm, '// $&') ?? null;
 		assert.ok(wrong(text, silenced).length >= 8);
 	});

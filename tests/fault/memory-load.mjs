@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Clients of a server without memory, beside those of crash-load.mjs: one sends
-// arrays, one walks through all other routes, an administrator reads /v1/admin.
-// The walk is a list of steps, so that the test can take each of them again
-// when there is memory, and then each must be answered as if nothing had been.
+// Clients of a server without memory, in addition to those of crash-load.mjs:
+// one sends arrays, one goes through all other routes, an administrator uses
+// /v1/admin.  The last two follow a list of steps.  When there is memory again,
+// the test repeats each step, and then each must be answered as if nothing had
+// happened.
 
 import { PASSWORD, expectStatus, freshName, rawRequest, sleep, uuid7 } from '../e2e/harness.mjs';
 import { Target, insist } from './crash-load.mjs';
 
-/** A server whose memory comes and goes. */
+/** A server whose allocations fail at times. */
 export class Starved extends Target {
 	constructor(server)
 	{
@@ -26,14 +27,20 @@ export class Starved extends Target {
 		this.count(status);
 	}
 
-	/** While deliveries fail, accepted messages pile up. */
+	/**
+	 * While deliveries fail, accepted messages accumulate and queues fill
+	 * up.
+	 */
 	passesCode(code)
 	{
 		return code === 'queue_full' || super.passesCode(code);
 	}
 }
 
-/** Sends arrays of five to one of ${others}, and again what had no answer. */
+/**
+ * Sends arrays of five messages to one of ${others}, and repeats those without
+ * an answer.
+ */
 export async function arraySender(target, history, user, others, client)
 {
 	for (let n = 0; !target.over;) {
@@ -61,8 +68,10 @@ export async function arraySender(target, history, user, others, client)
 
 const later = () => new Date(Date.now() + 3_600_000).toISOString();
 
-/** What a person does: [name, ask(user, other, known), statuses].  `known` is what
- *  earlier steps were answered. */
+/**
+ * The steps of a user: [name, ask(user, other, known), statuses].  `known`
+ * holds results of earlier steps.
+ */
 const STEPS = [
 	['one message', (user, other, known) => {
 		known.id = uuid7();
@@ -114,7 +123,7 @@ const ADMIN = ['stats', 'outbox?limit=20', 'dead-letters', 'destinations', 'lane
 	'users?limit=20', 'audit?limit=20'].map((target) =>
 	[`/v1/admin/${target}`, (root) => root.get(`/v1/admin/${target}`), 200]);
 
-/** Steps that cost a password's hash. */
+/** Steps that hash a password, which is expensive. */
 const ACCOUNT = [
 	['a registration', async (user, _other, known) => {
 		const name = freshName('new');
@@ -138,7 +147,10 @@ const ACCOUNT = [
 		user.get('/v1/inbox?limit=1', { token: known.token }), 200],
 ];
 
-/** What a refused or lost step before this one leaves unknown, or has done. */
+/**
+ * Returns true if ${status} is correct for ${step} because an earlier step was
+ * refused, or was done although its answer was lost.
+ */
 function stands(step, status)
 {
 	const twice = { 'its cancellation': [404, 409], 'the message': [404], 'its entry': [404],
@@ -149,7 +161,7 @@ function stands(step, status)
 	return twice?.includes(status);
 }
 
-/** Walks through ${steps} until the end. */
+/** Goes through ${steps} until the end of the test. */
 async function walk(target, user, other, steps, pause = 0)
 {
 	const known = { n: 0, conversation: uuid7(), id: uuid7(), late: uuid7(), token: user.token,
@@ -176,7 +188,10 @@ async function walk(target, user, other, steps, pause = 0)
 	}
 }
 
-/** The clients that ${people} (a pair) and ${root}, an administrator, are. */
+/**
+ * Returns the clients that ${people} (two users) and ${root} (an administrator)
+ * run.
+ */
 export function walkers(target, people, root)
 {
 	const [eve, fox] = people;
@@ -185,7 +200,7 @@ export function walkers(target, people, root)
 		walk(target, eve, fox, ACCOUNT, 50), walk(target, root, root, ADMIN)];
 }
 
-/** Takes each step once; throws at the first that is not answered as it should be. */
+/** Does each step once.  Throws at the first wrong answer. */
 export async function tour(people, root)
 {
 	const [eve, fox] = people;
@@ -203,7 +218,7 @@ export async function tour(people, root)
 	return taken;
 }
 
-/** A WebSocket session of ${user} that says hello, sends and acks. */
+/** Opens a WebSocket session of ${user}, which sends and acks. */
 export async function session(user, other)
 {
 	const { head } = expectStatus(await user.get('/v1/inbox?limit=1'), 200).body;

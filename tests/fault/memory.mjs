@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Allocations of a server that fail at random: failmalloc.c, compiled here and
-// preloaded.  The test sets the rate in a file that both see, and reads there how
-// many calls have failed, and in which library.
+// Makes allocations of a server fail at random, by failmalloc.c, which is
+// compiled here and preloaded.  The test sets the rate in a file that both
+// processes map.  There it also reads how many calls have failed, and in which
+// library.
 //
 //	const memory = new Memory(seed);
 //	const server = new Server({ env: memory.env });
@@ -20,12 +21,12 @@ const HERE = path.dirname(fileURLToPath(import.meta.url));
 const CC_FLAGS = ['-std=c11', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Wconversion', '-Werror',
 	'-O2', '-g', '-fPIC', '-fno-builtin', '-fvisibility=hidden', '-shared'];
 
-/* struct control of failmalloc.h. */
+/* The layout of struct control in failmalloc.h. */
 const PAGE = 4096;
 const AT = { rate: 0, seed: 4, calls: 8, failures: 16, checked: 24, guarded: 32, modules: 40 };
 const MODULE = { size: 48, failures: 8, name: 16, n: 24 };
 
-/** Compiles the library into ${dir}: its path. */
+/** Compiles the library into ${dir}.  Returns its path. */
 function compile(dir)
 {
 	const file = path.join(dir, 'failmalloc.so');
@@ -37,8 +38,10 @@ function compile(dir)
 }
 
 export class Memory {
-	/** ${guards}: whether blocks stand between canaries, where no sanitizer looks
-	 *  at them. */
+	/**
+	 * ${guards}: puts canaries around each block, where no sanitizer checks
+	 * accesses.
+	 */
 	constructor(seed, guards = true)
 	{
 		const dir = tempDir('twinbox-memory-');
@@ -53,7 +56,7 @@ export class Memory {
 			LD_PRELOAD: compile(dir),
 			FAILMALLOC: this.file,
 			FAILMALLOC_GUARDS: guards ? '1' : '0',
-			/* The sanitizer's library must come behind this one. */
+			/* The sanitizer's library is loaded after this one. */
 			ASAN_OPTIONS: [process.env.ASAN_OPTIONS, 'verify_asan_link_order=0',
 				'handle_abort=1']
 				.filter(Boolean).join(':'),
@@ -63,7 +66,7 @@ export class Memory {
 		};
 	}
 
-	/** From now on ${part} of all calls fail, 0 to 1. */
+	/** From now on the fraction ${part} (0 to 1) of all calls fails. */
 	rate(part)
 	{
 		const word = Buffer.alloc(4);
@@ -72,8 +75,10 @@ export class Memory {
 		fs.writeSync(this.fd, word, 0, 4, AT.rate);
 	}
 
-	/** What the library has counted; `modules`: a Map from a library's name to the
-	 *  failures that it was given. */
+	/**
+	 * Returns the library's counters.  `modules` is a Map from the name of
+	 * a library to the number of its failed calls.
+	 */
 	figures()
 	{
 		const page = Buffer.alloc(PAGE);

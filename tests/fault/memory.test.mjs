@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Allocations fail at random under mixed load, those of the program and those
-// of its libraries: the server never ends by a signal, nothing is corrupt,
-// nothing accepted is lost, and a second after the last failure every route
-// works.  Runs on both databases (TWINBOX_TEST_BACKEND) and on any build: under
-// AddressSanitizer, which looks at every access, and natively, with canaries
-// around each block and without them.
+// Allocations fail at random under mixed load, in the program and in its
+// libraries.  The server never ends by a signal, nothing is corrupt, no
+// accepted message is lost, and one second after the last failure every route
+// works.  The tests run on both databases (TWINBOX_TEST_BACKEND) and on any
+// build: under AddressSanitizer, which checks every access, and natively, with
+// canaries around each block and without them.
 //
-// Environment: MEMORY_FAILURES (of each test, default 3000), MEMORY_SEED
-// (default: of the commit; printed; repeats the rates, not the interleaving).
+// Environment: MEMORY_FAILURES (for each test, default 3000), MEMORY_SEED
+// (default: derived from the commit; it is printed, and repeats the rates but
+// not the interleaving).
 
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
@@ -28,14 +29,16 @@ import { Memory } from './memory.mjs';
 const FAILURES = Number(process.env.MEMORY_FAILURES ?? 3000);
 const SEED = seedOf('MEMORY_SEED');
 const SANITIZED = process.env.TWINBOX_SANITIZED === '1';
-/* From the last failure to every route's answer. */
+/* The longest time from the last failure until every route answers. */
 const RECOVERY_MS = 1000;
-/* Without a failure for this long the server has come to a standstill. */
+/* Without a failure for this long the server no longer allocates: it hangs. */
 const STANDSTILL_MS = 60_000;
 const EXIT_NO_MEMORY = 71;
 
-/* Rates, and how long each lasts.  While failures are rare they hit deep inside of
- * requests; all calls at once are what a real shortage is. */
+/*
+ * Failure rates, and how long each lasts.  Rare failures occur deep inside of
+ * requests.  The failure of all calls is what a real shortage looks like.
+ */
 const WEATHER = [
 	{ least: 0.001, most: 0.01, ms: 400 },
 	{ least: 0.01, most: 0.1, ms: 200 },
@@ -44,8 +47,11 @@ const WEATHER = [
 	{ least: 0, most: 0, ms: 50 },
 ];
 
-/** What ${server} has said that is no line of its log (an assertion, a report of a
- *  sanitizer, a damaged block), its reasons for a 500, and the end of its log. */
+/**
+ * Returns the output of ${server} that is not a log line (an assertion, a
+ * report of a sanitizer, a damaged block), its reasons for answers with 500,
+ * and the end of its log.
+ */
 function words(server)
 {
 	const lines = (server.child ?? server.last).err.split('\n');
@@ -55,7 +61,7 @@ function words(server)
 		...lines.slice(-12)].join('\n');
 }
 
-/** A server that is starved of memory, and everybody who asks it. */
+/** A server whose allocations fail, and all its clients. */
 class World {
 	constructor(guards)
 	{
@@ -85,15 +91,17 @@ class World {
 		this.ended.catch((error) => { this.broken = error; });
 	}
 
-	/** The server has ended.  For want of memory it may, with its own exit code;
-	 *  it is started again, as a service manager would. */
+	/**
+	 * The server has ended.  For lack of memory it may, with its own exit
+	 * code.  Starts it again, as a service manager would.
+	 */
 	async restart()
 	{
 		const { server, memory, target } = this;
 		const { code, signal } = server.last;
 
 		memory.rate(0);
-		// A message of our own replaces what the assertion would say.
+		// This message replaces that of the assertion.
 		assert.deepEqual({ code, signal }, { code: EXIT_NO_MEMORY, signal: null },
 			`the server has ended: code ${code}, signal ${signal}\n${words(server)}`);
 		this.ends++;
@@ -102,7 +110,7 @@ class World {
 		target.up();
 	}
 
-	/** Lets calls fail until ${n} have. */
+	/** Makes calls fail until ${n} have failed. */
 	async starve(n)
 	{
 		const { memory, rnd } = this;
@@ -126,7 +134,7 @@ class World {
 			throw new Error(`${this.broken.stack}\n${words(this.server)}`);
 	}
 
-	/** Waits until every route works; how many steps that took. */
+	/** Waits until every route works.  Returns the number of steps. */
 	async recovered()
 	{
 		const { server, pair, root } = this;
@@ -140,7 +148,7 @@ class World {
 		});
 	}
 
-	/** Waits until the server holds nothing for anybody. */
+	/** Waits until the server holds no answers, long-polls or sessions. */
 	async released()
 	{
 		await eventually(async () => {

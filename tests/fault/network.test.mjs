@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Two servers behind nginx on two machines (tests/proxy/network.mjs) whose cable is
-// slow and loses packets, breaks in the middle of a request or of an answer, carries
-// only one direction, or loses a machine; and a machine whose clock is off by a day.
-// In each: all arrives exactly once and in order, nothing is charged to a message, and
-// fsck finds nothing in either database nor between the two.
+// Two servers behind nginx on two machines (tests/proxy/network.mjs).  The
+// cable between them is slow and loses packets, breaks in the middle of a
+// request or of an answer, or carries packets in one direction only; a machine
+// disappears; the clock of a machine is wrong by a day.  In each case
+// everything arrives exactly once and in order, no message is charged, and fsck
+// finds nothing in either database or between the two.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -22,7 +23,7 @@ const skip = await enterNetwork();
 const DAY_S = 86_400;
 const LARGEST = 'x'.repeat(16_384);
 
-/** Two servers whose requests end soon, and people. */
+/** Makes two servers whose requests time out soon, and users. */
 async function scene(options = {})
 {
 	const authority = new Authority('hospital');
@@ -33,7 +34,10 @@ async function scene(options = {})
 	return s;
 }
 
-/** New people; each has had a message of the other one, so connections are open. */
+/**
+ * Makes new users.  Each has received a message of the other one, so
+ * connections are open.
+ */
 async function meet(s)
 {
 	[[s.alice], [s.bob], s.root] = await Promise.all([users(s.a, 'alice'), users(s.b, 'bob'), operator(s.a)]);
@@ -45,7 +49,7 @@ async function meet(s)
 	await until(s.bob, s.back[0], 'sent');
 }
 
-/** Alice sends one more message; its id. */
+/** Alice sends one more message.  Returns its id. */
 async function says(s, body)
 {
 	s.there.push((await s.alice.send(address(s.bob), body)).id);
@@ -60,9 +64,12 @@ async function waits(s, id, error)
 	assert.equal(entry.retry_count, 0, 'it is charged to the destination');
 }
 
-/** How the other server took ${id} at last; all attempts before failed.  (There need
- *  be none: libcurl repeats a request by itself if a connection that was used before
- *  breaks, and one whose nonce was used up is signed anew.) */
+/**
+ * Returns how the other server took ${id} in the last attempt.  All attempts
+ * before must have failed.  There may be none: libcurl repeats a request by
+ * itself if a reused connection breaks, and a request whose nonce was used up
+ * is signed again.
+ */
 async function taken({ root }, id)
 {
 	const outcomes = (await root.ask(`outbox/${id}`)).rows[0].attempts.map((one) => one.outcome);
@@ -73,7 +80,7 @@ async function taken({ root }, id)
 	return last;
 }
 
-/** b.example is gone: nobody hears of it. */
+/** b.example disappears, and its connections stay open at the other end. */
 async function vanishes(s)
 {
 	mute(A);
@@ -82,7 +89,7 @@ async function vanishes(s)
 	await s.gates.b.die();
 }
 
-/** It runs again, and the cable is whole. */
+/** Starts b.example again and restores the cable. */
 async function returns(s)
 {
 	await s.b.start();
@@ -91,7 +98,10 @@ async function returns(s)
 	await s.gates.b.start();
 }
 
-/** All that was sent has come, and nothing was charged, lost or broken. */
+/**
+ * Asserts that all messages have arrived, that none was charged or lost, and
+ * that fsck finds nothing.
+ */
 async function settles(s)
 {
 	const ms = 90_000;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// The push thread is told more than it can pass on: effects are dropped, and who
-// is here reads the store instead.  Nobody misses an event, a window that an
-// ack has opened, a long-poll's answer or the end of his token.  A fault point
-// stands in for the full mailbox, at chosen effects.
+// The push thread gets more effects than it can pass on.  Effects are dropped,
+// and sessions and long-polls read the store instead.  No client misses an
+// event, a window that an ack has opened, the answer of a long-poll, or the
+// revocation of its token.  A fault point at chosen effects stands in for the
+// full mailbox.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// test is skipped, with TWINBOX_FAULTS_REQUIRED=1 it fails.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the test is skipped; with TWINBOX_FAULTS_REQUIRED=1 it fails.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -19,7 +20,7 @@ const program = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD
 const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
 
-/** A server that drops the effects whose numbers ${wanted} likes. */
+/** Starts a server that drops the effects whose numbers ${wanted} accepts. */
 async function stage(t, wanted)
 {
 	const numbers = Array.from({ length: 60 }, (_, i) => i + 1).filter(wanted).slice(0, 32);
@@ -31,7 +32,7 @@ async function stage(t, wanted)
 	return [server, ...await users(server, 'ann', 'bob')];
 }
 
-/** How often effects were dropped. */
+/** Returns how many times effects were dropped. */
 async function overflows(server)
 {
 	const { text } = await server.rest().get('/metrics');
@@ -54,7 +55,8 @@ describe('effects are dropped', { skip }, () => {
 
 			await ws.type('caught_up');
 			for (let i = 0; i < 25; i++) {
-				// Two at once: the second needs the ack of the first.
+				// Two messages at once: the second one needs
+				// the ack of the first.
 				const ids = [await ann.send(bob.name, `${i}`), await ann.send(bob.name, `${i}+`)]
 					.map((entry) => entry.id);
 				for (const id of ids) {

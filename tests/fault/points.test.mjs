@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Every fault point that a scripted run of five messages passes, killed at each
-// of its passages, one run each; after a restart the script is finished and
-// its end is the golden one.  Every point that the server's sources have must
-// be among them.
+// Every fault point that a scripted run of five messages passes: in one run for
+// each passage, the server is killed there.  After a restart the script is
+// completed, and its final state must be the golden end.  Every point in the
+// server's sources must be reached.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// test is skipped, with TWINBOX_FAULTS_REQUIRED=1 it fails.  POINTS_MAX (default
-// 30) bounds the passages tried of one point: the first ones and the last.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the test is skipped; with TWINBOX_FAULTS_REQUIRED=1 it fails.
+// POINTS_MAX (default 30) limits the passages of one point that are tried: the
+// first ones and the last one.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -26,7 +27,10 @@ const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 const MAX = Number(process.env.POINTS_MAX ?? 30);
 const WORKERS = Number(process.env.POINTS_WORKERS ?? 3);
 
-/** Points and how often an undisturbed run passes them: Map. */
+/**
+ * Returns a Map from each point to the number of passages in an undisturbed
+ * run.
+ */
 async function survey(made)
 {
 	const data = copyData(made.data);
@@ -44,7 +48,7 @@ async function survey(made)
 	return points;
 }
 
-/** The passages to kill at: the first ${MAX} - 1 and the last. */
+/** Returns the passages to kill at: the first ${MAX} - 1 and the last. */
 function passages(count)
 {
 	const all = Array.from({ length: count }, (_none, i) => i + 1);
@@ -52,7 +56,9 @@ function passages(count)
 	return count <= MAX ? all : [...all.slice(0, MAX - 1), count];
 }
 
-/** Kills at the ${n}-th passage of ${name}: whether it came to that. */
+/**
+ * Kills at the ${n}-th passage of ${name}.  Returns true if the run got there.
+ */
 async function killAt(made, golden, name, n)
 {
 	const server = new Server({ program, data: copyData(made.data) });
@@ -76,14 +82,19 @@ async function killAt(made, golden, name, n)
 	return killed;
 }
 
-/* SQLite's log is synced beside the writer; PostgreSQL syncs in its commit, and
- * all receipts are the relay's there.  The scene has no other server:
- * tests/contract/test_receive_receipts.c kills `receive`. */
+/*
+ * Points that this test cannot reach.  With SQLite the log is synced beside the
+ * writer; PostgreSQL syncs in its commit, and there the relay makes all
+ * receipts.  There is no other server here:
+ * tests/contract/test_receive_receipts.c kills at `receive`.
+ */
 const ELSEWHERE = onPostgres ? /^(writer\.sync|receive|receipt)\./ : /^receive\./;
-/* Commands of their own: tests/postgres/copy.test.mjs and signals.test.mjs kill
- * them. */
+/*
+ * Points of commands, which tests/postgres/copy.test.mjs and signals.test.mjs
+ * kill.
+ */
 const COMMANDS = /^(backup|copy|fsck|migrate|restore)\./;
-/* Where nothing but a note to other nodes is lost. */
+/* Points where only a note to other nodes can be lost. */
 const LOST_ONLY = /^cluster\./;
 
 after(killAll);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Every fault point on the way to other servers, killed at each of its first
-// passages, one run each: what is leased, sent, refused, dead, requeued and
-// rescued comes to the same end, and no destination has anything twice.
+// Every fault point on the way to other servers: in one run for each of its
+// first passages, the server is killed there.  Leased, sent, refused, dead,
+// requeued and rescued messages reach the same final state, and no destination
+// has a message twice.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// test is skipped, with TWINBOX_FAULTS_REQUIRED=1 it fails.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the test is skipped; with TWINBOX_FAULTS_REQUIRED=1 it fails.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -22,8 +23,10 @@ import { Peer, program, skip } from './remote.mjs';
 const MAX = Number(process.env.POINTS_MAX ?? 8);
 const WORKERS = Number(process.env.POINTS_WORKERS ?? 3);
 
-/** Data with a message that was on its way when the server died: there is a
- * lease to be ended. */
+/**
+ * Makes data with a message that was under way when the server died, so that a
+ * lease must be ended.
+ */
 async function prepare()
 {
 	const server = new Server({ program });
@@ -39,7 +42,7 @@ async function prepare()
 	return { data: server.data, name: ann.name, token: ann.token, ids };
 }
 
-/** The story, to be begun again after each death. */
+/** The scenario, which begins again after each death. */
 class Story {
 	constructor(made)
 	{
@@ -52,8 +55,10 @@ class Story {
 		await this.ann.send(to, `message ${n}`, { id: this.made.ids[n] });
 	}
 
-	/** Waits until message ${n} is in one of the states ${wanted}; returns it.  Fails
-	 * at once when the server has died. */
+	/**
+	 * Waits until message ${n} is in one of the states ${wanted}.  Returns
+	 * it.  Fails at once if the server has died.
+	 */
 	async state(n, wanted)
 	{
 		const { server } = this;
@@ -107,8 +112,10 @@ class Story {
 	}
 }
 
-/** Plays the story once more on ${server}, with a death armed: whether it
- * came. */
+/**
+ * Runs the scenario once on ${server}, with a fault point armed.  Returns true
+ * if the server died there.
+ */
 async function play(story, server, env)
 {
 	try {

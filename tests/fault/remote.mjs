@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Other servers as tests want them: a twinboxd with the fault carrier, its
-// destinations' files, and what they have taken in
+// Other servers that behave as a test wants: a twinboxd with the fault carrier,
+// the files that control its destinations, and what these have received
 // (server/relay/carrier_fault.h).
 
 import fs from 'node:fs';
@@ -13,7 +13,7 @@ export const program = process.env.TWINBOXD_FAULTS && path.resolve(process.env.T
 export const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
 
-/** A server of the fault build, stopped after ${t}. */
+/** Starts a server of the fault build, which is stopped after ${t}. */
 export async function faultServer(t, options = {})
 {
 	const server = await startServer({ program: program ?? TWINBOXD, ...options });
@@ -22,8 +22,10 @@ export async function faultServer(t, options = {})
 	return server;
 }
 
-/** For nodes of the fault build that are to have the same other servers: a function
- *  that gives each its options. */
+/**
+ * For nodes of the fault build that must share the same other servers: returns
+ * a function that returns the options of each node.
+ */
 export function sameDestinations()
 {
 	const outside = path.join(tempDir(), 'fault');
@@ -38,7 +40,7 @@ export function sameDestinations()
 	};
 }
 
-/** A destination of ${server}: what it does and what it has. */
+/** A destination of ${server}: its behaviour and what it has received. */
 export class Peer {
 	constructor(server, name)
 	{
@@ -47,7 +49,10 @@ export class Peer {
 		this.file = path.join(server.data, 'fault', this.name);
 	}
 
-	/** From now on it does ${wishes}: { down: 1, latency: 20 … }. */
+	/**
+	 * Sets the behaviour to ${wishes}, for example { down: 1, latency: 20
+	 * }.
+	 */
 	does(wishes)
 	{
 		const text = Object.entries(wishes).map(([word, n]) => `${word} ${n}\n`).join('');
@@ -56,7 +61,7 @@ export class Peer {
 		fs.renameSync(`${this.file}.new`, this.file);
 	}
 
-	/** What it has taken in, in that order. */
+	/** Returns what it has received, in order. */
 	has()
 	{
 		let text = '';
@@ -67,14 +72,15 @@ export class Peer {
 			if (e.code !== 'ENOENT')
 				throw e;
 		}
-		// Whole lines only: the last may still be being written.
+		// Complete lines only: the last one may not be written
+		// completely.
 		return text.split('\n').slice(0, -1).map((line) => {
 			const [id, to, from, place, attempt] = line.split(' ');
 			return { id, to, from, place: Number(place), attempt: Number(attempt) };
 		});
 	}
 
-	/** Waits until it has ${n}; gives them. */
+	/** Waits until it has received ${n} messages.  Returns them. */
 	async gets(n)
 	{
 		return eventually(() => {
@@ -84,7 +90,10 @@ export class Peer {
 	}
 }
 
-/** Waits until ${user}'s entry ${id} is as ${good} likes; gives it. */
+/**
+ * Waits until ${good} returns true for the entry ${id} of ${user}.  Returns the
+ * entry.
+ */
 export async function entryWhen(user, id, good, what)
 {
 	return eventually(async () => {

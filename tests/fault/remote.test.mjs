@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Messages to other servers, played by the fault carrier: the way of one
+// Messages to other servers, which the fault carrier plays: the way of a
 // message, what is charged to it and what to its destination, and how it ends.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -33,7 +33,7 @@ describe('other servers', { skip }, () => {
 		assert.equal(sent.attempts, 1);
 		assert.equal(sent.retry_count, 0);
 		assert.ok(sent.sent_at);
-		// His own copy is in his inbox, and no bounce.
+		// The sender's inbox has their own copy, and no bounce.
 		assert.deepEqual((await ann.inbox()).events.map((e) => [e.kind, e.own]), [['message', true]]);
 	});
 
@@ -69,7 +69,7 @@ describe('other servers', { skip }, () => {
 		const delay = Date.parse(waits.next_retry_at) - Date.parse(waits.last_attempt_at);
 		assert.ok(delay >= 700 && delay <= 2500, `first retry after ${delay} ms`);
 		assert.ok(waits.labels.includes('retrying'));
-		// Nobody is charged for the one before him.
+		// The message behind it is not charged.
 		const behind = await ann.entry(second.id);
 		assert.equal(behind.retry_count, 0);
 		peer.does({});
@@ -113,13 +113,14 @@ describe('other servers', { skip }, () => {
 			'the breaker has opened');
 		assert.equal(first.retry_count, 0);
 		assert.equal(first.state, 'pending');
-		// The others do not wait for it.
+		// The other destinations do not wait for this one.
 		const { id } = await ann.send('bob@here.fault.test', 'meanwhile');
 		assert.equal((await other.gets(1))[0].id, id);
 		peer.does({});
 		assert.deepEqual((await peer.gets(30)).map((g) => g.id), ids);
 		assert.match(server.output(), /destination=away\.fault\.test state=open/);
-		// It has the last before we know that: the log may be behind.
+		// The peer has the last message before this process sees the
+		// log, which may arrive later.
 		await eventually(() => /destination=away\.fault\.test state=closed/.test(server.output()),
 			'the breaker closes');
 	});
@@ -150,7 +151,8 @@ describe('other servers', { skip }, () => {
 
 		await ann.send('bob@here.fault.test', 'it answers');
 		await other.gets(1);
-		// Each keeps a parcel for 20 s; there are 16 of them.
+		// Each destination holds a parcel for 20 s.  There are 16
+		// parcels at most.
 		const mute = [];
 		for (let i = 0; i < 20; i++) {
 			new Peer(server, `mute${i}`).does({ silent: 1 });
@@ -159,7 +161,7 @@ describe('other servers', { skip }, () => {
 		for (let i = 0; i < 3; i++)
 			await ann.send('bob@here.fault.test', `${i}`);
 		assert.equal((await other.gets(4)).length, 4);
-		// None of those has been given up meanwhile to make room.
+		// None of these requests has been aborted to make room.
 		const entries = await Promise.all(mute.map((id) => ann.entry(id)));
 		assert.ok(entries.some((e) => e.state === 'sending'));
 		assert.ok(entries.every((e) => e.last_error === null || e.last_error === undefined));
@@ -215,7 +217,8 @@ describe('other servers', { skip }, () => {
 		expectStatus(await ann.post('/v1/messages', { to: eve.name, body: 'also not' }), 429);
 		expectStatus(await ann.post('/v1/messages', { to: eve.name, body: 'nor later',
 			deliver_at: new Date(Date.now() + 3_600_000).toISOString() }), 429);
-		// Others are not held up, and what is received makes receipts still.
+		// Other users are not affected, and received messages still
+		// cause receipts.
 		const { id } = await eve.send(ann.name, 'hello');
 		const event = await ann.received(id);
 		await ann.ack(event.seq);

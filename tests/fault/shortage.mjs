@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Shortage, made from outside: a small disk, and how a process behaves that
-// lacks something.  The disk is a tmpfs in a mount namespace that a process of
-// the test holds, so that nobody else sees it; a server enters it by its
-// `wrapper`.  A ballast file, written through /proc/PID/root, makes it full.
-// Promises: disk and process are gone with end(), or with the test process.
+// Makes resources scarce from outside: a small disk; and measures how a process
+// behaves that lacks something.  The disk is a tmpfs in a mount namespace that
+// a process of the test holds, so no other process sees it.  A server enters
+// the namespace by its `wrapper`.  A ballast file, written through
+// /proc/PID/root, fills the disk.  Disk and process are gone after end(), or
+// when the test process ends.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -18,13 +19,13 @@ import {
 
 export const KIB = 1024;
 export const MIB = 1024 * KIB;
-export const PAGE = 4096; // what a tmpfs gives out, and what the database writes
+export const PAGE = 4096; // the unit in which a tmpfs gives out memory and the database writes
 
 const UNSHARE = process.getuid() === 0 ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
 
 // ---- the small disk --------------------------------------------------------
 
-/** Why there can be no small disk here; false: there can. */
+/** Returns the reason why a small disk cannot be made here, or false. */
 function obstacle()
 {
 	const dir = tempDir('twinbox-fault-');
@@ -41,10 +42,10 @@ function obstacle()
 	return false;
 }
 
-/** A reason to skip what needs a small disk; false: there is none. */
+/** The reason to skip tests that need a small disk, or false. */
 export const noDisk = obstacle();
 
-/** A tmpfs of ${bytes}, which is gone with end(). */
+/** A tmpfs of ${bytes}, which end() removes. */
 export class SmallDisk {
 	constructor(bytes)
 	{
@@ -72,14 +73,20 @@ export class SmallDisk {
 		return this;
 	}
 
-	/** Its disk is smaller than what the server keeps free for other things. */
+	/**
+	 * The disk is smaller than the default disk-reserve, so the reserve is
+	 * switched off.
+	 */
 	server({ args = [], ...options } = {})
 	{
 		return new Server({ data: this.data, wrapper: this.wrapper, ...options,
 			args: ['--disk-reserve', '0B', ...args] });
 	}
 
-	/** Where the test sees ${name} of the data directory. */
+	/**
+	 * Returns the path at which the test sees ${name} of the data
+	 * directory.
+	 */
 	file(name = '')
 	{
 		return path.join(this.outside, 'data', name);
@@ -97,7 +104,7 @@ export class SmallDisk {
 		return Number(bavail) * Number(bsize);
 	}
 
-	/** Writes ballast until only ${bytes} are free. */
+	/** Writes ballast until only ${bytes} bytes are free. */
 	leave(bytes)
 	{
 		const fd = fs.openSync(path.join(this.outside, 'ballast'), 'a');
@@ -107,7 +114,8 @@ export class SmallDisk {
 			for (let n = this.free() - bytes; n >= PAGE; n = this.free() - bytes)
 				fs.writeSync(fd, piece, 0, Math.min(n - n % PAGE, MIB));
 		} catch (error) {
-			// The server took the last page meanwhile: it is full, too.
+			// The server took the last page meanwhile, so the disk
+			// is full, too.
 			if (error.code !== 'ENOSPC')
 				throw error;
 		} finally {
@@ -115,7 +123,7 @@ export class SmallDisk {
 		}
 	}
 
-	/** Takes ${bytes} of the ballast away. */
+	/** Removes ${bytes} bytes of the ballast. */
 	give(bytes)
 	{
 		const name = path.join(this.outside, 'ballast');
@@ -130,7 +138,10 @@ export class SmallDisk {
 		fs.rmSync(path.join(this.outside, 'ballast'), { force: true });
 	}
 
-	/** May be written to, or not; nobody has a file open there for writing. */
+	/**
+	 * Makes the disk read-only, or writable again.  No process may have a
+	 * file open for writing there.
+	 */
 	readOnly(yes)
 	{
 		const [program, ...args] = this.wrapper;
@@ -140,7 +151,7 @@ export class SmallDisk {
 		assert.equal(status, 0, stderr);
 	}
 
-	/** Has exactly what is in ${data} and nothing else. */
+	/** Makes the data directory a copy of ${data}, or empty. */
 	load(data)
 	{
 		this.room();
@@ -157,11 +168,11 @@ export class SmallDisk {
 	}
 }
 
-// ---- what the process does -------------------------------------------------
+// ---- how the process behaves -----------------------------------------------
 
 const TICKS = Number(spawnSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }).stdout);
 
-/** Seconds of processor time that ${pid} has used. */
+/** Returns the seconds of processor time that ${pid} has used. */
 function cpu(pid)
 {
 	const [user, system] = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -173,9 +184,9 @@ function cpu(pid)
 export const lines = (text) => text.split('\n').length - 1;
 
 /**
- * For ${ms} nobody asks for anything: the process must neither spin (half a
- * processor is far more than it needs) nor write more than ${most} lines a
- * second.
+ * For ${ms} milliseconds no client makes a request.  The process must not spin
+ * (half a processor is far more than it needs) and must not write more than
+ * ${most} log lines a second.
  */
 export async function quiet(server, ms, most)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A signal in the middle of a command ends it at once, as a signal ends any
-// program, and leaves nothing half done.
+// A signal in the middle of a command ends it at once, as it ends any program,
+// and no half-done result is left.
 //
-// Needs a build with --enable-faults, named by TWINBOXD_FAULTS; without it the
-// tests are skipped, with TWINBOX_FAULTS_REQUIRED=1 they fail.
+// Needs a build with --enable-faults, whose program TWINBOXD_FAULTS names.
+// Without it the tests are skipped; with TWINBOX_FAULTS_REQUIRED=1 they fail.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -15,7 +15,10 @@ import { Terminal } from '../e2e/cli-terminal.mjs';
 import { startServer, run, tempDir, users, within } from '../e2e/harness.mjs';
 import { program as faultsProgram, skip } from './remote.mjs';
 
-/** Ends ${command} with ${signal} when it has come to ${point}: what it wrote. */
+/**
+ * Runs ${command} and ends it with ${signal} when it has reached ${point}.
+ * Returns its output.
+ */
 async function interrupted(signal, point, command)
 {
 	const trace = path.join(tempDir(), 'trace');
@@ -52,7 +55,7 @@ describe('a signal', { skip }, () => {
 			assert.equal((await made.exited).code, 0, made.err);
 			await interrupted(signal, 'restore.copied', ['restore', file, '--data', data]);
 			assert.deepEqual(fs.readdirSync(data), ['lock']);
-			// What is there stays what it is.
+			// Existing data stays unchanged.
 			await server.stop();
 			const before = fs.readdirSync(server.data).sort();
 			await interrupted(signal, 'restore.copied',

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The real program's start on a database with a log: before it listens the log
-// is in the file, and behind the boot row of another time.  What each step is
-// for, and its order: server/store/recovery.h, tests/fault/test_recovery.c.
+// The start of the real program on a database with a log.  Before the server
+// listens, the log has been moved into the database file, and a new boot row is
+// committed after it. server/store/recovery.h and tests/fault/test_recovery.c
+// describe the steps and their order.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -14,8 +15,10 @@ import { killAll, startServer, users } from '../e2e/harness.mjs';
 
 after(killAll);
 
-/** The log of ${server}: its length, and the boot row in it if it has one (in a
- * page a row's key and value stand side by side). */
+/**
+ * Returns the size of the log of ${server}, and the boot row in it, if any.
+ * (In a page the key and the value of a row are side by side.)
+ */
 function logOf(server)
 {
 	const log = fs.readFileSync(path.join(server.data, 'twinbox.db-wal'));

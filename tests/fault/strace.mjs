@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// strace as what breaks a server from outside: at the k-th system call of a kind
-// on the files of its database it is killed, or the call fails.  It counts for
-// each thread and each kind of call on its own.  Attached once the server
-// listens, it sees only the writer and who syncs for it; its -P leaves out logs
-// and sockets.
+// Uses strace to break a server from outside: at the k-th system call of one
+// kind on the files of its database the server is killed, or the call fails.
+// strace counts per thread and kind of call.  When it is attached after the
+// server listens, it sees only the writer and the thread that syncs for it.
+// Its option -P leaves out logs and sockets.
 
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -12,7 +12,7 @@ import fs from 'node:fs';
 import { entriesIn } from '../e2e/files.mjs';
 import { eventually, run } from '../e2e/harness.mjs';
 
-/** Why it cannot be done here; false: it can. */
+/** Returns the reason why strace cannot be used here, or false. */
 function obstacle()
 {
 	const scope = '/proc/sys/kernel/yama/ptrace_scope';
@@ -29,11 +29,13 @@ function obstacle()
 	return false;
 }
 
-/** A reason to skip what needs strace; false: there is none. */
+/** The reason to skip tests that need strace, or false. */
 export const noStrace = obstacle();
 
-/** The arguments that name the files which the database in ${data} has or may
- * come to have. */
+/**
+ * Returns the arguments that name all files which the database in ${data} has
+ * or may create.
+ */
 export function watched(data)
 {
 	const files = new Set(entriesIn(data).filter(({ stat }) => stat.isFile())
@@ -46,7 +48,10 @@ export function watched(data)
 	return [...files].flatMap((name) => ['-P', name]);
 }
 
-/** Attaches strace with ${more} to ${pid}; resolves once it watches. */
+/**
+ * Attaches strace to ${pid} with the arguments ${more}.  Resolves when it is
+ * attached.
+ */
 export async function attach(pid, more)
 {
 	const strace = run('strace', ['-f', '-p', String(pid), ...more]);
@@ -59,8 +64,11 @@ export async function attach(pid, more)
 	return strace;
 }
 
-/** The system calls of ${trace} that came back, in that order: {pid, name, args,
- * result, began, ended}, the last two as lines. */
+/**
+ * Returns the completed system calls in ${trace}, in the order of completion:
+ * {pid, name, args, result, began, ended}.  `began` and `ended` are line
+ * numbers.
+ */
 export function callsIn(trace)
 {
 	const open = new Map();
@@ -78,8 +86,10 @@ export function callsIn(trace)
 	return calls;
 }
 
-/** How many calls of each kind in ${trace} came back, of the thread that made the
- * most: what strace's k goes up to. */
+/**
+ * Returns the number of completed calls of each kind in ${trace}, for the
+ * thread that made the most.  The k of strace counts up to this number.
+ */
 export function counted(trace)
 {
 	const by = {};

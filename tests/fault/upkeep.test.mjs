@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Upkeep when something goes wrong: killed between archive and deletion, no
-// room for the archive, none for the copy before a change of the schema.  What
-// is purged is in the archive, whatever happens; nothing else stops for it.
+// Upkeep when something fails: a kill between archive and deletion, no room for
+// the archive, no room for the copy before a change of the schema.  Every
+// purged row is in the archive, whatever happens, and nothing else stops.
 //
-// The points need a build with --enable-faults, named by TWINBOXD_FAULTS, as
-// in points.test.mjs; a small disk needs a mount namespace (shortage.mjs).
+// The fault points need a build with --enable-faults, named by TWINBOXD_FAULTS,
+// as in points.test.mjs.  The small disk needs a mount namespace
+// (shortage.mjs).
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -24,13 +25,16 @@ const skip = program || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
 const OLD_SCHEMA = path.join(path.dirname(program ?? TWINBOXD), 'tests/contract/old_schema');
 
-/** Rows that one unit deletes at most (upkeep/purge_rows.h). */
+/** The most rows that one unit deletes (upkeep/purge_rows.h). */
 const PURGE_ROWS = 250;
 const QUICK = ['--retention', '1s', '--purge-rate', '20000'];
 
 after(killAll);
 
-/** A server that is down, with ${n} messages from ann to bob, all of them acked. */
+/**
+ * Makes a server that is down, with ${n} messages from ann to bob, all of them
+ * acked.
+ */
 async function ackedServer(n, options)
 {
 	const server = await new Server({ unlimited: `one user sends ${n} messages`, ...options }).start();
@@ -50,7 +54,9 @@ async function ackedServer(n, options)
 	return { server, ann, bob, ids };
 }
 
-/** How often each of ${ids} is in the archive; each must be. */
+/**
+ * Returns how many times each of ${ids} is in the archive.  Each must be there.
+ */
 function timesArchived(archive, ids)
 {
 	const times = new Map(ids.map((id) => [id, 0]));
@@ -63,7 +69,10 @@ function timesArchived(archive, ids)
 	return [...times.values()];
 }
 
-/** The messages' rows are gone, and the sender sees them as acked. */
+/**
+ * Waits until the rows of the messages are purged.  The sender must see the
+ * messages as acked.
+ */
 async function allPurged({ server, ann, ids }, already = 0)
 {
 	await eventually(async () => await purged(server) + already >= ids.length, 'all rows purged');
@@ -140,7 +149,8 @@ it('the mark is taken from what is synced, not from what is committed', { skip }
 		let looks = 0;
 
 		await server.start({ env: { TWINBOX_FAULT: 'writer.sync.before:1:delay=4000' } });
-		// The purger is at rest then, so that nothing but the mark waits for the disk.
+		// By then the purger is idle, so only the mark waits for the
+		// disk.
 		await sleep(1500);
 		const { number } = readMark(server);
 		const sent = ann.send(bob.name, 'not on disk yet').then(() => { answered = true; });
@@ -170,7 +180,10 @@ it('no room for the archive: purging waits, nothing else does',
 		await server.start();
 		await eventually(async () => await metric(server, 'purge_failures_total') >= 1,
 			'purging is put off');
-		/* On a slow machine the first rows may be due, and fit, before the rest. */
+		/*
+		 * On a slow machine the first rows may fall due, and find room,
+		 * before the others.
+		 */
 		const fitted = await purged(server);
 		assert.ok(fitted < 300, `${fitted} rows fitted`);
 		const { id } = await ann.send(bob.name, 'and on it goes');
@@ -180,7 +193,10 @@ it('no room for the archive: purging waits, nothing else does',
 
 		disk.room();
 		await allPurged(made);
-		/* What was purged may be a receipt's row instead of the last message's. */
+		/*
+		 * The purged rows may include the row of a receipt instead of
+		 * that of the last message.
+		 */
 		const lines = path.join(disk.outside, 'archive');
 		await eventually(() => timesArchived(lines, ids), 'all are in the archive');
 		await said(server, /info upkeep\.goes/);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Canaries: texts that nobody else has, each with the list of those who may be
-// shown it.  Whatever anybody is told goes into the ledger; leaks() then says
-// which canary came to whom it is not for, in clear, in hexadecimal or in
-// base64 (at any of its three places).  It also says when it saw nothing.
+// Canaries are unique texts, each with the list of users who may see it.
+// Everything that anyone is shown is recorded in the ledger. leaks() then
+// returns every canary that reached someone else: in clear text, in
+// hexadecimal, or in base64 (at any of its three alignments). counts() shows
+// that there was something to find.
 
 import { randomBytes } from 'node:crypto';
 
 const MIN_LENGTH = 12;
 
-/** The forms in which ${secret}, a text or bytes, would be found. */
+/** Returns the forms in which ${secret}, a text or bytes, could appear. */
 function forms(secret)
 {
 	const bytes = Buffer.from(secret);
@@ -20,7 +21,8 @@ function forms(secret)
 
 	for (let shift = 0; shift < 3; shift++) {
 		const base = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64url');
-		// Without what its neighbours have a part in.
+		// Cut off the characters that also depend on neighbouring
+		// bytes.
 		const inner = base.slice(shift === 0 ? 0 : shift + 1,
 			(bytes.length + shift) % 3 === 0 ? undefined : -1);
 		found.add(inner);
@@ -36,7 +38,10 @@ export class Ledger {
 		this.pages = [];
 	}
 
-	/** ${text} is ${kind} of ${owner}, and only for ${readers}. */
+	/**
+	 * Registers ${text} as a secret (${kind}) of ${owner}, which only
+	 * ${readers} may see.
+	 */
 	secret(owner, kind, text, readers)
 	{
 		if (text.length < MIN_LENGTH)
@@ -45,7 +50,10 @@ export class Ledger {
 		return text;
 	}
 
-	/** The same of ${bytes} that are no text; pages with such are read as latin1. */
+	/**
+	 * Does the same for ${bytes} that are not text.  Pages that may contain
+	 * such bytes are read as latin1.
+	 */
 	bytes(owner, kind, bytes, readers)
 	{
 		if (bytes.length < MIN_LENGTH)
@@ -55,20 +63,20 @@ export class Ledger {
 		return bytes;
 	}
 
-	/** A new text that is ${kind} of ${owner}. */
+	/** Makes a new secret text of ${owner}. */
 	canary(owner, kind, readers)
 	{
 		return this.secret(owner, kind,
 			`canary-${kind}-${randomBytes(9).toString('hex')}`, readers);
 	}
 
-	/** ${reader} was shown ${text}. */
+	/** Records that ${reader} was shown ${text}. */
 	see(reader, what, text)
 	{
 		this.pages.push({ reader, what, text });
 	}
 
-	/** What came to whom it is not for. */
+	/** Returns each secret that reached someone who may not see it. */
 	leaks()
 	{
 		const found = [];
@@ -85,7 +93,10 @@ export class Ledger {
 		return found;
 	}
 
-	/** How much there is to look at, and how much of it is for its readers. */
+	/**
+	 * Returns the number of secrets and pages, and how many secrets reached
+	 * their readers.
+	 */
 	counts()
 	{
 		const at_home = this.secrets.filter((secret) => this.pages.some((page) =>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Nothing of anybody comes where it does not belong: not to other people, not
-// into the log at debug level in either form, not into /metrics, the command
-// line, the environment, and no password or token onto the disk; and nobody is
-// shown the seed of a key that the server signs with.  The check
-// itself is tried first with leaks that were planted, then with one that
-// happens: what a recipient passes on.
+// No private data appears where it does not belong: not with other users, not
+// in the log at debug level (text or JSON), not in /metrics, the command line
+// or the environment.  No password and no token is on the disk, and no one is
+// shown the seed of a key that the server signs with.  The check itself is
+// tested first: with planted leaks, and then with a real one, when a recipient
+// passes a message on.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -75,7 +75,7 @@ describe('the check', () => {
 	});
 });
 
-/** A server that is not only tried out: no --demo. */
+/** A server as in production: without --demo. */
 class Earnest extends Server {
 	command()
 	{
@@ -83,7 +83,9 @@ class Earnest extends Server {
 	}
 }
 
-/** One TCP connection: what came back until its end. */
+/**
+ * Sends ${text} over one TCP connection.  Returns everything that came back.
+ */
 async function raw(server, text)
 {
 	const url = new URL(server.url);
@@ -95,7 +97,7 @@ async function raw(server, text)
 	return child.out;
 }
 
-/** Everything that people do, and what they do wrong. */
+/** Does everything that users do, correctly and wrongly. */
 async function life(world)
 {
 	const { server, ledger } = world;
@@ -104,7 +106,7 @@ async function life(world)
 	const as = (who, method, target, options) =>
 		world.call(who.name, method, target, { token: who.user.token, ...options });
 
-	// A chat, by both roads.
+	// A chat over REST and WebSocket.
 	const live = await world.socket(bob.name, { token: bob.user.token });
 	await live.hello({ instance: 'life', outbox: true });
 	for (let i = 0; i < 3; i++) {
@@ -155,7 +157,8 @@ async function life(world)
 	ledger.see(mallory.name, 'a raw answer', await raw(server, `POST /v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n${secret('password')}`));
 	ledger.see(mallory.name, 'a raw answer', await raw(server, `\u0001${secret('nonsense')}\r\n\r\n`));
 
-	// A one-time password, given and used: whoever asks later is not shown it.
+	// A one-time password is made and used.  Later answers must not show
+	// it.
 	const lost = freshName('lost');
 	const rest = server.rest();
 	expectStatus(await rest.post('/v1/users', { name: lost, password: secret('password') }), 201);
@@ -233,7 +236,9 @@ for (const format of ['text', 'json']) {
 		it('the log has nothing of it', async () => {
 			const mark = `canary-in-a-path-${format}-0123456789`;
 			await rawRequest(server, 'GET', `/v1/${mark}`, {});
-			// The path of a request is in it: so this is the log, and it is searched.
+			// The path of a request is in the log.  This shows that
+			// the text is the log, and that the search finds
+			// something.
 			await eventually(() => server.output().includes(mark), 'the path in the log');
 			const log = server.output();
 			const lines = log.split('\n').filter((line) => format === 'json' ? line.startsWith('{') : /^\d{4}-/.test(line));
@@ -282,7 +287,8 @@ for (const format of ['text', 'json']) {
 			}
 			assert.ok(size > 100_000, `${size} bytes`);
 			assert.deepEqual(ledger.leaks(), []);
-			// What is there, and found: a body.
+			// A body must be there, and is found: this shows that
+			// the search works.
 			const bodies = world.ledger.secrets.filter((secret) => secret.kind === 'body');
 			assert.ok(bodies.some((secret) => ledger.pages.some((page) => page.text.includes(secret.text))));
 			assert.equal(fs.statSync(server.data).mode & 0o777, 0o700);
@@ -290,8 +296,8 @@ for (const format of ['text', 'json']) {
 	});
 }
 
-// A seed is 32 bytes that nobody chooses: they are taken from a back-up, where
-// they have to be.
+// A seed is 32 random bytes.  The test takes it from a backup, which must
+// contain it.
 describe('the seeds of the server\'s keys', () => {
 	const archive = path.join(tempDir(), 'archive');
 	const server = new Server({ args: ['--log-level', 'debug', '--archive', archive,
@@ -300,9 +306,12 @@ describe('the seeds of the server\'s keys', () => {
 	const file = path.join(tempDir(), 'backup.db');
 	const later = path.join(tempDir(), 'later.db'); // after a key was retired
 	let root;
-	let stolen; // its secret
+	let stolen; // the seed of that key
 
-	/** A command of twinboxd that has to succeed; it is shown to the operator. */
+	/**
+	 * Runs a command of twinboxd, which must succeed.  Its output counts as
+	 * shown to the operator.
+	 */
 	const command = async (...args) => {
 		const child = run(server.program, [...args, ...dataArgs(server.data)]);
 		assert.equal((await child.exited).code, 0, child.err);
@@ -310,7 +319,10 @@ describe('the seeds of the server\'s keys', () => {
 		return child.out;
 	};
 
-	/** The seeds in the back-up ${where} of keys that are ${which}. */
+	/**
+	 * Returns the seeds in the backup ${where} of the keys that match
+	 * ${which}.
+	 */
 	const seeds = (where, which) => execFileSync('sqlite3', ['-batch', '-bail', '-readonly', where,
 		`SELECT hex(seed) FROM server_keys WHERE ${which}`], { encoding: 'utf8' })
 		.trim().split('\n').map((line) => Buffer.from(line, 'hex'));
@@ -357,7 +369,8 @@ describe('the seeds of the server\'s keys', () => {
 		assert.deepEqual(seeds(later, 'retired_at IS NOT NULL').map((seed) => seed.toString('hex')), ['00'.repeat(32)]);
 		assert.ok(has(file));
 		assert.ok(!has(later));
-		// What was in the log before is in the file by then.
+		// After a restart everything that was in the log is in the
+		// database file.
 		await server.restart();
 		for (const name of fs.readdirSync(server.data).filter((one) => one.startsWith('twinbox.db')))
 			assert.ok(!has(path.join(server.data, name)), name);
@@ -384,7 +397,7 @@ describe('the seeds of the server\'s keys', () => {
 		for (const name of ['cmdline', 'environ'])
 			ledger.see('the system', name, fs.readFileSync(`/proc/${server.pid}/${name}`, 'latin1'));
 		assert.deepEqual(ledger.leaks(), []);
-		// … and they are seen where they are.
+		// … and the check finds the seeds where they are.
 		for (const one of [file, later])
 			ledger.see('anybody', 'the back-up', fs.readFileSync(one, 'latin1'));
 		assert.equal(ledger.leaks().length, 4 + 2, 'two of them are in both');
@@ -392,7 +405,8 @@ describe('the seeds of the server\'s keys', () => {
 });
 
 describe('memory', () => {
-	// A sanitizer looks at its own process as a debugger does: hide_memory().
+	// A sanitizer must read its own process like a debugger, so
+	// hide_memory() does nothing in such a build.
 	it('leaves no core file and is shown to nobody but root', { skip: process.env.TWINBOX_SANITIZED ? 'the release build shows it' : false }, async (t) => {
 		const dir = tempDir();
 		const root = process.getuid() === 0;
@@ -407,7 +421,8 @@ describe('memory', () => {
 			t.after(() => server.stop());
 			await server.start();
 			assert.match(fs.readFileSync(`/proc/${server.pid}/status`, 'utf8'), /^Name:\s+twinboxd$/m);
-			// What is hidden belongs to root.
+			// The files in /proc/PID of a process that is not
+			// dumpable belong to root.
 			assert.equal(owner(server), shown ? (root ? 65534 : process.getuid()) : 0);
 			if (!shown) {
 				assert.match(fs.readFileSync(`/proc/${server.pid}/limits`, 'utf8'),

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-who.sh: every route and frame that the server knows has a row in
-# who.table, and every row is of one that it knows.  Part of make check, in TAP;
-# a table without a row and one with a row too many show that it can see.
+# check-who.sh compares who.table with the server: every route and frame of the
+# server has a row, and every row is about one of them.  It is part of make
+# check and prints TAP.  A table without one row and a table with an extra row
+# show that the check can fail.
 set -u
 source=${TWINBOX_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${TWINBOX_BUILD:-$source/build}
@@ -12,7 +13,7 @@ n=0
 
 "$build/twinboxd" routes >"$tmp/routes" || exit 99
 
-# Prints what of ROUTES and TABLE the other does not have.
+# Prints the differences between ROUTES and TABLE, in both directions.
 differences() { # differences ROUTES TABLE
 	awk '
 	/^#/ || NF == 0 { next }

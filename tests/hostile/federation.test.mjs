@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A hostile peer at POST /v1/federation/deliver: whatever it sends is answered
-// with the right status and problem, and nothing of it is read or written that
-// its signature does not cover; beside it a good one is served.
+// A hostile peer at POST /v1/federation/deliver.  Each of its requests gets the
+// correct status and problem, and the server reads and writes only what the
+// signature covers.  Meanwhile a good peer is served.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -30,7 +30,7 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 }, { args: federation(FAR, 'c.example', '.many.example'), unlimited: 'a peer that never stops' });
 after(closeAll);
 
-/** ${answer} is a problem ${code} with ${status}. */
+/** Asserts that ${answer} is the problem ${code} with ${status}. */
 function refused(answer, status, code, what)
 {
 	assert.equal(answer.status, status, `${what}: ${answer.text}`);
@@ -39,7 +39,7 @@ function refused(answer, status, code, what)
 		assert.ok(Number(answer.headers.get('retry-after')) >= 1, what);
 }
 
-/** The texts of ann's inbox that begin with ${stem}. */
+/** Returns the bodies in ann's inbox that begin with ${stem}. */
 async function received(stem)
 {
 	const { events } = await ann.inbox(0, 200);
@@ -47,7 +47,7 @@ async function received(stem)
 	return events.map((event) => event.body).filter((text) => text?.startsWith(stem));
 }
 
-/** All numbers of the metric ${name}, by their labels. */
+/** Returns all values of the metric ${name}, by their labels. */
 async function counters(name)
 {
 	const { text } = expectStatus(await server.rest().get('/metrics'), 200);
@@ -92,7 +92,7 @@ describe('a good peer', () => {
 	});
 });
 
-// [what, status, problem, what is changed]
+// [what, status, problem, the change to a good request]
 const times = (created, expires) => ({ parameters: { created: now() + created, expires: now() + expires } });
 const refusals = [
 	['no signature', 401, 'signature-missing', () => ({ sent: { signature: undefined } })],
@@ -133,7 +133,7 @@ describe('before a byte of the body', () => {
 	for (const [what, status, code, change] of refusals) {
 		it(`${what}: ${status} ${code}`, async () => {
 			const socket = await RawSocket.open(server);
-			// The body is announced, and never sent.
+			// The head announces a body that is never sent.
 			socket.send(peer.head(JSON.stringify({ envelopes: [] }), change()));
 			const [answer] = await socket.ended();
 			refused(answer, status, code, what);
@@ -234,7 +234,8 @@ describe('bodies', () => {
 		const text = '{"envelopes":[]}';
 		expectStatus(await peer.deliver(server, text.padEnd(262_144)), 200);
 		refused(await peer.deliver(server, text.padEnd(262_145)), 413, 'body-too-large', 'announced');
-		// Not announced: it is cut where it is too long.
+		// In chunks the length is not announced.  The body is refused
+		// where it is too long.
 		const body = text.padEnd(300_000);
 		const socket = await RawSocket.open(server);
 		socket.send(peer.head(body).replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked'));
@@ -290,7 +291,7 @@ describe('many of them', () => {
 		const sockets = await Promise.all(Array.from({ length: 128 }, () => RawSocket.open(server)));
 		for (const socket of sockets) {
 			socket.send(other.head(body, { extra: 'Expect: 100-continue\r\n' }));
-			// It has been let in.
+			// The server has accepted the head.
 			assert.equal((await socket.answers(1))[0].status, 100);
 		}
 		refused(await other.deliver(server), 429, 'rate-limited', 'the 129th');

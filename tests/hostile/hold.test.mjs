@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What clients can make the server hold: three hundred connections of each kind
-// that takes something and gives nothing, and what they add to the memory of the
-// server; meanwhile another user reads and sends, and every request is answered.
-// How long that takes is printed, and nowhere asserted.
+// How much memory clients can make the server hold: 300 connections of each
+// kind that takes resources and gives nothing, and the memory that they add.
+// Meanwhile another user reads and sends, and every request is answered.  The
+// times are printed but not asserted.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -18,12 +18,12 @@ const MOST_MIB = 64;
 const SANITIZED = process.env.TWINBOX_SANITIZED !== undefined;
 
 const server = new Server({ unlimited: 'one user opens hundreds of connections' });
-// As many sessions as a device may have.
+// The most sessions that a device may have.
 const INSTANCES = 8;
 let ann, bob, eve;
 const devices = [];
 
-/** Resident memory of the server in MiB, without what is shared. */
+/** Returns the resident memory of the server in MiB, without shared pages. */
 function resident()
 {
 	const status = fs.readFileSync(`/proc/${server.pid}/status`, 'utf8');
@@ -40,8 +40,10 @@ async function timed(work)
 	return performance.now() - from;
 }
 
-/** Medians in ms of small reads and of sends by a user who has nothing to do with
- *  what is going on. */
+/**
+ * Returns the medians in ms of small reads and of sends, by a user whom the
+ * other connections do not concern.
+ */
 async function probe(n = 60)
 {
 	const reads = [], sends = [];
@@ -58,7 +60,8 @@ async function probe(n = 60)
 before(async () => {
 	await server.start();
 	[ann, bob, eve] = await users(server, 'ann', 'bob', 'eve');
-	// The longest answers that a text can make: each byte is six in JSON.
+	// The largest answers that a text can cause: in JSON each of its bytes
+	// takes six.
 	let last;
 	for (let i = 0; i < 3; i++) {
 		const list = Array.from({ length: 16 }, () =>
@@ -77,7 +80,10 @@ after(async () => {
 	assert.equal(code, 0);
 });
 
-/** ${what}: ${open}(i) opens one of them; what they add, and what others notice. */
+/**
+ * Defines a test: ${open}(i) opens connection i of kind ${what}.  The test
+ * prints the memory that these connections add, and the times of other users.
+ */
 function kind(what, open, { settled = async () => sleep(1000), close } = {})
 {
 	it(what, async (t) => {

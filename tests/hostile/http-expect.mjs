@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// How a row of a hostile HTTP table is judged: exactly the expected answers on
-// the wire, and as many as the server has counted, so that no row is two
-// requests to anybody.
+// Judges a row of a hostile HTTP table: the connection must carry exactly the
+// expected answers, and the server must have counted the same number.  So no
+// row can be one request to a proxy and two to the server.
 
 import assert from 'node:assert/strict';
 
@@ -10,7 +10,10 @@ import { Counters, RawSocket } from './raw.mjs';
 import { UUID } from '../e2e/contract.mjs';
 import { eventually } from '../e2e/harness.mjs';
 
-/** ${answer} is a whole problem document with what every answer carries. */
+/**
+ * Asserts that ${answer} is a complete problem document with the headers of
+ * every answer.
+ */
 export function checkProblem(answer)
 {
 	const { status, headers, body, text } = answer;
@@ -27,7 +30,7 @@ export function checkProblem(answer)
 		assert.equal(typeof body[member], 'string', text);
 }
 
-/** ${list} is what ${expected} says (see http-rows.mjs). */
+/** Asserts that ${list} is what ${expected} says (see http-rows.mjs). */
 function judge(list, expected)
 {
 	const statuses = list.map((answer) => answer.status);
@@ -49,11 +52,13 @@ function judge(list, expected)
 		assert.equal(list[0].headers.get('x-request-id'), null, 'the library has no request id');
 }
 
-/** "refused 400", for the name of a test. */
+/**
+ * Returns the expectation for the name of a test, for example "refused 400".
+ */
 export const expectation = ({ kind, status, statuses }) =>
 	[kind, status ?? statuses ?? []].flat(2).join(' ');
 
-/** Rows against one server, one after the other. */
+/** Runs rows against one server, one after the other. */
 export class Rows {
 	constructor(server)
 	{
@@ -67,7 +72,10 @@ export class Rows {
 		this.counters = await new Counters(this.server).open();
 	}
 
-	/** Answers until the server closes; where it need not, all that are due. */
+	/**
+	 * Returns the answers until the server closes the connection or, if it
+	 * need not close it, all expected ones.
+	 */
 	async look(text, expected, methods)
 	{
 		const socket = await RawSocket.open(this.server, { methods });
@@ -78,7 +86,8 @@ export class Rows {
 				return await socket.ended();
 			const n = expected.statuses.length;
 			await socket.answers(n);
-			// Whatever would be left of the row is in front of this.
+			// Any byte that is left over from the row would come
+			// before this request.
 			socket.send('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: behind\r\n\r\n');
 			const list = await socket.answers(n + 1);
 			const last = list[n];
@@ -91,7 +100,7 @@ export class Rows {
 		}
 	}
 
-	/** Sends ${text}, and expects ${expected}. */
+	/** Sends ${text} and asserts that the result is ${expected}. */
 	async row(text, expected, methods = text.startsWith('HEAD') ? ['HEAD'] : [])
 	{
 		const was = await this.counters.answered() - this.answers;
@@ -103,7 +112,7 @@ export class Rows {
 			`${this.answers} answers in the server's account`);
 	}
 
-	/** For a diagnostic. */
+	/** Returns the totals, for a diagnostic. */
 	async account()
 	{
 		const now = await this.counters.read();

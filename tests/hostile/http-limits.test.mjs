@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Too many connections: in all, of one address, and more than there are
-// descriptors.  Whoever is too much is told so and turned away; who is in is
-// served; and when there is room again everybody is.
+// Too many connections: in all, from one address, and more than there are file
+// descriptors.  A connection above the limit is refused with a reason.  Those
+// that are open are served, and when there is room again, new ones are.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -16,14 +16,14 @@ const ASK = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 after(closeAll);
 after(killAll);
 
-/** Asks on ${socket}; the answer. */
+/** Makes a request on ${socket}.  Returns the answer. */
 async function ask(socket)
 {
 	socket.forget();
 	return (await socket.send(ASK).answers(1))[0];
 }
 
-/** ${n} connections that were served and stay. */
+/** Opens ${n} connections, each of which was served and stays open. */
 async function held(server, n, options)
 {
 	const sockets = [];
@@ -36,7 +36,10 @@ async function held(server, n, options)
 	return sockets;
 }
 
-/** Connects and says nothing: the refusal, whole, and the end. */
+/**
+ * Connects without sending anything.  Asserts that a complete refusal comes,
+ * and then the end.
+ */
 async function turnedAway(server, status, code, options)
 {
 	const socket = await RawSocket.open(server, options);
@@ -52,7 +55,7 @@ async function turnedAway(server, status, code, options)
 	return answer;
 }
 
-/** As a good client: comes again while he is turned away. */
+/** Connects again, as a good client does, until it is not refused any more. */
 async function served(server, options)
 {
 	return eventually(async () => {
@@ -149,9 +152,9 @@ describe('connections of one address', () => {
 // ---- no descriptors --------------------------------------------------------
 
 /**
- * What each thread of ${pid} has had of a processor and how long it was kept
- * waiting for one, in seconds: a thread that spins always does one or the other,
- * however busy the machine.
+ * Returns for each thread of ${pid}, in seconds, how long it ran and how long
+ * it waited for a processor.  A thread that spins always does one of the two,
+ * however busy the machine is.
  */
 function runs(pid)
 {
@@ -180,12 +183,12 @@ describe('no descriptors', () => {
 		await eventually(() => sockets.some((socket) => socket.closed), 'one to be shed');
 		assert.match(server.output(), /front\.accept why="?no descriptors/);
 
-		// Meanwhile more knock, for three seconds.
+		// Meanwhile more clients try to connect, for three seconds.
 		const before = { runs: runs(server.pid), lines: lines(server), at: Date.now() };
 		for (let i = 0; i < 60; i++) {
 			sockets.push(new RawSocket(server));
 			await sleep(50);
-			// Who is in is served.
+			// Clients that are connected are served.
 			if (i % 6 === 0)
 				assert.equal((await ask(inside)).status, 200);
 		}

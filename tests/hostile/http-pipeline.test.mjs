@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Many requests on one connection, requests that ask before they send, bodies
-// at the limit in every kind of pieces, content types, and every escape in
-// every kind of path parameter.
+// Many requests on one connection, requests with Expect, bodies at the limit in
+// pieces of all kinds, content types, and every escape in every kind of path
+// parameter.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -28,7 +28,7 @@ after(closeAll);
 const bearer = () => `Authorization: Bearer ${ann.token}\r\n`;
 const named = (id) => `X-Request-Id: ${id}\r\n`;
 
-/** A POST of ${body} with its length. */
+/** Returns a POST of ${body} with its Content-Length. */
 const post = (target, body, lines = '') => `POST ${target} HTTP/1.1\r\n${HOST}${bearer()}${JSON_TYPE}` +
 	`${lines}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
@@ -43,8 +43,8 @@ async function withSocket(options, use)
 	}
 }
 
-// The rows come first: what the tests behind them leave in the air when they cut
-// their connections is counted later, and would not fit the rows' account.
+// The rows come first.  Later tests cut connections, whose requests are counted
+// some time after that, and this would disturb the count of the rows.
 
 describe('bodies at the limit and one byte beyond', () => {
 	const pad = (text, size) => text + ' '.repeat(size - text.length);

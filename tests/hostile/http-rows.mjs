@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The hostile table of HTTP as data: what a stranger may send, byte for byte,
-// and what must come back.  Expectations:
+// The hostile table of HTTP as data: the bytes that a stranger may send, and
+// what must come back.  Expectations:
 //
-//	refused(400)        one problem document, then the end
-//	library(400)        one answer by libmicrohttpd itself, then the end
-//	served(200, …)      these answers, in order, and the connection still in
-//	                    step: a request behind it all gets its own answer
-//	closed              the end without an answer
+//    refused(400)        one problem document, then the end
+//    library(400)        one answer by libmicrohttpd itself, then the end
+//    served(200, …)      these answers, in order, and the connection still in
+//                        step: a request behind them gets its own answer
+//    closed              the end without an answer
 //
-// TOKEN stands for a token; GET /smuggled is what must never be understood as
-// a request of its own (unless a row says so by its statuses).
+// TOKEN stands for a token.  GET /smuggled must never be understood as a
+// request of its own, unless a row says so by its statuses.
 
 export const refused = (status) => ({ kind: 'refused', status });
 export const library = (status) => ({ kind: 'library', status });
@@ -35,7 +35,7 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const CHUNKS = `${SIZE}\r\n${MESSAGE}\r\n0\r\n\r\n`;
 const chunked = (body) => post(CHUNKED, body);
 
-/** What must be read in one way only: where a request ends. */
+/** Requests whose end must be unambiguous. */
 export const framing = [
 	['a message by length', post(LENGTH, MESSAGE), served(201)],
 	['a message in chunks', post(CHUNKED, CHUNKS), served(201)],
@@ -108,7 +108,7 @@ export const framing = [
 	['Transfer_Encoding is a header like any other', post(`Transfer_Encoding: chunked\r\n${LENGTH}`, MESSAGE), served(201)],
 ];
 
-/** The pieces of a body in chunks. */
+/** Bodies in chunks. */
 export const chunks = [
 	['many chunks of one byte', chunked([...MESSAGE].map((c) => `1\r\n${c}\r\n`).join('') + '0\r\n\r\n'), served(201)],
 	['a size with noughts before', chunked(`0000${SIZE}\r\n${MESSAGE}\r\n000\r\n\r\n`), served(201)],
@@ -235,7 +235,7 @@ export const heads = [
 	['words', 'hello, is anybody there?\r\n\r\n', library(400)],
 ];
 
-/** Methods and forms of the target. */
+/** Methods, and the forms of the target. */
 export const targets = [
 	['method get', get().replace('GET', 'get'), refused(400)],
 	['method FOO', get().replace('GET', 'FOO'), refused(400)],
@@ -283,7 +283,7 @@ export const targets = [
 	['a body for a method that is not there', post(LENGTH, MESSAGE).replace('POST', 'PUT'), refused(405)],
 ];
 
-/** Sizes, at the limit and one beyond. */
+/** Sizes at the limit, and one byte more. */
 export const sizes = [
 	['a target of 8,192 bytes', get('', `/${'x'.repeat(8191)}`), served(404)],
 	['a target of 8,193 bytes', get('', `/${'x'.repeat(8192)}`), refused(400)],

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Slow senders of every kind, all at once: each begins well and then sends or
-// reads a little for ever, or nothing.  All must be dead at the absolute
-// deadline, whatever they go on sending, and a good client is served all the
-// while.  (Against a deadline of inactivity all who dribble would live for
-// ever.)
+// Slow clients of every kind, all at once: each begins correctly and then sends
+// or reads very little for ever, or nothing.  All must be cut at the absolute
+// deadline, whatever they still send, and a good client is served all the
+// while.  (With a deadline for inactivity only, clients that send one byte at a
+// time could stay for ever.)
 
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -15,16 +15,18 @@ import { Stream, eventually, expectStatus, serverForFile, sleep, users } from '.
 
 const EACH = 8;
 const CROWD = 200;
-const LARGE = 60; // messages of 16 KB: an answer of a megabyte
+const LARGE = 60; // messages of 16 KB: together an answer of a megabyte
 const HOST = 'Host: x\r\n';
 const GET = `GET /healthz HTTP/1.1\r\n${HOST}`;
-// A body is read only behind a head with a token: ann's, put in when it is sent.
+// The server reads a body only if the head has a token.  Ann's token is put in
+// when the request is sent.
 const TOKEN = '<token>';
 const POST = `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n` +
 	`Authorization: Bearer ${TOKEN}\r\n`;
 const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
 
-// [what, how many, the beginning, what is repeated, a byte or piece at a time]
+// [what, how many, the beginning, the repeated part: a byte or a piece at a
+// time]
 const senders = [
 	['nothing at all', EACH, '', []],
 	['a blank line at a time', EACH, '', ['\r\n']],
@@ -48,15 +50,16 @@ const senders = [
 	['a trailer at a time', EACH, `${CHUNKED}1\r\nx\r\n0\r\n`, ['a:\r\n']],
 	['a letter of a trailer at a time', EACH, `${CHUNKED}1\r\nx\r\n0\r\nX-A: `, ['b']],
 ];
-// The same behind a request that was answered.
+// The same after a request that was answered.
 const KEPT = ['nothing at all', 'half a blank line at a time', 'a letter of the method at a time',
 	'a letter of a value at a time', 'a byte of a body at a time', 'a chunk of a byte at a time'];
 
 const DEADLINE = 2000;
 const IDLE = 3000;
-// Nobody is cut before the deadline.  A line that dribbles has one at the front
-// and one in its loop; the rest is for busy machines, and for the time that this
-// process was held up itself.
+// No connection may be cut before the deadline.  A line that is sent slowly can
+// take two deadlines, one in the front and one in the event loop that takes
+// over the connection.  The factor is for slow machines, and the delay of this
+// process is added.
 const MOST = (IDLE + 2 * DEADLINE) * Number(process.env.TWINBOX_SLOW ?? 1);
 const heldUp = monitorEventLoopDelay();
 heldUp.enable();
@@ -73,7 +76,7 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 	unlimited: 'the good client asks all the while' });
 after(closeAll);
 
-/** Sends the ${pieces} in turn, until the server ends the connection. */
+/** Sends ${pieces} in turn until the server closes the connection. */
 async function dribble(socket, pieces)
 {
 	for (let i = 0; !socket.closed; i++) {
@@ -102,7 +105,7 @@ async function attack(begin, pieces, kept)
 	return socket;
 }
 
-/** A good client, who does his work while the others are there. */
+/** A good client, which works while the others are there. */
 class Good {
 	begin()
 	{
@@ -200,7 +203,7 @@ describe('slow readers', () => {
 			const socket = await RawSocket.open(server, { paused: true });
 			readers.push(socket.send(ask.repeat(16)));
 		}
-		// And those who read a few bytes now and then.
+		// Others read a few bytes from time to time.
 		for (let i = 0; i < EACH; i++) {
 			const socket = await RawSocket.open(server, { paused: true });
 			readers.push(socket.send(ask.repeat(16)));
@@ -230,7 +233,7 @@ describe('slow readers of event streams', () => {
 		const before_ = (await counters.read()).http_deadlines_total;
 		const ask = `GET /v1/inbox?after=0 HTTP/1.1\r\n${HOST}Accept: text/event-stream\r\n` +
 			`Authorization: Bearer ${bob.token}\r\n\r\n`;
-		// As many as a device may have, with the good one.
+		// With the good one, as many streams as a device may have.
 		const readers = [];
 		const stays = new Stream(bob, { target: '/v1/inbox?after=0' });
 
@@ -265,8 +268,9 @@ describe('event streams whose rest is in the kernel', () => {
 		const ask = `GET /v1/inbox?after=0 HTTP/1.1\r\n${HOST}Accept: text/event-stream\r\n` +
 			`Authorization: Bearer ${cy.token}\r\n\r\n`;
 
-		// More than a socket takes that is not read, less than it and the
-		// kernel's part of the server's side take together.
+		// The amount is more than the receive buffer of a socket takes,
+		// and less than that buffer and the send buffer on the server's
+		// side take together.
 		for (let i = 0; i < 8; i++)
 			await ann.send(cy.name, 'x'.repeat(16_000));
 		const stays = new Stream(cy);

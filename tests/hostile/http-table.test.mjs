@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The hostile table of HTTP against the real server, one row a test.
+// The hostile table of HTTP against the real server; each row is a test.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -30,7 +30,7 @@ for (const [name, rows] of Object.entries({ framing, chunks, heads, targets, siz
 describe('after the table', () => {
 	it('the log has one line for each request that was handled', async () => {
 		const now = await table.counters.read();
-		// One more than this page could know of: its own.
+		// One more than this page can include: its own request.
 		await eventually(() => now.http_requests_total + 1 ===
 			(server.output().match(/ debug http\.(request|refused) /g) ?? []).length,
 		`${now.http_requests_total + 1} lines`);

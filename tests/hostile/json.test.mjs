@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// JSON that is none, or more than it looks: depth, size, duplicates, numbers,
-// surrogates, NUL, byte order marks.  Each text goes to every route that takes
-// a body, and as a frame, and is refused there in the same words; what is a
-// matter of a member is refused with the pointer to it.
+// Invalid and dangerous JSON: depth, size, duplicate members, numbers,
+// surrogates, NUL, byte order marks.  Each text goes to every route with a JSON
+// body and into a frame, and is refused in the same words everywhere.  A
+// refusal that concerns a member has the pointer to it.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -26,8 +26,8 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 const bytes = (...parts) => Buffer.concat(parts.map((part) =>
 	typeof part === 'string' ? Buffer.from(part) : Buffer.from(part)));
 
-// Every route with a JSON body, from openapi.yaml, and a good text for it: the
-// first member is there to be spoilt.
+// Every route with a JSON body, from openapi.yaml, and a good body for it.  The
+// tests replace its first member.
 const GOOD = {
 	'POST /v1/users': () => ({ name: freshName('json'), password: 'long enough' }),
 	'POST /v1/tokens': () => ({ name: freshName('nobody'), password: 'x', device: 'x' }),
@@ -61,7 +61,8 @@ const bodies = new Map(Object.entries(document('openapi.yaml').paths).flatMap(([
 	Object.entries(item).filter(([, operation]) => !operation.responses?.[501] &&
 		operation.requestBody?.content['application/json'])
 		.map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation.requestBody])));
-// The body of another server is read when its signature holds (federation.test.mjs).
+// The body of another server is parsed only if its signature is valid
+// (federation.test.mjs).
 bodies.delete('POST /v1/federation/deliver');
 const routes = [...bodies.keys()];
 
@@ -77,8 +78,7 @@ function send(route, body)
 
 const NOT_JSON = /^not valid JSON at line \d+, column \d+: /;
 
-// [what, the text, what is said].  None has an object as its root, or none that
-// is whole.
+// [what, the text, the reason].  None of these texts is a complete object.
 const NONE = [
 	['nothing', '', /there is nothing/],
 	['spaces', ' \r\n\t ', /there is nothing/],
@@ -140,17 +140,20 @@ const NONE = [
 	['a closing bracket first', ']'.repeat(50) + '['.repeat(60), NOT_JSON],
 ];
 
-// Roots that are JSON, but no object.
+// Valid JSON whose root is not an object.
 const ROOTS = ['"text"', '1', '-1.5', 'true', 'false', 'null'];
 
 describe('the routes', () => {
 	it('all that take JSON are here', () => assert.deepEqual(routes.sort(), Object.keys(GOOD).sort()));
 });
 
-// Nobody is logged in there: their bodies are short.
+// These routes need no log-in, so their bodies must be short.
 const SHORT = ['POST /v1/users', 'POST /v1/tokens'];
 
-/** The answer to ${text}, or to its length where that is too long for ${route}. */
+/**
+ * Asserts that ${text} is refused.  Returns the answer, or undefined if the
+ * text was refused because it is too long for ${route}.
+ */
 async function judged(route, text, pointer)
 {
 	const answer = await send(route, text);
@@ -165,7 +168,7 @@ async function judged(route, text, pointer)
 
 for (const route of Object.keys(GOOD)) {
 	describe(`${route}`, () => {
-		// Where nothing need be said, nothing is no mistake.
+		// A route whose body is optional accepts an empty body.
 		for (const [what, text, said] of NONE.slice(bodies.get(route)?.required === false ? 2 : 0)) {
 			it(`refuses ${what}`, async () => {
 				const answer = await judged(route, text);
@@ -186,14 +189,16 @@ for (const route of Object.keys(GOOD)) {
 
 		it('refuses what it does not know by name, however deep', async () => {
 			const deep = `${'['.repeat(31)}${']'.repeat(31)}`;
-			// Open for one member more.
+			// The object is left open, so that one more member can
+			// be added.
 			const good = JSON.stringify(GOOD[route]()).slice(0, -1).replace(/([^{])$/, '$1,');
 			for (const [member, pointer] of [['x', '/x'], ['', '/'], ['a/b~c', '/a~1b~0c'],
 				['__proto__', '/__proto__'], ['Body', '/Body'], ['body ', '/body '], ['\u212a', '/\u212a']]) {
 				const answer = await send(route, `${good}${JSON.stringify(member)}:${deep}}`);
 				problem(answer, 400, 'bad_request', pointer);
 			}
-			// What is unknown may be as many values as there may be.
+			// An unknown member may contain as many values as the
+			// whole body may.
 			await judged(route, `${good}"x":[${'{},'.repeat(4_900)}{}]}`, '/x');
 		});
 
@@ -279,9 +284,9 @@ describe('the items of an array', () => {
 describe('memory', () => {
 	const status = (field) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(
 		fs.readFileSync(`/proc/${server.pid}/status`, 'utf8'))[1]) / 1024;
-	/** By how many MiB memory grew during ${deed} at most. */
+	/** Returns by how many MiB memory grew at most during ${deed}. */
 	const growth = async (deed) => {
-		fs.writeFileSync(`/proc/${server.pid}/clear_refs`, '5'); // VmHWM begins anew
+		fs.writeFileSync(`/proc/${server.pid}/clear_refs`, '5'); // resets VmHWM
 		const was = status('VmRSS');
 		await deed();
 		return status('VmHWM') - was;
@@ -295,11 +300,12 @@ describe('memory', () => {
 			problem(answer, 400, 'bad_request');
 			assert.match(answer.body.detail, /more than 10000 values/);
 		})));
-		// Sixteen bodies of a MiB while they are received; 77 times as much, once
-		// it is a tree.
+		// Sixteen bodies of one MiB are held while they are received.
+		// Parsed into trees they would take 77 times as much.
 		t.diagnostic(`16 at once: ${grown.toFixed(1)} MiB more`);
 		if (!process.env.TWINBOX_SANITIZED)
-			// The kernel counts pages in batches for each thread.
+			// The kernel counts pages in batches for each thread,
+			// so a small negative value is possible.
 			assert.ok(grown > -1 && grown < 64, `${grown} MiB`);
 	});
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// When something happened, by the server's own log: so that a promise of "within
-// a second" is held to the second, and not to when a busy machine let the test
-// look.  The server must log at level debug.
+// Times of events from the server's own log.  So the promise "within a second"
+// is measured on the server, and a busy machine on which the test looks late
+// does not matter.  The server must log at level debug.
 
 import assert from 'node:assert/strict';
 
 import { eventually } from '../e2e/harness.mjs';
 
-/** The second that is promised; sanitizers take longer. */
+/** The promised second.  Sanitizers are slower. */
 export const SECOND = 1000 * Number(process.env.TWINBOX_SLOW ?? 1);
 
-/** The time of the line with ${event} and ${id} (key=value), as of Date.now(). */
+/**
+ * Returns the time of the log line with ${event} and ${id} (key=value),
+ * comparable to Date.now().
+ */
 export async function loggedAt(server, event, id)
 {
 	const line = new RegExp(`^(\\S+Z) .*\\b${event.replaceAll('.', '\\.')} (.* )?${id}( .*)?$`, 'm');
@@ -22,10 +25,12 @@ export async function loggedAt(server, event, id)
 	return at;
 }
 
-/** When the session of ${ws}, which is over, ended. */
+/** Returns when the session of ${ws} ended. */
 export const sessionEndedAt = (server, ws) =>
 	loggedAt(server, 'push.close', `session=${ws.welcome.session}`);
 
-/** When the request with ${answer}, a problem, was answered. */
+/**
+ * Returns when the request that ${answer}, a problem, belongs to was answered.
+ */
 export const refusedAt = (server, answer) =>
 	loggedAt(server, 'http.request', `request=${answer.body.request_id}`);

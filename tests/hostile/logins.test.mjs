@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Guessing passwords: who hammers at an account is stopped, and its owner does
-// not notice; a name that nobody has costs and answers what a name does; what
-// waits for argon2 is bounded, and nobody has all of it.  Work is counted in
-// runs of argon2 (twinbox_passwords_total); the clock is believed only where it
-// says that one was left out.
+// Guessing passwords.  A client that tries many passwords of an account is
+// stopped, and the owner of the account is not affected.  A name that does not
+// exist costs the same work and gets the same answers as one that exists.  The
+// queue for argon2 is bounded, and no single network can fill all of it.  The
+// tests count runs of argon2 (twinbox_passwords_total).  They use the clock
+// only to find out if a run was left out.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -16,15 +17,15 @@ import {
 } from '../e2e/harness.mjs';
 import { userCommand } from './who-world.mjs';
 
-const GUESSES = 20; // of one name from one network
+const GUESSES = 20; // allowed for one name from one network
 const server = serverForFile({ before, after, afterEach }, undefined,
 	{ env: REAL_PASSWORDS });
 
 let network = 1;
-/** An address that nobody else has used. */
+/** Returns an address that no other test uses. */
 const address = () => `127.0.${1 + (network >> 8)}.${network++ & 255}`;
 
-/** POST of ${json} from ${from}: {status, headers, body}. */
+/** Makes a POST of ${json} from ${from}.  Returns {status, headers, body}. */
 function post(to, target, json, from, token)
 {
 	const url = new URL(to.url);
@@ -55,7 +56,7 @@ async function metric(name, of = server)
 	return Number(new RegExp(`^twinbox_${name} (\\d+)$`, 'm').exec(text)[1]);
 }
 
-/** What ${deed} gives, and the runs of argon2 that it took. */
+/** Returns the result of ${deed} and the number of argon2 runs that it took. */
 async function counted(deed)
 {
 	const was = await metric('passwords_total');
@@ -74,9 +75,10 @@ function limited(answer)
 const bare = ({ status, body }) => JSON.stringify({ status, ...body, request_id: 0 });
 
 /**
- * ${ask}s as many at once as are let through and some more.  `stopped` is there
- * with the first that was not let through, `all` with the last answer: what
- * flows in again meanwhile is one in six seconds.
+ * Calls ${ask} at once as many times as the login throttle admits, and some
+ * more.  `stopped` resolves with the first answer that was not admitted, `all`
+ * with all answers.  Only one new try is added in six seconds, so it does not
+ * matter.
  */
 function hammer(ask)
 {
@@ -92,7 +94,10 @@ function hammer(ask)
 	return { stopped: within(stopped, 30_000, 'one too many is refused'), all };
 }
 
-/** Of the answers of hammer() so many were let through: with ${status}. */
+/**
+ * Asserts that the admitted answers of hammer() have ${status}.  Returns their
+ * number.
+ */
 function letThrough(answers, status, code)
 {
 	const heard = answers.filter((answer) => answer.status !== 429);
@@ -113,12 +118,13 @@ describe('who hammers at an account', () => {
 		const [heard, runs] = await counted(async () => {
 			const { stopped, all } = hammer((word) => logIn(ann.name, word, from));
 			await stopped;
-			// Not even the right word is heard from there.
+			// From this network even the right password is refused.
 			limited(await logIn(ann.name, PASSWORD, from));
 			return letThrough(await all, 401, 'wrong_password');
 		});
 		assert.equal(runs, heard, 'who is stopped costs no argon2');
-		// The owner logs in from anywhere else, and goes on where he is.
+		// The owner can log in from any other network, and existing
+		// sessions go on.
 		expectStatus(await logIn(ann.name, PASSWORD, undefined), 201);
 		expectStatus(await logIn(ann.name, PASSWORD, address()), 201);
 		expectStatus(await ann.get('/v1/inbox'), 200);
@@ -187,7 +193,8 @@ describe('a name that nobody has', () => {
 		const took = Object.fromEntries(Object.keys(names).map((what) => [what, []]));
 		const ROUNDS = 2;
 		const EACH = 10;
-		// In turns, so that what else the machine does concerns all alike.
+		// The cases take turns, so that other load on the machine
+		// affects all of them alike.
 		const [, runs] = await counted(async () => {
 			let from;
 			for (let i = 0; i < ROUNDS * EACH; i++) {
@@ -205,7 +212,7 @@ describe('a name that nobody has', () => {
 			[what, list.sort((one, other) => one - other)[list.length >> 1]]);
 		const told = medians.map(([what, ms]) => `${what} ${ms.toFixed(2)} ms`).join(', ');
 		t.diagnostic(`medians of ${ROUNDS * EACH}: ${told}`);
-		// Without argon2 it would be a twentieth.
+		// Without argon2 it would take a twentieth of the time.
 		const all = medians.map(([, ms]) => ms);
 		assert.ok(Math.max(...all) < 3 * Math.min(...all), told);
 	});
@@ -239,7 +246,7 @@ describe('what waits for argon2', () => {
 			}
 		}));
 		await within(busy, 30_000, 'a flood is refused');
-		// While it lasts somebody else logs in at once.
+		// Meanwhile another user logs in at once.
 		expectStatus(await logIn(ann.name, PASSWORD, address()), 201);
 		const done = counts[401] ?? 0;
 		await flood;
@@ -254,7 +261,10 @@ describe('a crowd that registers', () => {
 	const EACH = 3;
 	const LOGINS = 10;
 
-	/** Registers from all networks until `stop()`; what was answered is in `counts`. */
+	/**
+	 * Registers users from all networks until `stop()`.  `counts` has the
+	 * number of answers by status.
+	 */
 	function crowd(target)
 	{
 		const counts = {};
@@ -305,9 +315,12 @@ describe('a crowd that registers', () => {
 		for (const [what, list] of Object.entries(runs)) {
 			list.sort((one, another) => one - another);
 			t.diagnostic(`log-in of a ${what} pair: ${list.join(' ')} runs of argon2`);
-			// The job under way, one of each class whose turn it is, and its own, while 64
-			// registrations wait.  Others run while metrics are read, the more the longer this
-			// process waits for a processor: so one log-in proves nothing, and the middle one does.
+			// A log-in waits for the job that is running, for at
+			// most one job of each class whose turn comes first,
+			// and for its own; meanwhile 64 registrations wait.
+			// Further jobs run while the metrics are read, the more
+			// the longer this process waits for a processor.  So a
+			// single log-in proves nothing, but the median does.
 			assert.ok(list[LOGINS >> 1] <= 8, `${what}: ${list} runs of argon2`);
 		}
 		t.diagnostic(`registrations of ${NETWORKS} networks: ${JSON.stringify(counts)}`);
@@ -328,7 +341,8 @@ describe('a crowd that registers', () => {
 		assert.ok(late.body.retry_after > 30, `Retry-After: ${late.body.retry_after}`);
 		assert.equal(await metric('registrations_refused_total', other), 1);
 		expectStatus(await logIn(first, PASSWORD, address(), other), 201);
-		// The network is not charged for what the crowd has used up: 50 are refused alike.
+		// The network is not charged for what other networks have used
+		// up: more requests than its own limit get the same refusal.
 		const from = address();
 		for (let i = 0; i < 55; i++)
 			assert.equal((await join(from)).body.detail, 'too many register here at the moment');
@@ -348,7 +362,8 @@ describe('new users', () => {
 			if (answer.status === 429)
 				limited(answer);
 		}));
-		// Some of those that were let through found argon2 busy.
+		// Some of the admitted ones were answered 503 because the queue
+		// for argon2 was full.
 		const heard = counts[201] + (counts[503] ?? 0);
 		t.diagnostic(`of 70 at once ${JSON.stringify(counts)}`);
 		assert.ok(heard >= 50 && heard <= 52 && counts[201] >= 32, JSON.stringify(counts));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Another server, as far as its requests go: it signs with node's crypto by
-// docs/federation.md, rightly, or wrongly where a test says so.
+// Another server, as far as its requests are concerned.  It signs with node's
+// crypto according to docs/federation.md, or wrongly where a test says so.
 //
 //	const peer = new Peer();
 //	await peer.pin(server, token);               // an administrator's token
 //	const answer = await peer.deliver(server, { envelopes: [peer.message(to, 'Hello')] });
 //
-// What `change` says of a request: `covered` and `parameters` are signed
-// otherwise, `sent` is sent otherwise than it was signed.
+// `change` alters a request: `covered` and `parameters` change what is signed,
+// `sent` changes a header after it was signed.
 
 import { createHash, createPrivateKey, createPublicKey, randomBytes, sign } from 'node:crypto';
 
@@ -17,13 +17,13 @@ import { eventually, expectStatus, rawRequest, uuid7 } from '../e2e/harness.mjs'
 export const HERE = 'b.example';
 export const PATH = '/v1/federation/deliver';
 
-/** What a server is started with so that it listens to ${domains}. */
+/** Returns the arguments for a server that accepts requests from ${domains}. */
 export const federation = (...domains) => ['--domain', HERE, '--federation', 'list',
 	'--federation-allow', domains.join(',')];
 
 const COMPONENTS = '("@method" "@authority" "@path" "content-digest" "content-type" "twinbox-from" "twinbox-to")';
 
-/** PKCS #8 before the seed of an Ed25519 key. */
+/** The PKCS #8 bytes in front of the seed of an Ed25519 key. */
 const PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 export const digest = (body) => `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
@@ -42,7 +42,10 @@ export class Peer {
 		this.sequences = new Map();
 	}
 
-	/** An operator of ${server} believes this key; ends when the server knows it. */
+	/**
+	 * Pins this peer's key at ${server}, and waits until the server uses
+	 * it.
+	 */
 	async pin(server, token)
 	{
 		expectStatus(await server.rest(token).post(`/v1/admin/peers/${this.domain}/pin`,
@@ -51,7 +54,10 @@ export class Peer {
 			`the key of ${this.domain}`);
 	}
 
-	/** The headers of a request with ${body}, by name, in the order in which they are sent. */
+	/**
+	 * Returns the headers of a request with ${body}, by name, in the order
+	 * in which they are sent.
+	 */
 	headers(body, { covered = {}, parameters = {}, sent = {}, key = this.key } = {})
 	{
 		const values = {
@@ -87,7 +93,10 @@ export class Peer {
 		return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
 	}
 
-	/** The head of a request as text: ${extra} header lines are added. */
+	/**
+	 * Returns the head of a request as text, with the additional header
+	 * lines ${extra}.
+	 */
 	head(body, change = {})
 	{
 		const lines = Object.entries(this.headers(body, change)).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -96,7 +105,10 @@ export class Peer {
 			`Content-Length: ${change.length ?? Buffer.byteLength(body)}\r\n\r\n`;
 	}
 
-	/** Sends ${content} (an object, or text), signed; the answer. */
+	/**
+	 * Sends ${content} (an object, or text) with a signature.  Returns the
+	 * answer.
+	 */
 	async deliver(server, content = { envelopes: [] }, change = {})
 	{
 		const body = typeof content === 'string' ? content : JSON.stringify(content);
@@ -105,7 +117,10 @@ export class Peer {
 			...this.headers(body, change), 'content-length': Buffer.byteLength(change.body ?? body) } });
 	}
 
-	/** The next number of the sequence from ${from} to ${recipient}. */
+	/**
+	 * Returns the next number of the sequence of ${lane}: sender and
+	 * recipient.
+	 */
 	sequence(...lane)
 	{
 		const key = lane.join(' ');
@@ -121,7 +136,10 @@ export class Peer {
 			timestamp: new Date().toISOString(), message_type: type, recipient, attempt: 1, payload, ...more };
 	}
 
-	/** A message from ${name} of this server to ${recipient} (an address). */
+	/**
+	 * Returns an envelope with a message from ${name} of this server to the
+	 * address ${recipient}.
+	 */
 	message(recipient, text, { name = 'bob', from = `${name}@${this.domain}`, id = uuid7(), ...more } = {})
 	{
 		return this.envelope('message.send', recipient,

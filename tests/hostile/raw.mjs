@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// A raw socket for hostile tests: sends exactly the bytes it is given, and
-// reads what comes back as strictly as a proxy would, so that a second answer,
-// a doubled head or a missing byte cannot hide.  Texts are latin1: one
-// character, one byte.
+// A raw socket for hostile tests.  It sends exactly the given bytes and parses
+// the answers as strictly as a proxy would, so that a second answer, a
+// duplicate head or a missing byte cannot stay unnoticed.  Texts are latin1:
+// one character is one byte.
 //
 //	const socket = await RawSocket.open(server);
 //	socket.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
 //	const [answer] = await socket.answers(1);
 //	await socket.ended();
 //
-// Each answer is held to the contract (contract.mjs) when it is first looked at.
-// A socket that is not read (`paused`) has a full window after a while, as a
-// hostile reader's has.  All sockets of a test file are destroyed by closeAll().
+// Each answer is checked against the contract (contract.mjs) when it is first
+// returned.  The receive window of a socket that is not read (`paused`) fills
+// up, like that of a hostile client. closeAll() destroys all sockets of a test
+// file.
 
 import net from 'node:net';
 
@@ -23,14 +24,14 @@ const sockets = new Set();
 
 export const bytes = (data) => (Buffer.isBuffer(data) ? data : Buffer.from(data, 'latin1'));
 
-/** Ends every socket that is still open. */
+/** Destroys every socket that is still open. */
 export function closeAll()
 {
 	for (const socket of sockets)
 		socket.destroy();
 }
 
-/** Text that shows bytes: "GET /\r\n\0" as it would be typed. */
+/** Returns text that shows the bytes as they would be typed: "GET /\r\n\0". */
 export function readable(data, most = 120)
 {
 	const text = bytes(data).toString('latin1');
@@ -39,11 +40,14 @@ export function readable(data, most = 120)
 	return JSON.stringify(shown).replaceAll('\\u0000', '\\0');
 }
 
-// ---- answers, read strictly ------------------------------------------------
+// ---- strict parsing of answers ----------------------------------------------
 
 class Malformed extends Error {}
 
-/** One head at the beginning of ${text}: {status, headers, size}; null: not whole. */
+/**
+ * Parses the head at the beginning of ${text}.  Returns {status, headers,
+ * size}, or null if the head is not complete.
+ */
 function readHead(text)
 {
 	const end = text.indexOf('\r\n\r\n');
@@ -70,9 +74,10 @@ function readHead(text)
 }
 
 /**
- * The answers in ${buffer}: {list, rest}.  ${methods} are those of the
- * requests, in order (default GET): an answer to HEAD has no body.  Answers of
- * 1xx are in the list, and take no method.  Throws on what is no answer.
+ * Returns the answers in ${buffer}: {list, rest}.  ${methods} are those of the
+ * requests, in order (default GET), because an answer to HEAD has no body.
+ * Answers with 1xx are in the list and do not use up a method.  Throws if the
+ * bytes are not a valid answer.
  */
 export function readAnswers(buffer, methods = [])
 {
@@ -116,7 +121,10 @@ export function readAnswers(buffer, methods = [])
 
 const FIRST_LEN = 4096;
 
-/** {method, target} of what ${text} asks for first, if there is no doubt. */
+/**
+ * Returns {method, target} of the first request in ${text}, if they are
+ * certain.
+ */
 function firstAsked(text)
 {
 	const [, method, target] = /^([A-Z]+) (\/[\w/.?=&-]*) HTTP\/1\.1\r\n/.exec(text) ?? [];
@@ -124,7 +132,10 @@ function firstAsked(text)
 	return target === undefined || /\/[./]/.test(target) ? { target: undefined } : { method, target };
 }
 
-/** What libmicrohttpd answers by itself has nothing of ours. */
+/**
+ * Returns true for an answer that libmicrohttpd makes by itself, without the
+ * server's headers.
+ */
 function isOfLibrary({ status, headers })
 {
 	return [400, 413, 414, 431, 505].includes(status) && !headers.has('x-request-id') &&
@@ -134,7 +145,10 @@ function isOfLibrary({ status, headers })
 // ---- the socket ------------------------------------------------------------
 
 export class RawSocket {
-	/** Connects; options: paused (reads nothing), methods (of its requests). */
+	/**
+	 * Connects.  Options: paused (reads nothing), methods (of the
+	 * requests).
+	 */
 	static async open(server, options = {})
 	{
 		const socket = new RawSocket(server, options);
@@ -155,7 +169,7 @@ export class RawSocket {
 		this.pieces = [];
 		this.size = 0;
 		this.waiting = new Set();
-		this.closed = false; // the server has closed its side, or reset: closedAt
+		this.closed = false; // the server has closed or reset the connection, at closedAt
 		this.reset = false;
 		this.socket = net.connect({ port: Number(url.port), host: url.hostname.replace(/^\[|\]$/g, ''),
 			localAddress, allowHalfOpen: true, noDelay: true });
@@ -202,7 +216,7 @@ export class RawSocket {
 		this.socket.destroy();
 	}
 
-	/** Begins to read what was left unread. */
+	/** Starts reading what was left unread. */
 	resume()
 	{
 		this.socket.on('data', (piece) => {
@@ -221,7 +235,10 @@ export class RawSocket {
 		return this;
 	}
 
-	/** Leaves out what came so far, which answers all that was sent so far. */
+	/**
+	 * Forgets all bytes so far.  They must be the answers to everything
+	 * that was sent.
+	 */
 	forget()
 	{
 		this.pieces = [];
@@ -229,7 +246,9 @@ export class RawSocket {
 		this.first = '';
 	}
 
-	/** Holds those of the answers to the contract that were not yet. */
+	/**
+	 * Checks the answers that were not yet checked against the contract.
+	 */
 	hold(list)
 	{
 		for (; this.held < list.length; this.held++) {
@@ -241,7 +260,10 @@ export class RawSocket {
 		return list;
 	}
 
-	/** Ends our side; the server's may go on. */
+	/**
+	 * Closes the client's side of the connection.  The server may still
+	 * send.
+	 */
 	halfClose()
 	{
 		this.socket.end();
@@ -255,7 +277,7 @@ export class RawSocket {
 		return this.pieces[0] ?? Buffer.alloc(0);
 	}
 
-	/** Waits until ${probe}() gives something true. */
+	/** Waits until ${probe}() returns a true value. */
 	async until(probe, what, ms = WAIT_MS)
 	{
 		let look;
@@ -280,7 +302,7 @@ export class RawSocket {
 		}
 	}
 
-	/** The first ${n} answers, 1xx included, once they are there. */
+	/** Waits for the first ${n} answers, including 1xx. */
 	async answers(n, ms)
 	{
 		return this.until(() => {
@@ -293,7 +315,10 @@ export class RawSocket {
 		}, `${n} answers`, ms);
 	}
 
-	/** All answers, once the server has closed; throws if anything is left over. */
+	/**
+	 * Waits until the server closes the connection.  Returns all answers;
+	 * throws if any bytes are left over.
+	 */
 	async ended(ms)
 	{
 		await this.until(() => this.closed, 'the end of the connection', ms);
@@ -304,7 +329,10 @@ export class RawSocket {
 	}
 }
 
-/** Sends ${data} on a fresh connection; all answers until the server closes. */
+/**
+ * Sends ${data} on a fresh connection.  Returns all answers until the server
+ * closes it.
+ */
 export async function untilClosed(server, data, options)
 {
 	const socket = await RawSocket.open(server, options);
@@ -316,9 +344,12 @@ export async function untilClosed(server, data, options)
 	}
 }
 
-// ---- what the server has counted -------------------------------------------
+// ---- the server's counters -------------------------------------------------
 
-/** The server's metrics over a connection of its own, whose requests it knows. */
+/**
+ * The server's metrics, read over a separate connection.  Its own requests are
+ * known, so they can be subtracted.
+ */
 export class Counters {
 	constructor(server)
 	{
@@ -332,7 +363,10 @@ export class Counters {
 		return this;
 	}
 
-	/** The page; once more on a fresh connection if this one was idle too long. */
+	/**
+	 * Returns the page.  If this connection was idle too long and was
+	 * closed, tries again on a fresh one.
+	 */
 	async page()
 	{
 		for (;;) {
@@ -349,18 +383,24 @@ export class Counters {
 		}
 	}
 
-	/** {name: value} of all counters and gauges, without "twinbox_". */
+	/**
+	 * Returns {name: value} of all counters and gauges, without the prefix
+	 * "twinbox_".
+	 */
 	async read()
 	{
 		const text = await this.page();
 		const values = {};
 		for (const [, name, value] of text.matchAll(/^twinbox_(\w+) (-?\d+)$/gm))
 			values[name] = Number(value);
-		values.asked = this.asked++; // answered before this one
+		values.asked = this.asked++; // the requests for metrics before this one
 		return values;
 	}
 
-	/** Answers that went out since the start, by the server's own account. */
+	/**
+	 * Returns the number of answers since the start, as the server has
+	 * counted them.
+	 */
 	async answered()
 	{
 		const now = await this.read();

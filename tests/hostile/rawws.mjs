@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A WebSocket client that can do everything wrong: it sends the bytes that it
-// is given, over TCP, and tells what came back: the answer to the handshake,
-// frames, the close, the end of the connection.  It never answers pings or
-// closes by itself.
+// A WebSocket client that can do everything wrong.  It sends the given bytes
+// over TCP and returns what came back: the answer to the handshake, frames, the
+// close, the end of the connection.  It never answers pings or closes by
+// itself.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -12,15 +12,16 @@ import net from 'node:net';
 import { checkFrame } from '../e2e/contract.mjs';
 import { WAIT_MS, within } from '../e2e/harness.mjs';
 
-/** The npm package ws, which is installed beside the harness. */
+/** The npm package ws, which is installed with the end-to-end tests. */
 export const WebSocket = createRequire(new URL('../e2e/harness.mjs', import.meta.url))('ws');
 
 export const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /**
- * A handshake as text.  ${change} replaces headers by name: a text, a list (the
- * header twice), or null (left out); "line" replaces the request line.
+ * Returns a handshake as text.  ${change} replaces headers by name: by a text,
+ * by a list (the header is repeated), or by null (the header is left out).
+ * "line" replaces the request line.
  */
 export function handshake(server, change = {})
 {
@@ -43,9 +44,10 @@ export function handshake(server, change = {})
 }
 
 /**
- * A frame of a client.  ${options}: fin, rsv (0 to 7), mask (false: none, or 4
- * bytes), form (7, 16 or 64 bits for the length, whatever it is), length (what
- * the head says, as a BigInt or number, whatever the payload is).
+ * Returns a frame of a client.  ${options}: fin; rsv (0 to 7); mask (false:
+ * none, or 4 bytes); form (7, 16 or 64: the number of bits for the length,
+ * whatever the length is); length (the length in the head, a BigInt or number,
+ * whatever the payload is).
  */
 export function frame(opcode, payload = '', options = {})
 {
@@ -73,7 +75,7 @@ export const more = (value, options) => frame(0, value, options);
 export const ping = (value = '', options = {}) => frame(9, value, options);
 export const pong = (value = '', options = {}) => frame(10, value, options);
 
-/** A close frame; ${code} undefined: without payload. */
+/** Returns a close frame.  Without ${code} it has no payload. */
 export function close(code, reason = '')
 {
 	if (code === undefined)
@@ -81,7 +83,7 @@ export function close(code, reason = '')
 	return frame(8, Buffer.concat([Buffer.from([code >> 8, code & 255]), Buffer.from(reason)]));
 }
 
-/** Bytes as a person reads them, for the names of tests. */
+/** Returns bytes in a readable form, for the names of tests. */
 export function readable(bytes)
 {
 	const hex = bytes.subarray(0, 14).toString('hex').replace(/(..)/g, '$1 ').trim();
@@ -89,8 +91,8 @@ export function readable(bytes)
 }
 
 /**
- * A connection to ${server}; see the methods.  With ${byByte} it reads a byte at
- * a time, and once `slow` is set, one for each call of socket.resume().
+ * A connection to ${server}.  With ${byByte} it reads one byte at a time, and
+ * once `slow` is set, one byte for each call of socket.resume().
  */
 export class RawWs {
 	constructor(server, { byByte = false } = {})
@@ -134,7 +136,7 @@ export class RawWs {
 			look();
 	}
 
-	/** Waits until ${probe} gives something true. */
+	/** Waits until ${probe} returns a true value. */
 	async until(probe, what, ms = WAIT_MS)
 	{
 		let look;
@@ -173,7 +175,10 @@ export class RawWs {
 		this.socket.destroy();
 	}
 
-	/** The answer to a handshake: {status, headers, body}. */
+	/**
+	 * Waits for the answer to a handshake.  Returns {status, headers,
+	 * body}.
+	 */
 	async answer(ms)
 	{
 		const end = await this.until(() => this.bytes.indexOf('\r\n\r\n') + 1,
@@ -203,7 +208,10 @@ export class RawWs {
 		return answer;
 	}
 
-	/** The end of the connection: 'end' or the error's code. */
+	/**
+	 * Waits for the end of the connection.  Returns 'end' or the code of
+	 * the error.
+	 */
 	async end(ms = WAIT_MS)
 	{
 		await this.until(() => this.ended, 'the end of the connection', ms);
@@ -244,7 +252,7 @@ export class RawWs {
 		}
 	}
 
-	/** Upgrades; without waiting for anything else. */
+	/** Upgrades the connection, and waits for nothing else. */
 	async upgrade(change)
 	{
 		this.write(handshake(this.server, change));
@@ -254,7 +262,7 @@ export class RawWs {
 		return this;
 	}
 
-	/** Upgrades and opens the session of ${user}. */
+	/** Upgrades the connection and opens a session of ${user}. */
 	async hello(user, hello = {})
 	{
 		await this.upgrade();
@@ -263,7 +271,10 @@ export class RawWs {
 		return this;
 	}
 
-	/** The first text frame that ${wanted} likes, as an object. */
+	/**
+	 * Waits for the first text frame for which ${wanted} returns true.
+	 * Returns it, parsed.
+	 */
 	async json(wanted, what = 'a frame', ms)
 	{
 		const found = await this.until(() => this.frames.find((one) =>
@@ -281,7 +292,10 @@ export class RawWs {
 		return this.frames.filter((one) => one.json?.type === 'event').map((one) => one.json);
 	}
 
-	/** The close frame: {code, reason}; code 1005: without payload. */
+	/**
+	 * Waits for the close frame.  Returns {code, reason}; code 1005 means
+	 * that it had no payload.
+	 */
 	async closing(ms)
 	{
 		const { payload } = await this.until(() => this.frames.find((one) => one.opcode === 8),
@@ -291,7 +305,7 @@ export class RawWs {
 	}
 }
 
-/** A fresh connection. */
+/** Opens a fresh connection. */
 export async function connect(server, options)
 {
 	const ws = new RawWs(server, options);

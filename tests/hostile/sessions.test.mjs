@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What ends a session: a token that is revoked, a password that is changed, a
-// user who is disabled.  His open WebSockets and his waiting long-polls end
-// within a second, by the server's own log; his tokens are refused at once;
-// whoever is not meant goes on.  How long it took is told.
+// The ends of sessions: a token is revoked, a password is changed, a user is
+// disabled.  The user's open WebSockets and waiting long-polls end within a
+// second, measured by the server's own log, and the tokens are refused at once.
+// Other users and devices go on.  The times are printed.
 
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -20,7 +20,7 @@ import { userCommand } from './who-world.mjs';
 const server = serverForFile({ before, after, afterEach }, undefined,
 	{ args: ['--log-level', 'debug'] });
 
-/** Everything that may wait for ${user}: sessions and long-polls. */
+/** Opens everything that can wait for ${user}: sessions and long-polls. */
 async function waiting(user, other)
 {
 	const entry = await user.send(other.name, 'what is waited for');
@@ -29,7 +29,8 @@ async function waiting(user, other)
 	const sessions = [
 		await user.ws({ instance: 'plain' }),
 		await user.ws({ instance: 'outbox', outbox: true }),
-		// Behind, with a full window: nothing more can be sent to it.
+		// This session has a full window, so the server can send
+		// nothing more to it.
 		await user.ws({ instance: 'full', after: 0, window: 1 }),
 	];
 	const polls = {
@@ -41,14 +42,16 @@ async function waiting(user, other)
 	return { entry, sessions, polls, head };
 }
 
-/** The session of ${ws} is ended: the time that this took the server. */
+/**
+ * Waits for the end of the session of ${ws}.  Returns how long the server took.
+ */
 async function closed(ws, since)
 {
 	assert.equal((await ws.closing()).code, 4401);
 	return await sessionEndedAt(server, ws) - since;
 }
 
-/** ${poll} is refused: the time that this took the server. */
+/** Waits until ${poll} is refused.  Returns how long the server took. */
 async function refused(poll, since)
 {
 	const answer = await within(poll, WAIT_MS, 'the end of a long-poll');
@@ -57,7 +60,7 @@ async function refused(poll, since)
 	return await refusedAt(server, answer) - since;
 }
 
-/** All of it ends within a second. */
+/** Asserts that all sessions and long-polls end within a second. */
 async function ended({ sessions, polls }, since, t)
 {
 	const took = { sessions: 0, 'long-polls': 0 };
@@ -107,11 +110,12 @@ describe('a session ends when', () => {
 			const since = Date.now();
 			if (answer)
 				expectStatus(answer, 204);
-			// The very next request, not one a while later.
+			// The token is refused at the very next request.
 			await refusedEverywhere(ann, bob);
 			await ended(mine, since, t);
 
-			// Who is not meant is served, and gets what is sent now.
+			// The other user is served, and receives what is sent
+			// now.
 			assert.equal((await control.request({ type: 'ping' })).type, 'pong');
 			const seen = mine.sessions.map((ws) => ws.frames.length);
 			if (all) {
@@ -135,14 +139,15 @@ describe('a session ends when', () => {
 });
 
 describe('an answer that is read slowly', () => {
-	const LETTERS = 24_000; // more by far than the kernel takes of an answer
+	const LETTERS = 24_000; // much more than the kernel buffers of an answer
 	const LAST = '\r\n0\r\n\r\n';
 
 	it('is cut off when whoever asked is disabled', async (t) => {
 		const own = await startServer({ args: ['--max-pending', String(LETTERS)],
 			unlimited: `one user sends ${LETTERS} messages` });
 		t.after(() => own.stop());
-		// The last administrator cannot be disabled.
+		// There is a second administrator, because the last one cannot
+		// be disabled.
 		const [root, [ann, bob]] = await Promise.all([operator(own), users(own, 'ann', 'bob'), operator(own)]);
 		await root.pause();
 		await sendMany(ann, bob.name, LETTERS, { expires_in: 1 });
@@ -185,7 +190,8 @@ describe('afterwards', () => {
 		problem(await change(PASSWORD, ann.name.toUpperCase()), 400, 'bad_request', '/new_password');
 		problem(await change('', 'another password'), 400, 'bad_request', '/password');
 		problem(await change(`${PASSWORD} `, 'another password'), 403, 'forbidden', '/password');
-		// Long ones count to their last byte, and any character will do.
+		// Long passwords count to their last byte, and may contain any
+		// character.
 		const long = `${'пароль🦊'.repeat(60)}.`;
 		expectStatus(await change(PASSWORD, long), 204);
 		problem(await change(`${long.slice(0, -1)},`, PASSWORD), 403, 'forbidden', '/password');
@@ -213,7 +219,7 @@ describe('afterwards', () => {
 	});
 });
 
-// Whatever is first, a token that is revoked leaves nothing open.
+// Whichever comes first, a revoked token leaves nothing open.
 describe('at the same moment', () => {
 	const ROUNDS = 12;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Every character comes back as it was sent: all 1,112,063 of them but NUL, in
-// bodies, one after the other; and of every class some, by each way in and each
-// way out, in each member that takes text.  Nothing is normalised, nothing is
-// taken away.
+// Every character comes back as it was sent: all 1,112,063 characters except
+// NUL, one after the other in bodies; and some of every class by each way in
+// and each way out, in each member that takes text.  Nothing is normalised and
+// nothing is removed.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -52,7 +52,7 @@ const CLASSES = {
 	'unassigned': '\u0378\u0b00\u2fe0\u{1ffff}\u{30000}\u{dffff}\u{e0fff}',
 };
 
-/** Each character as \\u and four digits. */
+/** Writes each character as \\u and four digits. */
 const escaped = (text) => JSON.stringify(text).replace(/[^\x20-\x7e]/g, (unit) =>
 	`\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
@@ -71,7 +71,10 @@ const WAYS_IN = {
 	},
 };
 
-/** ${text} as an answer gives it: compared by bytes, so that a failure shows them. */
+/**
+ * Asserts that ${got} is ${sent}.  Compares code points, so that a failure
+ * shows them.
+ */
 function same(got, sent, where)
 {
 	if (got !== sent) {
@@ -102,7 +105,8 @@ describe('every way in and out', () => {
 				const history = (await ann.get(`/v1/conversations/${event.conversation}/messages?limit=1`)).body;
 				same(history.messages.find((one) => one.id === id)?.body, body, `${way}: history`);
 				same((await ann.event((one) => one.own && one.id === id)).body, body, `${way}: own copy`);
-				// The same content, so the same message, however it was written.
+				// The content is the same, so this is the same
+				// message, however it is written.
 				expectStatus(await ann.post('/v1/messages', { to: bob.name, body, id }), 200);
 			}
 		});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The world in which who.table is tried: alice who wrote to bob, mallory who
-// knows neither, root the administrator, dora who was disabled, a token that
-// was revoked, one that never was, another server whose key is pinned; and the
-// reading of that table.  Everybody's
-// texts are canaries (canary.mjs), and all that anybody is told is kept.
+// The users and objects with which who.table is tested: alice, who has written
+// to bob; mallory, who knows neither; root, the administrator; dora, who was
+// disabled; a revoked token; a token that never existed; another server whose
+// key is pinned.  And the parser of that table.  All texts of users are
+// canaries (canary.mjs), and everything that anyone is shown is recorded.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -22,11 +22,11 @@ import {
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
-/** In the order of the table: who may least comes first. */
+/** In the order of the table: the caller with the fewest rights comes first. */
 export const CALLERS = ['stranger', 'forged', 'revoked', 'disabled', 'other',
 	'admin', 'member', 'owner', 'peer'];
 
-/** Those who have a column. */
+/** The callers that have a column. */
 const COLUMNS = CALLERS.slice(0, -1);
 
 export const TABLE = fs.readFileSync(path.join(here, 'who.table'), 'utf8');
@@ -62,7 +62,9 @@ function readTail(row, tail)
 	}
 }
 
-/** The rows of a table: {line, method, path, cells: {caller: text}, …}. */
+/**
+ * Returns the rows of a table: {line, method, path, cells: {caller: text}, …}.
+ */
 export function rows(text = TABLE)
 {
 	const found = [];
@@ -84,13 +86,15 @@ export function rows(text = TABLE)
 
 // ---- people ----------------------------------------------------------------
 
-/** Runs `twinboxd user …` beside the server; its password on standard input. */
+/**
+ * Runs `twinboxd user …` beside the server, with ${password} on standard input.
+ */
 export async function userCommand(server, args, password)
 {
 	const child = run(TWINBOXD, ['user', ...args, ...dataArgs(server.data)],
 		{ stdio: [password === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
 
-	// One that has ended already says why by its code.
+	// A command that has ended already reports the reason by its exit code.
 	child.stdin?.on('error', () => {});
 	child.stdin?.end(`${password}\n`);
 	const end = await child.exited;
@@ -106,14 +110,14 @@ export class World {
 		this.people = {};
 	}
 
-	/** A canary of ${who} that only ${readers} may be shown. */
+	/** Makes a canary of ${who} that only ${readers} may see. */
 	canary(who, kind, readers = [who])
 	{
 		return this.ledger.canary(this.people[who]?.name ?? who, kind,
 			readers.map((one) => this.people[one]?.name ?? one));
 	}
 
-	/** Registers ${who}; `name`, `password` and a token are on the result. */
+	/** Registers ${who}.  The result has `name`, `password` and a token. */
 	async person(who, { admin = false } = {})
 	{
 		const name = freshName(who);
@@ -131,7 +135,7 @@ export class World {
 		return person;
 	}
 
-	/** Another device of ${who}: a User. */
+	/** Logs ${who} in on another device.  Returns a User. */
 	async login(who)
 	{
 		const { name, password } = this.people[who];
@@ -144,11 +148,11 @@ export class World {
 		return user;
 	}
 
-	/** A request of ${reader}, whose answer is kept. */
+	/** Makes a request of ${reader}, whose answer is recorded. */
 	async call(reader, method, target, { json, body, type, token, headers: given } = {})
 	{
 		const text = json !== undefined ? JSON.stringify(json) : body;
-		// Another server signs whatever it asks for.
+		// Another server signs each of its requests.
 		const headers = reader === 'peer' ?
 			this.peer.headers(text ?? '', { covered: { method, path: target } }) : given;
 		if (method === 'OPTIONS')
@@ -164,7 +168,10 @@ export class World {
 		return answer;
 	}
 
-	/** OPTIONS, which openapi.yaml does not list with each path. */
+	/**
+	 * Makes an OPTIONS request, which openapi.yaml does not list for each
+	 * path.
+	 */
 	async options(reader, target, token)
 	{
 		const answer = await within(this.server.rest(token).request('OPTIONS', target),
@@ -175,7 +182,7 @@ export class World {
 		return answer;
 	}
 
-	/** A WebSocket of ${reader}, whose frames are kept. */
+	/** Opens a WebSocket of ${reader}, whose frames are recorded. */
 	async socket(reader, options)
 	{
 		const ws = new Ws(this.server, options ?? {});
@@ -186,7 +193,7 @@ export class World {
 		return ws;
 	}
 
-	// ---- what there is ----
+	// ---- the objects ----
 
 	async make()
 	{
@@ -202,7 +209,8 @@ export class World {
 		await this.send('bob', ['alice', 'bob'], { to: alice.name });
 		await this.send('dora', ['alice', 'dora'], { to: alice.name });
 		await this.send('mallory', ['mallory'], { to: mallory.name });
-		// So that alice's numbers are beyond everybody else's.
+		// These notes make the seqs in alice's inbox larger than those
+		// in any other.
 		for (let i = 0; i < 2; i++) {
 			expectStatus(await alice.user.post('/v1/messages', Array.from({ length: 100 },
 				() => ({ id: uuid7(), to: alice.name, body: this.note ??= this.canary('alice', 'note') }))), 200);
@@ -232,16 +240,17 @@ export class World {
 		return this;
 	}
 
-	/** Sends a canary that ${readers} may see; the entry. */
+	/** Sends a canary that ${readers} may see.  Returns the entry. */
 	async send(who, readers, message)
 	{
 		return this.people[who].user.send(message.to, this.canary(who, 'body', readers), {
 			metadata: { canary: this.canary(who, 'metadata', readers) },
-			// By this an operator finds what somebody asks about.
+			// Operators find a message by its correlation id when
+			// someone asks about it, so root may see it.
 			correlation_id: this.canary(who, 'correlation', [...readers, 'root']), ...message });
 	}
 
-	/** The name by which the ledger knows a caller. */
+	/** Returns the name by which the ledger knows ${caller}. */
 	reader(caller)
 	{
 		return this.people[this.names[caller]]?.name ?? caller;
@@ -249,7 +258,10 @@ export class World {
 
 	// ---- placeholders ----
 
-	/** What $${name} stands for in the row of ${made}, asked by ${caller}. */
+	/**
+	 * Returns the value of $${name} in the row of ${made}, for a request by
+	 * ${caller}.
+	 */
 	async value(name, caller, made)
 	{
 		const who = this.names[caller] ?? caller;
@@ -266,7 +278,8 @@ export class World {
 		case 'token':
 			return this.tokens[caller] ?? '';
 		case 'password':
-			// Right for whom it is not asked of: never alice's or dora's.
+			// Mallory's password: it is valid, but not for alice or
+			// dora, whom the rows name.
 			return this.people.mallory.password;
 		case 'body':
 			return this.canary(who, 'body', [who, 'alice', 'bob']);
@@ -299,7 +312,10 @@ export class World {
 
 	// ---- calls ----
 
-	/** The row's request as ${caller}; ${other} replaces placeholders. */
+	/**
+	 * Makes the request of the row as ${caller}.  ${other} replaces
+	 * placeholders.
+	 */
 	async rest(row, caller, made, { other, method = row.method } = {})
 	{
 		let target = row.path;
@@ -315,7 +331,10 @@ export class World {
 			{ body, type: row.type, token: this.tokens[caller] });
 	}
 
-	/** The row's frame as ${caller}: what came of it, as in a cell. */
+	/**
+	 * Sends the frame of the row as ${caller}.  Returns the result, in the
+	 * notation of a cell.
+	 */
 	async frame(row, caller, made, other)
 	{
 		const ws = await this.socket(this.reader(caller));
@@ -325,7 +344,8 @@ export class World {
 			const reply = await within(Promise.race([ws.closed,
 				ws.wait((frame) => frame.re === id, 'a reply').catch(() => ws.closed)]),
 			10_000, `who.table:${row.line} ${caller}`);
-			// A refusal at the hello is told, and then the session ends.
+			// A refusal at the hello is sent as an error, and then
+			// the session ends.
 			if (reply.type === 'error' && !/^4/.test(row.cells[caller]))
 				return { text: `error:${reply.problem.code}`, reply };
 			if (reply.type === 'error' || reply.code)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Who may do what: every call of who.table is made by every caller, and what
-// comes back is compared; then the same with HEAD and OPTIONS, with ids that do
-// not exist, with members that only the server may set.  At the end nobody was
-// shown what is not his.
+// Who may do what.  Every caller makes every call of who.table, and the results
+// are compared with the table.  Then the same with HEAD and OPTIONS, with ids
+// that do not exist, and with members that only the server may set.  At the end
+// no one may have been shown what belongs to someone else.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -108,7 +108,7 @@ describe('each call by each caller', () => {
 	}
 });
 
-/** What is left of an answer without what differs by chance. */
+/** Returns the body of an answer without the parts that differ by chance. */
 function bare(answer, ids)
 {
 	let text = JSON.stringify({ ...answer.body, request_id: 0 });
@@ -143,7 +143,8 @@ describe('what exists looks like what does not', () => {
 	it('… by the clock too', async (t) => {
 		const took = { there: [], nowhere: [] };
 		const row = rest.find((one) => one.method === 'GET' && one.path === '/v1/outbox/{id}');
-		// In turns, so that what else the machine does concerns both alike.
+		// The two cases take turns, so that other load on the machine
+		// affects both alike.
 		for (let i = 0; i < 200; i++) {
 			const which = i % 2 ? 'there' : 'nowhere';
 			const start = performance.now();
@@ -154,7 +155,8 @@ describe('what exists looks like what does not', () => {
 		const [there, nowhere] = [middle(took.there), middle(took.nowhere)];
 		const told = `another's entry ${there.toFixed(3)} ms, none ${nowhere.toFixed(3)} ms (medians of 100)`;
 		t.diagnostic(told);
-		// Noise is less than that; work that is done for one of them only is more.
+		// Noise is smaller than this.  Work that is done in only one of
+		// the two cases is larger.
 		assert.ok(there < 3 * nowhere + 1 && nowhere < 3 * there + 1, told);
 	});
 
@@ -245,7 +247,7 @@ describe('each frame by each caller', () => {
 	});
 });
 
-// What only the server may say of a message, a mark, a person.
+// Members of a message, a watermark or a user that only the server may set.
 describe('members that are not the caller\'s to set', () => {
 	const message = { from: 'alice', sender: 'alice', user: 'alice', seq: 1, conversation_seq: 1,
 		event_id: uuid7(), event_time: '2020-01-01T00:00:00.000Z', created_at: '2020-01-01T00:00:00.000Z',

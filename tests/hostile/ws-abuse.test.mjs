@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Well-formed frames that do not keep to twinbox.v1: every frame with every
-// member missing, of every wrong type and with one too many; JSON at its edges;
-// what is somebody else's; instances; floods.
+// Well-formed frames that violate twinbox.v1: every frame with each member
+// missing, with each member of every wrong type, and with an unknown member;
+// JSON at its limits; objects of other users; instances; floods.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -24,13 +24,15 @@ let rows = 0;
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000';
 
-/** Values of each type, by the name that says what they are. */
+/** Values of each type, by names that describe them. */
 const values = {
 	null: null, true: true, integer: 5, negative: -1, fraction: 1.5, text: 'x', empty: '',
 	list: [], object: {}, nested: { a: [1] },
 };
 
-/** Each frame: a good one, and for each member which values are taken. */
+/**
+ * For each frame, a good one and the kinds of values that each member accepts.
+ */
 const frames = {
 	hello: {
 		good: () => ({ token: ann.token, instance: 'abuse', window: 5, after: '0', outbox: false }),
@@ -57,7 +59,10 @@ const frames = {
 	ping: { good: () => ({}), members: {}, required: [] },
 };
 
-/** A request that must be refused, naming ${pointer}; the session goes on. */
+/**
+ * Asserts that a request is refused with ${pointer}, and that the session goes
+ * on.
+ */
 async function refused(ws, frame, pointer)
 {
 	const what = JSON.stringify(frame);
@@ -73,7 +78,10 @@ describe('every frame, every member', () => {
 	for (const [name, { good, members, required }] of Object.entries(frames)) {
 		const type = name.replace(/ .*/, '');
 
-		/** Those that must be refused, with the member at fault. */
+		/**
+		 * Yields the frames that must be refused, with the member at
+		 * fault.
+		 */
 		const wrong = function* wrong() {
 			const frame = { type, ...good() };
 			for (const [member, taken] of Object.entries(members)) {
@@ -456,7 +464,8 @@ describe('S13 floods', () => {
 			flood.send({ type: 'ack', id: 1_000_000 + i, upto: 0 });
 		for (let i = 0; i < 5; i++)
 			assert.equal((await other.request({ type: 'ping' })).type, 'pong');
-		// Who is refused has his answer before those who wait for theirs.
+		// Refused requests are answered before those that wait for
+		// their results.
 		const answered = () => flood.frames.filter((one) => one.re >= 1_000_000);
 		await eventually(async () => answered().length >= 5000, 'all answers', 60_000);
 		const answers = answered();
@@ -486,8 +495,9 @@ describe('S13 floods', () => {
 				problemBody(problem, 'rate_limited');
 				assert.ok(problem.retry_after >= 1);
 			}
-			// The same limit as that of REST, not one more: what is admitted now is
-			// what has come since the bucket was empty.
+			// REST and WebSocket share the limit: what is admitted
+			// now is no more than what has been added since the
+			// bucket was empty.
 			const posts = await Promise.all(Array.from({ length: 20 }, () =>
 				fay.post('/v1/messages', { to: gus.name, body: 'x' })));
 			const admitted = posts.filter(({ status }) => status === 201).length;
@@ -505,7 +515,8 @@ describe('S13 floods', () => {
 
 	it('of frames: read more slowly, none lost, others served', async () => {
 			rows += 2;
-			// 1/s: 20 frames or KiB a second and session, 20 at once.
+			// With 1/s, a session may send 20 frames or KiB per
+			// second, and 20 at once.
 			const slow = await startServer({ args: ['--rate-limit', '1/s'] });
 			try {
 				const [fay, gus] = await users(slow, 'fay', 'gus');
@@ -516,8 +527,9 @@ describe('S13 floods', () => {
 				const other = await gus.ws();
 				assert.equal((await other.request({ type: 'ping' })).type, 'pong');
 				await flood.wait((one) => one.re === 1099, 'the last pong', { ms: 60_000 });
-				// 100 frames at 20 a second, 20 of them at once: 4 s, less what
-				// one turn of reading takes at once.
+				// 100 frames at 20 a second, 20 of them at
+				// once, take 4 s, less the frames that one read
+				// takes in at once.
 				flood.send({ type: 'ping', id: 2000 });
 				await flood.wait((one) => one.re === 2000, 'one more', { ms: 60_000 });
 				assert.ok(performance.now() - start > 2000, 'it was not made to wait');
@@ -542,8 +554,9 @@ describe('S13 floods', () => {
 		const other = await gus.ws();
 		assert.equal((await other.request({ type: 'ping' })).type, 'pong');
 		await flood.wait((one) => one.re === 1005, 'the last pong', { ms: 60_000 });
-		// Six frames are no more than may come at once, but 96 KiB are: at 20 a
-		// second, 20 of them at once and the last 8 in one turn, 3.4 s.
+		// Six frames are allowed at once, but 96 KiB are not.  At 20
+		// KiB a second, with 20 KiB at once and the last 8 KiB in one
+		// read, they take 3.4 s.
 		const took = performance.now() - start;
 		t.diagnostic(`96 KiB in ${(took / 1000).toFixed(1)} s`);
 		assert.ok(took > 3000, `it was not made to wait: ${took} ms`);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A WebSocket opened by a page, in Chromium: from our own origin it is welcome,
-// from any other it is refused before the upgrade, whatever the page tries
-// (cross-site WebSocket hijacking).
+// A page in Chromium opens a WebSocket.  From the server's own origin it is
+// accepted.  From any other origin it is refused before the upgrade, whatever
+// the page tries (cross-site WebSocket hijacking).
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -33,7 +33,10 @@ after(async () => {
 });
 let rows = 0;
 
-/** What becomes of a WebSocket that a page at ${url} opens; its frames are held to the contract. */
+/**
+ * Returns what happened to a WebSocket that a page at ${url} opened.  Its
+ * frames are checked against the contract.
+ */
 async function opens(url, options)
 {
 	const found = await openIn(url, options);
@@ -49,7 +52,8 @@ async function openIn(url, { protocols = ['twinbox.v1'], frame, sandbox = false 
 	try {
 		const page = await context.newPage();
 		page.setDefaultTimeout(30_000 * SLOW);
-		// A page of the server that has no policy of its own about scripts.
+		// This page of the server has no Content-Security-Policy about
+		// scripts.
 		await page.goto(url);
 		const target = new URL('/v1/ws', server.url).href.replace(/^http/, 'ws');
 		const inside = `(target, protocols, frame) => new Promise((resolve) => {

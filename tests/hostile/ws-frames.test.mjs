@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Frames that RFC 6455 forbids, or that are too large, too many or too late, by
-// bytes: each closes the session with its code, and no other session notices.
+// Frames, as bytes, that RFC 6455 forbids, or that are too large, too many or
+// too late.  Each closes the session with its code, and no other session is
+// affected.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -27,7 +28,10 @@ async function session()
 	return (await connect(server)).hello(ann, { instance: `i${serial++ % 8}` });
 }
 
-/** ${frames} in an open session end it with ${code}; what came before counts. */
+/**
+ * Asserts that ${frames} in an open session end it with ${code}.  Valid frames
+ * before the bad one are handled.
+ */
 async function closes(frames, code, reason)
 {
 	const ws = await session();
@@ -42,7 +46,7 @@ async function closes(frames, code, reason)
 	assert.equal(ws.frames.at(-1).opcode, 8, 'something came behind the close');
 }
 
-/** ${frames} are taken: a ping behind them is answered. */
+/** Asserts that ${frames} are accepted: a ping after them is answered. */
 async function passes(frames)
 {
 	const ws = await session();
@@ -204,7 +208,7 @@ table('what is no text', [
 	['a byte order mark', text('\ufeff{"type":"ping"}'), 4400],
 ]);
 
-/** A close is answered: with its code where it is one that may be sent. */
+/** A close is answered with its own code, if that code may be sent. */
 const answered = (code) => [`close ${code}`, close(code), code];
 
 table('close', [
@@ -292,7 +296,8 @@ describe('pings', () => {
 			assert.equal(end.code, 4429);
 			assert.match(end.reason, /pings/);
 			const answers = ws.frames.filter(({ opcode }) => opcode === 10).length;
-			// 64 at once and 8 a second; the seconds are the machine's.
+			// 64 at once and 8 a second.  The time depends on the
+			// machine; a minute is the most.
 			assert.ok(answers <= 64 + 8 * 60, `${answers} pongs`);
 			ws.destroy();
 		});

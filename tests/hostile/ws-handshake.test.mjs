@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Handshakes of a WebSocket that are not what RFC 6455 asks for, by bytes: each
-// is refused with a problem document and a close, or answered with 101; nothing
-// in between, and never twice.
+// WebSocket handshakes, as bytes, that differ from RFC 6455.  Each is refused
+// with a problem document and a close, or answered with 101; never anything in
+// between, and never twice.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -17,7 +17,10 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 });
 let rows = 0;
 
-/** A refusal is one problem document and the end of the connection. */
+/**
+ * Asserts that the refusal is one problem document and the end of the
+ * connection.
+ */
 async function refused(ws, status, detail)
 {
 	const answer = await ws.answer();
@@ -32,7 +35,10 @@ async function refused(ws, status, detail)
 	assert.equal(ws.bytes.length, 0, `more came: ${ws}`);
 }
 
-/** An upgrade speaks twinbox.v1 without extensions, and works. */
+/**
+ * Asserts that the upgrade has subprotocol twinbox.v1 without extensions, and
+ * that the connection works.
+ */
 async function upgraded(ws)
 {
 	const answer = await ws.answer();
@@ -47,7 +53,7 @@ async function upgraded(ws)
 }
 
 const refusals = [
-	// What is asked for, and of whom.
+	// Upgrade and Connection.
 	['no Upgrade, as any GET', { Upgrade: null }, 400, /only a WebSocket upgrade/],
 	['no Connection', { Connection: null }, 400],
 	['neither', { Upgrade: null, Connection: null }, 400],
@@ -97,7 +103,7 @@ const refusals = [
 	['a token in the query', { line: 'GET /v1/ws?token=secret HTTP/1.1' }, 400, /no query/],
 	['an access_token in the query', { line: 'GET /v1/ws?access_token=x HTTP/1.1' }, 400],
 	['an empty query', { line: 'GET /v1/ws? HTTP/1.1' }, 400],
-	// Host, bodies.
+	// Host, and bodies.
 	['no Host', { Host: null }, 400, /no Host/],
 	['an empty Host', { Host: '' }, 400],
 	['two Hosts', { Host: ['a', 'b'] }, 400, /twice/],
@@ -112,7 +118,7 @@ const refusals = [
 	['a list of 200 subprotocols', { 'Sec-WebSocket-Protocol':
 		`${'a,'.repeat(200)}twinbox.v1` }, 400],
 	['two headers of it', { 'Sec-WebSocket-Protocol': ['twinbox.v1', 'chat'] }, 400, /twice/],
-	// Where the page came from.
+	// Origin.
 	['Origin null', { Origin: 'null' }, 403, /Origin/],
 	['an empty Origin', { Origin: '' }, 403],
 	['a foreign Origin', { Origin: 'https://evil.example' }, 403],
@@ -354,7 +360,8 @@ describe('slow hands and full tables', () => {
 					const good = await ann.ws({ instance: 'good' });
 					await good.close();
 				}
-				// 5 s after the first line, looked at each second.
+				// The deadline is 5 s after the first line, and
+				// the server checks it once a second.
 				await Promise.all(dribblers.map((ws) => ws.end(20_000)));
 			} finally {
 				clearInterval(timer);
@@ -417,16 +424,22 @@ describe('slow hands and full tables', () => {
 	it('a burst has no more places than newcomers have; whoever leaves during it keeps none', async () => {
 		rows++;
 		const LIMIT = 10;
-		/* The least that newcomers have, whatever users may have. */
+		/*
+		 * The least number of places for connections without a session,
+		 * whatever --ws-limit says.
+		 */
 		const NEWCOMERS = 64;
 		const small = await startServer({ args: ['--ws-limit', String(LIMIT)] });
 		const figure = async (name) => Number(new RegExp(`^${name} (\\d+)$`, 'm')
 			.exec((await small.rest().get('/metrics')).text)[1]);
 		const open = () => figure('twinbox_ws_sessions');
-		/* The oldest go, or, while these are on their way, the newest. */
+		/*
+		 * The oldest connections are cut or, while these are ending,
+		 * the newest are refused.
+		 */
 		const gone = async () => await figure('twinbox_ws_newcomers_cut_total') +
 			await figure('twinbox_ws_refused_total');
-		/* As many at once as a restart brings back. */
+		/* As many connections at once as come back after a restart. */
 		const burst = async () => {
 			const all = await Promise.all(Array.from({ length: NEWCOMERS + 16 },
 				() => connect(small)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The npm package ws, a client that means well, with settings that others do
-// not have: compression, small limits, fragments, slow closes.
+// The npm package ws, a well-behaved client, with settings that other clients
+// do not have: compression, small limits, fragments, slow closes.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -17,7 +17,10 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 let rows = 0;
 let serial = 0;
 
-/** An open ws with its frames; ${options} are those of the package. */
+/**
+ * Opens a WebSocket and records its frames.  ${options} are those of the
+ * package.
+ */
 async function open(options = {}, hello = {}, protocols = ['twinbox.v1'])
 {
 	const url = new URL('/v1/ws', server.url).href.replace(/^http/, 'ws');
@@ -107,7 +110,8 @@ describe('S16 the npm package ws', () => {
 		ws.ping('two');
 		ws.send(text.slice(20), { fin: true });
 		assert.equal((await ws.frame((one) => one.re === 1)).type, 'sent');
-		// Of several pings the last must be answered (RFC 6455, 5.5.3).
+		// If several pings arrive, only the last one must be answered
+		// (RFC 6455, section 5.5.3).
 		await within(answered, 10_000, 'the pong');
 		ws.terminate();
 	});

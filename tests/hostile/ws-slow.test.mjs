@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Clients that do not read, read a byte a second, or say nothing, while much
-// comes for them (F23, F24): each costs a bounded piece of memory and nobody
-// else, is dropped by its rule, and has everything, once, when it comes back.
+// Clients that do not read, read one byte a second, or say nothing, while much
+// is sent to them (F23, F24).  Each costs a bounded amount of memory and does
+// not affect others, is closed by the rule for its case, and receives
+// everything exactly once when it comes back.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -14,16 +15,17 @@ import { Ws, eventually, login, serverForFile, sleep, startServer, users, uuid7 
 import { loggedAt } from './logged.mjs';
 import { connect, ping, text } from './rawws.mjs';
 
-// The end of a session is a line of level debug.
+// The log has the end of a session at level debug only.
 const DEBUG = { args: ['--log-level', 'debug'], unlimited: 'one user sends hundreds in arrays' };
 const server = serverForFile({ before, after, afterEach }, undefined, DEBUG);
 const SANITIZED = process.env.TWINBOX_SANITIZED !== undefined;
-// What a client that does not read may cost, in KiB: a page on its way to it,
-// of which a frame stays; and its session, with what malloc adds.
+// The memory that a client which does not read may cost, in KiB: a page on its
+// way to the client, of which one frame stays; and its session with the
+// overhead of malloc.
 const PAGE = 64;
 const SESSION = 16;
 
-/** Resident memory of ${server} in KiB, without what is shared. */
+/** Returns the resident memory of ${server} in KiB, without shared pages. */
 function resident(server)
 {
 	const status = fs.readFileSync(`/proc/${server.pid}/status`, 'utf8');
@@ -36,7 +38,7 @@ async function metric(name, server)
 	return Number(new RegExp(`^twinbox_${name} (\\d+)$`, 'm').exec(page)[1]);
 }
 
-/** Waits for the end of ${session} with ${code}, as the server's log has it. */
+/** Waits until the server's log says that ${session} ended with ${code}. */
 async function ended(session, code, ms, of = server)
 {
 	const line = new RegExp(`push\\.close session=${session} code=(\\d+)`);
@@ -46,7 +48,10 @@ async function ended(session, code, ms, of = server)
 	assert.equal(Number(found), code);
 }
 
-/** ${n} messages of ${size} bytes; their ids, once the last has been delivered. */
+/**
+ * Sends ${n} messages of ${size} bytes.  Returns their ids when the last one
+ * was delivered.
+ */
 async function fill(from, to, n, size)
 {
 	const ids = [];
@@ -62,7 +67,10 @@ async function fill(from, to, n, size)
 	return ids;
 }
 
-/** A session that gets all from the beginning, acking; its message ids. */
+/**
+ * Opens a session that receives and acks everything from the beginning.
+ * Returns the ids of its messages.
+ */
 async function comeBack(user, upto)
 {
 	const ws = new Ws(user.server, { token: user.token });
@@ -78,7 +86,7 @@ async function comeBack(user, upto)
 	return ws.events().map((e) => e.id);
 }
 
-/** Once nothing more is sent to anybody. */
+/** Waits until the server sends nothing more to any client. */
 async function quiet(server)
 {
 	let last = -1;
@@ -91,9 +99,10 @@ async function quiet(server)
 }
 
 /**
- * Opens clients with ${open}; what each takes, in KiB.  What pages and caches
- * take once is there after the ${first}, or it is in one half of the others:
- * what each of them takes is in both.
+ * Opens ${n} clients with ${open}.  Returns the memory that each of them takes,
+ * in KiB.  Memory that pages and caches take once is there after the first
+ * ${first} clients, or in only one half of the others, so the smaller half is
+ * used.
  */
 async function measured(server, t, first, n, open)
 {
@@ -114,7 +123,7 @@ async function measured(server, t, first, n, open)
 	return each;
 }
 
-/** Somebody else is served meanwhile. */
+/** Asserts that another user is served meanwhile. */
 async function live(from, to, watching)
 {
 	const ids = [];
@@ -147,7 +156,8 @@ describe('slow and silent clients', { concurrency: true }, () => {
 			await live(ann, dan, watching);
 			if (!SANITIZED)
 				assert.ok(each < PAGE + SESSION, `${each} KiB each`);
-			// They say nothing either: 35 s.
+			// These clients also say nothing, so they are closed
+			// after 35 s.
 			await eventually(() => (other.output().match(/push\.close session=\S+ code=4408/g) ?? [])
 				.length >= deaf.length, 'they are gone', 120_000);
 			assert.deepEqual(await comeBack(bob, 250), ids);
@@ -180,8 +190,9 @@ describe('slow and silent clients', { concurrency: true }, () => {
 					ws.slow = true;
 					crawlers.push(ws);
 				});
-				// However much more there is for them: 320 KiB, which the server
-				// has once, in its caches.
+				// The memory of a client does not depend on how
+				// much waits for it: the additional 320 KiB are
+				// in the server's caches, once for all clients.
 				const was = resident(other);
 				ids.push(...await fill(ann, bob, 20, 16_000));
 				await live(ann, dan, watching);
@@ -235,7 +246,8 @@ describe('slow and silent clients', { concurrency: true }, () => {
 		await bob.received(big.id);
 		const ws = await (await connect(server)).hello(bob);
 		ws.socket.pause();
-		// Answers beyond what the kernel holds are not even made.
+		// The server makes no answers beyond what the kernel's buffers
+		// hold.
 		const one = text({ type: 'ping', id: 1 });
 		const many = Buffer.concat(Array.from({ length: 2000 }, () => one));
 		let held = 0;
