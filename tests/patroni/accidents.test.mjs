@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Accidents of the Patroni cluster of contrib/patroni, with load: as long as
-// commits wait for a standby each is a pause, with nothing lost or doubled and
-// the epoch kept.  When they do not, the loss of the leader makes another epoch,
-// of which clients are told.
+// Accidents of the Patroni cluster of contrib/patroni, under load.  As long as
+// commits wait for a standby, each accident is a pause: nothing is lost or
+// doubled, and the epoch stays.  If commits do not wait, the loss of the leader
+// makes another epoch, and clients are notified.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -30,8 +30,11 @@ describe('Patroni, synchronous and strict', () => {
 			const leader = await cluster.leader();
 			cluster.stop(leader);
 			try {
-				/* Its sessions go on, and so do nodes with them, until their
-				 * commits are confirmed by nobody any more. */
+				/*
+				 * The sessions of the stopped leader go on, and
+				 * so do the nodes that use them, until no
+				 * standby confirms their commits any more.
+				 */
 				await cluster.led(leader);
 				await world.busy();
 			} finally {
@@ -42,7 +45,10 @@ describe('Patroni, synchronous and strict', () => {
 	});
 });
 
-/** Sends one message after another to ${bob} until stop(): the ids accepted. */
+/**
+ * Sends one message after another to ${bob} until stop(), which returns the
+ * accepted ids.
+ */
 function stream(ann, bob)
 {
 	const accepted = [];
@@ -69,7 +75,7 @@ function stream(ann, bob)
 		} };
 }
 
-/** Every id of ${user}'s inbox, by the Link of each page. */
+/** Returns every id in the inbox of ${user}, by the Link of each page. */
 async function inboxIds(user)
 {
 	const ids = [];
@@ -118,7 +124,7 @@ describe('Patroni, asynchronous', () => {
 		const lost = work.accepted.filter((id) => !ids.includes(id)).length;
 		t.diagnostic(`accepted=${length} lost=${lost} twice=0, which an asynchronous failover ` +
 			`may; why=${/cluster\.epoch .*why=(.*)/.exec(node.output())[1]}`);
-		/* What is repeated by its id comes back, once. */
+		/* A message that is sent again with its id is there once. */
 		for (const id of work.accepted)
 			expectStatus(await ann.post('/v1/messages', { id, to: bob.name, body: 'x' }), 200, 201);
 		await eventually(async () => new Set(await inboxIds(bob)).size === length,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Three nodes on a Patroni cluster with people at work: two find the leader by a
-// URL that names all members, one through HAProxy.  What each accident costs is
-// the longest time in which no send was accepted.
+// Three nodes on a Patroni cluster with users at work.  Two nodes find the
+// leader by a URL that names all members, one by HAProxy.  The cost of an
+// accident is the longest time in which no send was accepted.
 
 import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
@@ -34,7 +34,7 @@ export class PatroniWorld extends World {
 		return this;
 	}
 
-	/** The epoch, which all nodes agree on. */
+	/** Returns the epoch, on which all nodes must agree. */
 	async epochNow()
 	{
 		const all = await Promise.all(this.nodes.map(async (node) => expectStatus(
@@ -52,10 +52,12 @@ export class PatroniWorld extends World {
 		await eventually(() => this.times.length > upto, 'load', 60_000);
 	}
 
-	/** Waits until each node has found twice, at heartbeats that began from now on,
-	 *  that its commits wait for a standby: a node that has not cannot say that
-	 *  the next leader lacks nothing, and makes another epoch
-	 *  (server/cluster/lineage.h). */
+	/**
+	 * Waits until each node has seen twice, at heartbeats that begin from
+	 * now on, that its commits wait for a standby.  A node that has not
+	 * seen this cannot confirm that the next leader lacks nothing, and
+	 * makes another epoch (server/cluster/lineage.h).
+	 */
 	async proven()
 	{
 		const heartbeats = async () => (await this.cluster.sql('SELECT string_agg(beat_at::text, ' +
@@ -74,8 +76,11 @@ export class PatroniWorld extends World {
 		assert.match(await mode(), / sync$/);
 	}
 
-	/** One accident, after which all is as before it: the cluster whole, the epoch
-	 *  kept, every node the process that it was. */
+	/**
+	 * Runs one accident, after which everything must be as before: the
+	 * cluster is complete, the epoch has not changed, and every node is the
+	 * same process.
+	 */
 	async accident(name, happen)
 	{
 		await this.proven();
@@ -93,7 +98,10 @@ export class PatroniWorld extends World {
 		assert.ok(this.nodes.every((node) => node.starts === 1));
 	}
 
-	/** Of each node: one line a minute about its outages, and not one a try. */
+	/**
+	 * Asserts that each node logs its outages once a minute, and not at
+	 * each attempt.
+	 */
 	assertQuiet()
 	{
 		for (const node of this.nodes) {

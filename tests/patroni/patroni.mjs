@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A Patroni cluster for tests: one etcd, three members and an HAProxy, made of the
-// samples in contrib/patroni with other addresses, in a temporary directory on
-// 127.0.0.1.
+// A Patroni cluster for tests: one etcd, three members and an HAProxy, made
+// from the samples in contrib/patroni with other addresses, in a temporary
+// directory on 127.0.0.1.
 //
 //	const cluster = await new Patroni().start();
 //	await cluster.switchover();
@@ -11,8 +11,8 @@
 //	await cluster.remove();
 //
 // Promises: no wait is longer than its limit; processes are ended by their ids;
-// when the process that made a cluster ends, in whatever way, its servers and its
-// directory are gone within a second (tests/postgres/keeper).
+// when the process that made a cluster ends, in whatever way, its servers and
+// its directory are gone within a second (tests/postgres/keeper).
 
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -31,10 +31,13 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const contrib = path.join(here, '../../contrib/patroni');
 const LIMIT_MS = 120_000;
 const NAMES = ['db1', 'db2', 'db3'];
-/* HAProxy is where only an administrator's PATH looks. */
+/* HAProxy is in a folder that only the PATH of an administrator has. */
 const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin`, LC_ALL: 'C.UTF-8' };
 
-/** What ${url} answers as JSON; undefined: nothing. */
+/**
+ * Returns the status and text of the answer of ${url}, or undefined if there is
+ * no answer.
+ */
 async function ask(url, options = {})
 {
 	try {
@@ -57,7 +60,10 @@ export class Patroni
 
 	// ---- processes
 
-	/** Starts ${program} as the owner of the directory, its output in a file. */
+	/**
+	 * Starts ${program} as the owner of the directory, with its output in a
+	 * file.
+	 */
 	spawn(name, program, args, env = {})
 	{
 		const log = fs.openSync(`${this.dir}/${name}.log`, 'a');
@@ -82,7 +88,7 @@ export class Patroni
 		return fs.readFileSync(`${this.dir}/${name}.log`, 'utf8').slice(-3000);
 	}
 
-	/** The process id of ${name}'s postmaster. */
+	/** Returns the process id of the postmaster of ${name}. */
 	postmaster(name)
 	{
 		return Number(fs.readFileSync(`${this.dir}/${name}/postmaster.pid`, 'latin1')
@@ -110,8 +116,10 @@ export class Patroni
 
 	// ---- the samples, with other addresses
 
-	/** contrib/patroni/patroni.yml for ${name}: what it promises stays, what is of
-	 *  a machine is another's. */
+	/**
+	 * Writes contrib/patroni/patroni.yml for ${name}.  What the sample
+	 * promises stays; the values of a machine are replaced.
+	 */
 	writeMember(name)
 	{
 		const sample = YAML.parse(fs.readFileSync(`${contrib}/patroni.yml`, 'utf8'));
@@ -133,7 +141,7 @@ export class Patroni
 				line.replace('10.0.0.0/24', '127.0.0.0/8')) });
 		for (const one of Object.values(sample.postgresql.authentication))
 			one.password = this.password;
-		/* There is no watchdog here, and none is wanted. */
+		/* There is no watchdog here, and the tests do not need one. */
 		sample.watchdog = { mode: 'off' };
 		fs.writeFileSync(file, YAML.stringify(sample), { mode: 0o644 });
 		return file;
@@ -154,7 +162,7 @@ export class Patroni
 		fs.writeFileSync(`${this.dir}/haproxy.cfg`, text);
 	}
 
-	// ---- life
+	// ---- starting and stopping
 
 	async startEtcd()
 	{
@@ -207,9 +215,12 @@ export class Patroni
 			'the keeper ends', 30_000);
 	}
 
-	// ---- what it says
+	// ---- the state of the cluster
 
-	/** What the members say of the cluster; the first that answers. */
+	/**
+	 * Returns the state of the cluster as the first member that answers
+	 * reports it.
+	 */
 	async cluster()
 	{
 		for (const name of NAMES) {
@@ -220,7 +231,10 @@ export class Patroni
 		return undefined;
 	}
 
-	/** The name of the one that leads and holds the key; undefined: nobody. */
+	/**
+	 * Returns the name of the member that leads and holds the leader key,
+	 * or undefined.
+	 */
 	async leader()
 	{
 		for (const name of NAMES) {
@@ -233,7 +247,7 @@ export class Patroni
 		return undefined;
 	}
 
-	/** Waits until one leads, other than ${not}: its name. */
+	/** Waits until a member other than ${not} leads.  Returns its name. */
 	async led(not)
 	{
 		return eventually(async () => {
@@ -242,8 +256,11 @@ export class Patroni
 		}, () => `another than ${not} leads`, LIMIT_MS);
 	}
 
-	/** Waits until all members run, two of them behind the leader, one of those as
-	 *  the standby that commits wait for, if there is to be one. */
+	/**
+	 * Waits until all members run and two of them follow the leader.  In
+	 * synchronous mode one of those must be the standby that commits wait
+	 * for.
+	 */
 	async whole({ synchronous = this.settings.synchronous_mode ?? true } = {})
 	{
 		let said;
@@ -262,9 +279,9 @@ export class Patroni
 		return said;
 	}
 
-	// ---- what is done to it
+	// ---- accidents and changes
 
-	/** As patronictl switchover. */
+	/** Does the same as patronictl switchover. */
 	async switchover()
 	{
 		const said = await this.whole();
@@ -279,7 +296,10 @@ export class Patroni
 		return candidate;
 	}
 
-	/** The sudden end of the machine of ${name}, as far as processes go. */
+	/**
+	 * Simulates the sudden end of the machine of ${name}, as far as
+	 * processes are concerned.
+	 */
 	async kill(name)
 	{
 		const { child } = this.members[name];
@@ -288,12 +308,15 @@ export class Patroni
 		child.kill('SIGKILL');
 		process.kill(postmaster, 'SIGKILL');
 		await child.gone;
-		/* Sessions end when they see that the postmaster has. */
+		/*
+		 * The sessions end when they notice that the postmaster has
+		 * ended.
+		 */
 		await eventually(() => this.processes(name).length === 0,
 			`the processes of ${name} are gone`, LIMIT_MS);
 	}
 
-	/** Every process of ${name}'s server. */
+	/** Returns the ids of all processes of the server of ${name}. */
 	processes(name)
 	{
 		return fs.readdirSync('/proc').filter((pid) => /^[0-9]+$/.test(pid)).filter((pid) => {
@@ -305,7 +328,10 @@ export class Patroni
 		}).map(Number);
 	}
 
-	/** Patroni and the postmaster of ${name} stand still; its sessions go on. */
+	/**
+	 * Stops Patroni and the postmaster of ${name} (SIGSTOP).  Its sessions
+	 * go on.
+	 */
 	stop(name)
 	{
 		const member = this.members[name];
@@ -324,7 +350,7 @@ export class Patroni
 		member.stopped = undefined;
 	}
 
-	/** Changes what is in etcd, as patronictl edit-config. */
+	/** Changes the configuration in etcd, like patronictl edit-config. */
 	async configure(change)
 	{
 		const leader = await this.leader();
@@ -338,7 +364,10 @@ export class Patroni
 
 	// ---- the database
 
-	/** As Cluster.createDatabase(), of the one that the sample has made. */
+	/**
+	 * Has the interface of Cluster.createDatabase().  The database is the
+	 * one that the sample has created.
+	 */
 	async createDatabase()
 	{
 		return this.url();
@@ -350,20 +379,20 @@ export class Patroni
 			encodeURIComponent(`${this.dir}/passfile`)}`;
 	}
 
-	/** The URL that names all members. */
+	/** Returns the URL that names all members. */
 	url(user = 'twinbox')
 	{
 		return this.passfile(user).replace('%/', `${NAMES.map((name) =>
 			`127.0.0.1:${this.members[name].port}`).join(',')}/`);
 	}
 
-	/** The same through HAProxy. */
+	/** Returns the URL that goes through HAProxy. */
 	proxied()
 	{
 		return this.passfile('twinbox').replace('%/', `127.0.0.1:${this.proxyPort}/`);
 	}
 
-	/** What psql prints for ${text} at the leader, as superuser. */
+	/** Returns what psql prints for ${text} at the leader, as superuser. */
 	sql(text)
 	{
 		return new Promise((resolve, reject) => {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A private PostgreSQL for tests: a cluster of its own in a temporary
-// directory, as an unprivileged user (PostgreSQL refuses root), on a Unix
-// socket and on a port of 127.0.0.1, for tests that put something between.
-// It can be stopped, killed, frozen, copied to a streaming replica, promoted.
+// A private PostgreSQL for tests: a cluster in a temporary directory, run by an
+// unprivileged user (PostgreSQL refuses root), on a Unix socket and on a port
+// of 127.0.0.1, for tests that put a proxy in front.  It can be stopped,
+// killed, frozen, copied to a streaming replica, and promoted.
 //
 //	const cluster = await new Cluster().start();
 //	const url = await cluster.createDatabase('chat');
@@ -13,16 +13,17 @@
 //	await second.promote();
 //	await second.remove();
 //
-// Promises: no wait is longer than its limit; when the process that made a
-// cluster ends, also by kill -9, its servers and directories are gone within a
-// second (`keeper`), and a cluster keeps no process from ending.  Data is as
-// safe as in earnest (fsync and synchronous_commit are on), because tests ask
-// what survives.  Text sorts by a language's rules unless a column says
-// COLLATE "C", so that one which forgot to is found.
+// Promises: no wait is longer than its limit.  When the process that made a
+// cluster ends, also by kill -9, the cluster's servers and directories are gone
+// within a second (`keeper`), and a cluster keeps no process from ending.  Data
+// is as safe as in production (fsync and synchronous_commit are on), because
+// tests check what survives.  Text is sorted by the rules of a language unless
+// a column says COLLATE "C", so that a missing COLLATE is found.
 //
-// Environment: TWINBOX_PG_BINDIR says where initdb and postgres are (default: 15
-// in /usr/lib/postgresql, the oldest that nodes take, else the newest there, else
-// in the PATH); TWINBOX_SLOW and TWINBOX_KEEP as in tests/e2e/harness.mjs.
+// Environment: TWINBOX_PG_BINDIR names the folder of initdb and postgres.  The
+// default is version 15 in /usr/lib/postgresql, the oldest that nodes support,
+// else the newest version there, else the programs in the PATH.  TWINBOX_SLOW
+// and TWINBOX_KEEP are as in tests/e2e/harness.mjs.
 
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -38,10 +39,12 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
 const LIMIT_MS = 60_000 * SLOW;
 const ROLE = 'twinbox';
-/* What works with the oldest version works with those after it; the other way
- * round nobody knows. */
+/*
+ * What works with the oldest supported version also works with later ones.  The
+ * reverse is not certain.
+ */
 const OLDEST = '15';
-/* sun_path has 108 bytes; the socket is DIR/s/.s.PGSQL.NNNNN. */
+/* sun_path has 108 bytes, and the socket is DIR/s/.s.PGSQL.NNNNN. */
 const DIR_MAX = 80;
 
 const SETTINGS = {
@@ -60,8 +63,10 @@ const SETTINGS = {
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls ${probe} until it gives something true; an error that says ${what}
- *  after the limit. */
+/**
+ * Calls ${probe} until it returns a true value, and returns that value.  After
+ * the limit it throws an error that says ${what}.
+ */
 async function until(probe, what, ms = LIMIT_MS)
 {
 	const end = Date.now() + ms;
@@ -78,8 +83,10 @@ async function until(probe, what, ms = LIMIT_MS)
 	}
 }
 
-/** Runs a program to its end: what it printed, with {both} also to standard
- *  error.  ${ms}: its limit. */
+/**
+ * Runs a program to its end.  Returns its standard output, with {both} also its
+ * standard error.  ${ms} is its time limit.
+ */
 function command(program, args, { ms = LIMIT_MS, both = false, ...options } = {})
 {
 	return new Promise((resolve, reject) => {
@@ -97,10 +104,13 @@ function command(program, args, { ms = LIMIT_MS, both = false, ...options } = {}
 	});
 }
 
-// ---- where PostgreSQL is, and as whom it runs --------------------------------
+// ---- the programs of PostgreSQL and the user who runs them
+// -------------------
 
-/** The directory of PostgreSQL's programs, or undefined; ${root}: where Debian has
- *  them, by version. */
+/**
+ * Returns the directory of PostgreSQL's programs, or undefined.  ${root} is the
+ * folder in which Debian has them, by version.
+ */
 export function findBinaries(root = '/usr/lib/postgresql')
 {
 	const debian = fs.existsSync(root) ? fs.readdirSync(root)
@@ -117,7 +127,10 @@ export function findBinaries(root = '/usr/lib/postgresql')
 
 let servant;
 
-/** As whom a server runs: {uid, gid} when this is root, else as this user. */
+/**
+ * Returns the user that runs a server: {uid, gid} if this process is root, else
+ * {} for the user of this process.
+ */
 export function owner()
 {
 	if (process.getuid() !== 0)
@@ -137,7 +150,10 @@ export function owner()
 	return servant;
 }
 
-/** Whether role and database ${name} need no quotes. */
+/**
+ * Returns ${name} if it needs no quotes as a role or database; throws
+ * otherwise.
+ */
 function plain(name)
 {
 	if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
@@ -149,9 +165,9 @@ function plain(name)
 
 export class Cluster {
 	/**
-	 * Options: dir (where the directory is made; must be open to the user
-	 * postgres), settings (over those above), locale (of initdb, instead
-	 * of a language's rules).
+	 * Options: dir (the parent of the cluster's directory; the user
+	 * postgres must have access to it), settings (they override those
+	 * above), locale (for initdb; default: a language).
 	 */
 	constructor({ dir = os.tmpdir(), settings = {}, locale } = {})
 	{
@@ -175,16 +191,19 @@ export class Cluster {
 		return this.child?.pid;
 	}
 
-	/** What the server has logged. */
+	/** Returns the log of the server. */
 	log()
 	{
 		return this.dir && fs.existsSync(`${this.dir}/log`) ?
 			fs.readFileSync(`${this.dir}/log`, 'utf8') : '';
 	}
 
-	/** A libpq URL of ${database}: by the Unix socket, or with {tcp: true} by
-	 *  127.0.0.1 and a password, which is in a file; {port}: another one, of
-	 *  a proxy, or several with commas between. */
+	/**
+	 * Returns a libpq URL of ${database}.  By default it uses the Unix
+	 * socket; with {tcp: true} it uses 127.0.0.1 and a password, which is
+	 * in a file. {port} is another port, that of a proxy, or several
+	 * separated by commas.
+	 */
 	url(database = 'postgres', { tcp = false, port } = {})
 	{
 		if (tcp || port) {
@@ -204,7 +223,7 @@ export class Cluster {
 		return path.join(this.bin, name);
 	}
 
-	/** An empty directory and its keeper. */
+	/** Makes an empty directory and starts its keeper. */
 	makeDirectory()
 	{
 		this.dir = fs.realpathSync(fs.mkdtempSync(path.join(this.where, 'twinbox-pg-')));
@@ -247,10 +266,12 @@ export class Cluster {
 		fs.rmSync(secret);
 	}
 
-	// ---- the life of the server
+	// ---- starting and stopping the server
 
-	/** Starts it, the first time on a new cluster, and waits until it takes
-	 *  connections. */
+	/**
+	 * Starts the server, the first time on a new cluster, and waits until
+	 * it accepts connections.
+	 */
 	async start()
 	{
 		if (this.child)
@@ -262,7 +283,7 @@ export class Cluster {
 			const error = await this.spawn();
 			if (!error)
 				return this;
-			/* Somebody was faster. */
+			/* Another program was faster and took the port. */
 			if (tries === 5 || this.started || !/could not bind|in use/.test(error.message))
 				throw error;
 			flaky(`port ${this.port} was taken before PostgreSQL had it`);
@@ -270,7 +291,7 @@ export class Cluster {
 		}
 	}
 
-	/** Starts the process; the error if it did not come up. */
+	/** Starts the process.  Returns an error if it did not come up. */
 	async spawn()
 	{
 		const settings = { ...this.settings, port: this.port,
@@ -309,8 +330,11 @@ export class Cluster {
 		return undefined;
 	}
 
-	/** Whether this process, not one before it, takes connections; as pg_ctl
-	 *  looks: the last line of postmaster.pid. */
+	/**
+	 * Returns true if this process, not an earlier one, accepts
+	 * connections.  It checks what pg_ctl checks: the last line of
+	 * postmaster.pid.
+	 */
 	ready()
 	{
 		let lines;
@@ -324,8 +348,11 @@ export class Cluster {
 			/^(ready|standby)\s*$/.test(lines[7] ?? '');
 	}
 
-	/** Stops it: mode fast (sessions are ended, all is written), smart (waits
-	 *  for sessions), immediate (nothing is written, as in a crash). */
+	/**
+	 * Stops the server.  Modes: fast (ends sessions and writes everything),
+	 * smart (waits for sessions), immediate (writes nothing, as in a
+	 * crash).
+	 */
 	async stop(mode = 'fast')
 	{
 		const child = this.child;
@@ -343,7 +370,10 @@ export class Cluster {
 		}
 	}
 
-	/** Waits for a child to end, and for the processes it leaves behind. */
+	/**
+	 * Waits for the end of a child and of the processes that it leaves
+	 * behind.
+	 */
 	async gone(child, what)
 	{
 		let over = false;
@@ -353,7 +383,10 @@ export class Cluster {
 			() => `${what}\n${this.log().slice(-2000)}`);
 	}
 
-	/** Every process of the server, by the directory in which they live. */
+	/**
+	 * Returns the ids of all processes of the server, which are known by
+	 * their working directory.
+	 */
 	processes()
 	{
 		return fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))
@@ -372,12 +405,12 @@ export class Cluster {
 			try {
 				process.kill(pid, signal);
 			} catch {
-				// It has ended already.
+				// The process has ended already.
 			}
 		}
 	}
 
-	/** Kill -9: the server and all its processes at once. */
+	/** Kills the server and all its processes at once with SIGKILL. */
 	async kill()
 	{
 		const child = this.child;
@@ -399,10 +432,16 @@ export class Cluster {
 		return this.start();
 	}
 
-	/** Freezes it with all its processes: connections stay, nothing answers. */
+	/**
+	 * Freezes the server with all its processes: connections stay open, and
+	 * nothing answers.
+	 */
 	async pause()
 	{
-		/* The postmaster first, or it would start more. */
+		/*
+		 * The postmaster is frozen first, because it would start more
+		 * processes.
+		 */
 		await until(() => {
 			const pids = [this.pid, ...this.processes()]
 				.filter((pid) => !this.frozen.includes(pid));
@@ -418,8 +457,10 @@ export class Cluster {
 		this.frozen = [];
 	}
 
-	/** Ends it at once and removes its directory.  A cluster that is not removed
-	 *  goes with the process that made it. */
+	/**
+	 * Ends the server at once and removes its directory.  A cluster that is
+	 * not removed is cleaned up when the process that made it ends.
+	 */
 	async remove()
 	{
 		if (!this.keeper)
@@ -434,7 +475,10 @@ export class Cluster {
 
 	// ---- databases
 
-	/** What psql prints for ${text}: rows in lines, columns with | between. */
+	/**
+	 * Returns what psql prints for ${text}: one row in each line, the
+	 * columns separated by |.
+	 */
 	async sql(text, { database = 'postgres', ms = LIMIT_MS, url } = {})
 	{
 		return (await command(this.program('psql'), ['-XqAt', '-v', 'ON_ERROR_STOP=1',
@@ -442,21 +486,26 @@ export class Cluster {
 		{ ms, env: { ...process.env, PGCONNECT_TIMEOUT: '10', PGOPTIONS: '' } })).trimEnd();
 	}
 
-	/** Runs one of PostgreSQL's programs: what it says, on both outputs. */
+	/**
+	 * Runs one of PostgreSQL's programs.  Returns its output and its
+	 * errors.
+	 */
 	async run(program, args, { ms = LIMIT_MS } = {})
 	{
 		return command(this.program(program), args, { ms, both: true });
 	}
 
-	/** An empty database, or a copy of ${template} (to which nobody may be
-	 *  connected); its URL. */
+	/**
+	 * Creates an empty database, or a copy of ${template} (which must have
+	 * no connections).  Returns its URL.
+	 */
 	async createDatabase(name, { template = 'template0' } = {})
 	{
 		await this.sql(`CREATE DATABASE ${plain(name)} TEMPLATE ${plain(template)}`);
 		return this.url(name);
 	}
 
-	/** Drops it, whoever is connected. */
+	/** Drops the database, even if it has connections. */
 	async dropDatabase(name)
 	{
 		await this.sql(`DROP DATABASE IF EXISTS ${plain(name)} WITH (FORCE)`);
@@ -465,8 +514,8 @@ export class Cluster {
 	// ---- replicas
 
 	/**
-	 * A second server that streams from this one, started; `name` is what
-	 * synchronous() knows it by.
+	 * Starts a second server that streams from this one.  `name` is its
+	 * name for synchronous().
 	 */
 	async replica(name = 'replica')
 	{
@@ -478,7 +527,10 @@ export class Cluster {
 		await command(this.program('pg_basebackup'), ['-D', other.data, '-R', '-X', 'stream',
 			'--checkpoint=fast', '--no-sync', '-d', `${this.url('replication')
 				}&application_name=${name}`], owner());
-		/* What this one waits for is its own affair. */
+		/*
+		 * The copied setting is cleared, so that the replica's own
+		 * commits wait for no standby.
+		 */
 		fs.appendFileSync(`${other.data}/postgresql.auto.conf`,
 			`synchronous_standby_names = ''\n`);
 		other.upstream = this;
@@ -487,8 +539,10 @@ export class Cluster {
 		return other;
 	}
 
-	/** Of a replica: waits until it has replayed what its upstream has
-	 *  written by now. */
+	/**
+	 * For a replica: waits until it has replayed everything that its
+	 * upstream has written by now.
+	 */
 	async caughtUp()
 	{
 		const at = await this.upstream.sql('SELECT pg_current_wal_flush_lsn()');
@@ -498,8 +552,11 @@ export class Cluster {
 		`${this.name} has caught up`);
 	}
 
-	/** A commit waits for ${names} (of synchronous_standby_names; '': for
-	 *  nobody); returns when the server knows, and those are connected. */
+	/**
+	 * Makes commits wait for ${names} (a value of
+	 * synchronous_standby_names; '': for none).  Returns when the setting
+	 * is in effect and those standbys are connected.
+	 */
 	async synchronous(names)
 	{
 		await this.sql(`ALTER SYSTEM SET synchronous_standby_names = '${
@@ -512,13 +569,16 @@ export class Cluster {
 		`synchronous_standby_names = '${names}'`);
 	}
 
-	/** Whether it is a replica still. */
+	/** Returns true if the server is still a replica. */
 	async inRecovery()
 	{
 		return await this.sql('SELECT pg_is_in_recovery()') === 't';
 	}
 
-	/** Makes a replica a server of its own, on the next timeline. */
+	/**
+	 * Promotes a replica: it becomes an independent server on the next
+	 * timeline.
+	 */
 	async promote()
 	{
 		if (await this.sql(`SELECT pg_promote(true, ${Math.ceil(LIMIT_MS / 1000)})`) !== 't')

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The private PostgreSQL that tests run on: it keeps what it has committed,
-// its replicas have it too, it never runs as root, and nothing of it is left
-// when it is not wanted any more, or when the test that wanted it was killed.
+// The private PostgreSQL that tests run on.  It keeps what it has committed,
+// and its replicas have that, too.  It never runs as root.  Nothing of it is
+// left when it was removed, or when the test that made it was killed.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -17,7 +17,7 @@ import { Cluster, findBinaries } from './cluster.mjs';
 const here = path.dirname(fileURLToPath(import.meta.url));
 const WITH = path.join(here, 'with-postgres');
 
-/** Processes whose working directory is in ${dir}. */
+/** Returns the processes whose working directory is in ${dir}. */
 function livingIn(dir)
 {
 	return fs.readdirSync('/proc').filter((pid) => {
@@ -29,7 +29,7 @@ function livingIn(dir)
 	});
 }
 
-/** Waits until nothing of the cluster in ${dir} is left. */
+/** Waits until nothing is left of the cluster in ${dir}. */
 async function nothingLeft(dir)
 {
 	await eventually(() => !fs.existsSync(dir) && livingIn(dir).length === 0,
@@ -194,7 +194,7 @@ describe('a replica', () => {
 		await other.promote();
 		assert.equal(await other.inRecovery(), false);
 		assert.equal(await other.sql('SELECT count(*) FROM t WHERE x >= 100'), '10');
-		/* It waits for nobody. */
+		/* A commit waits for no standby. */
 		await other.sql('INSERT INTO t VALUES (200)');
 		assert.match(await other.sql('SELECT pg_walfile_name(pg_current_wal_lsn())'), /^00000002/);
 	});
@@ -253,7 +253,10 @@ describe('the PostgreSQL that is taken', () => {
 			process.env.TWINBOX_PG_BINDIR = told;
 	});
 
-	/** A folder as Debian's with ${versions}, of which some are ${broken}. */
+	/**
+	 * Makes a folder like Debian's with ${versions}, of which ${broken} are
+	 * incomplete.
+	 */
 	const installed = (versions, broken = []) => {
 		const root = tempDir();
 
@@ -316,7 +319,7 @@ describe('with-postgres', () => {
 	});
 
 	it('says so where there is no PostgreSQL', () => {
-		/* node alone in a PATH of its own. */
+		/* A PATH that contains only node. */
 		const dir = tempDir();
 		const script = `import { findBinaries } from '${path.join(here, 'cluster.mjs')}';
 			console.log(findBinaries() ?? 'none');`;
@@ -346,7 +349,7 @@ describe('with-postgres', () => {
 			'the command runs', 60_000)).trim().split(' ');
 
 		child.kill('SIGKILL');
-		/* Its command lives on; it has our pipes. */
+		/* The command is still alive and has this test's pipes. */
 		process.kill(Number(pid), 'SIGKILL');
 		await finish(child);
 		await nothingLeft(path.dirname(new URL(url.replace('@/', '@x/')).searchParams.get('host')));

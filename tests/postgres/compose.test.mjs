@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tags: plain
 //
-// The samples in contrib/compose are what their comments say: settings that
-// twinboxd and PostgreSQL know, the nginx that the proxy's tests run, a
-// network that is believed and is the proxy's, an image with all that the
-// programs load.
+// The samples in contrib/compose are what their comments say: they have
+// settings that twinboxd and PostgreSQL know, the nginx that the tests of the
+// proxies run, a trusted network that is that of the proxy, and an image with
+// all libraries that the programs load.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -26,7 +26,7 @@ const compose = parse('compose.yaml');
 const replica = parse('replica.yaml');
 const NODES = ['node1', 'node2', 'node3'];
 
-/** The settings "-c name=value" of a command, as an object. */
+/** Returns the settings "-c name=value" of a command as an object. */
 function settingsOf(words)
 {
 	return Object.fromEntries(words.filter((_word, i) => words[i - 1] === '-c')
@@ -34,8 +34,9 @@ function settingsOf(words)
 }
 
 /**
- * What docs/scaling.md says of the server's settings, one for each name: {name,
- * where, value, standard}; standard is whether the value is PostgreSQL's own.
+ * Returns the server settings that docs/scaling.md lists, one for each name:
+ * {name, where, value, standard}. standard: whether the value is PostgreSQL's
+ * default.
  */
 function documented()
 {
@@ -56,7 +57,9 @@ function documented()
 	});
 }
 
-/** A number with its unit, in the smallest: bytes or milliseconds. */
+/**
+ * Converts a number with a unit into the smallest unit: bytes or milliseconds.
+ */
 function measure(text)
 {
 	const units = { B: 1, kB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, ms: 1, s: 1000, min: 60_000 };
@@ -66,7 +69,9 @@ function measure(text)
 	return Number(number) * (units[unit] ?? 1);
 }
 
-/** Whether ${is} is what the document means by ${said}. */
+/**
+ * Returns true if the value ${is} agrees with the text ${said} of the document.
+ */
 function follows(is, said, connections)
 {
 	if (said === '3 × (all nodes\' connections) + 20')
@@ -101,13 +106,13 @@ describe('contrib/compose', () => {
 			for (const volume of service.volumes ?? []) {
 				const [from] = volume.split(':');
 				mounts++;
-				/* tls is the operator's to make. */
+				/* The operator creates ./tls. */
 				assert.ok(from in volumes || from === './tls' ||
 					fs.existsSync(path.join(contrib, 'compose', from)), `${name}: ${volume}`);
 			}
 		}
 		assert.equal(mounts, 5);
-		/* Nodes have nothing that outlives them; PostgreSQL has. */
+		/* Nodes have no data that outlives them; PostgreSQL has. */
 		assert.equal(compose.services.node1.volumes, undefined);
 		assert.deepEqual(compose.services.postgres.networks, ['back']);
 		assert.equal(compose.networks.back.internal, true);
@@ -132,7 +137,7 @@ describe('contrib/compose', () => {
 			}
 		}
 		assert.ok(seen > 5);
-		/* All of them together are accepted. */
+		/* The settings are also accepted together. */
 		const values = Object.fromEntries(Object.entries({
 			...compose.services.node1.environment, ...replica.services.node1.environment,
 		}).map(([name, value]) => [name, value.replace(/\$\{\w+:[-?](.*)\}/, '$1')]));
@@ -152,7 +157,10 @@ describe('contrib/compose', () => {
 			assert.ok(!(name in own), name);
 			assert.ok(!(name in others), name);
 		}
-		/* A replica refuses to start with fewer connections than its leader. */
+		/*
+		 * A replica refuses to start if its max_connections is lower
+		 * than that of the primary.
+		 */
 		assert.ok(Number(others.max_connections) >= Number(own.max_connections));
 		const cluster = await new Cluster({ settings: own }).start();
 		try {
@@ -161,7 +169,10 @@ describe('contrib/compose', () => {
 				assert.equal(shown, name, `${name}=${value}`);
 			}
 			assert.equal(await cluster.sql('SHOW max_connections'), own.max_connections);
-			/* What the document calls a default is one. */
+			/*
+			 * Each value that the document calls a default is
+			 * PostgreSQL's default.
+			 */
 			for (const { name, value } of documented().filter((one) => one.standard)) {
 				const shown = await cluster.sql(`SELECT current_setting(name)
 					FROM pg_settings WHERE name = '${name}' AND setting = boot_val`);
@@ -194,7 +205,10 @@ describe('contrib/compose', () => {
 		}
 		for (const name of Object.keys({ ...own, ...others }))
 			assert.ok(said.some((one) => one.name === name), `${name} in docs/scaling.md`);
-		/* The replica may lead one day. */
+		/*
+		 * The replica may become the primary, so it needs the same
+		 * settings.
+		 */
 		for (const [name, value] of Object.entries(own))
 			assert.equal(others[name], value, `${name} in replica.yaml`);
 	});
@@ -222,9 +236,12 @@ describe('contrib/compose', () => {
 			'-keyout', at('twinbox.key'), '-out', at('twinbox.pem')], { stdio: 'pipe' });
 		fs.writeFileSync(at('site.conf'), read('compose/nginx.conf')
 			.replaceAll('/etc/nginx/tls/', `${dir}/`)
-			/* Names that only the network of compose knows. */
+			/* These names exist only in the network of compose. */
 			.replaceAll(/server node([123]):/g, 'server 127.0.0.$1:')
-			/* What nginx tries by itself, and only root may. */
+			/*
+			 * nginx opens these sockets even for a check, and only
+			 * root may.
+			 */
 			.replaceAll(/listen \[::\]:.*;/g, '')
 			.replace('listen 80;', `listen 127.0.0.1:${await freePort()};`)
 			.replace('listen 443 ', `listen 127.0.0.1:${await freePort()} `));
@@ -250,11 +267,17 @@ describe('contrib/compose', () => {
 				.map((m) => [m[1], m[2]]));
 			for (const name of needed.filter((one) => found.has(one))) {
 				const file = fs.realpathSync(found.get(name));
-				/* dpkg knows some of them by their place before /usr was merged. */
+				/*
+				 * dpkg knows some of them by their path from
+				 * before /usr was merged.
+				 */
 				const { stdout } = spawnSync('dpkg', ['-S', file, file.replace(/^\/usr/, '')],
 					{ encoding: 'utf8' });
 				const [owner] = stdout.split(':');
-				/* The base image has the C library, and sanitizers are not for it. */
+				/*
+				 * The base image has the C library.  The
+				 * sanitizers are not part of the image.
+				 */
 				if (/^(libc6|libgcc-s1|lib(a|ub|t)san\d)$/.test(owner))
 					continue;
 				assert.match(image, new RegExp(`\\s${owner}\\s`), `${owner} for ${name}`);

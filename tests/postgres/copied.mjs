@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// `twinboxd copy` and what is in two databases, table by table: each column of
-// each table that PostgreSQL's catalogue has, as text, the same for both.
+// Runs `twinboxd copy` and compares two databases table by table: each column
+// of each table in PostgreSQL's catalogue, as text in the same form for both.
 
 import { execFileSync } from 'node:child_process';
 
 import { TWINBOXD, run } from '../e2e/harness.mjs';
 
-/** Columns that only PostgreSQL has: counters that SQLite finds elsewhere. */
+/** Columns that only PostgreSQL has: counters that SQLite computes. */
 const COUNTERS = ['conversations.last_seq', 'conversations.last_digest', 'inboxes.head',
 	'inboxes.acked', 'outbox_totals.node'];
 
-/** Runs twinboxd ${args} to its end: {code, text}. */
+/** Runs twinboxd ${args} to its end.  Returns {code, text}. */
 export async function twinboxd(args, { program = TWINBOXD, env = {} } = {})
 {
 	const child = run(program, args, { env: { ...process.env, ...env } });
@@ -20,21 +20,26 @@ export async function twinboxd(args, { program = TWINBOXD, env = {} } = {})
 	return { code, signal, out: child.out, text: child.out + child.err };
 }
 
-/** twinboxd copy from ${from} to ${to}, URLs. */
+/** Runs twinboxd copy from ${from} to ${to}, which are URLs. */
 export function copy(from, to, options)
 {
 	return twinboxd(['copy', '--from', from, '--to', to], options);
 }
 
-/** What the sqlite3 tool prints for ${sql} on ${file}, which nobody serves. */
+/**
+ * Returns what the sqlite3 tool prints for ${sql} on ${file}, on which no
+ * server runs.
+ */
 export function lite(file, sql)
 {
 	return execFileSync('sqlite3', ['-batch', '-bail', file],
 		{ input: sql, encoding: 'utf8', maxBuffer: 1 << 28, timeout: 60_000 }).trimEnd();
 }
 
-/** Tables of PostgreSQL database ${name}: a Map of a name to its columns,
- *  {name, type}, without those that SQLite has not. */
+/**
+ * Returns the tables of PostgreSQL database ${name}: a Map from a name to its
+ * columns {name, type}, without those that SQLite does not have.
+ */
 export async function tablesOf(cluster, name)
 {
 	const tables = new Map();
@@ -53,7 +58,7 @@ export async function tablesOf(cluster, name)
 	return tables;
 }
 
-/* A lane of ours has its tail in PostgreSQL only. */
+/* Only PostgreSQL stores the tail of a lane to this server. */
 function value(table, { name })
 {
 	return table === 'outbox_lanes' && name === 'tail_seq' ?
@@ -81,7 +86,7 @@ function inSqlite(table, column)
 	return ['uuid', 'bytea'].includes(column.type) ? `hex(${of})` : `CAST(${of} AS TEXT)`;
 }
 
-/** A query for all rows of ${table}, in the order of their text. */
+/** Returns a query for all rows of ${table} as text, sorted by that text. */
 function query(table, columns, render, separator)
 {
 	const parts = columns.map((column) => `CASE WHEN ${column.name} IS NULL ` +
@@ -90,7 +95,7 @@ function query(table, columns, render, separator)
 	return `SELECT ${parts.join(` || ${separator} || `)} FROM ${table}`;
 }
 
-/** All rows of all tables: {table: [text of a row, ...]}. */
+/** Returns all rows of all tables: {table: [text of a row, ...]}. */
 export async function postgresRows(cluster, name, tables)
 {
 	const rows = {};
@@ -113,7 +118,7 @@ export function sqliteRows(file, tables)
 	return rows;
 }
 
-/** The table that copy printed: {name: [source, target, word]}. */
+/** Returns the table that copy printed: {name: [source, target, word]}. */
 export function printed(out)
 {
 	return Object.fromEntries(out.split('\n')

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// twinboxd copy: what an SQLite server has, a PostgreSQL server has after it,
-// down to the last column, and back; clients notice nothing.  A copy that is
-// interrupted leaves an empty database, never half of one; and what is in the
-// way is refused with its cure.
+// twinboxd copy: what an SQLite server has, a PostgreSQL server has after a
+// copy, in every column, and the same in the other direction; clients notice
+// nothing.  An interrupted copy leaves an empty database, never half of one.  A
+// copy that cannot work is refused with the cure.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -25,7 +25,7 @@ const FAULTS = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_
 const skipFaults = FAULTS || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
 const OLD_SCHEMA = path.join(path.dirname(TWINBOXD), 'tests/contract/old_schema');
-/* None of its own: the database is the one in the data directory. */
+/* No --db: the database is the file in the data directory. */
 const SQLITE = ['--db', ''];
 
 let cluster;
@@ -49,7 +49,7 @@ async function freshDatabase()
 	return { name, url: await cluster.createDatabase(name) };
 }
 
-/** Whether nothing is in the tables that hold something in every copy. */
+/** Returns true if the tables that have rows in every copy are empty. */
 async function isEmpty({ name })
 {
 	return await cluster.sql("SELECT count(*) FROM pg_tables WHERE tablename = 'users'",
@@ -62,8 +62,10 @@ const pasting = (copied) => assert.equal(copied.code, 0, copied.text);
 
 // ---- every column ------------------------------------------------------------
 
-/* What a column's check wants, in a row with everything and in one with as many
-   NULLs as may be. */
+/*
+ * What the CHECK of a column requires: the value in a row with all values, and
+ * the one in a row with as many NULLs as possible.
+ */
 const WANTED = {
 	'users.admin': [1, 0],
 	'conversations.kind': ["'direct'", "'group'"],
@@ -83,7 +85,10 @@ const WANTED = {
 };
 const BYTES = { token_hash: 32, digest: 32, public: 32, seed: 32 };
 
-/** INSERTs of two rows in each table but totals, all values different. */
+/**
+ * Returns INSERTs of two rows in each table except totals.  All values are
+ * different.
+ */
 function everything(file, tables)
 {
 	const first = {}; /* values of the first columns, by table */
@@ -142,7 +147,9 @@ describe('every column of every table', () => {
 
 	it('is what it was, on PostgreSQL', async () => {
 		assert.ok(tables.size >= 17);
-		/* These rows are no messages that anybody sent: fsck says so. */
+		/*
+		 * fsck fails on these rows, because they are not real messages.
+		 */
 		assert.equal(copied.code, 65, copied.text);
 		const shown = printed(copied.out);
 		assert.deepEqual(Object.keys(shown).sort(), [...tables.keys()].sort());
@@ -170,7 +177,7 @@ describe('every column of every table', () => {
 			.join(" || ' ' || ")}`, { database: db.name });
 		assert.doesNotMatch(highest, /true/);
 		assert.ok(highest.split(' ').filter((one) => one === 'false').length >= 9, highest);
-		// The plans of fsck, which comes next, need statistics.
+		// fsck runs next, and its plans need statistics.
 		assert.equal(await cluster.sql("SELECT reltuples = (SELECT count(*) FROM outbox) FROM pg_class " +
 			"WHERE oid = 'outbox'::regclass", { database: db.name }), 't');
 		assert.equal(await cluster.sql("SELECT nextval('message_ids') = 1 + max(mid) FROM messages",
@@ -182,7 +189,7 @@ describe('every column of every table', () => {
 
 // ---- a server, before and after ----------------------------------------------
 
-/** What ${user} sees of himself. */
+/** Returns everything that ${user} can read of their own data. */
 async function seen(user)
 {
 	const inbox = await user.inbox();
@@ -208,7 +215,7 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 	const db = {};
 	const at = (user, other) => new User(other, user.name, user.token, user.device_name);
 
-	/** Messages in every state there is. */
+	/** Makes messages in every possible state. */
 	async function fill()
 	{
 		const mail = (to, more) => ann.send(to, `to ${to}`, more);
@@ -261,7 +268,7 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 		root = new Operator(server, 'root', token, 'first');
 		await fill();
 		was = await Promise.all([ann, bob, cid].map(seen));
-		/* As a machine that lost power: a lease is in the file. */
+		/* As after a power failure, the file contains a lease. */
 		await server.kill();
 		assert.equal(lite(fileOf(server.data),
 			"SELECT count(*) FROM outbox_lanes WHERE state = 'leased';"), '1');
@@ -288,7 +295,10 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 		const operator = new Operator(node, 'root', root.token, 'first');
 		const now = await Promise.all([a, b, c].map(seen));
 
-		/* What was on its way is taken back, whether it has left again or not. */
+		/*
+		 * This message was under way and is taken back.  Its entry
+		 * differs, depending on whether it has left again yet.
+		 */
 		for (const side of [was, now])
 			side[0].entries = side[0].entries.filter((entry) => entry.id !== mute);
 		assert.deepEqual(now, was);
@@ -300,7 +310,7 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 		assert.equal((await a.entry(failed)).state, 'failed');
 		assert.equal((await operator.all('dead-letters', 'dead_letters')).length, 1);
 
-		/* What waited goes on. */
+		/* The waiting messages are delivered. */
 		for (const name of ['mute', 'away', 'full', 'no'])
 			new Peer(node, name).does({});
 		await Promise.all(['local', 'full.fault.test', 'away.fault.test']
@@ -315,7 +325,7 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 			{ database: db.name }), '0');
 		assert.deepEqual(new Peer(node, 'mute').has().map((one) => one.id), [mute]);
 
-		/* New numbers follow the old ones. */
+		/* New numbers continue after the old ones. */
 		const { id } = await a.send(c.name, 'one more');
 		assert.equal((await c.received(id)).conversation_seq, ROWS + 1);
 		const events = (await b.inbox()).events;
@@ -349,9 +359,10 @@ describe('a server that has seen a good deal', { skip: skipFaults }, () => {
 	});
 });
 
-// ---- what is in the way ------------------------------------------------------
+// ---- copies that are refused
+// ---------------------------------------------------
 
-/** A data directory with some messages, whose server has ended. */
+/** Makes a data directory with some messages, whose server has ended. */
 async function some(options)
 {
 	const server = await new Server({ args: SQLITE, ...options }).start();
@@ -403,7 +414,10 @@ describe('refused', () => {
 		t.after(() => server.running && server.stop());
 		const [ann, bob] = await users(server, 'ann', 'bob');
 
-		/* The copy is held in its first table until something has come. */
+		/*
+		 * A trigger holds the copy in its first table until the source
+		 * has received a message.
+		 */
 		pasting(await twinboxd(['migrate', '--data', path.join(tempDir(), 'x'), '--db', db.url]));
 		await cluster.sql('CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS ' +
 			"'BEGIN PERFORM set_config(''lock_timeout'', ''0'', true); " +
@@ -530,7 +544,10 @@ describe('interrupted', () => {
 					{ program: FAULTS, env: { TWINBOX_FAULT: `${point}:kill` } });
 				assert.equal(killed.signal, 'SIGKILL', killed.text);
 				assert.ok(await isEmpty(db));
-				/* Until the server has noticed, its transaction is in the way. */
+				/*
+				 * Until PostgreSQL has noticed the kill, the
+				 * old transaction blocks the next copy.
+				 */
 				const again = await eventually(async () => {
 					const tried = await copy(source.url, db.url);
 					return tried.code !== 75 && tried;
@@ -553,7 +570,10 @@ describe('interrupted', () => {
 
 	it('a server that is started meanwhile does not begin', { skip: skipFaults }, async (t) => {
 		const db = await freshDatabase();
-		/* It stands still for an hour, then it is killed. */
+		/*
+		 * The copy pauses for an hour just before its commit, and is
+		 * then killed.
+		 */
 		const copying = run(FAULTS, ['copy', '--from', source.url, '--to', db.url],
 			{ env: { ...process.env, TWINBOX_FAULT: 'copy.commit.before:1:delay=3600000' } });
 		t.after(() => copying.kill('SIGKILL'));
@@ -562,7 +582,7 @@ describe('interrupted', () => {
 			copying.on('twinbox-output', look);
 			look();
 		}), 20_000, 'the copy is counted');
-		/* It waits for the copy, here for a moment only. */
+		/* The node waits for the copy, here for one second only. */
 		const node = new Server({ args: ['--db', db.url, '--database-wait', '1s'] });
 		await assert.rejects(node.start(), /code 75 /);
 		copying.kill('SIGKILL');
@@ -586,7 +606,10 @@ describe('interrupted', () => {
 		assert.match(cut.text, /^twinboxd: .*outbox/m);
 		await eventually(() => isEmpty(db), 'nothing is there');
 		proxy.cutAfter('COMMIT');
-		/* The first is that of the migration, which is there already. */
+		/*
+		 * The first COMMIT can be that of the migration, so the copy is
+		 * repeated until the lost one is its own.
+		 */
 		const uncertain = await eventually(async () => {
 			const tried = await copy(source.url, through);
 			return /copy once more/.test(tried.text) && tried;
@@ -622,7 +645,9 @@ describe('a database of a newer program', () => {
 			['copy', '--from', source.url, '--to', db.url]]) {
 			const { code, text } = await twinboxd(args);
 			assert.equal(code, args[0] === 'serve' ? 78 : 65, `${args[0]}: ${text}`);
-			/* One line, and what serve logs of its start besides. */
+			/*
+			 * The message is one line; serve also logs its start.
+			 */
 			const said = text.split('\n').filter((line) => args[0] !== 'serve' ||
 				!/^\S+Z (info|error) server\./.test(line)).join('\n');
 			assert.match(said, newer, args[0]);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Two and three nodes on one PostgreSQL under load, and accidents: nodes are
-// killed, also while they start, and all at once; PostgreSQL is killed, with
-// and without a node, stopped at once, loses one of its processes, and is frozen
-// for longer than anything is waited for; a node that carries messages to other
-// servers is frozen until the others hold it dead, or killed.  Clients go on at
-// other nodes.
-// Nothing answered 201 is lost, nothing is twice, order holds, every inbox is
-// contiguous; fsck finds nothing after any of them.  Prints what it counted.
+// Two and three nodes on one PostgreSQL under load, with accidents.  Nodes are
+// killed, also while they start, and all at once.  PostgreSQL is killed, with
+// and without a node, is stopped at once, loses one of its processes, and is
+// frozen for longer than every time-out.  A node that delivers messages to
+// other servers is killed, or frozen until the others mark it dead.  Clients
+// continue at other nodes.  No message that was answered 201 is lost, none is
+// there twice, order is kept, every inbox is without gaps, and fsck finds
+// nothing after any accident.  The tests print their counts.
 //
-// Environment: CRASH_PG_ROUNDS (of each of the first two tests, default 15),
-// CRASH_PG_PAUSES (of each of the last two, default 4), CRASH_SEED (default: of the
-// commit; printed; repeats the accidents and their instants, not the interleaving).
+// Environment: CRASH_PG_ROUNDS (for each of the first two tests, default 15),
+// CRASH_PG_PAUSES (for each of the last two, default 4), CRASH_SEED (default:
+// derived from the commit; it is printed, and repeats the accidents and their
+// moments but not the interleaving).
 
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
@@ -26,12 +27,15 @@ import { World } from './world.mjs';
 const ROUNDS = Number(process.env.CRASH_PG_ROUNDS ?? 15);
 const PAUSES = Number(process.env.CRASH_PG_PAUSES ?? 4);
 const SEED = seedOf('CRASH_SEED');
-/* A node is held dead after 10 s. */
+/* A node is marked dead after 10 s. */
 const DEAD_WAIT_MS = 30_000;
-/* An answer of PostgreSQL is given up after 15 s, a statement by itself after 10. */
+/*
+ * A node waits for an answer of PostgreSQL for at most 15 s, and a single
+ * statement may run for 10 s.
+ */
 const FROZEN_MS = 20_000;
 
-/** Starts ${node}, which may be killed at that. */
+/** Starts ${node}.  It may be killed while it starts. */
 async function startAgain(world, node)
 {
 	while (world.rnd() < 0.2) {
@@ -106,7 +110,11 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 			let names = [];
 
 			for (let i = 0; i < ROUNDS && !world.clients.broken; i++) {
-				/* Each of them, in an order that the seed gives. */
+				/*
+				 * Each accident happens once before any is
+				 * repeated, in an order that depends on the
+				 * seed.
+				 */
 				if (names.length === 0)
 					names = Object.keys(ACCIDENTS);
 				const name = world.pick(names);
@@ -126,13 +134,13 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 			const thaw = sleep(FROZEN_MS);
 
 			await world.cluster.pause();
-			/* Nobody hangs meanwhile, and nothing is accepted. */
+			/* Meanwhile no request hangs, and none is accepted. */
 			const { length } = world.history.calls.filter((call) => call.end !== null);
 			await Promise.all([thaw, ...world.nodes.map((node) => eventually(async () =>
 				(await node.rest().get('/readyz')).status === 503, 'it is not ready',
 			DEAD_WAIT_MS))]);
 			const more = world.history.calls.filter((call) => call.end !== null).length - length;
-			/* But those whose answers were on their way. */
+			/* Some may be: those whose answers were under way. */
 			assert.ok(more <= world.people.length * 4, `${more} accepted by nobody`);
 			world.cluster.resume();
 		});
@@ -162,17 +170,23 @@ describe('nodes on one PostgreSQL', { concurrency: true }, () => {
 	}
 });
 
-// ---- nodes that carry messages to other servers --------------------------------
+// ---- nodes that deliver messages to other servers
+// ------------------------------
 
-/** What nodes would have settled that were not owners any more. */
+/**
+ * Returns how many settlements were rejected because the node no longer owned
+ * the lease.
+ */
 async function fenced(world)
 {
 	return Number(await world.cluster.sql('SELECT sum(fenced_total) FROM outbox_totals',
 		{ database: 'chat' }));
 }
 
-/** Waits until the others hold ${node}, that is or was process ${pid}, dead once more
- *  than ${times}, and have what it had. */
+/**
+ * Waits until the others have marked ${node}, whose process is or was ${pid},
+ * dead once more than ${times}, and have taken over its leases.
+ */
 async function inherited(world, { node, pid, times })
 {
 	await eventually(() => world.heldDead(node, pid) > times, 'it is held dead', DEAD_WAIT_MS);
@@ -180,7 +194,7 @@ async function inherited(world, { node, pid, times })
 		'its leases are taken over', DEAD_WAIT_MS);
 }
 
-/** Accident: a node is frozen until it is held dead, and goes on. */
+/** Accident: a node is frozen until it is marked dead, and then continues. */
 async function frozen(world)
 {
 	const was = await fenced(world);
@@ -194,7 +208,10 @@ async function frozen(world)
 		'what it would have settled is fenced off', DEAD_WAIT_MS);
 }
 
-/** Accident: a node is killed, and started when others have what it had. */
+/**
+ * Accident: a node is killed, and started again when the others have taken over
+ * its leases.
+ */
 async function killed(world)
 {
 	const found = await atWork(world, (one) => world.kill(one), (one) => one.start());
@@ -203,7 +220,7 @@ async function killed(world)
 	await startAgain(world, found.node);
 }
 
-/** Process ids of those that hold a lease. */
+/** Returns the ids of the processes that hold a lease. */
 async function owners(world)
 {
 	const rows = await world.cluster.sql("SELECT split_part(lease_owner, ':', 2) " +
@@ -212,9 +229,11 @@ async function owners(world)
 	return rows.split('\n').filter(Boolean).map(Number);
 }
 
-/** Does ${harm} to a node while it has something on its way to another server,
- *  and ${mends} it where that was over meanwhile; the node, its process, and how
- *  many times that had been held dead. */
+/**
+ * Calls ${harm} on a node that has a message under way to another server.  If
+ * the lease ended before that, calls ${mends} and tries again.  Returns the
+ * node, its process id, and how many times that process had been marked dead.
+ */
 async function atWork(world, harm, mends)
 {
 	return eventually(async () => {
@@ -233,8 +252,11 @@ async function atWork(world, harm, mends)
 	}, 'a node holds a lease', DEAD_WAIT_MS);
 }
 
-/** Somebody who writes to one at another server, which answers after a while;
- *  `end` waits until all is there and says whether it is there as it should. */
+/**
+ * Makes a user who writes to a person on another server, which answers after a
+ * delay.  `end` waits until everything is sent, and asserts that it has
+ * arrived.
+ */
 async function abroad(world, name)
 {
 	const [user] = await users(world.nodes[0], 'gus');
@@ -264,7 +286,10 @@ async function abroad(world, name)
 					'/v1/outbox?state=pending'), 200);
 				return body.entries.length === 0 && (await owners(world)).length === 0;
 			}, 'all is sent', 60_000);
-			/* What comes again the other server knows by its id. */
+			/*
+			 * The other server recognizes a repeated message by its
+			 * id.
+			 */
 			assert.deepEqual([...new Set(peer.has().map((got) => got.id))], accepted);
 		},
 	};

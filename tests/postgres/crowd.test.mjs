@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// A crowd at three nodes: 64 clients of 16 people send arrays to everybody, in any
-// order, and ack what they have, all at the same time and each request at another
-// node, so that every conversation and every inbox is wanted by all nodes at once.
-// Then people who have never written to one another all do so at once, so that every
-// node wants to make every conversation.  All of it is there, once and in order; and
-// no two of their transactions ever stood in each other's way: the database has seen
-// no deadlock.
+// Many clients at three nodes.  64 clients of 16 users send arrays to everyone,
+// in any order, and ack what they have received, all at the same time and each
+// request at another node, so that all nodes need every conversation and every
+// inbox at once.  Then users who have never written to one another all do so at
+// once, so that every node wants to create every conversation.  All messages
+// are there, once and in order, and the database has seen no deadlock.
 //
-// Environment: CROWD_MS (of each crowd, default 4000), CROWD_SEED (default: of the
-// commit; printed; repeats who does what, not the interleaving).
+// Environment: CROWD_MS (for each crowd, default 4000), CROWD_SEED (default:
+// derived from the commit; it is printed, and repeats who does what but not the
+// interleaving).
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -35,8 +35,10 @@ const MS = Number(process.env.CROWD_MS ?? 4000);
 const ARRAY_MOST = 12;
 const SEED = seedOf('CROWD_SEED');
 
-/** ${user} sends to each of ${to} in one request, in this order; repeated as a whole
- *  until each of them is accepted. */
+/**
+ * ${user} sends to each of ${to} in one request, in this order.  The request is
+ * repeated as a whole until every message is accepted.
+ */
 async function sendAll({ target, history, user, to, client })
 {
 	let open = to.map(({ name }, i) => history.invoke({ client, from: user.name, to: name,
@@ -60,7 +62,7 @@ async function sendAll({ target, history, user, to, client })
 	}
 }
 
-/** ${user} sends to some of ${all}, himself too. */
+/** ${user} sends to some of ${all}, possibly also to themselves. */
 async function sendArray({ target, history, rnd, user, all, client })
 {
 	const to = Array.from({ length: 1 + Math.floor(rnd() * ARRAY_MOST) },
@@ -68,13 +70,13 @@ async function sendArray({ target, history, rnd, user, all, client })
 	await sendAll({ target, history, user, to, client });
 }
 
-/** ${list} in another order. */
+/** Returns ${list} in a random order. */
 function shuffled(list, rnd)
 {
 	return list.map((one) => [rnd(), one]).sort(([a], [b]) => a - b).map(([, one]) => one);
 }
 
-/** ${user} acks all that he has, or half of it. */
+/** ${user} acks the whole inbox, or half of it. */
 async function ack({ target, history, rnd, user })
 {
 	const { body: { head } } = expectStatus(await insist(target, history, user,
@@ -86,7 +88,10 @@ async function ack({ target, history, rnd, user })
 	history.acked(user.name, user.device_name, body.acked);
 }
 
-/** ${NODES} nodes at one database, each with its ${options}, and so many people. */
+/**
+ * Starts ${NODES} nodes on one database, each with ${options}, and registers
+ * ${people}.
+ */
 async function start(t, people, options = () => ({}))
 {
 	const cluster = await new Cluster().start();
@@ -102,7 +107,7 @@ async function start(t, people, options = () => ({}))
 	return { cluster, url, nodes, target, all };
 }
 
-/** What clients saw is right and complete. */
+/** Asserts that what the clients saw is correct and complete. */
 async function look(t, { target, all }, history, done)
 {
 	const verdict = await judge(history, all.map((user) => target.at(user)));
@@ -116,7 +121,10 @@ async function look(t, { target, all }, history, done)
 	return verdict;
 }
 
-/** Ends it: what is stored is right, and nobody stood in another's way for good. */
+/**
+ * Stops the nodes.  Asserts that fsck finds nothing and that the database has
+ * seen no deadlock.
+ */
 async function finish({ cluster, url, nodes })
 {
 	const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
@@ -128,13 +136,16 @@ async function finish({ cluster, url, nodes })
 		assert.equal((await node.stop()).code, 0);
 }
 
-/** One of ${list}, which has some. */
+/** Returns a random element of ${list}, which must not be empty. */
 function pick(list, rnd)
 {
 	return list[Math.floor(rnd() * list.length)];
 }
 
-/** What somebody may do, each with his own ${ids} so far: the answer. */
+/**
+ * What a client may do.  Each has its own list ${ids} of sent messages.
+ * Returns the answer.
+ */
 const DEEDS = {
 	async send({ user, rnd, all, ids })
 	{
@@ -162,7 +173,7 @@ const DEEDS = {
 		return user.post('/v1/messages', made);
 	},
 
-	/* Half of them what waits for its time, half any. */
+	/* One half cancels a scheduled message, the other half any message. */
 	async cancel({ user, rnd, all, ids })
 	{
 		if (rnd() < 0.5)
@@ -172,7 +183,10 @@ const DEEDS = {
 		return user.delete(`/v1/outbox/${ids.pop()}`);
 	},
 
-	/* Half of them what waits for a server that is down, half any. */
+	/*
+	 * One half retries a message that waits for a server that is down, the
+	 * other half any message.
+	 */
 	async retry({ user, rnd, down, ids })
 	{
 		if (rnd() < 0.5)
@@ -198,7 +212,7 @@ const DEEDS = {
 		return user.post('/v1/inbox/read', { upto: Math.floor(head * rnd()) });
 	},
 
-	/* Of anybody, so that everybody is wanted everywhere. */
+	/* The log-in is as any user, so that every node needs every user. */
 	async login({ user, rnd, all })
 	{
 		const { status, body } = await user.server.rest().post('/v1/tokens',
@@ -215,10 +229,12 @@ const DEEDS = {
 	},
 };
 
-/* How each ends: with what when it succeeds, at least what share of it, and what
- * else may come of it.  What is sent already is not cancelled, what is neither
- * failed nor waiting is not tried again, and passwords are looked at a few at a
- * time; for the rest there is room enough. */
+/*
+ * How each action ends: the status of a success, the least share of successes,
+ * and the other statuses that are allowed.  A message that was sent cannot be
+ * canceled, one that is neither failed nor waiting cannot be retried, and only
+ * a few passwords are hashed at a time.  The limits allow everything else.
+ */
 const ENDS = {
 	send: { good: 201, share: 0.95, else: [] },
 	schedule: { good: 201, share: 0.95, else: [429] },
@@ -230,7 +246,7 @@ const ENDS = {
 	retry: { good: 200, share: 0.1, else: [409] },
 	login: { good: 204, share: 0.1, else: [503] },
 };
-/* Of so many the shares are looked at. */
+/* The shares are checked only for actions with at least this many answers. */
 const ENOUGH = 50;
 const ENOUGH_LOGINS = 3;
 const LATER = '2099-01-01T00:00:00Z';
@@ -252,7 +268,10 @@ describe('a crowd', () => {
 
 			const mine = { array: 0, ack: 0 };
 
-			/* On a slow machine it takes longer until there was load. */
+			/*
+			 * A slow machine needs more time until there was enough
+			 * load.
+			 */
 			while (Date.now() < end || mine.array === 0 ||
 				done.array <= CLIENTS || done.ack <= CLIENTS) {
 				const what = rnd() < 0.6 ? 'array' : 'ack';
@@ -325,7 +344,9 @@ describe('a crowd', () => {
 		const end = Date.now() + MS;
 		const answers = Object.fromEntries(Object.keys(ENDS).map((deed) => [deed, {}]));
 		const count = (deed) => Object.values(answers[deed]).reduce((sum, n) => sum + n, 0);
-		/* On a slow machine until there is enough of each deed. */
+		/*
+		 * A slow machine goes on until there are enough of each action.
+		 */
 		const goesOn = () => Date.now() < end || (Date.now() < end + PATIENCE_MS && Object.keys(ENDS)
 			.some((deed) => count(deed) < (deed === 'login' ? ENOUGH_LOGINS : ENOUGH)));
 
@@ -337,7 +358,10 @@ describe('a crowd', () => {
 			await DEEDS.send({ user: target.at(of), rnd, all, ids });
 			while (goesOn()) {
 				const deed = pick(Object.keys(ENDS), rnd);
-				/* A password takes as long as a hundred other deeds. */
+				/*
+				 * A log-in takes as long as a hundred other
+				 * actions.
+				 */
 				if (deed === 'login' && rnd() > 0.05)
 					continue;
 				const { status, body } = await DEEDS[deed]({ user: target.at(of), rnd, all, abroad, down,

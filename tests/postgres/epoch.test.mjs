@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What is left of a database after a failover may be less than what clients
-// have seen: then it has another epoch, at every node, without a restart, and
-// clients are told; a replica that was waited for leaves cursors as they are.
+// After a failover the database may lack commits that clients have seen.  Then
+// it gets another epoch, at every node and without a restart, and clients are
+// notified.  If commits waited for the replica, the epoch stays and cursors
+// remain valid.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -15,10 +16,13 @@ import { Cluster } from './cluster.mjs';
 
 const LONG_MS = 60_000;
 
-/** ${user}, but asking ${node}. */
+/** Returns ${user} as a client of ${node}. */
 const at = (user, node) => new User(node, user.name, user.token, user.device_name);
 
-/** The epoch that ${user} is told by ${node}; undefined while it tells none. */
+/**
+ * Returns the epoch that ${node} shows to ${user}, or undefined if it does not
+ * answer.
+ */
 async function epochOf(user, node)
 {
 	try {
@@ -29,7 +33,10 @@ async function epochOf(user, node)
 	}
 }
 
-/** Waits until all ${nodes} tell ${user} the same epoch that ${wanted} likes. */
+/**
+ * Waits until all ${nodes} show ${user} the same epoch, and ${wanted} accepts
+ * it.
+ */
 async function agreed(user, nodes, wanted, what)
 {
 	return eventually(async () => {
@@ -49,7 +56,9 @@ async function connected(user, node, more = {})
 	return ws;
 }
 
-/** What the database says of its line: "sync", "async", "local". */
+/**
+ * Returns the mode of the lineage in the database: "sync", "async" or "local".
+ */
 const modeOf = async (cluster) =>
 	(await cluster.sql("SELECT value FROM meta WHERE key = 'line'", { database: 'chat' }))
 		.split(' ')[1];
@@ -62,7 +71,10 @@ async function mode(cluster, wanted)
 describe('the epoch', () => {
 	let made = [];
 
-	/** A leader, a replica of it, ${n} nodes that know both. */
+	/**
+	 * Starts a primary, a replica of it, and ${n} nodes whose URL names
+	 * both.
+	 */
 	async function start(n, { sync = false, args = [] } = {})
 	{
 		const leader = await new Cluster().start();
@@ -72,17 +84,23 @@ describe('the epoch', () => {
 		made.push(() => replica.remove());
 		if (sync)
 			await leader.synchronous('replica');
-		/* Whoever is named first, it is the one that leads that counts. */
+		/*
+		 * The order of the ports must not matter: nodes use the server
+		 * that is the primary.
+		 */
 		const ports = sync ? [replica.port, leader.port] : [leader.port, replica.port];
 		const url = leader.url('chat', { port: ports.join() });
-		/* An event stream asks nothing of a database that is away for a while. */
+		/*
+		 * A stream must not query the database during the short
+		 * failover, because it would end with the reason away.
+		 */
 		const env = longerTimes(['rest_stream_quiet'], 10);
 		const nodes = Array.from({ length: n }, () => new Server({ args: ['--db', url, ...args], env }));
 		await Promise.all(nodes.map((node) => node.start()));
 		return { leader, replica, nodes, url };
 	}
 
-	/** From now on ${replica} gets nothing. */
+	/** Stops the replication to ${replica}. */
 	async function cutOff(replica)
 	{
 		await replica.sql("ALTER SYSTEM SET primary_conninfo = ''");
@@ -122,8 +140,10 @@ describe('the epoch', () => {
 		await leader.kill();
 		await replica.promote();
 
-		/* The socket is told to come again; nothing of the new time comes
-		 * by it. */
+		/*
+		 * The session gets a reconnect frame and is closed, and
+		 * receives no event of the new epoch.
+		 */
 		await ws.type('reconnect', { ms: LONG_MS });
 		assert.equal((await ws.closing()).code, 1012);
 		assert.equal(ws.events().at(-1).seq, seq);
@@ -132,7 +152,10 @@ describe('the epoch', () => {
 		await poll;
 		assert.deepEqual((await stream.ended()).blocks.at(-1), { event: 'end', data: { reason: 'epoch' } });
 		assert.equal(stream.events.length, seq);
-		/* A client of the standard comes again with the last id and the URL of the beginning. */
+		/*
+		 * A standard client reconnects with the last id and the
+		 * original URL.
+		 */
 		const resumed = await at(bob, b).get(`/v1/inbox?after=${epoch}:0`,
 			{ headers: { accept: 'text/event-stream', 'last-event-id': String(seq - 1) } });
 		expectStatus(resumed, 410);
@@ -151,7 +174,10 @@ describe('the epoch', () => {
 		assert.equal(refused.problem.epoch, now);
 		assert.equal((await old.closing()).code, 4410);
 
-		/* Read anew; what was sent since is offered again by its id. */
+		/*
+		 * The client reads the inbox from its beginning.  What was lost
+		 * is sent again with its id.
+		 */
 		const again = await connected(bob, c, { after: `${now}:0` });
 		contiguous(again.events(), 1);
 		assert.deepEqual(again.events().map((e) => e.id), [kept.id]);
@@ -168,7 +194,7 @@ describe('the epoch', () => {
 		const epoch = await epochOf(bob, a);
 
 		await mode(leader, 'sync');
-		/* Each node finds that out by its next heartbeat. */
+		/* Each node finds this out at its next heartbeat. */
 		const seen = () => leader.sql('SELECT sum(beat_at) FROM nodes', { database: 'chat' });
 		const heartbeats = [await seen()];
 		for (let i = 0; i < 4; i++)
@@ -205,8 +231,10 @@ describe('the epoch', () => {
 		await replica.promote();
 		const second = await agreed(ann, [a, b], (e) => e !== epoch, 'another epoch');
 
-		/* All nodes are away while the next one takes over: commits did wait,
-		 * but nobody has seen until when. */
+		/*
+		 * All nodes are down during the failover.  Commits did wait for
+		 * the replica, but no node has seen until when.
+		 */
 		const next = await replica.replica('next');
 		made.push(() => next.remove());
 		await replica.synchronous('next');
@@ -227,7 +255,7 @@ describe('the epoch', () => {
 		const epoch = await epochOf(ann, a);
 		const { pid } = a;
 
-		/* As if another node had made it. */
+		/* The same as if another node had made the epoch. */
 		await leader.sql("UPDATE meta SET value = 'elsewhere' WHERE key = 'epoch'",
 			{ database: 'chat' });
 		await eventually(() => /cluster\.epoch/.test(a.output()) &&

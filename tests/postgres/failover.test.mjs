@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A node whose URL names two servers, of which one leads: when the leader is
-// killed and its replica promoted, the node goes on by itself.  What was
-// accepted while the replica was waited for is there, once and in order; what
-// was answered otherwise may be repeated with its id.  The same with three nodes
-// and many clients, whose sessions go on by their cursors.
+// A node whose URL names two servers, a primary and its replica.  The primary
+// is killed and the replica promoted, and the node continues by itself.
+// Messages that were accepted while commits waited for the replica are there,
+// once and in order.  A message with any other answer may be repeated with its
+// id.  The same with three nodes and many clients, whose sessions continue at
+// their cursors.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -28,7 +29,10 @@ describe('failover', () => {
 		await cluster.createDatabase('chat');
 		replica = await cluster.replica('replica');
 		await cluster.synchronous('replica');
-		/* Both, the leader first; the replica's turn comes. */
+		/*
+		 * The URL names both, the primary first, so that the node must
+		 * move on to the second.
+		 */
 		const url = cluster.url('chat', { port: `${cluster.port},${replica.port}` });
 		server = await new Server({ args: ['--db', url],
 			unlimited: 'one user sends as fast as can be' }).start();
@@ -49,7 +53,10 @@ describe('failover', () => {
 		await replica.pause();
 		try {
 			first = await ann.post('/v1/messages', message);
-			/* The commit that was given up keeps the rows of the same people. */
+			/*
+			 * The session of the abandoned commit still locks the
+			 * rows of the same users.
+			 */
 			second = await ann.post('/v1/messages', next);
 		} finally {
 			replica.resume();
@@ -86,7 +93,10 @@ describe('failover', () => {
 			}
 			assert.equal(status, 503);
 			assert.ok(cluster.log().slice(length).includes(said));
-			/* It was done all the same, and what is repeated is not done again. */
+			/*
+			 * The commit was done all the same, so a repeat does
+			 * not store the message again.
+			 */
 			await eventually(async () => (await ann.post('/v1/messages', message)).status === 200,
 				'it is known', 60_000);
 			await bob.received(message.id);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A server on SQLite and one of two nodes on one PostgreSQL that deliver to each
-// other: the nodes are one server to others, whichever of them is asked, and while
-// one of them is away.
+// A server on SQLite, and one that consists of two nodes on one PostgreSQL,
+// deliver to each other.  To other servers the nodes are one server, whichever
+// node gets the request, and also while one node is down.
 
 import assert from 'node:assert/strict';
 import net from 'node:net';
@@ -24,7 +24,10 @@ after(async () => {
 	await cluster?.remove();
 });
 
-/* What a killed node had under way is its own for one lease. */
+/*
+ * The rows that a killed node was delivering stay leased until the lease runs
+ * out.
+ */
 const ARGS = ['--delivery-timeout', '3s', '--lease', '9s'];
 const PATIENCE = { ms: 90_000 };
 
@@ -38,10 +41,13 @@ async function world(t)
 	return { pair, alice, bob };
 }
 
-/** ${user}, but asking ${node}. */
+/** Returns ${user} as a client of ${node}. */
 const at = (user, node) => new User(node, user.name, user.token, user.device_name);
 
-/** Sends ${n} messages one by one, whatever becomes of the sender's node; ids. */
+/**
+ * Sends ${n} messages one by one, even if the sender's node goes down
+ * meanwhile.  Returns their ids.
+ */
 async function sendThrough(from, to, n)
 {
 	const ids = [];
@@ -54,7 +60,10 @@ async function sendThrough(from, to, n)
 	return ids;
 }
 
-/** What ${node} answers to ${bytes}, up to the end of a JSON object. */
+/**
+ * Sends ${bytes} to ${node}.  Returns the answer up to the end of a JSON
+ * object.
+ */
 async function exchange(node, bytes)
 {
 	const socket = net.connect(Number(new URL(node.url).port), '127.0.0.1');
@@ -109,7 +118,7 @@ describe('two nodes are one server to another', () => {
 			const reader = at(bob, pair.nodes.find((one) => one !== node));
 			await gathers(reader, isFrom(alice), 30 * (i + 1), PATIENCE);
 			await node.kill();
-			// The other one has all of it meanwhile.
+			// Meanwhile the other node receives everything.
 			await gathers(reader, isFrom(alice), 30 * (i + 1) + 10, PATIENCE);
 			await node.start();
 		}
@@ -141,9 +150,10 @@ describe('two nodes are one server to another', () => {
 			const answer = await at(bob, second).post('/v1/messages', { to, body: 'hello' });
 			return answer.status === 422 && answer;
 		};
-		// What is sent would make the other node read the row.
+		// Deliveries are paused, because sending would make the other
+		// node read the row of the peer.
 		await root.pause('*');
-		// One that nobody has met, and one in use.
+		// First a peer that was never met, then one that is in use.
 		await root.do('POST', 'peers/never-met.example/block', {});
 		await eventually(refuses('x@never-met.example'), 'the other node knows of the block');
 		await sendThrough(alice, address(bob), 1);

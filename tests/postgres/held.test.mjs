@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// One row that somebody else holds for long holds up those who need it, and
-// nobody else: ten pairs at three nodes, of which one needs the row.  What the
-// others have sent is accepted, each in its order, without a 503; what the one
-// has sent is, too, in order, or was refused and left nothing.  How fast the
-// others are, against the time before, is printed.
+// A row that another session locks for a long time delays only the clients that
+// need it.  Ten pairs of users work at three nodes, and one pair needs the row.
+// The messages of the other pairs are accepted in order and without a 503.  The
+// messages of that pair are accepted in order, too, or were refused and left
+// nothing.  The speed of the other pairs, compared with the time before, is
+// printed.
 //
-// HELD_MS: how long it is held (4000).
+// HELD_MS is how long the row is locked, in milliseconds (default 4000).
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -26,7 +27,10 @@ const QUIET_MS = HELD_MS / 2;
 
 after(killAll);
 
-/** Sends from ${from} to ${to}, one after another, until it is told to stop. */
+/**
+ * Sends messages from ${from} to ${to}, one after another, until it is told to
+ * stop.
+ */
 class Pair {
 	constructor(from, to)
 	{
@@ -59,7 +63,7 @@ class Pair {
 		await this.ended;
 	}
 
-	/** What ${to} has of it, in its order. */
+	/** Returns what ${to} has received from this pair, in order. */
 	async received()
 	{
 		const events = [];
@@ -74,8 +78,10 @@ class Pair {
 	}
 }
 
-/** The same over one WebSocket, without waiting for answers: up to eight are on
- *  their way, so that a later one could pass an earlier one. */
+/**
+ * Does the same over one WebSocket without waiting for answers.  Up to eight
+ * messages are in flight, so a later one could overtake an earlier one.
+ */
 class Pipeline extends Pair {
 	async send()
 	{
@@ -101,13 +107,15 @@ class Pipeline extends Pair {
 					return type === 'sent' ? [id] : [];
 				}));
 		}
-		/* In the order in which they were sent, not in that of the answers. */
+		/*
+		 * The ids are in the order of the sends, not of the answers.
+		 */
 		this.sent = (await Promise.all(asked)).flat();
 		await ws.close();
 	}
 }
 
-/** The same, and who gets it acks. */
+/** Does the same, and the recipient acks. */
 class Acked extends Pair {
 	async send()
 	{
@@ -132,7 +140,10 @@ class Acked extends Pair {
 const sorted = (times) => times.map(({ ms }) => ms).sort((a, b) => a - b);
 const at = (list, part) => list[Math.min(list.length - 1, Math.floor(list.length * part))];
 
-/** Rate and p99 of ${pairs} from ${from} to ${to} (performance.now()). */
+/**
+ * Returns the rate and the percentiles of ${pairs} from ${from} to ${to} (times
+ * of performance.now()).
+ */
 function figures(pairs, from, to)
 {
 	const all = sorted(pairs.flatMap(({ times }) => times.filter(({ at: t }) => t >= from && t < to)));
@@ -152,8 +163,11 @@ describe('one row that somebody else holds', () => {
 	});
 	after(() => cluster?.remove());
 
-	/** Ten pairs at work, of which ${hold}({nodes, one}) holds some up: it returns how
-	 * that ends.  ${isHeld}(i): the i-th is one of them. */
+	/**
+	 * Runs ten pairs.  ${hold}({nodes, one}) delays some of them, and
+	 * returns a function that ends the delay.  ${isHeld}(i) returns true if
+	 * pair i is delayed.
+	 */
 	async function holdUp(t, database, hold, isHeld = (i) => i === 0, Held = Pipeline)
 	{
 		const url = await cluster.createDatabase(database);
@@ -191,7 +205,10 @@ describe('one row that somebody else holds', () => {
 			t.diagnostic(`held up: ${one.sent.length} accepted, ${one.refused} refused`);
 		for (const pair of others)
 			assert.equal(pair.refused, 0);
-		/* Far from what is printed, and far above what waiting for the row leaves. */
+		/*
+		 * The limit is far below the usual rate, and far above the rate
+		 * if the others waited for the row.
+		 */
 		assert.ok(meanwhile.rate > before_it.rate / 4, 'the others go on');
 		for (const pair of pairs) {
 			const events = await eventually(async () => {
@@ -208,7 +225,7 @@ describe('one row that somebody else holds', () => {
 		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
 	}
 
-	/** Holds the row of ${sql}. */
+	/** Locks the row that ${sql} selects. */
 	const row = (t, database, sql) => async ({ one }) => {
 		const holder = await new Holder(cluster, database, sql(one)).held();
 
@@ -243,8 +260,11 @@ describe('one row that somebody else holds', () => {
 				message: { id, to: to.name, body: 'to a stranger' } }, { ms: 30_000 });
 
 			return async () => {
-				/* In a batch each; the last one when the name is free, and the others
-				 * still wait for a look. */
+				/*
+				 * Each send is in a batch of its own.  The last
+				 * one comes when the name is free, while the
+				 * others still wait to be retried.
+				 */
 				const answers = [];
 				for (const id of ids.slice(0, -1)) {
 					answers.push(send(id));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Who holds rows of a database that nodes want to write: a psql whose transaction
+// Locks rows of a database that nodes want to write: a psql whose transaction
 // stays open until it is told to end.
 
 import { spawn } from 'node:child_process';
 
 import { eventually } from '../e2e/harness.mjs';
 
-/** A transaction of psql that stays open once it has run ${sql}. */
+/** A psql transaction that runs ${sql} and then stays open. */
 export class Holder {
 	constructor(cluster, database, sql)
 	{
@@ -26,7 +26,7 @@ export class Holder {
 		return this;
 	}
 
-	/** Does ${sql} and ends it: its exit code. */
+	/** Runs ${sql} and commits.  Returns the exit code of psql. */
 	async release(sql = '')
 	{
 		this.child.stdin.end(`${sql};\nCOMMIT;\n`);

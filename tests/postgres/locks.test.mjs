@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Somebody else holds a row that a node has to write, for longer than a lock is
-// waited for (an operator's psql that was left open): what needs it is answered
-// 503 with Retry-After and leaves nothing, other nodes go on with all that does
-// not, and when the row is free again so does everybody.  What he writes counts:
-// a password that is another now; all of a lane as he has read it, and still the
-// lease of a node that has died meanwhile ends.
+// Another session (for example an operator's psql that was left open) locks a
+// row that a node must write, for longer than the lock time-out.  Requests that
+// need the row are answered 503 with Retry-After and leave nothing.  Other
+// nodes, and requests that do not need the row, go on.  When the lock is
+// released, everything works again.  What the other session has written counts:
+// a changed password; or all rows of a lane, written as they were read, after
+// which the lease of a node that died meanwhile must still end.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -20,13 +21,17 @@ import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs'
 import { Cluster } from './cluster.mjs';
 import { Holder } from './holder.mjs';
 
-/* A lock is given up after 5 s, what waits behind one that waits after as much
- * again.  Beyond this it is a hang, however much the machine has to do. */
+/*
+ * A lock is given up after 5 s, and what waits behind a waiting unit, after
+ * another 5 s.  A longer wait is a hang, however busy the machine is.
+ */
 const HANG_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
 
 after(killAll);
 
-/* Others hold a node dead after 10 s, and look for leases every 10 s. */
+/*
+ * The other nodes mark a node dead after 10 s, and check for leases every 10 s.
+ */
 const TAKEN_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
 
 describe('a row that somebody else holds', () => {
@@ -40,7 +45,7 @@ describe('a row that somebody else holds', () => {
 	const number = async (sql) => Number(await cluster.sql(sql, { database: 'chat' }));
 	const patient = () => ({ signal: AbortSignal.timeout(HANG_MS) });
 
-	/** How many of ${messages} have left something. */
+	/** Returns how many rows ${messages} have left. */
 	const traces = (messages) => {
 		const ids = messages.map(({ id }) => `'${id}'`).join(', ');
 		return number(`SELECT (SELECT count(*) FROM messages WHERE message_id IN (${ids})) + ` +
@@ -65,7 +70,7 @@ describe('a row that somebody else holds', () => {
 			'FOR UPDATE OF c').held();
 		t.after(() => holder.child.kill('SIGKILL'));
 
-		/* Alone, in an array, by WebSocket. */
+		/* A message alone, in an array, and by WebSocket. */
 		const refused = [];
 		const message = () => {
 			const one = { id: uuid7(), to: bob.name, body: `${refused.length}` };
@@ -93,7 +98,10 @@ describe('a row that somebody else holds', () => {
 				assert.equal(`${type} ${problem?.status}`, 'error 503');
 			})()]).finally(() => { waits = false; });
 		all.catch(() => {});
-		/* Meanwhile the other node is not held up, nor is who only reads here. */
+		/*
+		 * Meanwhile requests at the other node are not delayed, and
+		 * neither are reads here.
+		 */
 		let others = 0;
 		while (waits) {
 			expectStatus(await catThere.post('/v1/messages',
@@ -129,7 +137,10 @@ describe('a row that somebody else holds', () => {
 	it('the name of a conversation that he is making: who wants it, too, holds nothing meanwhile',
 		async (t) => {
 		const url = await cluster.createDatabase('name');
-		/* So that the rest of its batch is not written meanwhile. */
+		/*
+		 * The deferral is delayed, so that the rest of the batch is not
+		 * written meanwhile.
+		 */
 		const node = await new Server({ args: ['--db', url],
 			env: longerTimes(['db_patience'], 100) }).start();
 		const [ann, bob, cat] = await users(node, 'ann', 'bob', 'cat');
@@ -139,7 +150,7 @@ describe('a row that somebody else holds', () => {
 
 		const { id } = await ann.send(bob.name, 'before');
 		await bob.received(id);
-		/* As a node does. */
+		/* A node makes a conversation in the same way. */
 		const holder = await new Holder(cluster, 'name',
 			`SELECT pg_advisory_xact_lock(6451064, hashtext('${key}')); ` +
 			'INSERT INTO conversations (public_id, kind, direct_key, created_at) ' +
@@ -153,7 +164,10 @@ describe('a row that somebody else holds', () => {
 
 		await eventually(async () => await sql('SELECT count(*) FROM pg_locks ' +
 			"WHERE locktype = 'advisory' AND NOT granted") === '1', 'it waits', HANG_MS);
-		/* Nor do rows that it wants as well wait for it. */
+		/*
+		 * The unit that waits for the name has not locked the other
+		 * rows that it needs.
+		 */
 		assert.equal(await sql('SELECT count(*) FROM (SELECT 1 FROM conversations ' +
 			'FOR UPDATE NOWAIT) c'), '1');
 		assert.equal(await holder.release(), 0);
@@ -167,7 +181,9 @@ describe('a row that somebody else holds', () => {
 	it('a person, to change his password: who logs in waits, and is told that it is another',
 		async (t) => {
 		const url = await cluster.createDatabase('person');
-		/* So that the wait is seen: it is not there for good. */
+		/*
+		 * The deferral is delayed, so that the test can see the wait.
+		 */
 		const node = await new Server({ args: ['--db', url],
 			env: longerTimes(['db_patience'], 100) }).start();
 		const [ann] = await users(node, 'ann');
@@ -184,11 +200,18 @@ describe('a row that somebody else holds', () => {
 		assert.equal((await node.stop()).code, 0);
 	});
 
-	/* Each waits for the other one, so that whoever only looks finds it locked. */
+	/*
+	 * The two sessions lock the row in turn, and each waits for the other.
+	 * A unit that only tried the lock without waiting would always find the
+	 * row locked.
+	 */
 	it('a conversation that two others lock one after another: who needs it gets a turn',
 		async (t) => {
 		const url = await cluster.createDatabase('turns');
-		/* On a busy machine a turn may come only with the tenth wait. */
+		/*
+		 * On a busy machine the node may get the lock only at the tenth
+		 * attempt.
+		 */
 		const node = await new Server({ args: ['--db', url],
 			env: longerTimes(['db_lock'], 6) }).start();
 		const [ann, bob] = await users(node, 'ann', 'bob');
@@ -222,7 +245,7 @@ describe('a row that somebody else holds', () => {
 		const there = new Peer(nodes[0], 'there');
 		const [ann] = await users(nodes[0], 'ann');
 		const sql = (text) => cluster.sql(text, { database: 'lease' });
-		/* Whose the lease is, and until when. */
+		/* Returns the owner of the lease and its end. */
 		const lease = async () => {
 			const row = await sql("SELECT split_part(lease_owner, ':', 2), lease_until, " +
 				"conversation_id FROM outbox_lanes WHERE state = 'leased'");
@@ -242,10 +265,16 @@ describe('a row that somebody else holds', () => {
 		await node.kill();
 		await eventually(() => heir.output().includes(`:${pid}:`) &&
 			/cluster\.dead/.test(heir.output()), 'it is held dead', TAKEN_MS);
-		/* Several looks of the heir, which would have done it. */
+		/*
+		 * In this time the other node checks several times, and would
+		 * have taken over the lease.
+		 */
 		await sleep(3000);
 		assert.equal((await lease()).pid, pid, 'nobody takes over what somebody else holds');
-		/* As who sends does: all of the lane, as it was when he read it. */
+		/*
+		 * Like a sender, the session writes the whole lane as it was
+		 * when it was read.
+		 */
 		assert.equal(await holder.release('UPDATE outbox_lanes SET tail_seq = tail_seq, ' +
 			`lease_until = ${until} WHERE conversation_id = ${conversation}`), 0);
 		there.does({ latency: 0 });

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What one node has read another may change before the first has it locked: what
-// it does then goes by what it is, not by what it was.  A psql holds the
-// conversation until all who want it wait for it, each where it hurts.
+// Another node may change a row between the moment at which a node reads it and
+// the moment at which it locks it.  The node must then act on the current row,
+// not on the old one.  In these tests a psql locks the conversation until all
+// nodes that need it wait for it, each at a critical moment.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -18,11 +19,14 @@ import { Peer, sameDestinations, skip as skipFaults } from '../fault/remote.mjs'
 import { Cluster } from './cluster.mjs';
 import { Holder } from './holder.mjs';
 
-/* Leases that ran out are looked for every 10 s. */
+/* Nodes check every 10 s for leases that have run out. */
 const TAKEN_MS = 30_000 * Number(process.env.TWINBOX_SLOW ?? 1);
 
-/* A request that waits for a row keeps what it has read; one that is deferred
- * reads its rows again. */
+/*
+ * A unit that waits for a row keeps what it has read, and this is what the
+ * tests need.  A deferred unit would read its rows again, so deferral is
+ * delayed.
+ */
 const WAITS_FOR_ROWS = longerTimes(['db_patience'], 100);
 
 let cluster;
@@ -36,7 +40,10 @@ after(async () => {
 	await cluster?.remove();
 });
 
-/** ${n} nodes on a database of their own, and hands on it. */
+/**
+ * Starts ${n} nodes on a database of their own.  Returns functions that act on
+ * the database.
+ */
 async function world(t, n, options = () => ({}))
 {
 	const database = `meanwhile_${++databases}`;
@@ -49,7 +56,7 @@ async function world(t, n, options = () => ({}))
 	t.after(() => Promise.all(nodes.map((node) => node.running && node.stop())));
 	return {
 		nodes, sql,
-		/** Holds the conversation of message ${id}. */
+		/** Locks the conversation of message ${id}. */
 		async hold(id)
 		{
 			const holder = new Holder(cluster, database, 'SELECT 1 FROM conversations c ' +
@@ -59,7 +66,7 @@ async function world(t, n, options = () => ({}))
 			t.after(() => holder.child.kill('SIGKILL'));
 			return holder.held();
 		},
-		/** Waits until ${k} nodes wait for what somebody holds. */
+		/** Waits until ${k} nodes wait for a lock. */
 		async waiting(k)
 		{
 			await eventually(async () => Number(await sql('SELECT count(*) ' +
@@ -67,7 +74,7 @@ async function world(t, n, options = () => ({}))
 				"AND application_name = 'twinbox writer' AND wait_event_type = 'Lock'")) === k,
 			`${k} nodes wait`);
 		},
-		/** An administrator, at each node. */
+		/** Returns an administrator, once for each node. */
 		async operators()
 		{
 			const [{ name }] = await users(nodes[0], 'root');
@@ -76,7 +83,7 @@ async function world(t, n, options = () => ({}))
 			const { token, device_name } = await login(nodes[0], name);
 			return nodes.map((node) => new Operator(node, name, token, device_name));
 		},
-		/** fsck finds nothing. */
+		/** Asserts that fsck finds nothing. */
 		async sound()
 		{
 			const fsck = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', url]);
@@ -93,7 +100,10 @@ describe('what is read before it is locked', () => {
 		const [ann, bob] = await users(nodes[0], 'ann', 'bob');
 		const first = await ann.send(bob.name, 'before');
 		await bob.received(first.id);
-		/* Else it may be his before it can be canceled. */
+		/*
+		 * Otherwise the message could be delivered before it is
+		 * canceled.
+		 */
 		for (const root of await operators())
 			await root.pause();
 
@@ -169,7 +179,10 @@ describe('what is read before it is locked', () => {
 		const holder = await hold(id);
 		const answer = root.post(`/v1/admin/outbox/${id}/discard`);
 		await waiting(1);
-		/* As the claim of another node does, whose lease has run out at once. */
+		/*
+		 * The psql does the same as the claim of another node, with a
+		 * lease that has already run out.
+		 */
 		const row = '(SELECT id FROM outbox JOIN messages USING (mid) ' +
 			`WHERE message_id = '${id}')`;
 		assert.equal(await holder.release(`

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Three nodes on one PostgreSQL: what one accepts another delivers and pushes;
-// receipts come back, tokens end everywhere; notes between nodes may be lost;
-// nodes die and others go on; and whatever they do at the same time, every
-// inbox is whole and in order, and fsck finds nothing.
+// Three nodes on one PostgreSQL.  A message that one node accepts, another
+// delivers and pushes; receipts come back; a revoked token ends everywhere;
+// notes between nodes may be lost; nodes die and the others go on.  Whatever
+// the nodes do at the same time, every inbox is complete and in order, and fsck
+// finds nothing.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -23,7 +24,7 @@ const FAULTS = process.env.TWINBOXD_FAULTS && path.resolve(process.env.TWINBOXD_
 const skipFaults = FAULTS || process.env.TWINBOX_FAULTS_REQUIRED ? false :
 	'TWINBOXD_FAULTS names no build with --enable-faults';
 
-// As many as the server takes.
+// the most faults that the server accepts
 const MOST_FAULTS = 32;
 
 let cluster;
@@ -37,7 +38,7 @@ after(async () => {
 	await cluster?.remove();
 });
 
-/** ${n} nodes on a database of their own, started together. */
+/** Starts ${n} nodes together, on a database of their own. */
 async function nodes(t, n, options = () => ({}))
 {
 	const url = await cluster.createDatabase(`nodes_${++databases}`);
@@ -52,7 +53,7 @@ async function nodes(t, n, options = () => ({}))
 	return list;
 }
 
-/** ${user}, but asking ${node}. */
+/** Returns ${user} as a client of ${node}. */
 const at = (user, node) => new User(node, user.name, user.token, user.device_name);
 
 async function connected(user, node, more = {})
@@ -65,7 +66,7 @@ async function connected(user, node, more = {})
 	return ws;
 }
 
-/** Ends the token that ${user} has, at ${node}. */
+/** Revokes the token of ${user} at ${node}. */
 async function revoke(user, node)
 {
 	const here = at(user, node);
@@ -74,7 +75,7 @@ async function revoke(user, node)
 	expectStatus(await here.delete(`/v1/tokens/${devices.find((one) => one.current).id}`), 204);
 }
 
-/** fsck of the nodes' database finds nothing. */
+/** Asserts that fsck finds nothing in the nodes' database. */
 async function assertSound(list)
 {
 	const child = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', list.url]);
@@ -84,8 +85,8 @@ async function assertSound(list)
 }
 
 describe('three nodes', () => {
-	// Each step of the schema is a transaction of its own: another node may make
-	// the next one.
+	// Each step of the schema is a transaction of its own, so another node
+	// may make the next step.
 	it('start together on an empty database: each step is made once', async (t) => {
 		const list = await nodes(t, 3);
 		const made = list.filter((node) => /store\.migrate/.test(node.output()));
@@ -144,7 +145,8 @@ describe('three nodes', () => {
 	});
 
 	it('the rights of an administrator end at once on every node', async (t) => {
-		// The recheck finds lost notes; it is too seldom here to find the rights.
+		// The recheck that makes up for lost notes is made rare here,
+		// so that it cannot be what finds the change.
 		const list = await nodes(t, 2, () => ({ program: FAULTS, env: longerTimes(['cluster_recheck'], 100) }));
 		const [a, b] = list;
 		const admin = await operator(a);
@@ -162,7 +164,8 @@ describe('three nodes', () => {
 		};
 
 		assert.deepEqual(await all(admin), [200, 200]);
-		// By a command that asks node a, and by one that writes to the database itself.
+		// Once by a command that goes through node a, and once by one
+		// that writes to the database itself.
 		for (const change of [through, beside]) {
 			await change('demote', admin);
 			await eventually(async () => (await all(admin)).join() === '403,403', 'no rights on either node');
@@ -232,7 +235,10 @@ describe('three nodes', () => {
 		const [node] = list;
 		const lines = (pattern) => node.output().split('\n').filter((line) => pattern.test(line));
 
-		/* Rows without a heartbeat: a node checks 64 others at most. */
+		/*
+		 * Rows of nodes without a heartbeat.  A node watches 64 other
+		 * nodes at most.
+		 */
 		const join = (name, n) => cluster.sql(`INSERT INTO nodes (name, started_at, beat_at)
 			SELECT '${name}' || i, 1, 1 FROM generate_series(1, ${n}) i`, { url: list.url });
 		await join('early', 64);
@@ -241,7 +247,7 @@ describe('three nodes', () => {
 		assert.deepEqual(lines(/cluster\.full/), []);
 		await join('late', 2);
 		await eventually(() => lines(/cluster\.full/).length > 0, 'the warning', 30_000);
-		/* Several heartbeats later the dead make room. */
+		/* Several heartbeats later the dead nodes make room. */
 		await eventually(() => lines(/ cluster\.node .* name=late/).length === 2,
 			'those that were too many', 60_000);
 		assert.equal(lines(/cluster\.full/).length, 1);
@@ -255,7 +261,9 @@ describe('three nodes', () => {
 		const people = await users(list[0], 'ann', 'bob', 'cat', 'dan');
 		const sent = new Map(people.map((person) => [person.name, []]));
 
-		// Each person at all nodes at the same time, each node a thread of talk.
+		// Each user sends at all nodes at the same time.  The messages
+		// that a user sends at one node are a thread, and the order of
+		// each thread is checked below.
 		await Promise.all(people.flatMap((person) => list.map(async (node, k) => {
 			const here = at(person, node);
 			for (let i = 0; i < 25; i++) {
@@ -289,7 +297,7 @@ describe('three nodes', () => {
 	});
 });
 
-/** Two nodes that hear nothing of one another. */
+/** Starts two nodes that receive no notes from each other. */
 async function deafNodes(t)
 {
 	const deaf = Array.from({ length: MOST_FAULTS }, (_, i) => `cluster.note:${i + 1}:fail`).join();
@@ -299,7 +307,7 @@ async function deafNodes(t)
 		return { program: FAULTS, env: { TWINBOX_FAULT: deaf, TWINBOX_FAULT_TRACE: traces[i] } };
 	});
 
-	// There were notes, and none got through.
+	// Asserts that there were notes, and that none arrived.
 	list.assertDeaf = () => {
 		for (const trace of traces) {
 			const n = readFileSync(trace, 'utf8').split('\n')

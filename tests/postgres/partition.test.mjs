@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A node that cannot reach the database for longer than every time-out: it says
-// 503 with Retry-After, is not ready, hangs nobody and accepts nothing, while the
-// others hold it dead and go on; when the network is mended it goes on without a
-// restart, nothing is half done, and what was repeated with its id is there once.
-// And commits that take their time, and whose answer is lost.
+// A node that cannot reach the database for longer than every time-out.  It
+// answers 503 with Retry-After, is not ready, keeps no request waiting for ever
+// and accepts nothing, while the others mark it dead and go on.  When the
+// network works again, the node continues without a restart, nothing is half
+// done, and a message that was repeated with its id is there once.  The last
+// tests are about slow commits, and about commits whose answer is lost.
 
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
@@ -19,12 +20,14 @@ import { TcpProxy } from './proxy.mjs';
 import { World } from './world.mjs';
 
 const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
-/* docs/scaling.md promises an answer to what was under way within 15 s (so long
- * an answer of the database is waited for), to what waited behind it within 20 (a
- * connection is given up after 5).  A machine that has more to do than it can,
- * with these tests beside one another, may add to it: its own delay, and another
- * connection for what was still waiting when that was tried again; beyond this
- * it does not hold. */
+/*
+ * docs/scaling.md promises that a request under way is answered within 15 s
+ * (the longest wait for an answer of the database), and one that waited behind
+ * it within 20 s (a connection attempt is given up after 5 s).  On an
+ * overloaded machine, where these tests run side by side, two delays may add to
+ * this: the machine's own, and a second connection attempt for requests that
+ * still waited.  LOADED_MS is the most that the tests allow for both.
+ */
 const LOADED_MS = 15_000;
 const UNDER_WAY_MS = (15_000 + LOADED_MS) * SLOW;
 const BEHIND_MS = (20_000 + LOADED_MS) * SLOW;
@@ -33,7 +36,10 @@ const DEAD_WAIT_MS = 60_000;
 const at = (user, node) => new User(node, user.name, user.token, user.device_name);
 const patient = (ms = BEHIND_MS) => ({ signal: AbortSignal.timeout(ms) });
 
-/** A server and the proxy between it and its database; the test ends the server. */
+/**
+ * Starts a server with a proxy between it and its database.  The test must stop
+ * the server.
+ */
 async function behindProxy(t, options = {})
 {
 	const cluster = await new Cluster().start();
@@ -46,7 +52,7 @@ async function behindProxy(t, options = {})
 	return { proxy, server: await new Server({ args: ['--db', url], ...options }).start() };
 }
 
-/** A session of ${user} at ${node} that has all there is. */
+/** Opens a session of ${user} at ${node} and waits until it has all events. */
 async function connected(user, node, hello = {})
 {
 	const ws = new Ws(node, { token: user.token });
@@ -57,7 +63,10 @@ async function connected(user, node, hello = {})
 	return ws;
 }
 
-/** Why ${socket} came to nothing: "1011", "503" of an upgrade that was refused. */
+/**
+ * Opens a session of ${user} at ${node}, which must fail.  Returns the close
+ * code, for example "1011", or the status of a refused upgrade, "503".
+ */
 async function fate(user, node)
 {
 	const ws = new Ws(node, { token: user.token });
@@ -109,7 +118,7 @@ describe('a node without its database', { concurrency: true }, () => {
 			await eventually(async () => (await lonely.rest().get('/readyz')).status === 200,
 				'it is ready again', 60_000);
 			assert.equal(lonely.starts, 1);
-			/* What was refused is asked again, at once and by everybody. */
+			/* All refused messages are sent again, at once. */
 			await Promise.all(refused.map((message) => eventually(async () =>
 				[200, 201].includes((await here.post('/v1/messages', message)).status),
 			'a repeat is accepted', 30_000)));
@@ -139,7 +148,7 @@ describe('a node without its database', { concurrency: true }, () => {
 
 		await bob.received(id);
 		proxy.blackhole();
-		/* The second of them may have to wait for the first. */
+		/* The second send may have to wait for the first one. */
 		await Promise.all([
 			refuses('inbox', () => bob.get('/v1/inbox', patient(UNDER_WAY_MS))),
 			refuses('send', () => ann.post('/v1/messages', message, patient())),
@@ -155,7 +164,10 @@ describe('a node without its database', { concurrency: true }, () => {
 	});
 });
 
-/* A stream reads when it has been quiet, so its end needs no message. */
+/*
+ * A stream reads the database when it has been quiet for a time, so no message
+ * is needed to end it.
+ */
 it('an event stream ends with the reason away, and a later one goes on behind its last id', async (t) => {
 	const { proxy, server } = await behindProxy(t, scaledTimes('rest_stream_quiet', 50));
 	t.after(() => server.running && server.kill());
@@ -177,7 +189,10 @@ it('an event stream ends with the reason away, and a later one goes on behind it
 	await server.stop();
 });
 
-/** What happens at ${lonely} until all have noticed; the messages it refused. */
+/**
+ * Makes requests at ${lonely} until all nodes have noticed the failure.
+ * Returns the messages that were refused.
+ */
 async function meanwhile({ world, lonely, other, ann, bob, cat, there, sender })
 {
 	const here = at(ann, lonely);
@@ -195,7 +210,9 @@ async function meanwhile({ world, lonely, other, ann, bob, cat, there, sender })
 		return refuses('send', () => here.post('/v1/messages', message, patient()));
 	};
 
-	/* All at once, while nobody knows of it. */
+	/*
+	 * Requests of all kinds at once, before any node knows of the failure.
+	 */
 	await Promise.all([
 		send(), send(),
 		refuses('inbox', () => at(bob, lonely).get('/v1/inbox', patient())),
@@ -213,7 +230,7 @@ async function meanwhile({ world, lonely, other, ann, bob, cat, there, sender })
 		})(),
 		(async () => assert.match(await fate(cat, lonely), /^(1011|1013|503)$/))(),
 	]);
-	/* And until everybody does; the others go on. */
+	/* Then until all nodes know.  Meanwhile the others go on. */
 	await eventually(async () => {
 		await send().catch((error) => {
 			throw Object.assign(error, { final: true });
@@ -228,8 +245,10 @@ async function meanwhile({ world, lonely, other, ann, bob, cat, there, sender })
 	return refused;
 }
 
-/** All that ${refused} asked for is in the inbox, once, and comes by every
- *  session, also by those that were there before. */
+/**
+ * Asserts that all ${refused} messages are in the inbox once, and that every
+ * session receives them, also the old ones.
+ */
 async function recovered({ lonely, bob, there, fresh, refused, first })
 {
 	const { events } = await at(bob, lonely).inbox();
@@ -242,7 +261,9 @@ async function recovered({ lonely, bob, there, fresh, refused, first })
 	for (const id of missing)
 		await there.received(id);
 	await there.upTo(events.at(-1).seq);
-	/* One whose reading failed was told to come again. */
+	/*
+	 * A session whose read failed was closed with the advice to reconnect.
+	 */
 	const again = fresh.ended ? await connected(bob, lonely,
 		{ after: String(fresh.events().at(-1).seq) }) : fresh;
 	await again.upTo(events.at(-1).seq);
@@ -268,7 +289,7 @@ describe('a commit under way', () => {
 			await cluster.sql('SELECT pg_reload_conf()');
 		};
 
-		/* Commits wait for one that there is not. */
+		/* Commits wait for a standby that does not exist. */
 		await standby('nobody');
 		let underWay = true;
 		const sent = ann.post('/v1/messages', { id: uuid7(), to: bob.name, body: 'slow' }, patient())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A PgBouncer in front of a cluster, in one of its modes, in the cluster's
-// directory, so that it ends with the cluster whatever happens.
+// A PgBouncer in front of a cluster, in one of its modes.  It runs in the
+// cluster's directory, so that it ends with the cluster in any case.
 //
 //	const pooler = await new PgBouncer(cluster, 'transaction').start();
 //	const url = pooler.url('chat');
@@ -20,7 +20,7 @@ import { owner } from './cluster.mjs';
 const PROGRAM = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer']
 	.find((file) => fs.existsSync(file)) ?? 'pgbouncer';
 
-/** Whether a server takes connections at ${port}. */
+/** Returns true if a server accepts connections at ${port}. */
 function listens(port)
 {
 	return new Promise((resolve) => {
@@ -70,8 +70,10 @@ export class PgBouncer {
 		return `postgresql://twinbox@127.0.0.1:${this.port}/${database}`;
 	}
 
-	/** ${clients} of pgbench at work through the pooler until stop(), which
-	 *  gives the number of their transactions. */
+	/**
+	 * Runs ${clients} clients of pgbench through the pooler until stop(),
+	 * which returns the number of their transactions.
+	 */
 	async load(database, clients)
 	{
 		fs.writeFileSync(`${this.dir}/sql`, 'SELECT pg_sleep(0.001);\n');

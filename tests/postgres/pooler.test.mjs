@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A connection pooler between a node and PostgreSQL.  In transaction mode it is
-// refused at the start, with the cure, before anything is left in a session that
-// others get; in session mode a node works as without one.  Both with nobody
-// else at work and under load.
+// A connection pooler between a node and PostgreSQL.  In transaction mode the
+// start is refused, with the cure, before anything is left in a session that
+// other clients get.  In session mode a node works as without a pooler.  Both
+// are tested without other clients and under load.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -20,7 +20,10 @@ describe('PgBouncer', () => {
 	before(async () => { cluster = await new Cluster().start(); });
 	after(() => cluster?.remove());
 
-	/** What a session of the pool is set to, as another client finds it. */
+	/**
+	 * Returns the settings of a session of the pool, as another client
+	 * finds them.
+	 */
 	async function settings(url)
 	{
 		return cluster.sql("SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) " +
@@ -51,7 +54,9 @@ describe('PgBouncer', () => {
 				assert.equal(await settings(pooler.url(database)), '');
 			assert.equal(await cluster.sql(
 				"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), '0');
-			/* Nothing is in the way of a start beside the pooler. */
+			/*
+			 * Nothing blocks a start that does not use the pooler.
+			 */
 			const node = await new Server({ args: ['--db', cluster.url(database)] }).start();
 			assert.equal((await node.stop()).code, 0);
 		});

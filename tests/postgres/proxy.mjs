@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// A TCP proxy for tests, between a node and its database: it passes bytes on,
-// and can be told to be a bad network.  What a node sees of each:
+// A TCP proxy between a node and its database.  It passes bytes on, and can
+// simulate a bad network.  The effects on a node:
 //
 //	cut()           every connection is reset; new ones work
-//	refuse()        and new ones are refused, until accept()
-//	blackhole()     connections stay and new ones are taken, but no byte
+//	refuse()        every connection is reset, and new ones are refused,
+//	                until accept()
+//	blackhole()     connections stay and new ones are accepted, but no byte
 //	                passes in either direction, until forward(): a route
 //	                that is gone, a frozen machine
 //	delay(ms)       each byte arrives that much later, in order
-//	cutAfter(text)  a connection is reset when ${text} passes towards the
-//	                database and has been passed on: a COMMIT whose answer
-//	                is lost; or the first one after another text, on the
-//	                same connection
+//	cutAfter(text)  a connection is reset when ${text} was passed on to the
+//	                database: a COMMIT whose answer is lost; optionally only
+//	                after another text on the same connection
 //
 //	const proxy = await new TcpProxy({ port: cluster.port }).start();
 //	const url = cluster.url('chat', { port: proxy.port });
 //
-// What was held while nothing passed is passed on afterwards, as by a network
-// that repeats.
+// Bytes that were held during a blackhole are passed on afterwards, as by a
+// network that retransmits.
 
 import net from 'node:net';
 
@@ -30,7 +30,7 @@ class Pipe {
 		this.from = from;
 		this.to = to;
 		this.label = label;
-		this.held = []; /* {bytes, at}; bytes undefined: the end */
+		this.held = []; /* {bytes, at}; bytes undefined: the end of the stream */
 		from.on('data', (bytes) => this.take(bytes));
 		from.on('end', () => this.take(undefined));
 	}
@@ -40,13 +40,13 @@ class Pipe {
 		if (this.link.deaf)
 			return;
 		this.held.push({ bytes, at: Date.now() + this.link.proxy.delayMs });
-		/* The sender must not fill our memory. */
+		/* The sender must not fill the memory of this process. */
 		if (this.link.proxy.holding || this.held.length > 64)
 			this.from.pause();
 		this.pass();
 	}
 
-	/** Passes on what is due. */
+	/** Passes on the bytes that are due. */
 	pass()
 	{
 		clearTimeout(this.timer);
@@ -66,7 +66,9 @@ class Pipe {
 			this.from.resume();
 	}
 
-	/** Whether what is waited for is in ${bytes}. */
+	/**
+	 * Returns true if ${bytes} contain the text that cutAfter() waits for.
+	 */
 	tempted(bytes)
 	{
 		const { bait, first } = this.link.proxy;
@@ -90,8 +92,11 @@ class Pipe {
 			this.to.write(bytes);
 			return;
 		}
-		/* The client is reset, but the database is not: that could take from
-		   it what it has not read. */
+		/*
+		 * Only the client is reset.  A reset of the connection to the
+		 * database could discard bytes that the database has not read
+		 * yet.
+		 */
 		const { caught } = proxy;
 		proxy.bait = undefined;
 		this.link.deaf = true;
@@ -116,7 +121,10 @@ class Link {
 		for (const [one, other] of [[client, this.server], [this.server, client]]) {
 			one.on('error', () => {});
 			one.on('close', (hadError) => {
-				/* A reset goes on as a reset, though not into a hole. */
+				/*
+				 * A reset is passed on as a reset, except
+				 * during a blackhole.
+				 */
 				if (hadError && !proxy.holding && !this.deaf)
 					other.resetAndDestroy();
 				if (client.destroyed && this.server.destroyed)
@@ -139,7 +147,7 @@ class Link {
 }
 
 export class TcpProxy {
-	/** In front of ${host}:${port}. */
+	/** Makes a proxy in front of ${host}:${port}. */
 	constructor({ host = '127.0.0.1', port })
 	{
 		this.target = { host, port };
@@ -150,7 +158,7 @@ export class TcpProxy {
 		this.taken = 0;
 	}
 
-	/** Listens, from the second time on at the same port. */
+	/** Starts listening.  Later calls use the same port. */
 	async start()
 	{
 		this.listener = net.createServer({ allowHalfOpen: true }, (client) => {
@@ -172,7 +180,7 @@ export class TcpProxy {
 			link.reset();
 	}
 
-	/** Resets every connection, and takes none. */
+	/** Resets every connection, and refuses new ones. */
 	async refuse()
 	{
 		if (!this.listener)
@@ -201,17 +209,17 @@ export class TcpProxy {
 			link.go();
 	}
 
-	/** From now on; what is under way keeps its time. */
+	/** Sets the delay of new bytes.  Bytes under way keep theirs. */
 	delay(ms)
 	{
 		this.delayMs = ms;
 	}
 
 	/**
-	 * Resets the next connection in which a piece with ${text} goes to the
-	 * database, once it is there; what the database answers is lost.  With
-	 * ${first} only where that has passed before.  The promise is fulfilled
-	 * when it has happened.
+	 * Resets the next connection on which a piece with ${text} goes to the
+	 * database, after the piece was passed on; the answer of the database
+	 * is lost.  With ${first} only if that text was passed on before.  The
+	 * promise resolves when this has happened.
 	 */
 	cutAfter(text, first)
 	{

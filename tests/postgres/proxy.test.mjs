@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The proxy between a node and its database does to connections what it says,
-// and nothing else.  Behind it is an echo; the last test has a PostgreSQL.
+// The proxy between a node and its database does to connections what it
+// promises, and nothing else.  An echo server is behind it; the last tests use
+// a PostgreSQL.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -12,10 +13,10 @@ import { eventually, sleep, within } from '../e2e/harness.mjs';
 import { Cluster } from './cluster.mjs';
 import { TcpProxy } from './proxy.mjs';
 
-/* Long enough for a byte that passes to have passed. */
+/* A byte that passes has passed after this time. */
 const QUIET_MS = 150;
 
-/** A client that gathers what it hears. */
+/** A client that collects what it receives. */
 class Client {
 	constructor(port)
 	{
@@ -164,7 +165,10 @@ describe('a proxy for tests', () => {
 		client.socket.write('two');
 		await client.hears('one two');
 		proxy.delay(0);
-		/* Twice 60 ms at least; a timer may be a millisecond early. */
+		/*
+		 * Two delays of 60 ms, less a tolerance for timers, which may
+		 * fire a millisecond early.
+		 */
 		const ms = Number(process.hrtime.bigint() - begun) / 1e6;
 		assert.ok(ms >= 117, `${ms} ms`);
 		await client.say('three');

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Three nodes behind the nginx of the samples, restarted one after the other
-// under load: no request fails, sessions are told to reconnect and go on at
-// another node from where they were, and in the end everything is there, once,
-// in order.  Clients do not repeat anything: what nginx tries again by itself is
-// what its sample says, connections that were not made and nothing that is not
-// idempotent.  A balancer that asks a node itself, on connections that it keeps, is
-// told that it is not ready any more.
+// Three nodes behind the nginx of the samples are restarted one after the other
+// under load.  No request fails; sessions get a reconnect frame and continue at
+// another node at their cursor; in the end everything is there, once and in
+// order.  Clients repeat nothing: nginx itself retries what its sample says,
+// connections that were not made, and never a request that is not idempotent.
+// A balancer that queries a node itself, on connections that it keeps open, is
+// notified that the node is not ready any more.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
@@ -23,7 +23,7 @@ import { Cluster } from './cluster.mjs';
 const NODES = 3;
 const ROUNDS = Number(process.env.ROLLING_ROUNDS ?? 1);
 
-/** A node at a port that stays its own while it is away. */
+/** A node that keeps its port while it is down. */
 class Node extends Behind {
 	async start(options)
 	{
@@ -32,7 +32,7 @@ class Node extends Behind {
 	}
 }
 
-/** The nginx sample with all of ${nodes} in it, as in contrib/compose. */
+/** Returns the nginx sample with all ${nodes} in it, as in contrib/compose. */
 function balancer(nodes)
 {
 	const [{ port }] = nodes;
@@ -42,9 +42,11 @@ function balancer(nodes)
 	return new Proxy('nginx', port, [[`server 127.0.0.1:${port};`, servers, 2]]).start();
 }
 
-/** Asks ${node} itself whether it is ready, all the time and on one connection,
- *  until that is closed, and calls ${begun} at the first answer; returns each answer,
- *  {status, kept, last}. */
+/**
+ * Queries the readiness of ${node} all the time, on one connection, until that
+ * is closed.  Calls ${begun} after each answer.  Returns the answers: {status,
+ * kept, last}.
+ */
 async function watch(node, begun)
 {
 	const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -67,8 +69,10 @@ async function watch(node, begun)
 	return said;
 }
 
-/** What was ${said} to each of those who watch a node that stops; how many were told
- *  so. */
+/**
+ * Checks ${said}, the answers of several clients that watched a node while it
+ * stopped.  Returns how many of them saw that the node is not ready.
+ */
 function toldNotReady(said)
 {
 	for (const answers of said) {
@@ -77,7 +81,10 @@ function toldNotReady(said)
 
 		assert.match(statuses.join(' '), /^200( 200)*( 503)*$/);
 		assert.ok(answers.slice(1).every(({ kept }) => kept), 'on one connection');
-		/* Where no answer was under way when it was closed. */
+		/*
+		 * The last answer closes the connection, unless the node closed
+		 * it while no request was under way.
+		 */
 		assert.ok(last.status === 200 || last.last, JSON.stringify(last));
 	}
 	return said.filter((answers) => answers.at(-1).status === 503).length;
@@ -90,8 +97,9 @@ describe('a rolling restart', () => {
 		const cluster = await new Cluster().start();
 		t.after(() => cluster.remove());
 		const url = await cluster.createDatabase('chat');
-		// A stop gives clients time to hear of it, which they may need where
-		// three nodes, PostgreSQL and nginx share the processors.
+		// A drain gives clients time to react.  They may need more of
+		// it here, because three nodes, PostgreSQL and nginx share the
+		// processors.
 		const env = longerTimes(['push_drain', 'push_close', 'stop_'], 4);
 		const nodes = Array.from({ length: NODES }, () => new Node({ args: ['--db', url], env,
 			unlimited: 'the load is as much as there can be' }));
@@ -121,8 +129,11 @@ describe('a rolling restart', () => {
 				notReady += toldNotReady(await Promise.all(watched));
 				await sleep(100);
 				await node.start();
-				/* nginx leaves it alone for 5 s; the next one waits until it
-				   is back at work. */
+				/*
+				 * nginx does not use a failed node for 5 s, so
+				 * the next restart waits until this node gets
+				 * requests again.
+				 */
 				await eventually(() => node.child.err.split('path=/v1/messages').length > 20,
 					'it is given requests again', 30_000);
 				restarted++;
@@ -140,7 +151,10 @@ describe('a rolling restart', () => {
 		assert.equal(counts.clients, 12, 'every client was at work');
 		assert.equal(restarted, ROUNDS * NODES);
 		assert.ok(notReady > 0, 'nobody was told that a node is not ready');
-		/* No session ended otherwise, but those that its client closed. */
+		/*
+		 * No session ended in another way, except those that its client
+		 * closed.
+		 */
 		assert.deepEqual([...history.ends.keys()].filter((end) =>
 			!['1000', '1000 reconnect', '1012 reconnect'].includes(end)), []);
 		assert.ok(reconnects >= restarted, `${reconnects} sessions were told to reconnect`);

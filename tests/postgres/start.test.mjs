@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A node that starts while its database is away waits for it, says so each 10 s,
-// and answers on its port meanwhile that it is not ready; what waiting cannot
-// mend ends it at once.  The same for a first start on a cluster whose standbys
-// are not there yet, and for one that meets another node's migration.
+// A node that starts while its database is down waits for it, logs this every
+// 10 s, and answers on its port meanwhile that it is not ready.  An error that
+// waiting cannot cure ends it at once.  The same for a first start on a cluster
+// whose standbys are missing, and for a start during the migration of another
+// node.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -15,13 +16,16 @@ import { Server, eventually, expectStatus, users } from '../e2e/harness.mjs';
 import { Cluster } from './cluster.mjs';
 import { Holder } from './holder.mjs';
 
-/* Of server/db/db_postgres_schema.c. */
+/* The key of the advisory lock in server/db/db_postgres_schema.c. */
 const MIGRATE_LOCK = '32779049022645112';
 
-/* Lines about what a start waits for come ten times as often. */
+/* The lines about what a start waits for come ten times as frequently. */
 const OFTEN = { TWINBOX_TIME_SCALE: 'log_wait=10' };
 
-/** A node that has been told to start, and where it listens while it waits. */
+/**
+ * Starts a node on a database that is not there.  Returns it and the address at
+ * which it listens while it waits.
+ */
 async function waiting(url, { args = [] } = {})
 {
 	const node = new Server({ args: ['--db', url, ...args], env: OFTEN });
@@ -33,7 +37,7 @@ async function waiting(url, { args = [] } = {})
 	return node;
 }
 
-/** Waits until the node, which was told to start, serves. */
+/** Waits until the started node serves. */
 async function serves(node)
 {
 	const found = await eventually(() =>
@@ -70,7 +74,10 @@ describe('a start without a database', () => {
 				assert.equal((await rest.get(path)).status, 503, path);
 			assert.equal((await rest.post('/v1/messages',
 				{ to: 'bob', body: 'x' })).status, 503);
-			/* One line each (scaled) 10 s, not one for each try. */
+			/*
+			 * There is one line every 10 s (here scaled to 1 s),
+			 * not one for each attempt.
+			 */
 			await eventually(() => lines(node, 'store.wait').length >= 4, 'it says so again');
 			for (const line of lines(node, 'store.wait').slice(1)) {
 				if (!line.includes(' url='))
@@ -91,8 +98,11 @@ describe('a start without a database', () => {
 	});
 
 	it('ends at once on SIGTERM, whatever call it is in', async () => {
-		/* A server that takes connections and says nothing: libpq waits 5 s
-		 * for each of two, and hears no signal. */
+		/*
+		 * This server accepts connections and says nothing.  For each
+		 * of the two addresses libpq waits 5 s, and signals do not
+		 * interrupt it.
+		 */
 		const silent = net.createServer(() => {}).listen(0, '127.0.0.1');
 		await once(silent, 'listening');
 		const { port } = silent.address();
@@ -161,7 +171,7 @@ describe('a first start on a cluster without its standbys', () => {
 		await cluster.sql('SELECT pg_reload_conf()');
 		await eventually(async () => await cluster.sql('SHOW synchronous_standby_names') === 'late',
 			'commits wait');
-		/* Given up after 3 s instead of 15. */
+		/* An answer is given up after 3 s instead of 15 s. */
 		const nodes = Array.from({ length: 2 }, () => new Server({
 			args: ['--db', cluster.url('chat')],
 			env: { TWINBOX_TIME_SCALE: 'log_wait=10,db_answer=5' } }));
@@ -176,7 +186,10 @@ describe('a first start on a cluster without its standbys', () => {
 			assert.ok(lines(node, 'store.wait').some((line) =>
 				/for=the migration of another node: PostgreSQL session [0-9]+ from/.test(line)));
 		}
-		/* The database is not copied by a commit that waits for a standby. */
+		/*
+		 * A commit that waits for a standby does not block the copying
+		 * of the database.
+		 */
 		const other = await cluster.replica('late');
 		t.after(() => other.remove());
 		await Promise.all(nodes.map(serves));
@@ -203,7 +216,7 @@ describe('a start while another node migrates', () => {
 			`PostgreSQL session ${pid} from this machine$`, 'm');
 		await eventually(() => said.test(node.output()), () => node.output());
 		await eventually(() => lines(node, 'store.wait').length > 2, 'it says so again');
-		/* Nothing of the wait is left in the server. */
+		/* The wait leaves no lock in the server. */
 		assert.equal(await cluster.sql(
 			"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), '1');
 		assert.equal(await holder.release(), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Upkeep on a database of several nodes: one purges for all; when it is killed
-// another goes on.  Nodes that come and go leave no rows behind.
+// Upkeep on a database with several nodes: one node purges for all, and when it
+// is killed, another takes over.  Nodes that come and go leave no rows behind.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -26,7 +26,7 @@ after(async () => {
 	await cluster?.remove();
 });
 
-/** ${n} messages from ann to bob, acked. */
+/** Sends ${n} messages from ann to bob, who acks them. */
 async function talk([ann, bob], n)
 {
 	const ids = [];
@@ -39,10 +39,10 @@ async function talk([ann, bob], n)
 	return ids;
 }
 
-/** Whether ${node} has said that upkeep is its own. */
+/** Returns true if ${node} has logged that it does the upkeep. */
 const first = (node) => /cluster\.first/.test(node.output());
 
-/** Waits until ${id} is in the archive of ${node}. */
+/** Waits until ${ids} are in the archive of ${node}. */
 async function archivedBy(node, ids)
 {
 	await eventually(() => {
@@ -83,7 +83,10 @@ describe('upkeep of several nodes', () => {
 		assert.equal(await purged(c), 0);
 		assert.ok(await metric(b, 'purge_last_run_timestamp_seconds') > 0);
 		assert.deepEqual(archived(c.archive), []);
-		/* By a good end at once: who leaves says so. */
+		/*
+		 * After a clean stop another node takes over at once, because
+		 * the row of a node says that it has left.
+		 */
 		await b.stop();
 		await eventually(() => first(c), 'the last one', LONG_MS);
 		await c.stop();
@@ -103,7 +106,7 @@ describe('upkeep of several nodes', () => {
 		assert.equal(await sql('SELECT count(*) FROM outbox_totals'), '4');
 		const counted = await sql('SELECT sum(accepted_total), sum(sent_total) FROM outbox_totals');
 		assert.equal(counted, '8|8');
-		/* Two of them an hour ago and more. */
+		/* Makes two of them have left more than an hour ago. */
 		await sql('UPDATE nodes SET left_at = left_at - 3600000 WHERE node_id <= 2');
 		await node.start();
 		await eventually(async () => await sql('SELECT count(*) FROM nodes') === '3',

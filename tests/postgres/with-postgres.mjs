@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What with-postgres does; see there.
+// The implementation of with-postgres, whose comment describes it.
 
 import { spawn } from 'node:child_process';
 import os from 'node:os';
@@ -8,16 +8,22 @@ import os from 'node:os';
 import { Cluster } from './cluster.mjs';
 
 const [program, ...args] = process.argv.slice(2);
-/* A signal that a terminal or a job's end sends is the command's affair. */
+/*
+ * Signals that a terminal or the end of a job sends are passed on to the
+ * command.
+ */
 const PASSED = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-/** Runs the command to its end; its exit code. */
+/** Runs the command to its end.  Returns its exit code. */
 function runCommand(env)
 {
 	return new Promise((resolve) => {
 		let child;
 
-		/* First: the command may ask for one before spawn() is back. */
+		/*
+		 * The handlers are installed first, because the command may
+		 * cause a signal before spawn() has returned.
+		 */
 		for (const signal of PASSED)
 			process.on(signal, () => child.kill(signal));
 		child = spawn(program, args, { stdio: 'inherit', env });
@@ -30,7 +36,7 @@ function runCommand(env)
 	});
 }
 
-/** The same with a server of our own. */
+/** Runs the command with a PostgreSQL server of its own. */
 async function runWithCluster()
 {
 	let cluster;

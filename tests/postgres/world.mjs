@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Nodes on a PostgreSQL of their own, people at work on all of them, and what
-// has happened to them, for tests that break something meanwhile and ask in the
-// end whether everything that was answered is there, once, in order.
+// Nodes on a PostgreSQL of their own, with users at work on all of them and a
+// record of what has happened.  It is for tests that break something meanwhile
+// and finally check whether everything that was answered is there, once and in
+// order.
 //
 //	const world = await new World(t, seed).begin(3);
 //	await world.round('a node is killed', async () => { … });
@@ -31,9 +32,11 @@ export class World {
 		t.after(() => this.end());
 	}
 
-	/** Starts ${n} nodes, with what ${options} says of each (as for Server; `url`:
-	 *  where it finds the database, `args`: beside that), and the people; ${database}
-	 *  makes the PostgreSQL. */
+	/**
+	 * Starts ${n} nodes and registers users.  ${options}(i) returns the
+	 * options of node i (as for Server; `url`: where it finds the database,
+	 * `args`: further arguments).  ${database} starts the PostgreSQL.
+	 */
 	async begin(n, options = () => ({}), database = () => new Cluster().start())
 	{
 		this.cluster = await database();
@@ -57,7 +60,10 @@ export class World {
 		await this.cluster?.remove();
 	}
 
-	/** Some time, up to ${ms}, by the seed. */
+	/**
+	 * Waits for a random time up to ${ms} milliseconds, which depends on
+	 * the seed.
+	 */
 	moment(ms)
 	{
 		return sleep(this.rnd() * ms);
@@ -68,8 +74,11 @@ export class World {
 		return list[Math.floor(this.rnd() * list.length)];
 	}
 
-	/** How many times others have said that they hold ${node} dead, which is or was
-	 *  process ${pid}; whoever says it spares the rest. */
+	/**
+	 * Returns how many times other nodes have logged that they mark ${node}
+	 * dead, whose process is or was ${pid}.  Only the first node that
+	 * notices logs it.
+	 */
 	heldDead(node, pid = node.pid)
 	{
 		const name = new RegExp(`cluster\\.dead .*name=[^:\\s]+:${pid}:`, 'g');
@@ -84,7 +93,9 @@ export class World {
 		this.killed++;
 	}
 
-	/** fsck of the database finds nothing; what it says. */
+	/**
+	 * Asserts that fsck finds nothing in the database.  Returns its output.
+	 */
 	async assertSound()
 	{
 		const child = run(TWINBOXD, ['fsck', '--data', path.join(tempDir(), 'd'), '--db', this.url]);
@@ -94,7 +105,7 @@ export class World {
 		return child.out.trim();
 	}
 
-	/** Every node serves again, and accepts. */
+	/** Waits until every node is ready and serves. */
 	async recovered()
 	{
 		await Promise.all(this.nodes.map((node) => eventually(async () =>
@@ -103,7 +114,10 @@ export class World {
 		'a node serves again', 30_000)));
 	}
 
-	/** One round: load, accident ${name}, and all is well again. */
+	/**
+	 * Runs one round: load, the accident ${name}, and then everything must
+	 * work again.
+	 */
 	async round(name, accident)
 	{
 		await sleep(50);
@@ -115,7 +129,7 @@ export class World {
 		this.done[name] = (this.done[name] ?? 0) + 1;
 	}
 
-	/** Ends the load and judges what there is; the figures are printed. */
+	/** Ends the load and checks the result.  Prints the counts. */
 	async verdict(more = {})
 	{
 		this.target.end();
