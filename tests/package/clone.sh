@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
-# A fresh clone, as a newcomer has it: scripts/run twice in a row, each time the
-# lines that it prints, a message, and SIGTERM.  It is here and not with the
-# tests of the README because it makes a build of its own.  Sourced by the stage.
+# A fresh clone, as a new user has it. scripts/run is run twice.  Each time the
+# lines that it prints are typed, a message is sent, and SIGTERM ends it.  The
+# test is not with those of the README, because it makes a build of its own.
+# Sourced by the stage.
 clone=$tmp/clone
 log=$tmp/run.log
 
-# The address that it takes by itself, or another if that is taken.
+# The default address, or another one if that is taken.
 where=
 if (exec 3<>/dev/tcp/127.0.0.1/8080) 2>/dev/null; then
 	where='--listen 127.0.0.1:0'
 fi
 
-# run_clone SECONDS: starts it; sets server.
+# run_clone SECONDS: starts scripts/run and waits up to SECONDS for it.  Sets
+# server.
 run_clone() {
 	(
 		cd "$clone" || exit
@@ -39,7 +41,7 @@ else
 		server=
 		run_clone 900
 		check $? "clone: scripts/run, $round of 2"
-		# What is printed is typed; tail ends when all is shown.
+		# The printed lines are run. tail gets --once, so that it ends.
 		sed -n '/^With curl/,$ { s/^  //p }' "$log" |
 		    sed 's,^build/twinbox tail$,& --once,' >"$tmp/lines"
 		grep -q -- ' tail --once$' "$tmp/lines" &&

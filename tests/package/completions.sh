@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Completions: what bash offers, flag by flag against --help; zsh and fish read
-# theirs, where they are installed.  Sourced by the stage.
+# Completions: what bash offers is compared flag by flag with --help; zsh and
+# fish must be able to read theirs, where they are installed.  Sourced by the
+# stage.
 made=$TWINBOX_BUILD/contrib/completions
 
-# offers WORD...: what bash offers after these words (the last one is being
-# typed), a line each.
+# offers WORD...: prints what bash offers after these words, one in each line.
+# The last word is being typed.
 offers() {
 	# shellcheck disable=SC2016
 	bash --norc -u -c '
@@ -17,7 +18,8 @@ offers() {
 	    "$made/bash/$1" "$@" 2>"$tmp/complaints" | LC_ALL=C sort -u
 	[ ! -s "$tmp/complaints" ] || sed 's/^/complaint: /' "$tmp/complaints"
 }
-# offer 'WANTED...' WORD...
+# offer 'WANTED...' WORD...: compares what bash offers after WORD... with
+# WANTED.
 offer() {
 	wanted=$(printf '%s\n' $1 | LC_ALL=C sort -u)
 	shift
@@ -27,7 +29,7 @@ offer() {
 	[ "$got" = "$wanted" ]
 	check $? "bash: ${*}|"
 }
-# The long and short flags of a help text.
+# The long and short flags in a help text.
 dashed() {
 	sed -nE 's/^ +(-[A-Za-z])?,? *--([a-z][a-z0-9-]*).*/--\2 \1/p' |
 	    tr ' ' '\n' | grep . | LC_ALL=C sort -u
@@ -82,7 +84,8 @@ check $? 'bash: files for --config'
 bash --norc -c '. "$0" && complete -p twinbox' "$made/bash/twinbox" >/dev/null
 check $? 'bash: twinbox is registered'
 
-# Names and profiles come from what this computer knows; no server is asked.
+# Names and profiles come from files on this computer; the completion makes no
+# request to a server.
 people=$tmp/people
 mkdir -p "$people/.config/twinbox" && chmod 700 "$people/.config/twinbox"
 for user in default:ann work:amy; do
@@ -137,7 +140,7 @@ fi
 PATH=$saved_path
 HOME=$saved_home
 
-# Every flag of every command, and no other.
+# Every flag of every command must be offered, and no other.
 all=0
 wrong=0
 agree() { # agree HELP-COMMAND... -- WORDS...: the offer is what help shows

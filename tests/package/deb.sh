@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # The Debian packages: built from the tarball that dist.sh has unpacked, in full
-# runs from a clean copy as well, read by lintian.  Sets $debs to where they are.
-# Sourced by the stage.
+# runs also from a clean copy, and checked by lintian.  Sets $debs to the folder
+# of the packages.  Sourced by the stage.
 
-# build_packages NAME: in $tmp/NAME/twinbox, with what it needs hidden.
+# build_packages NAME: builds the packages in $tmp/NAME/twinbox.  Fails unless
+# there are two, server and client.
 build_packages() {
 	(cd "$tmp/$1/twinbox" && DEB_BUILD_OPTIONS=parallel=$jobs \
 	    dpkg-buildpackage -us -uc -b) >"$tmp/$1/log" 2>&1
@@ -21,8 +22,8 @@ grep -qE ' warning: ' "$tmp/tarball/log"
 [ $? -eq 1 ]
 check $? 'deb: no warning of the compiler'
 
-# dpkg-buildpackage has left files in the tarball's folders, which a tarball
-# of whole folders would hold.
+# dpkg-buildpackage has left files in the tarball's folders.  A tarball that
+# took whole folders would contain them.
 again=$tmp/tarball/twinbox/debian/build
 without make -C "$again" dist >"$tmp/out" 2>&1 &&
     list_tarball "$again"/twinbox-*.tar.gz | cmp "$tmp/packed" - >>"$tmp/out"
@@ -31,9 +32,10 @@ status=$?
 check "$status" 'dist: the tarball makes a tarball of the same files'
 
 # The build of a clean clone costs as much as that of the tarball, and differs
-# from it in a mistake of the packaging alone, so full runs make it.
+# from it only if the packaging has a mistake.  So only full runs make it.
 if [ "${TWINBOX_TIER:-full}" = full ] && [ -e "$TWINBOX_SOURCE/.git" ]; then
-	# As git would clone what stands here, committed or not.
+	# A copy of the current files, committed or not, as git would clone
+	# them.
 	mkdir -p "$tmp/clone/twinbox"
 	(cd "$TWINBOX_SOURCE" && tar cf - --files-from="$tmp/tracked") |
 	    tar xf - -C "$tmp/clone/twinbox"
@@ -64,7 +66,7 @@ status=$?
 sed 's/^/# /' "$tmp/lintian"
 [ "$status" -eq 0 ]
 check $? 'deb: lintian finds no error and no warning'
-# lintian is there to find: a package without a copyright file.
+# Shows that lintian finds errors, with a package that lacks a copyright file.
 mkdir -p "$tmp/bad" && dpkg-deb -R "$debs"/twinbox-client_*.deb "$tmp/bad/x" &&
     rm "$tmp/bad/x/usr/share/doc/twinbox-client/copyright" &&
     dpkg-deb -b "$tmp/bad/x" "$tmp/bad/twinbox-client.deb" >/dev/null
@@ -78,7 +80,7 @@ for package in server:usr/sbin/twinboxd client:usr/bin/twinbox; do
 	check $? "deb: ${package#*:} is hardened"
 done
 
-# What README links to is in the package, under the path that the link has.
+# The files that README links to are in the package, at the path of the link.
 mkdir -p "$tmp/docs"
 dpkg-deb --fsys-tarfile "$debs"/twinbox-server_*.deb |
     tar xf - -C "$tmp/docs" ./usr/share/doc/twinbox-server

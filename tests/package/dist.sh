@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-# make distcheck, and the tarball: it holds what git tracks, and needs neither
-# git nor npm.  Sourced by the stage.
+# make distcheck, and the tarball: it contains what git tracks, and needs
+# neither git nor npm.  Sourced by the stage.
 
-# In distcheck's make check only the gates run: the test programs are compiled
-# and passed by the stages before this one, and doing both again would take
+# In the make check of distcheck only the gates run.  The stages before this one
+# have compiled and run the test programs, and doing both again would take
 # longer than all the rest.  The list of files below shows that their sources
 # are in the tarball.  `make distcheck` by hand runs everything.
 only_gates='check_PROGRAMS= check_LIBRARIES= TESTS=tests/selfcheck/gates.sh'
 
-# Programs that a tarball must not need: they note that they were called.  In a
-# clone make dist asks git for the list of files.
+# Replacements for programs that a tarball must not need; they record their
+# calls.  In a clone make dist gets the list of files from git.
 mkdir -p "$tmp/refuse"
 for program in git npm npx node; do
 	printf '#!/bin/sh\necho "%s $*" >>"%s"\nexit 1\n' \
@@ -29,7 +29,8 @@ check $? 'dist: a call of git would be seen'
 
 log=$TWINBOX_BUILD/distcheck.log
 rm -f "$TWINBOX_BUILD"/twinbox-*.tar.gz
-# Not strict: the gate of the documents needs npm, and passed in stage 10.
+# Strict mode is off: the gate of the documents needs npm, and has passed in
+# stage 10.
 TWINBOX_STRICT=0 GATE_SAMPLES=one MAKEFLAGS=-j$jobs without make -C "$TWINBOX_BUILD" --no-print-directory \
     distcheck AM_MAKEFLAGS="$only_gates" >"$log" 2>&1
 status=$?
@@ -41,12 +42,12 @@ check $? "dist: make distcheck, with ${p:-0} checks of the gates in it"
 [ ! -s "$tmp/called" ]
 check $? 'dist: the tarball called neither git nor npm'
 
-# list_tarball TARBALL: its files, without the folder that holds them.
+# list_tarball TARBALL: prints its files, without the folder that contains them.
 list_tarball() {
 	tar tzf "$1" | sed 's,^[^/]*/,,' | grep -v '/$' | grep . | LC_ALL=C sort
 }
 
-# list_scripts: of the names that are read, those of files that may be run.
+# list_scripts: reads names and prints those of executable files.
 list_scripts() {
 	while read -r file; do
 		[ ! -x "$file" ] || echo "$file"
@@ -64,7 +65,8 @@ LC_ALL=C comm -23 "$tmp/tracked" "$tmp/packed" >"$tmp/missing"
 sed 's/^/# not in the tarball: /' "$tmp/missing" | head -n 20
 [ ! -s "$tmp/missing" ] && [ "$(wc -l <"$tmp/tracked")" -gt 300 ]
 check $? "dist: the tarball has all $(wc -l <"$tmp/tracked") files of the project"
-# What autoreconf and make dist make, and nothing that merely lies around.
+# The tarball also contains what autoreconf and make dist make, and no other
+# files.
 printf '%s\n' MANIFEST Makefile.in aclocal.m4 build-aux/ar-lib \
     build-aux/compile build-aux/depcomp build-aux/install-sh \
     build-aux/missing build-aux/tap-driver.sh configure \

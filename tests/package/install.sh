@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# make install and make uninstall: what is there then, what a second one keeps,
-# what is left.  Sourced by the stage.
+# make install and make uninstall: the files after an install, what a second
+# install keeps, and what an uninstall leaves.  Sourced by the stage.
 root=$tmp/root
 prefix=$(sed -n 's/^prefix = //p' "$TWINBOX_BUILD/Makefile")
 etc=$(sed -n 's/^sysconfdir = //p' "$TWINBOX_BUILD/Makefile")
@@ -41,7 +41,7 @@ grep -q "^ExecStart=$prefix/sbin/twinboxd serve --config $etc/twinbox/twinboxd.c
     "$root$prefix/lib/systemd/system/twinboxd.service"
 check $? 'install: the unit names the program and the file where they are'
 
-# The file of settings.
+# The configuration file.
 "$root$prefix/sbin/twinboxd" check-config --config "$conf" >"$tmp/config"
 check $? 'install: the file of settings is read'
 sed -E 's/ = .*//' "$tmp/config" | sort >"$tmp/settings"
@@ -51,7 +51,8 @@ check $? "install: it has all $(wc -l <"$tmp/settings") settings"
 [ "$(grep -v '^#' "$conf" | grep .)" = 'data = /var/lib/twinbox' ] &&
     [ "$(grep -vc '; default$' "$tmp/config")" = 1 ]
 check $? 'install: but for data, all are comments'
-# With every comment taken off it means the same.
+# The commented-out settings show the defaults: made active, they change
+# nothing.
 sed -E 's/^#([a-z0-9-]+ =)/\1/' "$conf" >"$tmp/all.conf"
 "$root$prefix/sbin/twinboxd" check-config --config "$tmp/all.conf" |
     sed 's/ ; .*//' >"$tmp/all"
@@ -69,7 +70,7 @@ done
 [ "$missing" -eq 0 ] && head -n 1 "$tmp/version" | grep -qE '^twinboxd [0-9.]+$'
 check $? "install: --version names $(($(wc -l <"$tmp/version") - 1)) libraries"
 
-# Settings of the operator stay.
+# A second install keeps the operator's settings.
 echo 'log-level = warn' >>"$conf"
 installing install && grep -q '^log-level = warn$' "$conf"
 check $? 'install: a second one keeps the settings'

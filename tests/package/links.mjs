@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // links.mjs FOLDER: follows the links of FOLDER/README.md and of each document
-// that they reach, and prints those that lead to nothing, a line each.  The last
-// line is "N documents, N links, N missing".  Links to the sources (tests, server,
-// client, web) are left out: a package has documents and samples alone.
+// that they reach, and prints those whose target is missing, one in each line.
+// The last line is "N documents, N links, N missing".  Links to the sources
+// (tests, server, client, web) are ignored, because a package contains only
+// documents and samples.
 
 import fs from 'node:fs';
 import path from 'node:path';
@@ -14,7 +15,7 @@ const seen = new Set(['README.md']);
 let links = 0;
 let missing = 0;
 
-for (const file of seen) { // grows while it is walked
+for (const file of seen) { // grows during the loop
 	const text = fs.readFileSync(path.join(root, file), 'utf8').replaceAll(/^```.*?^```$/gms, '');
 	for (const [, link] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
 		const target = link.replace(/#.*/, '');

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# literals.awk TABLES: the texts that a manual page would begin with a capital
-# letter although their first word is to be typed as it is (an operand of the
-# command, a value of an option), and those that end in the middle of a
-# sentence, a line each.  TABLES is what client/program/tables and
-# server/main/tables print.
+# literals.awk TABLES: prints two kinds of wrong texts, one in each line.  In
+# the first, the manual page would begin the text with a capital letter,
+# although its first word must be typed as it is (an operand of the command, a
+# value of an option).  The second kind ends in the middle of a sentence.
+# TABLES is the output of client/program/tables and server/main/tables.
 BEGIN { FS = "\t" }
 
 function words_of(s, of, n, i, w) {
@@ -31,7 +31,8 @@ $1 == "option" {
 	words_of($5, literal)
 	judge($2 " --" $3, $6)
 }
-# A destination: its name is a value of no option.
+# "local" is a destination, which is a literal word although no option has it as
+# a value.
 { delete literal; literal["local"] = 1 }
 $1 == "command" { judge($2, $6) }
 END { exit seen < 10 }

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
-# Manual pages: well formed, and complete by what the programs say themselves.
-# Sourced by the stage.
+# Manual pages: they are well formed, and complete compared with the output of
+# the programs.  Sourced by the stage.
 pages=$TWINBOX_BUILD/docs/man
 
-# The flags at the beginning of lines, of --help or of a rendered page.
+# The flags at the beginning of lines, in --help or in a rendered page.
 flags_of() {
 	sed -nE 's/^ +(-[A-Za-z], *)?--([a-z][a-z0-9-]*).*/\2/p' | LC_ALL=C sort -u
 }
 rendered() { mandoc -Tascii -O width=1000 "$1" | col -bx; }
-# The names of commands in a help text, and of all of twinbox, a line each.
+# names_in: the names of commands in a help text. client_commands: those of all
+# commands of twinbox.  One in each line.
 names_in() { sed -nE '/^commands:/,/^$/s/^  ([a-z]+) .*/\1/p'; }
 client_commands() {
 	"$TWINBOX_BUILD/twinbox" --help | names_in
@@ -21,7 +22,8 @@ client_help() {
 		"$TWINBOX_BUILD/twinbox" $command --help
 	done
 }
-# same A B: whether two lists are the same and long enough to be true.
+# same A B: returns success if two lists are the same and long enough to be
+# real.
 same() {
 	diff "$1" "$2" | sed 's/^/# /'
 	cmp -s "$1" "$2" && [ "$(wc -l <"$1")" -ge 10 ]
@@ -72,7 +74,7 @@ rendered "$pages/twinboxd.conf.5" | tr -s ' \n' ' ' >"$tmp/text"
 missing=0
 while read -r name value; do
 	variable=TWINBOX_$(printf %s "$name" | tr a-z- A-Z_)
-	# " = " begins the next setting; DOMAIN=URL has no spaces.
+	# " = " begins the next setting.  (DOMAIN=URL has no spaces.)
 	grep -qE " $name = ([^=]|[^ ]=)*${value:+ default is $value\\. [^=]*}variable is $variable\\." \
 	    "$tmp/text" || {
 		echo "# $name: not with default \"$value\" and $variable"
@@ -83,7 +85,7 @@ done < <("$TWINBOX_BUILD/twinboxd" sample-config |
 [ "$missing" -eq 0 ]
 check $? 'manual: each with its default and its variable'
 
-# What docs/install.md and the examples have people type exists.
+# The commands that docs/install.md and the examples tell people to type exist.
 { sed -n '/^```sh/,/^```/p' docs/install.md
     sed -nE 's/^\.Dl [#$] //p' docs/man/*.in | sed 's/\\-/-/g'; } |
     grep -oE '\btwinboxd? ([a-z].*|--.*)' | sed 's/ *#.*//; s/ && .*//' |
@@ -120,8 +122,8 @@ done <"$tmp/typed"
 [ "$wrong" -eq 0 ] && [ "$(wc -l <"$tmp/typed")" -ge 10 ]
 check $? "manual: the $(wc -l <"$tmp/typed") examples name what there is"
 
-# A first word that is to be typed keeps its small letter, so no text begins
-# with one.
+# A first word that must be typed as it is keeps its small letter, so no text
+# may begin with such a word.
 for program in twinbox twinboxd; do
 	awk -f tests/package/literals.awk "$pages/$program.tables" >"$tmp/out"
 	status=$?

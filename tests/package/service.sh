@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# The installed service: dpkg installs the packages into a root of their own,
-# with their scripts; there the unit's ExecStart runs as the unit's user, as
-# systemd would start it, and the installed client speaks to it.  Then an
-# upgrade, removal, purge.  Nothing outside of the root is touched.  It needs to
-# be root.  Sourced by the stage.
+# The installed service. dpkg installs the packages, with their scripts, into a
+# separate root.  There the unit's ExecStart runs as the unit's user, as systemd
+# would start it, and the installed client uses it.  Then come an upgrade, a
+# removal and a purge.  Nothing outside of that root is changed.  The test must
+# run as root.  Sourced by the stage.
 root=$tmp/service
 unit=$root/lib/systemd/system/twinboxd.service
 conf=/etc/twinbox/twinboxd.conf
@@ -17,8 +17,8 @@ server=
 job=
 trap 'kill -KILL $server $listener 2>/dev/null; rm -rf "$tmp"' EXIT
 
-# The libraries are those of the system: what the packages depend on is not
-# installed there.
+# The libraries are those of the system, because the packages' dependencies are
+# not installed in that root.
 dpkg_in_root() {
 	dpkg --root="$root" --force-script-chrootless --force-depends \
 	    --force-not-root "$@" >"$tmp/dpkg" 2>&1
@@ -28,8 +28,8 @@ explain() { # explain STATUS FILE: shows the file after a failure
 	return "$1"
 }
 value() { sed -n "s/^$1=//p" "$unit"; }
-# within COMMAND...: in the root, with the system's libraries, /proc and /dev,
-# in a mount namespace that ends with it.
+# within COMMAND...: runs COMMAND in the root, with the system's libraries,
+# /proc and /dev, in a mount namespace that ends with the command.
 within() {
 	# shellcheck disable=SC2016
 	unshare --mount --propagation private -- sh -c '
@@ -55,10 +55,10 @@ check $? 'service: its directory is its own'
 [ -L "$root/etc/systemd/system/multi-user.target.wants/twinboxd.service" ]
 check $? 'service: it is enabled'
 
-# Any port that is free: a change by the operator, which an upgrade must keep.
+# Any free port.  This is a change by the operator, which an upgrade must keep.
 echo 'listen = 127.0.0.1:0' >>"$root$conf"
 
-# add NAME [FLAG]: by root, as an operator does it.
+# add NAME [FLAG]: adds a user as root, as an operator does.
 add() {
 	echo 'a good password' | as_root /usr/sbin/twinboxd user add "$@" \
 	    --password-stdin --config "$conf" >"$tmp/out" 2>&1
@@ -69,7 +69,7 @@ check $? 'service: user add before the first start'
 [ -s "$data/twinbox.db" ] && [ -z "$(find "$data" ! -user "$uid")" ]
 check $? 'service: what root has made there is the user'\''s'
 
-# What the service manager is told, a line each.
+# Records the notifications to the service manager, one in each line.
 hear() {
 	rm -f "$root/run/notify"
 	perl -MIO::Socket::UNIX -e '
@@ -86,8 +86,8 @@ hear() {
 	done
 	return 1
 }
-# start WRAPPER...: the unit's ExecStart, its user, no more rights; sets server
-# (its process), job (of which it is a descendant), url.
+# start WRAPPER...: runs the unit's ExecStart as its user, without further
+# rights.  Sets server (its process), job (an ancestor of that process) and url.
 start() {
 	hear
 	# shellcheck disable=SC2046
@@ -160,8 +160,9 @@ check $? 'service: it knows its own process'
 [ -z "$(find "$data" ! -user "$uid")" ] && [ "$(stat -c %a "$data/control")" = 600 ]
 check $? 'service: all in its directory is its own'
 
-# A second one at the same address ends with a code that is tried again.  What
-# no repetition cures ends with a code that is not.
+# A second server at the same address ends with an exit code after which systemd
+# restarts it.  An error that a restart cannot cure ends with a code after which
+# systemd does not.
 retried() {
 	case " $(value RestartPreventExitStatus) " in *" $1 "*) return 1 ;; esac
 }
@@ -196,8 +197,8 @@ grep -q '^STOPPING=1' "$tmp/heard" &&
     grep -q '^EXTEND_TIMEOUT_USEC=15000000$' "$tmp/heard"
 check $? 'service: it tells that it stops, and how long that may take'
 
-# Every system call of that life is one that the unit allows, and what the unit
-# forbids besides was not tried.
+# The unit must allow every system call of the server's whole run, and the
+# server must not have tried any call that the unit denies.
 expand() { # the calls of a list of names and @groups
 	for word in "$@"; do
 		case $word in
@@ -212,7 +213,8 @@ expand $(value SystemCallFilter | grep -v '^~') | sort -u >"$tmp/allow"
 # shellcheck disable=SC2046
 expand $(value SystemCallFilter | sed -n 's/^~//p') | sort -u >"$tmp/deny"
 comm -23 "$tmp/allow" "$tmp/deny" >"$tmp/allowed"
-# From the program's own beginning; chroot and setpriv come before.
+# Only the calls after the start of the program itself: chroot and setpriv run
+# before it.
 awk '!on { on = /execve\("\/usr\/sbin\/twinboxd"/; next } on' "$tmp/trace" >"$tmp/life"
 sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$tmp/life" | sort -u >"$tmp/used"
 comm -23 "$tmp/used" "$tmp/allowed" | sed 's/^/# not allowed: /' | tee "$tmp/out"
@@ -237,7 +239,7 @@ done
 [ -n "$families" ] && [ -z "$bad" ]
 check $? "service: its sockets are $(echo $families)"
 
-# The same packages again, as an upgrade does it.
+# The same packages are installed again, as an upgrade does.
 dpkg_in_root -i "$debs"/twinbox-server_*.deb "$debs"/twinbox-client_*.deb
 explain $? "$tmp/dpkg"
 check $? 'upgrade: dpkg installs over it'
@@ -252,7 +254,7 @@ client ben send ann 'Still here' >"$tmp/out" &&
     client ann inbox | grep -q 'Still here'
 check $? 'upgrade: and it goes on'
 
-# An operator's back-up, which only root may read.
+# A backup of the operator, which only root may read.
 mkdir -p -m 700 "$root/root"
 tool() { # tool WORD...: twinboxd, by root
 	as_root /usr/sbin/twinboxd "$@" --config "$conf" >"$tmp/out" 2>&1
@@ -269,7 +271,8 @@ check $? 'restore: by root, of a file that only root can read'
 check $? 'restore: all in the directory is still the user'\''s'
 start env
 check $? 'restore: it starts'
-# Ben asks first: what ann has sent since, her client would send again.
+# Ben's client comes first, because ann's client would send the messages again
+# that the restored database lacks.
 client ben history ann >"$tmp/out" 2>&1 && grep -q 'Still here' "$tmp/out" &&
     ! grep -q 'After the back-up' "$tmp/out"
 explain $? "$tmp/out"

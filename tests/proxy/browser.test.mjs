@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The page through nginx and Caddy, by TLS, with the samples of contrib/ as
-// they are: two people talk, each in a browser.  Chromium is told the key of
-// the run's certificate, and nothing else: any other one it refuses.
+// The page through nginx and Caddy over TLS, with the samples of contrib/
+// unchanged: two people talk, each in a browser.  Chromium gets the key of the
+// certificate made for this run, and refuses any other certificate.
 
 import assert from 'node:assert/strict';
 import { X509Certificate, createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ const holder = browserForFile(hooks, () => {
 	return [`--ignore-certificate-errors-spki-list=${key.digest('base64')}`];
 });
 
-/** ${person}'s page notes the WebSockets that it opens: {url, origin}. */
+/** Records the WebSockets that the page of ${person} opens: {url, origin}. */
 async function noted(person)
 {
 	const sockets = [];
@@ -36,14 +36,16 @@ async function noted(person)
 	return sockets;
 }
 
-/** What becomes of a WebSocket that ${page} opens to ${url}. */
+/** Returns what happens to a WebSocket that ${page} opens to ${url}. */
 const opening = (page, url) => page.evaluate((to) => new Promise((resolve) => {
 	const ws = new WebSocket(to, 'twinbox.v1');
 	ws.onopen = () => resolve('opened');
 	ws.onerror = () => resolve('refused');
 }), url);
 
-/** A server for the time of ${t} that has one empty page: its port. */
+/**
+ * Runs a server with one empty page until the end of ${t}.  Returns its port.
+ */
 async function elsewhere(t, make, options = {})
 {
 	const server = make(options, (_request, answer) => {
@@ -89,7 +91,8 @@ for (const kind of PROXIES) {
 			await bob.tick('I hear you', 'read');
 			assert.deepEqual(await ann.texts(), ['Through the tunnel', 'I hear you']);
 
-			// It came by TLS, and its own WebSocket says whose page it is.
+			// The page came over TLS, and its own WebSocket has the
+			// page's origin.
 			const wss = `${on.proxy.url.replace('https:', 'wss:')}/v1/ws`;
 			assert.deepEqual(sockets, [{ url: wss, origin: on.proxy.url }]);
 			assert.deepEqual(await ann.page.evaluate(() => [isSecureContext,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Kept-alive connections between proxy and server: a thousand requests without
-// a failure, upgrades that find themselves on one, a server that restarts under
-// load, and clients that are slow.
+// a failure, upgrades that are sent on such a connection, a server that
+// restarts under load, and slow clients.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -18,7 +18,7 @@ const UPGRADE = 'GET /v1/ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r
 	'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 const GET = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** ${n} jobs, at most ${width} at a time. */
+/** Runs ${n} jobs, at most ${width} at a time. */
 async function pool(n, width, job)
 {
 	let next = 0;
@@ -30,9 +30,10 @@ async function pool(n, width, job)
 }
 
 /**
- * Asks for an upgrade where there is none, through ${proxy}.  Caddy (Go's
+ * Requests an upgrade through ${proxy} on a route that has none.  Caddy (Go's
  * net/http) keeps connections that were used for upgrades apart from all
- * others: only after such a request is there one that the next can meet.
+ * others, so only such a request leaves a connection that the next upgrade can
+ * reuse.
  */
 async function vainUpgrade(proxy, user)
 {
@@ -56,7 +57,10 @@ for (const kind of PROXIES) {
 			t.after(() => site.close());
 			let answers = 0;
 			await pool(1000, 16, async (i) => {
-				/* The client's connections are new from time to time. */
+				/*
+				 * The client opens a new connection from time
+				 * to time.
+				 */
 				if (i % 50 === 49)
 					site = new Site(on.proxy);
 				const user = Object.assign(Object.create(i % 3 ? ann : bob), { server: site });
@@ -103,7 +107,10 @@ for (const kind of PROXIES) {
 				slow.forEach((socket) => socket.write(' '));
 			}
 			assert.equal((await ann.send(bob.name, 'meanwhile')).state !== undefined, true);
-			/* Those of the requests above may be kept, none is new. */
+			/*
+			 * The connections of the earlier requests may be kept
+			 * open, but there are no new ones.
+			 */
 			assert.ok(await on.server.metric('http_connections') <= connections + 4,
 				`${connections} connections became ${await on.server.metric('http_connections')}`);
 			assert.equal(slow.filter((socket) => socket.gone).length, 0);
@@ -121,8 +128,11 @@ for (const kind of PROXIES) {
 			socket.pause();
 			socket.write('GET /v1/inbox?limit=200 HTTP/1.1\r\nHost: localhost\r\n' +
 				`Authorization: Bearer ${bob.token}\r\n\r\n`);
-			/* The server is done with it while nobody reads.  Each look at
-			 * the metrics is a request, too. */
+			/*
+			 * The server completes the answer although no one reads
+			 * it.  Each read of the metrics counts as a request,
+			 * too.
+			 */
 			let looks = 0;
 			await eventually(async () =>
 				await on.server.metric('http_requests_total') - before_it - ++looks >= 1,
@@ -163,7 +173,10 @@ for (const kind of PROXIES) {
 			const [ann, bob] = await users(on.site, 'ann', 'bob');
 			const stray = await on.server.metric('http_stray_upgrades_total');
 			for (let round = 0; round < 15; round++) {
-				/* So that some are there to be reused. */
+				/*
+				 * These requests leave connections that can be
+				 * reused.
+				 */
 				await pool(6, 6, () => ann.get('/v1/inbox?limit=1'));
 				if (kind === 'caddy')
 					await pool(2, 2, () => vainUpgrade(on.proxy, ann));

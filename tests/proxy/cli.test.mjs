@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The command line client through TLS, with a private authority that it is told
-// of as curl is (CURL_CA_BUNDLE, SSL_CERT_FILE).
+// The command line client over TLS, with a private certificate authority that
+// is set as for curl (CURL_CA_BUNDLE, SSL_CERT_FILE).
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -13,7 +13,10 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { PASSWORD, freshName, register, run, tempDir, within } from '../e2e/harness.mjs';
 import { PROXIES, certificates, eventually, stage } from './proxy.mjs';
 
-/** TLS in front of ${port}, whose certificate can be changed: {url, use, close}. */
+/**
+ * Accepts TLS in front of ${port}, with a certificate that can be changed.
+ * Returns {url, use, close}.
+ */
 async function changeable(port)
 {
 	const read = ({ cert, key }) => ({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) });
@@ -46,7 +49,10 @@ for (const kind of PROXIES) {
 		const on = stage({ before, after, afterEach }, kind);
 		const home = tempDir('twinbox-cli-');
 
-		/** Runs the client; ${trust}: the variables that name the authority. */
+		/**
+		 * Runs the client.  ${trust} are the variables that name the
+		 * authority.
+		 */
 		function start(trust, args, input)
 		{
 			const env = { ...process.env, HOME: home, XDG_CONFIG_HOME: path.join(home, 'c'),
@@ -102,7 +108,10 @@ for (const kind of PROXIES) {
 			const { code, err } = await login([], name);
 			assert.notEqual(code, 0);
 			assert.match(err, /certificate/i);
-			/* And does not follow it either, logged in or not. */
+			/*
+			 * The WebSocket is refused, too, whether the client is
+			 * logged in or not.
+			 */
 			assert.equal((await login(['CURL_CA_BUNDLE'], name)).code, 0);
 			const tail = start([], ['--profile', name, 'tail']);
 			await Promise.race([tail.exited, eventually(() => /certificate|TLS|SSL/i.test(tail.err),

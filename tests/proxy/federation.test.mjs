@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Two servers deliver to each other as in a closed network: each behind a proxy of its
-// own, one by the sample for nginx and one by that for Caddy, with certificates of a
-// private authority, at port 443 of private addresses.  Then the TLS of one of them
-// fails in each way: an operator is told which, no message is charged, and all arrives
-// when it is repaired.
+// Two servers deliver to each other as in a closed network.  Each is behind its
+// own proxy, one with the sample for nginx and one with that for Caddy, with
+// certificates of a private authority, at port 443 of private addresses.  Then
+// the TLS of one of them fails in each possible way: an operator is informed of
+// the reason, no message is charged, and all messages arrive when the TLS is
+// repaired.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -20,7 +21,9 @@ const skip = await enterNetwork();
 
 const people = async ({ a, b }) => (await Promise.all([users(a, 'alice'), users(b, 'bob')])).flat();
 
-/** The document of ${site}, through its proxy, with headers. */
+/**
+ * Returns the document of ${site}, fetched through its proxy, with the headers.
+ */
 const documentOf = (site, { ca }) => new Promise((resolve, reject) => {
 	https.get(`https://${site.domain}/.well-known/twinbox`, { ca: fs.readFileSync(ca), agent: false }, (response) => {
 		let text = '';
@@ -34,7 +37,7 @@ describe('behind nginx and Caddy, with a private authority', { skip }, () => {
 
 	before(async () => {
 		const authority = new Authority('hospital');
-		// Both ways in which an operator trusts it.
+		// Both ways in which an operator can trust the authority.
 		systemTrusts(authority);
 		s = await startSites({ authority, args: ['--delivery-timeout', '3s', '--lease', '9s'],
 			env: hasty('keyring=5', 'directory_again=20'),
@@ -137,7 +140,8 @@ describe('TLS that fails', { skip }, () => {
 
 	before(async () => {
 		const authority = new Authority('hospital');
-		// The system trusts somebody else: federation-ca stands in its place.
+		// The system trusts another authority. federation-ca replaces
+		// it.
 		systemTrusts(other);
 		s = await startSites({ authority, args: ['--federation-ca', authority.ca], env: hasty() });
 		[alice, bob] = await people(s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Whose address counts: the one that a believed proxy names, in the log and for
-// the limits; what anybody else writes into the headers never does.
+// The address of a client, for the log and for the limits.  It is the one that
+// a trusted proxy names, and never what any other client writes into the
+// headers.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -18,7 +19,7 @@ const FORGED = {
 
 let serial = 0;
 
-/** The peer that the server logs for a request sent by ${send}. */
+/** Returns the peer that the server logs for a request made by ${send}. */
 async function peerOf(server, send)
 {
 	const mark = `mark-${process.pid}-${serial++}`;
@@ -30,7 +31,10 @@ async function peerOf(server, send)
 	return found[1];
 }
 
-/** One request in plain text, with these header lines. */
+/**
+ * Sends one request in plain text, with these header lines.  Returns the logged
+ * peer.
+ */
 async function asked(server, address, lines)
 {
 	return peerOf(server, async (mark) => {
@@ -43,7 +47,10 @@ async function asked(server, address, lines)
 	});
 }
 
-/** The peer that the server logs for a WebSocket with these header lines. */
+/**
+ * Returns the peer that the server logs for a WebSocket with these header
+ * lines.
+ */
 async function upgraded(server, address, pieces)
 {
 	const from = server.output().length;
@@ -55,7 +62,10 @@ async function upgraded(server, address, pieces)
 	const whole = [head, ...pieces, '\r\n'];
 	for (const piece of whole) {
 		socket.write(piece);
-		/* So that it comes in parts: the address is known all the same. */
+		/*
+		 * The pause makes the head arrive in parts.  The address is
+		 * known all the same.
+		 */
 		await new Promise((resolve) => {
 			setTimeout(resolve, 20);
 		});

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Hostile requests, byte for byte.  Each row says what may come of it through
+// Hostile requests, byte for byte.  Each row has the allowed results through
 // nginx and through Caddy:
 //
-//	ours	the server answers, once, with this status
-//	no	refused by proxy or server (4xx, 5xx) or closed; at most one answer
-//	any	either of these
-//	two	Caddy reads it as two requests, as RFC 9112 lets it, and passes
-//		both on in good form: two answers, none for anybody else
+//	a number  the server answers once, with this status
+//	no        refused by the proxy or the server (4xx, 5xx) or closed; at
+//	          most one answer
+//	any       either of these
+//	two       Caddy reads it as two requests, which RFC 9112 allows, and
+//	          passes both on in correct form: two answers, both to this client
 //
-// Whatever it is, the server must not have seen more requests than answers came
-// back, and none whose id is SMUGGLED: those stand where no request begins.
+// In any case the server must not have seen more requests than answers came
+// back, and none with the id SMUGGLED: these texts are where no request begins.
 
 export const SMUGGLED = 'smuggled';
 const INNER = `GET /v1 HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: ${SMUGGLED}\r\n\r\n`;
@@ -117,7 +118,9 @@ const U = [[':method', 'POST'], [':scheme', 'https'], [':authority', 'localhost'
 const but = (name, value, base = P) =>
 	base.map(([n, v]) => [n, n === name ? value : v]);
 
-/** [name, headers, body or undefined, at most this many requests for the server] */
+/**
+ * [name, headers, body or undefined, the most requests that the server may see]
+ */
 export const ROWS2 = [
 	['a good one', P, undefined, 1],
 	['a good one with a body', [...U, ['content-length', '2']], '{}', 1],

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The hostile table through nginx and Caddy: each row is refused, or answered
-// once, and what the server has handled equals the answers that came back.
+// The hostile table through nginx and Caddy: each row is refused or answered
+// once, and the number of requests that the server has handled equals the
+// number of answers that came back.
 
 import assert from 'node:assert/strict';
 import tls from 'node:tls';
@@ -11,21 +12,27 @@ import { ROWS, ROWS2, SMUGGLED } from './hostile.mjs';
 import { PROXIES, answersIn, connect, eventually, sleep, stage } from './proxy.mjs';
 
 const hooks = { before, after, afterEach };
-/** Nothing more comes of a row when it has been quiet for so long. */
+/** After this time without a byte, no more bytes of a row will come. */
 const QUIET_MS = 250 * Number(process.env.TWINBOX_SLOW ?? 1);
 const ROWS_AT_ONCE = 32;
 
-/** The requests from ${address} in the server's log; those that the proxy has
- *  given up before their end have no status. */
+/**
+ * Returns the requests from ${address} in the server's log.  Requests that the
+ * proxy aborted have status 0 and are left out.
+ */
 const handled = (server, address) => server.output().match(new RegExp(
 	`http\\.(?:request|refused) request=\\S+ peer=${address.replaceAll('.', '\\.')} .*`, 'g'))
 	?.filter((line) => !line.includes(' status=0 ')) ?? [];
 
-/** Each row comes from an address of its own, by which its requests are known. */
+/**
+ * Each row comes from its own address, by which its requests are recognized.
+ */
 const addressOf = (version, i) => `127.${version}.0.${i + 1}`;
 
-/** All ${rows}, ROWS_AT_ONCE at a time, since each mostly waits; the results in
- * order. */
+/**
+ * Runs ${job} on all ${rows}, ROWS_AT_ONCE at a time, because each row mostly
+ * waits.  Returns the results in order.
+ */
 async function eachRow(rows, job)
 {
 	const results = [];
@@ -40,7 +47,7 @@ async function eachRow(rows, job)
 	return results;
 }
 
-/** Waits until ${socket} is closed or has had an answer and is quiet. */
+/** Waits until ${socket} is closed, or was answered and is quiet. */
 async function settled(socket)
 {
 	let length = -1;
@@ -59,7 +66,10 @@ async function rowOf(on, bytes, address)
 
 	socket.write(Buffer.from(bytes, 'latin1'));
 	await settled(socket);
-	/* Without a version there is no head: the body is the answer. */
+	/*
+	 * A request without an HTTP version is answered without a head: the
+	 * body is all that comes.
+	 */
 	const answers = socket.text === '' || socket.text.startsWith('HTTP/') ?
 		answersIn(socket.text) : [{ status: 400, ours: socket.text.includes('request_id') }];
 	socket.destroy();
@@ -79,7 +89,7 @@ function frame(type, flags, stream, payload = Buffer.alloc(0))
 	return Buffer.concat([head, payload]);
 }
 
-/** A string of HPACK without Huffman. */
+/** Encodes a string for HPACK, without Huffman. */
 function hpack(text)
 {
 	const bytes = Buffer.from(text, 'latin1');
@@ -96,7 +106,10 @@ function hpack(text)
 	return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** The frames that answer a request: HEADERS of stream 1, or an end. */
+/**
+ * Sends a request and returns the frames of the answer: HEADERS of stream 1, or
+ * the end of the connection.
+ */
 async function rowOf2(on, headers, body, address)
 {
 	const socket = tls.connect({ host: '127.0.0.1', port: on.proxy.port, servername: 'localhost',
@@ -145,8 +158,11 @@ for (const [place, kind] of PROXIES.entries()) {
 			const requests = await on.server.metric('http_requests_total');
 			const results = await eachRow(ROWS, ([, bytes], i) =>
 				rowOf(on, bytes, addressOf(1, i)));
-			/* A head too large for the library is answered without being
-			 * a request: it is not in the log.  All else is. */
+			/*
+			 * libmicrohttpd answers a head that is too large by
+			 * itself.  That is not a request, and is not in the
+			 * log.  All other answers are.
+			 */
 			const logged = (a) => on.server.output().includes(
 				` request=${a.headers.get('x-request-id')} `);
 			for (const { answers } of results) {
@@ -161,7 +177,10 @@ for (const [place, kind] of PROXIES.entries()) {
 				const [name, , ...outcomes] = ROWS[i];
 				const outcome = outcomes[place];
 				const seen = handled(on.server, addressOf(1, i));
-				/* Who sent a head that is too large is not known. */
+				/*
+				 * The sender of a head that is too large is not
+				 * known.
+				 */
 				const mine = answers.filter((a) => a.ours).length;
 				const nameless = answers.filter((a) => a.ours && a.status === 431).length;
 				const status = answers[0]?.status ?? 0;
@@ -184,8 +203,11 @@ for (const [place, kind] of PROXIES.entries()) {
 					t.diagnostic(what);
 			}
 			assert.deepEqual(wrong, []);
-			/* What the server counts is what came back, and a look at the
-			 * metrics.  What its library refused by itself is no request. */
+			/*
+			 * The server's count is the answers that came back and
+			 * one read of the metrics.  Refusals by the library
+			 * itself do not count as requests.
+			 */
 			const total = await on.server.metric('http_requests_total') - requests - 1;
 			const library = await on.server.metric('http_refused_library_total');
 			assert.equal(total, ours);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// A network of its own for a test file: two machines, a.example and b.example, with
-// an address each, port 443, a name service, authorities that the system trusts, and
-// a cable between them that can be broken.
+// A network of its own for a test file: two machines, a.example and b.example,
+// each with an address, port 443, a name service, certificate authorities that
+// the system trusts, and a cable between them that can be broken.
 //
 //	const skip = await enterNetwork();
 //	describe('…', { skip }, () => { … s = await startSites({ authority: new Authority('…') }); … });
 //
-// enterNetwork() runs the file again in namespaces of its own, which end with it:
-// nothing of this machine is changed.  a.example is the namespace of the test itself;
-// b.example is another one.  Besides the cable (10.77.0.0/24) there is one between the
-// test and b.example (10.78.0.0/24), which no fault touches: clients use it, by a
-// port of loopback, since each of them has an address of its own there.
+// enterNetwork() runs the file again in its own namespaces, which end with it,
+// so nothing on the real machine is changed. a.example is the namespace of the
+// test itself, and b.example is another one.  Besides the cable (10.77.0.0/24)
+// there is a second one between the test and b.example (10.78.0.0/24), which no
+// fault affects.  Clients use it by a port of loopback, so that each client has
+// its own address there.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -29,7 +30,7 @@ import { configs } from './proxy.mjs';
 const INSIDE = 'TWINBOX_INSIDE_NETWORK';
 const AS_ROOT = process.getuid() === 0 ? [] : ['--user', '--map-root-user'];
 const PORT = 8080;
-const B_PORT = 8082; // of loopback
+const B_PORT = 8082; // on loopback
 
 // ---- the two machines ------------------------------------------------------
 
@@ -37,13 +38,13 @@ class Machine {
 	constructor(domain, device, address, own)
 	{
 		this.domain = domain;
-		this.device = device;   // of the cable
-		this.address = address; // where the other one reaches it
-		this.own = own;         // where clients reach it
+		this.device = device;   // its end of the cable
+		this.address = address; // its address for the other machine
+		this.own = own;         // its address for clients
 		this.wrapper = [];
 	}
 
-	/** Runs a program there to its end; gives what it says. */
+	/** Runs a program on the machine to its end.  Returns its output. */
 	do(...words)
 	{
 		const [program, ...args] = [...this.wrapper, ...words];
@@ -55,17 +56,20 @@ class Machine {
 export const A = new Machine('a.example', 'cable0', '10.77.0.1', '127.0.0.1');
 export const B = new Machine('b.example', 'cable1', '10.77.0.2', '10.78.0.2');
 
-let hosts;       // the file that stands in for /etc/hosts
-let authorities; // the folder that stands in for /etc/ssl/certs
+let hosts;       // the file that replaces /etc/hosts
+let authorities; // the folder that replaces /etc/ssl/certs
 
-/** Says where the two names lead to. */
+/** Sets the addresses of the two names. */
 export function nameService(addresses = {})
 {
 	fs.writeFileSync(hosts, ['127.0.0.1 localhost', ...[A, B].map(({ domain, address }) =>
 		`${addresses[domain] ?? address} ${domain}`)].map((line) => `${line}\n`).join(''));
 }
 
-/** What the system of both machines trusts from now on: ${authority}, or nobody. */
+/**
+ * Sets what the system of both machines trusts from now on: ${authority}, or
+ * none.
+ */
 export function systemTrusts(authority)
 {
 	for (const name of fs.readdirSync(authorities))
@@ -104,7 +108,7 @@ async function build()
 	await forward();
 }
 
-/** Clients reach the server of b.example at a port of loopback. */
+/** Lets clients reach the server of b.example at a port of loopback. */
 async function forward()
 {
 	const listener = net.createServer((client) => {
@@ -132,7 +136,10 @@ function obstacle()
 	return tried.status === 0 ? false : `no network namespace may be made here: ${tried.stderr.trim()}`;
 }
 
-/** Why there can be no network here; false: the test is in it. */
+/**
+ * Returns false if the test runs in its network, or else the reason why there
+ * cannot be one.
+ */
 export async function enterNetwork()
 {
 	if (process.env[INSIDE] !== undefined) {
@@ -167,7 +174,10 @@ export class Authority {
 		execFileSync('openssl', args, { cwd: this.dir, stdio: 'pipe' });
 	}
 
-	/** A certificate for ${domain}: {cert, key}.  With ${days} -1 it has expired. */
+	/**
+	 * Makes a certificate for ${domain}: {cert, key}.  With ${days} -1 it
+	 * has expired.
+	 */
 	certify(domain, { days = 2 } = {})
 	{
 		const name = `${domain}${days}`;
@@ -182,7 +192,7 @@ export class Authority {
 
 // ---- servers and their proxies ---------------------------------------------
 
-/** A proxy at port 443 of ${machine}, by the sample for ${kind}. */
+/** A proxy at port 443 of ${machine}, made from the sample for ${kind}. */
 export class Gate {
 	constructor(machine, kind, certificate, { edit = [], env = {} } = {})
 	{
@@ -213,7 +223,7 @@ export class Gate {
 		await this.ended();
 	}
 
-	/** All of its processes die at once. */
+	/** Kills all of its processes at once. */
 	async die()
 	{
 		const { pid } = this.child;
@@ -231,7 +241,7 @@ export class Gate {
 		removeDir(this.dir);
 	}
 
-	/** The same with another certificate, or otherwise changed. */
+	/** Restarts the proxy with another certificate or other options. */
 	async become(certificate, options)
 	{
 		await this.stop();
@@ -272,8 +282,10 @@ class Site extends Side {
 		return this;
 	}
 
-	/** What `twinboxd check-federation ${domain}` says there: {code, text}, the text
-	 *  with one space between words. */
+	/**
+	 * Runs `twinboxd check-federation ${domain}` on this machine.  Returns
+	 * {code, text}; in the text there is one space between words.
+	 */
 	async check(domain, { env = {} } = {})
 	{
 		const [program, ...args] = [...this.wrapper, this.program, 'check-federation', domain,
@@ -286,8 +298,9 @@ class Site extends Side {
 }
 
 /**
- * Starts both servers and their proxies; stop() ends them.  Options: authority, which
- * vouches for both proxies; a, b: {kind: of the proxy; more options of Side}.
+ * Starts both servers and their proxies; stop() ends them.  Options: authority,
+ * which signs the certificates of both proxies; a, b: {kind: of the proxy;
+ * further options of Side}.
  */
 export async function startSites({ authority, a = {}, b = {}, args = [], env = {} })
 {
@@ -304,7 +317,7 @@ export async function startSites({ authority, a = {}, b = {}, args = [], env = {
 	return it;
 }
 
-/** Both end, and well. */
+/** Stops both servers and proxies.  All must end well. */
 async function stop({ a, b, gates })
 {
 	const ends = await Promise.allSettled([...Object.values(gates).map((gate) => gate.stop()),
@@ -321,7 +334,7 @@ async function stop({ a, b, gates })
 	}
 }
 
-/** Neither has broken a promise, nor have the two together. */
+/** Asserts that fsck finds nothing on either server, or between the two. */
 async function sound({ a, b })
 {
 	for (const [one, other] of [[a, b], [b, a]]) {
@@ -333,8 +346,10 @@ async function sound({ a, b })
 	}
 }
 
-/** Sends ${n} messages of ${body} one by one, whatever becomes of the server of ${from}
- *  meanwhile; their ids. */
+/**
+ * Sends ${n} messages with ${body} one by one, even if the server of ${from}
+ * goes down meanwhile.  Returns their ids.
+ */
 export async function sendThrough(from, to, n, body = 'through')
 {
 	const ids = [];
@@ -349,32 +364,36 @@ export async function sendThrough(from, to, n, body = 'through')
 
 // ---- faults of the cable ---------------------------------------------------
 
-/** Where relays listen: one towards each machine. */
+/** The addresses at which relays listen, one in front of each machine. */
 const RELAYED = { [A.domain]: '10.77.0.4', [B.domain]: '10.77.0.3' };
 const NOBODY = '02:00:00:00:00:fe'; // a link address that no machine has
 
 const addressesOf = (machine) => (machine === A ? [A.address, ...Object.values(RELAYED)] : [B.address]);
 const otherOf = (machine) => (machine === A ? B : A);
 
-/** From now on nothing that ${machine} says arrives, and nobody is told so. */
+/**
+ * From now on nothing that ${machine} sends arrives, and no error is reported.
+ */
 export function mute(machine)
 {
 	for (const address of addressesOf(otherOf(machine)))
 		machine.do('ip', 'neighbour', 'replace', address, 'lladdr', NOBODY, 'dev', machine.device, 'nud', 'permanent');
 }
 
-/** It arrives again. */
+/** Ends mute(). */
 export function unmute(machine)
 {
 	for (const address of addressesOf(otherOf(machine)))
 		machine.do('ip', 'neighbour', 'delete', address, 'dev', machine.device);
 }
 
-/** Why no packets can be lost at random here; false: they can. */
+/** The reason why packets cannot be dropped at random here, or false. */
 export const noLoss = spawnSync('nft', ['--version']).error ? 'nft is missing' : false;
 
-/** Of 100 packets of each machine ${percent} are lost.  What is called ends it, and
- *  gives how many were. */
+/**
+ * Drops ${percent} of 100 packets of each machine.  Returns a function that
+ * ends this and returns the number of dropped packets.
+ */
 export function lossy(percent)
 {
 	for (const machine of [A, B]) {
@@ -389,8 +408,8 @@ export function lossy(percent)
 }
 
 /**
- * Stands before port 443 of ${machine}: the name service leads to it.  What it passes
- * on arrives delay_ms later.  cut() makes it reset connections.
+ * A relay in front of port 443 of ${machine}, to which the name service points.
+ * Bytes arrive delay_ms later. cut() makes it reset connections.
  */
 export class Relay {
 	constructor(machine)
@@ -399,7 +418,7 @@ export class Relay {
 		this.address = RELAYED[machine.domain];
 		this.delay_ms = 0;
 		this.cuts = [];
-		this.done = 0; // cuts
+		this.done = 0; // number of cuts so far
 	}
 
 	async listen()
@@ -411,8 +430,11 @@ export class Relay {
 		return this;
 	}
 
-	/** The next connection whose client says more than ${request} bytes from now on is
-	 *  reset: then, or after as many bytes of the ${answer}. */
+	/**
+	 * Resets the next connection whose client sends more than ${request}
+	 * bytes from now on: at that point, or after ${answer} bytes of the
+	 * answer.
+	 */
 	cut(request, answer)
 	{
 		this.cuts.push({ request, answer });
@@ -438,7 +460,7 @@ export class Relay {
 			if (left >= piece.length)
 				return;
 			this.done++;
-			// The other side is to get what was passed on first.
+			// The other side must first receive what was passed on.
 			later(() => setTimeout(() => {
 				pair.client.resetAndDestroy();
 				pair.server.resetAndDestroy();
@@ -447,7 +469,9 @@ export class Relay {
 		from.on('close', () => later(() => to.destroy()));
 	}
 
-	/** How many bytes that ${from} says, of ${n} more, may still pass. */
+	/**
+	 * Returns how many of the next ${n} bytes from ${from} may still pass.
+	 */
 	left(pair, from, n)
 	{
 		const [next] = this.cuts;
@@ -474,7 +498,10 @@ export class Relay {
 	}
 }
 
-/** Relays before both machines; from now on their names lead there. */
+/**
+ * Starts relays in front of both machines.  From now on the names point to
+ * them.
+ */
 export async function startRelays()
 {
 	const [a, b] = [await new Relay(A).listen(), await new Relay(B).listen()];
@@ -487,11 +514,14 @@ export async function startRelays()
 
 const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1';
 
-/** Why there can be no wrong clock here; false: there can. */
+/** The reason why there cannot be a wrong clock here, or false. */
 export const noClock = process.env.TWINBOXD_FAULTS === undefined ? 'needs --enable-faults' :
 	!fs.existsSync(FAKETIME) ? 'libfaketime is missing' : false;
 
-/** The environment of a server, and of a proxy, whose clock is ${seconds} ahead. */
+/**
+ * Returns the environment of a server and of a proxy whose clocks are
+ * ${seconds} ahead.
+ */
 export const wrongClock = (seconds) => ({
 	server: { TWINBOX_CLOCK_OFFSET: String(seconds) },
 	proxy: { LD_PRELOAD: FAKETIME, FAKETIME: `${seconds > 0 ? '+' : ''}${seconds}`, FAKETIME_DONT_FAKE_MONOTONIC: '1' },

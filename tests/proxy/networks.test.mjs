@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The nginx sample limits the connections of a network: an IPv4 address, or the
-// /64 of an IPv6 address.  The sample's limit is set to one connection, and nginx
-// believes the tests which address they come from (realip), because loopback has
-// a single IPv6 address.
+// The nginx sample limits the connections from a network: an IPv4 address, or
+// the /64 of an IPv6 address.  Here the limit is one connection, and nginx
+// believes the address that a test names (realip), because loopback has only
+// one IPv6 address.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -16,7 +16,9 @@ const on = stage({ before, after, afterEach }, 'nginx', { edit: [
 		'\tset_real_ip_from 127.0.0.0/8;\n\treal_ip_header X-Test-Client;'],
 ] });
 
-/** A connection of ${client} with one request, which is not answered yet. */
+/**
+ * Opens a connection of ${client} with one request, which is not answered yet.
+ */
 async function request(client, target, token)
 {
 	const socket = await connect(on.proxy);
@@ -38,7 +40,7 @@ async function statusOf(client)
 describe('nginx counts the connections', () => {
 	const cases = [
 		['2001:db8:1:2::1', ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:ffff:ffff:ffff:ffff',
-			// Line ends among the bytes.
+			// Addresses with newline bytes in them.
 			'2001:db8:1:2:a0a:a0a:a0a:a0a'],
 		['2001:db8:1:3::1', '2001:db8:1::1', '2001:db8:1:2a::1', '2001:db9:1:2::1', '192.0.2.1']],
 		['a0a:a0a:a0a:a0a::1', ['a0a:a0a:a0a:a0a:1::'], ['a0a:a0a:a0a:a0b::1', 'a0a:a0a:a0a:a00::1']],
@@ -57,7 +59,7 @@ describe('nginx counts the connections', () => {
 				assert.equal(await statusOf(client), 429, client);
 			for (const client of others)
 				assert.equal(await statusOf(client), 200, client);
-			// What ends the poll frees the place.
+			// The event ends the long-poll, which frees the place.
 			await ann.send(ann.name, 'an event');
 			await held.ended;
 			assert.equal(answersIn(held.text)[0].status, 200);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What says nothing for a minute is not cut by the proxies: the longest
+// The proxies do not cut connections that are silent for a minute: the longest
 // long-poll, a WebSocket that only the server's pings keep alive, and an event
-// stream that only its comments do.
+// stream that only its comments keep alive.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -30,7 +30,8 @@ describe('a minute of silence', { concurrency: 8 }, () => {
 				const stream = new Stream(bob,
 					{ args: ['--cacert', certificates().ca, `--${version}`] });
 				await stream.welcome();
-				// The third comes after 75 s, the longest time of the samples.
+				// The third comment comes after 75 s, which is
+				// the longest time-out in the samples.
 				await eventually(() => stream.blocks.filter((one) => one.comment).length >= 3,
 					'three comments', 90_000);
 				await ann.send(bob.name, 'still there?');

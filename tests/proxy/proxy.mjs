@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// twinboxd behind nginx and Caddy, as contrib/ says, for the tests in this
-// folder.  The samples are run as they are; only the places that their own
-// comments name are filled in: ports, certificate, upstream, and what a test
-// says it changes.  A place that is not found is a failure.  Certificates come
-// from a private authority made for this run.  The system's own services are
-// not touched: everything lies in a temporary directory.
+// twinboxd behind nginx and Caddy, as contrib/ describes it, for the tests in
+// this folder.  The samples run unchanged, except for the places that their own
+// comments name (ports, certificate, upstream) and the changes that a test
+// lists.  A place that is not found is a failure.  The certificates come from a
+// private authority made for this run.  The services of the system are not
+// touched: everything is in a temporary directory.
 //
-// Clients are told apart by their source address: 127.0.0.1 is the believed
-// proxy, any other 127.x.y.z is somebody.
+// Clients differ by their source address: 127.0.0.1 is the trusted proxy, any
+// other 127.x.y.z is a client.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -28,15 +28,17 @@ import { freePort } from '../e2e/harness/port.mjs';
 
 const contrib = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../contrib');
 
-/** Who is not told another address comes from here. */
+/** The source address of clients that do not choose one. */
 export const SOMEBODY = '127.0.0.2';
 
 // ---- the private authority -------------------------------------------------
 
 let authority;
 
-/** {ca, cert, key, other: {cert, key}}: paths; the certificate is localhost's,
- *  the other one another's. */
+/**
+ * Returns paths: {ca, cert, key, other: {cert, key}}.  The certificate is for
+ * localhost, the other one for another name.
+ */
 export function certificates()
 {
 	if (authority)
@@ -67,7 +69,7 @@ export function certificates()
 
 // ---- the proxies -----------------------------------------------------------
 
-/** Replaces each place of ${text}; all of them must be there. */
+/** Replaces each place in ${text}.  All of them must be there. */
 function fill(text, places)
 {
 	for (const [place, value, count = 1] of places) {
@@ -78,7 +80,10 @@ function fill(text, places)
 	return text;
 }
 
-/** The nginx sample, inside the least that nginx wants around it. */
+/**
+ * Returns the nginx sample inside the smallest configuration that nginx
+ * accepts.
+ */
 function nginxConfig(dir, { port, plain, upstream, edit, name = 'localhost', host = '127.0.0.1',
 	behind = '127.0.0.1', certificate = certificates() })
 {
@@ -119,7 +124,7 @@ http {
 	return ['nginx', ['-e', 'stderr', '-p', dir, '-c', path.join(dir, 'nginx.conf')], {}];
 }
 
-/** The Caddy sample, by its own variables. */
+/** Returns the Caddy sample, filled in by its own variables. */
 function caddyConfig(dir, { port, plain, upstream, edit, name = 'localhost', behind = '127.0.0.1',
 	certificate = certificates() })
 {
@@ -139,20 +144,22 @@ function caddyConfig(dir, { port, plain, upstream, edit, name = 'localhost', beh
 	}];
 }
 
-/** What runs each proxy: [program, arguments, environment], of a folder and of
- *  where it listens (host, port), what it is called (name, certificate), and what
- *  stands behind it. */
+/**
+ * For each proxy, a function that returns what runs it: [program, arguments,
+ * environment].  Its arguments are a folder, the address (host, port), the name
+ * and its certificate, and the upstream.
+ */
 export const configs = { nginx: nginxConfig, caddy: caddyConfig };
 export const PROXIES = Object.keys(configs);
 
-/** Edits that send WebSockets over the kept-alive connections of REST. */
+/** Edits that send WebSockets over the kept-alive connections for REST. */
 export const SHARED = {
 	nginx: [['proxy_pass http://twinbox_ws;', 'proxy_pass http://twinbox_rest;']],
 	caddy: [['reverse_proxy /v1/ws ', 'reverse_proxy /v1/* '],
 		['keepalive off', 'keepalive 50s']],
 };
 
-/** A running proxy in front of ${upstream} (a port). */
+/** A running proxy in front of the port ${upstream}. */
 export class Proxy {
 	constructor(kind, upstream, edit = [])
 	{
@@ -203,7 +210,10 @@ export class Proxy {
 
 // ---- the server behind -----------------------------------------------------
 
-/** A twinboxd that believes 127.0.0.1 and keeps its port over restarts. */
+/**
+ * A twinboxd that trusts 127.0.0.1 as its proxy and keeps its port over
+ * restarts.
+ */
 export class Behind extends Server {
 	command()
 	{
@@ -220,13 +230,14 @@ export class Behind extends Server {
 	}
 }
 
-/** Headers of node as the harness wants them. */
+/** Converts headers of node to the type that the harness uses. */
 const headersOf = (raw) => new Headers(Object.entries(raw).flatMap(([name, value]) =>
 	(name.startsWith(':') ? [] : [[name, String(value)]])));
 
 /**
- * What tests talk to: the proxy's URL with the harness's clients.  `address`
- * is the source address of the requests; `agent` keeps connections.
+ * The target of requests in tests: the URL of the proxy, with the clients of
+ * the harness.  `address` is the source address of the requests; `agent` keeps
+ * connections open.
  */
 export class Site {
 	constructor(proxy, { address = SOMEBODY, maxSockets = 8 } = {})
@@ -243,7 +254,7 @@ export class Site {
 		return new Rest(this, token);
 	}
 
-	/** Like fetch(), over HTTP/1.1 and our own agent. */
+	/** Works like fetch(), over HTTP/1.1 and with this site's agent. */
 	request(url, { method = 'GET', headers, body, signal } = {})
 	{
 		return within(new Promise((resolve, reject) => {
@@ -298,7 +309,10 @@ export class Site2 extends Site {
 		return this;
 	}
 
-	/** Any pseudo-headers, as they are: {status, headers, text} or {error}. */
+	/**
+	 * Sends any pseudo-headers unchanged.  Returns {status, headers, text}
+	 * or {error}.
+	 */
 	raw(headers, body)
 	{
 		return within(new Promise((resolve) => {
@@ -338,8 +352,8 @@ export class Site2 extends Site {
 }
 
 /**
- * For a test file: a server and a proxy before its tests.  The result fills
- * itself: {server, proxy, site}.
+ * Starts a server and a proxy before the tests of a file.  The members of the
+ * result are set then: {server, proxy, site}.
  */
 export function stage(hooks, kind, { edit, args, site, unlimited } = {})
 {
@@ -372,7 +386,9 @@ export function stage(hooks, kind, { edit, args, site, unlimited } = {})
 
 // ---- raw connections -------------------------------------------------------
 
-/** A socket to the proxy by TLS, or to the server itself in plain text. */
+/**
+ * Opens a socket: to the proxy over TLS, or to the server itself in plain text.
+ */
 export function connect(to, { address = SOMEBODY } = {})
 {
 	const socket = to.ca ?
@@ -398,7 +414,7 @@ export function connect(to, { address = SOMEBODY } = {})
 	}), WAIT_MS, 'a connection');
 }
 
-/** The answers in ${text}, as far as they are whole. */
+/** Returns the complete answers in ${text}. */
 export function answersIn(text)
 {
 	const found = [];

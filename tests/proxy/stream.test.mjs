@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Event streams through nginx and Caddy, by HTTP/1.1 and HTTP/2: nothing waits
-// in the proxy, and the server learns when the client goes.
+// Event streams through nginx and Caddy, over HTTP/1.1 and HTTP/2: nothing is
+// buffered in the proxy, and the server notices when the client goes away.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';

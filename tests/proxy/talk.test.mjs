@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The main job through nginx and Caddy, by HTTP/1.1, HTTP/2 and WebSocket over
-// TLS, with the samples of contrib/ as they are.
+// The main functions through nginx and Caddy, over HTTP/1.1, HTTP/2 and
+// WebSocket with TLS, with the samples of contrib/ unchanged.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -11,7 +11,10 @@ import { PROXIES, Site2, connect, answersIn, eventually, http, stage, within } f
 
 const hooks = { before, after, afterEach };
 
-/** Send, long-poll, ack, read, and the receipts, as a stranger would. */
+/**
+ * Sends, long-polls, acks and reads, and checks the receipts, as any client
+ * would.
+ */
 async function circle(ann, bob)
 {
 	const poll = bob.get('/v1/inbox?after=0&wait=30');
@@ -84,8 +87,11 @@ for (const kind of PROXIES) {
 
 		it('refuses bodies beyond the limits', async () => {
 			const [ann, bob] = await users(on.site, 'ann', 'bob');
-			/* Refused while it still sends the body, Caddy may lose the
-			 * answer and says 502. */
+			/*
+			 * If the server refuses a request while the body is
+			 * still being sent, Caddy may lose the answer and
+			 * return 502.
+			 */
 			const refusals = kind === 'caddy' ? [413, 502] : [413];
 			for (const size of [1024 * 1024 + 1, 2e6, 12345678]) {
 				const large = await ann.request('POST', '/v1/messages',

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The commands, options and settings that the run-books name are those of the
-// programs.
+// The commands, options and settings in the run-books exist in the programs.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -13,7 +12,10 @@ import { read } from './names.mjs';
 
 const TWINBOX = path.resolve(process.env.TWINBOX ?? path.join(path.dirname(TWINBOXD), 'twinbox'));
 
-/** What the help of ${program} for ${words} says; undefined: no such command. */
+/**
+ * Returns the help of ${program} for ${words}, or undefined if there is no such
+ * command.
+ */
 function help(program, ...words)
 {
 	const done = spawnSync(program, [...words, '--help'], { encoding: 'utf8' });
@@ -23,7 +25,7 @@ function help(program, ...words)
 	return done.status === 0 ? done.stdout : undefined;
 }
 
-/** The pieces of code of a Markdown page. */
+/** Returns the pieces of code in a Markdown page. */
 function code(page)
 {
 	const blocks = [...page.matchAll(/^```sh\n([^]*?)^```/gm)].flatMap(([, text]) => text.split('\n'));
@@ -32,13 +34,13 @@ function code(page)
 	return [...blocks, ...inline];
 }
 
-/** Complaints about ${page}. */
+/** Returns complaints about ${page}. */
 function judge(page)
 {
 	const complaints = [];
 	const pieces = code(page);
 	const server = help(TWINBOXD);
-	// Problems, entries of the audit log, findings of fsck.
+	// Problem codes, entries of the audit log, findings of fsck.
 	const words = ['server/model/refusal.h', 'server/delivery/peers.c', 'server/upkeep/pair.c']
 		.map(read).join('');
 	let seen = 0;
@@ -65,7 +67,8 @@ function judge(page)
 					complaints.push(`twinboxd ${words} has no ${option}`);
 			}
 		}
-		// A setting, a command, or another word of the server.
+		// The piece is a setting, a command, or another word of the
+		// server.
 		const setting = /^([a-z]+(?:-[a-z]+)+|retention|expiry|lease|archive)(?: = .*)?$/.exec(piece);
 		if (setting) {
 			seen++;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the documents for operators say of metrics and alerts, and whether the
-// server bears it out.  Each function gives a list of complaints; that they
-// complain is shown with bad/.
+// Compares what the documents for operators say about metrics and alerts with
+// the server.  The functions judge…() return a list of complaints.
+// watch.test.mjs shows that each of them complains about a wrong example.
 
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -20,8 +20,9 @@ export const read = (name) => fs.readFileSync(path.resolve(SOURCE, name), 'utf8'
 // ---- the server's page -----------------------------------------------------
 
 /**
- * A Prometheus page as the format 0.0.4 has it, strictly: names → {type, help,
- * samples: [{name, labels, value}]}.  Throws at what is not of the format.
+ * Parses a Prometheus page strictly by the format 0.0.4.  Returns a Map from
+ * names to {type, help, samples: [{name, labels, value}]}.  Throws on any
+ * deviation from the format.
  */
 export function parsePage(text)
 {
@@ -86,7 +87,7 @@ function parseSample(line)
 	return { name: head[1], labels, value: Number(rest.trim().replace('Inf', 'Infinity')) };
 }
 
-/** The names that may stand in an expression about ${families}. */
+/** Returns the names that may appear in an expression about ${families}. */
 export function sampleNames(families)
 {
 	return new Set([...families.values()].flatMap((f) => f.samples.map((s) => s.name)));
@@ -94,13 +95,16 @@ export function sampleNames(families)
 
 // ---- expressions -----------------------------------------------------------
 
-/** The metrics of ours and of the process that ${text} names. */
+/** Returns the metrics of twinbox and of the process that ${text} names. */
 export function namesIn(text)
 {
 	return [...new Set(text.match(/\b(twinbox|process)_[a-z0-9_]+\b/g) ?? [])];
 }
 
-/** Selectors with labels: name → [{label, value}] of those that are equal to something. */
+/**
+ * Returns the conditions label="value" in the selectors of ${expr}: [{name,
+ * label, value}].
+ */
 function selectorsIn(expr)
 {
 	return [...expr.matchAll(/\b((?:twinbox|process)_[a-z0-9_]+)\{([^}]*)\}/g)].flatMap(
@@ -108,12 +112,15 @@ function selectorsIn(expr)
 			([, label, value]) => ({ name, label, value })));
 }
 
-/** What Prometheus adds to each series by itself. */
+/** The labels that Prometheus adds to each series by itself. */
 const TARGET_LABELS = ['job', 'instance'];
-/** Their values are known only when there are such. */
+/** Labels whose values are known only when they occur. */
 const OPEN_LABELS = ['destination', 'version'];
 
-/** Complaints about ${expr} (of ${where}) by what the server shows. */
+/**
+ * Returns complaints about ${expr}, which is from ${where}, compared with what
+ * the server shows.
+ */
 export function judgeExpression(expr, where, families)
 {
 	const names = sampleNames(families);
@@ -140,10 +147,13 @@ export function alertsOf(text)
 	return YAML.parse(text).groups.flatMap((group) => group.rules);
 }
 
-/** The anchor that a heading of a Markdown page gets. */
+/** Returns the anchor of a heading in a Markdown page. */
 const anchor = (heading) => heading.toLowerCase().replace(/[^a-z0-9 -]/g, '').replace(/ /g, '-');
 
-/** Complaints about the alerts themselves: severity, words, run-book, tests. */
+/**
+ * Returns complaints about the alerts themselves: severity, words, run-book,
+ * tests.
+ */
 export function judgeAlerts({ rules, tests, operations })
 {
 	const complaints = [];
@@ -190,8 +200,10 @@ export function judgeAlerts({ rules, tests, operations })
 	return complaints;
 }
 
-/** Each alert has a case that it must raise, one in which others must not, and
- * a look before its time. */
+/**
+ * Checks that each alert has a case in which it fires, one in which it is
+ * silent, and a series just below its threshold.
+ */
 function judgeTests(names, tests)
 {
 	const complaints = [];
@@ -212,7 +224,10 @@ function judgeTests(names, tests)
 	return complaints;
 }
 
-/** The server's own alerts have a rule each, of the same severity. */
+/**
+ * Checks that each of the server's own alerts has a rule with the same
+ * severity.
+ */
 export function judgeOwnAlerts(families, rules)
 {
 	const alerts = alertsOf(rules);
@@ -233,7 +248,10 @@ export function judgeOwnAlerts(families, rules)
 
 // ---- the dashboard ---------------------------------------------------------
 
-/** All that is evaluated: [{where, expr}], and variables' queries. */
+/**
+ * Returns everything that the dashboard evaluates: [{where, expr}], including
+ * the queries of variables.
+ */
 export function expressionsOf(dashboard)
 {
 	return [
@@ -244,7 +262,7 @@ export function expressionsOf(dashboard)
 	];
 }
 
-/** Grafana's variables as a person would have set them. */
+/** Replaces Grafana's variables by values as a person would choose them. */
 export const filled = (expr) => expr.replaceAll('$__rate_interval', '5m')
 	.replaceAll('$instance', '.*').replaceAll('$destination', '.*');
 
@@ -256,7 +274,9 @@ function overlap(a, b)
 	return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-/** Complaints about the dashboard by what Grafana (schema 39) reads. */
+/**
+ * Returns complaints about the dashboard, by what Grafana (schema 39) reads.
+ */
 export function judgeDashboard(d)
 {
 	const complaints = [];
@@ -297,7 +317,7 @@ export function judgeDashboard(d)
 
 // ---- promtool --------------------------------------------------------------
 
-/** Runs promtool: {status, out}.  ${input} is its standard input. */
+/** Runs promtool.  Returns {status, out}.  ${input} is its standard input. */
 export function promtool(args, input)
 {
 	const done = spawnSync('promtool', args, { input, encoding: 'utf8', cwd: SOURCE });
@@ -307,7 +327,7 @@ export function promtool(args, input)
 	return { status: done.status, out: done.stdout + done.stderr };
 }
 
-/** Has promtool parse ${expressions}: recording rules, one each. */
+/** Lets promtool parse ${expressions}, each as a recording rule. */
 export function checkExpressions(expressions)
 {
 	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'twinbox-watch-'));

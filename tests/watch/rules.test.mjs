@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The alerts before promtool: their syntax, their unit tests, and that these
-// would notice if a threshold or a hold were another one.
+// The alerts checked by promtool: their syntax and their unit tests.  The tests
+// must also notice a different threshold or waiting time.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -19,7 +19,7 @@ const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'twinbox-rules-'));
 
 after(() => fs.rmSync(dir, { recursive: true }));
 
-/** promtool's verdict on ${alert} alone, by its own tests. */
+/** Returns promtool's result for ${alert} alone, with the alert's own tests. */
 function verdict(alert)
 {
 	const file = path.join(dir, 'test.yaml');
@@ -34,7 +34,7 @@ function verdict(alert)
 	return promtool(['test', 'rules', file]);
 }
 
-/** What could be wrong about ${alert}: [what, the alert]. */
+/** Returns wrong versions of ${alert}: [what is wrong, the alert]. */
 function mutants(alert)
 {
 	const list = [];
@@ -44,7 +44,8 @@ function mutants(alert)
 	const [whole, operator, number] = comparison;
 	const become = (text) => ({ ...alert, expr: alert.expr.slice(0, -whole.length) + text });
 	if (operator === '>') {
-		// What is reckoned from counters over time is not exact.
+		// A value that is computed from counters over time is not
+		// exact, so the exact threshold cannot be tested.
 		if (Number(number) === 0 || !/\b(rate|increase)\(/.test(alert.expr))
 			list.push(['at its threshold, not beyond', become(` >= ${number}`)]);
 		else
@@ -74,7 +75,8 @@ describe('contrib/prometheus', () => {
 		});
 
 		it(`${alert.alert} otherwise would be noticed`, () => {
-			// "unless" and "and" stand behind the comparison of these.
+			// In these expressions "unless" and "and" come after
+			// the comparison.
 			const expr = alert.expr.replace(/ (unless|and) on [^]*$/, '');
 			const rest = alert.expr.slice(expr.length);
 			for (const [what, mutant] of mutants({ ...alert, expr })) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What an operator is given to watch with: every metric that the alerts, the
-// dashboard or the documents name is shown by a running server, every alert has
-// its run-book and its tests, the dashboard is one that Grafana and Prometheus
-// can read.  Each gate is also given what it must catch.
+// The means by which an operator watches a server.  Every metric that the
+// alerts, the dashboard or the documents name is shown by a running server,
+// every alert has a run-book and tests, and Grafana and Prometheus can read the
+// dashboard.  Each check is also tested with an example that it must catch.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -20,7 +20,7 @@ const rules = read('contrib/prometheus/alerts.yaml');
 const tests = read('contrib/prometheus/alerts.test.yaml');
 const operations = read('docs/operations.md');
 const dashboard = JSON.parse(read('contrib/grafana/twinbox.json'));
-/** Where metrics are named outside of expressions. */
+/** Files that name metrics outside of expressions. */
 const DOCUMENTS = ['docs/operations.md', 'docs/proxies.md', 'contrib/prometheus/alerts.yaml',
 	'contrib/prometheus/alerts.test.yaml', 'README.md', 'ARCHITECTURE.md'];
 
@@ -29,7 +29,9 @@ async function page()
 	return expectStatus(await server.rest().get('/metrics'), 200).text;
 }
 
-/** Exactly one complaint of ${complaints}, and it is about ${what}. */
+/**
+ * Asserts that there are complaints, and that all of them are about ${what}.
+ */
 function caught(complaints, what)
 {
 	assert.ok(complaints.length > 0, `not caught: ${what}`);
@@ -116,7 +118,7 @@ describe('the names', () => {
 		for (const document of DOCUMENTS) {
 			for (const name of namesIn(read(document))) {
 				seen++;
-				// Of a family as a whole, too.
+				// The name may also be that of a whole family.
 				assert.ok(names.has(name) || names.has(`${name}_count`),
 					`${document}: the server has no metric ${name}`);
 			}
