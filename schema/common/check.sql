@@ -119,9 +119,10 @@ FROM (SELECT l.lane_id, l.priority, coalesce((SELECT max(o.priority)
 WHERE w.priority <> w.highest
 LIMIT $limit;
 
--- An open dead letter has an outbox row in the same state.  Each dead letter
--- has a bounce for its sender, unless old events of the sender's inbox were
--- purged.
+-- An open dead letter has an outbox row in the same state.  Each dead letter,
+-- and each outbox row of a message that has failed or expired, has a bounce for
+-- its sender, unless old events of the sender's inbox were purged.  (A resolved
+-- dead letter may be purged; the outbox row of its message stays.)
 -- name: check_dead(limit)
 -- columns: as place
 WITH bounced (user_id, mid) AS MATERIALIZED (
@@ -140,6 +141,15 @@ SELECT place FROM (
 	LEFT JOIN bounced b ON b.user_id = d.sender_id AND b.mid = d.mid
 	WHERE b.mid IS NULL
 	AND NOT EXISTS (SELECT 1 FROM inboxes b WHERE b.user_id = d.sender_id
+	    AND b.trimmed > 0)
+	UNION ALL
+	SELECT 'outbox row ' || o.id || ' is ' || o.state ||
+	    ' without a bounce to user ' || o.sender_id
+	FROM outbox o
+	LEFT JOIN bounced b ON b.user_id = o.sender_id AND b.mid = o.mid
+	WHERE (o.state = 'failed' OR o.state = 'expired')
+	AND o.kind = EVENT_MESSAGE AND b.mid IS NULL
+	AND NOT EXISTS (SELECT 1 FROM inboxes b WHERE b.user_id = o.sender_id
 	    AND b.trimmed > 0)
 ) AS places LIMIT $limit;
 

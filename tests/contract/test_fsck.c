@@ -189,8 +189,11 @@ static const struct damage {
      "destination_id, state, reason, attempts, retry_count, event_time,"
      "created_at, dead_at) VALUES (4, 4, 1, 2, 1, 'failed', 'rejected', 1, 0,"
      "1, 1, 1)",
-	"a dead letter without a bounce, or of a live message: dead letter 1 "
+	"failed without a bounce, or a dead letter of a live message: dead letter 1 "
 	"is open, its outbox row 4 is sent"},
+    {"UPDATE outbox SET state='failed' WHERE id=4",
+	"failed without a bounce, or a dead letter of a live message: outbox row 4 "
+	"is failed without a bounce to user 1"},
     {"UPDATE outbox_lanes SET state='idle', tail_seq=9 WHERE lane_id="
      "(SELECT min(lane_id) FROM outbox WHERE state='pending' AND lane_seq NOTNULL);"
      "UPDATE outbox SET dest_kind='server' WHERE state='pending' AND lane_seq "
