@@ -48,8 +48,10 @@ void chat_remark(struct chat *chat, const char *fmt, ...)
  * that its sign can change. */
 void chat_show(struct chat *chat, const json_t *message);
 
-/* Changes the sign of own message ${id} to ${sign}, unless it has a later
- * one. */
+/* Changes the sign of own message ${id} to ${sign} (RENDER_WAITING and the
+ * others in render.h), unless the message has this sign or one that comes after
+ * it: waiting, accepted, delivered, read, failed.  Does nothing for a message
+ * that was not shown. */
 void chat_sign(struct chat *chat, const char *id, const char *sign);
 
 /* Changes the sign of all own messages up to conversation_seq ${upto} to

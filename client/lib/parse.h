@@ -21,9 +21,10 @@
 
 /* Parses ${n} bytes, a JSON object or array, into ${ret}, which the caller
  * decrefs.  Refuses invalid JSON, repeated members, NUL bytes, numbers beyond
- * 64 bits, and more than LIMIT_JSON_DEPTH levels.  On failure *ret is NULL and
- * ${fail} says ${what} ("X answers with what cannot be read"), the reason, and
- * the line and column.  Any thread. */
+ * 64 bits, more than LIMIT_JSON_DEPTH levels, and more than PARSE_VALUES_MOST
+ * values.  On failure *ret is NULL, and ${fail} says ${what} ("X answers with
+ * what cannot be read") and the reason, with the line and column if the reason
+ * has a place.  Without memory ${fail} says only that.  Thread: any. */
 enum rc parse_json(const char *what, const char *text, size_t n, json_t **ret,
     struct fail *fail) MUST_USE;
 

@@ -127,8 +127,9 @@ profile_names(json_t **ret, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Copies string member ${name} of ${json} into ${ret}; "" if it is missing.
- * Returns false if it does not fit or is not a string. */
+/* Copies string member ${name} of ${json} into ${ret}; "" if the member is
+ * missing or null.  Returns false if the member does not fit or is of another
+ * type. */
 static bool
 copy_member(const json_t *json, const char *name, char *ret, size_t size)
 {

@@ -28,8 +28,10 @@ struct profile {
 	char device[LIMIT_DEVICE_NAME_LEN + 1];
 };
 
-/* Loads profile ${name} into ${ret}.  A profile's name follows the rules for
- * user names.  If the profile does not exist, only the name is set. */
+/* Loads profile ${name} into ${ret}.  The name of a profile follows the rules
+ * for user names, and does not begin with '.'.  If the profile does not exist,
+ * the result is RC_OK, and all members of ${ret} but the name are "".  A file
+ * that anybody but its owner may access is refused. */
 enum rc profile_load(
     const char *name, struct profile *ret, struct fail *fail) MUST_USE;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as an operator reads them: counts in groups of three digits,
- * durations in two units, sizes, rates, and a series of numbers as bars.  Each
- * function appends to a buffer, in plain ASCII except for the bars.
+ * Numbers as an operator reads them: counts in groups of three digits or in at
+ * most five columns, durations in one or two units, sizes, rates, percentages,
+ * times of day, and a series of numbers as bars.  Each function appends to a
+ * buffer, in plain ASCII except for the bars.
  */
 #ifndef CLI_HUMAN_H
 #define CLI_HUMAN_H

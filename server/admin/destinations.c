@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Admin routes of destinations: their state, the rows that wait for them, and
- * pause, resume and rate.
+ * Admin routes of destinations: their state, the number and the ages of the
+ * rows that wait for them, and pause, resume and rate.
  */
 #include <string.h>
 

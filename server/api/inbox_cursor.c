@@ -44,8 +44,11 @@ refuse_cursor(const struct call *call, struct inbox_cursor *c, const char *why)
 	(void)snprintf(r->epoch, sizeof(r->epoch), "%s", api_of(call)->o.epoch);
 }
 
-/* Checks the cursor against the counters, which were read in the same snapshot.
- * ${shared}: several nodes use the database. */
+/* Checks the cursor ${c} against the head and the oldest event of the inbox
+ * (${c}->counter), which were read in the same snapshot as the events.  Sets
+ * ${c}->refusal if the cursor is refused.  ${shared}: several nodes use the
+ * database, so a cursor of the own epoch beyond the head is answered with
+ * PROBLEM_BUSY, not with PROBLEM_CURSOR_EXPIRED. */
 static void
 check(const struct call *call, struct inbox_cursor *c, bool shared)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * UTF-8 validation after table 3-7 of the Unicode standard.  The lead byte
- * gives the length of a character and the range of its second byte.  This range
- * alone excludes overlong forms, surrogates and code points above U+10FFFF.
- * Most text is ASCII, which is checked eight bytes at a time.
+ * gives the length of a character and the range of its second byte.  The valid
+ * lead bytes (not 0xc0, 0xc1, or 0xf5 to 0xff) and this range exclude overlong
+ * forms, surrogates and code points above U+10FFFF.  Most text is ASCII, which
+ * is checked eight bytes at a time.
  */
 #include "base/utf8.h"
 

@@ -49,8 +49,9 @@ has_room_between(struct txn_env *env, struct send_unit *u,
 	    to->destination_id != 0 ? to->destination_id : DESTINATION_LOCAL));
 }
 
-/* Returns true if the sender may write to a server that is new to this one.
- * Each such server costs rows and lookups. */
+/* Takes one server from the sender's allowance of servers that are new to this
+ * one (new_domains.h).  Returns false, with a refusal in ${u}->refusal, if
+ * nothing of the allowance is left.  Each new server costs rows and lookups. */
 static bool
 may_meet(struct txn_env *env, struct send_unit *u)
 {

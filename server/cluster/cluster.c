@@ -224,8 +224,8 @@ add_device(void *arg, const struct store_device_now *now, struct err *err)
 	return (acked.seq > 0 ? effects_add_acked(arg, &acked, err) : RC_OK);
 }
 
-/* Reads the database for all connected users and devices, and hands what it
- * finds to push, as if notes had said it. */
+/* Reads the database for all connected users and devices, and hands the result
+ * to push, as if notes had said it.  First empties the cache of tokens. */
 static enum rc
 read_missed(struct cluster *c, struct err *err)
 {

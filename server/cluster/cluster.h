@@ -106,9 +106,11 @@ void cluster_send_peer(struct cluster *c, const char *domain);
  * ${db}. */
 enum rc cluster_notify_all(struct db *db, struct err *err) MUST_USE;
 
-/* Returns true if this node does the upkeep for all nodes: it is the one alive
- * that started first.  For about one heartbeat there may be none, or two if one
- * of them was held up.  Thread: any. */
+/* Returns true if this node does the upkeep for all nodes: this node is the one
+ * alive that started first.  When that node dies, no node does the upkeep for
+ * about cluster_dead_ms; when it leaves by itself, for about one heartbeat.
+ * Two nodes may do the upkeep for about one heartbeat if one of them was held
+ * up.  Thread: any. */
 bool cluster_first(const struct cluster *c);
 
 /* Returns how many nodes serve the database, this one included.  Thread:

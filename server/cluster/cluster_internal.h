@@ -48,8 +48,9 @@ struct notes_out {
 	struct buf notes[NOTES_MAX]; /* each the words of one note */
 	size_t n;
 	bool lost;
-	/* User id -> struct head.  Written as words only when the notes are
-	 * sent, so that each inbox is named once. */
+	/* User id -> struct head, the highest seq of the user's inbox.  Each
+	 * head becomes a word of a note ("H7:31") only when the notes are sent,
+	 * so that the notes name each inbox once. */
 	struct htab *heads;
 };
 

@@ -70,9 +70,10 @@ on_row_node(void *arg, const struct node_row *node)
 	peer->listed = true;
 }
 
-/* Ends the leases of a dead peer, and marks the peer dead when none is left.
- * Several nodes may do so at once.  A lease whose conversation is locked is
- * left for the next heartbeat. */
+/* Ends the leases of a dead peer.  Marks the peer dead when no lease is left,
+ * or when the leases have been tried for cluster_mark_dead_ms.  Several nodes
+ * may do so at once.  A lease whose conversation another transaction has locked
+ * is left for the next heartbeat. */
 static enum rc
 mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 {

@@ -66,9 +66,9 @@ void crypt_hash_init(struct crypt_hash *h);
 /* Adds ${n} bytes. */
 void crypt_hash_update(struct crypt_hash *h, const void *p, size_t n);
 
-/* Adds ${n} bytes with their number in front, so that different lists of fields
- * never give the same bytes.  An absent field (${p} is NULL) differs from an
- * empty one. */
+/* Adds ${n} bytes to the hash, with their number in front, so that different
+ * lists of fields never give the same bytes.  An absent field (${p} is NULL)
+ * differs from an empty one. */
 void crypt_hash_field(struct crypt_hash *h, const void *p, size_t n);
 
 /* Adds a number as 8 bytes. */

@@ -150,9 +150,11 @@ enum rc db_postgres_query_i64(struct db_postgres *p, const char *sql,
 enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
     const char *const texts[], int n, struct err *err) MUST_USE;
 
-/* Waits for the result of a statement.  ${sent}: whether libpq has accepted the
- * statement; if not, the error is made from libpq's message.  ${what} names the
- * statement in errors.  The caller clears *ret (NULL after an error). */
+/* Waits for the result of a statement, for ${p}->patience_ms at most.  ${sent}:
+ * whether libpq has accepted the statement; if not, the error is made from
+ * libpq's message.  ${what} names the statement in errors.  If the statement
+ * was not accepted or no result arrives in time, the connection is closed.  The
+ * caller clears *ret (NULL after an error). */
 enum rc db_postgres_await_result(struct db_postgres *p, bool sent,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 

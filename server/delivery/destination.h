@@ -17,9 +17,10 @@
  * time. */
 #define DESTINATION_NO_PLACE 0
 
-/* Pause, and resume, a destination ("*": all destinations, "local": the inboxes
- * of this server).  Waiting messages expire during a pause as usual.  They set
- * ${ret} if ${name} is not known. */
+/* Pause, and resume, the destination ${name} ("*": all destinations, "local":
+ * the inboxes of this server).  Waiting messages expire during a pause as
+ * usual.  If no message was ever sent to ${name}, the functions set ${ret} to
+ * PROBLEM_NOT_FOUND and return RC_OK. */
 enum rc destination_pause(struct tx *tx, const char *name, const char *by,
     const char *reason, struct refusal *ret, struct err *err) MUST_USE;
 enum rc destination_resume(struct tx *tx, const char *name, const char *by,

@@ -47,8 +47,10 @@ receive_cover_add(
 	return (rc);
 }
 
-/* Returns up to which lane_seq the lane of ${item} is covered, by earlier
- * requests and by the receipts whose ranges are in ${parts}. */
+/* Returns the lane_seq up to which receipts ack the rows of the lane of
+ * ${item}: the receipts of earlier requests (acked_seq of the lane), and the
+ * receipts before ${item} in this request, whose ranges are the ${n} elements
+ * of ${parts}. */
 static int64_t
 covered_upto(const struct store_covering *parts, size_t n,
     const struct receive_item *item, const struct cached_lane *lane)

@@ -15,8 +15,10 @@
 struct reclaim_unit {
 	struct unit unit; /* first */
 
-	/* Input: reclaim all leases, and charge no message for it.  Used at the
-	 * start, when no other process can hold a lease. */
+	/* Input: reclaim leases that have not run out, too, and count no lost
+	 * lease for their messages.  One unit reclaims at most STORE_LANES
+	 * lanes.  Used at the start on a database with one writer, when no
+	 * other process can hold a lease. */
 	bool all;
 
 	/* Output, valid when unit.rc is RC_OK. */

@@ -16,11 +16,12 @@
  * KiB. */
 #define AUTHORITIES_LEN ((size_t)1024 * 1024)
 
-/* Checks that ${pem} has at least one certificate, and that each one is
- * complete: its base64 is one DER object of the length that it states.  TLS
- * checks the contents of the object.  Text around certificates is allowed, as
- * openssl writes it.  RC_INVALID: ${err} says what is wrong, as a sentence with
- * the file as its subject.  RC_NO_MEMORY.  Thread: any. */
+/* Checks that ${pem} has at least one certificate, and that each certificate is
+ * complete: its base64 is one DER SEQUENCE of the length that the SEQUENCE
+ * states.  TLS checks the contents.  Text around certificates is allowed, as
+ * openssl writes it.  RC_INVALID: ${err} says what is wrong, without a subject
+ * ("has no certificate"); the caller puts the name of the file in front.
+ * RC_NO_MEMORY.  Thread: any. */
 enum rc authorities_check(const struct buf *pem, struct err *err) MUST_USE;
 
 #endif

@@ -76,8 +76,9 @@ void explain_no_address(
 void explain_addresses(
     const char *host, size_t n, size_t nallowed, struct explain *ret);
 
-/* ${authority}, "HOST" or "HOST:PORT", gave no answer: ${transport} is not
- * CLASSIFY_ANSWERED.  ${error}: the text of libcurl, may be "". */
+/* Explains in ${ret} why ${authority}, "HOST" or "HOST:PORT", gave no answer,
+ * and what the cure is.  ${transport} is not CLASSIFY_ANSWERED.  ${error} is
+ * the text of libcurl and may be "". */
 void explain_transport(const char *authority, enum classify_transport transport,
     const char *error, struct explain *ret);
 

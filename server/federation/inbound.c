@@ -120,9 +120,11 @@ refuse_document(struct http_request *req, enum problem p, const char *text)
 	http_answer_refusal(req, &r);
 }
 
-/* Returns how many requests a peer may have under way.  Their bodies fit into
- * the memory that one address may use for bodies; otherwise a peer that obeys
- * the document could be refused for lack of memory (503). */
+/* Returns how many requests a peer may have under way, from 1 to
+ * DOCUMENT_REQUESTS.  This server's document states the number.  The bodies of
+ * that many requests fit into the memory that one address may use for bodies
+ * (HTTP_OWNER_PART); otherwise a peer that obeys the document could be refused
+ * for lack of memory (503). */
 static int64_t
 requests_offered(const struct inbound *in)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The limit of connections per client address, and the answer to connections
- * that are refused before any of their bytes are parsed.
+ * that are refused before libmicrohttpd gets them.
  *
  * An IPv6 address counts as its /64 network, because one person usually has a
- * whole /64.  A socket that is handed to the WebSocket side is no longer
- * counted here.
+ * whole /64.  A connection of a believed proxy is not counted (front.c).  A
+ * socket that is handed to the WebSocket side is no longer counted here.
  */
 #include <netinet/in.h>
 

@@ -5,11 +5,16 @@
  * Invariants
  *  1. A connection belongs to the front's thread until it is put into a loop's
  *     mailbox, and to that loop from then on.
- *  2. The functions of libmicrohttpd are called in the loop's own thread only.
- *  3. A request belongs to the loop's thread, except from the call of its
- *     handler until its answer arrives in the loop's mailbox, when it belongs
- *     to the handler.  Meanwhile its connection is suspended, so that
- *     libmicrohttpd does not touch it.
+ *  2. While a loop runs, only its own thread calls the functions of
+ *     libmicrohttpd that change the daemon, a connection or a response.  The
+ *     owner of a request may read the headers of that request.
+ *  3. A request belongs to the loop's thread, except
+ *       - while its sender is looked up (sender.c),
+ *       - from the call of authorize() or its handler until its answer is
+ *         delivered to the loop (answer_deliver()),
+ *       - between two pieces of an answer (http_answer_pieces()).
+ *     The loop suspends the connection before it takes the result from its
+ *     mailbox, so that libmicrohttpd does not touch the request meanwhile.
  *  4. A request is freed only inside MHD_run() or MHD_stop_daemon(), in the
  *     callback that says that the request or its connection has ended.
  */

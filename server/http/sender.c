@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides whether a body is read.  A body costs memory before the token of its
- * sender has been checked, so the head decides.  A stranger's body is not read;
- * a user's body is.  If the sender may be a user, a body of up to
- * LIMIT_REQUEST_LEN bytes is read; for a larger one the sender is looked up
- * first.
+ * Decides whether the body of a request is read.  A body costs memory before
+ * the token of its sender has been checked, so the head decides.  The body of a
+ * stranger is not read; the body of a user is.  If the sender may be a user, a
+ * body of up to LIMIT_REQUEST_LEN bytes is read; for a body that may be larger
+ * the sender is looked up first.  A body without Content-Length may be as large
+ * as its route allows.  On public routes every body is read.
  */
 #include <assert.h>
 

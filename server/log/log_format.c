@@ -303,9 +303,10 @@ count_digits(const char *p, size_t n)
 	return (i);
 }
 
-/* Returns true if ${n} bytes at ${p} are a number of JSON that a double holds
- * exactly.  The conversion of a number can also print a width, a '+' or "nan",
- * which JSON does not have. */
+/* Returns true if the ${n} bytes at ${p} are a number as JSON writes it, with
+ * at most EXACT_DIGITS digits before the point: readers that use doubles would
+ * change a longer whole number.  The conversion of a number can also print
+ * padding, a '+' or "nan", which JSON does not have. */
 static bool
 is_json_number(const char *p, size_t n)
 {

@@ -15,8 +15,9 @@
 
 #include "main/main_internal.h"
 
-/* Makes the socket address ${name}: a path, or "@name" without a file.  Returns
- * its length, or 0 if ${name} has another form. */
+/* Makes the socket address ${name}: an absolute path, or "@name", an abstract
+ * socket, which has no file.  Returns the length of the address, or 0 if
+ * ${name} has another form or is too long. */
 static socklen_t
 manager_address(const char *name, struct sockaddr_un *ret)
 {

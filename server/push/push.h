@@ -54,8 +54,9 @@ struct push_options {
 	 * decides. */
 	double rate_limit;
 	int max_retries; /* of a message */
-	/* Returns whether a user may make one more request now; if not,
-	 * ${*ret_wait_s} is after how many seconds.  NULL: always. */
+	/* Takes one request from the rate limit of a user.  Returns false if
+	 * none is left; there will be one in *ret_wait_s seconds.  NULL: there
+	 * is no limit. */
 	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
 	void *admits_arg;
 };

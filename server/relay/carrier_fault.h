@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fault carrier plays other servers that behave as a test wants.  It exists
- * only in builds with --enable-faults, and gets the messages to
+ * The fault carrier plays other servers that behave as a test wants.  The
+ * carrier exists only in builds with --enable-faults, and gets the messages to
  * name@*.fault.test.
  *
- * Each destination NAME has two files in the directory of the carrier.  NAME is
- * read before each parcel.  Each line is a word and a number; a word that is
- * missing counts as 0, and so does a missing file.  NAME.log gets one line for
- * each message that the destination has taken in, and is its memory of them:
- *
- *	MESSAGE-ID RECIPIENT SENDER PLACE ATTEMPT
+ * Each destination has two files in the directory of the carrier, DOMAIN and
+ * DOMAIN.log (such as far.fault.test and far.fault.test.log).  DOMAIN is read
+ * before each parcel.  Each line is a word and a number; a word that is missing
+ * counts as 0, and so does a missing file:
  *
  *	down N        1: it cannot be reached
  *	silent N      1: it does not answer before our time-out
@@ -24,6 +22,16 @@
  *	wait N        milliseconds of its Retry-After
  *	large N       bytes from which on a text is too large; 0: no limit
  *	forget N      1: it does not recognise messages that it has
+ *
+ * A message is tested for retry, large, reject, none and later in this order;
+ * each percentage counts for the messages that are left.  After a message with
+ * retry or none, the destination takes no later message of the same lane from
+ * that parcel.
+ *
+ * DOMAIN.log gets one line for each message that the destination has taken in,
+ * and is the destination's memory of these messages.  PLACE is the lane_seq:
+ *
+ *	MESSAGE-ID RECIPIENT SENDER PLACE ATTEMPT
  */
 #ifndef RELAY_CARRIER_FAULT_H
 #define RELAY_CARRIER_FAULT_H

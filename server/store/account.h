@@ -141,8 +141,9 @@ enum rc store_device_list(struct db *db, int64_t user_id,
 typedef void (*store_token_fn)(
     void *arg, int64_t device_id, const uint8_t token_hash[STORE_HASH_LEN]);
 
-/* Revokes one device, and calls ${each} with its token.  RC_NOT_FOUND: there is
- * no such device that is not revoked. */
+/* Revokes one device of ${user_id}, and calls ${each} with the hash of the
+ * device's token.  RC_NOT_FOUND: the user has no such device, or the device is
+ * revoked already. */
 enum rc store_device_revoke(struct db *db, int64_t user_id,
     const struct uuid *public_id, int64_t now_ms, store_token_fn each,
     void *arg, struct err *err) MUST_USE;

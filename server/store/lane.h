@@ -97,9 +97,11 @@ enum rc store_lanes_pending(struct db *db, int64_t now_ms, int64_t after,
     int64_t limit, void (*each)(void *arg, int64_t lane_id), void *arg,
     int64_t *ret_last, struct err *err) MUST_USE;
 
-/* Finds ready lanes to ${destination_id} of ${priority} that ${pass} has not
- * processed yet, ordered by due time, then by id.  Fewer than STORE_LANES:
- * there are no others. */
+/* Finds ready lanes to ${destination_id} of ${priority} that are due at
+ * ${pass}->upto_ms and that ${pass} has not processed yet, ordered by due time,
+ * then by id.  On PostgreSQL lanes whose conversation another transaction has
+ * locked are left out.  Fewer than STORE_LANES: except for those lanes there
+ * are no others. */
 enum rc store_lanes_ready(struct db *db, int64_t destination_id, int priority,
     const struct store_pass *pass, struct store_lanes *ret,
     struct err *err) MUST_USE;
@@ -151,9 +153,11 @@ void store_lane_local_row(
 void store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
     struct sql_lane_remote_set *ret);
 
-/* Makes lanes that are due after ${beyond_ms} due at ${now_ms}: no lane is ever
- * postponed that long, so the clock was set back.  *ret: the number of lanes.
- */
+/* Makes ready lanes that are due after ${beyond_ms} due at ${now_ms}, at most
+ * 1000 in one call: no lane is ever postponed that long, so the clock was set
+ * back.  On PostgreSQL lanes whose conversation another transaction has locked
+ * are left out.  *ret: the number of lanes that were changed.  The caller makes
+ * the cache forget its lanes. */
 enum rc store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err) MUST_USE;
 

@@ -96,8 +96,9 @@ look_at_schema(struct db *db, struct walk *w, struct err *err)
 	return (check_schema_run(db, FSCK_PLACES, count, w, err));
 }
 
-/* Runs ${what} in one snapshot.  Rows that cannot be read because the file is
- * damaged are a violation. */
+/* Runs ${what} in one snapshot.  If ${what} meets rows that cannot be read
+ * because the file is damaged, that is one violation, and the rest of ${what}
+ * is not run. */
 static enum rc
 run(struct db *db, enum rc (*what)(struct db *, struct walk *, struct err *),
     struct walk *w, struct err *err)
