@@ -159,7 +159,7 @@ describe('TLS that fails', { skip }, () => {
 		['an authority that only the system trusts', () => other.certify('b.example'), /unable to get local issuer certificate/,
 			certificate],
 		['plain http at port 443', () => good, /wrong version number/,
-			/Cure: What listens there does not speak TLS/,
+			/Cure: The server there does not speak TLS/,
 			{ edit: [[`listen ${B.address}:443 ssl http2;`, `listen ${B.address}:443;`]] }],
 	]) {
 		it(`${name}: an operator is told, messages wait uncharged, and arrive when it is repaired`, async () => {
