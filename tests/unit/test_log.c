@@ -41,12 +41,20 @@ start_with(const struct log_options *options)
 	assert_int_equal(log_start(options, &err), RC_OK);
 }
 
+/* On a busy machine the stop may need more than log_stop_ms to write the lines
+ * that wait; then they would be dropped. */
 static void
 start_on(int fd, enum log_format format, enum log_level level)
 {
-	const struct log_options options = {
-	    .fd = fd, .level = level, .format = format, .clk = &fake.clk};
+	static struct timing timing;
+	const struct log_options options = {.fd = fd,
+	    .level = level,
+	    .format = format,
+	    .clk = &fake.clk,
+	    .timing = &timing};
 
+	timing = *timing_real();
+	timing.log_stop_ms = 60000;
 	start_with(&options);
 }
 
