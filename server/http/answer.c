@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers to requests.  The thread that answers fills in the answer and puts
- * the request into its loop's mailbox; the loop hands the answer to
- * libmicrohttpd.  Answering cannot fail for the caller: without memory the
- * client gets a 503 that was made beforehand.
+ * Answers to requests.  The thread that answers fills in the answer and, unless
+ * it is the loop's, puts the request into its loop's mailbox; the loop hands
+ * the answer to libmicrohttpd.  Answering cannot fail for the caller: without
+ * memory the client gets a 503 that was made beforehand.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -75,9 +75,9 @@ answer_deliver(struct http_request *req)
 
 /* ---- the memory of answers that clients have not read yet ---- */
 
-/* Takes ${n} bytes of the budget for answers until the client has read them.
- * Returns false if the budget has no room.  Answers of at most
- * LIMIT_ANSWER_FREE bytes always pass and are not counted. */
+/* Takes ${n} bytes of the budget for answers until they have been sent
+ * (answer_gone()).  Returns false if the budget has no room.  Answers of at
+ * most LIMIT_ANSWER_FREE bytes always pass and are not counted. */
 static bool
 answer_room(struct http_request *req, size_t n)
 {
@@ -299,8 +299,8 @@ response_headers(struct http_request *req, struct MHD_Response *response)
 }
 
 /* Gives libmicrohttpd the next bytes of an answer in pieces.  When the current
- * piece has been read, suspends the connection until http_answer_piece() brings
- * the next one.  Thread: the loop's. */
+ * piece has been read and is not the last, suspends the connection until
+ * http_answer_piece() brings the next one.  Thread: the loop's. */
 static ssize_t
 read_piece(void *arg, uint64_t pos, char *to, size_t size)
 {
@@ -352,8 +352,8 @@ prepare_pieces(const struct http_request *req)
 	    &silence_ms, sizeof(silence_ms));
 }
 
-/* Makes the response for ${req} and takes over req->answer.out.  Returns NULL
- * if there is no memory. */
+/* Makes the response for ${req}.  Takes over req->answer.out, except in an
+ * answer in pieces.  Returns NULL if there is no memory. */
 static struct MHD_Response *
 response_new(struct http_request *req)
 {

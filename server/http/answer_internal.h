@@ -16,8 +16,9 @@
 	"\"status\":503,\"code\":\"busy\",\"retry_after\":1,"                  \
 	"\"detail\":\"out of memory\"}"
 
-/* Brings ${req}, which has an answer or its next piece, back to its loop, which
- * resumes the connection.  Thread: any. */
+/* Brings ${req}, which has an answer, its next piece or the result of the
+ * look-up of its sender, back to its loop, which resumes the connection.
+ * Thread: any. */
 void answer_deliver(struct http_request *req);
 
 /* Hands the answer of ${req} to libmicrohttpd.  Thread: the loop's. */
@@ -25,7 +26,8 @@ enum MHD_Result answer_queue(struct http_request *req);
 
 /* Writes the answer of ${req} to the socket, past libmicrohttpd, for states in
  * which libmicrohttpd takes no answer.  Writes what the socket's buffer takes
- * without waiting.  The connection ends afterwards.  Thread: the loop's. */
+ * without waiting, and nothing of an answer in pieces, which would look whole.
+ * The caller ends the connection.  Thread: the loop's. */
 void answer_raw(struct http_request *req);
 
 /* Make the refusal of ${req} its answer.  answer_refuse_now() hands the answer

@@ -6,9 +6,11 @@
  *  1. request_line()
  *  2. access_handler() with the headers
  *  3. access_handler() for each piece of the body
- *  4. access_handler() at the end of the request, which calls the handler and
- *     suspends the connection unless the handler has answered
- *  5. access_handler() once more when the answer is there
+ *  4. access_handler() at the end of the request, which calls authorize() or
+ *     the handler, and suspends the connection unless the request has been
+ *     answered
+ *  5. access_handler() once more when the answer is there, if the connection
+ *     was suspended
  *  6. request_completed()
  */
 #include <assert.h>
@@ -69,9 +71,10 @@ request_line(void *arg, const char *target, struct MHD_Connection *mhd)
 	return (req);
 }
 
-/* Returns true if this request belongs to the WebSocket side but came on a kept
- * connection, whose later requests the front does not see.  The connection is
- * closed without an answer, and a proxy repeats the request on a new one. */
+/* Returns true if this request belongs to the WebSocket side but the front did
+ * not see it: the front peeks only at the first request line of a connection,
+ * and only at its first PEEK_LEN bytes.  The connection is closed without an
+ * answer, and a proxy repeats the request on a new one. */
 static bool
 is_stray_upgrade(const struct http_request *req)
 {
@@ -118,7 +121,7 @@ find_without_slash(struct http_request *req)
 }
 
 /* Finds the route of ${req} and the limit of its body, or refuses the request.
- */
+ * OPTIONS of a path needs no route. */
 static void
 request_route(struct http_request *req)
 {
@@ -191,9 +194,9 @@ check_length(struct http_request *req)
 		req->body.announced = strtoull(text, NULL, 10);
 }
 
-/* Handles the call with the headers.  If a request without a body is refused,
- * the answer waits for the end of the request, so that the connection can be
- * kept. */
+/* Handles the call with the headers.  If a well-formed request without a body
+ * is refused, the answer waits for the end of the request, so that the
+ * connection can be kept. */
 static enum MHD_Result
 access_head(struct http_request *req, const char *method, const char *version)
 {
@@ -247,8 +250,9 @@ keep_piece(struct http_request *req, const char *data, size_t n)
 	return (RC_OK);
 }
 
-/* Handles a piece of the body.  libmicrohttpd takes no response in this state,
- * so a refusal is written to the socket past it and ends the connection. */
+/* Handles a piece of the body, or starts the look-up of the sender before the
+ * first piece.  libmicrohttpd takes no response in this state, so a refusal is
+ * written to the socket past it and ends the connection. */
 static enum MHD_Result
 access_body(struct http_request *req, const char *data, size_t *size)
 {
@@ -393,8 +397,9 @@ log_request(const struct http_request *req)
 	    (long long)(req->loop->now_ms - req->account.start_ms));
 }
 
-/* Counts and logs an answer of ours, once.  Requests that were cut off and
- * answers that libmicrohttpd makes by itself do not come here. */
+/* Counts and logs an answer of ours, once.  Requests that were cut off before
+ * they had an answer, and answers that libmicrohttpd makes by itself do not
+ * come here. */
 static void
 count_answer(const struct http_request *req)
 {

@@ -2,13 +2,15 @@
 /*
  * The front: the thread that accepts connections.  It peeks at the first bytes
  * of a connection and hands the socket to its owner: the WebSocket side, the
- * loop of the long-polls, or the loop with the fewest connections.
+ * loop of the long-polls, or the loop with the fewest connections.  It refuses
+ * what does not begin like HTTP.
  *
  * An incomplete request line is peeked at again only when more bytes arrive
  * (edge-triggered), and until the deadline of a request.  When no file
- * descriptor is left, the front uses a spare descriptor to accept a few
- * connections and close them, then stops listening for a moment.  So it never
- * spins, and it logs at most one line a second.
+ * descriptor is left, the front uses a spare descriptor to accept up to
+ * SHED_MAX connections and close them, then stops accepting for
+ * http_accept_pause (100 ms).  So it never spins, and it logs at most one line
+ * a second.
  */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -153,7 +155,8 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 
 /* Gives the connection and the client's address to the WebSocket side.  Behind
  * a believed proxy the head names the client; front_peek() has waited for the
- * end of that head. */
+ * end of that head, for PEEK_HEAD_LEN bytes, or until the client closed its
+ * side. */
 static void
 front_upgrade(struct front *front, struct conn *conn)
 {

@@ -9,8 +9,8 @@
 
 #include "http/request_internal.h"
 
-/* The longest request target, in bytes.  Browsers stop at about 8 KiB as well.
- */
+/* The longest request target, in bytes.  RFC 9112, 3, recommends to support
+ * request lines of at least 8000. */
 #define TARGET_LEN_MAX 8192
 #define HEADERS_MAX 100
 
@@ -22,12 +22,15 @@ void target_read(struct http_request *req, const char *raw);
 bool validator_token_char(unsigned char c);
 
 /* Checks the method, the version and the headers, and fills ${req}->head.known.
- * If the head is ambiguous, sets answer.refused and answer.close. */
+ * Sets body.present, and head.client if the peer is a believed proxy.  If the
+ * head is malformed or ambiguous, sets answer.refused and answer.close. */
 void validator_check(
     struct http_request *req, const char *method, const char *version);
 
 /* Returns true if a route that takes JSON, or with ${text} also any text,
- * accepts ${content_type}, which may be NULL. */
+ * accepts ${content_type}.  With ${text}, no type (NULL) and
+ * application/x-www-form-urlencoded are accepted as well.  The only parameter
+ * may be the charset UTF-8, with ${text} also US-ASCII. */
 bool validator_media_ok(const char *content_type, bool text);
 
 /* Returns true if the comma-separated ${list} contains ${token}, ignoring case.

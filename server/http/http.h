@@ -6,9 +6,12 @@
  *
  * Life of a request: the loop that owns its connection parses the request,
  * finds the route, collects the body, and calls the route's handler in the
- * loop's thread.  The handler answers at once or later, from any thread,
- * exactly once, by http_answer().  Until then the connection is suspended.  The
- * request and everything in it stay valid until the answer has been sent.
+ * loop's thread.  If the route is not HTTP_PUBLIC, it calls authorize()
+ * instead, which calls the handler in any thread.  The handler answers at once
+ * or later, from any thread, exactly once, by http_answer() or one of its
+ * variants.  Until then the connection is suspended, and the request and
+ * everything in it stay valid.  After that call the loop may free the request
+ * at any time.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -44,7 +47,8 @@ enum http_route_flags {
 
 /* A route.  ${path} consists of segments and {name} placeholders:
  * "/v1/outbox/{id}".  A placeholder matches one segment that is not empty,
- * percent-decoded. */
+ * percent-decoded.  A path has at most 8 segments, and at most 4 of them are
+ * placeholders. */
 struct http_route {
 	const char *method;
 	const char *path;
@@ -54,7 +58,9 @@ struct http_route {
 
 /* Called before the handler of every route that is not HTTP_PUBLIC.  Finds the
  * user, and then either calls http_request_authorized() or answers the request,
- * at once or later, from any thread. */
+ * at once or later, from any thread.  If http_head_fn has returned
+ * HTTP_SENDER_STRANGER, it is called before the body is read, and must answer
+ * before it returns. */
 typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
 
 /* The sender of a request, by the head of the request. */
@@ -68,9 +74,10 @@ enum http_sender {
  * not HTTP_PUBLIC, before any of the body is read.  Thread: the loop's. */
 typedef enum http_sender (*http_head_fn)(struct http_request *req, void *arg);
 
-/* Starts the look-up of a sender that is HTTP_SENDER_UNKNOWN, before a large
- * body is read.  On RC_OK http_sender_found() is called later, from another
- * thread.  Any other result refuses the request. */
+/* Starts the look-up of a sender that is HTTP_SENDER_UNKNOWN, before a body is
+ * read that may be longer than LIMIT_REQUEST_LEN.  On RC_OK http_sender_found()
+ * is called later, from another thread.  Any other result refuses the request.
+ * Thread: the loop's. */
 typedef enum rc (*http_lookup_fn)(struct http_request *req, void *arg);
 
 /* Called with each piece of a body, in order, after the piece has been appended
@@ -98,18 +105,20 @@ struct http_routes {
 	const struct http_gate *gate;
 };
 
-/* Takes over the socket ${fd} of a connection whose first request line has the
- * WebSocket path.  Borrows ${from}.  The owner of WebSockets is push. */
+/* Takes over the socket ${fd} of a connection that begins with a GET of the
+ * WebSocket path.  Nothing has been read from the socket yet.  Borrows ${from}.
+ * The owner of WebSockets is push.  Thread: the front's. */
 typedef void (*http_upgrade_fn)(int fd, const struct net_from *from, void *arg);
 
-/* One address or user may hold at most a quarter of the memory for bodies, and
- * a quarter of the memory for answers. */
+/* One network (an IPv4 address, or the /64 of an IPv6 address) or user may hold
+ * at most a quarter of the memory for bodies, and a quarter of the memory for
+ * answers. */
 #define HTTP_OWNER_PART 4
 
 struct http_options {
 	const char *listen; /* "127.0.0.1:8080", "[::1]:0" */
 	int listener;       /* from http_keep_listener(); 0: none */
-	int loops;          /* libmicrohttpd loops, at least 1 */
+	int loops;          /* at least 1; one more serves long-polls */
 	const struct http_routes *routes; /* ends with list NULL */
 	void *route_arg;                  /* last argument of handlers */
 	http_authorize_fn authorize;
@@ -118,17 +127,20 @@ struct http_options {
 	const char *upgrade_path; /* "/v1/ws" */
 	http_upgrade_fn upgrade;
 	void *upgrade_arg;
-	/* From the first byte to the whole request: 15 s. */
+	/* For a request to arrive.  On a new connection the request line may
+	 * take this long, and the rest of the request as long again. */
 	int64_t request_deadline_ms;
-	int64_t idle_deadline_ms; /* idle between two requests: 60 s */
+	/* Between two requests, and for the client to read an answer, or each
+	 * block of an answer in pieces. */
+	int64_t idle_deadline_ms;
 	size_t connection_limit;
 	size_t address_limit; /* connections per address; 0: no limit */
 
-	/* The most bytes of all bodies that are being read, and of all answers
-	 * that clients have not read yet.  One address or user may hold a part
-	 * of HTTP_OWNER_PART of each.  Bodies of at most LIMIT_BODY_FREE and
-	 * answers of at most LIMIT_ANSWER_FREE bytes are not counted.  0: no
-	 * limit. */
+	/* The most bytes of the bodies of all requests under way, and of all
+	 * answers that have not been sent yet.  One network or user may hold
+	 * 1/HTTP_OWNER_PART of each.  Not counted are bodies of at most
+	 * LIMIT_BODY_FREE bytes, answers of at most LIMIT_ANSWER_FREE bytes,
+	 * and answers in static storage.  0: no limit. */
 	size_t body_bytes, answer_bytes;
 	/* Proxies whose headers name the client (behind-proxy). */
 	struct net_networks believed;
@@ -140,9 +152,10 @@ struct http_options {
 /* Makes the listening socket and the loops, but starts no threads.  If
  * options->listener is given, it is used instead; the server owns it from now
  * on, also when http_new() fails.  Copies ${options}, but keeps the pointers in
- * it.  RC_INVALID: options->listen or a route is malformed.  RC_BUSY: the
- * address is taken or does not exist.  RC_DENIED: the process may not listen on
- * it. */
+ * it.  RC_INVALID: options->listen or a route is malformed, or the host was not
+ * found.  RC_EXISTS: two routes have the same method and path.  RC_BUSY:
+ * listening failed, mostly because the address is taken or does not exist.
+ * RC_DENIED: the process may not listen on it. */
 enum rc http_new(const struct http_options *options, struct http **ret,
     struct err *err) MUST_USE;
 
@@ -154,35 +167,37 @@ enum rc http_start(struct http *http, struct err *err) MUST_USE;
 int http_port(const struct http *http);
 
 /* Returns a duplicate of the listening socket for the next server on this port
- * (http_options.listener).  Until that server accepts, new connections wait in
- * the kernel's queue, and no other process can take the port.  The caller owns
- * the descriptor; 0 means that no descriptor was left.  Call it before
- * http_drain(). */
+ * (http_options.listener).  From http_drain() until that server accepts, new
+ * connections wait in the kernel's queue, and no other process can take the
+ * port.  The caller owns the descriptor; 0 means that no descriptor was left.
+ * Call it before http_drain(). */
 int http_keep_listener(const struct http *http);
 
-/* Stops accepting and closes the listening socket.  Requests under way go on;
- * those that wait with a timer are woken at once.  From now on answers have
- * "Connection: close".  Each kept connection may still send one request, which
- * is served: a proxy may have sent it before it learnt of the drain, and does
- * not repeat a request that is not idempotent.  Thread: any.  Blocks: never. */
+/* Makes the front accept what the kernel has queued, and then close the
+ * listening socket.  Requests under way go on; those that wait with a timer are
+ * woken at once.  From now on answers have "Connection: close".  Each kept
+ * connection may still send one request, which is served: a proxy may have sent
+ * it before it learnt of the drain, and does not repeat a request that is not
+ * idempotent.  Thread: any.  Blocks: never. */
 void http_drain(struct http *http);
 
-/* Drains, and answers new requests on kept connections with 503 draining.
- * Thread: any.  Blocks: never. */
+/* Drains, and answers requests whose heads arrive from now on with 503
+ * draining.  Thread: any.  Blocks: never. */
 void http_refuse(struct http *http);
 
 /* Return the number of requests under way (from a request's head until its
  * answer has been sent), the number of requests that have ever begun, and the
- * number of connections.  Thread: any. */
+ * number of connections, without WebSockets.  Thread: any. */
 size_t http_pending(const struct http *http);
 uint64_t http_begun(const struct http *http);
 size_t http_connections(const struct http *http);
 
-/* Stops the server.  Sends the answers that are there, for at most a second;
- * answers 503 to requests that have no answer; closes every connection; ends
- * the threads and frees ${http}.  NULL is allowed.  The threads that answer
- * requests must have ended before: no thread may call http_answer() any more.
- */
+/* Stops the server.  Sends the answers that are there, for at most http_stop_ms
+ * (1 s); answers 503 to requests that have arrived but have no answer; cuts off
+ * answers that wait for a next piece; closes every connection, also those on
+ * which a request is arriving; ends the threads and frees ${http}.  NULL is
+ * allowed.  The threads that answer requests must have ended before: no thread
+ * may call http_answer() any more. */
 void http_stop(struct http *http);
 
 /* ---- a request, as handlers see it ---- */
@@ -197,14 +212,16 @@ unsigned http_route_flags(const struct http_request *req);
 void *http_route_module(const struct http_request *req);
 
 /* Returns the target as the client sent it, with its query and its escapes, or
- * "" if there was no memory to keep it. */
+ * "" if there was no memory to keep it, or it was longer than 8192 bytes. */
 const char *http_target(const struct http_request *req);
 
 /* Returns the decoded value of the route's placeholder ${name}, or NULL if the
  * route has no such placeholder. */
 const char *http_path_param(const struct http_request *req, const char *name);
 
-/* Returns the first query parameter ${name}, percent-decoded, or NULL. */
+/* Returns the value of the first query parameter ${name}, percent-decoded and
+ * with "+" as a space, or NULL if there is none.  Without "=" the value is "".
+ */
 const char *http_query(const struct http_request *req, const char *name);
 
 /* Calls ${each} for every query parameter until it returns false.  Callers use
@@ -212,7 +229,7 @@ const char *http_query(const struct http_request *req, const char *name);
 void http_query_each(const struct http_request *req,
     bool (*each)(void *arg, const char *name, const char *value), void *arg);
 
-/* Returns the first header ${name} (case-insensitive), or NULL. */
+/* Returns the value of the first header ${name} (case-insensitive), or NULL. */
 const char *http_header(const struct http_request *req, const char *name);
 
 /* Returns the value of a header that is a list.  Several lines are joined by
@@ -224,7 +241,8 @@ const char *http_header_list(struct http_request *req, const char *name);
 size_t http_header_count(const struct http_request *req, const char *name);
 
 /* Returns true if the value ${list} of If-None-Match contains the ETag ${tag},
- * or is "*".  ${list} may be NULL. */
+ * or is "*".  Ignores W/ before an ETag of the list (weak comparison).  ${list}
+ * may be NULL. */
 bool http_etag_listed(const char *list, const char *tag);
 
 /* Returns the body, with a NUL behind its ${ret_len} bytes.  Returns "" and 0
@@ -232,7 +250,7 @@ bool http_etag_listed(const char *list, const char *tag);
 const char *http_body(const struct http_request *req, size_t *ret_len);
 
 /* Returns the client's address as text.  Behind a believed proxy this is the
- * address that the proxy names. */
+ * address that the proxy names, if it names one (net/forwarded.h). */
 const char *http_peer(const struct http_request *req);
 
 /* Returns true if the address of http_peer() is in one of ${networks}. */
@@ -246,7 +264,8 @@ const char *http_request_id(const struct http_request *req);
  * there is no memory.  Thread: the one that handles the request. */
 void *http_alloc(struct http_request *req, size_t size);
 
-/* Registers ${fini}, which is called with ${arg} when the request is freed.
+/* Registers ${fini}, which is called with ${arg} when the request is freed, in
+ * the loop's thread.  The function that was registered last is called first.
  * RC_NO_MEMORY: it was not registered. */
 enum rc http_on_free(
     struct http_request *req, void (*fini)(void *arg), void *arg) MUST_USE;
@@ -257,7 +276,9 @@ void http_set_principal(struct http_request *req, void *principal);
 void *http_principal(const struct http_request *req);
 
 /* Sets the owner (base/owner.h) to whom the memory for this request is counted.
- * Until then the owner is the client's network. */
+ * Without an owner it is counted to the client's network.  A body is always
+ * counted to the network, and to an owner as well if the owner is set before
+ * the body is read. */
 void http_set_owner(struct http_request *req, uint64_t owner);
 
 /* Ends the look-up that http_lookup_fn began.  ${r} is NULL if the sender is a
@@ -265,22 +286,25 @@ void http_set_owner(struct http_request *req, uint64_t owner);
  */
 void http_sender_found(struct http_request *req, const struct refusal *r);
 
-/* Returns true if the client has closed its side of the connection.  It may be
- * gone, or it may have ended its sending and still read; the two look the same.
- * Costs a system call.  Thread: the one that handles the request. */
+/* Returns true if the client has closed its side of the connection, or the
+ * connection has failed.  The client may be gone, or it may have ended its
+ * sending and still read; the two look the same.  Costs a system call.  Thread:
+ * the one that handles the request. */
 bool http_client_left(const struct http_request *req);
 
 /* Calls the handler of the route, in the calling thread.  authorize() calls
  * this for a user that may use the route. */
 void http_request_authorized(struct http_request *req);
 
-/* Adds a header to the answer.  Copies ${name} and ${value}. */
+/* Adds a header to the answer.  Copies ${name} and ${value}.  Without memory
+ * the answer becomes a 503. */
 void http_answer_header(
     struct http_request *req, const char *name, const char *value);
 
 /* Answers with ${status} and takes the content of ${body}, which may be NULL.
- * ${content_type} is static storage.  Call it once per request.  Never fails:
- * without memory the client gets a 503.  Thread: any. */
+ * ${content_type} is static storage.  Call it once per request.  JSON gets a
+ * newline at its end.  Never fails: without memory, or without room in the
+ * budget for answers, the client gets a 503.  Thread: any. */
 void http_answer(struct http_request *req, int status, const char *content_type,
     struct buf *body);
 
@@ -288,18 +312,22 @@ void http_answer(struct http_request *req, int status, const char *content_type,
 void http_answer_static(struct http_request *req, int status,
     const char *content_type, const void *data, size_t len);
 
-/* Answers in pieces, for an answer that is too large to hold in memory or goes
- * on as things happen.  Sends ${first}; each time a piece has gone out, calls
- * ${more} with ${arg}, until a piece is the last one.  ${more} makes sure that
- * http_answer_piece() is called once, at once or later.  Between two pieces no
- * thread owns the request.  Thread of ${more}: the loop's. */
+/* Answers 200 in pieces, for an answer that is too large to hold in memory or
+ * goes on as things happen.  Sends ${first}; each time libmicrohttpd has read a
+ * whole piece, calls ${more} with ${arg}, until a piece is the last one or the
+ * connection ends.  ${more} makes sure that http_answer_piece() is called once,
+ * at once or later.  From the call of ${more} until http_answer_piece() the
+ * thread that makes the piece owns the request; while a piece is sent, the loop
+ * does.  Thread of ${more}: the loop's. */
 typedef void (*http_more_fn)(struct http_request *req, void *arg);
 void http_answer_pieces(struct http_request *req, const char *content_type,
     struct buf *first, http_more_fn more, void *arg);
 
 /* Sends the next piece, which may be empty, and takes its content.
  * HTTP_PIECE_CUT ends the connection in a way that the client sees as an error,
- * so that it does not take a part for the whole.  Thread: any. */
+ * so that it does not take a part for the whole.  A piece for which there is no
+ * memory, or no room in the budget for answers, becomes HTTP_PIECE_CUT.
+ * Thread: any. */
 enum http_piece { HTTP_PIECE_MORE, HTTP_PIECE_LAST, HTTP_PIECE_CUT };
 void http_answer_piece(
     struct http_request *req, enum http_piece kind, struct buf *piece);
@@ -308,15 +336,16 @@ void http_answer_piece(
 void http_answer_refusal(struct http_request *req, const struct refusal *r);
 
 /* Answers with the problem that belongs to the rc of ${err}, usually 500.  A
- * 500 is logged with ${err} and the request id; errors are not passed on any
- * further.  Thread: any. */
+ * 500 is logged with ${err} and the request id.  The client does not see the
+ * text of ${err}.  Thread: any. */
 void http_answer_error(struct http_request *req, const struct err *err);
 
 /* Calls ${wake} in the loop's thread at monotonic time ${at_ms}, or earlier if
- * the client closes its side or draining begins.  For long-polls, and between
- * two pieces of an answer.  A request has one timer: ${at_ms} 0, an answer or a
- * piece cancels it.  ${wake} is called at most once; it answers the request (or
- * gives the next piece), or makes sure that another thread will.
+ * the client closes its side or draining begins.  If draining began before this
+ * call, it may not wake the request.  For long-polls, and between two pieces of
+ * an answer.  A request has one timer: ${at_ms} 0, an answer or a piece cancels
+ * it.  ${wake} is called at most once; it answers the request (or gives the
+ * next piece), or makes sure that another thread will.
  *
  * Thread: any, while no other thread can answer the request, which means before
  * the request is shown to other threads.  Between two pieces: only the thread

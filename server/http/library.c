@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answers that libmicrohttpd makes by itself.  Its log messages are the
- * only sign of them, so this file counts the answers by the messages.  Where
+ * The answers that libmicrohttpd makes by itself.  The library reports them
+ * only by log messages, so this file counts the answers by the messages.  Where
  * the library would send the head of its answer twice, this file answers before
  * it.
  */
@@ -67,10 +67,10 @@ has_large_head(const struct http_request *req)
 }
 
 /* Answers all new requests that ${culprit} matches, past the library, and
- * returns true if there were any.  A Content-Length that is not a number, or
- * cookies that are too large, make the library answer before it calls us, and
- * send the head of that answer twice.  The library's log message comes first,
- * but does not name the request. */
+ * returns true if there were any.  A Content-Length that is not a number or has
+ * too many digits, or cookies that are too large, make the library answer
+ * before it calls us, and send the head of that answer twice.  The library's
+ * log message comes first, but does not name the request. */
 static bool
 refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
     enum problem problem, const char *why)
@@ -93,8 +93,9 @@ refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
 
 /* Counts the answers that the library makes by itself: to a request line or a
  * head that is too long, to a line without a colon, to broken chunks.  The
- * library logs one message before each of these answers, and gives no other
- * sign. */
+ * library logs one message before each of these answers, and does not report
+ * them otherwise.  Not counted are answers that the library could not send, and
+ * answers that refuse_past() has sent in its place. */
 static void
 count_library(struct loop *loop, const char *fmt)
 {
@@ -118,7 +119,8 @@ count_library(struct loop *loop, const char *fmt)
 }
 
 /* Counts the library's answers, and logs at most LOG_LINES_MAX of its messages
- * per time window (http_log_window): strangers can cause any number of them. */
+ * per loop and time window (http_log_window, 10 s): strangers can cause any
+ * number of them. */
 void
 library_log(void *arg, const char *fmt, va_list ap)
 {

@@ -3,9 +3,10 @@
  * Keeps sockets open for a moment after an answer that was sent before the
  * whole request had been read.  If close() finds unread bytes, the kernel sends
  * a reset, which discards what the client has not read yet, so the client would
- * often lose the answer.  Therefore a duplicate of the socket stays open and is
- * read until it is empty, after libmicrohttpd has shut down its writing side
- * and closed its own descriptor.
+ * often lose the answer.  Therefore a duplicate of the socket stays open after
+ * libmicrohttpd has shut down its writing side and closed its own descriptor.
+ * The duplicate is read until the client closes its side, but for at most
+ * http_linger (2 s) and LINGER_BYTES.
  */
 #include <sys/epoll.h>
 

@@ -303,9 +303,9 @@ resume_ready(struct loop *loop)
 /* ---- deadlines ---- */
 
 /* Checks a connection between two requests.  If bytes have arrived since it
- * became idle, starts the deadline of a request.  If the client has closed it
- * after its last request, lets it end: libmicrohttpd gets that event only once
- * and may have overlooked it. */
+ * became idle, starts the deadline of a request, unless the idle deadline is
+ * earlier.  If the client has closed it after its last request, lets it end:
+ * libmicrohttpd gets that event only once and may have overlooked it. */
 static void
 conn_look(struct loop *loop, struct conn *conn)
 {
@@ -327,8 +327,8 @@ conn_look(struct loop *loop, struct conn *conn)
 	}
 }
 
-/* Logs that a connection was cut, at most once a second, because a stranger may
- * have thousands of connections. */
+/* Logs that a connection was cut, at most once a second in each loop, because a
+ * stranger may have thousands of connections. */
 static void
 log_deadline(struct loop *loop, const struct conn *conn)
 {
@@ -493,8 +493,8 @@ end_suspended(struct loop *loop)
 	}
 }
 
-/* Answers all requests that no thread has answered, and sends the answers, for
- * at most http_stop_ms (1 s). */
+/* Refuses the suspended requests that no thread has answered, and sends the
+ * answers, for at most http_stop_ms (1 s). */
 static void
 loop_stop(struct loop *loop)
 {

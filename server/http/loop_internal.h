@@ -75,11 +75,13 @@ bool loop_turn(struct loop *loop, int wait_ms);
 /* Returns the loop of the calling thread, or NULL in other threads. */
 struct loop *loop_self(void);
 
-/* Resumes ${req} at the end of this turn.  Thread: the loop's. */
+/* Cancels the timer of ${req}, and resumes its connection in this turn or, if a
+ * callback of libmicrohttpd calls this function, in the next one.  Thread: the
+ * loop's. */
 void loop_ready(struct loop *loop, struct http_request *req);
 
-/* Sets the timer of a request, or cancels it (${at_ms} 0).  Thread: the loop's.
- */
+/* Sets the timer of a request, or cancels it (${at_ms} 0).  A request that has
+ * been answered gets no timer.  Thread: the loop's. */
 void loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg);
 
@@ -99,9 +101,9 @@ struct leftover {
 	int64_t deadline_ms;
 };
 
-/* Duplicates ${fd} and reads from the duplicate for a moment after an early
- * answer.  Does nothing without resources: the client may then lose the answer.
- */
+/* Duplicates ${fd} and reads from the duplicate for up to http_linger (2 s)
+ * after an early answer.  Does nothing without memory or a descriptor, or if
+ * the loop has 128 such sockets: the client may then lose the answer. */
 void linger_start(struct loop *loop, int fd);
 
 /* Reads the bytes that have arrived, and closes the socket at its end, on an
@@ -120,8 +122,8 @@ void linger_expire(struct loop *loop, bool all);
 enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
 
 /* The function for MHD_OPTION_EXTERNAL_LOGGER; ${arg} is the loop.  Counts the
- * answers that libmicrohttpd makes by itself, and logs its messages.  Thread:
- * the loop's. */
+ * answers that libmicrohttpd makes by itself, and logs some of its messages.
+ * Thread: the loop's. */
 void library_log(void *arg, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 

@@ -207,9 +207,9 @@ request_owner(const struct http_request *req)
 }
 
 /* Counts a buffer of ${cap} bytes for the body in the budget, without the byte
- * for its NUL: so bodies whose lengths add up to a share fit into that share.
- * The client's address is counted in addition to the user, who may not be known
- * yet. */
+ * for its NUL: so bodies whose announced lengths add up to a share fit into
+ * that share.  Returns false if the budget has no room.  The client's network
+ * is counted in addition to the user, who may not be known yet. */
 static bool
 body_room(struct http_request *req, size_t cap)
 {

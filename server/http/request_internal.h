@@ -195,8 +195,8 @@ void request_refuse(struct http_request *req, enum problem problem,
 enum rc request_body_add(
     struct http_request *req, const char *p, size_t n) MUST_USE;
 
-/* Sets the request id: the client's, if its characters and its length are
- * allowed, else a new one. */
+/* Sets the request id: the client's X-Request-Id, if it has 1 to REQUEST_ID_MAX
+ * letters, digits, dots, underscores and hyphens, else a new one. */
 void request_id_set(struct http_request *req);
 
 /* Returns the gate of the route of ${req}, which has a route. */

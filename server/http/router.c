@@ -75,7 +75,8 @@ pattern_parse(struct pattern *p, const char *path, struct err *err)
 	return (RC_OK);
 }
 
-/* Returns true if two patterns stand for the same paths. */
+/* Returns true if two patterns are the same, including the names of their
+ * placeholders. */
 static bool
 pattern_same(const struct pattern *a, const struct pattern *b)
 {

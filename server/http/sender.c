@@ -96,7 +96,7 @@ http_sender_found(struct http_request *req, const struct refusal *r)
 
 /* libmicrohttpd takes no response before the end of the body.  A refusal is
  * therefore written to the socket past it, and the deadline ends the connection
- * at its next check. */
+ * at its next check at the latest. */
 void
 sender_go_on(struct http_request *req)
 {

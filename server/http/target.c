@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The request target: splits "/v1/inbox?after=5" into decoded segments and
- * query parameters.  Refuses everything that a proxy in front might read
- * differently: the absolute form, dot segments, encoded slashes and control
+ * query parameters.  Refuses what a proxy in front might read differently: the
+ * absolute form, dot segments, backslashes, encoded slashes and control
  * characters, broken escapes, text that is not UTF-8.
  */
 #include <string.h>
@@ -52,7 +52,8 @@ percent_decode(const char *from, size_t n, bool plus, char *to)
 	return (utf8_valid(to, len, NULL) ? (long)len : -1);
 }
 
-/* Returns true if every program reads the decoded segment the same way. */
+/* Returns false if programs may read the decoded segment differently: for dot
+ * segments, slashes, backslashes and control characters. */
 static bool
 segment_ok(const char *s, size_t n)
 {
@@ -69,7 +70,8 @@ segment_ok(const char *s, size_t n)
 
 /* Decodes the path, without its first slash, into segments.  No route has more
  * than SEGMENTS_MAX of them: for a longer path req->head.segments is -1.
- * Returns false if the path is malformed. */
+ * Returns false if the path is malformed.  Without memory, sets
+ * answer.no_memory and returns true. */
 static bool
 path_read(struct http_request *req)
 {
@@ -113,7 +115,8 @@ path_read(struct http_request *req)
 }
 
 /* Decodes a query "a=1&b=2".  Returns false if it is malformed or has more than
- * QUERY_MAX parameters. */
+ * QUERY_MAX parameters.  Without memory, sets answer.no_memory and returns
+ * true. */
 static bool
 query_read(struct http_request *req, const char *at)
 {

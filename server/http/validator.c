@@ -209,8 +209,8 @@ layout_end(struct scan *scan, const char *method)
 			    "CR LF";
 }
 
-/* Returns true for a host with an optional port.  IPv6 needs brackets and
- * colons. */
+/* Returns true if ${host} has only characters of a host with an optional port,
+ * at most 300.  IPv6 needs brackets and colons. */
 static bool
 host_ok(const char *host)
 {
@@ -248,8 +248,8 @@ framing_check(struct scan *scan, const char *version)
 		head->content_length[strspn(
 		    head->content_length, "0123456789")] != '\0'))
 		return ("Content-Length is not a number");
-	/* Another program may read a number with that many zeros differently.
-	 */
+	/* Another program may read a number of more than 18 digits differently,
+	 * even if it begins with zeros. */
 	if (head->content_length != NULL && head->content_length[0] == '0' &&
 	    strlen(head->content_length) > 18)
 		return ("Content-Length has too many noughts");
