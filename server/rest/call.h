@@ -9,8 +9,11 @@
  *     hand.  Jobs and units that are handed to other threads are embedded in
  *     it.
  *  2. A handler calls exactly one of the call_* functions that answer, as its
- *     last step: after that the request, and the call in it, may be freed.
+ *     last step: after that the request, and the call in it, may be freed.  The
+ *     same holds once the call is handed to another thread (call_read(),
+ *     call_submit(), call_hash()).
  *  3. The kit counts a request from its entry until that answer (rest_busy()).
+ *     It does not count an answer in pieces while a piece is being sent.
  */
 #ifndef REST_CALL_H
 #define REST_CALL_H
@@ -26,8 +29,9 @@
 
 struct call;
 
-/* Reads from the store and answers.  If it returns an error, the caller answers
- * with that error.  Thread: reader. */
+/* Reads from the store and answers, or hands the call to another thread.  If it
+ * returns an error, it must not have answered: the caller answers with that
+ * error.  Thread: reader. */
 typedef enum rc (*call_read_fn)(
     struct call *call, struct db *db, struct err *err);
 
@@ -45,11 +49,12 @@ struct call {
 };
 
 /* Makes a call of ${size} bytes, which begin with a struct call; the rest is
- * zeroed.  Returns NULL if there is no memory; the request is then answered. */
+ * zeroed.  The request has passed rest_enter().  Returns NULL if there is no
+ * memory; the request is then answered. */
 void *call_new(struct rest *rest, struct http_request *req, size_t size);
 
-/* Runs ${read} in a reader's thread.  If the readers have no room, the request
- * is answered. */
+/* Runs ${read} in a reader's thread.  If the readers have no room, are stopping
+ * or cannot read, the request is answered. */
 void call_read(struct call *call, call_read_fn read);
 
 /* Hands ${unit} to the writer.  Returns false if the writer refused it; the
@@ -57,7 +62,7 @@ void call_read(struct call *call, call_read_fn read);
 bool call_submit(struct call *call, struct unit *unit);
 
 /* Runs ${run} in the argon2 pool, in the turn of the client's network (pool.c).
- * If the pool has no room, the request is answered. */
+ * If the pool refuses the job (pool_submit()), the request is answered. */
 void call_hash(struct call *call, struct pool_job *job, enum pool_class class,
     void (*run)(struct pool_job *job));
 
@@ -81,8 +86,8 @@ void caller_refuse_user(struct call *call);
 /* ---- answers (call.c) ---- */
 
 /* Answer with JSON; without a body; with any content; with a refusal; with an
- * error, which is logged; with a problem that is given here.  The content of
- * ${body} is taken.  Thread: any. */
+ * error, which is logged if it becomes a 500; with a problem that is given
+ * here.  The content of ${body} is taken.  Thread: any. */
 void call_json(struct call *call, int status, struct buf *body);
 void call_empty(struct call *call, int status);
 void call_page(
@@ -93,9 +98,10 @@ void call_problem(struct call *call, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Answers in pieces (http_answer_pieces()): ${first}, and then one piece for
- * each call of ${next}, which passes it to call_piece().  If ${next} returns an
- * error or the token was revoked, the answer is cut off.  Thread of ${next}:
- * reader. */
+ * each call of ${next}, which passes it to call_piece().  The answer is cut off
+ * if ${next} returns an error, the token was revoked, the user may no longer
+ * use the route, the readers have no room, or the server stops.  Thread of
+ * ${next}: reader. */
 void call_pieces(struct call *call, const char *content_type, struct buf *first,
     call_read_fn next);
 void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
@@ -105,9 +111,9 @@ void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
 void call_log_failed(const struct call *call, const struct err *err);
 
 /* Returns true if the page ${b} of a list must end before its next item:
- * another item may not fit into LIMIT_PAGE_BYTES, or the page is long and its
- * client has left.  The page is then answered with has_more.  Thread: reader.
- */
+ * another item may not fit into LIMIT_PAGE_BYTES, or its client has left, which
+ * is checked every 64 KiB.  The page is then answered with has_more.  Thread:
+ * reader. */
 bool call_page_full(struct call *call, const struct buf *b);
 
 /* Like call_json(), with an ETag.  Answers 304 if the status is 200 and
@@ -119,7 +125,8 @@ void call_json_tagged(struct call *call, int status, struct buf *body);
 /* Makes the ETag of a body, from its hash. */
 void call_etag_make(const struct buf *body, char ret[CALL_ETAG_SIZE]);
 
-/* Adds a Link header to the next page, whose path and query are given. */
+/* Adds a Link header to the next page, whose path and query are given; they are
+ * cut after 255 bytes. */
 void call_link_next(struct call *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -128,8 +135,8 @@ void call_link_next(struct call *call, const char *fmt, ...)
 /* Each of these functions, except call_number_parse(), returns false if it has
  * refused and answered the request. */
 
-/* Refuses query parameters that are not in ${allowed}, which ends with NULL,
- * and parameters that are given twice. */
+/* Refuses query parameters that are not in ${allowed}, which has at most 32
+ * names and ends with NULL, and parameters that are given twice. */
 bool call_query_check(struct call *call, const char *const *allowed);
 
 /* Reads a whole number from ${min} to ${max}.  Leaves *ret as it is if the
@@ -145,8 +152,8 @@ bool call_query_limit(struct call *call, int64_t *ret);
 bool call_query_uuid(
     struct call *call, const char *name, bool *ret_present, struct uuid *ret);
 
-/* Reads the id in the path.  If it is not an id, the answer is 404 with the
- * detail ${what}. */
+/* Reads the id in the path ({id}).  If it is not an id, the answer is 404 with
+ * the detail ${what}. */
 bool call_path_uuid(struct call *call, const char *what, struct uuid *ret);
 
 /* Parses decimal digits.  Returns false if they are not a number from 0 to

@@ -22,7 +22,7 @@ struct caller {
 };
 
 /* Hashes the token of an Authorization header with the scheme Bearer.  Returns
- * false if ${header} has no such token. */
+ * false if ${header} has no such token; it may be NULL. */
 static bool
 bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
 {

@@ -121,8 +121,8 @@ bucket_get(struct limiter *l, uint64_t key, int64_t now_ms)
 
 /* Returns how many tokens the bucket must have for ${cost}.  A bucket can never
  * have more tokens than its burst, so a larger cost passes when the bucket is
- * full.  It also passes with one token less, because the request itself has
- * taken a token before its items were counted. */
+ * full.  If the burst is above 2, it also passes with one token less, because
+ * the request itself has taken a token before its items were counted. */
 static double
 tokens_needed(const struct limiter *l, double cost)
 {

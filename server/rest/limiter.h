@@ -12,9 +12,9 @@
 struct limiter;
 
 /* Makes a table of buckets, one for each key: each gets ${rate} tokens a second
- * and holds at most ${burst}.  The table is bounded: with too many keys the
- * full buckets are dropped, or else all.  Returns NULL if there is no memory.
- */
+ * and holds at most ${burst}.  A new bucket is full.  The table is bounded:
+ * beyond 65,536 keys the full buckets are dropped, or all if 32,768 or more are
+ * not full.  Returns NULL if there is no memory. */
 struct limiter *limiter_new(double rate, double burst);
 void limiter_free(struct limiter *l);
 
@@ -24,9 +24,9 @@ void limiter_free(struct limiter *l);
 bool limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
     int *ret_wait_s);
 
-/* Like limiter_take() for a cost of several tokens, all or none.  A cost above
- * the burst passes when the bucket is full, and leaves the bucket with a debt.
- */
+/* Like limiter_take() for a cost of several tokens, all or none.  A cost of the
+ * burst or more passes if the bucket is full or, if the burst is above 2, has
+ * one token less; it then leaves the bucket with a debt. */
 struct limiter_charge {
 	const void *key;
 	size_t n; /* bytes of the key */

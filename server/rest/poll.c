@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Long-polls.  Three threads may use one: a reader that queries for it; push,
- * which gives the waiter back; and its http loop, when the time is up or the
- * client has gone.  Each of them changes the state (poll_state.h) under one
- * lock, and then, without the lock, takes the step that follows from the
- * change.
+ * which gives the waiter back; and its http loop, when the time is up, the
+ * client has gone or draining begins.  Each of them changes the state
+ * (poll_state.h) under one lock, and then, without the lock, takes the step
+ * that follows from the change.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -204,8 +204,8 @@ waiter_done(struct push_waiter *w, bool woken)
 	take_step(p, step);
 }
 
-/* Called when the time is up or the client has gone.  Thread: the http loop's.
- */
+/* Called when the time is up, the client has gone or draining begins.  Thread:
+ * the http loop's. */
 static void
 wake(struct http_request *req, void *arg)
 {

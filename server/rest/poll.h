@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A request that waits (long-poll).  It runs its query; if the query finds
- * nothing new, it waits to be woken and runs the query again.  Each round
- * registers with push before it reads, so that no event is missed between the
- * two.
+ * nothing new, it waits to be woken and runs the query again, until its time is
+ * up.  Each round registers with push before it reads, so that no event is
+ * missed between the two.
  */
 #ifndef REST_POLL_H
 #define REST_POLL_H

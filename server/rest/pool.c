@@ -30,8 +30,9 @@
 #define PLACES 64 /* per class */
 #define SHARE_MAX (PLACES / 2)
 #define OWNERS_MAX (POOL_CLASSES * PLACES + THREADS_MAX)
-/* With two worse classes waiting, each gets at least one job in six: logging in
- * stays quick, and the other classes make progress. */
+/* If jobs of all classes wait, POOL_REGISTRATION gets one job in five, and
+ * POOL_STRANGER at least one in seven: logging in stays quick, and the other
+ * classes make progress. */
 #define OVERDUE 4
 
 struct share {
@@ -223,7 +224,7 @@ pool_free(struct pool *pool)
 }
 
 /* Appends ${job} to its class, in the turn after its owner's last job in that
- * class. */
+ * class, or in the current turn of the class if that is later. */
 static void
 job_link(struct pool *pool, struct pool_job *job, struct share *share)
 {

@@ -31,7 +31,8 @@ struct pool_job {
 	uint64_t turn;
 };
 
-/* Makes the pool and starts ${threads} threads, 16 at most. */
+/* Makes the pool and starts ${threads} threads, 16 at most.  RC_NO_MEMORY, or
+ * the error of starting a thread. */
 enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
 
 /* Runs the jobs that wait, and ends the threads.  Blocks until then. */

@@ -19,8 +19,8 @@ rest_new(const struct rest_options *options, struct rest **ret, struct err *err)
 	rest->o = *options;
 	rest->o.timing = timing_or_real(options->timing);
 	lock_init(&rest->poll_lock, LOCK_POLL);
-	/* The burst is two seconds' worth, so that a client that was away can
-	 * catch up. */
+	/* The burst is two seconds' worth, or one request at rates below 1, so
+	 * that a client that was away can catch up. */
 	if (rate > 0)
 		rest->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
 	rest->streams = htab_new(sizeof(int64_t));

@@ -35,14 +35,16 @@ struct rest_options {
 enum rc rest_new(const struct rest_options *options, struct rest **ret,
     struct err *err) MUST_USE;
 
-/* From now on handlers answer 503 draining.  Blocks until the waiting passwords
- * are hashed.  Requests that wait for the writer, a reader or push go on. */
+/* From now on new requests are answered with 503 draining, and streams end at
+ * their next piece.  Blocks until the waiting passwords are hashed.  Requests
+ * that wait for the writer, a reader or push go on. */
 void rest_stop(struct rest *rest);
 bool rest_stopped(const struct rest *rest);
 
 /* Returns the number of requests that a handler has, or that wait for the
- * writer, a reader, push or another thread.  When it is 0 after rest_stop(), no
- * thread uses a request any more, and http_stop() may free the requests. */
+ * writer, a reader, push or another thread.  An answer in pieces is not counted
+ * while a piece is being sent.  When it is 0 after rest_stop(), no thread uses
+ * a request any more, and http_stop() may free the requests. */
 size_t rest_busy(const struct rest *rest);
 
 /* Frees ${rest}.  No request may enter any more.  NULL is allowed. */

@@ -15,7 +15,8 @@
  *     Without an event the piece is a comment: it keeps proxies from ending the
  *     stream, and shows whether the client is still there.
  *  5. The stream ends with a last piece, from poll.answer, or from end() if the
- *     token was revoked, the server stops, or a query failed.
+ *     token was revoked, the server stops, or a query failed.  If the client
+ *     leaves while a piece is being sent, there is no last piece.
  */
 #ifndef REST_STREAM_H
 #define REST_STREAM_H
