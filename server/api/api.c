@@ -8,8 +8,8 @@
 #include "api/api_internal.h"
 #include "base/mem.h"
 
-/* New users per network, where registration is open: a school class may
- * register at once, a script that would fill the table may not. */
+/* New users per network and second, where registration is open: a school class
+ * (50) may register at once, a script that would fill the table may not. */
 #define NETWORK_REGISTRATIONS_RATE (1.0 / 6)
 #define NETWORK_REGISTRATIONS_BURST 50
 /* New users of all networks together: the burst is worth this many minutes. */
@@ -75,7 +75,7 @@ api_not_implemented(struct http_request *req, void *arg)
 }
 
 /* A route of the contract that a later version will serve.  A caller who may
- * not use it already gets 401 or 403 instead of 501. */
+ * not use it gets 401 or 403, as it will then, and not 501. */
 #define NOT_IMPLEMENTED(method, path)                                          \
 	{                                                                      \
 		method, path, api_not_implemented, HTTP_ANY_BODY               \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The REST routes of the chat, one file per resource.  A handler parses its
- * request and submits a unit or a read job that is embedded in the request's
- * memory.  The request is answered when that comes back.
+ * request and submits a unit, a read job, a long-poll or a password job that is
+ * embedded in the request's memory.  The request is answered when that comes
+ * back.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -36,7 +37,7 @@ struct api_options {
 	bool registration_open;
 	struct rest *rest;
 	struct send_gate *gate;
-	double rate_limit;        /* 0: no limit, nor registration_rate */
+	double rate_limit;        /* 0: no limit of registrations either */
 	double registration_rate; /* per minute, all networks; 0: no limit */
 	int max_retries;          /* per message */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registration, log-in and changes of the password: the routes that cost an
- * argon2.  A stranger cannot distinguish an unknown name from a wrong password
- * by the answer or by its time, because both cost the same work.
+ * Registration, log-in and changes of the password: the routes of this module
+ * that hash a password with argon2.  A stranger cannot distinguish an unknown
+ * name from a wrong password by the answer or by its time, because both cost
+ * the same work.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -278,7 +279,8 @@ begin_attempt(struct account_call *a)
 
 /* Verifies a->password.  RC_OK: it is the stored password.  RC_DENIED: it is
  * not.  A name that is unknown, disabled or without a password costs the same
- * time.  Thread: argon2. */
+ * time.  Takes the counted attempt back, except on RC_DENIED.  Thread: argon2.
+ */
 static enum rc
 verify_password(struct account_call *a, struct err *err)
 {
@@ -321,8 +323,9 @@ logged_in(struct unit *base)
 	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
 
-	/* argon2 has accepted the password.  It was replaced meanwhile, or it
-	 * is a one-time password that has been used or has expired. */
+	/* argon2 has accepted the password.  It was replaced or its user was
+	 * disabled meanwhile, or it is a one-time password that has been used
+	 * or has expired. */
 	if (u->unit.rc == RC_OK && problem_status(u->refusal.problem) == 401)
 		note_refused(a);
 	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))

@@ -76,21 +76,23 @@ void login_throttle_free(struct login_throttle *throttle);
 /* Counts an attempt to log in as ${name} from the address ${peer}, as failed
  * until login_throttle_end() takes it back.  Fills ${ret} for that.  Returns
  * false, and counts nothing, if there were too many; another attempt is allowed
- * after *ret_wait_s seconds.  ${now_ms} is monotonic.  Thread: any. */
+ * after *ret_wait_s seconds at the earliest.  ${now_ms} is monotonic.  Thread:
+ * any. */
 bool login_throttle_begin(struct login_throttle *throttle,
     const struct span *name, const char *peer, int64_t now_ms,
     struct login_attempt *ret, int *ret_wait_s);
 
 /* Takes ${attempt} back, which did not fail.  ${right}: the password was right,
- * and the network is known for this name from now on; otherwise the password
- * was not verified.  Thread: any. */
+ * and the network is known for this name, until another pair takes its place in
+ * the table; otherwise the password was not verified.  Thread: any. */
 void login_throttle_end(struct login_throttle *throttle,
     const struct login_attempt *attempt, bool right, int64_t now_ms);
 
 /* ---- handlers ---- */
 
-/* One handler for each route of the table in api.c.  The argument is the struct
- * rest. */
+/* The handlers of the table of routes in api.c.  api_inbox_stream() serves GET
+ * /v1/inbox if the client accepts a stream.  The argument is the struct rest.
+ */
 void api_root_get(struct http_request *req, void *arg);
 void api_not_implemented(struct http_request *req, void *arg);
 void api_users_post(struct http_request *req, void *arg);

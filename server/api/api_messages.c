@@ -3,9 +3,10 @@
  * Sending: POST /v1/messages (one message, or an array) and POST
  * /v1/to/{address}.
  *
- * The http thread prepares the units: id, recipient, fingerprint, and the
- * rendered fragment that push shows.  After the commit the entry is rendered
- * from the unit, without a read.
+ * The handler's thread prepares the units: id, recipient, fingerprint, and the
+ * rendered fragment that push shows.  After the commit the entry of a new
+ * message is rendered from the unit, without a read.  Only an entry that was
+ * accepted before is read.
  */
 #include <stdio.h>
 #include <string.h>

@@ -16,9 +16,10 @@
 /* ---- one entry ---- */
 
 /* Returns the time at which the last destination of ${e} reached a state, or 0
- * if one has not.  ${offset} is the member of struct destination_view with that
- * time.  Failed, expired and canceled destinations are ignored, as in sent_at,
- * acked_at and read_at of the entry (wire/entry.c). */
+ * if one has not, or if none is left to look at.  ${offset} is the member of
+ * struct destination_view with that time.  Failed, expired and canceled
+ * destinations are ignored, as in sent_at, acked_at and read_at of the entry
+ * (wire/entry.c). */
 static int64_t
 all_at(const struct entry_view *e, size_t offset)
 {

@@ -26,8 +26,8 @@
 #include "rest/stream.h"
 #include "store/inbox.h"
 
-/* A piece ends after this many bytes: more bytes would wait in memory for a
- * client that does not read. */
+/* A piece ends with the event that reaches this many bytes: more events would
+ * wait in memory for a client that does not read. */
 #define PIECE_BYTES 16384
 /* Milliseconds; the same as in the WebSocket's frame reconnect. */
 #define RETRY_MS 2000
@@ -248,7 +248,7 @@ stream_fini(void *arg)
 /* Reads the cursor.  Last-Event-ID goes before the parameter after: a client
  * that reconnects as the HTML standard says sends it together with the URL of
  * the first request.  The ids of events have no epoch, so an epoch in the URL
- * still counts. */
+ * still counts.  Returns false if the request has been answered. */
 static bool
 parse_cursor(struct inbox_stream *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Devices: each token belongs to one device.  List, rename, revoke one device,
- * revoke all others.
+ * revoke all others, revoke all.
  */
 #include <string.h>
 

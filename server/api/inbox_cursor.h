@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A place in an inbox from which events are read: the place that the client
- * names, or else the acked position of its device.  Pages and streams use it.
+ * names, or else the acked position of its device, or the place before the
+ * oldest event that is kept if that is later.  Pages and streams use it.
  */
 #ifndef API_INBOX_CURSOR_H
 #define API_INBOX_CURSOR_H
@@ -28,13 +29,14 @@ struct inbox_cursor {
 bool inbox_cursor_parse(struct call *call, const char *what, const char *text,
     struct inbox_cursor *c);
 
-/* Reads the counters and the acked position, sets the place if the client has
- * named none, and checks it; the result is in refusal.  Thread: reader. */
+/* Reads the counters, the acked position and the number of unread messages,
+ * sets the place if the client has named none, and checks it.  On RC_OK the
+ * result of the check is in refusal.  Thread: reader. */
 enum rc inbox_cursor_read(struct call *call, struct db *db,
     struct inbox_cursor *c, struct err *err) MUST_USE;
 
-/* Reads the counters again and checks the place against them.  Thread: reader.
- */
+/* Reads the counters again and checks the place against them.  On RC_OK the
+ * result of the check is in refusal.  Thread: reader. */
 enum rc inbox_cursor_check(struct call *call, struct db *db,
     struct inbox_cursor *c, struct err *err) MUST_USE;
 

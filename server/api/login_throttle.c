@@ -2,13 +2,15 @@
 /*
  * The login throttle: limits how often a wrong password may be tried.  There
  * are three token buckets: for a name from one network, for a network, and for
- * a name.  An attempt needs a token of each.
+ * a name.  An attempt needs a token of each; from a network that is known for
+ * the name it needs none of the name.
  *
  * A stranger cannot lock a user out.  One network can take fewer tokens from
  * the bucket of a name than flow into it, so it takes several networks together
  * to empty that bucket, and networks from which the user has logged in before
- * do not need its tokens.  Requests with a token are not throttled here.  An
- * unknown name is counted like any other.
+ * do not need its tokens.  Requests with a token are not throttled here, except
+ * a change of the password, which has to name the old one.  An unknown name is
+ * counted like any other.
  */
 #include <stdio.h>
 #include <string.h>
@@ -72,7 +74,8 @@ login_throttle_free(struct login_throttle *throttle)
 	mem_free(throttle);
 }
 
-/* Writes the key of a pair.  It is unique because a name has no space. */
+/* Writes the key of a pair, and returns its length.  The key is unique because
+ * a network has no space. */
 static size_t
 pair_key(const struct login_attempt *attempt,
     char ret[LIMIT_NAME_LEN + 1 + NETWORK_SIZE])
