@@ -63,11 +63,13 @@ enum rc admin_new(const struct admin_options *options, struct admin **ret,
 /* Starts the alert thread.  The readers must run. */
 enum rc admin_start(struct admin *admin, struct err *err) MUST_USE;
 
-/* Ends the alert thread, if it was started.  The readers must still run, or
- * have been stopped.  Blocks until an evaluation under way has ended. */
+/* Ends the alert thread, if it was started.  Call it before readers_stop(),
+ * which frees the readers that the thread uses.  Blocks until an evaluation
+ * under way has ended. */
 void admin_stop(struct admin *admin);
 
-/* Frees ${admin}.  No request may enter any more.  NULL is allowed. */
+/* Frees ${admin}, after admin_stop().  No request may enter any more.  NULL is
+ * allowed. */
 void admin_free(struct admin *admin);
 
 /* Returns the table of routes, which ends with method NULL. */

@@ -45,9 +45,9 @@ void stats_snapshot_metrics_write(const struct admin *admin,
 
 struct alert_thread;
 
-/* Starts a thread that evaluates the alerts every
- * ${admin}->o.alert_interval_ms.  The evaluation itself runs on a reader's
- * thread. */
+/* Starts a thread that evaluates the alerts, first after
+ * ${admin}->o.alert_interval_ms, and then always that long after the end of an
+ * evaluation.  The evaluation itself runs on a reader's thread. */
 enum rc alert_thread_start(
     struct admin *admin, struct alert_thread **ret, struct err *err) MUST_USE;
 
@@ -65,7 +65,7 @@ extern const struct document document_openapi;
 extern const struct document document_asyncapi;
 
 /* Appends the kernel's metrics of this process as Prometheus text.  ${start_ms}
- * is the wall time of the start. */
+ * is the wall time of the start, in milliseconds since 1970. */
 void process_metrics_write(struct buf *b, int64_t start_ms);
 
 /* Returns the admin to which the route of ${call} belongs. */

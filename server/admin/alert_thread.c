@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The alert thread.  Every alert_interval_ms it lets a reader evaluate the
- * alerts, and waits for the end.  So there is one evaluation at a time, and
- * none when the thread is freed.
+ * The alert thread.  It lets a reader evaluate the alerts, waits for the end,
+ * sleeps for alert_interval_ms and begins again.  So there is one evaluation at
+ * a time, and none when the thread is freed.
  */
 #include <stdbool.h>
 #include <time.h>

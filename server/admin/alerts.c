@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The alerts: each is a line of the table and a function that returns whether
- * its condition holds, and writes the reason for operators.  Durations are
- * measured by the monotonic clock.  The wall clock only shows since when an
- * alert holds.
+ * its condition holds, and writes the reason for operators.  The monotonic
+ * clock measures how long a condition has held.  The wall clock shows since
+ * when an alert holds, and gives the age of a message that is being sent
+ * (stuck_sending()).
  */
 #include "admin/alerts.h"
 #include "base/lock.h"
@@ -98,8 +99,8 @@ alerts_free(struct alerts *a)
 
 /* ---- the last hour ---- */
 
-/* Returns the rates since the oldest mark of the last hour.  Adds a mark once a
- * minute, however often the alerts are evaluated. */
+/* Returns the rates since the oldest mark of the last hour.  Adds a mark at
+ * most once a minute, however often the alerts are evaluated. */
 static struct alerts_rates
 last_hour(struct alerts *a, const struct mark *now)
 {
@@ -430,8 +431,8 @@ judge(struct alerts *a, enum alert id, const struct judging *j)
 	}
 }
 
-/* Counts and logs a step of the wall clock, which makes ages and due times
- * wrong. */
+/* Counts and logs a step of the wall clock of more than ALERTS_JUMP_MS since
+ * the last evaluation, which makes ages and due times wrong. */
 static void
 check_clock(struct alerts *a, int64_t wall_ms, int64_t mono_ms)
 {

@@ -2,9 +2,10 @@
 /*
  * The server's own alerts, for installations without Prometheus: those of
  * contrib/prometheus/alerts.yaml that are cheap to evaluate, evaluated from the
- * same gauges once per alert_interval_ms (a minute).  An alert is raised when
- * its condition has held for the time in the table, and cleared at the first
- * evaluation at which the condition does not hold.  Both are logged.
+ * same gauges once per alert_interval_ms (the setting alert-interval, by
+ * default a minute).  An alert is raised when its condition has held for the
+ * time in the table, and cleared at the first evaluation at which the condition
+ * does not hold.  Both are logged.
  *
  * This file only evaluates: it gets the gauges from the caller, and reads its
  * clock.  alert_thread.c decides when.
@@ -23,8 +24,9 @@
 enum alert_severity { ALERT_WARNING, ALERT_ERROR, ALERT_CRITICAL };
 
 /* X(id, name, severity, hold in ms).  The name is that of the Prometheus alert
- * in lower case: relay_silent is TwinboxRelaySilent.  Where the condition
- * itself compares an age, there is no further hold. */
+ * in lower case: relay_silent is TwinboxRelaySilent.  A hold of 0 raises the
+ * alert at the first evaluation at which its condition holds.  Where the
+ * condition itself compares an age, there is no further hold. */
 #define ALERTS_TABLE(X)                                                        \
 	X(DEPTH_HIGH, "outbox_depth_high", ALERT_WARNING, 0)                   \
 	X(BACKLOG, "outbox_backlog", ALERT_WARNING, 5 * ALERTS_MINUTE_MS)      \
@@ -80,7 +82,8 @@ struct alerts_input {
 	int64_t delivered_us; /* sum of METRIC_DELIVERY_SECONDS */
 };
 
-/* The rates of the last hour, or since the first evaluation if that is less. */
+/* The numbers of the last window_ms: at most an hour, and less if the first
+ * evaluation was later. */
 struct alerts_rates {
 	int64_t window_ms;
 	int64_t delivered;
@@ -89,15 +92,15 @@ struct alerts_rates {
 	int64_t retries;
 };
 
-/* Makes alerts of which none is raised.  Keeps ${clk} and ${m}, which may be
+/* Makes alerts of which none is raised.  Keeps ${clk} and ${m}; ${m} may be
  * NULL.  Returns NULL if there is no memory. */
 struct alerts *alerts_new(const struct clk *clk, struct metrics *m);
 
 /* Frees ${a}.  NULL is allowed. */
 void alerts_free(struct alerts *a);
 
-/* Evaluates all alerts, and logs those that are raised or cleared.  Thread: one
- * at a time. */
+/* Evaluates all alerts, and logs those that are raised or cleared.  Also counts
+ * and logs jumps of the wall clock.  Thread: one at a time. */
 void alerts_evaluate(struct alerts *a, const struct alerts_input *input);
 
 /* Appends the raised alerts as a JSON array of objects with name, severity,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requeues or discards many dead letters: those of a list of ids, or the oldest
- * that match a filter.  They go to the writer in units of
- * OPERATOR_DEAD_LETTERS, one after the other, so that no other commit waits for
- * all of them.  The answer names those that were refused.
+ * that match a filter.  They go to the writer in units of at most
+ * OPERATOR_DEAD_LETTERS (100), one after the other, so that no other commit
+ * waits for all of them.  The answer names those that were refused.
  */
 #include <string.h>
 
@@ -12,8 +12,8 @@
 
 #define BULK_MAX 1000
 #define BULK_DEFAULT 100
-/* The most dead letters that one request tries by filter, including those that
- * are refused. */
+/* A request by filter begins no further unit once it has tried this many dead
+ * letters, including those that were refused. */
 #define TRIED_MAX 2000
 
 struct bulk_call {

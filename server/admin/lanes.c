@@ -157,9 +157,10 @@ rewind_from(struct rewind_call *a, int64_t seq)
 }
 
 /* Finds the place to rewind to, and submits the rewind.  The place stays
- * correct until the writer runs the unit: places below a cursor do not change,
- * and if the row of the place is purged meanwhile, the rewind begins with the
- * next row. */
+ * correct until the writer runs the unit: places below the next_seq of the lane
+ * do not change, and if the row of the place is purged meanwhile, the rewind
+ * begins with the next row.  If no row was sent since that time, the unit gets
+ * OPERATOR_NO_PLACE and rewinds nothing. */
 static enum rc
 read_since(struct call *call, struct db *db, struct err *err)
 {

@@ -49,11 +49,12 @@ rank_of(const char *event)
 
 	for (i = 0; i < n && strcmp(order[i], event) != 0; i++)
 		;
-	/* Then the ends of a row, and last what an operator did about them. */
+	/* Then the ends of a row, and last that an operator discarded it. */
 	return (strcmp(event, "discarded") == 0 ? n + 1 : i);
 }
 
-/* Adds a step.  Its detail is the concatenation of the texts up to NULL. */
+/* Adds a step, unless ${at} is 0.  Its detail is the concatenation of the texts
+ * up to NULL. */
 static void __attribute__((sentinel))
 add_step(struct showing *s, int64_t at, const char *event, ...)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages: the formal documents, the explanations of problems, and the front
- * page; HTML for browsers, text for all other clients.  A browser gets the chat
- * page as the front page, if it was built.
+ * Pages: the explanations of problems and the front page, as HTML for browsers
+ * and as text for all other clients; and the formal documents.  A browser gets
+ * the chat page as the front page, if it was built.
  */
 #include <string.h>
 

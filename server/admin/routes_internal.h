@@ -41,8 +41,9 @@ struct admin_names {
 };
 
 /* Finds the ids of ${names}.  For a name that is not given, *ret_sender is 0
- * and *ret_destination is -1.  RC_NOT_FOUND: a name is unknown, and the request
- * has been answered.  Thread: reader. */
+ * and *ret_destination is -1, and so it is for the destination "*", which
+ * stands for all.  RC_NOT_FOUND: a name is unknown, and the request has been
+ * answered.  Thread: reader. */
 enum rc admin_resolve(struct call *call, struct db *db,
     const struct admin_names *names, int64_t *ret_sender,
     int64_t *ret_destination, struct err *err) MUST_USE;
@@ -52,7 +53,7 @@ enum rc admin_resolve(struct call *call, struct db *db,
 	"max_retries, rejected, expired, poison, discarded or too_large"
 
 /* Copies the ${n} bytes of ${text} to ${ret}.  Returns false if they are not
- * one of these words.  Answers nothing. */
+ * one of these reasons.  Answers nothing. */
 bool admin_reason_read(
     const char *text, size_t n, char ret[INSPECT_REASON_SIZE]);
 
@@ -62,15 +63,17 @@ struct admin_dead_query {
 	struct inspect_dead_letter_filter filter;
 };
 
-/* Reads the parameters reason, sender, destination and resolved.  The ids of
- * the names are not found yet (admin_resolve()). */
+/* Reads the parameters reason, sender, destination and resolved (without it,
+ * only open dead letters are listed).  The ids of the names are not found yet
+ * (admin_resolve()). */
 bool admin_dead_query(struct call *call, struct admin_dead_query *ret);
 
 /* ---- answers (render.c) ---- */
 
 /* End a list: add the member "next" and a Link header to the page with the
- * parameter ${cursor} = ${next}.  If ${next} is 0 or NULL, there is no next
- * page: "next" is null, and there is no header. */
+ * parameter ${cursor} = ${next} and the other parameters of this request.  If
+ * ${next} is 0 or NULL, there is no next page: "next" is null, and there is no
+ * header. */
 void admin_next(
     struct call *call, struct buf *b, const char *cursor, int64_t next);
 void admin_next_text(
@@ -101,8 +104,9 @@ void admin_row_members(
 /* Writes a dead letter as an object. */
 void admin_dead_letter(struct buf *b, const struct inspect_dead_letter *dead);
 
-/* Writes everything that is known of message ${id} as an object (message.c).
- * RC_NOT_FOUND: there is no such message.  Thread: reader. */
+/* Writes message ${id} without its text, and at most 256 of its rows with their
+ * attempts and timelines, as an object (message.c).  RC_NOT_FOUND: there is no
+ * such message.  Thread: reader. */
 enum rc admin_show(struct db *db, const struct uuid *id, struct buf *b,
     struct err *err) MUST_USE;
 
@@ -111,7 +115,7 @@ enum rc admin_show(struct db *db, const struct uuid *id, struct buf *b,
 void admin_user_members(struct buf *b, const struct inspect_user *u);
 
 /* Returns the statistics of the relay, which the caller frees with mem_free(),
- * or NULL if there is no memory (stats.c). */
+ * or NULL if there is no memory (stats.c).  Without a relay they are all 0. */
 struct relay_stats *admin_relay(struct admin *admin);
 
 /* Handlers.  The argument is the struct rest. */

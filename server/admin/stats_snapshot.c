@@ -148,8 +148,8 @@ write_breakers(const struct gauges *g, struct buf *out)
 	}
 }
 
-/* Returns the relay's statistics of a destination, all zero if the relay does
- * not know it. */
+/* Returns the relay's statistics of a destination, zero except for its id if
+ * the relay does not know it. */
 static struct core_destination
 relay_of(const struct relay_stats *r, int64_t destination_id)
 {

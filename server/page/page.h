@@ -3,7 +3,8 @@
  * The pages for people with a browser: the chat page and the admin page.  They
  * are files of web/ that the build makes part of the program, each in up to
  * three encodings.  Names are looked up in a table, never in a file system.
- * The table is constant, so all functions may be called from any thread.
+ * The table is constant, so all functions may be called from any thread.  If
+ * the program was built without the pages, the handlers answer 404.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
