@@ -54,9 +54,9 @@ held_by(const struct budget *b, uint64_t owner)
 	return ((uintptr_t)htab_find(b->owners, &owner));
 }
 
-/* Subtracts ${bytes} from the number of ${owner}.  Cannot fail: the entry of an
- * owner that has taken bytes exists, so htab_set() allocates nothing.  The
- * caller holds the lock. */
+/* Subtracts ${bytes} from the number of ${owner}; does nothing for owner 0.
+ * Cannot fail: the entry of an owner that has taken bytes exists, so htab_set()
+ * allocates nothing.  The caller holds the lock. */
 static void
 lower(struct budget *b, uint64_t owner, size_t bytes)
 {
@@ -71,9 +71,9 @@ lower(struct budget *b, uint64_t owner, size_t bytes)
 		(void)!htab_set(b->owners, &owner, (void *)(n - bytes));
 }
 
-/* Adds ${bytes} to the number of ${owner}.  Returns false, with nothing
- * changed, if the owner would exceed its share or if there is no memory.  The
- * caller holds the lock. */
+/* Adds ${bytes} to the number of ${owner}; does nothing for owner 0.  Returns
+ * false, with nothing changed, if the owner would exceed its share or if there
+ * is no memory.  The caller holds the lock. */
 static bool
 raise_owner(struct budget *b, uint64_t owner, size_t bytes)
 {

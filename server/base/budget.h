@@ -4,7 +4,7 @@
  * and how many one owner (base/owner.h) may hold.  A request for more bytes is
  * refused at once; a caller never waits for bytes.
  *
- * Thread: any.
+ * Thread: any, but one thread at a time for each struct budget_hold.
  */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
@@ -24,7 +24,8 @@ struct budget;
  * ${share}.  Returns NULL if there is no memory. */
 struct budget *budget_new(size_t total, size_t share);
 
-/* Frees ${b}, which may be NULL.  Bytes may still be taken. */
+/* Frees ${b}, which may be NULL.  Bytes that were taken need not have been
+ * given back; they cannot be given back afterwards. */
 void budget_free(struct budget *b);
 
 /* The bytes that one holder has taken, and their owners.  Zero it and set the

@@ -2,7 +2,8 @@
 /*
  * A growable byte buffer with a sticky failure: after an allocation has failed,
  * or an append would have exceeded the limit, every append does nothing and
- * buf_ok() returns false.  So a writer of JSON checks once, at the end.
+ * buf_ok() returns false, until buf_reset().  So a writer of JSON checks once,
+ * at the end.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -13,7 +14,7 @@
 #include <string.h>
 
 struct buf {
-	char *data; /* not NUL-terminated; NULL while empty */
+	char *data; /* not NUL-terminated; NULL while cap is 0 */
 	size_t len;
 	size_t cap;
 	size_t limit; /* in bytes; 0 = no limit */
@@ -34,9 +35,9 @@ void buf_fini(struct buf *b);
 /* Empties ${b} but keeps its memory, and clears the failure. */
 void buf_reset(struct buf *b);
 
-/* Returns room for ${n} more bytes, at ${b}->data + ${b}->len, or NULL on
- * failure.  Does not change len: the caller adds the number of bytes that it
- * has written. */
+/* Returns room for ${n} more bytes (0 is allowed), at ${b}->data + ${b}->len,
+ * or NULL on failure, which is sticky.  Does not change len: the caller adds
+ * the number of bytes that it has written. */
 char *buf_reserve(struct buf *b, size_t n);
 
 /* Appends ${n} bytes. */
@@ -65,8 +66,9 @@ buf_ok(const struct buf *b)
 
 /* Returns the bytes of ${b}, NUL-terminated, in memory that the caller frees
  * with mem_free(), and stores their number in *ret_len (${ret_len} may be
- * NULL).  Returns NULL if ${b} has failed; *ret_len is not set then.  In both
- * cases ${b} is empty afterwards and keeps its limit. */
+ * NULL).  Returns NULL if ${b} has failed, or if ${b} has no memory yet and
+ * there is none; *ret_len is not set then.  In both cases ${b} is empty
+ * afterwards, has not failed, and keeps its limit. */
 char *buf_take(struct buf *b, size_t *ret_len);
 
 #endif

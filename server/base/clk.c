@@ -29,7 +29,8 @@ static pthread_once_t offset_once = PTHREAD_ONCE_INIT;
 static int64_t offset_ms;
 
 /* Reads by how many seconds, forwards or backwards ("-5"), a test sets the wall
- * clock of this program wrong.  Text that is not a number is ignored. */
+ * clock of this program wrong.  Text that is not a number is ignored, and so
+ * are digits after the tenth. */
 static void
 read_offset(void)
 {
@@ -125,11 +126,12 @@ put2(char *p, uint32_t n)
 }
 
 /*
- * Writes the date of ${day}, counted from 1970-01-01.  The calculation begins
- * the year in March, so that a leap day is the last day of its year and month m
- * (0 = March) begins on day (153 m + 2) / 5.  400 years, an era, have 146,097
- * days.  One era is added to the day and subtracted from the year again, so
- * that all numbers are positive from the year 0 on.
+ * Writes the date of ${day}, counted from 1970-01-01, as YYYY-MM-DD to ${p} and
+ * returns the place behind it.  The calculation begins the year in March, so
+ * that a leap day is the last day of its year and month m (0 = March) begins on
+ * day (153 m + 2) / 5.  400 years, an era, have 146,097 days.  One era is added
+ * to the day and subtracted from the year again, so that all numbers are
+ * positive from the year 0 on.
  */
 static char *
 put_date(char *p, int64_t day)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Clocks.  Wall time (milliseconds since 1970, for times that are stored) and
- * monotonic time (for waiting) are never mixed.  Functions take a struct clk as
- * an argument, so that tests and the simulator can pass a clock of their own.
+ * monotonic time (microseconds, for waiting) are never mixed.  Functions take a
+ * struct clk as an argument, so that tests and the simulator can pass a clock
+ * of their own.
  */
 #ifndef BASE_CLK_H
 #define BASE_CLK_H
@@ -61,8 +62,9 @@ void clk_format_rfc3339(int64_t ms, char ret[CLK_RFC3339_SIZE]);
 
 /* Parses an RFC 3339 time with any offset and up to 9 decimals into
  * milliseconds since 1970.  Digits beyond milliseconds are cut off.  A leap
- * second becomes the second after it.  Returns 0, or -1 if ${text} is not such
- * a time or lies outside the years 0 to 9999 in UTC. */
+ * second (23:59:60 UTC at the end of a month) becomes the second after it; any
+ * other second 60 is refused.  Returns 0, or -1 if ${text} is not such a time
+ * or lies outside the years 0 to 9999 in UTC. */
 int clk_parse_rfc3339(const char *text, int64_t *ret_ms);
 
 #endif

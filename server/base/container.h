@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 /* Returns the object of ${type} whose ${member} is at ${ptr}.  The ?: makes the
- * compiler reject a ${ptr} that does not point to the type of the member. */
+ * compiler warn if ${ptr} points to another type than that of the member; a
+ * void * passes. */
 #define CONTAINER_OF(ptr, type, member)                                        \
 	((type *)(void *)((char *)(1 ? (ptr) : &((type *)0)->member) -         \
 			  offsetof(type, member)))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An error and the text that explains it.  It lives on the stack of a caller
- * and is passed down as the last argument.  The function in which the error
- * arises fills it at once; each function that returns it may put its own
- * context in front of the text (err_wrap()).
+ * An error and the text that explains it.  It lives on the stack of a caller,
+ * or in the object of a call that goes through other threads, and is passed
+ * down as the last argument.  The function in which the error arises fills it
+ * at once; each function that returns it may put its own context in front of
+ * the text (err_wrap()).
  *
  * A function that returns an error never logs it.  The outermost function (a
  * route, the loop of a thread, a command) logs it, once.

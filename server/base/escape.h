@@ -11,10 +11,9 @@
 #include <stddef.h>
 
 /* Writes ${s} into ${ret} of ${size} bytes (at least 1), NUL-terminated, and
- * cut between characters if it does not fit.  Control characters, and invisible
- * characters that change the direction or the layout of text, are written as
- * \u{202E}; bytes that are not UTF-8 are written as \xFF.  Returns ${ret}.
- * Thread: any. */
+ * cut between characters if it does not fit.  Control and format characters
+ * (utf8_is_unsafe()) are written as in \u{202E}; bytes that are not UTF-8 are
+ * written as in \xFF.  Returns ${ret}.  Thread: any. */
 char *escape_text(const char *s, char *ret, size_t size);
 
 #endif

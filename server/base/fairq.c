@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See fairq.h.  The lines that are not empty form a list in the order of their
- * turns: the first line hands out its first object and moves to the end of the
- * list.
+ * turns: the first line hands out its first object and, if it has more, moves
+ * to the end of the list.
  */
 #include "base/fairq.h"
 #include "base/lock.h"

@@ -2,13 +2,14 @@
 /*
  * Named fault points: FAULT("store.commit.before").  They exist in builds with
  * --enable-faults only; in others the macros do nothing.  The environment
- * TWINBOX_FAULT="name:n:action[,…]" arms them: at the n-th passage of the
- * point, `kill` sends SIGKILL to the process, `exit` calls _exit(99), `fail`
- * makes FAULT_FAILS true once, and `delay=MS` sleeps.  TWINBOX_FAULT_TRACE=FILE
- * appends the name of each point that is passed to the file, one a line, so
- * that a test can list the points.  The same builds read TWINBOX_TIME_SCALE
- * (base/timing.h), TWINBOX_CLOCK_OFFSET (base/clk.c) and
- * TWINBOX_CHEAP_PASSWORDS (crypt/password.c).
+ * TWINBOX_FAULT="name:n:action[,…]" arms them, up to 32: at the n-th passage of
+ * the point, `kill` sends SIGKILL to the process, `exit` calls _exit(99),
+ * `fail` makes FAULT_FAILS true once, and `delay=MS` sleeps.  The numbers n and
+ * MS are 1 to 999999999.  Text that cannot be parsed ends the program with
+ * status 98.  TWINBOX_FAULT_TRACE=FILE appends the name of each point that is
+ * passed to the file, one a line, so that a test can list the points.  The same
+ * builds read TWINBOX_TIME_SCALE (base/timing.h), TWINBOX_CLOCK_OFFSET
+ * (base/clk.c) and TWINBOX_CHEAP_PASSWORDS (crypt/password.c).
  */
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
@@ -21,13 +22,14 @@
  * true if the point must fail.  Thread: any. */
 bool fault_hit(const char *name);
 /* Returns the number from 1 to ${most} in the environment variable ${name}, or
- * ${otherwise} if the variable is not set.  Any other text ends the program. */
+ * ${otherwise} if the variable is not set.  Any other text ends the program
+ * (fault_refuse()). */
 long fault_number(const char *name, long otherwise, long most);
 /* Parses ${n} bytes at ${p} as a number from 1 to 999999999.  Returns false if
  * they are anything else. */
 bool fault_read_number(const char *p, size_t n, long *ret);
-/* Ends the program, because the value of the environment variable ${name}
- * cannot be parsed at ${at}. */
+/* Prints that ${at}, from the environment variable ${name}, cannot be used, and
+ * ends the program with status 98. */
 void fault_refuse(const char *name, const char *at) __attribute__((noreturn));
 #define FAULT(name) ((void)fault_hit(name))
 #define FAULT_FAILS(name) (fault_hit(name))

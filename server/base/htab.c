@@ -124,8 +124,8 @@ htab_find(const struct htab *t, const void *key)
 	return (slot_at(t, probe(t, key, htab_hash(key, t->key_size)))->value);
 }
 
-/* Moves all entries into twice as many slots.  Returns false, with nothing
- * changed, if there is no memory. */
+/* Moves all entries into twice as many slots (FIRST_CAP at first).  Returns
+ * false, with nothing changed, if there is no memory. */
 static bool
 grow(struct htab *t)
 {

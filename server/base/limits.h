@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of everything whose size a client or another server chooses, with
- * their reasons.  Lengths are in bytes.  The schema repeats the limits of
- * stored values as CHECK constraints.
+ * Limits of what a client or another server chooses, with their reasons; limits
+ * that only one module needs stand in that module.  Lengths are in bytes.  The
+ * schema repeats the limits of stored values as CHECK constraints.
  */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
@@ -37,7 +37,8 @@
 /* A request of another server: 50 envelopes with texts of a usual length, or
  * two of the longest texts with all bytes escaped. */
 #define LIMIT_PEER_REQUEST_LEN 262144
-/* A body of a route that needs no token: it holds a name and a password. */
+/* A body of a route that needs no token: it holds a name and a password.
+ * Routes for other servers have LIMIT_PEER_REQUEST_LEN. */
 #define LIMIT_PUBLIC_REQUEST_LEN 4096
 /* Bodies and answers up to these sizes do not count against the budgets
  * (request-memory, answer-memory), so that small requests are always served.
@@ -66,7 +67,7 @@
 /* The longest wait of a long-poll, in seconds: below the 60 s after which
  * proxies time out. */
 #define LIMIT_WAIT_S 55
-/* Events of a session that are sent and not acked yet. */
+/* The most events of a session that are sent and not acked yet. */
 #define LIMIT_WINDOW 256
 #define LIMIT_INSTANCE_LEN 64
 #define LIMIT_INSTANCES_PER_DEVICE 8
@@ -74,11 +75,13 @@
 /* Event streams (GET /v1/inbox): as many as WebSockets. */
 #define LIMIT_STREAMS_PER_DEVICE 8
 /* Effects of commits that wait for the push thread.  Effects beyond this limit
- * are dropped, and the sessions read their events from the store instead. */
+ * are dropped, except for revoked tokens, and the sessions read their events
+ * from the store instead. */
 #define LIMIT_EFFECTS_BYTES (16 * 1024 * 1024)
 /* The most members of a conversation who are notified one by one of what
- * another member does (typing).  Receipts in groups, which are not built yet,
- * become watermarks instead of events above this number. */
+ * another member does (typing); further members are not notified.  Receipts in
+ * groups, which are not built yet, become watermarks instead of events above
+ * this number. */
 #define LIMIT_RECEIPT_MEMBERS 32
 /* Scheduled messages that a sender may have. */
 #define LIMIT_SCHEDULED 100

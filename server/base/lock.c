@@ -55,8 +55,9 @@ note_dropped(const struct lock *l)
 
 /* ---- locks ---- */
 
-/* Asserts that a pthread call has succeeded.  These calls fail only if the lock
- * is not initialised or the caller does not hold it. */
+/* Asserts that a pthread call has succeeded.  These calls fail only by a
+ * mistake of the caller, such as a lock that is destroyed while a thread holds
+ * it. */
 static void
 must(int error)
 {

@@ -55,7 +55,7 @@ void mbox_close(struct mbox *box);
 size_t mbox_count(struct mbox *box);
 
 /* Returns the descriptor to poll, -1 if the box has none.  A take that empties
- * the box makes the descriptor unreadable. */
+ * the box makes the descriptor unreadable; mbox_close() makes it readable. */
 int mbox_fd(const struct mbox *box);
 
 #endif

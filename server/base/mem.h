@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory.  The only module that calls malloc().  Every function may return
- * NULL; a test can make the k-th allocation fail (mem_fail_at()).  Thread: any.
+ * Memory.  The only module that calls malloc().  Every allocation may fail and
+ * return NULL; a test can make the k-th allocation fail (mem_fail_at()).
+ * Thread: any.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H

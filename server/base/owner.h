@@ -19,8 +19,9 @@
 
 /* Writes the network of ${peer}, an address as text, that is limited as a
  * whole: an IPv4 address (also one that is mapped into IPv6), or the /64 of an
- * IPv6 address, because one host usually has a whole /64.  Any other text is
- * copied. */
+ * IPv6 address, because one host usually has a whole /64.  A zone ("%eth0") is
+ * left out.  IPv6 is written in its shortest form with "/64".  Any other text
+ * is copied, cut to NETWORK_SIZE - 1 bytes. */
 void network_of(const char *peer, char ret[NETWORK_SIZE]);
 
 /* Returns the owner that stands for a user. */

@@ -73,11 +73,14 @@ bool rc_may_retry(enum rc rc);
 bool rc_is_outage(enum rc rc);
 
 /* Returns the result for a file that could not be opened, made, renamed or
- * removed because of the errno value ${sys}.  RC_IO means that no other
- * setting, path or permission would help: the disk has failed.  EROFS is RC_IO,
- * too, because Linux remounts a failing disk read-only.  Do not use this for
- * reads, writes and syncs of an open file: there every errno, also EACCES,
- * means that data that was promised cannot be kept. */
+ * removed because of the errno value ${sys}.  RC_DENIED, RC_NOT_FOUND, RC_FULL,
+ * RC_NO_MEMORY and RC_LIMIT (too many open files) say what they say everywhere;
+ * RC_INVALID means a path that cannot name such a file.  Every other errno
+ * gives RC_IO: no other setting, path or permission would help, the disk has
+ * failed.  EROFS is RC_IO, too, because Linux remounts a failing disk
+ * read-only.  Do not use this for reads, writes and syncs of an open file:
+ * there every errno, also EACCES, means that data that was promised cannot be
+ * kept. */
 enum rc rc_of_opening(int sys);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Sources of randomness, which are passed as arguments.  The system's source is
  * getrandom(2).  The seeded source is for simulation and gives the same bytes
- * for the same seed.
+ * for the same seed and the same sequence of calls.
  */
 #ifndef BASE_RND_H
 #define BASE_RND_H

@@ -3,8 +3,8 @@
  * Threads by role.  Owns the role and the name of each thread.  Promises that
  * signals are blocked in every thread; only main may unblock them.  Some are
  * never blocked: those that an instruction of the thread itself raises (a crash
- * must end the program with a core dump), those of job control (Ctrl-Z must
- * work) and the profiler's.
+ * must end the program at once), those of job control (Ctrl-Z must work) and
+ * the profiler's.
  */
 #include "base/thr.h"
 

@@ -41,10 +41,10 @@ enum thr_role {
 struct thr;
 typedef void (*thr_fn)(void *arg);
 
-/* Starts a thread of ${role} that runs ${fn}(${arg}).  ${index} makes
- * the names of the threads of a role differ: 1 gives "http1", 0 gives "http".
- * The caller ends it with thr_join().  Returns RC_NO_MEMORY if the thread
- * cannot be started. */
+/* Starts a thread of ${role} that runs ${fn}(${arg}).  ${index} makes the names
+ * of the threads of a role differ: 1 gives "http1", 0 gives "http".  The caller
+ * waits for its end with thr_join().  Returns RC_NO_MEMORY if the thread cannot
+ * be started. */
 enum rc thr_start(enum thr_role role, int index, thr_fn fn, void *arg,
     struct thr **ret, struct err *err) MUST_USE;
 

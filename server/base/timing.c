@@ -36,8 +36,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct timing scaled;
 
 /* Returns the time ${ms} of the member ${name} as ${text}, the value of
- * TWINBOX_TIME_SCALE, scales it: divided by N, or multiplied by N for "1/N".
- * Sets the bits in ${used} of the items of ${text} that match ${name}. */
+ * TWINBOX_TIME_SCALE, scales it: divided by N and rounded up, or multiplied by
+ * N for "1/N".  Sets the bits in ${used} of the items of ${text} that match
+ * ${name}. */
 static int64_t
 scale_one(const char *text, const char *name, int64_t ms, uint32_t *used)
 {

@@ -11,8 +11,9 @@
  * "cluster=4,push_stalled=20" divides all members whose names begin with
  * cluster by 4 and push_stalled by 20; "10" divides all members;
  * "relay_poll=1/10" multiplies.  If several items match a member, the last one
- * counts.  Numbers are 1 to 100.  tests/unit/test_timing.c checks the values of
- * the table.
+ * counts.  Numbers are 1 to 100; results are rounded up.  At most 16 items; one
+ * that cannot be parsed, or that matches no member, ends the program.
+ * tests/unit/test_timing.c checks the values of the table.
  */
 #ifndef BASE_TIMING_H
 #define BASE_TIMING_H

@@ -24,9 +24,9 @@ size_t utf8_decode(const char *s, size_t n, uint32_t *ret);
 size_t utf8_cut(const char *s, size_t n, size_t max);
 
 /* Returns true if ${c} is a format character (general category Cf of Unicode
- * 15) or a line or paragraph separator.  Such a character is invisible, and
- * changes the order or the line in which a terminal shows the characters next
- * to it. */
+ * 15) or a line or paragraph separator.  Most are invisible, and many change
+ * the order or the line in which a terminal shows the characters next to
+ * them. */
 bool utf8_is_format(uint32_t c);
 
 /* Returns true if ${c} must not be written to a terminal: a format character,
@@ -38,8 +38,8 @@ bool utf8_is_unsafe(uint32_t c);
  * does not change the direction of the text next to it: without control
  * characters (C0, DEL, C1), line or paragraph separators, and bidirectional
  * embeddings, overrides or isolates.  Joiners and direction marks are allowed,
- * because emoji and some scripts need them.  If not, *ret_bad is the offset of
- * the first byte that is not allowed. */
+ * because emoji and some scripts need them.  If not, *ret_bad (${ret_bad} is
+ * not NULL) is the offset of the first byte that is not allowed. */
 bool utf8_line_valid(const char *s, size_t n, size_t *ret_bad);
 
 #endif
