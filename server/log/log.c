@@ -2,10 +2,10 @@
 /*
  * The ring of the log, the log thread, and the direct way to stderr for
  * programs without this thread.  Owns a byte ring from log_start() to
- * log_stop().  Promises that a caller waits for nothing but a lock, which is
- * held while at most one record is copied: only the log thread writes to the
- * descriptor, which may be a full pipe.  Relies on signals being blocked in the
- * log thread (no SIGPIPE).
+ * log_stop().  Promises that, while the log thread runs, a caller waits for
+ * nothing but a lock, which is held while at most one record is copied: only
+ * the log thread writes to the descriptor, which may be a full pipe.  Relies on
+ * signals being blocked in the log thread (no SIGPIPE).
  *
  * Invariants, under the lock:
  *  1. head - tail bytes are in the ring, whole records only;
@@ -131,8 +131,9 @@ record_init(struct log_record *rec, enum log_event event, size_t len)
 	(void)snprintf(rec->thread, sizeof(rec->thread), "%s", thr_self_name());
 }
 
-/* Puts a record into the ring.  Drops it if log_last() was called before; with
- * ${last}, later ones are dropped.  Returns false if there is no ring. */
+/* Puts a record into the ring.  Drops and counts it if the ring has no room for
+ * it; drops it if log_last() was called before; with ${last}, later ones are
+ * dropped.  Returns false if there is no ring. */
 static bool
 submit(struct log_record *rec, const char *fields, bool last)
 {
@@ -153,8 +154,8 @@ submit(struct log_record *rec, const char *fields, bool last)
 	if (sizeof(*rec) + rec->len > RING_SIZE - (run->head - run->tail)) {
 		atomic_fetch_add(&dropped, 1);
 	} else {
-		/* Take the time under the lock, so that the times in the log
-		 * never go back. */
+		/* Take the time under the lock, so that the lines are in the
+		 * order of their times. */
 		rec->wall_ms = clk_wall_ms(run->options.clk);
 		ring_put(run, rec, sizeof(*rec));
 		ring_put(run, fields, rec->len);
@@ -304,8 +305,9 @@ log_last_bare(enum log_event event)
 
 /* ---- the log thread ---- */
 
-/* Waits until a write takes PIPE_CHUNK bytes without blocking.  Returns false
- * if log_stop() was called and its time is over. */
+/* Waits until a write takes PIPE_CHUNK bytes without blocking; does not wait
+ * for a file, whose writes may block.  Returns false if log_stop() was called
+ * and its time is over. */
 static bool
 wait_writable(const struct log_run *run)
 {
@@ -323,8 +325,8 @@ wait_writable(const struct log_run *run)
 	}
 }
 
-/* Writes a piece.  Returns the number of bytes, 0 to try again, -1 if it cannot
- * be written. */
+/* Writes a piece, of at most PIPE_CHUNK bytes unless the log is a file.
+ * Returns the number of bytes, 0 to try again, -1 if it cannot be written. */
 static ssize_t
 write_piece(const struct log_run *run, const char *p, size_t n)
 {
@@ -381,8 +383,8 @@ own_fields(char *out, const char *fmt, ...)
 	return (len);
 }
 
-/* Adds a line that says how many lines were dropped since the last such
- * line. */
+/* Adds a line that says how many lines were dropped since the last such line,
+ * if any were. */
 static void
 report_dropped(struct log_run *run)
 {

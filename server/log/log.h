@@ -130,14 +130,16 @@ struct log_options {
 	const struct timing *timing; /* kept; NULL: timing_real() */
 };
 
-/* Starts the log thread, which must not run yet.  The descriptor, the clock and
- * the timing must last until log_stop().  Before log_start() and after
- * log_stop(), lines are written to stderr directly. */
+/* Starts the log thread, which must not run yet, and sets the level.  Returns
+ * RC_NO_MEMORY if there is no memory or the thread cannot be started.  The
+ * descriptor, the clock and the timing must last until log_stop().  Before
+ * log_start() and after log_stop(), lines are written to stderr directly. */
 enum rc log_start(const struct log_options *options, struct err *err) MUST_USE;
 
 /* Writes the lines in the ring, for at most log_stop_ms, and ends the log
- * thread.  Lines that are not written by then are dropped.  Does nothing if the
- * thread does not run. */
+ * thread.  Lines that are not written by then are dropped and counted.  If the
+ * thread still hangs in a write 500 ms later, it is abandoned: the program must
+ * end then.  Does nothing if the thread does not run. */
 void log_stop(void);
 
 /* Changes the level while the log thread runs. */
@@ -147,14 +149,16 @@ void log_set_level(enum log_level level);
  * costly arguments. */
 bool log_enabled(enum log_level level);
 
-/* Logs ${event} at its level.  ${fmt} gives the fields: "user=%s n=%d".  A
- * value ends at the next " key=" that is part of ${fmt} itself, so no value can
- * add a field (in a text line, '=' in such a value becomes '?'). Text before
- * the first key is the id.  In JSON a value is a number if its format is the
- * conversion of one decimal number and nothing else ("n=%d", not "n=%x" or
- * "n=%dms") and it has at most 15 digits.  Values are cut at 512 bytes; control
- * characters and bytes that are not UTF-8 become '?'. Thread: any.  Blocks:
- * never while the log thread runs. */
+/* Logs ${event}, unless its level is below that of the log.  ${fmt} gives the
+ * fields: "user=%s n=%d".  A value ends at the next " key=" that is part of
+ * ${fmt} itself, so no value can add a field (in a text line, '=' in such a
+ * value becomes '?').  Text before the first key is the id; in JSON, the member
+ * "id", or "text" if a space is in it.  In JSON a value is a number if its
+ * format is the conversion of one decimal number and nothing else ("n=%d", not
+ * "n=%x" or "n=%dms") and it has at most 15 digits before the point.  Values
+ * are cut at 512 bytes, all fields together at about 4,000; control and format
+ * characters and bytes that are not UTF-8 become '?'.  Leaves errno unchanged.
+ * Thread: any.  Blocks: never while the log thread runs. */
 void log_event(enum log_event event, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -170,7 +174,7 @@ void log_error(enum log_event event, const struct err *err, const char *fmt,
 void log_error_bare(enum log_event event, const struct err *err);
 
 /* As log_error(), for the last line of a program that ends: all later lines are
- * dropped, until log_start() is called again.  Thread: any. */
+ * dropped, and not counted, until log_start() is called again.  Thread: any. */
 void log_last(enum log_event event, const struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

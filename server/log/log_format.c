@@ -113,8 +113,8 @@ is_number_format(const char *p)
 	return (p[1] == '\0' || p[1] == ' ');
 }
 
-/* Copies ${fmt} with a mark in place of the space before each key.  Returns
- * false if ${size} is too small. */
+/* Copies ${fmt} with a mark in place of the space before each key, and before a
+ * key at its start.  Returns false if ${size} is too small. */
 static bool
 mark_format(char *out, size_t size, const char *fmt)
 {
@@ -279,7 +279,7 @@ add_value(struct buf *out, const char *p, size_t n, bool json, bool lead)
 }
 
 /* Returns true if ${key} is a member that each JSON line has anyway.  Such a
- * key gets a '_' in front, so that no member occurs twice. */
+ * key gets a '_' at its end ("time_"), so that no member occurs twice. */
 static bool
 is_reserved(const char *key, size_t n)
 {

@@ -6,8 +6,9 @@
  *
  * The fields of a record are text with a mark before each key.  A mark is a
  * control character and a random word, which is made when the first line is
- * logged.  No value can contain the word, so no value can add a field.  The
- * control character says whether the value was converted from a number.
+ * logged.  Nobody who chooses a value knows the word, so no value can add a
+ * field.  The control character says whether the value was converted from a
+ * number.
  */
 #ifndef BASE_LOG_INTERNAL_H
 #define BASE_LOG_INTERNAL_H
@@ -35,7 +36,8 @@ struct log_record {
 };
 
 /* Prints ${fmt} with marks to ${out} (LOG_FIELDS_MAX bytes), then ${story} (may
- * be NULL) as the field "error".  Returns the length.  Thread: any. */
+ * be NULL) as the field "error".  Returns the length, at most LOG_FIELDS_MAX;
+ * there is no NUL.  Thread: any. */
 size_t log_fields_print(char *out, const char *story, const char *fmt,
     va_list ap) __attribute__((format(printf, 3, 0)));
 
