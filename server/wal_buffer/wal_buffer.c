@@ -2,13 +2,14 @@
 /*
  * Coalesces the writes to SQLite's write-ahead log.
  *
- * SQLite writes a log frame as two small writes, and the commit of a batch
- * makes dozens to hundreds of them.  This VFS collects the writes in a buffer
- * and passes them on in pieces of up to 64 KiB, at the latest in the xSync that
- * makes them durable.  SQLite itself does not rely on a write before this
- * xSync, so the buffer delays no promise.  An error of a buffered write is
- * returned by the call that flushes the buffer, at the latest by xSync; a
- * commit treats both in the same way.
+ * SQLite writes a log frame as two writes, a small header and a page, and the
+ * commit of a batch makes dozens to hundreds of them.  This VFS collects the
+ * writes in a buffer and passes them on in pieces of up to 64 KiB, at the
+ * latest in the xSync that makes them durable, and before every read,
+ * truncation or query of the size.  SQLite itself does not rely on a write
+ * before this xSync, so the buffer delays no promise.  An error of a buffered
+ * write is returned by the call that flushes the buffer, at the latest by
+ * xSync; a commit treats both in the same way.
  *
  * The xSync of a commit can be deferred (db_commit_early()): the writes go to
  * the kernel, and another thread makes the sync later.  A power loss in between

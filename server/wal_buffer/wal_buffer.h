@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A VFS for SQLite that coalesces the writes to the write-ahead log until xSync
- * and can defer the syncs of commits.  Only the connection that writes uses it.
- * A connection belongs to one thread.
+ * and can defer the syncs of commits.  Only the connection that writes uses it,
+ * and only with synchronous=FULL.  A connection belongs to one thread, and so
+ * do all functions here but wal_buffer_vfs() and wal_buffer_sync().
  */
 #ifndef WAL_BUFFER_WAL_BUFFER_H
 #define WAL_BUFFER_WAL_BUFFER_H
@@ -25,13 +26,15 @@ const char *wal_buffer_vfs(void);
 sqlite3_file *wal_buffer_find(sqlite3 *handle);
 
 /* Sets whether the xSync at the end of a commit is deferred for ${log} from now
- * on.  Returns the number of syncs that were deferred since the log was
- * opened. */
+ * on; that of the header of a new log never is.  The caller defers during
+ * commits only, not during checkpoints.  Returns the number of syncs that were
+ * deferred since the log was opened. */
 uint64_t wal_buffer_defer_syncs(sqlite3_file *log, bool defer);
 
 /* Syncs ${log} for the commits whose syncs were deferred.  Returns an SQLite
  * result code; after a failure it makes no sync and returns the same code
- * again.  Thread: any, also while the thread of the connection works. */
+ * again, for as long as the log is open.  Blocks: on the disk.  Thread: any,
+ * also while the thread of the connection works. */
 int wal_buffer_sync(sqlite3_file *log);
 
 #endif
