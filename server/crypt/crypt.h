@@ -3,8 +3,9 @@
  * Cryptography by libsodium: passwords (argon2id), tokens, hashes
  * (BLAKE2b-256), comparison in constant time.
  *
- * To hash or verify a password takes 64 MiB and two passes, on purpose: call
- * these functions from the argon2 pool only.  Everything else is cheap.
+ * To hash or verify a password takes 64 MiB and two passes, on purpose: once
+ * the server serves, only threads of the argon2 pool call these functions.
+ * Commands call them directly.  Everything else is cheap.
  */
 #ifndef CRYPT_CRYPT_H
 #define CRYPT_CRYPT_H
@@ -16,8 +17,8 @@
 #include "base/err.h"
 #include "base/rnd.h"
 
-/* Initialises libsodium.  Call it once, before any other function here and
- * before other threads start. */
+/* Initialises libsodium; RC_INTERNAL if it does not start.  Call it once,
+ * before any other function here and before other threads start. */
 enum rc crypt_init(struct err *err) MUST_USE;
 
 /* ---- passwords ---- */
@@ -32,7 +33,8 @@ enum rc crypt_password_hash(const char *password, size_t n,
 
 /* Returns RC_OK if the password is that of ${stored}, RC_DENIED if it is not,
  * RC_NO_MEMORY if it cannot be checked, RC_CORRUPT if ${stored} is not a stored
- * password.  Blocks: as crypt_password_hash(). */
+ * password or would cost more than 1 GiB or 16 passes.  The cost is that of
+ * ${stored}.  Blocks: as crypt_password_hash(). */
 enum rc crypt_password_verify(const char *stored, const char *password,
     size_t n, struct err *err) MUST_USE;
 
@@ -92,8 +94,8 @@ void crypt_hash_once(const void *p, size_t n, uint8_t ret[CRYPT_HASH_SIZE]);
 void crypt_token_new(struct rnd *rnd, char ret_text[CRYPT_TOKEN_LEN + 1],
     uint8_t ret_hash[CRYPT_HASH_SIZE]);
 
-/* Writes the hash by which a token is looked up.  Returns false if ${n} bytes
- * at ${text} do not have the form of a token. */
+/* Writes the hash by which a token is looked up.  Returns false, with ${ret}
+ * unchanged, if ${n} bytes at ${text} do not have the form of a token. */
 bool crypt_token_hash(const char *text, size_t n, uint8_t ret[CRYPT_HASH_SIZE]);
 
 /* ---- memory ---- */

@@ -27,9 +27,9 @@ void sign_make(const uint8_t seed[SIGN_SEED_SIZE], const void *p, size_t n,
     uint8_t ret[SIGN_SIZE]);
 
 /* Returns true if ${signature} was made for the ${n} bytes at ${p} with the key
- * of ${public}.  Returns false also for a public key of low order, for which
- * anybody can make signatures, and for a signature that was changed into
- * another valid form (S + L). */
+ * of ${public}.  Returns false also for a public key that is not in its
+ * canonical form or is of low order, for which anybody can make signatures, and
+ * for a signature that was changed into another valid form (S + L). */
 bool sign_verify(const uint8_t public[SIGN_PUBLIC_SIZE], const void *p,
     size_t n, const uint8_t signature[SIGN_SIZE]);
 
@@ -56,8 +56,8 @@ void sign_sha256_final(struct sign_sha256 *h, uint8_t ret[SIGN_SHA256_SIZE]);
 /* The length of ${n} bytes as base64, with the NUL. */
 #define SIGN_BASE64_SIZE(n) (((n) + 2) / 3 * 4 + 1)
 
-/* Writes ${n} bytes as base64 to ${ret}, which has room for ${size} >=
- * SIGN_BASE64_SIZE(n) bytes. */
+/* Writes ${n} bytes as base64 and a NUL to ${ret}, which has room for ${size}
+ * >= SIGN_BASE64_SIZE(n) bytes. */
 void sign_base64_write(const void *p, size_t n, char *ret, size_t size);
 
 /* Decodes exactly ${size} bytes from the ${n} characters at ${text}.  Returns
