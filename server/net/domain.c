@@ -199,8 +199,8 @@ read_port(const char *text, uint16_t *ret)
 	return (*text == '\0' && v >= 1 && v <= UINT16_MAX);
 }
 
-/* Splits "HOST[:PORT]".  If there is no port, the port of ${url} stays as it
- * is. */
+/* Splits "HOST[:PORT]" and classifies HOST.  Returns false if one of them is
+ * not valid.  If there is no port, the port of ${url} stays as it is. */
 static bool
 split(const char *text, struct domain_url *url, struct host *ret_host)
 {

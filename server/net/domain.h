@@ -2,8 +2,9 @@
 /*
  * The names of hosts and servers, and the URLs of servers (docs/federation.md):
  * host names, domains, the lists of domains that an operator allows or denies,
- * and URLs.  Each name and URL has exactly one spelling.  Upper case, leading
- * zeros of a port and other forms of an address are refused instead of being
+ * and URLs.  Each name and URL has exactly one spelling, except that the
+ * default port of a URL may be written or left out.  Upper case, leading zeros
+ * of a port and other forms of an address are refused instead of being
  * normalised, so that no two programs read the same text differently.
  *
  * Thread: any, for all functions.  No function uses the network.
@@ -45,8 +46,9 @@ struct domain_list {
 };
 
 /* Parses entries separated by commas or spaces, as in other lists of settings;
- * "" is an empty list.  A suffix may be a single label (".example").  On
- * RC_INVALID, ${err} names the wrong entry, and ${ret} is unchanged. */
+ * "" is an empty list.  A suffix may be a single label (".example").  More than
+ * DOMAIN_LIST_MAX entries are RC_INVALID, too.  On RC_INVALID, ${err} names the
+ * wrong entry, and ${ret} is unchanged. */
 enum rc domain_list_parse(
     const char *text, struct domain_list *ret, struct err *err) MUST_USE;
 

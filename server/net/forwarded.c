@@ -80,7 +80,8 @@ port_ok(const char *p)
 }
 
 /* Reads an address with or without a port: "192.0.2.1", "192.0.2.1:80",
- * "2001:db8::1", "[2001:db8::1]:80". */
+ * "2001:db8::1", "[2001:db8::1]:80".  IPv4 becomes ::ffff:a.b.c.d.  Returns
+ * false for anything else. */
 static bool
 address_read(const char *p, size_t n, uint8_t ret[16])
 {
@@ -314,7 +315,8 @@ forwarded_believed(
 }
 
 /* Returns the hop that names the client, or NULL if the client is the peer
- * itself. */
+ * itself because the last hop is not known or there is no hop.  A line that is
+ * too long counts as a hop that is not known. */
 static const struct hop *
 walk(const struct forwarded_lines *lines, enum forwarded_kind kind,
     const struct net_networks *believed, struct chain *chain)

@@ -8,13 +8,16 @@
  * The rule
  *  1. Each proxy appends to the list the address that it got the request from.
  *     The list is walked from its end.  Addresses of believed proxies are
- *     skipped; the first other address is the client's.  All entries to the
- *     left of it may have been written by the client itself.
+ *     skipped; the first other address is the client's.  If there is none among
+ *     the last FORWARDED_HOPS_MAX entries, the leftmost of them is the
+ * client's. All entries to the left of it may have been written by the client
+ * itself.
  *  2. An unreadable entry (malformed, "unknown", hidden) ends the walk: the
  *     client is the last proxy that was skipped, or the peer itself.
  *  3. If both headers are present and do not name the same client, neither is
- *     believed.  A proxy writes one of them and may pass on the other one from
- *     a client, and this program cannot know which one the proxy wrote.
+ *     believed, and X-Forwarded-Proto is not, either.  A proxy writes one of
+ *     them and may pass on the other one from a client, and this program cannot
+ *     know which one the proxy wrote.
  */
 #ifndef NET_FORWARDED_H
 #define NET_FORWARDED_H
@@ -49,7 +52,7 @@ struct net_from {
 };
 
 /* The most hops that are examined, lines of one header that are kept, and
- * characters of a line. */
+ * characters of a line.  A longer line counts as one unreadable entry. */
 #define FORWARDED_HOPS_MAX 16
 #define FORWARDED_LINES_MAX 4
 #define FORWARDED_LINE_LEN_MAX 2048
@@ -76,13 +79,16 @@ struct forwarded_lines {
 void forwarded_add(struct forwarded_lines *lines, const char *name,
     size_t name_len, const char *value, size_t value_len);
 
-/* Does the same for each header of the raw head ${p} of ${n} bytes, whose
- * request line is skipped.  If a line is folded, returns false with ${ret}
- * empty, because programs read such a line differently. */
+/* Empties ${ret}, and does the same for each header of the raw head ${p} of
+ * ${n} bytes, up to the empty line; the request line is skipped.  If a line is
+ * folded, returns false with ${ret} empty, because programs read such a line
+ * differently. */
 bool forwarded_scan(const char *p, size_t n, struct forwarded_lines *ret);
 
 /* Fills ${ret}.  Its member client holds the address of the believed peer
- * before the call, and keeps it if the headers name no client. */
+ * before the call, and keeps it if the headers name no client.  Scheme and host
+ * are those of the client's entry in Forwarded.  If there is no scheme, a
+ * single line X-Forwarded-Proto gives it. */
 void forwarded_read(const struct forwarded_lines *lines,
     const struct net_networks *believed, struct net_from *ret);
 
