@@ -2,7 +2,7 @@
 /*
  * A strict reader of handshakes.  libwebsockets accepts any method, version,
  * key and subprotocol, repeated headers, and bytes behind the head.  A head
- * that passes here has each header that matters once and nothing behind it, so
+ * that passes here has no header that matters twice, and nothing behind it, so
  * libwebsockets has nothing left to be lenient about.
  */
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The head of a WebSocket handshake (RFC 6455, 4.2.1), read strictly.  Every
- * head that differs from the one expected form is refused before libwebsockets
- * sees a byte of it.  Pure: uses no socket and allocates no memory.  Thread:
- * any.
+ * head that differs from the expected form (other headers are allowed) is
+ * refused before libwebsockets sees a byte of it.  Pure: uses no socket and
+ * allocates no memory.  Thread: any.
  */
 #ifndef WS_HANDSHAKE_H
 #define WS_HANDSHAKE_H
@@ -38,7 +38,8 @@ struct ws_handshake_rules {
 /* Reads the ${n} bytes that have arrived so far, from the first byte of the
  * head.  WS_HANDSHAKE_MORE: the head is not complete, and nothing is wrong with
  * it yet.  WS_HANDSHAKE_WHOLE: the head is complete and accepted.
- * WS_HANDSHAKE_REFUSED: ${refusal} says why. */
+ * WS_HANDSHAKE_REFUSED: ${refusal} says why; its problem is PROBLEM_FORBIDDEN
+ * for an Origin, else PROBLEM_BAD_REQUEST. */
 enum ws_handshake_state ws_handshake_read(const char *p, size_t n,
     const struct ws_handshake_rules *rules, struct refusal *refusal);
 

@@ -29,15 +29,16 @@ struct ws_reader_ops {
 	bool (*pong)(void *arg);
 	/* The peer closes with ${code}; 1005: it gave none.  The last call. */
 	void (*close)(void *arg, int code);
-	/* The peer broke the protocol; ${code} is the code to close with, and
-	 * ${why} the reason, in static storage.  The last call. */
+	/* The peer broke the protocol, or there is no memory (1013); ${code} is
+	 * the code to close with, and ${why} the reason, in static storage.
+	 * The last call. */
 	void (*broken)(void *arg, int code, const char *why);
 };
 
 struct ws_reader {
 	const struct ws_reader_ops *ops;
 	void *arg;
-	bool over; /* closed or broken: further bytes are ignored */
+	bool over; /* the end has come: further bytes are ignored */
 
 	/* The current frame. */
 	uint8_t head[14];
@@ -59,8 +60,8 @@ struct ws_reader {
 	uint64_t frames; /* frames read so far, for metrics */
 };
 
-/* Initializes ${r} for the first byte behind the handshake.  Messages may have
- * at most LIMIT_HELLO_LEN bytes. */
+/* Initializes ${r}, which keeps ${ops} and ${arg}, for the first byte behind
+ * the handshake.  Messages may have at most LIMIT_HELLO_LEN bytes. */
 void ws_reader_init(
     struct ws_reader *r, const struct ws_reader_ops *ops, void *arg);
 
@@ -74,7 +75,8 @@ bool ws_reader_is_midway(const struct ws_reader *r);
 void ws_reader_fini(struct ws_reader *r);
 
 /* Reads ${n} bytes at ${p} and calls the callbacks.  Unmasks the bytes in
- * place. */
+ * place.  Ignores the bytes behind the end: a close, a fault, or a callback
+ * that has returned false. */
 void ws_reader_feed(struct ws_reader *r, char *p, size_t n);
 
 #endif
