@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each value is on a cache line of its own, so that threads that count
+ * Each metric begins on a cache line of its own, so that threads that count
  * different things do not slow each other down.  Each bucket of a histogram
  * counts its own observations; the sums over buckets that Prometheus expects
  * are computed when they are shown.  A reader may see an observation in one
@@ -22,8 +22,8 @@
 
 /* Upper bounds in microseconds, with the text that Prometheus shows: from a
  * single commit (100 us) to a delivery that an outage of a day or the default
- * expiry (5 days) has delayed.  30 s is a time-out, and 300 s the threshold of
- * an alert. */
+ * expiry (5 days) has delayed.  300 s is the threshold of an alert
+ * (contrib/prometheus/alerts.yaml). */
 #define SECONDS_TABLE(X)                                                       \
 	X(100, "0.0001")                                                       \
 	X(250, "0.00025")                                                      \

@@ -283,35 +283,37 @@ struct metrics;
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
 
-/* Update a metric: metrics_observe_us() a METRIC_HISTOGRAM,
- * metrics_observe_size() a METRIC_SIZES.  If ${m} is NULL, they do nothing.
- * Thread: any. */
+/* Update a metric: metrics_add() a counter or a gauge, metrics_set() a gauge,
+ * metrics_observe_us() a METRIC_HISTOGRAM, metrics_observe_size() a
+ * METRIC_SIZES.  A negative observation counts as 0.  If ${m} is NULL, they do
+ * nothing.  Thread: any. */
 void metrics_add(struct metrics *m, enum metric id, int64_t n);
 void metrics_set(struct metrics *m, enum metric id, int64_t v);
 void metrics_observe_us(struct metrics *m, enum metric id, int64_t us);
 void metrics_observe_size(struct metrics *m, enum metric id, int64_t n);
 
 /* Adds ${n} to the counter of ${word}, or to that of the last word if ${word}
- * is not listed. */
+ * is not listed.  If ${m} is NULL, does nothing.  Thread: any. */
 void metrics_add_by(
     struct metrics *m, enum metric_by id, const char *word, int64_t n);
 
 /* Returns the value of a counter or gauge, or the number of observations of a
- * histogram. */
+ * histogram; 0 if ${m} is NULL, as the two functions below do. */
 int64_t metrics_get(const struct metrics *m, enum metric id);
 
 /* Returns the sum of a histogram, in microseconds; of METRIC_SIZES, as it was
  * observed. */
 int64_t metrics_sum(const struct metrics *m, enum metric id);
 
-/* Returns the counter of ${word}, which must be listed. */
+/* Returns the counter of ${word}, or that of the last word if ${word} is not
+ * listed. */
 int64_t metrics_get_by(
     const struct metrics *m, enum metric_by id, const char *word);
 
-/* Appends all metrics as Prometheus text. */
+/* Appends all metrics as Prometheus text; nothing if ${m} is NULL. */
 void metrics_write(const struct metrics *m, struct buf *out);
 
-/* A label: its name, and any bytes as its value. */
+/* A label: its name, and its value, any bytes that end with a NUL. */
 struct metric_label {
 	const char *name;
 	const char *value;
@@ -323,10 +325,10 @@ struct metric_label {
 void metrics_family(
     struct buf *out, const char *name, enum metric_type type, const char *help);
 
-/* Appends a sample with ${n} labels.  Backslash, quote and line feed are
- * escaped in the values of labels, so that no value can end its line or forge
- * another one.  Bytes that are not UTF-8, which the format requires, become
- * '?'. */
+/* Appends a sample of the metric ${name} (without the prefix) with ${n} labels.
+ * Backslash, quote and line feed are escaped in the values of labels, so that
+ * no value can end its line or forge another one.  Bytes that are not UTF-8,
+ * which the format requires, become '?'. */
 void metrics_sample(struct buf *out, const char *name,
     const struct metric_label *labels, size_t n, int64_t value);
 
