@@ -285,8 +285,9 @@ has_text_after(const char *s, const char *begin)
 	return (strncmp(s, begin, n) == 0 && s[n] != '\0');
 }
 
-/* Returns true if ${url} contains a password: USER:PASSWORD@HOST or
- * ?password=PASSWORD. */
+/* Returns true if ${url}, of PostgreSQL, contains a password:
+ * USER:PASSWORD@HOST or ?password=PASSWORD (or any other name that ends with
+ * "password").  Returns false for any other URL. */
 static bool
 has_password(const char *url)
 {

@@ -5,12 +5,12 @@
  * output of check-config.  Flags override the environment, which overrides the
  * file.
  *
- * Ownership: main removes the subcommand and its own flags (such as --admin
- * of `user add`) from the arguments and passes the rest to config_parse().  The
+ * Ownership: main removes the subcommand and its own flags (such as --admin of
+ * `user add`) from the arguments and passes the rest to config_parse().  The
  * result is filled once and never changes afterwards.  main copies what each
  * module needs into the options of that module; no other module includes this
  * header.  All texts are inside struct config; only the operands point into
- * argv.  So the struct is large, about 60 KiB: the stack of the main thread has
+ * argv.  So the struct is large, about 52 KiB: the stack of the main thread has
  * room for a few, the stack of another thread may be too small.
  */
 #ifndef CONFIG_CONFIG_H
@@ -41,7 +41,7 @@
  *
  * The flag is --name, the variable TWINBOX_NAME with '_' for '-', the line in
  * the file "name = value".  min and max are in the unit of the member: a
- * number, milliseconds, bytes.
+ * number, milliseconds, bytes.  They are 0 for types that are not numbers.
  */
 #define CONFIG_TABLE(X)                                                         \
 	X(TEXT, listen, "listen", "127.0.0.1:8080", 0, 0, "HOST:PORT",          \
@@ -250,7 +250,8 @@ struct config_peers {
 };
 
 /* The values of settings of type CHOICE, in the order of the column "argument".
- * Those of log-level and log-format are enum log_level and enum log_format. */
+ * Those of log-level, log-format and retry-profile are enum log_level, enum
+ * log_format and enum retry_profile. */
 enum config_registration { REGISTRATION_OPEN, REGISTRATION_CLOSED };
 enum config_federation { FEDERATION_OFF, FEDERATION_LIST, FEDERATION_OPEN };
 
@@ -294,7 +295,9 @@ struct config {
 	char file[CONFIG_TEXT_SIZE]; /* --config; "": none */
 	bool help;                   /* --help was given: show it, end */
 	bool version;                /* --version was given */
-	bool misused; /* a flag is unknown, without value, or given twice */
+	/* A flag is unknown, without value, or given twice, or there are too
+	 * many operands. */
+	bool misused;
 	const char *operands[CONFIG_OPERANDS_MAX]; /* borrowed from argv */
 	int noperands;
 
@@ -308,10 +311,11 @@ typedef char *(*config_env_fn)(const char *name);
 
 /* Fills ${ret} from ${argc} arguments at ${argv} (those after the program's
  * name and the subcommand), the environment and the file that --config or
- * TWINBOX_CONFIG names.  An empty variable counts as not set.  With --help or
- * --version, the rest is not checked.  If anything is wrong, returns RC_INVALID
- * with the place and the cure in ${err}; if the file cannot be read, returns
- * the result of rc_of_opening(). */
+ * TWINBOX_CONFIG names.  An empty variable counts as not set.  After --help or
+ * --version, no further argument is read, and neither are the environment and
+ * the file.  If anything is wrong, returns RC_INVALID with the place and the
+ * cure in ${err}; if the file cannot be opened, returns the result of
+ * rc_of_opening(); RC_IO or RC_NO_MEMORY if it cannot be read to its end. */
 enum rc config_parse(int argc, char **argv, config_env_fn env,
     struct config *ret, struct err *err) MUST_USE;
 
@@ -322,8 +326,9 @@ enum rc config_check_url(
     const char *name, const char *url, struct err *err) MUST_USE;
 
 /* Calls ${warn} for each setting that is valid but gives strangers more trust
- * than operators usually intend, or that has no effect.  ${text} begins with
- * the name of the setting and ends with the cure.  Returns RC_NO_MEMORY if
+ * than operators usually intend, and for settings of federation that have no
+ * effect or shut out other servers.  ${text}, borrowed during the call, begins
+ * with the name of the setting and ends with the cure.  Returns RC_NO_MEMORY if
  * there is no memory for a text. */
 typedef void (*config_warn_fn)(void *arg, const char *text);
 enum rc config_warn(
@@ -339,7 +344,8 @@ void config_write_sample(struct buf *out);
 
 /* Appends every setting with its value and the source of the value, for
  * check-config.  The result can be read as a file of settings, unless a value
- * is longer than the longest line of a file. */
+ * is longer than the longest line of a file (CONFIG_LINE_LEN) or contains " ;",
+ * which begins a comment there. */
 void config_write(const struct config *config, struct buf *out);
 
 #endif

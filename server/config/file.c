@@ -50,7 +50,8 @@ is_comment(const char *line)
 
 /* The reader that inih calls: returns a line a call, like fgets().  Removes
  * blanks at the beginning of a line, because inih would read such a line as the
- * continuation of the one before. */
+ * continuation of the one before.  A line that does not fit, unless it is a
+ * comment, ends the reading with RC_INVALID. */
 static char *
 next_line(char *text, int size, void *stream)
 {
@@ -93,8 +94,8 @@ take_line(void *user, const char *section, const char *name, const char *value)
 	return (r->rc == RC_OK);
 }
 
-/* Opens the file.  A file that is much larger than all settings is refused: it
- * was named by mistake. */
+/* Opens the file.  A file of more than CONFIG_FILE_MAX bytes is refused: it was
+ * named by mistake. */
 static enum rc
 open_settings(const char *path, FILE **ret, struct err *err)
 {

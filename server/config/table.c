@@ -117,7 +117,8 @@ config_row_variable(
 	ret[n] = '\0';
 }
 
-/* Appends ${text} in lines of at most 78 columns, each after ${indent}. */
+/* Appends ${text} in lines of at most 78 columns (more only for a longer word),
+ * each after ${indent}. */
 static void
 add_wrapped(struct buf *out, const char *indent, const char *text)
 {

@@ -72,7 +72,7 @@ read_units(const char *text, const struct unit *units, int64_t *ret)
 	return (true);
 }
 
-/* Appends ${v} in the largest unit that divides it. */
+/* Appends ${v} in the largest unit that divides it; 0 in the smallest. */
 static void
 write_units(struct buf *out, const struct unit *units, int64_t v)
 {
@@ -175,8 +175,9 @@ read_cidr(char *text, struct config_cidr *ret)
 	return (is_network(ret));
 }
 
-/* Returns true if ${text} is "https://host[:port]" or "http://host[:port]" in
- * lower case, as browsers write an origin. */
+/* Returns true if ${text} has the look of an origin as browsers write it,
+ * "https://host[:port]" or "http://host[:port]" in lower case.  Only the
+ * characters behind the scheme are checked, which excludes a path. */
 static bool
 origin_valid(const char *text)
 {
