@@ -155,8 +155,9 @@ breaker_success(struct breaker *b, int64_t now_ms)
 	return (changed);
 }
 
-/* Opens the breaker for twice the interval before, times a random 0.8 to
- * 1.4. */
+/* Opens the breaker for ${hint_ms} or, if that is 0, for twice the interval
+ * before (breaker_first_ms at first), times a random 0.8 to 1.4, at most
+ * breaker_most_ms. */
 static void
 open_it(struct breaker *b, int64_t now_ms, int64_t hint_ms, uint32_t random,
     const struct timing *t)

@@ -5,7 +5,7 @@
  *
  *	closed --BREAKER_FAILURES, each success takes one back--> open
  *	open --a probe leaves, or an earlier batch is answered--> half_open
- *	open --an earlier batch fails--> open
+ *	open --a batch fails that left after the last failure--> open
  *	half_open --BREAKER_SUCCESSES--> closed
  *	half_open --a failure--> open
  *
@@ -13,7 +13,8 @@
  *	           delays the next batch a little, so that one failure
  *	           alone does not declare the destination down
  *	open       sends nothing until next_probe_at; the wait doubles
- *	           each time, up to 10 min
+ *	           each time, up to 10 min.  A wait that the destination
+ *	           asks for, up to 1 h, replaces it
  *	half_open  sends batches of one message, one at a time, and waits
  *	           for their answers
  *
@@ -21,17 +22,18 @@
  * moves.
  *
  * The breaker changes no row of the outbox: rows that wait stay as they are,
- * and their retries are not used up.  Batches that left before the last
- * failure was known belong to the same outage, so their failures are not
- * counted again.  A success takes back one failure and not all, so that a
- * destination that fails more often than it answers opens its breaker even if
- * the failures do not follow each other.
+ * and their retries are not used up.  Batches that left before the last failure
+ * was known belong to the same outage, so their failures are not counted again,
+ * except in half_open or after the wall clock was set back.  A success takes
+ * back one failure and not all, so that a destination that fails more often
+ * than it answers opens its breaker even if the failures do not follow each
+ * other.
  *
- * The window grows by one for each success, so it doubles in each round trip,
- * up to BREAKER_WINDOW_MAX.  In the first BREAKER_CALM_MS after a failure it
- * grows by 1/window, so by one in each round trip.  A failure sets it to one
- * batch: a destination in trouble must not take capacity that others could
- * use.
+ * In closed, the window grows by one for each success, so it doubles in each
+ * round trip, up to BREAKER_WINDOW_MAX.  In the first BREAKER_CALM_MS after a
+ * failure it grows by 1/window, so by one in each round trip.  A failure sets
+ * it to one batch: a destination in trouble must not take capacity that others
+ * could use.
  */
 #ifndef MODEL_BREAKER_H
 #define MODEL_BREAKER_H
@@ -46,7 +48,7 @@
 #define BREAKER_WINDOW_MAX 64
 #define BREAKER_CALM_MS INT64_C(600000)
 /* Longer than any wait that a breaker sets.  A next_probe_at further ahead
- * shows that the wall clock was set back. */
+ * shows that the wall clock was set back, and counts as over. */
 #define BREAKER_SANE_MS INT64_C(4500000)
 
 /* X(id, name) */
@@ -107,15 +109,15 @@ int breaker_batch(const struct breaker *b, int most);
 bool breaker_success(struct breaker *b, int64_t now_ms);
 
 /* Notes that a batch that left at ${left_ms} was not answered.  ${hint_ms} is
- * how long the destination asked to be left alone (0: it did not ask);
- * ${random} is any number; the members breaker_* of ${timing} are used.
- * Returns true if the caller must store the breaker. */
+ * how long the destination asked to be left alone (0: it did not ask), cut at
+ * RETRY_HINT_MAX_MS; ${random} is any number; the members breaker_* of
+ * ${timing} are used.  Returns true if the caller must store the breaker. */
 bool breaker_failure(struct breaker *b, int64_t left_ms, int64_t now_ms,
     int64_t hint_ms, uint32_t random, const struct timing *timing);
 
-/* Notes a sign of life (the destination wrote to this server, or an operator
- * said so) and ends the wait, so that a probe leaves at once.  Returns true if
- * the caller must store the breaker. */
+/* Notes at ${now_ms} a sign of life (the destination wrote to this server, or
+ * an operator said so) and ends the wait, so that a probe leaves at once.
+ * Returns true if the caller must store the breaker. */
 bool breaker_contact(struct breaker *b, int64_t now_ms);
 
 #endif

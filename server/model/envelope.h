@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An envelope is one event on its way from one server to another.  The
- * receiving server answers each with an ack (docs/federation.md).
+ * receiving server sends an ack for each, in its answer or in a later request
+ * of its own (docs/federation.md).
  */
 #ifndef MODEL_ENVELOPE_H
 #define MODEL_ENVELOPE_H
@@ -98,8 +99,8 @@ struct envelope {
 	int64_t created_at_ms;
 	int64_t expires_at_ms; /* 0: not given */
 
-	/* EVENT_DELIVERED, EVENT_READ: the last message that the receipt
-	 * covers, and the highest sequence that the recipient's server had
+	/* EVENT_DELIVERED, EVENT_READ: the last message that was received or
+	 * read, and the highest sequence that the recipient's server had
 	 * accepted when it accepted that message. */
 	struct uuid upto;
 	int64_t upto_sequence; /* 0: not given */
@@ -120,7 +121,7 @@ struct envelope_ack {
 };
 
 /* Makes ${ret} the ack of ${event_id} with ${reason}, its status and its word.
- * ENVELOPE_NO_REASON is accepted. */
+ * ENVELOPE_NO_REASON makes an ack of status ENVELOPE_ACCEPTED. */
 void envelope_ack_set(struct envelope_ack *ret, const struct uuid *event_id,
     enum envelope_reason reason);
 
@@ -142,7 +143,7 @@ struct envelope_control {
 	struct envelope_ack acks[ENVELOPE_ACKS];
 };
 
-/* A request: about 25 KB. */
+/* A request: about 22 KB. */
 struct envelope_request {
 	size_t n;
 	struct envelope envelopes[ENVELOPE_ITEMS];

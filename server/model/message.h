@@ -71,17 +71,18 @@ bool model_name_valid(const char *name, size_t n);
 bool model_name_fits(const char *name, size_t n);
 
 /* Returns true if other users would take a user of this name for the operator.
- * Only the operator may make such a user. */
+ * Strangers cannot register it; only the operator may make such a user. */
 bool model_name_reserved(const char *name, size_t n);
 
 /* Splits "bob" or "bob@domain" into name and domain.  The domain is "" for a
- * local address, also if it was ${local_domain}.  Returns false if ${text} is
- * not an address. */
+ * local address, also if it was ${local_domain}; else a host name in lower
+ * case, of which one label is enough.  Returns false if ${text} is not an
+ * address. */
 bool model_address_parse(const char *text, size_t n, const char *local_domain,
     char ret_name[LIMIT_NAME_LEN + 1], char ret_domain[LIMIT_DOMAIN_LEN + 1]);
 
 /* Returns true if ${n} bytes at ${text} are a media type, "type/subtype" with
- * any parameters. */
+ * any parameters, of at most LIMIT_CONTENT_TYPE_LEN bytes. */
 bool model_content_type_valid(const char *text, size_t n);
 
 /* Return "low", "normal" or "high"; read one of these words into *ret, false if
@@ -98,9 +99,11 @@ bool priority_parse(const char *text, size_t n, int *ret);
 #define MESSAGE_TIME_MAX_MS INT64_C(253402300799999)
 
 /* Checks everything in ${draft} that needs no store: either to or conversation,
- * address, sizes, UTF-8 without NUL, version of the id, content type, priority,
- * times.  Of metadata, only the size is checked.  ${pointer} ("" or "/3") is
- * put before the pointers in ${refusal}.  Returns RC_OK or RC_INVALID. */
+ * address, sizes, UTF-8 without NUL, version (4, 7 or 8) and variant of the id,
+ * the key in place of an id, content type, priority, deliver_at (1970 to 9999),
+ * expires_in (1 s to MESSAGE_EXPIRES_IN_MAX_MS).  Of metadata, only the size is
+ * checked.  ${pointer} ("" or "/3") is put before the pointers in ${refusal}.
+ * Returns RC_OK or RC_INVALID. */
 enum rc model_draft_check(const struct message_draft *draft,
     const char *pointer, struct refusal *refusal) MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of problem types, and the texts of refusals.  Promises that a
- * detail is valid UTF-8 without control characters, whatever bytes of a client
- * it quotes.
+ * detail is valid UTF-8 without ASCII control characters, whatever bytes of a
+ * client it quotes.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -121,7 +121,7 @@ problem_of_rc(enum rc rc)
 }
 
 /* Makes ${text}, which may have been cut inside a character, fit to be shown:
- * bytes that are not UTF-8 and control characters become '?'. */
+ * bytes that are not UTF-8 and ASCII control characters become '?'. */
 static void
 scrub(char *text)
 {

@@ -225,18 +225,21 @@ enum problem problem_find(const char *slug);
 enum problem problem_of_rc(enum rc rc);
 
 /* Makes ${r} a refusal with ${p}, JSON pointer ${pointer} ("" for none) and a
- * detail.  For 429 and 503, sets retry_after_s to 1 if it is not set. */
+ * detail, which is cut at REFUSAL_DETAIL_SIZE - 1 bytes.  A pointer that does
+ * not fit is left out.  For 429 and 503, sets retry_after_s to 1 if it is not
+ * set. */
 void refusal_set(struct refusal *r, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Make ${r} the refusal for ${rc}: of a request that was not accepted, or of a
- * unit that was accepted and has failed.  They differ in the text for
- * RC_BUSY. */
+ * unit that was accepted and has failed.  They differ in the text for RC_BUSY.
+ * The problem is that of problem_of_rc() if it is busy, draining or
+ * storage-full, else internal. */
 void refusal_of_rc(struct refusal *r, enum rc rc);
 void refusal_of_unit(struct refusal *r, enum rc rc);
 
 /* Puts ${prefix} before the pointer of ${r}, because the refused value is a
- * part of a larger one. */
+ * part of a larger one.  Cuts the result at REFUSAL_POINTER_SIZE - 1 bytes. */
 void refusal_prefix(struct refusal *r, const char *prefix);
 
 #endif
