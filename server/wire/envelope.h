@@ -34,17 +34,18 @@ struct wire_request {
 
 /* Begins a request in ${b}, which is empty, has no limit of its own, and is
  * kept by ${q} until wire_request_end().  The request will have at most
- * ${items_max} envelopes and ${bytes_max} bytes, and never more than
- * ENVELOPE_ITEMS and ENVELOPE_REQUEST_LEN.  Borrows ${control}, which may be
- * NULL. */
+ * ${items_max} envelopes and ${bytes_max} bytes (the first envelope is exempt,
+ * see wire_request_add()), and never more than ENVELOPE_ITEMS and
+ * ENVELOPE_REQUEST_LEN.  Borrows ${control}, which may be NULL. */
 void wire_request_begin(struct wire_request *q, struct buf *b, size_t items_max,
     size_t bytes_max, const struct envelope_control *control);
 
-/* Adds ${e}, which has no fault and keeps the limits of the protocol.
- * RC_LIMIT: the request has no room for ${e} and is unchanged.  The first
- * envelope may use up to ENVELOPE_REQUEST_LEN bytes even if ${bytes_max} is
- * smaller: it cannot be split, so the peer's answer decides.  RC_NO_MEMORY: the
- * request cannot be sent. */
+/* Adds ${e}, a message or a receipt, which has no fault and keeps the limits of
+ * the protocol.  RC_LIMIT: the request has no room for ${e} and is unchanged.
+ * The first envelope is added even if ${items_max} is 0, and may use up to
+ * ENVELOPE_REQUEST_LEN bytes even if ${bytes_max} is smaller: it cannot be
+ * split, so the peer's answer decides.  RC_NO_MEMORY: the request cannot be
+ * sent. */
 enum rc wire_request_add(
     struct wire_request *q, const struct envelope *e) MUST_USE;
 
@@ -56,16 +57,16 @@ enum rc wire_request_end(struct wire_request *q) MUST_USE;
  *
  * RC_INVALID, with a pointer in ${refusal}: the whole request is refused.
  * Either its frame is wrong (a member other than envelopes and control, more
- * than ENVELOPE_ITEMS envelopes, a wrong type in control), or the message_id of
- * an envelope cannot be read, so that no ack could name the envelope.  All
- * other faults of an envelope are noted in its field fault: ENVELOPE_MALFORMED,
- * ENVELOPE_UNSUPPORTED or ENVELOPE_TOO_LARGE.  RC_NO_MEMORY: there is no
- * memory.
+ * than ENVELOPE_ITEMS envelopes, a member of control that is of a wrong type or
+ * over its limit), or the message_id of an envelope cannot be read, so that no
+ * ack could name the envelope.  All other faults of an envelope are noted in
+ * its field fault: ENVELOPE_MALFORMED, ENVELOPE_UNSUPPORTED or
+ * ENVELOPE_TOO_LARGE.  RC_NO_MEMORY: there is no memory.
  *
  * An envelope without a fault has canonical addresses with a domain (of any
  * server: the caller checks of which), a message that model_draft_check()
- * accepts (its id may have version 4, too), times between 1970 and 9999, and an
- * event id that differs from those of all envelopes before it. */
+ * accepts, times between 1970 and 9999, and an event id of version 1 to 8 that
+ * differs from those of all envelopes before it. */
 enum rc wire_request_read(struct wire_doc *doc, struct envelope_request *ret,
     struct refusal *refusal) MUST_USE;
 
@@ -79,9 +80,9 @@ void wire_answer_write(struct buf *b, const struct envelope_answer *answer);
 /* Reads the ${n} bytes of an answer to a request with the events ${ids}, at
  * most ENVELOPE_ITEMS.  ${ret}->acks[i] is the answer for ids[i]: its first
  * ack, ENVELOPE_LATER if the id is in `later`, or else ENVELOPE_NO_ANSWER.  An
- * unknown status is read as retryable.  Acks of other ids are ignored, and so
- * is every member of a wrong type or out of its range.  Waiting times are cut
- * to RETRY_HINT_MAX_MS.  ${ret} borrows nothing.
+ * unknown or missing status is read as retryable.  Acks of other ids are
+ * ignored, and so is every member of a wrong type or out of its range.  Waiting
+ * times are cut to RETRY_HINT_MAX_MS.  ${ret} borrows nothing.
  *
  * RC_INVALID: this is not an answer of this protocol.  It is too long, not
  * JSON, or has neither `acks` nor a request to reconnect.  RC_NO_MEMORY: there

@@ -16,8 +16,9 @@ json_t *wire_member(const json_t *object, const char *name);
 /* Reads the member ${name} as a UUID.  Returns false if it is not one. */
 bool wire_member_uuid(const json_t *object, const char *name, struct uuid *ret);
 
-/* Reads the member ${name} as a time of RFC 3339, in milliseconds after 1970.
- * Returns false if it is not one. */
+/* Reads the member ${name} as a time of RFC 3339, in milliseconds after 1970
+ * began.  Returns false, with ${ret} unchanged, if it is not one, or not
+ * between 1970 (without its first millisecond) and 9999. */
 bool wire_member_time(const json_t *object, const char *name, int64_t *ret);
 
 /* Reads an ack.  Returns false if its message_id cannot be read. */

@@ -13,8 +13,9 @@
 #define TOKEN_MAX 128
 #define AFTER_MAX 64
 
-/* The members that every frame has.  wire_object() must accept them, but their
- * values are not used: wire_frame_read() has read them before. */
+/* The members of every frame: type, and id, which may be absent.
+ * wire_object() must accept them, but their values are not used:
+ * wire_frame_read() has read them before. */
 struct common {
 	struct span type;
 	int64_t id;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes JSON (RFC 8259) into a buffer, by hand because the frames of clients
- * are written often.  Text must be valid UTF-8; control characters, quotes and
- * backslashes are escaped, all other bytes are copied.  Failure is sticky in
- * the buffer.
+ * are written often.  Text must be valid UTF-8; characters below U+0020, quotes
+ * and backslashes are escaped, all other bytes are copied.  Failure is sticky
+ * in the buffer.
  *
  * Members write their own comma: jw_member() puts one before the name unless
- * the name follows '{' or '['.
+ * the name follows '{' or '[' or begins the buffer.
  */
 #ifndef WIRE_JSON_H
 #define WIRE_JSON_H

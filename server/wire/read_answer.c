@@ -12,7 +12,8 @@
 #include "wire/wire_internal.h"
 
 /* Reads a waiting time in milliseconds, cut to RETRY_HINT_MAX_MS (one hour).
- * Returns false if ${object} has none. */
+ * Returns false, with ${ret} unchanged, if ${object} has none or it is
+ * negative. */
 static bool
 wait_read(const json_t *object, const char *name, int64_t *ret)
 {

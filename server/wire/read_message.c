@@ -59,8 +59,10 @@ read_members(json_t *value, const char *pointer, struct message_draft *d,
 	    value, pointer, fields, sizeof(fields) / sizeof(fields[0]), r));
 }
 
-/* Returns the keys of ${object} in byte order.  The text that is stored and
- * fingerprinted so does not depend on the order in which a client sent them. */
+/* Puts the keys of ${object}, of which there are at most LIMIT_METADATA_KEYS,
+ * into ${keys} in byte order and returns their number.  The text that is stored
+ * and fingerprinted so does not depend on the order in which a client sent
+ * them. */
 static size_t
 sorted_keys(json_t *object, const char *keys[LIMIT_METADATA_KEYS])
 {

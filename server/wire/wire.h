@@ -5,9 +5,9 @@
  * Events, entries, frames and problem documents are written.
  *
  * Reading uses jansson with JSON_REJECT_DUPLICATES.  The depth is at most
- * LIMIT_JSON_DEPTH, checked before the tree is built; NUL is refused; text is
- * valid UTF-8; integers fit int64.  Results borrow from the struct wire_doc
- * until wire_doc_fini().
+ * LIMIT_JSON_DEPTH, and the values are at most LIMIT_JSON_VALUES, both checked
+ * before the tree is built; NUL is refused; text is valid UTF-8; integers fit
+ * int64.  Results borrow from the struct wire_doc until wire_doc_fini().
  *
  * Thread: any, for all functions but wire_init().
  */
@@ -40,8 +40,9 @@ struct wire_doc {
 };
 
 /* Parses ${n} bytes of JSON, which may be any value, not only an object or
- * array.  On failure ${doc} holds nothing.  RC_INVALID: ${refusal} says where
- * (line, column) and why.  RC_NO_MEMORY: there is no memory. */
+ * array.  On failure ${doc} holds nothing.  RC_INVALID: ${refusal} says why
+ * and, unless the text is blank, where (line, column).  The limits are
+ * LIMIT_JSON_DEPTH and LIMIT_JSON_VALUES.  RC_NO_MEMORY: there is no memory. */
 enum rc wire_parse(const char *text, size_t n, struct wire_doc *doc,
     struct refusal *refusal) MUST_USE;
 
@@ -83,19 +84,20 @@ struct wire_field {
 
 /* Reads the object ${value}, whose place is ${pointer}, by the ${n} ${fields},
  * at most 64.  A member that is unknown, missing, of the wrong type or out of
- * its range is refused by name.  A member that is null counts as absent.
- * RC_INVALID: ${refusal} says which member and why. */
+ * its range is refused by name.  A member that is null counts as absent; the
+ * ret of an absent member is not changed.  RC_INVALID: ${refusal} says which
+ * member and why. */
 enum rc wire_object(json_t *value, const char *pointer,
     const struct wire_field *fields, size_t n,
     struct refusal *refusal) MUST_USE;
 
 /* Reads one message as POST /v1/messages accepts it.  Checks everything that
- * needs no store: sizes, the version of the id (7 or 8), the priority, metadata
- * (a flat object of strings), either to or conversation, expires_in (seconds as
- * a number, or "30m"), deliver_at (RFC 3339).  ${doc} owns the texts that are
- * made.  The texts of the draft end with NUL.  Its metadata has the members in
- * byte order; {} is read as absent.  RC_INVALID or RC_NO_MEMORY, with
- * ${refusal}. */
+ * needs no store: sizes, the version of the id (4, 7 or 8), at most one of id
+ * and key, the priority, metadata (a flat object of strings), either to or
+ * conversation, expires_in (seconds as a number, or "30m"), deliver_at (RFC
+ * 3339).  ${doc} owns the texts that are made.  The texts of the draft end with
+ * NUL.  Its metadata has the members in byte order; {} is read as absent.
+ * RC_INVALID or RC_NO_MEMORY, with ${refusal}. */
 enum rc wire_message_read(struct wire_doc *doc, json_t *value,
     const char *pointer, struct message_draft *ret,
     struct refusal *refusal) MUST_USE;
@@ -128,7 +130,7 @@ void wire_message(struct buf *b, const struct event_view *e);
 void wire_entry(struct buf *b, const struct entry_view *e);
 
 /* Writes a problem document (RFC 9457).  ${instance} (the path) and
- * ${request_id} may be NULL. */
+ * ${request_id} may be NULL, and are then left out. */
 void wire_problem(struct buf *b, const struct refusal *r, const char *instance,
     const char *request_id);
 
@@ -181,8 +183,9 @@ enum rc wire_frame_read(
 void wire_frame_error(
     struct buf *b, bool has_re, int64_t re, const struct refusal *r);
 
-/* Parses a cursor "epoch:seq" or "seq".  ${ret_epoch} is "" for a bare seq.
- * Returns false if the text is not a cursor. */
+/* Parses a cursor "epoch:seq" or "seq": an epoch of 1 to 39 letters, digits,
+ * '-' and '_', and a whole number.  ${ret_epoch} is "" for a bare seq.  Returns
+ * false if the text is not a cursor. */
 bool wire_cursor_parse(
     const char *text, size_t n, char ret_epoch[40], int64_t *ret_seq);
 

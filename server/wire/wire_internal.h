@@ -15,8 +15,8 @@ char *wire_doc_alloc(struct wire_doc *doc, size_t n);
 enum rc wire_no_memory(struct refusal *r);
 
 /* Sets ${ret} to the JSON pointer ${parent}/${name}, with ~ and / escaped.  If
- * that does not fit, sets ${ret} to ${parent}, which is less exact but correct.
- */
+ * that does not fit, sets ${ret} to ${parent}, which is less exact but correct,
+ * or to "" if ${parent} does not fit. */
 void wire_pointer(
     char ret[REFUSAL_POINTER_SIZE], const char *parent, const char *name);
 
