@@ -19,8 +19,9 @@ struct carrier_local {
 	void *arg;
 
 	/* Takes ${unit}.  Its finish is called once, later, from any thread.
-	 * RC_BUSY: the unit was not taken, try again soon.  RC_CLOSED: the
-	 * writer takes no more units. */
+	 * After another result than RC_OK the unit was not taken: RC_CLOSED if
+	 * the writer takes no more units, else try again soon
+	 * (writer_submit()). */
 	enum rc (*submit)(void *arg, struct deliver_unit *unit);
 };
 
@@ -34,21 +35,23 @@ struct carrier_remote {
 	bool (*reaches)(void *arg, const char *domain);
 
 	/* Sends ${parcel} (a parcel without items is a heartbeat) and calls its
-	 * finish once, from any thread, at the latest when its time-out is
-	 * over.  The carrier owns the parcel until then.  Never blocks. */
+	 * finish once, from any thread and perhaps before it returns, at the
+	 * latest soon after its time-out.  The carrier owns the parcel until
+	 * then.  Never blocks. */
 	void (*send)(void *arg, struct parcel *parcel);
 
 	/* Finishes all parcels that are under way as not reached, and returns
-	 * when none is left.  May be NULL. */
+	 * when none is left.  A parcel that is sent afterwards is finished at
+	 * once.  May be NULL. */
 	void (*stop)(void *arg);
 };
 
-/* Makes the local carrier: each delivery is a unit that ${writer} runs in one
- * of its batches. */
+/* Makes the local carrier: each delivery is a unit that ${writer} (borrowed)
+ * runs in one of its batches. */
 struct carrier_local carrier_local(struct writer *writer);
 
-/* Makes the carrier of a server without federation: it finishes each parcel as
- * not reached. */
+/* Makes the carrier of a server without federation: it reaches no domain, and
+ * finishes each parcel at once as not reached. */
 struct carrier_remote carrier_none(void);
 
 #endif

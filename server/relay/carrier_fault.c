@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See carrier_fault.h.  One thread plays all destinations.  The lock protects
- * the queue; peers belong to the thread.
+ * the queue and ${stopping}; peers belong to the thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -150,8 +150,8 @@ peer_of(struct carrier_fault *f, const char *name)
 
 /* ---- receiving ---- */
 
-/* Decides the answer to one message.  An accepted message gets its line in the
- * log. */
+/* Decides the answer to one message.  A message that is accepted, and is not a
+ * duplicate, gets a line in the log. */
 static void
 receive(struct carrier_fault *f, struct peer *peer, struct parcel *p,
     struct parcel_item *item, const struct wishes *w)
@@ -196,8 +196,9 @@ receive(struct carrier_fault *f, struct peer *peer, struct parcel *p,
 	remember(peer, &item->message_id);
 }
 
-/* Answers the items in order.  After an item that is retried, the later items
- * of its lane are refused as well, so that the lane keeps its order. */
+/* Answers the items in order.  After an item that is retried or gets no answer,
+ * the later items of its lane are refused as well, so that the lane keeps its
+ * order. */
 static void
 receive_all(struct carrier_fault *f, struct parcel *p, const struct wishes *w)
 {

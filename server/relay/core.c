@@ -46,9 +46,9 @@ core_pause(struct core *c, enum rc rc, const char *what)
 
 /* ---- leases and expiry ---- */
 
-/* Sets when to check again, after a check that found nothing to do.  ${lease}
- * and ${expiry} are the wall times of the next lease and message that run out;
- * 0: none. */
+/* Sets when to check again, after a check that found nothing to do or a unit
+ * that had room for more.  ${lease} and ${expiry} are the wall times of the
+ * next lease and message that run out; 0: none. */
 static void
 reclaim_later(struct core *c, int64_t lease, int64_t expiry)
 {
@@ -88,7 +88,7 @@ reclaim_back(struct core *c, struct core_job *job)
 		c->poll.after_destination = -1;
 		c->poll.next_ms = c->mono_ms;
 	}
-	/* At the start repeat until no lease is left. */
+	/* At the start repeat until a unit finds less than it may take. */
 	c->reclaim.all = c->reclaim.all && u->reclaimed == STORE_LANES;
 	if (u->reclaimed == STORE_LANES || u->expired > 0) {
 		c->reclaim.next_ms = c->mono_ms;
@@ -108,7 +108,8 @@ reclaim_finished(struct unit *base)
 }
 
 /* Returns true if the reclaim unit has work: a lease to end, an expired
- * message, or a lane whose due time shows that the clock was set back.  Reads
+ * message, local lanes to search for expired messages (while local delivery is
+ * paused), or a lane whose due time shows that the clock was set back.  Reads
  * first, so that an idle server writes nothing. */
 static bool
 reclaim_needed(struct core *c)

@@ -11,8 +11,9 @@
  *	carry   the carrier sends the parcel and returns it with answers
  *	settle  a unit of the writer stores the answers
  *
- * Work that is under way is a job.  The number of jobs is fixed.  Each job is
- * with the writer or with a carrier, and `back` returns it to the core.
+ * Work that is under way is a job.  Each job is with the writer or with a
+ * carrier, and `back` returns it to the core.  Jobs are parts of the core and
+ * of its destinations, so a job needs no memory of its own when it starts.
  */
 #ifndef RELAY_CORE_H
 #define RELAY_CORE_H
@@ -38,8 +39,7 @@ struct core_options {
 	struct carrier_local local;
 	struct carrier_remote remote;
 
-	/* Hands ${unit} to the writer.  RC_BUSY and RC_CLOSED: see
-	 * writer_submit(). */
+	/* Hands ${unit} to the writer.  Results: see writer_submit(). */
 	enum rc (*submit)(void *arg, struct unit *unit);
 	/* ${job} is finished.  Puts it into the list for the next core_turn(),
 	 * which must follow soon.  Thread: any. */
@@ -58,22 +58,25 @@ struct core_options {
 	size_t destinations_most;
 };
 
-/* Creates a core.  The options are copied. */
+/* Creates a core.  The options are copied; what they point to is borrowed until
+ * core_free().  RC_NO_MEMORY. */
 enum rc core_new(const struct core_options *options, struct core **ret,
     struct err *err) MUST_USE;
 
-/* Frees the core.  Call it only when core_idle() is true. */
+/* Frees the core.  Call it only when core_idle() is true.  NULL is allowed. */
 void core_free(struct core *c);
 
 /* Loads the destinations that have messages to send or whose breaker is not
- * closed.  On a database with one writer it also marks all leases as void: no
- * other process can hold one.  Call it once, before the first core_turn(). */
+ * closed, until memory is full.  On a database with one writer the first turns
+ * also end all leases, since no other process can hold one.  Call it once,
+ * before the first core_turn(). */
 enum rc core_start(struct core *c, struct err *err) MUST_USE;
 
-/* Does all work that is due: takes over the wake-ups (a list of struct wake)
- * and the finished jobs.  ${going} false: starts no new work.  Returns the
- * monotonic time in ms at which to call it again if nothing arrives before.
- * Thread: THR_RELAY. */
+/* Does all work that is due: takes over the wake-ups (a list of struct wake,
+ * which it frees) and the finished jobs.  ${going} false: starts no new work,
+ * but still settles the parcels that come back.  Returns the monotonic time in
+ * ms at which to call it again if nothing arrives before.  Thread:
+ * THR_RELAY. */
 int64_t core_turn(
     struct core *c, struct mbox_node *wakes, struct core_job *jobs, bool going);
 
@@ -88,8 +91,9 @@ struct core_destination {
 	int in_flight;
 };
 
-/* Calls ${each} for each destination in memory.  Destinations without messages
- * may be missing. */
+/* Calls ${each} for each destination in memory.  Destinations that are not in
+ * memory are missing: most of those without messages, and others while memory
+ * is full. */
 void core_destinations(const struct core *c,
     void (*each)(void *arg, const struct core_destination *d), void *arg);
 

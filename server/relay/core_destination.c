@@ -34,7 +34,8 @@ refill(struct core *c, struct destination *d)
 		return;
 	more = (double)(c->mono_ms - d->tokens_at) * rate / 1000.0;
 	d->tokens += more > 0 ? more : 0;
-	/* Cap at one second's worth, so that a pause saves up no burst. */
+	/* Cap at one second's worth, so that a pause saves up no larger
+	 * burst. */
 	if (d->tokens > rate)
 		d->tokens = rate;
 	d->tokens_at = c->mono_ms;
@@ -192,8 +193,8 @@ core_wake_destination(struct core *c, int64_t id)
 	core_destination_review(c, d);
 }
 
-/* Returns true if messages wait for ${d}.  Also true when the database cannot
- * be read. */
+/* Returns true if messages wait for ${d}.  Reads the database only if the relay
+ * knows of a lane that is or will be due.  Also true when the read fails. */
 static bool
 owes(struct core *c, const struct destination *d)
 {
@@ -344,7 +345,7 @@ look_at(void *arg, const struct store_destination_row *row, struct err *err)
 		    c->o.db, d->row.destination_id, &d->next_due, err);
 	if (d->next_due != 0 && d->next_due <= c->wall_ms)
 		d->may_work = true;
-	/* A destination that was just read into memory has no state yet. */
+	/* A destination that was just read into memory is still idle. */
 	core_destination_review(c, d);
 	return (rc);
 }

@@ -7,8 +7,8 @@
  * A heartbeat is a parcel without items that is neither claimed nor settled.
  * It leaves when the breaker admits a probe, and its answer counts like that of
  * any parcel.  At most CORE_HEARTBEATS are under way, so that many dead servers
- * take no slots from messages.  The destination that has been due for longest
- * goes first.
+ * take at most that many parcels from messages.  The destination that has been
+ * due for longest goes first.
  *
  * A destination that waits for a heartbeat is idle (destination_state.h).  The
  * core keeps only the earliest due time of all of them, and scans the
@@ -52,7 +52,7 @@ due(const struct core *c, const struct destination *d)
 	return (at < d->parked_until_ms ? d->parked_until_ms : at);
 }
 
-/* Returns true if the configuration forbids to send to ${d}. */
+/* Returns true if the carrier does not reach ${d}. */
 static bool
 closed_way(const struct core *c, const struct destination *d)
 {

@@ -33,7 +33,8 @@
  * may be silent until its time-out.  Without this limit silent servers could
  * hold all parcels, and servers that answer would get no messages. */
 #define CORE_PARCELS_DOUBTFUL 8
-/* Heartbeats that may be under way, in addition to those limits. */
+/* Heartbeats that may be under way.  They count for CORE_PARCELS, but not for
+ * CORE_PARCELS_DOUBTFUL. */
 #define CORE_HEARTBEATS 2
 /* Lanes and destinations that one safety poll reads. */
 #define CORE_POLL_LANES 1000
@@ -49,8 +50,9 @@
 
 /* The length of a lease, unless the options give another.  A lease is renewed
  * when a third of it is over, so that one renewal may fail and the next may be
- * late.  It is renewed for twice its length at most: an answer that takes
- * longer will not come, and the messages behind it have waited long enough. */
+ * late.  The last renewal is less than CORE_RENEW_LEASES lengths after the
+ * claim: an answer that takes longer will not come, and the messages behind it
+ * have waited long enough. */
 #define CORE_LEASE_MS 60000
 #define CORE_RENEW_PARTS 3
 #define CORE_RENEW_LEASES 2
@@ -107,7 +109,7 @@ struct lane_lease {
 struct parcel_lease {
 	struct lane_lease lanes[PARCEL_ITEMS];
 	size_t n;        /* lanes whose lease is still ours, as far as known */
-	bool wanted;     /* the parcel is sent, or not settled yet */
+	bool wanted;     /* the parcel is sent, or could not be settled yet */
 	bool lost;       /* at least one lease was lost */
 	uint64_t number; /* identifies the claim; never used twice */
 	int64_t claimed_ms; /* monotonic */
@@ -231,25 +233,27 @@ struct core {
 
 /* ---- core.c ---- */
 
-/* A unit failed for the reason ${rc}: logs it.  Deliveries, claims, settlings
- * and reclaims then pause for relay_pause_ms, or for relay_pause_full_ms if the
- * disk is full. */
+/* A unit failed for the reason ${rc}: reports it to core_failed().  Deliveries,
+ * claims, settlings and reclaims then pause for relay_pause_ms, or for
+ * relay_pause_full_ms if the disk is full. */
 void core_pause(struct core *c, enum rc rc, const char *what);
 
-/* A read of the database has failed, or succeeded.  Logs the beginning and the
- * end of an outage, not each failure. */
+/* A read or a unit has failed; a safety poll has read the database.  Logs the
+ * beginning and the end of an outage and a line each log_outage_ms, not each
+ * failure. */
 void core_failed(struct core *c, const struct err *err);
 void core_well(struct core *c);
 
 /* ---- core_local.c ---- */
 
-/* Hands ready lanes to the local carrier while units are idle. */
+/* Hands ready lanes to the local carrier while units are idle, unless local
+ * delivery is paused. */
 void core_deliver(struct core *c);
 
 /* Reads a page of local lanes that have messages, and submits the release of
  * scheduled messages that are due.  Returns the monotonic time in ms at which
- * the next scheduled message is due; 0: none waits, or one is being released
- * now. */
+ * the next scheduled message is due; 0: none waits, one is being released now,
+ * or the database cannot be read. */
 int64_t core_poll_local(struct core *c);
 
 /* ---- core_lease.c ---- */
@@ -281,16 +285,16 @@ enum rc core_read_start(struct core *c, struct err *err) MUST_USE;
 enum rc core_read_pauses(struct core *c, struct err *err) MUST_USE;
 
 /* Reads or updates ${row}, a destination that has ready lanes.  When memory is
- * full, a new destination that could send nothing now is skipped; a later
- * safety poll finds it. */
+ * full, a new destination is skipped if it could send nothing now, or if no
+ * other can be evicted; a later safety poll finds it. */
 enum rc core_take_ready(struct core *c, const struct store_destination_row *row,
     struct err *err) MUST_USE;
 
 /* ${d} was woken or claimed for: moves it to the end of the LRU list. */
 void core_destination_used(struct core *c, struct destination *d);
 
-/* Evicts destinations that have no messages and have not been used for
- * relay_forget_ms. */
+/* Evicts destinations that have no messages, need no heartbeat and have not
+ * been used for relay_forget_ms; after a failure BREAKER_CALM_MS. */
 void core_forget_idle(struct core *c);
 
 /* ---- core_destination.c ---- */
@@ -299,21 +303,22 @@ void core_forget_idle(struct core *c);
 void core_wake_destination(struct core *c, int64_t id);
 
 /* A request of destination ${id} has arrived here.  ${alone}: it was only a
- * heartbeat; it causes no heartbeat in return. */
+ * heartbeat.  See relay_contact(). */
 void core_contact(struct core *c, int64_t id, bool alone);
 
 /* Returns true if an operator has paused ${d} or all destinations. */
 bool core_destination_paused(const struct core *c, const struct destination *d);
 
 /* Returns true if the next parcel to the destination of ${row} may well get no
- * answer: its last request failed, or it has never answered ("doubtful"). */
+ * answer: its breaker is not closed or still counts a failure, or it has never
+ * answered ("doubtful"). */
 bool core_destination_doubtful(const struct store_destination_row *row);
 
 /* Computes the state of ${d} from its present data, and moves ${d} there.  Call
  * it after each change of ${d}. */
 void core_destination_review(struct core *c, struct destination *d);
 
-/* Takes ${d} out of its queue, before it is evicted. */
+/* Makes ${d} idle, which takes it out of its queue, before it is evicted. */
 void core_destination_rest(struct core *c, struct destination *d);
 
 /* Reviews the parked destinations when the earliest wait is over, and finds the
@@ -322,10 +327,12 @@ void core_destinations_unpark(struct core *c);
 
 /* Stores the breaker of ${d}.  If that fails, it is stored at its next change
  * or by a later safety poll, and ${d} is not evicted before.  If the process
- * ends before, the breaker is learnt anew. */
+ * ends before, the next one begins with the older breaker of the row. */
 void core_breaker_save(struct core *c, struct destination *d);
 
-/* Reads a page of destinations with ready lanes, in case a wake-up was lost. */
+/* Reads a page of destinations with ready lanes, in case a wake-up was lost.
+ * Also stores breakers that could not be stored before, and evicts idle
+ * destinations. */
 void core_poll_remote(struct core *c);
 
 /* ---- core_parcel.c ---- */
@@ -333,7 +340,7 @@ void core_poll_remote(struct core *c);
 /* Claims parcels as far as breakers, windows, rates and pauses allow. */
 void core_send(struct core *c);
 
-/* Submits the settling of answers that the writer refused before. */
+/* Submits again the settlings that were refused or failed before. */
 void core_settle_again(struct core *c);
 
 /* Returns a parcel that is not under way, without taking it; NULL if all
@@ -345,16 +352,18 @@ struct parcel_job *core_parcel_idle(struct core *c);
 void core_parcel_begin(
     struct core *c, struct destination *d, struct parcel_job *p);
 
-/* Gives ${p} to the carrier.  ${back} is called when it comes back. */
+/* Gives ${p} to the carrier.  ${back} is called by a later turn, when the
+ * parcel has come back. */
 void core_parcel_send(struct core *c, struct parcel_job *p,
     void (*back)(struct core *c, struct core_job *job));
 
 /* ${p} has come back: counts the result in the breaker of its destination, or
- * parks the destination if it has asked for a pause. */
+ * parks the destination if it has asked for a pause.  Also notes how many
+ * requests it takes at once. */
 void core_parcel_heard(struct core *c, struct parcel_job *p);
 
 /* Makes ${p} idle.  ${next_due}: wall time at which the destination's next lane
- * is due; 0: unknown. */
+ * is due; 0: none or unknown. */
 void core_parcel_done(struct core *c, struct parcel_job *p, int64_t next_due);
 
 /* ---- core_heartbeat.c ---- */

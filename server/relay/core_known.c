@@ -4,11 +4,12 @@
  *
  * Other servers decide how many destinations the database has: each server that
  * has written here is one, since a receipt may go to it.  So memory is bounded.
- * A destination is in memory only while it has messages to send or needs
- * heartbeats.  At the limit the least recently used ones are evicted, first
- * those that are doubtful.  The row has all that is evicted; a wake-up or the
- * safety poll reads it again.  A destination with a job under way is never
- * evicted, because parcels and units point to it.
+ * A destination is in memory while it has messages to send or needs heartbeats,
+ * and for some time afterwards (core_forget_idle()).  At the limit others are
+ * evicted, in the order of dispensable().  The row has all that is evicted; a
+ * wake-up or the safety poll reads it again.  A destination with a job under
+ * way is never evicted, because parcels and units point to it; nor is one whose
+ * breaker could not be stored yet.
  */
 #include "base/mem.h"
 #include "relay/core_internal.h"
@@ -27,9 +28,9 @@ at_rest(const struct destination *d)
 }
 
 /* Returns true if ${d} may be evicted after a time without use: its row is up
- * to date, no message waits, and no heartbeat is wanted.  A destination that
- * failed without opening its breaker is kept for BREAKER_CALM_MS after its last
- * use. */
+ * to date, no message waits, no heartbeat is wanted, and the wait that it asked
+ * for is over.  A destination that failed without opening its breaker is kept
+ * for BREAKER_CALM_MS after its last use. */
 static bool
 idle(const struct core *c, const struct destination *d)
 {
@@ -65,9 +66,9 @@ core_forget_idle(struct core *c)
 	}
 }
 
-/* Returns true if ${d} answered last time and was used lately.  Such a
- * destination should be in memory for its next message, however many new ones
- * arrive. */
+/* Returns true if ${d} is not doubtful and was used within relay_forget_ms.
+ * Such a destination should be in memory for its next message, however many new
+ * ones arrive. */
 static bool
 is_proven(const struct core *c, const struct destination *d)
 {
@@ -92,8 +93,8 @@ last_doubtful(struct core *c)
  * order of preference:
  *
  *	1. the least recently used one that is not runnable, not proven
- *	   and not parked
- *	2. one that is parked because it asked for a pause
+ *	   and has not asked for a pause
+ *	2. the least recently used one that has asked for a pause
  *	3. for a ${row} that answers: the last of the doubtful queue
  *	4. a proven one; but not for a doubtful ${row} while another
  *	   doubtful one waits
@@ -339,8 +340,8 @@ take_failing(
 	return (RC_OK);
 }
 
-/* Reads destinations whose breaker is not closed.  No message may wait for
- * them, so only heartbeats can close their breakers again. */
+/* Reads destinations whose breaker is not closed.  Where no message waits, only
+ * heartbeats can close the breaker again. */
 static enum rc
 read_failing(struct core *c, struct err *err)
 {

@@ -11,12 +11,14 @@
  *	          parcel or a claim to come back: no time lets it run.  If
  *	          its breaker is not closed and no message waits, a
  *	          heartbeat probes it (core_heartbeat.c)
- *	PARKED    waits for a time: its breaker's next probe, its rate, or
- *	          the next attempt of a lane
+ *	PARKED    waits for a time: its breaker's next probe, its rate, the
+ *	          next attempt of a lane, or the end of the wait that the
+ *	          destination asked for
  *	RUNNABLE  waits for its turn, and for an idle parcel
  *
  * Destinations that are idle or parked are in no queue, so thousands that are
- * down cost no work while they wait.
+ * down do not delay the others.  Parked ones are reviewed together, when the
+ * earliest wait is over and at each safety poll.
  */
 #ifndef RELAY_DESTINATION_STATE_H
 #define RELAY_DESTINATION_STATE_H

@@ -2,9 +2,9 @@
 /*
  * The relay: the background thread that delivers the messages of outboxes.
  * Commits wake it with the lanes and destinations that have new work.  A safety
- * poll of the database each second finds what a lost wake-up has missed, so a
- * lost wake-up costs a second, never a message. core.h decides what to do; this
- * is the thread that runs it.
+ * poll of the database each second (poll_ms) finds what a lost wake-up has
+ * missed, so a lost wake-up costs about a second, never a message. core.h
+ * decides what to do; this is the thread that runs it.
  */
 #ifndef RELAY_RELAY_H
 #define RELAY_RELAY_H
@@ -32,7 +32,8 @@ struct relay_options {
 	int64_t timeout_ms; /* of a request to another server; 0: 20 s */
 };
 
-/* Opens the relay's connection.  Starts no thread. */
+/* Creates a relay and opens its connection.  Starts no thread.  ${options} is
+ * copied; what it points to is borrowed until relay_free(). */
 enum rc relay_new(const struct relay_options *options, struct relay **ret,
     struct err *err) MUST_USE;
 
@@ -43,7 +44,8 @@ void relay_free(struct relay *r);
  * ${r}. */
 const char *relay_owner(const struct relay *r);
 
-/* Loads what is pending, and starts the thread. */
+/* Loads the destinations (core_start()), logs how many messages are pending,
+ * and starts the thread. */
 enum rc relay_start(struct relay *r, struct err *err) MUST_USE;
 
 /* Stops the remote carrier and ends the thread, after all jobs have come back.
@@ -58,11 +60,13 @@ struct subscriber relay_subscriber(struct relay *r);
 void relay_wake(struct relay *r, struct wake *wake);
 
 /* A request of the server that is destination ${destination_id} has arrived
- * here, so that server is up: if its breaker is open it is probed at once, but
- * not more often than relay_contact_ms.  ${alone}: the request was only a
- * heartbeat; then it is probed only if a message waits for it, so that two
- * servers do not answer heartbeats with heartbeats.  Thread: any.  Never
- * blocks. */
+ * here, so that server is up: if its breaker is open, or its heartbeat is
+ * postponed, it is probed at once, but not more often than relay_contact_ms.
+ * While no message waits for it, at least the breaker's interval, and the wait
+ * of a postponed heartbeat, lie between two such probes.  ${alone}: the request
+ * was only a heartbeat; then it is probed only if a message waits for it, so
+ * that two servers do not answer heartbeats with heartbeats.  Thread: any.
+ * Never blocks. */
 void relay_contact(struct relay *r, int64_t destination_id, bool alone);
 
 /* Statistics. */

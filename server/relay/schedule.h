@@ -4,9 +4,9 @@
  *
  * A lane has one delivery under way at a time; a wake-up meanwhile makes it run
  * again.  Priorities share the turns as 8 (high) to 4 (normal) to 1 (low), so
- * that low priority still moves.  A lane whose delivery broke off is delivered
- * alone until it succeeds, so that it cannot break the deliveries of others.
- * Uses no thread, no clock and no store.
+ * that low priority still moves.  A lane whose delivery broke off (LANE_BROKEN)
+ * is delivered alone and before all others until it succeeds, so that it cannot
+ * break the deliveries of others.  Uses no thread, no clock and no store.
  */
 #ifndef RELAY_SCHEDULE_H
 #define RELAY_SCHEDULE_H
@@ -17,8 +17,9 @@
 
 #include "base/rc.h"
 
-/* After this number of failed deliveries in a row while the lane was alone, its
- * first message is treated as poison. */
+/* After this number of broken deliveries in a row while the lane was alone, its
+ * first message is treated as poison.  Deliveries that end with LANE_LATER do
+ * not count. */
 #define SCHEDULE_POISON_AFTER 5
 
 struct schedule;
@@ -27,8 +28,8 @@ struct schedule;
 enum lane_outcome {
 	LANE_DONE,   /* no message is left */
 	LANE_MORE,   /* more messages wait */
-	LANE_BROKEN, /* the delivery failed, the cause is unknown */
-	LANE_LATER   /* the delivery could not be tried */
+	LANE_BROKEN, /* the delivery failed, perhaps because of a message */
+	LANE_LATER   /* it failed for another cause (disk, memory, a stop) */
 };
 
 /* Lanes that one delivery takes together. */
@@ -52,8 +53,9 @@ int schedule_class(unsigned turn);
 enum rc schedule_wake(
     struct schedule *s, int64_t lane_id, int priority) MUST_USE;
 
-/* Takes ready lanes, the longest waiting first within a priority, and marks
- * them as under way.  Returns their number. */
+/* Takes at most ${take->max} ready lanes, the longest waiting first within a
+ * priority, or one lane alone, and marks them as under way.  Returns their
+ * number. */
 size_t schedule_take(struct schedule *s, struct schedule_take *take);
 
 /* The delivery of a lane has ended.  The lane is ready again if it has more
