@@ -2,10 +2,10 @@
 /*
  * The cluster thread.  See cluster.h for what it promises.
  *
- * Why an effect is missed for no longer than one recheck: a session reads the
- * database after push has registered it; the list that the recheck gets from
- * push has every registered session; and the recheck reads all that is
- * committed.
+ * Why an event, an ack or a revoked token is missed for no longer than one
+ * recheck: a session reads the database after push has registered it; the list
+ * that the recheck gets from push has every registered session; and the recheck
+ * reads all that is committed.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -269,7 +269,7 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 /* ---- the thread ---- */
 
 /* The connection is lost.  Notes of other nodes may be lost with it, and
- * another node will take over the upkeep. */
+ * another node, if there is one, takes over the upkeep. */
 static void
 note_lost(struct cluster *c, const struct err *err)
 {
@@ -295,8 +295,9 @@ note_alive(struct cluster *c)
 		    (long long)c->node.node_id);
 }
 
-/* The epoch has changed: notifies the other nodes and main, and ends all
- * transactions of this process. */
+/* The epoch has changed: notifies the other nodes and main, and lets no
+ * transaction of this process begin any more.  Transactions that have begun go
+ * on. */
 static void
 end_epoch(struct cluster *c)
 {

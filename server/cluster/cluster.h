@@ -10,15 +10,21 @@
  *
  * Promise: nothing depends on a note.  Notes say where inboxes end, which
  * entries changed, and which devices acked, lost their token or belong to a
- * user whose rights changed.  Every cluster_recheck_ms, and after a lost
- * connection, the thread reads the same facts from the database for all users
- * who are connected to this node.  The recheck also finds the effects of this
- * node's own commits whose answer was lost (RC_UNCERTAIN).
+ * user whose rights changed.  Every cluster_recheck_ms, after a lost connection
+ * and when a node reports lost notes, the thread reads the ends of inboxes, the
+ * acks and the revoked tokens from the database for all users who are connected
+ * to this node.  It also empties the cache of tokens, and lets long-polls for
+ * entries read the store again.  WebSocket sessions do not learn from it which
+ * entries changed.  The recheck also finds the effects of this node's own
+ * commits whose answer was lost (RC_UNCERTAIN).
  *
  * Each heartbeat checks whether the database is still on the lineage that this
  * node serves (cluster/lineage.h).  The node's connections begin transactions
- * only on the lineage that was checked last.  So a node that has not yet seen a
- * change of the epoch reads and writes nothing under the new one.
+ * only on the lineage that was checked last.  So a node reads and writes
+ * nothing on another lineage before it knows whether the epoch is still the
+ * same.  If another node changes the epoch on a lineage that this node has
+ * checked already, this node goes on until the note of that node arrives, or
+ * until its own next heartbeat.
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H
@@ -32,12 +38,13 @@
 #include "push/push.h"
 #include "txn/publisher.h"
 
-/* An hour after a node has left, its totals are added to the common row and its
- * own row is deleted. */
+/* An hour or more after a node has left, when none of its leases is left, its
+ * totals are added to the common row and its own row is deleted. */
 #define CLUSTER_FORGET_MS 3600000
-/* The rate of notes, a leaky bucket.  A note leaves at once while notes are
- * rare.  Otherwise notes are collected: on average one leaves in GATHER_MS, and
- * at most BURST_MS / GATHER_MS may leave ahead of that rate. */
+/* The rate of notes, a leaky bucket.  While effects are rare, their note leaves
+ * at once.  Otherwise they are collected, in at most NOTES_MAX notes that leave
+ * together: on average once in GATHER_MS, and at most about BURST_MS /
+ * GATHER_MS times ahead of that rate. */
 #define CLUSTER_GATHER_MS 2
 #define CLUSTER_BURST_MS 16
 
@@ -72,15 +79,16 @@ struct cluster_options {
 
 struct cluster;
 
-/* Opens the connection and listens.  Starts no thread. */
+/* Creates a cluster, opens its connection, listens, and notifies the other
+ * nodes that this one has started.  Starts no thread.  ${options} is copied. */
 enum rc cluster_new(const struct cluster_options *options, struct cluster **ret,
     struct err *err) MUST_USE;
 
 /* Starts the thread. */
 enum rc cluster_start(struct cluster *c, struct err *err) MUST_USE;
 
-/* Ends the thread, which marks this node as left in its row.  Push must still
- * run, or have ended for good.  NULL is allowed. */
+/* Ends the thread, which marks this node as left in its row unless the database
+ * is away.  Push must still run.  NULL is allowed. */
 void cluster_stop(struct cluster *c);
 
 /* Frees ${c}, which was stopped or never started.  NULL is allowed. */
@@ -90,7 +98,8 @@ void cluster_free(struct cluster *c);
  * destinations, to the other nodes. */
 struct subscriber cluster_subscriber(struct cluster *c);
 
-/* Sends ${effects} to the other nodes.  Thread: any. */
+/* Sends ${effects} (borrowed) to the other nodes, soon; does nothing if there
+ * are none.  Thread: any.  Never blocks. */
 void cluster_send_effects(struct cluster *c, const struct effects *effects);
 
 /* Notifies the other nodes that an operator has changed destinations.  Thread:
@@ -101,20 +110,23 @@ void cluster_send_destinations(struct cluster *c);
  * ${domain}.  Thread: any. */
 void cluster_send_peer(struct cluster *c, const char *domain);
 
-/* Makes all nodes of ${db} read again what they cache, including tokens.  For a
- * command that has changed rows while nodes are running.  Thread: owner of
- * ${db}. */
+/* Makes all nodes of ${db} recheck: they empty their caches of tokens, and read
+ * the inboxes and tokens of their connected users.  They do not read
+ * destinations or peers again.  For a command that has changed rows while nodes
+ * are running.  Thread: owner of ${db}. */
 enum rc cluster_notify_all(struct db *db, struct err *err) MUST_USE;
 
 /* Returns true if this node does the upkeep for all nodes: this node is the one
- * alive that started first.  When that node dies, no node does the upkeep for
- * about cluster_dead_ms; when it leaves by itself, for about one heartbeat.
- * Two nodes may do the upkeep for about one heartbeat if one of them was held
- * up.  Thread: any. */
+ * alive that started first.  False before the first heartbeat and while the
+ * database is away.  When that node dies, no node does the upkeep for about
+ * cluster_dead_ms; when it leaves by itself, for about one heartbeat.  Two
+ * nodes may do the upkeep for about one heartbeat if one of them was held up.
+ * Thread: any. */
 bool cluster_first(const struct cluster *c);
 
-/* Returns how many nodes serve the database, this one included.  Thread:
- * any. */
+/* Returns how many nodes serve the database, this one included, at the last
+ * heartbeat; at most 65.  A node that has died counts until it is marked dead.
+ * Thread: any. */
 int cluster_nodes(const struct cluster *c);
 
 /* Returns true if this node has lost its connection to the database.  ${c} NULL

@@ -24,7 +24,7 @@
  *
  * A note is a list of words separated by spaces:
  *
- *	N12       the node that sends the note
+ *	N12       the node that sends the note; 0: a command
  *	H7:31     the inbox of user 7 ends at 31
  *	C7:90:1   the entry of message 90 of user 7 changed: event 1
  *	A7:3:30   device 3 of user 7 acked up to 30
@@ -34,14 +34,15 @@
  *	Pb.example  the row of that server changed
  *	J         a node started
  *	E         the epoch changed
- *	*         some words were lost: read all from the database
+ *	*         some words were lost: recheck all connected users
  *
  * Unknown words are ignored, so that nodes of different versions can run side
  * by side. */
 
 /* The payload of NOTIFY must be shorter than 8,000 bytes. */
 #define NOTE_BYTES 7900
-/* Limit of notes that wait to be sent.  Beyond it the note is "*". */
+/* Limit of notes that wait to be sent.  Words beyond it are dropped, and a note
+ * "*" is sent after the others. */
 #define NOTES_MAX 32
 
 struct notes_out {
@@ -58,7 +59,8 @@ struct notes_out {
 bool notes_out_init(struct notes_out *o);
 void notes_out_fini(struct notes_out *o);
 
-/* Add the effects ${effects}, or one word. */
+/* Add the effects ${effects}, or one word.  Without memory or room the words
+ * are dropped, and a note "*" says so. */
 void notes_out_effects(struct notes_out *o, const struct effects *effects);
 void notes_out_word(struct notes_out *o, const char *word);
 
@@ -66,8 +68,8 @@ void notes_out_word(struct notes_out *o, const char *word);
 bool notes_out_empty(const struct notes_out *o);
 
 /* Calls ${each} for each note, complete and with the sender ${node}, and
- * empties ${o}.  Stops at the first result other than RC_OK; the rest is
- * lost. */
+ * empties ${o}.  Stops at the first result other than RC_OK and returns it; the
+ * rest is lost. */
 enum rc notes_out_send(struct notes_out *o, int64_t node,
     enum rc (*each)(void *arg, const char *note, struct err *err), void *arg,
     struct err *err) MUST_USE;
@@ -111,8 +113,10 @@ struct peers {
 	int64_t checked_ms; /* monotonic: when all were checked last */
 };
 
-/* Reads the heartbeats of the other nodes, and ends the leases of dead ones.
- * *ret_n: the number of nodes, this one included. */
+/* Reads the heartbeats of at most PEERS_MAX other nodes, ends the leases of
+ * dead ones, and decides which node is first.  The first node also deletes the
+ * rows of nodes that left long ago.  *ret_n: the number of nodes, this one
+ * included. */
 struct cluster;
 enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 

@@ -22,8 +22,8 @@
 #define WAITED 2
 
 /* Where all commits that nodes published on the row's lineage are stored:
- * perhaps only on the leader (async); also on a standby (sync); only on the
- * leader, because a node is configured so (local). */
+ * perhaps only on the leader (async); also on a standby (sync); perhaps only on
+ * the leader, because a node is configured so (local). */
 enum mode { MODE_ASYNC, MODE_SYNC, MODE_LOCAL, MODES };
 
 static const char *const modes[MODES] = {
@@ -164,8 +164,8 @@ lineage_begin(struct db *db, struct lineage_node *node,
 /* ---- heartbeats ---- */
 
 /* Computes the mode that a node on ${current} must record.  ${sure}: commits
- * are known to wait for a standby.  Returns false if the row has that mode
- * already. */
+ * are known to wait for a standby.  Returns false if the row has that lineage
+ * and mode already. */
 static bool
 to_record(const struct recorded *recorded, const struct db_lineage *current,
     bool sure, enum mode *ret)

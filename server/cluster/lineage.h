@@ -19,8 +19,9 @@
  *
  * Each node that served before decides for itself, under the lock of the row: a
  * node that cannot confirm makes another epoch, even if another node has
- * confirmed.  A node that did not serve before cannot confirm; it waits for one
- * that can.
+ * confirmed.  A node that did not serve before cannot confirm.  If the mode is
+ * "sync" it waits for one that can, and makes another epoch if none does in
+ * time (main/opening.c); otherwise it makes another epoch at once.
  *
  * The mode becomes "sync" only by a commit that has itself waited for a
  * standby, of a node whose commits did so for two heartbeats.  The first node
@@ -68,16 +69,17 @@ enum lineage_start {
 	LINEAGE_START_ROLLBACK /* an operator says that commits are missing */
 };
 
-/* Prepares ${node} for serving: reads the lineage and the epoch, and makes the
- * fresh epoch current if it must.  Runs in the caller's transaction, which must
- * be rolled back after LINEAGE_WAIT. */
+/* Prepares ${node}, of which fresh_epoch is set, for serving: reads the lineage
+ * and the epoch, and makes the fresh epoch current if it must.  Runs in the
+ * caller's transaction, which must be rolled back after LINEAGE_WAIT. */
 enum rc lineage_begin(struct db *db, struct lineage_node *node,
     enum lineage_start asked, int64_t now_ms, enum lineage_decision *ret,
     struct err *err) MUST_USE;
 
 /* Writes a heartbeat in a transaction of its own, and checks the lineage and
- * the epoch.  ${reconnected}: the connection is new.  After
- * LINEAGE_EPOCH_CHANGED the node must not serve anything from memory. */
+ * the epoch.  ${now_ms} is wall time; ${reconnected}: the connection is new.
+ * *ret is not LINEAGE_WAIT.  After LINEAGE_EPOCH_CHANGED no heartbeat was
+ * written, and the node must not serve anything from memory. */
 enum rc lineage_heartbeat(struct db *db, struct lineage_node *node,
     int64_t now_ms, bool reconnected, enum lineage_decision *ret,
     struct err *err) MUST_USE;

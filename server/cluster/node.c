@@ -129,7 +129,8 @@ on_row_left_node(void *arg, const struct db_row *row, struct err *err)
 }
 
 /* Runs inside a transaction.  If the node is alive and was only held up, its
- * heartbeat waits for this transaction and inserts both of its rows again. */
+ * next heartbeat and its next commit wait for this transaction, and insert its
+ * row and its totals again. */
 static enum rc
 fold_one(struct db *db, int64_t node_id, int64_t before_ms, bool *ret_folded,
     struct err *err)

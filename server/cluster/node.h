@@ -15,8 +15,8 @@ struct node_row {
 	int64_t heartbeat_at;      /* the last one, by the clock of that node */
 };
 
-/* Inserts the row of a node that starts; writes a heartbeat; marks the node as
- * left.  Times are wall times in ms. */
+/* Inserts the row of a node that starts; writes a heartbeat, and the row again
+ * if it was deleted; marks the node as left.  Times are wall times in ms. */
 enum rc node_insert(struct db *db, const char *name, int64_t now_ms,
     int64_t *ret_node_id, struct err *err) MUST_USE;
 enum rc node_heartbeat(struct db *db, int64_t node_id, const char *name,
@@ -24,8 +24,8 @@ enum rc node_heartbeat(struct db *db, int64_t node_id, const char *name,
 enum rc node_leave(
     struct db *db, int64_t node_id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Marks a node as left, unless it has sent a heartbeat after
- * ${heartbeat_at}. */
+/* Marks a node as left, unless its last heartbeat is no longer ${heartbeat_at}
+ * or it has left.  RC_OK in both cases. */
 enum rc node_mark_dead(struct db *db, int64_t node_id, int64_t heartbeat_at,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -47,8 +47,9 @@ enum rc node_each_alive(struct db *db,
 enum rc node_forget_left(
     struct db *db, int64_t before_ms, size_t *ret_n, struct err *err) MUST_USE;
 
-/* Ends the leases of ${owner}, except those whose conversation another
- * transaction has locked.  *ret_left: number of leases left.  Call it outside a
+/* Makes the leases of ${owner} run out at ${now_ms} (wall time), except those
+ * whose conversation another transaction has locked; the relays reclaim their
+ * lanes.  *ret_left: number of leases that have not run out.  Call it outside a
  * transaction. */
 enum rc node_end_leases(struct db *db, const char *owner, int64_t now_ms,
     int64_t *ret_left, struct err *err) MUST_USE;

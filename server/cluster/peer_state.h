@@ -12,8 +12,8 @@
  *	dead   waits until its leases have ended.  A lease whose conversation
  *	       another transaction has locked is tried again at the next
  *	       heartbeat, for cluster_mark_dead_ms at most
- *	left   is the end: the node left by itself, or another node has marked
- *	       it dead
+ *	left   is the end: the node left by itself, or a node (this one or
+ *	       another) has marked it dead
  */
 #ifndef CLUSTER_PEER_STATE_H
 #define CLUSTER_PEER_STATE_H

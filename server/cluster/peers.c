@@ -89,8 +89,8 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 		peer->dead_ms = mono;
 	}
 	rc = node_end_leases(c->db, peer->name, now, &left, err);
-	/* A lease that is still left after that time is a newer one, or has run
-	 * out by itself. */
+	/* A lease that is still left after that time runs out by itself: its
+	 * conversation was locked all the time, or the peer has renewed it. */
 	if (rc != RC_OK ||
 	    (left != 0 &&
 		mono - peer->dead_ms < c->options.timing->cluster_mark_dead_ms))
@@ -102,8 +102,8 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 }
 
 /* Adds the time in which this node could not see heartbeats (it was held up, or
- * the database was away) to the times of the peers: the silence of a peer does
- * not include it. */
+ * the database was away) to the times of the peers, if it is longer than one
+ * heartbeat: the silence of a peer does not include it. */
 static void
 skip_blind_time(struct peers *peers, int64_t heartbeat_ms, int64_t now)
 {
@@ -116,7 +116,7 @@ skip_blind_time(struct peers *peers, int64_t heartbeat_ms, int64_t now)
 	peers->checked_ms = now;
 }
 
-/* The peer alive with the lowest id is the first.  Ids ascend, so a node that
+/* The node alive with the lowest id is the first.  Ids ascend, so a node that
  * starts later never takes over while an earlier one is alive. */
 static void
 elect_first(struct cluster *c)
@@ -134,7 +134,8 @@ elect_first(struct cluster *c)
 	atomic_store(&c->first, first);
 }
 
-/* Deletes the rows of nodes that left before CLUSTER_FORGET_MS. */
+/* Deletes the rows of nodes that left CLUSTER_FORGET_MS ago or earlier.  Does
+ * so only on the first node, every cluster_tidy_ms. */
 static enum rc
 forget_left(struct cluster *c, int64_t now, struct err *err)
 {
@@ -162,7 +163,8 @@ update_states(struct cluster *c, int64_t now, struct err *err)
 	for (i = 0; i < peers->n && rc == RC_OK;) {
 		struct peer *peer = &peers->list[i];
 
-		/* A node that leaves by itself has ended its leases before. */
+		/* A node that leaves by itself has settled its parcels before.
+		 * A lease that it could not end runs out. */
 		if (!peer->listed)
 			peer_state_move(&peer->state, PEER_LEFT);
 		else if (now - peer->seen_ms >=
