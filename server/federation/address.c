@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The special-purpose registries of IANA for IPv4 and IPv6 (RFC 6890), as
- * prefixes.  Entries that IANA calls globally reachable are refused as well: no
- * chat server has such an address.
+ * The special-purpose registries of IANA for IPv4 and IPv6 (RFC 6890), and
+ * multicast, as prefixes.  Entries that IANA calls globally reachable are
+ * refused as well: no chat server has such an address.
  */
 #include <sys/socket.h>
 
@@ -37,8 +37,8 @@ static const struct block v4_blocks[] = {
     {{198, 18}, 15, "for benchmarks"},              /* 198.18.0.0/15 */
     {{198, 51, 100}, 24, DOCUMENTATION},            /* 198.51.100.0/24 */
     {{203, 0, 113}, 24, DOCUMENTATION},             /* 203.0.113.0/24 */
-    {{224}, 4, "multicast"}, /* 240.0.0.0/4, with the broadcast address */
-    {{240}, 4, "reserved"},  /* 240.0.0.0/4, and the broadcast */
+    {{224}, 4, "multicast"},                        /* 224.0.0.0/4 */
+    {{240}, 4, "reserved"}, /* 240.0.0.0/4, and the broadcast */
 };
 
 /* Global unicast.  Every other IPv6 address is refused, among them loopback,

@@ -34,8 +34,8 @@ bool address_allowed(
 const char *address_fault(
     const struct sockaddr *address, const struct net_networks *allowed);
 
-/* Adds the loopback networks to ${networks} if there is room: a peer whose URL
- * an operator has pinned may run on this machine. */
+/* Adds 127.0.0.0/8 and ::1 to ${networks}, as far as there is room: a peer
+ * whose URL an operator has pinned may run on this machine. */
 void address_add_loopback(struct net_networks *networks);
 
 #endif

@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* The longest file that is accepted.  Debian's, with 140 authorities, has 220
- * KiB. */
+/* The longest file that an operator may set, in bytes; the caller checks it.
+ * Debian's, with 140 authorities, has 220 KiB. */
 #define AUTHORITIES_LEN ((size_t)1024 * 1024)
 
 /* Checks that ${pem} has at least one certificate, and that each certificate is

@@ -241,8 +241,9 @@ explain(const struct carry *c, const struct outcome *o, char *ret, size_t size)
 }
 
 /* Marks the peer's document as stale if the answer shows that it has changed:
- * another epoch, or a status that a wrong address would give. 503 key-unknown
- * does not count, because it is about the key of this server. */
+ * another epoch, or a status that a wrong address would give (300 to 499,
+ * except 429). 503 key-unknown does not count, because it is about the key of
+ * this server. */
 static void
 look_stale(struct carry *c, const struct outcome *o)
 {

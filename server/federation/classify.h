@@ -67,14 +67,15 @@ struct classify_said {
 
 /* Parses a body of ${n} bytes with the header Content-Type ${type} (NULL:
  * absent).  Returns false, with ${ret} unchanged, if it is not
- * application/problem+json or memory is short. */
+ * application/problem+json, is longer than ENVELOPE_ANSWER_LEN or not valid
+ * JSON, or memory is short.  A missing member becomes "". */
 bool classify_problem_said(
     const char *type, const char *body, size_t n, struct classify_said *ret);
 
 /* Returns the problem of a body of ${n} bytes with the header Content-Type
  * ${type} (NULL: absent), by the code at the end of its `type`.
- * CLASSIFY_NO_PROBLEM if it is not application/problem+json, or memory is
- * short. */
+ * CLASSIFY_NO_PROBLEM if the table does not have the code or
+ * classify_problem_said() returns false. */
 enum classify_problem classify_problem_read(
     const char *type, const char *body, size_t n);
 
@@ -129,21 +130,21 @@ struct classify_outcome {
 struct classify_verdict {
 	enum classify_class class;
 	enum envelope_reason reason; /* of CLASSIFY_REJECT */
-	int64_t park_ms;             /* of CLASSIFY_PARK: at most one hour */
+	int64_t park_ms;             /* of CLASSIFY_PARK: 1 s to 1 h */
 };
 
 /* Returns what to do after ${outcome}. */
 struct classify_verdict classify(const struct classify_outcome *outcome);
 
 /* Parses an HTTP date in the preferred form (RFC 9110, section 5.6.7), such as
- * the header Date, to wall time in ms.  Returns false, with ${ret_ms}
- * unchanged, if it is not valid. */
+ * the header Date, to wall time in ms.  The day of the week is not checked.
+ * Returns false, with ${ret_ms} unchanged, if it is not valid. */
 bool classify_date_read(const char *value, int64_t *ret_ms);
 
 /* Parses the header Retry-After (RFC 9110, section 10.2.3): ${value} (NULL:
  * absent) is seconds or a date in the preferred form; ${now_ms} is wall time.
- * Returns ms from now, at most RETRY_HINT_MAX_MS; CLASSIFY_NO_WAIT if absent or
- * not valid. */
+ * Returns ms from now, from 0 to RETRY_HINT_MAX_MS; CLASSIFY_NO_WAIT if absent
+ * or not valid. */
 int64_t classify_retry_after_ms(const char *value, int64_t now_ms);
 
 #endif

@@ -251,7 +251,8 @@ key_of(const struct directory *d, const struct entry *e, const char *key_id,
 	return (false);
 }
 
-/* Starts a look-up of a domain that is not known to be in the database. */
+/* Starts a look-up of a domain that is not known to be in the database, unless
+ * one has failed within directory_failed_ms. */
 static void
 ask_unknown(struct directory *d, struct entry *e)
 {
@@ -262,7 +263,8 @@ ask_unknown(struct directory *d, struct entry *e)
 
 /* Starts a fetch of the document of a known peer: it has signed with an unknown
  * key, or its document was not read for a long time, so the key may no longer
- * be in it. */
+ * be in it.  Not more often than directory_again_ms, nor within
+ * directory_failed_ms after a failure. */
 static void
 ask_document(struct directory *d, struct entry *e)
 {
@@ -275,8 +277,9 @@ ask_document(struct directory *d, struct entry *e)
 		e->next_document_ms = now + d->o.timing->directory_again_ms;
 }
 
-/* Returns true if the document of ${e} was not read for so long that its keys
- * may be retired.  Pinned keys are never old. */
+/* Returns true if the keys of ${e} may be retired: this process has not read
+ * its document, or the lifetime of the document ended KEYS_TRUSTED_MS ago.
+ * Pinned keys are never old. */
 static bool
 is_old(const struct directory *d, const struct entry *e)
 {

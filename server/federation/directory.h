@@ -38,8 +38,8 @@ struct directory_policy {
 };
 
 /* Returns true if ${domain} may be in contact: it is valid, not this server's,
- * and not denied; in the mode DIRECTORY_LIST it must also be listed or
- * pinned. */
+ * and not denied; in the mode DIRECTORY_LIST it must also be listed or pinned.
+ * Always false in the mode DIRECTORY_OFF. */
 bool directory_policy_allows(
     const struct directory_policy *policy, const char *domain);
 
@@ -59,8 +59,9 @@ struct directory_signer {
 	uint8_t public[SIGN_PUBLIC_SIZE];
 };
 
-/* Finds key ${key_id} of ${domain}.  A stranger may have invented both.  ${ret}
- * is set with DIRECTORY_KNOWN. */
+/* Finds key ${key_id} of ${domain}, and starts a look-up if the key or the
+ * server is not known or what is known is old.  A stranger may have invented
+ * both.  ${ret} is set with DIRECTORY_KNOWN. */
 enum directory_answer directory_signer(struct directory *d, const char *domain,
     const char *key_id, struct directory_signer *ret);
 
@@ -81,7 +82,8 @@ enum directory_way {
 	DIRECTORY_CLOSED_WAY /* by the policy, or blocked by an operator */
 };
 
-/* Finds where messages for ${domain} are sent. */
+/* Finds where messages for ${domain} are sent.  ${ret} is set with
+ * DIRECTORY_OPEN_WAY.  Fetches no document. */
 enum directory_way directory_contact(
     struct directory *d, const char *domain, struct directory_contact *ret);
 
@@ -95,14 +97,16 @@ bool directory_epoch_past(struct directory *d, const char *domain,
  * allows it, and it is not known to be blocked. */
 bool directory_reaches(struct directory *d, const char *domain);
 
-/* Returns the URL that an operator has pinned for ${domain}; NULL: none. */
+/* Returns the URL that an operator has pinned for ${domain} (borrowed from the
+ * policy); NULL: none. */
 const struct domain_peer *directory_pinned(
     const struct directory *d, const char *domain);
 
 /* ---- what is learnt ---- */
 
 /* Stores the row ${known}, which the database was asked for at monotonic
- * ${asked_ms}.  A row that is older than the one in memory is ignored. */
+ * ${asked_ms}.  A row that is older than the one in memory is ignored.  Ends a
+ * look-up. */
 void directory_stored(struct directory *d, const struct store_peer_known *known,
     int64_t asked_ms);
 
@@ -113,19 +117,22 @@ void directory_learned(struct directory *d,
     const struct document *doc, int64_t lifetime_s);
 
 /* The row of ${domain} was changed elsewhere.  Starts a look-up even if it is
- * not in memory, so that a block is known before the next message. */
+ * not in memory, so that a block is known soon, and not only after the next
+ * use.  Does nothing if the policy refuses the domain. */
 void directory_changed(struct directory *d, const char *domain);
 
-/* The database does not have ${domain}, or no longer. */
+/* The database does not have ${domain}, or no longer: removes it from
+ * memory. */
 void directory_unknown(struct directory *d, const char *domain);
 
 /* The look-up of ${domain} has ended without a result: there was no room, or
  * the database is away.  The next request for it starts another one. */
 void directory_later(struct directory *d, const char *domain);
 
-/* The document of ${domain} could not be fetched: for directory_failed_ms (10
- * minutes) strangers cannot start another try.  An older document is still used
- * for sending, for up to DOCUMENT_LIFETIME_MAX_S after it was read. */
+/* The document of ${domain} could not be fetched or is not valid: for
+ * directory_failed_ms (10 minutes) strangers cannot start another try.  An
+ * older document is still used for sending, for up to DOCUMENT_LIFETIME_MAX_S
+ * after it was read. */
 void directory_failed(struct directory *d, const char *domain);
 
 /* An answer shows that the document has changed: it is fetched before anything
@@ -146,9 +153,9 @@ struct directory_options {
 	const struct clk *clk;
 	const struct timing *timing; /* borrowed; NULL: timing_real() */
 
-	/* Starts a look-up, which ends with a call of one of the functions
-	 * above.  Returns false if there is no room for it.  Thread: any.
-	 * Never blocks. */
+	/* Starts a look-up, which ends with a later call of one of the
+	 * functions above, never during this call.  Returns false if there is
+	 * no room for it.  Thread: any.  Never blocks. */
 	bool (*want)(void *arg, const char *domain, enum directory_want what);
 	void *arg;
 };

@@ -206,7 +206,7 @@ take_host(const char **at, char ret[LIMIT_DOMAIN_LEN + 1])
 	return (true);
 }
 
-/* Returns what is wrong with ${url}; NULL: nothing, and ${host} is set. */
+/* Returns what is wrong with ${url}; NULL: nothing, and ${ret_host} is set. */
 static const char *
 url_fault(
     const char *url, const char *domain, char ret_host[LIMIT_DOMAIN_LEN + 1])

@@ -75,12 +75,14 @@ void document_write(struct buf *b, const struct document *d);
  * DOCUMENT_DELIVER_PATH, and the rules of DNS names do not apply to it.
  *
  * RC_OK: *${ret} is set.  RC_INVALID: a rule is broken; ${err} says which, in
- * words for an operator.  RC_NO_MEMORY. */
+ * words for an operator.  RC_NO_MEMORY.  After an error ${ret} is unchanged. */
 enum rc document_read(const char *text, size_t n, const char *domain,
     const char *pinned, struct document *ret, struct err *err) MUST_USE;
 
 /* Returns for how many seconds a document is fresh that came with the header
- * Cache-Control: ${value} (NULL: absent). */
+ * Cache-Control: ${value} (NULL: absent): its max-age, from
+ * DOCUMENT_LIFETIME_MIN_S to _MAX_S; DOCUMENT_LIFETIME_S if it has no valid
+ * one. */
 int64_t document_lifetime_s(const char *value);
 
 #endif

@@ -37,8 +37,8 @@ struct explain {
 	char cure[EXPLAIN_SIZE];
 };
 
-/* Set ${ret} to a step that went well, or to one that failed; and add what to
- * do about it. */
+/* Set ${ret} to a step that went well, or to one that failed, without a cure;
+ * and set the cure.  Longer texts than EXPLAIN_SIZE - 1 bytes are cut. */
 void explain_ok(struct explain *ret, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void explain_fault(struct explain *ret, const char *fmt, ...)
@@ -53,7 +53,8 @@ void explain_cure(struct explain *ret, const char *fmt, ...)
  *	       Cure: Check the spelling. ... */
 void explain_write(struct buf *out, const char *what, const struct explain *e);
 
-/* Appends ${text} in such lines, each indented by ${indent} spaces. */
+/* Appends ${text}, escaped, in such lines, each indented by ${indent}
+ * spaces. */
 void explain_write_text(struct buf *out, const char *text, size_t indent);
 
 /* The indent of text below a step. */
@@ -87,18 +88,19 @@ void explain_transport(const char *authority, enum classify_transport transport,
 void explain_document_status(
     int status, const struct classify_said *said, struct explain *ret);
 
-/* The document ${d} was read.  ${known}: the row of its server; NULL: none. */
+/* The document ${d} was read.  ${known}: the row of its server; NULL: none.  A
+ * fault if operators have pinned keys in that row and ${d} has none of them. */
 void explain_document(const struct document *d,
     const struct store_peer_known *known, struct explain *ret);
 
 /* Compares the clocks: a request was sent at ${sent_ms} and answered at
  * ${got_ms} by this server's wall clock, with the header Date: ${date} (NULL:
- * absent or not valid). */
+ * absent).  A fault if they differ by more than EXPLAIN_SKEW_MS. */
 void explain_clock(
     const char *date, int64_t sent_ms, int64_t got_ms, struct explain *ret);
 
-/* Checks the document ${d} of this server: it signs with ${signer}, and its
- * deliver URL is at ${authority}. */
+/* Explains whether the document ${d} of this server has the key ${signer}, with
+ * which the server signs, and a deliver URL at ${authority}. */
 void explain_own(const struct document *d, const struct document_key *signer,
     const char *authority, struct explain *ret);
 

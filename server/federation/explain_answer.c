@@ -12,8 +12,8 @@
 
 /* ---- answers that nobody wants ---- */
 
-/* The meaning of an answer.  A row with a code is for an answer of twinbox
- * itself; one without is for any other software. */
+/* The meaning of an answer.  A row with a code is for a problem of twinbox
+ * itself; one without is for any other answer with such a status. */
 struct row {
 	int from, to; /* range of HTTP statuses */
 	const char *code;

@@ -39,8 +39,8 @@ take_row(void *arg, const struct store_peer_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the peers of the database into the directory, so that after a restart
- * no known peer gets the answer key-unknown. */
+/* Reads the peers of the database, at most PRELOAD_MOST, into the directory, so
+ * that after a restart known peers do not get the answer key-unknown. */
 static enum rc
 preload(struct directory *d, struct db *db, struct err *err)
 {

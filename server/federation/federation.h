@@ -40,16 +40,16 @@ struct federation_options {
 	void *contact_arg;
 };
 
-/* Creates ${ret}, and this server's first key if it has none.  Starts no
- * thread. */
+/* Creates ${ret}.  Unless federation is off, also makes this server's first key
+ * if it has none, and reads the known peers into memory.  Starts no thread. */
 enum rc federation_new(const struct federation_options *options,
     struct federation **ret, struct err *err) MUST_USE;
 
 /* Starts the outbound thread. */
 enum rc federation_start(struct federation *f, struct err *err) MUST_USE;
 
-/* From now on requests of other servers get an answer that asks them to come
- * back later.  Thread: any. */
+/* From now on signed requests of other servers get an answer that asks them to
+ * come back later, and nothing is taken.  Thread: any. */
 void federation_drain(struct federation *f);
 
 /* Frees ${f}, after the relay, HTTP, readers and writer have stopped.  NULL is
@@ -68,12 +68,13 @@ size_t federation_clocks_off(
     struct federation *f, char *ret_domain, int64_t *ret_ahead_ms);
 
 /* An operator has changed the row of a peer to ${known}; applies at once on
- * this node.  Thread: any.  Never blocks. */
+ * this node.  A peer without keys that is not blocked is removed from memory.
+ * Thread: any.  Never blocks. */
 void federation_peer_changed(
     struct federation *f, const struct store_peer_known *known);
 
-/* Another node has changed the row of ${domain}.  Thread: any.  Never
- * blocks. */
+/* Another node has changed the row of ${domain}: starts to read it again.
+ * Thread: any.  Never blocks. */
 void federation_peer_noted(struct federation *f, const char *domain);
 
 #endif

@@ -39,9 +39,10 @@ struct inbound_options {
 	size_t body_bytes;           /* http_options.body_bytes; 0: no limit */
 	/* True while the disk has no room for messages.  Borrowed. */
 	const atomic_bool *disk_low;
-	/* Called after a fresh request of this destination was verified, which
-	 * shows that the destination is up.  ${alone}: the request had neither
-	 * envelopes nor acks.  Thread: any.  Must not block.  May be NULL. */
+	/* Called after a request of this destination was verified and taken
+	 * (its nonce is new and its unit is on disk), which shows that the
+	 * destination is up.  ${alone}: the request had neither envelopes nor
+	 * acks.  Thread: any.  Must not block.  May be NULL. */
 	void (*contact)(void *arg, int64_t destination_id, bool alone);
 	void *contact_arg;
 };
@@ -62,8 +63,8 @@ struct http_routes inbound_routes(struct inbound *in);
  * all routes, and for the waiting room.  Ends with method NULL. */
 const struct http_route *inbound_route_list(void);
 
-/* From now on requests are answered with control.reconnect, and nothing is
- * taken.  Thread: any. */
+/* From now on requests with a good signature are answered with
+ * control.reconnect, and nothing is taken.  Thread: any. */
 void inbound_drain(struct inbound *in);
 
 #endif

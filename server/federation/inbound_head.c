@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks a request by its head alone (docs/federation.md, "A request").
- * Strangers can cause this work, so it never waits, never reads the database,
- * and allocates only the struct inbound_call.
+ * Strangers can cause this work, so it never waits and never reads the
+ * database.  It allocates the struct inbound_call; an entry and a look-up of
+ * the directory, both limited in number; and, if the signature is good, an
+ * account of the limits.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -23,8 +23,9 @@ struct inbound {
 struct inbound_call {
 	struct inbound *in;
 	struct http_request *req;
-	/* The fault of the head.  PROBLEM_NONE: the signature is good, and the
-	 * members below are set. */
+	/* The fault of the head.  PROBLEM_NONE: the signature is good, the
+	 * limits of the peer admit the request, and the members below are
+	 * set. */
 	struct refusal refusal;
 	struct signature signature;
 	char from[LIMIT_DOMAIN_LEN + 1];
@@ -40,17 +41,18 @@ struct inbound_call {
 struct inbound_call *inbound_call_new(
     struct inbound *in, struct http_request *req);
 
-/* Refuses ${call} for ${fault}, with the text ${fmt}. */
+/* Sets the refusal of ${call} for ${fault}, with the text ${fmt}, and counts
+ * the fault. inbound_refuse() sends it. */
 void inbound_fault(struct inbound_call *call, enum signature_fault fault,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Refuse ${call}: its key is not known (any more); or its server is blocked or
- * not allowed. */
+/* Set the refusal of ${call}: its key is not known (any more); or its server is
+ * blocked or not allowed. */
 void inbound_unknown_key(struct inbound_call *call);
 void inbound_refuse_peer(struct inbound_call *call);
 
-/* Returns true if the times of the signature are valid now; otherwise refuses
- * ${call}. */
+/* Returns true if the times of the signature are valid now; otherwise sets the
+ * refusal of ${call}. */
 bool inbound_timely(struct inbound_call *call);
 
 /* Answers with the refusal ${r}, and counts it. */

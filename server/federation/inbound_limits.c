@@ -126,9 +126,9 @@ wait_s(const struct account *a, const int64_t most[INBOUND_LIMITS])
 
 /* ---- all of them ---- */
 
-/* Removes accounts whose buckets are full; if too many are left, all that have
- * no request under way.  The total stays, so an attacker with many domains
- * gains nothing by this. */
+/* Removes accounts whose buckets are full; if half of INBOUND_PEERS or more are
+ * left, all that have no request under way.  The total stays, so an attacker
+ * with many domains gains nothing by this. */
 static void
 make_room(struct inbound_limits *l, int64_t now_ms)
 {

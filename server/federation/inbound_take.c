@@ -4,8 +4,8 @@
  * JSON, submits the unit `receive`, and answers when the unit is on disk.
  *
  * Life: inbound_take() allocates a struct taking in the HTTP loop's thread and
- * submits its unit; the sync thread answers and frees it.  Every other path
- * frees it, too.
+ * submits its unit; the sync thread, or the writer's if the unit was not
+ * committed, answers and frees it.  Every other path frees it, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,8 @@
 #define RECONNECT_MS 5000
 
 /* The wait before a peer repeats an envelope that was over a limit: by then a
- * part of the minute's amount is available again. */
+ * part of the minute's amount is available again.  Also the Retry-After while
+ * the disk is full. */
 #define LIMITED_RETRY_MS 30000
 
 struct taking {

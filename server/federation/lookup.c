@@ -3,12 +3,13 @@
  * Looks up a peer: reads its row, fetches its document if that is wanted, and
  * stores what the document says.
  *
- *	NEW --> READING --> (the end, if the row is all that is wanted)
+ *	NEW --> READING --> (the end, if the row is all that is wanted, or
+ *	                    the peer is blocked)
  *	        READING --> QUEUED --> FETCHING --> STORING --> the end
  *
- * There is one look-up for a domain at a time.  Parcels wait in it.  Requests
- * of strangers do not wait: they have been answered key-unknown, and the peer
- * repeats them.
+ * A failure ends a look-up in each phase.  There is one look-up for a domain at
+ * a time.  Parcels wait in it.  Requests of strangers do not wait: they have
+ * been answered key-unknown, and the peer repeats them.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ drop(struct lookup *l)
 /* ---- the end ---- */
 
 /* Ends ${l}: the parcels that wait in it go on or fail.  ${why}: why there is
- * no document; NULL: there is one.  ${ours}: the fault is this server's. */
+ * no document; NULL: nothing failed.  ${ours}: the fault is this server's. */
 static void
 let_go(struct lookup *l, const char *why, bool ours)
 {

@@ -16,7 +16,7 @@
 #define POLL_MS 1000
 #define POLL_STOPPING_MS 10
 #define POLL_POOR_MS 100
-/* Limit of open connections to all peers together. */
+/* Limit of connections to all peers together that libcurl keeps for reuse. */
 #define CONNECTIONS_MAX 256L
 
 enum rc

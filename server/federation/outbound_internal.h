@@ -15,8 +15,9 @@
 #include "federation/outbound.h"
 #include "federation/transfer.h"
 
-/* Limits for strangers: look-ups at a time, documents fetched at a time, and
- * documents fetched in a minute (docs/federation.md, "Whose key is it?"). */
+/* Limits for look-ups for strangers, that is for all that no parcel waits for:
+ * look-ups at a time, documents fetched at a time, and documents fetched in a
+ * minute (docs/federation.md, "Whose key is it?"). */
 #define LOOKUPS_MAX 64
 #define LOOKUP_FETCHES 4
 #define LOOKUP_FETCHES_MINUTE 30
@@ -47,7 +48,7 @@ struct lookup {
 	struct outbound *outbound;
 	char domain[LIMIT_DOMAIN_LEN + 1];
 	enum directory_want what;
-	bool stranger; /* for a request of a stranger, not for a parcel */
+	bool stranger; /* started by the directory; no parcel waits for it */
 	enum lookup_phase phase;
 	int64_t asked_ms;       /* monotonic: when the row was asked for */
 	struct carries waiting; /* parcels that wait for the result */
@@ -123,8 +124,8 @@ enum rc outbound_post(struct outbound *o, struct outbound_job *job) MUST_USE;
  * without peers needs no memory for it.  NULL: no memory. */
 CURLM *outbound_multi(struct outbound *o);
 
-/* Returns the networks to which a request to ${domain} may connect.  *ret_http:
- * the URL may be http. */
+/* Returns the networks to which a request to ${domain} may connect in addition
+ * to public addresses.  *ret_http: the URL may be http. */
 const struct net_networks *outbound_allowed(
     const struct outbound *o, const char *domain, bool *ret_http);
 
@@ -137,7 +138,8 @@ bool lookup_want(void *arg, const char *domain, enum directory_want what);
  * fails. */
 void lookup_for(struct outbound *o, struct carry *c);
 
-/* Starts queued fetches, and fails parcels whose time-out is over. */
+/* Starts queued fetches, and fails parcels that wait for a look-up and whose
+ * time-out is over. */
 void lookup_turn(struct outbound *o);
 
 /* The thread stops: ends the look-ups that no reader or writer has. */
@@ -148,8 +150,8 @@ void lookup_stop(struct outbound *o);
 /* The function carrier_remote.send.  Thread: any. */
 void carry_send(void *arg, struct parcel *parcel);
 
-/* Continues ${c} after its peer was looked up, or fails it with ${why} if there
- * is still no document. */
+/* Sends ${c} if the document of its peer is fresh; else starts or joins a
+ * look-up, or, if there was one already, fails ${c} with ${why}. */
 void carry_go_on(struct carry *c, const char *why);
 
 /* Fails ${c}: the destination was not reached. */

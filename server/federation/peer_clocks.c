@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See peer_clocks.h.  If no clock is off, a call only reads one atomic number.
+ * See peer_clocks.h.  While no clock is off, a report of a right clock only
+ * reads one atomic number.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -32,21 +32,22 @@ struct peer_clocks *peer_clocks_new(const struct clk *clk);
 void peer_clocks_free(struct peer_clocks *p);
 
 /* Returns by how many ms at least another clock is ahead of this server's;
- * negative: behind.  The other clock said ${date_ms}, cut to a second, in the
- * answer to a request that was sent at ${sent_ms} and answered at ${got_ms} by
- * the wall clock here. */
+ * negative: behind; 0: it may be right.  The other clock said ${date_ms}, cut
+ * to a second, in the answer to a request that was sent at ${sent_ms} and
+ * answered at ${got_ms} by the wall clock here. */
 int64_t peer_clocks_ahead_ms(int64_t date_ms, int64_t sent_ms, int64_t got_ms);
 
 /* Reports that the clock of ${domain} is ahead by ${ahead_ms}; negative:
- * behind.  ${p} NULL: does nothing.  Call it only for a server of which at
+ * behind.  A difference of PEER_CLOCKS_OFF_MS or less removes the server from
+ * the list.  ${p} NULL: does nothing.  Call it only for a server of which at
  * least one user is in this database, so that strangers cannot fill the
  * list. */
 void peer_clocks_hear(
     struct peer_clocks *p, const char *domain, int64_t ahead_ms);
 
-/* Returns how many clocks are off by more than PEER_CLOCKS_OFF_MS.  If there is
- * one, ${ret_domain} (LIMIT_DOMAIN_LEN + 1 bytes) and ${ret_ahead_ms} are set
- * to the one that is off most. */
+/* Returns how many clocks are off by more than PEER_CLOCKS_OFF_MS, at most
+ * PEER_CLOCKS_MAX.  If there is one, ${ret_domain} (LIMIT_DOMAIN_LEN + 1 bytes)
+ * and ${ret_ahead_ms} are set to the one that is off most. */
 size_t peer_clocks_off(
     struct peer_clocks *p, char *ret_domain, int64_t *ret_ahead_ms);
 

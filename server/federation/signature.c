@@ -2,8 +2,8 @@
 /*
  * See signature.h.
  *
- * The parser reads NUL-terminated texts from left to right, and never reads
- * beyond the first character that the profile does not allow.
+ * The parser reads NUL-terminated texts from left to right, and stops at the
+ * first character that the profile does not allow.
  */
 #include <assert.h>
 #include <stdio.h>

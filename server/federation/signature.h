@@ -33,7 +33,7 @@
  * tolerated. */
 #define SIGNATURE_LIFE_S 300
 #define SIGNATURE_SKEW_S 300
-/* The longest Signature-Input: what the profile can need, and no more. */
+/* The longest Signature-Input that is accepted; the profile needs less. */
 #define SIGNATURE_INPUT_MAX 512
 /* The same without the label. */
 #define SIGNATURE_PARAMS_MAX (SIGNATURE_INPUT_MAX - 3)
@@ -93,7 +93,8 @@ struct signature {
 
 /* Parses the headers Signature-Input and Signature; NULL: absent.
  * SIGNATURE_GOOD: they have the form of the profile; nothing is verified yet.
- * Otherwise ${ret} is unchanged.  Times have at most ten digits. */
+ * Otherwise ${ret} is unchanged.  Times have at most ten digits, and expires is
+ * 1 to SIGNATURE_LIFE_S seconds after created. */
 enum signature_fault signature_read(
     const char *input, const char *value, struct signature *ret);
 

@@ -57,8 +57,9 @@ enum rc transfer_header(struct transfer *t, const char *name, const char *value,
     struct err *err) MUST_USE;
 
 /* Begins ${t}.  Its other members, except those that the caller sets and the
- * headers, must be zero.  ${multi} may be NULL if it could not be made: then
- * RC_NO_MEMORY. */
+ * headers, must be zero.  ${multi} may be NULL if it could not be made.
+ * RC_NO_MEMORY: nothing was begun, done is not called, and transfer_fini() must
+ * still be called. */
 enum rc transfer_begin(
     struct transfer *t, CURLM *multi, struct err *err) MUST_USE;
 
@@ -67,12 +68,12 @@ enum rc transfer_begin(
 void transfer_finish(CURLM *multi, CURL *easy, CURLcode code);
 
 /* Copies the header ${name} of the answer to ${ret}.  False: it is absent, too
- * long, or repeated. */
+ * long, or repeated.  Call it after the end and before transfer_fini(). */
 bool transfer_answer_header(
     const struct transfer *t, const char *name, char ret[TRANSFER_HEADER_SIZE]);
 
-/* Frees and zeroes ${t}.  If it is under way it is cancelled, and done is not
- * called. */
+/* Frees and zeroes ${t}, also what the caller has set.  If it is under way it
+ * is cancelled, and done is not called. */
 void transfer_fini(struct transfer *t, CURLM *multi);
 
 #endif
