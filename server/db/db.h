@@ -24,8 +24,9 @@
 struct sql_text {
 	const char *name;
 	const char *text;
-	/* A locking clause (FOR UPDATE ...) that a DB_WRITER appends to text,
-	 * which then does not end with a semicolon.  NULL: there is none. */
+	/* A locking clause (FOR UPDATE ...) that a DB_WRITER of PostgreSQL
+	 * appends to text, which then does not end with a semicolon.  NULL:
+	 * there is none. */
 	const char *writer;
 };
 
@@ -45,25 +46,26 @@ struct db_schema {
 };
 
 enum db_mode {
-	DB_WRITER, /* the only connection that commits and checkpoints */
+	DB_WRITER, /* on SQLite the only one that commits and checkpoints */
 	DB_READER, /* read-only, sees committed transactions */
-	DB_COPIER  /* read-only, for db_backup() */
+	DB_COPIER  /* read-only, for db_backup(); SQLite only */
 };
 
-/* How the writer syncs the log.  DB_SYNC_NORMAL exists only for the power-loss
- * test, which proves with it that it detects lost commits; no setting selects
- * it. */
+/* How SQLite's writer syncs the log.  DB_SYNC_NORMAL exists only for tests of a
+ * power loss, which prove with it that they detect lost commits; no setting
+ * selects it. */
 enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
 
 /* A value of db_options.lineage that is the id of no lineage: while it is set,
- * no transaction begins. */
+ * db_begin() returns RC_AWAY. */
 #define DB_LINEAGE_NOWHERE INT64_C(-1)
 
 /*
- * A lineage is one history of a multi-writer database.  A database that was
- * promoted, restored or copied continues from an earlier state, in a lineage of
- * its own, and may lack commits of the old one.  A server that is not a standby
- * keeps its lineage as long as a connection to it lives.
+ * A lineage is one history of a multi-writer database.  A promoted standby, a
+ * restored dump, and a database that was restored to a point in time continue
+ * from an earlier state, in a lineage of their own, and may lack commits of the
+ * old one.  A server that is not a standby keeps its lineage as long as a
+ * connection to it lives.
  */
 #define DB_LINEAGE_SIZE 80
 
@@ -88,13 +90,16 @@ struct db_options {
 	const struct timing *timing; /* pointer is kept; NULL: timing_real() */
 
 	/* Called every DB_WAITS_MS while a migration waits for the migration of
-	 * another node; ${what} describes that node's session.  May be NULL. */
+	 * another node; ${what} (borrowed) describes that node's session, if it
+	 * was found.  May be NULL. */
 	void (*waits)(void *arg, const char *what);
 	void *waits_arg;
 
-	/* The pointer is kept.  Transactions begin only on a server whose
-	 * lineage has this id; 0: on any server that is not a standby.  NULL:
-	 * on any server, and readers also on a standby. */
+	/* PostgreSQL only; the pointer is kept, and each db_begin() reads the
+	 * value.  Transactions begin only on a server whose lineage has this
+	 * id; 0: on any server that is not a standby.  NULL: the lineage is not
+	 * checked; unless the url sets target_session_attrs, a writer refuses a
+	 * standby and a reader accepts it. */
 	const atomic_int_fast64_t *lineage;
 };
 
@@ -145,8 +150,8 @@ db_v_uuid(const struct uuid *u)
 /* A NUL-terminated text; a NULL pointer gives NULL. */
 struct db_val db_v_str(const char *s);
 
-/* At most the first ${most} bytes of a NUL-terminated text; NULL and "" give
- * NULL. */
+/* At most the first ${most} bytes of a NUL-terminated text, even if that cuts a
+ * UTF-8 character; NULL and "" give NULL. */
 struct db_val db_v_text_most(const char *s, size_t most);
 
 /* ${v}, or NULL when ${v} is ${none}. */
@@ -160,21 +165,24 @@ db_v_i64_or_null(int64_t v, int64_t none)
 struct db;
 struct db_row;
 
-/* Called for each row.  A result other than RC_OK ends the statement, which
- * returns that result. */
+/* Called for each row.  After a result other than RC_OK it is not called again,
+ * and the statement returns that result (a queued one: see the pipeline). */
 typedef enum rc (*db_row_fn)(
     void *arg, const struct db_row *row, struct err *err);
 
-/* Returns whether the database of ${url} has several writers (PostgreSQL).  An
- * SQLite file has one, this program. */
+/* Returns whether ${url} names a database with several writers (PostgreSQL).
+ * An SQLite file has one, this program. */
 bool db_url_multi_writer(const char *url);
 
-/* Opens a connection.  RC_CORRUPT or RC_IO: the file is damaged or cannot be
- * read.  RC_INVALID: a bad url, a database that does not exist or is not of
- * twinbox, a server or a pooler that is not supported.  RC_NOT_FOUND: the file
- * or its folder does not exist.  RC_DENIED: a missing right, or the server
- * rejects the user.  RC_AWAY: the server cannot be reached, or accepts no
- * connection now. */
+/* Opens a connection; a DB_WRITER creates the SQLite file if it does not exist.
+ * *ret is set on success only; db_close() frees it.  RC_CORRUPT: the file is
+ * damaged or not of SQLite.  RC_IO: it cannot be read.  RC_INVALID: a bad url,
+ * a PostgreSQL database that does not exist, an SQLite file of another program,
+ * a server or a pooler that is not supported, or settings that do not make
+ * commits durable.  RC_NOT_FOUND: the file or its folder does not exist.
+ * RC_DENIED: a missing right, or the server rejects the user.  RC_AWAY: the
+ * server cannot be reached, accepts no connection now, is a standby, or has
+ * another lineage.  RC_BUSY: another process has locked the file. */
 enum rc db_open(const struct db_options *options, struct db **ret,
     struct err *err) MUST_USE;
 
@@ -182,16 +190,19 @@ enum rc db_open(const struct db_options *options, struct db **ret,
  */
 void db_close(struct db *db);
 
-/* Runs statement ${stmt} with ${n} parameters (see DB_PARAMS; $1 is params[0]).
- * ${each} (may be NULL) is called for each row.  *ret_changed (NULL: not
- * wanted) is the number of changed rows. */
+/* Runs statement ${stmt} with ${n} parameters (see DB_PARAMS; $1 is params[0]),
+ * outside a transaction in one of its own.  ${each} (may be NULL) is called for
+ * each row.  *ret_changed (NULL: not wanted) is the number of rows that an
+ * INSERT, UPDATE or DELETE has changed; after other statements it means
+ * nothing.  RC_EXISTS: a row with this key exists.  RC_BUSY: a lock or a
+ * time-out.  RC_AWAY: the connection is lost. */
 enum rc db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
     db_row_fn each, void *arg, int64_t *ret_changed, struct err *err) MUST_USE;
 
 /* Runs ${stmt} once for each of ${nrows} rows of ${n} parameters, in order.  A
- * statement of PostgreSQL that takes arrays runs once for many rows.  Stops at
- * the first error.  *ret_changed (NULL: not wanted) is the total of changed
- * rows. */
+ * statement of PostgreSQL that takes arrays runs once for up to 512 rows.
+ * Stops at the first error.  *ret_changed (NULL: not wanted) is the total of
+ * changed rows, after an error that of the runs before it. */
 enum rc db_exec_many(struct db *db, int stmt, const struct db_val *params,
     size_t n, size_t nrows, int64_t *ret_changed, struct err *err) MUST_USE;
 
@@ -212,8 +223,9 @@ struct db_set {
 	    .width = sizeof(*(rows)) / sizeof(struct db_val),                  \
 	    .n = (count)})
 
-/* Runs ${stmt} as db_run() does, for each row of ${set}.  PostgreSQL runs one
- * statement for all of them and returns the rows in any order. */
+/* Runs ${stmt} as db_run() does, for each row of ${set}; ${each} must not be
+ * NULL.  PostgreSQL runs one statement for all of them, which must take arrays
+ * (else RC_INTERNAL), and returns the rows in any order. */
 enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -222,59 +234,67 @@ enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
  *
  * On a server each statement costs a round trip.  Inside a transaction,
  * db_pipeline_write() and db_pipeline_query() therefore only queue a statement.
- * The queue is sent together with the next statement whose result is needed at
- * once, by db_pipeline_flush(), db_run() or db_commit().  Results arrive in the
- * order of the statements.
+ * The queue is sent by db_pipeline_flush(), together with the next statement
+ * whose result is needed at once (db_run(), db_commit() and so on), before a
+ * statement that runs for the first time on this connection, and when it is
+ * full.  Results arrive in the order of the statements.
  *
- * The call that sends a queued statement returns its error; db_commit() is the
- * last one that can.  A call that also waits for a statement of its own returns
- * RC_EXISTS or RC_CONFLICT of a queued one as RC_INTERNAL, so that its caller
- * does not take the error for one of its own statement.
+ * The call that sends a queued statement returns its error, or that of its
+ * callback; db_commit() is the last one that can.  A call that sends the queue
+ * together with a statement of its own returns RC_EXISTS and RC_CONFLICT of a
+ * queued one as RC_INTERNAL, so that its caller does not take the error for one
+ * of its own statement.  When the queue is sent alone, both are RC_CONFLICT.
  *
  * A driver without a pipeline (SQLite) runs each statement at once.
  */
 
 /* Queues ${stmt} for each row of ${set}.  Each must change exactly one row of a
- * table, else RC_CONFLICT: memory and disk disagree.  This is checked when the
- * result arrives.  ${set} is borrowed for the call. */
+ * table, else RC_CONFLICT: memory and disk disagree.  Only the total is
+ * checked, when the result arrives.  ${set} is borrowed for the call. */
 enum rc db_pipeline_write(struct db *db, int stmt, const struct db_set *set,
     struct err *err) MUST_USE;
 
-/* Queues ${stmt} for each row of ${set}, as db_run_many().  ${each} is called
- * for the rows before db_pipeline_flush() returns, so ${arg} must live until
- * then.  ${set} is borrowed for the call. */
+/* Queues ${stmt} for each row of ${set}, as db_run_many().  ${each}, which must
+ * not use ${db}, is called for the rows by this call (SQLite) or by the one
+ * that sends the queue; ${arg} must live until db_pipeline_flush(), db_commit()
+ * or db_rollback() has returned.  ${set} is borrowed for the call. */
 enum rc db_pipeline_query(struct db *db, int stmt, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Sends the queued statements and waits for all results. */
 enum rc db_pipeline_flush(struct db *db, struct err *err) MUST_USE;
 
-/* Begins a transaction: for writing (BEGIN IMMEDIATE) on a writer's connection,
- * a read snapshot on a reader's.  SQLite takes the snapshot now, PostgreSQL
- * with the first statement. */
+/* Begins a transaction: for writing (on SQLite BEGIN IMMEDIATE, on PostgreSQL
+ * READ COMMITTED) on a writer's connection, a read snapshot on a reader's.
+ * SQLite takes the snapshot now, PostgreSQL with the first statement.
+ * PostgreSQL connects again if the connection is lost; RC_AWAY: in vain.
+ * RC_INTERNAL: on SQLite a transaction was open, and has been rolled back. */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;
 
 /* Commits.  After RC_UNCERTAIN, RC_IO or RC_UNCONFIRMED (of a database with
- * standbys) the commit may or may not be durable. */
+ * standbys) the commit may or may not be durable; after other errors nothing is
+ * committed.  After any error the caller calls db_rollback(). */
 enum rc db_commit(struct db *db, struct err *err) MUST_USE;
 
-/* Commits without waiting for the sync.  Readers see the commit, and it
- * survives the death of the process, but a loss of power may undo it together
- * with all later commits.  *ret_owed: true if the commit is durable only after
- * db_sync() has returned RC_OK.  Writer only. */
+/* As db_commit(), but SQLite does not wait for the sync.  Readers see the
+ * commit, and it survives the death of the process, but a loss of power may
+ * undo it together with all later commits.  *ret_owed: true if the commit is
+ * durable only after db_sync() has returned RC_OK; false: it is durable now
+ * (always on PostgreSQL).  Writer only. */
 enum rc db_commit_early(
     struct db *db, bool *ret_owed, struct err *err) MUST_USE;
 
-/* Makes all commits durable that were made early before this call.  After a
- * failure every later call fails, too: the system does not say which writes it
- * has lost.  Thread: any, also while the owner of the connection works. */
+/* Makes all commits durable that were made early before this call.  RC_IO: it
+ * failed, and every later call fails, too: the system does not say which writes
+ * it has lost.  Thread: any, also while the owner of the connection works. */
 enum rc db_sync(struct db *db, struct err *err) MUST_USE;
 
 /* Rolls back if a transaction is open. */
 void db_rollback(struct db *db);
 
-/* Returns whether a transaction is open.  False also after the database has
- * rolled it back by itself. */
+/* Returns whether a transaction is open.  False also after SQLite has rolled it
+ * back by itself or the connection to PostgreSQL was lost.  A transaction of
+ * PostgreSQL that has failed stays open until db_rollback(). */
 bool db_in_transaction(const struct db *db);
 
 /* The result of a checkpoint: how many frames (pages) the write-ahead log
@@ -285,22 +305,24 @@ struct db_checkpoint {
 };
 
 /* Moves the log into the database file.  Without ${truncate} the checkpoint is
- * passive: it moves what it can without a wait.  With ${truncate} it waits for
- * readers and empties the log.  ${ret} may be NULL.  Writer only. */
+ * passive: it moves what it can without a wait.  With ${truncate} it waits up
+ * to 5 s for readers (then RC_BUSY) and empties the log.  ${ret} may be NULL.
+ * Writer only.  Does nothing on PostgreSQL: RC_OK, *ret all 0. */
 enum rc db_checkpoint(struct db *db, bool truncate, struct db_checkpoint *ret,
     struct err *err) MUST_USE;
 
-/* As db_checkpoint() with ${truncate}, but does not wait: RC_BUSY when a reader
- * uses the log.  Frames that no reader needs are moved even then.  Writer only.
- */
+/* As db_checkpoint() with ${truncate}, but does not wait for readers: RC_BUSY
+ * when one uses the log.  The frames that no reader needs are moved even then.
+ * Writer only. */
 enum rc db_log_cut(struct db *db, struct err *err) MUST_USE;
 
-/* Copies everything that is committed now into ${path}, a new or an empty file,
- * and does not sync the copy.  Writers continue meanwhile.  RC_EXISTS: the file
+/* Copies everything that is committed now into ${path}, a new or an empty file;
+ * the caller syncs the copy.  Writers continue meanwhile.  RC_EXISTS: the file
  * is not empty, and is left as it is.  RC_BUSY: the log, which cannot be
  * emptied during the copy, grew beyond ${log_limit} bytes.  RC_FULL: no room on
- * the disk.  After these two and all other errors the file does not exist.
- * DB_COPIER only, and SQLite only. */
+ * the disk.  After these two and all other errors the file is removed.
+ * DB_COPIER only, and SQLite only; RC_INVALID: PostgreSQL.  ${err} must not be
+ * NULL. */
 enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;
 
@@ -308,14 +330,17 @@ enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
 int64_t db_log_bytes(struct db *db);
 
 /* Returns the schema number of the database (0: none yet) and the newest one
- * that this program knows.  RC_INVALID: the database is newer than the program;
- * the error text says so. */
+ * that this program knows.  RC_INVALID: the database is newer than the program,
+ * or on PostgreSQL holds only tables of another one; the error text says
+ * which. */
 enum rc db_schema_number(
     struct db *db, int *ret_has, int *ret_newest, struct err *err) MUST_USE;
 
 /* Runs the missing migrations, each in its own transaction, which also stores
- * the migration's number.  *ret_from, *ret_to: the schema before and after.
- * RC_INVALID: the database is newer than the program. */
+ * the migration's number and on PostgreSQL the time ${now_ms}.  *ret_from,
+ * *ret_to: the schema before and after, if RC_OK.  RC_INVALID: as
+ * db_schema_number().  RC_BUSY: on PostgreSQL the migration of another node has
+ * not ended within 10 minutes. */
 enum rc db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
     struct err *err) MUST_USE;
 
@@ -336,10 +361,10 @@ struct db_description {
 enum rc db_describe(struct db *db, int stmt, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err) MUST_USE;
 
-/* For connections that read or write the whole database (fsck, copy).  From the
- * next transaction on, a statement may take an hour, and a query hands its rows
- * over as the server finds them instead of collecting all of them first.  Call
- * before db_begin(). */
+/* For connections that read or write the whole database (fsck, copy).  Until
+ * PostgreSQL's connection is lost, a statement may take an hour, and in a
+ * transaction db_run() fetches 500 rows at a time instead of collecting all of
+ * them first.  Call before db_begin().  SQLite needs nothing of this. */
 enum rc db_allow_long_statements(struct db *db, struct err *err) MUST_USE;
 
 /* Returns whether the database has several writers.  If so, rows that one
@@ -347,25 +372,29 @@ enum rc db_allow_long_statements(struct db *db, struct err *err) MUST_USE;
 bool db_multi_writer(const struct db *db);
 
 /* Returns whether the last failure was a conflict between transactions: a
- * deadlock, a lock that the statement does not wait for (NOWAIT), or a row that
- * another transaction has just inserted.  The same transaction may then succeed
- * if it is run again at once. */
+ * deadlock, a lock that the statement does not wait for (NOWAIT), or a unique
+ * key that exists (another transaction may have just inserted the row).  The
+ * same transaction may then succeed if it is run again at once.  db_rollback()
+ * does not change the answer; the next statement does.  False on SQLite. */
 bool db_retryable(const struct db *db);
 
-/* From the next transaction on, a statement waits at most ${ms} milliseconds
- * for another transaction's lock.  SQLite has no such locks. */
+/* From the next transaction on, a statement waits at most ${ms} (above 0)
+ * milliseconds for another transaction's lock, then fails with RC_BUSY.  Before
+ * the first call: db_lock of base/timing.h.  SQLite has no such locks. */
 void db_set_lock_timeout(struct db *db, int64_t ms);
 
-/* Returns whether the last failure was the time-out of db_set_lock_timeout().
- */
+/* Returns whether the last error that PostgreSQL has reported was the time-out
+ * of db_set_lock_timeout().  A statement that succeeds and a connection that is
+ * lost do not change the answer. */
 bool db_lock_timed_out(const struct db *db);
 
-/* Returns whether this process can never trust the database again after ${rc}.
- * A lost connection can be replaced; a disk that has failed cannot. */
+/* Returns whether this process can never trust the database again after ${rc}:
+ * RC_CORRUPT, and on SQLite RC_IO and RC_UNCERTAIN.  A lost connection can be
+ * replaced; a disk that has failed cannot. */
 bool db_is_fatal(const struct db *db, enum rc rc);
 
-/* A db_row_fn for statements that return one number: stores the number in the
- * int64_t at ${arg}. */
+/* A db_row_fn for statements that return one number: stores the number (0 for
+ * NULL) in the int64_t at ${arg}, which stays as it is if there is no row. */
 enum rc db_take_i64(
     void *arg, const struct db_row *row, struct err *err) MUST_USE;
 
@@ -373,26 +402,28 @@ enum rc db_take_i64(
  * kept. */
 void db_follow_lineage(struct db *db, const atomic_int_fast64_t *lineage);
 
-/* Returns the lineage of the server.  RC_AWAY: the server is a standby. */
+/* Returns the lineage of the server.  RC_AWAY: the server is a standby, or
+ * there is no connection (this call makes none).  RC_INTERNAL: SQLite. */
 enum rc db_lineage_get(
     struct db *db, struct db_lineage *ret, struct err *err) MUST_USE;
 
-/* *ret: whether a commit in the database of ${db} waits for a standby now;
- * always false on SQLite.  Runs a query; must not be called in a transaction.
- */
+/* *ret: whether a commit of any connection to the database of ${db} waits for a
+ * standby now; always false on SQLite.  Runs a query; must not be called in a
+ * transaction. */
 enum rc db_waits_for_standby(
     struct db *db, bool *ret, struct err *err) MUST_USE;
 
 /* Sets the number of the node whose own rows this connection writes (each node
  * has rows of its own in tables such as outbox_totals).  Before this call they
- * are those of node 0. */
+ * are those of node 0.  RC_INTERNAL: SQLite. */
 enum rc db_set_node(struct db *db, int64_t node, struct err *err) MUST_USE;
 
 /* ---- notifications between the nodes of a database (LISTEN, NOTIFY) ----
  *
  * A notification may be lost: a node that depends on its content must also
  * query the database at intervals.  After an error the connection must listen
- * again. */
+ * again.  On SQLite there is no descriptor, and all other calls return
+ * RC_INTERNAL. */
 
 /* From now on this connection receives the notifications on ${channel} (a plain
  * word). */
@@ -400,7 +431,8 @@ enum rc db_notification_listen(
     struct db *db, const char *channel, struct err *err) MUST_USE;
 
 /* Sends ${text} (less than 8,000 bytes) to all connections that listen on
- * ${channel}, this one included. */
+ * ${channel}, this one included.  Must not be called in a transaction: its
+ * commit would not wait for the sync. */
 enum rc db_notification_send(struct db *db, const char *channel,
     const char *text, struct err *err) MUST_USE;
 
@@ -412,16 +444,17 @@ int db_notification_fd(const struct db *db);
 typedef void (*db_notification_fn)(void *arg, const char *text);
 
 /* Calls ${each} for the notifications that have arrived, without waiting.
- * RC_AWAY: the connection is lost. */
+ * RC_AWAY: the connection is lost, and is not made again here. */
 enum rc db_notification_poll(struct db *db, db_notification_fn each, void *arg,
     struct err *err) MUST_USE;
 
 /* Returns the number of statements run, for tests that count them. */
 uint64_t db_statements(const struct db *db);
 
-/* Columns of a row, counted from 0.  For NULL, db_row_i64() returns 0, and
- * db_row_text() and db_row_blob() return NULL and set *ret_n to 0.  They may
- * return NULL for an empty blob, too. */
+/* Columns of a row, counted from 0.  *ret_n (${ret_n} may be NULL) is the
+ * length in bytes.  For NULL, db_row_i64() returns 0, and db_row_text() and
+ * db_row_blob() return NULL and set *ret_n to 0.  db_row_blob() may return NULL
+ * for an empty blob, too. */
 bool db_row_null(const struct db_row *row, int col);
 int64_t db_row_i64(const struct db_row *row, int col);
 const char *db_row_text(const struct db_row *row, int col, size_t *ret_n);
@@ -430,8 +463,9 @@ const void *db_row_blob(const struct db_row *row, int col, size_t *ret_n);
 /* A uuid column; all zero when NULL or of another size. */
 struct uuid db_row_uuid(const struct db_row *row, int col);
 
-/* Copies a text column into ${ret} of ${size} bytes, truncated to fit and
- * NUL-terminated. */
+/* Copies a text column into ${ret} of ${size} bytes (at least 1),
+ * NUL-terminated and truncated to fit, even if that cuts a UTF-8 character.
+ * NULL gives "". */
 void db_row_copy_text(
     const struct db_row *row, int col, char *ret, size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The driver side of db.h: the functions that a backend provides.  They have
- * the contracts of the db_ functions of the same names.  Only db/ includes
- * this.
+ * the contracts of the db_ functions of the same names.  Only db/ and tests
+ * include this.
  */
 #ifndef DB_DB_INTERNAL_H
 #define DB_DB_INTERNAL_H

@@ -2,10 +2,11 @@
 /*
  * The PostgreSQL driver: prepared statements, rows and columns.
  *
- * Promises: whatever happens to the server or the network, a call ends within
- * db_answer of base/timing.h (a migration: DB_POSTGRES_MIGRATE_MS).  A
- * connection that failed is never used again; the next transaction makes
- * another.
+ * Promises: whatever happens to the server or the network, each wait for an
+ * answer ends within db_answer of base/timing.h (in a migration:
+ * DB_POSTGRES_MIGRATE_MS; after db_allow_long_statements(): an hour).  A call
+ * may wait for several answers.  A connection that failed is never used again;
+ * the next transaction makes another.
  *
  * Relies on: one thread for each connection; statements that have the same
  * names in both schemas.
@@ -219,8 +220,8 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
-/* How many rows are sent in one array.  Longer arrays make larger messages and
- * save little. */
+/* How many rows of a write are sent in one array at most (a query sends all).
+ * Longer arrays make larger messages and save little. */
 #define SET_ROWS 512
 
 /* Adds statement ${id} for the rows of ${set} to the pipeline. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long statements, for fsck and copy, which read whole tables: they have no
- * time-out, the planner is free to scan tables, and a cursor fetches the rows,
- * so that memory holds a few hundred of them and not all.
+ * Long statements, for fsck and copy, which read whole tables: the server ends
+ * none (the node waits LONG_MS for each answer), the planner is free to scan
+ * tables, and a cursor fetches the rows, so that memory holds FETCH_ROWS of
+ * them and not all.
  */
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +63,8 @@ declare(struct db_postgres *p, int id, const char *name,
 	return (rc);
 }
 
-/* Fetches the next rows and calls ${each} for them; *ret_n is their number, 0
- * at the end. */
+/* Fetches up to FETCH_ROWS rows and calls ${each} for them; *ret_n is their
+ * number, 0 at the end. */
 static enum rc
 fetch(struct db_postgres *p, const char *name, const struct db_each *each,
     int *ret_n, struct err *err)

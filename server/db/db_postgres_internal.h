@@ -15,8 +15,8 @@
 #define DB_POSTGRES_PARAMS_MAX 32
 #define DB_POSTGRES_COLUMNS_MAX 32
 
-/* How long a migration may take, and how long a node waits for the migration of
- * another node, milliseconds. */
+/* How long each statement of a migration may take, and how long a node waits
+ * for the migration of another node, milliseconds. */
 #define DB_POSTGRES_MIGRATE_MS 600000
 
 /* A prepared statement, as the server describes it. */
@@ -118,15 +118,16 @@ extern const struct db_driver db_postgres_driver;
  * ${type} is an array of such values. */
 bool db_postgres_type_known(Oid type, bool *ret_array);
 
-/* Encodes the parameters of a statement for one row.  *ret points into ${v},
- * which must live until they are sent. */
+/* Encodes the parameters of a statement for one row.  *ret points into ${v} and
+ * into itself: both must stay where they are until they are sent.  RC_INTERNAL:
+ * a value does not fit the type of its parameter. */
 enum rc db_postgres_encode(const struct db_postgres_stmt *st,
     const struct db_val *v, struct db_postgres_params *ret,
     struct err *err) MUST_USE;
 
 /* Encodes the parameters of a statement for many rows: one array of ${nrows}
- * elements for each column.  *ret points into ${room}, which must not change
- * until they are sent. */
+ * elements for each column, in ${room}, whose content is replaced.  *ret points
+ * into ${room}, which must not change until they are sent. */
 enum rc db_postgres_encode_set(const struct db_postgres_stmt *st,
     const struct db_val *v, size_t nrows, struct buf *room,
     struct db_postgres_params *ret, struct err *err) MUST_USE;
@@ -136,13 +137,15 @@ int64_t db_postgres_i64(const PGresult *result, int row, int col);
 
 /* ---- db_postgres_query.c: statements and their results ---- */
 
-/* Sends ${sql}, which has no parameters, and waits for its result.  The caller
- * clears *ret; ${ret} may be NULL. */
+/* Flushes the pipeline, sends ${sql}, which has no parameters, and waits for
+ * its result (of several statements the last one), whose values are texts.  The
+ * caller clears *ret, which is set on success only; ${ret} may be NULL.
+ * RC_AWAY: there is no connection (this call makes none), or it is lost. */
 enum rc db_postgres_exec(struct db_postgres *p, const char *sql, PGresult **ret,
     struct err *err) MUST_USE;
 
 /* As db_postgres_exec(); *ret is the number in the first column of the only
- * row. */
+ * row, which must exist. */
 enum rc db_postgres_query_i64(struct db_postgres *p, const char *sql,
     int64_t *ret, struct err *err) MUST_USE;
 
@@ -152,20 +155,23 @@ enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
 
 /* Waits for the result of a statement, for ${p}->patience_ms at most.  ${sent}:
  * whether libpq has accepted the statement; if not, the error is made from
- * libpq's message.  ${what} names the statement in errors.  If the statement
- * was not accepted or no result arrives in time, the connection is closed.  The
- * caller clears *ret (NULL after an error). */
+ * libpq's message.  ${what} names the statement in errors.  The connection is
+ * closed if the statement was not accepted, if no result arrives in time, and
+ * if the server shuts down or is a standby.  The caller clears *ret (NULL after
+ * an error). */
 enum rc db_postgres_await_result(struct db_postgres *p, bool sent,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
 /* Waits for the result of the next statement of the pipeline, until ${until_ms}
- * (monotonic).  Otherwise as db_postgres_await_result(). */
+ * (monotonic).  RC_CONFLICT without an error text: the server has skipped the
+ * statement because an earlier one failed.  Otherwise as
+ * db_postgres_await_result(). */
 enum rc db_postgres_pipeline_result(struct db_postgres *p, int64_t until_ms,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
 /* Takes the result that marks the end of the pipeline, and leaves pipeline
- * mode.  Returns false if another result arrived, or none until ${until_ms}
- * (monotonic). */
+ * mode.  Returns false if the connection fails, if another result arrived, or
+ * none until ${until_ms} (monotonic). */
 bool db_postgres_pipeline_end(struct db_postgres *p, int64_t until_ms) MUST_USE;
 
 /* Closes the connection; the next transaction connects again. */
@@ -184,7 +190,8 @@ enum rc db_postgres_each_row(struct db_postgres *p, const PGresult *result,
 /* ---- db_postgres_pipeline.c: statements in one round trip ---- */
 
 /* Adds ${sql} (kept until its result is taken), or a prepared statement with
- * ${params} (borrowed for the call), to the pipeline. */
+ * ${params} (borrowed for the call), to the pipeline.  A full pipeline is
+ * flushed first.  RC_AWAY: there is no connection, or it is lost. */
 enum rc db_postgres_pipeline_add_text(
     struct db_postgres *p, const char *sql, struct err *err) MUST_USE;
 enum rc db_postgres_pipeline_add(struct db_postgres *p,
@@ -192,18 +199,21 @@ enum rc db_postgres_pipeline_add(struct db_postgres *p,
     const struct db_postgres_pending *pending, struct err *err) MUST_USE;
 
 /* Sends the statements in the pipeline and waits for their results.  Returns
- * the first failure.  db_postgres_pipeline_flush_last() also returns the result
- * of the last statement in *ret, which the caller clears; the pipeline must not
- * be empty. */
+ * the first failure, with the result codes that db.h describes ("the
+ * pipeline"); RC_OK without a connection.  db_postgres_pipeline_flush_last()
+ * also returns the result of the last statement in *ret (NULL after an error),
+ * which the caller clears; the pipeline must not be empty. */
 enum rc db_postgres_pipeline_flush(
     struct db_postgres *p, struct err *err) MUST_USE;
 enum rc db_postgres_pipeline_flush_last(
     struct db_postgres *p, PGresult **ret, struct err *err) MUST_USE;
 
 /* Returns whether the server alone detects every error that the pipeline may
- * still have: an INSERT adds as many rows as it was given, or fails.  Then
- * COMMIT can be sent with the pipeline, because no check of a result has to
- * precede it. */
+ * still have: no query has a callback, and each db_pipeline_write() is an
+ * INSERT, which adds as many rows as it was given, or fails (so such an INSERT
+ * must not have DO NOTHING).  Then COMMIT can be sent with the pipeline,
+ * because no check of a result has to precede it.  A statement counts as an
+ * INSERT only after its first result on this connection or an earlier one. */
 bool db_postgres_pipeline_only_inserts(const struct db_postgres *p);
 
 /* ---- db_postgres_transaction.c ---- */
@@ -246,8 +256,9 @@ enum rc db_postgres_waits_for_standby(
  * of the server, without a query. */
 bool db_postgres_lineage_kept(const struct db_postgres *p);
 
-/* Queries the lineage of a new connection.  RC_AWAY: it is not the one that the
- * owner follows, or the server is a standby. */
+/* Queries the lineage of a new connection, unless db_options.lineage is NULL.
+ * RC_AWAY: it is not the one that the owner follows, or the server is a
+ * standby. */
 enum rc db_postgres_lineage_check(
     struct db_postgres *p, struct err *err) MUST_USE;
 
@@ -263,8 +274,8 @@ struct db_each {
 enum rc db_postgres_allow_long_statements(
     struct db *db, struct err *err) MUST_USE;
 
-/* Runs the prepared statement ${id} through a cursor.  A transaction must be
- * open. */
+/* Runs the text of statement ${id}, which must be prepared, through a cursor,
+ * after flushing the pipeline.  A transaction must be open. */
 enum rc db_postgres_run_cursor(struct db_postgres *p, int id,
     const struct db_postgres_params *params, const struct db_each *each,
     struct err *err) MUST_USE;
@@ -287,10 +298,12 @@ struct db_postgres *db_postgres_new(const struct db_options *options);
 enum rc db_postgres_connect_bare(
     struct db_postgres *p, struct err *err) MUST_USE;
 
-/* Connects, if there is no connection, if the server has closed it, or if it is
- * on another lineage than the owner follows.  After a failure, further calls
- * return RC_AWAY at once until a pause is over or another connection of this
- * process succeeds. */
+/* Connects, if there is no connection, if the server has closed it or announced
+ * its shutdown, or if it is on another lineage than the owner follows.  After a
+ * failure, further calls return RC_AWAY at once until a pause (db_retry_first
+ * of base/timing.h, doubling up to db_retry_most) is over or another connection
+ * of this process succeeds.  After the first success RC_INVALID becomes
+ * RC_AWAY. */
 enum rc db_postgres_connect(struct db_postgres *p, struct err *err) MUST_USE;
 
 /* ---- db_postgres_schema.c: migrations ---- */

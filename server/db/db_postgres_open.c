@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections to PostgreSQL: every setting of a connection is here.
+ * Connections to PostgreSQL, and the settings that every connection gets.
  *
- * Promises: the settings that make a commit durable (fsync, synchronous_commit)
- * are read back; a server that does not sync is refused.  A password in the url
- * is never printed.
+ * Promises: the settings that make a commit durable are read back; a server
+ * with fsync or full_page_writes off is refused, and synchronous_commit=off is
+ * overridden.  A password in the url is never printed.
  */
 #include <poll.h>
 #include <stdatomic.h>
@@ -44,8 +44,8 @@ mode_name(const struct db_postgres *p)
 	return (p->db.mode == DB_WRITER ? "twinbox writer" : "twinbox reader");
 }
 
-/* Lists the settings of the url (${options}), and the defaults for those that
- * the url does not set. */
+/* Lists the settings of the url (${options}), the defaults for those that the
+ * url does not set, and the encoding and the name of the connection. */
 static void
 list_settings(const struct db_postgres *p, const PQconninfoOption *options,
     const char *names[SETTINGS_MAX], const char *values[SETTINGS_MAX])
@@ -155,8 +155,9 @@ ask_refusal(const char *const names[], const char *const values[],
 	PQfinish(conn);
 }
 
-/* Only the operator can correct a wrong password or the name of a database that
- * does not exist; every other cause may pass by itself (RC_AWAY). */
+/* Only the operator can correct a rejected user or password or a missing right
+ * (RC_DENIED), or the name of a database that does not exist (RC_INVALID);
+ * every other cause may pass by itself (RC_AWAY). */
 static enum rc
 rc_of_refusal(const char *state)
 {
@@ -225,7 +226,7 @@ show(struct db_postgres *p, const char *name, char ret[32], struct err *err)
 }
 
 /* Checks that the server makes commits durable, and that the database stores
- * UTF-8. */
+ * UTF-8; else RC_INVALID.  synchronous_commit=off is overridden instead. */
 static enum rc
 check_promises(struct db_postgres *p, struct err *err)
 {
@@ -313,11 +314,12 @@ configure(struct db_postgres *p, struct err *err)
 
 /* ---- staying connected ---- */
 
-/* How many messages of the server to an idle connection are read: a changed
- * setting, or the announcement of a shutdown. */
+/* How many times an idle connection is read at most for what the server has
+ * sent by itself: a changed setting, or the announcement of a shutdown. */
 #define UNASKED_MAX 8
 
-/* Returns whether the idle connection is still alive.  Without this check the
+/* Returns whether the idle connection is still alive and no shutdown is
+ * announced, as far as that is known without a query.  Without this check the
  * next transaction would fail although the server is back. */
 static bool
 is_there(struct db_postgres *p)

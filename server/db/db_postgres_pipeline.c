@@ -5,7 +5,9 @@
  * PostgreSQL documentation, chapter "Pipeline Mode").
  *
  * Promises: results are taken in the order of the statements.  When one fails,
- * the server skips all later ones, and the flush returns that failure.  A
+ * the server skips all later ones, and the flush returns that failure.  When
+ * the check of a result fails here, the server has run the later statements,
+ * and the flush returns the failure of the check.  Between two calls a
  * connection is in pipeline mode exactly while its pipeline is not empty.
  */
 #include <stdlib.h>
@@ -100,10 +102,11 @@ take(struct db_postgres *p, const struct db_postgres_pending *pending,
 	return (RC_OK);
 }
 
-/* Returns the code for ${rc}, the failure of a statement that is not the last.
- * A caller that waits for the last statement's result (${ret}) could take
- * RC_EXISTS or RC_CONFLICT for a failure of its own statement, for example that
- * the row it inserts exists or that its lease is lost. */
+/* Returns the code for ${rc}, the result of a queued statement.  RC_EXISTS and
+ * RC_CONFLICT become RC_INTERNAL for a caller that waits for the last
+ * statement's result (${ret}): it could take them for a failure of its own
+ * statement, for example that the row it inserts exists or that its lease is
+ * lost.  Else (${ret} is NULL) they become RC_CONFLICT. */
 static enum rc
 failure_of_earlier(enum rc rc, PGresult *const *ret)
 {
@@ -113,8 +116,8 @@ failure_of_earlier(enum rc rc, PGresult *const *ret)
 	return (rc);
 }
 
-/* Takes the results of all statements.  *ret is the last one; ${ret} may be
- * NULL. */
+/* Takes the results of all statements, unless the connection is lost meanwhile.
+ * *ret is the last one; ${ret} may be NULL. */
 static enum rc
 take_all(
     struct db_postgres *p, int64_t until_ms, PGresult **ret, struct err *err)
@@ -126,8 +129,8 @@ take_all(
 
 	p->flushing = true;
 	for (i = 0; i < n && p->conn != NULL; i++) {
-		/* After the first failure the server skips the rest, so only
-		 * that failure is stored in ${err}. */
+		/* Only the first failure is stored in ${err}.  The later ones
+		 * follow from it: as a rule the server has skipped the rest. */
 		one = db_postgres_pipeline_result(p, until_ms,
 		    p->pipeline[i].what, &result, rc == RC_OK ? err : NULL);
 		if (one == RC_OK && rc == RC_OK)

@@ -90,17 +90,17 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	if (text == NULL)
 		text = PQerrorMessage(p->conn);
 	rc = rc_of(state);
-	/* A repetition finds the row that another transaction has just inserted
-	 * (RC_EXISTS), or finds the row free that another transaction has
-	 * locked (NOWAIT). */
+	/* A repetition may find the row that another transaction has just
+	 * inserted (RC_EXISTS), or may find the row free that another
+	 * transaction has locked (NOWAIT). */
 	p->db.lock_timed_out =
 	    strcmp(state, "55P03") == 0 && !never_waits(p, what);
 	p->retryable = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||
 		       (strcmp(state, "55P03") == 0 && never_waits(p, what));
 	(void)err_set(
 	    err, rc, "%s: %.*s (PostgreSQL %s)", what, line(text), text, state);
-	/* The server shuts down, or has become a standby.  The next transaction
-	 * must use another connection. */
+	/* The connection is lost, or the server shuts down or is a standby.
+	 * The next transaction must use another connection. */
 	if (PQstatus(p->conn) != CONNECTION_OK ||
 	    strncmp(state, "57P", 3) == 0 || strcmp(state, "25006") == 0 ||
 	    strncmp(state, "08", 2) == 0)

@@ -14,8 +14,9 @@
 /* A node that migrates holds this advisory lock ("twinbox" in ASCII). */
 #define MIGRATE_LOCK "32779049022645112"
 
-/* Reads the number of the schema; 0: the database is empty.  RC_INVALID: it
- * holds only tables of another program, and is left alone. */
+/* Reads the number of the schema; 0: the current schema of PostgreSQL has no
+ * tables, or no migration has run.  RC_INVALID: it holds only tables of another
+ * program, and is left alone. */
 static enum rc
 schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 {
@@ -114,8 +115,9 @@ find_holder(struct db_postgres *p, char ret[WHAT_SIZE], struct err *err)
 	return (RC_OK);
 }
 
-/* Begins a transaction that holds the lock.  Waits for the lock for as long as
- * a migration may take.  After an error no transaction is open. */
+/* Begins a transaction that holds the lock.  Waits for the lock up to
+ * DB_POSTGRES_MIGRATE_MS, then returns RC_BUSY.  After an error no transaction
+ * is open. */
 static enum rc
 begin_locked(struct db_postgres *p, struct err *err)
 {
@@ -165,8 +167,9 @@ apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
 	    m->name, (long long)now_ms);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, insert, NULL, err);
-	/* The commit has the normal time-out: one that takes longer waits for a
-	 * standby, which the caller logs before it tries again. */
+	/* The commit has the normal time-out: one that takes longer probably
+	 * waits for a standby, which the start of the server logs before it
+	 * tries again (main/opening.c). */
 	p->patience_ms = p->timing->db_answer_ms;
 	if (rc == RC_OK)
 		rc = db_commit(&p->db, err);

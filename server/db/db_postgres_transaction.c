@@ -2,8 +2,9 @@
 /*
  * PostgreSQL's transactions.
  *
- * Promises: only a commit whose outcome is unknown returns RC_UNCERTAIN (its
- * answer was lost) or RC_UNCONFIRMED (no standby has confirmed it).
+ * Promises: only a commit that may be lost returns RC_UNCERTAIN (its answer was
+ * lost) or RC_UNCONFIRMED (no standby has confirmed it, or the server warned
+ * during the commit).
  *
  * Relies on: synchronous_commit, which db_postgres_open.c enforces.
  */
@@ -12,8 +13,8 @@
 
 #include "db/db_postgres_internal.h"
 
-/* Sends the lock time-out, if it differs from the one that the connection has.
- * As a rule that happens once for each connection. */
+/* Sends the lock time-out, if it differs from the one that the connection has:
+ * once for a new connection, and when the writer adapts it. */
 static enum rc
 set_lock_timeout(struct db_postgres *p, struct err *err)
 {
@@ -83,8 +84,9 @@ commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
 	    rc == RC_OK ? db_postgres_pipeline_flush_last(p, ret, err) : rc);
 }
 
-/* COMMIT was sent and no answer came.  If the connection is still sound and
- * commits wait for standbys, the server waits for a standby: nothing else
+/* COMMIT was sent and no answer came: RC_UNCONFIRMED or RC_UNCERTAIN.  If the
+ * time-out has come on a connection without an error and commits wait for
+ * standbys, the server is assumed to wait for a standby: hardly anything else
  * delays a commit until the time-out. */
 static enum rc
 lost_commit(const struct db_postgres *p, struct err *err)
@@ -110,8 +112,9 @@ db_postgres_commit(struct db *db, struct err *err)
 	p->retryable = false;
 	p->committing = p->silent = false;
 	rc = commit_all(p, &result, err);
-	/* If the server reports an error, the transaction certainly failed; if
-	 * the answer is lost, the outcome is unknown. */
+	/* If the server reports an error and the connection lasts, the
+	 * transaction certainly failed; if the connection is lost, the outcome
+	 * is unknown. */
 	if (rc != RC_OK && p->conn == NULL && p->committing)
 		return (lost_commit(p, err));
 	if (rc != RC_OK)

@@ -18,8 +18,9 @@
 #include "db/db_sqlite_internal.h"
 #include "wal_buffer/wal_buffer.h"
 
-/* The system error that caused ${code}; 0: none.  For other codes
- * sqlite3_system_errno() still returns an earlier error, so it is not used. */
+/* The system error that caused ${code}; 0: none.  For codes other than
+ * SQLITE_IOERR and SQLITE_CANTOPEN sqlite3_system_errno() still returns an
+ * earlier error, so it is not used. */
 static int
 sys_of(const struct db_sqlite *s, int code)
 {
@@ -94,8 +95,8 @@ db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 	rc = rc_of(ext, sys);
 	if (rc == RC_OK)
 		rc = RC_INTERNAL;
-	/* A copy is on another disk, so DB_SQLITE_CURE would be wrong for it.
-	 */
+	/* A copy may be on another disk than the database, so DB_SQLITE_CURE
+	 * would be wrong for it. */
 	full = rc == RC_FULL && s->db.mode != DB_COPIER;
 	/* An operator needs to read "No space left on device". */
 	if (sys != 0)

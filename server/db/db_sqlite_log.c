@@ -58,9 +58,10 @@ db_sqlite_sync(struct db *db, struct err *err)
 	    sqlite3_errstr(code), code));
 }
 
-/* Moves the log into the file, and truncates the log if ${truncate}.  When a
- * signal interrupts the sync of the file, the whole checkpoint is repeated;
- * SQLite starts it again from the log. */
+/* Moves the log into the file, and truncates the log if ${truncate}; returns
+ * SQLite's code.  When a signal interrupts the sync of the file, the whole
+ * checkpoint is repeated, up to WAL_BUFFER_INTERRUPTS times; SQLite starts it
+ * again from the log. */
 static int
 checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
 {

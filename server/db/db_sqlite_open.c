@@ -2,8 +2,9 @@
 /*
  * Opening an SQLite database: every setting of a connection is here.
  *
- * Promises: the settings that the driver relies on (WAL, synchronous=FULL) are
- * read back; a file of another program is refused and not changed.
+ * Promises: the writer's settings that the driver relies on (WAL,
+ * synchronous=FULL) are read back; a file of another program is refused and not
+ * changed.
  */
 #include <errno.h>
 #include <pthread.h>
