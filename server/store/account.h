@@ -51,8 +51,8 @@ struct store_counter {
 	int64_t read;   /* highest seq that the user has read */
 };
 
-/* Adds a user of this server, with an inbox.  RC_EXISTS: the name was given to
- * a user before. */
+/* Adds a user of this server, with an inbox.  Empty texts of ${user} are stored
+ * as NULL.  RC_EXISTS: the name was given to a user before. */
 enum rc store_user_insert(struct db *db, const struct store_user *user,
     int64_t now_ms, int64_t *ret_user_id, struct err *err) MUST_USE;
 
@@ -63,8 +63,8 @@ enum rc store_user_by_name(struct db *db, const char *name, size_t n,
 enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
-/* As store_user_by_id(), and locks the user: until the transaction ends, no
- * other one changes the password or logs in with it. */
+/* As store_user_by_id(), and on PostgreSQL locks the user: until the
+ * transaction ends, no other one changes the password or logs in with it. */
 enum rc store_user_lock(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
@@ -81,13 +81,14 @@ enum rc store_users_remote_insert(struct db *db,
 /* *ret: whether this server has any user of its own. */
 enum rc store_user_any(struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Replaces the password hash.  ${once_until}: until when a one-time password is
+/* Replaces the password hash; does nothing if there is no such user.
+ * ${once_until}: until when (wall clock, milliseconds) a one-time password is
  * valid; 0: it is an ordinary password. */
 enum rc store_user_password_set(struct db *db, int64_t user_id,
     const char *hash, int64_t once_until, struct err *err) MUST_USE;
 
-/* Marks a one-time password as used.  RC_NOT_FOUND: the user has none that is
- * unused. */
+/* Marks a one-time password as used, even if it has expired.  RC_NOT_FOUND: the
+ * user has none that is unused. */
 enum rc store_user_password_spend(
     struct db *db, int64_t user_id, struct err *err) MUST_USE;
 
@@ -101,7 +102,8 @@ enum rc store_user_enable(
     struct db *db, int64_t user_id, struct err *err) MUST_USE;
 
 /* Makes a user of this server an administrator, or an ordinary user.
- * RC_NOT_FOUND: there is no such user, or nothing to change. */
+ * RC_NOT_FOUND: there is no such user, the user is of another server, or
+ * nothing changes. */
 enum rc store_user_admin_set(
     struct db *db, int64_t user_id, bool admin, struct err *err) MUST_USE;
 
@@ -115,14 +117,15 @@ enum rc store_device_insert(struct db *db, const struct store_device *device,
     const uint8_t token_hash[STORE_HASH_LEN], int64_t *ret_device_id,
     struct err *err) MUST_USE;
 
-/* Finds the device whose token has the hash ${token_hash}.  RC_NOT_FOUND also
- * for revoked devices and for devices of disabled users. */
+/* Finds the device whose token has the hash ${token_hash}; acked_seq and the
+ * times of *ret are 0.  RC_NOT_FOUND also for revoked devices and for devices
+ * of disabled users. */
 enum rc store_device_by_token(struct db *db,
     const uint8_t token_hash[STORE_HASH_LEN], struct store_device *ret,
     struct err *err) MUST_USE;
 
-/* *ret: whether the device exists and is not revoked.  Locks it, so that this
- * stays true until the transaction ends. */
+/* *ret: whether the device exists and is not revoked.  On PostgreSQL locks it,
+ * so that this stays true until the transaction ends. */
 enum rc store_device_lock(
     struct db *db, int64_t device_id, bool *ret, struct err *err) MUST_USE;
 
@@ -131,13 +134,13 @@ enum rc store_device_count(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 
 /* Calls ${each} for every device of ${user_id} that is not revoked, the oldest
- * first. */
+ * first.  ${device} is borrowed; its user_name and admin are not set. */
 enum rc store_device_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct store_device *device), void *arg,
     struct err *err) MUST_USE;
 
-/* Called with the token hash of a device: one that was revoked, or one of a
- * list. */
+/* Called with the token hash (borrowed) of a device: one that was revoked, or
+ * one of a list. */
 typedef void (*store_token_fn)(
     void *arg, int64_t device_id, const uint8_t token_hash[STORE_HASH_LEN]);
 
@@ -149,11 +152,11 @@ enum rc store_device_revoke(struct db *db, int64_t user_id,
     void *arg, struct err *err) MUST_USE;
 
 /* Revokes all devices of ${user_id} except ${keep} (0: all), and calls ${each}
- * with their tokens. */
+ * with the token hashes of those that were not revoked before. */
 enum rc store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
     int64_t now_ms, store_token_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} with the token of every device of ${user_id} that is not
+/* Calls ${each} with the token hash of every device of ${user_id} that is not
  * revoked. */
 enum rc store_device_tokens(struct db *db, int64_t user_id, store_token_fn each,
     void *arg, struct err *err) MUST_USE;
@@ -164,8 +167,8 @@ enum rc store_device_rename(struct db *db, int64_t user_id,
     const struct uuid *public_id, const char *name, size_t n,
     int64_t *ret_device_id, struct err *err) MUST_USE;
 
-/* *ret: the highest seq that the device has acked.  RC_NOT_FOUND: there is no
- * such device. */
+/* *ret: the highest seq that the device has acked.  On PostgreSQL a DB_WRITER
+ * locks the device.  RC_NOT_FOUND: there is no such device. */
 enum rc store_device_acked_get(
     struct db *db, int64_t device_id, int64_t *ret, struct err *err) MUST_USE;
 
@@ -174,8 +177,8 @@ struct store_device_now {
 	int64_t device_id;
 	int64_t user_id;
 	int64_t acked; /* the highest seq that the device has acked */
-	/* The hash of its token, if the device is revoked or its user disabled;
-	 * else NULL. */
+	/* The hash of its token (borrowed), if the device is revoked or its
+	 * user disabled; else NULL. */
 	const uint8_t *gone;
 };
 
@@ -193,7 +196,7 @@ enum rc store_counter_get(struct db *db, int64_t user_id,
  * ${key}, truncated to ${size}.  RC_NOT_FOUND: ${key} was never set. */
 enum rc store_meta_get(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
-/* As store_meta_get(), and locks the row: on a multi-writer database other
+/* As store_meta_get(), and on a multi-writer database locks the row: other
  * transactions that lock or set it wait until this one has ended. */
 enum rc store_meta_lock(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
@@ -201,8 +204,8 @@ enum rc store_meta_lock(struct db *db, const char *key, char *ret, size_t size,
 enum rc store_meta_set(struct db *db, const char *key, const char *value,
     struct err *err) MUST_USE;
 /* Sets ${key} to ${value}, unless it is set already.  Waits for another
- * transaction that sets it at the same time; store_meta_get() then returns the
- * value of the first. */
+ * transaction that sets it at the same time.  store_meta_get() then returns the
+ * value of the transaction that committed first. */
 enum rc store_meta_make(struct db *db, const char *key, const char *value,
     struct err *err) MUST_USE;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The audit log: what operators have done.
+ * The audit log: what operators have done, and changes at peers.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_AUDIT_H

@@ -56,9 +56,9 @@ struct store_conversation_item {
 void store_direct_key(
     const char *a, const char *b, char ret[STORE_DIRECT_KEY_SIZE]);
 
-/* Finds in a direct key of ${n} bytes the member who is not ${name}, or ${name}
- * in a conversation with oneself.  Returns false if ${name} is not in the key.
- */
+/* Finds in a direct key of ${n} bytes (NULL: a group) the member who is not
+ * ${name}, or ${name} in a conversation with oneself.  Returns false if ${name}
+ * is not in the key. */
 bool store_direct_other(const char *key, size_t n, const char *name,
     char ret[LIMIT_ADDRESS_LEN + 1]);
 
@@ -73,8 +73,10 @@ enum rc store_conversations_insert(struct db *db,
     struct store_new_conversation *c, size_t n, int64_t now_ms,
     struct err *err) MUST_USE;
 
-/* Find a conversation by its direct key, its public id or its id.  RC_NOT_FOUND
- * (without an error text): there is none. */
+/* Find a conversation by its direct key, its public id or its id.  On
+ * PostgreSQL a DB_WRITER also locks the conversation, without waiting.
+ * RC_NOT_FOUND (without an error text): there is none.  RC_BUSY with
+ * db_retryable(): another transaction has locked it. */
 enum rc store_conversation_by_key(struct db *db, const char *direct_key,
     struct store_conversation *ret, struct err *err) MUST_USE;
 enum rc store_conversation_by_public(struct db *db, const struct uuid *id,
@@ -82,8 +84,8 @@ enum rc store_conversation_by_public(struct db *db, const struct uuid *id,
 enum rc store_conversation_by_id(struct db *db, int64_t id,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
-/* As store_conversation_by_id(), but returns RC_NOT_FOUND also while another
- * transaction has locked the conversation. */
+/* As store_conversation_by_id(), but a DB_WRITER gets RC_NOT_FOUND, not
+ * RC_BUSY, while another transaction has locked the conversation. */
 enum rc store_conversation_if_free(struct db *db, int64_t id,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
@@ -113,9 +115,10 @@ enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
 	void *arg, const struct store_conversation_item *item, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Lists a user's conversations by their last activity, the latest first: at
- * most limit of those before the conversation before_id with activity at
- * before_at (INT64_MAX: from the latest). */
+/* Lists a user's conversations by last_at, the latest first, then by public id
+ * in descending order: at most limit of those that follow the conversation
+ * before_id with last_at before_at (INT64_MAX: from the latest).  Computes
+ * last_at of all conversations of the user. */
 struct store_recent_query {
 	int64_t user_id;
 	int64_t before_at;
@@ -134,8 +137,9 @@ enum rc store_conversation_one(struct db *db, int64_t user_id,
     const struct uuid *public_id, struct store_conversation_item *ret,
     struct err *err) MUST_USE;
 
-/* Count the messages of others that ${user_id} has not read: in all, and for
- * each conversation that has some (${last}: its last message). */
+/* Count the messages of others that were delivered to ${user_id} and are not
+ * read: in all, and for each conversation that has some (${last}: the
+ * conversation_seq of its last message). */
 enum rc store_unread_total(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 enum rc store_unread_list(struct db *db, int64_t user_id,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dead letters: rows for operators about messages that have failed.
+ * Dead letters: rows for operators about messages that have failed or expired.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_DEAD_LETTER_H
@@ -9,8 +9,9 @@
 #include "db/db.h"
 #include "store/remote.h"
 
-/* Adds a dead letter for ${row}, whose final state is in ${row}.  ${error} (may
- * be NULL): the last error of the destination, truncated to 512 bytes. */
+/* Adds a dead letter for ${row}, which has its final state and reason already.
+ * ${error} (may be NULL): the last error of the destination, truncated to 512
+ * bytes. */
 enum rc store_dead_letter_insert(struct db *db, const struct store_row *row,
     int64_t destination_id, const char *error, int64_t now_ms,
     struct err *err) MUST_USE;

@@ -28,9 +28,9 @@ enum rc store_destination_by_name(struct db *db, const char *name,
 enum rc store_destination_by_id(struct db *db, int64_t destination_id,
     struct store_destination_row *ret, struct err *err) MUST_USE;
 
-/* Adds a destination, or finds the existing one.  ${used}: users of it are
- * known here, or an operator has set something for it.  A destination that is
- * not used may be purged (upkeep/purge_rows.h). */
+/* Adds a destination, or finds the existing one, which ${used} marks as used.
+ * ${used}: users of it are known here, or an operator has set something for it.
+ * A destination that is not used may be purged (upkeep/purge_rows.h). */
 enum rc store_destination_insert(struct db *db, const char *name, bool used,
     int64_t now_ms, int64_t *ret_id, struct err *err) MUST_USE;
 

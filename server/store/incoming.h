@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows about what other servers have sent: events that were
- * accepted, nonces of requests, how far each sequence has come, and the rows
- * that a receipt covers.  An origin is the id of the sending server's
- * destination.
+ * Rows about what other servers have sent: events that were accepted, nonces of
+ * requests, how far each sequence has come, and the rows that a receipt covers.
+ * An origin is the id of the sending server's destination.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_INCOMING_H
@@ -22,8 +21,9 @@ struct store_event_key {
 };
 
 /* An event that was accepted.  sequence: its place in the sender's lane at that
- * time; 0: not known.  behind: the highest place that had been accepted lately,
- * if it is not below its own; else 0. */
+ * time; 0: not known.  behind: the highest place in that lane that had been
+ * accepted in the 11 minutes before (RECEIVE_LATE_COPY_MS), if it is not below
+ * its own; else 0. */
 struct store_processed {
 	struct store_event_key key;
 	int64_t sequence;
@@ -36,8 +36,8 @@ struct store_incoming_key {
 	int64_t user_id;
 };
 
-/* A sequence: what one user of another server sends to one user of this server.
- */
+/* A sequence: the messages, or the receipts, that one user of another server
+ * sends to one user of this server. */
 struct store_sequence {
 	int64_t sender_id;
 	int64_t recipient_id;
@@ -89,12 +89,13 @@ typedef enum rc (*store_covered_fn)(
     void *arg, const struct store_covered_row *row, struct err *err);
 
 /* Receives the rows of the queries below, at the latest while
- * store_incoming_answers() runs.  It must not change until then. */
+ * store_incoming_answers() runs.  It must not change until then, and its
+ * functions must not use the database. */
 struct store_incoming_handler {
 	/* The event was accepted before. */
 	void (*processed)(void *arg, const struct store_processed *p);
-	/* The event has put a message with this fingerprint into the inbox of
-	 * ${user_id}. */
+	/* The event has put a message with this fingerprint (borrowed) into the
+	 * inbox of ${user_id}. */
 	void (*incoming)(void *arg, const struct uuid *event_id,
 	    int64_t user_id, const uint8_t fingerprint[STORE_FINGERPRINT_LEN]);
 	/* A message with this id exists. */
@@ -111,7 +112,8 @@ struct store_incoming_handler {
 };
 
 /* Each of these functions queues one query for ${n} rows.  The handler receives
- * the rows that exist. */
+ * the rows that exist, in any order, in processed, incoming, taken, sequence
+ * and target. */
 enum rc store_processed_find(struct db *db, const struct store_event_key *keys,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 enum rc store_incoming_find(struct db *db,
@@ -154,8 +156,9 @@ struct store_origin {
 	bool used;     /* a user of the peer is known here */
 };
 
-/* Queues the query.  ${o} must live until the next statement that is not queued
- * has returned; its results are set then. */
+/* Queues the query.  ${o} must live until store_incoming_answers(), or another
+ * call that sends the queue (db/db.h), has returned; its results are set then,
+ * all false if the peer has no row. */
 enum rc store_origin_ask(
     struct db *db, struct store_origin *o, struct err *err) MUST_USE;
 
@@ -167,8 +170,8 @@ struct store_nonce {
 	int64_t keep_until; /* ms: signatures with it are invalid later */
 };
 
-/* Queues a query whether the request was accepted before; *ret is set when
- * store_incoming_answers() returns. */
+/* Queues a query whether the request was accepted before.  *ret, which must
+ * live until then, is set when store_incoming_answers() returns. */
 enum rc store_nonce_find(struct db *db, const struct store_nonce *nonce,
     bool *ret, struct err *err) MUST_USE;
 
@@ -182,8 +185,9 @@ enum rc store_nonce_add(
 enum rc store_nonces_expire(
     struct db *db, int64_t now_ms, int64_t limit, struct err *err) MUST_USE;
 
-/* Calls ${each} for the outbox row of message ${mid} to ${dest_id}, if the row
- * is sent and not acked. */
+/* Calls ${each} for the outbox row of message ${mid} to ${dest_id}, a user of
+ * another server, if the row is sent and not acked, and no later answer is
+ * expected. */
 enum rc store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
     store_covered_fn each, void *arg, struct err *err) MUST_USE;
 

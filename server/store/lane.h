@@ -75,8 +75,9 @@ struct store_lane {
 /* The name of a state in the database: "local", "idle" and so on. */
 const char *lane_state_name(enum lane_state state);
 
-/* Finds the lane with the conversation, recipient, destination and class of
- * ${key}.  RC_NOT_FOUND: there is none yet. */
+/* Finds the lane with the conversation, recipient and class of ${key}, whose
+ * destination_id says only whether the lane is local.  RC_NOT_FOUND: there is
+ * none yet. */
 enum rc store_lane_find(struct db *db, const struct store_lane *key,
     struct store_lane *ret, struct err *err) MUST_USE;
 
@@ -85,13 +86,13 @@ enum rc store_lane_get(struct db *db, int64_t lane_id, struct store_lane *ret,
     struct err *err) MUST_USE;
 
 /* Adds a lane with the conversation, recipient, destination and class of
- * ${lane}.  Sets its id, and next_seq to 1. */
+ * ${lane}.  Sets its id, its state (local or idle), and next_seq to 1. */
 enum rc store_lane_insert(struct db *db, struct store_lane *lane,
     int64_t now_ms, struct err *err) MUST_USE;
 
 /* Examines at most ${limit} local lanes that have pending rows and ids above
  * ${after}, in ascending order, and calls ${each} for those that are due at
- * ${now_ms}.  *ret_last: the id from which the next call continues; 0: there
+ * ${now_ms}.  *ret_last: the id after which the next call continues; 0: there
  * are no more. */
 enum rc store_lanes_pending(struct db *db, int64_t now_ms, int64_t after,
     int64_t limit, void (*each)(void *arg, int64_t lane_id), void *arg,
@@ -132,8 +133,10 @@ struct store_renewal {
 enum rc store_lane_renew(struct db *db, const struct store_renewal *r,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Finds lanes whose leases have run out at ${now_ms}, or last beyond
- * ${beyond_ms}, which happens when the clock was set back. */
+/* Finds at most STORE_LANES lanes whose leases have run out at ${now_ms}, or
+ * last beyond ${beyond_ms}, which happens when the clock was set back.  On
+ * PostgreSQL lanes whose conversation another transaction has locked are left
+ * out. */
 enum rc store_lanes_stale(struct db *db, int64_t now_ms, int64_t beyond_ms,
     struct store_lanes *ret, struct err *err) MUST_USE;
 
@@ -153,11 +156,11 @@ void store_lane_local_row(
 void store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
     struct sql_lane_remote_set *ret);
 
-/* Makes ready lanes that are due after ${beyond_ms} due at ${now_ms}, at most
- * 1000 in one call: no lane is ever postponed that long, so the clock was set
- * back.  On PostgreSQL lanes whose conversation another transaction has locked
- * are left out.  *ret: the number of lanes that were changed.  The caller makes
- * the cache forget its lanes. */
+/* Makes ready lanes that are due after ${beyond_ms} due at ${now_ms}: no lane
+ * is ever postponed that long, so the clock was set back.  One call examines at
+ * most 1000 lanes that are due after ${beyond_ms}.  On PostgreSQL lanes whose
+ * conversation another transaction has locked are left out.  *ret: the number
+ * of lanes that were changed.  The caller makes the cache forget its lanes. */
 enum rc store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err) MUST_USE;
 

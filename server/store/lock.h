@@ -23,9 +23,10 @@ struct store_user_key {
 
 /* Identifies a conversation: by conversation_id, by public_id, by direct_key,
  * by lane_id (one of its lanes), or as the direct one of user_id with the user
- * called `with`.  Or identifies the conversations of all messages that an ack
- * of user_id up to the inbox number acked_upto covers, or a read up to
- * read_upto.  Members that are not used are 0 or NULL. */
+ * called `with`.  Or identifies the conversations of the messages that user_id
+ * acks with an ack up to the inbox number acked_upto, or reads with a read up
+ * to read_upto: at most the first 2000 messages after what was acked or read
+ * before.  Members that are not used are 0 or NULL. */
 struct store_conversation_key {
 	int64_t conversation_id;
 	const struct uuid *public_id; /* borrowed */
@@ -36,8 +37,8 @@ struct store_conversation_key {
 	const char *direct_key; /* borrowed */
 };
 
-/* The identification of a conversation: one of its messages or, if message_id
- * is NULL, a dead letter. */
+/* Identifies a conversation: by one of its messages or, if message_id is NULL,
+ * by a dead letter of one of its messages. */
 struct store_about {
 	const struct uuid *message_id; /* borrowed */
 	int64_t dead_id;
@@ -53,7 +54,7 @@ struct store_lock_member {
 
 /* Receives the results.  The comment of each function below names the member
  * that it calls.  The struct must not change until store_lock_answers() has
- * returned. */
+ * returned, and its functions must not use the database. */
 struct store_lock_handler {
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
@@ -86,7 +87,7 @@ enum rc store_lock_answers(struct db *db, struct err *err) MUST_USE;
  * key of a conversation, a server, an account.  Must come before all other
  * locks of the transaction.  Until the transaction ends, no other transaction
  * that locks such a name inserts the row; a row that was inserted before is
- * visible to all later statements. */
+ * visible to all later statements.  Names with the same hash share a lock. */
 enum rc store_lock_names(struct db *db, const char *const *names, size_t n,
     struct err *err) MUST_USE;
 

@@ -71,7 +71,8 @@ struct store_due {
 };
 
 /* *ret: the first time after ${now_ms} at which a lane becomes due; or when the
- * next scheduled row is due, if that is earlier.  0: nothing waits. */
+ * next scheduled row is due (also before ${now_ms}), if that is earlier.  0:
+ * neither exists. */
 enum rc store_outbox_next_due(
     struct db *db, int64_t now_ms, int64_t *ret, struct err *err) MUST_USE;
 
@@ -83,9 +84,9 @@ struct store_claim {
 	int64_t most;
 };
 
-/* Reads the pending rows of ${n} local lanes (at most STORE_CLAIMS) into
- * ${ret}, lane by lane, each in order.  ${ret} must have room for the sum of
- * all ${most}. */
+/* Reads the pending rows of the parts ${claims} of ${n} local lanes (at most
+ * STORE_CLAIMS) into ${ret}, lane by lane, each in order.  ${ret} must have
+ * room for the sum of all `most`. */
 #define STORE_CLAIMS 64
 enum rc store_outbox_claim(struct db *db, const struct store_claim *claims,
     size_t n, struct store_claimed *ret, size_t *ret_n,
@@ -103,8 +104,9 @@ enum rc store_outbox_ids(
 enum rc store_message_ids(
     struct db *db, int64_t *list, size_t n, struct err *err) MUST_USE;
 
-/* Finds a pending receipt of ${kind} by ${sender_id} in a lane; *ret_id is 0 if
- * there is none that may be moved. */
+/* Finds a pending receipt of ${kind} by ${sender_id} in a local lane; *ret_id
+ * is 0 if there is none that may be moved.  A read receipt that a delivered
+ * receipt follows in the lane may not. */
 enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
     int64_t sender_id, int64_t *ret_id, struct err *err) MUST_USE;
 
@@ -113,9 +115,10 @@ enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
 enum rc store_receipt_move(struct db *db, int64_t id, int64_t mid,
     int64_t conversation_seq, int64_t event_time, struct err *err) MUST_USE;
 
-/* Settles what ${user_id} has read: rows of messages of others in a
- * conversation whose conversation_seq is above after and at most upto become
- * acked, if they are sent.  *ret_changed: the number of these rows. */
+/* Settles what user_id, a user of this server, has read: the user's rows of
+ * messages of others in a conversation whose conversation_seq is above after
+ * and at most upto become acked, if they are sent.  *ret_changed: the number of
+ * these rows. */
 struct store_read {
 	int64_t conversation_id;
 	int64_t user_id;
@@ -133,9 +136,9 @@ enum rc store_destinations(struct db *db, const struct uuid *event_id,
 
 /* Calls ${each} for the recipients of message ${e} of ${sender_id}, whose
  * outbox rows were purged.  The destination is made from their watermarks and
- * inboxes.  Its times are exact where the inbox has them (sent_at), else those
- * of the watermark, which are not before the message's own time.  Values that
- * only the purged row had are 0. */
+ * inboxes; its state is sent or acked.  sent_at is exact if the inbox is here.
+ * Other times are those of the watermark: the row's own time or a later one.
+ * Values that only the purged row had are 0. */
 enum rc store_purged_destinations(struct db *db, const struct store_entry *e,
     int64_t sender_id,
     enum rc (*each)(
@@ -159,7 +162,7 @@ struct store_release {
 };
 
 /* Releases a scheduled row: stores its places.  RC_CONFLICT: the row or its
- * message has a place already. */
+ * message has a place already, or the row is not pending. */
 enum rc store_outbox_release(struct db *db, const struct store_release *r,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -171,8 +174,8 @@ enum rc store_outbox_cancel(
 enum rc store_outbox_scheduled_count(
     struct db *db, int64_t sender_id, int64_t *ret, struct err *err) MUST_USE;
 
-/* *ret: the number of rows that wait for delivery into inboxes here.  Counts
- * all of them, which is slow; for the start only. */
+/* *ret: the number of rows that wait for delivery into inboxes here, without
+ * scheduled ones.  Counts all of them, which is slow; for the start only. */
 enum rc store_outbox_pending_count(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 

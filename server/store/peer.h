@@ -47,8 +47,8 @@ struct store_peer_known {
 	struct store_peer_key keys[STORE_PEER_KEYS];
 };
 
-/* Finds peer ${domain}.  RC_NOT_FOUND: it was never in contact or was
- * forgotten, and no operator has pinned a key of it or blocked it. */
+/* Finds peer ${domain}.  RC_NOT_FOUND: it was never in contact, was forgotten
+ * or was purged, and no operator has pinned a key of it or blocked it. */
 enum rc store_peer_known(struct db *db, const char *domain,
     struct store_peer_known *ret, struct err *err) MUST_USE;
 
@@ -114,8 +114,9 @@ struct store_peer_keys {
 enum rc store_peer_keys(struct db *db, int64_t destination_id,
     struct store_peer_keys *ret, struct err *err) MUST_USE;
 
-/* Adds ${key}, or replaces the key with the same id.  The key is not retired
- * afterwards. */
+/* Adds ${key}, or replaces the key with the same id, also its pin.  The key is
+ * not retired afterwards.  It counts as first seen now, unless the same public
+ * key was stored before. */
 enum rc store_peer_key_put(struct db *db, int64_t destination_id,
     const struct store_peer_key *key, int64_t now_ms, struct err *err) MUST_USE;
 

@@ -4,8 +4,8 @@
  * clients, in this order:
  *
  *     1. a checkpoint: the log is moved into the file, the file is synced,
- *        and the log is truncated;
- *     2. the migrations that are missing, after a copy;
+ *        and the log is truncated (SQLite only);
+ *     2. the migrations that are missing (the hook makes a copy first);
  *     3. the boot row, in a transaction with a sync of its own.
  *
  * Why.  The server that ran before may have ended because a sync failed.  The
@@ -47,8 +47,9 @@ struct store_recovery {
 
 	/* Called in the transaction of the boot row, before the row is written.
 	 * If it sets *ret_wait (false before), the transaction is rolled back,
-	 * rest() is called, and the transaction begins again.  NULL: nothing
-	 * else belongs to that transaction. */
+	 * rest() is called, and the transaction begins again, as often as
+	 * needed.  An error ends the recovery.  NULL: nothing else belongs to
+	 * that transaction. */
 	enum rc (*enter)(
 	    void *arg, struct db *db, bool *ret_wait, struct err *err);
 	void (*rest)(void *arg);

@@ -3,7 +3,8 @@
  * Outbox rows on their way to other servers, with all columns, and the
  * transitions between their states.  Each transition names the state that it
  * expects.  If the row is in another state, the result is RC_CONFLICT: memory
- * and disk disagree, and the transaction must be abandoned.
+ * and disk disagree, and the transaction must be abandoned.  (Functions that
+ * return in *ret whether the row was in that state are the exception.)
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_REMOTE_H
@@ -56,8 +57,8 @@ enum rc store_remote_claim(struct db *db, int64_t lane_id, int64_t from_seq,
     struct store_row *ret, size_t limit, size_t *ret_n,
     struct err *err) MUST_USE;
 
-/* The settled rows of a lane with from_seq <= lane_seq < upto_seq, to be sent
- * again. */
+/* Reads at most ${limit} rows of a lane that are sent or acked and have
+ * from_seq <= lane_seq < upto_seq, in order, to be sent again. */
 struct store_replay {
 	int64_t lane_id;
 	int64_t from_seq;
@@ -107,7 +108,8 @@ enum rc store_remote_acked_noted(struct db *db, int64_t id, int64_t now_ms,
 /* sending -> sent.  An earlier receipt for the row is forgotten, because it may
  * be about a message that the destination did not have, unless the destination
  * had the message before this attempt (${duplicate}) or the receipt came during
- * this attempt. */
+ * this attempt.  ${ack_deadline}: the time from which the promised later answer
+ * is late; 0: none is promised. */
 enum rc store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
     int64_t ack_deadline, bool duplicate, struct err *err) MUST_USE;
 
@@ -170,8 +172,8 @@ struct store_letter {
 	const char *from;
 	const char *to;
 	/* For a message that came from the recipient's server: the place up to
-	 * which the sender's lane had come with it; 0: not known, or another
-	 * message. */
+	 * which the lane of the message's sender had come with it; 0: not
+	 * known, or the message came from elsewhere. */
 	int64_t sequence;
 };
 typedef enum rc (*store_letter_fn)(
@@ -195,13 +197,15 @@ struct store_attempt {
 enum rc store_attempt_start(struct db *db, const struct store_attempt *a,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Stores the end of an attempt: outcome, status, error.  Does nothing if the
- * attempt has ended already. */
+/* Stores the end of an attempt: outcome, status, error (truncated to 512
+ * bytes).  Does nothing if the attempt has ended already or does not exist. */
 enum rc store_attempt_end(struct db *db, const struct store_attempt *a,
     int64_t now_ms, struct err *err) MUST_USE;
 
 /* Calls ${each} with the number of messages of each sender that wait for each
- * destination. */
+ * destination, without scheduled ones.  For another server there is one call
+ * for each lane, so a pair may come several times.  Reads all of these rows;
+ * for the start only. */
 typedef enum rc (*store_waiting_fn)(void *arg, int64_t sender_id,
     int64_t destination_id, int64_t n, struct err *err);
 enum rc store_waiting(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows that are collected for one statement: everything that a batch writes
- * into a table is sent together (PostgreSQL gets it as one statement).
+ * into a table is sent together (PostgreSQL gets one statement for up to 512
+ * rows).
  * Thread: the owner of the connection.
  */
 #ifndef STORE_ROWS_H
@@ -49,10 +50,11 @@ bool store_rows_init(
 /* Frees the memory of ${rows}.  Zeroed rows are allowed. */
 void store_rows_fini(struct store_rows *rows);
 
-/* Adds a row of ${kind} and returns it in *ret, to be filled; full ${rows} are
- * written first.  The memory that its values point to must stay valid until
- * the row is written.  store_next_NAME() below returns it as the struct of the
- * statement. */
+/* Adds a row of ${kind} and returns it in *ret; the caller sets all its values,
+ * which may be those of an earlier row.  Full ${rows} are written first, not
+ * exact, unless the caller calls store_rows_grow() before.  The memory that the
+ * values point to must stay valid until the row is written.  store_next_NAME()
+ * below returns it as the struct of the statement. */
 enum rc store_rows_next(struct db *db, struct store_rows *rows,
     enum store_rows_kind kind, void **ret, struct err *err) MUST_USE;
 
@@ -82,13 +84,16 @@ STORE_ROWS_TABLE(X)
 /* Doubles the room of ${rows}. */
 enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;
 
-/* Writes the collected rows.  ${exact}: each must change exactly one row of the
- * table, as in db_pipeline_write(). */
+/* Writes the collected rows, and makes ${rows} empty, also after an error.
+ * ${exact}: as db_pipeline_write(), which only queues them and checks that each
+ * changes exactly one row of the table.  Else they are written now, and the
+ * number of changed rows is added to rows->changed. */
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,
     struct err *err) MUST_USE;
 
-/* Runs ${stmt}, which has one parameter, for each of ${n} ids, in one round
- * trip on PostgreSQL. */
+/* Runs ${stmt}, which has one parameter, for each of ${n} ids, as
+ * db_run_many(): on PostgreSQL in one round trip, with the rows in any order.
+ */
 enum rc store_run_ids(struct db *db, int stmt, const int64_t *ids, size_t n,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 

@@ -8,8 +8,8 @@
 
 #include "db/db.h"
 
-/* X(id, column, COLUMN): first the numbers of messages in each state now, then
- * counters of what has ever happened. */
+/* X(id, column, COLUMN): first the numbers of messages in each state now
+ * (without acked ones), then counters of what has ever happened. */
 #define STORE_TOTALS_TABLE(X)                                                  \
 	X(TOTAL_PENDING, pending, PENDING)                                     \
 	X(TOTAL_SENDING, sending, SENDING)                                     \
