@@ -131,9 +131,10 @@ settle(struct commits *c, uint64_t upto)
 }
 
 /* Publishes a commit and finishes its units.  A dying disk may report one sync
- * as done and fail the next one microseconds later.  A commit that was not
- * published before that failure is never published: its client repeats the
- * request with the same id, as after any lost response. */
+ * as done and fail the next one microseconds later.  A commit whose publication
+ * has not begun before that failure is never published, and its units finish
+ * with RC_IO: its client repeats the request with the same id, as after any
+ * lost response. */
 static void
 publish(struct commits *c, const struct commit *commit)
 {
@@ -149,8 +150,8 @@ publish(struct commits *c, const struct commit *commit)
 	finish(commit->units, rc);
 }
 
-/* Syncs once for the ${n} commits of ${list}, of which the last has number
- * ${upto}; then publishes them and finishes their units. */
+/* Syncs once, if needed, for the ${n} commits of ${list}, of which the last has
+ * number ${upto}; then publishes them and finishes their units. */
 static void
 take(struct commits *c, const struct commit *list, size_t n, uint64_t upto)
 {

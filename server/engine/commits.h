@@ -8,9 +8,12 @@
  * commits.  So the disk works while the next transaction is made, and a
  * delivery often shares the sync of the message that it delivers.
  *
- * When no unit waits for the writer, the writer itself syncs, publishes and
- * finishes: there is no next batch to continue with, and waking the sync thread
- * would cost as much as the transaction.
+ * When no unit waits for the writer and the sync thread is idle, the writer
+ * itself syncs, publishes and finishes: there is no next batch to continue
+ * with, and waking the sync thread would cost as much as the transaction.
+ *
+ * On PostgreSQL a commit is durable at once; only publishing and finishing are
+ * left.
  *
  * Readers see an early commit before it is durable.  A response that is made
  * from what they have read leaves only after commits_wait().  Otherwise a loss
@@ -45,9 +48,10 @@ struct commit {
 struct commits_hooks {
 	void *arg;
 
-	/* The commit is durable: publishes ${told}.  ${commit_us}: the time
-	 * since the COMMIT began, microseconds.  Called before the units'
-	 * finish. */
+	/* The commit is durable: publishes ${told}.  ${units}: how many units
+	 * it finishes.  ${commit_us}: the time since the COMMIT began,
+	 * microseconds.  Called before the units' finish, and not for a commit
+	 * without units and without ${told}. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
@@ -55,8 +59,9 @@ struct commits_hooks {
 	void (*lost)(void *arg, void *told);
 
 	/* The store has failed for good.  Called once, by the thread that found
-	 * the failure.  No unit is finished before it returns, so a hook that
-	 * ends the process lets no response out. */
+	 * the failure.  No commit whose publication has not begun finishes its
+	 * units before it returns, so a hook that ends the process lets no
+	 * response out for them. */
 	void (*fatal)(void *arg, const struct err *err);
 };
 
@@ -87,10 +92,10 @@ void commits_announce(struct commits *c);
 void commits_add(struct commits *c, const struct commit *commit);
 
 /* Reports that the store has failed for good, with ${err}.  Calls the hook
- * fatal, or, if another thread is calling it, waits until that call has
- * returned.  From this call on nothing is published and no unit is finished
- * with success, even if its commit is synced already; and no unit is finished
- * at all before fatal has returned.  Thread: any. */
+ * fatal, or, if another thread calls or has called it, waits until that call
+ * has returned.  A commit whose publication has not begun by now is not
+ * published, even if it is synced already; its units finish with RC_IO, after
+ * fatal has returned.  Thread: any. */
 void commits_fail(struct commits *c, const struct err *err);
 
 /* Waits until everything is durable that a snapshot opened before this call can

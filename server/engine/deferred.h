@@ -19,8 +19,8 @@ struct deferred {
 /* Makes the list empty. */
 void deferred_init(struct deferred *a);
 
-/* Appends ${unit}, and notes ${now_ms} as the time since which it waits, unless
- * it was deferred before. */
+/* Appends ${unit}, and stores ${now_ms} (monotonic) as the time since which it
+ * waits, unless it was deferred before. */
 void deferred_put(struct deferred *a, struct unit *unit, int64_t now_ms);
 
 /* Moves at most ${most} units from the head of the list to ${ret}; returns how

@@ -20,8 +20,8 @@
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
 /* The batching window: a quarter of the time that the last batch took, at most
  * 1 ms.  When fewer than half of the clients came back, the next batch does not
- * wait; each further time the number of batches without a wait doubles, up to
- * 63. */
+ * wait; each further time the number of batches without a wait about doubles
+ * (1, 3, 7 and so on up to 63). */
 #define RETURN_PART 4
 #define RETURN_US 1000
 #define RETURN_SKIP 63
@@ -210,7 +210,7 @@ return_until(const struct intake *in)
 }
 
 /* Waits for the clients that the last batch has answered, and for the delivery
- * of what they sent.  Lock held. */
+ * of what they sent, at most for the batching window.  Lock held. */
 static void
 await_return(struct intake *in)
 {
@@ -240,8 +240,8 @@ await_return(struct intake *in)
 		in->skip = in->skip * 2 + 1;
 }
 
-/* Waits for a unit or an errand.  Returns false when wake_ms has come.  Lock
- * held. */
+/* Waits until it is woken, for a unit or an errand; it may also wake without
+ * either.  Returns false when wake_ms has come.  Lock held. */
 static bool
 await_work(struct intake *in)
 {

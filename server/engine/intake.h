@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The units that wait for the writer: three bounded queues under one lock, from
- * which the writer takes one batch at a time.  Only the writer uses this.
+ * which the writer takes one batch at a time.  Only writer*.c use this.
  */
 #ifndef ENGINE_INTAKE_H
 #define ENGINE_INTAKE_H
@@ -26,8 +26,8 @@ struct intake {
 	bool stopping;
 	unsigned errands; /* set of enum errand; under lock */
 	atomic_size_t waiting;
-	/* The writer waits until this number of client units is queued; 0: it
-	 * does not wait for them. */
+	/* In the batching window the writer waits until this number of client
+	 * units is queued; 0: it does not wait for them. */
 	size_t wanted;
 	/* The last such wait ended with all client units but no delivery: these
 	 * clients send nothing that is delivered, so the next wait does not
@@ -39,8 +39,8 @@ struct intake {
 	int64_t wake_ms;
 	/* How many client units the last batch has finished. */
 	size_t answered;
-	/* How long the last batch took, and how long the next one waits at most
-	 * for these clients to send again, microseconds. */
+	/* How long the last batch took, and the upper limit of a batching
+	 * window, microseconds. */
 	int64_t batch_us, patience_us;
 	/* How many batches do not wait, and how many of them have passed. */
 	int skip, skipped;
@@ -54,14 +54,15 @@ void intake_fini(struct intake *in);
 enum rc intake_put(struct intake *in, struct unit *unit) MUST_USE;
 
 /* Puts those of ${n} units that have requeue set at the end of their queues,
- * even if these are full, and links the others into a list: *ret is the first,
- * *ret_n their number. */
+ * even if these are full or stopped, and links the others into a list: *ret is
+ * the first (NULL: none), *ret_n their number. */
 void intake_put_again(struct intake *in, struct unit **units, size_t n,
     struct unit **ret, size_t *ret_n);
 
 /* Moves the next batch to ${batch}, which has room for BATCH_UNITS.  With
- * ${wait} it waits for work, at most until wake_ms; the batch may then be
- * empty.  Returns false if the queues are stopped and empty. */
+ * ${wait} it first waits for the batching window, and for a unit or an errand,
+ * at most until wake_ms; the batch may then be empty.  Returns false if the
+ * queues are stopped and empty. */
 bool intake_take(
     struct intake *in, struct unit **batch, size_t *ret_n, bool wait);
 

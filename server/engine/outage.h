@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Limits the log lines about a repeated failure: one when it begins, then at
- * most one a minute with a count, and one when it is over.  Failures that come
- * and go within a minute count as one outage in the log, because a line for
- * each would hide everything else.
+ * most one in quiet_ms (a minute) with a count, and one when it is over.
+ * Failures that begin within quiet_ms after the last line get no line of their
+ * own, because a line for each would hide everything else: the next line counts
+ * them.
  *
  * Thread: the owner's.
  */
@@ -30,8 +31,8 @@ struct outage_line {
 };
 
 /* An attempt to serve ${units} units has failed at ${now_ms} (monotonic).
- * Returns true if the caller has to write the line ${ret}: the last one is at
- * least ${quiet_ms} old. */
+ * Returns true if the caller has to write the line ${ret}: there was none yet,
+ * or the last one is at least ${quiet_ms} old. */
 bool outage_failed(struct outage *o, int64_t now_ms, int64_t quiet_ms,
     uint64_t units, struct outage_line *ret);
 

@@ -20,17 +20,18 @@ struct read_job {
 	uint64_t owner; /* in whose turn it runs (base/owner.h) */
 
 	/* Reads in a snapshot, all of which is durable, and passes its result
-	 * on; owns the job.  If no snapshot could be opened, ${db} is NULL and
-	 * ${err} is filled.  Thread: reader. */
+	 * on; owns the job.  If no snapshot could be opened, or the store has
+	 * failed for good, ${db} is NULL and ${err} is filled.  Thread:
+	 * reader. */
 	void (*run)(struct read_job *job, struct db *db, struct err *err);
 };
 
 struct readers;
 
 /* Opens ${n} connections with ${options} (mode is set here) and starts their
- * threads.  At most ${limit} jobs wait, a quarter of them for one owner.
- * Readers wait in ${commits} until a snapshot is durable; it is kept, and NULL
- * where no commit is early. */
+ * threads.  At most ${limit} jobs wait, and at most a quarter of ${limit} for
+ * one owner.  Readers wait in ${commits} (kept) until a snapshot is durable;
+ * NULL where no commit is early. */
 enum rc readers_start(const struct db_options *options, int n, size_t limit,
     struct commits *commits, struct readers **ret, struct err *err) MUST_USE;
 
@@ -43,7 +44,8 @@ void readers_stop(struct readers *readers);
 enum rc readers_submit(struct readers *readers, struct read_job *job) MUST_USE;
 
 /* Returns whether each reader could open its last snapshot.  A reader that
- * could not tries again each second, even without a job.  Thread: any. */
+ * could not tries again each second (reader_retry of base/timing.h), even
+ * without a job.  Thread: any. */
 bool readers_can_begin(const struct readers *readers);
 
 #endif

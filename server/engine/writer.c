@@ -2,8 +2,8 @@
 /*
  * The writer's loop.  See writer.h for what it promises.
  *
- * Relies on: the connection being the only one that commits; the hooks
- * (txn/env.h) writing back in `flush` what they keep in memory.
+ * Relies on: on SQLite, the connection being the only one that commits; the
+ * hooks (txn/env.h) writing back in `flush` what they keep in memory.
  *
  * While one batch is synced, the next one is applied, and units that arrive
  * meanwhile gather.
@@ -110,11 +110,13 @@ note_well(struct writer *w)
 /* ---- batches ---- */
 
 /* After this many units in a row have waited in vain for a lock, the cause is
- * not a row of one unit, and the remaining units would wait as long. */
+ * not a row of one unit, and the remaining units would wait as long: they are
+ * refused with RC_BUSY. */
 #define SINGLY_BUSY_MOST 3
 
 /* Runs the units of an abandoned batch one by one, so that a bad unit does not
- * make the others fail. */
+ * make the others fail.  A unit that fails is refused, or deferred if it waited
+ * for a lock and its kind may be overtaken (any_order). */
 static void
 run_singly(struct writer *w)
 {
@@ -200,8 +202,9 @@ run_batch(struct writer *w)
 }
 
 /* Moves the log into the file when it has grown; called after a batch, while
- * that batch is synced.  If a reader still needs a part of the log, the next
- * checkpoint waits until the log has grown by another quarter of its limit. */
+ * that batch is synced.  If a reader still needs a part of the log, or the
+ * checkpoint fails, the next one waits until the log has grown by another
+ * quarter of its limit. */
 static void
 maybe_checkpoint(struct writer *w)
 {
@@ -230,8 +233,8 @@ maybe_checkpoint(struct writer *w)
 	    (long long)(clk_mono_us(w->clk) - began_us) / 1000);
 }
 
-/* The number of client units that the batch will finish; 0 on a database
- * without a batching window (intake.c). */
+/* The number of client units in the batch; 0 on a database without a batching
+ * window (intake.c), which is SQLite. */
 static size_t
 clients(const struct writer *w)
 {
@@ -256,9 +259,9 @@ writer_work(struct writer *w)
 	return (w->nbatch);
 }
 
-/* Truncates the log.  Here, as in maybe_checkpoint(), early commits may not be
- * synced yet.  That is safe: SQLite syncs the log before it moves anything, and
- * the file before it truncates the log. */
+/* Truncates the log, unless a reader uses it.  Here, as in maybe_checkpoint(),
+ * early commits may not be synced yet.  That is safe: SQLite syncs the log
+ * before it moves anything, and the file before it truncates the log. */
 static void
 cut_log(struct writer *w)
 {

@@ -3,8 +3,8 @@
  * The writer: one thread that owns the write connection and commits all units
  * that wait in one transaction (group commit).
  *
- *     take all units that wait (at most 512, or 4 MiB)
- *     sort them by kind; BEGIN IMMEDIATE; the verb of each kind; COMMIT
+ *     take all units that wait (until they are 512, or have 4 MiB)
+ *     sort them by kind; BEGIN; the verb of each kind; COMMIT
  *     sync the log (commits.h), while the next batch is applied
  *     only then publish, and finish the units
  *
@@ -12,14 +12,15 @@
  * request that it serves, so that finishing it cannot fail.  A verb decides
  * before the first write of a unit whether it refuses the unit.  An error after
  * a write abandons the whole transaction, and its units are run again one by
- * one.
+ * one.  If the disk is full, the database is away or the store has failed, all
+ * units are refused instead.
  *
  * On a multi-writer database another transaction may lock a row for long.  The
  * units that need that row are deferred (deferred.h), and the others proceed.
  *
  * "Accepted", a promise that other files cite: a unit's `finish` is called with
  * RC_OK only after the COMMIT of its transaction has succeeded and the sync
- * after it has returned.
+ * after it has returned (PostgreSQL syncs during COMMIT).
  */
 #ifndef ENGINE_WRITER_H
 #define ENGINE_WRITER_H
@@ -38,9 +39,9 @@ struct tx;
 struct unit;
 struct writer;
 
-/* The three queues.  A batch takes deliveries, acks and reads first (at most
- * half of it), then upkeep (at most a tenth), then clients, then further
- * deliveries. */
+/* The three queues.  A batch takes deliveries, acks and reads (UNIT_DELIVERY)
+ * first (at most half of it), then upkeep (at most a tenth), then clients, then
+ * further deliveries. */
 enum unit_queue { UNIT_DELIVERY, UNIT_CLIENT, UNIT_UPKEEP, UNIT_QUEUES };
 
 /* A kind of unit: its place in a batch, and its work. */
@@ -66,14 +67,15 @@ struct unit_kind {
 	    struct unit *unit, struct lockset *set, struct err *err);
 
 	/* Adds the names of the rows that the unit will insert.  The rows that
-	 * it listed in `locks` are already locked and in the cache.  NULL: it
-	 * inserts no row that another node might insert, too. */
+	 * it listed in `locks` are already locked and in the cache.  If it adds
+	 * a name, the transaction begins again and locks the names first.
+	 * NULL: it inserts no row that another node might insert, too. */
 	enum rc (*locks_names)(struct unit *unit, struct tx *tx,
 	    struct lockset *set, struct err *err);
 
-	/* Returns an array of *ret_n flags, one for each part of the unit.  A
-	 * part can be deferred while the other parts are applied.  NULL: the
-	 * unit has no parts. */
+	/* Returns an array in the unit of *ret_n flags, one for each part: true
+	 * if the part is deferred, while the other parts are applied.  NULL:
+	 * the unit has no parts. */
 	bool *(*parts)(struct unit *unit, size_t *ret_n);
 
 	/* The unit may be deferred, so that others overtake it, also when it
@@ -101,9 +103,9 @@ struct unit {
 	int64_t deferred_ms; /* monotonic: first deferred then; -1: never */
 	size_t bytes; /* the size of its data, for the limit of a batch */
 
-	/* The unit is finished with the result rc.  After RC_OK and refusals
-	 * the transaction is durable.  The callee owns the unit again.  Thread:
-	 * sync or writer. */
+	/* The unit is finished with the result rc.  After RC_OK and after a
+	 * refusal by the verb the transaction is durable.  The callee owns the
+	 * unit again.  Thread: sync or writer. */
 	void (*finish)(struct unit *unit);
 };
 
@@ -168,7 +170,7 @@ struct writer_hooks {
 	/* The transaction was rolled back: discards what belongs to it. */
 	void (*aborted)(void *arg, struct tx *tx);
 
-	/* The store has failed for good (RC_IO, RC_CORRUPT): stops serving.
+	/* The store has failed for good (db_is_fatal()): stops serving.
 	 * Thread: writer or sync. */
 	void (*fatal)(void *arg, const struct err *err);
 };
@@ -219,14 +221,16 @@ enum rc writer_start(struct writer *w, struct err *err) MUST_USE;
  * RC_CLOSED. */
 void writer_stop(struct writer *w);
 
-/* Hands over ${unit}, whose kind is set.  After RC_OK its finish will be called
- * exactly once.  After another result the caller still owns it.  RC_CLOSED: the
- * writer is stopping.  The queue is full: RC_AWAY or RC_UNCONFIRMED if that is
- * the reason, else RC_BUSY.  Thread: any. */
+/* Hands over ${unit}, whose kind and finish are set.  After RC_OK its finish is
+ * called exactly once, perhaps before this function returns.  After another
+ * result the caller still owns it.  RC_CLOSED: the writer is stopping.  The
+ * queue is full: RC_AWAY or RC_UNCONFIRMED if transactions fail for that reason
+ * now, else RC_BUSY.  Thread: any. */
 enum rc writer_submit(struct writer *w, struct unit *unit) MUST_USE;
 
-/* Runs one batch in the calling thread, for tests and the simulator.  Returns
- * the number of units in the batch; 0: none waited. */
+/* Runs one batch in the calling thread, for tests and the simulator, and
+ * deferred units if it is time.  Returns the number of units in the batch; 0:
+ * none waited. */
 size_t writer_run_once(struct writer *w);
 
 /* Requests a checkpoint that truncates the log, when no unit waits.  It is

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Deferred units: they need rows that another transaction has locked.  The
- * writer keeps them, runs them again when a row is free, and refuses them after
- * db_lock_ms.
+ * writer keeps them, runs them again when a row is free and every 1 to 4 s, and
+ * refuses them after db_lock_ms.
  */
 #include "base/thr.h"
 #include "engine/writer_internal.h"
@@ -12,8 +12,8 @@
  * They therefore wait for at most 1/WAIT_SHARE of the time. */
 #define WAIT_SHARE 5
 
-/* The result of a unit that is refused here.  A commit that no standby confirms
- * keeps its rows locked, so in that case the standby is the reason. */
+/* The result of a unit that is refused here: RC_BUSY.  A commit that no standby
+ * confirms keeps its rows locked, so in that case RC_UNCONFIRMED. */
 static enum rc
 reason(const struct writer *w)
 {
@@ -123,9 +123,9 @@ writer_retry_deferred(struct writer *w, bool last)
 	} else if (now_ms >= a->look_ms || last) {
 		/* A probe hardly ever finds a row free that other nodes lock
 		 * one after another, and a name cannot be probed.  Therefore
-		 * about once a second the units wait for their rows in the
-		 * server's queue, as other transactions do; the server serves
-		 * that queue in the order of arrival. */
+		 * every wait_again_ms() (1 to 4 s) the units wait for their
+		 * rows in the server's queue, as other transactions do; the
+		 * server serves that queue in the order of arrival. */
 		again = now_ms >= a->try_ms || last;
 		if (is_freed(w, again) || again)
 			run_deferred(w, now_ms, last);

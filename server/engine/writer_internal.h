@@ -65,11 +65,13 @@ void writer_sort(struct writer *w);
  * writer_can_begin(). */
 enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
 
-/* Runs ${n} units as one transaction, with retries while other writers are in
- * the way.  On success units[0] to units[*ret_ready - 1] were applied and are
- * handed over; the units from *ret_ready on were deferred and still belong to
- * the caller.  On failure everything is undone and all units belong to the
- * caller.  ${alone}: the batch of the one unit was abandoned. */
+/* Runs ${n} units as one transaction, with up to 4 retries while other writers
+ * are in the way.  On success units[0] to units[*ret_ready - 1] were applied
+ * and are handed over; the units from *ret_ready on were deferred and still
+ * belong to the caller.  On failure all units belong to the caller, and
+ * everything is undone, unless the outcome of the commit is not known
+ * (db_commit()).  RC_CONFLICT: the units may succeed one by one.  ${alone}: the
+ * batch of the one unit was abandoned. */
 enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
     bool alone, size_t *ret_ready, struct err *err) MUST_USE;
 
@@ -78,8 +80,9 @@ enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
 /* Defers ${n} units until their rows are free, at most for db_lock_ms. */
 void writer_defer(struct writer *w, struct unit **units, size_t n);
 
-/* Runs the deferred units if it is time; ${last}: now, and refuses those that
- * are still deferred afterwards. */
+/* Runs the deferred units if it is time, and sets when that will be
+ * (intake.wake_ms).  ${last}: runs them now, and refuses those that are still
+ * deferred afterwards. */
 void writer_retry_deferred(struct writer *w, bool last);
 
 #endif

@@ -15,8 +15,8 @@
 
 /* How long a batch waits for locks.  Batches of other nodes hold their rows for
  * about as long as ours do, and a row may be needed by one batch of each node
- * in turn.  So a batch waits for the time of 4 of its own batches, at most 800
- * ms. */
+ * in turn.  So a batch waits for the time of 4 of its own batches, rounded up
+ * to db_patience (50 ms) or to 2, 4, 8 or 16 times as much, at most 800 ms. */
 #define PATIENCE_BATCHES 4
 #define PATIENCE_MOST_MS 800
 
@@ -164,7 +164,8 @@ note_lock_time(struct writer *w, int64_t us)
 
 /* Makes one attempt to run ${n} units as one transaction.  On success the units
  * from *ret_ready on were deferred and still belong to the caller.  On failure
- * everything is undone and all units belong to the caller. */
+ * all units belong to the caller, and everything is undone, unless the outcome
+ * of the commit is not known (db_commit()). */
 static enum rc
 transact_once(struct writer *w, struct unit **units, size_t n,
     const struct attempt *how, size_t *ret_ready, struct err *err)
@@ -225,10 +226,11 @@ waited(const struct writer *w, enum rc rc)
 	return (rc == RC_BUSY && db_lock_timed_out(w->db));
 }
 
-/* Tries again when another writer was in the way: it had locked a row for which
- * this transaction must not wait at that point, or a deadlock was resolved at
- * this transaction's expense.  When the wait for a row has timed out, the
- * further attempts take only the units whose rows are free (search). */
+/* Tries again when another writer was in the way (db_retryable()): it had
+ * locked a row for which this transaction must not wait at that point, it had
+ * inserted the same row, or a deadlock was resolved at this transaction's
+ * expense.  When the wait for a row has timed out, the further attempts take
+ * only the units whose rows are free (search). */
 enum rc
 writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
     size_t *ret_ready, struct err *err)
