@@ -23,8 +23,8 @@ number(struct db *db, int stmt, int64_t param, int64_t *ret, struct err *err)
 	return (db_run(db, stmt, &v, 1, db_take_i64, ret, NULL, err));
 }
 
-/* Returns since when a row could be delivered, from the columns created_at and
- * deliver_at. */
+/* Returns since when a row could be delivered: the later one of the times in
+ * the columns created_at and deliver_at. */
 static int64_t
 ready_at(const struct db_row *row, int created_at, int deliver_at)
 {
@@ -76,8 +76,9 @@ take_latency(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Finds the oldest waiting row.  A local one is the first of its lane.  One for
- * another server is assumed to be among the 1000 that expire first. */
+/* Finds the oldest waiting row.  A local one is the first of its lane, and is
+ * searched for in the first INSPECT_WALK lanes.  One for another server is
+ * assumed to be among the 1000 that expire first. */
 static enum rc
 find_oldest(struct db *db, struct inspect_stats *ret, struct err *err)
 {
@@ -223,8 +224,10 @@ take_places(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the backlog of another server.  Its lanes know how many rows they hold,
- * so only the ages need the rows. */
+/* Reads the backlog of another server: at most ${budget} pending rows of its
+ * leased and ready lanes.  If there are more, the places between the cursor and
+ * the tail of its ready lanes (at most INSPECT_WALK lanes) are counted
+ * instead, and the ages are those of the rows that were read. */
 static enum rc
 waiting_there(struct db *db, struct ages *a, int64_t destination_id,
     int64_t budget, struct err *err)
@@ -276,7 +279,8 @@ inspect_backlog(struct db *db, int64_t destination_id, int64_t now_ms,
 	ret->truncated = ret->pending >= budget;
 	if (rc == RC_OK && ret->truncated) {
 		/* The rows came in the order of lanes, not of age, so find the
-		 * oldest among the first rows of lanes. */
+		 * oldest among the first rows of the first INSPECT_WALK
+		 * lanes. */
 		rc = db_run(db, SQL_INSPECT_HEADS_LOCAL, DB_PARAMS(heads),
 		    take_oldest, &ret->oldest_at, NULL, err);
 	}

@@ -79,8 +79,9 @@ has_trouble(const struct gauges_destination *d)
 		d->breaker != GAUGES_CLOSED);
 }
 
-/* Returns the place of a further destination: at the end, or instead of the
- * last one without trouble.  NULL: there is no place. */
+/* Returns the place of a further destination: at the end, or, if it has
+ * trouble, instead of the last one without trouble.  NULL: there is no
+ * place. */
 static struct gauges_destination *
 place_for(struct gauges *f, const struct gauges_destination *d)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The gauges of /metrics and of the server's own alerts, all read by one call.
- * The cost does not grow with the backlog: totals are one row, and each walk
- * has a bound.
+ * The cost does not grow with the backlog: totals are one row for each node,
+ * and walks along rows and lanes have bounds.  All destinations are read.
  */
 #ifndef INSPECT_GAUGES_H
 #define INSPECT_GAUGES_H
@@ -34,9 +34,11 @@ struct gauges_destination {
 	char name[LIMIT_ADDRESS_LEN + 1];
 	enum gauges_breaker breaker;
 	bool paused;
-	bool ready;           /* it has lanes in state ready */
-	int64_t pending_rows; /* in its first GAUGES_LANES lanes */
-	int64_t oldest_at;    /* since when the oldest row waits; 0: none */
+	bool ready; /* it has lanes in state ready */
+	/* Of another server: places in its first GAUGES_LANES ready and leased
+	 * lanes; of "local": at most GAUGES_ROWS. */
+	int64_t pending_rows;
+	int64_t oldest_at; /* since when the oldest row waits; 0: none */
 };
 
 /* Messages (not receipts) by state, and counters of all that has happened to
@@ -63,7 +65,7 @@ struct gauges {
 	struct gauges_destination list[GAUGES_DESTINATIONS];
 };
 
-/* Reads the gauges.  ${ret} has about 50 KB: do not put it on the stack.
+/* Reads the gauges.  ${ret} has more than 30 KB: do not put it on the stack.
  * Thread: the owner of ${db}. */
 enum rc gauges_read(
     struct db *db, struct gauges *ret, struct err *err) MUST_USE;

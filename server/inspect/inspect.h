@@ -16,10 +16,10 @@
 #include "db/db.h"
 #include "store/totals.h"
 
-/* Rows that one call examines, at most. */
+/* Rows that one walk, or one set of rows, examines at most. */
 #define INSPECT_WALK 20000
-/* Rows of a page, at most: LIMIT_PAGE_MAX, and one that shows whether there are
- * more. */
+/* Rows of a page, at most; there must be room for LIMIT_PAGE_MAX rows, and for
+ * one that shows whether there are more. */
 #define INSPECT_PAGE 256
 /* Open dead letters that are counted, at most. */
 #define INSPECT_COUNT 100000
@@ -59,9 +59,10 @@ struct inspect_outbox_row {
 typedef enum rc (*inspect_outbox_row_fn)(
     void *arg, const struct inspect_outbox_row *row, struct err *err);
 
-/* Lists messages that match ${filter} and have ids below ${before}, newest
- * first, at most ${limit} (below INSPECT_PAGE).  ${ret_next}: the ${before} of
- * the next page; 0: there are no more. */
+/* Lists outbox rows of messages that match ${filter} and have ids below
+ * ${before}, newest first, at most ${limit} (below INSPECT_PAGE).  *ret_next:
+ * the ${before} of the next page; 0: there are no more.  A walk that has
+ * examined INSPECT_WALK rows ends the page early, perhaps without a row. */
 enum rc inspect_outbox(struct db *db,
     const struct inspect_outbox_filter *filter, int64_t before, int64_t limit,
     inspect_outbox_row_fn each, void *arg, int64_t *ret_next,
@@ -131,22 +132,24 @@ enum rc inspect_dead_letters(struct db *db,
     int64_t limit, inspect_dead_letter_fn each, void *arg, int64_t *ret_next,
     struct err *err) MUST_USE;
 
-/* Stores the ids of open dead letters after ${after} in ${ret}, oldest first,
- * at most ${max}.  ${ret_last}: the last id that was examined; 0: the end was
- * reached. */
+/* Stores the ids of open dead letters that match ${filter} and come after
+ * ${after} in ${ret}, oldest first, at most ${max} (and INSPECT_PAGE).
+ * *ret_last: the last id that was examined; 0: the end was reached. */
 enum rc inspect_dead_letter_ids(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, size_t max, size_t *ret_n, int64_t *ret_last,
     struct err *err) MUST_USE;
 
 /* Counts the open dead letters after ${after} that match ${filter}, among the
- * first INSPECT_WALK.  ${*ret_all}: no more had to be examined. */
+ * first INSPECT_WALK.  *ret_all: there were fewer than INSPECT_WALK, so all
+ * were examined. */
 enum rc inspect_dead_letters_left(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, bool *ret_all, struct err *err) MUST_USE;
 
 /* Lists the newest ${limit} dead letters of an outbox row, newest first.  Only
- * dead_id, state, reason, dead_at and the resolution are set. */
+ * dead_id, state, reason, dead_at, resolution, resolved_at and resolved_by are
+ * set. */
 enum rc inspect_dead_letters_of(struct db *db, int64_t outbox_id, int64_t limit,
     inspect_dead_letter_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -164,8 +167,9 @@ struct inspect_stats {
 	int64_t latency_ms;    /* their sum */
 };
 
-/* Reads the numbers of the whole outbox.  The latency is that of messages sent
- * at ${since} or later. */
+/* Reads the numbers of the whole outbox.  The latency (milliseconds) is that of
+ * messages sent at ${since} or later, among the newest INSPECT_WALK / 2
+ * rows. */
 enum rc inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
     int64_t since, struct inspect_stats *ret, struct err *err) MUST_USE;
 
@@ -184,7 +188,7 @@ typedef enum rc (*inspect_destination_fn)(
     void *arg, const struct inspect_destination *d, struct err *err);
 
 /* Lists at most ${limit} destinations after the name ${after} ("": from the
- * first).  ${each} must not use ${db}. */
+ * first), by name.  ${each} must not use ${db}. */
 enum rc inspect_destinations(struct db *db, const char *after, int64_t limit,
     inspect_destination_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -224,8 +228,9 @@ struct inspect_lane_filter {
 	const char *state;      /* NULL: any */
 };
 
-/* Lists at most ${limit} lanes that match ${filter} after the id ${after}, by
- * id.  ${ret_next}: the ${after} of the next page; 0: there are no more. */
+/* Lists at most ${limit} (below INSPECT_PAGE) lanes that match ${filter} after
+ * the id ${after}, by id.  *ret_next: the ${after} of the next page; 0: there
+ * are no more.  A page may end early, as in inspect_outbox(). */
 enum rc inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
     int64_t after, int64_t limit, inspect_lane_fn each, void *arg,
     int64_t *ret_next, struct err *err) MUST_USE;
@@ -235,9 +240,10 @@ enum rc inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
 enum rc inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
     void *arg, struct err *err) MUST_USE;
 
-/* Finds the first place (lane_seq) in a lane to another server whose row that
- * server took at ${since_ms} or later, among the rows that are still kept.
- * RC_NOT_FOUND: there is no such row, or no such lane. */
+/* Finds the first place (lane_seq) below the cursor of a lane to another server
+ * whose row that server accepted at ${since_ms} (by the clock of this server)
+ * or later, among the rows that are still kept.  RC_NOT_FOUND: there is no such
+ * row, or no such lane. */
 enum rc inspect_lane_sent_since(struct db *db, int64_t lane_id,
     int64_t since_ms, int64_t *ret_seq, struct err *err) MUST_USE;
 
@@ -261,9 +267,9 @@ enum rc inspect_user(struct db *db, int64_t user_id,
     enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} with the sender of each waiting message, for at most
- * INSPECT_WALK rows for local inboxes and as many for other servers.
- * ${*ret_all}: there are no more. */
+/* Calls ${each} with the sender of each waiting message that is not scheduled,
+ * for at most INSPECT_WALK rows for local inboxes and as many for other
+ * servers.  *ret_all: both were fewer, so all were read. */
 enum rc inspect_senders(struct db *db,
     void (*each)(void *arg, int64_t sender_id), void *arg, bool *ret_all,
     struct err *err) MUST_USE;

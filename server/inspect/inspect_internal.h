@@ -19,7 +19,7 @@ struct inspect_page {
 };
 
 /* Makes an empty page of ${limit} ids, and one more, which shows whether there
- * are more. */
+ * are more; at most INSPECT_PAGE in all. */
 void inspect_page_init(
     struct inspect_page *p, bool ascending, int64_t cursor, int64_t limit);
 
@@ -29,9 +29,9 @@ void inspect_page_add(struct inspect_page *p, int64_t id);
 /* Returns whether a walk in the page's order can add nothing more to it. */
 bool inspect_page_full(const struct inspect_page *p);
 
-/* Removes the one id too many.  Returns the cursor of the next page, or 0 if
- * there are no more.  ${walked}: the ids came from a walk in order; ${ended}:
- * that walk reached its end. */
+/* Removes the one id too many, if the page is full.  Returns the cursor of the
+ * next page, or 0 if there are no more.  ${walked}: the ids came from a walk in
+ * order; ${ended}: that walk reached its end. */
 int64_t inspect_page_next(struct inspect_page *p, bool walked, bool ended);
 
 /* Returns a text column; NULL for an SQL NULL.  Borrowed from the row. */

@@ -187,8 +187,8 @@ take_lane(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the lanes of all servers in one walk, since no index has the lanes of
- * one server. */
+/* Reads the lanes of all servers in one walk of at most ${pages} pages, since
+ * no index has the lanes of one server. */
 static enum rc
 read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
     struct err *err)

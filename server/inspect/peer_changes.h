@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes at other servers that no operator has dealt with yet: new keys, and a
- * new epoch (the server was restored from a backup, and may have lost what was
- * sent to it).
+ * Changes at other servers of which a user is known here, and that no operator
+ * has dealt with yet: new keys, and a new epoch (the server was restored from a
+ * backup, and may have lost what was sent to it).
  *
  * They are derived from rows that exist anyway: the audit log and the lanes.
  * So they survive a restart, and each node finds the same changes.
@@ -37,7 +37,7 @@ struct peer_changes_lane {
 };
 
 struct peer_changes {
-	/* keys: servers whose accepted keys have changed within
+	/* keys: the number of servers whose accepted keys have changed within
 	 * PEER_CHANGES_KEYS_MS, and that no operator has pinned, unpinned,
 	 * blocked, unblocked or forgotten since.  The texts are those of the
 	 * newest change. */
@@ -46,11 +46,11 @@ struct peer_changes {
 	char keys_detail[PEER_CHANGES_DETAIL];
 
 	/*
-	 * restored: servers whose epoch has changed within
+	 * restored: the number of servers whose epoch has changed within
 	 * PEER_CHANGES_EPOCH_MS, that no operator has blocked or forgotten
-	 * since, and to which a lane has sent rows before the change and was
-	 * not rewound after it.  Domain and lanes are those of the server that
-	 * was restored last.
+	 * since, and to which a lane has sent its first kept row before the
+	 * change and was not rewound after it.  Domain and lanes are those of
+	 * the server that was restored last.
 	 *
 	 * more: not all lanes were read, and such a server may have more of
 	 * them.  If no lane was found at all, the server that was restored last
