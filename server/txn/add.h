@@ -2,7 +2,9 @@
 /*
  * Adds the rows that verbs create: outbox rows (add_outbox.c), inbox events
  * (add_inbox.c) and receipts (add_receipt.c).  Rows are gathered in the
- * environment and written by one statement for many of them.
+ * environment and written by one statement for many of them.  Rows that are
+ * full are written before one more is added.  A verb writes the remaining
+ * outbox rows (store_rows_write()) before it ends.
  * Thread: writer, in a transaction.
  */
 #ifndef TXN_ADD_H
@@ -67,19 +69,20 @@ enum rc txn_add_inbox(
 
 /* txn_write_inbox() writes the gathered inbox rows, unless the database is
  * multi-writer.  There it does nothing, and txn_flush_inbox() locks the
- * inboxes, numbers the events and writes the rows as the last step of the
- * transaction, because other nodes wait for these locks until the commit. */
+ * inboxes, numbers the events and writes the rows.  The transaction calls it as
+ * its last step, because other nodes wait for these locks until the commit.
+ * RC_BUSY: see cache_lock_inboxes(). */
 enum rc txn_write_inbox(struct tx *tx, struct err *err) MUST_USE;
 enum rc txn_flush_inbox(struct tx *tx, struct err *err) MUST_USE;
 
-/* Writes the gathered inbox rows if any of them is an event of conversation
- * ${conversation_id} in the inbox of ${user_id}.  Call it before a query that
- * must see these events. */
+/* Writes all gathered inbox rows, as txn_flush_inbox() does, if any of them is
+ * an event of conversation ${conversation_id} in the inbox of ${user_id}.  Call
+ * it before a query that must see these events. */
 enum rc txn_flush_inbox_of(struct tx *tx, int64_t user_id,
     int64_t conversation_id, struct err *err) MUST_USE;
 
-/* A receipt: user ${by} has received (or read) all messages of user ${to} up to
- * the message ${mid}. */
+/* A receipt: in ${conversation}, user ${by} has received (or read) all messages
+ * of user ${to} up to the message ${mid}. */
 struct receipt_new {
 	int kind; /* EVENT_DELIVERED or EVENT_READ */
 	struct cached_conversation *conversation;

@@ -4,9 +4,10 @@
  *
  * With a single writer an event gets its seq at once.  On a multi-writer
  * database a transaction that assigns a seq must lock the inbox until its
- * commit, and all other nodes wait for that lock.  There all events of a
- * transaction are numbered together in its last step, in the order of the
- * inboxes' user ids.
+ * commit, and all other nodes wait for that lock.  There the events of a
+ * transaction are numbered together in its last step, or earlier if a query
+ * must see one of them (txn_flush_inbox_of()).  The inboxes are locked in the
+ * order of their user ids; the events keep the order in which they were added.
  */
 #include <string.h>
 
@@ -16,7 +17,9 @@
 #include "txn/verb.h"
 
 /* Sets *ret to the next seq of the inbox of ${user}, or to 0 on a multi-writer
- * database, where number() assigns it after the inboxes are locked. */
+ * database, where number() assigns it after the inboxes are locked.  There it
+ * also makes room for the row, because full rows must not be written without a
+ * seq. */
 static enum rc
 number_event(
     struct tx *tx, struct cached_user *user, int64_t *ret, struct err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds rows to the outbox, each at the end of its lane.
+ * Adds rows to the outbox.  Rows that are not scheduled get a place at the end
+ * of their lane, if they have one.
  */
 #include "base/thr.h"
 #include "txn/add.h"
@@ -24,7 +25,7 @@ count_new(struct txn_env *env, const struct outbox_new *o)
 }
 
 /* Gives a row that is not scheduled its place in the lane.  If the row has to
- * wait there, the lane is woken. */
+ * wait there, the lane is woken, and a message counts as waiting. */
 static enum rc
 give_place(struct tx *tx, const struct outbox_new *o, int64_t *ret_lane_seq,
     struct err *err)

@@ -2,9 +2,10 @@
 /*
  * Adds receipts to the outbox, or updates a receipt that is already pending.
  *
- * If nothing waits in the lane, the receipt is remembered in memory until the
- * end of the batch.  A later receipt of the same batch replaces it, and only
- * the last one is added and delivered.
+ * If this transaction can deliver the receipt (txn_local_at_once()), it is
+ * remembered in memory until the end of the batch.  A later receipt of the
+ * batch with the same lane, kind and user replaces it, and only the last one is
+ * added and delivered.
  */
 #include <string.h>
 

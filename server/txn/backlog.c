@@ -13,10 +13,9 @@
 #include "txn/backlog.h"
 
 #define SENDERS_MAX 100000
-/* On a multi-writer database the waiting messages are counted again 30 s
- * after the last count, plus 1 ms for each RECOUNT_PER_MS waiting messages:
- * counting a million takes most of a second, so large backlogs are counted
- * less often. */
+/* On a multi-writer database the waiting messages are counted again 30 s after
+ * the last count, plus 1 ms for each RECOUNT_PER_MS waiting messages: counting
+ * a million takes up to a second, so large backlogs are counted less often. */
 #define RECOUNT_MS 30000
 #define RECOUNT_PER_MS 20
 /* Changes of one transaction that can be undone without counting the store. */
@@ -38,14 +37,14 @@ struct backlog {
 	bool known;         /* the counts of waiting messages are right */
 	int64_t recount_at; /* wall time of the next count (multi-writer) */
 	struct htab *senders, *destinations;
-	/* with more, all is counted again, without senders that have no waiting
-	 * messages */
+	/* with this number of senders, the next transaction counts again,
+	 * without senders that have no waiting messages */
 	size_t senders_most;
 	int64_t waiting;
 
 	/* The changes of waiting messages by this transaction, so that they can
-	 * be undone.  Counting a million waiting messages takes a second, which
-	 * is too expensive for each abandoned transaction. */
+	 * be undone.  Counting a million waiting messages takes up to a second,
+	 * which is too expensive for each abandoned transaction. */
 	struct note *notes; /* NOTES_MAX */
 	size_t nnotes;
 	bool lost; /* the changes cannot be undone: count again */
@@ -247,8 +246,10 @@ void
 backlog_move(struct backlog *b, int kind, int from, int to)
 {
 
-	/* This assertion sees every move of an outbox row except acks, which
-	 * are counted as sets of rows. */
+	/* This assertion sees all moves of messages except most acks, which are
+	 * counted as sets of rows, and cancels of scheduled messages, for which
+	 * ${from} is -1.  It does not see receipts that are delivered to
+	 * inboxes here. */
 	assert(from < 0 || outbox_move_allowed(from, to));
 	if (kind != EVENT_MESSAGE)
 		return;

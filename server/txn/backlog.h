@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The totals of the outbox, and the number of waiting messages by sender and by
- * destination.  Both count messages only: receipts and bounces are never
- * refused for lack of room.
+ * destination.  A message waits while it has a place in its lane and is pending
+ * or sending.  Both count messages only: receipts and bounces are never refused
+ * for lack of room.
  *
- * The totals are one row, to which each transaction adds its differences.  The
- * waiting messages are counted in memory, starting from a count of the store.
- * When a transaction is abandoned, its changes are undone, or, if that is not
- * possible, the next transaction counts the store again.
+ * The totals are one row (on PostgreSQL one for each node), to which each
+ * transaction adds its differences.  The waiting messages are counted in
+ * memory, starting from a count of the store.  When a transaction is abandoned,
+ * its changes are undone, or, if that is not possible, the next transaction
+ * counts the store again.
  *
  * On a multi-writer database the messages that other nodes accept are included
  * only when the store is counted again (every 30 s or less often, see
@@ -27,7 +29,9 @@ struct backlog *backlog_new(void);
 void backlog_free(struct backlog *b);
 
 /* Starts a transaction.  Counts the waiting messages in the store if the counts
- * in memory are not known to be right. */
+ * in memory are not known to be right, if they are due to be counted again
+ * (multi-writer), or to drop senders without waiting messages when there are
+ * many. */
 enum rc backlog_begin(
     struct backlog *b, struct tx *tx, struct err *err) MUST_USE;
 

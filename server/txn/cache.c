@@ -287,8 +287,8 @@ cache_user_known(const struct cache *cache, const char *to)
 	if (strchr(to, '@') != NULL) {
 		address = htab_hash(to, n);
 		u = htab_find(cache->users_by_address, &address);
-		/* A different address with the same hash counts as unknown: the
-		 * caller queries the store. */
+		/* A different address with the same 64-bit hash counts as
+		 * unknown. */
 		return (u != NULL && strcmp(u->name->data, to) == 0 ? u : NULL);
 	}
 	name = name_key(to, n);
@@ -510,8 +510,8 @@ cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 }
 
 /* Takes the next id.  With a single writer it is the last id plus one.  On a
- * multi-writer database the store assigns ids: as many as the batch needs, or
- * CACHE_IDS_AGAIN at a time after that. */
+ * multi-writer database the store assigns ids, at most CACHE_IDS at a time: as
+ * many as the batch needs, and after that CACHE_IDS_AGAIN at a time. */
 static enum rc
 next_id(struct tx *tx, struct cached_ids *ids,
     enum rc (*last)(struct db *db, int64_t *ret, struct err *err),

@@ -7,15 +7,17 @@
  * 1. Between transactions nothing is dirty: the cache equals the committed
  *    rows.  A single-writer database lets the cache stay valid from one
  *    transaction to the next.  On a multi-writer database each transaction
- *    begins with an empty cache, and the rows that it reads are protected by
- *    locks until it ends: the row of a conversation protects all that belongs
- *    to the conversation (messages, members' watermarks, lanes, outbox rows).
- *    The row of an inbox is locked separately, and only when it is written.
+ *    begins with an empty cache, and locks protect most rows that it reads
+ *    until it ends: the lock on a conversation protects all that belongs to the
+ *    conversation (messages, members' watermarks, lanes, outbox rows); a device
+ *    has a lock of its own.  Users are not locked.  Neither are the counters of
+ *    inboxes, which only grow; an inbox is locked before it is written
+ *    (cache_lock_inboxes()).
  * 2. After an abandoned transaction the cache is empty.
  * 3. Names, the members of a conversation and the key of a lane never change.
  *
  * Pointers to cached objects stay valid until the next cache_begin() or
- * cache_abort().
+ * cache_abort(), pointers to lanes only until cache_forget_lanes().
  * Thread: writer.
  */
 #ifndef TXN_CACHE_H
@@ -129,8 +131,9 @@ enum rc cache_user_by_name(struct cache *cache, struct tx *tx, const char *name,
 enum rc cache_user_by_id(struct cache *cache, struct tx *tx, int64_t user_id,
     struct cached_user **ret, struct err *err) MUST_USE;
 
-/* Return the cached user with this id, or with the name or address ${to}; NULL
- * if the user is not in the cache.  They do not query the store. */
+/* Return the cached user with this id, or with the name (at most LIMIT_NAME_LEN
+ * bytes) or address ${to}; NULL if the user is not in the cache.  They do not
+ * query the store. */
 struct cached_user *cache_user_known_by_id(
     const struct cache *cache, int64_t user_id);
 struct cached_user *cache_user_known(const struct cache *cache, const char *to);
@@ -144,33 +147,35 @@ enum rc cache_user_remote(struct cache *cache, struct tx *tx,
 enum rc cache_user_remote_find(struct cache *cache, struct tx *tx,
     const char *address, struct cached_user **ret, struct err *err) MUST_USE;
 
-/* Adds ${n} users of a destination.  The addresses must be distinct and must
- * not exist. */
+/* Adds ${n} users of a destination to the store and to the cache.  The
+ * addresses must be distinct.  RC_EXISTS: one of them exists already. */
 enum rc cache_users_remote_make(struct cache *cache, struct tx *tx,
     int64_t destination_id, const char *const *addresses, size_t n,
     struct err *err) MUST_USE;
 
-/* Loads user->counter.  Must be called before the counter is read.  The
- * counters only grow.  On a multi-writer database another node may have
- * increased them since, unless the inbox is locked. */
+/* Loads user->counter; RC_CORRUPT if the user has no inbox, as a user of
+ * another server.  Must be called before the counter is read.  The counters
+ * only grow.  On a multi-writer database another node may have increased them
+ * since, unless the inbox is locked. */
 enum rc cache_inbox(
     struct tx *tx, struct cached_user *user, struct err *err) MUST_USE;
 
 /* Notes that ${user}'s inbox will be written, so that cache_lock_inboxes()
- * locks it. */
+ * locks it.  Does nothing on a single-writer database. */
 void cache_inbox_touch(struct cache *cache, struct cached_user *user);
 
-/* Locks the inboxes that were noted and reads their heads.  If this
- * transaction already holds locks on inboxes, waiting for another one might be
- * a deadlock.  In that case the function returns RC_BUSY if another
+/* Locks the inboxes that were noted and reads their heads.  If this transaction
+ * already holds locks on inboxes, waiting for another one might be a deadlock.
+ * In that case the function does not wait: it returns RC_BUSY if another
  * transaction has locked one of them, and the next try of this transaction
  * locks all of them together. */
 enum rc cache_lock_inboxes(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
 /* Marks ${user} as dirty: the read watermark has changed.  The other counters
- * need no write: the head is the seq of the last row, and acked is the highest
- * watermark of the user's devices. */
+ * need no write of their own: the head follows from the inbox rows and acked
+ * from the watermarks of the user's devices, and on PostgreSQL the statements
+ * that write these update both. */
 void cache_user_touch(struct cache *cache, struct cached_user *user);
 
 /* Finds a device by its id; RC_NOT_FOUND if there is none. */
@@ -191,8 +196,9 @@ enum rc cache_direct_find(struct cache *cache, struct tx *tx,
     struct cached_user *a, struct cached_user *b,
     struct cached_conversation **ret, struct err *err) MUST_USE;
 
-/* Adds the direct conversations of ${n} pairs.  The pairs must be distinct and
- * must not have a conversation yet. */
+/* Adds the direct conversations of ${n} pairs to the store and to the cache.
+ * The pairs must be distinct.  RC_EXISTS: one of them has a conversation
+ * already. */
 struct cached_pair {
 	struct cached_user *a, *b;
 };
@@ -205,14 +211,16 @@ struct cached_conversation *cache_direct_known(const struct cache *cache,
     const struct cached_user *a, const struct cached_user *b);
 
 /* Find a conversation by its public or internal id; RC_NOT_FOUND if there is
- * none. */
+ * none.  On a multi-writer database a conversation that is not in the cache is
+ * locked without waiting.  RC_BUSY: another transaction has locked it; this
+ * transaction is then tried again. */
 enum rc cache_conversation_by_public(struct cache *cache, struct tx *tx,
     const struct uuid *id, struct cached_conversation **ret,
     struct err *err) MUST_USE;
 enum rc cache_conversation_by_id(struct cache *cache, struct tx *tx, int64_t id,
     struct cached_conversation **ret, struct err *err) MUST_USE;
 
-/* As cache_conversation_by_id(), but without waiting: returns RC_NOT_FOUND also
+/* As cache_conversation_by_id(), but returns RC_NOT_FOUND instead of RC_BUSY
  * while another transaction has locked the conversation. */
 enum rc cache_conversation_if_free(struct cache *cache, struct tx *tx,
     int64_t id, struct cached_conversation **ret, struct err *err) MUST_USE;
@@ -235,7 +243,9 @@ void cache_member_touch(struct cache *cache, struct cached_conversation *c,
     struct cached_member *m);
 
 /* cache_lane_to() finds the lane of ${c} to ${dest}, and adds a missing one.
- * cache_lane_by_id() returns RC_NOT_FOUND if there is no such lane. */
+ * cache_lane_by_id() returns RC_NOT_FOUND if there is no such lane; on a
+ * multi-writer database it locks the conversation as cache_conversation_by_id()
+ * does. */
 enum rc cache_lane_to(struct cache *cache, struct tx *tx,
     struct cached_conversation *c, struct cached_user *dest,
     enum lane_class class, struct cached_lane **ret, struct err *err) MUST_USE;
@@ -253,7 +263,8 @@ cache_lane_remote(const struct cached_lane *lane)
 /* Notes that a row of ${priority} has left ${lane} while other rows wait in it.
  * If the row was as urgent as the lane, the priority of the lane is read again
  * when the lane is written.  A leased lane keeps its priority, so the unit that
- * ends the lease must call this again. */
+ * ends the lease must call this again.  A lane to a local inbox has no
+ * priority; for it this does nothing. */
 void cache_lane_recheck_priority(
     struct cache *cache, struct cached_lane *lane, int priority);
 
@@ -267,12 +278,13 @@ enum rc cache_flush_lanes(
 void cache_forget_lanes(struct cache *cache);
 
 /* Marks ${lane} as dirty.  For a lane to a local inbox this is needed only when
- * its cursor (next_seq) moves: the cache does not write the tail_seq of such a
- * lane, which follows from its outbox rows. */
+ * its cursor (next_seq, last_published_seq) or due_at changes: the cache does
+ * not write the tail_seq of such a lane, which follows from its outbox rows. */
 void cache_lane_touch(struct cache *cache, struct cached_lane *lane);
 
 /* Returns true if all rows that the units of this batch have listed were read
- * (lockset.c).  A listed row that is not in the cache then does not exist. */
+ * (lockset.c), except those of deferred units.  A listed row that is not in the
+ * cache then does not exist.  Always false on a single-writer database. */
 bool cache_gathered(const struct cache *cache);
 
 /* Returns true if it is known, without a query, that no message has this id:

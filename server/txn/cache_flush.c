@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the dirty objects: one list and one statement for each kind of object.
+ * Writes the dirty objects.  Each kind has a list and a statement (lanes have
+ * two, for local and remote ones), which writes up to FLUSH_ROWS rows at a
+ * time.
  */
 #include "base/thr.h"
 #include "txn/cache_internal.h"

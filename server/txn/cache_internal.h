@@ -33,10 +33,11 @@ struct cached_ids {
 	size_t more;             /* needed by the batch beyond ${list} */
 };
 
-/* Ids of rows that a unit needed, did not list, and found locked by another
- * transaction.  The next try of the transaction locks these rows together with
- * the listed ones.  If there is no memory to remember an id, the next try only
- * runs into the same lock again. */
+/* Ids of rows that another transaction had locked when a unit needed them:
+ * conversations that the unit did not list, and inboxes that were needed after
+ * others had been locked (all inboxes of the failed statement).  The next try
+ * of the transaction locks these rows together with the others.  If there is no
+ * memory to remember an id, the next try only runs into the same lock again. */
 struct contended_ids {
 	int64_t *ids;
 	size_t n, cap;
@@ -69,9 +70,10 @@ struct cache {
 	struct store_rows remote_rows;
 };
 
-/* These functions add rows that were read to the cache: a user, a conversation
- * without its members, a member (in ascending order of user ids), a device, and
- * a lane, whose conversation and recipient are loaded if necessary. */
+/* These functions add rows that were read, and that are not cached yet, to the
+ * cache: a user, a conversation without its members, a member (in ascending
+ * order of user ids), a device, and a lane, whose conversation and recipient
+ * are loaded if necessary. */
 enum rc cache_keep_user(struct cache *cache, const struct store_user *row,
     struct cached_user **ret, struct err *err) MUST_USE;
 enum rc cache_keep_conversation(struct cache *cache,

@@ -3,7 +3,8 @@
  * The effects of a committed transaction, for push and for other nodes: new
  * events in inboxes, changed outbox entries, and devices that acked or lost
  * their token.  Effects are collected while the transaction runs, so that a
- * lack of memory can still abandon it, and are handed over after the commit.
+ * lack of memory can still abandon it, and are handed over when the commit is
+ * on disk.
  */
 #ifndef TXN_EFFECTS_H
 #define TXN_EFFECTS_H
@@ -17,7 +18,8 @@
 #include "base/text.h"
 #include "base/uuid.h"
 
-/* An event in an inbox.  Names are full addresses. */
+/* An event in an inbox.  Users of this server are named without a domain,
+ * others as name@domain. */
 struct effect_event {
 	int64_t user_id; /* owner of the inbox */
 	int64_t seq;

@@ -4,11 +4,12 @@
  * cache of rows, the effects of the running transaction, the backlog and the
  * publisher.  It gives the writer its hooks and publishes what was committed.
  * It owns no thread and no socket.  The verbs, which do the work of the units,
- * are in the modules chat and delivery.
+ * are in the modules chat and delivery, and in upkeep/purge.c.
  *
- * Accepted (promise 1): a message's `finish` is called with RC_OK only after
- * the commit of the transaction that holds its row, its outbox row and its
- * sender's own copy; see engine/writer.h.
+ * Accepted (promise 1): the `finish` of an accepted message is called with
+ * RC_OK only when the commit of the transaction that holds its row, its outbox
+ * row and, unless the message is scheduled, its sender's own copy is on disk;
+ * see engine/writer.h.
  */
 #ifndef TXN_ENV_H
 #define TXN_ENV_H
@@ -37,8 +38,9 @@ struct txn_env_options {
 	/* Limit of servers unknown to this one that a user may write to per
 	 * day; 0: no limit. */
 	int64_t new_domains_most;
-	/* The transaction that adds a row delivers it if it need not wait
-	 * (txn/local.h).  If false, the relay delivers all rows. */
+	/* The transaction that adds a row for an inbox of this server delivers
+	 * it if it need not wait (txn/local.h).  If false, the relay delivers
+	 * all rows. */
 	bool at_once;
 
 	/* Called when the store has failed permanently (engine/commits.h). */
@@ -56,13 +58,15 @@ enum rc txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
 /* Adds a copy of ${subscriber} to the publisher (txn/publisher.h).  Must be
  * called before txn_env_start() and before the writer's threads start, because
  * the list of subscribers has no lock.  RC_LIMIT: there are SUBSCRIBERS_MAX
- * already. */
+ * already, one of them the environment's own, or another subscriber takes over
+ * the same object. */
 enum rc txn_env_subscribe(struct txn_env *env,
     const struct subscriber *subscriber, struct err *err) MUST_USE;
 
 /* Counts the waiting messages in ${db} before the writer starts.  Otherwise the
- * first transaction would count them while clients wait.
- * Blocks: half a second for a million waiting messages. */
+ * first transaction would count them while clients wait; on a multi-writer
+ * database it counts them again.
+ * Blocks: up to a second for a million waiting messages. */
 enum rc txn_env_start(
     struct txn_env *env, struct db *db, struct err *err) MUST_USE;
 

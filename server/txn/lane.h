@@ -15,18 +15,19 @@
 enum rc txn_wake_lane(struct tx *tx, const struct cached_lane *lane,
     int priority, struct err *err) MUST_USE;
 
-/* Returns the next lane_seq at the end of ${lane}.  An idle lane becomes
- * ready. */
+/* Returns the next lane_seq at the end of ${lane}.  A lane to another server
+ * becomes ready if it was idle, and its priority rises to ${priority}. */
 int64_t txn_lane_append(struct tx *tx, struct cached_lane *lane, int priority);
 
-/* Notes that ${row} left ${lane} without being delivered.  If the lane waited
- * for the next attempt of this row, the rows behind it are due at once, and the
- * lane is woken. */
+/* Notes that ${row} left ${lane} without being delivered.  If a lane to another
+ * server waited for the next attempt of this row, the rows behind it are due at
+ * once, and the lane is woken. */
 enum rc txn_lane_row_gone(struct tx *tx, struct cached_lane *lane,
     const struct store_row *row, struct err *err) MUST_USE;
 
 /* Adds ${n}, which may be negative, to the number of waiting messages of
- * ${row}'s sender in ${lane}.  Rows that are not messages are not counted. */
+ * ${row}'s sender for the destination of ${lane}.  Rows that are not messages
+ * are not counted. */
 enum rc txn_backlog_add(struct tx *tx, const struct cached_lane *lane,
     const struct store_row *row, int64_t n, struct err *err) MUST_USE;
 

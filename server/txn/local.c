@@ -40,8 +40,9 @@ take_pause(void *arg, const struct store_destination_row *row, struct err *err)
 }
 
 /* Sets *ret to true if deliveries into the inboxes of this server are paused.
- * The destination rows are read once and remembered, because the writer is the
- * only thread that changes them. */
+ * The destination rows are read once and remembered: only the writer of this
+ * process changes them, because `at_once` is not set where other nodes write.
+ */
 static enum rc
 is_paused(struct tx *tx, bool *ret, struct err *err)
 {

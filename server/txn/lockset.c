@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * On a multi-writer database all rows that the units of a batch need
- * (unit_kind.locks) are read and locked before the batch's first write.  There
- * is one statement for each kind of row: first conversations, then devices,
- * each in the order of their ids.  Inboxes follow after all other writes
- * (add_inbox.c).  Because all nodes lock in this order, batches cannot
- * deadlock.  The units then find the rows in the cache.
+ * On a multi-writer database the rows that the units of a batch need
+ * (unit_kind.locks) are read before the batch's first write, and locked, except
+ * users.  There is one statement for each kind of row: first conversations,
+ * then devices, each in the order of their ids.  Inboxes follow at the end of
+ * the batch (cache_flush.c, add_inbox.c); if a unit needs its events earlier,
+ * inboxes that are locked after these are locked without waiting.  Because all
+ * nodes lock in this order, batches cannot deadlock on these rows.  The units
+ * then find the rows in the cache.
  *
  * A row that does not exist yet cannot be locked.  Its name is locked instead
  * (an advisory lock), before all rows.  That a row is missing shows only after
@@ -13,10 +15,11 @@
  * then starts again with the names.
  *
  * A row that another transaction locks for long (an operator's session, a node
- * that hangs) would make the whole batch wait.  After timing.db_patience_ms the
- * batch is tried again with the rows that are free (lockset_skip.c).  Units
- * that need another row are deferred, and so are later units that need the same
- * row, until the row is free.
+ * that hangs) would make the whole batch wait.  After timing.db_patience_ms
+ * (doubled, up to 800 ms, while the batches of this node take long) the batch
+ * is tried again with the rows that are free (lockset_skip.c).  Units that need
+ * another row are deferred, and so are later units that need the same row,
+ * until the row is free.
  *
  * A unit may need a row that its kind did not list.  It queries the row without
  * waiting for the lock.  If another node has locked the row, the transaction is
@@ -246,7 +249,8 @@ lock_marks(struct lockset *set, struct err *err)
 }
 
 /* Reads the rows that the locks on conversations protect, including what other
- * nodes have just committed, and locks the remaining rows. */
+ * nodes have just committed, locks the devices, checks the ids of new messages
+ * and reserves internal ids. */
 static enum rc
 lock_rest(struct lockset *set, struct err *err)
 {
@@ -357,8 +361,9 @@ lockset_find_about(struct lockset *set, struct err *err)
 /* Locks the names that the units have listed, then all rows.  If a row is
  * missing, its name must be locked as well.  Names are locked in an order of
  * their own and before all rows, so the transaction starts again.  If by then
- * another row is missing (its user was added in the meantime), the transaction
- * is retried; this is rare. */
+ * another row is missing (its user was added in the meantime), its unit adds it
+ * without a lock on the name; if another node adds the same row, the
+ * transaction is retried.  This is rare. */
 static enum rc
 lock_all(struct lockset *set, struct err *err)
 {

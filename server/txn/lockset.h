@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lock set of a batch: the rows that its units will read and write.  On a
- * multi-writer database all of them are read and locked before the batch's
- * first write (lockset.c).
+ * multi-writer database they are read and locked before the batch's first
+ * write, except users, which are only read, and inboxes, which are locked at
+ * the end (lockset.c).
  *
  * Each kind of unit lists the rows of a unit in unit_kind.locks, with the
- * functions below.  Listing too many rows costs concurrency.  A missing row
- * costs a retry of the whole transaction, which then locks that row, too.
+ * functions below.  Listing too many rows costs concurrency.  If a row is
+ * missing in the list and another transaction has locked it, the whole
+ * transaction is tried again and then locks that row, too.
  *
  * Arguments that are passed by pointer are borrowed until the transaction ends.
  * Thread: writer.
@@ -31,8 +33,8 @@ enum rc lockset_user_named(
 /* List a conversation, identified by its public id, by its two users (user
  * ${user_id} and the user called ${with}, who is read as well), by its direct
  * key, by one of its lanes, messages, or dead letters.  The lock on a
- * conversation also covers the members' watermarks, the messages, the lanes and
- * their outbox rows. */
+ * conversation also protects the members' watermarks, the messages, the lanes
+ * and their outbox rows. */
 enum rc lockset_conversation(
     struct lockset *set, const struct uuid *id, struct err *err) MUST_USE;
 enum rc lockset_direct(struct lockset *set, int64_t user_id, const char *with,
@@ -58,7 +60,8 @@ enum rc lockset_send_order(struct lockset *set, int64_t sender_id,
 
 /* List the inbox of ${user_id}, or of the local user called ${name}, to which
  * events will be added.  It is locked only when they are written, at the end of
- * the batch. */
+ * the batch; in a transaction that locks only free rows (tx->search), before
+ * the first write. */
 enum rc lockset_inbox_events(
     struct lockset *set, int64_t user_id, struct err *err) MUST_USE;
 enum rc lockset_inbox_events_named(
@@ -68,21 +71,22 @@ enum rc lockset_inbox_events_named(
 enum rc lockset_inbox_watermarks(struct lockset *set, int64_t user_id,
     int64_t device_id, struct err *err) MUST_USE;
 
-/* Lists the conversations of all messages in the inbox of ${user_id} that the
- * user has not acked, up to seq ${acked_upto}, and that the user has not read,
- * up to seq ${read_upto} (0: none).  Also reserves internal ids for one
- * receipt. */
+/* Lists the conversations of the messages of others in the inbox of ${user_id}
+ * that the user has not acked, up to seq ${acked_upto}, and that the user has
+ * not read, up to seq ${read_upto} (0: none); of each the first 2000
+ * (WALK_ROWS).  Also reserves the internal id of one receipt. */
 enum rc lockset_inbox_range(struct lockset *set, int64_t user_id,
     int64_t acked_upto, int64_t read_upto, struct err *err) MUST_USE;
 
-/* Lists the conversations of at most ${most} scheduled messages that are due
- * and that no other transaction has locked. */
+/* Lists the conversations of the first ${most} scheduled messages that are due,
+ * except conversations that another transaction has locked. */
 void lockset_due(struct lockset *set, int most);
 
 /* Lists the name of a thing that has no row yet, or whose row is not locked:
- * the name of a user, "#" and the id of a user, the direct key of a
- * conversation, or the name of a server (which also covers the users of that
- * server and conversations with them).  Names are locked before all rows. */
+ * the name of a user, "#" and the id of a user, "#" and a word for a whole set,
+ * the direct key of a conversation, or the name of a server (also for the users
+ * of that server and conversations with them).  Names are locked before all
+ * rows. */
 enum rc lockset_name(
     struct lockset *set, const char *name, struct err *err) MUST_USE;
 
@@ -91,9 +95,10 @@ enum rc lockset_lock(
     struct tx *tx, struct unit **units, size_t n, struct err *err) MUST_USE;
 
 /* The hook `probe` of the writer.  Tries to lock the contended rows without
- * waiting, and removes those that are free from the set; *ret_freed is true if
- * there was one.  With ${forget} it removes all of them without a query, so
- * that the next batch waits for their locks. */
+ * waiting, and removes those that are free from the set.  A CONTENDED_SEND is
+ * not a row and stays.  With ${forget} it removes all of them without a query,
+ * so that the next batch waits for their locks.  *ret_freed is true if a row
+ * was removed. */
 enum rc lockset_probe(
     struct tx *tx, bool forget, bool *ret_freed, struct err *err) MUST_USE;
 

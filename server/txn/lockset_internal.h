@@ -88,7 +88,7 @@ enum rc lockset_add_need(struct lockset *set, enum contended_kind kind,
 /* Empties the lists and lists the rows of all units that are not deferred. */
 enum rc lockset_add_all(struct lockset *set, struct err *err) MUST_USE;
 
-/* Lists the names of the rows that these units will add
+/* Lists the names of the rows that the units which are not deferred will add
  * (unit_kind.locks_names). */
 enum rc lockset_add_names(struct lockset *set, struct err *err) MUST_USE;
 
@@ -116,8 +116,9 @@ enum rc lockset_skip_conversations(
     struct lockset *set, struct err *err) MUST_USE;
 enum rc lockset_skip_rest(struct lockset *set, struct err *err) MUST_USE;
 
-/* Defers the units that need a row that was not locked: a conversation, or with
- * ${rest} an inbox or a device.  Called after the answers have arrived. */
+/* Defers the units that need a row that was not locked, a conversation, or with
+ * ${rest} an inbox or a device, and adds these rows to the contended ones.
+ * Called after the answers have arrived. */
 enum rc lockset_defer(struct lockset *set, bool rest, struct err *err) MUST_USE;
 
 #endif

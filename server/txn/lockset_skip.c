@@ -4,10 +4,10 @@
  * a row that another transaction has locked (see lockset.c).  Nothing in this
  * file waits for a lock.
  *
- * Promises: of two units that need the same row, the later one never overtakes
- * the earlier one.  Rows that could not be locked stay in the set of contended
- * rows until a probe finds them free; then the deferred units come first
- * (engine/writer.c).
+ * Promises: of two units that need the same contended row, the later one never
+ * overtakes the earlier one.  Rows that could not be locked stay in the set of
+ * contended rows until a probe finds them free or forgets them; then the
+ * deferred units come first (engine/writer_deferred.c).
  */
 #include "base/mem.h"
 #include "txn/cache_internal.h"
@@ -280,7 +280,8 @@ list_contended(const struct contended *rows, enum contended_kind kind,
 	return (rc);
 }
 
-/* Tries to lock all ${rows}, and removes those that were free. */
+/* Tries to lock all ${rows} except CONTENDED_SEND, and removes those that were
+ * free. */
 static enum rc
 probe_rows(struct db *db, struct contended *rows, struct err *err)
 {

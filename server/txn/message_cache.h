@@ -25,7 +25,7 @@ struct message_cache {
 };
 
 /* Returns message ${mid}, or NULL if it is no longer in memory.  Borrowed until
- * the next message_cache_put(). */
+ * the next message_cache_put() or message_cache_clear(). */
 const struct cached_message *message_cache_find(
     const struct message_cache *r, int64_t mid);
 

@@ -5,7 +5,8 @@
  * rate.
  *
  * The buckets are in memory.  A restart fills all of them, and each node has
- * its own.  Tokens that an abandoned transaction took are returned.
+ * its own.  Tokens that an abandoned transaction took are returned, at most 256
+ * of them.
  * Thread: writer.
  */
 #ifndef TXN_NEW_DOMAINS_H
@@ -30,7 +31,8 @@ void new_domains_free(struct new_domains *q);
 
 /* Takes one token from the bucket of ${user_id} at monotonic time ${now_ms}.
  * Returns false if the bucket is empty; then *ret_wait_s is the time until the
- * next token.  Returns true if there is no memory for a bucket. */
+ * next token, in seconds, at least 1.  Returns true if there is no limit, or no
+ * memory for a bucket. */
 bool new_domains_take(
     struct new_domains *q, int64_t user_id, int64_t now_ms, int *ret_wait_s);
 

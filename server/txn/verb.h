@@ -91,8 +91,9 @@ enum rc txn_count_accepted(
 enum rc txn_notify_change(struct tx *tx, int64_t sender_id, int64_t mid,
     enum outbox_event event, struct err *err) MUST_USE;
 
-/* Returns true if ${sender_id} may have one more waiting message.  Otherwise
- * sets ${ret} to the refusal. */
+/* Returns true if ${sender_id} may have one more waiting message
+ * (pending_most).  Otherwise counts a refusal in the metrics and sets ${ret} to
+ * it. */
 bool txn_sender_has_room(
     struct txn_env *env, int64_t sender_id, struct refusal *ret) MUST_USE;
 

@@ -2,8 +2,8 @@
 /*
  * The wake-up of a committed transaction, for the relay: the lanes to inboxes
  * of this server and the other destinations that have work now.  Like the
- * effects, it is collected while the transaction runs and handed over after the
- * commit.
+ * effects, it is collected while the transaction runs but handed over after the
+ * commit, perhaps before it is on disk.
  */
 #ifndef TXN_WAKE_H
 #define TXN_WAKE_H
