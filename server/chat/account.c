@@ -42,9 +42,11 @@ add_user(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* Locks the user's row and sets *ret to true if the verified password is still
- * the current one.  The user may have changed it while argon2 was running,
- * perhaps because it had been stolen by the person who logs in now. */
+/* Locks and reads the user's row, and sets *ret to true if the verified
+ * password is still the current one, or if no password had to be verified.
+ * *ret is false if there is no such user.  The user may have changed it while
+ * argon2 was running, perhaps because it had been stolen by the person who logs
+ * in now. */
 static enum rc
 lock_verified(struct tx *tx, const struct account_unit *u,
     struct store_user *ret_now, bool *ret, struct err *err)
@@ -58,8 +60,9 @@ lock_verified(struct tx *tx, const struct account_unit *u,
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
 
-/* Spends the password of a log-in if it is a one-time password.  The row of
- * ${now} is locked, so only one of two concurrent log-ins can use it. */
+/* Spends the password of a log-in if it is a one-time password, or refuses the
+ * log-in if that password was used or has expired.  The row of ${now} is
+ * locked, so only one of two concurrent log-ins can use it. */
 static enum rc
 spend_password(struct tx *tx, struct account_unit *u,
     const struct store_user *now, struct err *err)
@@ -282,8 +285,8 @@ set_password_once(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc == RC_OK ? revoke_all_but(tx, u, 0, err) : rc);
 }
 
-/* Refuses to remove the last administrator.  Only a command on the server's
- * host could make another one. */
+/* Refuses to remove the last administrator who is not disabled.  Only a command
+ * on the server's host could make another one. */
 static enum rc
 keep_administrator(struct tx *tx, struct account_unit *u, struct err *err)
 {
@@ -357,8 +360,9 @@ kept_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
 }
 
 /* Changes the rights of a user.  The devices keep their tokens, but each node
- * drops what it has cached about them, so that the old rights end with the
- * commit. */
+ * drops what it has cached about them: this one before the request is answered,
+ * others when a note about the commit arrives, or at the next recheck
+ * (cluster/cluster.c). */
 static enum rc
 set_admin(struct tx *tx, struct account_unit *u, bool admin, struct err *err)
 {
@@ -429,7 +433,7 @@ static const char *const audit_actions[] = {
     [ACCOUNT_PASSWORD_ONCE] = "user_password_once",
 };
 
-/* The detail is "administrator" if the account is one, unless the action itself
+/* The detail is "administrator" if user.admin is set, unless the action itself
  * changes these rights. */
 static enum rc
 audit(struct tx *tx, const struct account_unit *u, struct err *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Accounts and devices.  The unit does not hash passwords: the argon2 pool does
- * that before the unit is submitted.  The actions of an operator are written to
- * the audit log, in the same transaction.
+ * that before the unit is submitted.  The actions of an operator that are not
+ * refused are written to the audit log, in the same transaction.
  */
 #ifndef CHAT_ACCOUNT_H
 #define CHAT_ACCOUNT_H
@@ -14,17 +14,20 @@
 enum account_op {
 	/* adds a user: user.name, display_name, password_hash, admin */
 	ACCOUNT_ADD,
-	/* Adds a device for user.user_id with token_hash; ${verified} is
-	 * checked.  Spends a one-time password and sets user.password_once. */
+	/* Adds a device for user.user_id with token_hash, and fills in
+	 * ${device}; ${verified} is checked.  Spends a one-time password and
+	 * sets user.password_once.  Refused if the user is disabled or has
+	 * LIMIT_DEVICES_PER_USER devices. */
 	ACCOUNT_LOGIN,
 	ACCOUNT_REVOKE, /* revokes device.public_id of user.user_id */
 	/* Revokes all devices of user.user_id except the requesting
-	 * device.device_id; with ${everywhere} that one, too. */
+	 * device.device_id; with ${everywhere} that one, too.  Refused if the
+	 * requesting device is revoked. */
 	ACCOUNT_REVOKE_OTHERS,
 	ACCOUNT_RENAME, /* renames device.public_id to device.name */
 	/* Sets user.password_hash and revokes the other devices.
-	 * device.device_id is the requesting device, or 0 for an operator;
-	 * ${verified} is checked. */
+	 * device.device_id is the requesting device, or 0 for an operator (then
+	 * all devices are revoked); ${verified} is checked. */
 	ACCOUNT_PASSWORD,
 	/* disables user.user_id and revokes all devices */
 	ACCOUNT_DISABLE,
@@ -33,7 +36,8 @@ enum account_op {
 	/* user.user_id loses the administrator's rights */
 	ACCOUNT_DEMOTE,
 	/* Sets user.password_hash, that of a one-time password, and
-	 * user.password_once_until, and revokes all devices. */
+	 * user.password_once_until, and revokes all devices.  Refused if the
+	 * user is disabled. */
 	ACCOUNT_PASSWORD_ONCE
 };
 
@@ -44,8 +48,9 @@ struct account_unit {
 	struct unit unit; /* first */
 	enum account_op op;
 
-	/* Input, and output for ids.  From ACCOUNT_DISABLE on, user.name is
-	 * needed for the audit log and for refusals. */
+	/* Input, and output for ids and for what the actions above set.
+	 * user.name is needed for the audit log if there is an operator, and
+	 * for the refusals of ACCOUNT_DISABLE and the actions after it. */
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `ack`.  An ack reads only the rows beyond the previous
- * watermark.  A long one is done in several batches.
+ * The batch verb `ack`.  An ack reads only the rows beyond the user's previous
+ * watermark.  One of more than WALK_ROWS rows is done in several batches.
  */
 #include "chat/ack.h"
 #include "chat/watermark.h"

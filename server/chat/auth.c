@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See auth.h.  One table under one lock, which is held only for a lookup and a
- * copy.
+ * copy, or to empty the table.
  */
 #include <string.h>
 

@@ -2,9 +2,10 @@
 /*
  * A cache of tokens and their owners, so that a request needs no read of the
  * store.  A revoked token is removed after the commit of its revocation and
- * before the answer to the request that revoked it.  A reader that read the
- * store before the revocation must not put the token back afterwards; the
- * generation detects this.
+ * before the answer to the request that revoked it; on other nodes, when a note
+ * about the commit arrives or at the next recheck (cluster/cluster.c).  A
+ * reader that read the store before the revocation must not put the token back
+ * afterwards; the generation detects this.
  * Thread: any.
  */
 #ifndef CHAT_AUTH_H
@@ -42,7 +43,8 @@ bool auth_find(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
  * auth_put(). */
 uint64_t auth_generation(struct auth *auth);
 
-/* Adds a token, unless any token was removed since ${generation}. */
+/* Adds a token, unless any token was removed since ${generation} or there is no
+ * memory. */
 void auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
     const struct principal *principal, uint64_t generation);
 

@@ -9,7 +9,8 @@
 #include "store/outbox.h"
 #include "wire/wire.h"
 
-/* Maximum number of destinations of one message.  A direct message has one. */
+/* Maximum number of destinations of one message; more are left out.  A direct
+ * message has one. */
 #define DESTINATIONS_MAX 8
 
 struct loading {

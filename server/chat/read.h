@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads: a *user* saw messages of a conversation.  Reads are cumulative for
- * each conversation and never go back.  A read gives the sender a read receipt.
+ * each conversation and never go back.  Unless the read is private, the sender
+ * of the last message gets a read receipt.
  */
 #ifndef CHAT_READ_H
 #define CHAT_READ_H

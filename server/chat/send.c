@@ -2,7 +2,8 @@
 /*
  * The batch verb `send`.  Each unit is decided by reading (its id and its
  * recipient) before anything is written for it.  The rows of the whole batch
- * are written by one statement for each table.
+ * are written by one statement for each table, unless a later unit must see
+ * those of an earlier one (write_rows()).
  */
 #include <assert.h>
 #include <stdio.h>
@@ -395,7 +396,7 @@ clear_answer(struct send_unit *u)
 
 /* Writes the gathered rows.  This is also done before a unit with the same
  * message id as an earlier unit of the batch, so that the query for the id
- * finds that row. */
+ * finds that row, and before scheduled messages are counted. */
 static enum rc
 write_rows(struct tx *tx, struct err *err)
 {

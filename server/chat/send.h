@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending: adds the message row, the outbox row and the sender's own inbox copy
- * in one transaction.  Sending is idempotent by the message id.
+ * Sending: adds the message row, the outbox row and, unless the message is
+ * scheduled, the sender's own inbox copy in one transaction.  Sending is
+ * idempotent by the message id.
  */
 #ifndef CHAT_SEND_H
 #define CHAT_SEND_H
@@ -72,7 +73,7 @@ struct addressing {
  * ${sender_id}: the recipient's address and the fingerprint.  The default
  * content type is replaced by none, so that a message has the same fingerprint
  * with and without it.  Returns false, with a refusal in ${u}->refusal, if the
- * address is not valid or no carrier reaches it. */
+ * address is not valid or its domain is not accepted. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const struct addressing *where);
 
@@ -92,7 +93,7 @@ void send_fingerprint(const struct message_draft *draft, const char *to,
     uint8_t ret[STORE_FINGERPRINT_LEN]);
 
 /* Returns the message id for the Idempotency-Key of ${n} bytes of ${sender_id}.
- * The same key gives the same id. */
+ * The same key of the same sender gives the same id. */
 struct uuid send_id_of_key(int64_t sender_id, const char *key, size_t n);
 
 #endif

@@ -44,7 +44,7 @@ enum rc send_gate_new(const struct send_gate_options *options,
  * send_gate_busy() must be 0.  NULL is allowed. */
 void send_gate_free(struct send_gate *gate);
 
-/* Returns the number of reader jobs that are still running for the gate. */
+/* Returns the number of reader jobs of the gate that wait or are running. */
 size_t send_gate_busy(const struct send_gate *gate);
 
 /* Returns which addresses are accepted.  Borrowed. */
@@ -54,7 +54,7 @@ const struct addressing *send_gate_addressing(const struct send_gate *gate);
 struct uuid send_gate_id(struct send_gate *gate);
 
 /* Returns true if ${user_id} may send ${amount} now, and counts it.  Otherwise
- * sets ${refusal} to the reason. */
+ * sets ${refusal}: the quota is used up, or the disk is nearly full. */
 bool send_gate_take(struct send_gate *gate, int64_t user_id,
     const struct usage_amount *amount, struct refusal *refusal);
 

@@ -10,8 +10,9 @@
 #include "txn/verb.h"
 
 /* Finds the sender, the recipient and the conversation.  On a refusal *ret_c is
- * NULL.  A missing user of another server, its destination and a missing
- * conversation are added only after all checks have passed.
+ * NULL, u->refusal is set and the result is RC_OK.  A missing user of another
+ * server, its destination and a missing conversation are added only after all
+ * checks have passed.
  * Thread: writer. */
 enum rc send_resolve(struct tx *tx, struct send_unit *u,
     struct cached_user **ret_from, struct cached_user **ret_to,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See send_request.h.  Nothing in this file queries the store.
+ * See send_request.h.  Nothing in this file waits for the store.
  */
 #include "chat/send_request.h"
 

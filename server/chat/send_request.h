@@ -38,9 +38,10 @@ struct send_request {
 enum rc send_request_prepare(struct send_request *r, struct send_gate *gate,
     int64_t sender_id, struct refusal *refusal) MUST_USE;
 
-/* Counts ${n} prepared requests of one sender in its usage, all or none.  If
- * they exceed the quota, sets ${no_room}, with which the units refuse new
- * messages.  ${no_room} must stay valid as long as the requests. */
+/* Counts ${n} >= 1 prepared requests of one sender in its usage, all or none.
+ * If they exceed the quota, or the disk is nearly full, sets ${no_room}, with
+ * which the units refuse new messages.  ${no_room} must stay valid as long as
+ * the requests. */
 void send_request_admit(
     struct send_request *list, size_t n, struct refusal *no_room);
 
@@ -52,7 +53,8 @@ void send_request_done(struct send_request *r);
 /* Returns true if the message was accepted before, so that its entry must be
  * read from the store.  unit.replayed alone does not say this: an earlier try
  * of the transaction may have set it, because it found the rows of another unit
- * that were rolled back later, and the unit may then be refused. */
+ * that were rolled back later.  If the writer then refuses the unit, its caller
+ * sets unit.refusal. */
 bool send_request_replayed(const struct send_request *r);
 
 /* Appends the entry of a message that has just been accepted. */

@@ -16,7 +16,8 @@
 #define DAY_MS INT64_C(86400000)
 /* Time between two reads of a user's numbers if other nodes accept messages. */
 #define READ_EVERY_MS 60000
-/* With more users than this, all are forgotten, and read again when needed. */
+/* With this number of users, all are forgotten, unless a reader job is running,
+ * and read again when needed. */
 #define USERS_MAX 65536
 
 struct user {
@@ -126,8 +127,9 @@ is_due(const struct usage *u, const struct user *user, int64_t now_ms)
 }
 
 /* Makes a job that counts what ${user} had sent today before now.  Messages
- * that are counted from now on are created later, so no message counts
- * twice. */
+ * that are counted from now on are created later, so no message counts twice.
+ * A message that was counted before and is still on its way to the store is
+ * missed until the next read. */
 static struct reading *
 reading_new(struct usage *u, const struct user *user)
 {

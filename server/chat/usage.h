@@ -5,9 +5,10 @@
  *
  * The numbers are in memory.  Those of a user are read from the database when
  * they are needed for the first time.  If other nodes accept messages, too,
- * they are read again every minute.  So a restart loses nothing, and several
- * nodes share a quota, with a delay of a minute.  Until the first read is done,
- * only the user's messages of this process count.
+ * they are read again when the user sends and the last read is a minute old.
+ * So a restart loses nothing, and several nodes share a quota, with a delay of
+ * a minute.  Until the first read is done, only the user's messages of this
+ * process count.
  *
  * Thread: any.
  */
@@ -47,7 +48,7 @@ void usage_free(struct usage *u);
 
 /* Adds ${amount} to the usage of ${user_id} today.  Returns false if that would
  * exceed the quota; then nothing is added, and *ret_wait_s is the time until
- * midnight (UTC). */
+ * midnight (UTC) in seconds.  Without a quota nothing is counted. */
 bool usage_take(struct usage *u, int64_t user_id,
     const struct usage_amount *amount, int *ret_wait_s);
 

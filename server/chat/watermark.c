@@ -93,7 +93,7 @@ watermark_walk(struct watermark_walk *walk, struct cached_user *user,
 }
 
 /* Advances the user's watermark in the conversation and gives the sender a
- * "delivered" receipt. */
+ * "delivered" receipt, unless that watermark is as high already. */
 static enum rc
 conversation_acked(struct tx *tx, struct cached_user *user,
     struct cached_conversation *c, struct err *err)
