@@ -3,9 +3,9 @@
  * The batch verb `claim`.
  *
  * The rows of a lane are taken from its cursor on, as long as they are due and
- * the parcel has room.  Rows that have expired or have lost their lease too
- * often become dead letters.  If a lane yields no row, its cursor and due time
- * are corrected.
+ * the parcel has room.  Rows that have expired, have used up their retries or
+ * have lost their lease too often become dead letters.  If a lane yields no
+ * row, its cursor and due time are corrected.
  *
  * Lanes take turns.  A pass goes over the lanes that are due when it begins, in
  * the order of their due times.  A claim continues where the one before
@@ -134,8 +134,9 @@ begin_attempt(struct taking *t, struct store_row *row, struct err *err)
 	return (rc);
 }
 
-/* The peer had said "later", and the deadline for its answer has passed: the
- * row is pending again and charged with a retry. */
+/* The peer had said "later", and the deadline for its answer has passed, or is
+ * so far away that the clock must have been put back: the row is pending again
+ * and charged with a retry. */
 static enum rc
 take_back(struct taking *t, struct store_row *row, struct err *err)
 {
@@ -164,8 +165,8 @@ take_back(struct taking *t, struct store_row *row, struct err *err)
  * continue after it because it became a dead letter, or stop. */
 enum verdict { TAKE, OUT, STOP };
 
-/* Decides whether ${row} is sent now.  If not, *ret_due is the time at which
- * the lane is due. */
+/* Decides whether ${row} is sent now.  If the verdict is STOP, *ret_due is the
+ * time at which the lane is due (0: now). */
 static enum rc
 judge(struct taking *t, struct store_row *row, enum verdict *ret,
     int64_t *ret_due, struct err *err)
@@ -277,8 +278,8 @@ take_rows(struct taking *t, struct err *err)
 	}
 	if (rc != RC_OK || t->u->parcel->n > t->before || t->next)
 		return (rc);
-	/* No row can be sent now: the cursor moves to the row that waits, or to
-	 * the end. */
+	/* No row can be sent now: the cursor moves to the row that waits,
+	 * behind the rows that became dead letters, or to the end. */
 	if (i < n)
 		l->next_seq = rows[i].lane_seq;
 	else if (n < room)
@@ -341,7 +342,8 @@ priority_at(int asked, int i)
 	return (PRIORITY_LOW);
 }
 
-/* Continues ${pass} until the parcel is full or the pass ends. */
+/* Continues ${pass} until the parcel is full or the pass ends, by at most
+ * STORE_LANES lanes. */
 static enum rc
 claim_pass(struct tx *tx, struct claim_unit *u, int priority,
     struct store_pass *pass, bool *ret_full, struct err *err)
@@ -368,8 +370,8 @@ claim_pass(struct tx *tx, struct claim_unit *u, int priority,
 	return (rc);
 }
 
-/* Claims the lanes of ${priority}: the rest of the current pass, then a new
- * pass. */
+/* Claims the lanes of ${priority}: the rest of the current pass, then, if that
+ * pass has ended, a new one. */
 static enum rc
 claim_priority(struct tx *tx, struct claim_unit *u, int priority,
     bool *ret_full, struct err *err)

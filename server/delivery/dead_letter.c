@@ -139,9 +139,9 @@ struct found {
 	const char *by;
 };
 
-/* Reads the row and its lane.  Sets *ret if there is no such row.  On a
- * multi-writer database the row is read again when its lane is locked, because
- * its state may have changed in the meantime. */
+/* Reads the row and its lane.  Sets *ret if there is no such row, or if it is
+ * in no lane.  On a multi-writer database the row is read again when its lane
+ * is locked, because its state may have changed in the meantime. */
 static enum rc
 find(struct tx *tx, int64_t outbox_id, struct found *f, struct refusal *ret,
     struct err *err)

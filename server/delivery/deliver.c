@@ -99,8 +99,8 @@ deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
 		rc = deliver_row(t->tx, lane, &rows[k], err);
 	if (rc != RC_OK)
 		return (rc);
-	/* Fewer rows than requested: the rest of the lane is gaps of canceled
-	 * or expired rows. */
+	/* Fewer rows than requested: the rest of the lane is gaps of rows that
+	 * are canceled, expired or failed. */
 	if (n < most)
 		lane->lane.next_seq = lane->lane.tail_seq + 1;
 	cache_lane_touch(env->cache, lane);
@@ -111,8 +111,9 @@ deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
 }
 
 /* Delivers the lanes of the sub-batch.  The event ids of the gathered rows
- * point into env->claimed, so they must be written before the next sub-batch is
- * read. */
+ * point into env->claimed, so they are written before the next sub-batch is
+ * read.  On a multi-writer database the inbox rows stay; number() in
+ * add_inbox.c sets their event ids again. */
 static enum rc
 deliver_sub_batch(struct sub_batch *t, struct err *err)
 {

@@ -19,7 +19,7 @@
 
 /* Pause, and resume, the destination ${name} ("*": all destinations, "local":
  * the inboxes of this server).  Waiting messages expire during a pause as
- * usual.  If no message was ever sent to ${name}, the functions set ${ret} to
+ * usual.  If there is no destination ${name}, the functions set ${ret} to
  * PROBLEM_NOT_FOUND and return RC_OK. */
 enum rc destination_pause(struct tx *tx, const char *name, const char *by,
     const char *reason, struct refusal *ret, struct err *err) MUST_USE;
@@ -36,8 +36,9 @@ enum rc destination_rate(struct tx *tx, const char *name, int64_t per_second,
  * accepted are offered again, as far as they still exist.  Their states do not
  * change, and the receiver detects what it has already.  DESTINATION_NO_PLACE
  * changes nothing, but the audit log records that the lane was handled.  Sets
- * ${ret} for a lane to a local inbox, which has received everything by
- * construction. */
+ * ${ret} if there is no such lane, if ${seq} is not from 1 to the last place
+ * that was settled, and for a lane to a local inbox, which has received
+ * everything by construction. */
 enum rc destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
     const char *by, struct refusal *ret, struct err *err) MUST_USE;
 

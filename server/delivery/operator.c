@@ -45,8 +45,9 @@ found_own(void *arg, const struct store_entry *e, struct err *err)
 	return (RC_OK);
 }
 
-/* Refuses a message without outbox rows.  Either it has reached all recipients
- * and its rows are purged, or there is no such message. */
+/* Refuses a message without outbox rows.  Either it is settled for all
+ * recipients and its rows are purged, or it came from another server and never
+ * had any, or there is no such message. */
 static enum rc
 refuse_without_rows(struct tx *tx, struct operator_unit *u, struct err *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Commands of operators, and the one command that a sender may use as well:
- * retrying an own message.  Each command of an operator adds a row to the audit
- * log, in the same transaction.
+ * retrying an own message.  Each command of an operator that is not refused
+ * adds a row to the audit log, one for each dead letter, in the same
+ * transaction.
  */
 #ifndef DELIVERY_OPERATOR_H
 #define DELIVERY_OPERATOR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A parcel: messages of one or more lanes that were claimed for one destination
- * and are sent together.  The claim fills it, a carrier fills in the answers,
- * and settling reads them.
+ * A parcel: messages and receipts ("items") of one or more lanes that were
+ * claimed for one destination and are sent together.  The claim fills it, a
+ * carrier fills in the answers, and settling reads them.
  *
  * It is owned by the thread that works on it: the writer while it is claimed
  * and settled, the carrier in between.
@@ -17,7 +17,8 @@
 #include "model/envelope.h"
 #include "store/remote.h"
 
-/* Maximum number of messages in a parcel, and its approximate size in bytes. */
+/* Maximum number of items in a parcel.  A parcel whose texts have PARCEL_BYTES
+ * bytes gets no further item. */
 #define PARCEL_ITEMS 50
 #define PARCEL_BYTES 262144
 /* Maximum number of rows of one lane in a parcel. */
@@ -87,7 +88,8 @@ struct parcel {
 	 * destination could not be reached or its answer was not readable, and
 	 * no item has an answer. */
 	bool reached;
-	/* a part of the items was sent, and the rest could not be */
+	/* only a part of the items was answered; the others have
+	 * ANSWER_PREDECESSOR */
 	bool broke;
 	int status;                    /* HTTP status; 0: none */
 	int64_t retry_after_ms;        /* 0: not given */

@@ -7,8 +7,8 @@
  * that an operator has pinned; if none is pinned, those of the document that
  * was fetched last.
  *
- * Changes by operators, and changes of a known peer's keys or epoch, add a row
- * to the audit log.
+ * Changes by operators add a row to the audit log; so do changes of the keys or
+ * the epoch of a peer with users that are known here or with pinned keys.
  */
 #ifndef DELIVERY_PEERS_H
 #define DELIVERY_PEERS_H

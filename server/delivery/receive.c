@@ -278,8 +278,10 @@ write_rows(struct tx *tx, struct err *err)
 }
 
 /* Returns the row of processed_messages for item ${i}.  An event whose message
- * existed before may have had another lane_seq, so none is stored.  An event
- * whose sequence had come farther counts, for receipts, as behind that. */
+ * existed before may have had another lane_seq, so none is stored.  If the
+ * sequence had recently come to this lane_seq or farther, the event also stores
+ * how far: for receipts the event counts as the next one after that
+ * (on_processed()). */
 static struct store_processed
 event_of(const struct tx *tx, const struct receive_unit *u, size_t i)
 {

@@ -7,8 +7,9 @@
  * 1. Once: an event is identified by its origin and its id (processed_messages,
  *    written in the same transaction).  A known event is accepted again and has
  *    no effect.
- * 2. In order: the envelopes of a sequence are accepted in the order of their
- *    numbers.  If one is refused for now, all behind it are, too.
+ * 2. In order: the envelopes of a sequence (messages, or receipts, from one
+ *    user to another) are accepted in the order of their numbers.  If one is
+ *    refused for now, all behind it in the request are, too.
  * 3. A server can send only for its own users, and only messages add rows of
  *    users and conversations.
  * 4. A request is accepted once: its nonce is recorded in the same transaction.
@@ -59,7 +60,8 @@ struct receive_known {
 	struct store_target target;
 };
 
-/* The ${n} rows that receipts cover; the first ${next} are processed. */
+/* The ${n} rows that receipts cover (receive_cover.c); the first ${next} are
+ * processed. */
 struct receive_covered {
 	struct store_covered_row *rows;
 	size_t n, cap, next;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The outbox rows that the receipts of a request cover, read for all receipts
- * by one statement.
+ * by one statement.  A receipt covers the rows of its lane up to a lane_seq
+ * (receive_item.place): the recipient has received or read those messages.
  *
  * Invariants:
  * 1. A row is in the list only once: the range of a receipt in a lane begins

@@ -60,7 +60,7 @@ enum rc receive_receipts_write(
 
 /* How long after the first sending of a request a copy of it may arrive: a
  * signature is valid for 300 s, and the two clocks may differ by 300 s as well;
- * the rest is a margin. */
+ * the rest is a margin.  Milliseconds. */
 #define RECEIVE_LATE_COPY_MS (11 * 60 * 1000)
 
 /* Decides all envelopes of ${u} by reading only: sets reason, duplicate and

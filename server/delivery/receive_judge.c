@@ -126,8 +126,8 @@ find_local(
 					    strlen(name), ret, err));
 }
 
-/* Finds the recipient, and the sender if it is known here.  A recipient who is
- * not a user of this server is left out. */
+/* Finds the recipient, and the sender if it is known here.  If the recipient is
+ * not a user of this server, both ids stay 0. */
 static enum rc
 find_people(struct judging *j, struct err *err)
 {
@@ -151,8 +151,8 @@ find_people(struct judging *j, struct err *err)
 
 /* ---- messages ---- */
 
-/* Returns true if the event was accepted before.  With different content it is
- * refused. */
+/* Returns true if the event was accepted before.  A message with different
+ * content than the one in the inbox is refused. */
 static bool
 judge_known(struct judging *j)
 {
@@ -280,8 +280,9 @@ judge_message(struct judging *j, struct err *err)
 
 /* Returns the lane_seq up to which a receipt that names the message at ${named}
  * covers its lane.  A message that was given up or requeued may have been
- * accepted at another place than its current one; its server says at which.  If
- * it does not, the receipt covers only the named message. */
+ * accepted at another place than its current one; the receipt says at which
+ * (upto_sequence).  If it does not, a receipt for a requeued message covers
+ * only that message. */
 static int64_t
 place_covered(const struct envelope *e, const struct store_place *named,
     const struct store_lane *lane)
@@ -297,9 +298,10 @@ place_covered(const struct envelope *e, const struct store_place *named,
 /* Sets *ret to true if a lane_seq in a receipt belongs to the current history
  * of this database.  The receipt names a message at ${named} that was given up
  * or requeued.  After a restore from a backup this server assigns the same
- * places again, and a peer may still know the old ones: for as long as a copy
- * of a request may arrive, and the last such copy may arrive that long after
- * the restore. */
+ * places again, and a peer may still know the old ones for as long as a copy of
+ * a request may arrive (RECEIVE_LATE_COPY_MS); the last such copy may arrive
+ * that long after the restore.  So *ret is true if there was no restore, or if
+ * the message was created more than twice that time after it. */
 static enum rc
 is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
     struct err *err)

@@ -3,9 +3,11 @@
  * Applies the receipts of a request: the covered rows are acked, the watermarks
  * of the receipt's sender advance, and the local user gets an event.
  *
- * On PostgreSQL each statement that waits for its result is a round trip.
- * Receipts need none of their own: the rows that they cover were read together
- * (receive_cover.c), and the rows that they ack are written together.
+ * On PostgreSQL each statement that waits for its result is a round trip.  Most
+ * receipts need none of their own: the rows that they cover were read together
+ * (receive_cover.c), and the rows that they ack are written together.  The
+ * exceptions are receipts that name a message that was given up, requeued or
+ * accepted at another place (settle_named()).
  */
 #include <assert.h>
 
@@ -104,7 +106,7 @@ settle_rows(struct receiving *r, struct err *err)
 }
 
 /* Advances the watermarks of the sender of the receipt.  *ret_news is true if
- * one of them has changed. */
+ * what has been acked or read has advanced. */
 static void
 advance(struct receiving *r, struct cached_member *m, bool *ret_news)
 {

@@ -28,8 +28,9 @@ struct reclaim_unit {
 	int64_t next_expiry; /* wall time of the next expiry; 0: none */
 	size_t expired;      /* number of messages that expired */
 
-	/* Input: whether to handle expired messages, too, and of which local
-	 * lanes: with ids above local_after, up to local_upto (0, 0: none). */
+	/* Input: whether to handle expired messages, too (at most 100 in a
+	 * unit), and of which local lanes: with ids above local_after, up to
+	 * local_upto (0, 0: none). */
 	bool expire;
 	int64_t local_after, local_upto;
 	void *arg;

@@ -14,10 +14,10 @@
 struct release_unit {
 	struct unit unit; /* first */
 
-	/* Output, valid when unit.rc is RC_OK: the number of released
-	 * messages. */
+	/* Output, valid when unit.rc is RC_OK: the number of released messages,
+	 * including those canceled because their sender is disabled. */
 	size_t released;
-	bool passed_over; /* another node had locked some of them */
+	bool passed_over; /* another transaction had locked some of them */
 	void *arg;
 };
 

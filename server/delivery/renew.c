@@ -44,7 +44,8 @@ renew_apply(struct tx *tx, struct unit *unit, struct err *err)
 	size_t i;
 
 	u->lost = 0;
-	/* The fence must see claims of this batch. */
+	/* The statement that renews must see the lanes as earlier units of this
+	 * batch have left them. */
 	rc = cache_flush_lanes(txn_env_of(tx)->cache, tx, err);
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = renew_lease(tx, u, &u->leases[i], err);

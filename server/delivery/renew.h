@@ -2,7 +2,8 @@
 /*
  * Renews leases while a request is still running, or while its answer could not
  * be written yet.  The renewal is fenced like settling (settle.h): it does not
- * restore a lease that another node has ended.
+ * restore a lease that has ended, because it ran out and was reclaimed or
+ * because another node has the lane.
  */
 #ifndef DELIVERY_RENEW_H
 #define DELIVERY_RENEW_H
@@ -12,7 +13,7 @@
 struct renew_lease {
 	int64_t lane_id;
 	int64_t token;
-	bool lost; /* output: another node has ended the lease */
+	bool lost; /* output: the lease has ended */
 };
 
 struct renew_unit {

@@ -56,8 +56,9 @@ newest_due(const struct store_server_key *keys, size_t n, int64_t now_ms)
 }
 
 /* If no key may sign yet, the clock was put back to before the first key was
- * made.  Peers have known the oldest key since then.  Waiting for the clock to
- * catch up would mean that the server sends nothing until then. */
+ * made.  Then the oldest published key signs, which peers have known for the
+ * longest time.  Waiting for the clock to catch up would mean that the server
+ * sends nothing until then. */
 const struct store_server_key *
 server_keys_signer(
     const struct store_server_key *keys, size_t n, int64_t now_ms)

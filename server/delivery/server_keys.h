@@ -43,7 +43,7 @@ enum server_keys_op {
 	 * to sign. */
 	SERVER_KEYS_ROTATE,
 	/* The key leaves the document in a day.  Refused unless another key
-	 * stays that signs by then. */
+	 * stays that signs by then, or if the key leaves by then anyway. */
 	SERVER_KEYS_RETIRE,
 	/* The key was stolen: it is retired at once.  If no other key signs, or
 	 * none stays, a new key replaces it. */

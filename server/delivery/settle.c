@@ -4,8 +4,8 @@
  *
  * The items of a lane are consecutive in a parcel, in order.  The lane
  * continues at its first item that is not settled.  Items behind that one
- * become pending again without a charge, unless the destination has accepted
- * them.
+ * become pending again without a charge, unless the destination has accepted or
+ * rejected them.
  */
 #include <string.h>
 
@@ -243,8 +243,8 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 
 /* ---- one lane ---- */
 
-/* The new owner of the lease will settle the rows.  These answers only end the
- * attempts. */
+/* The lease has ended; the next owner of the lane will settle the rows.  These
+ * answers only end the attempts. */
 static enum rc
 fenced(struct run *r, struct err *err)
 {
@@ -258,9 +258,10 @@ fenced(struct run *r, struct err *err)
 	return (rc);
 }
 
-/* Continues a replay behind the last row that the destination has accepted.
- * The first row that it refuses for now is offered once more, later.  A row of
- * a replay is never charged, because its sender has seen it as sent. */
+/* Continues a replay at the first row that the destination refuses for now,
+ * which is offered again after a retry delay; if there is none, behind the last
+ * row of the parcel.  A row of a replay is never charged, because its sender
+ * has seen it as sent. */
 static void
 replay_on(struct run *r)
 {
@@ -355,7 +356,8 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 	u->fenced = 0;
 	metrics_observe_us(env->options.metrics, METRIC_ATTEMPT_SECONDS,
 	    (tx->now_ms - p->left_ms) * 1000);
-	/* The fence must see claims of this batch. */
+	/* The fence must see the lanes as earlier units of this batch have left
+	 * them. */
 	rc = cache_flush_lanes(env->cache, tx, err);
 	for (i = 0; i < p->n && rc == RC_OK; i = k) {
 		for (k = i + 1; k < p->n && p->items[k].row.lane_id ==

@@ -2,10 +2,10 @@
 /*
  * Settles the answers that a carrier brought back.
  *
- * Only the owner of a lane's lease may settle its rows (the fence).  If another
- * node has taken over the lease, the answers are ignored.  The rows are then
- * sent a second time, which is harmless because the receiver detects
- * duplicates.
+ * Only the owner of a lane's lease may settle its rows (the fence).  If the
+ * lease has ended, because it ran out and was reclaimed or because another node
+ * has the lane, the answers are ignored.  The rows are then sent a second time,
+ * which is harmless because the receiver detects duplicates.
  */
 #ifndef DELIVERY_SETTLE_H
 #define DELIVERY_SETTLE_H
@@ -24,14 +24,15 @@ struct settle_unit {
 
 	/* Output, valid when unit.rc is RC_OK. */
 	int64_t next_due; /* as in claim_unit */
-	size_t fenced;    /* number of lanes whose lease another node has */
+	size_t fenced;    /* number of lanes whose lease had ended */
 	void *arg;
 };
 
 /* Makes ${u} a unit of work. */
 void settle_unit_init(struct settle_unit *u);
 
-/* Settles message ${outbox_id} as accepted by a peer that had said "later". */
+/* Settles message ${outbox_id} as accepted by a peer that had said "later".
+ * Does nothing if the row does not exist or does not wait for that answer. */
 enum rc settle_confirm(
     struct tx *tx, int64_t outbox_id, struct err *err) MUST_USE;
 
