@@ -5,11 +5,11 @@
  * member leaves.
  *
  * Beside the table stand counters of waiting members that any thread may read.
- * With them hub_wants() drops effects that concern no user who is connected.
- * No effect is lost: a waiter is counted before it reads the store, and
- * hub_wants() reads the counters after the commit is visible.  A waiter that is
- * counted too late for hub_wants() opens its snapshot later still, and so reads
- * the commit from the store.
+ * With them hub_wants() finds effects that concern no user who is connected,
+ * and the caller drops these.  No effect is lost: a waiter is counted before it
+ * reads the store, and hub_wants() reads the counters after the commit is
+ * visible.  A waiter that is counted too late for hub_wants() opens its
+ * snapshot later still, and so reads the commit from the store.
  */
 #include <stdatomic.h>
 

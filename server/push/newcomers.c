@@ -2,9 +2,9 @@
 /*
  * Newcomers: sessions whose user is not known yet.  They do not count against
  * the limit of users' sessions, so that strangers cannot use it up, but have a
- * pool of their own.  When the pool is full, the address with the most
- * newcomers loses its oldest one.  A client that opens many connections
- * therefore cuts its own.
+ * pool of their own.  When the pool is full, the network (base/owner.h) with
+ * the most newcomers loses its oldest one.  A client that opens many
+ * connections therefore cuts its own.
  *
  * A session is a newcomer from its handshake until its token is verified, or
  * until the session ends.
@@ -20,7 +20,7 @@
 #define POOL_LEAST 64
 #define POOL_MOST 1024
 
-/* The newcomers of one address. */
+/* The newcomers of one network. */
 struct crowd {
 	uint64_t owner;
 	size_t n;
@@ -79,7 +79,7 @@ newcomers_remove(struct session *s)
 	mem_free(c);
 }
 
-/* The oldest newcomer of the address that has the most newcomers. */
+/* The oldest newcomer of the network that has the most newcomers. */
 static struct session *
 worst(const struct push *p)
 {

@@ -35,16 +35,16 @@ void
 push_post(struct push *p, struct push_task *task)
 {
 
-	/* mbox_put() cannot fail: this mailbox has no limit, and is closed only
-	 * after the last sender has ended. */
+	/* mbox_put() cannot fail: this mailbox has no limit and is never
+	 * closed. */
 	if (mbox_put(p->tasks, &task->node) == RC_OK)
 		(void)uv_async_send(&p->async);
 }
 
 /* Counts ${effects} against the limit and returns them.  Beyond the limit,
- * drops from them what the store has as well, and returns NULL when nothing is
- * left.  Revoked tokens always stay: they are few, and no session would find
- * them by reading its inbox. */
+ * drops from them what the store has as well, sets p->overflowed, and frees
+ * them and returns NULL when nothing is left.  Revoked tokens always stay: they
+ * are few, and no session would find them by reading its inbox. */
 static struct effects *
 admit(struct push *p, struct effects *effects)
 {

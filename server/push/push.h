@@ -3,7 +3,8 @@
  * Push: WebSocket sessions, long-polls, and which inbox each of them waits for.
  *
  * Push owns one thread, with the libwebsockets context and the hub.  Only that
- * thread touches what is inside; other threads post tasks to its mailbox.
+ * thread touches sessions, sockets and the hub; other threads put effects and
+ * tasks into its mailboxes, and use the atomic counters.
  *
  * A session is a cursor, not a queue.  An event that follows the cursor and can
  * be written at once is written.  In any other case the session is behind, and
@@ -43,7 +44,8 @@ struct push_options {
 	/* Sessions of users.  Newcomers have a limit of their own
 	 * (newcomers.c). */
 	size_t session_limit;
-	/* The process's limit of descriptors; 0: not known. */
+	/* One more than the highest number that a descriptor is expected to
+	 * have; 0: not known. */
 	size_t descriptors;
 	/* From a message's first byte to its last. */
 	int64_t message_deadline_ms;
@@ -70,8 +72,10 @@ enum rc push_new(const struct push_options *options, struct push **ret,
 enum rc push_start(struct push *p, struct err *err) MUST_USE;
 
 /* Asks every client to reconnect.  A session is closed with code 1012 when its
- * requests are answered, after push_drain_most at the latest.  New connections
- * are closed, and waiting long-polls are released.  Thread: any. */
+ * requests are answered, after push_drain_most at the latest.  Sessions that
+ * are not open yet and connections without a whole handshake are closed at
+ * once, later connections are refused, and waiting long-polls are released.
+ * Thread: any. */
 void push_drain(struct push *p);
 
 /* Returns whether push_drain() is done: every session is closed, or its close
@@ -93,7 +97,8 @@ void push_stop(struct push *p);
 /* Returns the subscriber by which push receives the effects of commits. */
 struct subscriber push_subscriber(struct push *p);
 
-/* Hands over the effects of a committed transaction; takes ${effects}.  Beyond
+/* Hands over the effects of a committed transaction; takes ${effects}.  Effects
+ * that concern no user who is connected or waits are dropped.  Beyond
  * effects_limit they are dropped, except for revoked tokens, and all sessions
  * and long-polls read the store instead.  Thread: any.  Never blocks. */
 void push_effects(struct push *p, struct effects *effects);
@@ -107,7 +112,8 @@ struct push_peer {
 };
 
 /* Hands over a fresh connection whose first request is for the WebSocket; takes
- * ${fd}, copies ${peer}.  Thread: any. */
+ * ${fd}, copies ${peer}.  Without memory the connection is closed.  Thread:
+ * any. */
 void push_adopt(struct push *p, int fd, const struct push_peer *peer);
 
 /* ---- long-polls ---- */
@@ -136,7 +142,7 @@ struct push_present {
 
 /* Makes the lists and calls ask->done; done and arg are set.  Long-polls for
  * outbox entries are released instead of being listed: they read the store
- * again at once.  Thread: any. */
+ * again at once.  ${ask} must live until done is called.  Thread: any. */
 void push_ask_present(struct push *p, struct push_present *ask);
 
 /* Frees the lists. */
@@ -148,7 +154,8 @@ void push_present_free(struct push_present *ask);
  * A waiter is embedded in the request that waits.  Register it first, then read
  * the store: what commits after the read wakes the waiter.  For each
  * push_wait() that returned RC_OK, `done` is called exactly once, in the push
- * thread.  After that call push does not touch the waiter any more.
+ * thread or, after its end, in push_stop().  After that call push does not
+ * touch the waiter any more.
  */
 struct push_waiter {
 	/* Set by the caller. */

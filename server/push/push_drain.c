@@ -2,8 +2,8 @@
 /*
  * Drain: how sessions end when the server stops.  A session whose client was
  * asked to reconnect is served until no request of it is under way and no input
- * has come for push_drain_quiet.  So what the client sent before it got the
- * request to reconnect is answered.
+ * has come for push_drain_quiet, or until push_drain_most has passed.  So what
+ * the client sent before it got the request to reconnect is answered.
  */
 #include "push/push_internal.h"
 

@@ -141,8 +141,9 @@ void waiters_recheck(struct push *p);
  * yet. */
 void push_drain_begin(struct push *p);
 
-/* Closes each draining session that has no request under way, or whose time is
- * up.  Sets p->drained when every session is closed or closing. */
+/* Closes each draining session that has no request under way and sends nothing,
+ * or whose time is up.  Sets p->drained when every session is closed or
+ * closing. */
 void push_drain_tick(struct push *p, int64_t now);
 
 /* ---- push_rx.c: input from clients ---- */
@@ -155,7 +156,7 @@ enum rc push_rx_open(struct push *p, struct err *err) MUST_USE;
 void push_rx_close(struct push *p);
 
 /* Begins to read the handshake of a fresh connection; takes ${task} and its
- * socket. */
+ * socket.  If there are ARRIVALS_MAX arrivals, cuts the oldest. */
 void push_rx_arrive(struct push *p, struct adopt_task *task);
 
 /* From now on reads the frames of ${s} from socket ${fd}. */
@@ -193,8 +194,9 @@ void push_rx_drain(struct push *p);
  * takes ${task} and its socket. */
 void push_lws_adopt(struct push *p, struct adopt_task *task);
 
-/* Ends the connection of ${s}, and with it ${s}.  Must not be called from one
- * of the library's callbacks (session_close.c says why). */
+/* Ends the connection of ${s}, and with it ${s}, which may be freed when this
+ * returns.  Must not be called from one of the library's callbacks
+ * (session_close.c says why). */
 void push_lws_kill(struct session *s);
 
 /* Makes the library's context and vhost on p->loop. */

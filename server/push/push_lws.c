@@ -35,8 +35,8 @@ push_of(struct lws *wsi)
 	return (lws_context_user(lws_get_context(wsi)));
 }
 
-/* Copies a header.  Returns false if it is absent, too long or split into
- * parts. */
+/* Copies a header; one that came in several parts is joined.  Returns false if
+ * it is absent or empty, or does not fit into ${size} bytes with its NUL. */
 static bool
 header(struct lws *wsi, enum lws_token_indexes token, char *ret, int size)
 {

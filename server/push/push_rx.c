@@ -90,9 +90,9 @@ write_refusal(struct push *p, struct buf *b, const struct refusal *r)
 	buf_fini(&body);
 }
 
-/* Sends the refusal, and then reads and drops input for push_linger.  A close
- * with unread bytes would reset the connection, and the client would lose the
- * response. */
+/* Sends the refusal, and then reads and drops input for push_linger, up to
+ * LINGER_BYTES.  A close with unread bytes would reset the connection, and the
+ * client would lose the response. */
 static void
 refuse(struct push *p, struct arrival *a, const struct refusal *r)
 {
@@ -123,7 +123,8 @@ refuse_busy(struct push *p, struct arrival *a)
 }
 
 /* Reads and drops what a refused client still sends.  Returns false when the
- * connection can be closed. */
+ * connection can be closed: it has ended or failed, or LINGER_BYTES were
+ * read. */
 static bool
 read_empty(struct push *p, struct arrival *a)
 {
@@ -159,9 +160,9 @@ look(struct push *p, const struct arrival *a, struct refusal *r)
 }
 
 /* Returns whether one more connection may become a session.  It needs a place
- * among the users' sessions and one among the newcomers.  Handshakes that the
- * library has yet to answer count, too, because many may come in one turn of
- * the loop. */
+ * among the users' sessions and one among the newcomers, for which newcomers
+ * are cut.  Handshakes that the library has yet to answer count, too, because
+ * many may come in one turn of the loop. */
 static bool
 has_room(struct push *p)
 {
@@ -515,12 +516,15 @@ on_readable(uv_poll_t *handle, int status, int events)
 }
 
 /*
- * Moves ${fd} to the highest number that a descriptor may have, and returns it.
+ * Moves ${fd} to the highest number that a descriptor is expected to have
+ * (push_options.descriptors - 1), or to the next free one, and returns it.
+ * Returns ${fd} itself if no number is expected or none can be had.
  *
  * Reason: libuv keeps its watchers in a table by descriptor.  When there is no
  * memory for the table to grow, it ends the program by abort() (maybe_resize()
  * in src/unix/core.c of 1.44.2), and any connection could cause that.  Watching
- * the highest number makes the table as large as it will ever be, at the start.
+ * the highest number makes the table as large as it is expected to become, at
+ * the start.
  */
 static int
 number_highest(const struct push *p, int fd)

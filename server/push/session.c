@@ -5,7 +5,8 @@
  *
  * A session joins the hub before it reads the store, so that the hub gives it
  * what commits after the read.  While the session is not live, it only
- * remembers the highest number of these events (`missed`).
+ * remembers the highest number of these events (`missed`) and reads the events
+ * from the store.
  */
 #include <assert.h>
 #include <string.h>
@@ -289,9 +290,10 @@ dispatch(struct session *s, struct wire_doc *doc, const struct frame *f)
 	wire_doc_fini(doc);
 }
 
-/* Closes the session because a frame could not be parsed.  Code 4400 says that
- * the client is wrong and must not reconnect.  A server without memory cannot
- * know that, so it closes with another code. */
+/* Closes the session because a frame could not be parsed, or was refused and
+ * has no id or came before the session was open.  Code 4400 says that the
+ * client is wrong and must not reconnect.  A server without memory cannot know
+ * that, so it closes with another code. */
 static void
 close_unread(struct session *s, enum rc rc)
 {
@@ -322,9 +324,9 @@ session_received(struct session *s, const char *text, size_t n)
 	}
 	rc = wire_frame_read(&doc, &f, &r);
 	if (rc != RC_OK) {
-		/* A request with an id gets an error frame, and the session
-		 * goes on.  A request without one cannot be answered, so it
-		 * ends the session. */
+		/* The client gets an error frame.  An open session goes on if
+		 * the request has an id.  Without an id the client cannot know
+		 * which request was refused, so the session ends. */
 		session_refuse(s, f.has_re, f.re, &r);
 		if (!f.has_re || !session_is_open(s))
 			close_unread(s, rc);

@@ -20,8 +20,9 @@
 #include "ws/reader.h"
 
 /* Frames (replies) and their bytes that may wait for a client that reads
- * slowly.  A session is not read while a frame waits.  So the answers to RX_LEN
- * bytes of requests, and to the requests under way, always fit. */
+ * slowly; more close the session.  A session is not read while a frame waits,
+ * so only the answers to RX_LEN bytes of requests and to the requests under way
+ * wait, and outbox frames. */
 #define OUT_FRAMES 1024
 #define OUT_BYTES (256 * 1024)
 /* Requests that one session may have under way at a time. */
@@ -73,10 +74,11 @@ struct session_hello {
 /*
  * The session's place in its inbox.  Invariants:
  *
- * 1. Everything up to cursor has been written to the socket.
+ * 1. All events after the first cursor and up to cursor were handed to the
+ *    library to be written.
  * 2. base = max(acked, the first cursor), and cursor - base <= window.
  * 3. LIVE: the next event of this user is cursor + 1.
- * 4. missed: the highest seq of an event that the hub has published.
+ * 4. missed: the highest seq of an event that the hub has published to it.
  */
 struct session_inbox {
 	int64_t cursor, base, window, missed;
@@ -221,7 +223,8 @@ void session_hello(struct session *s, const struct frame *f);
 
 /* ---- session_pages.c: reading the inbox ---- */
 
-/* Reads the next page if the session is BEHIND and has room for it. */
+/* Reads the next page if the session is BEHIND and has room for it, or if
+ * effects were dropped.  Closes ${s} when memory is short. */
 void session_resume(struct session *s);
 
 /* The device has acked everything up to ${seq}.  Resumes the session if that
@@ -240,7 +243,8 @@ bool session_writable(const struct session *s);
 void session_write(struct session *s);
 
 /* Writes the frame in p->tx now, or queues it.  Closes the session when
- * OUT_FRAMES or OUT_BYTES are exceeded. */
+ * OUT_FRAMES or OUT_BYTES are exceeded or memory is short.  Does nothing when
+ * ${s} is closing. */
 void session_reply(struct session *s);
 
 /* Writes a pong with ${n} bytes of ${payload} or, with ${n} < 0, a ping.  While
@@ -262,7 +266,7 @@ void session_unblocked(struct session *s);
 void session_close(struct session *s, int code, const char *reason);
 
 /* Writes the close frame of each session in state CLOSING whose socket takes
- * it, and cuts the sessions whose deadline has passed. */
+ * it, and cuts those whose socket has not taken it by their deadline. */
 void session_close_pending(struct push *p);
 
 /* ---- session_requests.c: ack, read, send ---- */
@@ -291,7 +295,8 @@ void session_request_back(struct session_request *r);
 struct buf *session_ok_begin(struct session *s, const struct session_request *r,
     const struct refusal *refusal);
 
-/* Refuses ${f}, because ${limit} requests of the session are under way. */
+/* Refuses ${f} as busy.  The text says that ${limit} requests of the session
+ * are under way. */
 void session_refuse_busy(struct session *s, const struct frame *f, int limit);
 
 /* Handles the frame ack: the device has everything up to f->upto. */
@@ -320,8 +325,8 @@ void session_show_changes(struct session *s);
 
 /* ---- session_typing.c ---- */
 
-/* Handles the frame typing: the other members who are connected get it, or it
- * is lost. */
+/* Handles the frame typing: the other members who are connected to this node
+ * get it, or it is lost. */
 void session_typing(struct session *s, const struct frame *f);
 
 /* ---- newcomers.c: sessions whose user is not known yet ---- */
@@ -329,7 +334,7 @@ void session_typing(struct session *s, const struct frame *f);
 /* Returns how many newcomers there may be. */
 size_t newcomers_limit(const struct push *p);
 
-/* The first makes ${s} a newcomer; its owner must be its address.  The second
+/* The first makes ${s} a newcomer; its owner must be its network.  The second
  * undoes that, or does nothing if ${s} is not a newcomer.  Errors of the first:
  * RC_NO_MEMORY. */
 enum rc newcomers_add(struct session *s) MUST_USE;

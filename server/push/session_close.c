@@ -50,7 +50,9 @@ write_close(struct session *s)
 			      tx->len - LWS_PRE, LWS_WRITE_HTTP) >= 0);
 }
 
-/* Writes the frames that were queued before the close, then the close frame. */
+/* Writes the frames that were queued before the close, then the close frame.
+ * While the socket takes nothing, waits for it, until the deadline; then cuts
+ * the connection. */
 static void
 close_now(struct session *s)
 {

@@ -30,8 +30,8 @@ struct opening_job {
 	int64_t acked, unread;
 };
 
-/* Submits ${j} to the readers, which call ${run}.  Closes the session when they
- * are busy. */
+/* Submits ${j} to the readers, which call ${run}.  When they are busy or
+ * stopping, frees ${j} and closes the session. */
 static void
 read_for(struct session *s, struct opening_job *j,
     void (*run)(struct read_job *job, struct db *db, struct err *err))
@@ -51,8 +51,9 @@ same_place(const struct session *a, const struct session *b)
 		strcmp(a->instance, b->instance) == 0);
 }
 
-/* Closes the session that the same instance of the device has.  Returns whether
- * the device may have one more instance. */
+/* Closes the session that the same instance of the device has on this node.
+ * Returns whether the device may have one more instance here
+ * (LIMIT_INSTANCES_PER_DEVICE). */
 static bool
 make_room(struct session *s)
 {
@@ -119,8 +120,10 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 	session_reply(s);
 }
 
-/* Refuses a cursor that this node cannot serve completely.  A part of the
- * events would look like all of them. */
+/* Refuses a cursor beyond the end of the inbox or of another epoch: closes the
+ * session and returns false.  A part of the events would look like all of them.
+ * A cursor before the oldest event is not refused: the frame welcome then says
+ * that the session has not recovered. */
 static bool
 check_cursor(struct session *s, const struct opening_job *j)
 {

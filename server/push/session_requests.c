@@ -97,8 +97,8 @@ acked(struct push *p, struct push_task *task)
 
 	s = push_session(p, r->request.no);
 	if (s != NULL && session_is_open(s)) {
-		/* The client repeats a failed ack, or its next ack covers
-		 * it. */
+		/* The client repeats a failed ack, or its next ack has a higher
+		 * number. */
 		if (r->unit.unit.rc != RC_OK)
 			refusal_of_unit(&r->unit.refusal, r->unit.unit.rc);
 		if (r->request.has_re)

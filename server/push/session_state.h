@@ -16,15 +16,15 @@
  *	HELLO, IDENTIFYING, OPENING, BEHIND, READING, LIVE --lost--> ENDED
  *	CLOSING, CLOSED --end--> ENDED
  *
- * A session leaves a state when it gets what it waits for, or at a deadline
- * (base/timing.h):
+ * A session leaves a state when it gets what it waits for, or at the deadline
+ * that is named here (base/timing.h):
  *
  *	HELLO        the client's first frame; push_hello
  *	IDENTIFYING  a reader that looks up the token
  *	OPENING      a reader that reads the head of the inbox and the ack of
  *	             the device.  The session is in the hub already, so that
  *	             nothing committed after that read is missed
- *	BEHIND       room in the window, room in the socket, or a free reader
+ *	BEHIND       room in the window, room in the socket, and a free reader
  *	READING      a page of the inbox, which a reader reads
  *	LIVE         effects: the next event of the inbox is cursor + 1
  *	CLOSING      the socket, which must take our close frame; push_close

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Typing: published to the other members of the conversation who are connected,
- * never stored.  A user who is not a member gets the same answer, and nobody
- * gets the frame, so that the answer reveals nothing about the conversation.
+ * Typing: published to the other members of the conversation, at most
+ * LIMIT_RECEIPT_MEMBERS, who are connected to this node; never stored.  A user
+ * who is not a member gets the same answer, and nobody gets the frame, so that
+ * the answer reveals nothing about the conversation.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Long-polls: each waits for an event after a cursor, or for a change of its
- * user's outbox entries.  Each is released exactly once: by effects, by the
- * stop, or by the request that canceled it.
+ * user's outbox entries.  Each is released exactly once: by effects, or because
+ * effects may have been missed; when its token is revoked; by the stop; or by
+ * the request that canceled it.
  */
 #include <stddef.h>
 
@@ -76,7 +77,8 @@ waiter_register(struct push *p, struct push_task *task)
 	if (w == NULL || p->drain_begun ||
 	    hub_join(p->hub, &w->member) != RC_OK) {
 		/* The waiter cannot join the hub, so nothing would wake it.
-		 * Release it at once, to read the store. */
+		 * Release it at once, to read the store or, at a stop, to give
+		 * up. */
 		waiter->entry = NULL;
 		mem_free(w);
 		hub_unexpect(p->hub, waiter->user_id);
