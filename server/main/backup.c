@@ -2,12 +2,14 @@
 /*
  * `twinboxd backup FILE` and `twinboxd restore FILE`.
  *
- * A backup is a snapshot, made while the server runs, on a connection that
- * cannot write.  It is synced, and verified by fsck, before it gets its name.
+ * Both are for SQLite only.  A backup is a snapshot, made whether or not a
+ * server runs, on a connection that cannot write.  It is synced, and verified
+ * by fsck, before it gets its name.
  *
  * A restored database gets a new epoch.  From the epoch clients learn that
  * their cursors are no longer valid, and they send again the messages that they
- * have sent.  So the messages that were accepted after the backup come back.
+ * have sent.  So the messages that were accepted after the backup come back, if
+ * their senders still have them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +33,9 @@
 #include "upkeep/position.h"
 
 #define COPY_SIZE 65536
-/* The longest write-ahead log during a backup, in units of the size that starts
- * a checkpoint.  The backup's snapshot keeps the log from being emptied; a
- * longer log ends the backup. */
+/* The longest write-ahead log during a backup, as a multiple of
+ * checkpoint-size.  The backup's snapshot keeps the log from being emptied; a
+ * longer log ends the backup (RC_BUSY). */
 #define LOG_FACTOR 8
 
 /* ---- files ---- */
@@ -82,9 +84,10 @@ copy_file(int in, const char *from, const char *to, struct err *err)
 
 /* ---- verification ---- */
 
-/* Verifies with fsck that ${path} is an intact database of twinbox.  ${name} is
- * the file's name for error texts.  Errors: RC_CORRUPT when fsck finds
- * violations. */
+/* Verifies with fsck that ${path} is an intact database of twinbox, rows and
+ * schema, and prints violations to standard error.  ${name} is the file's name
+ * for error texts.  RC_CORRUPT: there are violations; any other error means
+ * that not everything could be read. */
 static enum rc
 prove(const char *path, const char *name, struct fsck_report *report,
     struct err *err)
@@ -167,7 +170,8 @@ backup(const struct config *config, const char *path,
 }
 
 /* Stores the only operand, a file name, in ${*ret}.  The name must leave room
- * for what is appended to it.  Returns -1, or the exit code. */
+ * in URL_SIZE for what is appended to it, so it has at most URL_SIZE - 64
+ * bytes.  Returns -1 to go on, or EX_USAGE after a message. */
 static int
 one_file(const struct config *config, const char *usage, const char **ret)
 {
@@ -212,8 +216,9 @@ count_found(void *arg, const char *what, const char *place)
 }
 
 /* Refuses ${path}, a copy of the file ${name}, unless it has the schema of
- * twinbox.  Without this check the migration would turn an empty file into a
- * database. */
+ * twinbox, of this version or an older one; prints where the schema differs.
+ * RC_INVALID also for a file that is damaged or not a database.  Without this
+ * check the migration would turn an empty file into a database. */
 static enum rc
 check_backup(const char *path, const char *name, struct err *err)
 {
@@ -303,12 +308,13 @@ rename_tail(const char *path, const char *tail, struct err *err)
 }
 
 /*
- * Gives the present database a second name, ${path}.replaced.  The first name
- * stays until the new database replaces it: if there were no database for a
- * moment, a server that starts then would make a new one.
+ * Gives the present database, if there is one, a second name, ${path}.replaced;
+ * an older file of that name is removed.  The first name stays until the new
+ * database replaces it: if there were no database for a moment, a server that
+ * starts then would make a new one.
  *
- * The log is moved into the file by a checkpoint.  If the file is too damaged
- * for that, the log is renamed with it: beside another file it would damage
+ * The log is moved into the file by a checkpoint.  If that fails (the file is
+ * damaged, say), the log is renamed, too: beside another file it would damage
  * that one, too.
  */
 static enum rc

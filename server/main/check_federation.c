@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `twinboxd check-federation DOMAIN`: tries each step of the way to another
- * server and prints the result (federation/explain.h).  It keeps the rules of
- * the server: the same settings, addresses, certificates and limits, and it
- * signs with the same key.  It reads the database on a connection that cannot
- * write, so it works with and without a running server.
+ * `twinboxd check-federation DOMAIN`: tries the steps of the way to another
+ * server, until one makes the next impossible, and prints each result
+ * (federation/explain.h).  It keeps the rules of the server: the same settings,
+ * certificates and limits, the same addresses (any address for the own
+ * document), and it signs with the same key.  It reads the database on a
+ * connection that cannot write, so it works with and without a running server.
  */
 #include <sys/socket.h>
 
@@ -19,8 +20,8 @@
 #include "main/check_internal.h"
 #include "store/peer.h"
 
-/* The size of an address as text, and how many addresses of a name are
- * printed. */
+/* The size of an address as text, and how many addresses of a name are printed
+ * at most. */
 #define ADDRESS_SIZE 64
 #define ADDRESSES_SHOWN 16
 static int64_t
@@ -140,9 +141,9 @@ check_setting(struct check *c, struct err *err)
 
 /* ---- 2: DNS ---- */
 
-/* Appends a line about each address of ${list}: may it be contacted, and if
- * not, why.  Returns the number of addresses; ${*ret_allowed}: how many may be
- * contacted. */
+/* Appends a line about each of the first ADDRESSES_SHOWN addresses of ${list}:
+ * may it be contacted, and if not, why.  Returns the number of all addresses;
+ * ${*ret_allowed}: how many of all may be contacted. */
 static size_t
 list_addresses(const struct check *c, const struct addrinfo *list,
     struct buf *out, size_t *ret_allowed)
@@ -170,8 +171,9 @@ list_addresses(const struct check *c, const struct addrinfo *list,
 	return (n);
 }
 
-/* The port does not matter here, and one socket type gives one entry for each
- * address. */
+/* Looks up the host of the document.  At least one address must be one that may
+ * be contacted.  The port does not matter here, and one socket type gives one
+ * entry for each address. */
 static enum rc
 check_dns(struct check *c, struct err *err)
 {

@@ -16,8 +16,9 @@
 
 #define DOCUMENT_URL_SIZE (BASE_SIZE + sizeof(DOCUMENT_PATH))
 #define PING "check-federation"
-/* How long to wait, at least and at most, before a signed request is sent
- * again.  The other server may need this time to fetch this server's key. */
+/* How long to wait, at least and at most, before a signed request is sent a
+ * second and last time.  The other server may need this time to fetch this
+ * server's key. */
 #define AGAIN_MIN_MS 1000
 #define AGAIN_MAX_MS 5000
 
@@ -114,8 +115,9 @@ read_said(const struct reply *a, struct classify_said *room)
 		    : NULL);
 }
 
-/* Reads the document of ${domain}.  ${pinned}: its fixed URL, or NULL.  Returns
- * false if the document is not valid; ${ret} then says why. */
+/* Reads the document of ${domain} from the answer ${a}.  ${pinned}: its fixed
+ * URL, or NULL.  Returns false if the status is not 200 or the document is not
+ * valid; ${ret} then says why, and is not set otherwise. */
 static bool
 read_document(const struct reply *a, const char *domain, const char *pinned,
     struct document *ret_document, struct explain *ret)
@@ -246,7 +248,8 @@ check_document(struct check *c, struct err *err)
 
 /* On this host the name may resolve to another address than elsewhere (a line
  * of /etc/hosts, a private resolver).  That is not a fault, but then this step
- * has not tested what other servers see, so print a note. */
+ * has not tested what other servers see, so add a note to ${e} if other servers
+ * may not contact the address. */
 static void
 note_address(const struct check *c, const struct reply *a, bool public,
     struct explain *e)
@@ -292,8 +295,9 @@ judge_own(struct check *c, const struct reply *a, const char *pinned,
 }
 
 /* Other servers fetch this server's document from its domain, whatever
- * federation-url is, unless they have fixed this server's URL.  The domain is
- * the operator's own, so any address is allowed. */
+ * federation-url is, unless they have fixed this server's URL (which they must
+ * if federation-url is not public, see domain_url_public()).  The domain is the
+ * operator's own, so any address is allowed. */
 enum rc
 check_own(struct check *c, struct err *err)
 {
@@ -354,8 +358,9 @@ ask(struct check *c, const struct buf *body, struct reply *ret, struct err *err)
 	return (rc == RC_OK ? run(c, ret, err) : rc);
 }
 
-/* Returns how many milliseconds to wait before the request is sent once more;
- * 0: do not send it again. */
+/* Returns how many milliseconds to wait before the request is sent once more,
+ * AGAIN_MIN_MS to AGAIN_MAX_MS; 0: do not send it again, since the answer is
+ * not a 503 with the code key-unknown. */
 static int
 wait_again_ms(const struct reply *a)
 {

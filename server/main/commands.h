@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of subcommands. --help, the manual page and the completions are
- * made from it, as they are from the table of settings. main.c maps the
- * commands to functions.
+ * made from it and from the table of settings. main.c maps the first word of
+ * each command to a function.  The command `routes`, which is for tests, is not
+ * in the table.
  */
 #ifndef MAIN_COMMANDS_H
 #define MAIN_COMMANDS_H

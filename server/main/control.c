@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: it passes operators' commands to the running server, the
- * only process that may write to the database.  A request is one line of JSON,
- * and so is its answer.  The socket is DATA/control with mode 0600: whoever may
- * open it may send commands.
+ * The control socket: it passes operators' commands to the server that holds
+ * the lock of the data directory. (Only that server may write to an SQLite
+ * database.)  A request is one line of JSON, and so is its answer; each has at
+ * most LINE_MAX_LEN bytes, and each side waits PATIENCE_S seconds for bytes of
+ * the other.  The socket is DATA/control with mode 0600: whoever may open it
+ * may send commands.
  */
 #include <errno.h>
 #include <poll.h>
@@ -61,8 +63,9 @@ set_patience(int fd)
 	    fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 }
 
-/* Reads a line.  Returns its length without the newline, or -1 at the end of
- * the input, on an error, or when the line is too long. */
+/* Reads a line into ${line}, of LINE_MAX_LEN bytes.  Returns its length without
+ * the newline, or -1 at the end of the input, on an error or a time-out, or
+ * when the line, with its newline, is too long. */
 static ssize_t
 read_line(int fd, char *line)
 {
@@ -127,7 +130,7 @@ control_request_done(struct control_request *c)
 	lock_drop(&c->lock);
 }
 
-/* Thread: sync after a commit, writer after a refusal. */
+/* Thread: sync or writer. */
 static void
 call_finish(struct unit *unit)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `twinboxd copy`: copies a whole database into an empty one, from SQLite to
- * PostgreSQL, back, or between two of a kind.
+ * PostgreSQL, back, or between two databases of PostgreSQL.
  *
  * Promises: the source is read in one snapshot on a connection that cannot
- * write, and no server serves the source meanwhile.  The target gets everything
- * in one transaction, which commits only after the rows of every table have
- * been counted on both sides.  An interrupted copy therefore leaves an empty
- * database, which can be copied into again, and never half of a copy.  Then
- * fsck verifies the target.
+ * write.  A source of SQLite is locked meanwhile.  For one of PostgreSQL the
+ * copy is refused if a node serves it at the beginning, or if a table has
+ * another number of rows at the end.  The target gets everything in one
+ * transaction, which commits only after the rows of every table have been
+ * counted on both sides and the numbers are equal.  An interrupted copy
+ * therefore leaves an empty database, which can be copied into again, and never
+ * half of a copy.  Then fsck verifies the target.
  *
  * The epoch is copied, too.  Every id and every number is the same as before,
  * so clients' cursors stay valid.
@@ -29,7 +31,7 @@
 
 /* A node whose last heartbeat is younger than this counts as serving, since the
  * clocks may differ.  After a node was killed, the copy is refused for this
- * long. */
+ * long, unless another node has marked it dead. */
 #define NODE_QUIET_MS 30000
 #define SQLITE "sqlite:"
 
@@ -46,7 +48,8 @@ struct side {
 
 /* Makes ${side} the side of the database at ${url}; NULL: the database of the
  * settings.  The lock of an SQLite database is in the data directory of the
- * settings, if they name this database, or else in the folder of the file. */
+ * settings, if they name this database, or else in the folder of the file.
+ * RC_INVALID: ${url} is not valid or too long. */
 static enum rc
 side_init(struct side *side, const struct config *config, const char *url,
     struct err *err)
@@ -76,7 +79,8 @@ side_init(struct side *side, const struct config *config, const char *url,
 }
 
 /* Takes the lock of an SQLite database, so that no server serves it from here
- * on.  On PostgreSQL, refuse_served() and copy_alone() check that instead. */
+ * on.  On PostgreSQL, refuse_served() checks the source instead, and
+ * copy_alone() locks the target. */
 static enum rc
 side_lock(struct side *side, struct err *err)
 {
@@ -166,8 +170,8 @@ refuse_content(const struct side *side, struct err *err)
 	return (RC_OK);
 }
 
-/* Opens the target and begins its transaction.  From here on no server can
- * begin to serve it. */
+/* Opens the target, migrates it, and begins its transaction.  RC_EXISTS: it
+ * has, or once had, content.  From here on no server can begin to serve it. */
 static enum rc
 open_target(struct side *side, struct err *err)
 {
@@ -218,8 +222,9 @@ show_counts(const struct side *from, const struct side *to)
 	return (differ);
 }
 
-/* Refuses the copy if rows of the source came or went since the snapshot: then
- * a server serves the source that does not hold the lock we took. */
+/* Refuses the copy (RC_CONFLICT) if a table of the source has another number of
+ * rows than in the snapshot: then a server serves the source that our checks
+ * have not found. */
 static enum rc
 refuse_changed(struct side *from, struct err *err)
 {

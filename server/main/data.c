@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data directory.  Only the process that holds its lock may write to the
- * database.  The lock is the kernel's (flock), so a server that was killed
- * leaves none behind.
+ * database, if that is a file of SQLite; to a database of PostgreSQL other
+ * nodes write, too.  The lock is the kernel's (flock), so a server that was
+ * killed leaves none behind.
  *
  * Nobody but the owner may be able to write to the directory or to the
  * database's files: whoever can write there can make an account an
@@ -23,8 +24,8 @@
 #include "schema/sql.h"
 
 /* Returns the result for a failure to open or make what the settings data and
- * db name; ${sys} is its errno value.  If the path cannot exist, the setting is
- * wrong: RC_SETTING. */
+ * db name; ${sys} is its errno value.  If the path does not or cannot exist,
+ * the setting is wrong: RC_SETTING. */
 static enum rc
 rc_of_place(int sys)
 {
@@ -57,7 +58,7 @@ make_directory(const char *path, struct err *err)
 /* If the program runs as root, it becomes the owner of the directory for good.
  * So the files that a command makes there belong to the server's user
  * (`twinboxd user add` before the first start, say), and a command has no more
- * rights than the server. */
+ * rights than the server.  RC_DENIED: it cannot. */
 static enum rc
 become_owner(const struct data *data, struct err *err)
 {
@@ -78,8 +79,9 @@ become_owner(const struct data *data, struct err *err)
 	return (RC_OK);
 }
 
-/* Returns whether the file of ${st} was reported before.  `twinboxd copy` opens
- * one file twice. */
+/* Returns whether the file of ${st} was reported before, and remembers it as
+ * reported; at most 8 files are remembered.  `twinboxd copy` opens one file
+ * twice. */
 static bool
 is_told(const struct stat *st)
 {
@@ -100,9 +102,9 @@ is_told(const struct stat *st)
 	return (false);
 }
 
-/* Refuses a file or directory that others may write to, and logs one that
- * others may read.  The mode is not corrected: the operator has set it, and
- * knows who is in the group. */
+/* Refuses (RC_DENIED) a file or directory that others may write to, and logs
+ * one that others may read, once.  The mode is not corrected: the operator has
+ * set it, and knows who is in the group. */
 static enum rc
 check_mode(const char *path, const struct stat *st, struct err *err)
 {
@@ -129,9 +131,9 @@ check_directory(const struct data *data, struct err *err)
 					  : RC_OK);
 }
 
-/* Checks the database's file and the files that SQLite puts beside it, as far
- * as they exist: they must be regular files, and nobody else may write to
- * them. */
+/* Checks the file of an SQLite database, and the files -wal and -shm that
+ * SQLite puts beside it, as far as they exist: they must be regular files
+ * (RC_SETTING), and nobody else may write to them (RC_DENIED). */
 static enum rc
 check_files(const struct data *data, struct err *err)
 {
@@ -312,7 +314,7 @@ data_open_db(const struct data *data, struct db **ret, struct err *err)
 }
 
 /* Opens the existing database of ${data} for reading.  RC_INVALID if its schema
- * is older than this program's. */
+ * is older or newer than this program's. */
 static enum rc
 open_to_look(const struct data *data, enum db_mode mode, struct db **ret,
     struct err *err)

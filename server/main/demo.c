@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The users of --demo, and the lines that it prints to be copied.  The users'
- * password is public, so --demo is refused anywhere but on loopback.
+ * password is public, so --demo is refused anywhere but on loopback, and
+ * together with behind-proxy.
  *
  * The lines are pasted into bash, zsh and fish.  So they have no comments,
  * functions or plain assignments; URLs are quoted, because '?' and '[' are

@@ -2,7 +2,9 @@
 /*
  * The low-disk mark.  While the disk of the database has less free space than
  * disk-reserve, new messages are refused (storage-full), so that deliveries,
- * acks, reads and operators' commands still find space.
+ * acks, reads and operators' commands still find space.  A disk-reserve of 0
+ * switches this off, and so does PostgreSQL.  A failure of statvfs() counts as
+ * space enough.
  */
 #include <inttypes.h>
 #include <sys/statvfs.h>

@@ -14,7 +14,8 @@
 #define READ_SIZE 16384
 
 /* Called when a request of another server has been verified: that server is up,
- * so the relay may retry its destination. */
+ * so the relay may retry its destination.  ${alone}: the request was only a
+ * heartbeat. */
 static void
 on_contact(void *arg, int64_t destination_id, bool alone)
 {

@@ -48,7 +48,8 @@ files_rename_synced(const char *from, const char *to, struct err *err)
 }
 
 /* Renames ${from} to ${to} unless ${to} exists.  Some file systems lack
- * RENAME_NOREPLACE; link() and unlink() do the same there, if it has links. */
+ * RENAME_NOREPLACE; link() and unlink() do the same there, if the file system
+ * has hard links.  Returns 0, or -1 with errno (EEXIST: ${to} exists). */
 static int
 rename_new(const char *from, const char *to)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `twinboxd fsck`: checks that a database keeps its invariants and, with
- * --with-peer, that it agrees with the database of another server.  It reads in
- * one snapshot on a connection that cannot write.  So it takes no lock, and
- * works with and without a running server.
+ * --with-peer, that it agrees with the database of another server.  It reads
+ * the rows in one snapshot, the schema in another, and the two databases of a
+ * comparison in one each, on connections that cannot write.  So it takes no
+ * lock, and works with and without a running server.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -95,8 +96,9 @@ struct peer {
 	const char *domain;
 };
 
-/* Completes ${peer} from the flags.  ${room} holds its URL, if one has to be
- * made from a file name.  Returns -1, or the exit code. */
+/* Checks ${peer}, which holds the values of the flags, and makes a URL of a
+ * file name, in ${room}.  Returns -1 to go on (also without the flags), or
+ * EX_USAGE after a message. */
 static int
 read_peer(struct peer *peer, char room[URL_SIZE])
 {
@@ -127,7 +129,8 @@ read_peer(struct peer *peer, char room[URL_SIZE])
 }
 
 /* Checks the setting domain, which the comparison needs: a database holds the
- * domains of other servers only, not its own. */
+ * domains of other servers only, not its own.  Returns -1 to go on, or the exit
+ * code after a message. */
 static int
 check_own_domain(const struct config *config, const struct peer *peer)
 {

@@ -4,12 +4,12 @@
  * leaving half-made files.  The server does not use this: it waits for its
  * signals (serve.c).
  *
- * The handler may interrupt any code, also SQLite, so it only makes system
- * calls.  It unlinks the registered files, restores the terminal's settings,
- * and raises the signal again with its default action, so that the parent sees
- * a death by that signal.  Registrations change only while the signals are
- * blocked.  The next process that opens the database rolls back a transaction
- * that was cut off.
+ * The handler may interrupt any code, also SQLite, so it only calls functions
+ * that POSIX calls safe in a signal handler.  It unlinks the registered files,
+ * restores the terminal's settings, and raises the signal again with its
+ * default action, so that the parent sees a death by that signal.
+ * Registrations change only while the signals are blocked.  The next process
+ * that opens the database rolls back a transaction that was cut off.
  */
 #include <assert.h>
 #include <signal.h>

@@ -43,13 +43,16 @@ struct data {
 /* Fills ${ret} with the place of ${config}'s database.  Opens nothing. */
 void data_name(const struct config *config, struct data *ret);
 
-/* Returns the name of ${data}'s database for error texts: its file, or a
- * phrase. */
+/* Returns the path of ${data}'s file of SQLite (borrowed from ${data}), or a
+ * phrase for error texts that stands for a database of PostgreSQL. */
 const char *data_database(const struct data *data);
 
 /* Opens an existing database for reading (${mode}: DB_READER or DB_COPIER),
- * even while a server serves it: takes no lock and creates nothing.
- * RC_INVALID: its schema is older than this program's. */
+ * even while a server serves it: takes no lock and creates no database (SQLite
+ * may create the files -wal and -shm).  RC_INVALID: its schema is older or
+ * newer than this program's.  RC_NOT_FOUND: it does not exist.  RC_DENIED: it
+ * may not be read, or others may write to its files or their directory.
+ * RC_SETTING: its path cannot be one, or is not a regular file. */
 enum rc data_look(const struct config *config, enum db_mode mode,
     struct db **ret, struct err *err) MUST_USE;
 
@@ -58,34 +61,40 @@ enum rc data_look(const struct config *config, enum db_mode mode,
 enum rc data_look_elsewhere(
     const char *url, struct db **ret, struct err *err) MUST_USE;
 
-/* Makes a new epoch.  A database gets a new epoch when its inboxes may have
- * other events under numbers that clients have seen. */
+/* Makes a new epoch: EPOCH_LEN random hexadecimal digits, and the NUL.  A
+ * database gets a new epoch when its inboxes may have other events under
+ * numbers that clients have seen. */
 void data_new_epoch(struct rnd *rnd, char ret[EPOCH_LEN + 1]);
 
 /* data_open() opens ${config}'s directory, creates it (0700) if it does not
  * exist, and takes its lock.  If the program runs as root, it becomes the
- * directory's owner for good.  RC_BUSY: another twinboxd holds the lock; the
- * directory is open then. */
+ * directory's owner for good.  RC_BUSY: another twinboxd holds the lock; then
+ * ${ret} is open, too, and must be closed.  RC_SETTING: the path cannot be a
+ * directory, or the database is not a regular file.  RC_DENIED: a right is
+ * missing, or others may write there.  ${ret} borrows the path of ${config}. */
 enum rc data_open(
     const struct config *config, struct data *ret, struct err *err) MUST_USE;
 void data_close(struct data *data);
 
-/* data_connect() opens the connection for writing. data_open_db() also migrates
- * the schema. */
+/* data_connect() opens a connection for writing, and creates a file of SQLite
+ * that does not exist; RC_SETTING: its folder does not exist. data_open_db()
+ * also migrates the schema. */
 enum rc data_connect(
     const struct data *data, struct db **ret, struct err *err) MUST_USE;
 enum rc data_open_db(
     const struct data *data, struct db **ret, struct err *err) MUST_USE;
 
-/* Brings the schema up to date, after a copy of an SQLite database with content
- * (migrate.c).  RC_FULL: there is no space for the copy. */
+/* Brings the schema up to date.  Before a migration, copies an SQLite database
+ * with content, unless ${data} has no open directory: then ${db} is a copy
+ * itself (migrate.c).  RC_FULL: there is no space for the copy; RC_INVALID: the
+ * schema is newer than this program's. */
 enum rc migrate_data(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
 /* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: it is not the
  * database that was served last, or lacks rows of it.  With ${accept} such a
  * database is accepted and ${*ret_rollback} is true: the caller must give it a
- * new epoch. */
+ * new epoch.  A mark that is missing or cannot be read is only logged. */
 enum rc rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err) MUST_USE;
 
@@ -93,19 +102,21 @@ enum rc rollback_check(const struct data *data, struct db *db, bool accept,
 enum rc rollback_set_position(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
-/* Logs that a start waits for ${what}, at most once in log_wait_ms.  ${err}:
- * the last failure, or NULL.  Thread: the one that starts. */
+/* Logs that a start waits for ${what}, at most once in log_wait_ms, whatever
+ * ${what} is.  ${err}: the last failure, or NULL.  Thread: the one that
+ * starts. */
 void data_waits(const struct err *err, const char *what);
 
 /* Returns the options to open the same database, with the mode DB_READER, which
- * the caller may change. */
+ * the caller may change.  Borrows the URL of ${data}. */
 struct db_options data_db_options(const struct data *data);
 
 /* ---- files (files.c) ---- */
 
 /* The first syncs ${path}, opened with ${flags}.  The second syncs the folder
  * of ${path}, and with it the entry of ${path}.  The third renames, replacing
- * ${to}, and syncs the folder. */
+ * ${to}, and syncs the folder.  Errors: RC_IO for a failed sync, else as
+ * rc_of_opening(). */
 enum rc files_sync(const char *path, int flags, struct err *err) MUST_USE;
 enum rc files_sync_folder_of(const char *path, struct err *err) MUST_USE;
 enum rc files_rename_synced(
@@ -115,8 +126,9 @@ enum rc files_rename_synced(
 enum rc files_rename_new_synced(
     const char *from, const char *to, struct err *err) MUST_USE;
 
-/* Creates a new empty file beside ${path} (0600) and stores its name in ${ret},
- * of ${size} bytes. */
+/* Creates a new empty file beside ${path} (0600) and stores its name,
+ * PATH.XXXXXXXX.part, in ${ret}, of ${size} bytes.  Errors: as
+ * rc_of_opening(). */
 enum rc files_make_part_of(
     const char *path, char *ret, size_t size, struct err *err) MUST_USE;
 
@@ -180,7 +192,7 @@ void fsck_print_found(void *arg, const char *what, const char *place);
 int fsck_main(int argc, char **argv);
 
 /* Checks ${config}'s database and prints the findings, as fsck does.  Returns
- * the exit code. */
+ * the exit code; EX_DATAERR: there are violations, or the file is damaged. */
 int fsck_show(const struct config *config);
 
 /* ---- checking the way to another server (check_federation.c) ---- */
@@ -197,8 +209,10 @@ int copy_main(int argc, char **argv);
 
 struct control;
 
-/* Listens at DATA/control (0600) and starts the control thread.  ${data} must
- * be open until control_stop(). */
+/* Listens at DATA/control (0600) and starts the control thread; replaces a
+ * socket that a killed server has left.  ${data} must be open until
+ * control_stop().  Errors: RC_NO_MEMORY, as rc_of_opening(), or of the
+ * thread. */
 enum rc control_start(const struct data *data, struct writer *writer,
     struct readers *readers, struct control **ret, struct err *err) MUST_USE;
 /* Ends the thread and removes the socket.  NULL is allowed. */
@@ -206,8 +220,8 @@ void control_stop(struct control *control);
 
 /* Sends ${o} to the running server and stores the answer's text in ${o}.
  * RC_PEER: no server answers at the socket, or its answer is not valid;
- * RC_UNCERTAIN: the server did not answer in time and may have done ${o}; any
- * other error is the server's. */
+ * RC_UNCERTAIN: the server did not answer in 5 s, or the connection failed, and
+ * it may have done ${o}; any other error is the server's. */
 enum rc control_call(
     const struct data *data, struct operation *o, struct err *err) MUST_USE;
 
@@ -220,7 +234,8 @@ int serve_main(int argc, char **argv);
 
 /* Sends the lines that ${fmt} makes ("READY=1" and the like) to the service
  * manager that NOTIFY_SOCKET names.  Returns false if there is no such manager,
- * or if sending failed; nothing depends on it. */
+ * if the lines have more than 511 bytes, or if sending failed; nothing depends
+ * on it. */
 bool notify_manager(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- messages for people (main.c, version.c) ---- */
@@ -245,9 +260,10 @@ int main_config_code(enum rc rc);
 int main_settings(int argc, char **argv, struct config *ret);
 
 /* Reads the file of federation-ca into ${ret}, which stays empty if that
- * setting is empty or federation is off (federate.c).  RC_INVALID, with the
- * setting's name: the file cannot be read or has no certificate;
- * RC_NO_MEMORY. */
+ * setting is empty or federation is off (federate.c).  ${ret} is empty before,
+ * and the caller frees it.  RC_INVALID, with the setting's name: the file
+ * cannot be read, is larger than AUTHORITIES_LEN, or has no certificate or a
+ * damaged one; RC_NO_MEMORY. */
 enum rc federate_authorities(
     const struct config *config, struct buf *ret, struct err *err) MUST_USE;
 

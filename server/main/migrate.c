@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Migrates the schema of an existing database.  Before anything changes, a
- * synced copy of the database is kept as DATA/before-schema-N.db, where N is
- * the schema that the migration leads to.  The two newest copies stay.
+ * synced copy of an SQLite database with content is kept as
+ * DATA/before-schema-N.db, where N is the schema that the migration leads to.
+ * The two newest copies stay.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -10,8 +10,9 @@
  * The database is opened in a thread of its own (`open`), because libpq, and a
  * commit that waits for a standby, block for seconds.  Meanwhile the main
  * thread answers a signal at once, asks the service manager for more time, and
- * keeps the waiting room open (room.c).  The two threads share only the flags
- * in struct opening; the results of `open` are used after it has ended.
+ * keeps the waiting room open (room.c).  Of what changes meanwhile, the two
+ * threads share only the flags in struct opening; the results of `open` are
+ * used after it has ended.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -31,8 +32,9 @@
  * again after this time. */
 #define CONFIRM_POLL_MS 250
 
-/* Reads the epoch of a database of one server.  An empty database gets one, and
- * a database that was rolled back gets a new one. */
+/* Reads the epoch of a database of one server.  A database without an epoch
+ * gets one, and a database whose rollback the operator has accepted gets a new
+ * one. */
 static enum rc
 make_epoch(struct server *s, char ret[EPOCH_LEN + 1], struct err *err)
 {
@@ -84,9 +86,9 @@ migrate(void *arg, struct db *db, struct err *err)
 	return (migrate_data(&g->s->data, db, err));
 }
 
-/* Finds the epoch.  If the lineage has changed and the database may be
- * complete, *ret_wait is true: nodes that served on the lineage before get time
- * to confirm the epoch. */
+/* Finds the epoch, and whether there are users.  If the lineage has changed and
+ * the database may be complete, *ret_wait is true: nodes that served on the
+ * lineage before get time to confirm the epoch. */
 static enum rc
 enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 {
@@ -189,7 +191,7 @@ struct opening {
 	struct thr *thread;
 	enum rc rc; /* of the last attempt, once done */
 	struct err err;
-	atomic_bool waiting; /* an attempt has failed */
+	atomic_bool waiting; /* an attempt failed, or a migration waits */
 	atomic_bool done;
 };
 
@@ -267,8 +269,9 @@ wait_signal(void)
 }
 
 /* Ends the process without the thread, which may be in a call that takes
- * minutes.  Nothing was accepted and nothing is served yet.  Work that the
- * thread has begun at the database server ends with its connection. */
+ * minutes.  Nothing was accepted and nothing is served yet.  A transaction that
+ * the thread has begun at the database server is rolled back when its
+ * connection ends, unless its commit is under way. */
 static void __attribute__((noreturn))
 give_up(struct server *s, struct room *room, int sig)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Operations: changes in the database that operators' commands make, such as
- * `twinboxd user add`.  Only the running server may write to the database, so a
- * command sends the operation to it through the control socket (control.c).  If
- * no server runs, the command does the operation itself (perform.c).  Both make
- * the same unit of work.
+ * `twinboxd user add`.  If a server holds the lock of the data directory, the
+ * command sends the operation to it through the control socket (control.c),
+ * because only that server may write to an SQLite database.  Else the command
+ * does the operation itself (perform.c), even while other nodes serve a
+ * PostgreSQL database.  Both make the same unit of work.
  *
  * Each kind of operations is a row of functions (struct operation_kind).  The
  * table of operations maps each operation to its kind.
@@ -94,13 +95,14 @@ struct operation_kind {
 	const char *(*about)(const struct operation *o);
 
 	/* Makes the unit of work.  RC_NOT_FOUND: the user that it is about does
-	 * not exist; RC_EXISTS: the user that it adds exists.  Thread: owner of
-	 * ${db}. */
+	 * not exist; RC_EXISTS: the user that it adds exists; else an error of
+	 * ${db}.  Thread: owner of ${db}. */
 	enum rc (*prepare)(
 	    struct operation *o, struct db *db, struct err *err) MUST_USE;
 
-	/* Called when the transaction of the unit is on disk.  Fills ${o}'s
-	 * text, or returns the refusal. */
+	/* Called when the unit has finished with RC_OK: it is on disk, or it
+	 * was refused.  Returns a refusal as RC_NOT_FOUND, RC_EXISTS,
+	 * RC_CONFLICT or RC_INVALID; else may fill ${o}'s text. */
 	enum rc (*result)(struct operation *o, struct err *err) MUST_USE;
 };
 
@@ -121,9 +123,10 @@ const char *operation_name(const struct operation *o);
 /* Returns the name or id that ${o} is about, for the log; borrowed. */
 const char *operation_about(const struct operation *o);
 
-/* operation_write() writes ${o} as a JSON object; operation_read() reads such
- * an object from ${root} into ${ret}.  RC_INVALID: a member is wrong, or this
- * program does not know the command; then ${ret} is not valid. */
+/* operation_write() writes ${o}, which is an operation, as a JSON object;
+ * operation_read() reads such an object from ${root} into ${ret}.  RC_INVALID:
+ * a member is wrong, or this program does not know the command; then ${ret} is
+ * good only for operation_name(), operation_about() and operation_fini(). */
 void operation_write(const struct operation *o, struct buf *out);
 enum rc operation_read(
     json_t *root, struct operation *ret, struct err *err) MUST_USE;
@@ -159,8 +162,9 @@ bool operation_key_id_valid(const char *text, size_t n);
 enum rc operation_run(struct operation *o, struct db *db, struct writer *writer,
     struct err *err) MUST_USE;
 
-/* Does ${o} on ${config}'s database, or sends it to the server that runs
- * there. */
+/* Does ${o} on ${config}'s database, or sends it to the server that holds the
+ * lock of the data directory.  Errors: as data_open(), operation_prepare(),
+ * operation_result() and control_call(). */
 enum rc operation_perform(
     struct operation *o, const struct config *config, struct err *err) MUST_USE;
 

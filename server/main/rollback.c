@@ -2,8 +2,9 @@
 /*
  * Checks by DATA/mark that the database is the one that was served last.  An
  * older database that was put in place by hand would use numbers again that
- * clients have seen already.  Such a database is refused and left untouched,
- * unless --accept-rollback is set; then it gets a new epoch.
+ * clients have seen already.  Such a database, and one that is empty or of
+ * another epoch, is refused and keeps its content, unless --accept-rollback is
+ * set; then it gets a new epoch.
  */
 #include <stdio.h>
 
@@ -66,7 +67,8 @@ rollback_check(const struct data *data, struct db *db, bool accept,
 	rc = position_read(data->dir_fd, &mark, &unread);
 	if (rc != RC_OK) {
 		/* A database that an early version made has no mark, either, so
-		 * a missing mark is not refused. */
+		 * a missing mark is not refused.  Nor is one that cannot be
+		 * read: it is logged. */
 		if (rc != RC_NOT_FOUND)
 			log_error(
 			    LOG_EV_MARK_MADE, &unread, "dir=%s", data->dir);

@@ -42,7 +42,7 @@ alive(struct http_request *req, void *arg)
 }
 
 /* No token can be verified without the database.  So every route is made
- * public, and refused. */
+ * public, and refused, except /healthz. */
 static void
 add_routes(struct buf *all, const struct http_route *route)
 {
@@ -74,8 +74,8 @@ make_routes(void)
 	return ((struct http_route *)(void *)buf_take(&all, NULL));
 }
 
-/* Stores the port in config.listen.  If the setting is port 0, the server must
- * later listen on the port that the system has chosen now. */
+/* Stores the address with the port in config.listen.  If the setting is port 0,
+ * the server must later listen on the port that the system has chosen now. */
 static void
 keep_port(struct server *s, const struct http *http)
 {

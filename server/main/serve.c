@@ -96,7 +96,8 @@ tell_stop(const struct server *s)
 }
 
 /* SIGHUP: reads the settings again and applies those that can change in a
- * running server: the log level. */
+ * running server: the log level.  If a setting is not valid, logs that and
+ * changes nothing. */
 static void
 reload(int argc, char **argv)
 {
@@ -159,7 +160,8 @@ rest(void)
 }
 
 /* Stops everything, so that server_start() can be called again.  The listening
- * socket stays open, and clients that connect meanwhile wait. */
+ * socket, if there is one, stays open, and clients that connect meanwhile
+ * wait. */
 static void
 stop_for_again(struct server *s)
 {
@@ -185,8 +187,9 @@ was_lost(enum rc rc)
 	return (rc_is_outage(rc) && rc != RC_BUSY);
 }
 
-/* The first start.  Repeats it while the database is lost, for up to
- * database_wait_ms.  ${*ret_sig}: the signal that ended the wait, or 0. */
+/* The first start.  Repeats it while the database is lost, but begins no
+ * attempt after database_wait_ms; the last one may wait as long again
+ * (server_open()).  ${*ret_sig}: the signal that ended the wait, or 0. */
 static enum rc
 start_first(struct server *s, int *ret_sig, struct err *err)
 {
@@ -206,12 +209,13 @@ start_first(struct server *s, int *ret_sig, struct err *err)
 }
 
 /*
- * Serves until a signal stops it.
+ * Serves until a signal stops it (RC_OK), or until a start fails.
  *
  * *New epoch.* When the database has got another epoch, the whole server stops,
- * in the order of any stop, and then starts again.  So no module has to decide
- * which of its memory is still true.  Clients are asked to reconnect, and learn
- * of the new epoch when they do.
+ * in the order of any stop, and then starts again.  While the database is away,
+ * it repeats the start after pauses of a second, without a limit.  So no module
+ * has to decide which of its memory is still true.  Clients are asked to
+ * reconnect, and learn of the new epoch when they do.
  */
 static enum rc
 serve_on(struct server *s, int argc, char **argv, struct err *err)
@@ -288,9 +292,10 @@ serve(struct server *s, int argc, char **argv)
 		log_event(LOG_EV_SERVER_SETTING, "warning=%s", "out of memory");
 	if (serve_on(s, argc, argv, &err) != RC_OK) {
 		log_error_bare(LOG_EV_SERVER_FAIL, &err);
-		/* RC_INVALID means that the database is not the one that this
-		 * start is for.  No restart helps, so the service manager must
-		 * learn that from the exit code (EX_CONFIG). */
+		/* RC_INVALID means that a setting is wrong, or that the
+		 * database is not one that this start may serve.  No restart
+		 * helps, so the service manager must learn that from the exit
+		 * code (EX_CONFIG). */
 		code = main_config_code(err.rc);
 	}
 	server_stop(s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server: all objects that run, in the order in which they are made.  The
- * main thread makes and frees them.  Atomic members may be read by any thread.
+ * The server: all objects that run.  The main thread makes and frees them; the
+ * thread `open` fills the members about the database (opening.c).  Atomic
+ * members may be read by any thread.
  */
 #ifndef MAIN_SERVER_H
 #define MAIN_SERVER_H
@@ -34,7 +35,7 @@ struct server {
 	struct lineage_node node;
 	atomic_int_fast64_t lineage;
 	char epoch[EPOCH_LEN + 1];
-	/* The database is behind its mark, and gets a new epoch. */
+	/* The database does not fit its mark, and gets a new epoch. */
 	bool rollback;
 	bool was_empty; /* the database had no users */
 	atomic_bool ready;
@@ -85,7 +86,9 @@ enum rc server_start(struct server *s, struct err *err) MUST_USE;
 
 /* Opens the data directory and the database, migrates the schema, and finds the
  * epoch (opening.c).  Waits up to config.database_wait_ms for a database of
- * several nodes that is away; SIGTERM and SIGINT end the process meanwhile. */
+ * several nodes that is away; SIGTERM and SIGINT end the process meanwhile,
+ * with exit code 0.  RC_BUSY: another process holds the lock of the
+ * directory. */
 enum rc server_open(struct server *s, struct err *err) MUST_USE;
 
 /* Fills ${ret} with the address and the limits of the port, without routes
@@ -102,7 +105,8 @@ void server_address(
 struct room;
 
 /* Listens where ${s} will serve, and answers that the server is not ready yet.
- * Sets config.listen to the port.  ${s} must outlive the room. */
+ * Sets config.listen to the address with its port.  ${s} must outlive the room.
+ * Errors: RC_NO_MEMORY, or as http_new() and http_start(). */
 enum rc room_open(
     struct server *s, struct room **ret, struct err *err) MUST_USE;
 
@@ -110,9 +114,10 @@ enum rc room_open(
  * allowed. */
 void room_close(struct server *s, struct room *room);
 
-/* Ends everything that server_start() began, in the reverse order.  Loses
- * nothing that was accepted.  Ends the process if that takes longer than
- * config.drain_deadline_ms. */
+/* Ends everything that server_start() began (stop.c).  Loses nothing that was
+ * accepted.  Ends the process if that takes longer than
+ * config.drain_deadline_ms (plus stop_away_ms for a new epoch), or if other
+ * threads do not give their requests back in time. */
 void server_stop(struct server *s);
 
 /* The interval of disk_look(), in milliseconds. */
@@ -127,7 +132,8 @@ void disk_look(void *arg, struct db *db);
 void serve_anew(void *arg);
 
 /* Prepares ${s}, which is stopped, for another server_start().  ${listen}: the
- * address where the previous one listened. */
+ * address where the previous one listened.  A rollback is not accepted any
+ * more. */
 void server_again(struct server *s, const char *listen);
 
 /* demo_users() adds the users of --demo to an empty database. demo_write()

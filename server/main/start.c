@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The start: lock, database, boot row, then every module from the bottom up,
- * the listening socket last.  The threads start only after everything has been
- * made.
+ * the listening socket last.  The threads start after everything has been made,
+ * except the readers and the threads that hash passwords.
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,8 +52,9 @@ raise_files(void)
 	}
 }
 
-/* Returns ${wanted}, or the number of connections that the limit of descriptors
- * allows, if that is less. */
+/* Returns ${wanted}, or the limit of descriptors minus DESCRIPTORS_OURS, if
+ * that is less.  A limit that is not known, or not above DESCRIPTORS_OURS, does
+ * not count. */
 static size_t
 at_most_files(int64_t wanted)
 {
@@ -238,8 +239,8 @@ on_peer_changed(void *arg, const char *domain)
 	federation_peer_noted(s->federation, domain);
 }
 
-/* Makes the cluster and this node's row in it, if several nodes share the
- * database. */
+/* Makes the cluster and this node's row in it, if several nodes may share the
+ * database (PostgreSQL). */
 static enum rc
 make_cluster(struct server *s, struct err *err)
 {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stop goes through the states below.  Each has a deadline and leads to the
- * next one, whatever it could not finish.  If even that hangs (on a disk, say),
- * a timer ends the process.  Nothing accepted depends on a clean stop: a
- * message is on disk since its 201.
+ * The stop goes through the states below, in this order.  `requests` and
+ * `answers` have deadlines (base/timing.h); the others last until their threads
+ * are done.  If one hangs (on a disk, say), a timer ends the process after
+ * drain-deadline.  If other threads still have requests after `answers`, their
+ * memory cannot be freed, and the process ends at once.  Nothing accepted
+ * depends on a clean stop: a message is on disk since its 201.
  *
  *	drain     no new connections; clients of sessions are asked to
  *	          reconnect, long-polls are released
  *	requests  requests under way are answered, and those that still come
  *	          on kept connections, until none has come for stop_quiet
- *	api       handlers answer 503; no more passwords are verified
+ *	api       handlers answer 503; the control socket and the alerts end;
+ *	          no more passwords are verified
  *	relay     deliveries under way return
  *	writer    queued units are committed and answered
- *	upkeep    its unit returns; the last mark is written
+ *	upkeep    upkeep and cluster end; the last mark is written
  *	answers   readers and push return what they have of requests
  *	http      connections are closed
  *	rest      push and readers end; a checkpoint, so that the next start is
@@ -83,7 +86,9 @@ busy(const struct server *s)
 
 /* Waits until every request is answered, its answer is sent, and no more
  * requests come, by HTTP or by sessions.  Does not wait for requests that are
- * still being received. */
+ * still being received.  Gives up, with a line in the log, after stop_requests,
+ * or when for stop_slow_client no request has come and no thread has had
+ * one. */
 static void
 wait_requests(struct server *s)
 {
@@ -113,7 +118,7 @@ wait_requests(struct server *s)
 }
 
 /* Waits until no other thread has a request.  Returns false if the deadline
- * passes first. */
+ * passes first: stop_answers, or stop_away for a new epoch. */
 static bool
 wait_answers(struct server *s)
 {

@@ -23,8 +23,9 @@
 
 /* ---- the password ---- */
 
-/* Reads a line without its newline.  Returns false at the end of the file, or
- * when the line does not fit. */
+/* Reads a line without its newline.  Returns false at the end of the file, on
+ * an error, or when the line does not fit.  The last line may lack its
+ * newline. */
 static bool
 read_line(int fd, char *line, size_t size)
 {
@@ -46,8 +47,8 @@ read_line(int fd, char *line, size_t size)
 
 /* Prompts on the terminal.  Echo is switched off before the prompt appears, so
  * that no password is typed too early and shown.  Keys that would send a signal
- * are read as characters, so that the terminal's settings are always
- * restored. */
+ * are read as characters, so that the terminal's settings are always restored.
+ * Returns false if ${fd} is not a terminal, or as terminal_read_line(). */
 static bool
 prompt_line(int fd, const char *prompt, char *line, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `twinboxd user list`: prints the users of this server, for people or as JSON.
- * It reads the database while the server runs, one page at a time, so it needs
- * the same memory for ten users as for a million.
+ * It reads the database, whether or not a server runs, one page at a time, so
+ * it needs the same memory for ten users as for a million.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The versions of twinboxd and of the libraries in use, which a bug report, or
- * a check against known vulnerabilities, needs.  They are queried at run time,
- * because the system may have updated the libraries since the build.
+ * The versions of twinboxd and of the libraries in use (libpq is not among
+ * them), which a bug report, or a check against known vulnerabilities, needs.
+ * They are queried at run time, because the system may have updated the
+ * libraries since the build.
  */
 #include <curl/curl.h>
 #include <jansson.h>
