@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See archive.h.  A file always ends with a complete line.  Bytes behind the
- * last newline come from a crash or a full disk. archive_write() never reported
- * them as written, so they are cut off before anything is appended.
+ * See archive.h.  A file ends with a complete line.  Bytes behind the last
+ * newline come from a crash or a full disk. archive_write() never reported them
+ * as written, so they are cut off before anything is appended.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@ struct archive {
 	struct buf lines;
 };
 
-/* Returns what an operator can do about ${sys}, for the error text.  A service
- * that may write only below its state directory fails with one of these errors
- * first. */
+/* Returns what an operator can do about ${sys}, for the error text; "": not
+ * known.  A service that may write only below its state directory fails with
+ * one of these errors first. */
 static const char *
 cure(int sys)
 {
@@ -146,8 +146,9 @@ whole_end(int fd, off_t size)
 	return (0);
 }
 
-/* Opens the day's file and creates it if it does not exist.  ${*ret_end}: where
- * its complete lines end.  Returns -1 with errno on failure. */
+/* Opens the day's file and creates it if it does not exist.  Cuts off an
+ * incomplete last line.  ${*ret_end}: where the file ends.  Returns -1 with
+ * errno on failure. */
 static int
 open_day(struct archive *a, const char *name, off_t *ret_end)
 {

@@ -18,7 +18,9 @@ enum rc check_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
     int *ret_kinds, struct err *err) MUST_USE;
 
 /* Calls ${found} for each object of the schema of ${db} that is missing,
- * differs or is unknown, compared with a fresh database of the same version. */
+ * differs or is unknown, compared with a fresh database of the same version
+ * (PostgreSQL: with schema/postgres/catalogue.sql, which lists the newest one);
+ * at most ${limit} times. */
 enum rc check_schema_run(struct db *db, int64_t limit, check_found_fn found,
     void *arg, struct err *err) MUST_USE;
 
@@ -39,7 +41,8 @@ struct check_link {
 typedef enum rc (*check_link_fn)(
     void *arg, const struct check_link *link, struct err *err);
 
-/* Calls ${each} with every link, conversation by conversation, in order. */
+/* Calls ${each} with every link, conversation by conversation, in order.  An
+ * error of ${each} ends the walk and is returned. */
 enum rc check_links(
     struct db *db, check_link_fn each, void *arg, struct err *err) MUST_USE;
 

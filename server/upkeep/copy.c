@@ -119,7 +119,8 @@ write_batch(struct batch *b, struct err *err)
 }
 
 /* Copies column ${col} of ${row} into the batch: the row's bytes are valid only
- * during the callback.  RC_LIMIT: the batch has no room. */
+ * during the callback.  RC_LIMIT: the batch has no room.  RC_INVALID:
+ * PostgreSQL cannot hold a text with a NUL. */
 static enum rc
 keep(struct batch *b, const struct db_row *row, size_t col, struct db_val *ret,
     struct err *err)

@@ -2,8 +2,8 @@
 /*
  * Copies a whole database into an empty one, which may be of the other kind:
  * all columns of all tables.  Rows are copied in batches, so that memory holds
- * a few hundred of them.  The caller has begun a transaction on each side.
- * Thread: owner of both connections.
+ * at most 500 of them, and at most 1 MiB of their texts.  The caller has begun
+ * a transaction on each side.  Thread: owner of both connections.
  */
 #ifndef UPKEEP_COPY_H
 #define UPKEEP_COPY_H
@@ -57,13 +57,16 @@ enum rc copy_counts(
  * migration made. */
 int64_t copy_born_with(enum copy_table table);
 
-/* Until the end of the transaction, locks the rows that a server writes first
- * in ${to}, so that no server can start on it. */
+/* Until the end of the transaction, locks the table of ${to} to which a server
+ * writes first (SQLite: the whole database), so that no server can start on
+ * it. */
 enum rc copy_alone(struct db *to, struct err *err) MUST_USE;
 
 /* Copies all rows and the last number that each table has given out, and
- * computes the statistics that the query planner needs.  ${to} must be empty
- * (copy_born_with()).  RC_INVALID: ${to} cannot hold a row. */
+ * computes the statistics that PostgreSQL's query planner needs.  ${to} must be
+ * empty but for the rows that its migration made (copy_born_with()), which are
+ * replaced.  RC_INVALID: ${to} cannot hold a row, or a row is larger than 1
+ * MiB. */
 enum rc copy_rows(struct db *from, struct db *to, struct err *err) MUST_USE;
 
 /* Reclaims the leased rows of ${db}, as after a restart, but charges no message

@@ -2,9 +2,9 @@
 /*
  * Verifies goals 1 to 4 of ARCHITECTURE.md on a database: every accepted
  * message has its outbox row, everything is in the inboxes once and in order,
- * lanes and watermarks agree, and the digest chains are intact. fsck reads in
- * one snapshot and writes nothing, so it may run beside a server, on a
- * connection of its own.
+ * lanes and watermarks agree, and the digest chains are intact.  Each of
+ * fsck_run() and fsck_schema() reads in one snapshot and writes nothing, so
+ * they may run beside a server, on a connection of their own.
  */
 #ifndef UPKEEP_FSCK_H
 #define UPKEEP_FSCK_H
@@ -24,9 +24,10 @@ struct fsck_report {
 };
 
 /* Checks all rows of ${db}, which has no open transaction, and calls ${found}
- * for each violation.  Returns RC_OK with and without violations.  A damaged
- * file is a violation, after which fsck checks nothing more.  An error means
- * that not everything could be read. */
+ * for each violation, at most FSCK_PLACES times for each kind.  Returns RC_OK
+ * with and without violations.  A damaged file is a violation, after which
+ * fsck_run() checks nothing more.  An error means that not everything could be
+ * read. */
 enum rc fsck_run(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *ret, struct err *err) MUST_USE;
 

@@ -255,8 +255,8 @@ is_sent(const struct db_row *row, bool *ret_acked)
 
 /* Checks the order on the other side, and the ack watermarks.  The caller
  * leaves out messages that were requeued: they arrived after later ones, whose
- * receipts do not cover them.  A receipt under way can only explain a message
- * after this side's watermark (c->acked), since it moves that watermark
+ * receipts say nothing about them.  A receipt under way can only explain a
+ * message after this side's watermark (c->acked), since it moves that watermark
  * forward. */
 static void
 judge_arrived(struct walk *w, const struct message *m,

@@ -33,13 +33,14 @@ enum position_relation position_compare(
     const struct position *mark, const struct position *database);
 
 /* Reads the file in the folder ${dir_fd}.  RC_NOT_FOUND: the file does not
- * exist; RC_INVALID: it is not a position file, as ${err} says.  Blocks:
- * disk. */
+ * exist; RC_INVALID: it is not a position file, as ${err} says; else RC_IO, or
+ * as rc_of_opening().  Blocks: disk. */
 enum rc position_read(
     int dir_fd, struct position *ret, struct err *err) MUST_USE;
 
 /* Replaces the file atomically: at any moment there is either the old or the
- * new one.  The new one is on disk when the function returns.  Blocks: disk. */
+ * new one.  The new one is on disk when the function returns RC_OK.  RC_FULL:
+ * the disk is full; else RC_IO, or as rc_of_opening().  Blocks: disk. */
 enum rc position_write(
     int dir_fd, const struct position *mark, struct err *err) MUST_USE;
 

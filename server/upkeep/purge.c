@@ -23,7 +23,7 @@ purge_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 /* A purged server may be contacted again at this moment.  Every unit that makes
  * a row for it, or for one of its users, locks its name (delivery/peers.c,
- * receive.c), so lock the name here, too. */
+ * delivery/receive.c, chat/send.c), so lock the name here, too. */
 static enum rc
 purge_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

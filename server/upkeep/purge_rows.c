@@ -73,10 +73,11 @@ is_state(const struct db_row *row, int col, const char *state)
 	return (text != NULL && strcmp(text, state) == 0);
 }
 
-/* Returns whether an outbox row is no longer needed.  These rows stay: bounces,
- * which hold the reason; messages that failed, expired or were canceled;
- * messages that were sent and whose recipient has not acked; and requeued
- * messages, since the requeue explains why they came out of order. */
+/* Returns whether an outbox row is no longer needed.  These rows stay: all
+ * whose last change is younger than the retention; rows that are pending or
+ * being sent; bounces, which hold the reason; messages that failed, expired or
+ * were canceled; messages that were sent and whose recipient has not acked; and
+ * requeued messages, since the requeue explains why they came out of order. */
 static bool
 outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {
@@ -215,8 +216,8 @@ run_look(struct db *db, struct purge_list *l, struct err *err)
 	    .event_id = db_v_uuid(&l->after.event_id),
 	    .origin = db_v_i64(l->after.id),
 	    .limit = db_v_i64(PURGE_EXAMINE)};
-	/* Dead letters and nonces are read in the order of their expiry, and
-	 * every row that is found may be deleted. */
+	/* Dead letters are read in the order of their resolution, nonces in
+	 * that of their expiry, and every row that is found may be deleted. */
 	const struct sql_purge_dead_look ended = {
 	    .before = db_v_i64(l->before_ms), .limit = db_v_i64(PURGE_ROWS)};
 	const struct sql_purge_destination_look destination = {

@@ -44,11 +44,12 @@ enum purge_table {
 
 /*
  * PURGE_DESTINATIONS are other servers that have been in contact and none of
- * whose users is known here.  Their keys, and all that is known of them as
- * peers, are deleted with them.  Reason: strangers can invent any number of
- * server names, each with a document.  A server stays if an operator has
- * pinned, blocked, paused or rate-limited it, or if one of its users ever wrote
- * or was written to.
+ * whose users is known here, whose document was last read longer ago than the
+ * retention, and of which no nonce is stored.  Their keys, and all that is
+ * known of them as peers, are deleted with them.  Reason: strangers can invent
+ * any number of server names, each with a document.  A server stays if an
+ * operator has pinned, blocked, paused or rate-limited it, or if one of its
+ * users ever wrote or was written to.
  *
  * The list of PURGE_NONCES holds only a number, of those nonces that
  * expired first.
@@ -81,7 +82,9 @@ struct purge_list {
 /* Returns the name of ${table}.  Static storage. */
 const char *purge_rows_name(enum purge_table table);
 
-/* Examines rows after ${list}->after and lists those that may be deleted. */
+/* Examines at most PURGE_EXAMINE rows after ${list}->after and lists those that
+ * may be deleted, at most PURGE_ROWS.  Dead letters and nonces are listed from
+ * the oldest, whatever the cursor. */
 enum rc purge_rows_look(
     struct db *db, struct purge_list *list, struct err *err) MUST_USE;
 
@@ -98,8 +101,9 @@ enum rc purge_rows_mark_set(
     struct db *db, int64_t mid, struct err *err) MUST_USE;
 
 /* Calls ${each} with a JSON object (borrowed) for each listed row, for the
- * archive: the row with all that is deleted with it.  Tables whose rows only
- * remember a key are not archived. */
+ * archive: the row with all that is deleted with it.  Processed messages,
+ * nonces and destinations are not archived.  An error of ${each} ends the calls
+ * and is returned. */
 typedef enum rc (*store_archive_fn)(
     void *arg, const char *json, size_t n, struct err *err);
 enum rc purge_rows_archive(struct db *db, const struct purge_list *list,

@@ -172,8 +172,8 @@ add_line(void *arg, const char *json, size_t n, struct err *err)
 	return (archive_add(arg, json, n, err));
 }
 
-/* Reads the list, and its lines for the archive, in one snapshot, all of which
- * is durable. */
+/* Reads the list, and its lines for the archive, in one snapshot.  Waits first
+ * until all that the snapshot shows is durable. */
 static enum rc
 read_list(struct purger *p, struct err *err)
 {

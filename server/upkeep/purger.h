@@ -45,8 +45,10 @@ enum rc purger_new(const struct purger_options *options, struct purger **ret,
 /* Frees ${p}, whose unit must have returned.  NULL is allowed. */
 void purger_free(struct purger *p);
 
-/* Does what is due, and never waits for the writer.  Returns the (monotonic)
- * time of the next call, if the purger does not wake the caller before. */
+/* Does what is due.  Does not wait for its unit, but blocks for the database,
+ * for the sync of commits that it may read, and for the disk of the archive.
+ * Returns the (monotonic) time of the next call, if the purger does not wake
+ * the caller before. */
 int64_t purger_turn(struct purger *p);
 
 #endif

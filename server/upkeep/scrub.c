@@ -15,7 +15,7 @@
 #include "upkeep/scrub.h"
 #include "upkeep/scrub_rows.h"
 
-/* Findings that are logged in a round.  All are counted. */
+/* Findings that are logged in a round at most.  All are counted. */
 #define TOLD 20
 /* Consecutive read failures after which the rest of a table is skipped in this
  * round. */
@@ -65,8 +65,8 @@ find_number(
 	find(s, what, place);
 }
 
-/* Returns whether ${seq} of ${owner} follows the previous row.  ${first}: the
- * number where the numbering begins. */
+/* Returns whether ${seq} of ${owner} follows the previous row, and makes it the
+ * previous one.  ${first}: the number where the numbering begins. */
 static bool
 follows(struct scrub *s, int64_t owner, int64_t seq, int64_t first)
 {
@@ -135,7 +135,8 @@ end_table(struct scrub *s, int64_t now)
 	s->next_ms = now + s->options.rest_ms;
 }
 
-/* Handles a row that cannot be read: reports it and skips rows. */
+/* Handles a row that cannot be read: reports it, if the piece before could be
+ * read, and skips rows. */
 static void
 pass_over(struct scrub *s, int64_t now, const struct err *err)
 {

@@ -90,8 +90,8 @@ pass_event(struct reading *r, const struct db_row *row)
 	r->at->key[1] = seq;
 }
 
-/* Reads the columns of a row: reading a column reads, and so tests, the pages
- * that it is stored in. */
+/* Reads the key and one of the last columns of a row.  To find that column the
+ * database reads, and so tests, the pages of the columns before it. */
 static void
 pass_other(struct scrub_at *at, const struct db_row *row)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads every row of every table for the scrubber (upkeep/scrub.h), a bounded
- * number of rows after a position at a time.  Thread: the owner of ${db}.
+ * Reads every row of the tables below for the scrubber (upkeep/scrub.h), a
+ * bounded number of rows after a position at a time.  The tables of nodes, of
+ * keys, and of other servers except destinations are not among them.  Thread:
+ * the owner of ${db}.
  */
 #ifndef UPKEEP_SCRUB_ROWS_H
 #define UPKEEP_SCRUB_ROWS_H
@@ -58,8 +60,9 @@ struct scrub_each {
 };
 
 /* Reads at most ${limit} rows after ${at}, and moves ${at} to the last of them.
- * ${ret}: how many were read; fewer than ${limit}: the table has ended.
- * RC_CORRUPT and RC_IO: the row after ${at}, or one near it, cannot be read. */
+ * ${ret}: how many were read; fewer than ${limit}, with RC_OK: the table has
+ * ended.  RC_CORRUPT and RC_IO: the row after ${at}, or one near it, cannot be
+ * read. */
 enum rc scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
     const struct scrub_each *each, int64_t *ret, struct err *err) MUST_USE;
 

@@ -16,8 +16,8 @@
 struct upkeep;
 struct writer;
 
-/* A function that runs at an interval on the thread, for alerts and the like.
- * It must be short and must not wait for the writer. */
+/* A function that runs at an interval on the thread, such as a check of the
+ * disk.  It must be short and must not wait for the writer. */
 struct upkeep_hook {
 	void (*run)(void *arg, struct db *db); /* DB_READER, no transaction */
 	void *arg;
@@ -47,7 +47,8 @@ struct upkeep_options {
 };
 
 /* Makes upkeep, with connections of its own and without a thread.  Its first
- * turn writes DATA/mark.  ${options} is copied. */
+ * turn writes DATA/mark (SQLite only).  Errors: RC_NO_MEMORY, or as db_open()
+ * and archive_open().  ${options} is copied. */
 enum rc upkeep_new(const struct upkeep_options *options, struct upkeep **ret,
     struct err *err) MUST_USE;
 
@@ -57,9 +58,9 @@ void upkeep_free(struct upkeep *u);
 /* Starts the thread. */
 enum rc upkeep_start(struct upkeep *u, struct err *err) MUST_USE;
 
-/* Ends the thread and writes DATA/mark a last time.  The writer must have ended
- * before, so that the unit has returned and the mark covers everything.  NULL
- * is allowed. */
+/* Ends the thread, if it was started, and writes DATA/mark a last time (SQLite
+ * only).  The writer must have ended before, so that the unit has returned and
+ * the mark is that of the last commit.  NULL is allowed. */
 void upkeep_stop(struct upkeep *u);
 
 /* Does what is due, in the calling thread: for the thread, tests and the
