@@ -16,7 +16,8 @@
 
 /* A filter of a list.  Members that are NULL or negative are left out of the
  * query.  Each list supports only some of the members; admin.c sends what is
- * set. */
+ * set.  stuck_ms is sent in whole seconds, rounded down.  near_failure is the
+ * most retries that an entry has left. */
 struct admin_filter {
 	const char *state;
 	const char *destination;
@@ -47,15 +48,17 @@ char *admin_path_of(const char *what, const char *name, const char *verb);
 
 /* Returns the body of a request that requeues or discards dead letters: those
  * in ${ids} (an array of numbers; copied), or, if ${ids} is NULL, up to
- * ${limit} that match ${filter}.  The caller owns the result, which is NULL
- * when memory runs out. */
+ * ${limit} (1 to ADMIN_BATCH_MAX) that match the reason, destination and sender
+ * of ${filter}.  The caller owns the result, which is NULL when memory runs
+ * out. */
 json_t *admin_batch(
     const json_t *ids, const struct admin_filter *filter, int64_t limit);
 
 /* Runs ${request} with ${path}, which admin_path() or admin_path_of() made and
  * which this function frees.  The answer must be a JSON object, unless the
- * request has a sink.  On RC_OK the caller frees ${ret} with rest_reply_fini().
- * Blocks as long as rest_call(). */
+ * request has a sink.  A 403, and a 404 for a list, get a cure for operators.
+ * On RC_OK the caller frees ${ret} with rest_reply_fini().  Blocks as long as
+ * rest_call(). */
 enum rc admin_call(struct rest *rest, struct rest_request *request, char *path,
     struct rest_reply *ret, struct fail *fail) MUST_USE;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A failure as a user or a script sees it: what happened, what to do about it,
- * and the exit code (sysexits.h).  The struct lives on the caller's stack and
- * is passed as the last argument.  The function that detects the failure fills
- * it, and the program prints it once.
+ * and the exit code (sysexits.h).  The caller owns the struct and passes it as
+ * the last argument.  The function that detects the failure fills it, and the
+ * program prints it once.
  */
 #ifndef LIB_FAIL_H
 #define LIB_FAIL_H
@@ -72,7 +72,9 @@ enum fail_kind {
 };
 
 /* Fills ${f} with the rc, exit code and cure of ${kind}, and with ${fmt} as the
- * text of what happened.  Returns the rc. */
+ * text of what happened, cut to 255 bytes.  Clears the other members.  Text
+ * that comes from others must be safe for a terminal (lib/safe.h).  Returns the
+ * rc. */
 enum rc fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -85,9 +87,11 @@ enum rc fail_cure(struct fail *f, const char *fmt, ...)
 enum rc fail_logged_out(struct fail *f);
 
 /* Fills ${f} from a refusal: HTTP ${status} (not 2xx) with the problem document
- * ${problem}.  ${problem} may be NULL or another kind of JSON; then the status
- * alone decides.  ${retry_after_s} is the Retry-After header, 0 without one.
- * Returns the rc. */
+ * ${problem}.  ${problem} may be NULL or another kind of JSON; then, or if its
+ * code is unknown, the status decides.  ${retry_after_s} is the Retry-After
+ * header in seconds; if it is 0, the problem's retry_after is used, if that is
+ * less than a day.  Makes the server's texts safe for a terminal.  Returns the
+ * rc. */
 enum rc fail_problem(
     struct fail *f, int status, const json_t *problem, int retry_after_s);
 
@@ -96,9 +100,9 @@ enum rc fail_problem(
 bool fail_may_retry(const struct fail *f);
 
 /* Returns true if the server refuses a message for now because of its
- * recipient: the recipient's inbox is full, or the sender has used the daily
- * quota of first messages to new servers.  Such a refusal does not affect other
- * recipients. */
+ * recipient: the recipient's inbox is full, or the recipient's server is new to
+ * the sender's server and the sender has used the day's quota of such servers.
+ * Such a refusal does not affect other recipients. */
 bool fail_of_recipient(const struct fail *f);
 
 #endif

@@ -3,10 +3,11 @@
  * The client's database.  This file owns the connection and the lock file
  * beside the database.
  *
- * An exclusive flock of the lock file covers every commit, every checkpoint (a
- * commit triggers it), opening and closing.  SQLite before 3.51.3 can lose a
- * commit when one connection checkpoints while another one commits, and several
- * processes of one account use this file at once.
+ * A process holds an exclusive flock of the lock file during every transaction
+ * that writes, every checkpoint (a commit triggers it), opening and closing.
+ * SQLite before 3.51.3 can lose a commit when one connection checkpoints while
+ * another one commits, and several processes of one account use this file at
+ * once.
  */
 #include "lib/local.h"
 
@@ -29,8 +30,8 @@
 #include "lib/local_sql.h"
 #include "lib/parse.h"
 
-/* Settled drafts are kept as long as the server remembers ids (its default
- * dedup-retention). */
+/* Settled drafts are kept, from their creation on, as long as the server
+ * remembers ids (14 days, its default dedup-retention). */
 #define KEEP_DRAFTS_MS (14ll * 86400 * 1000)
 #define KEEP_EVENTS 20000
 
@@ -165,7 +166,8 @@ integer_of(struct local *local, enum local_sql which)
 	return (value);
 }
 
-/* Creates the tables in a new file, and deletes old drafts and events. */
+/* Creates the tables in a new file, and deletes old settled drafts and old
+ * events. */
 static enum rc
 make_ready(struct local *local, struct fail *fail)
 {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The client's own database.  It holds messages to be sent (the client's
- * outbox) and what was shown (cursors and events).  SQLite in WAL mode with
- * synchronous=FULL.
+ * outbox) and what was shown (cursors and events), and the server's epoch.
+ * SQLite in WAL mode with synchronous=FULL.
  *
  *  1. A message is stored here, on disk, before it is sent, and waits here
  *     until the server has answered.
  *  2. A cursor is stored after its event was shown, never before.
  *  3. Several processes of one account may use the database at the same time.
  *
- * All times are wall-clock milliseconds since 1970.
+ * All times are wall-clock milliseconds since 1970.  Each failure fills
+ * ${fail}; RC_EXISTS and RC_NOT_FOUND do not.  Thread: only the one that opened
+ * the database uses a struct local.
  */
 #ifndef LIB_LOCAL_H
 #define LIB_LOCAL_H
@@ -40,8 +42,10 @@ struct local_draft {
 	json_t *request; /* body of POST /v1/messages */
 };
 
-/* Opens the database at ${path} and creates it if it does not exist.  Close it
- * with local_close(). */
+/* Opens the database at ${path} and creates it, for its owner only, if it does
+ * not exist.  Deletes settled drafts that were made more than 14 days ago, and
+ * all but the newest 20,000 events.  Waits while another process has the lock.
+ * Close it with local_close(). */
 enum rc local_open(
     const char *path, struct local **ret, struct fail *fail) MUST_USE;
 
@@ -54,8 +58,8 @@ void local_close(struct local *local);
 enum rc local_outbox_add(struct local *local, const struct local_draft *draft,
     struct fail *fail) MUST_USE;
 
-/* Finds the draft with ${ref}.  Returns RC_NOT_FOUND if there is none.  Free
- * ${ret} with local_draft_fini(). */
+/* Finds the draft with ${ref}, in any state.  Returns RC_NOT_FOUND if there is
+ * none.  Free ${ret} with local_draft_fini(). */
 enum rc local_outbox_find(struct local *local, const char *ref,
     struct local_draft *ret, struct fail *fail) MUST_USE;
 
@@ -68,7 +72,8 @@ enum rc local_outbox_next(struct local *local, int64_t row,
 /* Frees the members of ${draft}. */
 void local_draft_fini(struct local_draft *draft);
 
-/* Counts an attempt to send ${ref} that failed with ${error}. */
+/* Counts an attempt to send ${ref} that failed with ${error}.  If ${ref} is not
+ * stored, this and the next four functions succeed without an effect. */
 enum rc local_outbox_tried(struct local *local, const char *ref,
     const char *error, struct fail *fail) MUST_USE;
 
@@ -89,35 +94,40 @@ enum rc local_outbox_again(
 enum rc local_outbox_remove(
     struct local *local, const char *ref, struct fail *fail) MUST_USE;
 
-/* Reads cursor ${name}.  Sets *ret_seq to -1 if it is not stored yet. */
+/* Reads cursor ${name}.  Sets *ret_seq to -1 and ${ret_epoch} to "" if it is
+ * not stored. */
 enum rc local_cursor_get(struct local *local, const char *name,
     char ret_epoch[LOCAL_EPOCH_SIZE], int64_t *ret_seq,
     struct fail *fail) MUST_USE;
 
-/* Stores, in one transaction, the array ${events} that was shown and the cursor
- * ${name} (NULL: no cursor) that points behind them.  Within an epoch a cursor
+/* Stores, in one transaction, the array ${events} that was shown and, as cursor
+ * ${name} (NULL: no cursor), the ${epoch} and ${seq} of the last one.  Skips
+ * events that have no event_id or are stored already.  Within an epoch a cursor
  * never moves back. */
 enum rc local_shown(struct local *local, const json_t *events, const char *name,
     const char *epoch, int64_t seq, struct fail *fail) MUST_USE;
 
 /* Returns true if ${event} was shown before: an event of the same server with
- * the same event_id is stored. */
+ * the same event_id is stored.  Returns false on a failure, too. */
 bool local_has_shown(struct local *local, const json_t *event);
 
-/* Stores the server's ${epoch}.  If the stored epoch differs, deletes all
- * cursors and makes every answered draft wait again (its id makes a second
- * submission harmless), and sets *ret_changed to true. */
+/* Stores the server's ${epoch}.  If another epoch was stored before, deletes
+ * all cursors and makes every answered draft wait again (its id or key makes a
+ * second submission harmless), and sets *ret_changed to true.  Ignores an epoch
+ * of LOCAL_EPOCH_SIZE bytes or more. */
 enum rc local_epoch_seen(struct local *local, const char *epoch,
     bool *ret_changed, struct fail *fail) MUST_USE;
 
-/* Returns the addresses of the people that this client has sent messages to or
- * received messages from, as a sorted array that the caller decrefs.  Refused
- * drafts do not count, because their address may be misspelt. */
+/* Returns the recipients of the stored drafts and the senders and recipients of
+ * the stored events, each once, the user's own name included, as an array that
+ * the caller decrefs.  Drafts to a conversation do not count, and neither do
+ * refused ones, because their address may be misspelt.  Returns RC_OK or
+ * RC_NO_MEMORY. */
 enum rc local_names(struct local *local, json_t **ret) MUST_USE;
 
 /* Returns the newest ${limit} shown events that ${wanted} accepts, oldest
  * first, as an array that the caller decrefs.  ${wanted} is called from the
- * newest event on. */
+ * newest event on.  Skips damaged rows.  Returns RC_OK or RC_NO_MEMORY. */
 enum rc local_history(struct local *local,
     bool (*wanted)(const json_t *event, void *arg), void *arg, int limit,
     json_t **ret) MUST_USE;

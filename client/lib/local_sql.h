@@ -15,11 +15,12 @@
 
 #define LOCAL_SQL_VERSION 1
 
-/* Schema version 1. outbox.ref is the message's id, or "key:" and its
- * idempotency key. outbox.state is "waiting" (no answer yet), "answered" (the
- * server has the message; the row is kept so that the client can submit it
+/* Schema version 1.  outbox.ref is the message's id, or "key:" and its
+ * idempotency key.  outbox.state is "waiting" (to be submitted), "answered"
+ * (the server has the message; the row is kept so that the client can submit it
  * again if the server is restored from a backup) or "refused".  Table event
- * holds the shown events, in the order in which they were shown. */
+ * holds the shown events, in the order in which they were shown; event_id is
+ * the key that event_key() in local.c writes. */
 #define LOCAL_SQL_SCHEMA                                                       \
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"       \
 	" STRICT, WITHOUT ROWID;"                                              \

@@ -205,7 +205,7 @@ loop_timer_set(struct loop_timer *timer, int64_t ms)
 {
 
 	timer->pending = true;
-	/* At least 1 µs: libwebsockets takes 0 as "cancel". */
+	/* At least 1 µs: -1 would mean "cancel" to libwebsockets. */
 	lws_sul_schedule(timer->loop->context, 0, &timer->sul, timer_fired,
 	    ms > 0 ? ms * LWS_US_PER_MS : 1);
 }

@@ -17,8 +17,8 @@ struct loop_timer;
 
 typedef void (*loop_fn)(void *arg);
 
-/* Makes a loop for connections to ${server}.  An "https:" URL initializes
- * TLS. */
+/* Makes a loop for connections to ${server}.  An "https:" URL initializes TLS.
+ * If the server is on this machine, removes http_proxy from the environment. */
 enum rc loop_new(
     const char *server, struct loop **ret, struct fail *fail) MUST_USE;
 
@@ -28,11 +28,12 @@ void loop_free(struct loop *loop);
 /* Runs the loop.  Blocks until loop_stop() is called. */
 enum rc loop_run(struct loop *loop, struct fail *fail) MUST_USE;
 
-/* Makes loop_run() return. */
+/* Makes the running loop_run() return.  Before loop_run() it has no effect. */
 void loop_stop(struct loop *loop);
 
 /* Calls ${fn}(${arg}) whenever ${fd} is readable or has hung up, until
- * loop_free().  The caller keeps ${fd}; its flags do not change. */
+ * loop_free().  The caller keeps ${fd}; its flags do not change.  Fails for a
+ * regular file, which epoll does not support. */
 enum rc loop_watch(struct loop *loop, int fd, loop_fn fn, void *arg,
     struct fail *fail) MUST_USE;
 
@@ -42,8 +43,8 @@ struct loop_timer *loop_timer_new(struct loop *loop, loop_fn fn, void *arg);
 /* Cancels and frees ${timer}.  NULL is allowed. */
 void loop_timer_free(struct loop_timer *timer);
 
-/* Calls the timer's function once, after ${ms} milliseconds.  Setting a timer
- * again replaces the first time. */
+/* Calls the timer's function once, after ${ms} milliseconds (0 or less: when
+ * the loop runs next).  Setting a timer again replaces the first time. */
 void loop_timer_set(struct loop_timer *timer, int64_t ms);
 
 /* Cancels the call of the timer's function. */

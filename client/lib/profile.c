@@ -163,8 +163,8 @@ read_file(int fd, struct buf *b)
 	return (true);
 }
 
-/* Parses the open file ${fd}, called ${path}.  Returns RC_PEER if it is not
- * valid JSON. */
+/* Parses the open file ${fd}, called ${path}.  Returns RC_PEER if it is too
+ * long or not valid JSON. */
 static enum rc
 read_json(int fd, const char *path, json_t **ret, struct fail *fail)
 {

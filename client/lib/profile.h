@@ -31,24 +31,26 @@ struct profile {
 /* Loads profile ${name} into ${ret}.  The name of a profile follows the rules
  * for user names, and does not begin with '.'.  If the profile does not exist,
  * the result is RC_OK, and all members of ${ret} but the name are "".  A file
- * that anybody but its owner may access is refused. */
+ * that is damaged, or that anybody but its owner may access, is refused. */
 enum rc profile_load(
     const char *name, struct profile *ret, struct fail *fail) MUST_USE;
 
-/* Writes ${p} to a temporary file, syncs and renames it, and syncs the
- * folder. */
+/* Writes ${p} to a temporary file, syncs and renames it, and syncs the folder,
+ * which is made if it does not exist. */
 enum rc profile_save(const struct profile *p, struct fail *fail) MUST_USE;
 
 /* Deletes the file of ${p} (a missing file is not an error) and clears the
- * account in ${p}. */
+ * user, token, token_id and device in ${p}. */
 enum rc profile_remove(struct profile *p, struct fail *fail) MUST_USE;
 
-/* Returns the names of all profiles as an array that the caller decrefs. */
+/* Returns the names of all profiles, in no order, as an array that the caller
+ * decrefs.  It is empty if there is no folder of profiles. */
 enum rc profile_names(json_t **ret, struct fail *fail) MUST_USE;
 
 /* Writes the path of the client's own database for the account and server of
  * ${p}: $XDG_STATE_HOME/twinbox/NAME/USER@HOST_PORT.db (or
- * ~/.local/state/twinbox/…).  Creates the folders with mode 0700. */
+ * ~/.local/state/twinbox/…).  In HOST_PORT each ':' and '/' of the server's URL
+ * after "://" is '_'.  Creates the folders with mode 0700, but not the file. */
 enum rc profile_state_path(
     const struct profile *p, char ret[PATH_MAX], struct fail *fail) MUST_USE;
 

@@ -20,8 +20,8 @@
 #include "lib/safe.h"
 
 #define CONNECT_TIMEOUT_MS 5000
-/* The largest answer: a page of 200 events of 16 KiB, each byte escaped to six,
- * and more. */
+/* The largest answer.  200 events of 16 KiB, each byte escaped to six, are 19
+ * MiB; the server ends a page at 1 MiB (LIMIT_PAGE_BYTES). */
 #define REPLY_LIMIT (64u << 20)
 
 struct rest {
@@ -237,8 +237,9 @@ make_headers(const struct rest *rest, const struct rest_request *request)
 	return (NULL);
 }
 
-/* Fills ${fail} from libcurl's ${code}.  A failure of a request that ${changes}
- * something is uncertain, unless no connection was made. */
+/* Fills ${fail} from libcurl's ${code}.  If the code does not show whether the
+ * request was sent (a time-out, for example, even one while connecting), the
+ * failure of a request that ${changes} something is uncertain. */
 static enum rc
 judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * REST: one request at a time to one server, with JSON in both directions.  A
- * failure says whether the request was certainly not done (unreachable), may
- * have been done (uncertain), or was answered with a problem.  Redirects are
- * not followed, so that the token never reaches another server.
+ * failure says whether a request that changes something was certainly not done
+ * (unreachable, untrusted), may have been done (uncertain, protocol), or was
+ * answered with a problem.  Redirects are not followed, so that the token never
+ * reaches another server.
  */
 #ifndef LIB_REST_H
 #define LIB_REST_H
@@ -22,8 +23,9 @@ struct rest;
 #define REST_TIMEOUT_MS 20000
 
 /* Work to be done while a request is under way.  ${fn} is called whenever one
- * of ${fds} is readable, and at least once a second.  When ${fn} returns false,
- * the request is abandoned. */
+ * of ${fds} is readable, and at least once a second, but not during the wait
+ * for a Retry-After.  When ${fn} returns false, the request is abandoned and
+ * fails as uncertain; a GET fails as unreachable. */
 #define REST_IDLE_FDS 2
 struct rest_idle {
 	int fds[REST_IDLE_FDS];
@@ -33,7 +35,7 @@ struct rest_idle {
 };
 
 /* Takes the next ${n} bytes of a 2xx answer.  Returns false to abandon the
- * request. */
+ * request, which then fails with kind PROTOCOL. */
 typedef bool (*rest_sink_fn)(void *arg, const char *p, size_t n);
 
 struct rest_request {
@@ -59,12 +61,15 @@ struct rest_reply {
 };
 
 /* Checks that ${text} has the form http(s)://HOST[:PORT].  Writes it to ${ret}
- * without a trailing slash, and with the port only if ${text} has one. */
+ * without a trailing slash, and with the port only if ${text} has one.  Fails
+ * with kind USAGE if ${text} has another form or does not fit into ${size}
+ * bytes. */
 enum rc rest_server_parse(
     const char *text, char *ret, size_t size, struct fail *fail) MUST_USE;
 
-/* Returns true if ${server} (as rest_server_parse() writes it) is on this
- * machine. */
+/* Returns true if the host in ${server} (as rest_server_parse() writes it) is
+ * localhost, 127.x.x.x or [::1].  Does not recognize other names and addresses
+ * of this machine. */
 bool rest_server_local(const char *server);
 
 /* Returns the file with the trusted certificate authorities, which
@@ -88,17 +93,18 @@ void rest_token_set(struct rest *rest, const char *token);
 const char *rest_server(const struct rest *rest);
 
 /* Runs ${request}.  On RC_OK the caller frees ${ret} with rest_reply_fini(); on
- * failure ${ret} holds nothing.  Answers 429 and 503 are repeated after their
- * Retry-After, within patience_ms.  Blocks up to patience_ms, and up to the
- * time-out for each attempt. */
+ * failure ${ret} holds nothing.  Repeats a request that is answered 429 or 503
+ * after the Retry-After (1 s without one), as long as these waits fit into
+ * patience_ms.  Blocks up to patience_ms, and up to the time-out for each
+ * attempt; with a sink, as long as data comes. */
 enum rc rest_call(struct rest *rest, const struct rest_request *request,
     struct rest_reply *ret, struct fail *fail) MUST_USE;
 
 /* Frees the members of ${reply}. */
 void rest_reply_fini(struct rest_reply *reply);
 
-/* GETs ${path} and waits up to 10 s for a busy server.  The body must be an
- * object, which the caller decrefs. */
+/* GETs ${path} (NULL: out of memory) by rest_call() with a patience of 10 s.
+ * The body must be an object, which the caller decrefs. */
 enum rc rest_get(struct rest *rest, const char *path, json_t **ret,
     struct fail *fail) MUST_USE;
 
@@ -110,7 +116,8 @@ void rest_path_add(struct buf *b, const char *text);
  * rest_call() reports a NULL path as that. */
 char *rest_path(const char *prefix, const char *text, const char *suffix);
 
-/* Sleeps for ${ms} milliseconds. */
+/* Sleeps for ${ms} milliseconds (0 or less: not at all), or until a signal
+ * handler has run. */
 void rest_sleep(int64_t ms);
 
 #endif

@@ -54,7 +54,7 @@ host_plain(const char *host)
 }
 
 /* Writes the checked ${url} into ${ret}.  Returns false if the URL is not valid
- * for a server. */
+ * for a server or does not fit. */
 static bool
 server_format(CURLU *url, char *ret, size_t size)
 {

@@ -40,7 +40,7 @@ unsafe(uint32_t c)
 }
 
 /* Writes the shown form of the first character of ${s} into ${ret}.  Returns
- * the number of bytes of ${s} that it covers. */
+ * the number of bytes that the character takes in ${s}. */
 static size_t
 show_one(const char *s, size_t n, char ret[16], size_t *ret_n)
 {

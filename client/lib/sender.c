@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client's relay: it moves messages from the client's outbox to POST
- * /v1/messages.  This file owns the decision between "retry" and "refused".
+ * Moves messages from the client's outbox to POST /v1/messages.  This file owns
+ * the decision between "retry" and "refused".
  */
 #include "lib/sender.h"
 
@@ -98,7 +98,9 @@ sender_submit(struct local *local, const json_t *message, const char *key,
 	return (rc);
 }
 
-/* Submits ${draft} once and settles it if the server has answered. */
+/* Submits ${draft} once.  Settles it if the server has accepted or finally
+ * refused it; otherwise counts the attempt and records the reason in
+ * ${pass}. */
 static enum rc
 submit_once(struct sender *sender, const struct local_draft *draft,
     struct pass *pass, struct fail *fail)

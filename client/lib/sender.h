@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending.  A message is stored in the client's own outbox under an id that the
- * client chooses, and is submitted under that id until the server has answered.
- * A lost answer therefore never makes a second message.  Drafts go out in the
- * order of their submission.  A draft that waits because of its recipient (full
- * inbox, quota of new servers) delays only drafts to the same recipient.
+ * Sending.  A message is stored in the client's own outbox under an id or an
+ * idempotency key that the client chooses, and is submitted under it until the
+ * server has accepted or finally refused it.  A lost answer therefore never
+ * makes a second message, as long as the server remembers the id or key.
+ * Drafts go out in the order of their submission.  A draft that waits because
+ * of its recipient (full inbox, quota of new servers) delays only drafts to the
+ * same recipient; any other wait delays all drafts.
  */
 #ifndef LIB_SENDER_H
 #define LIB_SENDER_H
@@ -43,18 +45,23 @@ struct sender {
 
 /* Stores ${message} (the body of POST /v1/messages) as waiting and writes its
  * ref.  ${message} has an "id", or ${key} is given.  Submitting the same ref
- * again makes it wait again if the content is equal, and fails otherwise. */
+ * again makes it wait again if the content is equal, and fails with kind DATA
+ * otherwise. */
 enum rc sender_submit(struct local *local, const json_t *message,
     const char *key, char ret_ref[LOCAL_REF_SIZE], struct fail *fail) MUST_USE;
 
 /* Submits the waiting drafts.  Retries for up to ${patience_ms} while the
- * server is unreachable or busy, or while one recipient is refused for now.
- * After that the failure gives the reason, and the drafts stay for another
- * time.  Returns RC_OK if no draft waits, or if the wanted draft does not. */
+ * server is unreachable or busy, or while one recipient is refused for now; an
+ * attempt that has begun may end later.  After that, or at once if a retry
+ * cannot help, the failure gives the reason, and the drafts stay for another
+ * time.  Returns RC_OK if no draft waits, or if the wanted draft does not.  A
+ * refused draft does not wait: only fn reports it. */
 enum rc sender_flush(
     struct sender *sender, int64_t patience_ms, struct fail *fail) MUST_USE;
 
-/* Returns true if ${why} is the server's final refusal of a message. */
+/* Returns true if ${why} is the server's final refusal of a message.  A 401, an
+ * answer of another program than a twinbox server, and a refusal that may end
+ * later are not final. */
 bool sender_refused(const struct fail *why);
 
 #endif

@@ -25,8 +25,8 @@
 /* A connection that has lasted for STABLE_MS resets the back-off. */
 #define STABLE_MS 5000
 
-/* The server pings after 25 s without traffic.  If it does not, the client
- * does. */
+/* The server pings after 25 s without traffic.  If it does not, the client does
+ * after 30 s, and drops a connection that is silent for 40 s. */
 static const lws_retry_bo_t idle_policy = {
     .secs_since_valid_ping = 30,
     .secs_since_valid_hangup = 40,
@@ -38,8 +38,9 @@ enum stream_verdict
 stream_verdict(int code)
 {
 
-	/* libwebsockets 4.1 reports 1012, 1013 and 1014 as 1002.  Nothing is
-	 * lost: a twinbox server sends 4400 instead of 1002. */
+	/* libwebsockets 4.1 reports 1012, 1013 and 1014 as 1002.  So 1002 does
+	 * not end the stream: a twinbox server sends it only for frames that
+	 * break RFC 6455, which libwebsockets does not send. */
 	switch (code) {
 	case 4410:
 		return (STREAM_NEW_EPOCH);
@@ -265,7 +266,8 @@ drop(struct stream *stream)
 		lost(stream);
 }
 
-/* The back-off is over, or the server has not answered in time. */
+/* The back-off is over, the server has not answered in time, or stream_finish()
+ * has waited for a second. */
 static void
 timer_fired(void *arg)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stream of a user's events.  It connects by WebSocket, sends a hello with
- * its cursor, and hands events on in order, without gaps and without
- * repetition.  It reconnects by itself with full-jitter back-off, unless a
- * person must act.  The server sees each of its connections as a session.
- * Thread: the one that runs its loop.
+ * its cursor, and hands events on in order.  Within an epoch it repeats no
+ * event, and it reports each gap.  It reconnects by itself with full-jitter
+ * back-off, unless a person must act.  The server sees each of its connections
+ * as a session.  Thread: the one that runs its loop.
  *
  *   WAITING --timer--> CONNECTING --established--> GREETING
  *      ^                   |                          | welcome
@@ -13,8 +13,9 @@
  *      |<---- lost --------------------------------- LIVE
  *   any --close code for a person, stream_finish()--> ENDED
  *
- * CONNECTING and GREETING wait at most ten seconds for the server.  LIVE waits
- * for events and pings when none come.  WAITING waits for the back-off.
+ * CONNECTING and GREETING together wait at most ten seconds for the server.
+ * CATCHING_UP and LIVE ping after 30 s without traffic, and the connection is
+ * lost after 40 s.  WAITING waits for the back-off.
  */
 #ifndef LIB_STREAM_H
 #define LIB_STREAM_H
@@ -53,8 +54,8 @@ enum stream_verdict {
 	STREAM_PERSON     /* end: a person must act */
 };
 
-/* The callbacks of a stream.  Each may be NULL.  JSON is borrowed for the
- * duration of the call. */
+/* The callbacks of a stream.  Each may be NULL.  JSON and failures are borrowed
+ * for the duration of the call. */
 struct stream_ops {
 	/* The server has accepted the hello; ${frame} is its welcome. */
 	void (*welcome)(void *arg, const json_t *frame);
@@ -66,13 +67,14 @@ struct stream_ops {
 	 * with the outbox entry, or a refusal. */
 	void (*sent)(void *arg, int64_t re, const json_t *frame);
 	void (*refused)(void *arg, int64_t re, const struct fail *why);
-	/* The server has another epoch.  The stream starts again at the oldest
-	 * event. */
+	/* The server has another epoch, or does not know the cursor.  The
+	 * stream starts again at the oldest event. */
 	void (*epoch_changed)(void *arg);
 	/* The events from ${expected} to ${oldest} - 1 are no longer kept.  The
 	 * stream continues at ${oldest}. */
 	void (*gap)(void *arg, int64_t expected, int64_t oldest);
-	/* The connection is lost.  The next attempt follows in ${wait_ms}. */
+	/* The connection is lost.  The next attempt follows in ${wait_ms}.  Not
+	 * called if the stream connects again at once. */
 	void (*lost)(void *arg, const struct fail *why, int64_t wait_ms);
 	/* The stream has ended.  ${why} is NULL after stream_finish(). */
 	void (*ended)(void *arg, const struct fail *why);
@@ -90,8 +92,9 @@ struct stream_options {
 	void *arg;
 };
 
-/* Makes a stream and starts to connect.  Copies server, token and epoch; the
- * other members must live until stream_free(). */
+/* Makes a stream, which connects when its loop runs; no callback runs before
+ * that.  Copies server, token and epoch; what the other members point to must
+ * live until stream_free(). */
 enum rc stream_new(const struct stream_options *options, struct stream **ret,
     struct fail *fail) MUST_USE;
 
@@ -99,24 +102,29 @@ enum rc stream_new(const struct stream_options *options, struct stream **ret,
  * before loop_free(). */
 void stream_free(struct stream *stream);
 
-/* Acks all events up to ${upto}.  The stream repeats the ack after a
- * reconnect. */
+/* Acks all events up to ${upto}.  The stream repeats the ack after a reconnect,
+ * if the server does not have it.  Ignores an ack that does not go beyond the
+ * last one. */
 void stream_ack(struct stream *stream, int64_t upto);
 
-/* Marks ${conversation} as read up to ${upto}.  The mark is lost if the
- * connection is. */
+/* Marks ${conversation} as read up to conversation_seq ${upto}.  The mark is
+ * lost if there is no session, or if the connection is lost before the mark is
+ * written. */
 void stream_read(struct stream *stream, const char *conversation, int64_t upto);
 
 /* Submits ${message}.  Returns the number that the answer will carry, or 0 if
- * the stream is not connected.  The message is lost if the connection is, so
- * the owner keeps it until it is answered. */
+ * there is no session, the stream is finishing, or memory runs out.  The
+ * message is lost if the connection is, so the owner keeps it until it is
+ * answered. */
 int64_t stream_send(struct stream *stream, const json_t *message);
 
-/* Writes the queued frames, closes the connection, then calls ended(NULL). */
+/* Writes the queued frames for up to 1 s, closes the connection, then calls
+ * ended(NULL).  Without a connection, calls ended(NULL) before it returns. */
 void stream_finish(struct stream *stream);
 
-/* Return the state, the epoch ("" before the first welcome) and the seq of the
- * last event handed on. */
+/* Return the state, the epoch of the cursor ("" if it is not known, as after a
+ * change of epoch), and the seq of the cursor: that of the last event handed on
+ * or skipped, -1 if it is not known before the first welcome. */
 enum stream_state stream_state(const struct stream *stream);
 const char *stream_epoch(const struct stream *stream);
 int64_t stream_seq(const struct stream *stream);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the frames that the server sends.  This file owns the rules of the
- * cursor: no event is handed on twice, and a gap is always reported.
+ * cursor: within an epoch no event is handed on twice, and a gap is always
+ * reported.
  */
 #include "lib/stream_internal.h"
 
@@ -22,7 +23,8 @@ broken(struct stream *stream, const char *what)
 	return (false);
 }
 
-/* Returns integer member ${name} of ${frame}, or ${other} if there is none. */
+/* Returns integer member ${name} of ${frame}, or ${other} if it is missing or
+ * not an integer. */
 static int64_t
 integer(const json_t *frame, const char *name, int64_t other)
 {

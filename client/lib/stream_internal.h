@@ -34,8 +34,9 @@ struct stream {
 	struct buf in;            /* a frame that is not complete yet */
 
 	/* The cursor.
-	 *  1. seq is the last event handed on, or -1 before the first welcome
-	 *     of a stream that started without a cursor.
+	 *  1. seq is the last event handed on, skipped, or acked before the
+	 *     stream began; -1 before the first welcome of a stream that
+	 *     started without a cursor.
 	 *  2. Only event seq + 1 is handed on. */
 	char epoch[LOCAL_EPOCH_SIZE];
 	int64_t seq;
@@ -64,7 +65,8 @@ bool stream_frame_read(struct stream *stream);
 /* Sets the state. */
 void stream_move(struct stream *stream, enum stream_state state);
 
-/* Resets the cursor, because the server has another epoch. */
+/* Resets the cursor, because the server has another epoch, and reports that to
+ * the owner.  The next attempt follows at once. */
 void stream_reset(struct stream *stream);
 
 /* Requests a callback when the connection is writable. */
