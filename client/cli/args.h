@@ -60,12 +60,13 @@ struct args {
 /* The options of every command. */
 extern const struct option args_common[];
 
-/* The options that need no command. */
+/* The options that are accepted only before a command or without one. */
 extern const struct option args_alone[];
 
-/* Parses ${argv}.  Options may stand anywhere before "--".  ${ret} borrows its
- * texts from ${argv}.  With --help or --version the operands are not checked.
- * Free ${ret} with args_fini(), also on failure. */
+/* Parses ${argv}.  Options, up to ARGS_GIVEN_MAX, may stand anywhere before
+ * "--", but those of a command only after its name.  "-" alone is an operand.
+ * ${ret} borrows its texts from ${argv}.  With --help or --version the operands
+ * are not checked.  Free ${ret} with args_fini(), also on failure. */
 enum rc args_parse(int argc, char **argv, const struct command *commands,
     struct args *ret, struct fail *fail) MUST_USE;
 
@@ -79,13 +80,14 @@ bool args_has(const struct args *args, const char *name);
  * option, returns the last value. */
 const char *args_value(const struct args *args, const char *name);
 
-/* Reads the value of --${name}, a whole number from ${least} to ${most}.
- * Leaves *ret unchanged if the option was not given. */
+/* Reads the value of --${name}, a whole number of at most 18 digits from
+ * ${least} to ${most}.  Fails with kind USAGE if it is not one.  Leaves *ret
+ * unchanged if the option was not given. */
 enum rc args_integer(const struct args *args, const char *name, int64_t least,
     int64_t most, int64_t *ret, struct fail *fail) MUST_USE;
 
-/* Reads the value of --${name}, a duration ("90", "30s", "5m", "2h", "3d"), in
- * milliseconds.  Leaves *ret_ms unchanged if the option was not given. */
+/* Reads the value of --${name}, a duration ("90" or "90s", "5m", "2h", "3d"),
+ * in milliseconds.  Leaves *ret_ms unchanged if the option was not given. */
 enum rc args_duration(const struct args *args, const char *name,
     int64_t *ret_ms, struct fail *fail) MUST_USE;
 

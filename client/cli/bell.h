@@ -2,7 +2,8 @@
 /*
  * Signals a message from another user to a person who looks elsewhere: by the
  * terminal's bell, and by OSC 9, which many terminals show as a notification.
- * Active only on request (--bell, TWINBOX_BELL=1) and only on a terminal.
+ * Active only on request (--bell, TWINBOX_BELL=1) and only on a terminal,
+ * without --json.
  */
 #ifndef CLI_BELL_H
 #define CLI_BELL_H

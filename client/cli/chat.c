@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chat: a conversation with one person in a terminal.  A typed message is
- * stored before it is sent, and sent again until the server has answered.
- * Shown messages of the peer are marked as read.  Messages of other people
- * appear as one line each.  All events are acked, because this device has
- * stored them.
+ * stored before it is sent, and sent again on each new connection until the
+ * server has accepted or finally refused it.  Shown messages of the peer are
+ * marked as read.  Messages of other people appear as one line each.  All
+ * events are acked, because this device has stored them.
  */
 #include "cli/chat.h"
 
@@ -103,7 +103,8 @@ submit_waiting(struct chat *chat)
 }
 
 /* Marks the shown messages as read.  Not before catching up has ended: a mark
- * also covers earlier messages, and some of those may not be shown yet. */
+ * also counts for all earlier messages, and some of those may not be shown
+ * yet. */
 static void
 mark_read(struct chat *chat)
 {
@@ -400,7 +401,7 @@ show_conversation(struct chat *chat, struct fail *fail)
 }
 
 /* Sends the waiting messages and shows the conversation.  If the server cannot
- * be reached, the chat begins offline. */
+ * be reached or is busy, the chat begins offline. */
 static enum rc
 begin(struct chat *chat, struct fail *fail)
 {

@@ -25,7 +25,7 @@ struct chat {
 	json_int_t delivered;  /* the peer's watermarks */
 	json_int_t read;
 
-	json_t *own;    /* id -> message of mine that is on the screen, with
+	json_t *own;    /* id -> message of mine that was shown, with
 			 * "sign" added */
 	json_t *before; /* lines printed before the screen was open, as arrays
 			   of text and tag */
@@ -44,29 +44,32 @@ void chat_opened(struct chat *chat);
 void chat_remark(struct chat *chat, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Shows ${message}.  An own message is shown with its sign and remembered, so
- * that its sign can change. */
+/* Shows ${message}.  An own message is shown with a sign for its state
+ * (render.h) and remembered, so that the sign can change. */
 void chat_show(struct chat *chat, const json_t *message);
 
 /* Changes the sign of own message ${id} to ${sign} (RENDER_WAITING and the
  * others in render.h), unless the message has this sign or one that comes after
- * it: waiting, accepted, delivered, read, failed.  Does nothing for a message
+ * it: waiting, accepted, delivered, read, failed.  If the message has left the
+ * screen, only RENDER_FAILED is shown, as a remark.  Does nothing for a message
  * that was not shown. */
 void chat_sign(struct chat *chat, const char *id, const char *sign);
 
-/* Changes the sign of all own messages up to conversation_seq ${upto} to
- * ${sign}. */
+/* Changes the sign of all shown own messages up to conversation_seq ${upto} to
+ * ${sign}, as chat_sign() does. */
 void chat_sign_upto(struct chat *chat, json_int_t upto, const char *sign);
 
-/* Shows that another person than the peer wrote ${message}.  Before catching up
- * has ended, only counts it. */
+/* Shows ${message}, which belongs to another conversation, as one line with its
+ * sender.  Before catching up has ended, only counts it. */
 void chat_show_other(struct chat *chat, const json_t *message);
 
-/* Shows how many messages each other person sent before catching up ended. */
+/* Shows, by sender, how many messages of other conversations came before
+ * catching up ended. */
 void chat_show_others(struct chat *chat);
 
 /* Shows the last ${limit} messages before conversation_seq ${before} (0: the
- * newest).  Blocks for one request. */
+ * newest).  Does nothing if the conversation is not known.  Blocks for one
+ * rest_get(). */
 enum rc chat_history(struct chat *chat, int64_t limit, json_int_t before,
     struct fail *fail) MUST_USE;
 
@@ -74,21 +77,25 @@ enum rc chat_history(struct chat *chat, int64_t limit, json_int_t before,
  * the conversation's id if it was not known. */
 bool chat_is_here(struct chat *chat, const json_t *message);
 
-/* Shows ${message} of this conversation.  If it is an own message that is on
- * the screen, updates its sign instead. */
+/* Shows ${message} of this conversation, unless it or a later one was shown.
+ * If it is an own message that was shown, updates its sign instead. */
 void chat_take(struct chat *chat, const json_t *message);
 
 /* Begins without the server, because of ${why}: shows the last messages that
  * this computer has seen, and those that wait to be sent to the peer. */
 void chat_begin_offline(struct chat *chat, const struct fail *why);
 
-/* The server is reached: shows the messages that came meanwhile. */
+/* The server is reached: updates the signs, and shows those of the newest
+ * messages (at most 200) that were not shown.  Blocks for its requests and
+ * ignores their failure. */
 void chat_end_offline(struct chat *chat);
 
 /* Handles a typed line.  Called by the screen; NULL is the end of input. */
 void chat_line(void *arg, const char *line);
 
-/* Sends ${text} to the peer: stores it, then submits it. */
+/* Sends ${text} to the peer: stores it, then submits it.  Without a session it
+ * stays stored until the next welcome.  A remark reports text that is longer
+ * than LIMIT_BODY_LEN bytes or not UTF-8. */
 void chat_send(struct chat *chat, const char *text);
 
 #endif

@@ -59,11 +59,12 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Returns member ${name} of ${json} as a cell of a table: text, number, or a
- * time in readable form. */
+ * time in readable form; "" if it is missing.  The caller owns the result,
+ * which is NULL when memory runs out. */
 json_t *cli_cell(struct cli *cli, const json_t *json, const char *name);
 
 /* Appends ${event} as render_event() does.  A receipt names the message by its
- * number in the inbox. */
+ * number in the inbox, if that is known. */
 void cli_event_add(struct cli *cli, struct buf *b, const json_t *event);
 
 /* Frees the members of ${cli}. */
@@ -81,22 +82,24 @@ enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
 void cli_note_settled(struct cli *cli, const struct local_draft *draft,
     enum sender_outcome outcome, const struct fail *why);
 
-/* Submits the waiting messages once.  Those that cannot go out stay; ${cli}
- * counts them for cli_note_unsent().  It prints nothing about them itself,
- * because a command that then fails for the same reason reports both in one
- * line. */
+/* Submits the waiting messages once, and reports those that the server has
+ * accepted or finally refused.  Those that cannot go out stay; ${cli} counts
+ * them for cli_note_unsent().  It prints nothing about these itself, because a
+ * command that then fails for the same reason reports both in one line. */
 void cli_flush(struct cli *cli);
 
 /* Reports why messages wait here, if cli_flush() has left any. */
 void cli_note_unsent(struct cli *cli);
 
 /* Stores the server's epoch in the client's database.  If the epoch has
- * changed, sends the own messages again by their ids and reports that. */
+ * changed, submits the accepted messages that the own outbox still has again,
+ * by their ids or keys, and reports that. */
 enum rc cli_epoch_seen(
     struct cli *cli, const char *epoch, struct fail *fail) MUST_USE;
 
-/* Sends ${method} ${path} with ${body} (taken, may be NULL).  The caller owns
- * the answer in *ret, which is NULL if it has no body. */
+/* Sends ${method} ${path} with ${body} (taken, may be NULL) by rest_call(),
+ * with a patience of 10 s for a busy server.  The caller owns the answer in
+ * *ret, which is NULL if it has no body. */
 enum rc cli_call(struct cli *cli, const char *method, const char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 
@@ -117,8 +120,9 @@ enum rc cli_conversation_with(struct cli *cli, const char *name, json_t **ret,
 /* Fails because there is no conversation with ${name}. */
 enum rc cli_no_conversation(const char *name, struct fail *fail);
 
-/* Returns the watermarks of the other side of ${conversation}: the
- * conversation_seq up to which messages were delivered, and read. */
+/* Returns the watermarks of the first member of ${conversation} that is not
+ * ${me}, who is the other side of a direct one: the conversation_seq up to
+ * which messages were delivered, and read; 0 if there is none. */
 void cli_marks(const json_t *conversation, const char *me,
     json_int_t *ret_delivered, json_int_t *ret_read);
 
@@ -133,16 +137,17 @@ enum rc cli_uuid(const char *text, const char *what,
 enum rc cli_history_page(struct cli *cli, const char *conversation,
     const char *query, json_t **ret, struct fail *fail) MUST_USE;
 
-/* Reads the last ${limit} messages that this computer has seen of the
- * conversation with ${name} or, if that is NULL, of ${conversation} (an id):
- * oldest first.  The caller owns *ret. */
+/* Reads the last ${limit} messages that this computer has seen of
+ * ${conversation} (an id) or, if that is NULL, of the direct conversation with
+ * ${name}: oldest first.  The caller owns *ret. */
 enum rc cli_local_history(struct cli *cli, const char *name,
     const char *conversation, int64_t limit, json_t **ret,
     struct fail *fail) MUST_USE;
 
 /* Reads a password: after ${prompt} from the terminal, without echo (twice if
- * ${twice}), or, with --password-stdin, the next line of standard input.  The
- * caller erases ${ret}. */
+ * ${twice}), or, with --password-stdin, the next line of standard input.  Fails
+ * if it is empty or does not fit into ${size} bytes with its NUL.  The caller
+ * erases ${ret}, also after a failure. */
 enum rc cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
     size_t size, struct fail *fail) MUST_USE;
 
@@ -150,9 +155,11 @@ enum rc cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
  * wait on this computer. */
 enum rc cli_outbox_list(struct cli *cli, struct fail *fail) MUST_USE;
 
-/* Waits until message ${id} is ${state} ("delivered" or "read"), and returns
- * its outbox entry, which the caller owns.  Fails if the message can no longer
- * reach that state, or does not within ${timeout_ms}.  Blocks. */
+/* Waits until message ${id} is ${state} ("delivered" or "read"), for all
+ * recipients, and returns its outbox entry, which the caller owns.  Fails with
+ * kind UNDELIVERED if the message can no longer reach that state, and with kind
+ * TIMEOUT if it does not within ${timeout_ms}.  Blocks, longer than that if the
+ * server does not answer. */
 enum rc cli_wait(struct cli *cli, const char *id, const char *state,
     int64_t timeout_ms, json_t **ret, struct fail *fail) MUST_USE;
 

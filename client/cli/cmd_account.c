@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * register, login, passwd, logout, whoami, devices.  A password exists only in
- * memory and in the request, a token only in the profile.
+ * register, login, passwd, logout, whoami, devices.  A password is stored
+ * nowhere, and a token only in the profile.
  */
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +107,8 @@ revoke_quietly(struct cli *cli, const char *id)
 	(void)rc;
 }
 
-/* Stores the token in ${answer} in the profile. */
+/* Stores the token in ${answer} in the profile, and revokes the one that the
+ * profile had. */
 static enum rc
 keep_login(struct cli *cli, const json_t *answer, const char *name,
     const char *device, struct fail *fail)
@@ -137,7 +138,8 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	return (RC_OK);
 }
 
-/* Replaces the failure of a login by one that says what to do. */
+/* Replaces a refused login (401) by a failure that says what to do, unless the
+ * server asks for the one-time password. */
 static enum rc
 login_refused(struct fail *fail)
 {

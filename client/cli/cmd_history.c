@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history and conversations: from the server or, with --offline, what this
- * computer has shown before.
+ * history: from the server or, with --offline, what this computer has shown
+ * before.  conversations: from the server.
  */
 #include <inttypes.h>
 #include <stdio.h>

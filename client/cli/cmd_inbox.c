@@ -98,7 +98,8 @@ show_page(struct cli *cli, const json_t *page, struct fail *fail)
 	return (local_shown(cli->local, events, NULL, NULL, 0, fail));
 }
 
-/* inbox --all: shows page after page, from the oldest event. */
+/* inbox --all: shows page after page, from the event after ${after} on (0: from
+ * the oldest). */
 static enum rc
 show_all(struct cli *cli, int64_t after, struct fail *fail)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * send: makes the message, stores it in the client's own outbox, submits it
- * until the server has answered and, with --wait, follows it until it is
- * delivered or read.
+ * until the server has answered (for 15 s, or --try-for; then it stays there)
+ * and, with --wait, follows it until it is delivered or read.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -361,8 +361,8 @@ show_accepted(struct cli *cli, const struct sending *sending, struct fail *fail)
 	return (cli_print(&b, fail));
 }
 
-/* Follows the message until it is ${state} (--wait), and shows its final
- * entry. */
+/* Follows the message until it is ${state} (--wait), and shows that it is.
+ * Keeps its final entry for --json. */
 static enum rc
 follow(struct cli *cli, struct sending *sending, const char *state,
     struct fail *fail)
@@ -411,8 +411,9 @@ is_known(struct cli *cli, const char *name)
 	return (known);
 }
 
-/* "send bob carol hi" may be meant for both people.  Asks once, if a person can
- * answer.  In a script the message is sent without a question. */
+/* "send bob carol hi" may be meant for both people.  Asks once, if the second
+ * word is the name of a person known here and a person can answer.  In a script
+ * the message is sent without a question. */
 static enum rc
 confirm_text(struct cli *cli, const json_t *message, struct fail *fail)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The common part of tail and chat.  The stored cursor never stands behind an
- * event that was not shown, and no event is acked that is not stored here.
+ * The common part of tail and chat.  A shown event is stored before it is
+ * acked, in one transaction with the cursor that points to it.  Where events
+ * are acked, those before the start of the stream (--after) and those that the
+ * server no longer keeps are acked without being shown.
  */
 #include "cli/follow.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The common part of tail and chat: a loop that ends properly on SIGINT and
- * SIGTERM, a stream, and the bookkeeping of shown events, which are stored
- * first and then acked, in batches.
+ * The common part of tail and chat: a loop that ends properly on SIGINT,
+ * SIGTERM and SIGHUP, a stream, and the bookkeeping of shown events, which are
+ * stored first and then acked, in batches.
  */
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
@@ -31,7 +31,8 @@ struct follow {
 /* Initializes ${f}, which is zero except for its options stops, acks and
  * cursor: blocks the signals (SIGWINCH, too) and makes the loop.  The loop
  * calls ${on_signal}(${arg}) when a signal has come; follow_signal() then
- * returns it. */
+ * returns it.  The signals stay blocked.  Call follow_fini() also after a
+ * failure. */
 enum rc follow_init(struct follow *f, struct cli *cli, loop_fn on_signal,
     void *arg, struct fail *fail) MUST_USE;
 
@@ -53,17 +54,20 @@ int follow_signal(struct follow *f);
  * sends its inbox again in a new epoch. */
 bool follow_known(struct follow *f, const json_t *event);
 
-/* Records that ${event} was shown.  It is stored and acked with its batch. */
+/* Records that ${event} was shown.  It is stored and, if ${f}->acks, acked with
+ * its batch: after 64 events or 20 ms. */
 void follow_shown(struct follow *f, const json_t *event);
 
-/* Stores and acks the shown events. */
+/* Stores the shown events and, if ${f}->acks, acks them.  A failure ends the
+ * loop. */
 void follow_flush(struct follow *f);
 
 /* The stream starts again in a new epoch: from now on, events shown before are
- * skipped. */
+ * skipped.  Forgets the shown events that are not stored yet. */
 void follow_replay(struct follow *f);
 
-/* Handles a welcome: stores the server's epoch in the client's database. */
+/* Handles a welcome: stores the server's epoch in the client's database and, if
+ * ${f}->acks, acks all events up to the cursor of the stream. */
 void follow_welcome(struct follow *f, const json_t *frame);
 
 /* Stores the shown events and ends, because of ${fail} (NULL: without a

@@ -13,7 +13,8 @@
 #include "cli/cli.h"
 #include "lib/safe.h"
 
-/* How long to fetch missing texts from the server, one request for each. */
+/* How long to fetch missing texts from the server, one request for each; a
+ * request that has begun may take longer. */
 #define TEXTS_MS 2000
 /* A terminal with fewer columns has room for only one time, and for no error,
  * beside the text and the id. */
@@ -77,8 +78,9 @@ is_listed(const json_t *page, const char *id)
 	return (false);
 }
 
-/* Removes messages from o->here that the server has.  It has accepted them, but
- * its answer did not reach this computer. */
+/* Removes messages from o->here that are on the server's page, and marks them
+ * as answered.  The server has accepted them, but its answer did not reach this
+ * computer. */
 static enum rc
 drop_answered(struct cli *cli, struct outbox *o, struct fail *fail)
 {
@@ -207,7 +209,7 @@ due_of(const json_t *entry)
 	return (strcmp(state, "retrying") == 0 ? "next_retry_at" : "");
 }
 
-/* Returns the last error of ${entry}, or "" if the entry has been delivered or
+/* Returns the last error of ${entry}, or "" if the entry has been sent or
  * canceled since. */
 static const char *
 error_of(const json_t *entry)
@@ -356,8 +358,8 @@ print(struct cli *cli, const struct outbox *o, struct fail *fail)
 	return (cli_print_list(cli, o->page, "entries", fail));
 }
 
-/* Returns the path of the list that the arguments select, or NULL on a usage
- * error. */
+/* Returns the path of the list that the arguments select, or NULL on a
+ * failure. */
 static char *
 list_path(struct cli *cli, struct fail *fail)
 {

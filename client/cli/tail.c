@@ -155,8 +155,9 @@ static const struct stream_ops ops = {
     .ended = on_ended,
 };
 
-/* Determines where to begin: at --after, which the server must accept, or at
- * the stored cursor. */
+/* Determines where to begin: at --after, which the server must accept if it
+ * answers, or at the stored cursor.  Without one, *seq is -1: after the acked
+ * event. */
 static enum rc
 beginning(struct cli *cli, char epoch[LOCAL_EPOCH_SIZE], int64_t *seq,
     struct fail *fail)

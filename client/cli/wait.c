@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows an outbox entry until its message is delivered, is read, or has
- * failed, by long-polls of GET /v1/outbox/{id}?wait=.
+ * Follows an outbox entry until its message is delivered or read, or can no
+ * longer be, by long-polls of GET /v1/outbox/{id}?wait=.
  */
 #include <stdio.h>
 #include <string.h>
@@ -93,8 +93,9 @@ too_late(const json_t *entry, const char *state, struct fail *fail)
 	    "it is not lost: look with twinbox outbox, wait with --timeout"));
 }
 
-/* Runs one long-poll of at most ${left_ms}.  On RC_OK, *ret_entry is the
- * current entry; it is replaced only if it has changed. */
+/* Runs one long-poll of at most POLL_S and ${left_ms}, which is rounded up to
+ * seconds.  The first one returns at once.  On RC_OK, *ret_entry is the current
+ * entry; it is replaced only if it has changed. */
 static enum rc
 poll_once(struct cli *cli, const char *id, int64_t left_ms, char etag[128],
     json_t **ret_entry, struct fail *fail)
