@@ -79,7 +79,7 @@ admin_command_filter(
 }
 
 /* Writes cursor ${next}, a text or a number, into ${ret}.  Returns false if the
- * cursor is null. */
+ * cursor is null or too long. */
 static bool
 cursor_text(const json_t *next, char *ret, size_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin: dlq, requeue, discard.  A change of many dead letters needs a
- * confirmation, is sent in batches of a size that the server accepts, and
- * reports the refused ones.
+ * admin: dlq, requeue, discard.  A change by --all needs a confirmation, unless
+ * --yes is given or it requeues at most ten.  Changes are sent in batches of a
+ * size that the server accepts, and the refused dead letters are reported.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "term/admin_view.h"
 #include "term/human.h"
 
-/* Requeueing more dead letters than this needs a confirmation. */
+/* Requeueing more dead letters than this by --all needs a confirmation. */
 #define MANY 10
 /* The longest pause of an export, in ms. */
 #define EXPORT_SILENCE_MS 60000
@@ -321,7 +321,8 @@ next_body(const struct batch *batch, size_t *at)
 	return (body);
 }
 
-/* Sends ${batch}, call by call, until all is done or a call changes nothing. */
+/* Sends ${batch}, call by call: all ids or, by filter, until the limit is
+ * reached, nothing more matches, or a call changes nothing. */
 static enum rc
 run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 {

@@ -2,8 +2,9 @@
 /*
  * admin top: polls /v1/admin and draws the answers.  Keys and signals are
  * handled while a request is under way, so that a server that does not answer
- * does not lock the user in.  A server that cannot be reached is polled again;
- * meanwhile the screen shows the last answers with their growing ages.
+ * does not lock the user in.  A failure of the first requests, and later a 401,
+ * 403 or 404, ends the view.  After any other failure the server is polled
+ * again; meanwhile the screen shows the last answers with their growing ages.
  */
 #include <poll.h>
 #include <string.h>
@@ -160,7 +161,8 @@ fetch(struct top *top, char *path, json_t **slot, struct fail *fail)
 }
 
 /* Fetches the lanes that have something to send: the leased ones, the ready
- * ones, and those into local inboxes with pending rows. */
+ * ones, and those into local inboxes with pending rows; at most 200 of each are
+ * read. */
 static enum rc
 fetch_lanes(struct top *top, struct fail *fail)
 {
