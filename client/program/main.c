@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * twinbox: the command line client.  It reads the arguments, finds the profile
- * and the server, runs the command, and reports a failure in one line on
- * standard error, with an exit code of sysexits.h.
+ * and the server, runs the command, and reports a failure on standard error
+ * (with --json also as an object on standard output), with an exit code of
+ * sysexits.h.
  */
 #include <langinfo.h>
 #include <locale.h>

@@ -8,6 +8,9 @@
  *	common	FLAG LETTER VALUE HELP
  *	command	NAME OPERANDS WITH-SETTINGS SUMMARY DETAIL
  *	option	COMMAND FLAG LETTER VALUE HELP
+ *
+ * WITH-SETTINGS is 0, because only twinboxd has settings.  Commands without a
+ * summary are left out.
  */
 #include <stdio.h>
 
