@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables of the admin commands: statistics, destinations, lanes.  This file
- * owns the thresholds from which a figure is coloured as a warning.
- * admin_view_messages.c has the tables of messages, admin_view_peers.c those of
- * other servers, admin_view_users.c those of users and of the audit log.
+ * has the thresholds from which a figure is coloured as a warning; those of the
+ * live view are in top_view.c.  admin_view_messages.c has the tables of
+ * messages, admin_view_peers.c those of other servers, admin_view_users.c those
+ * of users and of the audit log.
  */
 #include "term/admin_view.h"
 

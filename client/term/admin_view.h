@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How the answers of /v1/admin look in a terminal: tables and facts, shared by
- * the admin commands and `admin top`. Pure functions: JSON in, text out.
- * Members that are missing or have the wrong type are shown as "-".
+ * the admin commands and `admin top`.  Pure functions: JSON in, text out.  A
+ * member that is missing or has the wrong type is shown as "-" or "?", or is
+ * left out.
  */
 #ifndef CLI_ADMIN_VIEW_H
 #define CLI_ADMIN_VIEW_H
@@ -11,12 +12,12 @@
 
 #include "term/grid.h"
 
-/* Returns member ${name} of ${json} as a whole number, or ${other} if it is
- * missing. */
+/* Returns member ${name} of ${json} as a whole number (a fraction is cut off),
+ * or ${other} if it is missing or not a number. */
 int64_t admin_view_integer(const json_t *json, const char *name, int64_t other);
 
-/* Returns member ${name} of ${json} as a number, or ${other} if it is
- * missing. */
+/* Returns member ${name} of ${json} as a number, or ${other} if it is missing
+ * or not a number. */
 double admin_view_number(const json_t *json, const char *name, double other);
 
 /* Appends member ${name}, a count; "-" if it is missing. */
@@ -25,7 +26,8 @@ void admin_view_count(struct buf *b, const json_t *json, const char *name);
 /* Appends member ${name}, a duration in milliseconds; "-" if it is missing. */
 void admin_view_span(struct buf *b, const json_t *json, const char *name);
 
-/* Appends the age of time ${name} in seconds; "-" if it is missing. */
+/* Appends the age of time ${name} at look->now_ms, to the second: "3m 20s"; "-"
+ * if it is missing. */
 void admin_view_age(struct buf *b, const struct look *look, const json_t *json,
     const char *name);
 
@@ -78,7 +80,8 @@ void admin_view_destinations(
     struct buf *b, const struct look *look, const json_t *list);
 
 /* Appends destinations by the age of the messages that wait for them.
- * ${answer} has both "destinations" and "age_limits_ms". */
+ * ${answer} has both "destinations" and "age_limits_ms".  Leaves out "*", the
+ * sum of all destinations, and shows at most ten ages. */
 void admin_view_ages(
     struct buf *b, const struct look *look, const json_t *answer);
 

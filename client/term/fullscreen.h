@@ -2,8 +2,8 @@
 /*
  * Takes over the whole terminal for a live view: the alternate screen, keys as
  * they are pressed, signals as events.  The terminal is restored at the end,
- * also when a signal ends or stops the program.  There is one terminal, and so
- * at most one struct fullscreen is open.
+ * also when a signal that fullscreen_open() blocks ends or stops the program.
+ * There is one terminal, and so at most one struct fullscreen is open.
  */
 #ifndef CLI_FULLSCREEN_H
 #define CLI_FULLSCREEN_H
@@ -46,16 +46,20 @@ struct fullscreen {
 enum rc fullscreen_check(
     const char *who, const char *instead, struct fail *fail) MUST_USE;
 
-/* Takes the terminal over. */
+/* Takes the terminal over.  Blocks SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGWINCH,
+ * SIGTSTP and SIGCONT, which fullscreen_next() handles; they stay blocked after
+ * fullscreen_close(). */
 enum rc fullscreen_open(struct fullscreen *f, struct fail *fail) MUST_USE;
 
 /* Restores the terminal, if it was taken over. */
 void fullscreen_close(struct fullscreen *f);
 
-/* Draws the lines in ${frame}, cut to the size of the terminal. */
+/* Draws the lines in ${frame}, cut to the size of the terminal.  Gives up when
+ * a signal comes while the terminal accepts no output. */
 void fullscreen_draw(struct fullscreen *f, const struct buf *frame);
 
-/* Returns the next key or event; FULLSCREEN_NONE if there is none now. */
+/* Returns the next key (a byte) or event; FULLSCREEN_NONE if there is none now.
+ * On Ctrl-Z and SIGTSTP it blocks until the program is continued. */
 int fullscreen_next(struct fullscreen *f);
 
 #endif

@@ -108,8 +108,8 @@ cell_width(const struct grid *grid, const struct grid_cell *cell)
 	return (safe_width(grid->text.data + cell->at, cell->len));
 }
 
-/* Narrows the widest column by one, until all columns fit into ${columns} or
- * none may be narrowed further. */
+/* Narrows the widest of the columns that may be cut by one, until all columns
+ * fit into ${columns} or none may be narrowed further. */
 static void
 narrow(const struct grid *grid, int *widths, int columns)
 {

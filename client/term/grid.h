@@ -56,12 +56,14 @@ struct buf *grid_cell(struct grid *grid, enum style style);
  * Returns the buffer to which the caller appends its text. */
 struct buf *grid_note(struct grid *grid, enum style style);
 
-/* Appends the table to ${b}, at most ${look}->columns wide, and frees
- * ${grid}. */
+/* Appends the table to ${b} and frees ${grid}.  The table is at most
+ * ${look}->columns (0: 80) wide, if cutting the columns that may be cut is
+ * enough.  If memory ran out, ${b} fails. */
 void grid_finish(struct grid *grid, struct buf *b, const struct look *look);
 
-/* Appends the first ${columns} columns of the ${n} bytes at ${s}.  Colour
- * sequences take no column; the last style is ended. */
+/* Appends the ${n} bytes at ${s}, safe text with colour sequences, cut to
+ * ${columns} columns; a cut text ends with "…".  Colour sequences take no
+ * column; the last style is ended. */
 void grid_clip(struct buf *b, const char *s, size_t n, int columns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as an operator reads them: counts in groups of three digits or in at
- * most five columns, durations in one or two units, sizes, rates, percentages,
+ * Numbers as an operator reads them: counts in groups of three digits or in
+ * about five columns, durations in one or two units, sizes, rates, percentages,
  * times of day, and a series of numbers as bars.  Each function appends to a
  * buffer, in plain ASCII except for the bars.
  */
@@ -17,11 +17,12 @@
 /* Appends a count: "12,345". */
 void human_count(struct buf *b, int64_t n);
 
-/* Appends a count in at most five columns: "12345", "123k", "1.2M". */
+/* Appends a count in at most five columns (a negative one: six): "12345",
+ * "123k", "1.2M". */
 void human_short(struct buf *b, int64_t n);
 
 /* Appends a duration: "85ms", "4.2s", "42s", "3m 20s", "2h 5m", "3d 4h",
- * "400d". */
+ * "400d"; "0s" for 0 and less. */
 void human_span(struct buf *b, int64_t ms);
 
 /* Appends a time limit in one unit: "60s" as "1m", "9600s" as "160m". */
@@ -33,11 +34,13 @@ void human_bytes(struct buf *b, int64_t n);
 /* Appends a rate per second: "0", "0.4", "214", "12.3k". */
 void human_rate(struct buf *b, double per_second);
 
-/* Appends ${part} (0 to 1) in percent: "4.2%". */
+/* Appends ${part} (0 to 1) in percent: "4.2%", "42%"; "<0.1%" and ">999%"
+ * beyond. */
 void human_percent(struct buf *b, double part);
 
 /* Appends wall time ${ms} in local time with seconds: "14:02:33" for today, "20
- * Nov 14:02:33" for another day, "-" for 0. */
+ * Nov 14:02:33" for another day, "20 Nov 2030 14:02:33" for another year, "-"
+ * for 0. */
 void human_time(struct buf *b, const struct look *look, int64_t ms);
 
 /* Appends ${n} values as bars of eight heights, one column each, scaled to the

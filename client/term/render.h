@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events, messages, entries and tables as lines of text for people.  Pure
- * functions: JSON in, bytes out.  Text that is not marked as safe already is
- * made safe here.
+ * functions but for render_columns(): JSON in, bytes out.  Text that is not
+ * marked as safe already is made safe here.
  */
 #ifndef CLI_RENDER_H
 #define CLI_RENDER_H
@@ -37,7 +37,8 @@ struct look {
 	void *seq_arg;
 };
 
-/* The signs for the state of an own message. */
+/* The signs for the state of an own message: stored here only, accepted by the
+ * server, delivered to the recipient, read, failed. */
 #define RENDER_WAITING "…"
 #define RENDER_ACCEPTED "✓"
 #define RENDER_DELIVERED "✓✓"
@@ -53,8 +54,8 @@ void render_styled(
 void render_buf(
     struct buf *b, const struct look *look, enum style style, struct buf *text);
 
-/* Appends the content of ${text} (already safe, one line), cut to ${columns}.
- * A cut text ends with "…". */
+/* Appends the content of ${text} (already safe, one line), cut to ${columns}
+ * (at least 1).  A cut text ends with "…". */
 void render_cut(struct buf *b, const struct buf *text, int columns);
 
 /* Returns the number of columns of terminal ${fd}, 0 if it is not a
@@ -63,7 +64,8 @@ int render_columns(int fd);
 
 /* Appends ${text} (already safe, one line), broken between words into lines of
  * at most ${columns} (0: no limit).  The first line starts at column ${indent};
- * the others are indented by ${indent}. */
+ * the others are indented by ${indent}.  A longer word is not broken, and the
+ * last line has no line end. */
 void render_wrapped(struct buf *b, const char *text, int columns, int indent);
 
 /* Appends string member ${name} of ${json} as one safe line, or ${other} if
@@ -72,7 +74,7 @@ void render_member(
     struct buf *b, const json_t *json, const char *name, const char *other);
 
 /* Appends wall time ${ms} in local time: "12:03" for today, "20 Nov 12:03" for
- * another day. */
+ * another day, "20 Nov 2030 12:03" for another year, "-" for 0. */
 void render_time(struct buf *b, const struct look *look, int64_t ms);
 
 /* Returns time member ${name} of ${json} in milliseconds since 1970, 0 if there
@@ -88,25 +90,28 @@ void render_event(struct buf *b, const struct look *look, const json_t *event);
 void render_message(struct buf *b, const struct look *look,
     const json_t *message, const char *sign);
 
-/* Appends an outbox entry with its destinations and timeline. */
+/* Appends an outbox entry with its timeline and, if it has several, its
+ * destinations. */
 void render_entry(struct buf *b, const struct look *look, const json_t *entry);
 
 /* Returns the state of an outbox entry in readable form: "read", "scheduled", …
  * The text may belong to ${entry}, and is not safe. */
 const char *render_entry_state(const json_t *entry);
 
-/* Returns the name of the other side of a direct conversation; else the title,
- * or "group".  The text may belong to ${conversation}, and is not safe. */
+/* Returns the name of the other side of a direct conversation (${me} if there
+ * is none); else the title, or "group".  The text may belong to
+ * ${conversation}, and is not safe. */
 const char *render_conversation_name(
     const json_t *conversation, const char *me);
 
-/* Appends ${rows} in aligned columns.  Each row is an array of strings, which
- * need not be safe; the first row is the heading. */
+/* Appends ${rows} in aligned columns.  Each row is an array of up to 8 strings,
+ * which need not be safe and are cut to 60 columns; the first row is the
+ * heading. */
 void render_table(struct buf *b, const struct look *look, const json_t *rows);
 
 /* Like render_table(), but makes each row fit on one line of look->columns by
- * cutting the columns in ${flexible}, a bit mask of column numbers.  A table
- * whose other columns are too wide does not fit. */
+ * cutting the columns in ${flexible}, a bit mask of column numbers, to 6
+ * columns at least.  A table that is too wide even then does not fit. */
 void render_table_fit(struct buf *b, const struct look *look,
     const json_t *rows, unsigned flexible);
 

@@ -22,11 +22,12 @@ struct screen *screen_open(const char *prompt, screen_line_fn fn, void *arg);
 /* Restores the terminal and frees ${screen}, which may be NULL. */
 void screen_close(struct screen *screen);
 
-/* Reads typed characters.  Returns false when the terminal is gone. */
+/* Reads typed characters.  Returns false when the terminal is gone or input has
+ * ended. */
 bool screen_read(struct screen *screen);
 
 /* Prints the lines in ${b} (each with its line end) above the edited line, and
- * empties ${b}.  ${tag} (copied; NULL: none) names them for
+ * empties ${b}.  ${tag} (copied, at most 63 bytes; NULL: none) names them for
  * screen_replace(). */
 void screen_print(struct screen *screen, struct buf *b, const char *tag);
 
@@ -34,8 +35,9 @@ void screen_print(struct screen *screen, struct buf *b, const char *tag);
  * prompt and below lines printed or adopted before.  Empties ${b}. */
 void screen_adopt(struct screen *screen, struct buf *b, const char *tag);
 
-/* Replaces the last lines printed with ${tag} by ${b} and empties ${b}.  If
- * those lines have left the screen, returns false and keeps ${b}. */
+/* Replaces the last lines printed with ${tag} by ${b} and empties ${b}.
+ * Returns false and keeps ${b} if those lines have left the screen, ${b} does
+ * not end with a line end, or memory runs out. */
 bool screen_replace(struct screen *screen, struct buf *b, const char *tag);
 
 /* Handles a new size of the terminal. */
@@ -43,7 +45,8 @@ void screen_resize(struct screen *screen);
 
 /* Stops the program, as Ctrl-Z does: the terminal is restored, the edited line
  * is kept.  Blocks until SIGCONT; then call screen_continue() to take the
- * terminal over again. */
+ * terminal over again.  After that, the lines printed before cannot be
+ * replaced. */
 void screen_stop(struct screen *screen);
 void screen_continue(struct screen *screen);
 
