@@ -106,8 +106,8 @@ letter_id(const struct letter *l)
 	return (l->text.data + l->id_at);
 }
 
-/* Reads the time of sending from the text of a message event.  Returns false if
- * there is none. */
+/* Reads the time of sending in ns from the text of a message event.  Returns
+ * false if there is none. */
 bool letter_stamp(const char *event, size_t n, int64_t *ret_ns);
 
 /* ---- reports ---- */
@@ -121,9 +121,10 @@ void report_text(const char *name, const char *v);
 /* Reports ${name}_p50_us, ${name}_p99_us and ${name}_max_us. */
 void report_hist(const char *name, const struct hist *h);
 
-/* Reports processor shares (1 is one processor) and disk writes between the
- * samples ${a} and ${z}.  ${messages} were sent in that time; the report has
- * the bytes written for each. */
+/* Reports the processor shares (1 is one processor) of the load generator and,
+ * if it was sampled, of the server between the samples ${a} and ${z}.  If
+ * ${messages} were sent in that time (0: none), also reports the bytes that the
+ * server wrote to disk for each. */
 void report_proc(
     const struct proc_sample *a, const struct proc_sample *z, int64_t messages);
 void report_end(void);

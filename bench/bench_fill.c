@@ -3,8 +3,8 @@
  * loadgen fill: fills a large database through the API, by arrays of 100
  * messages, so that the server itself writes every row.  Each user writes to
  * the next four users.  At the end each user acks nine tenths of their inbox,
- * which makes receipts and settles rows.  An array that meets a full queue is
- * sent again with the same ids.
+ * which makes receipts and settles rows.  An array that meets a full queue or a
+ * busy server is sent again with the same ids.
  */
 #include <stdio.h>
 #include <string.h>

@@ -255,8 +255,8 @@ run_until(struct flow_run *run, int64_t until_ns)
 		loop_step(run->loop, until_ns - now);
 }
 
-/* Waits for outstanding answers and frames.  Returns how many are missing after
- * the wait. */
+/* Waits up to 20 s for outstanding answers and frames.  Returns how many are
+ * missing after the wait. */
 static int64_t
 drain(struct flow_run *run)
 {

@@ -47,7 +47,7 @@ struct latency_run {
 	int64_t received;
 	int64_t other;
 	char first_other[200];
-	struct hist late;    /* due -> written: the load generator's delay */
+	struct hist late;    /* due -> written: busy connections, own delay */
 	struct hist answer;  /* due -> 201 */
 	struct hist latency; /* due -> frame */
 };

@@ -3,8 +3,8 @@
  * loadgen postgres-send: durable messages in PostgreSQL, as the smallest
  * program with an outbox would write them.  One prepared statement, which is
  * one transaction, writes a row of the message and a row of the outbox.  Each
- * connection has one statement in flight.  Its result means "on disk"
- * (synchronous_commit on).
+ * connection has one statement in flight.  Its result means "on disk" if
+ * synchronous_commit is on, which this program neither sets nor checks.
  */
 #include <poll.h>
 #include <stdio.h>

@@ -375,8 +375,8 @@ open_work(const struct redis_run *run)
 	return (n);
 }
 
-/* Waits for outstanding answers and entries.  Returns how many are missing
- * after the wait. */
+/* Waits up to 20 s for outstanding answers and entries.  Returns how many are
+ * missing after the wait. */
 static int64_t
 drain(struct redis_run *run)
 {

@@ -4,15 +4,15 @@
  * one request in flight on each.  User i writes to user i + 1; if there are
  * more connections than users, they share the users.  A run counts only if
  * afterwards every inbox has exactly the accepted messages: the recipient's
- * copy and the sender's.
+ * copy and the sender's.  A message whose answer was lost may be there as well.
  *
  * With --domain the users write to people on another server, each user to one
  * person.  With --faults the fault carrier stands in for that server, and its
  * log must have every message (peer.h).  With --outage that server is
- * unreachable until all messages are accepted, and the measured time begins
- * with its return.  Without --faults the other server is a real one, with users
- * of the same names; then the caller checks the inboxes there, and only the
- * senders' copies are checked here.
+ * unreachable until all messages are accepted, and the rates of delivery and
+ * the figures of the processes are measured from its return.  Without --faults
+ * the other server is a real one, with users of the same names; then the caller
+ * checks the inboxes there, and only the senders' copies are checked here.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +28,9 @@
 
 #define DELIVERY_LIMIT_NS (60 * NS_PER_S)
 #define SILENCE_LIMIT_NS (20 * NS_PER_S)
-/* After an outage the circuit breaker may wait for this long until it tries the
- * server again. */
+/* How long to wait for the next message at the other server.  The first one
+ * after an outage comes when the circuit breaker tries the server again; its
+ * waits double up to 10 min, so the outage must be short enough. */
 #define RETURN_LIMIT_NS (120 * NS_PER_S)
 
 struct send_run;
@@ -184,7 +185,8 @@ on_closed(struct conn *c, int error)
 static const struct conn_ops ops = {on_connected, on_input, on_closed};
 
 /* Handles events until ${until_ns}.  With ${drain}, also stops when nothing is
- * in flight. */
+ * in flight; with --messages, when all are answered.  Ends the program if no
+ * answer comes for 20 s. */
 static void
 run_until(struct send_run *run, int64_t until_ns, bool drain)
 {

@@ -269,7 +269,8 @@ circles_open(struct circles *run, struct bench *b, struct loop *loop, int n)
 	}
 }
 
-/* Ends the run if a circle does not close: then something was lost. */
+/* Ends the program if a circle is not closed after 20 s: then something was
+ * lost. */
 static void
 check_stuck(const struct circles *run, int64_t now)
 {

@@ -6,7 +6,9 @@
  *       `-> event at the recipient --> its ack --> receipt "delivered" at
  *           the sender: the circle is closed, the next message goes
  *
- * Each message must arrive exactly once, and be the one that was sent.
+ * Each message must arrive exactly once, and be the one that was sent;
+ * otherwise the program ends.  A refused message is counted, and the pair goes
+ * on with a new one.
  */
 #ifndef BENCH_CIRCLE_H
 #define BENCH_CIRCLE_H
@@ -53,15 +55,16 @@ struct circles {
 	struct hist circle;
 };
 
-/* Opens ${n} pairs, of the users from ${first_user} on, and waits for their
- * welcomes. */
+/* Opens ${n} pairs, of the users from ${b}->first_user on, and waits up to 20 s
+ * for their welcomes. */
 void circles_open(
     struct circles *run, struct bench *b, struct loop *loop, int n);
 
 /* Runs circles until ${until_ns}, or until the limit is reached. */
 void circles_run(struct circles *run, int64_t until_ns);
 
-/* Waits for the circles in flight. */
+/* Waits for the circles in flight.  Ends the program if one is not closed after
+ * 20 s. */
 void circles_drain(struct circles *run);
 
 /* Closes all connections and frees the members of ${run}. */

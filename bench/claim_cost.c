@@ -3,7 +3,7 @@
  * claim-cost: the cost of finding the next parcel for a destination.  It runs
  * the reading statements of a claim: the destination's lanes that are due, each
  * lane, the rows at its head and their messages, and the time when the next
- * lane is due.  The figure is the lowest processor time of this thread in many
+ * lane is due.  The figure is the lowest processor time of this thread in 500
  * rounds, so that other programs on the machine hardly change it.  The database
  * belongs to a stopped server and is only read.
  */

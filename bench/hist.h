@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A histogram of times with 128 steps in each power of two, so that a
- * percentile is exact to 0.8 %. The shortest and the longest time are exact.
+ * percentile is at most 0.8 % too high.  The shortest and the longest time are
+ * exact.
  */
 #ifndef BENCH_HIST_H
 #define BENCH_HIST_H

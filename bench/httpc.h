@@ -22,10 +22,10 @@ struct httpc_reply {
 
 /* Reads an answer from ${n} bytes at ${p}.  Returns the number of bytes taken,
  * 0 if the answer is not complete yet.  Ends the program if the bytes are not
- * HTTP/1.1 or the answer is chunked. */
+ * HTTP/1.1 or an answer of 200 and above, except 204, has no Content-Length. */
 size_t httpc_parse(const char *p, size_t n, struct httpc_reply *ret);
 
-/* Writes a request into ${b}.  ${token} and ${body} may be NULL. */
+/* Appends a request to ${b}.  ${token} and ${body} may be NULL. */
 void httpc_request(struct buf *b, const char *method, const char *path,
     const char *token, const char *body, size_t body_len);
 
@@ -43,9 +43,9 @@ void httpc_init(struct httpc *h, const struct sockaddr_in *to);
 /* Closes the connection and frees the members of ${h}. */
 void httpc_fini(struct httpc *h);
 
-/* Makes a call, and connects again if the server has closed the connection.
- * Ends the program if there is no answer.  ${ret} is valid until the next
- * call. */
+/* Makes a call, and connects again and repeats the request once if the
+ * connection ends before the answer.  Ends the program if there is no answer
+ * then.  ${ret} is valid until the next call. */
 void httpc_call(struct httpc *h, const char *method, const char *path,
     const char *token, const char *body, struct httpc_reply *ret);
 

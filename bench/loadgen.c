@@ -151,8 +151,7 @@ text_of(struct bench *b, const char *name)
 					      : NULL);
 }
 
-/* Sets option ${name}.  Returns false if it is unknown.  ${value} may be
- * NULL. */
+/* Sets option ${name}.  Returns false if it is unknown or ${value} is NULL. */
 static bool
 set_option(struct bench *b, const char *name, const char *value)
 {

@@ -49,13 +49,14 @@ struct loop *loop_new(void);
 /* Closes and frees ${loop}.  Close its connections first. */
 void loop_free(struct loop *loop);
 
-/* Waits up to ${timeout_ns} (0: not at all, -1: without limit) and handles
- * events. */
+/* Waits up to ${timeout_ns} (0: not at all, -1: without limit) and handles the
+ * events that are there, at most 256. */
 void loop_step(struct loop *loop, int64_t timeout_ns);
 
-/* Begins to connect ${c} to ${to}.  ${c} is zeroed except for ops and owner.
- * ${from} is the last byte of the source address 127.0.0.x, 0 for any.  A
- * refused connection is reported by closed(). */
+/* Begins to connect ${c} to ${to}.  ${c} is zeroed except for ops and owner, or
+ * was closed.  ${from} is the last byte of the source address 127.0.0.x, 0 for
+ * any.  A refused connection is reported by closed(); an error before that ends
+ * the program. */
 void conn_open(
     struct loop *loop, struct conn *c, const struct sockaddr_in *to, int from);
 

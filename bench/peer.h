@@ -4,7 +4,7 @@
  * (server/relay/carrier_fault.h): its instructions, and the messages in its
  * log, read line by line as the log grows.  Each line must be the next one of
  * its lane: recipient p<i> has messages of one sender only, with consecutive
- * places and ascending ids.
+ * places and, if ids_ascend, ascending ids.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H

@@ -19,7 +19,8 @@ struct person {
 };
 
 /* Returns users u${first} … u${first + n - 1}, which the caller frees with
- * mem_free().  ${path} may be NULL. */
+ * mem_free().  ${path}, the file of tokens, may be NULL: then all are
+ * registered, if they do not exist, and logged in. */
 struct person *people_get(
     const struct sockaddr_in *to, const char *path, int first, int n);
 
@@ -27,7 +28,7 @@ struct person *people_get(
 void people_heads(const struct sockaddr_in *to, struct person *people, int n);
 
 /* Polls until every head is at least the expected one, for at most
- * ${timeout_ns}.  Returns the number of missing deliveries. */
+ * ${timeout_ns}.  Returns the number of events that are missing then. */
 int64_t people_wait(const struct sockaddr_in *to, struct person *people, int n,
     int64_t timeout_ns);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes a pile; see pile.h.  The rows are written by the statements of the
- * schema, with everything that a server would have written: chained digests,
- * the senders' copies, the lanes' tails, the totals. fsck finds no violation.
+ * schema, with what a server would have written: chained digests, the senders'
+ * copies, the lanes' tails, the totals, but no attempts and no receipts.
+ * twinboxd fsck finds no violation.
  *
  * Messages of the lanes alternate, as in real traffic.
  */

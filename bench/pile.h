@@ -2,7 +2,8 @@
 /*
  * A pile of messages from users of this server to people on one other server,
  * written straight into the database of a stopped server.  The messages either
- * wait for that server, or were acked by it long ago.
+ * wait for that server, or were acked by it when they were written.  They were
+ * written 1 ms apart, the last one now.
  */
 #ifndef BENCH_PILE_H
 #define BENCH_PILE_H
@@ -20,7 +21,8 @@ struct pile {
 	bool settled; /* all acked, none waits */
 };
 
-/* Writes ${pile} into ${db}.  Ends the program on a failure. */
+/* Writes ${pile} into ${db}, which must have the senders.  Ends the program on
+ * a failure. */
 void pile_write(struct db *db, const struct pile *pile);
 
 #endif

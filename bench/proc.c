@@ -47,8 +47,8 @@ number_after(const char *text, const char *label)
 	return (v);
 }
 
-/* Returns fields 14 and 15 of stat, counted after the name in parentheses, in
- * ns. */
+/* Returns the user and system time of ${pid} in ns: fields 14 and 15 of stat,
+ * searched behind the name in parentheses, which may contain spaces. */
 static int64_t
 cpu_ns(int pid)
 {

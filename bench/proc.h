@@ -2,7 +2,8 @@
 /*
  * The kernel's figures of a process: processor time, resident memory, bytes
  * written.  They are sampled at the beginning and the end of the measured time,
- * so that a figure is of that time alone.
+ * so that a figure is of that time alone.  The figures of the server include
+ * its child processes, except for the memory.
  */
 #ifndef BENCH_PROC_H
 #define BENCH_PROC_H

@@ -5,9 +5,9 @@
  * through the API would run argon2 30,000 times, for some 25 minutes, and would
  * measure nothing.  These users have no password and cannot log in.
  *
- * With --pile it also writes messages to another server (pile.h), in numbers
- * that would take too long to send.  Messages to this server's inboxes are sent
- * by loadgen fill.
+ * With --pile it also, or only, writes messages to another server (pile.h), in
+ * numbers that would take too long to send.  Messages to this server's inboxes
+ * are sent by loadgen fill.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -28,19 +28,19 @@ void *bench_zalloc(size_t n, size_t size);
  * naming ${what}, if it is not one. */
 int64_t bench_number(const char *what, const char *text, int64_t min);
 
-/* Reads the number of member "${name}" in ${n} bytes at ${p}.  Returns false if
- * there is none. */
+/* Reads the number, 0 or above, of the first member "${name}" in ${n} bytes at
+ * ${p}.  Returns false if there is none. */
 bool scan_i64(const char *p, size_t n, const char *name, int64_t *ret);
 
-/* Copies the text of member "${name}" (without escapes) into ${ret}.  Returns
- * false if there is none or it does not fit. */
+/* Copies the text of the first member "${name}", which has no escapes, into
+ * ${ret}.  Returns false if there is none or it does not fit. */
 bool scan_text(
     const char *p, size_t n, const char *name, char *ret, size_t size);
 
 /* Returns true if ${what} occurs in ${n} bytes at ${p}. */
 bool scan_has(const char *p, size_t n, const char *what);
 
-/* Reads 16 hex digits.  Returns false if they are not hex digits. */
+/* Reads 16 lower-case hex digits.  Returns false if they are not hex digits. */
 bool scan_hex(const char *p, int64_t *ret);
 
 /* Returns the monotonic time in ns. */

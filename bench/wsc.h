@@ -2,7 +2,8 @@
 /*
  * A WebSocket session of the contract (docs/asyncapi.yaml) on top of a
  * connection: upgrade, hello, welcome, then text frames.  Pings are answered
- * here.
+ * here.  Ends the program if the server refuses the upgrade or answers the
+ * hello with another text than a welcome.
  */
 #ifndef BENCH_WSC_H
 #define BENCH_WSC_H
