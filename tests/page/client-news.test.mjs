@@ -74,6 +74,18 @@ describe('a message is announced', () => {
 		assert.deepEqual([s.client.unread, announced(s)], [1, ['m3']]);
 	});
 
+	it('although this page has shown and read it before its event', async (t) => {
+		const s = await live(t);
+		await s.come(event(1));
+		s.list = says(3, 2);
+		await back(s, { acked: 1 });
+		s.client.read(CHAT, 2);
+		s.client.read(CHAT, 3);
+		assert.deepEqual([s.client.unread, announced(s)], [0, ['m1']]);
+		await s.come(event(2), event(3));
+		assert.deepEqual([s.client.unread, announced(s)], [0, ['m1', 'm2', 'm3']]);
+	});
+
 	it('by a page that was reloaded between the list and the event', async (t) => {
 		const s = await live(t);
 		await s.come(event(1));
@@ -129,6 +141,18 @@ describe('a message is not announced', () => {
 		await back(s);
 		await s.come(event(1), event(2));
 		assert.deepEqual([s.client.unread, announced(s)], [0, []]);
+	});
+
+	it('if it was read elsewhere, and a later one here', async (t) => {
+		const s = await live(t);
+		s.list = says(4, 3);
+		await back(s);
+		s.client.read(CHAT, 1);
+		s.list = says(4, 1, { members: [member('ann', 3, 3), member('bob')] });
+		await back(s);
+		s.client.read(CHAT, 4);
+		await s.come(event(1), event(2), event(3), event(4));
+		assert.deepEqual([s.client.unread, announced(s)], [0, ['m4']]);
 	});
 
 	for (const [what, slow] of [['is there', false], ['takes its time', true]])

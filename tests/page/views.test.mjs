@@ -305,9 +305,11 @@ describe('without a mouse', () => {
 		const person = await guest(t);
 		await person.logIn();
 		await person.talkTo(bob.name);
-		await bob.send(person.name, 'Read me out');
-		await person.page.locator('[role=log]', { hasText: `${bob.name}: Read me out` })
-			.waitFor({ state: 'attached' });
+		for (const text of ['Read me out', 'And me'])
+			await bob.send(person.name, text);
+		for (const text of ['Read me out', 'And me'])
+			await person.page.locator('[role=log] p').getByText(`${bob.name}: ${text}`, { exact: true })
+				.waitFor({ state: 'attached' });
 		assert.equal(await person.page.locator('[role=status]').textContent(), 'Live');
 		await person.context.setOffline(true);
 		// The page tries to connect all the same, so the text changes

@@ -20,6 +20,7 @@ import { TimelineView } from './view-timeline.tsx';
 import { visible } from './visible.ts';
 
 const PHONE = '(max-width: 719px)';
+const SAID_LINES = 10; // kept for a screen reader
 
 /** Returns true if there is room for one pane only, and follows changes. */
 function usePhone(): boolean
@@ -143,7 +144,7 @@ function Home(props: { login: Login; once: string; replaced: () => void;
 	left: (notice: string, kept: boolean) => void }): JSX.Element
 {
 	const [, draw] = useState(0);
-	const [said, say] = useState('');
+	const [said, setSaid] = useState<{ number: number; words: string }[]>([]);
 	const [shown, show] = useState<string | null>(null);
 	const [leaving, setLeaving] = useState<'here' | 'everywhere' | null>(null);
 	const [client, setClient] = useState<ChatClient | null>(null);
@@ -168,7 +169,9 @@ function Home(props: { login: Login; once: string; replaced: () => void;
 			},
 			loggedOut: () => props.left('You were logged out: this device is no longer known ' +
 				'to the server.', true),
-			say,
+			// Several messages in a row are all read out, so each is a line of its own.
+			say: (words) => setSaid((lines) => [...lines.slice(1 - SAID_LINES),
+				{ number: (lines[lines.length - 1]?.number ?? 0) + 1, words }]),
 			arrived: (message, conversation) => void notifier?.arrived(message, conversation),
 		});
 		notifier = new Notifier(made);
@@ -229,7 +232,8 @@ function Home(props: { login: Login; once: string; replaced: () => void;
 					props.left(leaving === 'everywhere' ? 'You are logged out on all devices.' :
 						'You are logged out.', false);
 			}} />}
-			<p class="sr" role="log" aria-live="polite">{said}</p>
+			<div class="sr" role="log" aria-live="polite">{said.map((line) =>
+				<p key={line.number}>{line.words}</p>)}</div>
 		</div>
 	);
 }

@@ -13,6 +13,7 @@ import { Heir } from './heir.ts';
 import { History, type Shown } from './history.ts';
 import {
 	isFor, isNews, mergeMessage, messageOf, previewOf, tickOf, withMark, withMessage, withRead,
+	type ReadHere,
 } from './merge.ts';
 import { Sender, recipientOf } from './sender.ts';
 import { Socket, type Frame, type Link, type Welcome } from './socket.ts';
@@ -71,6 +72,7 @@ export class ChatClient {
 	private batch: Required<Pick<Batch, 'messages' | 'conversations'>> & { seq: number } | null = null;
 	private writing: Promise<void> = Promise.resolve();
 	private reads = new Map<string, number>(); // own read marks that the server has not confirmed
+	private readHere = new Map<string, ReadHere>(); // by conversation
 	private typed = 0;
 	private ended = false;
 	private leaving = false; // logOut() is under way
@@ -345,6 +347,8 @@ export class ChatClient {
 
 		if (!c || !mine || upto <= mine.read)
 			return;
+		const here = this.readHere.get(id);
+		this.readHere.set(id, { from: here?.upto === mine.read ? here.from : mine.read, upto });
 		this.listed.put(withRead(c, this.me, upto, this.known(id).values()));
 		this.reads.set(id, upto);
 		void this.disk.write({ conversations: [this.conversations.get(id)!] });
@@ -470,6 +474,7 @@ export class ChatClient {
 		this.unsent = [...again.filter((one) => !queued.has(one.id)), ...this.unsent]
 			.sort((a, b) => (a.id < b.id ? -1 : 1));
 		this.reads.clear();
+		this.readHere.clear();
 		this.cursor = null;
 		await this.disk.write({ messages: all, unsent: again, cursor: null,
 			conversations: [...this.conversations.values()] });
@@ -532,7 +537,8 @@ export class ChatClient {
 		const before = this.conversations.get(id)!;
 		this.change(id, (c) => withMessage(c, fresh, this.me));
 		this.typing.delete(id);
-		if (event.seq > (this.cursor?.old ?? 0) && isNews(fresh, before, this.me)) {
+		if (event.seq > (this.cursor?.old ?? 0) &&
+		    isNews(fresh, before, this.me, this.readHere.get(id))) {
 			this.user.say(`${fresh.from}: ${visible((fresh.body ?? '').slice(0, 200))}`);
 			this.user.arrived?.(fresh, before);
 		}

@@ -112,12 +112,22 @@ const markOf = (c: Conversation, address: string) =>
  * counted. */
 const countedIn = (c: Conversation) => c.counted ?? c.last;
 
+/** The messages from number ${from} + 1 to ${upto} that this page showed and marked as read. */
+export interface ReadHere {
+	from: number;
+	upto: number;
+}
+
 /** Returns true if the page must announce ${m} (read it out, notify) when its event comes.  ${c} is
  * the conversation before that event.  Its `last` cannot decide this: the server's list may have
- * raised it before the event. */
-export function isNews(m: Message, c: Conversation, me: string): boolean
+ * raised it before the event.  A message that was read on another device is not announced.  One
+ * that was read on this page is: the page may have fetched, shown and marked it before its event. */
+export function isNews(m: Message, c: Conversation, me: string, here?: ReadHere): boolean
 {
-	return !m.own && m.seq !== null && m.seq > Math.max(c.announced ?? 0, markOf(c, me).read);
+	if (m.own || m.seq === null || m.seq <= (c.announced ?? 0))
+		return false;
+	return m.seq > markOf(c, me).read ||
+		(here !== undefined && m.seq > here.from && m.seq <= here.upto);
 }
 
 /** Returns ${c} after ${by} has received (or read) all messages up to ${upto}.  Marks only move
