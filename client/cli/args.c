@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "lib/safe.h"
 #include "model/message.h"
 
@@ -77,6 +78,16 @@ mistake(struct fail *fail, const struct command *command)
 	    command != NULL ? command->name : "", command != NULL ? " " : ""));
 }
 
+/* Returns true if ${value} may be a value of ${option}.  A name of a file may
+ * be any bytes.  Of other bytes than UTF-8 no JSON can be made. */
+static bool
+is_text(const struct option *option, const char *value)
+{
+
+	return (strcmp(option->value, "FILE") == 0 ||
+		utf8_valid(value, strlen(value), NULL));
+}
+
 /* Reads the option at ${argv}[${i}].  Returns the number of arguments taken, or
  * 0 on a usage error. */
 static int
@@ -86,6 +97,7 @@ read_option(char **argv, int i, struct args *ret, struct fail *fail)
 	const char *equals = strchr(arg, '=');
 	size_t n = equals != NULL ? (size_t)(equals - arg) : strlen(arg);
 	const struct option *option = find_option(ret->command, arg, n);
+	const char *value;
 	char safe[80];
 
 	safe_line(arg, n, safe, sizeof(safe));
@@ -120,8 +132,14 @@ read_option(char **argv, int i, struct args *ret, struct fail *fail)
 		(void)mistake(fail, ret->command);
 		return (0);
 	}
-	ret->given[ret->ngiven++].value =
-	    equals != NULL ? equals + 1 : argv[i + 1];
+	value = equals != NULL ? equals + 1 : argv[i + 1];
+	if (!is_text(option, value)) {
+		(void)fail_set(fail, FAIL_USAGE,
+		    "the value of --%s is not in UTF-8", option->name);
+		(void)mistake(fail, ret->command);
+		return (0);
+	}
+	ret->given[ret->ngiven++].value = value;
 	return (equals != NULL ? 1 : 2);
 }
 

@@ -95,15 +95,34 @@ gather_text(struct cli *cli, struct buf *b, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Adds the value of ${option} as string member ${member}. */
-static void
-add_text(
-    struct cli *cli, json_t *message, const char *option, const char *member)
+/* Sets member ${name} to ${value}, which it takes.  A message without a member
+ * that was asked for must not be sent. */
+static enum rc
+set(json_t *message, const char *name, json_t *value, struct fail *fail)
 {
-	const char *value = args_value(&cli->args, option);
 
-	if (value != NULL)
-		(void)json_object_set_new(message, member, json_string(value));
+	if (json_object_set_new(message, name, value) == 0)
+		return (RC_OK);
+	return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+}
+
+/* Sets the members that are options of the same meaning. */
+static enum rc
+add_texts(struct cli *cli, json_t *message, struct fail *fail)
+{
+	static const char *const members[][2] = {{"priority", "priority"},
+	    {"content-type", "content_type"}, {"reply-to", "reply_to"},
+	    {"correlation-id", "correlation_id"}};
+	const char *value;
+	size_t i;
+
+	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		value = args_value(&cli->args, members[i][0]);
+		if (value != NULL && set(message, members[i][1],
+					 json_string(value), fail) != RC_OK)
+			return (fail->rc);
+	}
+	return (RC_OK);
 }
 
 /* Adds each --metadata NAME=TEXT. */
@@ -127,12 +146,16 @@ add_metadata(struct cli *cli, json_t *message, struct fail *fail)
 		}
 		if (metadata == NULL)
 			metadata = json_object();
-		(void)json_object_setn_new(metadata, value,
-		    (size_t)(equals - value), json_string(equals + 1));
+		if (json_object_setn_new(metadata, value,
+			(size_t)(equals - value),
+			json_string(equals + 1)) != 0) {
+			json_decref(metadata);
+			return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+		}
 	}
-	if (metadata != NULL)
-		(void)json_object_set_new(message, "metadata", metadata);
-	return (RC_OK);
+	if (metadata == NULL)
+		return (RC_OK);
+	return (set(message, "metadata", metadata, fail));
 }
 
 /* Adds the time of delivery and the time of expiry. */
@@ -156,13 +179,14 @@ add_times(struct cli *cli, json_t *message, struct fail *fail)
 		at_ms = clk_wall_ms(clk_system()) + in_ms;
 	if (in_ms >= 0 || at != NULL) {
 		clk_format_rfc3339(at_ms, text);
-		(void)json_object_set_new(
-		    message, "deliver_at", json_string(text));
+		if (set(message, "deliver_at", json_string(text), fail) !=
+		    RC_OK)
+			return (fail->rc);
 	}
-	if (expires_ms >= 0)
-		(void)json_object_set_new(
-		    message, "expires_in", json_integer(expires_ms / 1000));
-	return (RC_OK);
+	if (expires_ms < 0)
+		return (RC_OK);
+	return (
+	    set(message, "expires_in", json_integer(expires_ms / 1000), fail));
 }
 
 /* Adds the message's id, unless --key is given: then the server makes the
@@ -181,7 +205,6 @@ add_id(struct cli *cli, json_t *message, struct fail *fail)
 		    fail, FAIL_USAGE, "--id and --key exclude each other"));
 	if (key != NULL) {
 		if (key[0] == '\0' || strlen(key) > LIMIT_IDEMPOTENCY_KEY_LEN ||
-		    !utf8_valid(key, strlen(key), NULL) ||
 		    strpbrk(key, "\r\n") != NULL)
 			return (fail_set(fail, FAIL_USAGE,
 			    "--key takes a text of 1 to %d bytes",
@@ -196,42 +219,57 @@ add_id(struct cli *cli, json_t *message, struct fail *fail)
 		id = uuid_gen_next(&gen);
 		uuid_format(&id, text);
 	}
-	(void)json_object_set_new(message, "id", json_string(text));
-	return (RC_OK);
+	return (set(message, "id", json_string(text), fail));
+}
+
+/* Sets the conversation, or the recipient. */
+static enum rc
+add_target(struct cli *cli, json_t *message, struct fail *fail)
+{
+	const char *conversation = args_value(&cli->args, "conversation");
+	char uuid[UUID_TEXT_LEN + 1];
+	const char *to;
+
+	if (conversation != NULL) {
+		if (cli_uuid(conversation, "--conversation", uuid, fail) !=
+		    RC_OK)
+			return (fail->rc);
+		return (set(message, "conversation", json_string(uuid), fail));
+	}
+	to = cli->args.operands[0];
+	if (!utf8_valid(to, strlen(to), NULL)) {
+		(void)fail_set(
+		    fail, FAIL_USAGE, "the recipient is not in UTF-8");
+		return (fail_cure(fail, "see twinbox send --help"));
+	}
+	return (set(message, "to", json_string(to), fail));
+}
+
+/* Sets the text. */
+static enum rc
+add_body(struct cli *cli, json_t *message, struct fail *fail)
+{
+	struct buf text = BUF_INIT;
+	enum rc rc;
+
+	buf_init(&text, 4 * LIMIT_BODY_LEN);
+	if ((rc = gather_text(cli, &text, fail)) == RC_OK)
+		rc = set(
+		    message, "body", json_stringn(text.data, text.len), fail);
+	buf_fini(&text);
+	return (rc);
 }
 
 /* Makes the message from the arguments. */
 static enum rc
 make_message(struct cli *cli, json_t **ret, struct fail *fail)
 {
-	const char *conversation = args_value(&cli->args, "conversation");
-	char uuid[UUID_TEXT_LEN + 1];
-	struct buf text = BUF_INIT;
 	json_t *message = json_object();
-	enum rc rc;
 
-	buf_init(&text, 4 * LIMIT_BODY_LEN);
-	if (conversation != NULL) {
-		rc = cli_uuid(conversation, "--conversation", uuid, fail);
-		if (rc == RC_OK)
-			(void)json_object_set_new(
-			    message, "conversation", json_string(uuid));
-	} else {
-		rc = RC_OK;
-		(void)json_object_set_new(
-		    message, "to", json_string(cli->args.operands[0]));
-	}
-	if (rc == RC_OK)
-		rc = gather_text(cli, &text, fail);
-	if (rc == RC_OK)
-		(void)json_object_set_new(
-		    message, "body", json_stringn(text.data, text.len));
-	buf_fini(&text);
-	add_text(cli, message, "priority", "priority");
-	add_text(cli, message, "content-type", "content_type");
-	add_text(cli, message, "reply-to", "reply_to");
-	add_text(cli, message, "correlation-id", "correlation_id");
-	if (rc != RC_OK || add_metadata(cli, message, fail) != RC_OK ||
+	if (add_target(cli, message, fail) != RC_OK ||
+	    add_body(cli, message, fail) != RC_OK ||
+	    add_texts(cli, message, fail) != RC_OK ||
+	    add_metadata(cli, message, fail) != RC_OK ||
 	    add_times(cli, message, fail) != RC_OK ||
 	    add_id(cli, message, fail) != RC_OK) {
 		json_decref(message);

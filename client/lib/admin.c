@@ -88,28 +88,17 @@ admin_path_of(const char *what, const char *name, const char *verb)
 	return (buf_take(&b, NULL));
 }
 
-/* Sets member ${name} of ${object} to ${value}, unless ${value} is NULL. */
-static void
-set_text(json_t *object, const char *name, const char *value)
-{
-
-	if (value != NULL)
-		(void)json_object_set_new(object, name, json_string(value));
-}
-
 json_t *
 admin_batch(const json_t *ids, const struct admin_filter *filter, int64_t limit)
 {
-	json_t *which;
 
 	if (ids != NULL)
 		return (json_pack("{so}", "dead_ids", json_deep_copy(ids)));
-	which = json_object();
-	set_text(which, "reason", filter->reason);
-	set_text(which, "destination", filter->destination);
-	set_text(which, "sender", filter->sender);
-	return (
-	    json_pack("{so sI}", "filter", which, "limit", (json_int_t)limit));
+	/* A filter is complete or not there: without one of its members it
+	 * would match more. */
+	return (json_pack("{s{ss* ss* ss*} sI}", "filter", "reason",
+	    filter->reason, "destination", filter->destination, "sender",
+	    filter->sender, "limit", (json_int_t)limit));
 }
 
 /* Replaces the cure of a refusal with one for operators. */

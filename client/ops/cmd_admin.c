@@ -192,8 +192,7 @@ cmd_admin_pause(struct cli *cli, struct fail *fail)
 	if (reason != NULL &&
 	    json_object_set_new(body, "reason", json_string(reason)) != 0) {
 		json_decref(body);
-		return (
-		    fail_set(fail, FAIL_USAGE, "the reason is not in UTF-8"));
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	}
 	return (
 	    change_destination(cli, "POST", "/pause", body, "is paused", fail));

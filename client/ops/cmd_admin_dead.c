@@ -302,7 +302,7 @@ take_answer(struct batch *batch, const json_t *answer)
 }
 
 /* Returns the body of the next call: the filter, or the next ids from *at
- * on. */
+ * on; NULL without memory. */
 static json_t *
 next_body(const struct batch *batch, size_t *at)
 {
@@ -326,15 +326,17 @@ next_body(const struct batch *batch, size_t *at)
 static enum rc
 run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 {
-	json_t *answer;
+	json_t *body, *answer;
 	int64_t changed;
 	size_t at = 0;
 	bool more;
 
 	do {
+		if ((body = next_body(batch, &at)) == NULL)
+			return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 		if (admin_command_change(cli, "POST",
-			admin_path_of("dead-letters", batch->verb, ""),
-			next_body(batch, &at), &answer, fail) != RC_OK)
+			admin_path_of("dead-letters", batch->verb, ""), body,
+			&answer, fail) != RC_OK)
 			return (fail->rc);
 		changed = take_answer(batch, answer);
 		more = json_is_true(json_object_get(answer, "more")) ||

@@ -154,7 +154,8 @@ next_filtered(struct bulk_call *a, struct db *db, struct err *err)
 	    &n, &last, err);
 	if (rc != RC_OK)
 		return (rc);
-	a->ended = last == 0 || n == 0;
+	/* Even if none of the rows read here matches, later ones may. */
+	a->ended = last == 0;
 	if (last != 0)
 		a->last = last;
 	else if (n > 0)
@@ -163,6 +164,15 @@ next_filtered(struct bulk_call *a, struct db *db, struct err *err)
 		a->letters[i].dead_id = ids[i];
 	a->unit.ndead_letters = n;
 	return (RC_OK);
+}
+
+static bool
+is_done(const struct bulk_call *a)
+{
+
+	if (a->ids != NULL)
+		return (a->at == json_array_size(a->ids));
+	return (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX);
 }
 
 /* Finds the dead letters of the next unit, and submits it or ends.  Checks the
@@ -198,17 +208,8 @@ read_next(struct call *call, struct db *db, struct err *err)
 	if (a->unit.ndead_letters > 0)
 		submit(a);
 	else
-		call_read(call, read_end);
+		call_read(call, is_done(a) ? read_end : read_next);
 	return (RC_OK);
-}
-
-static bool
-is_done(const struct bulk_call *a)
-{
-
-	if (a->ids != NULL)
-		return (a->at == json_array_size(a->ids));
-	return (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX);
 }
 
 /* Continues with the next unit, or answers. */

@@ -551,7 +551,8 @@ __wrap_inspect_dead_letter_ids(struct db *db,
 	for (id = after + 1; id <= admin_store.letters && *ret_n < max; id++) {
 		if (admin_store.looked != 0 && id > after + admin_store.looked)
 			break;
-		ret[(*ret_n)++] = id;
+		if (id > admin_store.apart)
+			ret[(*ret_n)++] = id;
 	}
 	*ret_last = id <= admin_store.letters ? id - 1 : 0;
 	return (played_store(err));

@@ -21,6 +21,8 @@ set(const char *name, int64_t value)
 		admin_store.letters = value;
 	else if (strcmp(name, "looked") == 0)
 		admin_store.looked = value;
+	else if (strcmp(name, "apart") == 0)
+		admin_store.apart = value;
 	else if (strcmp(name, "more") == 0)
 		admin_store.more = value != 0;
 	else if (strcmp(name, "refused") == 0)

@@ -389,8 +389,9 @@ test_pause_and_resume(void **state)
 	REFUSES(s, "POST " ADMIN "destinations/far/pause\n{}\n", EX_CANTCREAT,
 	    "it has left; choose another name or id", "admin", "pause", "far");
 	REFUSES(s, "", EX_USAGE,
-	    "the reason is not in UTF-8; see twinbox --help", "admin", "pause",
-	    "far", "--reason", "\xff");
+	    "the value of --reason is not in UTF-8; see twinbox admin pause "
+	    "--help",
+	    "admin", "pause", "far", "--reason", "\xff");
 }
 
 static void

@@ -339,6 +339,9 @@ test_paths(void **state)
 	    text, "{\"filter\":{\"sender\":\"a&b\"},\"limit\":7}");
 	free(text);
 	json_decref(body);
+	/* Without its sender the filter would match all. */
+	filter.sender = "\xff";
+	assert_null(admin_batch(NULL, &filter, 7));
 	body = admin_batch(ids, NULL, 0);
 	text = json_dumps(body, JSON_COMPACT);
 	assert_string_equal(text, "{\"dead_ids\":[3,4]}");

@@ -145,8 +145,9 @@ test_refusals(void **state)
 		    "admin", "peers", bad[i][0], bad[i][1], bad[i][2],
 		    bad[i][3]);
 	REFUSES(s, "", EX_USAGE,
-	    "an argument is not in UTF-8; see twinbox --help", "admin", "peers",
-	    "block", "x.example", "--reason", "\xff");
+	    "the value of --reason is not in UTF-8; see twinbox admin peers "
+	    "--help",
+	    "admin", "peers", "block", "x.example", "--reason", "\xff");
 	REFUSES(s, "", EX_USAGE,
 	    "an argument is not in UTF-8; see twinbox --help", "admin", "peers",
 	    "pin", "x.example", "\xff", PUBLIC);
