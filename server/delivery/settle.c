@@ -258,10 +258,10 @@ fenced(struct run *r, struct err *err)
 	return (rc);
 }
 
-/* Continues a replay at the first row that the destination refuses for now,
- * which is offered again after a retry delay; if there is none, behind the last
- * row of the parcel.  A row of a replay is never charged, because its sender
- * has seen it as sent. */
+/* Continues a replay at the first row that the destination refuses for now or
+ * does not answer, which is offered again after a retry delay; if there is
+ * none, behind the last row of the parcel.  A row of a replay is never charged,
+ * because its sender has seen it as sent. */
 static void
 replay_on(struct run *r)
 {
@@ -272,7 +272,8 @@ replay_on(struct run *r)
 	for (i = 0; i < r->n; i++) {
 		item = &r->items[i];
 		l->replay_seq = item->row.lane_seq;
-		if (item->answer == ANSWER_RETRYABLE ||
+		if (item->answer == ANSWER_NONE ||
+		    item->answer == ANSWER_RETRYABLE ||
 		    item->answer == ANSWER_PREDECESSOR) {
 			l->due_at =
 			    r->tx->now_ms +

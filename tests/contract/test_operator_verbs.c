@@ -397,6 +397,16 @@ test_rewind(void **state)
 	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
 	assert_int_equal(parcel.n, 1);
 	assert_int_equal(parcel.items[0].row.lane_seq, 2);
+	/* The destination answers the request but not this message. */
+	parcel.reached = true;
+	parcel.items[0].answer = ANSWER_NONE;
+	parcel.items[0].retry_after_ms = 3000;
+	(void)far_settle(&rig, &parcel);
+	assert_string_equal(FAR_LANE, "ready/3/1700000008080/-1/2");
+	clk_fake_advance(&rig.clk, 3000);
+	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
+	assert_int_equal(parcel.n, 1);
+	assert_int_equal(parcel.items[0].row.lane_seq, 2);
 	(void)far_answer(&rig, &parcel, ANSWER_ACCEPTED);
 	assert_string_equal(FAR_LANE, "ready/3/0/-1/3");
 	assert_int_equal(rig_number(&rig, "SELECT sum(retry_count) FROM outbox"
