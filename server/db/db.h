@@ -240,10 +240,11 @@ enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
  * full.  Results arrive in the order of the statements.
  *
  * The call that sends a queued statement returns its error, or that of its
- * callback; db_commit() is the last one that can.  A call that sends the queue
- * together with a statement of its own returns RC_EXISTS and RC_CONFLICT of a
- * queued one as RC_INTERNAL, so that its caller does not take the error for one
- * of its own statement.  When the queue is sent alone, both are RC_CONFLICT.
+ * callback; db_commit() is the last one that can.  A call that runs a statement
+ * of its own as well returns RC_EXISTS and RC_CONFLICT of a queued one as
+ * RC_INTERNAL, so that its caller does not take the error for one of its own
+ * statement.  In db_pipeline_flush() and db_commit(), and when the queue is
+ * full, both are RC_CONFLICT.
  *
  * A driver without a pipeline (SQLite) runs each statement at once.
  */

@@ -117,7 +117,7 @@ db_postgres_prepare(struct db_postgres *p, int id,
 	}
 	if (p->stmts[id].prepared)
 		return (RC_OK);
-	rc = db_postgres_pipeline_flush(p, err);
+	rc = db_postgres_pipeline_flush_before(p, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (text->writer != NULL && p->db.mode == DB_WRITER &&
@@ -220,6 +220,16 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
+/* Fails for statement ${id}, which takes no arrays and so would run for the
+ * first of its rows only. */
+static enum rc
+not_for_many(const struct db_postgres *p, int id, struct err *err)
+{
+
+	return (err_set(err, RC_INTERNAL, "%s is not for many rows",
+	    p->db.schema->statements[id].name));
+}
+
 /* How many rows of a write are sent in one array at most (a query sends all).
  * Longer arrays make larger messages and save little. */
 #define SET_ROWS 512
@@ -240,6 +250,8 @@ pipeline_add_rows(struct db_postgres *p, int id, const struct db_set *set,
 	enum rc rc;
 
 	rc = ready(p, id, set->v, set->width, set->n, &params, err);
+	if (rc == RC_OK && set->n > 1 && !p->stmts[id].set)
+		rc = not_for_many(p, id, err);
 	if (rc == RC_OK)
 		rc = db_postgres_pipeline_add(p, &params, &pending, err);
 	/* Outside a transaction nothing may follow soon that would send it. */
@@ -329,8 +341,7 @@ postgres_run_many(struct db *db, int id, const struct db_set *set,
 	p->retryable = false;
 	rc = ready(p, id, set->v, set->width, set->n, &params, err);
 	if (rc == RC_OK && !p->stmts[id].set)
-		rc = err_set(err, RC_INTERNAL, "%s is not for many rows",
-		    db->schema->statements[id].name);
+		rc = not_for_many(p, id, err);
 	if (rc == RC_OK)
 		rc = execute(p, id, &params, &result, err);
 	if (rc != RC_OK)

@@ -96,7 +96,7 @@ db_postgres_run_cursor(struct db_postgres *p, int id,
 	int n = 1;
 
 	(void)snprintf(name, sizeof(name), "long_%u", ++p->cursors);
-	rc = db_postgres_pipeline_flush(p, err);
+	rc = db_postgres_pipeline_flush_before(p, err);
 	if (rc == RC_OK)
 		rc = declare(p, id, name, params, err);
 	while (rc == RC_OK && n > 0)

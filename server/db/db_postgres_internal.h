@@ -200,10 +200,14 @@ enum rc db_postgres_pipeline_add(struct db_postgres *p,
 
 /* Sends the statements in the pipeline and waits for their results.  Returns
  * the first failure, with the result codes that db.h describes ("the
- * pipeline"); RC_OK without a connection.  db_postgres_pipeline_flush_last()
- * also returns the result of the last statement in *ret (NULL after an error),
- * which the caller clears; the pipeline must not be empty. */
+ * pipeline"); RC_OK without a connection.  db_postgres_pipeline_flush_before()
+ * is for a caller that runs a statement of its own next.
+ * db_postgres_pipeline_flush_last() also returns the result of the last
+ * statement in *ret (NULL after an error), which the caller clears; the
+ * pipeline must not be empty. */
 enum rc db_postgres_pipeline_flush(
+    struct db_postgres *p, struct err *err) MUST_USE;
+enum rc db_postgres_pipeline_flush_before(
     struct db_postgres *p, struct err *err) MUST_USE;
 enum rc db_postgres_pipeline_flush_last(
     struct db_postgres *p, PGresult **ret, struct err *err) MUST_USE;

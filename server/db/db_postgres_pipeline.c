@@ -102,18 +102,15 @@ take(struct db_postgres *p, const struct db_postgres_pending *pending,
 	return (RC_OK);
 }
 
-/* Returns the code for ${rc}, the result of a queued statement.  RC_EXISTS and
- * RC_CONFLICT become RC_INTERNAL for a caller that waits for the last
- * statement's result (${ret}): it could take them for a failure of its own
- * statement, for example that the row it inserts exists or that its lease is
- * lost.  Else (${ret} is NULL) they become RC_CONFLICT. */
+/* Returns the code for ${rc}, the result of a queued statement, if the caller
+ * runs a statement of its own as well.  It could take RC_EXISTS and RC_CONFLICT
+ * for a failure of that one, for example that the row it inserts exists or that
+ * its lease is lost. */
 static enum rc
-failure_of_earlier(enum rc rc, PGresult *const *ret)
+failure_of_earlier(enum rc rc)
 {
 
-	if (rc == RC_EXISTS || rc == RC_CONFLICT)
-		return (ret != NULL ? RC_INTERNAL : RC_CONFLICT);
-	return (rc);
+	return (rc == RC_EXISTS || rc == RC_CONFLICT ? RC_INTERNAL : rc);
 }
 
 /* Takes the results of all statements, unless the connection is lost meanwhile.
@@ -136,9 +133,8 @@ take_all(
 		if (one == RC_OK && rc == RC_OK)
 			one = take(p, &p->pipeline[i], result, err);
 		if (rc == RC_OK)
-			rc = ret != NULL && i == n - 1
-				 ? one
-				 : failure_of_earlier(one, ret);
+			rc = ret != NULL && i < n - 1 ? failure_of_earlier(one)
+						      : one;
 		if (ret != NULL && i == n - 1 && rc == RC_OK)
 			*ret = result;
 		else
@@ -180,9 +176,17 @@ flush(struct db_postgres *p, PGresult **ret, struct err *err)
 enum rc
 db_postgres_pipeline_flush(struct db_postgres *p, struct err *err)
 {
+	enum rc rc;
 
-	return (
-	    p->npipeline == 0 || p->conn == NULL ? RC_OK : flush(p, NULL, err));
+	rc = p->npipeline == 0 || p->conn == NULL ? RC_OK : flush(p, NULL, err);
+	return (rc == RC_EXISTS ? RC_CONFLICT : rc);
+}
+
+enum rc
+db_postgres_pipeline_flush_before(struct db_postgres *p, struct err *err)
+{
+
+	return (failure_of_earlier(db_postgres_pipeline_flush(p, err)));
 }
 
 enum rc

@@ -265,7 +265,7 @@ db_postgres_exec(
 	PGresult *result;
 	enum rc rc;
 
-	rc = db_postgres_pipeline_flush(p, err);
+	rc = db_postgres_pipeline_flush_before(p, err);
 	if (rc != RC_OK)
 		return (rc);
 	if (p->conn == NULL)
@@ -302,7 +302,7 @@ db_postgres_exec_texts(struct db_postgres *p, const char *sql,
 	enum rc rc;
 	int sent;
 
-	rc = db_postgres_pipeline_flush(p, err);
+	rc = db_postgres_pipeline_flush_before(p, err);
 	if (rc != RC_OK)
 		return (rc);
 	sent = PQsendQueryParams(p->conn, sql, n, NULL, texts, NULL, NULL, 1);

@@ -14,7 +14,7 @@
 
 #include "contract/pg.h"
 
-enum { PUT, SET, LIST, PUT_ONE, STATEMENTS };
+enum { PUT, SET, LIST, PUT_ONE, PUT_NEW, STATEMENTS };
 
 static const struct sql_text statements[] = {
     {"put", "INSERT INTO things (a) SELECT * FROM unnest($1::bigint[])", NULL},
@@ -24,7 +24,8 @@ static const struct sql_text statements[] = {
 	NULL},
     {"list", "SELECT a FROM things WHERE a = ANY ($1::bigint[]) ORDER BY a",
 	NULL},
-    {"put_one", "INSERT INTO things (a) VALUES ($1)", NULL}};
+    {"put_one", "INSERT INTO things (a) VALUES ($1)", NULL},
+    {"put_new", "INSERT INTO things (a) VALUES ($1)", NULL}};
 
 static const struct db_schema schema = {
     .statements = statements, .nstatements = STATEMENTS};
@@ -257,12 +258,46 @@ test_whose_failure(void **state)
 	    RC_INTERNAL);
 	assert_true(db_retryable(k.db));
 	db_rollback(k.db);
+	/* The same if the queue is sent before the statement, which runs for
+	 * the first time, also if only the check of a result fails. */
+	must(db_begin(k.db, &err));
+	must(set(&k, 99, 1)); /* there is no such row */
+	assert_int_equal(
+	    db_run(k.db, PUT_NEW, &five, 1, NULL, NULL, NULL, &err),
+	    RC_INTERNAL);
+	db_rollback(k.db);
+	must(db_begin(k.db, &err));
+	must(put(&k, 1, 0));
+	assert_int_equal(
+	    db_run(k.db, PUT_NEW, &five, 1, NULL, NULL, NULL, &err),
+	    RC_INTERNAL);
+	db_rollback(k.db);
 	must(db_begin(k.db, &err));
 	must(put(&k, 6, 0));
 	assert_int_equal(
 	    db_run(k.db, PUT_ONE, &one, 1, NULL, NULL, NULL, &err), RC_EXISTS);
 	db_rollback(k.db);
 	assert_int_equal(things(&k), 2);
+	close_bench(&k);
+}
+
+/* A statement without arrays would run for the first row only. */
+static void
+test_one_row(void **state)
+{
+	const struct db_val two[] = {db_v_i64(7), db_v_i64(8)};
+	struct bench k;
+
+	(void)state;
+	open_bench(&k);
+	must(db_begin(k.db, &err));
+	assert_int_equal(db_pipeline_query(k.db, PUT_ONE,
+			     &(struct db_set){two, 1, 2}, refuse, NULL, &err),
+	    RC_INTERNAL);
+	must(db_pipeline_query(
+	    k.db, PUT_ONE, &(struct db_set){two, 1, 1}, refuse, NULL, &err));
+	must(db_commit(k.db, &err));
+	assert_int_equal(things(&k), 1);
 	close_bench(&k);
 }
 
@@ -301,6 +336,7 @@ main(void)
 	    cmocka_unit_test(test_commit_tells),
 	    cmocka_unit_test(test_fence),
 	    cmocka_unit_test(test_whose_failure),
+	    cmocka_unit_test(test_one_row),
 	    cmocka_unit_test(test_rollback),
 	};
 
