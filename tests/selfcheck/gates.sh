@@ -83,6 +83,8 @@ gate() { # gate NAME ROOT
 }
 
 usable() {
+	# An unpacked archive has no commits.
+	[ "$1" != commits ] || [ -e "$root/.git" ] || return 1
 	[ "${TWINBOX_STRICT:-0}" != 1 ] || return 0
 	case $1 in
 	format) command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null ;;
@@ -101,8 +103,8 @@ defines=$(MAKEFLAGS='' make -s --no-print-directory -C "$build" print-cflags \
 defines="$defines -I$build"
 
 # --- the project itself, then the samples -----------------------------------
-for name in layers format banned headers comments words limits spdx sql-list \
-    requirements systemd tags not-yet api-docs analyze; do
+for name in layers format banned headers comments words commits limits spdx \
+    sql-list requirements systemd tags not-yet api-docs analyze; do
 	if ! usable "$name"; then
 		number=$((number + 1))
 		echo "ok $number - $name # SKIP its tool is missing"
@@ -124,8 +126,8 @@ for name in layers format banned headers comments words limits spdx sql-list \
 	result "$status" "$name: the project"
 done
 
-for name in layers format banned headers comments words limits spdx sql-list \
-    requirements systemd tags not-yet embed-sql api-docs analyze; do
+for name in layers format banned headers comments words commits limits spdx \
+    sql-list requirements systemd tags not-yet embed-sql api-docs analyze; do
 	usable "$name" || continue
 	wanted=${GATE_SAMPLES:-all}
 	[ "$wanted" != none ] || break
