@@ -148,11 +148,18 @@ describe('what is read before it is locked', () => {
 
 	it('expired while somebody has its conversation: others go on, and it is told when that is free',
 		{ skip: skipFaults }, async (t) => {
-		const { nodes, hold, waiting, sound } = await world(t, 1, sameDestinations());
+		const { nodes, hold, waiting, operators, sound } =
+			await world(t, 1, sameDestinations());
+		const [root] = await operators();
 		const [ann] = await users(nodes[0], 'ann');
 		const there = new Peer(nodes[0], 'there');
 
-		there.does({ down: 1 });
+		/*
+		 * The destination is paused.  An attempt that is under way when
+		 * the conversation is held could not be settled.
+		 */
+		await until(ann, (await ann.send(`zoe@${there.name}`, 'before')).id, 'sent');
+		await root.pause(there.name);
 		const [{ id }, { id: other }] = [await ann.send(`zoe@${there.name}`, 'x', { expires_in: 2 }),
 			await ann.send(`yan@${there.name}`, 'x', { expires_in: 2 })];
 		const holder = await hold(id);
