@@ -9,18 +9,18 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "lib/dump.h"
 #include "lib/safe.h"
 
 enum rc
 cli_print(struct buf *b, struct fail *fail)
 {
-	bool ok = buf_ok(b);
+	bool lost = !buf_ok(b), ok = !lost;
 
 	if (ok && b->len > 0)
 		ok = fwrite(b->data, 1, b->len, stdout) == b->len;
@@ -28,6 +28,8 @@ cli_print(struct buf *b, struct fail *fail)
 	buf_fini(b);
 	if (ok)
 		return (RC_OK);
+	if (lost)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	(void)fail_set(fail, FAIL_INPUT_OUTPUT, "cannot write the output: %s",
 	    strerror(errno));
 	return (fail_cure(fail, "check where it goes"));
@@ -37,15 +39,16 @@ enum rc
 cli_print_json(const json_t *json, struct fail *fail)
 {
 	struct buf b = BUF_INIT;
-	char *text = json_dumps(json, JSON_COMPACT);
+	size_t n;
+	char *text = dump_json(json, JSON_COMPACT, &n);
 
 	if (text == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	/* Escape also when the output is not a terminal: a file may be shown on
 	 * one later. */
-	(void)safe_json_add(&b, text, strlen(text));
+	(void)safe_json_add(&b, text, n);
 	buf_addc(&b, '\n');
-	free(text); /* jansson's own memory */
+	mem_free(text);
 	return (cli_print(&b, fail));
 }
 

@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -27,6 +26,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "lib/dump.h"
 #include "lib/local_sql.h"
 #include "lib/parse.h"
 
@@ -281,7 +281,7 @@ enum rc
 local_outbox_add(
     struct local *local, const struct local_draft *draft, struct fail *fail)
 {
-	char *text = json_dumps(draft->request, JSON_COMPACT);
+	char *text = dump_json(draft->request, JSON_COMPACT, NULL);
 	sqlite3_stmt *s;
 	int changes = 0;
 	enum rc rc;
@@ -301,7 +301,7 @@ local_outbox_add(
 		changes = sqlite3_changes(local->db);
 		rc = finish(local, rc, fail);
 	}
-	free(text); /* jansson's own memory */
+	mem_free(text);
 	if (rc == RC_OK && changes == 0)
 		rc = RC_EXISTS;
 	return (rc);
@@ -496,12 +496,12 @@ add_event(struct local *local, const json_t *event, struct fail *fail)
 
 	if (!event_key(event, key))
 		return (RC_OK);
-	text = json_dumps(event, JSON_COMPACT);
+	text = dump_json(event, JSON_COMPACT, NULL);
 	if (text == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	rc = run(local, bound(local, LOCAL_EVENT_ADD, key, conversation, text),
 	    fail);
-	free(text); /* jansson's own memory */
+	mem_free(text);
 	return (rc);
 }
 

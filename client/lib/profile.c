@@ -17,6 +17,8 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
+#include "lib/dump.h"
 #include "lib/parse.h"
 #include "model/message.h"
 
@@ -258,10 +260,28 @@ sync_folder(char *path)
 	return (rc);
 }
 
-/* Replaces ${path} by a file with ${json}, atomically.  Returns 0 or an
- * errno. */
+/* Writes all ${n} bytes at ${p}.  Returns false with errno set on a failure. */
+static bool
+write_all(int fd, const char *p, size_t n)
+{
+	ssize_t wrote;
+
+	while (n > 0) {
+		wrote = write(fd, p, n);
+		if (wrote < 0 && errno != EINTR)
+			return (false);
+		if (wrote > 0) {
+			p += wrote;
+			n -= (size_t)wrote;
+		}
+	}
+	return (true);
+}
+
+/* Replaces ${path} by a file with the ${n} bytes at ${text}, atomically.
+ * Returns 0 or an errno. */
 static int
-replace_file(char *path, const json_t *json)
+replace_file(char *path, const char *text, size_t n)
 {
 	char temporary[PATH_MAX + 32];
 	int fd, error = 0;
@@ -272,8 +292,8 @@ replace_file(char *path, const json_t *json)
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return (errno);
-	if (json_dumpfd(json, fd, JSON_INDENT(2)) != 0 || fsync(fd) != 0)
-		error = errno != 0 ? errno : EIO;
+	if (!write_all(fd, text, n) || fsync(fd) != 0)
+		error = errno;
 	if (close(fd) != 0 && error == 0)
 		error = errno;
 	if (error == 0 && rename(temporary, path) != 0)
@@ -288,8 +308,9 @@ replace_file(char *path, const json_t *json)
 enum rc
 profile_save(const struct profile *p, struct fail *fail)
 {
-	char path[PATH_MAX], folder[PATH_MAX];
+	char path[PATH_MAX], folder[PATH_MAX], *text;
 	json_t *json;
+	size_t n;
 	int error;
 
 	if (base_folder("XDG_CONFIG_HOME", ".config", folder, fail) != RC_OK ||
@@ -299,11 +320,13 @@ profile_save(const struct profile *p, struct fail *fail)
 	json = json_pack("{ss ss ss ss ss}", "server", p->server, "user",
 	    p->user, "token", p->token, "token_id", p->token_id, "device",
 	    p->device);
-	if (json == NULL)
-		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	errno = 0;
-	error = replace_file(path, json);
+	text = dump_json(json, JSON_INDENT(2), &n);
 	json_decref(json);
+	if (text == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	error = replace_file(path, text, n);
+	explicit_bzero(text, n);
+	mem_free(text);
 	if (error != 0)
 		return (fail_set(fail, FAIL_CANNOT_CREATE,
 		    "cannot write %.150s: %s", path, strerror(error)));

@@ -16,6 +16,7 @@
 #include <curl/curl.h>
 
 #include "base/mem.h"
+#include "lib/dump.h"
 #include "lib/parse.h"
 #include "lib/safe.h"
 
@@ -390,7 +391,7 @@ perform(struct rest *rest, const struct rest_request *request,
 	buf_adds(&url, request->path);
 	buf_addc(&url, '\0');
 	if (request->body != NULL)
-		body = json_dumps(request->body, JSON_COMPACT);
+		body = dump_json(request->body, JSON_COMPACT, NULL);
 	if (headers != NULL && buf_ok(&url) &&
 	    (request->body == NULL || body != NULL)) {
 		prepare(rest, request, x, url.data, headers);
@@ -411,7 +412,7 @@ perform(struct rest *rest, const struct rest_request *request,
 	curl_slist_free_all(headers);
 	if (body != NULL)
 		explicit_bzero(body, strlen(body));
-	free(body); /* jansson's own memory */
+	mem_free(body);
 	buf_fini(&url);
 	if (code != CURLE_OK)
 		return (judge(rest, request->method != NULL, code, fail));

@@ -9,12 +9,12 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clk.h"
 #include "base/mem.h"
 #include "lib/backoff.h"
+#include "lib/dump.h"
 #include "lib/safe.h"
 #include "lib/stream_internal.h"
 
@@ -93,12 +93,11 @@ static bool
 queue_add(struct stream *stream, json_t *json)
 {
 	struct stream_frame *frame = NULL;
-	char *text = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
 	size_t len;
+	char *text = dump_json(json, JSON_COMPACT, &len);
 
 	json_decref(json);
 	if (text != NULL) {
-		len = strlen(text);
 		frame = mem_alloc(sizeof(*frame) + LWS_PRE + len);
 		if (frame != NULL) {
 			frame->next = NULL;
@@ -108,7 +107,7 @@ queue_add(struct stream *stream, json_t *json)
 			stream->last = &frame->next;
 			stream_wake(stream);
 		}
-		free(text); /* jansson's own memory */
+		mem_free(text);
 	}
 	return (frame != NULL);
 }

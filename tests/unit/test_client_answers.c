@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "lib/admin.h"
+#include "lib/dump.h"
 #include "lib/parse.h"
 #include "lib/rest.h"
 #include "unit/rest_fixture.h"
@@ -249,6 +250,38 @@ test_no_memory(void **state)
 	assert_true(k > 5);
 }
 
+/* A text is complete, whichever allocation fails, or there is none. */
+static void
+test_dump(void **state)
+{
+	static const char whole[] =
+	    "{\"a member\":\"some text that is longer than a buffer\","
+	    "\"b\":[1,{\"c\":true}]}";
+	struct fail fail;
+	json_t *json;
+	char *text;
+	size_t n = 0;
+	int64_t k;
+
+	(void)state;
+	assert_int_equal(
+	    parse_json("X", whole, strlen(whole), &json, &fail), RC_OK);
+	for (k = 1;; k++) {
+		mem_fail_at(k);
+		text = dump_json(json, JSON_COMPACT, &n);
+		if (mem_fail_pending())
+			break;
+		assert_null(text);
+	}
+	mem_fail_at(0);
+	assert_true(k > 5);
+	assert_string_equal(text, whole);
+	assert_int_equal(n, strlen(whole));
+	mem_free(text);
+	json_decref(json);
+	assert_null(dump_json(NULL, 0, NULL));
+}
+
 static void
 test_objects(void **state)
 {
@@ -478,6 +511,7 @@ main(void)
 	    TEST(test_deep),
 	    TEST(test_many_values),
 	    TEST(test_no_memory),
+	    TEST(test_dump),
 	    TEST(test_objects),
 	    TEST(test_sink),
 	    TEST(test_servers),

@@ -1,0 +1,1 @@
+char *p = json_dumps(json, 0);
