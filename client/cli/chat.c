@@ -39,7 +39,9 @@ submit(struct chat *chat, const json_t *message, const char *ref)
 	if (number == 0)
 		return; /* not connected: the next welcome submits it */
 	(void)snprintf(key, sizeof(key), "%lld", (long long)number);
-	(void)json_object_set_new(chat->in_flight, key, json_string(ref));
+	/* Without the ref, the answer could not be stored. */
+	if (json_object_set_new(chat->in_flight, key, json_string(ref)) != 0)
+		follow_end_no_memory(&chat->follow);
 }
 
 void
@@ -62,6 +64,8 @@ chat_send(struct chat *chat, const char *text)
 	uuid_format(&uuid, id);
 	message =
 	    json_pack("{ss ss ss}", "to", chat->peer, "body", text, "id", id);
+	if (message == NULL)
+		(void)fail_set(&fail, FAIL_MEMORY, "out of memory");
 	if (message == NULL || sender_submit(chat->follow.cli->local, message,
 				   NULL, ref, &fail) != RC_OK) {
 		chat_remark(chat, "not sent: %s", fail.what);
@@ -69,11 +73,9 @@ chat_send(struct chat *chat, const char *text)
 		return;
 	}
 	clk_format_rfc3339(clk_wall_ms(clk_system()), now);
-	shown = json_deep_copy(message);
-	(void)json_object_set_new(
-	    shown, "from", json_string(chat->follow.cli->profile.user));
-	(void)json_object_set_new(shown, "own", json_true());
-	(void)json_object_set_new(shown, "event_time", json_string(now));
+	shown = json_pack("{ss ss ss ss ss sb}", "id", id, "from",
+	    chat->follow.cli->profile.user, "to", chat->peer, "body", text,
+	    "event_time", now, "own", 1);
 	chat_show(chat, shown);
 	json_decref(shown);
 	submit(chat, message, ref);
@@ -88,18 +90,27 @@ submit_waiting(struct chat *chat)
 	struct local_draft draft;
 	struct fail fail = FAIL_INIT;
 	int64_t row = 0;
+	enum rc rc = RC_OK;
 
 	(void)json_object_clear(chat->in_flight);
-	while (local_outbox_next(chat->follow.cli->local, row, &draft, &fail) ==
-	       RC_OK) {
+	while (!chat->follow.ended) {
+		rc = local_outbox_next(
+		    chat->follow.cli->local, row, &draft, &fail);
+		if (rc != RC_OK)
+			break;
 		row = draft.row;
-		/* REST has the key in a header, a frame has it in a member. */
-		if (draft.key[0] != '\0')
-			(void)json_object_set_new(
-			    draft.request, "key", json_string(draft.key));
-		submit(chat, draft.request, draft.ref);
+		/* REST has the key in a header, a frame has it in a member.
+		 * Without it, a repetition would be another message. */
+		if (draft.key[0] != '\0' &&
+		    json_object_set_new(
+			draft.request, "key", json_string(draft.key)) != 0)
+			follow_end_no_memory(&chat->follow);
+		else
+			submit(chat, draft.request, draft.ref);
 		local_draft_fini(&draft);
 	}
+	if (rc != RC_OK && rc != RC_NOT_FOUND)
+		follow_end(&chat->follow, &fail);
 }
 
 /* Marks the shown messages as read.  Not before catching up has ended: a mark
@@ -165,7 +176,8 @@ chat_take(struct chat *chat, const json_t *message)
 					     : RENDER_ACCEPTED);
 	} else if (seq > chat->shown_upto)
 		chat_show(chat, message);
-	if (seq > chat->shown_upto)
+	/* A message that could not be shown must not be marked as read. */
+	if (seq > chat->shown_upto && !chat->follow.ended)
 		chat->shown_upto = seq;
 }
 
@@ -223,7 +235,9 @@ on_event(void *arg, const json_t *event)
 		safe_line(reason, strlen(reason), safe, sizeof(safe));
 		chat_remark(chat, "not delivered: %s", safe);
 	}
-	follow_shown(&chat->follow, event);
+	/* An event that could not be shown is neither stored nor acked. */
+	if (!chat->follow.ended)
+		follow_shown(&chat->follow, event);
 }
 
 static void
@@ -446,6 +460,7 @@ run(struct chat *chat, struct fail *fail)
 enum rc
 cmd_chat(struct cli *cli, struct fail *fail)
 {
+	const char *peer = cli->args.operands[0];
 	struct chat chat;
 	struct local_draft draft;
 	struct fail ignored = FAIL_INIT;
@@ -455,13 +470,17 @@ cmd_chat(struct cli *cli, struct fail *fail)
 		(void)fail_set(fail, FAIL_USAGE, "chat needs a terminal");
 		return (fail_cure(fail, "use twinbox send and twinbox tail"));
 	}
+	if (!utf8_valid(peer, strlen(peer), NULL)) {
+		(void)fail_set(fail, FAIL_USAGE, "the name is not in UTF-8");
+		return (fail_cure(fail, "see twinbox chat --help"));
+	}
 	memset(&chat, 0, sizeof(chat));
 	chat.follow.cli = cli;
 	chat.follow.acks = true;
 	chat.follow.stops = true;
 	bell_init(&chat.bell, cli);
 	chat.follow.signals = -1;
-	chat.peer = cli->args.operands[0];
+	chat.peer = peer;
 	chat.own = json_object();
 	chat.before = json_array();
 	chat.in_flight = json_object();

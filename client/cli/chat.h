@@ -40,12 +40,13 @@ struct chat {
 /* Hands the lines that were printed before to the screen, which is open now. */
 void chat_opened(struct chat *chat);
 
-/* Prints a remark between the lines of the conversation. */
+/* Prints a remark between the lines of the conversation.  This and the
+ * functions below end the chat when memory runs out. */
 void chat_remark(struct chat *chat, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Shows ${message}.  An own message is shown with a sign for its state
- * (render.h) and remembered, so that the sign can change. */
+/* Shows ${message} (NULL: memory has run out).  An own message is shown with a
+ * sign for its state (render.h) and remembered, so that the sign can change. */
 void chat_show(struct chat *chat, const json_t *message);
 
 /* Changes the sign of own message ${id} to ${sign} (RENDER_WAITING and the

@@ -18,18 +18,23 @@
 static void
 print(struct chat *chat, struct buf *b, const char *tag)
 {
-	struct fail ignored;
+	struct fail fail;
 
+	if (!buf_ok(b)) {
+		buf_fini(b);
+		follow_end_no_memory(&chat->follow);
+		return;
+	}
 	if (chat->screen != NULL) {
 		screen_print(chat->screen, b, tag);
 		return;
 	}
-	if (buf_ok(b) && b->len > 0)
+	if (b->len > 0)
 		(void)json_array_append_new(
 		    chat->before, json_pack("[s%s]", b->data, b->len,
 				      tag != NULL ? tag : ""));
-	if (cli_print(b, &ignored) != RC_OK)
-		follow_end(&chat->follow, &ignored);
+	if (cli_print(b, &fail) != RC_OK)
+		follow_end(&chat->follow, &fail);
 }
 
 void
@@ -121,14 +126,20 @@ chat_show(struct chat *chat, const json_t *message)
 	struct buf b = BUF_INIT;
 	json_t *copy;
 
+	if (message == NULL) {
+		follow_end_no_memory(&chat->follow);
+		return;
+	}
 	cli->look.now_ms = clk_wall_ms(clk_system());
 	if (is_own(chat, message)) {
 		sign = sign_by_marks(chat, message);
+		/* Without it, the sign would stay as it is for ever. */
 		copy = json_deep_copy(message);
-		if (copy != NULL)
-			(void)json_object_set_new(
-			    copy, "sign", json_string(sign));
-		(void)json_object_set_new(chat->own, id, copy);
+		if (json_object_set_new(chat->own, id, copy) != 0 ||
+		    json_object_set_new(copy, "sign", json_string(sign)) != 0) {
+			follow_end_no_memory(&chat->follow);
+			return;
+		}
 	}
 	render_message(&b, &cli->look, message, sign);
 	print(chat, &b, sign != NULL ? id : NULL);
@@ -186,8 +197,9 @@ chat_show_other(struct chat *chat, const json_t *message)
 
 	if (!chat->caught_up) {
 		n = json_integer_value(json_object_get(chat->others, from));
-		(void)json_object_set_new(
-		    chat->others, from, json_integer(n + 1));
+		if (json_object_set_new(
+			chat->others, from, json_integer(n + 1)) != 0)
+			follow_end_no_memory(&chat->follow);
 		return;
 	}
 	safe_line(from, strlen(from), name, sizeof(name));
@@ -241,7 +253,7 @@ chat_history(
 		chat_show(chat, message);
 		seq = json_integer_value(
 		    json_object_get(message, "conversation_seq"));
-		if (seq > chat->shown_upto)
+		if (seq > chat->shown_upto && !chat->follow.ended)
 			chat->shown_upto = seq;
 	}
 	json_decref(messages);

@@ -122,11 +122,15 @@ follow_shown(struct follow *f, const json_t *event)
 {
 	json_t *copy = json_deep_copy(event);
 
-	f->seq = json_integer_value(json_object_get(event, "seq"));
-	if (copy != NULL) {
+	if (copy != NULL)
 		(void)json_object_del(copy, "type");
-		(void)json_array_append_new(f->shown, copy);
+	/* An ack counts for all events before it, so the command ends: another
+	 * event must not be acked after one that is not stored. */
+	if (json_array_append_new(f->shown, copy) != 0) {
+		follow_end_no_memory(f);
+		return;
 	}
+	f->seq = json_integer_value(json_object_get(event, "seq"));
 	if (json_array_size(f->shown) >= BATCH)
 		follow_flush(f);
 	else if (!loop_timer_pending(f->timer))
@@ -145,6 +149,9 @@ follow_flush(struct follow *f)
 		stream_epoch(f->stream), f->seq, &fail) != RC_OK) {
 		f->seq = 0;
 		follow_end(f, &fail);
+		/* Reported also if the command was ending without a failure. */
+		if (f->fail.rc == RC_OK)
+			f->fail = fail;
 		return;
 	}
 	(void)json_array_clear(f->shown);
@@ -170,13 +177,29 @@ follow_welcome(struct follow *f, const json_t *frame)
 	bool changed = false;
 
 	if (epoch != NULL &&
-	    local_epoch_seen(f->cli->local, epoch, &changed, &fail) != RC_OK)
+	    local_epoch_seen(f->cli->local, epoch, &changed, &fail) != RC_OK) {
 		follow_end(f, &fail);
+		return;
+	}
 	if (changed)
 		f->replaying = true;
+	/* The stream calls lost(), which stores the shown events, only if it
+	 * waits before it connects again. */
+	follow_flush(f);
+	if (f->ended)
+		return;
 	/* Events that an earlier run showed without acking are acked now. */
 	if (f->acks && stream_seq(f->stream) > 0)
 		stream_ack(f->stream, stream_seq(f->stream));
+}
+
+void
+follow_end_no_memory(struct follow *f)
+{
+	struct fail fail = FAIL_INIT;
+
+	(void)fail_set(&fail, FAIL_MEMORY, "out of memory");
+	follow_end(f, &fail);
 }
 
 void

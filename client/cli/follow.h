@@ -55,23 +55,28 @@ int follow_signal(struct follow *f);
 bool follow_known(struct follow *f, const json_t *event);
 
 /* Records that ${event} was shown.  It is stored and, if ${f}->acks, acked with
- * its batch: after 64 events or 20 ms. */
+ * its batch: after 64 events or 20 ms.  Ends the loop if memory runs out; then
+ * ${event} is not acked. */
 void follow_shown(struct follow *f, const json_t *event);
 
 /* Stores the shown events and, if ${f}->acks, acks them.  A failure ends the
- * loop. */
+ * loop and is what follow_run() returns, unless another one is already. */
 void follow_flush(struct follow *f);
 
 /* The stream starts again in a new epoch: from now on, events shown before are
  * skipped.  Forgets the shown events that are not stored yet. */
 void follow_replay(struct follow *f);
 
-/* Handles a welcome: stores the server's epoch in the client's database and, if
- * ${f}->acks, acks all events up to the cursor of the stream. */
+/* Handles a welcome: stores the server's epoch and the shown events in the
+ * client's database and, if ${f}->acks, acks all events up to the cursor of the
+ * stream.  A failure ends the loop without an ack. */
 void follow_welcome(struct follow *f, const json_t *frame);
 
 /* Stores the shown events and ends, because of ${fail} (NULL: without a
  * failure). */
 void follow_end(struct follow *f, const struct fail *fail);
+
+/* As follow_end(), because memory has run out. */
+void follow_end_no_memory(struct follow *f);
 
 #endif

@@ -131,14 +131,16 @@ render_time(struct buf *b, const struct look *look, int64_t ms)
 	buf_adds(b, text);
 }
 
-/* Appends the text in ${cell}, padded to ${columns}, and empties ${cell}.
- * Returns the columns taken. */
+/* Appends the text in ${cell}, padded to ${columns}, and empties ${cell}.  If
+ * ${cell} has failed, so has ${b}.  Returns the columns taken. */
 static int
 add_padded(struct buf *b, const struct look *look, enum style style,
     struct buf *cell, int columns)
 {
 	int width;
 
+	if (!buf_ok(cell))
+		b->failed = true;
 	width = cell->len > 0 ? safe_width(cell->data, cell->len) : 0;
 	begin(b, look, style);
 	if (cell->len > 0)

@@ -79,6 +79,8 @@ test_history(void **state)
 	    "> stop\n"
 	    "| (close)\n"
 	    "= 0\n");
+	assert_string_equal(stage_run(s, "chat", "b\xff", NULL),
+	    "= 64 the name is not in UTF-8; see twinbox chat --help\n");
 	assert_string_equal(stage_run(s, "chat", "bob", "--history", "x", NULL),
 	    "= 64 --history takes a whole number from 0 to 200, not \"x\"; see "
 	    "twinbox chat --help\n");

@@ -459,6 +459,86 @@ test_not_stored(void **state)
 }
 
 static void
+play_spoilt_stop(struct stage *s)
+{
+
+	stage_welcome(s, "E", 0);
+	message(s, 1, "one");
+	stage_spoil(s, "event");
+	signalled(s, SIGTERM);
+}
+
+/* The user ends the command, which then cannot store what it displayed. */
+static void
+test_not_stored_at_stop(void **state)
+{
+	struct stage *s = *state;
+
+	s->play = play_spoilt_stop;
+	assert_string_equal(stage_run(s, "tail", NULL),
+	    "> stream of tb_ann after \"\" -1, acks\n"
+	    "#1     -      bob           one\n"
+	    "> finish\n"
+	    "> stop\n"
+	    "= 74 DIR/db: no such table: event; check the disk\n");
+}
+
+/* The stream has connected again without a wait, of which it does not notify
+ * the command. */
+static void
+play_again_at_once(struct stage *s)
+{
+
+	stage_welcome(s, "E", 0);
+	message(s, 1, "one");
+	stage_welcome(s, "E", 1);
+	stage_note("- timer %d", (int)s->timer_ms);
+	message(s, 2, "two");
+	stage_spoil(s, "event");
+	stage_welcome(s, "E", 2);
+}
+
+static void
+test_stored_before_ack(void **state)
+{
+	struct stage *s = *state;
+
+	s->play = play_again_at_once;
+	assert_string_equal(stage_run(s, "tail", NULL),
+	    "> stream of tb_ann after \"\" -1, acks\n"
+	    "#1     -      bob           one\n"
+	    "> ack 1\n"
+	    "> ack 1\n"
+	    "- timer -1\n"
+	    "#2     -      bob           two\n"
+	    "> finish\n"
+	    "> stop\n"
+	    "= 74 DIR/db: no such table: event; check the disk\n");
+}
+
+static void
+play_spoilt_epoch(struct stage *s)
+{
+
+	stage_spoil(s, "meta");
+	stage_welcome(s, "E", 3);
+}
+
+/* Without the epoch in its database, the command does not ack. */
+static void
+test_epoch_not_stored(void **state)
+{
+	struct stage *s = *state;
+
+	s->play = play_spoilt_epoch;
+	assert_string_equal(stage_run(s, "tail", NULL),
+	    "> stream of tb_ann after \"\" -1, acks\n"
+	    "> finish\n"
+	    "> stop\n"
+	    "= 74 DIR/db: no such table: meta; check the disk\n");
+}
+
+static void
 play_spoilt_end(struct stage *s)
 {
 	struct fail why = FAIL_INIT;
@@ -575,6 +655,12 @@ main(void)
 		test_not_stored, stage_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_not_stored_at_end, stage_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_not_stored_at_stop, stage_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_stored_before_ack, stage_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_epoch_not_stored, stage_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_not_printed, stage_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client without memory.  Each allocation of a step fails once: an event is
+ * acked only if it was displayed and stored, and a request that lacks a member
+ * is not sent.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "base/mem.h"
+#include "unit/chat_fixture.h"
+#include "wire/wire.h"
+
+#define ALLOCATIONS_MOST 400
+
+/* The number of the allocation that fails, and whether it has. */
+static int failing;
+static bool failed;
+
+/* Makes allocation ${failing} fail from here on to disarm(). */
+static void
+arm(void)
+{
+
+	mem_fail_at(failing);
+}
+
+static void
+disarm(void)
+{
+
+	failed = !mem_fail_pending();
+	mem_fail_at(0);
+}
+
+/* ---- events ---- */
+
+/* An event with its text on the screen. */
+struct happening {
+	const char *json; /* its members after the event_id */
+	const char *seen;
+	bool before_caught_up;
+};
+
+static const struct happening *happening;
+static int number;
+
+/* Returns the event number ${number}.  The caller owns it. */
+static json_t *
+make_event(void)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof(text), "{'seq':%d,'event_id':'e%d',%s}",
+	    number, number, happening->json);
+	return (stage_json(text));
+}
+
+/* The event comes, and then the command is told to end. */
+static void
+play_happening(struct stage *s)
+{
+	json_t *event = make_event();
+
+	stage_welcome(s, "E", number - 1);
+	if (!happening->before_caught_up)
+		s->ops->caught_up(s->arg);
+	arm();
+	s->ops->event(s->arg, event);
+	disarm();
+	if (happening->before_caught_up)
+		s->ops->caught_up(s->arg);
+	json_decref(event);
+	chat_signalled(s, SIGTERM);
+}
+
+/* Checks what the last command did with its event. */
+static void
+assert_event_kept(struct stage *s)
+{
+	json_t *event = make_event();
+	bool stored = local_has_shown(s->cli.local, event);
+	char ack[32];
+
+	(void)snprintf(ack, sizeof(ack), "> ack %d\n", number);
+	if (strstr(s->text, ack) != NULL) {
+		assert_true(stored);
+		assert_non_null(strstr(s->text, happening->seen));
+		assert_string_equal(s->end, "= 0");
+	} else {
+		assert_true(failed);
+		assert_false(stored);
+		assert_string_equal(
+		    s->end, "= 71 out of memory; free some memory");
+	}
+	/* A message that was not displayed is not marked as read. */
+	if (strstr(s->text, "> read") != NULL)
+		assert_non_null(strstr(s->text, happening->seen));
+	json_decref(event);
+}
+
+/* The event ${h} comes while each allocation fails once.  ${name} is the
+ * command, with ${argument}. */
+static void
+every_allocation_fails(struct stage *s, const struct happening *h,
+    const char *name, const char *argument)
+{
+	bool chat = strcmp(name, "chat") == 0;
+	int failures = 0;
+
+	happening = h;
+	s->play = play_happening;
+	for (failing = 1;; failing++) {
+		assert_true(failing < ALLOCATIONS_MOST);
+		number++;
+		if (chat)
+			stage_answer(s, 200, NOBODY_YET);
+		(void)stage_run(s, name, argument, NULL);
+		assert_event_kept(s);
+		if (!failed)
+			break;
+		failures += strcmp(s->end, "= 0") != 0;
+	}
+	assert_true(failures > 3);
+}
+
+static void
+test_tail(void **state)
+{
+	static const struct happening h = {
+	    "'kind':'message','from':'bob','to':'ann','body':'a text'",
+	    "a text", false};
+
+	every_allocation_fails(*state, &h, "tail", NULL);
+	every_allocation_fails(*state, &h, "tail", "--json");
+}
+
+static void
+test_chat(void **state)
+{
+	static const struct happening table[] = {
+	    {"'kind':'message','own':false,'id':'m','conversation':'" WITH_BOB
+	     "','conversation_seq':1,'from':'bob','to':'ann','body':'a text'",
+		"| -      bob           a text\n", false},
+	    {"'kind':'message','own':true,'id':'m','conversation':'" WITH_BOB
+	     "','conversation_seq':1,'from':'ann','to':'bob','body':'a text'",
+		"| -      you           a text", false},
+	    {"'kind':'message','own':false,'id':'m','conversation':'" WITH_EVE
+	     "','conversation_seq':1,'from':'eve','to':'ann','body':'a text'",
+		"| · eve writes: a text\n", false},
+	    {"'kind':'message','own':false,'id':'m','conversation':'" WITH_EVE
+	     "','conversation_seq':1,'from':'eve','to':'ann','body':'a text'",
+		"| · 1 message from eve: twinbox history eve\n", true},
+	    {"'kind':'bounce','of':'m','reason':'a reason'",
+		"| · not delivered: a reason\n", false},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		every_allocation_fails(*state, &table[i], "chat", "bob");
+}
+
+/* ---- messages typed in a chat ---- */
+
+static void
+play_typed(struct stage *s)
+{
+
+	chat_connect(s);
+	arm();
+	chat_type("hello");
+	disarm();
+	chat_signalled(s, SIGTERM);
+}
+
+/* A typed message is displayed as the user's own, or the user is told. */
+static void
+test_typed(void **state)
+{
+	/* The clock stands still, so each message has this id. */
+	static const char id[] = "01a1fdfa-4600-7000-8000-000000000000";
+	struct stage *s = *state;
+	struct fail fail = FAIL_INIT;
+	int failures = 0;
+
+	s->play = play_typed;
+	for (failing = 1;; failing++) {
+		assert_true(failing < ALLOCATIONS_MOST);
+		stage_answer(s, 200, NOBODY_YET);
+		(void)stage_run(s, "chat", "bob", NULL);
+		if (!failed)
+			break;
+		failures++;
+		assert_true(
+		    strstr(s->text, "| 12:00  you           hello") != NULL ||
+		    strstr(s->text, "| · not sent: out of memory\n") != NULL ||
+		    strcmp(s->end, "= 71 out of memory; free some memory") ==
+			0);
+		assert_null(strstr(s->text, "?             hello"));
+		assert_int_equal(
+		    local_outbox_remove(s->cli.local, id, &fail), RC_OK);
+	}
+	assert_non_null(strstr(s->text, id));
+	assert_string_equal(s->end, "= 0");
+	assert_true(failures > 10);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(
+		test_tail, chat_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_chat, chat_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_typed, chat_set_up, stage_tear_down),
+	};
+
+	/* From here on jansson allocates by mem_alloc(). */
+	wire_init();
+	return (cmocka_run_group_tests(tests, NULL, NULL));
+}
