@@ -82,6 +82,32 @@ chat_send(struct chat *chat, const char *text)
 	json_decref(message);
 }
 
+/* Submits the waiting ${draft}, or gives it up if it is ${damaged}. */
+static void
+submit_draft(struct chat *chat, const struct local_draft *draft, bool damaged)
+{
+	struct fail why = FAIL_INIT, fail = FAIL_INIT;
+	char safe[80];
+
+	if (damaged) {
+		if (sender_give_up(
+			chat->follow.cli->local, draft, &why, &fail) != RC_OK)
+			follow_end(&chat->follow, &fail);
+		safe_line(draft->recipient, strlen(draft->recipient), safe,
+		    sizeof(safe));
+		chat_remark(chat, "a message to %s was given up: %s; %s", safe,
+		    why.what, why.cure);
+		return;
+	}
+	/* REST has the key in a header, a frame has it in a member.  Without
+	 * it, a repetition would be another message. */
+	if (draft->key[0] != '\0' && json_object_set_new(draft->request, "key",
+					 json_string(draft->key)) != 0)
+		follow_end_no_memory(&chat->follow);
+	else
+		submit(chat, draft->request, draft->ref);
+}
+
 /* Submits all waiting drafts.  Called on a new connection, on which nothing is
  * in flight. */
 static void
@@ -96,20 +122,13 @@ submit_waiting(struct chat *chat)
 	while (!chat->follow.ended) {
 		rc = local_outbox_next(
 		    chat->follow.cli->local, row, &draft, &fail);
-		if (rc != RC_OK)
+		if (rc != RC_OK && rc != RC_CORRUPT)
 			break;
 		row = draft.row;
-		/* REST has the key in a header, a frame has it in a member.
-		 * Without it, a repetition would be another message. */
-		if (draft.key[0] != '\0' &&
-		    json_object_set_new(
-			draft.request, "key", json_string(draft.key)) != 0)
-			follow_end_no_memory(&chat->follow);
-		else
-			submit(chat, draft.request, draft.ref);
+		submit_draft(chat, &draft, rc == RC_CORRUPT);
 		local_draft_fini(&draft);
 	}
-	if (rc != RC_OK && rc != RC_NOT_FOUND)
+	if (rc != RC_OK && rc != RC_CORRUPT && rc != RC_NOT_FOUND)
 		follow_end(&chat->follow, &fail);
 }
 
@@ -457,13 +476,25 @@ run(struct chat *chat, struct fail *fail)
 	return (follow_run(&chat->follow, fail));
 }
 
+/* Returns true if a draft waits in ${local}. */
+static bool
+waits(struct local *local)
+{
+	struct local_draft draft;
+	struct fail ignored = FAIL_INIT;
+	enum rc rc = local_outbox_next(local, 0, &draft, &ignored);
+
+	if (rc != RC_OK && rc != RC_CORRUPT)
+		return (false);
+	local_draft_fini(&draft);
+	return (true);
+}
+
 enum rc
 cmd_chat(struct cli *cli, struct fail *fail)
 {
 	const char *peer = cli->args.operands[0];
 	struct chat chat;
-	struct local_draft draft;
-	struct fail ignored = FAIL_INIT;
 	enum rc rc;
 
 	if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
@@ -492,12 +523,9 @@ cmd_chat(struct cli *cli, struct fail *fail)
 	if (rc == RC_OK)
 		rc = run(&chat, fail);
 	screen_close(chat.screen);
-	if (cli->local != NULL &&
-	    local_outbox_next(cli->local, 0, &draft, &ignored) == RC_OK) {
-		local_draft_fini(&draft);
+	if (cli->local != NULL && waits(cli->local))
 		cli_note(cli, "what could not be sent is kept and goes out "
 			      "with the next twinbox command");
-	}
 	follow_fini(&chat.follow);
 	json_decref(chat.own);
 	json_decref(chat.before);

@@ -74,11 +74,15 @@ show_waiting(struct chat *chat)
 	struct local_draft draft;
 	int64_t row = 0;
 	json_t *shown;
+	enum rc rc;
 
-	while (local_outbox_next(cli->local, row, &draft, &ignored) == RC_OK) {
+	while ((rc = local_outbox_next(cli->local, row, &draft, &ignored)) ==
+		   RC_OK ||
+	       rc == RC_CORRUPT) {
 		row = draft.row;
-		if (strcmp(draft.recipient, chat->peer) == 0 ||
-		    strcmp(draft.recipient, chat->conversation) == 0) {
+		if (rc == RC_OK &&
+		    (strcmp(draft.recipient, chat->peer) == 0 ||
+			strcmp(draft.recipient, chat->conversation) == 0)) {
 			clk_format_rfc3339(draft.created_at, created);
 			shown = json_pack("{ss ss sO* ss sb}", "id", draft.ref,
 			    "from", cli->profile.user, "body",

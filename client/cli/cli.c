@@ -182,8 +182,11 @@ count_unsent(struct cli *cli)
 	struct local_draft draft;
 	int64_t row = 0;
 	int n = 0;
+	enum rc rc;
 
-	while (local_outbox_next(cli->local, row, &draft, &ignored) == RC_OK) {
+	while ((rc = local_outbox_next(cli->local, row, &draft, &ignored)) ==
+		   RC_OK ||
+	       rc == RC_CORRUPT) {
 		row = draft.row;
 		local_draft_fini(&draft);
 		n++;
@@ -197,9 +200,12 @@ cli_flush(struct cli *cli)
 	struct fail why = FAIL_INIT;
 	struct local_draft draft;
 	struct sender sender;
+	enum rc rc;
 
-	if (cli_sender(cli, flushed, cli, &sender, &why) != RC_OK ||
-	    local_outbox_next(cli->local, 0, &draft, &why) != RC_OK)
+	if (cli_sender(cli, flushed, cli, &sender, &why) != RC_OK)
+		return;
+	rc = local_outbox_next(cli->local, 0, &draft, &why);
+	if (rc != RC_OK && rc != RC_CORRUPT)
 		return;
 	local_draft_fini(&draft);
 	cli->nunsent = 0;

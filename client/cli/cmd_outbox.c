@@ -49,7 +49,7 @@ find_own(struct cli *cli, struct own_entry *entry, struct fail *fail)
 	rc = local_outbox_find(cli->local, entry->id, &draft, fail);
 	if (rc == RC_NOT_FOUND)
 		return (RC_OK);
-	if (rc != RC_OK)
+	if (rc != RC_OK && rc != RC_CORRUPT)
 		return (rc);
 	entry->waits = strcmp(draft.state, "waiting") == 0;
 	entry->attempts = draft.attempts;

@@ -41,14 +41,16 @@ waiting_here(struct cli *cli, struct outbox *o, struct fail *fail)
 	o->here = json_array();
 	o->texts = json_object();
 	while (
-	    (rc = local_outbox_next(cli->local, row, &draft, fail)) == RC_OK) {
+	    (rc = local_outbox_next(cli->local, row, &draft, fail)) == RC_OK ||
+	    rc == RC_CORRUPT) {
 		row = draft.row;
 		clk_format_rfc3339(draft.created_at, created);
 		(void)json_array_append_new(o->here,
 		    json_pack("{ss ss ss ss si ss}", "id", draft.ref, "to",
 			draft.recipient, "state", "waiting", "created_at",
 			created, "attempts", draft.attempts, "last_error",
-			draft.last_error));
+			rc == RC_CORRUPT ? "the text is damaged"
+					 : draft.last_error));
 		(void)json_object_set(o->texts, draft.ref,
 		    json_object_get(draft.request, "body"));
 		local_draft_fini(&draft);

@@ -348,9 +348,11 @@ read_draft(struct local *local, sqlite3_stmt *s, struct local_draft *ret,
 		ret->attempts = sqlite3_column_int(s, 6);
 		column_copy(s, 7, ret->last_error, sizeof(ret->last_error));
 		column_copy(s, 8, ret->state, sizeof(ret->state));
-		if (rc == RC_PEER)
-			rc = fail_set(fail, FAIL_INPUT_OUTPUT,
+		if (rc == RC_PEER) {
+			(void)fail_set(fail, FAIL_INPUT_OUTPUT,
 			    "%.150s: a damaged draft", local->path);
+			rc = fail->rc = RC_CORRUPT;
+		}
 	} else if (code != SQLITE_DONE)
 		rc = failed(local, fail);
 	if (s != NULL)

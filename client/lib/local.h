@@ -59,13 +59,14 @@ enum rc local_outbox_add(struct local *local, const struct local_draft *draft,
     struct fail *fail) MUST_USE;
 
 /* Finds the draft with ${ref}, in any state.  Returns RC_NOT_FOUND if there is
- * none.  Free ${ret} with local_draft_fini(). */
+ * none, and RC_CORRUPT if its request cannot be read; then the other members of
+ * ${ret} are set.  Free ${ret} with local_draft_fini(). */
 enum rc local_outbox_find(struct local *local, const char *ref,
     struct local_draft *ret, struct fail *fail) MUST_USE;
 
 /* Finds the first waiting draft with a row number above ${row} (0: from the
- * start).  Returns RC_NOT_FOUND after the last one.  Free ${ret} with
- * local_draft_fini(). */
+ * start).  Returns RC_NOT_FOUND after the last one, and RC_CORRUPT as
+ * local_outbox_find() does.  Free ${ret} with local_draft_fini(). */
 enum rc local_outbox_next(struct local *local, int64_t row,
     struct local_draft *ret, struct fail *fail) MUST_USE;
 

@@ -143,6 +143,30 @@ submit_once(struct sender *sender, const struct local_draft *draft,
 	return (local_outbox_tried(sender->local, draft->ref, why.what, fail));
 }
 
+enum rc
+sender_give_up(struct local *local, const struct local_draft *draft,
+    struct fail *why, struct fail *fail)
+{
+
+	(void)fail_set(
+	    why, FAIL_INPUT_OUTPUT, "its text on this computer is damaged");
+	(void)fail_cure(why, "write it once more");
+	return (local_outbox_refused(local, draft->ref, why->what, fail));
+}
+
+/* Gives up the damaged ${draft} and reports it. */
+static enum rc
+give_up(
+    struct sender *sender, const struct local_draft *draft, struct fail *fail)
+{
+	struct fail why = FAIL_INIT;
+	enum rc rc = sender_give_up(sender->local, draft, &why, fail);
+
+	if (rc == RC_OK && sender->fn != NULL)
+		sender->fn(sender->arg, draft, SENDER_REFUSED, NULL, &why);
+	return (rc);
+}
+
 /* Tries each waiting draft once, in order. */
 static enum rc
 run_pass(struct sender *sender, struct pass *pass, struct fail *fail)
@@ -155,10 +179,12 @@ run_pass(struct sender *sender, struct pass *pass, struct fail *fail)
 		rc = local_outbox_next(sender->local, row, &draft, fail);
 		if (rc == RC_NOT_FOUND)
 			return (RC_OK);
-		if (rc != RC_OK)
+		if (rc != RC_OK && rc != RC_CORRUPT)
 			return (rc);
 		row = draft.row;
-		if (json_object_get(pass->held, draft.recipient) != NULL)
+		if (rc == RC_CORRUPT)
+			rc = give_up(sender, &draft, fail);
+		else if (json_object_get(pass->held, draft.recipient) != NULL)
 			pass->waiting++;
 		else
 			rc = submit_once(sender, &draft, pass, fail);
@@ -180,7 +206,7 @@ pass_begin(const struct sender *sender, struct pass *pass, struct fail *fail)
 	if (sender->wanted != NULL) {
 		rc = local_outbox_find(
 		    sender->local, sender->wanted, &draft, fail);
-		if (rc == RC_OK) {
+		if (rc == RC_OK || rc == RC_CORRUPT) {
 			(void)snprintf(pass->recipient, sizeof(pass->recipient),
 			    "%s", draft.recipient);
 			local_draft_fini(&draft);
@@ -208,7 +234,7 @@ still_waits(const struct sender *sender, const struct pass *pass, bool *ret,
 		return (RC_OK);
 	*ret = false;
 	rc = local_outbox_find(sender->local, sender->wanted, &draft, fail);
-	if (rc != RC_OK)
+	if (rc != RC_OK && rc != RC_CORRUPT)
 		return (rc == RC_NOT_FOUND ? RC_OK : rc);
 	*ret = strcmp(draft.state, "waiting") == 0;
 	local_draft_fini(&draft);

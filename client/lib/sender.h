@@ -23,7 +23,8 @@
 
 enum sender_outcome {
 	SENDER_ANSWERED, /* the server has the message */
-	SENDER_REFUSED   /* the server will never accept it */
+	SENDER_REFUSED   /* the server will never accept it, or its text on this
+			    computer is damaged */
 };
 
 /* Called for each settled draft.  ${reply} has the outbox entry if the outcome
@@ -58,6 +59,12 @@ enum rc sender_submit(struct local *local, const json_t *message,
  * refused draft does not wait: only fn reports it. */
 enum rc sender_flush(
     struct sender *sender, int64_t patience_ms, struct fail *fail) MUST_USE;
+
+/* Gives up ${draft}, whose text is damaged (local_outbox_next() has returned
+ * RC_CORRUPT): marks it as refused and sets ${why}, for the user.  So it does
+ * not delay the drafts after it. */
+enum rc sender_give_up(struct local *local, const struct local_draft *draft,
+    struct fail *why, struct fail *fail) MUST_USE;
 
 /* Returns true if ${why} is the server's final refusal of a message.  A 401, an
  * answer of another program than a twinbox server, and a refusal that may end

@@ -607,7 +607,14 @@ test_damaged_rows(void **state)
 		   "INSERT INTO event (event_id, event) VALUES"
 		   " ('e1', '{\"from\": \"bob\"}'), ('e2', '{')");
 	assert_int_equal(
-	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_IO);
+	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_CORRUPT);
+	/* What is not damaged is there. */
+	assert_null(draft.request);
+	assert_string_equal(draft.ref, "a");
+	assert_string_equal(draft.recipient, "bob");
+	assert_string_equal(draft.state, "waiting");
+	assert_int_equal(f->fail.rc, RC_CORRUPT);
+	assert_int_equal(f->fail.exit, EX_IOERR);
 	(void)snprintf(what, sizeof(what), "%s: a damaged draft", f->path);
 	assert_string_equal(f->fail.what, what);
 	/* Texts that are valid but for a NUL byte at the end, and JSON with
@@ -619,7 +626,7 @@ test_damaged_rows(void **state)
 	    " ('e4', '{\"from\": \"bob\", \"x\": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
 	    "[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}')");
 	assert_int_equal(
-	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_IO);
+	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_CORRUPT);
 	assert_string_equal(f->fail.what, what);
 	assert_int_equal(
 	    local_history(f->local, from_bob, bob, 9, &found), RC_OK);

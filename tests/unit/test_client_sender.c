@@ -45,7 +45,8 @@ struct fixture {
 	struct rest rest;
 	struct rnd rnd;
 	struct sender sender;
-	char told[256]; /* "ID answered; ", "ID refused CODE; " */
+	char told[256];   /* "ID answered; ", "ID refused CODE; " */
+	char reason[512]; /* of the last refusal: "what; cure" */
 	struct fail fail;
 };
 
@@ -122,6 +123,8 @@ on_settled(void *arg, const struct local_draft *draft,
 		assert_null(reply);
 		(void)snprintf(f->told + n, sizeof(f->told) - n,
 		    "%s refused %s; ", draft->ref, why->code);
+		(void)snprintf(f->reason, sizeof(f->reason), "%s; %s",
+		    why->what, why->cure);
 	}
 }
 
@@ -545,6 +548,33 @@ test_answer_not_stored(void **state)
 	assert_string_equal(f->rest.log, "a@0 b@0 ");
 }
 
+/* A damaged draft is given up, and those after it go out. */
+static void
+test_damaged(void **state)
+{
+	struct fixture *f = *state;
+	sqlite3 *db;
+
+	submit(f, "a", "to", "bob");
+	submit(f, "b", "to", "bob");
+	submit(f, "c", "to", "bob");
+	assert_int_equal(sqlite3_open(f->scratch.path, &db), SQLITE_OK);
+	assert_int_equal(
+	    sqlite3_exec(db, "UPDATE outbox SET request = '{' WHERE ref <> 'c'",
+		NULL, NULL, NULL),
+	    SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	f->sender.wanted = "b";
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->rest.log, "c@0 ");
+	assert_string_equal(f->told,
+	    "a refused input_output; b refused input_output; c answered; ");
+	assert_string_equal(f->reason,
+	    "its text on this computer is damaged; write it once more");
+	assert_int_equal(flush(f, NULL, 0), RC_OK);
+	assert_string_equal(f->told, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -552,6 +582,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(test_in_order),
+	    TEST(test_damaged),
 	    TEST(test_inbox_full),
 	    TEST(test_wanted),
 	    TEST(test_inbox_full_twice),
