@@ -2,8 +2,8 @@
 /*
  * REST over libcurl: one easy handle, whose connection stays open between
  * calls.  This file owns the handle and the interpretation of libcurl's errors.
- * If no connection was made, the request was not done.  If it failed later, a
- * request that changes something may have been done.
+ * If nothing was sent, the request was not done.  If it failed later, a request
+ * that changes something may have been done.
  */
 #include "lib/rest.h"
 
@@ -238,14 +238,26 @@ make_headers(const struct rest *rest, const struct rest_request *request)
 	return (NULL);
 }
 
-/* Fills ${fail} from libcurl's ${code}.  If the code does not show whether the
- * request was sent (a time-out, for example, even one while connecting), the
- * failure of a request that ${changes} something is uncertain. */
+/* Returns true if a part of the request was sent, also on a connection that
+ * libcurl has replaced since, because it was closed without an answer. */
+static bool
+was_sent(const struct rest *rest)
+{
+	long size = 0;
+
+	curl_easy_getinfo(rest->curl, CURLINFO_REQUEST_SIZE, &size);
+	return (size > 0);
+}
+
+/* Fills ${fail} from libcurl's ${code}.  If the request was sent, or abandoned
+ * by its idle function, and it ${changes} something, the failure is
+ * uncertain. */
 static enum rc
 judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 {
 	const char *why =
 	    rest->error[0] != '\0' ? rest->error : curl_easy_strerror(code);
+	bool sent = was_sent(rest) || code == CURLE_ABORTED_BY_CALLBACK;
 	char safe[160];
 	long sys = 0;
 
@@ -256,19 +268,16 @@ judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 	    sys != 0)
 		why = strerror((int)sys);
 	safe_line(why, strlen(why), safe, sizeof(safe));
-	/* Only some codes are mapped; the default covers the others. */
+	/* Only some codes need a failure of their own. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wswitch-enum"
 	switch (code) {
-	case CURLE_COULDNT_RESOLVE_PROXY:
-	case CURLE_COULDNT_RESOLVE_HOST:
-	case CURLE_COULDNT_CONNECT:
-		return (fail_set(fail, FAIL_UNREACHABLE,
-		    "cannot reach %.80s: %s", rest->server, safe));
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_ISSUER_ERROR:
+		if (sent)
+			break;
 		return (fail_set(fail, FAIL_UNTRUSTED,
 		    "no secure connection to "
 		    "%.80s: %s",
@@ -284,11 +293,14 @@ judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 	case CURLE_OUT_OF_MEMORY:
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	default:
-		return (
-		    fail_set(fail, changes ? FAIL_UNCERTAIN : FAIL_UNREACHABLE,
-			"no answer from %.80s: %s", rest->server, safe));
+		break;
 	}
 #pragma GCC diagnostic pop
+	if (!sent)
+		return (fail_set(fail, FAIL_UNREACHABLE,
+		    "cannot reach %.80s: %s", rest->server, safe));
+	return (fail_set(fail, changes ? FAIL_UNCERTAIN : FAIL_UNREACHABLE,
+	    "no answer from %.80s: %s", rest->server, safe));
 }
 
 const char *
