@@ -170,10 +170,16 @@ rest_free(struct rest *rest)
 void
 rest_token_set(struct rest *rest, const char *token)
 {
-	char *copy = mem_strdup(token);
+	char *copy;
 
+	if (token[0] == '\0') {
+		explicit_bzero(rest->token, strlen(rest->token));
+		return;
+	}
+	copy = mem_strdup(token);
 	if (copy == NULL)
 		return;
+	explicit_bzero(rest->token, strlen(rest->token));
 	mem_free(rest->token);
 	rest->token = copy;
 }

@@ -85,8 +85,8 @@ enum rc rest_new(const char *server, const char *token, struct rest **ret,
 /* Frees ${rest}.  NULL is allowed. */
 void rest_free(struct rest *rest);
 
-/* Uses ${token} for further requests.  Keeps the old token when memory runs
- * out. */
+/* Uses ${token} for further requests, "" for none, and wipes the old token.
+ * When memory runs out, the old token stays; "" needs no memory. */
 void rest_token_set(struct rest *rest, const char *token);
 
 /* Returns the server's base URL, which ${rest} owns. */

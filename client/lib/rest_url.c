@@ -64,11 +64,14 @@ server_format(CURLU *url, char *ret, size_t size)
 	char *path = url_part(url, CURLUPART_PATH);
 	char *user = url_part(url, CURLUPART_USER);
 	char *query = url_part(url, CURLUPART_QUERY);
+	char *fragment = url_part(url, CURLUPART_FRAGMENT);
+	char *zone = url_part(url, CURLUPART_ZONEID); /* [fe80::1%eth0] */
 	bool ok;
 	int n;
 
 	ok = scheme != NULL && host != NULL && host_plain(host) &&
-	     user == NULL && query == NULL &&
+	     user == NULL && query == NULL && fragment == NULL &&
+	     zone == NULL &&
 	     (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
 	     (path == NULL || path[0] == '\0' || strcmp(path, "/") == 0);
 	if (ok) {
@@ -82,6 +85,8 @@ server_format(CURLU *url, char *ret, size_t size)
 	curl_free(path);
 	curl_free(user);
 	curl_free(query);
+	curl_free(fragment);
+	curl_free(zone);
 	return (ok);
 }
 

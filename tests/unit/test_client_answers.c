@@ -366,7 +366,8 @@ test_servers(void **state)
 {
 	static const char *const bad[] = {"http://m\xc3\xbcller.test",
 	    "http://a b", "http://a\x7f", "http://u@h", "http://h?q",
-	    "http://h/path", "ftp://h", "httpx://h", "http://h/?q"};
+	    "http://h/path", "ftp://h", "httpx://h", "http://h/?q",
+	    "http://h#f", "http://h/#f", "http://[fe80::1%25eth0]:8"};
 	struct fixture *f = *state;
 	char server[32];
 	char *path;

@@ -36,6 +36,28 @@ nanosleep(const struct timespec *wanted, struct timespec *left)
 	return (0);
 }
 
+/* The text that was wiped last. */
+static char wiped[32];
+
+void __wrap_explicit_bzero(void *p, size_t n);
+void __wrap___explicit_bzero_chk(void *p, size_t n, size_t size);
+
+void
+__wrap_explicit_bzero(void *p, size_t n)
+{
+
+	(void)snprintf(wiped, sizeof(wiped), "%.*s", (int)n, (const char *)p);
+	memset(p, 0, n);
+}
+
+void
+__wrap___explicit_bzero_chk(void *p, size_t n, size_t size)
+{
+
+	assert_true(n <= size);
+	__wrap_explicit_bzero(p, n);
+}
+
 /* The options of libcurl that matter here, one line each. */
 static char options[1024];
 
@@ -203,11 +225,16 @@ test_token(void **state)
 	struct rest_reply reply;
 
 	rest_token_set(f->rest, "tb_other");
+	assert_string_equal(wiped, "tb_secret");
 	played_say(f->played, 200, "{}");
 	get(f, &reply);
 	assert_true(has_line(f, "Authorization: Bearer tb_other"));
 	rest_reply_fini(&reply);
+	/* The token is removed without memory, too. */
+	mem_fail_at(1);
 	rest_token_set(f->rest, "");
+	mem_fail_at(0);
+	assert_string_equal(wiped, "tb_other");
 	played_say(f->played, 200, "{}");
 	get(f, &reply);
 	assert_null(strstr(played_head(f->played), "Authorization"));
