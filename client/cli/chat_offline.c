@@ -56,7 +56,8 @@ show_seen(struct chat *chat)
 	     i > 0 && chat->conversation[0] == '\0'; i--)
 		(void)chat_is_here(chat, json_array_get(messages, i - 1));
 	if (chat->conversation[0] != '\0' &&
-	    local_history(cli->local, take_marks, chat, 1, &none) == RC_OK)
+	    local_history(cli->local, take_marks, chat, 1, &none, &ignored) ==
+		RC_OK)
 		json_decref(none);
 	for (i = 0; i < json_array_size(messages); i++)
 		if (chat_is_here(chat, json_array_get(messages, i)))

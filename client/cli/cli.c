@@ -442,10 +442,8 @@ cli_local_history(struct cli *cli, const char *name, const char *conversation,
 
 	if (cli_local(cli, fail) != RC_OK)
 		return (fail->rc);
-	if (local_history(cli->local, is_wanted, &wanted, (int)limit, ret) !=
-	    RC_OK)
-		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	return (RC_OK);
+	return (local_history(
+	    cli->local, is_wanted, &wanted, (int)limit, ret, fail));
 }
 
 json_t *

@@ -18,9 +18,7 @@ list_names(struct cli *cli, json_t **ret, struct fail *fail)
 	}
 	if (cli_local(cli, fail) != RC_OK)
 		return (fail->rc);
-	if (local_names(cli->local, ret) != RC_OK)
-		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	return (RC_OK);
+	return (local_names(cli->local, ret, fail));
 }
 
 /* Returns true if ${word} is safe to offer.  A server could name a person

@@ -440,7 +440,7 @@ is_known(struct cli *cli, const char *name)
 
 	if (strcmp(name, cli->profile.user) == 0 ||
 	    cli_local(cli, &ignored) != RC_OK ||
-	    local_names(cli->local, &names) != RC_OK)
+	    local_names(cli->local, &names, &ignored) != RC_OK)
 		return (false);
 	for (i = 0; i < json_array_size(names) && !known; i++)
 		known = strcmp(json_string_value(json_array_get(names, i)),

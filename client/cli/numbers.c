@@ -72,8 +72,8 @@ read_seen(struct cli *cli)
 	    cli_local(cli, &ignored) != RC_OK)
 		return;
 	(void)json_object_set_new(cli->numbers, SEEN, json_true());
-	if (local_history(cli->local, add_seen, cli->numbers, 1, &none) ==
-	    RC_OK)
+	if (local_history(cli->local, add_seen, cli->numbers, 1, &none,
+		&ignored) == RC_OK)
 		json_decref(none);
 }
 

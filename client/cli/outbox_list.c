@@ -189,12 +189,13 @@ texts_asked(struct cli *cli, struct outbox *o)
 static void
 find_texts(struct cli *cli, struct outbox *o)
 {
+	struct fail ignored = FAIL_INIT;
 	json_t *none = NULL;
 	size_t at = 0;
 
 	texts_sent(cli, o);
-	if (next_without(o, &at) != NULL &&
-	    local_history(cli->local, take_text, o, 1, &none) == RC_OK)
+	if (next_without(o, &at) != NULL && local_history(cli->local, take_text,
+						o, 1, &none, &ignored) == RC_OK)
 		json_decref(none);
 	texts_asked(cli, o);
 }

@@ -25,6 +25,7 @@
 #include "base/clk.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "base/uuid.h"
 #include "lib/dump.h"
 #include "lib/local_sql.h"
@@ -587,60 +588,79 @@ local_epoch_seen(struct local *local, const char *epoch, bool *ret_changed,
 	return (rc);
 }
 
-enum rc
-local_history(struct local *local,
-    bool (*wanted)(const json_t *event, void *arg), void *arg, int limit,
-    json_t **ret)
+/* Ends a query whose rows are read into ${array}.  ${code} is the last result
+ * of sqlite3_step(), and ${rc} that of the last row.  On RC_OK ${array} becomes
+ * *ret, else it is freed. */
+static enum rc
+conclude(struct local *local, json_t *array, int code, enum rc rc, json_t **ret,
+    struct fail *fail)
 {
-	sqlite3_stmt *s = statement(local, LOCAL_EVENT_RECENT);
-	json_t *array = json_array(), *event;
-	enum rc rc = RC_OK;
-	struct fail fail;
 
-	if (array == NULL || s == NULL) {
+	if (rc == RC_OK && code != SQLITE_ROW && code != SQLITE_DONE)
+		rc = failed(local, fail);
+	if (rc == RC_OK)
+		*ret = array;
+	else
 		json_decref(array);
-		return (RC_NO_MEMORY);
-	}
-	while ((int)json_array_size(array) < limit &&
-	       sqlite3_step(s) == SQLITE_ROW) {
-		rc = column_json(s, 0, &event, &fail);
-		if (rc == RC_NO_MEMORY)
-			break;
-		/* Skip a damaged row. */
-		if (rc == RC_OK && wanted(event, arg))
-			(void)json_array_insert_new(array, 0, event);
-		else
-			json_decref(event);
-	}
-	(void)sqlite3_reset(s);
-	if (rc == RC_NO_MEMORY) {
-		json_decref(array);
-		return (rc);
-	}
-	*ret = array;
-	return (RC_OK);
+	return (rc);
 }
 
 enum rc
-local_names(struct local *local, json_t **ret)
+local_history(struct local *local,
+    bool (*wanted)(const json_t *event, void *arg), void *arg, int limit,
+    json_t **ret, struct fail *fail)
+{
+	sqlite3_stmt *s = statement(local, LOCAL_EVENT_RECENT);
+	json_t *array, *event;
+	enum rc rc = RC_OK;
+	int code = SQLITE_ROW;
+
+	if (s == NULL)
+		return (failed(local, fail));
+	array = json_array();
+	if (array == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	while (rc == RC_OK && (int)json_array_size(array) < limit &&
+	       (code = sqlite3_step(s)) == SQLITE_ROW) {
+		rc = column_json(s, 0, &event, fail);
+		if (rc == RC_OK && !wanted(event, arg))
+			json_decref(event);
+		else if (rc == RC_OK &&
+			 json_array_insert_new(array, 0, event) != 0)
+			rc = fail_set(fail, FAIL_MEMORY, "out of memory");
+		else if (rc == RC_PEER)
+			rc = RC_OK; /* skip a damaged row */
+	}
+	rc = conclude(local, array, code, rc, ret, fail);
+	(void)sqlite3_reset(s);
+	return (rc);
+}
+
+enum rc
+local_names(struct local *local, json_t **ret, struct fail *fail)
 {
 	sqlite3_stmt *s = statement(local, LOCAL_NAMES);
-	json_t *array = json_array();
+	json_t *array;
 	struct uuid conversation;
 	const char *name;
+	enum rc rc = RC_OK;
+	int code = SQLITE_ROW;
 
-	if (array == NULL || s == NULL) {
-		json_decref(array);
-		return (RC_NO_MEMORY);
-	}
-	while (sqlite3_step(s) == SQLITE_ROW) {
+	if (s == NULL)
+		return (failed(local, fail));
+	array = json_array();
+	if (array == NULL)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	while (rc == RC_OK && (code = sqlite3_step(s)) == SQLITE_ROW) {
 		name = (const char *)sqlite3_column_text(s, 0);
-		/* The recipient of a draft may be the id of a conversation. */
-		if (name != NULL &&
-		    !uuid_parse(name, strlen(name), &conversation))
-			(void)json_array_append_new(array, json_string(name));
+		/* The recipient of a draft may be the id of a conversation.
+		 * Skip a name that is damaged, so that it is not UTF-8. */
+		if (name != NULL && utf8_valid(name, strlen(name), NULL) &&
+		    !uuid_parse(name, strlen(name), &conversation) &&
+		    json_array_append_new(array, json_string(name)) != 0)
+			rc = fail_set(fail, FAIL_MEMORY, "out of memory");
 	}
+	rc = conclude(local, array, code, rc, ret, fail);
 	(void)sqlite3_reset(s);
-	*ret = array;
-	return (RC_OK);
+	return (rc);
 }

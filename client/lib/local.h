@@ -122,15 +122,15 @@ enum rc local_epoch_seen(struct local *local, const char *epoch,
 /* Returns the recipients of the stored drafts and the senders and recipients of
  * the stored events, each once, the user's own name included, as an array that
  * the caller decrefs.  Drafts to a conversation do not count, and neither do
- * refused ones, because their address may be misspelt.  Returns RC_OK or
- * RC_NO_MEMORY. */
-enum rc local_names(struct local *local, json_t **ret) MUST_USE;
+ * refused ones, because their address may be misspelt. */
+enum rc local_names(
+    struct local *local, json_t **ret, struct fail *fail) MUST_USE;
 
 /* Returns the newest ${limit} shown events that ${wanted} accepts, oldest
  * first, as an array that the caller decrefs.  ${wanted} is called from the
- * newest event on.  Skips damaged rows.  Returns RC_OK or RC_NO_MEMORY. */
+ * newest event on.  Skips damaged rows. */
 enum rc local_history(struct local *local,
     bool (*wanted)(const json_t *event, void *arg), void *arg, int limit,
-    json_t **ret) MUST_USE;
+    json_t **ret, struct fail *fail) MUST_USE;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stored message that cannot be read, because the client's database was
- * damaged: the client says so, and sends the messages after it.
+ * A client's database that was damaged: a stored message that cannot be read
+ * is reported, and the messages after it are sent; a query that fails is
+ * reported as what it is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -150,6 +151,20 @@ test_chat(void **state)
 	    "= 0\n");
 }
 
+/* A query that fails is reported as what it is. */
+static void
+test_query_fails(void **state)
+{
+	static const char said[] =
+	    "= 74 DIR/db: no such table: event; check the disk\n";
+	struct stage *s = *state;
+
+	stage_spoil(s, "event");
+	assert_string_equal(stage_run(s, "complete", "names", NULL), said);
+	assert_string_equal(
+	    stage_run(s, "history", "bob", "--offline", NULL), said);
+}
+
 int
 main(void)
 {
@@ -162,6 +177,8 @@ main(void)
 		test_cancel, chat_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_chat, chat_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_query_fails, chat_set_up, stage_tear_down),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

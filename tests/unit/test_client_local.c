@@ -388,7 +388,7 @@ test_history(void **state)
 	assert_int_equal(
 	    local_shown(f->local, events, NULL, NULL, 0, &f->fail), RC_OK);
 	assert_int_equal(
-	    local_history(f->local, from_bob, bob, 3, &found), RC_OK);
+	    local_history(f->local, from_bob, bob, 3, &found, &f->fail), RC_OK);
 	assert_int_equal(json_array_size(found), 3);
 	for (i = 0; i < 3; i++)
 		assert_int_equal(json_integer_value(json_object_get(
@@ -424,7 +424,7 @@ test_names(void **state)
 	    RC_OK);
 	outside(f, "INSERT INTO event (event_id, event)"
 		   " VALUES ('e9', 'broken')");
-	assert_int_equal(local_names(f->local, &names), RC_OK);
+	assert_int_equal(local_names(f->local, &names, &f->fail), RC_OK);
 	text = json_dumps(names, JSON_COMPACT);
 	assert_string_equal(
 	    text, "[\"ann\",\"bob\",\"eve\",\"zoe@far.example\"]");
@@ -629,11 +629,11 @@ test_damaged_rows(void **state)
 	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_CORRUPT);
 	assert_string_equal(f->fail.what, what);
 	assert_int_equal(
-	    local_history(f->local, from_bob, bob, 9, &found), RC_OK);
+	    local_history(f->local, from_bob, bob, 9, &found, &f->fail), RC_OK);
 	assert_int_equal(json_array_size(found), 1);
 	json_decref(found);
 	assert_int_equal(
-	    local_history(f->local, from_bob, bob, 0, &found), RC_OK);
+	    local_history(f->local, from_bob, bob, 0, &found, &f->fail), RC_OK);
 	assert_int_equal(json_array_size(found), 0);
 	json_decref(found);
 }

@@ -213,6 +213,54 @@ test_typed(void **state)
 	assert_true(failures > 10);
 }
 
+/* ---- the client's own database ---- */
+
+static bool
+any(const json_t *event, void *arg)
+{
+
+	(void)event;
+	(void)arg;
+	return (true);
+}
+
+/* A list is complete, or there is none. */
+static void
+test_lists(void **state)
+{
+	struct stage *s = *state;
+	struct fail fail = FAIL_INIT;
+	json_t *events, *found;
+	enum rc rc;
+	int list;
+
+	events = stage_json(
+	    "[{'event_id':'e1','from':'bob','to':'ann','body':'one'},"
+	    "{'event_id':'e2','from':'eve','to':'ann','body':'two'}]");
+	assert_int_equal(
+	    local_shown(s->cli.local, events, NULL, NULL, 0, &fail), RC_OK);
+	json_decref(events);
+	for (list = 0; list < 2; list++) {
+		for (failing = 1;; failing++) {
+			assert_true(failing < ALLOCATIONS_MOST);
+			arm();
+			rc = list == 0
+				 ? local_history(s->cli.local, any, NULL, 9,
+				       &found, &fail)
+				 : local_names(s->cli.local, &found, &fail);
+			disarm();
+			if (!failed)
+				break;
+			assert_int_equal(rc, RC_NO_MEMORY);
+			assert_int_equal(fail.rc, RC_NO_MEMORY);
+		}
+		assert_int_equal(rc, RC_OK);
+		assert_int_equal(json_array_size(found), list == 0 ? 2 : 3);
+		json_decref(found);
+		assert_true(failing > 5);
+	}
+}
+
 int
 main(void)
 {
@@ -223,6 +271,8 @@ main(void)
 		test_chat, chat_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_typed, chat_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_lists, chat_set_up, stage_tear_down),
 	};
 
 	/* From here on jansson allocates by mem_alloc(). */
