@@ -36,6 +36,15 @@ cli_print(struct buf *b, struct fail *fail)
 }
 
 enum rc
+cli_set(json_t *json, const char *name, json_t *value, struct fail *fail)
+{
+
+	if (json_object_set_new(json, name, value) == 0)
+		return (RC_OK);
+	return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+}
+
+enum rc
 cli_print_json(const json_t *json, struct fail *fail)
 {
 	struct buf b = BUF_INIT;

@@ -35,6 +35,12 @@ struct cli {
 /* The table of commands, which ends with name NULL. */
 extern const struct command cli_commands[];
 
+/* Sets member ${name} of ${json} to ${value}, which it takes.  Fails when
+ * memory has run out, also if ${json} or ${value} is NULL for that reason: a
+ * request without a member that was asked for must not be sent. */
+enum rc cli_set(
+    json_t *json, const char *name, json_t *value, struct fail *fail) MUST_USE;
+
 /* Prints ${json} as one line. */
 enum rc cli_print_json(const json_t *json, struct fail *fail) MUST_USE;
 

@@ -186,9 +186,11 @@ log_in(struct cli *cli, const char *name, const char *password, bool *ret_once,
 	answer = json_pack("{ss ss ss ss}", "user", name, "device", device,
 	    "server", cli->profile.server, "profile", cli->profile.name);
 	if (*ret_once)
-		(void)json_object_set_new(answer, "password_once", json_true());
-	rc = cli_result(cli, answer, fail, "logged in as %s at %s (profile %s)",
-	    name, cli->profile.server, cli->profile.name);
+		rc = cli_set(answer, "password_once", json_true(), fail);
+	if (rc == RC_OK)
+		rc = cli_result(cli, answer, fail,
+		    "logged in as %s at %s (profile %s)", name,
+		    cli->profile.server, cli->profile.name);
 	json_decref(answer);
 	return (rc);
 }
@@ -283,9 +285,11 @@ sign_up(
 	enum rc rc;
 
 	body = json_pack("{ss ss}", "name", name, "password", password);
-	if (display != NULL)
-		(void)json_object_set_new(
-		    body, "display_name", json_string(display));
+	if (display != NULL && cli_set(body, "display_name",
+				   json_string(display), fail) != RC_OK) {
+		json_decref(body);
+		return (fail->rc);
+	}
 	rc = cli_call(cli, "POST", "/v1/users", body, &answer, fail);
 	if (rc == RC_OK && args_has(&cli->args, "no-login"))
 		rc = cli_result(cli, answer, fail, "registered %s", name);

@@ -284,8 +284,11 @@ cmd_read(struct cli *cli, struct fail *fail)
 		json_decref(answer);
 		return (rc);
 	}
-	if (args_has(&cli->args, "private"))
-		(void)json_object_set_new(r.body, "private", json_true());
+	if (args_has(&cli->args, "private") &&
+	    cli_set(r.body, "private", json_true(), fail) != RC_OK) {
+		json_decref(r.body);
+		return (fail->rc);
+	}
 	rc = cli_call(cli, "POST", "/v1/inbox/read", r.body, &answer, fail);
 	if (rc != RC_OK)
 		return (rc);

@@ -33,7 +33,8 @@ struct sending {
 	struct fail why;
 };
 
-/* Reads standard input up to its end into ${b}. */
+/* Reads standard input into ${b}, up to its end or until it is too long, even
+ * without a line end. */
 static enum rc
 read_input(struct buf *b, struct fail *fail)
 {
@@ -44,7 +45,8 @@ read_input(struct buf *b, struct fail *fail)
 		n = read(STDIN_FILENO, piece, sizeof(piece));
 		if (n > 0)
 			buf_add(b, piece, (size_t)n);
-	} while (n > 0 || (n < 0 && errno == EINTR));
+	} while ((n > 0 && buf_ok(b) && b->len <= LIMIT_BODY_LEN + 1) ||
+		 (n < 0 && errno == EINTR));
 	if (n < 0)
 		return (fail_set(fail, FAIL_INPUT_OUTPUT,
 		    "cannot read standard input: %s", strerror(errno)));
@@ -77,7 +79,9 @@ gather_text(struct cli *cli, struct buf *b, struct fail *fail)
 			buf_adds(b, args->operands[i]);
 		}
 	}
-	if (!buf_ok(b) || b->len > LIMIT_BODY_LEN) {
+	if (!buf_ok(b))
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+	if (b->len > LIMIT_BODY_LEN) {
 		(void)fail_set(fail, FAIL_DATA,
 		    "the text is longer than %d bytes", LIMIT_BODY_LEN);
 		return (fail_cure(fail, "send less in one message"));
@@ -95,17 +99,6 @@ gather_text(struct cli *cli, struct buf *b, struct fail *fail)
 	return (RC_OK);
 }
 
-/* Sets member ${name} to ${value}, which it takes.  A message without a member
- * that was asked for must not be sent. */
-static enum rc
-set(json_t *message, const char *name, json_t *value, struct fail *fail)
-{
-
-	if (json_object_set_new(message, name, value) == 0)
-		return (RC_OK);
-	return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-}
-
 /* Sets the members that are options of the same meaning. */
 static enum rc
 add_texts(struct cli *cli, json_t *message, struct fail *fail)
@@ -118,7 +111,7 @@ add_texts(struct cli *cli, json_t *message, struct fail *fail)
 
 	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		value = args_value(&cli->args, members[i][0]);
-		if (value != NULL && set(message, members[i][1],
+		if (value != NULL && cli_set(message, members[i][1],
 					 json_string(value), fail) != RC_OK)
 			return (fail->rc);
 	}
@@ -155,7 +148,7 @@ add_metadata(struct cli *cli, json_t *message, struct fail *fail)
 	}
 	if (metadata == NULL)
 		return (RC_OK);
-	return (set(message, "metadata", metadata, fail));
+	return (cli_set(message, "metadata", metadata, fail));
 }
 
 /* Adds the time of delivery and the time of expiry. */
@@ -179,14 +172,14 @@ add_times(struct cli *cli, json_t *message, struct fail *fail)
 		at_ms = clk_wall_ms(clk_system()) + in_ms;
 	if (in_ms >= 0 || at != NULL) {
 		clk_format_rfc3339(at_ms, text);
-		if (set(message, "deliver_at", json_string(text), fail) !=
+		if (cli_set(message, "deliver_at", json_string(text), fail) !=
 		    RC_OK)
 			return (fail->rc);
 	}
 	if (expires_ms < 0)
 		return (RC_OK);
-	return (
-	    set(message, "expires_in", json_integer(expires_ms / 1000), fail));
+	return (cli_set(
+	    message, "expires_in", json_integer(expires_ms / 1000), fail));
 }
 
 /* Adds the message's id, unless --key is given: then the server makes the
@@ -219,7 +212,7 @@ add_id(struct cli *cli, json_t *message, struct fail *fail)
 		id = uuid_gen_next(&gen);
 		uuid_format(&id, text);
 	}
-	return (set(message, "id", json_string(text), fail));
+	return (cli_set(message, "id", json_string(text), fail));
 }
 
 /* Sets the conversation, or the recipient. */
@@ -234,7 +227,8 @@ add_target(struct cli *cli, json_t *message, struct fail *fail)
 		if (cli_uuid(conversation, "--conversation", uuid, fail) !=
 		    RC_OK)
 			return (fail->rc);
-		return (set(message, "conversation", json_string(uuid), fail));
+		return (
+		    cli_set(message, "conversation", json_string(uuid), fail));
 	}
 	to = cli->args.operands[0];
 	if (!utf8_valid(to, strlen(to), NULL)) {
@@ -242,7 +236,7 @@ add_target(struct cli *cli, json_t *message, struct fail *fail)
 		    fail, FAIL_USAGE, "the recipient is not in UTF-8");
 		return (fail_cure(fail, "see twinbox send --help"));
 	}
-	return (set(message, "to", json_string(to), fail));
+	return (cli_set(message, "to", json_string(to), fail));
 }
 
 /* Sets the text. */
@@ -252,9 +246,8 @@ add_body(struct cli *cli, json_t *message, struct fail *fail)
 	struct buf text = BUF_INIT;
 	enum rc rc;
 
-	buf_init(&text, 4 * LIMIT_BODY_LEN);
 	if ((rc = gather_text(cli, &text, fail)) == RC_OK)
-		rc = set(
+		rc = cli_set(
 		    message, "body", json_stringn(text.data, text.len), fail);
 	buf_fini(&text);
 	return (rc);

@@ -135,11 +135,11 @@ submit_once(struct sender *sender, const struct local_draft *draft,
 		pass->reason = why;
 	/* A refusal because of one recipient does not delay other
 	 * recipients. */
-	if (fail_of_recipient(&why))
-		(void)json_object_set_new(
-		    pass->held, draft->recipient, json_true());
-	else
+	if (!fail_of_recipient(&why))
 		pass->stopped = true;
+	else if (json_object_set_new(
+		     pass->held, draft->recipient, json_true()) != 0)
+		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	return (local_outbox_tried(sender->local, draft->ref, why.what, fail));
 }
 

@@ -123,10 +123,15 @@ queue_hello(struct stream *stream)
 	    STREAM_HELLO_ID, "token", stream->token, "instance",
 	    stream->instance, "window", LIMIT_WINDOW);
 	if (stream->seq >= 0) {
+		/* Without it, the stream would begin after the acked event. */
 		(void)snprintf(after, sizeof(after), "%s%s%lld", stream->epoch,
 		    stream->epoch[0] != '\0' ? ":" : "",
 		    (long long)stream->seq);
-		(void)json_object_set_new(hello, "after", json_string(after));
+		if (json_object_set_new(hello, "after", json_string(after)) !=
+		    0) {
+			json_decref(hello);
+			hello = NULL;
+		}
 	}
 	return (queue_add(stream, hello));
 }
@@ -386,9 +391,10 @@ write_next(struct stream *stream, struct lws *wsi)
 	int wrote;
 
 	if (stream->ack_due && stream->state >= STREAM_CATCHING_UP) {
-		stream->ack_due = false;
-		(void)queue_add(stream, json_pack("{ss sI}", "type", "ack",
-					    "upto", (json_int_t)stream->ack));
+		/* Without memory it stays due. */
+		stream->ack_due =
+		    !queue_add(stream, json_pack("{ss sI}", "type", "ack",
+					   "upto", (json_int_t)stream->ack));
 	}
 	frame = stream->first;
 	if (frame == NULL) {

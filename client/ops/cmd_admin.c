@@ -190,9 +190,9 @@ cmd_admin_pause(struct cli *cli, struct fail *fail)
 	json_t *body = json_object();
 
 	if (reason != NULL &&
-	    json_object_set_new(body, "reason", json_string(reason)) != 0) {
+	    cli_set(body, "reason", json_string(reason), fail) != RC_OK) {
 		json_decref(body);
-		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+		return (fail->rc);
 	}
 	return (
 	    change_destination(cli, "POST", "/pause", body, "is paused", fail));

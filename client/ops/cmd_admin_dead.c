@@ -192,7 +192,7 @@ struct batch {
 	int64_t remaining; /* in the last answer; -1: unknown */
 };
 
-/* Returns the ids that the operands name, or NULL on a usage error. */
+/* Returns the ids that the operands name, or NULL on a failure. */
 static json_t *
 named_ids(struct cli *cli, struct fail *fail)
 {
@@ -203,9 +203,12 @@ named_ids(struct cli *cli, struct fail *fail)
 
 	for (i = 0; i < cli->args.noperands; i++) {
 		if (args_number(cli->args.operands[i], 1, INT64_MAX, &id)) {
-			(void)json_array_append_new(
-			    ids, json_integer((json_int_t)id));
-			continue;
+			if (json_array_append_new(
+				ids, json_integer((json_int_t)id)) == 0)
+				continue;
+			(void)fail_set(fail, FAIL_MEMORY, "out of memory");
+			json_decref(ids);
+			return (NULL);
 		}
 		safe_line(cli->args.operands[i], strlen(cli->args.operands[i]),
 		    safe, sizeof(safe));
@@ -279,26 +282,31 @@ confirm_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 	return (fail_cure(fail, "answer y if it is meant"));
 }
 
-/* Adds ${answer} of one call to ${batch}.  Returns the number that this call
+/* Adds ${answer} of one call to ${batch}, and writes the number that this call
  * changed. */
-static int64_t
-take_answer(struct batch *batch, const json_t *answer)
+static enum rc
+take_answer(struct batch *batch, const json_t *answer, int64_t *ret_changed,
+    struct fail *fail)
 {
 	const json_t *list = json_object_get(answer, "refused"), *one;
-	int64_t changed = admin_view_integer(answer, batch->done, 0);
+	json_t *detail;
 	char key[24];
 	size_t i;
 
-	batch->changed += changed;
+	*ret_changed = admin_view_integer(answer, batch->done, 0);
+	batch->changed += *ret_changed;
 	batch->remaining = admin_view_integer(answer, "remaining", -1);
 	for (i = 0; i < json_array_size(list); i++) {
 		one = json_array_get(list, i);
 		(void)snprintf(key, sizeof(key), "%lld",
 		    (long long)admin_view_integer(one, "dead_id", 0));
-		(void)json_object_set(
-		    batch->refused, key, json_object_get(one, "detail"));
+		detail = json_object_get(one, "detail");
+		if (cli_set(batch->refused, key,
+			detail != NULL ? json_incref(detail) : json_string("?"),
+			fail) != RC_OK)
+			return (fail->rc);
 	}
-	return (changed);
+	return (RC_OK);
 }
 
 /* Returns the body of the next call: the filter, or the next ids from *at
@@ -315,7 +323,11 @@ next_body(const struct batch *batch, size_t *at)
 		    left < ADMIN_BATCH_MAX ? left : ADMIN_BATCH_MAX));
 	some = json_array();
 	for (; *at < json_array_size(batch->ids) && *at < end; (*at)++)
-		(void)json_array_append(some, json_array_get(batch->ids, *at));
+		if (json_array_append(some, json_array_get(batch->ids, *at)) !=
+		    0) {
+			json_decref(some);
+			return (NULL);
+		}
 	body = admin_batch(some, NULL, 0);
 	json_decref(some);
 	return (body);
@@ -330,6 +342,7 @@ run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 	int64_t changed;
 	size_t at = 0;
 	bool more;
+	enum rc rc;
 
 	do {
 		if ((body = next_body(batch, &at)) == NULL)
@@ -338,10 +351,12 @@ run_batch(struct cli *cli, struct batch *batch, struct fail *fail)
 			admin_path_of("dead-letters", batch->verb, ""), body,
 			&answer, fail) != RC_OK)
 			return (fail->rc);
-		changed = take_answer(batch, answer);
+		rc = take_answer(batch, answer, &changed, fail);
 		more = json_is_true(json_object_get(answer, "more")) ||
 		       batch->remaining > 0;
 		json_decref(answer);
+		if (rc != RC_OK)
+			return (rc);
 		if (batch->ids != NULL)
 			more = at < json_array_size(batch->ids);
 		else
@@ -362,9 +377,13 @@ report_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 	enum rc rc;
 
 	json_object_foreach (batch->refused, key, detail)
-		(void)json_array_append_new(refused,
-		    json_pack("{sI sO}", "dead_id",
-			(json_int_t)strtoll(key, NULL, 10), "detail", detail));
+		if (json_array_append_new(
+			refused, json_pack("{sI sO}", "dead_id",
+				     (json_int_t)strtoll(key, NULL, 10),
+				     "detail", detail)) != 0) {
+			json_decref(refused);
+			return (fail_set(fail, FAIL_MEMORY, "out of memory"));
+		}
 	n = json_array_size(refused);
 	answer = json_pack("{sI so sI}", batch->done,
 	    (json_int_t)batch->changed, "refused", refused, "remaining",

@@ -234,6 +234,8 @@ rest_call(struct rest *rest, const struct rest_request *request,
 	json_t *json = NULL;
 
 	(void)rest;
+	if (stage->asked != NULL)
+		stage->asked();
 	note_request(request);
 	if (answer == &nobody)
 		stage_note("! nobody has an answer");

@@ -51,6 +51,9 @@ struct stage {
 	 * none. */
 	void (*play)(struct stage *s);
 
+	/* Called when the command makes a request; NULL: nothing is. */
+	void (*asked)(void);
+
 	/* What the command gave to the stream and the loop, while they
 	 * exist. */
 	const struct stream_ops *ops;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "unit/chat_fixture.h"
@@ -23,13 +24,14 @@
 
 /* The number of the allocation that fails, and whether it has. */
 static int failing;
-static bool failed;
+static bool armed, failed;
 
-/* Makes allocation ${failing} fail from here on to disarm(). */
+/* Makes allocation ${failing} fail from here on to the next disarm(). */
 static void
 arm(void)
 {
 
+	armed = true;
 	mem_fail_at(failing);
 }
 
@@ -37,7 +39,9 @@ static void
 disarm(void)
 {
 
-	failed = !mem_fail_pending();
+	if (armed)
+		failed = !mem_fail_pending();
+	armed = false;
 	mem_fail_at(0);
 }
 
@@ -213,6 +217,70 @@ test_typed(void **state)
 	assert_true(failures > 10);
 }
 
+/* ---- requests ---- */
+
+/* Runs the command in ${words} while each allocation before its request fails
+ * once.  A request has the text ${member}. */
+static void
+every_request_complete(
+    struct stage *s, const char *const words[7], const char *member)
+{
+	static const char said[] = "= 71 out of memory; ";
+
+	s->asked = disarm;
+	for (failing = 1;; failing++) {
+		assert_true(failing < ALLOCATIONS_MOST);
+		assert_int_equal(lseek(STDIN_FILENO, 0, SEEK_SET), 0);
+		stage_answer(s, 200, "{'requeued':2,'refused':[]}");
+		arm();
+		(void)stage_run(s, words[0], words[1], words[2], words[3],
+		    words[4], words[5], words[6], NULL);
+		disarm();
+		if (strstr(s->text, "> POST") != NULL)
+			assert_non_null(strstr(s->text, member));
+		else
+			assert_memory_equal(s->end, said, strlen(said));
+		if (!failed)
+			break;
+	}
+	assert_non_null(strstr(s->text, member));
+	assert_string_equal(s->end, "= 0");
+	assert_true(failing > 3);
+}
+
+static void
+test_requests(void **state)
+{
+	static const struct {
+		const char *words[7];
+		const char *member;
+	} table[] = {
+	    {{"read", "--upto", "5", "--private"}, "\"private\":true"},
+	    {{"register", "zoe", "--no-login", "--password-stdin",
+		 "--display-name", "Zoe"},
+		"\"display_name\":\"Zoe\""},
+	    {{"send", "bob", "hi", "--key", "k", "--priority", "high"},
+		"\"priority\":\"high\""},
+	    {{"admin", "pause", "far.example", "--reason", "no"},
+		"\"reason\":\"no\""},
+	    {{"admin", "requeue", "1", "2"}, "\"dead_ids\":[1,2]"},
+	};
+	struct stage *s = *state;
+	FILE *input = tmpfile();
+	int saved = dup(STDIN_FILENO);
+	size_t i;
+
+	assert_non_null(input);
+	assert_true(fputs("a long password\n", input) >= 0);
+	assert_int_equal(fflush(input), 0);
+	assert_int_equal(dup2(fileno(input), STDIN_FILENO), STDIN_FILENO);
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		every_request_complete(s, table[i].words, table[i].member);
+	assert_int_equal(dup2(saved, STDIN_FILENO), STDIN_FILENO);
+	(void)close(saved);
+	(void)fclose(input);
+}
+
 /* ---- the client's own database ---- */
 
 static bool
@@ -271,6 +339,8 @@ main(void)
 		test_chat, chat_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_typed, chat_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_requests, chat_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_lists, chat_set_up, stage_tear_down),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reasons for which a stream is lost or ends, as people read them.
+ * The reasons for which a stream is lost or ends, as people read them, and what
+ * a stream writes without memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,9 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "unit/stream_fixture.h"
+#include "wire/wire.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -194,6 +197,53 @@ test_reconnect(void **state)
 	}
 }
 
+/* A hello has the cursor, whichever allocation fails, and an ack is not lost.
+ */
+static void
+test_no_memory(void **state)
+{
+	struct scene *s = *state;
+	const char *written;
+	bool failed;
+	int k;
+
+	for (k = 1;; k++) {
+		assert_true(k < 100);
+		scene_again(s, "E", 5, true);
+		scene_timer(s);
+		(void)scene_written(s);
+		mem_fail_at(k);
+		scene_accept(s);
+		failed = !mem_fail_pending();
+		mem_fail_at(0);
+		written = scene_written(s);
+		if (written[0] != '\0')
+			assert_non_null(strstr(written, "\"after\":\"E:5\""));
+		if (!failed)
+			break;
+	}
+	assert_true(k > 10);
+	assert_non_null(strstr(written, "hello"));
+	for (k = 1;; k++) {
+		assert_true(k < 100);
+		scene_again(s, "E", 5, true);
+		scene_welcome(s, "E", 5);
+		(void)scene_written(s);
+		mem_fail_at(k);
+		stream_ack(s->stream, 6);
+		scene_settle(s);
+		failed = !mem_fail_pending();
+		mem_fail_at(0);
+		stream_read(s->stream, "c", 1);
+		scene_settle(s);
+		assert_non_null(
+		    strstr(scene_written(s), "{\"type\":\"ack\",\"upto\":6}"));
+		if (!failed)
+			break;
+	}
+	assert_true(k > 5);
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 
@@ -205,7 +255,10 @@ main(void)
 	    TEST(test_closed),
 	    TEST(test_said),
 	    TEST(test_reconnect),
+	    TEST(test_no_memory),
 	};
 
+	/* From here on jansson allocates by mem_alloc(). */
+	wire_init();
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -15,6 +15,7 @@
 
 #include <sqlite3.h>
 
+#include "base/mem.h"
 #include "lib/sender.h"
 #include "unit/fake_time.h"
 #include "unit/scratch.h"
@@ -36,6 +37,7 @@ struct answer {
 struct rest {
 	const struct answer
 	    *answers;   /* until ACCEPTED; NULL: all are accepted */
+	bool no_memory; /* the allocation after a refusal fails */
 	char log[1024]; /* "ID@MS " of each POST */
 };
 
@@ -85,6 +87,8 @@ rest_call(struct rest *rest, const struct rest_request *request,
 		    strchr(a->code, '/'));
 	(void)fail_problem(fail, a->status, problem, a->retry_after_s);
 	json_decref(problem);
+	if (rest->no_memory)
+		mem_fail_at(1);
 	return (fail->rc);
 }
 
@@ -548,6 +552,25 @@ test_answer_not_stored(void **state)
 	assert_string_equal(f->rest.log, "a@0 b@0 ");
 }
 
+/* Without memory for the name of a recipient that is held back, no later draft
+ * goes out before the earlier one. */
+static void
+test_no_memory(void **state)
+{
+	static const struct answer full[] = {{507, "inbox_full", 0}, ACCEPTED};
+	struct fixture *f = *state;
+	enum rc rc;
+
+	submit(f, "a", "to", "bob");
+	submit(f, "b", "to", "bob");
+	f->rest.no_memory = true;
+	rc = flush(f, full, 0);
+	assert_false(mem_fail_pending());
+	mem_fail_at(0);
+	assert_int_equal(rc, RC_NO_MEMORY);
+	assert_string_equal(f->rest.log, "a@0 ");
+}
+
 /* A damaged draft is given up, and those after it go out. */
 static void
 test_damaged(void **state)
@@ -583,6 +606,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(test_in_order),
 	    TEST(test_damaged),
+	    TEST(test_no_memory),
 	    TEST(test_inbox_full),
 	    TEST(test_wanted),
 	    TEST(test_inbox_full_twice),
