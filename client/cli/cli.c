@@ -300,6 +300,7 @@ cli_conversations_page(
 {
 	struct buf b = BUF_INIT;
 	const char *next;
+	enum rc rc = RC_OK;
 
 	if (rest_get(cli->rest, path, ret, fail) != RC_OK)
 		return (fail->rc);
@@ -309,12 +310,19 @@ cli_conversations_page(
 		return (RC_OK);
 	buf_adds(&b, CLI_CONVERSATIONS "&after=");
 	rest_path_add(&b, next);
-	if (buf_ok(&b) && b.len < CLI_PATH_SIZE) {
+	if (!buf_ok(&b))
+		rc = fail_set(fail, FAIL_MEMORY, "out of memory");
+	else if (b.len >= CLI_PATH_SIZE)
+		rc = fail_set(fail, FAIL_PROTOCOL,
+		    "the server's cursor for the next page is too long");
+	else {
 		memcpy(path, b.data, b.len);
 		path[b.len] = '\0';
 	}
 	buf_fini(&b);
-	return (RC_OK);
+	if (rc != RC_OK)
+		json_decref(*ret);
+	return (rc);
 }
 
 enum rc
@@ -325,9 +333,10 @@ cli_conversation_with(
 	const json_t *list, *one;
 	json_t *page;
 	size_t i;
+	enum rc rc = RC_OK;
 
 	*ret = NULL;
-	while (path[0] != '\0' && *ret == NULL) {
+	while (rc == RC_OK && path[0] != '\0' && *ret == NULL) {
 		if (cli_conversations_page(cli, path, &page, fail) != RC_OK)
 			return (fail->rc);
 		list = json_object_get(page, "conversations");
@@ -336,11 +345,14 @@ cli_conversation_with(
 			if (!is_with(one, cli->profile.user, name))
 				continue;
 			*ret = json_deep_copy(one);
+			if (*ret == NULL)
+				rc = fail_set(
+				    fail, FAIL_MEMORY, "out of memory");
 			break;
 		}
 		json_decref(page);
 	}
-	return (RC_OK);
+	return (rc);
 }
 
 enum rc
@@ -409,12 +421,19 @@ cli_history_page(struct cli *cli, const char *conversation, const char *query,
 	last = n == 0 ? 0
 		      : json_integer_value(json_object_get(
 			    json_array_get(list, n - 1), "conversation_seq"));
-	for (i = 0; i < n; i++)
-		(void)json_array_append(
-		    sorted, json_array_get(list, first > last ? n - 1 - i : i));
+	for (i = 0; i < n && rc == RC_OK; i++)
+		if (json_array_append(sorted,
+			json_array_get(list, first > last ? n - 1 - i : i)) !=
+		    0)
+			rc = fail_set(fail, FAIL_MEMORY, "out of memory");
 	json_decref(page);
-	*ret = sorted;
-	return (RC_OK);
+	if (rc == RC_OK && sorted == NULL)
+		rc = fail_set(fail, FAIL_MEMORY, "out of memory");
+	if (rc == RC_OK)
+		*ret = sorted;
+	else
+		json_decref(sorted);
+	return (rc);
 }
 
 /* The selection that is_wanted() makes. */

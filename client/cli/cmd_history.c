@@ -174,9 +174,14 @@ cmd_conversations(struct cli *cli, struct fail *fail)
 		if (rc != RC_OK)
 			break;
 		list = json_object_get(page, "conversations");
-		for (i = 0; !cli->json && i < json_array_size(list); i++)
-			(void)json_array_append_new(rows,
-			    conversation_row(cli, json_array_get(list, i)));
+		for (i = 0;
+		     rc == RC_OK && !cli->json && i < json_array_size(list);
+		     i++)
+			if (json_array_append_new(
+				rows, conversation_row(
+					  cli, json_array_get(list, i))) != 0)
+				rc = fail_set(
+				    fail, FAIL_MEMORY, "out of memory");
 		if (cli->json)
 			rc = cli_print_list(cli, page, "conversations", fail);
 		json_decref(page);

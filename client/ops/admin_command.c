@@ -78,6 +78,8 @@ admin_command_filter(
 	return (RC_OK);
 }
 
+#define CURSOR_SIZE 512
+
 /* Writes cursor ${next}, a text or a number, into ${ret}.  Returns false if the
  * cursor is null or too long. */
 static bool
@@ -97,18 +99,29 @@ cursor_text(const json_t *next, char *ret, size_t size)
 
 /* Appends the rows of ${page} to those in *all.  Takes ${page}, which becomes
  * *all if there is none yet. */
-static void
-join(json_t **all, json_t *page, const char *array)
+static enum rc
+join(json_t **all, json_t *page, const char *array, struct fail *fail)
 {
+	const json_t *next = json_object_get(page, "next");
+	json_t *cursor = next != NULL ? json_deep_copy(next) : json_null();
+	enum rc rc = RC_OK;
 
+	if (json_string_length(next) >= CURSOR_SIZE)
+		rc = fail_set(fail, FAIL_PROTOCOL,
+		    "the server's cursor for the next page is too long");
 	if (*all == NULL) {
 		*all = page;
-		return;
+		json_decref(cursor);
+		return (rc);
 	}
-	(void)json_array_extend(
-	    json_object_get(*all, array), json_object_get(page, array));
-	(void)json_object_set(*all, "next", json_object_get(page, "next"));
+	if (rc == RC_OK && json_array_extend(json_object_get(*all, array),
+			       json_object_get(page, array)) != 0)
+		rc = fail_set(fail, FAIL_MEMORY, "out of memory");
 	json_decref(page);
+	if (rc == RC_OK)
+		return (cli_set(*all, "next", cursor, fail));
+	json_decref(cursor);
+	return (rc);
 }
 
 enum rc
@@ -117,7 +130,7 @@ admin_command_rows(struct cli *cli, const struct admin_command_list *list,
 {
 	int64_t wanted = filter->limit > 0 ? filter->limit : LIMIT_PAGE_DEFAULT;
 	int64_t left = wanted;
-	char cursor[512], before[512] = "";
+	char cursor[CURSOR_SIZE], before[CURSOR_SIZE] = "";
 	json_t *all = NULL, *page = NULL;
 
 	for (;;) {
@@ -131,7 +144,8 @@ admin_command_rows(struct cli *cli, const struct admin_command_list *list,
 			    "the server's answer has no %s", list->array);
 			break;
 		}
-		join(&all, page, list->array);
+		if (join(&all, page, list->array, fail) != RC_OK)
+			break;
 		left = wanted - (int64_t)json_array_size(
 				    json_object_get(all, list->array));
 		/* Stop if the cursor does not advance; otherwise a faulty
@@ -158,7 +172,7 @@ static void
 note_more(const struct cli *cli, const struct admin_command_list *list,
     const json_t *page)
 {
-	char cursor[512], safe[200];
+	char cursor[CURSOR_SIZE], safe[200];
 
 	if (!cli->terminal ||
 	    !cursor_text(json_object_get(page, "next"), cursor, sizeof(cursor)))

@@ -432,6 +432,8 @@ void
 render_cut(struct buf *b, const struct buf *text, int columns)
 {
 
+	if (!buf_ok(text))
+		b->failed = true;
 	if (text->len == 0)
 		return;
 	if (safe_cut(text->data, text->len, columns) == text->len) {
@@ -496,9 +498,9 @@ fill_cell(struct buf *cell, const json_t *value, int columns)
 /* The least width of a flexible column. */
 #define FLEXIBLE_MIN 6
 
-/* Computes the widest cell of each column. */
+/* Computes the widest cell of each column.  Without memory ${b} fails. */
 static void
-measure_table(const json_t *rows, int widths[TABLE_COLUMNS_MAX])
+measure_table(struct buf *b, const json_t *rows, int widths[TABLE_COLUMNS_MAX])
 {
 	struct buf cell = BUF_INIT;
 	const json_t *row;
@@ -510,6 +512,8 @@ measure_table(const json_t *rows, int widths[TABLE_COLUMNS_MAX])
 		for (j = 0; j < json_array_size(row) && j < TABLE_COLUMNS_MAX;
 		     j++) {
 			fill_cell(&cell, json_array_get(row, j), CELL_COLUMNS);
+			if (!buf_ok(&cell))
+				b->failed = true;
 			width =
 			    cell.len > 0 ? safe_width(cell.data, cell.len) : 0;
 			if (width > widths[j])
@@ -571,7 +575,7 @@ render_table(struct buf *b, const struct look *look, const json_t *rows)
 {
 	int widths[TABLE_COLUMNS_MAX] = {0};
 
-	measure_table(rows, widths);
+	measure_table(b, rows, widths);
 	add_table(b, look, rows, widths);
 }
 
@@ -582,7 +586,7 @@ render_table_fit(struct buf *b, const struct look *look, const json_t *rows,
 	size_t n = json_array_size(json_array_get(rows, 0));
 	int widths[TABLE_COLUMNS_MAX] = {0};
 
-	measure_table(rows, widths);
+	measure_table(b, rows, widths);
 	fit_table(widths, n < TABLE_COLUMNS_MAX ? n : TABLE_COLUMNS_MAX,
 	    flexible, look->columns > 0 ? look->columns : 80);
 	add_table(b, look, rows, widths);

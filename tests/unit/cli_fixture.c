@@ -261,6 +261,8 @@ rest_call(struct rest *rest, const struct rest_request *request,
 	if (answer->etag != NULL)
 		(void)snprintf(
 		    ret->etag, sizeof(ret->etag), "%s", answer->etag);
+	if (stage->answered != NULL)
+		stage->answered();
 	return (RC_OK);
 }
 

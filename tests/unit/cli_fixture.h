@@ -53,6 +53,7 @@ struct stage {
 
 	/* Called when the command makes a request; NULL: nothing is. */
 	void (*asked)(void);
+	void (*answered)(void); /* called when it has the answer */
 
 	/* What the command gave to the stream and the loop, while they
 	 * exist. */

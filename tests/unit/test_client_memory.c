@@ -281,6 +281,60 @@ test_requests(void **state)
 	(void)fclose(input);
 }
 
+/* ---- the server's lists ---- */
+
+/* Allocations fail after each answer, until one has failed. */
+static void
+arm_again(void)
+{
+
+	if (!failed)
+		arm();
+}
+
+/* A list of the server is complete, or there is none. */
+static void
+test_pages(void **state)
+{
+	static const char conversations[] =
+	    "{'conversations':[{'id':'" WITH_EVE "','kind':'direct',"
+	    "'members':[{'address':'ann'},{'address':'eve'}]},"
+	    "{'id':'" WITH_BOB "','kind':'direct',"
+	    "'members':[{'address':'ann'},{'address':'bob'}]}]}";
+	static const char messages[] =
+	    "{'messages':[{'conversation_seq':1,'from':'bob','body':'one'},"
+	    "{'conversation_seq':2,'from':'bob','body':'two'}]}";
+	static const char *const commands[2][2] = {
+	    {"conversations", NULL}, {"history", "bob"}};
+	struct stage *s = *state;
+	int i;
+
+	s->asked = disarm;
+	s->answered = arm_again;
+	for (i = 0; i < 2; i++) {
+		for (failing = 1;; failing++) {
+			assert_true(failing < ALLOCATIONS_MOST);
+			failed = false;
+			stage_answer(s, 200, conversations);
+			if (i == 1)
+				stage_answer(s, 200, messages);
+			(void)stage_run(
+			    s, commands[i][0], commands[i][1], NULL);
+			disarm();
+			if (!failed)
+				break;
+			assert_true(
+			    strcmp(s->end,
+				"= 71 out of memory; free some memory") == 0 ||
+			    (strstr(s->text, i == 0 ? "eve" : "one") != NULL &&
+				strstr(s->text, i == 0 ? "bob" : "two") !=
+				    NULL));
+		}
+		assert_string_equal(s->end, "= 0");
+		assert_true(failing > 5);
+	}
+}
+
 /* ---- the client's own database ---- */
 
 static bool
@@ -343,6 +397,8 @@ main(void)
 		test_requests, chat_set_up, stage_tear_down),
 	    cmocka_unit_test_setup_teardown(
 		test_lists, chat_set_up, stage_tear_down),
+	    cmocka_unit_test_setup_teardown(
+		test_pages, chat_set_up, stage_tear_down),
 	};
 
 	/* From here on jansson allocates by mem_alloc(). */

@@ -52,6 +52,32 @@ test_list(void **state)
 	    "7", "--limit", "2", "--json", "--page");
 }
 
+/* A cursor that is too long does not end a list before its end. */
+static void
+test_long_cursor(void **state)
+{
+	struct stage *s = *state;
+	char answer[2000], cursor[1001];
+
+	memset(cursor, 'x', sizeof(cursor) - 1);
+	cursor[sizeof(cursor) - 1] = '\0';
+	(void)snprintf(
+	    answer, sizeof(answer), "{'peers': [{}], 'next': '%s'}", cursor);
+	played_say(s->played, 200, answer);
+	REFUSES(s, "GET " PEERS "?limit=50\n", EX_PROTOCOL,
+	    "the server's cursor for the next page is too long; check that "
+	    "--server names a twinbox server",
+	    "admin", "peers");
+	(void)snprintf(answer, sizeof(answer),
+	    "{'conversations': [], 'next': '%s'}", cursor);
+	played_say(s->played, 200, answer);
+	REFUSES(s, "GET /v1/conversations?order=created&limit=200\n",
+	    EX_PROTOCOL,
+	    "the server's cursor for the next page is too long; check that "
+	    "--server names a twinbox server",
+	    "history", "bob");
+}
+
 static void
 test_show(void **state)
 {
@@ -178,6 +204,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(test_list),
+	    TEST(test_long_cursor),
 	    TEST(test_show),
 	    TEST(test_changes),
 	    TEST(test_refusals),

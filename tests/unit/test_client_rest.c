@@ -131,6 +131,7 @@ setup(void **state)
 	(void)unsetenv("SSL_CERT_FILE");
 	(void)unsetenv("http_proxy");
 	slept_ms = 0;
+	wiped[0] = '\0';
 	options[0] = '\0';
 	return (rest_set_up(state));
 }
