@@ -72,8 +72,8 @@ compile('worker.js', 'worker.ts', `const VERSION=${JSON.stringify(hashOf(index))
 	`ASSETS=${JSON.stringify(assets)};`);
 compile('worker-off.js', 'worker-off.ts');
 
-const files = ['index.html', 'admin.html', 'manifest.webmanifest', 'worker.js', 'worker-off.js', ...fs.readdirSync(path.join(folder, 'assets')).sort()
-	.map((name) => `assets/${name}`)];
+const files = ['index.html', 'admin.html', 'docs.html', 'manifest.webmanifest', 'worker.js', 'worker-off.js',
+	...fs.readdirSync(path.join(folder, 'assets')).sort().map((name) => `assets/${name}`)];
 const rows = [];
 for (const file of files) {
 	const type = types[path.extname(file)];

@@ -103,6 +103,7 @@ static const struct http_route routes[] = {
     {"GET", "/problems", admin_problems, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/problems/{slug}", admin_problem, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/admin", page_admin, HTTP_PUBLIC | HTTP_NO_BODY | HTTP_SLASH},
+    {"GET", "/docs", page_reference, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/manifest.webmanifest", page_manifest, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/worker.js", admin_worker, HTTP_PUBLIC | HTTP_NO_BODY},
     {"GET", "/", admin_front_page, HTTP_PUBLIC | HTTP_NO_BODY},

@@ -132,7 +132,8 @@ admin_front_page(struct http_request *req, void *arg)
 	static const struct {
 		const char *path;
 		const char *what;
-	} links[] = {{"/v1", "the API: limits and entry points"},
+	} links[] = {{"/docs", "the API reference, for a browser"},
+	    {"/v1", "the API: limits and entry points"},
 	    {"/openapi.yaml", "its formal description (OpenAPI)"},
 	    {"/asyncapi.yaml", "the WebSocket's (AsyncAPI)"},
 	    {"/problems", "what the problems mean"}, {"/healthz", "health"},
@@ -153,7 +154,8 @@ admin_front_page(struct http_request *req, void *arg)
 	}
 	buf_adds(&b, admin->o.version);
 	buf_adds(&b, html ? ".</p>\n<ul>\n" : "\n");
-	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+	/* The reference is one of the pages. */
+	for (i = !page_is_built(); i < sizeof(links) / sizeof(links[0]); i++)
 		buf_addf(&b,
 		    html ? "<li><a href=\"%s\">%s</a></li>\n" : "%s  %s\n",
 		    links[i].path, links[i].what);

@@ -14,13 +14,15 @@
  * frame, no form that leads elsewhere.  HTML may not be made from strings
  * (trusted types; the chat has one such policy, for the address of its worker).
  *
- * 'self' includes the WebSocket of the same origin.  data: is for the icon.
+ * 'self' includes the WebSocket of the same origin.  data: is for the icon. The
+ * API reference has no script.
  */
+#define REFERENCE_CSP                                                          \
+	"default-src 'none'; style-src 'self'; img-src 'self' data:; "         \
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 #define PAGE_CSP                                                               \
-	"default-src 'none'; script-src 'self'; style-src 'self'; "            \
-	"img-src 'self' data:; connect-src 'self'; base-uri 'none'; "          \
-	"form-action 'none'; frame-ancestors 'none'; "                         \
-	"require-trusted-types-for 'script'; "
+	REFERENCE_CSP "; script-src 'self'; connect-src 'self'; "              \
+		      "require-trusted-types-for 'script'; "
 #define ADMIN_CSP PAGE_CSP "trusted-types 'none'"
 #define CHAT_CSP                                                               \
 	PAGE_CSP "worker-src 'self'; manifest-src 'self'; "                    \
@@ -118,6 +120,13 @@ answer_document(struct http_request *req, const char *name, const char *vary,
 }
 
 bool
+page_is_built(void)
+{
+
+	return (page_file_count > 0);
+}
+
+bool
 page_index(struct http_request *req)
 {
 
@@ -148,6 +157,14 @@ page_admin(struct http_request *req, void *arg)
 }
 
 void
+page_reference(struct http_request *req, void *arg)
+{
+
+	(void)arg;
+	answer_or_refuse(req, "docs.html", REFERENCE_CSP);
+}
+
+void
 page_manifest(struct http_request *req, void *arg)
 {
 
@@ -169,7 +186,7 @@ static bool
 is_document(const char *name)
 {
 	static const char *const documents[] = {"index.html", "admin.html",
-	    "manifest.webmanifest", "worker.js", "worker-off.js"};
+	    "docs.html", "manifest.webmanifest", "worker.js", "worker-off.js"};
 	size_t i;
 
 	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages for people with a browser: the chat page and the admin page.  They
- * are files of web/ that the build makes part of the program, each in up to
- * three encodings.  Names are looked up in a table, never in a file system.
- * The table is constant, so all functions may be called from any thread.  If
- * the program was built without the pages, the handlers answer 404.
+ * The pages for people with a browser: the chat page, the admin page and the
+ * API reference.  They are files of web/ that the build makes part of the
+ * program, each in up to three encodings.  Names are looked up in a table,
+ * never in a file system. The table is constant, so all functions may be called
+ * from any thread.  If the program was built without the pages, the handlers
+ * answer 404.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
@@ -13,6 +14,9 @@
 
 #include "http/http.h"
 
+/* Returns true if the program was built with the pages.  Thread: any. */
+bool page_is_built(void);
+
 /* Answers ${req} with the chat page.  Returns false, without an answer, if the
  * program was built without it.  Thread: any. */
 bool page_index(struct http_request *req);
@@ -20,6 +24,10 @@ bool page_index(struct http_request *req);
 /* Handler of GET /admin: answers with the admin page, which needs no token.
  * Its data comes from /v1/admin, which needs one. */
 void page_admin(struct http_request *req, void *arg);
+
+/* Handler of GET /docs: answers with the API reference, which the build renders
+ * from docs/openapi.yaml. */
+void page_reference(struct http_request *req, void *arg);
 
 /* Handler of GET /manifest.webmanifest: answers with the manifest that a
  * browser needs to install the chat. */

@@ -113,7 +113,7 @@ describe('the worker', () => {
 		await ann.sees('Not for a cache');
 		await ann.settings();
 		await page.getByRole('button', { name: 'Rename first' }).waitFor();
-		for (const other of ['/v1', '/admin', '/metrics', '/openapi.yaml', '/problems'])
+		for (const other of ['/v1', '/admin', '/docs', '/metrics', '/openapi.yaml', '/problems'])
 			assert.equal(await page.evaluate(async (path) => (await fetch(path)).ok, other), true);
 		const files = await page.evaluate(() => [...document.querySelectorAll('script[src], link[rel=stylesheet]')]
 			.map((one) => new URL(one.src ?? one.href).pathname).sort());

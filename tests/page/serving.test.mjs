@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How the pages are served: the answers at / and at /admin for a browser and
+// How the pages are served: the answers at /, /admin and /docs for a browser and
 // for a program, the Content-Security-Policy, encodings, ETags, caching, the
 // total size.  No path leads to anything but the table of files inside the
 // program.
@@ -15,7 +15,7 @@ import { rawRequest, serverForFile, startServer } from '../e2e/harness.mjs';
 
 const server = serverForFile({ before, after, afterEach });
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
-const LIMITS = { '/': 60_000, '/admin': 80_000 };
+const LIMITS = { '/': 60_000, '/admin': 80_000, '/docs': 60_000 };
 const PAGES = Object.keys(LIMITS);
 
 /**
@@ -72,12 +72,13 @@ describe('/', () => {
 		const policy = new Map(headers['content-security-policy'].split(';')
 			.map((one) => one.trim().split(' ')).map(([name, ...values]) => [name, values.join(' ')]));
 		assert.deepEqual(Object.fromEntries(policy), {
-			'default-src': "'none'", 'script-src': "'self'", 'style-src': "'self'",
-			'img-src': "'self' data:", 'connect-src': "'self'", 'base-uri': "'none'",
-			'form-action': "'none'", 'frame-ancestors': "'none'",
-			'require-trusted-types-for': "'script'",
+			'default-src': "'none'", 'style-src': "'self'", 'img-src': "'self' data:",
+			'base-uri': "'none'", 'form-action': "'none'", 'frame-ancestors': "'none'",
+			...page === '/docs' ? {} : { 'script-src': "'self'", 'connect-src': "'self'",
+				'require-trusted-types-for': "'script'" },
 			...page === '/' ? { 'worker-src': "'self'", 'manifest-src': "'self'",
-				'trusted-types': 'twinbox-worker' } : { 'trusted-types': "'none'" },
+				'trusted-types': 'twinbox-worker' } : {},
+			...page === '/admin' ? { 'trusted-types': "'none'" } : {},
 		});
 		assert.equal(headers['x-content-type-options'], 'nosniff');
 		assert.equal(headers['referrer-policy'], 'no-referrer');
@@ -156,12 +157,12 @@ describe('assets', () => {
 	it('another name is 404', async () => {
 		const [name] = await assets();
 		const file = name.slice('/assets/'.length);
-		for (const target of ['/assets/x', '/assets/index.html', '/assets/admin.html', `/assets/${file}x`,
+		for (const target of ['/assets/x', '/assets/index.html', '/assets/admin.html', '/assets/docs.html', `/assets/${file}x`,
 			'/assets/worker.js', '/assets/worker-off.js', '/assets/manifest.webmanifest', '/worker-off.js',
 			`/assets/${file.toUpperCase()}`, `/assets/${file}.br`, '/assets/', '/assets',
 			'/assets/page.list', `/assets//${file}`, '/assets/....//etc/passwd', '/assets//etc/passwd',
 			'/assets/%252e%252e%252fetc%252fpasswd', `/assets/${file}/`, `/assets/${file}/x`,
-			'/index.html', '/admin.html', '/admin/x'])
+			'/index.html', '/admin.html', '/docs.html', '/admin/x', '/docs/'])
 			problem(await rawRequest(server, 'GET', target), 404, 'not_found');
 	});
 

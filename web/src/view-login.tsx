@@ -123,7 +123,7 @@ export function LoginView(props: { notice: string; forgotten: string | null;
 				{info && !open && !props.admin && <p class="hint center">Registration is closed here; ask whoever
 					runs {info.domain}.</p>}
 			</div>
-			<p class="foot"><a href="/v1">API</a> · <a href="/openapi.yaml">OpenAPI</a>
+			<p class="foot"><a href="/docs">API reference</a>
 				{info && ` · twinbox ${info.version}`}</p>
 		</main>
 	);
