@@ -320,10 +320,11 @@ export class Operator extends Person {
 	 * Opens the admin page of ${standin} as an operator.  See Person.make
 	 * for the options.
 	 */
-	static async at(holder, server, standin, { start = 'admin', ...options } = {})
+	static async at(holder, server, standin, { start = 'admin', prepare, ...options } = {})
 	{
 		const operator = await this.make(holder, server, 'root', { ...options, start,
 			prepare: async (context) => {
+				await prepare?.(context);
 				await standin.attach(context);
 				await context.addInitScript(() => localStorage.setItem('twinbox.login',
 					JSON.stringify({ token: 'a-token', user: 'root', device: { id: 'd', name: 'desk' } })));
