@@ -19,12 +19,6 @@
 #include "wire/wire.h"
 #include "ws/reader.h"
 
-/* Frames (replies) and their bytes that may wait for a client that reads
- * slowly; more close the session.  A session is not read while a frame waits,
- * so only the answers to RX_LEN bytes of requests and to the requests under way
- * wait, and outbox frames. */
-#define OUT_FRAMES 1024
-#define OUT_BYTES (256 * 1024)
 /* Requests that one session may have under way at a time. */
 #define SENDS_MAX 64
 #define READS_MAX 16
@@ -33,8 +27,25 @@
 /* A page ends earlier with the event that reaches PAGE_BYTES.  This bounds the
  * memory that a session needs while its client does not read. */
 #define PAGE_BYTES (64 * 1024)
-/* Changed outbox entries that may wait to be shown to a session. */
+/* Changed outbox entries that may wait to be shown to a session, and how many
+ * of them are read at a time. */
 #define CHANGES_MAX 32
+#define CHANGES_READ 8
+/* The longest frame with an outbox entry: metadata, a correlation id of which
+ * every byte is escaped, the address of the recipient twice, an error of 512
+ * bytes of which every byte is escaped by a backslash, and the names of the
+ * members. */
+#define ENTRY_FRAME_BYTES                                                      \
+	(LIMIT_METADATA_LEN + 6 * LIMIT_CORRELATION_ID_LEN +                   \
+	    2 * LIMIT_ADDRESS_LEN + 2 * 512 + 2304)
+/* Frames (replies) and their bytes that may wait for a client that reads
+ * slowly; more close the session.  A client that keeps to its limits never
+ * reaches them.  A session is not read, and no outbox entries are read for it,
+ * while a frame waits.  So at most these wait: the answers to the sends under
+ * way, one read of outbox entries, and the answers to RX_LEN bytes of other
+ * requests, of which the shortest has 14 bytes and is refused with 300. */
+#define OUT_FRAMES 1024
+#define OUT_BYTES ((SENDS_MAX + CHANGES_READ) * ENTRY_FRAME_BYTES + 256 * 1024)
 /* Pings and pongs that a client may send at once, and per second.  A
  * well-behaved client sends one in 25 s. */
 #define CONTROL_BURST 64
@@ -255,8 +266,8 @@ void session_write_control(struct session *s, const char *payload, int n);
 /* Writes the oldest queued frame.  There must be one. */
 void session_flush_one(struct session *s);
 
-/* The socket takes more: writes what waits, then reads input and events
- * again. */
+/* The socket takes more: writes what waits, then reads input, events and
+ * outbox entries again. */
 void session_unblocked(struct session *s);
 
 /* ---- session_close.c ---- */
@@ -319,8 +330,9 @@ void session_refuse(
  * outbox frames in its hello. */
 void session_changed(struct session *s, const struct effect_change *change);
 
-/* Submits the queued changes to a reader, unless the previous ones are under
- * way.  Called again by the tick, in case no reader was free. */
+/* Submits the oldest queued changes to a reader, unless the previous ones are
+ * under way or output waits for the socket.  Called again by the tick, in case
+ * no reader was free. */
 void session_show_changes(struct session *s);
 
 /* ---- session_typing.c ---- */

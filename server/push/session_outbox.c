@@ -2,8 +2,8 @@
 /*
  * Outbox frames: they show a session what has happened to its user's outbox
  * entries, each with the entry as it is at that moment.  They are a hint, not
- * the truth: up to CHANGES_MAX of them wait for a reader, and one more drops
- * the oldest.
+ * the truth: up to CHANGES_MAX of them wait for a reader and for the socket,
+ * and one more drops the oldest.
  */
 #include <string.h>
 
@@ -17,10 +17,10 @@ struct show_request {
 	struct session_request request; /* first */
 	struct read_job job;
 	struct entry_of of;
-	struct entry_change changes[CHANGES_MAX];
+	struct entry_change changes[CHANGES_READ];
 	int n;
 	struct buf frames;
-	size_t ends[CHANGES_MAX];
+	size_t ends[CHANGES_READ];
 	int count;
 };
 
@@ -76,6 +76,16 @@ entries_read(struct push *p, struct push_task *task)
 	mem_free(r);
 }
 
+/* Removes ${n} changes from place ${i} on. */
+static void
+forget_changes(struct session *s, int i, int n)
+{
+
+	s->changes.n -= n;
+	memmove(&s->changes.list[i], &s->changes.list[i + n],
+	    (size_t)(s->changes.n - i) * sizeof(s->changes.list[0]));
+}
+
 void
 session_show_changes(struct session *s)
 {
@@ -83,29 +93,24 @@ session_show_changes(struct session *s)
 
 	if (s->changes.showing || s->changes.n == 0 || !session_is_open(s))
 		return;
+	if (!session_writable(s)) {
+		(void)lws_callback_on_writable(s->wsi);
+		return;
+	}
 	r = session_request_new(s, sizeof(*r), entries_read);
 	if (r == NULL)
 		return;
 	buf_init(&r->frames, 0);
 	r->of.sender_id = s->member.user_id;
 	r->of.max_retries = s->push->options.max_retries;
-	r->n = s->changes.n;
+	r->n = s->changes.n < CHANGES_READ ? s->changes.n : CHANGES_READ;
 	memcpy(r->changes, s->changes.list, sizeof(r->changes));
 	if (session_read(s, &r->job, read_entries) != RC_OK) {
 		mem_free(r);
 		return;
 	}
-	s->changes.n = 0;
+	forget_changes(s, 0, r->n);
 	s->changes.showing = true;
-}
-
-static void
-forget_change(struct session *s, int i)
-{
-
-	s->changes.n--;
-	memmove(&s->changes.list[i], &s->changes.list[i + 1],
-	    (size_t)(s->changes.n - i) * sizeof(s->changes.list[0]));
 }
 
 /* The same event of the same entry waits only once, in its latest place.  When
@@ -120,9 +125,9 @@ session_changed(struct session *s, const struct effect_change *change)
 		    s->changes.list[i].event == change->event)
 			break;
 	if (i < s->changes.n)
-		forget_change(s, i);
+		forget_changes(s, i, 1);
 	else if (s->changes.n == CHANGES_MAX)
-		forget_change(s, 0);
+		forget_changes(s, 0, 1);
 	s->changes.list[s->changes.n++] =
 	    (struct entry_change){change->mid, change->event};
 	session_show_changes(s);

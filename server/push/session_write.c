@@ -3,9 +3,10 @@
  * A session's output.  A frame is written at once, or it waits in the session
  * until the socket takes more.
  *
- * Events never wait here: a session whose socket is full reads them from the
- * store later.  Replies wait, up to OUT_FRAMES and OUT_BYTES; a client that
- * lets more wait is closed.  Whispers are dropped.
+ * Events and outbox entries never wait here: a session whose socket is full
+ * reads them from the store later.  Replies wait, up to OUT_FRAMES and
+ * OUT_BYTES, which close a session only if the server counts wrongly.  Whispers
+ * are dropped.
  */
 #include <string.h>
 
@@ -134,4 +135,5 @@ session_unblocked(struct session *s)
 	}
 	push_rx_resume(s);
 	session_resume(s);
+	session_show_changes(s);
 }

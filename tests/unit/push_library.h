@@ -42,7 +42,7 @@ struct lws {
 	 * and PING, PONG:PAYLOAD, CLOSE:CODE, and END when the connection is
 	 * closed.
 	 */
-	char frames[4096];
+	char frames[16384];
 	size_t len;
 	char last[4096]; /* the last text frame */
 };

@@ -442,6 +442,8 @@ send_unit_view(const struct send_unit *u, struct send_view *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->entry.event_type = "message.send";
 	ret->entry.message.id = u->draft->id;
+	ret->entry.message.metadata = u->draft->metadata.p;
+	ret->entry.message.metadata_len = u->draft->metadata.n;
 	ret->entry.to = "new";
 	ret->destination.state = OUTBOX_PENDING;
 	ret->entry.destinations = &ret->destination;

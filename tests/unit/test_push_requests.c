@@ -505,6 +505,126 @@ test_outbox_room(void **state)
 	assert_frames(a, want);
 }
 
+/* While the socket is full no entries are read: the changes wait, and at the
+ * limit the oldest are dropped. */
+static void
+test_outbox_waits_for_the_socket(void **state)
+{
+	struct lws *a;
+	int i;
+
+	(void)state;
+	a = client_open("u1d1", OUTBOX);
+	a->full = true;
+	for (i = 1; i <= CHANGES_MAX + 1; i++) {
+		publish_change(1, i, CHANGE_SENT);
+		jobs_run();
+	}
+	assert_int_equal(session_of(a)->tx.nframes, 0);
+	assert_int_equal(session_of(a)->changes.n, CHANGES_MAX);
+	a->takes = 1;
+	a->full = false;
+	jobs_run();
+	assert_frames(a, "outbox=sent:2");
+	assert_int_equal(session_of(a)->tx.nframes, CHANGES_READ - 1);
+	assert_int_equal(session_of(a)->changes.n, CHANGES_MAX - CHANGES_READ);
+}
+
+/* ---- output that waits ---- */
+
+/* Fills ${text} with ${n} times ${word}. */
+static void
+repeat(char *text, const char *word, size_t n)
+{
+
+	for (*text = '\0'; n > 0; n--)
+		text = stpcpy(text, word);
+}
+
+/* The longest outbox entry fits ENTRY_FRAME_BYTES. */
+static void
+test_longest_entry(void **state)
+{
+	char address[LIMIT_ADDRESS_LEN + 1], metadata[LIMIT_METADATA_LEN + 1];
+	char correlation[LIMIT_CORRELATION_ID_LEN + 1], error[512 + 1];
+	struct destination_view to = {.state = OUTBOX_CANCELED,
+	    .attempts = INT32_MAX,
+	    .retry_count = INT32_MAX};
+	struct entry_view e = {.event_type = "message.send",
+	    .to = address,
+	    .max_retries = INT32_MAX,
+	    .destinations = &to,
+	    .ndestinations = 1};
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	repeat(address, "a", LIMIT_ADDRESS_LEN);
+	repeat(metadata, "1", LIMIT_METADATA_LEN);
+	repeat(correlation, "\1", LIMIT_CORRELATION_ID_LEN);
+	repeat(error, "\"", sizeof(error) - 1);
+	to.address = address;
+	to.last_error = error;
+	to.last_attempt_at = to.last_status_at = to.next_retry_at = 1;
+	to.sent_at = to.acked_at = to.read_at = 1;
+	e.event_time = e.created_at = e.deliver_at = e.expires_at = 1;
+	e.message.correlation_id = correlation;
+	e.message.metadata = metadata;
+	e.message.metadata_len = LIMIT_METADATA_LEN;
+	buf_adds(&b, "{\"type\":\"sent\",\"re\":9007199254740991,"
+		     "\"replayed\":false,\"entry\":}");
+	wire_entry(&b, &e);
+	assert_true(buf_ok(&b));
+	assert_in_range(b.len, ENTRY_FRAME_BYTES / 2, ENTRY_FRAME_BYTES);
+	buf_fini(&b);
+}
+
+/* A client has as many sends under way as it may, each with the longest
+ * metadata, and does not read.  All answers wait for it. */
+static void
+test_all_answers_wait(void **state)
+{
+	static const int junk = RX_LEN / 14;
+	char metadata[LIMIT_METADATA_LEN], frame[2 * LIMIT_METADATA_LEN];
+	struct lws *a;
+	size_t bytes;
+	int i;
+
+	(void)state;
+	a = client_open("u1d1", OUTBOX);
+	repeat(metadata, "x", LIMIT_METADATA_LEN - strlen("{\"k\":\"\"}"));
+	(void)snprintf(frame, sizeof(frame),
+	    "{\"type\":\"send\",\"id\":1,\"message\":{\"to\":\"u2\","
+	    "\"body\":\"x\",\"metadata\":{\"k\":\"%s\"}}}",
+	    metadata);
+	for (i = 0; i < SENDS_MAX; i++)
+		say(a, frame);
+	assert_int_equal(scene->nunits, SENDS_MAX);
+	for (i = 1; i <= CHANGES_READ + 1; i++)
+		publish_change(1, i, CHANGE_SENT);
+	job_read();
+	turn();
+	assert_frames(a, "outbox=sent:1");
+	a->full = true;
+	say_often(a, "{\"id\":1}", junk);
+	bytes = session_of(a)->tx.bytes;
+	assert_int_equal(session_of(a)->tx.nframes, junk);
+	assert_in_range(bytes, 1, 256 * 1024);
+	while (scene->nunits > 0)
+		finish_send(RC_OK);
+	jobs_run();
+	assert_true(session_is_open(session_of(a)));
+	assert_int_equal(
+	    session_of(a)->tx.nframes, junk + SENDS_MAX + CHANGES_READ);
+	assert_true(session_of(a)->tx.bytes >
+		    bytes + (size_t)SENDS_MAX * LIMIT_METADATA_LEN);
+	say(a, SEND("2"));
+	assert_int_equal(scene->nunits, 0);
+	a->full = false;
+	turn();
+	assert_int_equal(session_of(a)->tx.nframes, 0);
+	assert_int_equal(scene->nunits, 1);
+}
+
 #define T(test)                                                                \
 	cmocka_unit_test_setup_teardown(test, scene_set_up, scene_tear_down)
 
@@ -527,6 +647,9 @@ main(void)
 	    T(test_outbox_is_opt_in),
 	    T(test_outbox_changes_wait),
 	    T(test_outbox_room),
+	    T(test_outbox_waits_for_the_socket),
+	    T(test_longest_entry),
+	    T(test_all_answers_wait),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
