@@ -175,28 +175,39 @@ read_cidr(char *text, struct config_cidr *ret)
 	return (is_network(ret));
 }
 
-/* Returns true if ${text} has the look of an origin as browsers write it,
- * "https://host[:port]" or "http://host[:port]" in lower case.  Only the
- * characters behind the scheme are checked, which excludes a path. */
+/* Returns true if ${text} ends with ${end}. */
+static bool
+ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return (n >= m && memcmp(text + n - m, end, m) == 0);
+}
+
+/* Returns true if ${text} is an origin as browsers write it:
+ * "https://HOST[:PORT]" or "http://HOST[:PORT]" in lower case, without the
+ * default port.  Another text would never match. */
 static bool
 origin_valid(const char *text)
 {
-	const char *host;
-	size_t i;
+	char url[CONFIG_ORIGIN_SIZE + sizeof("https://")];
+	const char *host, *default_port;
+	struct domain_url parsed;
+	struct err err = ERR_INIT;
 
-	if (strncmp(text, "https://", 8) == 0)
+	if (strncmp(text, "https://", 8) == 0) {
 		host = text + 8;
-	else if (strncmp(text, "http://", 7) == 0)
+		default_port = ":443";
+	} else if (strncmp(text, "http://", 7) == 0) {
 		host = text + 7;
-	else
+		default_port = ":80";
+	} else {
 		return (false);
-	for (i = 0; host[i] != '\0'; i++) {
-		if (!((host[i] >= 'a' && host[i] <= 'z') ||
-			(host[i] >= '0' && host[i] <= '9') ||
-			strchr(".-:[]", host[i]) != NULL))
-			return (false);
 	}
-	return (i > 0);
+	/* The host and the port of an http origin have the same form. */
+	(void)snprintf(url, sizeof(url), "https://%s", host);
+	return (domain_url_parse(url, &parsed, &err) == RC_OK &&
+		!ends_with(host, default_port));
 }
 
 bool
