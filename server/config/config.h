@@ -343,9 +343,10 @@ void config_write_help(struct buf *out);
 void config_write_sample(struct buf *out);
 
 /* Appends every setting with its value and the source of the value, for
- * check-config.  The result can be read as a file of settings, unless a value
- * is longer than the longest line of a file (CONFIG_LINE_LEN) or contains " ;",
- * which begins a comment there. */
+ * check-config.  The result can be read as a file of settings, unless a line is
+ * longer than the longest line of a file (CONFIG_LINE_LEN), which a reader
+ * refuses.  A value that a file cannot have, such as one with " ;", is a
+ * comment. */
 void config_write(const struct config *config, struct buf *out);
 
 #endif

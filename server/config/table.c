@@ -235,18 +235,52 @@ add_source(struct buf *out, const struct config *config, int i)
 	}
 }
 
-/* Appends a space and the value.  Leaves out the space before a semicolon,
- * because a semicolon after a space begins a comment. */
+/* Returns true if a file of settings can have this value.  A file cannot have
+ * blanks at the ends of a value, control characters, and a semicolon after a
+ * space, which begins a comment. */
+static bool
+file_can_have(const char *value, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if ((unsigned char)value[i] < ' ' ||
+		    (value[i] == ' ' &&
+			(i == 0 || i + 1 == n || value[i + 1] == ';')))
+			return (false);
+	}
+	return (true);
+}
+
+/* Appends ${value} with '?' for each control character. */
 static void
-add_value(
+add_shown(struct buf *out, const char *value, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		buf_addc(out, (unsigned char)value[i] < ' ' ? '?' : value[i]);
+}
+
+/* Appends "NAME = VALUE".  Leaves out the space before a semicolon, because a
+ * semicolon after a space begins a comment.  A value that a file cannot have
+ * becomes a comment: a reader would take another value for it. */
+static void
+add_setting(
     const struct config_row *row, const struct config *config, struct buf *out)
 {
 	struct buf value = BUF_INIT;
 
 	config_value_write(row, config, &value);
+	if (!file_can_have(value.data, value.len))
+		buf_adds(out,
+		    "# A file cannot have this value; use the flag or the "
+		    "environment.\n# ");
+	buf_adds(out, row->name);
+	buf_adds(out, " =");
 	if (value.len == 0 || value.data[0] != ';')
 		buf_addc(out, ' ');
-	buf_add(out, value.data, value.len);
+	add_shown(out, value.data, value.len);
 	out->failed = out->failed || value.failed;
 	buf_fini(&value);
 }
@@ -260,9 +294,7 @@ config_write(const struct config *config, struct buf *out)
 
 	for (i = 0; i < CONFIG_COUNT; i++) {
 		start = out->len;
-		buf_adds(out, config_rows[i].name);
-		buf_adds(out, " =");
-		add_value(&config_rows[i], config, out);
+		add_setting(&config_rows[i], config, out);
 		add_source(&source, config, i);
 		/* Put the source on a line of its own if it would make this
 		 * line too long to be read. */

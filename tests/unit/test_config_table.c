@@ -260,6 +260,51 @@ test_ranges(void **state)
 	assert_in_range(numbers, 30, CONFIG_COUNT);
 }
 
+/* ---- what is written ---- */
+
+/* What config_write() writes for ${value} of the setting data is read again
+ * as that value or, if a file cannot have it, as the default. */
+static void
+assert_written(const char *value, bool kept)
+{
+	const struct config_row *row = &config_rows[CONFIG_data];
+	struct config c, again;
+	struct buf b = BUF_INIT;
+	struct err err;
+
+	assert_int_equal(parse_variable(row, value, &c, &err), RC_OK);
+	assert_string_equal(c.data, value);
+	/* By default it contains the value of data. */
+	(void)snprintf(c.db, sizeof(c.db), "sqlite:x");
+	config_write(&c, &b);
+	assert_true(buf_ok(&b));
+	if (parse_file(b.data, b.len, &again, &err) != RC_OK)
+		fail_msg("%s: %s", value, err.text);
+	assert_string_equal(again.data, kept ? value : "./twinbox-data");
+	assert_false(again.insecure);
+	assert_int_equal(again.source[CONFIG_data],
+	    kept ? CONFIG_FROM_FILE : CONFIG_FROM_DEFAULT);
+	buf_addc(&b, '\0');
+	assert_true(kept == (strstr(b.data,
+				 "# A file cannot have this value") == NULL));
+	buf_fini(&b);
+}
+
+static void
+test_strange_texts(void **state)
+{
+
+	(void)state;
+	assert_written("/a b;c", true);
+	assert_written(";c", true);
+	assert_written("#c", true);
+	assert_written("/a ;b", false);
+	assert_written("/a\t;b", false);
+	assert_written(" a", false);
+	assert_written("a ", false);
+	assert_written("a\ninsecure = true", false);
+}
+
 /* ---- the fuzzer ---- */
 
 static void
@@ -294,6 +339,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_sources),
 	    cmocka_unit_test(test_ranges),
+	    cmocka_unit_test(test_strange_texts),
 	    cmocka_unit_test(test_dictionary),
 	};
 	int fd, failed;
