@@ -37,9 +37,11 @@
 /* A request of another server: 50 envelopes with texts of a usual length, or
  * two of the longest texts with all bytes escaped. */
 #define LIMIT_PEER_REQUEST_LEN 262144
-/* A body of a route that needs no token: it holds a name and a password.
- * Routes for other servers have LIMIT_PEER_REQUEST_LEN. */
-#define LIMIT_PUBLIC_REQUEST_LEN 4096
+/* A body of a route that needs no token: it holds a name, a display name or the
+ * name of a device, and a password; each byte may be escaped (\u0061), which
+ * makes it six times as long.  Routes for other servers have
+ * LIMIT_PEER_REQUEST_LEN. */
+#define LIMIT_PUBLIC_REQUEST_LEN 8192
 /* Bodies and answers up to these sizes do not count against the budgets
  * (request-memory, answer-memory), so that small requests are always served.
  * The limit of connections bounds the number of such bodies and answers. */

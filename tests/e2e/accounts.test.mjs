@@ -78,6 +78,16 @@ describe('registration', () => {
 			expectStatus(await server.rest().post('/v1/users', { name, password }), 201);
 	});
 
+	it('takes the longest names and passwords with every byte escaped', async () => {
+		const escaped = (text) => text.replace(/./g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+		const known = `{"name":"${escaped(freshName('x').padEnd(32, '0'))}","password":"${escaped('p'.repeat(1024))}"`;
+		const rest = server.rest();
+		for (const [target, member] of [['/v1/users', `"display_name":"${escaped('d'.repeat(128))}"`],
+			['/v1/tokens', `"device":"${escaped('d'.repeat(64))}"`]])
+			expectStatus(await rest.request('POST', target,
+				{ body: `${known},${member}}`, type: 'application/json' }), 201);
+	});
+
 	for (const name of ['admin', 'root', 'support', 'postmaster', 'abuse', 'security', 'twinbox']) {
 		it(`${name} is reserved for the operator`, async () => {
 			const answer = await server.rest().post('/v1/users', { name, password: PASSWORD });

@@ -146,7 +146,7 @@ describe(`${MANY} connections`, () => {
 	kind('bodies of a user that do not end',
 		() => raw(head('POST', '/v1/messages', bearer(ann)) + body(MIB), filler));
 	kind('registrations that do not end',
-		() => raw(head('POST', '/v1/users') + body(4096), filler.subarray(0, 4095)));
+		() => raw(head('POST', '/v1/users') + body(8192), filler.subarray(0, 8191)));
 	kind('messages before hello',
 		() => websocket(frame(1, filler.subarray(0, 131_000)).subarray(0, 130_000)),
 		{ close: (ws) => ws.socket.destroy() });

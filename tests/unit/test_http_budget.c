@@ -99,7 +99,7 @@ test_public_limit(void **state)
 	fd = post_head("/public", NULL, LIMIT_PUBLIC_REQUEST_LEN + 1);
 	client_read(fd, &r, 0);
 	assert_int_equal(r.status, 413);
-	assert_non_null(strstr(r.body, "longer than 4096 bytes"));
+	assert_non_null(strstr(r.body, "longer than 8192 bytes"));
 	client_close(fd);
 }
 
