@@ -22,7 +22,7 @@
 
 #define SPARES_MAX 256
 #define CHUNK_SIZE 4096
-#define BODY_KEEP 8192
+#define BODY_KEEP (LIMIT_BODY_FREE + 1)
 
 static void
 request_check(const struct http_request *req)
@@ -231,7 +231,8 @@ body_room(struct http_request *req, size_t cap)
 }
 
 /* Returns the size of the buffer for a body that has ${n} bytes now.  The size
- * doubles, up to the announced length, or else to the limit of the route. */
+ * doubles, up to the announced length, or else to the limit of the route; it
+ * stops at LIMIT_BODY_FREE, so that no body counts before it is larger. */
 static size_t
 body_cap(const struct http_request *req, size_t n)
 {
@@ -241,6 +242,8 @@ body_cap(const struct http_request *req, size_t n)
 
 	if (cap > most + 1)
 		cap = most + 1;
+	if (n <= LIMIT_BODY_FREE && cap > LIMIT_BODY_FREE + 1)
+		cap = LIMIT_BODY_FREE + 1;
 	return (cap < n + 1 ? n + 1 : cap);
 }
 

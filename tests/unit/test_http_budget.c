@@ -221,7 +221,31 @@ test_lookup_is_slow(void **state)
 
 /* ---- the bytes of all bodies ---- */
 
-/* One address may use a quarter of the budget.  Small bodies do not count. */
+/* Returns the status of a body of ${n} bytes in two chunks, the first one of
+ * ${first} bytes. */
+static int
+post_chunks(size_t first, size_t n)
+{
+	int fd = client_open(&f);
+	char text[32];
+
+	client_send(fd,
+	    "POST /echo HTTP/1.1\r\n" HOST "Content-Type: application/json\r\n"
+	    "Transfer-Encoding: chunked\r\n\r\n");
+	(void)snprintf(text, sizeof(text), "%zx\r\n", first);
+	client_send(fd, text);
+	send_body(fd, first);
+	(void)snprintf(text, sizeof(text), "\r\n%zx\r\n", n - first);
+	client_send(fd, text);
+	send_body(fd, n - first);
+	client_send(fd, "\r\n0\r\n\r\n");
+	client_read(fd, &r, 0);
+	client_close(fd);
+	return (r.status);
+}
+
+/* One address may use a quarter of the budget.  Small bodies do not count,
+ * whether their length is announced or not. */
 static void
 test_bodies(void **state)
 {
@@ -246,6 +270,10 @@ test_bodies(void **state)
 	client_read(fd, &r, 0);
 	assert_int_equal(r.status, 200);
 	client_close(fd);
+	assert_int_equal(post_chunks(5000, LIMIT_BODY_FREE), 200);
+	assert_int_equal(post_chunks(5000, 5001), 200);
+	assert_int_equal(post_chunks(1, LIMIT_BODY_FREE), 200);
+	assert_int_equal(post_chunks(5000, LIMIT_BODY_FREE + 1), 503);
 	/* When a body was read to its end, or cut, its bytes are free again. */
 	send_body(fds[0], 1);
 	client_read(fds[0], &r, 0);
