@@ -484,7 +484,12 @@ end_suspended(struct loop *loop)
 
 	refusal_set(&r, PROBLEM_DRAINING, "", "this server has stopped");
 	for (req = loop->requests; req != NULL; req = req->next) {
-		if (req->suspended && req->answer.status == 0) {
+		if (req->suspended && req->phase == REQUEST_CHECKING) {
+			/* sender_go_on() refuses it. */
+			req->answer.refusal = r;
+			req->answer.refused = req->answer.close = true;
+			loop_ready(loop, req);
+		} else if (req->suspended && req->answer.status == 0) {
 			http_answer_refusal(req, &r);
 		} else if (req->suspended && req->answer.more != NULL) {
 			req->answer.piece = HTTP_PIECE_CUT;

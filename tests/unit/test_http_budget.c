@@ -13,6 +13,8 @@
 #include "http_fixture.h"
 
 #define MIB (1024 * 1024)
+#define LOOPS 1
+#define CONNECTIONS 100
 
 static struct fixture f;
 static struct reply r;
@@ -219,6 +221,25 @@ test_lookup_is_slow(void **state)
 	}
 }
 
+/* The server stops during a look-up: the request is refused, although its body
+ * has arrived. */
+static void
+test_lookup_at_the_stop(void **state)
+{
+	int fd = post_head("/private/large", "held", MIB);
+
+	(void)state;
+	send_body(fd, MIB);
+	AWAIT(atomic_load(&f.held) != NULL);
+	fixture_stop(&f);
+	client_read(fd, &r, 0);
+	assert_int_equal(r.status, 503);
+	assert_non_null(strstr(r.body, "\"code\":\"draining\""));
+	client_close(fd);
+	atomic_store(&f.held, NULL);
+	fixture_start(&f, LOOPS, CONNECTIONS);
+}
+
 /* ---- the bytes of all bodies ---- */
 
 /* Returns the status of a body of ${n} bytes in two chunks, the first one of
@@ -381,10 +402,11 @@ main(void)
 	    cmocka_unit_test(test_answers),
 	    cmocka_unit_test(test_pieces),
 	    cmocka_unit_test(test_left),
+	    cmocka_unit_test(test_lookup_at_the_stop),
 	};
 
 	/* One address may use a quarter. */
 	fixture_body_bytes = 4 * 2 * MIB;
 	fixture_answer_bytes = 4 * 16 * MIB;
-	return (FIXTURE_RUN(&f, 1, 100, tests));
+	return (FIXTURE_RUN(&f, LOOPS, CONNECTIONS, tests));
 }
