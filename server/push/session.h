@@ -310,6 +310,10 @@ struct buf *session_ok_begin(struct session *s, const struct session_request *r,
  * are under way. */
 void session_refuse_busy(struct session *s, const struct frame *f, int limit);
 
+/* Refuses ${f} because the writer or the readers did not take its request, with
+ * the text of ${rc}. */
+void session_refuse_rc(struct session *s, const struct frame *f, enum rc rc);
+
 /* Handles the frame ack: the device has everything up to f->upto. */
 void session_ack(struct session *s, const struct frame *f);
 

@@ -159,6 +159,15 @@ session_refuse_busy(struct session *s, const struct frame *f, int limit)
 }
 
 void
+session_refuse_rc(struct session *s, const struct frame *f, enum rc rc)
+{
+	struct refusal r = REFUSAL_INIT;
+
+	refusal_of_rc(&r, rc);
+	session_refuse(s, f->has_re, f->re, &r);
+}
+
+void
 session_ack(struct session *s, const struct frame *f)
 {
 
@@ -248,6 +257,7 @@ void
 session_mark_read(struct session *s, const struct frame *f)
 {
 	struct read_request *r;
+	enum rc rc;
 
 	if (s->requests.reads >= READS_MAX) {
 		session_refuse_busy(s, f, READS_MAX);
@@ -267,9 +277,10 @@ session_mark_read(struct session *s, const struct frame *f)
 	r->unit.is_private = f->is_private;
 	r->unit.unit.finish = read_finished;
 	r->unit.arg = r;
-	if (writer_submit(s->push->options.writer, &r->unit.unit) != RC_OK) {
+	rc = writer_submit(s->push->options.writer, &r->unit.unit);
+	if (rc != RC_OK) {
 		mem_free(r);
-		session_refuse_busy(s, f, s->requests.reads);
+		session_refuse_rc(s, f, rc);
 		return;
 	}
 	s->requests.reads++;

@@ -85,6 +85,7 @@ void
 session_typing(struct session *s, const struct frame *f)
 {
 	struct typing_request *r;
+	enum rc rc;
 
 	/* Typing is ephemeral: under load it is dropped first.  Only a frame
 	 * with an id gets an error. */
@@ -101,10 +102,10 @@ session_typing(struct session *s, const struct frame *f)
 	r->conversation = f->conversation;
 	r->user_id = s->member.user_id;
 	memcpy(r->user, s->user, sizeof(r->user));
-	if (session_read(s, &r->job, read_typing) != RC_OK) {
+	if ((rc = session_read(s, &r->job, read_typing)) != RC_OK) {
 		mem_free(r);
 		if (f->has_re)
-			session_refuse_busy(s, f, s->requests.reads);
+			session_refuse_rc(s, f, rc);
 		return;
 	}
 	s->requests.reads++;

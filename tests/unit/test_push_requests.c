@@ -157,6 +157,7 @@ test_read_fails(void **state)
 	scene->writer_rc = RC_BUSY;
 	say(a, "{\"type\":\"read\",\"upto\":0,\"id\":1}");
 	assert_frames(a, "error=1:503");
+	assert_non_null(strstr(a->last, "too much waits already"));
 	scene->writer_rc = RC_OK;
 	/* The read is committed, but no reader is free to count the unread
 	 * messages. */
@@ -411,6 +412,7 @@ test_typing_is_dropped(void **state)
 	assert_frames(a, "");
 	say(a, TYPING_7);
 	assert_frames(a, "error=7:503");
+	assert_non_null(strstr(a->last, "16 requests of this session"));
 	assert_int_equal(scene->njobs, READS_MAX);
 	job_read();
 	turn();
@@ -423,6 +425,7 @@ test_typing_is_dropped(void **state)
 	say(a, TYPING);
 	say(a, TYPING_7);
 	assert_frames(a, "error=7:503");
+	assert_non_null(strstr(a->last, "too much waits already"));
 	assert_int_equal(scene->njobs, READS_MAX - 1);
 	assert_int_equal(session_of(a)->requests.reads, READS_MAX - 1);
 }
