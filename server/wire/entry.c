@@ -7,9 +7,10 @@
  * last_attempt_at and last_status_at the latest; next_retry_at the earliest
  * that is set; last_error that of the latest failed attempt.  sent_at, acked_at
  * and read_at are written only when *every* destination that has not failed,
- * expired or been canceled has reached that state, and are the latest of these
- * times.  An entry without a destination exists only in a damaged database: it
- * is written as pending, for fsck to find, and does not end the server.
+ * expired or been canceled has reached that state, and are the latest of the
+ * times of these.  An entry without a destination exists only in a damaged
+ * database: it is written as pending, for fsck to find, and does not end the
+ * server.
  */
 #include "wire/json.h"
 #include "wire/wire.h"
@@ -25,11 +26,19 @@ struct whole {
 	int64_t acked_at;
 	int64_t read_at;
 	const char *last_error;
+	int64_t last_error_at; /* the attempt of last_error */
 	bool retrying;
 	int sent;
 	int acked;
 	int read;
 	int failed;
+};
+
+/* The time of one step (sent, acked, read) of the destinations that are not
+ * dead. */
+struct step {
+	int64_t at; /* the latest */
+	int missing;
 };
 
 static bool
@@ -52,25 +61,53 @@ add_up_times(struct whole *w, const struct destination_view *d)
 {
 
 	if (d->last_error != NULL &&
-	    (w->last_error == NULL || d->last_attempt_at > w->last_attempt_at))
+	    (w->last_error == NULL || d->last_attempt_at > w->last_error_at)) {
 		w->last_error = d->last_error;
+		w->last_error_at = d->last_attempt_at;
+	}
 	w->last_attempt_at = latest(w->last_attempt_at, d->last_attempt_at);
 	w->last_status_at = latest(w->last_status_at, d->last_status_at);
 	if (d->next_retry_at != 0 &&
 	    (w->next_retry_at == 0 || d->next_retry_at < w->next_retry_at))
 		w->next_retry_at = d->next_retry_at;
-	w->sent_at = latest(w->sent_at, d->sent_at);
-	w->acked_at = latest(w->acked_at, d->acked_at);
-	w->read_at = latest(w->read_at, d->read_at);
+}
+
+static void
+add_up_step(struct step *step, int64_t at)
+{
+
+	step->at = latest(step->at, at);
+	step->missing += at == 0;
+}
+
+/* The times at which all destinations that are not dead were sent, acked and
+ * read; 0 if one is missing, or there are none. */
+static void
+add_up_steps(struct whole *w, const struct entry_view *e)
+{
+	struct step sent = {0, 0}, acked = {0, 0}, read = {0, 0};
+	const struct destination_view *d;
+	int i;
+
+	for (i = 0; i < e->ndestinations; i++) {
+		d = &e->destinations[i];
+		if (is_dead(d->state))
+			continue;
+		add_up_step(&sent, d->sent_at);
+		add_up_step(&acked, d->acked_at);
+		add_up_step(&read, d->read_at);
+	}
+	w->sent_at = sent.missing > 0 ? 0 : sent.at;
+	w->acked_at = acked.missing > 0 ? 0 : acked.at;
+	w->read_at = read.missing > 0 ? 0 : read.at;
 }
 
 static void
 add_up(struct whole *w, const struct entry_view *e)
 {
 	const struct destination_view *d;
-	int alive, i;
+	int i;
 
-	alive = 0;
 	for (i = 0; i < e->ndestinations; i++) {
 		d = &e->destinations[i];
 		if (i == 0 || d->state < w->state)
@@ -84,19 +121,13 @@ add_up(struct whole *w, const struct entry_view *e)
 			d->state == OUTBOX_SENDING) &&
 		    d->retry_count > 0)
 			w->retrying = true;
-		alive += !is_dead(d->state);
 		w->sent += d->sent_at != 0;
 		w->acked += d->acked_at != 0;
 		w->read += d->read_at != 0;
 		w->failed +=
 		    d->state == OUTBOX_FAILED || d->state == OUTBOX_EXPIRED;
 	}
-	if (alive == 0 || w->sent < alive)
-		w->sent_at = 0;
-	if (alive == 0 || w->acked < alive)
-		w->acked_at = 0;
-	if (alive == 0 || w->read < alive)
-		w->read_at = 0;
+	add_up_steps(w, e);
 }
 
 static void

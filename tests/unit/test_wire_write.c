@@ -460,6 +460,47 @@ test_entry_together(void **state)
 	json_decref(root);
 }
 
+/* A destination that was sent and then failed counts neither for nor against
+ * the times of the others, and the latest error may be older than the latest
+ * attempt. */
+static void
+test_entry_of_the_dead(void **state)
+{
+	struct destination_view d[] = {
+	    {.address = "a",
+		.state = OUTBOX_FAILED,
+		.last_attempt_at = NOW,
+		.sent_at = NOW + 9,
+		.last_error = "old"},
+	    {.address = "b",
+		.state = OUTBOX_PENDING,
+		.last_attempt_at = NOW + 5},
+	    {.address = "c",
+		.state = OUTBOX_FAILED,
+		.last_attempt_at = NOW + 1,
+		.sent_at = NOW + 9,
+		.last_error = "new"},
+	};
+	struct entry_view e = entry_of(d, COUNT(d));
+	struct buf b = BUF_INIT;
+	json_t *root;
+
+	(void)state;
+	wire_entry(&b, &e);
+	root = parse_buf(&b);
+	assert_string_equal("new", text_of(root, "last_error"));
+	assert_null(text_of(root, "sent_at"));
+	assert_int_equal(2, count_of(root, "sent"));
+	json_decref(root);
+	d[1].state = OUTBOX_SENT;
+	d[1].sent_at = NOW + 5;
+	wire_entry(&b, &e);
+	root = parse_buf(&b);
+	assert_string_equal(
+	    "2030-01-01T00:00:00.128Z", text_of(root, "sent_at"));
+	json_decref(root);
+}
+
 /* The entry of a damaged database. */
 static void
 test_entry_alone(void **state)
@@ -611,6 +652,7 @@ main(void)
 	    cmocka_unit_test(test_event_kinds),
 	    cmocka_unit_test(test_entry),
 	    cmocka_unit_test(test_entry_together),
+	    cmocka_unit_test(test_entry_of_the_dead),
 	    cmocka_unit_test(test_entry_alone),
 	    cmocka_unit_test(test_entry_labels),
 	    cmocka_unit_test(test_problem),
