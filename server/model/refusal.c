@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table of problem types, and the texts of refusals.  Promises that a
- * detail is valid UTF-8 without ASCII control characters, whatever bytes of a
- * client it quotes.
+ * detail is valid UTF-8 without control and format characters, whatever bytes
+ * of a client it quotes, because terminals and logs show it.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -121,18 +121,21 @@ problem_of_rc(enum rc rc)
 }
 
 /* Makes ${text}, which may have been cut inside a character, fit to be shown:
- * bytes that are not UTF-8 and ASCII control characters become '?'. */
+ * bytes that are not UTF-8, and the bytes of control and format characters,
+ * become '?'. */
 static void
 scrub(char *text)
 {
-	size_t bad, i, n, at;
+	size_t at, len, n;
+	uint32_t c;
 
 	n = strlen(text);
-	for (at = 0; !utf8_valid(text + at, n - at, &bad); at += bad + 1)
-		text[at + bad] = '?';
-	for (i = 0; i < n; i++) {
-		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-			text[i] = '?';
+	for (at = 0; at < n; at += len) {
+		len = utf8_decode(text + at, n - at, &c);
+		if (len > 0 && !utf8_is_unsafe(c))
+			continue;
+		text[at] = '?';
+		len = 1;
 	}
 }
 
@@ -198,9 +201,12 @@ refusal_of_unit(struct refusal *r, enum rc rc)
 void
 refusal_prefix(struct refusal *r, const char *prefix)
 {
-	char place[2 * REFUSAL_POINTER_SIZE];
+	size_t n = strlen(prefix), rest = strlen(r->pointer);
 
-	(void)snprintf(place, sizeof(place), "%s%s", prefix, r->pointer);
-	(void)snprintf(r->pointer, sizeof(r->pointer), "%.*s",
-	    (int)sizeof(r->pointer) - 1, place);
+	assert(n < sizeof(r->pointer));
+	if (n + rest >= sizeof(r->pointer))
+		rest = 0;
+	memmove(r->pointer + n, r->pointer, rest);
+	memcpy(r->pointer, prefix, n);
+	r->pointer[n + rest] = '\0';
 }

@@ -239,7 +239,8 @@ void refusal_of_rc(struct refusal *r, enum rc rc);
 void refusal_of_unit(struct refusal *r, enum rc rc);
 
 /* Puts ${prefix} before the pointer of ${r}, because the refused value is a
- * part of a larger one.  Cuts the result at REFUSAL_POINTER_SIZE - 1 bytes. */
+ * part of a larger one.  If the result does not fit, the pointer is ${prefix}
+ * alone: a cut one would name another member.  ${prefix} must fit. */
 void refusal_prefix(struct refusal *r, const char *prefix);
 
 #endif

@@ -570,6 +570,38 @@ test_refusal(void **state)
 	}
 	refusal_set(&r, PROBLEM_BAD_REQUEST, "", "a\nb\xff\xfe\x01z");
 	assert_string_equal("a?b???z", r.detail);
+	/* C1 controls, the override of the direction, a soft hyphen; an umlaut
+	 * stays. */
+	refusal_set(&r, PROBLEM_BAD_REQUEST, "",
+	    "a\xc2\x9b"
+	    "31m\xe2\x80\xaetxt\xc2\xad.\xc3\xa4");
+	assert_string_equal("a??31m???txt??.\xc3\xa4", r.detail);
+}
+
+/* A pointer that becomes too long names the larger value. */
+static void
+test_prefix(void **state)
+{
+	struct refusal r = REFUSAL_INIT;
+	char rest[REFUSAL_POINTER_SIZE], want[REFUSAL_POINTER_SIZE];
+
+	(void)state;
+	refusal_set(&r, PROBLEM_BAD_REQUEST, "/to", "x");
+	refusal_prefix(&r, "/message");
+	assert_string_equal("/message/to", r.pointer);
+	memset(rest, 'x', sizeof(rest));
+	rest[0] = '/';
+	rest[sizeof(rest) - 1 - strlen("/message")] = '\0';
+	refusal_set(&r, PROBLEM_BAD_REQUEST, rest, "x");
+	refusal_prefix(&r, "/message");
+	(void)snprintf(want, sizeof(want), "/message%.*s",
+	    (int)(sizeof(want) - 1 - strlen("/message")), rest);
+	assert_string_equal(want, r.pointer);
+	rest[sizeof(rest) - 1 - strlen("/message")] = 'x';
+	rest[sizeof(rest) - strlen("/message")] = '\0';
+	refusal_set(&r, PROBLEM_BAD_REQUEST, rest, "x");
+	refusal_prefix(&r, "/message");
+	assert_string_equal("/message", r.pointer);
 }
 
 int
@@ -592,6 +624,7 @@ main(void)
 	    cmocka_unit_test(test_kinds),
 	    cmocka_unit_test(test_problems),
 	    cmocka_unit_test(test_refusal),
+	    cmocka_unit_test(test_prefix),
 	};
 
 	return (cmocka_run_group_tests_name("model", tests, NULL, NULL));
