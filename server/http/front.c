@@ -331,6 +331,8 @@ front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
 	struct conn *conn;
 
 	if (atomic_load(&http->connections) >= http->options.connection_limit ||
+	    (http->options.descriptors != 0 &&
+		(size_t)fd >= http->options.descriptors) ||
 	    (conn = mem_zalloc(1, sizeof(*conn))) == NULL) {
 		front_turn_away(
 		    front, fd, PROBLEM_BUSY, "too many connections");

@@ -135,6 +135,10 @@ struct http_options {
 	int64_t idle_deadline_ms;
 	size_t connection_limit;
 	size_t address_limit; /* connections per address; 0: no limit */
+	/* A connection whose descriptor would have this number, or a higher
+	 * one, is refused; 0: no limit.  The kernel gives the lowest free
+	 * number, so that many descriptors are open then, by whomever. */
+	size_t descriptors;
 
 	/* The most bytes of the bodies of all requests under way, and of all
 	 * answers that have not been sent yet.  One network or user may hold

@@ -68,6 +68,19 @@ at_most_files(int64_t wanted)
 	return (n < most ? n : most);
 }
 
+/* Returns the number that bounds the descriptors of connections.  The limits of
+ * HTTP and of WebSockets may add up to more than the system allows.  Clients
+ * may then use all but DESCRIPTORS_OURS, which are left for files, the database
+ * and requests to other servers. */
+static size_t
+most_descriptors(const struct config *config)
+{
+	const size_t most = (size_t)config->connection_limit +
+			    push_most_connections((size_t)config->ws_limit);
+
+	return (at_most_files((int64_t)most + DESCRIPTORS_OURS));
+}
+
 /* Returns how many times a delivery may be refused and retried, for the views
  * of entries. */
 static int
@@ -187,9 +200,7 @@ make_workers(struct server *s, struct err *err)
 	    .auth = s->auth,
 	    .epoch = s->epoch,
 	    .session_limit = at_most_files(s->config.ws_limit),
-	    .descriptors =
-		at_most_files(s->config.ws_limit + s->config.connection_limit +
-			      DESCRIPTORS_OURS),
+	    .descriptors = most_descriptors(&s->config),
 	    .message_deadline_ms = s->config.request_deadline_ms,
 	    .rate_limit = (double)s->config.rate_limit,
 	    .max_retries = most_retries(s),
@@ -431,6 +442,7 @@ server_http_options(struct server *s, struct http_options *ret)
 	    .request_deadline_ms = s->config.request_deadline_ms,
 	    .idle_deadline_ms = s->config.idle_deadline_ms,
 	    .connection_limit = at_most_files(s->config.connection_limit),
+	    .descriptors = most_descriptors(&s->config),
 	    .address_limit = address_limit(&s->config),
 	    .body_bytes = (size_t)s->config.request_memory_bytes,
 	    .answer_bytes = (size_t)s->config.answer_memory_bytes,

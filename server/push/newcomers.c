@@ -26,12 +26,27 @@ struct crowd {
 	size_t n;
 };
 
+/* Returns the room of the pool beside ${sessions} sessions of users. */
+static size_t
+pool_room(size_t sessions)
+{
+	const size_t n = sessions / POOL_PART;
+
+	return (n < POOL_LEAST ? POOL_LEAST : n > POOL_MOST ? POOL_MOST : n);
+}
+
 size_t
 newcomers_limit(const struct push *p)
 {
-	const size_t n = p->options.session_limit / POOL_PART;
 
-	return (n < POOL_LEAST ? POOL_LEAST : n > POOL_MOST ? POOL_MOST : n);
+	return (pool_room(p->options.session_limit));
+}
+
+size_t
+push_most_connections(size_t sessions)
+{
+
+	return (sessions + pool_room(sessions) + ARRIVALS_MAX);
 }
 
 static struct crowd *

@@ -44,8 +44,8 @@ struct push_options {
 	/* Sessions of users.  Newcomers have a limit of their own
 	 * (newcomers.c). */
 	size_t session_limit;
-	/* One more than the highest number that a descriptor is expected to
-	 * have; 0: not known. */
+	/* One more than the highest number that the descriptor of a connection
+	 * may have; 0: not known. */
 	size_t descriptors;
 	/* From a message's first byte to its last. */
 	int64_t message_deadline_ms;
@@ -81,6 +81,11 @@ void push_drain(struct push *p);
 /* Returns whether push_drain() is done: every session is closed, or its close
  * frame is on its way.  Thread: any. */
 bool push_drained(const struct push *p);
+
+/* Returns how many connections push may have at most with ${sessions} as
+ * session_limit: sessions, newcomers, and connections whose handshake is not
+ * complete.  Thread: any. */
+size_t push_most_connections(size_t sessions);
 
 /* Returns the number of WebSocket sessions.  Thread: any. */
 size_t push_sessions(const struct push *p);

@@ -516,15 +516,15 @@ on_readable(uv_poll_t *handle, int status, int events)
 }
 
 /*
- * Moves ${fd} to the highest number that a descriptor is expected to have
- * (push_options.descriptors - 1), or to the next free one, and returns it.
- * Returns ${fd} itself if no number is expected or none can be had.
+ * Moves ${fd} to the highest number that the descriptor of a connection may
+ * have (push_options.descriptors - 1), or to the next free one, and returns it.
+ * Returns ${fd} itself if that number is not known or cannot be had.
  *
  * Reason: libuv keeps its watchers in a table by descriptor.  When there is no
  * memory for the table to grow, it ends the program by abort() (maybe_resize()
  * in src/unix/core.c of 1.44.2), and any connection could cause that.  Watching
- * the highest number makes the table as large as it is expected to become, at
- * the start.
+ * the highest number makes the table large enough for all connections at the
+ * start: the front refuses those with a higher number.
  */
 static int
 number_highest(const struct push *p, int fd)

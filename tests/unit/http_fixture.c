@@ -551,6 +551,7 @@ upgrade(int fd, const struct net_from *from, void *arg)
 
 /* ---- the server ---- */
 
+size_t fixture_descriptors;
 size_t fixture_body_bytes = 64 * 1024 * 1024;
 size_t fixture_answer_bytes = 256 * 1024 * 1024;
 
@@ -574,6 +575,7 @@ fixture_start(struct fixture *f, int loops, size_t limit)
 	    .request_deadline_ms = REQUEST_DEADLINE_MS,
 	    .idle_deadline_ms = IDLE_DEADLINE_MS,
 	    .connection_limit = limit,
+	    .descriptors = fixture_descriptors,
 	    .clk = leap_clk(),
 	    .timing = &f->timing,
 	};

@@ -42,6 +42,8 @@
 
 /* The byte budgets of the servers that are started from now on. */
 extern size_t fixture_body_bytes, fixture_answer_bytes;
+/* http_options.descriptors of these servers. */
+extern size_t fixture_descriptors;
 
 struct fixture {
 	struct http *http;

@@ -546,6 +546,38 @@ test_drain(void **state)
 	client_close(upload);
 }
 
+/* Descriptors from a number on are not for connections. */
+static void
+test_descriptors_of_ours(void **state)
+{
+	int fds[LIMIT], free_fd, i;
+
+	(void)state;
+	fixture_stop(&f);
+	free_fd = dup(STDIN_FILENO);
+	assert_true(free_fd >= 0);
+	(void)close(free_fd);
+	/* The server itself needs some of them. */
+	fixture_descriptors = (size_t)free_fd + LIMIT;
+	fixture_start(&f, 1, LIMIT);
+	for (i = 0; i < LIMIT; i++) {
+		fds[i] = client_open(&f);
+		client_send(fds[i], GET("/hello"));
+		client_read(fds[i], &r, 0);
+		if (r.status != 200)
+			break;
+	}
+	assert_in_range(i, 1, LIMIT / 2);
+	assert_int_equal(r.status, 503);
+	for (; i >= 0; i--)
+		client_close(fds[i]);
+	await_no_connections();
+	assert_int_equal(ask(&f, GET("/hello"), &r, NULL), 200);
+	fixture_stop(&f);
+	fixture_descriptors = 0;
+	fixture_start(&f, 1, LIMIT);
+}
+
 static void
 test_stop(void **state)
 {
@@ -598,6 +630,7 @@ main(void)
 	    cmocka_unit_test(test_connection_limit),
 	    cmocka_unit_test(test_no_descriptors),
 	    cmocka_unit_test(test_quiet),
+	    cmocka_unit_test(test_descriptors_of_ours),
 	    cmocka_unit_test(test_stop),
 	    cmocka_unit_test(test_drain),
 	};
