@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scrubber reads every row of the tables in scrub_rows.h, round after
- * round, so that damage is found while there are still backups without it.  It
- * verifies the digest chains of conversations, and that conversations and
- * inboxes have no holes.  Reading finds damaged pages on the way.  The scrubber
- * logs and counts what it finds, and changes nothing: an operator must decide.
+ * The scrubber reads every row of every table, round after round, so that
+ * damage is found while there are still backups without it.  It verifies the
+ * digest chains of conversations, and that conversations and inboxes have no
+ * holes.  Reading finds damaged pages on the way.  The scrubber logs and counts
+ * what it finds, and changes nothing: an operator must decide.
  *
  * It reads in small pieces at a limited rate, so that no snapshot is held long.
  * Its position is in memory only, so a restart begins a new round.  It owns no

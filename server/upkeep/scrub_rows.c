@@ -9,7 +9,7 @@
 #include "schema/sql.h"
 #include "upkeep/scrub_rows.h"
 
-enum keys { ONE, TWO, EVENT, TEXT };
+enum keys { ONE, TWO, EVENT, TEXT, NAME, NONCE };
 
 static const struct {
 	int stmt;
@@ -32,6 +32,12 @@ static const struct {
     [SCRUB_TOTALS] = {SQL_SCRUB_TOTALS, ONE},
     [SCRUB_PROCESSED] = {SQL_SCRUB_PROCESSED, EVENT},
     [SCRUB_META] = {SQL_SCRUB_META, TEXT},
+    [SCRUB_NODES] = {SQL_SCRUB_NODES, ONE},
+    [SCRUB_SERVER_KEYS] = {SQL_SCRUB_SERVER_KEYS, TEXT},
+    [SCRUB_PEERS] = {SQL_SCRUB_PEERS, ONE},
+    [SCRUB_PEER_KEYS] = {SQL_SCRUB_PEER_KEYS, NAME},
+    [SCRUB_NONCES] = {SQL_SCRUB_NONCES, NONCE},
+    [SCRUB_FEDERATION_LANES] = {SQL_SCRUB_FEDERATION_LANES, TWO},
 };
 
 static const char *const names[SCRUB_TABLES] = {
@@ -107,6 +113,19 @@ pass_other(struct scrub_at *at, const struct db_row *row)
 	at->key[1] = db_row_i64(row, COL_SCRUBBED_SUBKEY);
 }
 
+static void
+pass_named(struct scrub_at *at, const struct db_row *row)
+{
+
+	at->key[0] = db_row_i64(row, COL_SCRUBBED_TEXT_KEY);
+	db_row_copy_text(
+	    row, COL_SCRUBBED_TEXT_NAME, at->text, sizeof(at->text));
+	(void)db_row_text(row, COL_SCRUBBED_TEXT_VALUE, NULL);
+	if (tables[at->table].keys == NONCE)
+		db_row_copy_text(
+		    row, COL_SCRUB_NONCES_NONCE, at->nonce, sizeof(at->nonce));
+}
+
 static enum rc
 on_row(void *arg, const struct db_row *row, struct err *err)
 {
@@ -117,6 +136,9 @@ on_row(void *arg, const struct db_row *row, struct err *err)
 		rc = pass_link(r, row, err);
 	else if (r->at->table == SCRUB_INBOX)
 		pass_event(r, row);
+	else if (tables[r->at->table].keys == NAME ||
+		 tables[r->at->table].keys == NONCE)
+		pass_named(r->at, row);
 	else
 		pass_other(r->at, row);
 	if (rc == RC_OK)
@@ -137,6 +159,12 @@ scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
 	struct sql_scrub_chain two = {.key = one.key,
 	    .subkey = db_v_i64(from.key[1]),
 	    .limit = one.limit};
+	struct sql_scrub_peer_keys name = {
+	    .key = one.key, .name = db_v_str(from.text), .limit = one.limit};
+	struct sql_scrub_nonces nonce = {.key = one.key,
+	    .name = name.name,
+	    .nonce = db_v_str(from.nonce),
+	    .limit = one.limit};
 	struct db_set v = DB_SET(&one, 1);
 	enum rc rc;
 
@@ -150,6 +178,12 @@ scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
 		break;
 	case TWO:
 		v = DB_SET(&two, 1);
+		break;
+	case NAME:
+		v = DB_SET(&name, 1);
+		break;
+	case NONCE:
+		v = DB_SET(&nonce, 1);
 		break;
 	case ONE:
 	default:

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads every row of the tables below for the scrubber (upkeep/scrub.h), a
- * bounded number of rows after a position at a time.  The tables of nodes, of
- * keys, and of other servers except destinations are not among them.  Thread:
- * the owner of ${db}.
+ * Reads every row of every table for the scrubber (upkeep/scrub.h), a bounded
+ * number of rows after a position at a time.  Thread: the owner of ${db}.
  */
 #ifndef UPKEEP_SCRUB_ROWS_H
 #define UPKEEP_SCRUB_ROWS_H
@@ -29,7 +27,13 @@
 	X(SCRUB_AUDIT, "audit_log")                                            \
 	X(SCRUB_TOTALS, "outbox_totals")                                       \
 	X(SCRUB_PROCESSED, "processed_messages")                               \
-	X(SCRUB_META, "meta")
+	X(SCRUB_META, "meta")                                                  \
+	X(SCRUB_NODES, "nodes")                                                \
+	X(SCRUB_SERVER_KEYS, "server_keys")                                    \
+	X(SCRUB_PEERS, "peers")                                                \
+	X(SCRUB_PEER_KEYS, "peer_keys")                                        \
+	X(SCRUB_NONCES, "federation_nonces")                                   \
+	X(SCRUB_FEDERATION_LANES, "federation_lanes")
 
 enum scrub_table {
 #define X(id, table) id,
@@ -43,7 +47,8 @@ struct scrub_at {
 	enum scrub_table table;
 	int64_t key[2];
 	struct uuid event_id; /* of processed_messages */
-	char text[72];        /* of meta */
+	char text[72];        /* the key of meta, or a key_id */
+	char nonce[72];       /* of federation_nonces */
 };
 
 /* Sets ${at} to the beginning of ${table}. */
