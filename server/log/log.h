@@ -56,10 +56,9 @@ enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 	X(STORE_CHECKPOINT, LVL_DEBUG, "the write-ahead log was checkpointed") \
 	X(STORE_COPY, LVL_INFO,                                                \
 	    "the database was copied before its schema changes")               \
-	X(MARK_MADE, LVL_INFO,                                                 \
-	    "DATA/mark was missing or unreadable; made anew")                  \
+	X(MARK_MADE, LVL_INFO, "DATA/mark was missing; made anew")             \
 	X(MARK_ROLLBACK, LVL_WARN,                                             \
-	    "the database is behind its mark; it was given another epoch")     \
+	    "the database does not fit DATA/mark; it was given another epoch") \
 	X(MARK_FAIL, LVL_WARN, "DATA/mark cannot be written")                  \
 	X(UPKEEP_PURGE, LVL_DEBUG, "old rows were deleted")                    \
 	X(UPKEEP_FAIL, LVL_WARN, "a purge failed; it will be repeated")        \

@@ -92,9 +92,11 @@ enum rc migrate_data(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
 /* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: it is not the
- * database that was served last, or lacks rows of it.  With ${accept} such a
- * database is accepted and ${*ret_rollback} is true: the caller must give it a
- * new epoch.  A mark that is missing or cannot be read is only logged. */
+ * database that was served last, or lacks rows of it; others as
+ * position_read().  With ${accept} such a database is accepted and
+ * ${*ret_rollback} is true: the caller must give it a new epoch.  So it is when
+ * the mark is damaged and the database is not empty.  A missing mark is only
+ * logged. */
 enum rc rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err) MUST_USE;
 

@@ -5,6 +5,11 @@
  * clients have seen already.  Such a database, and one that is empty or of
  * another epoch, is refused and keeps its content, unless --accept-rollback is
  * set; then it gets a new epoch.
+ *
+ * A damaged mark proves nothing about the database, which is sound in most
+ * cases.  So the start goes on, but with a new epoch: clients load their inbox
+ * again, and cannot mistake a number that is used again for one that they have
+ * seen.
  */
 #include <stdio.h>
 
@@ -57,29 +62,34 @@ enum rc
 rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err)
 {
-	struct err unread = ERR_INIT;
 	struct position mark, state;
+	bool empty, damaged;
 	enum rc rc;
 
 	*ret_rollback = false;
 	if ((rc = read_state(db, &state, err)) != RC_OK)
 		return (rc);
-	rc = position_read(data->dir_fd, &mark, &unread);
-	if (rc != RC_OK) {
+	empty = state.epoch[0] == '\0';
+	rc = position_read(data->dir_fd, &mark, err);
+	if (rc == RC_NOT_FOUND) {
 		/* A database that an early version made has no mark, either, so
-		 * a missing mark is not refused.  Nor is one that cannot be
-		 * read: it is logged. */
-		if (rc != RC_NOT_FOUND)
-			log_error(
-			    LOG_EV_MARK_MADE, &unread, "dir=%s", data->dir);
-		else if (state.epoch[0] != '\0')
+		 * a missing mark is not refused. */
+		if (!empty)
 			log_event(LOG_EV_MARK_MADE, "dir=%s", data->dir);
 		return (RC_OK);
 	}
-	if (position_compare(&mark, &state) == POSITION_FITS)
+	if (rc == RC_OK && position_compare(&mark, &state) == POSITION_FITS)
 		return (RC_OK);
-	rc = refuse(&mark, &state, err);
-	if (!accept)
+	/* A file that cannot be opened or read is refused, not damaged: the
+	 * operator can repair the cause, and the next position would overwrite
+	 * the file. */
+	damaged = rc == RC_INVALID && !empty;
+	if (rc == RC_OK)
+		rc = refuse(&mark, &state, err);
+	else if (rc == RC_INVALID && empty)
+		rc = err_set(err, RC_INVALID,
+		    "the database is empty, but there is a damaged DATA/mark: " CURE);
+	if (!damaged && !accept)
 		return (rc);
 	log_error_bare(LOG_EV_MARK_ROLLBACK, err);
 	*err = (struct err)ERR_INIT;

@@ -226,24 +226,63 @@ describe('DATA/mark', { skip: sqliteOnly }, () => {
 		await assertSound(server);
 	});
 
-	it('is made anew where it is missing or unreadable', async (t) => {
+	it('is made anew where it is missing', async (t) => {
 		const server = await serverFor(t);
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		await ann.send(bob.name, 'x');
 		await server.stop();
 		assert.doesNotMatch(server.output(), /mark\./, 'nothing to say of a first start');
 		const mark = readMark(server);
-		for (const text of [null, '', 'twinbox mark 1\nepoch nonsense\n']) {
-			if (text === null)
-				fs.rmSync(markFile(server));
-			else
-				fs.writeFileSync(markFile(server), text);
+		fs.rmSync(markFile(server));
+		await server.start();
+		await eventually(() => readMark(server).number >= mark.number, 'a mark');
+		assert.equal(readMark(server).epoch, mark.epoch);
+		await server.stop();
+		assert.equal(server.output().match(/info mark\.made/g).length, 1);
+	});
+
+	it('gives an older database another epoch where it is damaged', async (t) => {
+		const server = await serverFor(t);
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		await server.stop();
+		const old = tempDir();
+		takeFiles(server, old);
+		for (const text of ['', 'twinbox mark 1\nepoch nonsense\n']) {
 			await server.start();
-			await eventually(() => readMark(server).number >= mark.number, 'a mark');
-			assert.equal(readMark(server).epoch, mark.epoch);
+			await bob.received((await ann.send(bob.name, 'seen')).id);
+			const was = await bob.inbox();
 			await server.stop();
+			putFiles(server, old);
+			fs.writeFileSync(markFile(server), text);
+			await server.start();
+			await said(server, /warn mark\.rollback .*error=mark: /);
+			assert.notEqual(readMark(server).epoch, was.epoch);
+			problem(await bob.get(`/v1/inbox?after=${was.epoch}:${was.head}`), 410, 'cursor_expired');
+			await server.restart('SIGKILL');
+			assert.equal((await bob.inbox()).epoch, readMark(server).epoch);
+			await server.stop();
+			putFiles(server, old);
+			await fs.promises.rm(markFile(server));
 		}
-		assert.equal(server.output().match(/info mark\.made/g).length, 3);
+	});
+
+	it('refuses where it cannot be read, and an empty database where it is damaged', async (t) => {
+		const server = await serverFor(t);
+		await users(server, 'ann');
+		await server.stop();
+		const kept = fs.readFileSync(markFile(server));
+		fs.rmSync(markFile(server));
+		fs.mkdirSync(markFile(server)); // unreadable, also for root
+		const { code, text } = await refusedStart(server);
+		assert.equal(code, 74);
+		assert.match(text, /mark: cannot read it: Is a directory/);
+		fs.rmdirSync(markFile(server));
+		fs.writeFileSync(markFile(server), kept.subarray(0, 30));
+		fs.readdirSync(server.data).filter((one) => /^twinbox\.db/.test(one))
+			.forEach((one) => fs.rmSync(path.join(server.data, one)));
+		const empty = await refusedStart(server);
+		assert.equal(empty.code, 78);
+		assert.match(empty.text, /the database is empty, but there is a damaged DATA\/mark: .*--accept-rollback/);
 	});
 
 	it('fits after a restore', async (t) => {
