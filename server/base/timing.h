@@ -44,7 +44,8 @@
 	X(cluster_recheck, 5000, "between two questions for missed notes")     \
 	X(cluster_heartbeat, 2000, "between two heartbeats of a node")         \
 	X(cluster_dead, 10000, "without a heartbeat before a node is dead")    \
-	X(cluster_mark_dead, 60000, "that a dead node's leases are tried")     \
+	X(cluster_mark_dead, 60000,                                            \
+	    "that a dead node's leases are tried at least")                    \
 	X(cluster_tidy, 60000, "between two clean-ups of nodes' rows")         \
 	X(cluster_away, 250, "before the database is connected to again")      \
 	X(reader_retry, 1000,                                                  \

@@ -53,6 +53,7 @@ struct cluster_options {
 	const struct clk *clk;
 	const struct timing *timing; /* borrowed; NULL: timing_real() */
 	struct metrics *metrics;     /* may be NULL */
+	int64_t lease_ms;            /* the length of a lease of any node */
 	struct auth *auth;
 	struct push *push;
 

@@ -11,7 +11,8 @@
  *	       node's clock
  *	dead   waits until its leases have ended.  A lease whose conversation
  *	       another transaction has locked is tried again at the next
- *	       heartbeat, for cluster_mark_dead_ms at most
+ *	       heartbeat, for cluster_mark_dead_ms or the length of a lease
+ *	       at most, whichever is longer
  *	left   is the end: the node left by itself, or a node (this one or
  *	       another) has marked it dead
  */

@@ -70,10 +70,20 @@ on_row_node(void *arg, const struct node_row *node)
 	peer->listed = true;
 }
 
+/* Returns how long the leases of a dead peer are tried: until they have run out
+ * by themselves, unless the peer renews them. */
+static int64_t
+try_leases_ms(const struct cluster *c)
+{
+	const int64_t least = c->options.timing->cluster_mark_dead_ms;
+
+	return (c->options.lease_ms > least ? c->options.lease_ms : least);
+}
+
 /* Ends the leases of a dead peer.  Marks the peer dead when no lease is left,
- * or when the leases have been tried for cluster_mark_dead_ms.  Several nodes
- * may do so at once.  A lease whose conversation another transaction has locked
- * is left for the next heartbeat. */
+ * or when the leases have been tried for try_leases_ms().  Several nodes may do
+ * so at once.  A lease whose conversation another transaction has locked is
+ * left for the next heartbeat. */
 static enum rc
 mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 {
@@ -89,11 +99,10 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 		peer->dead_ms = mono;
 	}
 	rc = node_end_leases(c->db, peer->name, now, &left, err);
-	/* A lease that is still left after that time runs out by itself: its
-	 * conversation was locked all the time, or the peer has renewed it. */
+	/* The peer has renewed a lease that is still left after that time, or
+	 * has taken a new one.  It runs out by itself. */
 	if (rc != RC_OK ||
-	    (left != 0 &&
-		mono - peer->dead_ms < c->options.timing->cluster_mark_dead_ms))
+	    (left != 0 && mono - peer->dead_ms < try_leases_ms(c)))
 		return (rc);
 	rc = node_mark_dead(c->db, peer->node_id, peer->heartbeat_at, now, err);
 	if (rc == RC_OK)

@@ -258,6 +258,7 @@ make_cluster(struct server *s, struct err *err)
 	struct cluster_options options = {.db = &s->db_options,
 	    .clk = s->clk,
 	    .timing = s->timing,
+	    .lease_ms = s->config.lease_ms,
 	    .auth = s->auth,
 	    .push = s->push,
 	    .lineage = &s->lineage,

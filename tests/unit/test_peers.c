@@ -129,10 +129,9 @@ row(int64_t node_id)
 	return (r);
 }
 
-/* Lets ${ms} pass and checks the peers: ${n} nodes must be alive, and the calls
- * of the store must be ${what}. */
+/* Lets ${ms} pass and checks the peers: ${n} nodes must be alive. */
 static void
-turn(int64_t ms, int n, const char *what)
+check(int64_t ms, int n)
 {
 	struct err err = ERR_INIT;
 	int live = -1;
@@ -141,6 +140,14 @@ turn(int64_t ms, int n, const char *what)
 	did[0] = '\0';
 	assert_int_equal(RC_OK, peers_check(&c, &live, &err));
 	assert_int_equal(live, n);
+}
+
+/* The same, and the calls of the store must be ${what}. */
+static void
+turn(int64_t ms, int n, const char *what)
+{
+
+	check(ms, n);
 	assert_string_equal(did, what);
 }
 
@@ -256,6 +263,33 @@ test_leases_left(void **state)
 	}
 	turn(2000, 1,
 	    "end node7 at 70000;mark 7 dead, heartbeat 1, at 70000;fold -3530000;");
+}
+
+/* Leases may last longer than a minute: then they are tried for that time,
+ * since a lease that is given up would keep its lane until it runs out. */
+static void
+test_long_leases(void **state)
+{
+	char what[100];
+	int64_t at;
+
+	(void)state;
+	c.options.lease_ms = 3600000;
+	row(7);
+	turn(0, 2, "");
+	for (at = 2000; at < 10000; at += 2000)
+		turn(2000, 2, "");
+	leases = 1;
+	turn(2000, 2, "end node7 at 10000;fold -3590000;");
+	for (at = 12000; at < 3610000; at += 2000) {
+		(void)snprintf(
+		    what, sizeof(what), "end node7 at %lld;", (long long)at);
+		check(2000, 2);
+		assert_int_equal(strncmp(did, what, strlen(what)), 0);
+		assert_null(strstr(did, "mark"));
+	}
+	check(2000, 1);
+	assert_non_null(strstr(did, "mark 7 dead"));
 }
 
 /* No lease is left: the node is marked dead at once. */
@@ -398,6 +432,7 @@ main(void)
 	    cmocka_unit_test_setup(test_first, begin),
 	    cmocka_unit_test_setup(test_dies, begin),
 	    cmocka_unit_test_setup(test_leases_left, begin),
+	    cmocka_unit_test_setup(test_long_leases, begin),
 	    cmocka_unit_test_setup(test_leases_ended, begin),
 	    cmocka_unit_test_setup(test_comes_back, begin),
 	    cmocka_unit_test_setup(test_held_up, begin),
