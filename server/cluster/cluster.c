@@ -20,9 +20,6 @@
 #include "base/thr.h"
 #include "cluster/cluster_internal.h"
 #include "log/log.h"
-#include "model/event.h"
-#include "store/account.h"
-#include "store/inbox.h"
 
 static void
 wake(struct cluster *c)
@@ -203,59 +200,13 @@ ask_present(struct cluster *c)
 }
 
 static enum rc
-add_head(void *arg, int64_t user_id, int64_t head, struct err *err)
-{
-	const struct effect_event e = {
-	    .user_id = user_id, .seq = head, .kind = EVENT_MESSAGE};
-
-	return (head > 0 ? effects_add_event(arg, &e, err) : RC_OK);
-}
-
-static enum rc
-add_device(void *arg, const struct store_device_now *now, struct err *err)
-{
-	const struct effect_acked acked = {.user_id = now->user_id,
-	    .device_id = now->device_id,
-	    .seq = now->acked};
-
-	if (now->gone != NULL)
-		return (
-		    effects_add_revoked(arg, now->device_id, now->gone, err));
-	return (acked.seq > 0 ? effects_add_acked(arg, &acked, err) : RC_OK);
-}
-
-/* Reads the database for all connected users and devices, and hands the result
- * to push, as if notes had said it.  First empties the cache of tokens. */
-static enum rc
-read_missed(struct cluster *c, struct err *err)
-{
-	struct effects *effects;
-	enum rc rc;
-
-	c->asking = false;
-	/* A note about a revoked token may have been lost. */
-	auth_forget_all(c->options.auth);
-	if ((effects = effects_new()) == NULL)
-		return (RC_OK);
-	rc = store_inbox_heads(
-	    c->db, c->ask.users, c->ask.n, add_head, effects, err);
-	if (rc == RC_OK)
-		rc = store_devices_now(
-		    c->db, c->ask.devices, c->ask.n, add_device, effects, err);
-	push_present_free(&c->ask);
-	if (rc == RC_OK && !effects_empty(effects))
-		push_effects(c->options.push, effects);
-	else
-		effects_free(effects);
-	return (rc);
-}
-
-static enum rc
 recheck(struct cluster *c, int64_t now, struct err *err)
 {
 
-	if (c->asking && atomic_load(&c->answered))
-		return (read_missed(c, err));
+	if (c->asking && atomic_load(&c->answered)) {
+		c->asking = false;
+		return (recheck_read(c, err));
+	}
 	if (c->asking || (now < c->recheck_ms && !c->missed))
 		return (RC_OK);
 	c->recheck_ms = now + c->options.timing->cluster_recheck_ms;

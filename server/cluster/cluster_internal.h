@@ -120,6 +120,14 @@ struct peers {
 struct cluster;
 enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 
+/* ---- recheck.c: what notes may have missed ---- */
+
+/* Reads the database for the users and devices of ${c}->ask, which push has
+ * answered, and hands the result to push, as if notes had said it.  First
+ * empties the cache of tokens.  Without memory for the result, sets
+ * ${c}->missed and returns RC_OK.  Frees the lists of ${c}->ask in any case. */
+enum rc recheck_read(struct cluster *c, struct err *err) MUST_USE;
+
 /* ---- cluster.c ---- */
 
 struct cluster {
