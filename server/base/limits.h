@@ -80,11 +80,9 @@
  * are dropped, except for revoked tokens, and the sessions read their events
  * from the store instead. */
 #define LIMIT_EFFECTS_BYTES (16 * 1024 * 1024)
-/* The most members of a conversation who are notified one by one of what
- * another member does (typing); further members are not notified.  Receipts in
- * groups, which are not built yet, become watermarks instead of events above
- * this number. */
-#define LIMIT_RECEIPT_MEMBERS 32
+/* The most members of a conversation who are notified one by one that another
+ * member types; further members are not notified. */
+#define LIMIT_TYPING_MEMBERS 32
 /* Scheduled messages that a sender may have. */
 #define LIMIT_SCHEDULED 100
 

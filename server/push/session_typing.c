@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Typing: published to the other members of the conversation, at most
- * LIMIT_RECEIPT_MEMBERS, who are connected to this node; never stored.  A user
+ * LIMIT_TYPING_MEMBERS, who are connected to this node; never stored.  A user
  * who is not a member gets the same answer, and nobody gets the frame, so that
  * the answer reveals nothing about the conversation.
  */
@@ -19,7 +19,7 @@ struct typing_request {
 	struct uuid conversation;
 	int64_t user_id;
 	char user[LIMIT_NAME_LEN + 1];
-	int64_t others[LIMIT_RECEIPT_MEMBERS];
+	int64_t others[LIMIT_TYPING_MEMBERS];
 	int n;
 	bool member;
 };
@@ -32,7 +32,7 @@ typing_member(void *arg, const struct store_participant *p, struct err *err)
 	(void)err;
 	if (p->user_id == r->user_id)
 		r->member = true;
-	else if (r->n < LIMIT_RECEIPT_MEMBERS)
+	else if (r->n < LIMIT_TYPING_MEMBERS)
 		r->others[r->n++] = p->user_id;
 	return (RC_OK);
 }
