@@ -6,11 +6,11 @@
  * Promises: the source is read in one snapshot on a connection that cannot
  * write.  A source of SQLite is locked meanwhile.  For one of PostgreSQL the
  * copy is refused if a node serves it at the beginning, or if a table has
- * another number of rows at the end.  The target gets everything in one
- * transaction, which commits only after the rows of every table have been
- * counted on both sides and the numbers are equal.  An interrupted copy
- * therefore leaves an empty database, which can be copied into again, and never
- * half of a copy.  Then fsck verifies the target.
+ * another number of rows or a node another heartbeat at the end.  The target
+ * gets everything in one transaction, which commits only after the rows of
+ * every table have been counted on both sides and the numbers are equal.  An
+ * interrupted copy therefore leaves an empty database, which can be copied into
+ * again, and never half of a copy.  Then fsck verifies the target.
  *
  * The epoch is copied, too.  Every id and every number is the same as before,
  * so clients' cursors stay valid.
@@ -42,6 +42,8 @@ struct side {
 	struct data data;
 	struct db *db;
 	int64_t counts[STORE_COPY_TABLES];
+	int64_t
+	    heartbeats; /* the sum of those of the nodes that have not left */
 };
 
 /* ---- opening ---- */
@@ -108,6 +110,7 @@ struct serving {
 	int64_t now_ms;
 	/* A node that serves; name "": none. */
 	struct node_row node;
+	int64_t heartbeats; /* their sum */
 };
 
 static void
@@ -115,10 +118,13 @@ on_node(void *arg, const struct node_row *node)
 {
 	struct serving *s = arg;
 
+	s->heartbeats += node->heartbeat_at;
 	if (node->heartbeat_at > s->now_ms - NODE_QUIET_MS)
 		s->node = *node;
 }
 
+/* Refuses a source with a node whose last heartbeat is young by our clock.  The
+ * clock of a node may be far behind: refuse_changed() compares heartbeats. */
 static enum rc
 refuse_served(struct side *side, struct err *err)
 {
@@ -126,6 +132,7 @@ refuse_served(struct side *side, struct err *err)
 	enum rc rc;
 
 	rc = node_each_alive(side->db, on_node, &serving, err);
+	side->heartbeats = serving.heartbeats;
 	if (rc == RC_OK && serving.node.name[0] != '\0')
 		rc = err_set(err, RC_BUSY,
 		    "the %s is being served by node %s: stop all nodes first, "
@@ -223,19 +230,22 @@ show_counts(const struct side *from, const struct side *to)
 }
 
 /* Refuses the copy (RC_CONFLICT) if a table of the source has another number of
- * rows than in the snapshot: then a server serves the source that our checks
- * have not found. */
+ * rows than in the snapshot, or a node another heartbeat: then a server serves
+ * the source that our checks have not found. */
 static enum rc
 refuse_changed(struct side *from, struct err *err)
 {
+	struct serving serving = {.now_ms = INT64_MAX};
 	int64_t now[STORE_COPY_TABLES];
 	enum rc rc;
 
 	db_rollback(from->db);
 	if ((rc = db_begin(from->db, err)) != RC_OK ||
-	    (rc = copy_counts(from->db, now, err)) != RC_OK)
+	    (rc = copy_counts(from->db, now, err)) != RC_OK ||
+	    (rc = node_each_alive(from->db, on_node, &serving, err)) != RC_OK)
 		return (rc);
-	if (memcmp(now, from->counts, sizeof(now)) != 0)
+	if (memcmp(now, from->counts, sizeof(now)) != 0 ||
+	    serving.heartbeats != from->heartbeats)
 		return (err_set(err, RC_CONFLICT,
 		    "the source has changed while it was copied: stop whoever "
 		    "serves it first"));

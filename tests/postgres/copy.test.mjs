@@ -405,19 +405,12 @@ describe('refused', () => {
 		pasting(await copy(db.url, urlOf(path.join(tempDir(), 'new'))));
 	});
 
-	it('a source that changes, whose server has its lock elsewhere', async (t) => {
-		const elsewhere = path.join(tempDir(), 'else');
-		const db = await freshDatabase();
-
-		fs.mkdirSync(elsewhere, { mode: 0o700 });
-		const server = await new Server({ args: ['--db', urlOf(elsewhere)] }).start();
-		t.after(() => server.running && server.stop());
-		const [ann, bob] = await users(server, 'ann', 'bob');
-
-		/*
-		 * A trigger holds the copy in its first table until the source
-		 * has received a message.
-		 */
+	/**
+	 * Makes a trigger that holds a copy into ${db} in its first table, until
+	 * end() is called.
+	 */
+	async function holdCopy(t, db)
+	{
 		pasting(await twinboxd(['migrate', '--data', path.join(tempDir(), 'x'), '--db', db.url]));
 		await cluster.sql('CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS ' +
 			"'BEGIN PERFORM set_config(''lock_timeout'', ''0'', true); " +
@@ -430,12 +423,47 @@ describe('refused', () => {
 		const locks = async (granted) => await cluster.sql('SELECT count(*) FROM pg_locks WHERE ' +
 			`locktype = 'advisory' AND objid = 77 AND ${granted}`) === '1';
 		await eventually(() => locks('granted'), 'the lock is held');
+		return {
+			waits: () => eventually(() => locks('NOT granted'), 'the copy is held'),
+			end: () => cluster.sql('SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ' +
+				"locktype = 'advisory' AND objid = 77 AND granted"),
+		};
+	}
+
+	it('a source whose node has a clock that is far behind', async (t) => {
+		const from = await freshDatabase();
+		const to = await freshDatabase();
+		const beats = (sql) => cluster.sql(sql, { database: from.name });
+
+		pasting(await twinboxd(['migrate', '--data', path.join(tempDir(), 'x'), '--db', from.url]));
+		await beats("INSERT INTO nodes (name, started_at, beat_at) VALUES ('behind', 1000, 1000); " +
+			"INSERT INTO meta (key, value) VALUES ('epoch', 'e')");
+		const held = await holdCopy(t, to);
+		const copying = copy(from.url, to.url);
+		await held.waits();
+		await beats('UPDATE nodes SET beat_at = beat_at + 2000');
+		await held.end();
+		const changed = await copying;
+		assert.equal(changed.code, 75, changed.text);
+		assert.match(changed.text, /the source has changed while it was copied/);
+		assert.ok(await isEmpty(to));
+	});
+
+	it('a source that changes, whose server has its lock elsewhere', async (t) => {
+		const elsewhere = path.join(tempDir(), 'else');
+		const db = await freshDatabase();
+
+		fs.mkdirSync(elsewhere, { mode: 0o700 });
+		const server = await new Server({ args: ['--db', urlOf(elsewhere)] }).start();
+		t.after(() => server.running && server.stop());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+
+		const held = await holdCopy(t, db);
 		const copying = copy(urlOf(elsewhere), db.url);
-		await eventually(() => locks('NOT granted'), 'the copy is held');
+		await held.waits();
 		const { id } = await ann.send(bob.name, 'meanwhile');
 		await bob.received(id);
-		await cluster.sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE " +
-			"locktype = 'advisory' AND objid = 77 AND granted");
+		await held.end();
 		const changed = await copying;
 		assert.equal(changed.code, 75, changed.text);
 		assert.match(changed.text, /the source has changed while it was copied/);
