@@ -362,10 +362,10 @@ struct db_description {
 enum rc db_describe(struct db *db, int stmt, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err) MUST_USE;
 
-/* For connections that read or write the whole database (fsck, copy).  Until
- * PostgreSQL's connection is lost, a statement may take an hour, and in a
- * transaction db_run() fetches 500 rows at a time instead of collecting all of
- * them first.  Call before db_begin().  SQLite needs nothing of this. */
+/* For connections that read or write the whole database (fsck, copy).  On
+ * PostgreSQL a statement may take an hour, and in a transaction db_run()
+ * fetches 500 rows at a time instead of collecting all of them first.  Call
+ * before db_begin().  SQLite needs nothing of this. */
 enum rc db_allow_long_statements(struct db *db, struct err *err) MUST_USE;
 
 /* Returns whether the database has several writers.  If so, rows that one

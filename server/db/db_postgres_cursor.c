@@ -16,6 +16,19 @@
 #define LONG_MS 3600000
 
 enum rc
+db_postgres_set_long(struct db_postgres *p, struct err *err)
+{
+
+	return (db_postgres_exec(p,
+	    "SET statement_timeout TO 0; "
+	    "SET idle_in_transaction_session_timeout TO 0; "
+	    "RESET plan_cache_mode; RESET enable_seqscan; "
+	    "RESET enable_hashjoin; RESET enable_mergejoin; "
+	    "RESET enable_sort; RESET random_page_cost",
+	    NULL, err));
+}
+
+enum rc
 db_postgres_allow_long_statements(struct db *db, struct err *err)
 {
 	struct db_postgres *p = db_postgres_of(db);
@@ -23,13 +36,7 @@ db_postgres_allow_long_statements(struct db *db, struct err *err)
 
 	rc = db_postgres_connect(p, err);
 	if (rc == RC_OK)
-		rc = db_postgres_exec(p,
-		    "SET statement_timeout TO 0; "
-		    "SET idle_in_transaction_session_timeout TO 0; "
-		    "RESET plan_cache_mode; RESET enable_seqscan; "
-		    "RESET enable_hashjoin; RESET enable_mergejoin; "
-		    "RESET enable_sort; RESET random_page_cost",
-		    NULL, err);
+		rc = db_postgres_set_long(p, err);
 	if (rc != RC_OK)
 		return (rc);
 	p->patience_ms = LONG_MS;

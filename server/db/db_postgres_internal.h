@@ -274,6 +274,10 @@ struct db_each {
 	void *arg;
 };
 
+/* Makes the session's settings those of long statements, also on a new
+ * connection. */
+enum rc db_postgres_set_long(struct db_postgres *p, struct err *err) MUST_USE;
+
 /* As db_allow_long_statements(). */
 enum rc db_postgres_allow_long_statements(
     struct db *db, struct err *err) MUST_USE;

@@ -300,6 +300,8 @@ configure(struct db_postgres *p, struct err *err)
 	p->lock_timeout_ms = p->timing->db_lock_ms;
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, plans, NULL, err);
+	if (rc == RC_OK && p->long_statements)
+		rc = db_postgres_set_long(p, err);
 	if (rc == RC_OK && p->db.mode != DB_WRITER)
 		rc = db_postgres_exec(
 		    p, "SET default_transaction_read_only TO on", NULL, err);

@@ -358,6 +358,13 @@ test_settings(void **state)
 	    SETTINGS_OF("writer", "off", "read committed");
 	static const char readers[] =
 	    SETTINGS_OF("reader", "on", "repeatable read");
+	static const char patient[] =
+	    "application_name=twinbox reader "
+	    "default_transaction_isolation=read committed "
+	    "default_transaction_read_only=on "
+	    "idle_in_transaction_session_timeout=0 lock_timeout=5000 "
+	    "statement_timeout=0 synchronous_commit=on "
+	    "transaction_isolation=repeatable read";
 	static const char *const of_role[] = {" SET statement_timeout TO 0",
 	    " SET lock_timeout TO 0",
 	    " SET idle_in_transaction_session_timeout TO 0",
@@ -379,6 +386,11 @@ test_settings(void **state)
 	end_all(&g);
 	check_settings(reader, readers);
 	check_settings(writer, writers);
+	/* So it has after db_allow_long_statements(). */
+	must(db_allow_long_statements(reader, &err));
+	check_settings(reader, patient);
+	end_all(&g);
+	check_settings(reader, patient);
 	db_close(reader);
 	db_close(writer);
 	close_guest(&g);
