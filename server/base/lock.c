@@ -91,10 +91,36 @@ lock_take(struct lock *l)
 	must(pthread_mutex_lock(&l->mutex));
 }
 
+/* As pthread_mutex_timedlock(), but ${until} is of CLOCK_MONOTONIC.  Where
+ * pthread_mutex_clocklock() is missing, a wall clock that is set back meanwhile
+ * prolongs the wait.  GCC's ThreadSanitizer does not know that function. */
+static int
+lock_monotonic(pthread_mutex_t *mutex, const struct timespec *until)
+{
+#if defined(HAVE_PTHREAD_MUTEX_CLOCKLOCK) && !defined(__SANITIZE_THREAD__)
+	return (pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, until));
+#else
+	struct timespec now, wall;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)clock_gettime(CLOCK_REALTIME, &wall);
+	wall.tv_sec += until->tv_sec - now.tv_sec;
+	wall.tv_nsec += until->tv_nsec - now.tv_nsec;
+	if (wall.tv_nsec < 0) {
+		wall.tv_sec--;
+		wall.tv_nsec += 1000000000;
+	} else if (wall.tv_nsec >= 1000000000) {
+		wall.tv_sec++;
+		wall.tv_nsec -= 1000000000;
+	}
+	return (pthread_mutex_timedlock(mutex, &wall));
+#endif
+}
+
 bool
 lock_take_until(struct lock *l, const struct timespec *until)
 {
-	const int error = pthread_mutex_timedlock(&l->mutex, until);
+	const int error = lock_monotonic(&l->mutex, until);
 
 	assert(error == 0 || error == ETIMEDOUT);
 	if (error != 0)

@@ -76,8 +76,8 @@ void lock_fini(struct lock *l);
 void lock_take(struct lock *l);
 void lock_drop(struct lock *l);
 
-/* As lock_take(), but waits at most until ${until} of CLOCK_REALTIME, the clock
- * of pthread_mutex_timedlock().  Returns false if the lock is not taken. */
+/* As lock_take(), but waits at most until ${until} of CLOCK_MONOTONIC.  Returns
+ * false if the lock is not taken. */
 bool lock_take_until(struct lock *l, const struct timespec *until);
 
 /* Makes a condition variable that waits on the monotonic clock. */

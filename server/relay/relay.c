@@ -102,17 +102,11 @@ add_stats(void *arg, const struct core_destination *d)
 void
 relay_stats(struct relay *r, struct relay_stats *ret)
 {
-	struct timespec until;
+	const struct timespec until = lock_deadline(STATS_PATIENCE_MS);
 
 	ret->n = 0;
 	ret->in_flight = 0;
 	ret->last_turn_ms = atomic_load(&r->last_turn_ms);
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += STATS_PATIENCE_MS * 1000000L;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
 	/* relay_stats() must return even if a turn hangs, to show just that. */
 	if (!lock_take_until(&r->turning, &until))
 		return;

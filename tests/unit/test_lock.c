@@ -123,7 +123,7 @@ hold(void *arg)
 static void
 test_take_until(void **state)
 {
-	struct timespec past = {0, 0}, later;
+	struct timespec past = {0, 0}, soon, now, later;
 	struct err err = ERR_INIT;
 	struct thr *thr;
 	int held[2], go[2], ends[3];
@@ -138,9 +138,14 @@ test_take_until(void **state)
 	    thr_start(THR_OTHER, 0, hold, ends, &thr, &err), RC_OK);
 	assert_int_equal(read(held[0], &byte, 1), 1);
 	assert_false(lock_take_until(&outer, &past));
+	/* It waits on the monotonic clock, which nobody sets. */
+	soon = lock_deadline(20);
+	assert_false(lock_take_until(&outer, &soon));
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	assert_true(now.tv_sec > soon.tv_sec ||
+		    (now.tv_sec == soon.tv_sec && now.tv_nsec >= soon.tv_nsec));
 	assert_int_equal(write(go[1], "", 1), 1);
-	(void)clock_gettime(CLOCK_REALTIME, &later);
-	later.tv_sec += 60;
+	later = lock_deadline(60000);
 	assert_true(lock_take_until(&outer, &later));
 	lock_drop(&outer);
 	thr_join(&thr);
