@@ -9,6 +9,7 @@
 #include "delivery/dead_letter.h"
 #include "delivery/destination.h"
 #include "delivery/operator.h"
+#include "store/account.h"
 #include "store/audit.h"
 #include "store/dead_letter.h"
 #include "store/message.h"
@@ -52,13 +53,19 @@ static enum rc
 refuse_without_rows(struct tx *tx, struct operator_unit *u, struct err *err)
 {
 	struct store_message_key key;
+	struct store_user sender;
 	enum rc rc;
 
 	rc = store_message_key(tx->db, &u->message, &key, err);
 	if (rc == RC_OK)
+		rc = store_user_by_id(tx->db, key.sender_id, &sender, err);
+	if (rc == RC_OK)
 		refusal_set(&u->refusal, PROBLEM_CONFLICT, "",
-		    "everybody has it, and its outbox rows are purged: there "
-		    "is nothing to %s",
+		    "%s: there is nothing to %s",
+		    sender.destination_id != 0
+			? "it came from another server, which has its outbox "
+			  "rows"
+			: "everybody has it, and its outbox rows are purged",
 		    u->op == OPERATOR_DISCARD ? "give up" : "try again");
 	else if (rc == RC_NOT_FOUND)
 		refusal_set(&u->refusal, PROBLEM_NOT_FOUND, "",

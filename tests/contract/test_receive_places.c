@@ -25,14 +25,14 @@ retry_finished(struct unit *base)
 	*(bool *)u->arg = true;
 }
 
-/* An operator requeues message ${id}. */
-static void
-retry(const struct uuid *id)
+/* An operator does ${op} with message ${id}. */
+static struct refusal
+operate(enum operator_op op, const struct uuid *id)
 {
 	struct operator_unit u;
 	bool done = false;
 
-	operator_unit_init(&u, OPERATOR_RETRY, "root");
+	operator_unit_init(&u, op, "root");
 	u.message = *id;
 	u.unit.finish = retry_finished;
 	u.arg = &done;
@@ -40,7 +40,15 @@ retry(const struct uuid *id)
 	while (!done)
 		(void)writer_run_once(rig.writer);
 	assert_int_equal(u.unit.rc, RC_OK);
-	assert_int_equal(u.refusal.problem, PROBLEM_NONE);
+	return (u.refusal);
+}
+
+/* An operator requeues message ${id}. */
+static void
+retry(const struct uuid *id)
+{
+
+	assert_int_equal(operate(OPERATOR_RETRY, id).problem, PROBLEM_NONE);
 }
 
 /* Sends two messages to Bob, of which the first is rejected.  The second is at
@@ -513,6 +521,28 @@ test_place_said(void **state)
 	forget_parcel();
 }
 
+/* The message of another server has no outbox rows here. */
+static void
+test_not_of_here(void **state)
+{
+	struct refusal r;
+	struct uuid id;
+
+	(void)state;
+	id = add_message(BOB, ANN, 1)->message.id;
+	assert_string_equal(answers(), "accepted");
+	r = operate(OPERATOR_RETRY, &id);
+	assert_int_equal(r.problem, PROBLEM_CONFLICT);
+	assert_string_equal(r.detail,
+	    "it came from another server, which has its outbox rows: there is "
+	    "nothing to try again");
+	r = operate(OPERATOR_DISCARD, &id);
+	assert_int_equal(r.problem, PROBLEM_CONFLICT);
+	assert_string_equal(r.detail,
+	    "it came from another server, which has its outbox rows: there is "
+	    "nothing to give up");
+}
+
 int
 main(void)
 {
@@ -551,6 +581,8 @@ main(void)
 		test_place_behind, open_rig, close_rig),
 	    cmocka_unit_test_setup_teardown(
 		test_place_said, open_rig, close_rig),
+	    cmocka_unit_test_setup_teardown(
+		test_not_of_here, open_rig, close_rig),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));
