@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The versions of twinboxd and of the libraries in use (libpq is not among
- * them), which a bug report, or a check against known vulnerabilities, needs.
- * They are queried at run time, because the system may have updated the
- * libraries since the build.
+ * The versions of twinboxd and of the libraries in use, which a bug report, or
+ * a check against known vulnerabilities, needs.  They are queried at run time,
+ * because the system may have updated the libraries since the build.
  */
 #include <curl/curl.h>
 #include <jansson.h>
+#ifdef HAVE_POSTGRES
+#include <libpq-fe.h>
+#endif
 #include <libwebsockets.h>
 #include <microhttpd.h>
 #include <sodium.h>
@@ -26,6 +28,11 @@ version_write(struct buf *out)
 	buf_addf(
 	    out, "libcurl %s\n", curl_version_info(CURLVERSION_NOW)->version);
 	buf_addf(out, "SQLite %s\n", sqlite3_libversion());
+#ifdef HAVE_POSTGRES
+	/* 150013 is 15.13. */
+	buf_addf(out, "libpq %d.%d\n", PQlibVersion() / 10000,
+	    PQlibVersion() % 10000);
+#endif
 	buf_addf(out, "jansson %s\n", jansson_version_str());
 	buf_addf(out, "libsodium %s\n", sodium_version_string());
 }

@@ -61,7 +61,7 @@ check $? 'install: the comments show the defaults'
 
 "$root$prefix/sbin/twinboxd" --version >"$tmp/version"
 missing=0
-for library in libmicrohttpd libwebsockets libuv SQLite jansson libsodium; do
+for library in libmicrohttpd libwebsockets libuv libcurl SQLite libpq jansson libsodium; do
 	grep -qE "^$library [0-9]+\.[0-9]+" "$tmp/version" || {
 		echo "# --version: no $library"
 		missing=1
