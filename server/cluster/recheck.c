@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the recheck of a node reads: the notes of other nodes may have been
- * lost, and the effects of commits of its own whose answer was lost.
+ * Reads from the store what a node may have missed: notes of other nodes that
+ * were lost, and the effects of its own commits whose answer was lost.
  */
 #include "cluster/cluster_internal.h"
 #include "model/event.h"
