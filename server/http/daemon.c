@@ -88,16 +88,16 @@ is_stray_upgrade(const struct http_request *req)
 }
 
 /* Returns the longest body, in bytes, of a route with ${flags}.  HTTP_PEER_BODY
- * goes before HTTP_PUBLIC because in the waiting room (main/room.c) each route
- * is public, and a peer that gets "body too large" there would give up its
- * message. */
+ * and HTTP_FULL_BODY go before HTTP_PUBLIC because in the waiting room
+ * (main/room.c) each route is public, and a peer or a client that gets "body
+ * too large" there would give up its message. */
 static size_t
 body_limit(unsigned flags)
 {
 
 	if ((flags & HTTP_PEER_BODY) != 0)
 		return (LIMIT_PEER_REQUEST_LEN);
-	if ((flags & HTTP_PUBLIC) != 0)
+	if ((flags & (HTTP_PUBLIC | HTTP_FULL_BODY)) == HTTP_PUBLIC)
 		return (LIMIT_PUBLIC_REQUEST_LEN);
 	return ((flags & HTTP_LARGE_BODY) != 0 ? LIMIT_ARRAY_REQUEST_LEN
 					       : LIMIT_REQUEST_LEN);

@@ -42,7 +42,9 @@ enum http_route_flags {
 	HTTP_LARGE_BODY = 1 << 4, /* body up to the array limit */
 	HTTP_ANY_BODY = 1 << 5,   /* takes any content type */
 	HTTP_PEER_BODY = 1 << 6,  /* body up to LIMIT_PEER_REQUEST_LEN */
-	HTTP_SLASH = 1 << 7 /* redirects GET with a slash behind the path */
+	HTTP_SLASH = 1 << 7, /* redirects GET with a slash behind the path */
+	/* With HTTP_PUBLIC: the body has the limits of a route with a token. */
+	HTTP_FULL_BODY = 1 << 8
 };
 
 /* A route.  ${path} consists of segments and {name} placeholders:

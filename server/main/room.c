@@ -42,7 +42,9 @@ alive(struct http_request *req, void *arg)
 }
 
 /* No token can be verified without the database.  So every route is made
- * public, and refused, except /healthz. */
+ * public, and refused, except /healthz.  A route that needs a token keeps its
+ * limit of bodies: the answer to a long message is 503, which says that it can
+ * be repeated, and not 413. */
 static void
 add_routes(struct buf *all, const struct http_route *route)
 {
@@ -52,6 +54,8 @@ add_routes(struct buf *all, const struct http_route *route)
 		one = *route;
 		one.handler =
 		    strcmp(one.path, "/healthz") == 0 ? alive : refuse;
+		if ((one.flags & HTTP_PUBLIC) == 0)
+			one.flags |= HTTP_FULL_BODY;
 		one.flags = (one.flags & ~(unsigned)HTTP_ADMIN) | HTTP_PUBLIC;
 		buf_add(all, &one, sizeof(one));
 	}
