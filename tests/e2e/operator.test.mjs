@@ -117,7 +117,7 @@ describe('what the program says of itself', () => {
 		assert.deepEqual([code, err], [0, '']);
 		assert.deepEqual(out.replace(/ [\w.+-]+$/gm, ' VERSION').split('\n'), ['twinboxd VERSION',
 			'libmicrohttpd VERSION', 'libwebsockets VERSION', 'libuv VERSION', 'libcurl VERSION',
-			'SQLite VERSION', 'jansson VERSION', 'libsodium VERSION', '']);
+			'SQLite VERSION', 'libpq VERSION', 'jansson VERSION', 'libsodium VERSION', '']);
 	});
 
 	it('the routes are those of openapi.yaml and the frames of asyncapi.yaml', async () => {
