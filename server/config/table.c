@@ -235,17 +235,25 @@ add_source(struct buf *out, const struct config *config, int i)
 	}
 }
 
+/* Returns true for what the reader of files takes for a blank. */
+static bool
+is_blank(char c)
+{
+
+	return (c == ' ' || (c >= '\t' && c <= '\r'));
+}
+
 /* Returns true if a file of settings can have this value.  A file cannot have
- * blanks at the ends of a value, control characters, and a semicolon after a
- * space, which begins a comment. */
+ * blanks at the ends of a value, line breaks, and a semicolon after a blank,
+ * which begins a comment. */
 static bool
 file_can_have(const char *value, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if ((unsigned char)value[i] < ' ' ||
-		    (value[i] == ' ' &&
+		if (value[i] == '\n' ||
+		    (is_blank(value[i]) &&
 			(i == 0 || i + 1 == n || value[i + 1] == ';')))
 			return (false);
 	}
@@ -270,9 +278,11 @@ add_setting(
     const struct config_row *row, const struct config *config, struct buf *out)
 {
 	struct buf value = BUF_INIT;
+	bool fits;
 
 	config_value_write(row, config, &value);
-	if (!file_can_have(value.data, value.len))
+	fits = file_can_have(value.data, value.len);
+	if (!fits)
 		buf_adds(out,
 		    "# A file cannot have this value; use the flag or the "
 		    "environment.\n# ");
@@ -280,7 +290,10 @@ add_setting(
 	buf_adds(out, " =");
 	if (value.len == 0 || value.data[0] != ';')
 		buf_addc(out, ' ');
-	add_shown(out, value.data, value.len);
+	if (fits)
+		buf_add(out, value.data, value.len);
+	else
+		add_shown(out, value.data, value.len);
 	out->failed = out->failed || value.failed;
 	buf_fini(&value);
 }

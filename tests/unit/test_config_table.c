@@ -298,6 +298,7 @@ test_strange_texts(void **state)
 	assert_written("/a b;c", true);
 	assert_written(";c", true);
 	assert_written("#c", true);
+	assert_written("/a\tb\x01", true);
 	assert_written("/a ;b", false);
 	assert_written("/a\t;b", false);
 	assert_written(" a", false);
