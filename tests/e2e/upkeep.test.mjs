@@ -276,6 +276,7 @@ describe('DATA/mark', { skip: sqliteOnly }, () => {
 		const { code, text } = await refusedStart(server);
 		assert.equal(code, 74);
 		assert.match(text, /mark: cannot read it: Is a directory/);
+		assert.doesNotMatch(text, /mark\.rollback/);
 		fs.rmdirSync(markFile(server));
 		fs.writeFileSync(markFile(server), kept.subarray(0, 30));
 		fs.readdirSync(server.data).filter((one) => /^twinbox\.db/.test(one))
