@@ -24,7 +24,7 @@ struct played_admin {
 	int64_t conversation_seq;
 	int64_t letters,
 	    looked;    /* open ones; the rows that one query reads, 0: all */
-	int64_t apart; /* so many of the first do not match a filter */
+	int64_t apart; /* number of the first ones that match no filter */
 	bool refused;  /* an operator's change is refused */
 	struct inspect_outbox_row shown; /* the first row of a message */
 };

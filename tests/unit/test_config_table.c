@@ -262,8 +262,8 @@ test_ranges(void **state)
 
 /* ---- what is written ---- */
 
-/* What config_write() writes for ${value} of the setting data is read again
- * as that value or, if a file cannot have it, as the default. */
+/* Asserts that a reader gets ${value} of the setting data back from the output
+ * of config_write() or, if a file cannot have ${value}, the default. */
 static void
 assert_written(const char *value, bool kept)
 {
