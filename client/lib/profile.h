@@ -44,7 +44,7 @@ enum rc profile_save(const struct profile *p, struct fail *fail) MUST_USE;
 enum rc profile_remove(struct profile *p, struct fail *fail) MUST_USE;
 
 /* Returns the names of all profiles, in no order, as an array that the caller
- * decrefs.  It is empty if there is no folder of profiles. */
+ * decrefs.  The array is empty if the folder of profiles is missing. */
 enum rc profile_names(json_t **ret, struct fail *fail) MUST_USE;
 
 /* Writes the path of the client's own database for the account and server of

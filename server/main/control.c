@@ -4,8 +4,8 @@
  * the lock of the data directory. (Only that server may write to an SQLite
  * database.)  A request is one line of JSON, and so is its answer; each has at
  * most LINE_MAX_LEN bytes, and each side waits PATIENCE_S seconds for bytes of
- * the other.  The socket is DATA/control with mode 0600: whoever may open it
- * may send commands.
+ * the other.  The socket is DATA/control with mode 0600: a program that may
+ * open it may send commands.
  */
 #include <errno.h>
 #include <poll.h>
