@@ -134,7 +134,7 @@ run TWINBOX_STAGE_LIMIT=20
 [ "$status" -eq 0 ]
 result $? 'runner: runs two lanes side by side'
 says 'runner: counts those of the tier' '^3 passed, 0 failed$'
-says 'runner: shows the seconds of each stage' '^30-compute +1 passed +0 failed +[0-9]+ s$'
+says 'runner: shows the seconds of each stage' '^30-compute +1 passed +0 failed +[0-9]+ s +[0-9]+ s of processor$'
 tier=full
 run
 says 'runner: takes the stages of the tier that is asked for' '^1 passed, 0 failed$'
