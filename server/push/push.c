@@ -240,6 +240,15 @@ on_tick(uv_timer_t *timer)
 	push_tick(timer->data);
 }
 
+/* The loop calls this in each turn before it waits.  Everything that this turn
+ * has to say to a session is therefore one write, wherever it came from. */
+static void
+on_prepare(uv_prepare_t *prepare)
+{
+
+	push_flush(prepare->data);
+}
+
 static void
 loop(void *arg)
 {
@@ -290,6 +299,7 @@ free_all(struct push *p)
 	push_rx_close(p);
 	if (p->loop_ready) {
 		uv_close((uv_handle_t *)&p->async, NULL);
+		uv_close((uv_handle_t *)&p->prepare, NULL);
 		closed = library_closes(p);
 	}
 	/* On a foreign loop the library first only asks its handles to close.
@@ -327,6 +337,8 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	p->options.timing = timing_or_real(options->timing);
 	TAILQ_INIT(&p->all);
 	TAILQ_INIT(&p->closing);
+	TAILQ_INIT(&p->batched);
+	p->batch_bytes = BATCH_BYTES;
 	TAILQ_INIT(&p->newcomers);
 	TAILQ_INIT(&p->arrivals);
 	p->rx_fd = -1;
@@ -349,10 +361,13 @@ push_new(const struct push_options *options, struct push **ret, struct err *err)
 	(void)uv_async_init(&p->loop, &p->async, on_async);
 	(void)uv_timer_init(&p->loop, &p->timer);
 	p->async.data = p;
+	(void)uv_prepare_init(&p->loop, &p->prepare);
 	p->timer.data = p;
+	p->prepare.data = p;
 	p->loop_ready = true;
 	tick_ms = (uint64_t)p->options.timing->push_tick_ms;
 	(void)uv_timer_start(&p->timer, on_tick, tick_ms, tick_ms);
+	(void)uv_prepare_start(&p->prepare, on_prepare);
 	rc = push_rx_open(p, err);
 	if (rc == RC_OK)
 		rc = push_lws_open(p, err);
@@ -419,6 +434,7 @@ push_stop(struct push *p)
 	if (!p->drain_begun)
 		tell_reconnect(p);
 	run_tasks(p, mbox_take_all(p->tasks));
+	push_flush(p);
 	free_all(p);
 }
 

@@ -69,6 +69,7 @@ struct push {
 	uv_loop_t loop;
 	uv_async_t async;
 	uv_timer_t timer;
+	uv_prepare_t prepare;
 	bool loop_ready;
 	struct lws_context *context;
 	struct lws_vhost *vhost;
@@ -76,6 +77,9 @@ struct push {
 	struct uuid_gen ids;   /* for the ids of refused requests */
 	struct htab *sessions; /* no -> session */
 	struct session_list all, closing;
+	struct session_list batched;   /* their batch holds a frame */
+	size_t batched_bytes;          /* of the frames in all batches */
+	size_t batch_bytes;            /* BATCH_BYTES; tests set it */
 	struct session_list newcomers; /* their user is not known yet */
 	size_t nnewcomers;
 	struct htab *crowds; /* address -> its newcomers */
@@ -87,7 +91,7 @@ struct push {
 	atomic_bool draining, stopping;
 	bool drain_begun;    /* clients were asked to reconnect */
 	atomic_bool drained; /* as push_drained() returns */
-	struct buf tx;       /* LWS_PRE bytes, then the frame being written */
+	struct buf tx;       /* the payload of the frame being made */
 	char *allow_origin;
 
 	/* Input from clients: one epoll set of sockets, which one handle of the

@@ -20,6 +20,10 @@
 #include "push/push_internal.h"
 
 #define RX_BUFFER 4096
+/* Bytes that the library hands to the socket in one call.  It keeps the rest of
+ * a write until the socket is reported writable, although the socket may take
+ * more. */
+#define TX_BYTES (4 * BATCH_BYTES)
 /* Bytes of a session that the kernel may hold unsent. */
 #define UNSENT_BYTES (64 * 1024)
 
@@ -183,6 +187,7 @@ push_lws_kill(struct session *s)
 	/* The library may take a moment to write what it has buffered.  Read
 	 * nothing meanwhile. */
 	push_rx_pause(s);
+	(void)session_flush(s);
 	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
 }
 
@@ -252,7 +257,7 @@ library_log(int level, const char *line)
 }
 
 static const struct lws_protocols protocols[] = {
-    {"twinbox.v1", callback, sizeof(struct slot), RX_BUFFER, 0, NULL, 0},
+    {"twinbox.v1", callback, sizeof(struct slot), RX_BUFFER, 0, NULL, TX_BYTES},
     {NULL, NULL, 0, 0, 0, NULL, 0}};
 
 /* All zero: no pings and no idle time-outs by the library, since it does not

@@ -49,6 +49,7 @@ session_init(struct session *s, struct push *p, struct lws *wsi)
 	s->member.ops = &session_ops;
 	s->opened_ms = clk_mono_ms(p->options.clk);
 	STAILQ_INIT(&s->tx.frames);
+	buf_init(&s->tx.batch, 0);
 }
 
 void
@@ -90,6 +91,7 @@ session_fini(struct session *s)
 
 	newcomers_remove(s);
 	hub_leave(s->push->hub, &s->member);
+	session_forget_batch(s);
 	while ((f = STAILQ_FIRST(&s->tx.frames)) != NULL) {
 		STAILQ_REMOVE_HEAD(&s->tx.frames, entry);
 		mem_free(f);

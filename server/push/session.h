@@ -53,11 +53,15 @@
 /* The pace at which a session is read, as a multiple of its user's rate limit.
  * A frame counts 1, and so does each KiB. */
 #define PACE_FACTOR 20
+/* Bytes of frames after which a session's batch is written before the turn of
+ * the loop ends, and the same for the batches of all sessions together. */
+#define BATCH_BYTES ((size_t)16 * 1024)
+#define BATCHES_BYTES ((size_t)256 * 1024)
 
 struct out_frame {
 	STAILQ_ENTRY(out_frame) entry;
 	size_t len;
-	char data[]; /* LWS_PRE bytes, then len */
+	char data[];
 };
 
 /* Frames that wait for the socket. */
@@ -85,8 +89,8 @@ struct session_hello {
 /*
  * The session's place in its inbox.  Invariants:
  *
- * 1. All events after the first cursor and up to cursor were handed to the
- *    library to be written.
+ * 1. All events after the first cursor and up to cursor are in the batch
+ *    (struct session_tx) or were handed to the library to be written.
  * 2. base = max(acked, the first cursor), and cursor - base <= window.
  * 3. LIVE: the next event of this user is cursor + 1.
  * 4. missed: the highest seq of an event that the hub has published to it.
@@ -129,8 +133,11 @@ struct session_rx {
 	double pace;
 };
 
-/* Output that waits for the socket. */
+/* Output.  The batch is written at the end of the turn of the loop; the rest
+ * waits for the socket.  While the batch holds a frame, the socket takes more
+ * and nothing else waits, except a pong. */
 struct session_tx {
+	struct buf batch; /* empty; or LWS_PRE bytes, then whole frames */
 	struct out_list frames;
 	size_t nframes, bytes;
 	int pong_len; /* a pong that waits; -1: none */
@@ -154,7 +161,8 @@ struct session {
 	enum session_state state;
 	struct hub_member member; /* member.user_id: its user */
 	TAILQ_ENTRY(session) all;
-	struct crowd *crowd; /* NULL: not a newcomer (newcomers.c) */
+	TAILQ_ENTRY(session) batched; /* while its batch holds a frame */
+	struct crowd *crowd;          /* NULL: not a newcomer (newcomers.c) */
 	TAILQ_ENTRY(session) newcomer;
 	TAILQ_ENTRY(session) closing; /* while CLOSING */
 	int64_t opened_ms;            /* monotonic */
@@ -247,15 +255,32 @@ void session_acked(struct session *s, int64_t seq);
 /* Begins a frame in p->tx and returns that buffer, to write JSON into. */
 struct buf *push_frame_begin(struct push *p);
 
-/* Returns whether a frame can be written right now. */
+/* Returns whether the socket takes a frame, and none waits for it. */
 bool session_writable(const struct session *s);
 
-/* Writes the frame in p->tx now.  Only when session_writable(). */
+/* Adds a frame with ${n} bytes of ${payload} to the batch.  Only when
+ * session_writable().  Writes the batch at once when it reaches BATCH_BYTES, or
+ * all batches BATCHES_BYTES.  When memory is short, writes the frames before
+ * this one, closes ${s} and returns false. */
+bool session_add(
+    struct session *s, enum ws_opcode opcode, const char *payload, size_t n);
+
+/* Writes the batch.  Closes ${s} and returns false when the connection is
+ * lost. */
+bool session_flush(struct session *s);
+
+/* Empties the batch without writing it. */
+void session_forget_batch(struct session *s);
+
+/* Writes the batches of all sessions. */
+void push_flush(struct push *p);
+
+/* Adds the frame in p->tx to the batch.  Only when session_writable(). */
 void session_write(struct session *s);
 
-/* Writes the frame in p->tx now, or queues it.  Closes the session when
- * OUT_FRAMES or OUT_BYTES are exceeded or memory is short.  Does nothing when
- * ${s} is closing. */
+/* Adds the frame in p->tx to the batch, or queues it while the socket takes
+ * nothing.  Closes the session when OUT_FRAMES or OUT_BYTES are exceeded or
+ * memory is short.  Does nothing when ${s} is closing. */
 void session_reply(struct session *s);
 
 /* Writes a pong with ${n} bytes of ${payload} or, with ${n} < 0, a ping.  While
@@ -263,8 +288,9 @@ void session_reply(struct session *s);
  * out. */
 void session_write_control(struct session *s, const char *payload, int n);
 
-/* Writes the oldest queued frame.  There must be one. */
-void session_flush_one(struct session *s);
+/* Moves queued frames to the batch, the oldest first, as long as the socket
+ * takes them. */
+void session_unqueue(struct session *s);
 
 /* The socket takes more: writes what waits, then reads input, events and
  * outbox entries again. */

@@ -29,25 +29,21 @@ session_close(struct session *s, int code, const char *reason)
 	(void)uv_async_send(&s->push->async);
 }
 
-/* Writes the close frame.  The library lets nobody write a close frame at will,
- * so its bytes are made here and written raw (LWS_WRITE_HTTP). */
+/* Writes the batch with the close frame as its last frame.  Code 1005 stands
+ * for a close frame without a code (RFC 6455, 7.4.1). */
 static bool
 write_close(struct session *s)
 {
-	size_t n = s->close.code == 1005 ? 0 : 2 + strlen(s->close.reason);
-	struct buf *tx;
+	char payload[2 + sizeof(s->close.reason)];
+	size_t n = 0;
 
-	tx = push_frame_begin(s->push);
-	buf_addc(tx, (char)0x88);
-	buf_addc(tx, (char)n);
-	if (n > 0) {
-		buf_addc(tx, (char)(s->close.code >> 8));
-		buf_addc(tx, (char)(s->close.code & 0xff));
-		buf_adds(tx, s->close.reason);
+	if (s->close.code != 1005) {
+		payload[0] = (char)(s->close.code >> 8);
+		payload[1] = (char)(s->close.code & 0xff);
+		n = 2 + strlen(s->close.reason);
+		memcpy(payload + 2, s->close.reason, n - 2);
 	}
-	return (
-	    buf_ok(tx) && lws_write(s->wsi, (unsigned char *)tx->data + LWS_PRE,
-			      tx->len - LWS_PRE, LWS_WRITE_HTTP) >= 0);
+	return (session_add(s, WS_OP_CLOSE, payload, n) && session_flush(s));
 }
 
 /* Writes the frames that were queued before the close, then the close frame.
@@ -58,8 +54,7 @@ close_now(struct session *s)
 {
 	bool writable;
 
-	while (s->tx.nframes > 0 && lws_partial_buffered(s->wsi) == 0)
-		session_flush_one(s);
+	session_unqueue(s);
 	writable = session_writable(s);
 	if (!writable && clk_mono_ms(s->push->options.clk) < s->close.by_ms) {
 		(void)lws_callback_on_writable(s->wsi);

@@ -48,9 +48,6 @@ add_frame(void *arg, const struct event_view *e, struct err *err)
 		j->cut = true;
 		return (RC_LIMIT);
 	}
-	/* In front of each frame is room for the library's header. */
-	if (buf_reserve(&j->frames, LWS_PRE) != NULL)
-		j->frames.len += LWS_PRE;
 	wire_event(&j->frames, e, NULL, 0, "event");
 	j->seqs[j->count] = e->seq;
 	j->ends[j->count] = j->frames.len;
@@ -93,14 +90,8 @@ write_page(struct session *s, struct page_job *j)
 			s->inbox.cursor = j->seqs[i];
 			metrics_add(
 			    s->push->options.metrics, METRIC_WS_EVENTS, 1);
-			if (lws_write(s->wsi,
-				(unsigned char *)j->frames.data + start +
-				    LWS_PRE,
-				j->ends[i] - start - LWS_PRE,
-				LWS_WRITE_TEXT) < 0) {
-				session_close(s, 1011, "");
-				return;
-			}
+			(void)session_add(s, WS_OP_TEXT, j->frames.data + start,
+			    j->ends[i] - start);
 		}
 		start = j->ends[i];
 	}

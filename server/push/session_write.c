@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session's output.  A frame is written at once, or it waits in the session
- * until the socket takes more.
+ * A session's output.
  *
- * Events and outbox entries never wait here: a session whose socket is full
- * reads them from the store later.  Replies wait, up to OUT_FRAMES and
- * OUT_BYTES, which close a session only if the server counts wrongly.  Whispers
- * are dropped.
+ * A frame goes into the session's batch, which is written once, before the loop
+ * waits again: a write is a call into the kernel and a packet, and one turn of
+ * the loop often has an event, a receipt and an answer for the same session.  A
+ * large batch is written earlier.
+ *
+ * While the socket takes nothing, events and outbox entries do not wait here:
+ * the session reads them from the store later.  Replies wait, up to OUT_FRAMES
+ * and OUT_BYTES, which close a session only if the server counts wrongly.
+ * Whispers are dropped.
  */
 #include <string.h>
 
@@ -19,8 +23,6 @@ push_frame_begin(struct push *p)
 {
 
 	buf_reset(&p->tx);
-	if (buf_reserve(&p->tx, LWS_PRE) != NULL)
-		p->tx.len = LWS_PRE;
 	return (&p->tx);
 }
 
@@ -31,13 +33,78 @@ session_writable(const struct session *s)
 	return (s->tx.nframes == 0 && lws_partial_buffered(s->wsi) == 0);
 }
 
-static void
-write_now(struct session *s, char *frame, size_t n)
-{
+/* ---- the batch ---- */
 
-	if (lws_write(s->wsi, (unsigned char *)frame, n, LWS_WRITE_TEXT) < 0)
-		session_close(s, 1011, "");
+void
+session_forget_batch(struct session *s)
+{
+	struct buf *b = &s->tx.batch;
+
+	if (b->len > 0) {
+		TAILQ_REMOVE(&s->push->batched, s, batched);
+		s->push->batched_bytes -= b->len - LWS_PRE;
+	}
+	buf_fini(b);
 }
+
+/* The frames have their heads already.  LWS_WRITE_HTTP makes the library write
+ * the bytes as they are; it wants room for LWS_PRE bytes in front of them
+ * nevertheless. */
+bool
+session_flush(struct session *s)
+{
+	struct buf *b = &s->tx.batch;
+	int n;
+
+	thr_assert(THR_PUSH);
+	if (b->len == 0)
+		return (true);
+	n = lws_write(s->wsi, (unsigned char *)b->data + LWS_PRE,
+	    b->len - LWS_PRE, LWS_WRITE_HTTP);
+	session_forget_batch(s);
+	if (n < 0)
+		session_close(s, 1011, "");
+	return (n >= 0);
+}
+
+void
+push_flush(struct push *p)
+{
+	struct session *s;
+
+	while ((s = TAILQ_FIRST(&p->batched)) != NULL)
+		(void)session_flush(s);
+}
+
+bool
+session_add(
+    struct session *s, enum ws_opcode opcode, const char *payload, size_t n)
+{
+	struct buf *b = &s->tx.batch;
+	struct push *p = s->push;
+	uint8_t head[WS_HEAD_LEN];
+	size_t nhead;
+
+	nhead = ws_frame_head(head, opcode, n);
+	if (buf_reserve(b, LWS_PRE + nhead + n) == NULL) {
+		(void)session_flush(s);
+		session_close(s, 1013, "out of memory");
+		return (false);
+	}
+	if (b->len == 0) {
+		b->len = LWS_PRE;
+		TAILQ_INSERT_TAIL(&p->batched, s, batched);
+	}
+	buf_add(b, head, nhead);
+	buf_add(b, payload, n);
+	p->batched_bytes += nhead + n;
+	if (b->len - LWS_PRE >= p->batch_bytes ||
+	    p->batched_bytes >= BATCHES_BYTES)
+		return (session_flush(s));
+	return (true);
+}
+
+/* ---- frames ---- */
 
 void
 session_write(struct session *s)
@@ -49,7 +116,7 @@ session_write(struct session *s)
 		session_close(s, 1013, "out of memory");
 		return;
 	}
-	write_now(s, tx->data + LWS_PRE, tx->len - LWS_PRE);
+	(void)session_add(s, WS_OP_TEXT, tx->data, tx->len);
 }
 
 void
@@ -65,17 +132,17 @@ session_reply(struct session *s)
 		session_write(s);
 		return;
 	}
-	n = tx->len - LWS_PRE;
+	n = tx->len;
 	f = NULL;
 	if (buf_ok(tx) && s->tx.nframes < OUT_FRAMES &&
 	    s->tx.bytes + n <= OUT_BYTES)
-		f = mem_alloc(sizeof(*f) + LWS_PRE + n);
+		f = mem_alloc(sizeof(*f) + n);
 	if (f == NULL) {
 		session_close(s, 1013, "you read too slowly");
 		return;
 	}
 	f->len = n;
-	memcpy(f->data + LWS_PRE, tx->data + LWS_PRE, n);
+	memcpy(f->data, tx->data, n);
 	STAILQ_INSERT_TAIL(&s->tx.frames, f, entry);
 	s->tx.nframes++;
 	s->tx.bytes += n;
@@ -85,7 +152,6 @@ session_reply(struct session *s)
 void
 session_write_control(struct session *s, const char *payload, int n)
 {
-	struct buf *tx;
 
 	if (!session_writable(s)) {
 		if (n >= 0) {
@@ -95,26 +161,23 @@ session_write_control(struct session *s, const char *payload, int n)
 		(void)lws_callback_on_writable(s->wsi);
 		return;
 	}
-	tx = push_frame_begin(s->push);
-	if (n > 0)
-		buf_add(tx, payload, (size_t)n);
-	if (!buf_ok(tx) ||
-	    lws_write(s->wsi, (unsigned char *)tx->data + LWS_PRE,
-		tx->len - LWS_PRE, n < 0 ? LWS_WRITE_PING : LWS_WRITE_PONG) < 0)
-		session_close(s, 1011, "");
+	(void)session_add(
+	    s, n < 0 ? WS_OP_PING : WS_OP_PONG, payload, n < 0 ? 0 : (size_t)n);
 }
 
 void
-session_flush_one(struct session *s)
+session_unqueue(struct session *s)
 {
 	struct out_frame *f;
 
-	f = STAILQ_FIRST(&s->tx.frames);
-	STAILQ_REMOVE_HEAD(&s->tx.frames, entry);
-	s->tx.nframes--;
-	s->tx.bytes -= f->len;
-	write_now(s, f->data + LWS_PRE, f->len);
-	mem_free(f);
+	while (s->tx.nframes > 0 && lws_partial_buffered(s->wsi) == 0) {
+		f = STAILQ_FIRST(&s->tx.frames);
+		STAILQ_REMOVE_HEAD(&s->tx.frames, entry);
+		s->tx.nframes--;
+		s->tx.bytes -= f->len;
+		(void)session_add(s, WS_OP_TEXT, f->data, f->len);
+		mem_free(f);
+	}
 }
 
 void
@@ -123,8 +186,7 @@ session_unblocked(struct session *s)
 
 	if (lws_partial_buffered(s->wsi) == 0)
 		s->tx.stuck_ms = 0;
-	while (s->tx.nframes > 0 && lws_partial_buffered(s->wsi) == 0)
-		session_flush_one(s);
+	session_unqueue(s);
 	if (!session_writable(s)) {
 		(void)lws_callback_on_writable(s->wsi);
 		return;

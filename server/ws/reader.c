@@ -15,15 +15,6 @@
 /* The most fragments of one message.  No well-meant client needs that many. */
 #define FRAGMENTS_MAX 256
 
-enum opcode {
-	OP_CONTINUATION = 0,
-	OP_TEXT = 1,
-	OP_BINARY = 2,
-	OP_CLOSE = 8,
-	OP_PING = 9,
-	OP_PONG = 10
-};
-
 void
 ws_reader_init(struct ws_reader *r, const struct ws_reader_ops *ops, void *arg)
 {
@@ -119,17 +110,18 @@ head_fault(const struct ws_reader *r)
 
 	if ((r->head[0] & 0x70) != 0)
 		return ("reserved bits");
-	if ((opcode > OP_BINARY && opcode < OP_CLOSE) || opcode > OP_PONG)
+	if ((opcode > WS_OP_BINARY && opcode < WS_OP_CLOSE) ||
+	    opcode > WS_OP_PONG)
 		return ("reserved opcode");
 	if ((r->head[1] & 0x80) == 0)
 		return ("a client's frame is masked");
-	if (opcode >= OP_CLOSE && !fin)
+	if (opcode >= WS_OP_CLOSE && !fin)
 		return ("fragmented control frame");
-	if (opcode >= OP_CLOSE && (r->head[1] & 0x7f) > WS_CONTROL_LEN)
+	if (opcode >= WS_OP_CLOSE && (r->head[1] & 0x7f) > WS_CONTROL_LEN)
 		return ("control frame too long");
-	if (opcode == OP_CONTINUATION && !r->in_message)
+	if (opcode == WS_OP_CONTINUATION && !r->in_message)
 		return ("continuation of nothing");
-	if ((opcode == OP_TEXT || opcode == OP_BINARY) && r->in_message)
+	if ((opcode == WS_OP_TEXT || opcode == WS_OP_BINARY) && r->in_message)
 		return ("a message inside a message");
 	return (NULL);
 }
@@ -163,9 +155,9 @@ begin_frame(struct ws_reader *r)
 	r->mask_at = 0;
 	r->have = 0;
 	r->frames++;
-	if (r->opcode >= OP_CLOSE) {
+	if (r->opcode >= WS_OP_CLOSE) {
 		r->control_len = 0;
-	} else if (r->opcode == OP_BINARY) {
+	} else if (r->opcode == WS_OP_BINARY) {
 		broken(r, 4400, "text frames only");
 		return;
 	} else if (r->left > r->most || r->text.len + r->left > r->most) {
@@ -275,9 +267,9 @@ static void
 end_control(struct ws_reader *r)
 {
 
-	if (r->opcode == OP_CLOSE)
+	if (r->opcode == WS_OP_CLOSE)
 		take_close(r);
-	else if (r->opcode == OP_PING)
+	else if (r->opcode == WS_OP_PING)
 		tell(r, r->ops->ping(r->arg, r->control, r->control_len));
 	else
 		tell(r, r->ops->pong(r->arg));
@@ -289,7 +281,7 @@ take_payload(struct ws_reader *r, char *p, size_t n)
 {
 
 	unmask(r, p, n);
-	if (r->opcode >= OP_CLOSE) {
+	if (r->opcode >= WS_OP_CLOSE) {
 		memcpy(r->control + r->control_len, p, n);
 		r->control_len += n;
 		if (r->left == 0)

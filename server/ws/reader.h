@@ -17,8 +17,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-
-#define WS_CONTROL_LEN 125
+#include "ws/frame.h"
 
 /* The callbacks.  They borrow their texts during the call.  After a callback
  * has returned false, the reader ignores all further bytes. */

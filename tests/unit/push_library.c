@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "unit/push_library.h"
+#include "ws/frame.h"
 
 struct lws_context {
 	void *user;
@@ -113,20 +114,16 @@ note_text(struct lws *wsi, const char *text, size_t n)
 	(void)snprintf(wsi->last, sizeof(wsi->last), "%.*s", (int)n, text);
 }
 
-/* A close frame that push made itself. */
 static void
-note_close(struct lws *wsi, const uint8_t *frame, size_t n)
+note_close(struct lws *wsi, const uint8_t *payload, size_t n)
 {
 	char word[16];
 
-	assert_in_range(n, 2, 127);
-	assert_int_equal(frame[0], 0x88);
-	assert_int_equal(frame[1], n - 2);
-	if (n == 2)
+	if (n == 0)
 		(void)snprintf(word, sizeof(word), "CLOSE");
 	else
-		(void)snprintf(
-		    word, sizeof(word), "CLOSE:%d", frame[2] << 8 | frame[3]);
+		(void)snprintf(word, sizeof(word), "CLOSE:%d",
+		    payload[0] << 8 | payload[1]);
 	add_word(wsi, word);
 }
 
@@ -139,6 +136,47 @@ note_pong(struct lws *wsi, const char *payload, size_t n)
 	add_word(wsi, word);
 }
 
+/* Reads the head at ${p} and returns its length.  Its length of the payload
+ * must have the shortest form (RFC 6455, 5.2). */
+static size_t
+read_head(const uint8_t *p, size_t n, size_t *ret_len)
+{
+	size_t len, i, nhead;
+
+	assert_true(n >= 2);
+	len = p[1];
+	nhead = len == 126 ? 4 : len == 127 ? 10 : 2;
+	assert_true(n >= nhead);
+	if (nhead > 2)
+		for (len = 0, i = 2; i < nhead; i++)
+			len = len << 8 | p[i];
+	assert_true(nhead == 2 || len >= 126);
+	assert_true(nhead < 10 || len > UINT16_MAX);
+	*ret_len = len;
+	return (nhead);
+}
+
+/* Takes the whole frame at ${p} and returns its length. */
+static size_t
+note_frame(struct lws *wsi, const uint8_t *p, size_t n)
+{
+	size_t len = 0, nhead = read_head(p, n, &len);
+	const uint8_t *payload = p + nhead;
+
+	assert_in_range(len, 0, n - nhead);
+	if (p[0] == (0x80 | WS_OP_TEXT))
+		note_text(wsi, (const char *)payload, len);
+	else if (p[0] == (0x80 | WS_OP_PONG))
+		note_pong(wsi, (const char *)payload, len);
+	else if (p[0] == (0x80 | WS_OP_PING))
+		add_word(wsi, "PING");
+	else if (p[0] == (0x80 | WS_OP_CLOSE))
+		note_close(wsi, payload, len);
+	else
+		fail_msg("frame of kind %#x", p[0]);
+	return (nhead + len);
+}
+
 /* ---- writing ---- */
 
 /* The real library buffers bytes that a full socket does not accept.  Push
@@ -147,21 +185,16 @@ int
 lws_write(struct lws *wsi, unsigned char *buf, size_t len,
     enum lws_write_protocol protocol)
 {
+	size_t at;
 
 	assert_false(wsi->ended);
 	assert_false(wsi->full);
+	assert_int_equal(protocol, LWS_WRITE_HTTP);
 	if (wsi->fails)
 		return (-1);
-	if (protocol == LWS_WRITE_TEXT)
-		note_text(wsi, (const char *)buf, len);
-	else if (protocol == LWS_WRITE_PONG)
-		note_pong(wsi, (const char *)buf, len);
-	else if (protocol == LWS_WRITE_PING)
-		add_word(wsi, "PING");
-	else if (protocol == LWS_WRITE_HTTP)
-		note_close(wsi, buf, len);
-	else
-		fail_msg("write of kind %d", (int)protocol);
+	for (at = 0; at < len;)
+		at += note_frame(wsi, buf + at, len - at);
+	wsi->writes++;
 	if (wsi->takes > 0 && --wsi->takes == 0)
 		wsi->full = true;
 	return ((int)len);

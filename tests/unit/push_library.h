@@ -27,12 +27,13 @@ struct lws {
 
 	/* Set by tests. */
 	bool full;    /* the socket is full */
-	int takes;    /* frames until the socket is full; 0: no limit */
+	int takes;    /* writes until the socket is full; 0: no limit */
 	bool fails;   /* lws_write() fails */
 	bool mute;    /* the client sends no pongs during pass() */
 	bool lingers; /* when it is killed, the library keeps it for now */
 
 	bool wants; /* push asked for a callback when writable */
+	int writes; /* calls of lws_write() */
 
 	/*
 	 * The frames that the client got, a word for each:

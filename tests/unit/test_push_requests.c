@@ -518,6 +518,7 @@ test_outbox_waits_for_the_socket(void **state)
 
 	(void)state;
 	a = client_open("u1d1", OUTBOX);
+	scene->push->batch_bytes = 1; /* each frame is a write */
 	a->full = true;
 	for (i = 1; i <= CHANGES_MAX + 1; i++) {
 		publish_change(1, i, CHANGE_SENT);

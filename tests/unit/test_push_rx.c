@@ -278,6 +278,7 @@ test_answers_go_first(void **state)
 
 	(void)state;
 	a = client_open("u1d1", "");
+	scene->push->batch_bytes = 1; /* each frame is a write */
 	a->full = true;
 	say_often(a, PING, 3);
 	/* The socket has room, and the effects arrive before the writable

@@ -347,7 +347,7 @@ test_full_page(void **state)
 	wire_event(&frame, &e, NULL, 0, "event");
 	assert_true(buf_ok(&frame));
 	scene->inboxes[1].head = 3;
-	scene->body = PAGE_BYTES / 2 - LWS_PRE - frame.len;
+	scene->body = PAGE_BYTES / 2 - frame.len;
 	buf_fini(&frame);
 	a = client_hello("u1d1", "");
 	job_read();
@@ -546,6 +546,7 @@ test_full_in_a_page(void **state)
 
 	(void)state;
 	a = client_open("u1d1", "");
+	scene->push->batch_bytes = 1; /* each frame is a write */
 	scene->inboxes[1].head = 5;
 	a->takes = 2;
 	publish_event(1, 5);
