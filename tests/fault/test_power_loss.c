@@ -17,6 +17,8 @@
 #define SEEDS 3
 /* At every 23rd point the power is cut again, in the start that follows. */
 #define AGAIN_EVERY 23
+/* The controls check fewer places: more than one of three has a loss. */
+#define CONTROL_STRIDE 3
 
 /* The percentages of unsynced sectors that survive, and that are torn, by
  * seed. */
@@ -142,15 +144,6 @@ cut_everywhere(struct story *s, size_t stride, bool again, struct backlog *t)
 	assert_true(t->points > 50);
 }
 
-/* Returns the step of the controls, which check fewer places.  Where the stride
- * is already large, the controls use 1. */
-static size_t
-control_stride(void)
-{
-
-	return (story_stride() > 1 ? 1 : 3);
-}
-
 static void
 report(const struct story *s, const char *mode, const struct backlog *t)
 {
@@ -210,12 +203,12 @@ test_normal_loses(void **state)
 
 	(void)state;
 	play(&s, begin_plain_full);
-	cut_everywhere(&s, control_stride(), false, &full);
+	cut_everywhere(&s, CONTROL_STRIDE, false, &full);
 	report(&s, "synchronous=FULL, not buffered", &full);
 	if (full.bad > 0)
 		fail_msg("%zu of %zu: %s", full.bad, full.images, full.first);
 	play(&s, begin_plain_normal);
-	cut_everywhere(&s, control_stride(), false, &normal);
+	cut_everywhere(&s, CONTROL_STRIDE, false, &normal);
 	report(&s, "control, synchronous=NORMAL, not buffered", &normal);
 	print_message("# first: %s\n", normal.first);
 	assert_true(normal.bad > 0);
@@ -246,7 +239,7 @@ test_held_without_sync_loses(void **state)
 
 	(void)state;
 	play_held(&s, true);
-	cut_everywhere(&s, control_stride(), false, &t);
+	cut_everywhere(&s, CONTROL_STRIDE, false, &t);
 	report(&s, "control, not synced beside it", &t);
 	print_message("# first: %s\n", t.first);
 	assert_true(t.bad > 0);
