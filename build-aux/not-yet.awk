@@ -11,8 +11,7 @@ function flush() {
 			print toupper(method), path
 		if (!(tag in lines))
 			order[++tags] = tag
-		lines[tag] = lines[tag] (lines[tag] == "" ? "" : "; ") \
-		    summary " (`" toupper(method) " " path "`)"
+		lines[tag] = lines[tag] (lines[tag] == "" ? "" : " · ") summary
 	}
 	method = summary = tag = ""
 	later = 0
@@ -41,7 +40,7 @@ file == 1 { next }
 
 /^<!-- not yet: scripts\/not-yet -->$/ {
 	print
-	printf "%d operations of the contract answer 501 in this version:\n\n", n
+	printf "%d operations of the contract answer 501 in this version; `/docs` marks them:\n\n", n
 	for (i = 1; i <= tags; i++)
 		printf "- **%s**: %s\n", order[i], lines[order[i]]
 	skip = 1
