@@ -20,7 +20,11 @@ if [ -e "$TWINBOX_SOURCE/.git" ]; then
 	sed -i "2i [ \"\$*\" != ls-files ] || ! [ . -ef '$TWINBOX_SOURCE' ] || exec '$(command -v git)' ls-files" \
 	    "$tmp/refuse/git"
 fi
-without() { PATH="$tmp/refuse:$PATH" "$@"; }
+# The compiler runs through ccache, as in scripts/build.
+without() {
+	PATH="$tmp/refuse:/usr/lib/ccache:$PATH" CCACHE_BASEDIR=/ \
+	    CCACHE_NOHASHDIR=1 "$@"
+}
 (without git status) 2>/dev/null
 (cd "$tmp" && without git ls-files) 2>/dev/null
 [ "$(cat "$tmp/called" 2>/dev/null)" = "$(printf 'git status\ngit ls-files')" ]
