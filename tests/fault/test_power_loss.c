@@ -17,8 +17,8 @@
 #define SEEDS 3
 /* At every 23rd point the power is cut again, in the start that follows. */
 #define AGAIN_EVERY 23
-/* The controls of test_normal_loses() check fewer places: more than one of three
- * has a loss. */
+/* The controls of test_normal_loses() check fewer places: more than one of
+ * three has a loss. */
 #define CONTROL_STRIDE 3
 
 /* The percentages of unsynced sectors that survive, and that are torn, by
