@@ -58,7 +58,7 @@ enum alert {
 #define ALERTS_RETRY_PERCENT 10
 #define ALERTS_BREAKER_MS (10 * ALERTS_MINUTE_MS)
 #define ALERTS_SILENT_MS 10000
-#define ALERTS_LOG_BYTES (64 << 20)
+#define ALERTS_LOG_BYTES (256 << 20)
 /* A step of the wall clock that is larger than this counts as a jump. */
 #define ALERTS_JUMP_MS 5000
 

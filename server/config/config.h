@@ -215,10 +215,10 @@
 	X(DURATION, alert_interval, "alert-interval", "60s", CONFIG_SECOND,     \
 	    3600 * CONFIG_SECOND, "TIME",                                       \
 	    "How often the server evaluates and logs its alerts")               \
-	X(SIZE, checkpoint_size, "checkpoint-size", "32MiB", CONFIG_MIB,        \
+	X(SIZE, checkpoint_size, "checkpoint-size", "128MiB", CONFIG_MIB,       \
 	    1024 * CONFIG_MIB, "SIZE",                                          \
 	    "Size of the write-ahead log that asks for a checkpoint")           \
-	X(SIZE, disk_reserve, "disk-reserve", "128MiB", 0,                      \
+	X(SIZE, disk_reserve, "disk-reserve", "256MiB", 0,                      \
 	    1099511627776 * CONFIG_MIB, "SIZE",                                 \
 	    "New messages are refused while the disk of the database has less " \
 	    "room than this; accepted ones are delivered, acked and read as "   \

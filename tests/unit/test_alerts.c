@@ -412,7 +412,7 @@ test_relay_and_log(void **state)
 	(void)state;
 	rig_open(&r);
 	r.input.relay_age_ms = 10000;
-	r.input.log_bytes = 64 << 20;
+	r.input.log_bytes = 256 << 20;
 	turn(&r);
 	assert_string_equal(shown(&r), "[]");
 	r.input.relay_age_ms = 10001;
@@ -428,7 +428,7 @@ test_relay_and_log(void **state)
 	clk_fake_advance(&r.clk, 1);
 	turn(&r);
 	assert_true(raised(&r, "log_large"));
-	assert_non_null(strstr(shown(&r), "holds 64 MiB"));
+	assert_non_null(strstr(shown(&r), "holds 256 MiB"));
 	(void)rig_close(&r);
 }
 

@@ -197,7 +197,7 @@ test_defaults(void **state)
 	assert_int_equal(INT64_C(7) * 86400000, c.requeue_window_ms);
 	assert_int_equal(INT64_C(14) * 86400000, c.dedup_retention_ms);
 	assert_int_equal(INT64_C(7) * 86400000, c.retention_ms);
-	assert_int_equal(32 * 1048576, c.checkpoint_size_bytes);
+	assert_int_equal(128 * 1048576, c.checkpoint_size_bytes);
 	assert_true(c.is_loopback);
 	assert_int_equal(CONFIG_FROM_DEFAULT, c.source[CONFIG_listen]);
 }

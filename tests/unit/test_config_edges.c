@@ -612,7 +612,7 @@ test_printed(void **state)
 	    "only on\n"
 	    "      loopback\n",
 	    "\n  --checkpoint-size SIZE  [TWINBOX_CHECKPOINT_SIZE]  (default "
-	    "32MiB)\n",
+	    "128MiB)\n",
 	};
 	static const char *const sample[] = {
 	    "# Settings of twinboxd.  Lines are \"name = value\"; flags and\n"
