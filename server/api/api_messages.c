@@ -501,10 +501,10 @@ text_numbers(struct send_call *s)
 		d->expires_in_ms <= 0))
 		bad = "\"expires_in\" must be a time such as 90s, 30m, 2h, 5d";
 	if (id.p != NULL && !(d->has_id = uuid_parse(id.p, id.n, &d->id)))
-		bad = "\"id\" is no UUID";
+		bad = "\"id\" is not a UUID";
 	if (reply.p != NULL &&
 	    !(d->has_reply_to = uuid_parse(reply.p, reply.n, &d->reply_to)))
-		bad = "\"reply_to\" is no UUID";
+		bad = "\"reply_to\" is not a UUID";
 	if (bad != NULL)
 		call_problem(&s->call, PROBLEM_BAD_REQUEST, "", "%s", bad);
 	return (bad == NULL);

@@ -159,10 +159,10 @@
 	    "WebSocket sessions at once")                                       \
 	X(DURATION, request_deadline, "request-deadline", "15s",                \
 	    CONFIG_SECOND, 600 * CONFIG_SECOND, "TIME",                         \
-	    "From a request's first byte to its last")                          \
+	    "The longest time from the first byte of a request to its last")    \
 	X(DURATION, idle_deadline, "idle-deadline", "60s", CONFIG_SECOND,       \
 	    3600 * CONFIG_SECOND, "TIME",                                       \
-	    "How long a connection may idle between requests")                  \
+	    "How long a connection may be idle between requests")               \
 	X(DURATION, drain_deadline, "drain-deadline", "10s", CONFIG_SECOND,     \
 	    600 * CONFIG_SECOND, "TIME", "The longest that a stop may take")    \
 	X(DURATION, expiry, "expiry", "5d", 60 * CONFIG_SECOND,                 \

@@ -252,7 +252,7 @@ framing_check(struct scan *scan, const char *version)
 	 * even if it begins with zeros. */
 	if (head->content_length != NULL && head->content_length[0] == '0' &&
 	    strlen(head->content_length) > 18)
-		return ("Content-Length has too many noughts");
+		return ("Content-Length has too many leading zeros");
 	return (NULL);
 }
 

@@ -148,7 +148,7 @@ check_id(const struct message_draft *d, const char *prefix, struct refusal *r)
 		    version);
 	if (d->has_id && (d->id.b[8] & 0xc0) != 0x80)
 		REFUSE(r, PROBLEM_BAD_REQUEST, prefix, "id",
-		    "\"id\" is no UUID of RFC 9562: its variant is wrong");
+		    "\"id\" is not a UUID of RFC 9562: its variant is wrong");
 	return (RC_OK);
 }
 

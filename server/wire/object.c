@@ -185,7 +185,7 @@ read_uuid(json_t *value, const char *pointer, const struct wire_field *f,
 	if (!uuid_parse(
 		json_string_value(value), json_string_length(value), f->ret))
 		return (wire_refuse(r, pointer, f->name,
-		    "\"%s\" is no UUID (8-4-4-4-12 hexadecimal digits)",
+		    "\"%s\" is not a UUID (8-4-4-4-12 hexadecimal digits)",
 		    f->name));
 	return (RC_OK);
 }

@@ -162,15 +162,15 @@ describe('the outbox', () => {
 			cure: 'No destination is away or paused: look at what is stuck and at the lanes.' });
 	});
 
-	it('in which messages are stuck, or have few tries left', () => {
+	it('in which messages are stuck, or have few retries left', () => {
 		const stuck = { id: 'stuck', bad: true, href: '#outbox?state=sending&stuck=30m',
-			cure: 'Their leases should have been rescued. Open one and see its attempts; it may make the relay fail.' };
+			cure: 'The relay should have taken them up again. Open one and see its attempts; it may make the relay fail.' };
 		assert.deepEqual(alert({ stuck_sending: 1 }), { ...stuck, title: '1 message is stuck in sending' });
 		assert.deepEqual(alert({ stuck_sending: 2 }), { ...stuck, title: '2 messages are stuck in sending' });
 		const near = { id: 'near', bad: false, href: '#outbox?near_failure=3',
 			cure: 'What refuses them will soon make them dead letters.' };
-		assert.deepEqual(alert({ near_failure: 1 }), { ...near, title: '1 message has few tries left' });
-		assert.deepEqual(alert({ near_failure: 2 }), { ...near, title: '2 messages have few tries left' });
+		assert.deepEqual(alert({ near_failure: 1 }), { ...near, title: '1 message has few retries left' });
+		assert.deepEqual(alert({ near_failure: 2 }), { ...near, title: '2 messages have few retries left' });
 	});
 });
 

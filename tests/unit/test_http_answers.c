@@ -131,7 +131,7 @@ static const struct {
     {POST "Content-Length: x\r\n\r\n", 400,
 	"Content-Length is not a number, or too large a one"},
     {POST "Content-Length: 0000000000000000002\r\n\r\n{}", 400,
-	"Content-Length has too many noughts"},
+	"Content-Length has too many leading zeros"},
     {"BREW /hello HTTP/1.1\r\n" HOST "\r\n", 400, "the method is unknown"},
     {LINE "Content-Length: 2\r\n\r\n{}", 400, "this method takes no body"},
     {"HEAD /hello HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", 400, NULL},

@@ -362,7 +362,7 @@ test_numbers(void **state)
 	d.id.b[6] = 0x70;
 	d.id.b[8] = 0x7f;
 	assert_string_equal(refusal_of(&d),
-	    "400 /id: \"id\" is no UUID of RFC 9562: its variant is wrong");
+	    "400 /id: \"id\" is not a UUID of RFC 9562: its variant is wrong");
 	d.id.b[8] = 0xbf;
 	assert_string_equal(refusal_of(&d), "");
 	/* A member that is not set is not checked. */

@@ -147,7 +147,7 @@ export function DeadView({ params }: { params: Params }): JSX.Element
 					suggest: (places.data?.destinations ?? []).map((d) => d.name).filter((n) => n !== '*') },
 				{ name: 'sender', label: 'Sender', hint: 'name' },
 				{ name: 'resolved', label: 'Show',
-					options: [['', 'To decide'], ['true', 'Decided'], ['any', 'Both']] }]} />
+					options: [['', 'Undecided'], ['true', 'Decided'], ['any', 'Both']] }]} />
 			<div class="row tools">
 				{several('requeue')}{several('discard')}
 				<Export query={query} />

@@ -36,7 +36,7 @@ function Facts({ message, row, now }: { message: FullMessage; row: FullRow; now:
 		['Lane', row.lane_id === null ? null : `${row.lane_id}${row.lane_seq === null ? '' : `, place ${row.lane_seq}`}`],
 		['Kind', row.event_type],
 		['Priority', String(row.priority)],
-		['Retries', `${row.retry_count}${row.rescue_count > 0 ? `, and ${row.rescue_count} rescues` : ''}`],
+		['Retries', `${row.retry_count}${row.rescue_count > 0 ? `, and taken up ${row.rescue_count} times after a lost lease` : ''}`],
 		['Expires', row.expires_at && row.state === 'pending' ? moment(ms(row.expires_at)!, now) : null],
 		['Last error', row.last_error],
 		['Correlation', message.correlation_id],

@@ -69,9 +69,9 @@ export function OutboxView({ params }: { params: Params }): JSX.Element
 				{ name: 'destination', label: 'Destination', hint: 'other.example',
 					suggest: (places.data?.destinations ?? []).map((d) => d.name).filter((n) => n !== '*') },
 				{ name: 'sender', label: 'Sender', hint: 'name' },
-				{ name: 'stuck', label: 'Stuck in sending', options: [['', 'No matter'], ['1m', 'over 1 min'],
+				{ name: 'stuck', label: 'Stuck in sending', options: [['', 'Any'], ['1m', 'over 1 min'],
 					['5m', 'over 5 min'], ['30m', 'over 30 min'], ['2h', 'over 2 h']] },
-				{ name: 'near_failure', label: 'Near failure', options: [['', 'No matter'],
+				{ name: 'near_failure', label: 'Near failure', options: [['', 'Any'],
 					['1', 'last try'], ['3', '3 tries left'], ['5', '5 tries left']] }]} />
 			<Missing watched={found} what="messages" />
 			{found.data && <>

@@ -88,13 +88,13 @@ function Tiles({ stats }: { stats: Stats }): JSX.Element
 				duration(stats.average_latency_ms)} note="average of the hour" />
 			<Tile name="Retry rate" value={percent(retries)} bad={retries > 0.1}
 				note={`${many(totals.retries, 'retry', 'retries')} ever`} />
-			<Tile name="Relay turned" value={relay.last_turn_age_ms === null ? 'never' :
+			<Tile name="Last turn of the relay" value={relay.last_turn_age_ms === null ? 'never' :
 				relay.last_turn_age_ms < 1000 ? 'just now' : `${duration(relay.last_turn_age_ms)} ago`}
 			bad={relay.last_turn_age_ms === null || relay.last_turn_age_ms > 10_000} />
 			<Tile name="Write-ahead log" value={bytes(stats.wal_bytes)}
 				note={`${count(stats.queues.writer_waiting)} wait to be written`} />
 			<Tile name="Near failure" value={count(stats.near_failure)} href="#outbox?near_failure=3"
-				note="few tries left" />
+				note="few retries left" />
 		</dl>
 	);
 }
