@@ -314,6 +314,11 @@ describe('one goes away and comes back', () => {
 		await ann.writeTo(bob.name);
 		await ann.say('One');
 		await ann.tick('One', 'accepted');
+		// The page reads the history of the new conversation now.  Later the history
+		// would have the second message as accepted.
+		await Promise.all([ann.page.waitForResponse((r) => r.url().includes('/messages?')),
+			ann.page.reload()]);
+		await ann.tick('One', 'accepted');
 		// From now on the page does not receive any answer to a send.
 		await ann.page.evaluate(() => {
 			const send = WebSocket.prototype.send;
