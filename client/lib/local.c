@@ -546,8 +546,10 @@ local_has_shown(struct local *local, const json_t *event)
 	return (has);
 }
 
-/* Stores ${epoch} as the server's epoch.  Unless it is the first one, deletes
- * the cursors of the previous epoch and makes answered drafts wait again. */
+/* Stores ${epoch}, which differs from the stored one, as the server's epoch.
+ * Unless it is the first one, deletes the cursors of the previous epoch, and
+ * marks the messages that the server had accepted as waiting, so that they are
+ * sent again. */
 static enum rc
 change_epoch(
     struct local *local, const char *epoch, bool first, struct fail *fail)

@@ -27,8 +27,9 @@
 
 struct fairq;
 
-/* Makes a queue of at most ${limit} objects, of which one line holds at most
- * ${share}.  Returns NULL if there is no memory. */
+/* Makes a queue of at most ${limit} objects.  The objects of one owner are in
+ * one of FAIRQ_LINES lines, and a line holds at most ${share} of them.  Returns
+ * NULL if there is no memory. */
 struct fairq *fairq_new(size_t limit, size_t share);
 
 /* Frees an empty queue.  NULL is allowed. */

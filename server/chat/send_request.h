@@ -39,9 +39,10 @@ enum rc send_request_prepare(struct send_request *r, struct send_gate *gate,
     int64_t sender_id, struct refusal *refusal) MUST_USE;
 
 /* Counts ${n} >= 1 prepared requests of one sender in its usage, all or none.
- * If they exceed the quota, or the disk is nearly full, sets ${no_room}, with
- * which the units refuse new messages.  ${no_room} must stay valid as long as
- * the requests. */
+ * If they exceed the quota, or the disk is nearly full, fills ${no_room} with
+ * the reason, and the units of all ${n} requests will refuse new messages with
+ * it; they still answer repetitions.  The requests keep a pointer to
+ * ${no_room}. */
 void send_request_admit(
     struct send_request *list, size_t n, struct refusal *no_room);
 

@@ -3,7 +3,7 @@
  * Commands of operators, and the one command that a sender may use as well:
  * retrying an own message.  Each command of an operator that is not refused
  * adds a row to the audit log, one for each dead letter, in the same
- * transaction.
+ * transaction; a retry by a sender adds none.
  */
 #ifndef DELIVERY_OPERATOR_H
 #define DELIVERY_OPERATOR_H

@@ -78,8 +78,9 @@ struct unit_kind {
 	 * the unit has no parts. */
 	bool *(*parts)(struct unit *unit, size_t *ret_n);
 
-	/* The unit may be deferred, so that others overtake it, also when it
-	 * waits in vain for a row that it did not list. */
+	/* Other units may overtake this one.  So it is deferred, not refused
+	 * with RC_BUSY, when the lock of a row that it did not list is not free
+	 * within the time that a batch waits for locks. */
 	bool any_order;
 };
 

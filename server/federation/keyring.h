@@ -32,8 +32,8 @@ struct keyring_options {
 	const struct timing *timing; /* borrowed; NULL: timing_real() */
 	struct rnd *rnd;
 	struct readers *readers;
-	/* Borrowed.  Its thread must not run yet: keyring_new() runs the writer
-	 * itself if the first key has to be made. */
+	/* Borrowed.  The writer's thread must not run yet: to make the first
+	 * key, keyring_new() runs the writer in the calling thread. */
 	struct writer *writer;
 };
 

@@ -376,10 +376,12 @@ void session_typing(struct session *s, const struct frame *f);
 /* Returns how many newcomers there may be. */
 size_t newcomers_limit(const struct push *p);
 
-/* The first makes ${s} a newcomer; its owner must be its network.  The second
- * undoes that, or does nothing if ${s} is not a newcomer.  Errors of the first:
- * RC_NO_MEMORY. */
+/* Adds ${s} to the newcomers of the network ${s->owner} (base/owner.h).
+ * RC_NO_MEMORY: nothing has changed. */
 enum rc newcomers_add(struct session *s) MUST_USE;
+
+/* Removes ${s} from the newcomers, if it is one of them: its user is known now,
+ * or it ends. */
 void newcomers_remove(struct session *s);
 
 /* Cuts newcomers until there is room for one more.  Returns false if none can

@@ -54,8 +54,8 @@ enum rc schedule_wake(
     struct schedule *s, int64_t lane_id, int priority) MUST_USE;
 
 /* Takes at most ${take->max} ready lanes, the longest waiting first within a
- * priority, or one lane alone, and marks them as under way.  Returns their
- * number. */
+ * priority, and marks them as under way.  A lane whose last delivery broke off
+ * is taken before the others, and alone.  Returns the number of lanes. */
 size_t schedule_take(struct schedule *s, struct schedule_take *take);
 
 /* The delivery of a lane has ended.  The lane is ready again if it has more

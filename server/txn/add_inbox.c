@@ -17,9 +17,10 @@
 #include "txn/verb.h"
 
 /* Sets *ret to the next seq of the inbox of ${user}, or to 0 on a multi-writer
- * database, where number() assigns it after the inboxes are locked.  There it
- * also makes room for the row, because full rows must not be written without a
- * seq. */
+ * database, where number() assigns it after the inboxes are locked.  There this
+ * function also enlarges the buffer of inbox rows if it is full: a full buffer
+ * would be written to the database when the row is added, and its rows have no
+ * seq yet. */
 static enum rc
 number_event(
     struct tx *tx, struct cached_user *user, int64_t *ret, struct err *err)
