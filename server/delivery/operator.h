@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Commands of operators, and the one command that a sender may use as well:
- * retrying an own message.  Each command of an operator that is not refused
- * adds a row to the audit log, one for each dead letter, in the same
- * transaction; a retry by a sender adds none.
+ * retrying an own message.  A command of an operator that is not refused adds
+ * one row to the audit log, in the same transaction; a list of dead letters
+ * adds one for each that is not refused.  A retry by a sender adds none.
  */
 #ifndef DELIVERY_OPERATOR_H
 #define DELIVERY_OPERATOR_H

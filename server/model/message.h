@@ -75,9 +75,9 @@ bool model_name_fits(const char *name, size_t n);
 bool model_name_reserved(const char *name, size_t n);
 
 /* Splits "bob" or "bob@domain" into name and domain.  The domain is "" for a
- * local address, also if it was ${local_domain}; else a host name in lower
- * case, of which one label is enough.  Returns false if ${text} is not an
- * address. */
+ * local address, also if it was ${local_domain}; else a host name, of which one
+ * label is enough.  Returns false if ${text} is not an address, also if it has
+ * a letter in upper case: nothing is converted. */
 bool model_address_parse(const char *text, size_t n, const char *local_domain,
     char ret_name[LIMIT_NAME_LEN + 1], char ret_domain[LIMIT_DOMAIN_LEN + 1]);
 

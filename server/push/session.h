@@ -258,10 +258,12 @@ struct buf *push_frame_begin(struct push *p);
 /* Returns whether the socket takes a frame, and none waits for it. */
 bool session_writable(const struct session *s);
 
-/* Adds a frame with ${n} bytes of ${payload} to the batch.  Only when
- * session_writable().  Writes the batch at once when it reaches BATCH_BYTES, or
- * all batches BATCHES_BYTES.  When memory is short, writes the frames before
- * this one, closes ${s} and returns false. */
+/* Adds a frame with ${n} bytes of ${payload} to the batch of ${s}.  Only when
+ * session_writable().  Writes this batch at once when it has reached
+ * BATCH_BYTES, or when the batches of all sessions together have reached
+ * BATCHES_BYTES.  When memory is short, writes the frames before this one and
+ * drops this one.  Then, and when the connection is lost, closes ${s} and
+ * returns false. */
 bool session_add(
     struct session *s, enum ws_opcode opcode, const char *payload, size_t n);
 
