@@ -102,7 +102,7 @@ is_event(const char *p, size_t n)
 {
 
 	if (scan_has(p, n, "\"type\":\"error\""))
-		bench_die("a session was told %.*s", (int)n, p);
+		bench_die("a session got %.*s", (int)n, p);
 	return (scan_has(p, n, "{\"type\":\"event\""));
 }
 

@@ -53,7 +53,7 @@ on_text(struct wsc *ws, const char *p, size_t n)
 	struct idler *idler = ws->owner;
 
 	if (scan_has(p, n, "\"type\":\"error\""))
-		bench_die("an idle session was told %.*s", (int)n, p);
+		bench_die("an idle session got %.*s", (int)n, p);
 	idler->run->frames++;
 }
 

@@ -148,7 +148,7 @@ on_recipient_text(struct wsc *ws, const char *p, size_t n)
 	struct circle *c = ws->owner;
 
 	if (is_type(p, n, "error"))
-		bench_die("the recipient was told %.*s", (int)n, p);
+		bench_die("the recipient got %.*s", (int)n, p);
 	if (is_type(p, n, "stalled"))
 		c->run->stalled++;
 	if (!is_type(p, n, "event"))

@@ -32,7 +32,7 @@ static const char usage[] =
     "options\n"
     "  --url URL         again for each further node of one deployment: the\n"
     "                    connections are spread over them, and a recipient's\n"
-    "                    is on the node after his sender's\n"
+    "                    is on the node after their sender's\n"
     "  --pid PID         of the server, for its processor time and memory\n"
     "  --domain NAME     of the recipients' server; without --faults they\n"
     "                    have the senders' names, and only what their senders'\n"

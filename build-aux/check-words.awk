@@ -51,6 +51,8 @@ function look(text, parts, n, i, s, q, padded) {
 		    padded !~ /[Tt]here (is|are|was|were) no / &&
 		    padded !~ /(is|are|was|were) there no /)
 			report("is no", s)
+		gsub(/\$\{[^}]*\}/, "x", padded)
+		gsub(/[Tt]ell (the|an) (operator|recipient)/, "x", padded)
 		if (padded ~ /[^a-zA-Z"`$_{]([Tt]ell|[Tt]ells|told)[^a-zA-Z"`_}]/)
 			report("tell", s)
 		if (padded ~ /[^a-zA-Z"`]([Hh]e|[Hh]im|[Hh]is|[Ss]he|[Hh]er)[^a-zA-Z"`'.@\/]/)
@@ -59,9 +61,10 @@ function look(text, parts, n, i, s, q, padded) {
 }
 
 function flush() {
-	if (text != "")
+	if (text != "" && (!in_string || text ~ /[^ ] +[^ ]+ +[^ ]/))
 		look(text)
 	text = ""
+	in_string = 0
 }
 
 function add(line) {
@@ -72,13 +75,64 @@ function add(line) {
 	text = text " " line
 }
 
+# The strings of one line of code.  Strings that follow each other without code
+# between them are one text.
+function strings(line, quote, at, c, rest) {
+	rest = line
+	sub(/^[ \t]+/, "", rest)
+	if (rest !~ /^["'`]/)
+		flush()
+	if (kind == "c")
+		gsub(/'\\?"'/, "x", line)
+	while (match(line, marks)) {
+		quote = substr(line, RSTART, 1)
+		at = RSTART + 1
+		while (at <= length(line) && (c = substr(line, at, 1)) != quote)
+			at += c == "\\" ? 2 : 1
+		add_string(substr(line, RSTART + 1, at - RSTART - 1))
+		line = substr(line, at + 1)
+	}
+	if (line !~ /^[ \t]*[+\\]?[ \t]*$/)
+		flush()
+}
+
+function add_string(s) {
+	gsub(/\\[nt]/, " ", s)
+	if (text == "") {
+		start = FNR
+		path = FILENAME
+	}
+	text = text s
+	in_string = 1
+}
+
+# The text of a page in one line: between two tags, or a line without code.
+function page_text(line, parts, n, i) {
+	gsub(/'[^']*'|"[^"]*"|`[^`]*`/, "", line)
+	gsub(/\{[^}]*\}/, "x", line)
+	gsub(/=>/, "=", line)
+	n = split(line, parts, /[<>]/)
+	for (i = 1; i <= n; i++) {
+		if (parts[i] ~ /[;={}()]/)
+			continue
+		flush()
+		add(parts[i])
+		in_string = 1
+	}
+	flush()
+}
+
 BEGIN { load() }
 
 FNR == 1 {
 	flush()
 	block = fence = 0
 	kind = FILENAME
-	sub(/^.*\./, "", kind)
+	if (!sub(/^.*\./, "", kind))
+		kind = "sh"
+	if (kind == "h")
+		kind = "c"
+	marks = kind == "c" ? "\"" : "[\"'`]"
 	nfiles++
 }
 
@@ -125,19 +179,57 @@ kind == "sql" {
 	next
 }
 
-# C and TypeScript.
+kind == "sh" || kind == "awk" {
+	if (/^[ \t]*#[^!]/) {
+		line = $0
+		sub(/^[ \t]*#[ \t]*/, "", line)
+		add(line)
+	} else {
+		flush()
+	}
+	next
+}
+
+# The API contract: each value, with the lines that continue it.
+kind == "yaml" {
+	if (/^ *(- )?["'A-Za-z0-9_{}\/$.-]+:/) {
+		flush()
+		line = $0
+		sub(/^ *(- )?["'A-Za-z0-9_{}\/$.-]+: *[|>]?-? */, "", line)
+		gsub(/`[^`]*`/, "`x`", line)
+		add(line)
+	} else if (/^ *(- |$)/) {
+		flush()
+	} else {
+		line = $0
+		gsub(/`[^`]*`/, "`x`", line)
+		add(line)
+	}
+	next
+}
+
+# C, TypeScript and JavaScript.
 {
 	line = $0
 	if (!block) {
 		if (match(line, /\/\*/) && line !~ /"[^"]*\/\*[^"]*"/) {
+			rest = substr(line, RSTART + 2)
+			if (RSTART > 1)
+				strings(substr(line, 1, RSTART - 1))
 			flush()
 			block = 1
-			line = substr(line, RSTART + 2)
+			line = rest
 		} else if (match(line, /^[ \t]*\/\/ ?/)) {
+			if (in_string)
+				flush()
 			add(substr(line, RLENGTH + 1))
 			next
 		} else {
-			flush()
+			if (!in_string)
+				flush()
+			strings(line)
+			if (kind == "tsx")
+				page_text(line)
 			next
 		}
 	}

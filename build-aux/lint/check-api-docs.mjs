@@ -167,7 +167,7 @@ function checkResponse(place, status, response)
 			wrong(`${name} ${place}`, `answer ${status} ${type} has no schema`);
 	}
 	if (!object?.content && /^[45]|default/.test(status))
-		wrong(`${name} ${place}`, `answer ${status} is no problem document`);
+		wrong(`${name} ${place}`, `answer ${status} is not a problem document`);
 	if (object?.content && ['204', '304'].includes(status))
 		wrong(`${name} ${place}`, `answer ${status} cannot have a body`);
 }

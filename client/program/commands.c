@@ -297,7 +297,7 @@ const struct command cli_commands[] = {
 	NEEDS_LOGIN, cmd_whoami},
     {"send", "TO TEXT... | TO -", "send a message",
 	"With - the text is read from standard input.  A text that begins\n"
-	"with - stands after --.  What cannot be sent now is kept on this\n"
+	"with - stands after --.  A message that cannot be sent now is kept on this\n"
 	"computer and goes out, once, with a later command.",
 	send_options, 1, -1, NEEDS_LOGIN, cmd_send},
     {"inbox", "", "show what has come since the last ack",

@@ -189,8 +189,8 @@ config_write_sample(struct buf *out)
 
 	buf_adds(out,
 	    "# Settings of twinboxd.  Lines are \"name = value\"; flags and\n"
-	    "# the environment win over them.  What is commented out here is\n"
-	    "# the default.  twinboxd check-config shows what is in effect.\n");
+	    "# the environment win over them.  A line that is commented out here\n"
+	    "# has the default.  twinboxd check-config shows what is in effect.\n");
 	for (i = 0; i < CONFIG_COUNT; i++) {
 		row = &config_rows[i];
 		buf_addc(out, '\n');

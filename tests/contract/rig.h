@@ -67,7 +67,7 @@ struct rig {
 	struct db *eyes;        /* fsck's connection, opened when needed */
 	struct contended *held; /* the thread that syncs; NULL: not held */
 
-	/* What has been published. */
+	/* Events and changes that units of work published. */
 	struct effect_event events[512];
 	uint64_t stamps[512]; /* of each event, see rig_options */
 	int nevents;

@@ -10,8 +10,8 @@
 #include "base/buf.h"
 #include "db/db.h"
 
-/* Appends to ${out} what the API shows each of ${n} users of ${db}.  What
- * cannot be read appears as its error. */
+/* Appends to ${out} what the API shows each of ${n} users of ${db}.  A value
+ * that cannot be read appears as its error. */
 void shown_write(
     struct db *db, const int64_t *users, size_t n, struct buf *out);
 

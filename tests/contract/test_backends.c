@@ -142,7 +142,7 @@ bad_types(const PGresult *d, bool set)
 	for (i = 0; i < PQnparams(d); i++)
 		if (set ? !is_array(PQparamtype(d, i))
 			: !is_plain(PQparamtype(d, i)))
-			return (set ? "a parameter is no array"
+			return (set ? "a parameter is not an array"
 				    : "a parameter has an unknown type");
 	for (i = 0; i < PQnfields(d); i++)
 		if (!is_plain(PQftype(d, i)))

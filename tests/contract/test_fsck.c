@@ -128,8 +128,8 @@ test_note_for_later(void **state)
 	rig_close(&r);
 }
 
-/* What the test changes behind the server's back, and what fsck reports
- * first. */
+/* Changes that the test makes behind the server's back, and the first line that
+ * fsck reports for each. */
 static const struct damage {
 	const char *sql;
 	const char *first; /* the beginning of the report */

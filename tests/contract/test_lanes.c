@@ -599,6 +599,6 @@ main(void)
 
 	if (rig_is_postgres())
 		SKIP_TEST(tests, test_looks,
-		    "PostgreSQL does not tell of its statements");
+		    "PostgreSQL does not report its statements");
 	return (cmocka_run_group_tests(tests, NULL, NULL));
 }

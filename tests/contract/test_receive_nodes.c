@@ -361,8 +361,8 @@ test_many(void **state)
 	    REQUESTS * ENVELOPE_ITEMS);
 }
 
-/* Closes the rig without fsck, which for so many people takes longer than the
- * time-out of a statement. */
+/* Closes the rig without fsck, which needs more than the time-out of a
+ * statement for the thousands of people of this test. */
 static int
 close_many(void **state)
 {

@@ -222,8 +222,8 @@ test_requeued_early_unsaid(void **state)
 	forget_parcel();
 }
 
-/* The destination had the message and has lost it.  What it takes now has not
- * been acked. */
+/* The destination had the message and has lost it.  The message that it takes
+ * now has not been acked. */
 static void
 test_note_of_another_time(void **state)
 {

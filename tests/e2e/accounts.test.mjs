@@ -235,7 +235,7 @@ describe('logging in', () => {
 });
 
 describe('guessing', () => {
-	it('is slowed down, and told when to come back', async (t) => {
+	it('is slowed down, and learns when to come back', async (t) => {
 		const other = await startServer();
 		t.after(() => other.stop());
 		const ann = await register(other, 'ann');
@@ -268,7 +268,7 @@ describe('tokens', () => {
 		}
 	});
 
-	it('a token in the address is no token', async () => {
+	it('a token in the address is not accepted', async () => {
 		const [ann] = await users(server, 'ann');
 		const answer = await server.rest().get(`/v1/inbox?token=${ann.token}`);
 		problem(answer, 401, 'unauthenticated');

@@ -60,7 +60,7 @@ describe('R83 R84 R322 R325 R326 a message that expired', () => {
 		assert.equal(entry.reason, 'expired');
 	});
 
-	it('its sender is told', async () => {
+	it('its sender is notified', async () => {
 		const bounce = await ann.event((e) => e.kind === 'bounce' && e.of === id, 'the bounce');
 		assert.equal(bounce.state, 'expired');
 	});
@@ -107,7 +107,7 @@ describe('the sender tries again himself', () => {
 
 	after(() => root.resume());
 
-	it('only his own', async () => {
+	it('only their own', async () => {
 		problem(await bob.post(`/v1/outbox/${id}/retry`), 404, 'not_found');
 		problem(await cid.post(`/v1/outbox/${id}/retry`), 404, 'not_found');
 		problem(await root.post(`/v1/outbox/${id}/retry`), 404, 'not_found');
@@ -120,7 +120,7 @@ describe('the sender tries again himself', () => {
 		problem(await ann.post('/v1/outbox/x/retry'), 404, 'not_found');
 	});
 
-	it('R83 and his entry is pending, without an operator', async () => {
+	it('R83 and the entry is pending, without an operator', async () => {
 		const { entries: [was] } = await root.ask('audit?limit=1');
 		const entry = expectStatus(await ann.post(`/v1/outbox/${id}/retry`), 200).body;
 		assert.equal(entry.id, id);
@@ -140,7 +140,7 @@ describe('a message that an operator gives up', () => {
 	before(() => root.pause());
 	after(() => root.resume());
 
-	it('fails as discarded, its sender is told, the others go on', async () => {
+	it('fails as discarded, its sender is notified, the others go on', async () => {
 		const [first, second, third] = await sendMany(ann, bob.name, 3);
 		const message = await root.do('POST', `outbox/${second}/discard`);
 		assert.equal(message.rows[0].state, 'failed');
@@ -158,7 +158,7 @@ describe('a message that an operator gives up', () => {
 		await root.pause();
 	});
 
-	it('its sender may still change his mind', async () => {
+	it('its sender may still cancel it', async () => {
 		const [id] = await discarded(ann, cid.name, 1);
 		expectStatus(await ann.post(`/v1/outbox/${id}/retry`), 200);
 		await root.resume();

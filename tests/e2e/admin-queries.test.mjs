@@ -24,7 +24,7 @@ const server = serverForFile({ before, after, afterEach }, async () => {
 const secret = { body: CANARY, metadata: { [CANARY]: CANARY } };
 
 describe('R67 R371 R372 R373 the figures', () => {
-	it('R370 count messages by state, and tell how old what waits is', async () => {
+	it('R370 count messages by state, and give the age of the oldest that waits', async () => {
 		const was = await root.ask('stats');
 		const { id } = await ann.send(bob.name, CANARY);
 		await until(ann, id, 'sent');
@@ -63,7 +63,7 @@ describe('R67 R371 R372 R373 the figures', () => {
 });
 
 describe('a destination', () => {
-	it('tells what waits for it, who paused it and why', async () => {
+	it('says what waits for it, who paused it and why', async () => {
 		const paused = await root.pause('local', 'the disk is being changed');
 		assert.equal(paused.name, 'local');
 		assert.equal(paused.paused_by, root.name);
@@ -231,7 +231,7 @@ describe('messages', () => {
 		problem(await root.get('/v1/admin/outbox/17'), 404, 'not_found');
 	});
 
-	it('lanes tell what they hold', async () => {
+	it('lanes say what they hold', async () => {
 		const lanes = await root.all('lanes?destination=local&state=local', 'lanes', 2);
 		const numbers = lanes.map((one) => one.lane_id);
 		assert.deepEqual(numbers, [...new Set(numbers)].sort((a, b) => a - b));
@@ -396,6 +396,6 @@ describe('what messages say', () => {
 	it('is in no answer of the admin routes', () => {
 		assert.ok(root.said.length > 10_000, 'there were few answers');
 		assert.ok(root.said.includes(ann.name) && root.said.includes('order-17'));
-		assert.ok(!root.said.includes(CANARY), 'an answer told what a message says');
+		assert.ok(!root.said.includes(CANARY), 'an answer contained the text of a message');
 	});
 });

@@ -174,7 +174,7 @@ describe('restore', { skip: sqliteOnly }, () => {
 		await assertSound(kept);
 	});
 
-	it('refuses what is no sound back-up, and then nothing has changed', async (t) => {
+	it('refuses a file that is not a sound back-up, and then nothing has changed', async (t) => {
 		const server = await startServer();
 		t.after(() => server.running && server.kill());
 		const [ann, bob] = await users(server, 'ann', 'bob');

@@ -65,7 +65,7 @@ describe('POST /v1/messages with members that are wrong', () => {
 		['a recipient elsewhere', { to: 'bob@other.example' }, 422, 'unknown_recipient', '/to'],
 		['a recipient with two at signs', { to: 'bob@a@b' }, [400, 422], undefined, '/to'],
 		['a recipient and a conversation', { conversation: () => theirs }, 400, 'bad_request'],
-		['a conversation that is no id', { to: undefined, conversation: 'x' },
+		['a conversation that is not an id', { to: undefined, conversation: 'x' },
 			400, 'bad_request', '/conversation'],
 		['an id that is no UUID', { id: 'x' }, 400, 'bad_request', '/id'],
 		['an id of version 1', { id: '0191f0a2-7c3e-1a5b-8c6d-0123456789ab' }, 400, 'bad_request', '/id'],
@@ -131,7 +131,7 @@ describe('POST /v1/messages with members that are wrong', () => {
 	});
 });
 
-describe('POST /v1/messages with text that is no good JSON', () => {
+describe('POST /v1/messages with text that is not valid JSON', () => {
 	const good = () => `"to":"${bob.name}","body":"x"`;
 	const bytes = (...parts) => Buffer.concat(parts.map((part) =>
 		typeof part === 'string' ? Buffer.from(part) : Buffer.from(part)));
@@ -191,7 +191,7 @@ describe('POST /v1/messages with text that is no good JSON', () => {
 	});
 });
 
-it('a recipient in capitals is told the address in small letters', async () => {
+it('a recipient in capitals is answered with the address in small letters', async () => {
 	const { name } = bob;
 	const capital = name[0].toUpperCase() + name.slice(1);
 	for (const answer of [
@@ -331,7 +331,7 @@ describe('paths and methods', () => {
 		problem(answer, 400, 'bad_request');
 	});
 
-	it('without a token an unknown path tells nothing of what there is', async () => {
+	it('without a token an unknown path says nothing about what there is', async () => {
 		problem(await server.rest().get('/v1/nonsense'), 404, 'not_found');
 	});
 

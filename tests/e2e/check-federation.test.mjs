@@ -96,7 +96,7 @@ describe('the way to another server', () => {
 		}
 	}
 
-	it('is well: each step is told, and the way back', async () => {
+	it('is well: each step is printed, and the way back', async () => {
 		const { empty } = b;
 		const result = await check(side, 'b.example');
 		const [{ id }] = (await side.document()).keys;
@@ -295,7 +295,7 @@ describe('the way to another server', () => {
 });
 
 describe('between two servers', () => {
-	it('both ways are well, and one that is refused is told', async (t) => {
+	it('both ways are well, and one that is refused is printed', async (t) => {
 		const { a, b } = await startPair(t);
 
 		for (const [from, to] of [[a, b], [b, a], [a, b]]) {

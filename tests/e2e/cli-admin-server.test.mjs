@@ -186,7 +186,7 @@ describe('the admin commands at work', () => {
 		await eventually(async () => (await bob.events()).length === 3, 'three came');
 	});
 
-	it('a message that waits is discarded, and its sender is told', async () => {
+	it('a message that waits is discarded, and its sender is notified', async () => {
 		const [ann, bob] = await people(proxy.url, 'ann', 'bob');
 
 		await root.run('admin', 'pause', 'local');

@@ -305,7 +305,7 @@ describe('the live view', () => {
 		assert.equal(await screen.ended(), 0);
 	});
 
-	it('whose token was revoked is told so, on a terminal as it was', async (t) => {
+	it('whose token was revoked says so, on a terminal as it was', async (t) => {
 		const [one, ann] = await standIn(t);
 		const screen = await top(t, ann);
 

@@ -37,7 +37,7 @@ function tame(text, columns = 80)
 const asked = (one) => one.requests.at(-1);
 
 describe('the operator\'s lists', () => {
-	it('stats tell what waits, what was done, and what is wrong', async (t) => {
+	it('stats say what waits, what was done, and what is wrong', async (t) => {
 		const [, ann] = await standIn(t, { '/v1/admin/stats': () => stats({
 			alerts: undefined,
 		}) });
@@ -321,7 +321,7 @@ describe('what an operator may meet', () => {
 		assert.match((await ann.run('admin', 'outbox')).out, / 3m 20s /);
 	});
 
-	it('somebody who is no administrator', async (t) => {
+	it('somebody who is not an administrator', async (t) => {
 		const [, ann] = await standIn(t, { '/v1/admin/stats': [403, problem(403, 'forbidden')] });
 
 		failed(await ann.try(['admin', 'stats']), EX.NOPERM, /it is forbidden; log in as an administrator/);

@@ -227,7 +227,7 @@ describe('the cursor', () => {
 
 describe('a new epoch', () => {
 	for (const how of ['4410', 'welcome', 'error']) {
-		it(`told by ${how}: own messages go out again, what was shown is not shown again`, async () => {
+		it(`received by ${how}: own messages go out again, what was shown is not shown again`, async () => {
 			const server = new Played({
 				session(socket, hello, n)
 				{
@@ -316,7 +316,7 @@ describe('close codes', () => {
 		});
 	}
 
-	it('a refused ack is no reason to end with', async () => {
+	it('a refused ack does not decide the exit code', async () => {
 		const server = new Played({
 			session(socket, hello, n)
 			{

@@ -76,7 +76,7 @@ describe('tail', () => {
 		await follow.has(2);
 		assert.deepEqual(follow.bodies(), ['before', 'after']);
 		for (const event of follow.events())
-			assert.equal(event.type, undefined, 'an event is as REST tells it');
+			assert.equal(event.type, undefined, 'an event is as REST returns it');
 		assert.equal((await follow.stop('SIGINT')).code, 0);
 		assert.equal((await bob.page('inbox')).events.length, 0);
 	});
@@ -149,7 +149,7 @@ describe('tail', () => {
 		assert.equal(bodies.size, n);
 	});
 
-	it('--no-ack tells the server nothing, and passes the window', async () => {
+	it('--no-ack sends the server nothing, and passes the window', async () => {
 		const [ann, bob] = await pair();
 		await Promise.all(Array.from({ length: 600 }, (_, i) => fetch(`${server.url}/v1/to/${bob.name}`, {
 			method: 'POST', body: `m ${i}`,
@@ -166,21 +166,21 @@ describe('tail', () => {
 
 	it('receipts use the numbers that inbox shows', async () => {
 		const [ann, bob] = await pair();
-		await bob.run('send', ann.name, 'one of his');
+		await bob.run('send', ann.name, 'one of bob');
 		await ann.run('tail', '--once');
-		await ann.run('send', bob.name, 'one of hers');
+		await ann.run('send', bob.name, 'one of ann');
 		await bob.run('read', ann.name);
 		await bob.run('ack');
 		await eventually(async () => (await ann.events()).some((event) => event.state === 'read'), 'it is read');
 		const { lines } = await ann.run('tail', '--once');
-		const mine = lines.find((line) => line.includes('one of hers'));
+		const mine = lines.find((line) => line.includes('one of ann'));
 		const read = lines.find((line) => line.includes('✓✓ read by'));
 		assert.ok(read.endsWith(`✓✓ read by ${bob.name} up to ${mine.split(' ')[0]}`), `${mine}\n${read}`);
 		const [seen] = (await ann.run('inbox', '--after', Number(/#(\d+)/.exec(read)[1]) - 1)).lines;
 		assert.equal(seen, read, 'also when the message was shown before');
 	});
 
-	it('a revoked device is told, with its exit code', async () => {
+	it('a revoked device learns it, with its exit code', async () => {
 		const [ann] = await pair();
 		const laptop = new Person(proxy.url, { name: ann.name });
 		await laptop.withPassword(['login', ann.name, '--device', 'laptop']);

@@ -33,7 +33,7 @@ const COMMANDS = ['register', 'login', 'passwd', 'logout', 'whoami', 'send', 'in
 	'read', 'ack', 'outbox', 'history', 'conversations', 'devices'];
 
 describe('help', () => {
-	it('lists the commands, and tells of each', async () => {
+	it('lists the commands, and explains each', async () => {
 		const nobody = new Person(server.url);
 		const { out } = await nobody.run('--help');
 		for (const command of COMMANDS) {

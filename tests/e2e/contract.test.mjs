@@ -76,7 +76,7 @@ describe('answers', () => {
 		['a status that is not listed', page({ answer: { status: 202 } })],
 		['a type that is not listed', page({ headers: { 'content-type': 'text/html' } })],
 		['an operation that is not listed', page({ answer: { target: '/v1/nonsense' } })],
-		['a refusal that is no problem', refusal({ headers: { 'content-type': 'text/plain' } })],
+		['a refusal that is not a problem document', refusal({ headers: { 'content-type': 'text/plain' } })],
 		['another status inside', refusal({ body: { status: 403 } })],
 		['a code that does not fit its type', refusal({ body: { code: 'forbidden' } })],
 		['a type elsewhere', refusal({ body: { type: 'https://example.org/problems/unauthenticated' } })],
@@ -175,7 +175,7 @@ describe('the count at the end of a test file', () => {
 		}
 	};
 
-	it('is told', () => {
+	it('is reported', () => {
 		const { status, stdout } = ended('expectAnswers();', "checkFrame({ type: 'caught_up', seq: 0 });");
 		assert.equal(status, 0, stdout);
 		assert.match(stdout, /^# contract: one\.test\.mjs: 0 answers, 0 bodies, 1 frames$/m);

@@ -46,7 +46,7 @@ const told = (ws, id, event) => ws.wait(
 	(f) => f.type === 'outbox' && f.entry.id === id && f.event === event, `the event ${event}`);
 
 describe('R63 R64 R65 R66 the four events of an entry', () => {
-	it('failed, retry, sent, acked: each is told, with the entry as it is', async () => {
+	it('failed, retry, sent, acked: each is published, with the entry as it is', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const ws = await ann.ws({ outbox: true });
 		const was = await counted();
@@ -120,7 +120,7 @@ describe('R63 R64 R65 R66 the four events of an entry', () => {
 		await ws.close();
 	});
 
-	it('one that is canceled tells nothing more', async () => {
+	it('one that is canceled publishes nothing more', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		const ws = await ann.ws({ outbox: true });
 

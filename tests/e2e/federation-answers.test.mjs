@@ -124,7 +124,7 @@ describe('what is said of one message', () => {
 		['retryable, for a reason that nobody knows', again('too-sunny'), 'retryable', /^too-sunny$/],
 		['nothing', undefined, 'no_answer', /no answer/],
 		['an unknown status', { status: 'perhaps', reason: 'who knows' }, /retryable|no_answer/, /./],
-		['a status that is no text', { status: 1 }, /retryable|no_answer/, /./],
+		['a status that is not text', { status: 1 }, /retryable|no_answer/, /./],
 		['an ack for another id', { status: 'accepted', message_id: uuid7() }, 'no_answer', /no answer/],
 		['an ack for no id at all', { status: 'accepted', message_id: 17 }, 'no_answer', /no answer/],
 	]) {
@@ -157,7 +157,7 @@ describe('what is said of one message', () => {
 		['rejected, at length', { status: 'rejected', reason: `no\u0007 – ${'x'.repeat(300)}` }, /^[ -~]{1,64}$/],
 		['rejected, with a time', { status: 'rejected', reason: 'unsupported', retry_after_ms: 1 }, /^unsupported$/],
 	]) {
-		it(`${name}: it has failed, its sender is told, and the next one goes`, async () => {
+		it(`${name}: it has failed, its sender is notified, and the next one goes`, async () => {
 			const { ann, b, root } = s;
 			b.next(acks(() => ack));
 			const { id } = await ann.send('bob@b.example', name);
@@ -510,7 +510,7 @@ describe('a request that is refused as a whole', () => {
 		});
 	}
 
-	it('by somebody who is no twinbox: nothing is given up', async (t) => {
+	it('by a server that is not twinbox: nothing is given up', async (t) => {
 		const s = await scene(t);
 		const { ann, b, root } = s;
 		const begun = await s.known();

@@ -76,7 +76,7 @@ describe('between two servers', () => {
 		}
 	});
 
-	it('a recipient whom nobody knows: the sender is told why', async () => {
+	it('a recipient whom nobody knows: the sender learns why', async () => {
 		const [alice, bob] = await people();
 		const to = `no-${bob.name}@b.example`;
 		const { id } = await alice.send(to, 'is this you?');

@@ -45,7 +45,7 @@ describe('a server that has delivered nothing', () => {
 });
 
 describe('a user', () => {
-	it('writes to people of so many new servers a day, and to known ones without end', async (t) => {
+	it('writes to a limited number of new servers a day, and to known ones without limit', async (t) => {
 		const s = await scene(t, { args: ['--federation-new-domains', '2'] });
 		const { ann, c, server } = s;
 		const write = (to) => ann.post('/v1/messages', { to, body: 'hello' });

@@ -44,7 +44,7 @@ describe('what a message carries', () => {
 			assert.deepEqual(event[member], more[member], member);
 		assert.equal(event.from, address(alice));
 		assert.equal(event.own, false);
-		assert.equal(time(event.event_time), time(entry.event_time), 'when it happened is told by its sender');
+		assert.equal(time(event.event_time), time(entry.event_time), 'the time of an event comes from its sender');
 		assert.ok(time(event.delivered_at) >= time(event.event_time));
 		// The conversation shows the message with the same members as
 		// the inbox.
@@ -153,7 +153,7 @@ describe('time', () => {
 });
 
 describe('people', () => {
-	it('one who is disabled gets nothing, and the sender is told', async () => {
+	it('one who is disabled gets nothing, and the sender is notified', async () => {
 		const [alice, bob] = await people();
 		const { id } = await alice.send(address(bob), 'before');
 		await bob.received(id);
@@ -250,7 +250,7 @@ describe('while the receiver is away', () => {
 			ids.push((await alice.send(address(bob), `number ${i}`)).id);
 		const waits = await alice.entryWhen(ids[1], (e) => e.attempts >= 2 && e.state === 'pending', 'is tried');
 		assert.equal(waits.retry_count, 0, 'an outage charges no message');
-		assert.ok(waits.last_error, 'why it waits is told');
+		assert.ok(waits.last_error, 'the reason for the wait is shown');
 		// Messages to users of the same server are not affected.
 		const [eve] = await users(two.a, 'eve');
 		await eve.received((await alice.send(eve.name, 'meanwhile')).id);
@@ -278,7 +278,8 @@ describe('while the receiver is away', () => {
 		await alice.entryWhen(second.id, (e) => e.attempts >= 1 && e.state === 'pending', 'is tried');
 		await two.a.stop();
 		await two.b.start();
-		// The receipt for alice must wait, because her server is down.
+		// The receipt for alice must wait, because the server of alice
+		// is down.
 		await bob.ack(event.seq);
 		await two.a.start();
 		await arriveOnce(alice, bob, [first.id, second.id]);
@@ -286,7 +287,7 @@ describe('while the receiver is away', () => {
 		await two.sound();
 	});
 
-	it('what expires meanwhile is told to its sender, and never arrives', async (t) => {
+	it('the sender of a message that expires meanwhile is notified, and it never arrives', async (t) => {
 		const two = await startPair(t);
 		const [alice, bob] = await people(two);
 		await bob.received((await alice.send(address(bob), 'before')).id);
@@ -443,7 +444,7 @@ describe('keys', () => {
 		const { id } = await alice.send(address(bob), 'who am I?');
 		const waits = await alice.entryWhen(id, (e) => e.attempts >= 1 && e.state === 'pending', 'is refused');
 		assert.equal(waits.retry_count, 0, 'a wrong signature charges no message');
-		await alice.entryWhen(id, (e) => /401/.test(e.last_error), 'is told why');
+		await alice.entryWhen(id, (e) => /401/.test(e.last_error), 'learns why');
 		assert.equal((await messages(bob)).length, 0);
 		await root.do('POST', 'peers/a.example/pin', { key_id: key.id, public: key.public });
 		await arriveOnce(alice, bob, [id]);

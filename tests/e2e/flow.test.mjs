@@ -14,7 +14,7 @@ import { operator } from './operator.mjs';
 const server = serverForFile({ before, after, afterEach });
 
 describe('the inbox pattern', () => {
-	it('R107 R115 R118 R120 R157 R215 R229 delivered while away, read when he comes', async () => {
+	it('R107 R115 R118 R120 R157 R215 R229 delivered while away, read after the return', async () => {
 		const [alice, bob] = await users(server, 'alice', 'bob');
 		for (const text of ['Hello Bob!', 'How are you?'])
 			await alice.send(bob.name, text);

@@ -169,7 +169,7 @@ describe('fsck --with-peer', () => {
 		await refused(66, /cannot read the database .*nowhere: No such file/, ...domains,
 			'--with-peer', path.join(other, 'nowhere'));
 		await refused(65, /is a directory: name a regular file/, ...domains, '--with-peer', other);
-		fs.writeFileSync(path.join(other, 'text'), 'this is no database, however long it is'.repeat(200));
+		fs.writeFileSync(path.join(other, 'text'), 'this is not a database, however long it is'.repeat(200));
 		await refused(65, /not a database/, ...domains, `--with-peer=${path.join(other, 'text')}`);
 		await refused(66, /cannot read the database .*nothing/, '--db', `sqlite:${path.join(other, 'nothing')}`,
 			...domains, '--with-peer', file);

@@ -115,7 +115,7 @@ describe('fsck', () => {
 		assert.equal(code, 66);
 		assert.match(text, /cannot read the database .*twinbox\.db: No such file/);
 		assert.deepEqual(fs.readdirSync(dir), []);
-		fs.writeFileSync(path.join(dir, 'twinbox.db'), 'this is no database, however long it is'.repeat(200));
+		fs.writeFileSync(path.join(dir, 'twinbox.db'), 'this is not a database, however long it is'.repeat(200));
 		[code, text] = look();
 		assert.equal(code, 65);
 		assert.match(text, /not a database/);

@@ -259,7 +259,7 @@ describe('another content under the same id', () => {
 });
 
 describe("another's id", () => {
-	it('is 409 and tells nothing of it', async () => {
+	it('is 409 and reveals nothing of it', async () => {
 		const id = uuid7();
 		await ann.send(bob.name, 'canary text of ann', { id });
 		const answer = await eve.post('/v1/messages',

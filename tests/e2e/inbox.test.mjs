@@ -79,7 +79,7 @@ describe('an inbox', () => {
 		assert.deepEqual(seqs, [1, 2, 3, 4, 5]);
 	});
 
-	it('a bare number tells no epoch: within the head it is served, beyond it refused', async () => {
+	it('a bare number has no epoch: within the head it is served, beyond it refused', async () => {
 		const { bob } = await filled(5);
 		const foreign = '0123456789abcdef0123456789abcdef';
 
@@ -92,7 +92,7 @@ describe('an inbox', () => {
 		}
 	});
 
-	it('a page has 50 events unless told', async () => {
+	it('a page has 50 events by default', async () => {
 		const [ann, bob] = await users(server, 'ann', 'bob');
 		await Promise.all(Array.from({ length: 60 }, (_, i) => ann.send(bob.name, `m ${i}`)));
 		await eventually(async () => (await bob.get('/v1/inbox?after=60')).status === 200 &&

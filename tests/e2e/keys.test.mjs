@@ -186,7 +186,7 @@ describe('without a server', () => {
 		const data = path.join(tempDir(), 'd');
 
 		fs.mkdirSync(data, { mode: 0o700 });
-		fs.writeFileSync(path.join(data, 'twinbox.db'), 'this is no database, however long it is'.repeat(200),
+		fs.writeFileSync(path.join(data, 'twinbox.db'), 'this is not a database, however long it is'.repeat(200),
 			{ mode: 0o600 });
 		for (const args of [['list'], ['rotate'], ['retire', 'k1']]) {
 			const [code, text] = await refused(data, ...args);

@@ -96,7 +96,7 @@ describe('the limiter', () => {
 		await Promise.all(sockets.map((ws) => ws.close()));
 	});
 
-	it('who comes back when told to is admitted', async () => {
+	it('a client that comes back at the given time is admitted', async () => {
 		const [ann] = await users(server, 'ann');
 		const { answers } = await flood(ASKED, () => ann.get('/v1/inbox'));
 		const { headers } = answers.find(({ status }) => status === 429);

@@ -50,7 +50,7 @@ describe('what others may do with the data', { skip: sqliteOnly }, () => {
 		});
 	}
 
-	it('what others may read is told of, and serves', async () => {
+	it('a folder that others may read is logged, and serves', async () => {
 		fs.chmodSync(data, 0o755);
 		fs.chmodSync(database, 0o640);
 		const [code, text] = command('fsck', '--data', data);
@@ -68,7 +68,7 @@ describe('what others may do with the data', { skip: sqliteOnly }, () => {
 		assert.doesNotMatch(command('fsck', '--data', data)[1], /data\.readable/);
 	});
 
-	it('a database that is no regular file is refused', () => {
+	it('a database that is not a regular file is refused', () => {
 		const other = path.join(tempDir(), 'data');
 
 		fs.mkdirSync(other, { mode: 0o700 });

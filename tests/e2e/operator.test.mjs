@@ -16,7 +16,7 @@ import { TWINBOXD, Server, eventually, run, startServer, tempDir, users } from '
 import { operator, sendMany } from './operator.mjs';
 import { SETTINGS, command, refused, user } from './operator-command.mjs';
 
-describe('what is no command', () => {
+describe('what is not a command', () => {
 	it('is refused by its name', async () => {
 		assert.deepEqual(await refused(['shave']), [64, 'there is no command "shave"; see --help']);
 		assert.deepEqual(await refused(['']), [64, 'there is no command ""; see --help']);
@@ -393,7 +393,7 @@ With the client:
 		const data = path.join(tempDir(), 'd');
 
 		fs.mkdirSync(data);
-		fs.writeFileSync(path.join(data, 'twinbox.db'), 'this is no database, however long it is'.repeat(200));
+		fs.writeFileSync(path.join(data, 'twinbox.db'), 'this is not a database, however long it is'.repeat(200));
 		const serve = ['serve', '--data', data, '--listen', '127.0.0.1:0'];
 		const [code, out, err] = await command(serve);
 		assert.deepEqual([code, out], [74, '']);

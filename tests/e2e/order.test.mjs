@@ -71,7 +71,7 @@ describe('R41 R414 R432 order', () => {
 				assert.deepEqual(seqs, [...seqs].sort((a, b) => a - b));
 			}
 			for (const event of messages) {
-				assert.ok(event.from === user.name || event.to === user.name, 'not his own');
+				assert.ok(event.from === user.name || event.to === user.name, 'not the own');
 				assert.ok(by_name.has(event.from));
 				assert.equal(event.own, event.from === user.name);
 			}

@@ -313,7 +313,7 @@ describe('the start', () => {
 		assert.doesNotMatch(given_up.raw, /half/);
 	});
 
-	it('R431 the log is one structured line an event, also as JSON, and tells what was handed over', async (t) => {
+	it('R431 the log is one structured line an event, also as JSON, and names what was handed over', async (t) => {
 		const json = await startServer({ args: ['--log-format', 'json', '--log-level', 'debug'] });
 		t.after(() => json.stop());
 		const [ann, bob] = await users(json, 'ann', 'bob');

@@ -91,7 +91,7 @@ describe('R140 R142 R155 R210 read', () => {
 		['beyond the conversation', ({ conversation }) =>
 			({ conversation, upto_conversation_seq: 2 }), 422, 'ack_beyond_head',
 			'/upto_conversation_seq'],
-		['ids that are no list', () => ({ ids: 'x' }), 400, 'bad_request', '/ids'],
+		['ids that are not a list', () => ({ ids: 'x' }), 400, 'bad_request', '/ids'],
 		['no ids', () => ({ ids: [] }), 400, 'bad_request', '/ids'],
 		['an id that is none', () => ({ ids: ['x'] }), 400, 'bad_request', '/ids/0'],
 		['an unknown id', () => ({ ids: [uuid7()] }), 404, 'not_found'],
@@ -156,7 +156,7 @@ describe('R210 R224 the read receipt', () => {
 			[['read', 2], ['delivered', 3]]);
 	});
 
-	it('a private read tells nobody, and counts for me', async () => {
+	it('a private read notifies nobody, and counts for me', async () => {
 		const { ann, bob, entries } = await filled(2);
 		assert.deepEqual(await bob.read({ upto: 2, private: true }), { unread: 0 });
 		assert.equal((await bob.unread()).total, 0);
@@ -171,7 +171,7 @@ describe('R210 R224 the read receipt', () => {
 		assert.equal(of_bob.read, 0, 'the mark shows it');
 	});
 
-	it('after a private read, a later open one tells up to there', async () => {
+	it('after a private read, a later open one reports up to there', async () => {
 		const { ann, bob, entries } = await filled(2);
 		await bob.read({ upto: 1, private: true });
 		await bob.read({ upto: 2 });
@@ -181,7 +181,7 @@ describe('R210 R224 the read receipt', () => {
 		assert.ok((await ann.entry(entries[1].id)).labels.includes('read'));
 	});
 
-	it('after a private read, a later open one of nothing but own messages tells nobody', async () => {
+	it('after a private read, a later open one of nothing but own messages notifies nobody', async () => {
 		const { ann, bob, conversation, entries } = await filled(1);
 		await bob.read({ upto: 1, private: true });
 		await bob.send(ann.name, 'an answer');

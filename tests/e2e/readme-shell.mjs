@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the tests of documented commands share: they read the blocks of a
+// Shared by the tests of documented commands: they read the blocks of a
 // document, make a directory with the commands, and run a shell in the
 // environment of a new user.
 

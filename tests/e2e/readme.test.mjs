@@ -435,7 +435,7 @@ describe('README.md, use it', () => {
 		}
 	});
 
-	it('check-config tells every setting, its value and where it came from', async () => {
+	it('check-config prints every setting, its value and where it came from', async () => {
 		const [program, ...args] = check.split(' ');
 		const told = run(path.join(dir, program), args,
 			{ cwd: dir, env: { ...env, TWINBOX_DOMAIN: 'chat.example' } });
@@ -458,7 +458,7 @@ describe('README.md, use it', () => {
 describe('README.md, scripts', () => {
 	const skip = process.env.TWINBOX_SANITIZED ? 'it runs the plain build' : false;
 
-	it('scripts/run makes, starts and tells what to copy', { timeout: BUILD_MS, skip }, async (t) => {
+	it('scripts/run makes, starts and prints what to copy', { timeout: BUILD_MS, skip }, async (t) => {
 		const { lines } = block('Try it');
 		assert.deepEqual(lines, ['scripts/run']);
 

@@ -50,7 +50,7 @@ async function written(server, ...texts)
 }
 
 describe('R272 SIGTERM', () => {
-	it('tells sessions to reconnect, then closes them with 1012', async (t) => {
+	it('asks sessions to reconnect, then closes them with 1012', async (t) => {
 		const [server, ann, bob] = await stage(t);
 		const sockets = [await ann.ws(), await bob.ws()];
 		const silent = new Ws(server);

@@ -100,7 +100,7 @@ describe('one message', () => {
 		assert.equal(event.event_time, entry.event_time);
 	});
 
-	it('R160 its sender has it in his own inbox at once', async () => {
+	it('R160 its sender has it in the own inbox at once', async () => {
 		const entry = await ann.send(bob.name, 'my own copy');
 		const event = (await ann.inbox()).events.find((one) => one.id === entry.id);
 		messageEvent(event, { id: entry.id, from: ann.name, to: bob.name,
@@ -253,7 +253,7 @@ describe('an array', () => {
 			items.filter((one) => one.to === bob.name).map((one) => one.body));
 	});
 
-	it('each item stands alone: bad ones are told, good ones are accepted', async () => {
+	it('each item stands alone: bad ones are named, good ones are accepted', async () => {
 		const [good1, unknown, good2] = [uuid7(), uuid7(), uuid7()];
 		const answer = expectStatus(await ann.post('/v1/messages', [
 			{ id: good1, to: bob.name, body: 'good 1' },
@@ -285,7 +285,7 @@ describe('an array', () => {
 			() => ({ id: uuid7(), to: bob.name, body: 'x' })), undefined],
 		['an item without id', () => [{ id: uuid7(), to: bob.name, body: 'x' },
 			{ to: bob.name, body: 'x' }], '/1/id'],
-		['an item that is no object', () => [{ id: uuid7(), to: bob.name, body: 'x' }, 5], '/1'],
+		['an item that is not an object', () => [{ id: uuid7(), to: bob.name, body: 'x' }, 5], '/1'],
 		['an item with an unknown member', () => [{ id: uuid7(), to: bob.name, body: 'x', y: 1 }],
 			'/0/y'],
 	]) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the tests of upkeep share: values of /metrics, lines of the archive,
+// Shared by the tests of upkeep: values of /metrics, lines of the archive,
 // starts that must be refused, and database files that are put back by hand.
 
 import assert from 'node:assert/strict';

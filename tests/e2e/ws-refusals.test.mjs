@@ -104,7 +104,7 @@ describe('bad frames close with 4400', () => {
 		['a number', '5'],
 		['no type', '{"upto":1}'],
 		['an unknown type', '{"type":"dance"}'],
-		['a type that is no text', '{"type":5}'],
+		['a type that is not text', '{"type":5}'],
 		["a server's frame", '{"type":"welcome"}'],
 		['a member twice', '{"type":"ack","upto":1,"upto":2}'],
 		['a NUL', '{"type":"ack","upto":1,"x":"\\u0000"}'],
@@ -234,7 +234,7 @@ describe('upgrades', () => {
 });
 
 describe('stalled', () => {
-	it('a window that stays full for 60 s is told, not closed', async () => {
+	it('a window that stays full for 60 s is reported, not closed', async () => {
 		const times = scaledTimes('push_stalled', 20);
 		const other = await startServer({ env: times.env });
 		const [may, joe] = await users(other, 'may', 'joe');

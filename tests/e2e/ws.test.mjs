@@ -403,7 +403,7 @@ describe('send', () => {
 		await ws.close();
 	});
 
-	it('of too many in flight each is accepted or told busy, and may be repeated', async (t) => {
+	it('of too many in flight each is accepted or answered with busy, and may be repeated', async (t) => {
 		const other = await startServer({ unlimited: 'one user sends 300 messages at once' });
 		t.after(() => other.stop());
 		const [ann, bob] = await users(other, 'ann', 'bob');

@@ -180,7 +180,7 @@ describe('the admin routes and other servers', { skip }, () => {
 		assert.deepEqual(await root.all('outbox?near_failure=9', 'entries'), []);
 	});
 
-	it('paused, nothing leaves; given up, it fails and its sender is told', async (t) => {
+	it('paused, nothing leaves; given up, it fails and its sender is notified', async (t) => {
 		const { root, ann, eve, peer, to } = await world(t, 'held');
 		const first = await ann.send(to, 'before');
 		await until(ann, first.id, 'sent');
@@ -253,7 +253,7 @@ describe('the admin routes and other servers', { skip }, () => {
 		});
 	}
 
-	it('nothing that was said is told', async (t) => {
+	it('no text of a message is shown', async (t) => {
 		const { root, ann, peer, to } = await world(t, 'spy');
 		const canary = 'for-the-eyes-of-one-alone';
 

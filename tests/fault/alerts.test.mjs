@@ -115,7 +115,7 @@ describe('the server\'s own alerts', { skip }, () => {
 		await entryWhen(ann, id, (e) => e.state === 'failed', 'it has failed');
 		await server.restart('SIGKILL');
 		const line = await eventually(() => server.child.err.split('\n').find(
-			(one) => one.includes(' alert.error outbox_failed ')), 'told again', 30_000);
+			(one) => one.includes(' alert.error outbox_failed ')), 'published again', 30_000);
 		assert.match(line, /1 rejected/);
 		assert.equal((await look(server))('outbox_dead_letters'), 1);
 	});

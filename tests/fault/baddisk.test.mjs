@@ -146,7 +146,7 @@ const failingSync = (k) => `${SYNCS}:error=EIO:when=${k}`;
 
 after(killAll);
 
-it('R1 R4 R153 R211 F8 a failed sync of the log ends the process; nobody was told of what it lost',
+it('R1 R4 R153 R211 F8 a failed sync of the log ends the process; nobody had an answer about what it lost',
 	{ skip: noStrace }, async (t) => {
 		const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
 			unlimited: LOAD });
@@ -214,7 +214,7 @@ it('F8 a failed sync at the start: a clear end with 74, then a start',
 	});
 
 for (const [fault, error] of [['F10', 'EIO'], ['F13', 'EROFS']]) {
-	it(`${fault} writes of the log give ${error}: it ends with 74, and nobody was told of what it lost`,
+	it(`${fault} writes of the log give ${error}: it ends with 74, and nobody had an answer about what it lost`,
 		{ skip: noStrace }, async (t) => {
 			const server = new Server({ data: path.join(tempDir('twinbox-fault-'), 'data'),
 				unlimited: LOAD });

@@ -314,7 +314,7 @@ function checkOutbox(findings, history, views, places)
 		}
 		for (const id of entries.keys()) {
 			if (history.by_id.get(id)?.from !== user)
-				findings.add('entry', `${user}: an entry ${id} that he never sent`);
+				findings.add('entry', `${user}: an entry ${id} that this user never sent`);
 		}
 	}
 }
@@ -337,7 +337,7 @@ function checkReceipts(findings, history, views, places)
 			marks.set(key, event.upto);
 			const of = history.by_id.get(event.of);
 			if (of?.from !== user || of.to !== event.by)
-				findings.add('receipt', `${user}: of a message that is not his: ` +
+				findings.add('receipt', `${user}: of a message of another user: ` +
 					JSON.stringify(event));
 		}
 		const due = new Map();

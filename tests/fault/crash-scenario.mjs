@@ -262,7 +262,7 @@ export class Script {
 
 	/**
 	 * Asserts that the final state is ${golden}, and that it agrees with
-	 * what clients were told.
+	 * the answers that clients had.
 	 */
 	async prove(golden)
 	{

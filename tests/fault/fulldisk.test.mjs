@@ -579,7 +579,7 @@ function socketLog(server)
 const REQUESTS = 6000; // more lines than the log's ring buffer and any pipe can hold
 
 for (const kind of ['pipe', 'socket']) {
-	it(`F15 a log that nobody reads (a ${kind}) holds up nobody, and tells what it dropped`,
+	it(`F15 a log that nobody reads (a ${kind}) holds up nobody, and reports what it dropped`,
 		async (t) => {
 			const server = new Server({ args: ['--log-level', 'debug'] });
 			const log = kind === 'pipe' ? pipeLog() : socketLog(server);
@@ -611,9 +611,10 @@ for (const kind of ['pipe', 'socket']) {
 			for (const line of text.split('\n').slice(1, -1))
 				assert.match(line, /^\d{4}-\d\d-\d\dT[\d:.]+Z? (debug|info|warn|error) +[\w.]+/i);
 			t.diagnostic(`${answered} requests answered; ${logged()} lines of them, ` +
-				`${sum} dropped and told in ${dropped().length} lines`);
+				`${sum} dropped and reported in ${dropped().length} lines`);
 
-			// No one reads the log, and the server is told to stop.
+			// No one reads the log, and the server is asked to
+			// stop.
 			log.unread();
 			await flood(server, REQUESTS);
 			const { child } = server;

@@ -173,7 +173,7 @@ describe('the lifecycle on the way to another server', { skip }, () => {
 	// Two messages may go out at once, the others at the given rate.  The
 	// time between the first and the last shows that the rate is never
 	// exceeded.
-	it('R369 a destination is sent no more than so many a second', async (t) => {
+	it('R369 a destination is sent at most its rate a second', async (t) => {
 		const { root, ann, peer, to } = await world(t, 'paced');
 		const first = await ann.send(to, 'first');
 		const started = [];

@@ -218,7 +218,7 @@ describe('a clock that is off by a day', { skip: skip || noClock }, () => {
 		['ahead', DAY_S, 'signature-expired', /86[34]\d\d s ahead of this one's/, /86[34]\d\d s behind this one's/],
 		['behind', -DAY_S, 'signature-early', /86[34]\d\d s behind this one's/, /86[34]\d\d s ahead of this one's/],
 	]) {
-		it(`${name}: both are told, all waits, and arrives when the clock is right`, async (t) => {
+		it(`${name}: both are reported, all waits, and arrives when the clock is right`, async (t) => {
 			const s = await scene();
 			t.after(() => s.stop());
 			const { server, proxy } = wrongClock(seconds);

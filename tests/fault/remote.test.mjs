@@ -191,7 +191,7 @@ describe('other servers', { skip }, () => {
 		assert.equal(peer.has().length, ids.length);
 	});
 
-	it('a message that expires is told to its sender (R13)', async (t) => {
+	it('the sender of a message that expires is notified (R13)', async (t) => {
 		const server = await faultServer(t);
 		const [ann] = await users(server, 'ann');
 
@@ -203,7 +203,7 @@ describe('other servers', { skip }, () => {
 		assert.equal(bounce.of, id);
 	});
 
-	it('a sender may have so much waiting, and is told when to come back (R39, R74, R77, R78)', async (t) => {
+	it('a sender may have a limited number waiting, and learns when to come back (R39, R74, R77, R78)', async (t) => {
 		const server = await faultServer(t, { args: ['--max-pending', '5'] });
 		const [ann, eve] = await users(server, 'ann', 'eve');
 

@@ -200,7 +200,7 @@ it('no room for the archive: purging waits, nothing else does',
 		const lines = path.join(disk.outside, 'archive');
 		await eventually(() => timesArchived(lines, ids), 'all are in the archive');
 		await said(server, /info upkeep\.goes/);
-		assert.equal(server.output().match(/upkeep\.fail/g).length, 1, 'told once');
+		assert.equal(server.output().match(/upkeep\.fail/g).length, 1, 'reported once');
 		assert.equal(server.starts, 2);
 		await server.stop();
 		await assertSound(server);

@@ -3,7 +3,8 @@
  * Reads any bytes as a request with envelopes from another server, and as
  * another server's answer.  The rules are written again in this file, from
  * docs/federation.md and on jansson's tree, and must give the same verdict.
- * What was read is written and read again as the same.
+ * An envelope that was read is written, and must be the same when it is read
+ * again.
  */
 #include <stdlib.h>
 #include <string.h>

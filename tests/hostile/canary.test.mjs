@@ -208,7 +208,7 @@ for (const format of ['text', 'json']) {
 			assert.equal(end.code, 0);
 		});
 
-		it('nobody was told what is not his', (t) => {
+		it('nobody received what belongs to others', (t) => {
 			const counts = world.ledger.counts();
 			t.diagnostic(`${counts.pages} answers and frames, ${counts.secrets} canaries, ${counts.seen} seen by whom they are for`);
 			assert.ok(counts.pages > 60 && counts.secrets > 60 && counts.seen > 20, JSON.stringify(counts));

@@ -141,7 +141,7 @@ describe('before a byte of the body', () => {
 		});
 	}
 
-	it('both clocks are told', async () => {
+	it('both clocks are named', async () => {
 		const { text } = await peer.deliver(server, undefined, times(-86_400, -86_100));
 		assert.equal([...text.matchAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g)].length, 2, text);
 	});

@@ -124,7 +124,7 @@ export const chunks = [
 	['LF behind the last chunk', chunked(`${SIZE}\r\n${MESSAGE}\r\n0\n\n`), served(201)],
 	['nothing at all in chunks', chunked('0\r\n\r\n') + SMUGGLED, served(400, 404)],
 
-	['a size that is no number', chunked(`g\r\n${MESSAGE}\r\n0\r\n\r\n`), library(400)],
+	['a size that is not a number', chunked(`g\r\n${MESSAGE}\r\n0\r\n\r\n`), library(400)],
 	['a negative size', chunked(`-1\r\n${MESSAGE}\r\n0\r\n\r\n`), library(400)],
 	['a size with a plus', chunked(`+${SIZE}\r\n${MESSAGE}\r\n0\r\n\r\n`), library(400)],
 	['a size with 0x', chunked(`0x${SIZE}\r\n${MESSAGE}\r\n0\r\n\r\n`), library(400)],

@@ -190,7 +190,7 @@ describe('the log', () => {
 });
 
 describe('slow readers', () => {
-	it('who does not read his answers is cut, others read theirs', async (t) => {
+	it('a client that does not read its answers is cut, others read theirs', async (t) => {
 		const before_ = (await counters.read()).http_deadlines_total;
 		const good = new Good();
 		const ask = `GET /v1/inbox?after=0&limit=${LARGE} HTTP/1.1\r\n${HOST}` +

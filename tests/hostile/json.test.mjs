@@ -179,7 +179,7 @@ for (const route of Object.keys(GOOD)) {
 			});
 		}
 
-		it('refuses what is no object', async () => {
+		it('refuses what is not an object', async () => {
 			for (const root of route === 'POST /v1/messages' ? ROOTS : [...ROOTS, '[]', '[{}]']) {
 				const answer = await send(route, root);
 				problem(answer, 400, 'bad_request');

@@ -134,7 +134,7 @@ describe('who hammers at an account', () => {
 		await ws.close();
 	});
 
-	it('is stopped as well when he has a token of hers', async () => {
+	it('is stopped as well with a token of the victim', async () => {
 		const [ann] = await users(server, 'ann');
 		const from = address();
 		const change = (password) => post(server, '/v1/me/password',
@@ -146,7 +146,7 @@ describe('who hammers at an account', () => {
 		expectStatus(await logIn(ann.name, PASSWORD, address()), 201);
 	});
 
-	it('the right password is no guess, however often', async () => {
+	it('the right password does not count as a guess, however often', async () => {
 		const [ann] = await users(server, 'ann');
 		const from = address();
 		for (let i = 0; i < 3; i++)

@@ -120,7 +120,7 @@ describe('a session ends when', () => {
 			const seen = mine.sessions.map((ws) => ws.frames.length);
 			if (all) {
 				const took = await closed(own, since);
-				assert.ok(took < SECOND, `his other device after ${took} ms`);
+				assert.ok(took < SECOND, `the other device after ${took} ms`);
 				await refusedEverywhere(first, bob);
 				const { id } = await bob.send(bob.name, 'a note');
 				assert.ok((await control_poll).body.events.some((event) => event.id === id));
@@ -199,7 +199,7 @@ describe('afterwards', () => {
 		expectStatus(await change(long, PASSWORD), 204);
 	});
 
-	it('a name is no password', async () => {
+	it('a name is not a password', async () => {
 		for (const password of ['marvin-the-first', 'Marvin-The-First']) {
 			problem(await server.rest().post('/v1/users', { name: 'marvin-the-first', password }),
 				400, 'bad_request', '/password');

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Who may do what.  Every caller makes every call of who.table, and the results
-// are compared with the table.  Then the same with HEAD and OPTIONS, with ids
-// that do not exist, and with members that only the server may set.  At the end
-// no one may have been shown what belongs to someone else.
+// The rights of each kind of caller.  Every caller makes every call of
+// who.table, and the results are compared with the table.  Then the same with
+// HEAD and OPTIONS, with ids that do not exist, and with members that only the
+// server may set.  At the end no one may have been shown what belongs to
+// someone else.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -194,7 +195,7 @@ describe('HEAD and OPTIONS', () => {
 		});
 	}
 
-	it('OPTIONS tells methods and nothing else, the same to all', async () => {
+	it('OPTIONS lists methods and nothing else, the same to all', async () => {
 		const paths = new Map(rest.map((row) => [row.path, row]));
 		for (const row of paths.values()) {
 			const answers = [];
@@ -329,7 +330,7 @@ describe('numbers and ids that can be guessed', () => {
 		}
 	});
 
-	it('ids are no neighbours', async () => {
+	it('ids are not neighbours', async () => {
 		const ids = [];
 		for (let i = 0; i < 20; i++)
 			ids.push((await world.people.mallory.user.send(world.people.mallory.name, 'x')).id);
@@ -360,7 +361,7 @@ describe('after all of it', () => {
 		assert.equal((await alice.user.inbox()).events.every((event, i) => event.seq === i + 1), true);
 	});
 
-	it('nobody was shown what is not his', async (t) => {
+	it('nobody was shown what belongs to others', async (t) => {
 		t.diagnostic(`${table.length} rows, ${table.length * CALLERS.length} cells, ${routes.length} routes and frames`);
 		for (const [who, { name, user }] of Object.entries(world.people)) {
 			if (who === 'dora')

@@ -151,7 +151,7 @@ describe('every frame, every member', () => {
 		await ws.close();
 	});
 
-	it('an id that is no integer ends the session', async () => {
+	it('an id that is not an integer ends the session', async () => {
 		for (const id of ['"1"', '1.5', 'true', '[]', '{}', '9223372036854775808', '1e400',
 			'-9223372036854775809']) {
 			rows++;
@@ -238,7 +238,7 @@ describe("what is somebody else's", () => {
 			const { request_id: _id, ...rest } = problem;
 			answers.push(JSON.stringify(rest).replaceAll(conversation, 'C'));
 		}
-		assert.equal(answers[0], answers[1], 'it tells that there is such a conversation');
+		assert.equal(answers[0], answers[1], 'it reveals that there is such a conversation');
 		assert.equal((await dan.unread()).total, 1);
 		assert.deepEqual((await cat.entry(theirs.id)).counts.read, 0);
 		await ws.close();
@@ -479,7 +479,7 @@ describe('S13 floods', () => {
 		await other.close();
 	});
 
-	it('of sends: those beyond the rate are told when to come again', async () => {
+	it('of sends: those beyond the rate learn when to come again', async () => {
 		rows++;
 		const slow = await startServer({ args: ['--rate-limit', '5/s'] });
 		try {
@@ -495,9 +495,9 @@ describe('S13 floods', () => {
 				problemBody(problem, 'rate_limited');
 				assert.ok(problem.retry_after >= 1);
 			}
-			// REST and WebSocket share the limit: what is admitted
-			// now is no more than what has been added since the
-			// bucket was empty.
+			// REST and WebSocket share the limit: at most as many
+			// are admitted now as were added since the bucket was
+			// empty.
 			const posts = await Promise.all(Array.from({ length: 20 }, () =>
 				fay.post('/v1/messages', { to: gus.name, body: 'x' })));
 			const admitted = posts.filter(({ status }) => status === 201).length;

@@ -133,7 +133,7 @@ describe('S10 a page in Chromium', () => {
 		}
 	});
 
-	it('that sends nonsense is told 4400', async () => {
+	it('that sends nonsense is closed with 4400', async () => {
 		rows++;
 		const seen = await opens(new URL('/healthz', server.url).href, { frame: 'nonsense' });
 		assert.equal(seen.opened, true);

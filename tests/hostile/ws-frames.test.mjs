@@ -142,11 +142,11 @@ table('lengths', [
 	['all bits of 64', frame(1, '', { form: 64, length: (1n << 64n) - 1n }), 1002],
 	['the top bit and a small length', frame(1, 'x', { form: 64, length: (1n << 63n) | 1n }), 1002],
 	['131,072, the limit', text(PING.padEnd(LIMIT))],
-	['131,073, told by the head alone', frame(1, '', { length: LIMIT + 1 }), 1009, /too large/],
-	['4 GiB, told by the head alone', frame(1, '', { length: 1n << 32n }), 1009],
-	['2^63 - 1, told by the head alone', frame(1, '', { length: (1n << 63n) - 1n }), 1009],
+	['131,073, known from the head alone', frame(1, '', { length: LIMIT + 1 }), 1009, /too large/],
+	['4 GiB, known from the head alone', frame(1, '', { length: 1n << 32n }), 1009],
+	['2^63 - 1, known from the head alone', frame(1, '', { length: (1n << 63n) - 1n }), 1009],
 	['two fragments that are more', [text(PING.padEnd(LIMIT), { fin: false }), more('x')], 1009],
-	['two fragments, told by the second head', [text('{', { fin: false }),
+	['two fragments, known from the second head', [text('{', { fin: false }),
 		frame(0, '', { length: LIMIT })], 1009],
 	['fragments up to the limit', [text(PING.padEnd(100_000), { fin: false }),
 		more(' '.repeat(LIMIT - 100_000))]],
@@ -196,11 +196,11 @@ table('UTF-8 that is some', [
 	}),
 ]);
 
-table('what is no text', [
+table('what is not text', [
 	['a binary frame', frame(2, PING), 4400, /text frames only/],
 	['an empty binary frame', frame(2), 4400],
 	['a binary frame in fragments', frame(2, 'x', { fin: false }), 4400],
-	['a huge binary frame, told by its head', frame(2, '', { length: 1n << 40n }), 4400],
+	['a huge binary frame, known from its head', frame(2, '', { length: 1n << 40n }), 4400],
 	['an empty text', text(''), 4400, /bad frame/],
 	['an empty text in two fragments', [text('', { fin: false }), more('')], 4400],
 	['spaces', text('   '), 4400],
@@ -303,7 +303,7 @@ describe('pings', () => {
 		});
 	}
 
-	it('50 at once are no flood', async () => {
+	it('50 at once are not a flood', async () => {
 		rows++;
 		await passes(Array.from({ length: 50 }, () => ping('x')));
 	});
@@ -407,7 +407,7 @@ describe('before hello', () => {
 });
 
 describe('all the while', () => {
-	it('the witness stays and gets his message', async () => {
+	it('the witness stays and gets the message', async () => {
 		const { id } = await ann.send(bob.name, 'still here?');
 		await witness.received(id);
 		await witness.close();

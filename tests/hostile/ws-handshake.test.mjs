@@ -154,7 +154,7 @@ describe('handshakes that are refused', () => {
 		});
 	}
 
-	it('tells which version it speaks', async () => {
+	it('says which version it speaks', async () => {
 		const ws = await connect(server);
 		ws.write(handshake(server, { 'Sec-WebSocket-Version': '8' }));
 		assert.equal((await ws.answer()).headers.get('sec-websocket-version'), '13');

@@ -85,7 +85,7 @@ done < <("$TWINBOX_BUILD/twinboxd" sample-config |
 [ "$missing" -eq 0 ]
 check $? 'manual: each with its default and its variable'
 
-# The commands that docs/install.md and the examples tell people to type exist.
+# The commands that docs/install.md and the examples show to people exist.
 { sed -n '/^```sh/,/^```/p' docs/install.md
     sed -nE 's/^\.Dl [#$] //p' docs/man/*.in | sed 's/\\-/-/g'; } |
     grep -oE '\btwinboxd? ([a-z].*|--.*)' | sed 's/ *#.*//; s/ && .*//' |

@@ -168,7 +168,7 @@ describe('the outbox', () => {
 		assert.deepEqual(alert({ stuck_sending: 1 }), { ...stuck, title: '1 message is stuck in sending' });
 		assert.deepEqual(alert({ stuck_sending: 2 }), { ...stuck, title: '2 messages are stuck in sending' });
 		const near = { id: 'near', bad: false, href: '#outbox?near_failure=3',
-			cure: 'What refuses them will soon make them dead letters.' };
+			cure: 'If the refusals go on, they soon become dead letters.' };
 		assert.deepEqual(alert({ near_failure: 1 }), { ...near, title: '1 message has few retries left' });
 		assert.deepEqual(alert({ near_failure: 2 }), { ...near, title: '2 messages have few retries left' });
 	});
@@ -244,7 +244,7 @@ it('the worst comes first, then what is said first', () => {
 describe('other servers', () => {
 	const own = (name, severity, text) => ({ name, severity, since: iso(-MIN), text });
 
-	it('are told of by the server alone', () => {
+	it('are reported by the server alone', () => {
 		assert.deepEqual(alert({ alerts: [own('peer_restored', 'error', 'b.example: twinbox admin rewind 17 1')] }),
 			{ id: 'peer_restored', bad: true, title: 'Another server may have lost what was sent to it',
 				cure: 'b.example: twinbox admin rewind 17 1. Afterwards compare both databases ' +

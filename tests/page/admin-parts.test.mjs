@@ -70,7 +70,7 @@ describe('what was measured', () => {
 		assert.deepEqual(history.figure((one) => one.states.pending), [0, 0, null, 0]);
 	});
 
-	it('a clock that is set back by less than a question is no new beginning', () => {
+	it('a clock that is set back by less than a question does not begin anew', () => {
 		const history = new page.History();
 		for (const ms of [10_000, 12_000, 10_001])
 			history.add(at(ms), 2000);
@@ -117,7 +117,7 @@ describe('what was measured', () => {
 		}
 	});
 
-	it('a few retries are no rate', () => {
+	it('a few retries do not make a rate', () => {
 		const history = new page.History();
 		for (let i = 0; i <= 40; i++)
 			history.add(at(i * 2000, { totals: { retries: i % 2 } }), 2000);
@@ -304,7 +304,7 @@ describe('the story of a message', () => {
 		assert.equal(page.outcomeKind('duplicate'), 'good');
 	});
 
-	it('events that this page does not know are told by their name', () => {
+	it('events that this page does not know are shown by their name', () => {
 		const row = readStory(1);
 		row.timeline.push({ at: row.acked_at, event: 'moved_house', detail: 'to <b>x</b>' });
 		const point = page.storyOf(row, now).points.find((one) => one.name === 'Moved house');
@@ -347,7 +347,7 @@ describe('many dead letters', () => {
 		assert.deepEqual(end, { done: 250, refused: [] });
 	});
 
-	it('what is refused is told once and does not go round for ever', async () => {
+	it('what is refused is shown once and does not go round for ever', async () => {
 		const refused = Array.from({ length: 30 }, (_x, i) => ({ dead_id: i, detail: 'too late' }));
 		const { asked, client: one } = fixture((json, n) => ({ discarded: n < 3 ? json.limit : 0, refused,
 			remaining: 30, more: true }));

@@ -176,18 +176,18 @@ describe('an operator', () => {
 		await says(tile(person, 'Pending'), /^0/);
 
 		const told = (await Promise.all(person.told)).join('\n');
-		assert.ok(person.told.length > 20 && told.includes(waiting[2]), 'something was told');
+		assert.ok(person.told.length > 20 && told.includes(waiting[2]), 'something was shown');
 		assert.ok(!told.includes(secret), 'no text of a message came to the page');
 		await person.unharmed();
 	});
 
-	it('gives up what waits; its sender is told', async (t) => {
+	it('gives up what waits; its sender is notified', async (t) => {
 		await root.pause();
 		const [id] = await sendMany(ann, bob.name, 1);
 		const person = await atAdminPage(t, root, `#message/${id}`);
 		await person.button('Discard').click();
 		await person.dialog.getByRole('button', { name: 'Discard' }).click();
-		await person.page.getByText('It is discarded; its sender is told.').waitFor();
+		await person.page.getByText('It is discarded; its sender is notified.').waitFor();
 		await person.page.getByRole('img', { name: /Failed at .*\(discarded here\)/ }).waitFor();
 		assert.equal((await ann.entry(id)).state, 'failed');
 		await ann.event((e) => e.kind === 'bounce' && e.of === id, 'the bounce');
@@ -218,7 +218,7 @@ describe('an operator', () => {
 		await person.unharmed();
 	});
 
-	it('promotes a user, loses the rights by that one, and is told so', async (t) => {
+	it('promotes a user, loses the rights by that one, and learns it', async (t) => {
 		const [cat] = await users(server, 'cat');
 		const other = await operator(server);
 		const person = await atAdminPage(t, other, '#users?name=cat');
@@ -238,7 +238,7 @@ describe('an operator', () => {
 		await person.unharmed();
 	});
 
-	it('is told after a log-in with a one-time password where to choose another', async (t) => {
+	it('learns after a log-in with a one-time password where to choose another', async (t) => {
 		const other = await operator(server);
 		const { password } = await root.do('POST', `users/${other.name}/password`);
 		const person = await atAdminPage(t, other, '#users', { password });
@@ -257,7 +257,7 @@ describe('an operator', () => {
 		await person.unharmed();
 	});
 
-	it('is told when the server dies, and is back when it is', async (t) => {
+	it('learns when the server dies, and is back when it is', async (t) => {
 		const person = await atAdminPage(t, root, '', { prepare: (context) => context.clock.install() });
 		const { page } = person;
 		const open = new Set();
@@ -268,7 +268,7 @@ describe('an operator', () => {
 		await page.getByText('While this page was open').waitFor();
 		await server.kill();
 		await person.link('waiting');
-		await page.getByText('What is shown is what was known before.').waitFor();
+		await page.getByText('The page shows the last known state.').waitFor();
 		// The page's clock stands still, so only the button can cause
 		// the next request.
 		await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000));
@@ -284,7 +284,7 @@ describe('an operator', () => {
 		await person.unharmed();
 	});
 
-	it('whose token is revoked must log in again, and is back where he was', async (t) => {
+	it('whose token is revoked must log in again, and is back in the same place', async (t) => {
 		const person = await atAdminPage(t, root, '#lanes');
 		await person.page.getByRole('heading', { level: 1, name: 'Lanes' }).waitFor();
 		const token = await person.page.evaluate(() => JSON.parse(localStorage.getItem('twinbox.login')));

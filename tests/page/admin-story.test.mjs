@@ -98,7 +98,7 @@ describe('a message that is under way', () => {
 });
 
 describe('a message for later', () => {
-	it('waits for its time, of which the attempts do not tell twice', () => {
+	it('waits for its time, which the attempts do not repeat', () => {
 		assert.deepEqual(told(row('pending', { due: 60_000, timeline: [[0, 'accepted'], [0, 'scheduled', 'x'],
 			[1, 'attempt'], [2, 'outcome']] }), 5000), [
 			'0 good Accepted: on the server’s disk > scheduled', '60000 coming Due', SENT, DELIVERED, READ,

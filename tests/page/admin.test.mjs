@@ -27,7 +27,7 @@ async function at(t, standin, options)
 const rows = (operator, name) => operator.page.getByRole('table', { name }).locator('tbody tr');
 
 describe('an operator sees', () => {
-	it('on a good day that nothing needs him, figures, and plots that grow', async (t) => {
+	it('on a good day nothing to do, figures, and plots that grow', async (t) => {
 		const operator = await at(t, busy());
 		const { page } = operator;
 		await page.getByText('Nothing needs you.').waitFor();
@@ -169,7 +169,7 @@ describe('an operator sees', () => {
 	it('a message of sixty attempts, drawn with the middle left out', async (t) => {
 		const operator = await at(t, badDay(), { start: `admin#message/${uuid(3)}` });
 		const { page } = operator;
-		await page.getByText(/… \d+ more, told below …/).waitFor();
+		await page.getByText(/… \d+ more, listed below …/).waitFor();
 		await page.getByText('60 attempts').click();
 		await eventually(async () => await rows(operator, 'Attempts').count() === 60, 'all in the table');
 		assert.match(await page.locator('.picture svg').getAttribute('aria-label'), /Sent: not yet/);
@@ -410,7 +410,7 @@ describe('an operator does', () => {
 		await page.locator('.tag', { hasText: 'pending' }).waitFor();
 		await operator.button('Discard').click();
 		await dialog.getByRole('button', { name: 'Discard' }).click();
-		await page.getByText('It is discarded; its sender is told.').waitFor();
+		await page.getByText('It is discarded; its sender is notified.').waitFor();
 		await operator.view('Lanes');
 		await operator.button('Rewind lane 9').click();
 		await dialog.getByLabel('From place').fill('4');
@@ -446,7 +446,7 @@ describe('who may not', () => {
 		assert.equal(new URL(operator.page.url()).hash, '#dead');
 	});
 
-	it('a token that is none (401): logged out, and told so', async (t) => {
+	it('a token that is none (401): logged out, and it is shown', async (t) => {
 		const standin = new StandIn();
 		standin.broken = () => [401, problem(401, 'unauthenticated', 'the token is none')];
 		const operator = await at(t, standin);
@@ -553,7 +553,7 @@ describe('the admin page polls', () => {
 		standin.broken = () => 'abort';
 		await pass(operator, 3000);
 		await operator.link('waiting');
-		await operator.page.getByText('The server cannot be reached. What is shown is what was known before.').waitFor();
+		await operator.page.getByText('The server cannot be reached. The page shows the last known state.').waitFor();
 		await operator.page.getByText(/Next try in \d+ s/).waitFor();
 		const first = standin.asked.length;
 		await pass(operator, 60_000);
@@ -565,7 +565,7 @@ describe('the admin page polls', () => {
 		standin.broken = null;
 		await pass(operator, 31_000);
 		await operator.link('live');
-		assert.equal(await operator.page.getByText('What is shown is what was known before.').count(), 0);
+		assert.equal(await operator.page.getByText('The page shows the last known state.').count(), 0);
 	});
 
 	it('not before the server wants it (503 with Retry-After); or when somebody presses', async (t) => {
@@ -609,7 +609,7 @@ describe('the admin page polls', () => {
 		await operator.page.getByRole('table', { name: 'Lanes' }).waitFor();
 	});
 
-	it('a filter that the server refuses is told in its words', async (t) => {
+	it('a filter that the server refuses is explained in its words', async (t) => {
 		const standin = busy();
 		standin.broken = (ask) => (ask.query.get('sender') === 'A b' ? [400, problem(400, 'bad_request',
 			'sender: no address')] : null);
@@ -618,7 +618,7 @@ describe('the admin page polls', () => {
 		await operator.link('live');
 	});
 
-	it('a proxy that answers HTML is no server', async (t) => {
+	it('a proxy that answers HTML is not the server', async (t) => {
 		const standin = busy();
 		standin.broken = (ask) => (ask.path === '/v1/admin/stats' ? [502, '<html>Bad gateway</html>'] : null);
 		const operator = await at(t, standin);

@@ -44,8 +44,9 @@ async function prepare(context)
 }
 
 /**
- * Returns ann in a conversation with bob.  Her connection to the server can be
- * cut off, and her clock stands still.
+ * Returns ann in a conversation with bob.  The test can cut
+ * off the browser's connection to the server, and the browser's clock stands
+ * still.
  */
 async function dozing(t)
 {
@@ -63,7 +64,7 @@ async function dozing(t)
 	await ann.logIn();
 	await ann.writeTo(bob.name);
 	await ann.say('Before');
-	await bob.event((e) => e.body === 'Before', 'her first');
+	await bob.event((e) => e.body === 'Before', 'the first');
 	await ann.tick('Before', 'accepted');
 	await ann.page.clock.pauseAt(await ann.page.evaluate(() => Date.now() + 1_000));
 	return [ann, bob];

@@ -70,7 +70,7 @@ describe('an ack', () => {
 		assert.deepEqual(s.acks(), [3]);
 		assert.deepEqual(s.disk.cursors.map((one) => one.seq), [3]);
 		assert.deepEqual(s.conversation(), kept);
-		assert.equal(s.client.typingIn(CHAT), 'bob', 'the old one does not end what he types now');
+		assert.equal(s.client.typingIn(CHAT), 'bob', 'the old one does not end what is typed now');
 		await s.again();
 		assert.equal(s.hello.after, 'e1:3');
 		await s.welcome({ acked: 3 });

@@ -11,7 +11,7 @@ import { CHAT, DAY, GROUP, Scene, event, iso, last, listed, live, page, problem 
 import { Browser, turn } from './fakes.mjs';
 
 describe('reading', () => {
-	it('is told until the server confirms it, and only forward', async (t) => {
+	it('is repeated until the server confirms it, and only forward', async (t) => {
 		const s = await live(t);
 		await s.client.open(CHAT);
 		await s.come(event(1), event(2), event(3));
@@ -43,7 +43,7 @@ describe('reading', () => {
 		assert.deepEqual(s.socket.sent('read').map((one) => one.upto_conversation_seq), [2]);
 	});
 
-	it('without a connection is told by the next one', async (t) => {
+	it('without a connection is sent by the next one', async (t) => {
 		const s = await live(t);
 		await s.come(event(1));
 		s.socket.ends(1006);
@@ -164,7 +164,7 @@ describe('history', () => {
 		};
 	};
 
-	it('numbers that are no messages leave no hole, within a page and between two', async (t) => {
+	it('numbers without a message leave no hole, within a page and between two', async (t) => {
 		const s = await live(t, { prepare: (scene) => { scene.list = [listed({ last: 9 })]; } });
 		history(s, [{ before: '', seqs: [9, 7] }, { before: '7', seqs: [4, 2] }]);
 		await s.client.open(CHAT);
@@ -191,7 +191,7 @@ describe('history', () => {
 });
 
 describe('typing', () => {
-	it('is told every 3 s at most', async (t) => {
+	it('is sent every 3 s at most', async (t) => {
 		const s = await live(t);
 		s.client.type(CHAT);
 		await s.clock.pass(2999);

@@ -3,8 +3,8 @@
 //
 // Which messages the page's client (web/src/client.ts) announces, in node.
 // When the event of a message arrives, the client reads the message out and
-// passes it to the notifications, once.  What the server's list of
-// conversations said before makes no difference.
+// passes it to the notifications, once.  The server's list of conversations
+// that came before makes no difference.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

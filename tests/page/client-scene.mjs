@@ -44,7 +44,7 @@ export const message = (seq, more = {}) => ({ id: `m${seq}`, conversation: CHAT,
 const entry = (sent, more = {}) => ({ id: sent.message.id, conversation: CHAT, to: 'bob', state: 'pending',
 	created_at: iso(Browser.NOW), last_error: null, ...more });
 
-/** Ann's browser, and her page in it, whose client has not started. */
+/** Ann's browser with the page, whose client has not started. */
 export class Scene {
 	constructor(t, disk = new FakeDisk())
 	{

@@ -362,7 +362,7 @@ describe('a text', () => {
 });
 
 describe('reading', () => {
-	it('in a group that one has left is not told', async (t) => {
+	it('in a group that one has left is not sent', async (t) => {
 		const s = await live(t, { prepare: (scene) => {
 			scene.list = [listed(), listed({ id: GROUP, kind: 'group', members: [member('bob')] })];
 		} });
@@ -370,7 +370,7 @@ describe('reading', () => {
 		assert.deepEqual(s.socket.sent('read'), []);
 	});
 
-	it('that the server refused is told again', async (t) => {
+	it('that the server refused is sent again', async (t) => {
 		const s = await live(t);
 		await s.come(event(1));
 		s.client.read(CHAT, 1);
@@ -415,7 +415,7 @@ describe('the history of a conversation', () => {
 		s.socket.say({ type: 'typing', conversation: CHAT, from: 'bob' });
 		await s.come(receipt(3));
 		await s.client.send({ to: 'bob' }, 'Hello');
-		assert.equal(s.client.shown(CHAT), was, 'marks, typing and what is unsent are no messages');
+		assert.equal(s.client.shown(CHAT), was, 'marks, typing and what is unsent are not messages');
 		await s.come(event(4, { id: 'm3', conversation_seq: 3 }));
 		assert.deepEqual(s.client.shown(CHAT).shown.map((one) => one.id), ['m1', 'm2', 'm3']);
 		assert.deepEqual(was.shown.map((one) => one.id), ['m1', 'm2']);

@@ -224,7 +224,7 @@ describe('logging out', () => {
 		assert.deepEqual([s.disk.erased, s.seen.logouts], [true, 0]);
 	});
 
-	it('everywhere, by a token that is gone: no other was revoked, so it is told as any log-out', async (t) => {
+	it('everywhere, by a token that is gone: no other was revoked, so it is shown as any log-out', async (t) => {
 		const s = await live(t);
 		s.browser.answers['DELETE /v1/tokens'] = () => [401, problem(401, 'x')];
 		await assert.rejects(s.client.logOut(true), page.Refused);

@@ -68,7 +68,7 @@ describe('texts of a tab that is closed', () => {
 		assert.deepEqual([...s.disk.kept.unsent.keys()], [unsent(1).id, unsent(2).id]);
 	});
 
-	it('are told by it when it goes, if there are any', async (t) => {
+	it('are notified by it when it goes, if there are any', async (t) => {
 		const s = await tab(t);
 		s.browser.happens('pagehide');
 		await turn();

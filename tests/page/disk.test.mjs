@@ -113,7 +113,7 @@ describe('what is written', () => {
 		assert.deepEqual([cursor, conversations.length], [null, 1]);
 	});
 
-	it('is told of when the transaction is complete, not before', async (t) => {
+	it('is reported when the transaction is complete, not before', async (t) => {
 		const disk = await opened(t);
 		const steps = [];
 		transactions(t, (normal) => {

@@ -157,7 +157,7 @@ describe('notifications', () => {
 		await ann.unharmed();
 	});
 
-	it('tell of messages in a hidden tab, and not in a visible one', async (t) => {
+	it('announce messages in a hidden tab, and not in a visible one', async (t) => {
 		const { ann, bob, page } = await scene(t);
 		assert.equal(await asked(page), 1);
 		await bob.send(ann.name, 'Seen as it comes');
@@ -294,7 +294,7 @@ describe('notifications', () => {
 		await ann.unharmed();
 	});
 
-	it('that the browser does not allow are told', async (t) => {
+	it('that the browser does not allow are reported', async (t) => {
 		const { ann, bob, page } = await scene(t, { answer: 'denied', on: false });
 		await ann.settings();
 		await page.getByLabel(BOX).click();

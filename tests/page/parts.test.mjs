@@ -90,7 +90,7 @@ describe('chain', () => {
 		assert.equal(before, 0);
 	});
 
-	it('follows what the history says over numbers that are no messages', () => {
+	it('follows what the history says over numbers without a message', () => {
 		const { shown, before } = page.chain([message(2, { prev: 0 }), message(5, { prev: 2 }), message(6)]);
 		assert.deepEqual(seqs(shown), [2, 5, 6]);
 		assert.equal(before, 0);

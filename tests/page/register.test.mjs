@@ -75,7 +75,7 @@ describe('registering', () => {
 		await page.keyboard.press('Enter');
 		await ann.tick('I am new here', 'accepted');
 
-		const got = await bob.event((e) => e.kind === 'message', 'her message');
+		const got = await bob.event((e) => e.kind === 'message', 'the message');
 		assert.deepEqual([got.from, got.body], [ann.name, 'I am new here']);
 		await bob.ack(got.seq);
 		await ann.tick('I am new here', 'delivered');
@@ -88,7 +88,7 @@ describe('registering', () => {
 		await ann.unharmed();
 	});
 
-	it('under a name that is taken is told at the field, and another one does', async (t) => {
+	it('under a name that is taken is refused at the field, and another one does', async (t) => {
 		const [bob] = await users(server, 'bob');
 		const ann = await newcomer(t, freshName('ann'));
 		const { page } = ann;

@@ -84,7 +84,7 @@ describe('texts', () => {
 		assert.deepEqual(s.accepted, [['a', 'entry a'], ['b', 'entry b'], ['c', 'entry c']]);
 		s.queue.push(text('d'));
 		await s.clock.pass(DAY);
-		assert.deepEqual(s.ids(), ['a', 'b', 'c'], 'it is told when there is more');
+		assert.deepEqual(s.ids(), ['a', 'b', 'c'], 'it is called when there is more');
 		void s.sender.kick();
 		assert.deepEqual(s.ids(), ['a', 'b', 'c', 'd']);
 	});
@@ -113,7 +113,7 @@ describe('texts', () => {
 });
 
 describe('a refusal', () => {
-	for (const status of [400, 401, 403, 404, 409, 413, 422]) it(`${status} is told, and the next goes on`, async (t) => {
+	for (const status of [400, 401, 403, 404, 409, 413, 422]) it(`${status} is shown, and the next goes on`, async (t) => {
 		const s = scene(t, text('a'), text('b'));
 		void s.sender.kick();
 		await s.refuse(status, { detail: 'so not' });

@@ -15,7 +15,8 @@ const holder = browserForFile({ before, after });
 const server = serverForFile({ before, after, afterEach });
 
 /**
- * Returns ann in her settings.  ${others} are the names of her other devices.
+ * Returns ann with the settings open.  ${others} are the names of the other
+ * devices of ann.
  */
 async function inSettings(t, { others = [], ...options } = {})
 {
@@ -77,7 +78,7 @@ describe('the password', () => {
 		await ann.unharmed();
 	});
 
-	it('that is wrong is told at its field', async (t) => {
+	it('that is wrong is refused at its field', async (t) => {
 		const ann = await inSettings(t);
 		await fill(ann, 'not my password', 'quite another one');
 		await told(ann, 'password-old', 'This is not your current password.');
@@ -244,7 +245,7 @@ describe('devices', () => {
 		await ann.unharmed();
 	});
 
-	it('that cannot be listed are told, and listed when the server is back', async (t) => {
+	it('that cannot be listed are reported, and listed when the server is back', async (t) => {
 		const [rest] = await users(server, 'ann');
 		const ann = await Person.make(holder, server, rest.name);
 		t.after(() => ann.close());

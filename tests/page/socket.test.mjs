@@ -239,7 +239,7 @@ describe('replies', () => {
 		browser.socket.say({ type: 'sent', re: send.id });
 		browser.socket.say({ type: 'sent', re: 4711 });
 		assert.deepEqual((await Promise.all(replies)).map((one) => one.type), ['sent', 'ok']);
-		assert.deepEqual(user.news(), [], 'a reply is not told twice');
+		assert.deepEqual(user.news(), [], 'a reply is not delivered twice');
 		browser.socket.say({ type: 'event', seq: 8 });
 		browser.socket.say({ type: 'caught_up' });
 		assert.deepEqual(user.news(), [{ type: 'event', seq: 8 }, { type: 'caught_up' }]);

@@ -66,7 +66,7 @@ describe('two people', () => {
 		await ann.say('Are you there?');
 		await ann.tick('Are you there?', 'accepted');
 
-		// Bob's browser has received the message, but he has not read
+		// Bob's browser has received the message, but bob has not read
 		// it.
 		await bob.logIn();
 		await bob.item(ann.name).locator('.badge').waitFor();

@@ -300,7 +300,7 @@ describe('without a mouse', () => {
 		await person.unharmed();
 	});
 
-	it('a screen reader is told what comes and how well it is connected', async (t) => {
+	it('a screen reader announces what comes and the state of the connection', async (t) => {
 		const { bob } = await scene();
 		const person = await guest(t);
 		await person.logIn();

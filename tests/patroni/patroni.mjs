@@ -117,8 +117,9 @@ export class Patroni
 	// ---- the samples, with other addresses
 
 	/**
-	 * Writes contrib/patroni/patroni.yml for ${name}.  What the sample
-	 * promises stays; the values of a machine are replaced.
+	 * Writes contrib/patroni/patroni.yml for ${name}.  The settings on
+	 * which the promises of the sample rest stay; the values of a machine
+	 * are replaced.
 	 */
 	writeMember(name)
 	{

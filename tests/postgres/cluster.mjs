@@ -40,8 +40,8 @@ const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
 const LIMIT_MS = 60_000 * SLOW;
 const ROLE = 'twinbox';
 /*
- * What works with the oldest supported version also works with later ones.  The
- * reverse is not certain.
+ * A statement that works with the oldest supported version also works with
+ * later ones.  The reverse is not certain.
  */
 const OLDEST = '15';
 /* sun_path has 108 bytes, and the socket is DIR/s/.s.PGSQL.NNNNN. */

@@ -60,7 +60,7 @@ describe('a cluster', () => {
 		assert.equal(fs.statSync(cluster.dir).mode & 0o077, 0);
 	});
 
-	it('sorts by a language unless told otherwise', async () => {
+	it('sorts by a language by default', async () => {
 		const sorted = (more) => cluster.sql('SELECT string_agg(x, \'\' ORDER BY x ' +
 			`${more}) FROM (VALUES ('a'), ('B'), ('c')) t (x)`, { database: 'kept' });
 

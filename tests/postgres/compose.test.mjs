@@ -315,7 +315,7 @@ describe('contrib/patroni', () => {
 			assert.ok(!(name in dcs.postgresql.parameters), name);
 	});
 
-	it('tells twinboxd what it knows', () => {
+	it('says to twinboxd what it knows', () => {
 		const { status, stdout, stderr } = spawnSync(TWINBOXD, ['check-config', '--config',
 			path.join(contrib, 'patroni/twinboxd.conf')],
 		{ env: { PATH: process.env.PATH }, encoding: 'utf8' });

@@ -63,8 +63,8 @@ const pasting = (copied) => assert.equal(copied.code, 0, copied.text);
 // ---- every column ------------------------------------------------------------
 
 /*
- * What the CHECK of a column requires: the value in a row with all values, and
- * the one in a row with as many NULLs as possible.
+ * Values that the CHECK of a column allows: the value in a row with all values,
+ * and the one in a row with as many NULLs as possible.
  */
 const WANTED = {
 	'users.admin': [1, 0],
@@ -507,7 +507,7 @@ describe('refused', () => {
 		pasting(await copy(urlOf(old), db.url));
 	});
 
-	it('what is no source, and no url', async () => {
+	it('what is not a source, and not a url', async () => {
 		const db = await freshDatabase();
 		const usage = async (args, why) => {
 			const { code, text } = await twinboxd(['copy', ...args]);

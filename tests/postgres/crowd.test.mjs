@@ -143,7 +143,7 @@ function pick(list, rnd)
 }
 
 /**
- * What a client may do.  Each has its own list ${ids} of sent messages.
+ * The actions of a client.  Each has its own list ${ids} of sent messages.
  * Returns the answer.
  */
 const DEEDS = {

@@ -175,8 +175,8 @@ describe('the epoch', () => {
 		assert.equal((await old.closing()).code, 4410);
 
 		/*
-		 * The client reads the inbox from its beginning.  What was lost
-		 * is sent again with its id.
+		 * The client reads the inbox from its beginning.  A message
+		 * that was lost is sent again with its id.
 		 */
 		const again = await connected(bob, c, { after: `${now}:0` });
 		contiguous(again.events(), 1);

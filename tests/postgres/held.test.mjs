@@ -28,7 +28,7 @@ const QUIET_MS = HELD_MS / 2;
 after(killAll);
 
 /**
- * Sends messages from ${from} to ${to}, one after another, until it is told to
+ * Sends messages from ${from} to ${to}, one after another, until it is asked to
  * stop.
  */
 class Pair {

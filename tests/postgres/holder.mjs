@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Locks rows of a database that nodes want to write: a psql whose transaction
-// stays open until it is told to end.
+// stays open until it is asked to end.
 
 import { spawn } from 'node:child_process';
 

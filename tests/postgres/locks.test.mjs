@@ -4,9 +4,10 @@
 // row that a node must write, for longer than the lock time-out.  Requests that
 // need the row are answered 503 with Retry-After and leave nothing.  Other
 // nodes, and requests that do not need the row, go on.  When the lock is
-// released, everything works again.  What the other session has written counts:
-// a changed password; or all rows of a lane, written as they were read, after
-// which the lease of a node that died meanwhile must still end.
+// released, everything works again.  The values that the other session has
+// written count: a changed password; or all rows of a lane, written as they
+// were read, after which the lease of a node that died meanwhile must still
+// end.
 
 import assert from 'node:assert/strict';
 import path from 'node:path';
@@ -134,7 +135,7 @@ describe('a row that somebody else holds', () => {
 		assert.equal((await fsck.exited).code, 0, fsck.out + fsck.err);
 	});
 
-	it('the name of a conversation that he is making: who wants it, too, holds nothing meanwhile',
+	it('the name of a conversation in the making: who wants it, too, holds nothing meanwhile',
 		async (t) => {
 		const url = await cluster.createDatabase('name');
 		/*
@@ -178,7 +179,7 @@ describe('a row that somebody else holds', () => {
 		assert.equal((await node.stop()).code, 0);
 	});
 
-	it('a person, to change his password: who logs in waits, and is told that it is another',
+	it('a person, to change the password: a log-in waits, and learns that it is another',
 		async (t) => {
 		const url = await cluster.createDatabase('person');
 		/*

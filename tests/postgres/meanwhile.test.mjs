@@ -146,7 +146,7 @@ describe('what is read before it is locked', () => {
 		await sound();
 	});
 
-	it('expired while somebody has its conversation: others go on, and it is told when that is free',
+	it('expired while somebody has its conversation: others go on, and it learns when that is free',
 		{ skip: skipFaults }, async (t) => {
 		const { nodes, hold, waiting, operators, sound } =
 			await world(t, 1, sameDestinations());
@@ -171,7 +171,7 @@ describe('what is read before it is locked', () => {
 		await sound();
 	});
 
-	it('discarded here while it leaves there: it is on its way, and the operator is told',
+	it('discarded here while it leaves there: it is on its way, and the operator learns it',
 		{ skip: skipFaults }, async (t) => {
 		const { nodes, hold, waiting, operators, sql, sound } =
 			await world(t, 1, sameDestinations());
@@ -211,7 +211,7 @@ describe('what is read before it is locked', () => {
 
 	const past = { discard: 'discarded', requeue: 'requeued' };
 	for (const [one, other] of [['discard', 'requeue'], ['requeue', 'discard']]) {
-		it(`two operators, one letter: who comes to ${other} it after a ${one} is told`,
+		it(`two operators, one letter: an attempt to ${other} it after a ${one} is refused`,
 			{ skip: skipFaults }, async (t) => {
 			const { nodes, hold, waiting, operators, sql, sound } =
 				await world(t, 2, sameDestinations());

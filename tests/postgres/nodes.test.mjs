@@ -325,7 +325,7 @@ describe('two nodes that hear nothing of one another', { skip: skipFaults }, () 
 		const [ann, bob] = await users(a, 'ann', 'bob');
 		const ws = await connected(bob, b);
 
-		const { id } = await ann.send(bob.name, 'nobody told you');
+		const { id } = await ann.send(bob.name, 'nobody notified you');
 		await ws.received(id);
 		list.assertDeaf();
 		await ws.close();

@@ -150,13 +150,13 @@ describe('a rolling restart', () => {
 		assert.deepEqual([...history.reasons], [], 'requests failed');
 		assert.equal(counts.clients, 12, 'every client was at work');
 		assert.equal(restarted, ROUNDS * NODES);
-		assert.ok(notReady > 0, 'nobody was told that a node is not ready');
+		assert.ok(notReady > 0, 'no probe saw that a node is not ready');
 		/*
 		 * No session ended in another way, except those that its client
 		 * closed.
 		 */
 		assert.deepEqual([...history.ends.keys()].filter((end) =>
 			!['1000', '1000 reconnect', '1012 reconnect'].includes(end)), []);
-		assert.ok(reconnects >= restarted, `${reconnects} sessions were told to reconnect`);
+		assert.ok(reconnects >= restarted, `${reconnects} sessions were asked to reconnect`);
 	});
 });

@@ -162,7 +162,7 @@ describe('TLS that fails', { skip }, () => {
 			/Cure: The server there does not speak TLS/,
 			{ edit: [[`listen ${B.address}:443 ssl http2;`, `listen ${B.address}:443;`]] }],
 	]) {
-		it(`${name}: an operator is told, messages wait uncharged, and arrive when it is repaired`, async () => {
+		it(`${name}: an operator learns it, messages wait uncharged, and arrive when it is repaired`, async () => {
 			await s.gates.b.become(broken(), options);
 			const ids = [(await alice.send(address(bob), name)).id];
 			const waits = await alice.entryWhen(ids[0], (e) => e.attempts >= 1 && e.state === 'pending' &&
@@ -191,7 +191,7 @@ describe('TLS that fails', { skip }, () => {
 		});
 	}
 
-	it('nobody was told that a message failed', async () => {
+	it('nobody learned that a message failed', async () => {
 		assert.deepEqual((await alice.inbox()).events.filter((e) => e.kind === 'bounce'), []);
 	});
 });

@@ -165,7 +165,7 @@ for (const kind of PROXIES) {
 	describe(`${kind}: whose address counts`, () => {
 		const on = stage({ before, after, afterEach }, kind);
 
-		it('names its client in the log, whatever he says', async () => {
+		it('names its client in the log, whatever the client says', async () => {
 			for (const headers of [{}, FORGED, { 'X-Forwarded-For': '127.0.0.1' },
 				{ Forwarded: 'for="' }, { 'X-Forwarded-For': '6.6.6.6, 7.7.7.7' }]) {
 				assert.equal(await peerOf(on.server, async (mark) => {

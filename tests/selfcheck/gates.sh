@@ -94,7 +94,7 @@ usable() {
 	esac
 }
 
-# What make has to say about itself is said before it is asked for flags.
+# make prints notes about itself here, before it is asked for flags.
 MAKEFLAGS='' make -s --no-print-directory -C "$build" Makefile >/dev/null 2>&1
 
 # Macros and search paths of the build, for the gate that compiles.

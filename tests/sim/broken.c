@@ -153,7 +153,7 @@ apply(struct sql_text *statements, const struct edit *e)
 			statements[i].text = edited(e, statements[i].text);
 			return;
 		}
-	die(e, "is no statement");
+	die(e, "is not a statement");
 }
 
 const struct db_schema *

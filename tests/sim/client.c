@@ -242,8 +242,8 @@ make_send(struct op *op)
 	u->arg = op;
 	if (!send_unit_ask(u, op->s->clients[op->client].user_id, &op->draft,
 		fed_addressing(op->s)))
-		sim_bad(
-		    op->s, "%s is no address: %s", m->to, u->refusal.detail);
+		sim_bad(op->s, "%s is not an address: %s", m->to,
+		    u->refusal.detail);
 }
 
 /* Makes a new unit for ${op}. */

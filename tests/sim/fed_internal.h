@@ -79,7 +79,7 @@ struct reply {
 	struct buf body;
 };
 
-/* What the operator of one server does about a restored peer. */
+/* The work of one server's operator on a restored peer. */
 struct mending {
 	struct sim *s;
 	bool hold; /* the peer stays paused until all is offered again */
@@ -116,7 +116,7 @@ struct restore {
 	int64_t back_wall[SIM_SERVERS]; /* when it was back, by their clocks */
 	struct mending mendings[SIM_SERVERS];
 
-	/* What was known when the backup was made. */
+	/* The state of the clients and the judge when the backup was made. */
 	struct client *clients;
 	size_t nmessages;
 	bool promised[SIM_MESSAGES], canceled[SIM_MESSAGES];

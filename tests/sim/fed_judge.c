@@ -490,7 +490,7 @@ judge_acked(struct sim *s)
 		    !is_restored(from.s, to.s))
 			sim_bad(s,
 			    "%s has acked number %lld of its conversation, "
-			    "which %s is not told",
+			    "which %s does not learn",
 			    to.address, (long long)p.seq, from.address);
 	}
 	server_asked(st);
@@ -542,8 +542,8 @@ judge_read(struct sim *s)
 		else if ((code != SQLITE_ROW || p.shown_upto < p.seq) &&
 			 !receipt_died(&by, &of))
 			sim_bad(s,
-			    "%s has read a message, which %s is not "
-			    "told",
+			    "%s has read a message, which %s does not "
+			    "learn",
 			    by.address, of.address);
 	}
 	server_asked(st);

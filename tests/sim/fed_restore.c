@@ -3,9 +3,9 @@
  * A server is restored from a backup.  See fed.h.
  *
  * A copy of the server's disk is kept.  Later the server stops and starts again
- * from that copy, with another epoch.  What people and the judge know goes back
- * with it.  People of the server offer again what they have sent since, as
- * their clients do when they see another epoch.
+ * from that copy, with another epoch.  The knowledge of people and of the judge
+ * goes back with it.  People of the server offer again what they have sent
+ * since, as their clients do when they see another epoch.
  *
  * The operators of the other servers offer their lanes again
  * (docs/operations.md).  Either they are informed before and pause the

@@ -88,7 +88,7 @@ write_request(struct sim *s, const struct cargo *c)
 		if (rc == RC_NO_MEMORY)
 			return (NULL);
 		if (rc != RC_OK)
-			sim_bad(s, "a parcel is no request");
+			sim_bad(s, "a parcel is not a request");
 	}
 	return (wire_request_end(&q) == RC_OK ? post : NULL);
 }

@@ -130,7 +130,7 @@ told(struct sim *s, const struct client *c, const struct seen *e, int64_t *mark,
 
 	if (e->conversation_seq <= *mark)
 		sim_bad(s,
-		    "event %lld tells user %lld of %s up to %lld, and one "
+		    "event %lld reports to user %lld of %s up to %lld, and one "
 		    "before it up to %lld",
 		    (long long)c->nseen, (long long)c->user_id, what,
 		    (long long)e->conversation_seq, (long long)*mark);
@@ -156,7 +156,7 @@ check_asked(struct sim *s, const struct client *c, const struct seen *e)
 					    : by->read;
 	if (e->conversation_seq > upto)
 		sim_bad(s,
-		    "event %lld tells user %lld that user %lld has %s up to "
+		    "event %lld reports to user %lld that user %lld has %s up to "
 		    "%lld, who has not said so beyond %lld",
 		    (long long)c->nseen, (long long)c->user_id,
 		    (long long)e->actor,
@@ -180,8 +180,8 @@ marks_told(struct sim *s, struct client *c, const struct seen *e)
 		told(s, c, e, &t->told_delivered, "a delivery");
 		if (e->conversation_seq <= t->told_read)
 			sim_bad(s,
-			    "event %lld tells user %lld of a delivery up to "
-			    "%lld, whose reading was told before",
+			    "event %lld reports to user %lld of a delivery up to "
+			    "%lld, whose reading was reported before",
 			    (long long)c->nseen, (long long)c->user_id,
 			    (long long)e->conversation_seq);
 		return;
@@ -192,7 +192,7 @@ marks_told(struct sim *s, struct client *c, const struct seen *e)
 		return;
 	case EVENT_OWN_READ:
 		check_asked(s, c, e);
-		told(s, c, e, &t->told_own, "his own reading");
+		told(s, c, e, &t->told_own, "the own reading");
 		return;
 	default:
 		return;
@@ -288,7 +288,7 @@ marks_judge_told(struct sim *s)
 			    (o->told_delivered < t->acked_kept &&
 				o->told_read < t->acked_kept))
 				sim_bad(s,
-				    "user %lld was not told what user %lld "
+				    "user %lld was not notified of what user %lld "
 				    "has of conversation %lld: %lld and %lld "
 				    "read, %lld and %lld received",
 				    (long long)t->other, (long long)c->user_id,

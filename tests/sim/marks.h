@@ -29,8 +29,8 @@ struct talk {
 	int64_t acked, read, shown;
 	/* Others' messages, as answered: the marks must reach these. */
 	int64_t acked_kept, read_kept, shown_kept;
-	/* What receipts said: about the other person's marks, and the own
-	 * ones. */
+	/* The marks that receipts reported: about the other person's marks, and
+	 * the own ones. */
 	int64_t told_delivered, told_read, told_own;
 };
 

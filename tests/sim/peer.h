@@ -72,7 +72,7 @@ struct cargo {
 	bool reconnect;    /* the sender was asked to come back later */
 };
 
-/* What a peer has taken, in its order. */
+/* A message that a peer has taken; a list of them is in the order of taking. */
 struct taken {
 	struct uuid event_id;
 	int64_t mid, sender_id, conversation_seq, outbox_id;
@@ -104,8 +104,8 @@ struct peer {
 	size_t nrefused;
 	struct cargo *cargoes;
 
-	/* What has left for it (leaving.c): the parcels under a rate, and the
-	 * urgent lanes that were left behind. */
+	/* Deliveries that have left for it (leaving.c): the parcels under a
+	 * rate, and the urgent lanes that were left behind. */
 	struct pace {
 		int64_t rate;
 		int64_t from_ms; /* simulated: the rate holds since then */

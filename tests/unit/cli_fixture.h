@@ -55,7 +55,7 @@ struct stage {
 	void (*asked)(void);
 	void (*answered)(void); /* called when it has the answer */
 
-	/* What the command gave to the stream and the loop, while they
+	/* Arguments of the command to the stream and the loop, while they
 	 * exist. */
 	const struct stream_ops *ops;
 	void *arg;

@@ -40,8 +40,8 @@ struct scene {
 	/* The option of the same name, for scene_restart(). */
 	size_t destinations_most;
 
-	/* What the core did, a line each: "600 claim", "600 carry a.example 2".
-	 * The number is the time in ms since ${since_ms}. */
+	/* The actions of the core, a line each: "600 claim", "600 carry
+	 * a.example 2". The number is the time in ms since ${since_ms}. */
 	char told[4096];
 	int64_t since_ms;
 };
@@ -82,7 +82,8 @@ void scene_run(int64_t ms);
 /* Clears ${told}.  The times of later lines count from now. */
 void scene_forget(void);
 
-/* Fails the test unless scene.told equals ${told}, and clears it. */
+/* Fails the test unless the actions recorded in the scene are ${told}, and
+ * clears them. */
 void scene_expect(const char *told);
 
 /* Ends ${parcel}: scene_answer() with all of it accepted, scene_fail() with

@@ -61,7 +61,7 @@ struct played {
 	enum rc readers_rc, writer_rc, unit_rc;
 	bool no_snapshot; /* a reader has no store */
 	bool revoked;     /* the token is, when it is checked again */
-	bool demoted;     /* its user is no administrator any more then */
+	bool demoted;     /* afterwards its user is not an administrator */
 
 	/* Plays the writer's work on ${unit}; may be NULL. */
 	void (*apply)(struct unit *unit);

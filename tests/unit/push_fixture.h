@@ -43,7 +43,7 @@ struct scene {
 	struct push *push;
 	struct metrics *metrics;
 
-	/* What the store contains. */
+	/* The contents of the store. */
 	bool shared;     /* other nodes serve the same database */
 	int64_t counted; /* bytes in the usage of user 1 */
 	bool no_quota;

@@ -22,7 +22,7 @@ struct scene {
 	struct stream *stream;
 
 	/* Set before scene_open(): the stream's server (NULL: SCENE_SERVER)
-	 * and its owner's functions (NULL: all of them write to told). */
+	 * and its owner's functions (NULL: all of them write to ${told}). */
 	const char *server;
 	const struct stream_ops *ops;
 

@@ -37,7 +37,7 @@ may_contact(const char *text, const struct net_networks *allowed)
 	bool ret;
 
 	if (getaddrinfo(text, "443", &hints, &list) != 0)
-		fail_msg("\"%s\" is no address", text);
+		fail_msg("\"%s\" is not an address", text);
 	ret = address_allowed(list->ai_addr, allowed);
 	freeaddrinfo(list);
 	return (ret);
@@ -241,7 +241,7 @@ fault_of(const char *text, const struct net_networks *allowed)
 	const char *fault;
 
 	if (getaddrinfo(text, "443", &hints, &list) != 0)
-		fail_msg("\"%s\" is no address", text);
+		fail_msg("\"%s\" is not an address", text);
 	fault = address_fault(list->ai_addr, allowed);
 	freeaddrinfo(list);
 	return (fault);

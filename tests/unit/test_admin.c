@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What belongs to admin alone: the documents inside the program, the metrics of
- * the process, and its routes beside those of the api.
+ * The parts that only admin has: the documents inside the program, the metrics
+ * of the process, and its routes beside those of the api.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -136,7 +136,7 @@ test_logged_out(void **state)
 }
 
 /* The sender's daily quota is new at midnight; the quota for new servers
- * recovers with time.  The pointer tells which of the two it is, over REST and
+ * recovers with time.  The pointer says which of the two it is, over REST and
  * in a frame. */
 static void
 test_quota(void **state)

@@ -487,7 +487,7 @@ test_permissions_and_damage(void **state)
 	f->local = NULL;
 	file = fopen(f->path, "w");
 	assert_non_null(file);
-	(void)fputs("this is no database, however long it may be ........"
+	(void)fputs("this is not a database, however long it may be ........"
 		    "........................................................",
 	    file);
 	(void)fclose(file);
@@ -608,7 +608,7 @@ test_damaged_rows(void **state)
 		   " ('e1', '{\"from\": \"bob\"}'), ('e2', '{')");
 	assert_int_equal(
 	    local_outbox_next(f->local, 0, &draft, &f->fail), RC_CORRUPT);
-	/* What is not damaged is there. */
+	/* The fields that are not damaged are there. */
 	assert_null(draft.request);
 	assert_string_equal(draft.ref, "a");
 	assert_string_equal(draft.recipient, "bob");

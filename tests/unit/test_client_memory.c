@@ -68,7 +68,7 @@ make_event(void)
 	return (stage_json(text));
 }
 
-/* The event comes, and then the command is told to end. */
+/* The event comes, and then the command is asked to end. */
 static void
 play_happening(struct stage *s)
 {
@@ -185,7 +185,7 @@ play_typed(struct stage *s)
 	chat_signalled(s, SIGTERM);
 }
 
-/* A typed message is displayed as the user's own, or the user is told. */
+/* A typed message is displayed as the user's own, or the user sees an error. */
 static void
 test_typed(void **state)
 {

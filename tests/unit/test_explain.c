@@ -43,7 +43,7 @@ assert_fault(const struct explain *e, const char *result, const char *cure)
 {
 
 	if (e->ok)
-		fail_msg("it is no fault: %s", e->result);
+		fail_msg("it is not a fault: %s", e->result);
 	assert_part(e->result, result);
 	assert_string_not_equal("", e->cure);
 	assert_part(e->cure, cure);

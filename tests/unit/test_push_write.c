@@ -110,8 +110,8 @@ test_lengths_of_frames(void **state)
 	}
 }
 
-/* A batch of BATCH_BYTES is written before the turn ends.  What the socket does
- * not take then waits, and goes first. */
+/* A batch of BATCH_BYTES is written before the turn ends.  Bytes that the
+ * socket does not take then wait, and go first. */
 static void
 test_batch_has_a_limit(void **state)
 {

@@ -63,8 +63,8 @@ test_outages(void **state)
 	assert_true(rc_is_outage(RC_UNCERTAIN) && rc_is_outage(RC_UNCONFIRMED));
 }
 
-/* The exit code for a file that cannot be opened tells the operator what to
- * do. */
+/* The exit code for a file that cannot be opened shows the operator what to do.
+ */
 static void
 test_opening(void **state)
 {

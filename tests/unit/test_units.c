@@ -355,7 +355,7 @@ test_scheduled_by_the_gone(void **state)
 			 "ifnull(reason, '-'), ', ') FROM (SELECT * FROM "
 			 "outbox WHERE kind = 1 ORDER BY id)"),
 	    "canceled -, failed rejected");
-	/* Only bob's copy of his own message, and the bounce. */
+	/* Only bob's copy of the own message, and the bounce. */
 	assert_string_equal(
 	    rig_text(&r, "SELECT group_concat(name || ' ' || kind, ', ') "
 			 "FROM (SELECT * FROM inbox JOIN users USING "

@@ -56,7 +56,7 @@ bytes_of(const json_t *object, const char *member, uint8_t *ret, size_t size)
 	for (len = 0; len <= size; len++)
 		if (sign_base64_read(text, n, ret, len))
 			return (len);
-	fail_msg("\"%s\" is no base64", text);
+	fail_msg("\"%s\" is not base64", text);
 	return (0);
 }
 

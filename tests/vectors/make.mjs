@@ -160,7 +160,7 @@ function request(change = {})
 		sent.value === null ? null : `Signature: ${sent.value?.(base64(value)) ?? `tb=:${base64(value)}:`}`,
 	];
 	const fault = change.fault ?? 'good';
-	// What a receiver verifies, where it comes that far.
+	// The part that a receiver verifies, if it comes that far.
 	const read = ['good', 'signature-wrong', 'digest-wrong'].includes(fault);
 	return {
 		name: change.name,

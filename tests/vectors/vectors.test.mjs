@@ -69,7 +69,7 @@ function parameters(list)
 	return params.size === 6 && life > 0 && life <= 300 ? params : null;
 }
 
-/** What the receiver says of ${request}, and the base that it verifies. */
+/** Returns the receiver's verdict on ${request}, and the base that it verifies. */
 function judge({ head, body, now })
 {
 	const [method, target] = head[0].split(' ');

@@ -71,7 +71,7 @@ function Connection({ client }: { client: ChatClient }): JSX.Element
 		connecting: 'Connecting …',
 		live: 'Live',
 		waiting: 'Not connected. Reconnecting',
-		offline: 'No network. What you write is kept and sent later.',
+		offline: 'No network. Messages that you write are kept and sent later.',
 		stopped: '',
 	}[link.state];
 

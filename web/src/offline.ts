@@ -16,7 +16,7 @@ function trusted(): string
 
 	return types?.createPolicy('twinbox-worker', { createScriptURL: (url) => {
 		if (url !== WORKER)
-			throw new TypeError(`${url} is no script of this page`);
+			throw new TypeError(`${url} is not a script of this page`);
 		return url;
 	} }).createScriptURL(WORKER) ?? WORKER;
 }

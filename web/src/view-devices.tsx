@@ -192,7 +192,7 @@ export function Devices({ client, round }: { client: ChatClient; round: number }
 				title={asking === 'others' ? 'Log out all other devices?' : `Log out ${visible(asking.name)}?`}>
 				{`${asking === 'others' ? `${others === 1 ? 'The other device' :
 					`${others} other devices`}` : 'It'} can read and send nothing until somebody logs in ` +
-					'there again with your password. What it has stored is not erased.'}
+					'there again with your password. Messages that it has stored are not erased.'}
 			</Ask>}
 		</div>
 	);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// What a user has received, and what they have not.  A later event, the marker,
-// proves that an event did not come: when the marker is there, every event that
-// was made before it would be there, too.
+// Checks of the events that a user has received, and of those not received.  A
+// later event, the marker, proves that an event did not come: when the marker
+// is there, every event that was made before it would be there, too.
 
 import { users } from './users.mjs';
 
 /**
- * Makes bob with ${n} messages of ann in his inbox.  Returns both users, the
+ * Makes bob, whose inbox has ${n} messages of ann.  Returns both users, the
  * entries of the messages and the conversation, if any.
  */
 export async function filled(server, n)

@@ -131,7 +131,7 @@ function fromStats(stats: Stats, destinations: Destination[], history: History):
 				'Find the reason they share; then requeue or discard them.', '#dead');
 	if (stats.near_failure > 0)
 		add('near', false, `${many(stats.near_failure, 'message has', 'messages have')} few retries left`,
-			'What refuses them will soon make them dead letters.', '#outbox?near_failure=3');
+			'If the refusals go on, they soon become dead letters.', '#outbox?near_failure=3');
 	const retries = history.recentRetryRate() ?? stats.retry_rate;
 	if (retries > 0.1)
 		add('retries', false, `${percent(retries)} of attempts had to be repeated`,

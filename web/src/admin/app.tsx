@@ -64,7 +64,7 @@ function Away({ client }: { client: AdminClient }): JSX.Element | null
 		return null;
 	return (
 		<div class="connection stopped away">
-			<p>{link.why} {client.stats && 'What is shown is what was known before.'}</p>
+			<p>{link.why} {client.stats && 'The page shows the last known state.'}</p>
 			<span aria-hidden="true">Next try in <Seconds at={link.until} ahead /></span>
 			<button class="link" onClick={() => client.retryNow()}>Try now</button>
 		</div>

@@ -152,7 +152,7 @@ export function Picture({ story, now, label }: { story: Story; now: number; labe
 		if (typeof one === 'number') {
 			y += LEAST;
 			return <g key={i}><path class="p-line open" d={`M${line} ${here}v${LEAST}`} />
-				<text class="p-detail" x={text} y={here + 5}>… {one} more, told below …</text></g>;
+				<text class="p-detail" x={text} y={here + 5}>… {one} more, listed below …</text></g>;
 		}
 		const next = shown[i + 1];
 		const to = typeof next === 'object' ? next.at ?? story.to : null;

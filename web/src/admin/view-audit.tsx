@@ -29,7 +29,7 @@ export function AuditView({ params }: { params: Params }): JSX.Element
 	return (
 		<>
 			<h1 tabIndex={-1}>Audit</h1>
-			<p class="hint">What operators did, newest first.</p>
+			<p class="hint">Actions of operators, newest first.</p>
 			<Missing watched={found} what="entries" />
 			{found.data && <>
 				{rows.length > 0 && <Table label="Audit" columns={columns} rows={rows} id={(one) => one.audit_id} />}

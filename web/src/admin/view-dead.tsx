@@ -139,7 +139,7 @@ export function DeadView({ params }: { params: Params }): JSX.Element
 	return (
 		<>
 			<h1 tabIndex={-1}>Dead letters</h1>
-			<p class="hint">Messages that failed or became too old. Their senders were told.</p>
+			<p class="hint">Messages that failed or became too old. Their senders were notified.</p>
 			<Filters view="dead" params={params} filters={[
 				{ name: 'reason', label: 'Reason',
 					options: [['', 'Any'], ...REASONS.map((name): [string, string] => [name, reasonWords(name)])] },

@@ -68,7 +68,8 @@ export function LanesView({ params }: { params: Params }): JSX.Element
 	return (
 		<>
 			<h1 tabIndex={-1}>Lanes</h1>
-			<p class="hint">What one conversation owes one recipient, in order. What waits holds only its lane.</p>
+			<p class="hint">A lane has the messages of one conversation for one recipient, in order. A message
+				that waits stops only its own lane.</p>
 			<Filters view="lanes" params={params} filters={[
 				{ name: 'destination', label: 'Destination', hint: 'other.example' },
 				{ name: 'state', label: 'State', options: [['', 'Any'], ...Object.entries(states)] }]} />

@@ -98,13 +98,13 @@ export function MessageView({ id }: { id: string }): JSX.Element
 					await client.api.post(`${path}/retry`, {});
 					return 'It is tried again.';
 				}}>
-				<p>What waits for a retry is tried at once. What has failed or expired gets a new place at the end
-					of its lane, with all its tries and time again.</p>
+				<p>A message that waits for a retry is tried at once. One that has failed or expired gets a new place at
+					the end of its lane, with all its tries and its full time.</p>
 			</Confirm>}
 			{question === 'discard' && <Confirm title="Discard this message?" yes="Discard" danger
 				done={() => setQuestion(null)} run={async () => {
 					await client.api.post(`${path}/discard`, {});
-					return 'It is discarded; its sender is told.';
+					return 'It is discarded; its sender is notified.';
 				}}>
 				<p>Nobody who does not have it yet will get it. This cannot be undone.</p>
 			</Confirm>}

@@ -42,7 +42,7 @@ function Consequences({ word, self }: { word: Word; self: boolean }): JSX.Elemen
 	switch (word) {
 	case 'disable':
 		return <p>{self ? 'This is you: you are logged out of this page. ' : ''}The user is logged out of all
-			devices at once and can no longer log in. Whoever writes to this user is told that there is no such
+			devices at once and can no longer log in. People who write to this user get the answer that there is no such
 			user, and messages that the user has scheduled are canceled when they are due.</p>;
 	case 'enable':
 		return <p>The user can log in again with the same password. The devices of before stay logged out.</p>;

@@ -12,7 +12,7 @@ describe('R1 a group', () => {
 	   'two parts', () => {});
 
 	// R3: a comment.
-	it(`${TITLE} in a title, R2D2 is no tag`, () => {});
+	it(`${TITLE} in a title, R2D2 is not a tag`, () => {});
 });
 
 for (const title of ['R1 a case'])

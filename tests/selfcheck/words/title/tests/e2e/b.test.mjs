@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// tags: store
+it('its sender is told', () => told(sender));
