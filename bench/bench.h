@@ -36,6 +36,7 @@ struct bench {
 	int sockets;
 	int instances; /* sessions of each token */
 	int rate;
+	int reads; /* polls of inboxes a second, beside circles */
 	int rounds;
 	int id_version;   /* of message ids: UUID version 7 or 4 */
 	int64_t messages; /* 0: send until the time is over */

@@ -19,10 +19,10 @@ bench_e2e(struct bench *b)
 	circles_open(run, b, loop, b->pairs);
 	circles_run(run, mono_ns() + b->warmup_ns);
 	proc_sample(b->pid, &a);
-	run->measuring = true;
+	run->measuring = run->reads.measuring = true;
 	circles_run(run, a.at_ns + b->run_ns);
 	proc_sample(b->pid, &z);
-	run->measuring = false;
+	run->measuring = run->reads.measuring = false;
 	circles_drain(run);
 
 	s = (double)(z.at_ns - a.at_ns) / (double)NS_PER_S;
@@ -38,6 +38,7 @@ bench_e2e(struct bench *b)
 	if (run->refused > 0)
 		report_text("first_refused", run->first_refused);
 	report_i64("stalled", run->stalled);
+	reads_report(&run->reads, s);
 	report_proc(&a, &z, run->closed);
 	report_end();
 	circles_close(run);

@@ -267,6 +267,7 @@ circles_open(struct circles *run, struct bench *b, struct loop *loop, int n)
 			bench_die(
 			    "only %d sessions are open after 20 s", run->ready);
 	}
+	reads_open(&run->reads, b, loop, &run->people[n], n);
 }
 
 /* Ends the program if a circle is not closed after 20 s: then something was
@@ -297,13 +298,16 @@ circles_run(struct circles *run, int64_t until_ns)
 			begin(&run->circles[i]);
 	for (; now < until_ns && run->busy > 0; now = mono_ns()) {
 		int64_t wake = check < until_ns ? check : until_ns;
+		int64_t due = reads_due(&run->reads, now);
 
 		if (now >= check) {
 			check_stuck(run, now);
 			check = now + NS_PER_S;
 			continue;
 		}
-		loop_step(run->loop, wake - now);
+		if (due < wake)
+			wake = due;
+		loop_step(run->loop, wake > now ? wake - now : 0);
 	}
 }
 
@@ -316,12 +320,14 @@ circles_drain(struct circles *run)
 		loop_step(run->loop, NS_PER_S);
 		check_stuck(run, mono_ns());
 	}
+	reads_drain(&run->reads);
 }
 
 void
 circles_close(struct circles *run)
 {
 
+	reads_close(&run->reads);
 	for (int i = 0; i < run->n; i++) {
 		wsc_close(&run->circles[i].sender);
 		wsc_close(&run->circles[i].recipient);

@@ -16,6 +16,7 @@
 #include "bench.h"
 #include "loop.h"
 #include "people.h"
+#include "reads.h"
 #include "wsc.h"
 
 struct circles;
@@ -53,6 +54,7 @@ struct circles {
 	struct hist answer;
 	struct hist event;
 	struct hist circle;
+	struct reads reads; /* polls by the recipients, if any */
 };
 
 /* Opens ${n} pairs, of the users from ${b}->first_user on, and waits up to 20 s

@@ -22,6 +22,7 @@ static const char usage[] =
     "  flow      send to frame, the next send at the answer: --pairs N\n"
     "            --seconds S [--http]\n"
     "  e2e       send, event, ack, receipt: --pairs N --seconds S [--http]\n"
+    "            beside N polls of inboxes a second: --reads N\n"
     "  latency   send to frame at a fixed rate: --rate N --pairs N --seconds S\n"
     "  idle      idle WebSockets: --sockets N --rounds N --hold S --pid PID\n"
     "  fill      a large database by arrays: --messages M --users N\n"
@@ -82,6 +83,7 @@ static const struct number_option {
     {"messages", MEMBER(messages), 1, 1},
     {"pairs", MEMBER(pairs), 1, 1},
     {"rate", MEMBER(rate), 1, 1},
+    {"reads", MEMBER(reads), 1, 1},
     {"sockets", MEMBER(sockets), 1, 1},
     {"rounds", MEMBER(rounds), 1, 1},
     {"hold", MEMBER(hold_ns), 0, NS_PER_S},
