@@ -37,8 +37,9 @@ struct admin_options {
 	bool (*ready)(void *arg, const char **ret_why);
 	void *ready_arg;
 
-	/* Called with what is known of another server after an operator has
-	 * changed it.  Thread: any.  May be NULL. */
+	/* Called after an operator has pinned, unpinned, forgotten, blocked or
+	 * unblocked another server.  ${known} is the state after the change.
+	 * Thread: any.  May be NULL. */
 	void (*peer_changed)(void *arg, const struct store_peer_known *known);
 	void *peer_changed_arg;
 

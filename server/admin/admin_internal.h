@@ -34,8 +34,9 @@ struct stats_snapshot {
 enum rc stats_snapshot_take(struct admin *admin, struct db *db,
     struct stats_snapshot *ret, struct err *err) MUST_USE;
 
-/* Sets the metrics of messages to ${totals}, which the database keeps when the
- * process ends.  The callers must not run at the same time. */
+/* Sets the message metrics to ${totals}, which the database stores, so counters
+ * continue after a restart.  Only one thread may call this function at a time.
+ */
 void stats_snapshot_totals(
     struct metrics *metrics, const struct gauges_totals *totals);
 

@@ -99,8 +99,9 @@ alerts_free(struct alerts *a)
 
 /* ---- the last hour ---- */
 
-/* Returns the rates since the oldest mark of the last hour.  Adds a mark at
- * most once a minute, however often the alerts are evaluated. */
+/* Returns the numbers of ${now} minus those of the oldest mark (the sums at an
+ * earlier time) of the last hour.  Adds ${now} as a mark at most once a minute,
+ * however often the alerts are evaluated. */
 static struct alerts_rates
 last_hour(struct alerts *a, const struct mark *now)
 {
@@ -219,8 +220,8 @@ retry_rate_high(const struct judging *j)
 	return (retries * 100 > all * ALERTS_RETRY_PERCENT);
 }
 
-/* Returns since when this breaker has been seen not closed; ${now_ms} if it was
- * closed at the last evaluation. */
+/* Returns since when the breaker of the destination has been seen not closed;
+ * ${now_ms} if it was closed (or not listed) at the last evaluation. */
 static int64_t
 open_since(const struct alerts *a, int64_t destination_id, int64_t now_ms)
 {

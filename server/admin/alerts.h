@@ -82,8 +82,8 @@ struct alerts_input {
 	int64_t delivered_us; /* sum of METRIC_DELIVERY_SECONDS */
 };
 
-/* The numbers of the last window_ms: at most an hour, and less if the first
- * evaluation was later. */
+/* The deliveries, sent messages and retries of the last window_ms: at most an
+ * hour, and less if the first evaluation was less than an hour ago. */
 struct alerts_rates {
 	int64_t window_ms;
 	int64_t delivered;

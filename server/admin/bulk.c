@@ -175,9 +175,9 @@ is_done(const struct bulk_call *a)
 	return (a->ended || a->done >= a->limit || a->tried >= TRIED_MAX);
 }
 
-/* Finds the dead letters of the next unit, and submits it or ends.  Checks the
- * operator's token and right first, because either may be gone since the last
- * unit. */
+/* Finds the dead letters of the next unit, and submits the unit; without any,
+ * reads on or ends.  Checks the operator's token and right first, because
+ * either may be gone since the last unit. */
 static enum rc
 read_next(struct call *call, struct db *db, struct err *err)
 {

@@ -10,16 +10,18 @@
 #include "delivery/operator.h"
 
 #define NO_DESTINATION "there is no such destination"
-/* How many waiting rows are read: at most per destination, about per page, and
- * at least per destination. */
+/* For each destination of a page of n destinations, at most BUDGET_PAGE / n
+ * waiting rows are read.  This limit is raised to BUDGET_LEAST, or lowered to
+ * BUDGET_ONE, if it is outside of these bounds. */
 #define BUDGET_ONE 10000
 #define BUDGET_PAGE 50000
 #define BUDGET_LEAST 250
 
 /* ---- the rows of destinations ---- */
 
-/* One destination of a page.  Its JSON object ends at ${end} in the text of the
- * page, without the members of its backlog and the closing brace. */
+/* One destination of a page.  Its incomplete JSON object ends at offset ${end}
+ * of page.text.  write_page() adds the last members (relay, backlog) and the
+ * closing brace. */
 struct item {
 	int64_t destination_id;
 	size_t end;
@@ -250,8 +252,8 @@ changed(struct unit *base)
 		call_read(&a->call, read_one);
 }
 
-/* Makes a call that changes the destination in the path.  Returns NULL if the
- * request has been answered. */
+/* Allocates the state of a request that changes the destination named in the
+ * path.  Returns NULL if it has answered the request with an error. */
 static struct change_call *
 change_new(struct http_request *req, void *arg, enum operator_op op)
 {
@@ -302,8 +304,8 @@ admin_resume_post(struct http_request *req, void *arg)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* Reads the rate; null removes the limit.  Returns false if the request has
- * been answered. */
+/* Reads the rate; null removes the limit.  Returns false if the rate is invalid
+ * and the request has been answered with an error. */
 static bool
 parse_rate(struct change_call *a, json_t *rate)
 {

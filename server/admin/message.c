@@ -15,8 +15,8 @@
 #include "store/message.h"
 
 #define ROWS_MAX 256
-/* Each attempt has two steps, begin and end, and each dead letter, death and
- * resolution. */
+/* The most steps of one row's timeline: two for each attempt (begin and end),
+ * two for each dead letter (death and resolution), and 8 for the rest. */
 #define STEPS_MAX (2 * ADMIN_ATTEMPTS + 2 * ADMIN_DEAD_LETTERS + 8)
 
 struct step {
@@ -53,8 +53,8 @@ rank_of(const char *event)
 	return (strcmp(event, "discarded") == 0 ? n + 1 : i);
 }
 
-/* Adds a step, unless ${at} is 0.  Its detail is the concatenation of the texts
- * up to NULL. */
+/* Adds a step, unless ${at} is 0 or the timeline is full.  Its detail is the
+ * concatenation of the texts up to NULL. */
 static void __attribute__((sentinel))
 add_step(struct showing *s, int64_t at, const char *event, ...)
 {

@@ -52,8 +52,9 @@ run_metrics(struct read_job *job, struct db *db, struct err *err)
 	rest_leave(rest);
 }
 
-/* Checks the client's address, and refuses others.  The route needs no token,
- * so that Prometheus needs none. */
+/* Returns true if the client's address is in one of the networks that may read
+ * /metrics; otherwise answers with a refusal.  The route checks no token, so
+ * that Prometheus needs none. */
 static bool
 may_read(const struct admin *admin, struct http_request *req)
 {

@@ -24,8 +24,8 @@ wants_html(struct http_request *req)
 	return (accept != NULL && strcasestr(accept, "text/html") != NULL);
 }
 
-/* Answers with a document.  A browser gets it as plain text, which it shows; it
- * would save a type that it cannot display. */
+/* Answers with a document.  A browser gets it as text/plain, which browsers
+ * display; they would save application/yaml as a file instead. */
 static void
 answer_document(struct http_request *req, const struct document *document)
 {

@@ -170,8 +170,8 @@ read_one(struct call *call, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Makes a call about the peer in the path, for operation ${op}.  Returns NULL
- * if the request has been answered. */
+/* Allocates the state of a request for operation ${op} on the peer named in the
+ * path.  Returns NULL if it has answered the request with an error. */
 static struct peer_call *
 peer_new(struct http_request *req, void *arg, enum peer_op op)
 {

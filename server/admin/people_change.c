@@ -70,8 +70,9 @@ refuse_unknown(struct change_call *a, const char *name)
 
 /* ---- one-time passwords ---- */
 
-/* Answers with the one-time password.  No other answer contains it.  Thread:
- * sync, or writer when refused. */
+/* Answers with the one-time password, or with the refusal of the unit.  No
+ * other answer contains the password.  Thread: sync, or the writer if the unit
+ * was refused. */
 static void
 password_set(struct unit *base)
 {

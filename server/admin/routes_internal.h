@@ -24,8 +24,8 @@
 
 /* Functions that return false have refused the request and answered it. */
 
-/* Reads parameter ${name} (before or after), the "next" of an earlier page.
- * *ret is ${otherwise} if it is absent. */
+/* Reads the query parameter ${name} ("before" or "after"): the value of "next"
+ * in the previous page.  *ret is ${otherwise} if the parameter is absent. */
 bool admin_query_cursor(
     struct call *call, const char *name, int64_t otherwise, int64_t *ret);
 
@@ -40,10 +40,10 @@ struct admin_names {
 	bool in_body; /* members of "filter", not parameters */
 };
 
-/* Finds the ids of ${names}.  For a name that is not given, *ret_sender is 0
- * and *ret_destination is -1, and so it is for the destination "*", which
- * stands for all.  RC_NOT_FOUND: a name is unknown, and the request has been
- * answered.  Thread: reader. */
+/* Finds the ids of ${names}.  If no sender is given, *ret_sender is 0.  If no
+ * destination is given, or "*" (all destinations), *ret_destination is -1.
+ * RC_NOT_FOUND: a name is unknown, and the request has been answered.  Thread:
+ * reader. */
 enum rc admin_resolve(struct call *call, struct db *db,
     const struct admin_names *names, int64_t *ret_sender,
     int64_t *ret_destination, struct err *err) MUST_USE;
@@ -53,7 +53,7 @@ enum rc admin_resolve(struct call *call, struct db *db,
 	"max_retries, rejected, expired, poison, discarded or too_large"
 
 /* Copies the ${n} bytes of ${text} to ${ret}.  Returns false if they are not
- * one of these reasons.  Answers nothing. */
+ * one of ADMIN_REASONS; the caller then answers the request. */
 bool admin_reason_read(
     const char *text, size_t n, char ret[INSPECT_REASON_SIZE]);
 
@@ -63,9 +63,9 @@ struct admin_dead_query {
 	struct inspect_dead_letter_filter filter;
 };
 
-/* Reads the parameters reason, sender, destination and resolved (without it,
- * only open dead letters are listed).  The ids of the names are not found yet
- * (admin_resolve()). */
+/* Reads the query parameters reason, sender, destination and resolved (without
+ * "resolved", only open dead letters are listed).  Does not look up the ids of
+ * the names; admin_resolve() does. */
 bool admin_dead_query(struct call *call, struct admin_dead_query *ret);
 
 /* ---- answers (render.c) ---- */

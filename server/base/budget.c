@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See budget.h.  The hash table has an entry for each owner that has taken
- * bytes.  The number of bytes is stored as the value pointer itself.
+ * See budget.h.  The hash table has an entry for each owner that holds bytes
+ * now.  The number of bytes is stored as the value pointer itself.
  */
 #include "base/budget.h"
 #include "base/lock.h"
@@ -54,9 +54,9 @@ held_by(const struct budget *b, uint64_t owner)
 	return ((uintptr_t)htab_find(b->owners, &owner));
 }
 
-/* Subtracts ${bytes} from the number of ${owner}; does nothing for owner 0.
- * Cannot fail: the entry of an owner that has taken bytes exists, so htab_set()
- * allocates nothing.  The caller holds the lock. */
+/* Subtracts ${bytes} from the bytes that ${owner} holds; does nothing for owner
+ * 0.  Cannot fail: an owner that holds bytes has an entry in the hash table, so
+ * htab_set() allocates nothing.  The caller holds the lock. */
 static void
 lower(struct budget *b, uint64_t owner, size_t bytes)
 {
@@ -71,9 +71,9 @@ lower(struct budget *b, uint64_t owner, size_t bytes)
 		(void)!htab_set(b->owners, &owner, (void *)(n - bytes));
 }
 
-/* Adds ${bytes} to the number of ${owner}; does nothing for owner 0.  Returns
- * false, with nothing changed, if the owner would exceed its share or if there
- * is no memory.  The caller holds the lock. */
+/* Adds ${bytes} to the bytes that ${owner} holds; does nothing for owner 0.
+ * Returns false, with nothing changed, if the owner would exceed its share or
+ * if there is no memory for the entry.  The caller holds the lock. */
 static bool
 raise_owner(struct budget *b, uint64_t owner, size_t bytes)
 {

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The number of owners of one amount, which counts against the share of each of
- * them.  A request body has two owners, for example: its client's address and
- * its user. */
+/* The most owners of one struct budget_hold.  Its bytes count against the share
+ * of each owner.  A request body has two owners, for example: its client's
+ * network and its user. */
 #define BUDGET_OWNERS 2
 
 struct budget;

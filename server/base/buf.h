@@ -2,8 +2,8 @@
 /*
  * A growable byte buffer with a sticky failure: after an allocation has failed,
  * or an append would have exceeded the limit, every append does nothing and
- * buf_ok() returns false, until buf_reset().  So a writer of JSON checks once,
- * at the end.
+ * buf_ok() returns false, until buf_reset(), buf_fini() or buf_take() clears
+ * the failure.  So a writer of JSON checks once, at the end.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -67,7 +67,7 @@ buf_ok(const struct buf *b)
 /* Returns the bytes of ${b}, NUL-terminated, in memory that the caller frees
  * with mem_free(), and stores their number in *ret_len (${ret_len} may be
  * NULL).  Returns NULL if ${b} has failed, or if ${b} has no memory yet and
- * there is none; *ret_len is not set then.  In both cases ${b} is empty
+ * none can be allocated; *ret_len is not set then.  In all cases ${b} is empty
  * afterwards, has not failed, and keeps its limit. */
 char *buf_take(struct buf *b, size_t *ret_len);
 

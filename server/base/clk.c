@@ -28,9 +28,10 @@
 static pthread_once_t offset_once = PTHREAD_ONCE_INIT;
 static int64_t offset_ms;
 
-/* Reads by how many seconds, forwards or backwards ("-5"), a test sets the wall
- * clock of this program wrong.  Text that is not a number is ignored, and so
- * are digits after the tenth. */
+/* Sets offset_ms from the environment variable TWINBOX_CLOCK_OFFSET: a number
+ * of seconds such as "60" or "-5", which a test adds to the wall clock of this
+ * program.  A text that is not a number is ignored, and so are digits after the
+ * tenth. */
 static void
 read_offset(void)
 {
@@ -294,8 +295,8 @@ take_offset(const char **p, int64_t *ret_ms)
 }
 
 /* Returns true if a leap second can end at ${ms}.  Leap seconds are inserted as
- * 23:59:60 UTC on the last day of a month.  The caller has counted second 60 as
- * the second after it, so ${ms} must be in the first second of a month. */
+ * 23:59:60 UTC on the last day of a month.  The caller has converted hh:mm:60
+ * to the second after it, so ${ms} must be in the first second of a month. */
 static bool
 may_be_leap(int64_t ms)
 {

@@ -41,9 +41,9 @@ void fairq_free(struct fairq *q);
 enum rc fairq_put(
     struct fairq *q, struct mbox_node *node, uint64_t owner) MUST_USE;
 
-/* Takes the next object into *ret.  Waits at most ${timeout_ms} (-1: for ever);
- * *ret is NULL after a time-out, for which the result is true.  Returns false,
- * with *ret NULL, if the queue is closed and empty. */
+/* Takes the next object into *ret and returns true.  Waits at most
+ * ${timeout_ms} (-1: for ever); after a time-out returns true with *ret NULL.
+ * Returns false, with *ret NULL, if the queue is closed and empty. */
 bool fairq_take(struct fairq *q, int64_t timeout_ms, struct mbox_node **ret);
 
 /* Makes fairq_put() refuse objects from now on.  fairq_take() still hands out

@@ -3,7 +3,7 @@
  * Fault points.  Owns the armed faults, which the first fault point that the
  * program passes reads from the environment.  Promises that a list that cannot
  * be parsed ends the program, because a misspelt fault would look like a passed
- * test.  Empty without TWINBOX_FAULTS.
+ * test.  Without the macro TWINBOX_FAULTS this file is empty.
  */
 #include "base/fault.h"
 #include "base/lock.h"

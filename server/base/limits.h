@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of what a client or another server chooses, with their reasons; limits
- * that only one module needs stand in that module.  Lengths are in bytes.  The
- * schema repeats the limits of stored values as CHECK constraints.
+ * Limits of what a client or another server may send or use, with their
+ * reasons.  Other limits stand in the module that needs them.  Lengths are in
+ * bytes.  The schema repeats the lengths of stored values as CHECK constraints.
  */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
@@ -29,18 +29,19 @@
 /* Metadata: a flat object of strings, as JSON text. */
 #define LIMIT_METADATA_LEN 4096
 #define LIMIT_METADATA_KEYS 32
-/* One request body or inbound frame: room for a full text whose bytes are all
- * escaped, which makes it six times as long. */
+/* One request body or inbound WebSocket frame: room for a text of
+ * LIMIT_BODY_LEN bytes that are all escaped (\u0061), which makes the text six
+ * times as long. */
 #define LIMIT_REQUEST_LEN 131072
 #define LIMIT_ARRAY_REQUEST_LEN 1048576
 #define LIMIT_ARRAY_ITEMS 100
-/* A request of another server: 50 envelopes with texts of a usual length, or
- * two of the longest texts with all bytes escaped. */
+/* A request of another server: room for 50 messages with texts of a usual
+ * length, or for two texts of LIMIT_BODY_LEN bytes that are all escaped. */
 #define LIMIT_PEER_REQUEST_LEN 262144
 /* A body of a route that needs no token: it holds a name, a display name or the
  * name of a device, and a password; each byte may be escaped (\u0061), which
- * makes it six times as long.  Routes for other servers have
- * LIMIT_PEER_REQUEST_LEN. */
+ * makes it six times as long.  Not for the routes for other servers, which need
+ * no token either: their limit is LIMIT_PEER_REQUEST_LEN. */
 #define LIMIT_PUBLIC_REQUEST_LEN 8192
 /* Bodies and answers up to these sizes do not count against the budgets
  * (request-memory, answer-memory), so that small requests are always served.
@@ -51,8 +52,8 @@
  * token. */
 #define LIMIT_HELLO_LEN 4096
 #define LIMIT_JSON_DEPTH 32
-/* Values in one JSON text; each takes up to 300 bytes of memory.  A full array
- * of messages has about 4,600. */
+/* The most values in one JSON text; each takes up to 300 bytes of memory.  A
+ * request with LIMIT_ARRAY_ITEMS messages has about 4,600 values. */
 #define LIMIT_JSON_VALUES 10000
 /* Items of a page of the inbox or of a list. */
 #define LIMIT_PAGE_DEFAULT 50
@@ -60,11 +61,11 @@
 /* A page ends before its JSON exceeds this length, even if it has fewer items
  * than the client asked for. */
 #define LIMIT_PAGE_BYTES 1048576
-/* The room that a page needs for one more item: a full text whose bytes are all
- * escaped. */
+/* The room that a page needs for one more item: its text may have
+ * LIMIT_BODY_LEN bytes that are all escaped. */
 #define LIMIT_ITEM_BYTES 131072
-/* A text in the list of conversations.  Clients show one line of it, and a page
- * of 200 conversations stays small. */
+/* A message text in the list of conversations is cut to this length.  Clients
+ * show one line of the text, and a page of 200 conversations stays small. */
 #define LIMIT_PREVIEW_BYTES 256
 /* The longest wait of a long-poll, in seconds: below the 60 s after which
  * proxies time out. */
@@ -76,9 +77,9 @@
 #define LIMIT_DEVICES_PER_USER 64
 /* Event streams (GET /v1/inbox): as many as WebSockets. */
 #define LIMIT_STREAMS_PER_DEVICE 8
-/* Effects of commits that wait for the push thread.  Effects beyond this limit
- * are dropped, except for revoked tokens, and the sessions read their events
- * from the store instead. */
+/* Memory of the effects of commits (events, revoked tokens) that wait for the
+ * push thread.  Effects beyond this limit are dropped, except revoked tokens;
+ * sessions and long-polls read their events from the store instead. */
 #define LIMIT_EFFECTS_BYTES (16 * 1024 * 1024)
 /* The most members of a conversation who are notified one by one that another
  * member types; further members are not notified. */

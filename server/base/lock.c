@@ -91,9 +91,10 @@ lock_take(struct lock *l)
 	must(pthread_mutex_lock(&l->mutex));
 }
 
-/* As pthread_mutex_timedlock(), but ${until} is of CLOCK_MONOTONIC.  Where
- * pthread_mutex_clocklock() is missing, a wall clock that is set back meanwhile
- * prolongs the wait.  GCC's ThreadSanitizer does not know that function. */
+/* As pthread_mutex_timedlock(), but ${until} is of CLOCK_MONOTONIC.  The
+ * fallback is used where pthread_mutex_clocklock() is missing, and under
+ * ThreadSanitizer, which in GCC does not know pthread_mutex_clocklock().  In
+ * the fallback a wall clock that is set back meanwhile prolongs the wait. */
 static int
 lock_monotonic(pthread_mutex_t *mutex, const struct timespec *until)
 {

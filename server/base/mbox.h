@@ -54,8 +54,9 @@ void mbox_close(struct mbox *box);
 /* Returns the number of objects in the box. */
 size_t mbox_count(struct mbox *box);
 
-/* Returns the descriptor to poll, -1 if the box has none.  A take that empties
- * the box makes the descriptor unreadable; mbox_close() makes it readable. */
+/* Returns the descriptor to poll, -1 if the box has none.  A put and
+ * mbox_close() make the descriptor readable; a take that leaves the box empty
+ * makes it unreadable. */
 int mbox_fd(const struct mbox *box);
 
 #endif

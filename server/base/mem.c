@@ -45,8 +45,8 @@ mem_zalloc(size_t n, size_t size)
 		return (NULL);
 	if (n == 0 || size == 0)
 		n = size = 1;
-	/* calloc() checks for overflow as well, but under a sanitizer this
-	 * check ends the program. */
+	/* calloc() checks for overflow as well, but the calloc() of a sanitizer
+	 * ends the program on overflow. */
 	if (n > SIZE_MAX / size)
 		return (NULL);
 	return (calloc(n, size));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The owner of a part of a shared resource: a person, another server, or the
- * network of a client that has not logged in.  An owner is a number: the keyed
- * hash (htab_hash()) of a user's id, a destination's id or a network.  0 is
- * this server itself.
+ * The owner of a part of a shared resource: a user, another server, or the
+ * network of a client whose user may not be known yet.  An owner is a number:
+ * the keyed hash (htab_hash()) of a user's id, a destination's id or a network.
+ * 0 is this server itself.
  *
  * Thread: any.
  */

@@ -52,8 +52,8 @@ const char *rc_text(enum rc rc);
 /* Returns the name of ${rc} ("RC_BUSY").  Static storage. */
 const char *rc_name(enum rc rc);
 
-/* Returns the HTTP status for ${rc}, for an error without a refusal of its own
- * (model/refusal.h). */
+/* Returns the HTTP status for ${rc}.  An error that is answered with a refusal
+ * (model/refusal.h) has the status of the refusal instead. */
 int rc_http_status(enum rc rc);
 
 /* Returns the WebSocket close code for ${rc}. */
@@ -69,18 +69,19 @@ bool rc_may_retry(enum rc rc);
 
 /* Returns true if ${rc} says that the database has failed to do, or to confirm,
  * a request for a reason that will pass.  The failure concerns every request
- * now, so repeating the units of a batch one by one would only take longer. */
+ * now.  So after a failed batch it does not help to repeat its requests one by
+ * one. */
 bool rc_is_outage(enum rc rc);
 
 /* Returns the result for a file that could not be opened, made, renamed or
  * removed because of the errno value ${sys}.  RC_DENIED, RC_NOT_FOUND, RC_FULL,
  * RC_NO_MEMORY and RC_LIMIT (too many open files) say what they say everywhere;
  * RC_INVALID means a path that cannot name such a file.  Every other errno
- * gives RC_IO: no other setting, path or permission would help, the disk has
- * failed.  EROFS is RC_IO, too, because Linux remounts a failing disk
- * read-only.  Do not use this for reads, writes and syncs of an open file:
- * there every errno, also EACCES, means that data that was promised cannot be
- * kept. */
+ * gives RC_IO, which counts as a failure of the disk: no other setting, path or
+ * permission would help.  EROFS is RC_IO, too, because Linux remounts a failing
+ * disk read-only.  Do not use this function for reads, writes and syncs of an
+ * open file: there every errno, also EACCES, means that data that was promised
+ * cannot be kept. */
 enum rc rc_of_opening(int sys);
 
 #endif

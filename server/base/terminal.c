@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Line editing for passwords.  The terminal's own line editing is not used: in
- * that mode Ctrl-C would end the program while echo is switched off.
+ * Line editing for passwords.  The caller has switched off the terminal's own
+ * line editing and signal keys: otherwise Ctrl-C would end the program while
+ * echo is off.
  */
 #include "base/terminal.h"
 

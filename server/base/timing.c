@@ -35,10 +35,10 @@ timing_real(void)
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct timing scaled;
 
-/* Returns the time ${ms} of the member ${name} as ${text}, the value of
- * TWINBOX_TIME_SCALE, scales it: divided by N and rounded up, or multiplied by
- * N for "1/N".  Sets the bits in ${used} of the items of ${text} that match
- * ${name}. */
+/* Scales ${ms}, the time of the member ${name}, and returns the result.
+ * ${text} is the value of TWINBOX_TIME_SCALE: the item "N" divides by N and
+ * rounds up, "1/N" multiplies by N.  For each item that matches ${name}, sets
+ * the bit with the item's index in *used. */
 static int64_t
 scale_one(const char *text, const char *name, int64_t ms, uint32_t *used)
 {

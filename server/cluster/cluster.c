@@ -210,8 +210,9 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 	if (c->asking || (now < c->recheck_ms && !c->missed))
 		return (RC_OK);
 	c->recheck_ms = now + c->options.timing->cluster_recheck_ms;
-	/* Recheck even if this is the only node: when the answer to a COMMIT
-	 * was lost, so were the effects of that commit. */
+	/* Recheck even if this is the only node: if the answer to a COMMIT is
+	 * lost, the commit may have succeeded, but its effects were not
+	 * published. */
 	ask_present(c);
 	c->missed = false;
 	return (RC_OK);
@@ -219,8 +220,9 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 
 /* ---- the thread ---- */
 
-/* The connection is lost.  Notes of other nodes may be lost with it, and
- * another node, if there is one, takes over the upkeep. */
+/* A turn of the thread has failed, so the connection counts as lost.  Notes of
+ * other nodes may be lost with it, and another node, if there is one, takes
+ * over the upkeep. */
 static void
 note_lost(struct cluster *c, const struct err *err)
 {

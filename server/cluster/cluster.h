@@ -5,8 +5,8 @@
  * One thread with a connection of its own sends the effects of this node's
  * commits to the other nodes (NOTIFY, coalesced), receives theirs (LISTEN),
  * writes this node's heartbeat, and ends the leases of nodes whose heartbeat is
- * silent. cluster/node_state.h draws the life of a node, cluster/peer_state.h
- * what another node sees of it.
+ * silent.  A note is the payload of a NOTIFY. cluster/node_state.h draws the
+ * life of a node, cluster/peer_state.h what another node sees of it.
  *
  * Promise: nothing depends on a note.  Notes say where inboxes end, which
  * entries changed, and which devices acked, lost their token or belong to a
@@ -16,7 +16,8 @@
  * to this node.  It also empties the cache of tokens, and lets long-polls for
  * entries read the store again.  WebSocket sessions do not learn from it which
  * entries changed.  The recheck also finds the effects of this node's own
- * commits whose answer was lost (RC_UNCERTAIN).
+ * commits whose answer was lost (RC_UNCERTAIN).  Changes of destinations and
+ * peers are found without notes by the modules that read them regularly.
  *
  * Each heartbeat checks whether the database is still on the lineage that this
  * node serves (cluster/lineage.h).  The node's connections begin transactions
@@ -39,12 +40,12 @@
 #include "txn/publisher.h"
 
 /* An hour or more after a node has left, when none of its leases is left, its
- * totals are added to the common row and its own row is deleted. */
+ * row is deleted, and its totals are added to row 0 of outbox_totals. */
 #define CLUSTER_FORGET_MS 3600000
-/* The rate of notes, a leaky bucket.  While effects are rare, their note leaves
- * at once.  Otherwise they are collected, in at most NOTES_MAX notes that leave
- * together: on average once in GATHER_MS, and at most about BURST_MS /
- * GATHER_MS times ahead of that rate. */
+/* The rate at which notes are sent, a leaky bucket.  While effects are rare,
+ * their note is sent at once.  Otherwise effects are collected in at most
+ * NOTES_MAX notes, which are sent together: on average once in GATHER_MS, and
+ * in a burst about BURST_MS / GATHER_MS times without a pause. */
 #define CLUSTER_GATHER_MS 2
 #define CLUSTER_BURST_MS 16
 
@@ -88,8 +89,9 @@ enum rc cluster_new(const struct cluster_options *options, struct cluster **ret,
 /* Starts the thread. */
 enum rc cluster_start(struct cluster *c, struct err *err) MUST_USE;
 
-/* Ends the thread, which marks this node as left in its row unless the database
- * is away.  Push must still run.  NULL is allowed. */
+/* Ends the thread, which first marks this node as left in its row, unless the
+ * connection is lost.  Push must still run, because the thread may wait for an
+ * answer of push.  NULL is allowed. */
 void cluster_stop(struct cluster *c);
 
 /* Frees ${c}, which was stopped or never started.  NULL is allowed. */
@@ -99,8 +101,8 @@ void cluster_free(struct cluster *c);
  * destinations, to the other nodes. */
 struct subscriber cluster_subscriber(struct cluster *c);
 
-/* Sends ${effects} (borrowed) to the other nodes, soon; does nothing if there
- * are none.  Thread: any.  Never blocks. */
+/* Sends ${effects} (borrowed) to the other nodes, soon; does nothing if this
+ * node is the only one.  Thread: any.  Never blocks. */
 void cluster_send_effects(struct cluster *c, const struct effects *effects);
 
 /* Notifies the other nodes that an operator has changed destinations.  Thread:

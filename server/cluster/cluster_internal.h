@@ -114,18 +114,19 @@ struct peers {
 };
 
 /* Reads the heartbeats of at most PEERS_MAX other nodes, ends the leases of
- * dead ones, and decides which node is first.  The first node also deletes the
- * rows of nodes that left long ago.  *ret_n: the number of nodes, this one
- * included. */
+ * dead ones, and decides whether this node is the first.  The first node also
+ * deletes the rows of nodes that left long ago.  *ret_n: the number of nodes,
+ * this one included. */
 struct cluster;
 enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 
 /* ---- recheck.c: what notes may have missed ---- */
 
-/* Reads the database for the users and devices of ${c}->ask, which push has
- * answered, and hands the result to push, as if notes had said it.  First
- * empties the cache of tokens.  Without memory for the result, sets
- * ${c}->missed and returns RC_OK.  Frees the lists of ${c}->ask in any case. */
+/* Empties the cache of tokens.  Then reads the ends of inboxes, the acks and
+ * the revoked tokens of the users and devices that push has listed in ${c}->ask
+ * (those connected), and hands them to push as effects.  If the effects cannot
+ * be allocated, sets ${c}->missed and returns RC_OK.  Frees the lists of
+ * ${c}->ask in any case. */
 enum rc recheck_read(struct cluster *c, struct err *err) MUST_USE;
 
 /* ---- cluster.c ---- */

@@ -3,8 +3,9 @@
  * See lineage.h.
  *
  * Why a heartbeat found in the database proves that no earlier commit is
- * missing: a standby has a prefix of its leader's log, without holes.  The mode
- * "sync" covers the commits after the last heartbeat.
+ * missing: a standby has a prefix of its leader's log, without holes.  The
+ * heartbeat proves nothing about later commits; in the mode "sync" those that
+ * were published had waited for a standby, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,9 +22,10 @@
  * other commits waited, too. */
 #define WAITED 2
 
-/* Where all commits that nodes published on the row's lineage are stored:
- * perhaps only on the leader (async); also on a standby (sync); perhaps only on
- * the leader, because a node is configured so (local). */
+/* The mode says whether the commits that nodes published on the lineage of the
+ * row "line" are on a standby, too.  SYNC: all are.  ASYNC: some may be only on
+ * the leader.  LOCAL: as ASYNC, because a node does not wait for the standbys
+ * that exist. */
 enum mode { MODE_ASYNC, MODE_SYNC, MODE_LOCAL, MODES };
 
 static const char *const modes[MODES] = {
@@ -185,9 +187,10 @@ to_record(const struct recorded *recorded, const struct db_lineage *current,
 	return (!is_recorded || *ret != recorded->mode);
 }
 
-/* Handles the lineage that ${node} knows.  When commits no longer wait for a
- * standby, ${node} is changed at once, even if this transaction fails.  The
- * opposite is written to ${next}, which counts only after the commit. */
+/* Handles the case that the database is still on the lineage of ${node}.  If
+ * commits do not wait for a standby, ${node} is changed at once, even if this
+ * transaction fails.  If they wait, only ${next} is changed, which replaces
+ * ${node} after the commit. */
 static enum rc
 check_same_lineage(struct db *db, struct lineage_node *node,
     const struct db_lineage *current, struct lineage_node *next,
@@ -255,8 +258,8 @@ confirm(struct db *db, const struct lineage_node *node,
 	return (RC_OK);
 }
 
-/* Handles a lineage that ${node} does not know: confirms the epoch, or makes
- * another. */
+/* Handles the case that the database is on another lineage than ${node}:
+ * confirms the epoch, or makes another. */
 static enum rc
 check_other_lineage(struct db *db, const struct lineage_node *node,
     const struct db_lineage *current, struct lineage_node *next,

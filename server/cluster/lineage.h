@@ -10,18 +10,19 @@
  * and whether all commits that nodes published on it are also on a standby.
  *
  * Promise: on another lineage the epoch stays only if a node that served on the
- * lineage before confirms it.  A node confirms if
+ * lineage before confirms it.  A node confirms if only the timeline differs and
  *
- *	1. all commits that it published were also on a standby (the row's
- *	   mode is "sync"), and
+ *	1. all commits that it published were also on a standby, and the mode
+ *	   of the lineage before was "sync", and
  *	2. its own last heartbeat is in the database, so all that was
  *	   committed before it is there, too.
  *
  * Each node that served before decides for itself, under the lock of the row: a
  * node that cannot confirm makes another epoch, even if another node has
  * confirmed.  A node that did not serve before cannot confirm.  If the mode is
- * "sync" it waits for one that can, and makes another epoch if none does in
- * time (main/opening.c); otherwise it makes another epoch at once.
+ * "sync" and only the timeline differs, it waits for one that can, and makes
+ * another epoch if none does in time (main/opening.c); otherwise it makes
+ * another epoch at once.
  *
  * The mode becomes "sync" only by a commit that has itself waited for a
  * standby, of a node whose commits did so for two heartbeats.  The first node

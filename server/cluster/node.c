@@ -128,9 +128,10 @@ on_row_left_node(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Runs inside a transaction.  If the node is alive and was only held up, its
- * next heartbeat and its next commit wait for this transaction, and insert its
- * row and its totals again. */
+/* Deletes the row of a node that has left, and adds its totals to row 0 of
+ * outbox_totals.  Runs inside a transaction.  If the node was only held up, its
+ * next heartbeat and its next commit wait for this transaction, and then insert
+ * the node's row and totals again. */
 static enum rc
 fold_one(struct db *db, int64_t node_id, int64_t before_ms, bool *ret_folded,
     struct err *err)

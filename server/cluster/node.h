@@ -15,8 +15,10 @@ struct node_row {
 	int64_t heartbeat_at;      /* the last one, by the clock of that node */
 };
 
-/* Inserts the row of a node that starts; writes a heartbeat, and the row again
- * if it was deleted; marks the node as left.  Times are wall times in ms. */
+/* node_insert() inserts the row of a node that starts.  node_heartbeat() writes
+ * a heartbeat: the row is inserted again if it was deleted, and is no longer
+ * marked as left.  node_leave() marks the node as left.  Times are wall times
+ * in ms. */
 enum rc node_insert(struct db *db, const char *name, int64_t now_ms,
     int64_t *ret_node_id, struct err *err) MUST_USE;
 enum rc node_heartbeat(struct db *db, int64_t node_id, const char *name,
@@ -24,8 +26,8 @@ enum rc node_heartbeat(struct db *db, int64_t node_id, const char *name,
 enum rc node_leave(
     struct db *db, int64_t node_id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Marks a node as left, unless its last heartbeat is no longer ${heartbeat_at}
- * or it has left.  RC_OK in both cases. */
+/* Marks a node as left, unless it has written another heartbeat since
+ * ${heartbeat_at} or is marked already.  Returns RC_OK in these cases, too. */
 enum rc node_mark_dead(struct db *db, int64_t node_id, int64_t heartbeat_at,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -40,9 +42,9 @@ enum rc node_each_alive(struct db *db,
     struct err *err) MUST_USE;
 
 /* Deletes nodes that left before ${before_ms} and hold no lease, at most
- * NODE_FORGET_MAX.  Their totals are added to row 0, for each node in one
- * transaction with its row.  *ret_n: number of nodes deleted.  Call it outside
- * a transaction. */
+ * NODE_FORGET_MAX.  Each node's totals are added to row 0 of outbox_totals in
+ * the transaction that deletes its row.  *ret_n: number of nodes deleted.  Call
+ * this function outside a transaction. */
 #define NODE_FORGET_MAX 16
 enum rc node_forget_left(
     struct db *db, int64_t before_ms, size_t *ret_n, struct err *err) MUST_USE;

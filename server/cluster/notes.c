@@ -203,8 +203,8 @@ numbers(const char *p, int64_t ret[3])
 	return (n);
 }
 
-/* Adds an event of which only the number is known, so that sessions that wait
- * for it read the database. */
+/* Adds an inbox event of which only the user and the seq are known, so the
+ * sessions of this user read the event from the database. */
 static enum rc
 add_event(
     struct effects *effects, int64_t user_id, int64_t seq, struct err *err)
@@ -245,8 +245,8 @@ read_revoked(struct effects *effects, const char *word, struct err *err)
 	    effects, strtoll(word + 1, NULL, 10), hash, err));
 }
 
-/* Servers beyond NOTES_PEERS are skipped: the next use of such a server reads
- * its row again. */
+/* Skips servers beyond NOTES_PEERS in one note.  The rows of servers that are
+ * in use are read again every directory_reload_ms in any case. */
 static void
 read_peer(struct notes_in *in, const char *word)
 {

@@ -70,8 +70,9 @@ on_row_node(void *arg, const struct node_row *node)
 	peer->listed = true;
 }
 
-/* Returns how long the leases of a dead peer are tried: until they have run out
- * by themselves, unless the peer renews them. */
+/* Returns for how long this node tries to end the leases of a dead peer: at
+ * least the length of a lease.  After that time every lease that the peer has
+ * not renewed has run out by itself. */
 static int64_t
 try_leases_ms(const struct cluster *c)
 {
@@ -99,8 +100,8 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 		peer->dead_ms = mono;
 	}
 	rc = node_end_leases(c->db, peer->name, now, &left, err);
-	/* The peer has renewed a lease that is still left after that time, or
-	 * has taken a new one.  It runs out by itself. */
+	/* A lease that is left after try_leases_ms() was renewed or taken by
+	 * the peer since then.  Such a lease runs out by itself. */
 	if (rc != RC_OK ||
 	    (left != 0 && mono - peer->dead_ms < try_leases_ms(c)))
 		return (rc);
@@ -111,8 +112,8 @@ mark_dead(struct cluster *c, struct peer *peer, struct err *err)
 }
 
 /* Adds the time in which this node could not see heartbeats (it was held up, or
- * the database was away) to the times of the peers, if it is longer than one
- * heartbeat: the silence of a peer does not include it. */
+ * the database was away) to the seen_ms of the peers, if that time is longer
+ * than one heartbeat interval.  So it does not count as silence of a peer. */
 static void
 skip_blind_time(struct peers *peers, int64_t heartbeat_ms, int64_t now)
 {
@@ -172,8 +173,9 @@ update_states(struct cluster *c, int64_t now, struct err *err)
 	for (i = 0; i < peers->n && rc == RC_OK;) {
 		struct peer *peer = &peers->list[i];
 
-		/* A node that leaves by itself has settled its parcels before.
-		 * A lease that it could not end runs out. */
+		/* A peer without a row in the list has left or was marked dead.
+		 * A peer that leaves by itself first writes the results of its
+		 * deliveries.  A lease that it could not end runs out. */
 		if (!peer->listed)
 			peer_state_move(&peer->state, PEER_LEFT);
 		else if (now - peer->seen_ms >=

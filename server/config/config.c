@@ -74,8 +74,9 @@ add_operand(struct config *config, const char *text, struct err *err)
 	return (RC_OK);
 }
 
-/* Splits "name=value", the text of a flag without "--".  ${ret_value} is NULL
- * if there is no "=".  Returns false if the name does not fit. */
+/* Splits "name=value", the text of a flag without "--".  *ret_value is NULL if
+ * there is no "=".  Returns false if the name does not fit into ${size}
+ * bytes. */
 static bool
 split_flag(
     const char *flag, char *ret_name, size_t size, const char **ret_value)

@@ -249,9 +249,10 @@ struct config_peers {
 	struct domain_peer list[CONFIG_LIST_MAX]; /* with different domains */
 };
 
-/* The values of settings of type CHOICE, in the order of the column "argument".
- * Those of log-level, log-format and retry-profile are enum log_level, enum
- * log_format and enum retry_profile. */
+/* The values of settings of type CHOICE, in the order in which the column
+ * "argument" of CONFIG_TABLE lists them.  The values of log-level, log-format
+ * and retry-profile are enum log_level, enum log_format and enum
+ * retry_profile. */
 enum config_registration { REGISTRATION_OPEN, REGISTRATION_CLOSED };
 enum config_federation { FEDERATION_OFF, FEDERATION_LIST, FEDERATION_OPEN };
 

@@ -49,8 +49,9 @@ extern const struct config_row config_rows[CONFIG_COUNT];
 int config_row_find(const char *name);
 
 /* Returns the name of the setting that is most like ${name}, NULL if none is
- * similar.  A similar name differs in at most a third of the letters of ${name}
- * and one; a ${name} of more than 32 bytes has none. */
+ * similar.  A name is similar if its Levenshtein distance to ${name} is at most
+ * a third of the length of ${name}, plus 1.  Returns NULL for a ${name} of more
+ * than 32 bytes. */
 const char *config_row_nearest(const char *name);
 
 /* Writes the name of the environment variable of ${row}. */
@@ -121,9 +122,9 @@ enum rc config_warn_wide(const char *name, const struct config_cidrs *networks,
 /* Reads the file ${path} and calls ${each} for each "name = value" with its
  * line number.  Stops at the first error of ${each} and returns it.
  * RC_INVALID: the file is not a regular one, is larger than 1 MiB, or has a
- * section, a line of more than CONFIG_LINE_LEN bytes that is not a comment, or
- * another line that is not "name = value".  Else as rc_of_opening(), RC_IO or
- * RC_NO_MEMORY. */
+ * setting in a section, a line of more than CONFIG_LINE_LEN bytes that is not a
+ * comment, or another line that is not "name = value".  Else as
+ * rc_of_opening(), RC_IO or RC_NO_MEMORY. */
 enum rc config_file_read(const char *path,
     enum rc (*each)(void *arg, const char *name, const char *value, int line,
 	struct err *err),

@@ -129,11 +129,11 @@ config_names_write(enum config_type type, const void *member, struct buf *out)
 
 /* ---- rules ---- */
 
-/* Checks federation_url, and sets it if it is empty.  Other servers accept a
- * public URL only (domain_url_public()).  Other URLs are for tests and closed
- * networks, where the other servers have pinned the URL of this one: http,
- * which only loopback allows, and any URL if this server has pinned peers
- * itself. */
+/* Checks federation_url, or sets it to https://DOMAIN if it is empty.  Other
+ * servers accept a public URL only (domain_url_public()), unless they have
+ * pinned this server's URL, as in tests and closed networks.  So a URL that is
+ * not public is allowed in two cases: it is http (for loopback only), or this
+ * server has pinned peers itself (federation_peer). */
 static enum rc
 check_url(struct config *config, struct err *err)
 {
@@ -221,8 +221,9 @@ warn_without_effect(const struct config *config, config_warn_fn warn, void *arg)
 	}
 }
 
-/* With federation = list, messages are exchanged with the servers of
- * federation-allow and federation-peer only. */
+/* Warns about lists that allow no server or have no effect.  With federation =
+ * list, messages are exchanged only with the servers of federation-allow and
+ * federation-peer. */
 static void
 warn_lists(const struct config *config, config_warn_fn warn, void *arg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the file of settings with inih.  inih does not give the line of a value
- * and does not stop at the first error; both are added here by passing it one
+ * and does not stop at the first error.  This file adds both by giving inih one
  * line at a time.
  */
 #include <errno.h>

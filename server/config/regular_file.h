@@ -14,8 +14,8 @@
  * no device.  Thread: any. */
 enum rc regular_file_open(const char *path, int *ret, struct err *err) MUST_USE;
 
-/* Makes the same checks without opening the file.  Returns RC_OK also if there
- * is no file. */
+/* Checks, without opening ${path}, that it is a regular file.  Errors: as
+ * regular_file_open(), but RC_OK if there is no such file. */
 enum rc regular_file_check(const char *path, struct err *err) MUST_USE;
 
 #endif

@@ -270,9 +270,10 @@ add_shown(struct buf *out, const char *value, size_t n)
 		buf_addc(out, (unsigned char)value[i] < ' ' ? '?' : value[i]);
 }
 
-/* Appends "NAME = VALUE".  Leaves out the space before a semicolon, because a
- * semicolon after a space begins a comment.  A value that a file cannot have
- * becomes a comment: a reader would take another value for it. */
+/* Appends "NAME = VALUE".  Leaves out the space after "=" if the value begins
+ * with a semicolon, because a semicolon after a space begins a comment.  Writes
+ * a value that a file cannot have as a comment: a reader of the file would get
+ * another value. */
 static void
 add_setting(
     const struct config_row *row, const struct config *config, struct buf *out)

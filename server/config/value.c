@@ -14,8 +14,8 @@ struct unit {
 	int64_t factor;
 };
 
-/* The smallest unit first, which is also the unit of a number without a
- * suffix. */
+/* The units of a time.  The smallest is the first: it is also the unit of a
+ * number without a suffix. */
 static const struct unit times[] = {
     {"s", CONFIG_SECOND},
     {"m", 60 * CONFIG_SECOND},
@@ -33,7 +33,7 @@ static const struct unit sizes[] = {
 };
 
 /* Reads the digits at ${*text} and moves it past them.  Returns false if there
- * are none or they do not fit. */
+ * are none, or if the number does not fit into *ret. */
 static bool
 take_number(const char **text, int64_t *ret)
 {
@@ -186,7 +186,7 @@ ends_with(const char *text, const char *end)
 
 /* Returns true if ${text} is an origin as browsers write it:
  * "https://HOST[:PORT]" or "http://HOST[:PORT]" in lower case, without the
- * default port.  Another text would never match. */
+ * default port.  Another text would never match the Origin of a request. */
 static bool
 origin_valid(const char *text)
 {

@@ -6,8 +6,9 @@
 #include "base/mem.h"
 #include "config/config_internal.h"
 
-/* The lengths of the widest private networks, 10.0.0.0/8 and fc00::/7.  The
- * network of a proxy is never wider. */
+/* The prefix lengths of the widest private networks, 10.0.0.0/8 and fc00::/7.
+ * A network with a shorter prefix also contains addresses that are not private,
+ * so config_warn_wide() warns of it. */
 #define V4_WIDEST 8
 #define V6_WIDEST 7
 

@@ -38,8 +38,8 @@ state_of(struct crypt_hash *h)
 	return ((crypto_generichash_state *)(void *)h->opaque);
 }
 
-/* crypt_hash_init(), crypt_hash_update() and crypt_hash_final() assert success:
- * libsodium refuses only lengths out of range, which never occur here. */
+/* The functions that hash assert that libsodium succeeds: it refuses only
+ * lengths out of range, which never occur here. */
 void
 crypt_hash_init(struct crypt_hash *h)
 {

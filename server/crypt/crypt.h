@@ -3,9 +3,11 @@
  * Cryptography by libsodium: passwords (argon2id), tokens, hashes
  * (BLAKE2b-256), comparison in constant time.
  *
- * To hash or verify a password takes 64 MiB and two passes, on purpose: once
- * the server serves, only threads of the argon2 pool call these functions.
- * Commands call them directly.  Everything else is cheap.
+ * Hashing or verifying a password takes 64 MiB of memory and two passes over
+ * it, so that guessing passwords is expensive.  A running server does this only
+ * in the threads of its argon2 pool (rest/pool.h); a command of twinboxd that
+ * works without the server does it in its own thread.  All other functions are
+ * cheap.
  */
 #ifndef CRYPT_CRYPT_H
 #define CRYPT_CRYPT_H
@@ -17,8 +19,8 @@
 #include "base/err.h"
 #include "base/rnd.h"
 
-/* Initialises libsodium; RC_INTERNAL if it does not start.  Call it once,
- * before any other function here and before other threads start. */
+/* Initialises libsodium.  Returns RC_INTERNAL if libsodium cannot start.  Call
+ * it once, before any other function here and before other threads start. */
 enum rc crypt_init(struct err *err) MUST_USE;
 
 /* ---- passwords ---- */
@@ -31,24 +33,26 @@ enum rc crypt_init(struct err *err) MUST_USE;
 enum rc crypt_password_hash(const char *password, size_t n,
     char ret[CRYPT_PASSWORD_SIZE], struct err *err) MUST_USE;
 
-/* Returns RC_OK if the password is that of ${stored}, RC_DENIED if it is not,
- * RC_NO_MEMORY if it cannot be checked, RC_CORRUPT if ${stored} is not a stored
- * password or would cost more than 1 GiB or 16 passes.  The cost is that of
- * ${stored}.  Blocks: as crypt_password_hash(). */
+/* Checks ${n} bytes at ${password}.  Returns RC_OK if ${stored} was made from
+ * this password, RC_DENIED if not, RC_NO_MEMORY if the check could not run, and
+ * RC_CORRUPT if ${stored} is not a stored password or asks for more than 1 GiB
+ * or 16 passes.  Takes the memory and the passes that ${stored} asks for.
+ * Blocks: as crypt_password_hash(). */
 enum rc crypt_password_verify(const char *stored, const char *password,
     size_t n, struct err *err) MUST_USE;
 
-/* Does the same work for a name that does not exist, so that the time of an
- * answer does not show which names exist.  Returns RC_DENIED, or RC_NO_MEMORY.
- * Blocks: as crypt_password_hash(). */
+/* Does the work of crypt_password_verify() when there is no stored password,
+ * for example because no user has the name that a client gave.  So the time of
+ * the answer does not show which names exist.  Returns RC_DENIED or
+ * RC_NO_MEMORY, never RC_OK.  Blocks: as crypt_password_hash(). */
 enum rc crypt_password_dummy(
     const char *password, size_t n, struct err *err) MUST_USE;
 
 /* Five groups of four characters, with their NUL. */
 #define CRYPT_ONCE_SIZE 25
 
-/* Makes a one-time password of 100 random bits from ${rnd}, such as
- * "K7QM-X2RT-9WBD-E4HZ-PN6S": letters and digits without 0, O, 1 and I, which
+/* Makes a one-time password of 100 random bits from the generator ${rnd}, such
+ * as "K7QM-X2RT-9WBD-E4HZ-PN6S".  The alphabet has no 0, O, 1 and I, which
  * people confuse. */
 void crypt_password_once(struct rnd *rnd, char ret[CRYPT_ONCE_SIZE]);
 
@@ -68,9 +72,10 @@ void crypt_hash_init(struct crypt_hash *h);
 /* Adds ${n} bytes. */
 void crypt_hash_update(struct crypt_hash *h, const void *p, size_t n);
 
-/* Adds ${n} bytes to the hash, with their number in front, so that different
- * lists of fields never give the same bytes.  An absent field (${p} is NULL)
- * differs from an empty one. */
+/* Adds one field to the hash: first ${n} as 8 bytes, then the ${n} bytes at
+ * ${p}.  Because of these lengths, different lists of fields never give the
+ * same input to the hash.  An absent field (${p} is NULL) differs from an empty
+ * one. */
 void crypt_hash_field(struct crypt_hash *h, const void *p, size_t n);
 
 /* Adds a number as 8 bytes. */
@@ -89,18 +94,20 @@ void crypt_hash_once(const void *p, size_t n, uint8_t ret[CRYPT_HASH_SIZE]);
 /* "tb_", 43 characters of base64url, no NUL. */
 #define CRYPT_TOKEN_LEN 46
 
-/* Makes a token from 32 bytes of ${rnd}.  The text is sent to its owner once;
- * only the hash is stored. */
+/* Makes a token from 32 bytes of the random generator ${rnd}.  The caller sends
+ * ${ret_text} to the owner once, and stores only ${ret_hash}. */
 void crypt_token_new(struct rnd *rnd, char ret_text[CRYPT_TOKEN_LEN + 1],
     uint8_t ret_hash[CRYPT_HASH_SIZE]);
 
-/* Writes the hash by which a token is looked up.  Returns false, with ${ret}
- * unchanged, if ${n} bytes at ${text} do not have the form of a token. */
+/* Writes the hash by which the token ${text} is looked up in the database.
+ * Returns false, with ${ret} unchanged, if the ${n} bytes at ${text} do not
+ * have the form of a token. */
 bool crypt_token_hash(const char *text, size_t n, uint8_t ret[CRYPT_HASH_SIZE]);
 
 /* ---- memory ---- */
 
-/* Returns true if ${n} bytes are equal, in a time that depends on ${n} only. */
+/* Returns true if the ${n} bytes at ${a} and at ${b} are equal.  The time
+ * depends on ${n} only, so it does not show where they differ. */
 bool crypt_equal(const void *a, const void *b, size_t n);
 
 /* Zeroes ${n} bytes.  The compiler cannot remove this as a dead store. */

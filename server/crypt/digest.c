@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * BLAKE2b-256 over fields in a fixed order.  The length of the sender is hashed
- * before the sender, the only field of variable length in a link, so that
+ * BLAKE2b-256 over fields in a fixed order.  The sender is the only field of a
+ * link that varies in length.  Its length is hashed before it, so that
  * different fields never give the same bytes.
  */
 #include "crypt/digest.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hash chain over the messages of a conversation: each link hashes the link
- * before, the number, the id and the sender of a message, and a salted hash of
- * its body.  Body and salt can be erased later without breaking the chain; a
- * lost or changed row breaks it.
+ * The hash chain over the messages of a conversation.  The link of a message is
+ * the hash of the previous link, of the message's number, id and sender, and of
+ * a salted hash of its body.  Body and salt can be erased later without
+ * breaking the chain.  A lost message, or a changed number, id, sender or body,
+ * breaks the chain.
  */
 #ifndef CRYPT_DIGEST_H
 #define CRYPT_DIGEST_H
@@ -17,8 +18,8 @@
 void digest_body(const uint8_t salt[DIGEST_SALT_LEN], const char *body,
     size_t n, uint8_t ret[DIGEST_LEN]);
 
-/* Replaces ${digest}, that of message ${seq} - 1, by that of message ${seq}.
- * ${body} comes from digest_body(). */
+/* On entry ${digest} is the link of message ${seq} - 1; replaces it by the link
+ * of message ${seq}.  ${body} is the salted hash from digest_body(). */
 void digest_next(uint8_t digest[DIGEST_LEN], int64_t seq, const struct uuid *id,
     const char *sender, const uint8_t body[DIGEST_LEN]);
 

@@ -4,10 +4,11 @@
  * which no setting changes.  Builds with --enable-faults use libsodium's lowest
  * cost if TWINBOX_CHEAP_PASSWORDS is 1, because tests make thousands of users.
  *
- * The stored form is libsodium's own, but this file compares it, not
- * crypto_pwhash_str_verify().  In 1.0.18 that function fails with EINVAL both
- * for a wrong password and for a lack of memory, and a user must not read
- * "wrong password" because the server is short of memory.
+ * A stored password has libsodium's own form.  But this file parses it and
+ * compares the hashes itself, and does not call crypto_pwhash_str_verify(): in
+ * libsodium 1.0.18 that function sets errno to EINVAL both for a wrong password
+ * and for a lack of memory.  A user must not read "wrong password" because the
+ * server is short of memory.
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,8 +22,9 @@
 #define RESULT_SIZE 32
 #define BASE64 sodium_base64_VARIANT_ORIGINAL_NO_PADDING
 
-/* The highest cost of a stored password that is accepted.  This program never
- * stores a higher one, and checking one could exhaust memory. */
+/* A stored password that asks for more passes or more KiB than this is refused
+ * as corrupt.  This program never stores one, and checking one could exhaust
+ * memory. */
 #define OPS_MAX 16
 #define MEM_KIB_MAX (1024 * 1024)
 
@@ -33,8 +35,9 @@ static_assert(CRYPT_PASSWORD_SIZE == crypto_pwhash_argon2id_STRBYTES,
 struct cost {
 	unsigned long long passes;
 	size_t bytes;
-	/* The stored password that is checked for an unknown name.  It has the
-	 * same cost, and was made from 32 random bytes that were not kept. */
+	/* A stored password of this cost, which crypt_password_dummy() checks
+	 * for a name that does not exist.  Nobody knows a password that it
+	 * accepts: it was made from 32 random bytes that were not kept. */
 	const char *dummy;
 };
 
@@ -102,8 +105,8 @@ take_text(const char **p, const char *text)
 	return (true);
 }
 
-/* Moves ${*p} past a number from 1 to ${max}.  Returns false if there is
- * none. */
+/* Reads a decimal number into ${ret} and moves ${*p} past it.  Returns false if
+ * there is none, or if it is not from 1 to ${max}. */
 static bool
 take_number(const char **p, size_t max, size_t *ret)
 {
@@ -115,8 +118,8 @@ take_number(const char **p, size_t max, size_t *ret)
 	return (v >= 1 && v <= max);
 }
 
-/* Moves ${*p} past exactly ${n} bytes in base64.  Returns false if there are
- * more or fewer. */
+/* Decodes base64 into ${ret} and moves ${*p} past it.  Returns false if it does
+ * not hold exactly ${n} bytes. */
 static bool
 take_bytes(const char **p, unsigned char *ret, size_t n)
 {

@@ -40,8 +40,9 @@ sign_make(const uint8_t seed[SIGN_SEED_SIZE], const void *p, size_t n,
 	sodium_memzero(secret, sizeof(secret));
 }
 
-/* libsodium rejects an S that is not below the order of the group, points R and
- * A of low order, and an A that is not in its canonical form. */
+/* Names of RFC 8032: a signature is R and S, A is the public key.  libsodium
+ * rejects an S that is not below the order of the group, an R or A that is a
+ * point of low order, and an A that is not in its canonical form. */
 bool
 sign_verify(const uint8_t public[SIGN_PUBLIC_SIZE], const void *p, size_t n,
     const uint8_t signature[SIGN_SIZE])
@@ -88,8 +89,9 @@ sign_base64_write(const void *p, size_t n, char *ret, size_t size)
 	    ret, size, p, n, sodium_base64_VARIANT_ORIGINAL);
 }
 
-/* Returns true if all bytes are ASCII.  libsodium 1.0.18 decodes a byte above
- * 0x7f, which is a negative char, as "/", so it must not get one. */
+/* Returns true if all ${n} bytes are ASCII.  libsodium 1.0.18 decodes a byte
+ * above 0x7f, which is a negative char, as if it were "/".  So
+ * sign_base64_read() refuses such bytes itself. */
 static bool
 is_ascii(const char *text, size_t n)
 {

@@ -26,10 +26,11 @@ void sign_public(
 void sign_make(const uint8_t seed[SIGN_SEED_SIZE], const void *p, size_t n,
     uint8_t ret[SIGN_SIZE]);
 
-/* Returns true if ${signature} was made for the ${n} bytes at ${p} with the key
- * of ${public}.  Returns false also for a public key that is not in its
- * canonical form or is of low order, for which anybody can make signatures, and
- * for a signature that was changed into another valid form (S + L). */
+/* Returns true if ${signature} was made for the ${n} bytes at ${p} with the
+ * secret key of ${public}.  Returns false also for a public key that is not in
+ * its canonical form or is of low order (anybody can make signatures for the
+ * latter), and for a signature whose S was replaced by S + L, where L is the
+ * order of the group. */
 bool sign_verify(const uint8_t public[SIGN_PUBLIC_SIZE], const void *p,
     size_t n, const uint8_t signature[SIGN_SIZE]);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The special-purpose registries of IANA for IPv4 and IPv6 (RFC 6890), and
- * multicast, as prefixes.  Entries that IANA calls globally reachable are
- * refused as well: no chat server has such an address.
+ * The addresses that this server never contacts unless an operator allows them:
+ * the special-purpose registries of IANA for IPv4 and IPv6 (RFC 6890), and
+ * multicast, as prefixes.  This includes entries of the registries that IANA
+ * calls globally reachable, because no chat server has such an address.
  */
 #include <sys/socket.h>
 
@@ -41,8 +42,9 @@ static const struct block v4_blocks[] = {
     {{240}, 4, "reserved"}, /* 240.0.0.0/4, and the broadcast */
 };
 
-/* Global unicast.  Every other IPv6 address is refused, among them loopback,
- * unique local, link-local, multicast and 64:ff9b::/96. */
+/* Global unicast (2000::/3).  Every IPv6 address outside of it is refused,
+ * among them loopback, unique local, link-local, multicast and 64:ff9b::/96.
+ * The exception is ::ffff:a.b.c.d, which is checked as IPv4. */
 static const struct block v6_global = {{0x20}, 3, "not a public address"};
 
 /* Blocks that are not public and that a message to the operator names. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which network addresses this server may contact on behalf of others.
+ * Checks which network addresses this server may contact when it sends a
+ * request to another server.
  *
  * Strangers choose the domains that this server looks up, and their DNS chooses
- * the addresses.  So each socket's address is checked just before it connects,
- * after DNS.  Addresses that only machines of the operator's own network can
- * reach are refused, and so are those that IANA has set aside.
+ * the addresses.  So the address of each socket is checked after DNS, just
+ * before the socket connects.  Loopback, private networks and all other
+ * addresses that IANA has set aside are refused; otherwise strangers could make
+ * this server contact machines inside the operator's network.
  */
 #ifndef FEDERATION_ADDRESS_H
 #define FEDERATION_ADDRESS_H
@@ -16,26 +18,29 @@
 
 struct sockaddr;
 
-/* Returns true if a socket may connect to ${address}: an IPv4 address outside
- * of IANA's special-purpose registry and below 224.0.0.0, or an IPv6 address of
- * 2000::/3 outside of that registry. ::ffff:a.b.c.d is checked as a.b.c.d.
- * IPv6 addresses that contain an IPv4 address (2002::/16, 64:ff9b::/96,
- * 2001::/32) are refused.  Other families are refused.
+/* Returns true if a socket may connect to ${address}.  That is an IPv4 address
+ * below 224.0.0.0 that is not in IANA's special-purpose registry, or an IPv6
+ * address of 2000::/3 that is not in that registry.  ::ffff:a.b.c.d is checked
+ * as a.b.c.d.  IPv6 addresses with an IPv4 address in them (2002::/16,
+ * 64:ff9b::/96, 2001::/32) are refused, and so is every family other than IPv4
+ * and IPv6.
  *
- * Every address of ${allowed} (--federation-networks) may be contacted.
- * Borrows both.  ${address} has the size of its family's struct, and need not
- * be aligned for it.  Thread: any. */
+ * An IPv4 or IPv6 address in one of the networks ${allowed} (such as
+ * --federation-networks) may be contacted in any case.  Borrows both.
+ * ${address} has the size of its family's struct, and need not be aligned for
+ * it.  Thread: any. */
 bool address_allowed(
     const struct sockaddr *address, const struct net_networks *allowed);
 
-/* Returns why ${address} is refused, in words for an operator that follow "is":
- * "loopback", "a private network".  NULL: it may be contacted.  Static storage.
- * Thread: any. */
+/* Returns why address_allowed() refuses ${address}, as words that complete the
+ * sentence "the address is …": "loopback", "a private network".  Returns NULL
+ * if it does not refuse ${address}.  Static storage.  Thread: any. */
 const char *address_fault(
     const struct sockaddr *address, const struct net_networks *allowed);
 
-/* Adds 127.0.0.0/8 and ::1 to ${networks}, as far as there is room: a peer
- * whose URL an operator has pinned may run on this machine. */
+/* Adds 127.0.0.0/8 and ::1 to ${networks}, unless the list is full.  Used for
+ * requests to a peer whose URL an operator has pinned, because this peer may
+ * run on the same machine. */
 void address_add_loopback(struct net_networks *networks);
 
 #endif

@@ -9,8 +9,8 @@
 
 #define BEGIN_LINE "-----BEGIN CERTIFICATE-----"
 #define END_LINE "-----END CERTIFICATE-----"
-/* The tag of a DER SEQUENCE, with which a certificate begins (RFC 5280, section
- * 4.1). */
+/* The tag byte of a SEQUENCE in DER.  Each certificate is a SEQUENCE (RFC 5280,
+ * section 4.1). */
 #define DER_SEQUENCE 0x30
 
 /* Returns true if the ${n} bytes are one DER SEQUENCE, by tag and length. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends a parcel to another server: in one signed request, or in several if the
- * peer accepts less in one or the parcel has to be split to find a bad item.
+ * Sends a parcel (messages and receipts for one destination, its items) to
+ * another server in signed HTTP requests.  One request is enough, unless the
+ * peer accepts fewer items or bytes in a request, or the peer refuses a request
+ * as a whole and the parcel is split to find the item that it refuses.
  *
- * The requests of a parcel are sent one after the other.  When the peer has not
- * taken an item, the later items of its lane are not sent, so that they do not
- * overtake it.
+ * The requests of a parcel are sent one after the other.  When the peer has
+ * neither accepted nor rejected an item, the later items of its lane (one
+ * conversation to one recipient) are not sent, so that they do not overtake it.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -42,8 +44,9 @@ end(struct carry *c)
 	parcel->finish(parcel);
 }
 
-/* Ends ${c}: the destination was not reached.  Items that have answers keep
- * them; the others are not charged with an attempt. */
+/* Ends ${c}, for the reason ${why}, although items have no answer.  Items that
+ * got an answer to an earlier request keep it.  The other items wait, and this
+ * attempt does not count as one of their retries. */
 static void
 fail(struct carry *c, int status, const char *why)
 {
@@ -119,8 +122,9 @@ answer_of(const struct envelope_ack *ack)
 	}
 }
 
-/* Marks the later items of the lane of item ${at} as not taken: the peer has
- * not taken item ${at}. */
+/* The peer has neither accepted nor rejected item ${at}.  Gives
+ * ANSWER_PREDECESSOR to the later items of its lane that have no answer yet, so
+ * that they wait for item ${at}. */
 static void
 hold_lane(struct carry *c, size_t at)
 {
@@ -202,8 +206,9 @@ read_outcome(struct carry *c, struct outcome *o)
 		    classify_problem_read(value, t->answer.data, t->answer.len);
 }
 
-/* Reports the peer's clock.  Prefers the heartbeat time, which the peer's
- * software wrote, to the header Date, which may come from a proxy. */
+/* Reports to peer_clocks_hear() how far the peer's clock is off.  Takes the
+ * time from the heartbeat in the answer, which the peer's own software wrote.
+ * Without one, takes the header Date, which may come from a proxy. */
 static void
 hear_clock(const struct carry *c, const struct outcome *o)
 {
@@ -240,9 +245,10 @@ explain(const struct carry *c, const struct outcome *o, char *ret, size_t size)
 		(void)snprintf(ret, size, "HTTP %d", o->is.status);
 }
 
-/* Marks the peer's document as stale if the answer shows that it has changed:
- * another epoch, or a status that a wrong address would give (300 to 499,
- * except 429). 503 key-unknown does not count, because it is about the key of
+/* Marks the copy of the peer's document (/.well-known/twinbox) as stale if the
+ * answer suggests that the document has changed.  That is an answer with
+ * another epoch, or with a status that an outdated URL would give: 300 to 499,
+ * except 429.  503 key-unknown does not count, because its cause is the key of
  * this server. */
 static void
 look_stale(struct carry *c, const struct outcome *o)
@@ -295,9 +301,9 @@ reject(struct carry *c, enum envelope_reason reason)
 	next_request(c);
 }
 
-/* The peer was restored from a backup after it had answered, so what it took
- * may be lost.  Sends the items again; the peer recognises those that it still
- * has. */
+/* The answer came from the peer before it was restored from a backup, so what
+ * it accepted then may be lost.  Ignores the answer and sends the items of the
+ * request again; the peer recognises those that it still has. */
 static void
 ask_again(struct carry *c)
 {
@@ -360,7 +366,8 @@ come_back(struct transfer *t)
 
 /* ---- a request ---- */
 
-/* Writes the items that have no answer yet, as many as fit into one request. */
+/* Writes the body of the next request: the items that have no answer yet, in
+ * order, as many as fit into one request. */
 static enum rc
 write_body(struct carry *c)
 {

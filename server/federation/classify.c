@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of outcomes, and the parsers of two headers and of the problem
- * document that the table needs.
+ * This file has classify(), which decides from the outcome of a request what
+ * happens to the sent envelopes and to the destination.  It also has the
+ * parsers of the headers Date and Retry-After and of the problem document.
  */
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,7 @@ is_problem_json(const char *type)
 }
 
 /* Returns the code of a problem: the part of its `type` URI behind the last
- * "/".  The base of the URI does not matter. */
+ * "/".  The part before does not matter.  Returns "" if ${uri} is NULL. */
 static const char *
 code_of(const char *uri)
 {
@@ -147,8 +148,12 @@ classify_taken(const struct classify_outcome *o)
 	return (verdict(CLASSIFY_SETTLE));
 }
 
-/* Statuses 400, 413 and 422: the fault may be in one of the envelopes, or the
- * other end may not be the server that we take it for. */
+/* The answer has status 400, 413 or 422.  Either the peer refuses one of the
+ * envelopes, or another machine than the peer's server has answered.  With
+ * several envelopes, returns CLASSIFY_HALVE to find the bad one.  A single
+ * envelope is rejected if the problem code is bad-request, too-large or
+ * body-too-large; otherwise the answer counts as a failure of the
+ * destination. */
 static struct classify_verdict
 classify_refused(const struct classify_outcome *o)
 {
@@ -226,8 +231,9 @@ month_of(const char *name)
 	return (0);
 }
 
-/* Parses an IMF-fixdate, "Sun, 06 Nov 1994 08:49:37 GMT".  Puts its fields into
- * the order of RFC 3339, whose parser then checks them. */
+/* Parses an IMF-fixdate, "Sun, 06 Nov 1994 08:49:37 GMT".  Copies its fields
+ * into the order of RFC 3339, "1994-11-06T08:49:37Z", because
+ * clk_parse_rfc3339() then checks their ranges. */
 bool
 classify_date_read(const char *value, int64_t *ret_ms)
 {

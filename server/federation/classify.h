@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The meaning of a request's outcome for its envelopes and for its
- * destination (docs/federation.md, "Other answers").
+ * Decides what the outcome of a request to another server means for the
+ * envelopes in it and for the destination (docs/federation.md, "Other
+ * answers").
  *
- * The rule behind the table: a message is given up only if the peer's own
- * software says so.  An answer of a proxy, of a wrong host or of a dead network
- * counts as a failure of the destination, and costs no message an attempt.
+ * The rule behind classify(): a message is given up only if the peer's own
+ * software refuses it.  Any answer of a proxy or of a wrong host, and no answer
+ * at all, at most counts as a failure of the destination or pauses it; the
+ * messages wait, and none of them uses up a retry.
  *
  * Thread: any, in all of these.  Only parsing a problem document allocates
  * memory.
@@ -58,23 +60,25 @@ enum classify_problem {
 	    CLASSIFY_PROBLEMS
 };
 
-/* Code and detail of a problem document, for operators.  Bytes that are not
- * printable ASCII become '?'; longer texts are cut. */
+/* The code and the detail of a problem document (RFC 9457), to show to
+ * operators.  Bytes that are not printable ASCII become '?', and longer texts
+ * are cut. */
 struct classify_said {
 	char code[48]; /* the end of its `type` */
 	char detail[256];
 };
 
-/* Parses a body of ${n} bytes with the header Content-Type ${type} (NULL:
- * absent).  Returns false, with ${ret} unchanged, if it is not
- * application/problem+json, is longer than ENVELOPE_ANSWER_LEN or not valid
- * JSON, or memory is short.  A missing member becomes "". */
+/* Parses the problem document in the ${n} bytes at ${body}; ${type} is the
+ * value of the header Content-Type (NULL: absent).  Returns false, with ${ret}
+ * unchanged, if ${type} is not application/problem+json, if the body is longer
+ * than ENVELOPE_ANSWER_LEN or not valid JSON, or if memory is short.  A missing
+ * member becomes "". */
 bool classify_problem_said(
     const char *type, const char *body, size_t n, struct classify_said *ret);
 
-/* Returns the problem of a body of ${n} bytes with the header Content-Type
- * ${type} (NULL: absent), by the code at the end of its `type`.
- * CLASSIFY_NO_PROBLEM if the table does not have the code or
+/* Parses the same input as classify_problem_said(), and returns the problem
+ * whose code in CLASSIFY_PROBLEM_TABLE is the end of the member `type`.
+ * Returns CLASSIFY_NO_PROBLEM if the table does not have the code or
  * classify_problem_said() returns false. */
 enum classify_problem classify_problem_read(
     const char *type, const char *body, size_t n);
@@ -106,8 +110,9 @@ enum classify_class {
 /* Returns the word of ${class}.  Static storage. */
 const char *classify_word(enum classify_class class);
 
-/* The shortest time for which a destination is parked.  Without it, a peer that
- * always asks for no wait would cause requests without end. */
+/* The shortest time in ms for which no request goes to a destination that asked
+ * for a pause.  Without this minimum, a peer that always answers "Retry-After:
+ * 0" would get requests in an endless loop. */
 #define CLASSIFY_PARK_MIN_MS 1000
 
 /* The answer had no Retry-After. */
@@ -136,15 +141,16 @@ struct classify_verdict {
 /* Returns what to do after ${outcome}. */
 struct classify_verdict classify(const struct classify_outcome *outcome);
 
-/* Parses an HTTP date in the preferred form (RFC 9110, section 5.6.7), such as
- * the header Date, to wall time in ms.  The day of the week is not checked.
- * Returns false, with ${ret_ms} unchanged, if it is not valid. */
+/* Parses an HTTP date in the preferred form (RFC 9110, section 5.6.7), for
+ * example the value of the header Date, to wall time in ms.  The day of the
+ * week is not checked.  Returns false, with ${ret_ms} unchanged, if ${value} is
+ * not such a date. */
 bool classify_date_read(const char *value, int64_t *ret_ms);
 
-/* Parses the header Retry-After (RFC 9110, section 10.2.3): ${value} (NULL:
- * absent) is seconds or a date in the preferred form; ${now_ms} is wall time.
- * Returns ms from now, from 0 to RETRY_HINT_MAX_MS; CLASSIFY_NO_WAIT if absent
- * or not valid. */
+/* Parses the header Retry-After (RFC 9110, section 10.2.3).  ${value} (NULL:
+ * absent) is a number of seconds, or a date in the preferred form; ${now_ms} is
+ * wall time.  Returns the time to wait in ms, from 0 to RETRY_HINT_MAX_MS, or
+ * CLASSIFY_NO_WAIT if the header is absent or not valid. */
 int64_t classify_retry_after_ms(const char *value, int64_t now_ms);
 
 #endif

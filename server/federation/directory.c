@@ -2,8 +2,9 @@
 /*
  * See directory.h.
  *
- * Two LRU lists: peers that the database knows, and names that were only looked
- * up.  A stranger who invents names evicts only other names, not peers.
+ * There are two LRU lists: peers that are in the database, and names that are
+ * not (yet).  A stranger who invents names evicts only other names of the
+ * second list, never a peer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +18,11 @@
 /* Limits of peers and of names in memory; about 3 KB each. */
 #define PEERS_MAX 2048
 #define NAMES_MAX 1024
-/* A signature makes the document be read again this long after its lifetime has
- * ended.  Sending reads it again as soon as the lifetime has ended. */
+/* When this time in ms has passed since the end of a document's lifetime, the
+ * next signed request of its server starts a fetch of the document, in case the
+ * keys have changed.  Until the fetch has ended, the known keys still verify.
+ * Sending does not use the document after the end of its lifetime, and fetches
+ * it first. */
 #define KEYS_TRUSTED_MS INT64_C(3600000)
 
 struct entry {
@@ -32,8 +36,8 @@ struct entry {
 	bool has_contact;
 	struct directory_contact contact;
 	int64_t fresh_until_ms; /* monotonic: end of the document's lifetime */
-	/* Monotonic: if the document cannot be fetched again, it is used until
-	 * then. */
+	/* Monotonic: until then, a failed fetch of the document extends
+	 * ${fresh_until_ms} by DOCUMENT_LIFETIME_MIN_S. */
 	int64_t usable_until_ms;
 
 	bool looking;             /* a look-up is under way */
@@ -85,8 +89,9 @@ directory_pinned(const struct directory *d, const char *domain)
 
 /* ---- entries ---- */
 
-/* Two domains with the same hash cannot both be in memory: the name is
- * compared, and the later one replaces the other.  The hash has a secret key,
+/* Returns the entry of ${domain}, or NULL.  Entries are found by a hash, so the
+ * name is compared as well.  Two domains with the same hash cannot both be in
+ * memory: find_or_add() replaces the earlier one.  The hash has a secret key,
  * so an attacker cannot search for such a pair. */
 static struct entry *
 find(struct directory *d, const char *domain)
@@ -152,8 +157,8 @@ touch(struct directory *d, struct entry *e)
 	link_entry(d, e);
 }
 
-/* Finds or adds the entry of ${domain}.  NULL: no memory; the next request for
- * the domain tries again. */
+/* Finds or adds the entry of ${domain}, and makes it the most recently used
+ * one.  NULL: no memory; the next request for the domain tries again. */
 static struct entry *
 find_or_add(struct directory *d, const char *domain)
 {
@@ -188,8 +193,9 @@ now_ms(const struct directory *d)
 
 /* ---- asking ---- */
 
-/* Starts a look-up of ${e}, if none is under way.  The result arrives later,
- * since directory_stored() and the others take the lock. */
+/* Starts a look-up of ${e}, unless one is under way or there is no room for
+ * one.  The callback must not return the result during the call: the caller
+ * holds the lock, and directory_stored() and the like take it. */
 static void
 ask(struct directory *d, struct entry *e, enum directory_want what)
 {
@@ -199,8 +205,9 @@ ask(struct directory *d, struct entry *e, enum directory_want what)
 	e->looking = d->o.want(d->o.arg, e->domain, what);
 }
 
-/* The row was changed: reads it now; or, if a look-up is under way or there is
- * no room for one, at the next chance. */
+/* The database row of ${e} was changed.  Starts to read it.  If a look-up is
+ * already under way or there is no room for another, sets ${again}: then the
+ * row is read when that look-up has ended or when ${e} is used next. */
 static void
 reread(struct directory *d, struct entry *e)
 {
@@ -220,8 +227,9 @@ looked(struct directory *d, struct entry *e)
 		reread(d, e);
 }
 
-/* Reads the row again if it is old: an operator or another node may have
- * changed it. */
+/* Starts to read the database row of ${e} again if it was read
+ * directory_reload_ms ago or is known to have changed.  An operator or another
+ * node may have changed the row. */
 static void
 refresh(struct directory *d, struct entry *e)
 {
@@ -251,8 +259,9 @@ key_of(const struct directory *d, const struct entry *e, const char *key_id,
 	return (false);
 }
 
-/* Starts a look-up of a domain that is not known to be in the database, unless
- * one has failed within directory_failed_ms. */
+/* Starts a look-up of ${e}, a domain that is not known to be in the database.
+ * Does nothing for directory_failed_ms after a look-up of the domain has
+ * failed. */
 static void
 ask_unknown(struct directory *d, struct entry *e)
 {
@@ -261,10 +270,11 @@ ask_unknown(struct directory *d, struct entry *e)
 		ask(d, e, DIRECTORY_WANT_PEER);
 }
 
-/* Starts a fetch of the document of a known peer: it has signed with an unknown
- * key, or its document was not read for a long time, so the key may no longer
- * be in it.  Not more often than directory_again_ms, nor within
- * directory_failed_ms after a failure. */
+/* Starts a fetch of the document of ${e}, a known peer.  Either the peer has
+ * used a key that is not known here, or its document was not read for a long
+ * time and may no longer have the key.  Does nothing for directory_again_ms
+ * after the last such fetch, and for directory_failed_ms after one has
+ * failed. */
 static void
 ask_document(struct directory *d, struct entry *e)
 {
@@ -277,9 +287,10 @@ ask_document(struct directory *d, struct entry *e)
 		e->next_document_ms = now + d->o.timing->directory_again_ms;
 }
 
-/* Returns true if the keys of ${e} may be retired: this process has not read
- * its document, or the lifetime of the document ended KEYS_TRUSTED_MS ago.
- * Pinned keys are never old. */
+/* Returns true if the keys of ${e} may be outdated: this process has never read
+ * the document of ${e}, or the document's lifetime ended KEYS_TRUSTED_MS ago.
+ * Keys that an operator has pinned are never outdated, because the document
+ * does not change them. */
 static bool
 is_old(const struct directory *d, const struct entry *e)
 {

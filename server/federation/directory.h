@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Other servers as this process knows them: which keys verify their signatures,
- * where their messages are sent, and which servers may be in contact at all.
+ * The directory: other servers as this process knows them.  It has the keys
+ * that verify their signatures and the URLs to which their messages are sent,
+ * and it decides which servers this server exchanges messages with at all.
  *
  * Strangers choose the names that this server looks up.  So the directory holds
- * a bounded number of names (LRU), remembers failures as well as successes, and
- * starts one look-up for a domain at a time. lookup.c limits the documents that
- * are fetched for strangers (LOOKUP_FETCHES, LOOKUP_FETCHES_MINUTE).
+ * a bounded number of names (the least recently used are dropped), remembers
+ * failures as well as successes, and starts one look-up for a domain at a time.
+ * lookup.c limits the documents that are fetched for strangers (LOOKUP_FETCHES,
+ * LOOKUP_FETCHES_MINUTE).
  *
  * Thread: any, in all of these but new and free.  Never blocks.
  */
@@ -37,9 +39,11 @@ struct directory_policy {
 	struct domain_peer *peers; /* --federation-peer; borrowed */
 };
 
-/* Returns true if ${domain} may be in contact: it is valid, not this server's,
- * and not denied; in the mode DIRECTORY_LIST it must also be listed or pinned.
- * Always false in the mode DIRECTORY_OFF. */
+/* Returns true if this server may exchange messages with ${domain}.  The name
+ * must be valid, must not be this server's own, and must not be in
+ * ${policy->deny}.  In the mode DIRECTORY_LIST it must also be in
+ * ${policy->allow} or ${policy->peers}.  In the mode DIRECTORY_OFF the result
+ * is always false. */
 bool directory_policy_allows(
     const struct directory_policy *policy, const char *domain);
 
@@ -59,9 +63,10 @@ struct directory_signer {
 	uint8_t public[SIGN_PUBLIC_SIZE];
 };
 
-/* Finds key ${key_id} of ${domain}, and starts a look-up if the key or the
- * server is not known or what is known is old.  A stranger may have invented
- * both.  ${ret} is set with DIRECTORY_KNOWN. */
+/* Finds the key ${key_id} of ${domain}, with which a request claims to be
+ * signed.  Starts a look-up if the server or the key is not known, or if what
+ * is known about the server is old.  Both names may be inventions of a
+ * stranger.  Sets ${ret} only if it returns DIRECTORY_KNOWN. */
 enum directory_answer directory_signer(struct directory *d, const char *domain,
     const char *key_id, struct directory_signer *ret);
 
@@ -82,31 +87,36 @@ enum directory_way {
 	DIRECTORY_CLOSED_WAY /* by the policy, or blocked by an operator */
 };
 
-/* Finds where messages for ${domain} are sent.  ${ret} is set with
- * DIRECTORY_OPEN_WAY.  Fetches no document. */
+/* Finds where messages for ${domain} are sent.  Sets ${ret} only if it returns
+ * DIRECTORY_OPEN_WAY.  Does not fetch a document that is missing or no longer
+ * fresh: after DIRECTORY_NO_WAY the caller starts the look-up. */
 enum directory_way directory_contact(
     struct directory *d, const char *domain, struct directory_contact *ret);
 
-/* Returns true if ${epoch}, in the answer to a request that was sent to the
- * contact ${then}, is of a time before ${domain} was restored from a backup:
- * its document has shown another epoch since the request was sent. */
+/* ${then} was the contact of ${domain} when a request was sent, and the answer
+ * has the epoch ${epoch}.  Returns true if the answer comes from before
+ * ${domain} was restored from a backup: since the request was sent, this server
+ * has read a document of ${domain} whose epoch is neither that of ${then} nor
+ * ${epoch}. */
 bool directory_epoch_past(struct directory *d, const char *domain,
     const struct directory_contact *then, const char *epoch);
 
-/* Returns true if messages to users of ${domain} may be accepted: the policy
- * allows it, and it is not known to be blocked. */
+/* Returns true if this server may accept messages of its users to users of
+ * ${domain}: the policy allows the domain, and no operator is known to have
+ * blocked it. */
 bool directory_reaches(struct directory *d, const char *domain);
 
-/* Returns the URL that an operator has pinned for ${domain} (borrowed from the
- * policy); NULL: none. */
+/* Returns the entry of ${domain} in the policy if an operator has pinned its
+ * URL there (--federation-peer); NULL: no URL is pinned.  Borrowed from the
+ * policy. */
 const struct domain_peer *directory_pinned(
     const struct directory *d, const char *domain);
 
 /* ---- what is learnt ---- */
 
-/* Stores the row ${known}, which the database was asked for at monotonic
- * ${asked_ms}.  A row that is older than the one in memory is ignored.  Ends a
- * look-up. */
+/* Ends a look-up of the domain: stores its database row ${known} in memory.
+ * ${asked_ms} is the monotonic time at which the database was asked for the
+ * row.  If the row in memory was asked for later, ${known} is ignored. */
 void directory_stored(struct directory *d, const struct store_peer_known *known,
     int64_t asked_ms);
 
@@ -116,27 +126,30 @@ void directory_learned(struct directory *d,
     const struct store_peer_known *known, int64_t asked_ms,
     const struct document *doc, int64_t lifetime_s);
 
-/* The row of ${domain} was changed elsewhere.  Starts a look-up even if it is
- * not in memory, so that a block is known soon, and not only after the next
- * use.  Does nothing if the policy refuses the domain. */
+/* The database row of ${domain} was changed by another node.  Starts a look-up
+ * even if the domain is not in memory, so that this node knows of a block
+ * before the domain is used next.  Does nothing if the policy refuses the
+ * domain. */
 void directory_changed(struct directory *d, const char *domain);
 
 /* The database does not have ${domain}, or no longer: removes it from
  * memory. */
 void directory_unknown(struct directory *d, const char *domain);
 
-/* The look-up of ${domain} has ended without a result: there was no room, or
- * the database is away.  The next request for it starts another one. */
+/* The look-up of ${domain} has ended without a result, for a reason on this
+ * side: a queue was full, memory was short or the database was away.  The next
+ * request for the domain starts another one. */
 void directory_later(struct directory *d, const char *domain);
 
-/* The document of ${domain} could not be fetched or is not valid: for
- * directory_failed_ms (10 minutes) strangers cannot start another try.  An
- * older document is still used for sending, for up to DOCUMENT_LIFETIME_MAX_S
- * after it was read. */
+/* The document of ${domain} could not be fetched or is not valid.  For
+ * directory_failed_ms (10 minutes), requests of strangers do not start another
+ * fetch.  If an older document was read less than DOCUMENT_LIFETIME_MAX_S ago
+ * and is not stale, messages are sent by it for DOCUMENT_LIFETIME_MIN_S
+ * more. */
 void directory_failed(struct directory *d, const char *domain);
 
-/* An answer shows that the document has changed: it is fetched before anything
- * else is sent. */
+/* An answer of ${domain} suggests that its document has changed.  The document
+ * is fetched again before the next request is sent to ${domain}. */
 void directory_stale(struct directory *d, const char *domain);
 
 /* ---- look-ups ---- */
@@ -153,9 +166,10 @@ struct directory_options {
 	const struct clk *clk;
 	const struct timing *timing; /* borrowed; NULL: timing_real() */
 
-	/* Starts a look-up, which ends with a later call of one of the
-	 * functions above, never during this call.  Returns false if there is
-	 * no room for it.  Thread: any.  Never blocks. */
+	/* Starts a look-up.  Its result is a later call of directory_stored(),
+	 * directory_learned(), directory_unknown(), directory_later() or
+	 * directory_failed(), never during this call.  Returns false if there
+	 * is no room for a look-up.  Thread: any.  Never blocks. */
 	bool (*want)(void *arg, const char *domain, enum directory_want what);
 	void *arg;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes and parses the document of a server. document_read() is also used to
- * check what this server publishes.
+ * Writes and parses the document in which a server describes itself (see
+ * document.h).  twinboxd check-federation also parses this server's own
+ * document with document_read(), to check what others see.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -132,8 +133,9 @@ is_key_id(const char *text)
 	return (n >= 1 && n <= SIGNATURE_KEY_ID_MAX && text[n] == '\0');
 }
 
-/* Appends a key.  Keys are found by their id, so two keys with one id are
- * refused: which of them verified a signature would be a matter of luck. */
+/* Parses one key and appends it to ${ret}.  A second key with the same id is
+ * refused: a signature names its key by the id, so it would be undefined which
+ * of the two keys verifies it. */
 static enum rc
 read_key(const json_t *object, struct document *ret, struct err *err)
 {
@@ -191,8 +193,9 @@ read_keys(const json_t *root, struct document *ret, struct err *err)
 
 /* ---- the URL of deliver ---- */
 
-/* Copies the host at ${*at} as it is written.  False: it is missing, or longer
- * than a domain. */
+/* Copies the host of a URL, which begins at ${*at} and ends at the next
+ * delimiter, and moves ${*at} past it.  Returns false if the host is missing or
+ * longer than a domain may be. */
 static bool
 take_host(const char **at, char ret[LIMIT_DOMAIN_LEN + 1])
 {
@@ -247,8 +250,8 @@ take_pinned(const char *url, const char *pinned, struct document *ret)
 		return (false);
 	authority += 3;
 	n -= (size_t)(authority - pinned);
-	/* The default port of https is not a part of the authority that is
-	 * signed. */
+	/* A signature covers the component @authority of RFC 9421, which leaves
+	 * the default port of https out. */
 	if (strncmp(pinned, HTTPS, strlen(HTTPS)) == 0 && n > strlen(":443") &&
 	    strcmp(authority + n - strlen(":443"), ":443") == 0)
 		n -= strlen(":443");
@@ -400,8 +403,9 @@ document_read(const char *text, size_t n, const char *domain,
 
 /* ---- how long it is kept ---- */
 
-/* Parses a number of seconds and clamps it to the allowed range.  False: it is
- * not a number. */
+/* Parses the value of max-age, with or without quotes, as seconds, and clamps
+ * it to DOCUMENT_LIFETIME_MIN_S to DOCUMENT_LIFETIME_MAX_S.  Returns false if
+ * the value is not a whole number. */
 static bool
 take_seconds(const char *text, int64_t *ret)
 {

@@ -25,23 +25,25 @@
 /* The longest document that is accepted, in bytes. */
 #define DOCUMENT_LEN 65536
 #define DOCUMENT_KEYS 8
-/* Limit of requests under way to one peer; and the limit for a peer whose
- * document does not give one, which may be an older version.  At a round trip
- * of 150 ms, 64 requests of 50 envelopes are 21,000 envelopes a second, more
- * than a server takes in. */
+/* DOCUMENT_REQUESTS is the highest limit of requests under way to one peer at
+ * the same time.  At a round trip of 150 ms, 64 requests of 50 envelopes are
+ * 21,000 envelopes a second, more than a server takes in.
+ * DOCUMENT_REQUESTS_UNSAID is the limit for a peer whose document does not
+ * state one, as those of older versions. */
 #define DOCUMENT_REQUESTS 64
 #define DOCUMENT_REQUESTS_UNSAID 32
 /* The path of the document. */
 #define DOCUMENT_PATH "/.well-known/twinbox"
 /* The only path to which envelopes are sent. */
 #define DOCUMENT_DELIVER_PATH "/v1/federation/deliver"
-/* Sizes with the NUL: an authority, and "https://" or "http://" with an
- * authority and the path. */
+/* Sizes of texts, with the NUL: an authority (HOST or HOST:PORT), and a URL of
+ * "https://" or "http://", an authority and DOCUMENT_DELIVER_PATH. */
 #define DOCUMENT_AUTHORITY_SIZE (LIMIT_DOMAIN_LEN + sizeof(":65535"))
 #define DOCUMENT_DELIVER_SIZE                                                  \
 	(sizeof("https://" DOCUMENT_DELIVER_PATH) + DOCUMENT_AUTHORITY_SIZE)
-/* How long a document is fresh, in seconds: if it does not say; the least; the
- * most. */
+/* The lifetime of a document in seconds, from the max-age of its answer: the
+ * default if there is none, the minimum and the maximum.  A shorter or longer
+ * max-age counts as the minimum or maximum. */
 #define DOCUMENT_LIFETIME_S 300
 #define DOCUMENT_LIFETIME_MIN_S 60
 #define DOCUMENT_LIFETIME_MAX_S 86400
@@ -57,11 +59,14 @@ struct document {
 	size_t nkeys; /* from 1 to DOCUMENT_KEYS; ids differ */
 	struct document_key keys[DOCUMENT_KEYS];
 	char deliver[DOCUMENT_DELIVER_SIZE];
-	/* The authority of deliver as it is signed, without ":443".  Set by
-	 * document_read(); document_write() ignores it. */
+	/* The host and the port of the URL ${deliver}, without the default port
+	 * 443, as signatures cover them.  document_read() sets it;
+	 * document_write() ignores it. */
 	char authority[DOCUMENT_AUTHORITY_SIZE];
-	/* Limits of a request: envelopes and bytes; and of requests under way.
-	 * From 1 to ENVELOPE_ITEMS, ENVELOPE_REQUEST_LEN, DOCUMENT_REQUESTS. */
+	/* Limits for requests to the server of the document: envelopes in a
+	 * request, bytes in a request, and requests under way at the same time.
+	 * They are at least 1 and at most ENVELOPE_ITEMS, ENVELOPE_REQUEST_LEN
+	 * and DOCUMENT_REQUESTS. */
 	int64_t items, bytes, requests;
 	char epoch[ENVELOPE_EPOCH_LEN + 1]; /* "": not given */
 };
@@ -70,19 +75,21 @@ struct document {
 void document_write(struct buf *b, const struct document *d);
 
 /* Parses the ${n} bytes that ${domain} sent as its document.  ${pinned} (NULL:
- * none) is the base URL that an operator has pinned for it, such as
- * "http://127.0.0.1:8080"; then `deliver` may also be that URL with
- * DOCUMENT_DELIVER_PATH, and the rules of DNS names do not apply to it.
+ * none) is the base URL that an operator has pinned for ${domain}, such as
+ * "http://127.0.0.1:8080".  Then the member `deliver` may also be ${pinned}
+ * followed by DOCUMENT_DELIVER_PATH, even if that is not https on port 443 of
+ * ${domain}.
  *
- * RC_OK: *${ret} is set.  RC_INVALID: a rule is broken; ${err} says which, in
- * words for an operator.  RC_NO_MEMORY.  After an error ${ret} is unchanged. */
+ * Returns RC_OK; RC_INVALID if a rule is broken, with the rule in ${err}, in
+ * words for an operator; or RC_NO_MEMORY.  After an error ${ret} is
+ * unchanged. */
 enum rc document_read(const char *text, size_t n, const char *domain,
     const char *pinned, struct document *ret, struct err *err) MUST_USE;
 
-/* Returns for how many seconds a document is fresh that came with the header
- * Cache-Control: ${value} (NULL: absent): its max-age, from
- * DOCUMENT_LIFETIME_MIN_S to _MAX_S; DOCUMENT_LIFETIME_S if it has no valid
- * one. */
+/* Returns the lifetime in seconds of a document that came with the header
+ * Cache-Control: ${value} (NULL: absent).  That is its max-age, clamped to
+ * DOCUMENT_LIFETIME_MIN_S to DOCUMENT_LIFETIME_MAX_S, or DOCUMENT_LIFETIME_S if
+ * it has no valid max-age. */
 int64_t document_lifetime_s(const char *value);
 
 #endif

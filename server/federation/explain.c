@@ -61,8 +61,9 @@ explain_cure(struct explain *ret, const char *fmt, ...)
 
 /* ---- lines ---- */
 
-/* Appends ${text} word by word to a line that already has ${column} bytes, and
- * ends the line.  Further lines are indented by ${indent} spaces. */
+/* Appends ${text}, escaped for a terminal, to a line of ${out} that already has
+ * ${column} bytes, and ends the line.  Breaks lines between words; each further
+ * line begins with ${indent} spaces. */
 static void
 wrap(struct buf *out, const char *text, size_t column, size_t indent)
 {

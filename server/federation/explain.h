@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns the result of each step of a contact with another server into plain
- * words and advice for an operator (twinboxd check-federation).  Uses neither
- * the network nor the database; the command does that and passes the results.
+ * Explains the result of each step of a contact with another server, with
+ * advice, to an operator who runs "twinboxd check-federation".  These functions
+ * use neither the network nor the database; the command does that and passes
+ * the results.
  *
- * Texts may quote what another server says. explain_write() escapes them for a
+ * Texts may quote what another server says.  explain_write() escapes them for a
  * terminal.
  *
  * Thread: any, in all of these.  Memory: the caller's.
@@ -37,8 +38,9 @@ struct explain {
 	char cure[EXPLAIN_SIZE];
 };
 
-/* Set ${ret} to a step that went well, or to one that failed, without a cure;
- * and set the cure.  Longer texts than EXPLAIN_SIZE - 1 bytes are cut. */
+/* explain_ok() and explain_fault() set ${ret} to a step that went well or
+ * failed, and empty its cure.  explain_cure() then sets the cure and changes
+ * nothing else.  A text of more than EXPLAIN_SIZE - 1 bytes is cut. */
 void explain_ok(struct explain *ret, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void explain_fault(struct explain *ret, const char *fmt, ...)
@@ -67,8 +69,8 @@ void explain_write_text(struct buf *out, const char *text, size_t indent);
 void explain_policy(const struct directory_policy *policy, const char *domain,
     struct explain *ret);
 
-/* DNS gave no address for ${host}, for the reason ${why}.  ${again}: the
- * failure is temporary. */
+/* Explains that DNS gave no address for ${host}, for the reason ${why}.  If
+ * ${again} is true, the failure is temporary. */
 void explain_no_address(
     const char *host, const char *why, bool again, struct explain *ret);
 
@@ -83,24 +85,28 @@ void explain_addresses(
 void explain_transport(const char *authority, enum classify_transport transport,
     const char *error, struct explain *ret);
 
-/* The request for the document was answered with ${status}, not with 200.
- * ${said}: the problem document of the answer; NULL: none. */
+/* Explains that the request for the document was answered with the HTTP status
+ * ${status}, not with 200.  ${said} is the problem document of the answer;
+ * NULL: none. */
 void explain_document_status(
     int status, const struct classify_said *said, struct explain *ret);
 
-/* The document ${d} was read.  ${known}: the row of its server; NULL: none.  A
- * fault if operators have pinned keys in that row and ${d} has none of them. */
+/* Explains the document ${d}, which was read.  ${known} is the database row of
+ * its server; NULL: none.  The step fails if operators have pinned keys in that
+ * row and ${d} has none of these keys. */
 void explain_document(const struct document *d,
     const struct store_peer_known *known, struct explain *ret);
 
-/* Compares the clocks: a request was sent at ${sent_ms} and answered at
- * ${got_ms} by this server's wall clock, with the header Date: ${date} (NULL:
- * absent).  A fault if they differ by more than EXPLAIN_SKEW_MS. */
+/* Compares the clock of another server with this server's.  By the wall clock
+ * here, a request was sent at ${sent_ms} and answered at ${got_ms}.  ${date} is
+ * the header Date of the answer (NULL: absent).  The step fails if the clocks
+ * differ by more than EXPLAIN_SKEW_MS. */
 void explain_clock(
     const char *date, int64_t sent_ms, int64_t got_ms, struct explain *ret);
 
-/* Explains whether the document ${d} of this server has the key ${signer}, with
- * which the server signs, and a deliver URL at ${authority}. */
+/* Explains whether ${d}, this server's own document as others get it, has the
+ * key ${signer}, with which this server signs, and a deliver URL whose host and
+ * port are ${authority}.  Otherwise the step fails. */
 void explain_own(const struct document *d, const struct document_key *signer,
     const char *authority, struct explain *ret);
 

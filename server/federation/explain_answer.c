@@ -12,8 +12,9 @@
 
 /* ---- answers that nobody wants ---- */
 
-/* The meaning of an answer.  A row with a code is for a problem of twinbox
- * itself; one without is for any other answer with such a status. */
+/* The meaning of an answer, with a cure.  A row with a code matches only an
+ * answer of twinbox itself that has this problem code.  A row without a code
+ * matches any answer with such a status.  The first row that matches counts. */
 struct row {
 	int from, to; /* range of HTTP statuses */
 	const char *code;
@@ -93,8 +94,9 @@ has_key(const struct document *d, const char *id,
 	return (false);
 }
 
-/* Returns true if operators have pinned keys of the server and ${d} has none of
- * them: then its signatures do not verify here. */
+/* Returns true if operators have pinned keys of a server and its document ${d}
+ * has none of them.  Then this server accepts no signature of that server,
+ * because only pinned keys verify. */
 static bool
 lacks_pinned(const struct document *d, const struct store_peer_known *known)
 {

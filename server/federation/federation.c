@@ -39,8 +39,9 @@ take_row(void *arg, const struct store_peer_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the peers of the database, at most PRELOAD_MOST, into the directory, so
- * that after a restart known peers do not get the answer key-unknown. */
+/* Reads the known peers, at most PRELOAD_MOST, from the database into the
+ * directory.  Otherwise, after a restart, the first request of each known peer
+ * would be answered "key-unknown". */
 static enum rc
 preload(struct directory *d, struct db *db, struct err *err)
 {

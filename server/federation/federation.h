@@ -25,8 +25,8 @@ struct federation_options {
 	struct readers *readers;
 	/* The writer's connection.  Only federation_new() uses it. */
 	struct db *db;
-	/* Borrowed.  With the mode DIRECTORY_OFF there is no thread, and both
-	 * routes answer that federation is off. */
+	/* Borrowed.  If its mode is DIRECTORY_OFF, there is no outbound thread,
+	 * and the two HTTP routes answer that federation is off. */
 	const struct directory_policy *policy;
 	struct domain_url url; /* the URL at which others reach this server */
 	struct net_networks networks; /* private ones that may be contacted */
@@ -40,16 +40,18 @@ struct federation_options {
 	void *contact_arg;
 };
 
-/* Creates ${ret}.  Unless federation is off, also makes this server's first key
- * if it has none, and reads the known peers into memory.  Starts no thread. */
+/* Creates ${ret}.  Unless federation is off, also makes a key for this server
+ * if it has none that is published, and reads the known peers into memory.
+ * Starts no thread. */
 enum rc federation_new(const struct federation_options *options,
     struct federation **ret, struct err *err) MUST_USE;
 
 /* Starts the outbound thread. */
 enum rc federation_start(struct federation *f, struct err *err) MUST_USE;
 
-/* From now on signed requests of other servers get an answer that asks them to
- * come back later, and nothing is taken.  Thread: any. */
+/* The server begins to stop: from now on each correctly signed request of
+ * another server is answered with a request to come back later, and none of its
+ * messages is taken.  Thread: any. */
 void federation_drain(struct federation *f);
 
 /* Frees ${f}, after the relay, HTTP, readers and writer have stopped.  NULL is
@@ -67,14 +69,15 @@ struct http_routes federation_routes(struct federation *f);
 size_t federation_clocks_off(
     struct federation *f, char *ret_domain, int64_t *ret_ahead_ms);
 
-/* An operator has changed the row of a peer to ${known}; applies at once on
- * this node.  A peer without keys that is not blocked is removed from memory.
- * Thread: any.  Never blocks. */
+/* An operator has changed the database row of a peer through this node: puts
+ * the new row, ${known}, into the directory at once.  A peer that has no keys
+ * and is not blocked is removed from the directory.  Thread: any.  Never
+ * blocks. */
 void federation_peer_changed(
     struct federation *f, const struct store_peer_known *known);
 
-/* Another node has changed the row of ${domain}: starts to read it again.
- * Thread: any.  Never blocks. */
+/* Another node has changed the database row of the peer ${domain}: starts to
+ * read the row again.  Thread: any.  Never blocks. */
 void federation_peer_noted(struct federation *f, const char *domain);
 
 #endif

@@ -78,9 +78,10 @@ on_piece(struct http_request *req, const char *p, size_t n, void *arg)
 	sign_sha256_update(&call->hash, p, n);
 }
 
-/* Requests without a body did not pass on_head(), so check their heads here.
- * If on_head() had no memory, the request is refused even if there is memory
- * now, because its body was not read. */
+/* Called when a request is complete.  http calls on_head() only for requests
+ * with a body, so the head of a request without one is checked here.  If
+ * on_head() had no memory (the principal is ${arg}), the request is refused
+ * even if there is memory now, because its body was not read. */
 static void
 on_whole(struct http_request *req, void *arg)
 {
@@ -121,10 +122,10 @@ refuse_document(struct http_request *req, enum problem p, const char *text)
 }
 
 /* Returns how many requests a peer may have under way, from 1 to
- * DOCUMENT_REQUESTS.  This server's document states the number.  The bodies of
- * that many requests fit into the memory that one address may use for bodies
- * (HTTP_OWNER_PART); otherwise a peer that obeys the document could be refused
- * for lack of memory (503). */
+ * DOCUMENT_REQUESTS; this server's document states the number.  The bodies of
+ * all these requests fit into the memory that one sender may use for bodies
+ * (HTTP_OWNER_PART), unless even one does not fit.  Otherwise a peer that keeps
+ * to the document could be refused for lack of memory (503). */
 static int64_t
 requests_offered(const struct inbound *in)
 {
@@ -136,8 +137,8 @@ requests_offered(const struct inbound *in)
 	return (fit > 0 ? fit : 1);
 }
 
-/* Fills in this server's document.  False: there is no key, and a document
- * without a key would be invalid. */
+/* Fills ${d} with this server's document.  Returns false if no key is published
+ * now, because a document without a key is not valid. */
 static bool
 fill_document(const struct inbound *in, struct document *d)
 {

@@ -2,9 +2,9 @@
 /*
  * Checks a request by its head alone (docs/federation.md, "A request").
  * Strangers can cause this work, so it never waits and never reads the
- * database.  It allocates the struct inbound_call; an entry and a look-up of
- * the directory, both limited in number; and, if the signature is good, an
- * account of the limits.
+ * database.  It allocates a struct inbound_call for each request.  It may add
+ * an entry to the directory and start a look-up, whose numbers are limited.  If
+ * the signature is good, it may add the peer to the rate limits.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,8 +66,8 @@ headers_stand_once(struct inbound_call *call)
 	return (true);
 }
 
-/* A query and a Content-Encoding are not covered by the signature, so they are
- * refused. */
+/* Returns true if the request has neither a query nor a Content-Encoding.  The
+ * signature covers neither, so a request with one of them is refused. */
 static bool
 unsigned_parts_absent(struct inbound_call *call)
 {
@@ -226,8 +226,8 @@ leave(void *arg)
 	inbound_limits_leave(call->in->limits, &call->peer);
 }
 
-/* The signature is good: admits the request if the limits of the peer allow
- * it. */
+/* Called when the signature is good.  Admits the request, or refuses it if the
+ * peer has used up its limits or memory is short. */
 static void
 enter(struct inbound_call *call)
 {

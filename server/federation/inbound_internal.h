@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request of another server: inbound_head.c checks its head, inbound_take.c
- * processes its body, inbound.c has the routes.
+ * The parts of the receiving side: inbound.c has the HTTP routes,
+ * inbound_head.c checks the head of a request of another server, and
+ * inbound_take.c processes its body.
  */
 #ifndef FEDERATION_INBOUND_INTERNAL_H
 #define FEDERATION_INBOUND_INTERNAL_H
@@ -23,9 +24,9 @@ struct inbound {
 struct inbound_call {
 	struct inbound *in;
 	struct http_request *req;
-	/* The fault of the head.  PROBLEM_NONE: the signature is good, the
-	 * limits of the peer admit the request, and the members below are
-	 * set. */
+	/* Why the request is refused.  PROBLEM_NONE: it is admitted, that is
+	 * the signature is good and the limits of the peer allow the request.
+	 * Only then are all the members below set. */
 	struct refusal refusal;
 	struct signature signature;
 	char from[LIMIT_DOMAIN_LEN + 1];
@@ -36,23 +37,27 @@ struct inbound_call {
 	struct sign_sha256 hash;          /* of the body received up to now */
 };
 
-/* Checks the head of ${req}, and makes the result the principal of ${req}.
- * Call it once for a request.  NULL: no memory.  Thread: the HTTP loop. */
+/* Checks the head of ${req}, and sets the principal of ${req} to the result,
+ * whose member refusal says whether the request is admitted.  Call it once for
+ * each request.  NULL: no memory.  Thread: the HTTP loop. */
 struct inbound_call *inbound_call_new(
     struct inbound *in, struct http_request *req);
 
-/* Sets the refusal of ${call} for ${fault}, with the text ${fmt}, and counts
- * the fault. inbound_refuse() sends it. */
+/* Sets the refusal of ${call} to the problem of the signature fault ${fault}
+ * with the text ${fmt}, and counts the fault in the metrics.  The caller sends
+ * the refusal with inbound_refuse(). */
 void inbound_fault(struct inbound_call *call, enum signature_fault fault,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Set the refusal of ${call}: its key is not known (any more); or its server is
- * blocked or not allowed. */
+/* inbound_unknown_key() sets the refusal of ${call} because its key is not
+ * known, or no longer.  inbound_refuse_peer() sets it because an operator has
+ * blocked the server or the policy does not allow it. */
 void inbound_unknown_key(struct inbound_call *call);
 void inbound_refuse_peer(struct inbound_call *call);
 
-/* Returns true if the times of the signature are valid now; otherwise sets the
- * refusal of ${call}. */
+/* Returns true if the signature of ${call} is valid at this time by the wall
+ * clock.  Otherwise sets the refusal of ${call}, for a signature that has
+ * expired or was made too far in the future. */
 bool inbound_timely(struct inbound_call *call);
 
 /* Answers with the refusal ${r}, and counts it. */

@@ -106,8 +106,9 @@ is_full(const struct account *a)
 	return (a->under_way == 0);
 }
 
-/* Returns the seconds until no bucket that refuses whole requests is empty; 0:
- * none is empty.  The other buckets limit single envelopes. */
+/* Returns the seconds until ${a} admits a request, that is until its buckets of
+ * requests, envelopes and bytes each hold at least 1.  0: they do now.  The
+ * other two buckets limit single envelopes, not requests. */
 static int
 wait_s(const struct account *a, const int64_t most[INBOUND_LIMITS])
 {
@@ -126,9 +127,11 @@ wait_s(const struct account *a, const int64_t most[INBOUND_LIMITS])
 
 /* ---- all of them ---- */
 
-/* Removes accounts whose buckets are full; if half of INBOUND_PEERS or more are
- * left, all that have no request under way.  The total stays, so an attacker
- * with many domains gains nothing by this. */
+/* Removes the accounts of peers whose buckets are full and that have no request
+ * under way.  If half of INBOUND_PEERS or more are left, also removes all
+ * others without a request under way.  Their buckets are then full again, but
+ * the account ${total} stays, so an attacker with many domains gains
+ * nothing. */
 static void
 make_room(struct inbound_limits *l, int64_t now_ms)
 {
@@ -152,7 +155,8 @@ make_room(struct inbound_limits *l, int64_t now_ms)
 }
 
 /* Returns the account of ${peer}, created if it is missing; NULL: no memory.
- * Also refills the total. */
+ * Refills its buckets, and those of all unpinned peers together, up to
+ * ${now_ms}. */
 static struct account *
 account_get(
     struct inbound_limits *l, const struct inbound_peer *peer, int64_t now_ms)

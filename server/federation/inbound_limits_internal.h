@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of what one other server may cause here in a minute; and of what all
- * unpinned servers together may cause, because one owner can have ten thousand
+ * Limits what one other server may cause here in a minute.  A second limit is
+ * for all unpinned servers together, because one attacker can have ten thousand
  * subdomains.
  *
  * Each limit is a token bucket that holds the amount of a minute.  The buckets
- * of requests, envelopes and bytes admit or refuse whole requests.  A request
- * is admitted while none of them is empty.  Its envelopes and bytes are known
- * only afterwards; they are charged then, and may leave a debt.  So a request
- * over a limit is refused by its head (429) without a transaction, and the peer
- * learns how long to wait.  Refusing single envelopes of a request instead
- * would make the later ones of their sequences wait.  The buckets of
- * conversations and of unknown recipients apply to the single envelopes that
- * would use them.
+ * of requests, envelopes and bytes admit or refuse whole requests: a request is
+ * admitted while none of the three is empty.  Its envelopes and bytes are known
+ * only afterwards; they are charged then, and a bucket may go below zero.
+ * Until it is refilled, requests are refused by their heads (429) without a
+ * transaction, and the peer learns how long to wait.  Refusing single envelopes
+ * of a request instead would make later envelopes of the same sender wait.  The
+ * buckets of new conversations and of unknown recipients do apply to single
+ * envelopes, those that would use them.
  *
  * Thread: any, in all of these but new and free.
  */
@@ -28,12 +28,13 @@
 /*
  * X(id, limit of one peer in a minute, limit of all unpinned peers together)
  *
- * Requests and envelopes: 20,000 envelopes a second are more than a server can
- * take in (14,400 on two cores, bench/README.md).  They come in requests of 50,
- * or in smaller ones if little is to be sent.  Bytes: 20,000 envelopes of 1.7
- * KB a second.  Conversations: 10 new ones a second are a busy day of a large
- * server; the limit stops strangers who create rows for nothing.  Unknown
- * recipients: typing errors, or an attacker who tries out names.
+ * Envelopes: 20,000 a second from one peer are more than a server takes in
+ * (bench/README.md, "Servers that deliver to each other").  Requests: 1,000 a
+ * second, enough for these envelopes in requests of 20.  Bytes: 20,000
+ * envelopes of 1.7 KiB a second.  New conversations: 10 a second are a busy day
+ * of a large server; the limit stops strangers who only create rows.  Unknown
+ * recipients: typing errors need little, and the limit stops an attacker who
+ * tries out names.
  */
 #define INBOUND_LIMIT_TABLE(X)                                                 \
 	X(INBOUND_REQUESTS, 60000, 180000)                                     \
@@ -49,17 +50,18 @@ enum inbound_limit {
 	    INBOUND_LIMITS
 };
 
-/* Limit of requests of one peer from head to answer: twice the most that this
- * server's document allows (DOCUMENT_REQUESTS), since requests that the peer
- * has given up may still be here.  They are far less than a quarter of the
- * writer's queue.  One address may use a quarter of the memory for requests;
- * the requests that the document allows fit into it (requests_offered() in
- * inbound.c). */
+/* Limit of the requests of one peer that are between their head and their
+ * answer.  It is twice the most that this server's document allows
+ * (DOCUMENT_REQUESTS), because requests that the peer has given up may still be
+ * here.  Even so they fill less than a quarter of the writer's queue.  The
+ * memory for bodies has its own limit for each peer, see requests_offered() in
+ * inbound.c. */
 #define INBOUND_UNDER_WAY (2 * (int64_t)DOCUMENT_REQUESTS)
 
-/* Limit of accounts in memory.  At the limit, accounts with full buckets are
- * removed; if that leaves half of the limit or more, all without a request
- * under way.  Accounts with one may exceed the limit. */
+/* Limit of accounts (one for each peer) in memory.  At the limit, accounts with
+ * full buckets are removed.  If that leaves half of the limit or more, all
+ * accounts without a request under way are removed.  Accounts with a request
+ * under way are never removed and may exceed the limit. */
 #define INBOUND_PEERS 4096
 
 struct inbound_limits;
@@ -74,10 +76,11 @@ struct inbound_peer {
 	bool pinned; /* not part of the total */
 };
 
-/* Admits and charges a request of ${peer} at monotonic ${now_ms}.  False: a
- * bucket is empty, or too many requests are under way; the peer should wait
- * *ret_wait_s seconds.  If there is no memory for an account, only the total
- * can refuse the request.  *ret_wait_s is 0 if the request is admitted. */
+/* Admits and charges a request of ${peer} at monotonic ${now_ms}; *ret_wait_s
+ * is then 0.  Returns false if a bucket is empty or too many requests are under
+ * way; the peer should wait *ret_wait_s seconds.  If there is no memory for an
+ * account of ${peer}, only the limit of all unpinned peers together can refuse
+ * the request. */
 bool inbound_limits_enter(struct inbound_limits *l,
     const struct inbound_peer *peer, int64_t now_ms, int *ret_wait_s);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes a request whose signature is good: checks the digest, parses the
- * JSON, submits the unit `receive`, and answers when the unit is on disk.
+ * Processes the body of a request whose signature is good: checks the digest,
+ * parses the JSON, submits the unit of work `receive` to the writer, and
+ * answers when the unit is on disk.
  *
- * Life: inbound_take() allocates a struct taking in the HTTP loop's thread and
- * submits its unit; the sync thread, or the writer's if the unit was not
- * committed, answers and frees it.  Every other path frees it, too.
+ * Life of a struct taking: inbound_take() allocates it in the thread of the
+ * HTTP loop and submits its unit.  When the unit is finished, the sync thread
+ * answers and frees it, or the writer's thread if the unit was not committed.
+ * If the request has acks, a second unit follows before the answer.  A request
+ * that is refused before the first unit is answered and freed at once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,17 +20,19 @@
 #include "log/log.h"
 #include "wire/envelope.h"
 
-/* How long a request with valid times may wait for its transaction.  The nonce
- * is kept this much longer than the signature is valid, so a copy of the
- * request that waits here cannot outlive the nonce. */
+/* How long in seconds a request may wait for its transaction after its times
+ * were checked.  The nonce is kept this much longer than the signature is
+ * valid.  So if a copy of the request was checked in time and then waits, its
+ * nonce is still known when its transaction runs. */
 #define NONCE_SPARE_S 300
 
 /* The wait for a peer of a server that stops: a restart takes seconds. */
 #define RECONNECT_MS 5000
 
-/* The wait before a peer repeats an envelope that was over a limit: by then a
- * part of the minute's amount is available again.  Also the Retry-After while
- * the disk is full. */
+/* The wait in ms that a peer is asked for before it repeats an envelope that
+ * was over a limit.  By then the bucket holds half of a minute's amount again.
+ * Also the Retry-After of requests that are refused because the disk is
+ * full. */
 #define LIMITED_RETRY_MS 30000
 
 struct taking {
@@ -73,10 +78,11 @@ answer_reconnect(struct inbound_call *call, struct envelope_answer *answer)
 	answer_write(call, answer);
 }
 
-/* Returns the reason to send.  Each unknown recipient is charged, because it
- * may be a guess at a name.  A peer that has used up its limit gets
- * ENVELOPE_LIMITED instead, and learns nothing more.  Nothing was stored for
- * the envelope. */
+/* Returns the reason to send to the peer for an envelope that was decided with
+ * ${reason}.  An envelope to an unknown recipient is charged to
+ * INBOUND_UNKNOWN, because the peer may be guessing names.  If that limit is
+ * used up, returns ENVELOPE_LIMITED instead, so that the peer does not learn
+ * whether the name exists. */
 static enum envelope_reason
 reason_told(struct inbound_call *call, enum envelope_reason reason)
 {
@@ -93,9 +99,11 @@ reason_told(struct inbound_call *call, enum envelope_reason reason)
 	return (reason);
 }
 
-/* Reports the peer's clock.  The request was signed just before it was sent,
- * and its nonce is new, so it is not an old copy.  A server without known users
- * is ignored, so that strangers cannot raise an alert. */
+/* Reports to peer_clocks_hear() how far the peer's clock is off: by the
+ * heartbeat of the request, or by the time of its signature.  Both were written
+ * just before the request was sent, and a new nonce shows that the request is
+ * not an old copy.  A peer none of whose users is known here is ignored, so
+ * that strangers cannot raise an alert. */
 static void
 hear_clock(const struct taking *t)
 {
@@ -162,8 +170,9 @@ answer_taken(struct taking *t)
 
 /* ---- refusals ---- */
 
-/* Refuses for ${rc}.  A full disk is reported as busy: the peer cannot do
- * anything about it but wait. */
+/* Answers with the refusal that belongs to ${rc}.  ${unit} is true if ${rc} is
+ * the result of a unit of work.  A full disk is reported as busy, because all
+ * that the peer can do is to wait. */
 static void
 refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
 {
@@ -187,9 +196,10 @@ refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
 	http_answer_error(call->req, &err);
 }
 
-/* The acks arrived before the answer that promised them was processed here.
- * The peer repeats the whole request after a second; its envelopes are
- * recognised as duplicates then. */
+/* The request has acks for messages that this server has sent to the peer, and
+ * for which the peer has promised acks by the answer "later".  But this server
+ * has not yet processed that answer.  Asks the peer to repeat the request after
+ * a second.  Envelopes in the repeated request are recognised as duplicates. */
 static void
 refuse_early(struct inbound_call *call)
 {
@@ -219,10 +229,11 @@ on_settled(struct unit *unit)
 	taking_free(t);
 }
 
-/* Submits the acks of the request, which settle messages that the peer had
- * answered with "later".  If the writer has no room, the whole request is
- * refused; the peer repeats it, and its envelopes are recognised then.  False:
- * there are no acks, and ${t} still needs its answer. */
+/* Submits the acks in the request: they settle messages that this server has
+ * sent and the peer has answered with "later".  If the writer's queue is full,
+ * refuses the whole request; the peer repeats it, and its envelopes are then
+ * recognised as duplicates.  Returns false if there are no acks: then the
+ * caller still has to answer and to free ${t}. */
 static bool
 settle_acks(struct taking *t)
 {
@@ -244,8 +255,9 @@ settle_acks(struct taking *t)
 	return (true);
 }
 
-/* The database no longer has the key or blocks the peer: removes the outdated
- * entry of the directory, and refuses. */
+/* The transaction found that the key is no longer valid or that an operator has
+ * blocked the peer.  Removes the entry of the peer from the directory, because
+ * it is outdated, and refuses the request. */
 static void
 refuse_stranger(struct taking *t)
 {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See keyring.h.  One job, embedded in the keyring, reads the rows; while
- * `reading` is set it belongs to the reader.  Each copy of a seed is wiped when
- * it is no longer needed.
+ * See keyring.h.
+ *
+ * A reader thread reads the key rows with the job that is embedded in the
+ * keyring.  While the flag `reading` is set, the job belongs to the reader and
+ * must not be submitted again.  Each copy of a secret seed is wiped when it is
+ * no longer needed.
  */
 #include <assert.h>
 #include <string.h>
@@ -68,8 +71,8 @@ load(struct keyring *k, struct db *db, struct err *err)
 
 /* ---- keys whose time is over ---- */
 
-/* Returns true if a key should be retired in its row: its time is over.  Call
- * it under the lock. */
+/* Returns true if the keyring has a key that is no longer published, so that
+ * its row should be marked as retired.  Call it under the lock. */
 static bool
 has_expired(const struct keyring *k)
 {
@@ -102,9 +105,9 @@ unit_finished(struct unit *base)
 	retired(u->arg);
 }
 
-/* Submits the retirement of keys whose time is over.  Otherwise their seeds
- * would stay in the database until an operator changes keys.  Thread:
- * reader. */
+/* Submits a unit that retires keys that are no longer published, and so erases
+ * their seeds.  Otherwise the seeds would stay in the database until an
+ * operator changes keys.  Thread: reader. */
 static void
 retire_expired(struct keyring *k)
 {
@@ -123,8 +126,9 @@ retire_expired(struct keyring *k)
 		retired(k);
 }
 
-/* Reads the rows.  An error is not reported here: the readers report the state
- * of the database, and the next reading follows soon.  Thread: reader. */
+/* Reads the rows of the keys.  An error is not reported here, because the
+ * readers report that the database is away, and keyring_refresh() soon starts
+ * another reading.  Thread: reader. */
 static void
 read_keys(struct read_job *job, struct db *db, struct err *err)
 {
@@ -177,8 +181,9 @@ has_published(struct keyring *k)
 	return (keyring_published(k, keys) > 0);
 }
 
-/* Makes the first key.  Runs the writer in this thread, since the writer has
- * none yet. */
+/* Makes the first key.  The thread of the writer does not run yet, so this
+ * function itself calls writer_run_once() until the unit that makes the key is
+ * finished. */
 static enum rc
 make_first(const struct keyring_options *o, struct err *err)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keys of this server in memory: which one signs, and which ones the
- * document publishes (docs/federation.md, "The document").
+ * The signing keys of this server in memory.  The keyring knows which key signs
+ * now, and which keys the document of this server publishes
+ * (docs/federation.md, "The document").
  *
- * The keys are rows (store/server_key.h), because several nodes share them and
- * operators change them while servers run.  So the rows are read again: users
- * of the keyring call keyring_refresh() first, which starts a reading every few
- * seconds at most.  Only the clock decides when a key starts to sign and when
- * it is no longer published; that needs no reading.  The next reading retires a
- * key whose time is over in its row, so that its seed does not stay there.
+ * The keys are database rows (store/server_key.h), because several nodes share
+ * them and operators change them while servers run.  So the rows are read again
+ * and again: callers of this module call keyring_refresh(), which starts a
+ * reading at most every few seconds.  No reading is needed for a key to start
+ * to sign or to leave the document: each key has its times, and only the clock
+ * decides.  A key that has left the document is retired after the next reading,
+ * so that its secret seed is erased from the database.
  *
  * Thread: any, in all of these but new and free.  Never blocks, except new.
  */
@@ -32,18 +34,20 @@ struct keyring_options {
 	const struct timing *timing; /* borrowed; NULL: timing_real() */
 	struct rnd *rnd;
 	struct readers *readers;
-	/* Borrowed.  The writer's thread must not run yet: to make the first
-	 * key, keyring_new() runs the writer in the calling thread. */
+	/* Borrowed.  The writer's thread must not run yet when keyring_new() is
+	 * called, because that function runs the writer in the calling thread
+	 * to make the first key. */
 	struct writer *writer;
 };
 
-/* Reads the keys from ${db}, and makes the first key if there is none.  Thread:
- * the only one that uses ${db} and the writer. */
+/* Creates ${ret} with the keys that are in ${db}.  If none of them is published
+ * now, makes a new key.  Thread: the only one that uses ${db} and the writer
+ * during this call. */
 enum rc keyring_new(const struct keyring_options *options, struct db *db,
     struct keyring **ret, struct err *err) MUST_USE;
 
-/* Frees ${k} and wipes the seeds, after the readers and the writer have
- * stopped.  NULL is allowed. */
+/* Frees ${k} and wipes the seeds in it.  Call it when the readers and the
+ * writer have stopped, because both use ${k}.  NULL is allowed. */
 void keyring_free(struct keyring *k);
 
 /* The key that signs now. */
@@ -52,18 +56,18 @@ struct keyring_signer {
 	uint8_t seed[SIGN_SEED_SIZE]; /* secret: the caller wipes it */
 };
 
-/* Copies the key that signs now.  False: there is none, so nothing can be
- * signed; ${ret} is unchanged. */
+/* Copies the key that signs now to ${ret}.  Returns false, with ${ret}
+ * unchanged, if there is none; then this server cannot sign requests. */
 bool keyring_signer(struct keyring *k, struct keyring_signer *ret);
 
-/* Fills ${ret} with the keys that are published now, newest first.  Returns
- * their number, at most DOCUMENT_KEYS. */
+/* Fills ${ret} with the keys that the document publishes now, newest first.
+ * Returns their number, at most DOCUMENT_KEYS. */
 size_t keyring_published(
     struct keyring *k, struct document_key ret[DOCUMENT_KEYS]);
 
-/* Starts a reading of the rows, if the last one was keyring_refresh_ms
- * (base/timing.h) ago and none is under way.  If it fails, the keys stay as
- * they are until the next one. */
+/* Starts to read the rows of the keys again, unless the last reading was
+ * started less than keyring_refresh_ms (base/timing.h) ago or is still under
+ * way.  If the reading fails, the keys in memory stay as they are. */
 void keyring_refresh(struct keyring *k);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks up a peer: reads its row, fetches its document if that is wanted, and
- * stores what the document says.
+ * Looks up a peer: reads its database row, fetches its document if the look-up
+ * wants it, and stores what the document says.
  *
  *	NEW --> READING --> (the end, if the row is all that is wanted, or
  *	                    the peer is blocked)
  *	        READING --> QUEUED --> FETCHING --> STORING --> the end
  *
- * A failure ends a look-up in each phase.  There is one look-up for a domain at
- * a time.  Parcels wait in it.  Requests of strangers do not wait: they have
- * been answered key-unknown, and the peer repeats them.
+ * In each phase a failure ends the look-up.  There is at most one look-up for a
+ * domain at a time.  Parcels for the peer wait for the end of the look-up.  A
+ * request of the peer does not wait: it has been answered "key-unknown", and
+ * the peer repeats it.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -46,8 +47,10 @@ drop(struct lookup *l)
 
 /* ---- the end ---- */
 
-/* Ends ${l}: the parcels that wait in it go on or fail.  ${why}: why there is
- * no document; NULL: nothing failed.  ${ours}: the fault is this server's. */
+/* Ends and frees ${l}, and lets the parcels that wait for it continue: each is
+ * sent if there is a contact now, or fails.  ${why} says why there is no
+ * document; NULL: nothing failed.  If ${ours} is true, the fault is this
+ * server's, and the parcels fail without a charge to the peer. */
 static void
 let_go(struct lookup *l, const char *why, bool ours)
 {
@@ -71,8 +74,9 @@ let_go(struct lookup *l, const char *why, bool ours)
 	mem_free(l);
 	if (after == NULL)
 		return;
-	/* A parcel may have started a look-up of the same domain just now,
-	 * which serves as well. */
+	/* A parcel that was waiting may have started another look-up of this
+	 * domain just now.  That one also reads the row, so ${after} is not
+	 * needed. */
 	if (atomic_load(&o->stopping) || find(o, after->domain) != NULL)
 		drop(after);
 	else
@@ -86,8 +90,9 @@ end(struct lookup *l)
 	let_go(l, NULL, false);
 }
 
-/* Ends ${l} because this server cannot do it now.  The next request for the
- * domain starts another one. */
+/* Ends ${l} because this server cannot do the look-up now: it is short of
+ * memory, overloaded, stopping or without its database.  The next request for
+ * the domain starts another look-up. */
 static void
 put_off(struct lookup *l, const char *why)
 {
@@ -142,8 +147,8 @@ unit_finished(struct unit *base)
 	struct lookup *l = u->arg;
 
 	l->job.run = stored;
-	/* The thread runs until no look-up is with a reader or the writer, so
-	 * its mailbox is open. */
+	/* outbound_post() cannot fail: the outbound thread ends, and closes its
+	 * mailbox, only when neither a reader nor the writer has a look-up. */
 	if (outbound_post(l->outbound, &l->job) != RC_OK)
 		assert(!"the outbound thread has ended before its look-ups");
 }
@@ -261,8 +266,10 @@ refill(struct outbound *o)
 	o->fetches_at_ms = now;
 }
 
-/* Fetches the document now, or leaves it queued.  A stranger's look-up over the
- * limit of a minute is dropped, not queued, so that the queue stays short. */
+/* Fetches the document now, or leaves ${l} in the phase LOOKUP_QUEUED until one
+ * of the LOOKUP_FETCHES slots is free.  A look-up for a stranger beyond
+ * LOOKUP_FETCHES_MINUTE is dropped, not queued, so that the queue stays
+ * short. */
 static void
 queue(struct lookup *l)
 {
@@ -405,9 +412,10 @@ run(struct outbound *o, struct outbound_job *job)
 		begin(l);
 		return;
 	}
-	/* The look-up under way will report to the directory.  But it may have
-	 * read the row before the row was changed, so read the row once more
-	 * after it. */
+	/* Another look-up of this domain is under way, and its result will
+	 * reach the directory.  But it may have read the row before the row was
+	 * changed.  So ${l} waits in ${other->after}, and reads the row again
+	 * when ${other} has ended. */
 	if (other != NULL && l->what == DIRECTORY_WANT_STORED &&
 	    other->after == NULL && !atomic_load(&o->stopping)) {
 		other->after = l;

@@ -11,8 +11,9 @@
 #include "federation/address.h"
 #include "federation/outbound_internal.h"
 
-/* How often the thread checks deadlines when nothing else wakes it, in ms;
- * while stopping; when memory is short. */
+/* The longest wait of the outbound thread in ms, after which it checks
+ * deadlines although nothing has woken it: normally, while it is stopping, and
+ * when curl_multi_poll() has failed for lack of memory. */
 #define POLL_MS 1000
 #define POLL_STOPPING_MS 10
 #define POLL_POOR_MS 100
@@ -91,8 +92,8 @@ wait(struct outbound *o, int ms)
 	    .fd = mbox_fd(o->box), .events = CURL_WAIT_POLLIN};
 	struct pollfd alone = {.fd = fd.fd, .events = POLLIN};
 
-	/* Without memory curl_multi_poll() fails at once: wait without it, so
-	 * that the loop does not spin. */
+	/* If memory is short, curl_multi_poll() fails at once.  Then wait with
+	 * poll() for the mailbox only, so that the loop does not spin. */
 	if (o->multi == NULL ||
 	    curl_multi_poll(o->multi, &fd, 1, ms, NULL) != CURLM_OK)
 		(void)poll(&alone, 1,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to other servers: sends the relay's parcels as signed requests and
- * returns the answers (a carrier, relay/carrier.h), and fetches the documents
- * of peers.
+ * Requests to other servers.  Sends parcels for the relay as signed requests
+ * and returns the answers: this is the remote carrier of relay/carrier.h.  Also
+ * fetches the documents of other servers.
  *
- * One thread does all of it with libcurl's multi interface.  It is not the
+ * One thread does all of this with libcurl's multi interface.  It is not the
  * relay's thread, because signing, TLS and libcurl must not delay deliveries to
- * inboxes of this server. libcurl resolves names in threads of its own.
+ * inboxes of this server.  libcurl resolves names in threads of its own.
  */
 #ifndef FEDERATION_OUTBOUND_H
 #define FEDERATION_OUTBOUND_H
@@ -48,8 +48,9 @@ enum rc outbound_new(const struct outbound_options *options,
 /* Starts the thread. */
 enum rc outbound_start(struct outbound *o, struct err *err) MUST_USE;
 
-/* Frees ${o}, after the stop of outbound_carrier(), the readers and the writer
- * have stopped.  NULL is allowed. */
+/* Frees ${o}.  First stop the carrier of outbound_carrier(), whose thread may
+ * still wait for readers and the writer; then stop the readers and the writer;
+ * then call this function.  NULL is allowed. */
 void outbound_free(struct outbound *o);
 
 /* Returns the directory.  Valid as long as ${o}. */

@@ -15,9 +15,10 @@
 #include "federation/outbound.h"
 #include "federation/transfer.h"
 
-/* Limits for look-ups for strangers, that is for all that no parcel waits for:
- * look-ups at a time, documents fetched at a time, and documents fetched in a
- * minute (docs/federation.md, "Whose key is it?"). */
+/* Limits for look-ups that strangers may have caused, that is for all look-ups
+ * that no parcel waits for.  LOOKUPS_MAX is the number of such look-ups at a
+ * time, LOOKUP_FETCHES that of documents fetched at a time, and
+ * LOOKUP_FETCHES_MINUTE that of documents fetched in a minute. */
 #define LOOKUPS_MAX 64
 #define LOOKUP_FETCHES 4
 #define LOOKUP_FETCHES_MINUTE 30
@@ -120,12 +121,15 @@ struct outbound {
  * any. */
 enum rc outbound_post(struct outbound *o, struct outbound_job *job) MUST_USE;
 
-/* Returns libcurl's multi handle, created at the first call, so that a server
- * without peers needs no memory for it.  NULL: no memory. */
+/* Returns libcurl's multi handle.  The first call creates it, so that a server
+ * without peers needs no memory for libcurl.  NULL: it could not be created,
+ * for lack of memory. */
 CURLM *outbound_multi(struct outbound *o);
 
 /* Returns the networks to which a request to ${domain} may connect in addition
- * to public addresses.  *ret_http: the URL may be http. */
+ * to public addresses.  Sets *ret_http to true if an operator has pinned an
+ * http URL for ${domain}, and to false otherwise: then the URL must be
+ * https. */
 const struct net_networks *outbound_allowed(
     const struct outbound *o, const char *domain, bool *ret_http);
 
@@ -134,12 +138,12 @@ const struct net_networks *outbound_allowed(
 /* The function directory_options.want.  Thread: any. */
 bool lookup_want(void *arg, const char *domain, enum directory_want what);
 
-/* Starts or joins a look-up of the peer of ${c}.  At its end ${c} goes on or
- * fails. */
+/* Lets the parcel ${c} wait for a look-up of its peer, which is started unless
+ * one is under way.  When the look-up ends, ${c} is sent or fails. */
 void lookup_for(struct outbound *o, struct carry *c);
 
-/* Starts queued fetches, and fails parcels that wait for a look-up and whose
- * time-out is over. */
+/* Starts fetches that are queued, if slots are free.  Fails the parcels that
+ * wait for a look-up and whose time-out has passed. */
 void lookup_turn(struct outbound *o);
 
 /* The thread stops: ends the look-ups that no reader or writer has. */
@@ -150,15 +154,17 @@ void lookup_stop(struct outbound *o);
 /* The function carrier_remote.send.  Thread: any. */
 void carry_send(void *arg, struct parcel *parcel);
 
-/* Sends ${c} if the document of its peer is fresh; else starts or joins a
- * look-up, or, if there was one already, fails ${c} with ${why}. */
+/* Sends the parcel ${c} if the document of its peer is fresh.  Otherwise lets
+ * ${c} wait for a look-up.  If ${c} has already waited for one, fails ${c} with
+ * the reason ${why} (NULL: "no document").  Also fails ${c} if the peer is
+ * blocked or not allowed. */
 void carry_go_on(struct carry *c, const char *why);
 
 /* Fails ${c}: the destination was not reached. */
 void carry_fail(struct carry *c, const char *why);
 
-/* Fails ${c} for a fault of this server, which the breaker of the peer does not
- * count. */
+/* Fails the parcel ${c} because of a fault of this server, such as a lack of
+ * memory.  The circuit breaker of the peer does not count this as a failure. */
 void carry_fail_here(struct carry *c, const char *why);
 
 /* Fails all parcels. */

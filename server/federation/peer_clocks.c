@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See peer_clocks.h.  While no clock is off, a report of a right clock only
- * reads one atomic number.
+ * See peer_clocks.h.
+ *
+ * peer_clocks_hear() is called for each request and answer, so its usual case
+ * is cheap: while no clock is known to be off, a report of a right clock reads
+ * one atomic number and takes no lock.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -100,8 +103,9 @@ find(const struct peer_clocks *p, const char *domain)
 	return (i);
 }
 
-/* Returns the index for a new entry: the end, or in a full list the entry that
- * was reported least recently. */
+/* Returns the index for a new entry: the end of the list, or, if the list is
+ * full, the index of the entry that was reported least recently, which the
+ * caller overwrites. */
 static size_t
 place(struct peer_clocks *p)
 {

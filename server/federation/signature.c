@@ -2,8 +2,8 @@
 /*
  * See signature.h.
  *
- * The parser reads NUL-terminated texts from left to right, and stops at the
- * first character that the profile does not allow.
+ * The parser reads NUL-terminated texts from left to right, and refuses a text
+ * at the first character that the profile does not allow there.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -18,8 +18,9 @@
 #define ALGORITHM "ed25519"
 #define TAG "twinbox-1"
 #define DIGEST "sha-256=:"
-/* Seconds since 1970 have ten digits until the year 2286.  The sum of two such
- * numbers does not overflow. */
+/* Times are seconds since 1970, which have ten digits until the year 2286.  A
+ * number of ten digits also cannot overflow an int64_t, and neither can a sum
+ * of two. */
 #define TIME_DIGITS_MAX 10
 
 /* The longest Signature-Input of the profile must fit; times have ten
@@ -172,8 +173,9 @@ take_name(const char **at)
 	return (PARAMS);
 }
 
-/* Parses ";name=value" six times up to the end, so that there is no seventh
- * parameter and no second signature. */
+/* Parses exactly six parameters of the form ";name=value", each of the profile
+ * and each once, and checks the lifetime.  Anything behind them, such as a
+ * seventh parameter or a second signature, is refused. */
 static enum signature_fault
 read_params(const char *at, struct signature *s)
 {
@@ -242,9 +244,10 @@ signature_timely(const struct signature *s, int64_t now_s)
 
 /* ---- what is signed ---- */
 
-/* Returns true if ${value} is printable ASCII without spaces at its ends.  A
- * line end inside a value would add a line to the signed text, which could then
- * be read as that of another request. */
+/* Returns true if ${value} is not NULL or empty, has only printable ASCII and
+ * no space at its ends.  A line end inside a value would add a line to the
+ * signed text; the signature could then be used for another request that has
+ * this text. */
 static bool
 is_plain(const char *value)
 {
@@ -305,9 +308,9 @@ signature_verify(const struct signature *s,
 
 /* ---- writing ---- */
 
-/* Writes the parameters of ${s} behind the components, and parses them again,
- * so that nothing is sent that every receiver would refuse.  False: they are
- * not of the profile. */
+/* Sets ${s->params} to the list of components and the parameters of ${s}.  Then
+ * parses the parameters as a receiver would.  Returns false if they are not of
+ * the profile, so that no request is sent that every receiver would refuse. */
 static bool
 write_params(struct signature *s)
 {

@@ -9,9 +9,10 @@
  *	 "twinbox-from" "twinbox-to")
  *
  * in this order, and the parameters created, expires, nonce, keyid,
- * alg="ed25519" and tag="twinbox-1", each once, in any order.  All else is
- * refused.  So no general parser of structured fields (RFC 8941) is needed:
- * there is only one way to write what is accepted.
+ * alg="ed25519" and tag="twinbox-1", each once, in any order.  Everything else
+ * is refused.  So the texts can be compared and no general parser of structured
+ * fields (RFC 8941) is needed; such a parser could read a text differently from
+ * the signer.
  *
  * Thread: any, in all of these.  Memory: the caller's.
  */
@@ -24,12 +25,14 @@
 
 #include "crypt/sign.h"
 
-/* Lengths of a nonce and of a key id.  Both consist of letters, digits, "-" and
+/* A nonce has SIGNATURE_NONCE_MIN to SIGNATURE_NONCE_MAX characters, and a key
+ * id 1 to SIGNATURE_KEY_ID_MAX.  Both consist of letters, digits, "-" and
  * "_". */
 #define SIGNATURE_NONCE_MIN 16
 #define SIGNATURE_NONCE_MAX 64
 #define SIGNATURE_KEY_ID_MAX 64
-/* The longest lifetime, expires - created; and the difference of clocks that is
+/* The longest lifetime of a signature (expires - created) in seconds, and the
+ * difference in seconds between the clocks of signer and receiver that is
  * tolerated. */
 #define SIGNATURE_LIFE_S 300
 #define SIGNATURE_SKEW_S 300
@@ -69,8 +72,9 @@ enum signature_fault {
 /* Returns the word of ${fault}, which must not be SIGNATURE_FAULTS. */
 const char *signature_fault_word(enum signature_fault fault);
 
-/* The parts that a signature covers.  Texts are borrowed.  NULL: the header is
- * absent; then nothing is signed or verified. */
+/* The parts of a request that its signature covers.  Texts are borrowed.  A
+ * header that is absent is NULL; then signature_make() and signature_verify()
+ * fail. */
 struct signature_covered {
 	const char *method;         /* "POST" */
 	const char *authority;      /* "b.example", "b.example:8443" */
@@ -91,17 +95,20 @@ struct signature {
 	char params[SIGNATURE_PARAMS_MAX + 1]; /* as signed */
 };
 
-/* Parses the headers Signature-Input and Signature; NULL: absent.
- * SIGNATURE_GOOD: they have the form of the profile; nothing is verified yet.
- * Otherwise ${ret} is unchanged.  Times have at most ten digits, and expires is
- * 1 to SIGNATURE_LIFE_S seconds after created. */
+/* Parses the values of the headers Signature-Input (${input}) and Signature
+ * (${value}); NULL: the header is absent.  Returns SIGNATURE_GOOD if both have
+ * the form of the profile; nothing is verified yet.  Otherwise returns the
+ * fault, and ${ret} is unchanged.  Times must have at most ten digits, and
+ * expires must be 1 to SIGNATURE_LIFE_S seconds after created. */
 enum signature_fault signature_read(
     const char *input, const char *value, struct signature *ret);
 
-/* Checks the times of ${s}: good from created_s - SIGNATURE_SKEW_S (inclusive)
- * to expires_s + SIGNATURE_SKEW_S (exclusive), so a nonce that is kept to that
- * second outlives its signature.  Returns SIGNATURE_GOOD, _EARLY or _EXPIRED.
- * If the signer is honest, the last two mean that a clock is off. */
+/* Checks the times of ${s}.  They are good while created_s - SIGNATURE_SKEW_S
+ * <= ${now_s} < expires_s + SIGNATURE_SKEW_S.  So a receiver must keep a nonce
+ * until expires_s + SIGNATURE_SKEW_S; from that second on, the times refuse a
+ * copy of the request.  Returns SIGNATURE_GOOD, SIGNATURE_EARLY or
+ * SIGNATURE_EXPIRED.  If the signer is honest and the request is fresh, the
+ * last two mean that a clock is off. */
 enum signature_fault signature_timely(const struct signature *s, int64_t now_s);
 
 /* Verifies that ${public} has signed ${covered}.  Returns SIGNATURE_GOOD or
@@ -111,17 +118,17 @@ enum signature_fault signature_verify(const struct signature *s,
     const uint8_t public[SIGN_PUBLIC_SIZE]);
 
 /* Writes the text that is signed (RFC 9421, section 2.5) to ${ret}: a line for
- * each component and one for ${params}, without a newline at the end.  Returns
- * its length; 0: it would be longer than SIGNATURE_BASE_MAX, or a value is
- * absent or empty, has a byte that is not printable ASCII, or begins or ends
- * with a space. */
+ * each covered component and one for ${params}, without a newline at the end.
+ * Returns its length.  Returns 0 if the text would be longer than
+ * SIGNATURE_BASE_MAX, or if a value is absent or empty, has a byte that is not
+ * printable ASCII, or begins or ends with a space. */
 size_t signature_base(const struct signature_covered *covered,
     const char *params, char ret[SIGNATURE_BASE_MAX + 1]);
 
-/* Signs ${covered} with ${seed}.  The caller sets created_s, expires_s, nonce
- * and key_id of ${s}; value and params are filled in.  False: ${s} is not of
- * the profile (a clock before 1970, a short nonce), or signature_base()
- * returned 0. */
+/* Signs ${covered} with the key of ${seed}.  The caller sets created_s,
+ * expires_s, nonce and key_id of ${s}; this function sets value and params.
+ * Returns false if the members that the caller set are not of the profile (a
+ * clock before 1970, a short nonce), or if signature_base() returned 0. */
 bool signature_make(struct signature *s,
     const struct signature_covered *covered,
     const uint8_t seed[SIGN_SEED_SIZE]);
@@ -134,8 +141,9 @@ void signature_write(const struct signature *s,
 void signature_digest_write(
     const uint8_t hash[SIGN_SHA256_SIZE], char ret[SIGNATURE_DIGEST_SIZE]);
 
-/* Parses the value of Content-Digest, which must be one SHA-256.  False: it is
- * absent (NULL) or anything else, and ${ret_hash} is unchanged. */
+/* Parses the value of the header Content-Digest, which must hold one SHA-256
+ * and nothing else.  Returns false, with ${ret_hash} unchanged, if ${value} is
+ * anything else or NULL (the header is absent). */
 bool signature_digest_read(
     const char *value, uint8_t ret_hash[SIGN_SHA256_SIZE]);
 

@@ -15,11 +15,11 @@
 #include "federation/address.h"
 #include "federation/transfer.h"
 
-/* Limit of the time to connect.  Otherwise a host that drops packets would use
- * up the whole time-out of the request. */
+/* Limit in ms of the time to connect.  Without it a host that drops packets
+ * would use up the whole time-out of the request. */
 #define CONNECT_MS 10000L
-/* How long sent data may stay without a TCP acknowledgement before the
- * connection counts as dead. */
+/* How long in ms sent data may stay without a TCP acknowledgement before the
+ * kernel closes the connection as dead. */
 #define SILENCE_MS 10000
 
 enum rc
@@ -57,9 +57,9 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 	t->opened = true;
 	fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
 	    address->protocol);
-	/* Requests share a connection (HTTP/2), and the connection outlives
-	 * each of them.  A connection whose other end is gone must not be
-	 * reused for the next request. */
+	/* A connection is used by several requests (HTTP/2) and outlives each
+	 * of them.  The TCP time-out closes a connection whose other end is
+	 * gone, so that the next request does not reuse it. */
 	if (fd >= 0)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms,
 		    sizeof(silence_ms));
@@ -82,8 +82,9 @@ take_answer(char *p, size_t size, size_t n, void *arg)
 
 /* ---- begin ---- */
 
-/* Trusts only the given authorities.  Without CAPATH NULL libcurl would also
- * use the system's folder of certificates. */
+/* If ${t} names certificate authorities, makes libcurl trust only these.
+ * CAPATH must be set to NULL, otherwise libcurl also trusts the certificates in
+ * the system's folder. */
 static CURLcode
 set_authorities(const struct transfer *t)
 {
@@ -120,8 +121,9 @@ set_options(struct transfer *t)
 	SET(CURLOPT_PROXY, "");
 	SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	SET(CURLOPT_FOLLOWLOCATION, 0L);
-	/* Otherwise the end of a transfer would wait for a name server that
-	 * does not answer, and block all other requests. */
+	/* Without this option libcurl waits at the end of a transfer for its
+	 * resolver thread.  A name server that does not answer would then block
+	 * all other requests. */
 	SET(CURLOPT_QUICK_EXIT, 1L);
 	SET(CURLOPT_USERAGENT, "twinbox");
 	SET(CURLOPT_ERRORBUFFER, t->error);

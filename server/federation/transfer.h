@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request to another server by libcurl, with the rules that all requests
- * obey: https unless the URL is pinned, verified certificates, no redirect, no
- * proxy, no cookie, a bounded answer, and no connection to an address that is
- * not allowed (address.h).  The address is checked for each socket, after DNS,
- * so a name that changes its address does not get around the check.
+ * One request to another server by libcurl, with the rules that all such
+ * requests obey: https, or http if an operator has pinned an http URL; verified
+ * certificates; no redirect, no proxy and no cookie; a bounded answer; and no
+ * connection to an address that is not allowed (address.h).  The address of
+ * each socket is checked after DNS, so a name whose address changes does not
+ * get around the check.
  *
  * Thread: the one that runs the CURLM, in all of these.
  */
@@ -56,10 +57,10 @@ struct transfer {
 enum rc transfer_header(struct transfer *t, const char *name, const char *value,
     struct err *err) MUST_USE;
 
-/* Begins ${t}.  Its other members, except those that the caller sets and the
- * headers, must be zero.  ${multi} may be NULL if it could not be made.
- * RC_NO_MEMORY: nothing was begun, done is not called, and transfer_fini() must
- * still be called. */
+/* Begins ${t}.  Apart from the members that the caller sets and the headers of
+ * transfer_header(), ${t} must be zero.  ${multi} may be NULL, which counts as
+ * a lack of memory.  RC_NO_MEMORY: nothing was begun and the member done is not
+ * called, but the caller must still call transfer_fini(). */
 enum rc transfer_begin(
     struct transfer *t, CURLM *multi, struct err *err) MUST_USE;
 
@@ -67,13 +68,15 @@ enum rc transfer_begin(
  * done. */
 void transfer_finish(CURLM *multi, CURL *easy, CURLcode code);
 
-/* Copies the header ${name} of the answer to ${ret}.  False: it is absent, too
- * long, or repeated.  Call it after the end and before transfer_fini(). */
+/* Copies the value of the header ${name} of the answer to ${ret}.  Returns
+ * false if the header is absent, repeated, or too long for ${ret}.  Call it
+ * after the transfer has ended and before transfer_fini(). */
 bool transfer_answer_header(
     const struct transfer *t, const char *name, char ret[TRANSFER_HEADER_SIZE]);
 
-/* Frees and zeroes ${t}, also what the caller has set.  If it is under way it
- * is cancelled, and done is not called. */
+/* Frees what ${t} owns and sets all of ${t} to zero, also the members that the
+ * caller has set.  If the transfer is under way, it is cancelled, and the
+ * member done is not called. */
 void transfer_fini(struct transfer *t, CURLM *multi);
 
 #endif

@@ -11,8 +11,9 @@
 /* Random bytes of a nonce, and the length of its text. */
 #define NONCE_BYTES 16
 #define NONCE_LEN (NONCE_BYTES * 2)
-/* The lifetime of a signature.  Its times are of this server's clock; a
- * difference of the clocks up to SIGNATURE_SKEW_S does no harm. */
+/* The lifetime in seconds of the signatures that this server makes.  It begins
+ * now by this server's clock; a receiver whose clock differs by up to
+ * SIGNATURE_SKEW_S still accepts it. */
 #define SIGNED_FOR_S SIGNATURE_LIFE_S
 #define JSON "application/json"
 

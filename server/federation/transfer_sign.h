@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signs a request to another server (docs/federation.md, "A request"): adds all
- * headers that the protocol requires.
+ * Signs a request to another server (docs/federation.md, "A request"), and adds
+ * the signature and all other headers that the protocol requires.
  */
 #ifndef FEDERATION_TRANSFER_SIGN_H
 #define FEDERATION_TRANSFER_SIGN_H
@@ -19,9 +19,10 @@ struct transfer_signed {
 	struct rnd *rnd;       /* for the nonce */
 };
 
-/* Signs the body of ${t}, a POST to DOCUMENT_DELIVER_PATH that has not begun,
- * with ${key}, and adds the headers.  RC_INVALID: the clock is before 1970, or
- * a value cannot be put into a header.  RC_NO_MEMORY.  Thread: that of ${t}. */
+/* Signs the request ${t} with ${key}, and adds the headers.  ${t} is a POST
+ * with a body to DOCUMENT_DELIVER_PATH, and has not begun.  Returns RC_INVALID
+ * if the clock is before 1970 or a value cannot be put into a header, or
+ * RC_NO_MEMORY.  Thread: that of ${t}. */
 enum rc transfer_sign(struct transfer *t, const struct transfer_signed *s,
     const struct keyring_signer *key, struct err *err) MUST_USE;
 

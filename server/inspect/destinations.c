@@ -76,9 +76,9 @@ take_latency(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Finds the oldest waiting row.  A local one is the first of its lane, and is
- * searched for in the first INSPECT_WALK lanes.  One for another server is
- * assumed to be among the 1000 that expire first. */
+/* Finds the oldest waiting row.  For local inboxes, only the first row of each
+ * lane is read, in the first INSPECT_WALK lanes.  For other servers, the oldest
+ * row is assumed to be among the 1000 rows that expire first. */
 static enum rc
 find_oldest(struct db *db, struct inspect_stats *ret, struct err *err)
 {

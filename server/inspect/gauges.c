@@ -79,9 +79,9 @@ has_trouble(const struct gauges_destination *d)
 		d->breaker != GAUGES_CLOSED);
 }
 
-/* Returns the place of a further destination: at the end, or, if it has
- * trouble, instead of the last one without trouble.  NULL: there is no
- * place. */
+/* Returns where to store destination ${d} in the list: at the end or, if the
+ * list is full and ${d} has trouble, over the last destination without trouble.
+ * NULL: ${d} is left out. */
 static struct gauges_destination *
 place_for(struct gauges *f, const struct gauges_destination *d)
 {

@@ -12,8 +12,9 @@
 #include "base/limits.h"
 #include "db/db.h"
 
-/* Destinations in the list, and so values of the label in /metrics.
- * Destinations with trouble take precedence. */
+/* The most destinations in the list, and so the most values of the label
+ * "destination" in /metrics.  Destinations with trouble (paused, lanes ready,
+ * or a breaker that is not closed) take precedence. */
 #define GAUGES_DESTINATIONS 100
 /* Rows that are counted, and lanes that are walked, at most. */
 #define GAUGES_ROWS 10000
@@ -35,8 +36,9 @@ struct gauges_destination {
 	enum gauges_breaker breaker;
 	bool paused;
 	bool ready; /* it has lanes in state ready */
-	/* Of another server: places in its first GAUGES_LANES ready and leased
-	 * lanes; of "local": at most GAUGES_ROWS. */
+	/* For another server: the rows of its first GAUGES_LANES ready and its
+	 * first GAUGES_LANES leased lanes.  For "local": all pending rows, at
+	 * most GAUGES_ROWS. */
 	int64_t pending_rows;
 	int64_t oldest_at; /* since when the oldest row waits; 0: none */
 };

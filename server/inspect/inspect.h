@@ -18,8 +18,9 @@
 
 /* Rows that one walk, or one set of rows, examines at most. */
 #define INSPECT_WALK 20000
-/* Rows of a page, at most; there must be room for LIMIT_PAGE_MAX rows, and for
- * one that shows whether there are more. */
+/* The most rows in memory for a page.  It must be larger than LIMIT_PAGE_MAX,
+ * because one more row than the page shows is read, to find out whether there
+ * are more. */
 #define INSPECT_PAGE 256
 /* Open dead letters that are counted, at most. */
 #define INSPECT_COUNT 100000
@@ -126,23 +127,24 @@ typedef enum rc (*inspect_dead_letter_fn)(
     void *arg, const struct inspect_dead_letter *dead, struct err *err);
 
 /* Lists dead letters that match ${filter} and have ids below ${before}, newest
- * first, as inspect_outbox() does. */
+ * first.  ${limit}, *ret_next and the end of a page are as in
+ * inspect_outbox(). */
 enum rc inspect_dead_letters(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t before,
     int64_t limit, inspect_dead_letter_fn each, void *arg, int64_t *ret_next,
     struct err *err) MUST_USE;
 
-/* Stores the ids of open dead letters that match ${filter} and come after
- * ${after} in ${ret}, oldest first, at most ${max} (and INSPECT_PAGE).
- * *ret_last: the last id that was examined; 0: the end was reached. */
+/* Stores in ${ret} the ids above ${after} of open dead letters that match
+ * ${filter}, oldest first, at most ${max} (and INSPECT_PAGE).  *ret_last: the
+ * last id that was examined; 0: the end was reached. */
 enum rc inspect_dead_letter_ids(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, size_t max, size_t *ret_n, int64_t *ret_last,
     struct err *err) MUST_USE;
 
-/* Counts the open dead letters after ${after} that match ${filter}, among the
- * first INSPECT_WALK.  *ret_all: there were fewer than INSPECT_WALK, so all
- * were examined. */
+/* Counts the dead letters that match ${filter} among the first INSPECT_WALK
+ * open ones with ids above ${after}.  *ret_all: true if fewer than INSPECT_WALK
+ * are open there, so all were examined. */
 enum rc inspect_dead_letters_left(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, bool *ret_all, struct err *err) MUST_USE;
@@ -167,9 +169,9 @@ struct inspect_stats {
 	int64_t latency_ms;    /* their sum */
 };
 
-/* Reads the numbers of the whole outbox.  The latency (milliseconds) is that of
- * messages sent at ${since} or later, among the newest INSPECT_WALK / 2
- * rows. */
+/* Reads the numbers of the whole outbox.  The latency (a sum, in milliseconds)
+ * is only that of messages sent at ${since} or later, among the newest
+ * INSPECT_WALK / 2 rows. */
 enum rc inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
     int64_t since, struct inspect_stats *ret, struct err *err) MUST_USE;
 
@@ -267,9 +269,9 @@ enum rc inspect_user(struct db *db, int64_t user_id,
     enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} with the sender of each waiting message that is not scheduled,
- * for at most INSPECT_WALK rows for local inboxes and as many for other
- * servers.  *ret_all: both were fewer, so all were read. */
+/* Calls ${each} with the sender of each waiting message that is not scheduled.
+ * Reads at most INSPECT_WALK rows for local inboxes and as many for other
+ * servers.  *ret_all: true if neither limit was reached, so all were read. */
 enum rc inspect_senders(struct db *db,
     void (*each)(void *arg, int64_t sender_id), void *arg, bool *ret_all,
     struct err *err) MUST_USE;

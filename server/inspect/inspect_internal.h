@@ -18,8 +18,8 @@ struct inspect_page {
 	int64_t last;   /* the id of the last of them */
 };
 
-/* Makes an empty page of ${limit} ids, and one more, which shows whether there
- * are more; at most INSPECT_PAGE in all. */
+/* Makes an empty page with room for ${limit} ids and one more, which shows
+ * whether there is a next page; at most INSPECT_PAGE in all. */
 void inspect_page_init(
     struct inspect_page *p, bool ascending, int64_t cursor, int64_t limit);
 
@@ -29,9 +29,10 @@ void inspect_page_add(struct inspect_page *p, int64_t id);
 /* Returns whether a walk in the page's order can add nothing more to it. */
 bool inspect_page_full(const struct inspect_page *p);
 
-/* Removes the one id too many, if the page is full.  Returns the cursor of the
- * next page, or 0 if there are no more.  ${walked}: the ids came from a walk in
- * order; ${ended}: that walk reached its end. */
+/* If the page is full, removes its last id, which only shows that there is a
+ * next page.  Returns the cursor of the next page, or 0 if there is none.
+ * ${walked}: the ids came from a walk in order; ${ended}: that walk reached its
+ * end. */
 int64_t inspect_page_next(struct inspect_page *p, bool walked, bool ended);
 
 /* Returns a text column; NULL for an SQL NULL.  Borrowed from the row. */

@@ -125,8 +125,9 @@ set_lane(void *arg, const struct db_row *row, struct err *err)
 }
 
 /* Fills the page from the index of ready or of leased lanes, if ${c} selects
- * these.  *ret_whole: the page is complete; false: the caller makes it anew,
- * because ${c} selects other lanes or there are INSPECT_WALK or more. */
+ * lanes of one of these states.  *ret_whole is false if ${c} does not, or if
+ * the index has INSPECT_WALK such lanes or more; then the caller makes the page
+ * anew by a walk. */
 static enum rc
 choose_from_set(
     struct db *db, struct choosing *c, bool *ret_whole, struct err *err)

@@ -149,7 +149,8 @@ set_row(void *arg, const struct db_row *row, struct err *err)
 }
 
 /* Reads at most INSPECT_WALK rows of a set: of the part that ${bound} selects,
- * or of all of it (NULL).  *ret_whole: there were fewer, so all were read. */
+ * or of all of it (NULL).  *ret_whole: true if fewer rows were found, so all
+ * were read. */
 static enum rc
 look_at_set(struct db *db, int stmt, const int64_t *bound, struct choosing *c,
     bool *ret_whole, struct err *err)
@@ -169,9 +170,9 @@ look_at_set(struct db *db, int stmt, const int64_t *bound, struct choosing *c,
 	return (rc);
 }
 
-/* Fills the page from the smallest set that holds all rows that ${c} selects
- * (pending rows: from two sets).  *ret_whole: false if there is no such set, or
- * if it has INSPECT_WALK rows or more. */
+/* Fills the page from a set that holds all rows that ${c} selects (pending rows
+ * that are not scheduled: from two sets).  *ret_whole: false if there is no
+ * such set, or if a set has INSPECT_WALK rows or more. */
 static enum rc
 choose_from_set(
     struct db *db, struct choosing *c, bool *ret_whole, struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See peer_changes.h.  The audit log is read backwards from its newest entry.
- * So when a change is read, what operators did after it is known already.
+ * So the actions of operators after a change are read before the change itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ struct restored {
 	struct peer_changes_lane first[PEER_CHANGES_NAMED];
 };
 
-/* The result of the entries read so far, for one server or for one lane. */
+/* The facts about one server or one lane that the audit entries read so far
+ * have given. */
 struct subject {
 	uint64_t key; /* the id of the server's destination, or of the lane */
 	bool keys_done, epoch_done;
@@ -208,9 +209,9 @@ read_lanes(struct db *db, struct reading *r, int64_t lanes, int64_t pages,
 	return (RC_OK);
 }
 
-/* Fills the result: the servers with lanes.  If no lane was found, but not all
- * lanes were read, the server that was restored last is reported without
- * lanes. */
+/* Fills the result with the restored servers for which lanes were found.  If no
+ * lane was found, but not all lanes were read, the server that was restored
+ * last is reported without lanes. */
 static void
 tell(const struct reading *r)
 {

@@ -52,9 +52,9 @@ struct peer_changes {
 	 * change and was not rewound after it.  Domain and lanes are those of
 	 * the server that was restored last.
 	 *
-	 * more: not all lanes were read, and such a server may have more of
-	 * them.  If no lane was found at all, the server that was restored last
-	 * is reported without lanes.
+	 * more: not all lanes were read, so a restored server may have more
+	 * lanes than are counted here.  If ${more} is set and no lane was found
+	 * at all, the server that was restored last is reported without lanes.
 	 */
 	size_t restored;
 	bool more;

@@ -132,8 +132,8 @@ record_init(struct log_record *rec, enum log_event event, size_t len)
 }
 
 /* Puts a record into the ring.  Drops and counts it if the ring has no room for
- * it; drops it if log_last() was called before; with ${last}, later ones are
- * dropped.  Returns false if there is no ring. */
+ * it; drops it without counting if log_last() was called before.  ${last}: all
+ * later records are dropped.  Returns false if there is no ring. */
 static bool
 submit(struct log_record *rec, const char *fields, bool last)
 {

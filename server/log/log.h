@@ -24,8 +24,8 @@ enum log_level { LVL_DEBUG, LVL_INFO, LVL_WARN, LVL_ERROR };
 enum log_format { LOG_FMT_TEXT, LOG_FMT_JSON };
 
 /* X(id, level, meaning): one row for each event, sorted by subject.  The name
- * in the log is the id without LOG_EV_, in lower case with '.' for the first
- * '_' ("server.ready"). */
+ * of an event in the log is its id in lower case with '.' for the first '_':
+ * SERVER_READY is logged as "server.ready". */
 #define LOG_EVENT_TABLE(X)                                                     \
 	X(SERVER_START, LVL_INFO, "the program begins to start")               \
 	X(SERVER_SETTING, LVL_WARN,                                            \
@@ -154,8 +154,9 @@ bool log_enabled(enum log_level level);
  * value becomes '?').  Text before the first key is the id; in JSON, the member
  * "id", or "text" if a space is in it.  In JSON a value is a number if its
  * format is the conversion of one decimal number and nothing else ("n=%d", not
- * "n=%x" or "n=%dms") and it has at most 15 digits before the point.  Values
- * are cut at 512 bytes, all fields together at about 4,000; control and format
+ * "n=%x" or "n=%dms") and the result is a JSON number with at most 15 digits
+ * before the point; other values are strings.  Values are cut at 512 bytes, all
+ * fields together at about 4,000 bytes.  In values, control and format
  * characters and bytes that are not UTF-8 become '?'.  Leaves errno unchanged.
  * Thread: any.  Blocks: never while the log thread runs. */
 void log_event(enum log_event event, const char *fmt, ...)

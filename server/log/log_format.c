@@ -14,8 +14,9 @@
 #include "log/log_internal.h"
 
 #define MARK_LEN 9
-/* The first byte of a mark says how the value of its key is converted: from a
- * number, or as text.  The random word after it is the same. */
+/* The first byte of a mark says whether the value of its key was converted from
+ * a number or is text.  The random word after this byte is the same in all
+ * marks. */
 #define MARK_TEXT '\x1f'
 #define MARK_NUMBER '\x1e'
 /* Numbers of up to this many digits are exact in every program that reads JSON

@@ -171,7 +171,7 @@ backup(const struct config *config, const char *path,
 
 /* Stores the only operand, a file name, in ${*ret}.  The name must leave room
  * in URL_SIZE for what is appended to it, so it has at most URL_SIZE - 64
- * bytes.  Returns -1 to go on, or EX_USAGE after a message. */
+ * bytes.  Returns -1 if the command may go on, or EX_USAGE after a message. */
 static int
 one_file(const struct config *config, const char *usage, const char **ret)
 {
@@ -313,9 +313,9 @@ rename_tail(const char *path, const char *tail, struct err *err)
  * database replaces it: if there were no database for a moment, a server that
  * starts then would make a new one.
  *
- * The log is moved into the file by a checkpoint.  If that fails (the file is
- * damaged, say), the log is renamed, too: beside another file it would damage
- * that one, too.
+ * A checkpoint moves the write-ahead log into the file.  If the checkpoint
+ * fails (the file is damaged, say), the log is renamed as well: left at its
+ * place, the log would damage the new database.
  */
 static enum rc
 keep_replaced(const struct data *data, const char *path, struct err *err)

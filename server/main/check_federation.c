@@ -3,9 +3,10 @@
  * `twinboxd check-federation DOMAIN`: tries the steps of the way to another
  * server, until one makes the next impossible, and prints each result
  * (federation/explain.h).  It keeps the rules of the server: the same settings,
- * certificates and limits, the same addresses (any address for the own
- * document), and it signs with the same key.  It reads the database on a
- * connection that cannot write, so it works with and without a running server.
+ * certificates and limits, the same allowed addresses (but this server's own
+ * document may be at any address), and it signs with the same key.  It reads
+ * the database on a connection that cannot write, so it works with and without
+ * a running server.
  */
 #include <sys/socket.h>
 
@@ -20,8 +21,8 @@
 #include "main/check_internal.h"
 #include "store/peer.h"
 
-/* The size of an address as text, and how many addresses of a name are printed
- * at most. */
+/* ADDRESS_SIZE: room for an address as text, in bytes.  ADDRESSES_SHOWN: the
+ * most addresses of one name that are printed. */
 #define ADDRESS_SIZE 64
 #define ADDRESSES_SHOWN 16
 static int64_t
@@ -171,9 +172,9 @@ list_addresses(const struct check *c, const struct addrinfo *list,
 	return (n);
 }
 
-/* Looks up the host of the document.  At least one address must be one that may
- * be contacted.  The port does not matter here, and one socket type gives one
- * entry for each address. */
+/* Looks up the host of the other server's document.  The step fails if this
+ * server may contact none of its addresses.  The look-up needs no port, and
+ * asks for one socket type so that it gives each address once. */
 static enum rc
 check_dns(struct check *c, struct err *err)
 {

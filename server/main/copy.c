@@ -123,8 +123,9 @@ on_node(void *arg, const struct node_row *node)
 		s->node = *node;
 }
 
-/* Refuses a source with a node whose last heartbeat is young by our clock.  The
- * clock of a node may be far behind: refuse_changed() compares heartbeats. */
+/* Refuses (RC_BUSY) a source with a node whose last heartbeat is younger than
+ * NODE_QUIET_MS by this program's clock.  This check misses a node whose clock
+ * is far behind; refuse_changed() finds it later by its next heartbeat. */
 static enum rc
 refuse_served(struct side *side, struct err *err)
 {
@@ -177,8 +178,9 @@ refuse_content(const struct side *side, struct err *err)
 	return (RC_OK);
 }
 
-/* Opens the target, migrates it, and begins its transaction.  RC_EXISTS: it
- * has, or once had, content.  From here on no server can begin to serve it. */
+/* Opens the target, migrates it, and begins its transaction.  RC_EXISTS: the
+ * target has, or once had, content.  After RC_OK no server can begin to serve
+ * the target. */
 static enum rc
 open_target(struct side *side, struct err *err)
 {
@@ -230,8 +232,8 @@ show_counts(const struct side *from, const struct side *to)
 }
 
 /* Refuses the copy (RC_CONFLICT) if a table of the source has another number of
- * rows than in the snapshot, or a node another heartbeat: then a server serves
- * the source that our checks have not found. */
+ * rows than in the snapshot, or a node another heartbeat than before: then the
+ * source is served by a server that refuse_served() did not find. */
 static enum rc
 refuse_changed(struct side *from, struct err *err)
 {

@@ -23,9 +23,9 @@
 #include "main/main_internal.h"
 #include "schema/sql.h"
 
-/* Returns the result for a failure to open or make what the settings data and
- * db name; ${sys} is its errno value.  If the path does not or cannot exist,
- * the setting is wrong: RC_SETTING. */
+/* Returns the result of a failure, with the errno value ${sys}, to make or open
+ * the data directory or the lock in it.  RC_SETTING: the path does not or
+ * cannot exist, so the setting `data` is wrong. */
 static enum rc
 rc_of_place(int sys)
 {
@@ -58,7 +58,7 @@ make_directory(const char *path, struct err *err)
 /* If the program runs as root, it becomes the owner of the directory for good.
  * So the files that a command makes there belong to the server's user
  * (`twinboxd user add` before the first start, say), and a command has no more
- * rights than the server.  RC_DENIED: it cannot. */
+ * rights than the server.  RC_DENIED: the system refuses the change of user. */
 static enum rc
 become_owner(const struct data *data, struct err *err)
 {
@@ -102,9 +102,9 @@ is_told(const struct stat *st)
 	return (false);
 }
 
-/* Refuses (RC_DENIED) a file or directory that others may write to, and logs
- * one that others may read, once.  The mode is not corrected: the operator has
- * set it, and knows who is in the group. */
+/* Refuses (RC_DENIED) a file or directory that group or others may write to.
+ * If they may read it, logs that, once for each file.  The mode is not
+ * corrected: the operator has set it, and knows who is in the group. */
 static enum rc
 check_mode(const char *path, const struct stat *st, struct err *err)
 {
@@ -340,8 +340,8 @@ open_to_look(const struct data *data, enum db_mode mode, struct db **ret,
 	return (rc);
 }
 
-/* Checks that the file can be read.  SQLite's own error would not say why it
- * cannot. */
+/* Checks that the file of an SQLite database can be read, because SQLite's own
+ * error would not say why it cannot. */
 static enum rc
 check_readable(const struct data *data, struct err *err)
 {

@@ -96,9 +96,9 @@ struct peer {
 	const char *domain;
 };
 
-/* Checks ${peer}, which holds the values of the flags, and makes a URL of a
- * file name, in ${room}.  Returns -1 to go on (also without the flags), or
- * EX_USAGE after a message. */
+/* Checks ${peer}, which holds the values of --with-peer and --peer-domain, and
+ * turns a file name into a URL, in ${room}.  Returns -1 if the command may go
+ * on (also without the flags), or EX_USAGE after a message. */
 static int
 read_peer(struct peer *peer, char room[URL_SIZE])
 {
@@ -129,8 +129,8 @@ read_peer(struct peer *peer, char room[URL_SIZE])
 }
 
 /* Checks the setting domain, which the comparison needs: a database holds the
- * domains of other servers only, not its own.  Returns -1 to go on, or the exit
- * code after a message. */
+ * domains of other servers only, not its own.  Returns -1 if the command may go
+ * on, or the exit code after a message. */
 static int
 check_own_domain(const struct config *config, const struct peer *peer)
 {

@@ -43,21 +43,22 @@ struct data {
 /* Fills ${ret} with the place of ${config}'s database.  Opens nothing. */
 void data_name(const struct config *config, struct data *ret);
 
-/* Returns the path of ${data}'s file of SQLite (borrowed from ${data}), or a
- * phrase for error texts that stands for a database of PostgreSQL. */
+/* Returns the path of ${data}'s SQLite file (borrowed from ${data}), or for a
+ * PostgreSQL database the words "the PostgreSQL database", for error texts. */
 const char *data_database(const struct data *data);
 
 /* Opens an existing database for reading (${mode}: DB_READER or DB_COPIER),
  * even while a server serves it: takes no lock and creates no database (SQLite
  * may create the files -wal and -shm).  RC_INVALID: its schema is older or
  * newer than this program's.  RC_NOT_FOUND: it does not exist.  RC_DENIED: it
- * may not be read, or others may write to its files or their directory.
+ * may not be read, or others may write to its files or to the data directory.
  * RC_SETTING: its path cannot be one, or is not a regular file. */
 enum rc data_look(const struct config *config, enum db_mode mode,
     struct db **ret, struct err *err) MUST_USE;
 
-/* The same for the database at ${url}, which belongs to another server.  The
- * modes of its files are not checked. */
+/* Opens the existing database at ${url}, which belongs to another server, for
+ * reading.  Does not check the modes of its files.  Errors: as data_look(), but
+ * RC_INVALID also if ${url} is too long or its file is not a regular one. */
 enum rc data_look_elsewhere(
     const char *url, struct db **ret, struct err *err) MUST_USE;
 
@@ -76,9 +77,9 @@ enum rc data_open(
     const struct config *config, struct data *ret, struct err *err) MUST_USE;
 void data_close(struct data *data);
 
-/* data_connect() opens a connection for writing, and creates a file of SQLite
- * that does not exist; RC_SETTING: its folder does not exist. data_open_db()
- * also migrates the schema. */
+/* data_connect() opens a connection for writing, and creates the SQLite file if
+ * it does not exist.  RC_SETTING: the folder of the file does not exist.
+ * data_open_db() also migrates the schema. */
 enum rc data_connect(
     const struct data *data, struct db **ret, struct err *err) MUST_USE;
 enum rc data_open_db(
@@ -91,12 +92,12 @@ enum rc data_open_db(
 enum rc migrate_data(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
-/* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: it is not the
- * database that was served last, or lacks rows of it; others as
- * position_read().  With ${accept} such a database is accepted and
- * ${*ret_rollback} is true: the caller must give it a new epoch.  So it is when
- * the mark is damaged and the database is not empty.  A missing mark is only
- * logged. */
+/* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: ${db} is not the
+ * database that was served last, or lacks rows of it; other errors as
+ * position_read().  If ${accept} is true, returns RC_OK in all these cases and
+ * sets ${*ret_rollback}: the caller must give ${db} a new epoch.  If the mark
+ * is damaged and ${db} is not empty, does the same without ${accept}.  A
+ * missing mark is only logged. */
 enum rc rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err) MUST_USE;
 
@@ -115,10 +116,10 @@ struct db_options data_db_options(const struct data *data);
 
 /* ---- files (files.c) ---- */
 
-/* The first syncs ${path}, opened with ${flags}.  The second syncs the folder
- * of ${path}, and with it the entry of ${path}.  The third renames, replacing
- * ${to}, and syncs the folder.  Errors: RC_IO for a failed sync, else as
- * rc_of_opening(). */
+/* files_sync() syncs ${path}, opened with ${flags}.  files_sync_folder_of()
+ * syncs the folder of ${path}, and with it the entry of ${path}.
+ * files_rename_synced() renames, replacing ${to}, and syncs the folder of
+ * ${to}.  Errors: RC_IO for a failed sync, else as rc_of_opening(). */
 enum rc files_sync(const char *path, int flags, struct err *err) MUST_USE;
 enum rc files_sync_folder_of(const char *path, struct err *err) MUST_USE;
 enum rc files_rename_synced(
@@ -140,9 +141,9 @@ enum rc files_make_part_of(
  * ignored.  For commands only; thread: main. */
 void interrupt_allow(void);
 
-/* interrupt_removes(): a signal removes ${path} (copied) and the files that
- * SQLite puts beside it; at most 4 paths at a time. interrupt_keeps() ends
- * that. */
+/* After interrupt_removes() a signal that ends the command removes ${path}
+ * (copied) and the files that SQLite puts beside it; at most 4 paths at a time.
+ * interrupt_keeps() cancels this for ${path}. */
 void interrupt_removes(const char *path);
 void interrupt_keeps(const char *path);
 
@@ -158,13 +159,14 @@ int main_usage(const char *word);
 
 /* Removes ${flag} from the arguments and returns how many are left.  ${*ret},
  * which must be false before, becomes true if the flag was given.  Returns -1,
- * after a message, if it was given twice.  The other main_take_ functions pass
- * an ${argc} of -1 on, and main_settings() returns EX_USAGE for it. */
+ * after a message, if it was given twice.  An ${argc} of -1 is returned as it
+ * is, and main_settings() returns EX_USAGE for it. */
 int main_take_flag(int argc, char **argv, const char *flag, bool *ret);
 
-/* The same for a flag with a value, "--flag VALUE" or "--flag=VALUE".  ${*ret},
- * which must be NULL before, is left alone if the flag was not given, and is ""
- * if it has no value. */
+/* Removes ${flag} and its value, "--flag VALUE" or "--flag=VALUE", from the
+ * arguments.  Returns the same as main_take_flag().  ${*ret}, which must be
+ * NULL before, becomes the value, or "" if the flag has none; it stays NULL if
+ * the flag was not given. */
 int main_take_value(int argc, char **argv, const char *flag, const char **ret);
 
 /* `twinboxd user …`.  Returns the exit code. */
@@ -213,8 +215,8 @@ struct control;
 
 /* Listens at DATA/control (0600) and starts the control thread; replaces a
  * socket that a killed server has left.  ${data} must be open until
- * control_stop().  Errors: RC_NO_MEMORY, as rc_of_opening(), or of the
- * thread. */
+ * control_stop().  Errors: RC_NO_MEMORY, also if the thread cannot be started;
+ * for the socket as rc_of_opening(). */
 enum rc control_start(const struct data *data, struct writer *writer,
     struct readers *readers, struct control **ret, struct err *err) MUST_USE;
 /* Ends the thread and removes the socket.  NULL is allowed. */
@@ -249,16 +251,17 @@ void version_write(struct buf *out);
 int main_complain(int code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the exit code of a command that ends because of ${rc}.  RC_NOT_FOUND
- * means that a file or database is missing (EX_NOINPUT). */
+/* Returns the exit code of a command that ends because of ${rc}, where
+ * RC_NOT_FOUND means that a file or database is missing (EX_NOINPUT). */
 int main_file_code(enum rc rc);
 
-/* The same for commands where RC_INVALID is about the settings or the database
- * that they name (EX_CONFIG). */
+/* Returns the exit code as main_file_code() does, but EX_CONFIG for RC_INVALID:
+ * for commands where RC_INVALID is about the settings or the database that they
+ * name. */
 int main_config_code(enum rc rc);
 
-/* Parses the settings of a subcommand.  Returns -1 to go on, or the exit code
- * (also after --help and --version). */
+/* Parses the settings of a subcommand.  Returns -1 if the command may go on, or
+ * the exit code with which it ends (also after --help and --version). */
 int main_settings(int argc, char **argv, struct config *ret);
 
 /* Reads the file of federation-ca into ${ret}, which stays empty if that

@@ -141,8 +141,8 @@ migrate_data(const struct data *data, struct db *db, struct err *err)
 	enum rc rc;
 
 	rc = preflight_get(db, &before, err);
-	/* A restore (dir_fd is -1) works on a copy already.  PostgreSQL has its
-	 * own backups. */
+	/* Make no copy for a restore (dir_fd is -1), which already works on
+	 * one, and none on PostgreSQL, which has its own backups. */
 	if (rc == RC_OK && before.schema < before.newest && before.content &&
 	    data->dir_fd >= 0 && !db_multi_writer(db))
 		rc = copy_before(data, before.newest, err);

@@ -86,9 +86,10 @@ migrate(void *arg, struct db *db, struct err *err)
 	return (migrate_data(&g->s->data, db, err));
 }
 
-/* Finds the epoch, and whether there are users.  If the lineage has changed and
- * the database may be complete, *ret_wait is true: nodes that served on the
- * lineage before get time to confirm the epoch. */
+/* Finds the epoch, and whether there are users.  *ret_wait is true if the
+ * database is on another lineage (PostgreSQL server and timeline) than before
+ * and may be complete: the nodes that served on the lineage before get time to
+ * confirm the epoch. */
 static enum rc
 enter(void *arg, struct db *db, bool *ret_wait, struct err *err)
 {
@@ -147,8 +148,9 @@ boot(struct server *s, struct err *err)
 	return (RC_OK);
 }
 
-/* DATA/mark is for a file only.  A database of several nodes keeps its history
- * in its own rows (cluster/lineage.h). */
+/* Compares an SQLite database with the file DATA/mark.  A database of several
+ * nodes has no such file: it keeps its history in its own rows
+ * (cluster/lineage.h). */
 static enum rc
 check_mark(struct server *s, struct err *err)
 {
@@ -172,7 +174,8 @@ open_once(struct server *s, struct err *err)
 	s->db_options = data_db_options(&s->data);
 	s->db_options.lineage = db_multi_writer(s->db) ? &s->lineage : NULL;
 	/* Write the mark after the new epoch.  If the process dies in between,
-	 * the next start refuses the database again. */
+	 * the next start finds the old mark, which still does not fit, and
+	 * checks the database again. */
 	return (
 	    s->rollback ? rollback_set_position(&s->data, s->db, err) : RC_OK);
 }
@@ -181,8 +184,8 @@ open_once(struct server *s, struct err *err)
 
 /* How often the main thread checks whether the waiting has begun. */
 #define LOOK_MS 100
-/* By how much the service manager is asked to extend its deadline, and how
- * often it is asked. */
+/* The time by which the service manager is asked to extend its deadline, and
+ * the interval between two requests to it. */
 #define EXTEND_MS 60000
 #define EXTEND_AGAIN_MS 5000
 
@@ -268,8 +271,8 @@ wait_signal(void)
 	return (sig == SIGTERM || sig == SIGINT ? sig : 0);
 }
 
-/* Ends the process without the thread, which may be in a call that takes
- * minutes.  Nothing was accepted and nothing is served yet.  A transaction that
+/* Ends the process without waiting for the thread `open`, which may be in a
+ * call that takes minutes.  No message was accepted yet.  A transaction that
  * the thread has begun at the database server is rolled back when its
  * connection ends, unless its commit is under way. */
 static void __attribute__((noreturn))

@@ -131,8 +131,8 @@ void operation_write(const struct operation *o, struct buf *out);
 enum rc operation_read(
     json_t *root, struct operation *ret, struct err *err) MUST_USE;
 
-/* Makes the unit of work of ${o}, which will call ${finish}.  Errors: as struct
- * operation_kind's prepare. */
+/* Makes the unit of work of ${o}.  The writer calls ${finish} when it has
+ * finished the unit.  Errors: as prepare of struct operation_kind. */
 enum rc operation_prepare(struct operation *o, struct db *db,
     void (*finish)(struct unit *unit), struct err *err) MUST_USE;
 
@@ -163,8 +163,8 @@ enum rc operation_run(struct operation *o, struct db *db, struct writer *writer,
     struct err *err) MUST_USE;
 
 /* Does ${o} on ${config}'s database, or sends it to the server that holds the
- * lock of the data directory.  Errors: as data_open(), operation_prepare(),
- * operation_result() and control_call(). */
+ * lock of the data directory.  Errors: as data_open(), data_open_db(),
+ * operation_prepare(), operation_result() and control_call(). */
 enum rc operation_perform(
     struct operation *o, const struct config *config, struct err *err) MUST_USE;
 

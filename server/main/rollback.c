@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks by DATA/mark that the database is the one that was served last.  An
+ * Checks that the database is the one that was served last, by the file
+ * DATA/mark, which has the epoch and the last outbox row of that database.  An
  * older database that was put in place by hand would use numbers again that
  * clients have seen already.  Such a database, and one that is empty or of
  * another epoch, is refused and keeps its content, unless --accept-rollback is
@@ -72,17 +73,17 @@ rollback_check(const struct data *data, struct db *db, bool accept,
 	empty = state.epoch[0] == '\0';
 	rc = position_read(data->dir_fd, &mark, err);
 	if (rc == RC_NOT_FOUND) {
-		/* A database that an early version made has no mark, either, so
-		 * a missing mark is not refused. */
+		/* Early versions of twinbox wrote no mark, so a missing mark is
+		 * not refused. */
 		if (!empty)
 			log_event(LOG_EV_MARK_MADE, "dir=%s", data->dir);
 		return (RC_OK);
 	}
 	if (rc == RC_OK && position_compare(&mark, &state) == POSITION_FITS)
 		return (RC_OK);
-	/* A file that cannot be opened or read is refused, not damaged: the
-	 * operator can repair the cause, and the next position would overwrite
-	 * the file. */
+	/* Without ${accept} refuse a start whose mark cannot be opened or read,
+	 * instead of treating the mark as damaged: the operator can repair the
+	 * cause, and the server would overwrite the mark. */
 	damaged = rc == RC_INVALID && !empty;
 	if (rc == RC_OK)
 		rc = refuse(&mark, &state, err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The waiting room: answers requests on the port while the node waits for its
- * database.  It is alive (/healthz) and not ready (/readyz).  Every other route
- * of the contract is refused with 503 and the reason.  A proxy and a service
- * manager therefore see a node that waits, instead of one that does not listen.
+ * database.  /healthz answers 200, because the node is alive.  Every other
+ * route, also /readyz, is refused with 503 and the reason.  A proxy and a
+ * service manager therefore see a node that waits, instead of one that does not
+ * listen.
  *
  * Promises: no handler touches anything but its request.
  */
@@ -41,10 +42,10 @@ alive(struct http_request *req, void *arg)
 	http_answer(req, 200, "text/plain; charset=utf-8", &b);
 }
 
-/* No token can be verified without the database.  So every route is made
- * public, and refused, except /healthz.  A route that needs a token keeps its
- * limit of bodies: the answer to a long message is 503, which says that it can
- * be repeated, and not 413. */
+/* Appends each route with a handler that refuses it, except /healthz.  No token
+ * can be verified without the database, so every route becomes public.  A route
+ * that needs a token keeps its limit of bodies: the answer to a long message is
+ * then 503, after which clients repeat the message, and not 413. */
 static void
 add_routes(struct buf *all, const struct http_route *route)
 {

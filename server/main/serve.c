@@ -17,8 +17,8 @@
 #include "log/log.h"
 #include "main/server.h"
 
-/* The time that the service manager is asked for beyond the deadline of the
- * stop. */
+/* The time beyond drain-deadline, the deadline of a stop, that the service
+ * manager is asked for. */
 #define STOP_SPARE_MS 5000
 
 /* The system may have chosen the port, so it comes from the socket. */
@@ -177,9 +177,9 @@ stop_for_again(struct server *s)
 	server_again(s, address);
 }
 
-/* Returns whether a start failed because the database was lost after it had
- * been opened.  The start then waits for it, as server_open() does.  RC_BUSY
- * does not count: another process may have the port or the lock. */
+/* Returns whether a start that ended with ${rc} failed because the database was
+ * away: start_first() then repeats the start.  RC_BUSY does not count: another
+ * process may have the port or the lock. */
 static bool
 was_lost(enum rc rc)
 {
@@ -187,7 +187,7 @@ was_lost(enum rc rc)
 	return (rc_is_outage(rc) && rc != RC_BUSY);
 }
 
-/* The first start.  Repeats it while the database is lost, but begins no
+/* The first start.  Repeats the start while the database is away, but begins no
  * attempt after database_wait_ms; the last one may wait as long again
  * (server_open()).  ${*ret_sig}: the signal that ended the wait, or 0. */
 static enum rc
@@ -212,10 +212,10 @@ start_first(struct server *s, int *ret_sig, struct err *err)
  * Serves until a signal stops it (RC_OK), or until a start fails.
  *
  * *New epoch.* When the database has got another epoch, the whole server stops,
- * in the order of any stop, and then starts again.  While the database is away,
- * it repeats the start after pauses of a second, without a limit.  So no module
- * has to decide which of its memory is still true.  Clients are asked to
- * reconnect, and learn of the new epoch when they do.
+ * in the order of any stop, and then starts again, so that no module has to
+ * decide which of its memory is still true.  While the database is away, the
+ * start is repeated after pauses of a second, without a limit.  Clients are
+ * asked to reconnect, and learn of the new epoch when they do.
  */
 static enum rc
 serve_on(struct server *s, int argc, char **argv, struct err *err)
@@ -249,9 +249,9 @@ serve_on(struct server *s, int argc, char **argv, struct err *err)
 }
 
 /* Memory holds passwords and other people's messages, so disable core dumps,
- * and debuggers except root's.  Not in demo mode (the caller checks), where
- * both are welcome, and not under AddressSanitizer, which reads its own process
- * as a debugger does. */
+ * and debuggers except root's.  The caller does not call this in demo mode.
+ * Does nothing under AddressSanitizer, which reads its own process as a
+ * debugger does. */
 static void
 hide_memory(void)
 {

@@ -30,8 +30,8 @@ struct server {
 	/* From here on server_again() clears all members. */
 	struct data data;
 	atomic_bool anew; /* serving begins anew, for a new epoch */
-	/* For a database of several nodes: this node's row, and the lineage on
-	 * which transactions may begin. */
+	/* Only for a database of several nodes: this node's row, and the id of
+	 * the lineage (cluster/lineage.h) on which transactions may begin. */
 	struct lineage_node node;
 	atomic_int_fast64_t lineage;
 	char epoch[EPOCH_LEN + 1];
@@ -123,8 +123,8 @@ void server_stop(struct server *s);
 /* The interval of disk_look(), in milliseconds. */
 #define DISK_LOOK_MS 1000
 
-/* Compares the free space on the disk of the database with disk-reserve.  An
- * upkeep_hook; ${arg} is the server. */
+/* Compares the free space on the disk of the database with disk-reserve, and
+ * sets disk_low of the server ${arg}.  An upkeep_hook. */
 void disk_look(void *arg, struct db *db);
 
 /* Makes the main thread stop the server and start it anew; ${arg} is the
@@ -132,8 +132,7 @@ void disk_look(void *arg, struct db *db);
 void serve_anew(void *arg);
 
 /* Prepares ${s}, which is stopped, for another server_start().  ${listen}: the
- * address where the previous one listened.  A rollback is not accepted any
- * more. */
+ * address where ${s} listened before.  Sets config.accept_rollback to false. */
 void server_again(struct server *s, const char *listen);
 
 /* demo_users() adds the users of --demo to an empty database. demo_write()

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start: lock, database, boot row, then every module from the bottom up,
- * the listening socket last.  The threads start after everything has been made,
- * except the readers and the threads that hash passwords.
+ * The start: takes the lock, opens the database, writes the boot row
+ * (store/recovery.h), and makes every module from the bottom up, the listening
+ * socket last.  The threads start after everything has been made, except the
+ * readers and the threads that hash passwords.
  */
 #include <stdio.h>
 #include <string.h>
@@ -68,10 +69,10 @@ at_most_files(int64_t wanted)
 	return (n < most ? n : most);
 }
 
-/* Returns the number that bounds the descriptors of connections.  The limits of
- * HTTP and of WebSockets may add up to more than the system allows.  Clients
- * may then use all but DESCRIPTORS_OURS, which are left for files, the database
- * and requests to other servers. */
+/* Returns the descriptor number from which on connections are refused.  The
+ * limits of HTTP and of WebSockets may add up to more than the system allows.
+ * Clients may then use all but DESCRIPTORS_OURS, which are left for files, the
+ * database and requests to other servers. */
 static size_t
 most_descriptors(const struct config *config)
 {
@@ -81,8 +82,8 @@ most_descriptors(const struct config *config)
 	return (at_most_files((int64_t)most + DESCRIPTORS_OURS));
 }
 
-/* Returns how many times a delivery may be refused and retried, for the views
- * of entries. */
+/* Returns how many times the delivery of a message is retried after refusals
+ * (retry-profile): a number that answers about messages show. */
 static int
 most_retries(const struct server *s)
 {
@@ -124,8 +125,8 @@ make_env(struct server *s, struct err *err)
 	if (s->config.demo && s->was_empty &&
 	    (rc = demo_users(s, err)) != RC_OK)
 		return (rc);
-	/* Readers of a multi-writer database need not wait for commits: the
-	 * rows that it returns are already durable there. */
+	/* Readers of PostgreSQL (a multi-writer database) need not wait until a
+	 * commit is durable: PostgreSQL shows them only durable commits. */
 	return (
 	    readers_start(&s->db_options, (int)s->config.readers, READS_LIMIT,
 		db_multi_writer(s->db) ? NULL : writer_commits(s->writer),
@@ -475,9 +476,9 @@ make_http(struct server *s, struct err *err)
 	return (http_new(&options, &s->http, err));
 }
 
-/* Counts the backlog, on a connection of its own.  On the writer's connection
- * the rows would fill a page cache that each commit walks through, and nothing
- * else reads them there. */
+/* Counts the waiting messages, on a connection of its own.  On the writer's
+ * connection the rows would fill a page cache that each commit walks through,
+ * and nothing else reads them there. */
 static enum rc
 count_waiting(struct server *s, struct err *err)
 {

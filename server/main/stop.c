@@ -15,7 +15,7 @@
  *	          no more passwords are verified
  *	relay     deliveries under way return
  *	writer    queued units are committed and answered
- *	upkeep    upkeep and cluster end; the last mark is written
+ *	upkeep    upkeep and cluster end; DATA/mark is written a last time
  *	answers   readers and push return what they have of requests
  *	http      connections are closed
  *	rest      push and readers end; a checkpoint, so that the next start is
@@ -75,8 +75,8 @@ tick(void)
 	(void)nanosleep(&t, NULL);
 }
 
-/* Returns how many requests, and sends that count in a sender's quota, other
- * threads still have. */
+/* Returns the number of requests that other threads still have, plus the number
+ * of reader jobs under way that count senders' quotas. */
 static size_t
 busy(const struct server *s)
 {
@@ -84,11 +84,12 @@ busy(const struct server *s)
 	return (rest_busy(s->rest) + send_gate_busy(s->gate));
 }
 
-/* Waits until every request is answered, its answer is sent, and no more
- * requests come, by HTTP or by sessions.  Does not wait for requests that are
- * still being received.  Gives up, with a line in the log, after stop_requests,
- * or when for stop_slow_client no request has come and no thread has had
- * one. */
+/* Waits until every request, by HTTP or in a session, is answered and its
+ * answer is sent, and until HTTP has no connection or no new request for
+ * stop_quiet.  Does not wait for a request whose head is still being received.
+ * Gives up, with a line in the log, after stop_requests, or when for
+ * stop_slow_client no request has begun and no other thread has had one: then
+ * only clients are slow. */
 static void
 wait_requests(struct server *s)
 {
@@ -215,8 +216,8 @@ server_again(struct server *s, const char *listen)
 
 	(void)snprintf(
 	    s->config.listen, sizeof(s->config.listen), "%s", listen);
-	/* The operator accepted a rollback of the database at the first start,
-	 * not of what comes now. */
+	/* The operator has accepted a rollback for the first start only, not
+	 * one that happens while the server runs. */
 	s->config.accept_rollback = false;
 	memset((char *)s + offsetof(struct server, data), 0,
 	    sizeof(*s) - offsetof(struct server, data));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `twinboxd user add|passwd|disable|enable|promote|demote NAME`: reads the
- * password and hashes it (users_list.c has `user list`).  Also has what
+ * `twinboxd user add|passwd|disable|enable|promote|demote NAME`; add and passwd
+ * read a password and hash it (users_list.c has `user list`).  Also has what
  * commands with their own flags share.
  */
 #include <fcntl.h>

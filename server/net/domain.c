@@ -53,9 +53,9 @@ domain_host_valid(const char *text, size_t n)
 	return (label > 0 && text[n - 1] != '-');
 }
 
-/* Returns true if the last label of the ${n} bytes at ${host} begins with a
- * digit.  Resolvers may read such a name as an IPv4 address ("127.1", "0x7f.1",
- * "2130706433"). */
+/* Returns true if the last label of the host name ${host}, of ${n} bytes,
+ * begins with a digit.  Some resolvers read such a name as an IPv4 address
+ * ("127.1", "0x7f.1", "2130706433"). */
 static bool
 is_numeric(const char *host, size_t n)
 {
@@ -147,8 +147,8 @@ domain_listed(const struct domain_list *list, const char *domain)
 
 /* ---- URLs ---- */
 
-/* The classification of the host of a URL.  is_loopback: it can only be this
- * machine. */
+/* The result of classify() for the host of a URL.  is_loopback: the host is
+ * "localhost" or a loopback address, so only this machine can be meant. */
 struct host {
 	bool valid, is_loopback, is_v6;
 };
@@ -199,8 +199,9 @@ read_port(const char *text, uint16_t *ret)
 	return (*text == '\0' && v >= 1 && v <= UINT16_MAX);
 }
 
-/* Splits "HOST[:PORT]" and classifies HOST.  Returns false if one of them is
- * not valid.  If there is no port, the port of ${url} stays as it is. */
+/* Splits "HOST[:PORT]" into the members host and port of ${url}, and classifies
+ * HOST.  Returns false if HOST or PORT is not valid.  Without a PORT, the
+ * member port stays as it is. */
 static bool
 split(const char *text, struct domain_url *url, struct host *ret_host)
 {

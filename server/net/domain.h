@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of hosts and servers, and the URLs of servers (docs/federation.md):
- * host names, domains, the lists of domains that an operator allows or denies,
- * and URLs.  Each name and URL has exactly one spelling, except that the
- * default port of a URL may be written or left out.  Upper case, leading zeros
- * of a port and other forms of an address are refused instead of being
- * normalised, so that no two programs read the same text differently.
+ * The names of hosts and servers, the URLs of servers (docs/federation.md), and
+ * the lists of domains that an operator allows or denies.
+ *
+ * Each name and URL has exactly one spelling, except that the default port of a
+ * URL may be written or left out.  Upper case, leading zeros of a port and
+ * other forms of an address are refused instead of being normalised, so that no
+ * two programs read the same text differently.
  *
  * Thread: any, for all functions.  No function uses the network.
  */
@@ -24,15 +25,16 @@
 /* "host:65535", with its NUL. */
 #define DOMAIN_AUTHORITY_SIZE (LIMIT_DOMAIN_LEN + sizeof("[]:65535"))
 
-/* Returns true if ${n} bytes at ${text} are a host name of RFC 1123 in lower
- * case: labels of 1 to 63 letters, digits and inner hyphens, at most
- * LIMIT_DOMAIN_LEN bytes.  One label is enough.  "192.0.2.1" is such a name,
- * too. */
+/* Returns true if the ${n} bytes at ${text} are a host name of RFC 1123 in
+ * lower case: one or more labels with dots between them, at most
+ * LIMIT_DOMAIN_LEN bytes.  A label has 1 to 63 letters, digits and hyphens, and
+ * neither begins nor ends with a hyphen.  By this rule "192.0.2.1" is a host
+ * name, too. */
 bool domain_host_valid(const char *text, size_t n);
 
-/* Returns true if ${n} bytes at ${text} are the name of a server: a host name
- * in lower case with at least one dot, whose last label begins with a letter.
- * So no spelling of an IPv4 address is the name of a server. */
+/* Returns true if the ${n} bytes at ${text} can be the name of a server: a host
+ * name in lower case with at least one dot, whose last label begins with a
+ * letter.  The last rule excludes every spelling of an IPv4 address. */
 bool domain_valid(const char *text, size_t n);
 
 /* Returns true if ${host} is ${domain} or a name below it. */
@@ -45,10 +47,10 @@ struct domain_list {
 	char entry[DOMAIN_LIST_MAX][LIMIT_DOMAIN_LEN + 2];
 };
 
-/* Parses entries separated by commas or spaces, as in other lists of settings;
- * "" is an empty list.  A suffix may be a single label (".example").  More than
- * DOMAIN_LIST_MAX entries are RC_INVALID, too.  On RC_INVALID, ${err} names the
- * wrong entry, and ${ret} is unchanged. */
+/* Parses a list of domains and suffixes, separated by commas or spaces; "" is
+ * an empty list.  A suffix may be a single label (".example").  Returns RC_OK,
+ * or RC_INVALID if an entry is wrong or there are more than DOMAIN_LIST_MAX;
+ * then ${err} names the entry, and ${ret} is unchanged. */
 enum rc domain_list_parse(
     const char *text, struct domain_list *ret, struct err *err) MUST_USE;
 
@@ -74,9 +76,9 @@ struct domain_url {
 enum rc domain_url_parse(
     const char *text, struct domain_url *ret, struct err *err) MUST_USE;
 
-/* Returns true if every server accepts ${url} in the document of ${domain}:
- * https on port 443 of that domain or of a name below it (docs/federation.md,
- * "The document"). */
+/* Returns true if ${url} may be the deliver URL in the document of ${domain},
+ * so that every other server accepts it: https on port 443 of that domain or of
+ * a name below it (docs/federation.md, "The document"). */
 bool domain_url_public(const struct domain_url *url, const char *domain);
 
 /* A pinned peer: a server whose URL an operator has fixed

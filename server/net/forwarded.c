@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the headers in which proxies name the client.  Each header becomes a
- * chain of hops, which is walked from its end by the rule in forwarded.h.
- * Everything is bounded: the lines, their length, and the hops that are
- * examined.
+ * chain of hops, one for each proxy that has passed the request on.  The chain
+ * is walked from its end by the rule in forwarded.h.  Everything that a client
+ * can send is bounded: the lines, their length, and the hops that are examined.
  */
 #include <sys/socket.h>
 
@@ -224,8 +224,9 @@ host_set(struct hop *hop, const char *p, size_t n)
 	hop->host[n] = '\0';
 }
 
-/* Reads "name=value".  ${seen} has a bit for each of for, proto and host that
- * has occurred; one that occurs twice is an error.  Other names are ignored. */
+/* Reads "name=value" into ${hop}.  ${seen} has a bit for each of the names for,
+ * proto and host that this element has had.  Returns false if one of them
+ * occurs twice or the text is malformed.  Other names are ignored. */
 static bool
 parse_pair(struct cursor *c, struct hop *hop, unsigned *seen)
 {
@@ -273,9 +274,10 @@ parse_element(struct cursor *c, struct hop *hop)
 	}
 }
 
-/* Reads a line of Forwarded.  After an error, the line ends with an unknown
- * hop, so that none of its entries is used: a quote that the client left open
- * may have swallowed the entry that the proxy appended. */
+/* Reads a line of the header Forwarded.  After an error, adds a hop that is not
+ * known and ends.  This hop ends the walk, so none of the line's entries is
+ * used: a quote that the client left open may have swallowed the entry that the
+ * proxy appended. */
 static void
 read_standard(struct cursor c, struct chain *chain)
 {
@@ -314,9 +316,9 @@ forwarded_believed(
 	return (false);
 }
 
-/* Returns the hop that names the client, or NULL if the client is the peer
- * itself because the last hop is not known or there is no hop.  A line that is
- * too long counts as a hop that is not known. */
+/* Returns the hop that names the client by header ${kind}.  Returns NULL if
+ * there is no hop or the last one is not known; then the client is the peer
+ * itself.  A line that is too long counts as a hop that is not known. */
 static const struct hop *
 walk(const struct forwarded_lines *lines, enum forwarded_kind kind,
     const struct net_networks *believed, struct chain *chain)

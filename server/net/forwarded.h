@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The client of a request that comes through a proxy.  Reads Forwarded (RFC
- * 7239), X-Forwarded-For and X-Forwarded-Proto in requests of believed proxies,
- * those in the networks of the setting behind-proxy.  These headers are ignored
- * in requests of any other peer.
+ * Finds the client of a request that comes through a proxy.  Reads the headers
+ * Forwarded (RFC 7239), X-Forwarded-For and X-Forwarded-Proto, but only in
+ * requests of believed proxies, that is of peers in the networks of the setting
+ * behind-proxy.
  *
  * The rule
- *  1. Each proxy appends to the list the address that it got the request from.
- *     The list is walked from its end.  Addresses of believed proxies are
- *     skipped; the first other address is the client's.  If there is none among
- *     the last FORWARDED_HOPS_MAX entries, the leftmost of them is the
- * client's. All entries to the left of it may have been written by the client
- * itself.
- *  2. An unreadable entry (malformed, "unknown", hidden) ends the walk: the
- *     client is the last proxy that was skipped, or the peer itself.
- *  3. If both headers are present and do not name the same client, neither is
- *     believed, and X-Forwarded-Proto is not, either.  A proxy writes one of
- *     them and may pass on the other one from a client, and this program cannot
- *     know which one the proxy wrote.
+ *   1. Each proxy appends to the header the address that it got the request
+ *      from.  The list is walked from its end.  Addresses of believed proxies
+ *      are skipped; the first other address is the client's.  If there is none
+ *      among the last FORWARDED_HOPS_MAX entries, the leftmost of these is the
+ *      client's.  All entries to the left of the client's may have been written
+ *      by the client itself.
+ *   2. An unreadable entry (malformed, "unknown", hidden) ends the walk: the
+ *      client is the last proxy that was skipped, or the peer itself.
+ *   3. If Forwarded and X-Forwarded-For are both present and do not name the
+ *      same client, none of the three headers is believed.  A proxy writes one
+ *      of the two and may pass on the other one from a client, and this program
+ *      cannot know which one the proxy wrote.
  */
 #ifndef NET_FORWARDED_H
 #define NET_FORWARDED_H
@@ -43,16 +43,17 @@ struct net_networks {
 
 enum net_scheme { NET_SCHEME_UNKNOWN, NET_SCHEME_HTTP, NET_SCHEME_HTTPS };
 
-/* The client and the URL that it used, as far as a believed proxy names
- * them. */
+/* The client of a request, and scheme and host of the URL that the client used,
+ * as far as a believed proxy names them. */
 struct net_from {
 	char client[NET_PEER_SIZE]; /* the address, as text */
 	enum net_scheme scheme;     /* of the URL */
 	char host[NET_HOST_SIZE];   /* in the URL; "": as in the header Host */
 };
 
-/* The most hops that are examined, lines of one header that are kept, and
- * characters of a line.  A longer line counts as one unreadable entry. */
+/* Limits for one header of a request: hops (entries) that are examined, lines
+ * that are kept, and characters in a line.  A longer line counts as one
+ * unreadable entry. */
 #define FORWARDED_HOPS_MAX 16
 #define FORWARDED_LINES_MAX 4
 #define FORWARDED_LINE_LEN_MAX 2048
@@ -64,8 +65,9 @@ enum forwarded_kind {
 	FORWARDED_KINDS
 };
 
-/* The lines of these headers in a request, in their order.  If a header has
- * more than FORWARDED_LINES_MAX lines, its last ones are kept. */
+/* The lines of the three headers in a request, in the order in which they came.
+ * If a header has more than FORWARDED_LINES_MAX lines, the last ones are
+ * kept. */
 struct forwarded_lines {
 	struct {
 		const char *p;
@@ -79,16 +81,17 @@ struct forwarded_lines {
 void forwarded_add(struct forwarded_lines *lines, const char *name,
     size_t name_len, const char *value, size_t value_len);
 
-/* Empties ${ret}, and does the same for each header of the raw head ${p} of
- * ${n} bytes, up to the empty line; the request line is skipped.  If a line is
- * folded, returns false with ${ret} empty, because programs read such a line
- * differently. */
+/* Empties ${ret}, and calls forwarded_add() for each header in the ${n} bytes
+ * at ${p}, the raw head of a request, up to the empty line.  The request line
+ * is skipped.  If a line is folded (begins with a blank), returns false with
+ * ${ret} empty, because programs disagree on how to read such a line. */
 bool forwarded_scan(const char *p, size_t n, struct forwarded_lines *ret);
 
-/* Fills ${ret}.  Its member client holds the address of the believed peer
- * before the call, and keeps it if the headers name no client.  Scheme and host
- * are those of the client's entry in Forwarded.  If there is no scheme, a
- * single line X-Forwarded-Proto gives it. */
+/* Finds client, scheme and host by the rule of this file.  Before the call the
+ * member client of ${ret} has the address of the believed peer, and keeps it if
+ * the headers name no client.  Scheme and host are those of the client's entry
+ * in Forwarded.  If that entry has no scheme, X-Forwarded-Proto gives it,
+ * unless there is more than one line of it. */
 void forwarded_read(const struct forwarded_lines *lines,
     const struct net_networks *believed, struct net_from *ret);
 

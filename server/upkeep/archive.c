@@ -26,9 +26,9 @@ struct archive {
 	struct buf lines;
 };
 
-/* Returns what an operator can do about ${sys}, for the error text; "": not
- * known.  A service that may write only below its state directory fails with
- * one of these errors first. */
+/* Returns advice about the errno value ${sys} for the error text; "": no
+ * advice.  A systemd service may write only below its state directory, so the
+ * first try with another folder fails with one of the errors below. */
 static const char *
 cure(int sys)
 {
@@ -62,8 +62,8 @@ fail_open(const char *what, const char *dir, struct err *err)
 {
 	int sys = errno;
 
-	/* To a service, places outside its own directories are read-only: not a
-	 * failing disk, but missing rights. */
+	/* For a systemd service, folders outside its own directories are
+	 * read-only.  So EROFS means missing rights, not a failing disk. */
 	return (err_set_sys(err, sys == EROFS ? RC_DENIED : rc_of_opening(sys),
 	    sys, "archive: cannot %s %s%s", what, dir, cure(sys)));
 }

@@ -28,9 +28,10 @@ void archive_close(struct archive *a);
 enum rc archive_add(
     struct archive *a, const char *json, size_t n, struct err *err) MUST_USE;
 
-/* Appends the added lines to the file of ${now_ms}'s day, all of them or none,
- * and waits until they are on disk.  RC_FULL: the disk is full; RC_IO: any
- * other failure; after both the lines stay for another try.  Blocks: disk. */
+/* Appends the added lines to the file of ${now_ms}'s day and waits until they
+ * are on disk.  RC_FULL: the disk is full; RC_IO: any other failure.  After an
+ * error the file is cut back to its length before, if possible, and the lines
+ * stay for another try.  Blocks: disk. */
 enum rc archive_write(
     struct archive *a, int64_t now_ms, struct err *err) MUST_USE;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The invariants of the database, as SQL statements that return the violations;
- * and the links of the digest chains, for callers that can compute them.
- * Thread: the owner of the connection.
+ * Runs the SQL statements that return the violations of the invariants of the
+ * database.  Also reads the links of the digest chains, for callers that then
+ * compute the digests themselves.  Thread: the owner of the connection.
  */
 #ifndef UPKEEP_CHECK_H
 #define UPKEEP_CHECK_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the schema of a database with that of a fresh one.  A trigger that
- * an operator has added runs with each of our statements, and without its
- * unique index an inbox may hold an event twice.
+ * Compares the schema of a database with that of a fresh one.  Reason: a
+ * trigger that an operator has added runs with each of our statements, and if
+ * the unique index of the table inbox is missing, an inbox may hold an event
+ * twice.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,8 @@ struct listing {
 	size_t names[OBJECTS_MAX], definitions[OBJECTS_MAX];
 };
 
-/* Returns the end of the comment or quoted text that begins at ${p}; NULL if
- * neither does.  An unfinished one ends at ${end}. */
+/* Returns the end of the SQL comment or quoted text that begins at ${p}; NULL
+ * if none begins there.  An unfinished one ends at ${end}. */
 static const char *
 piece_end(const char *p, const char *end, bool *ret_comment)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See pair.h.  The comparison walks over each side once and looks up the
- * counterpart of each row on the other side.  A message that was sent from here
- * must have arrived there; a message that came from there must have been sent
- * there; and an event that is remembered here must have been made there.
+ * See pair.h.  The comparison walks over each side ("here") once and looks up
+ * the counterpart of each row on the other side ("there").  A message that was
+ * sent from here must have arrived there; a message that came from there must
+ * have been sent there; and an event that this side has recorded as received
+ * from there must have been made there.
  *
  * Retention explains three kinds of differences, and no others:
  * 1. An outbox row is missing.  Its message was acked (upkeep/purge_rows.h).
  * 2. An event is missing in an inbox.  The inbox was trimmed.
- * 3. The outbox row of a remembered event is missing.
+ * 3. The outbox row of a recorded event is missing on the side that made it.
  * Messages are never removed.
  */
 #include <stdio.h>
@@ -223,8 +224,9 @@ on_row_counterpart(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Looks up ${m} on the side ${at}, with the marks of ${person}, a name there.
- * The caller has set sender and origin of ${ret}. */
+/* Looks up ${m} in the database of side ${at}, with the watermarks of the user
+ * who is called ${person} in that database.  The caller has set sender and
+ * origin of ${ret}. */
 static enum rc
 find_counterpart(const struct side *at, const struct message *m,
     const char *person, struct counterpart *ret, struct err *err)
@@ -253,11 +255,12 @@ is_sent(const struct db_row *row, bool *ret_acked)
 		    db_row_i64(row, COL_PAIR_MESSAGES_AWAITS_ANSWER) == 0));
 }
 
-/* Checks the order on the other side, and the ack watermarks.  The caller
- * leaves out messages that were requeued: they arrived after later ones, whose
- * receipts say nothing about them.  A receipt under way can only explain a
- * message after this side's watermark (c->acked), since it moves that watermark
- * forward. */
+/* Checks the order of messages on the other side, and compares the ack
+ * watermarks of both sides.  The caller leaves out requeued messages: they
+ * arrived after later messages, so watermarks say nothing about them.  If the
+ * sender's side lacks an ack, a receipt that is still under way is an excuse
+ * only for messages after the watermark w->c->acked of that side, because
+ * receipts only move the watermark forward. */
 static void
 judge_arrived(struct walk *w, const struct message *m,
     const struct counterpart *c, bool acked)

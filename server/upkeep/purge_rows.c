@@ -75,9 +75,10 @@ is_state(const struct db_row *row, int col, const char *state)
 
 /* Returns whether an outbox row is no longer needed.  These rows stay: all
  * whose last change is younger than the retention; rows that are pending or
- * being sent; bounces, which hold the reason; messages that failed, expired or
- * were canceled; messages that were sent and whose recipient has not acked; and
- * requeued messages, since the requeue explains why they came out of order. */
+ * being sent; rows to a server that still owes its final answer; bounces, which
+ * hold the reason; rows that failed, expired or were canceled; messages that
+ * were sent and whose recipient has not acked; and requeued rows, since the
+ * requeue explains why they came out of order. */
 static bool
 outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {
@@ -116,8 +117,9 @@ on_row_outbox(void *arg, const struct db_row *row, struct err *err)
 	return (seen(l, &key));
 }
 
-/* Examines the row ${id} of time ${at}.  It may be deleted if it is old enough
- * and ${over}. */
+/* Examines the row ${id}, whose age is counted from ${at}.  Lists the row for
+ * deletion if it is older than the retention and ${over} (it is needed no
+ * more).  Ends the walk if the row is too young. */
 static enum rc
 look(struct purge_list *l, int64_t id, int64_t at, bool over)
 {
@@ -395,8 +397,8 @@ purge_rows_mark_set(struct db *db, int64_t mid, struct err *err)
 	char text[24];
 	enum rc rc;
 
-	/* Two nodes may purge for a moment, until one notices that it is not
-	 * the first any more.  So read the mark under a lock. */
+	/* Two nodes may purge for a moment, until one of them notices that the
+	 * other now does the upkeep.  So read the purge mark under a lock. */
 	rc = store_meta_make(db, MARK_KEY, "0", err);
 	if (rc == RC_OK)
 		rc = store_meta_lock(db, MARK_KEY, text, sizeof(text), err);

@@ -51,8 +51,8 @@ enum purge_table {
  * operator has pinned, blocked, paused or rate-limited it, or if one of its
  * users ever wrote or was written to.
  *
- * The list of PURGE_NONCES holds only a number, of those nonces that
- * expired first.
+ * Of a list of PURGE_NONCES only its length counts: as many nonces are
+ * deleted, those that expired first.
  */
 
 /* A row's key.  For processed_messages the id is the origin. */

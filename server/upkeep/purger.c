@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The purger has a walk for each table, and one unit for all of them.
+ * The purger has a walk (a cursor) for each table, and one unit of work for all
+ * of them.
  *
  *	look (reader) -> archive, synced -> unit (writer) -> the cursor moves
  *
- * The cursor moves when the unit has returned, so that no row is skipped that
- * could not be deleted.  A walk that has reached rows that are too young rests,
- * and then goes on from there.  At longer intervals it starts again from the
- * beginning, for rows that have become old enough behind the cursor.
+ * The cursor moves only after the writer has committed the unit; a unit that
+ * failed is submitted again.  So no row is skipped that could not be deleted.
+ * A walk that has reached rows that are too young rests, and then goes on from
+ * there.  At longer intervals it starts again from the beginning, for rows that
+ * have become old enough behind the cursor.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -22,8 +24,9 @@
 #include "upkeep/archive.h"
 #include "upkeep/purger.h"
 
-/* How long a walk rests at its end, and after which time it starts from the
- * beginning: parts of the retention, within these bounds. */
+/* A walk rests at its end for retention / REST_PART.  If retention / ANEW_PART
+ * has passed since it began, it then starts again from the beginning.  The
+ * minima and maxima limit these two times. */
 #define REST_PART 60
 #define REST_MIN_MS 1000
 #define REST_MAX_MS 60000
@@ -34,8 +37,8 @@
 #define FAIL_MS 5000
 /* The least pause between two pieces of a walk. */
 #define PIECE_MS 20
-/* The time of the next turn while the unit is with the writer, unless the
- * purger is woken before. */
+/* The pause until the next turn while the unit is with the writer, unless the
+ * end of the unit wakes the purger before. */
 #define AWAY_MS 1000
 /* If the wall clock jumps ahead of the monotonic one by more than JUMP_MS,
  * purging waits for BELIEVE_MS, so that an operator can correct the clock:

@@ -47,8 +47,8 @@ void purger_free(struct purger *p);
 
 /* Does what is due.  Does not wait for its unit, but blocks for the database,
  * for the sync of commits that it may read, and for the disk of the archive.
- * Returns the (monotonic) time of the next call, if the purger does not wake
- * the caller before. */
+ * Returns the (monotonic) time of the next call, if the purger does not call
+ * purger_options.wake before. */
 int64_t purger_turn(struct purger *p);
 
 #endif

@@ -21,8 +21,8 @@
 #include "upkeep/upkeep.h"
 
 #define POSITION_MS 1000
-/* A log of this size or more is truncated when nothing was committed for
- * IDLE_MS. */
+/* A write-ahead log of IDLE_LOG_BYTES or more is truncated when nothing was
+ * committed for IDLE_MS. */
 #define IDLE_MS 10000
 #define IDLE_LOG_BYTES (256 * 1024)
 /* The pause between two rounds of the scrubber. */
@@ -149,8 +149,9 @@ hooks_turn(struct upkeep *u, int64_t now)
 	return (next);
 }
 
-/* Returns whether this process purges and scrubs.  When that changes, sets the
- * metric of the last purge: to now if this process begins, to 0 if it ends. */
+/* Returns true if this process purges and scrubs, and not another node.  When
+ * this changes, sets METRIC_PURGE_LAST: to the current time if this process
+ * begins to purge, to 0 if it stops. */
 static bool
 is_ours(struct upkeep *u)
 {

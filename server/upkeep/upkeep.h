@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Upkeep: one thread for the work that no request asks for, each at its time:
- * it purges old rows, scrubs, writes DATA/mark, has a long log truncated when
- * the server is idle, and runs hooks of other modules.  It never writes to the
- * database itself; it submits units to the writer.
+ * it purges old rows, scrubs, writes DATA/mark, has a long write-ahead log
+ * truncated when the server is idle, and runs hooks of other modules.  It never
+ * writes to the database itself; it submits units of work to the writer.
  */
 #ifndef UPKEEP_UPKEEP_H
 #define UPKEEP_UPKEEP_H
@@ -58,7 +58,7 @@ void upkeep_free(struct upkeep *u);
 /* Starts the thread. */
 enum rc upkeep_start(struct upkeep *u, struct err *err) MUST_USE;
 
-/* Ends the thread, if it was started, and writes DATA/mark a last time (SQLite
+/* If the thread was started, ends it and writes DATA/mark a last time (SQLite
  * only).  The writer must have ended before, so that the unit has returned and
  * the mark is that of the last commit.  NULL is allowed. */
 void upkeep_stop(struct upkeep *u);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes outbox entries: one message, its destinations, and a summary of all
- * destinations.
+ * Writes outbox entries, each with one message, its destinations, and a summary
+ * of all destinations.
  *
- * The summary: attempts and retry_count are the highest of all destinations;
- * last_attempt_at and last_status_at the latest; next_retry_at the earliest
- * that is set; last_error that of the latest failed attempt.  sent_at, acked_at
- * and read_at are written only when *every* destination that has not failed,
- * expired or been canceled has reached that state, and are the latest of the
- * times of these.  An entry without a destination exists only in a damaged
- * database: it is written as pending, for fsck to find, and does not end the
+ * The summary: state is the one of all destinations that comes first in
+ * OUTBOX_STATE_TABLE; attempts and retry_count are the highest; last_attempt_at
+ * and last_status_at the latest; next_retry_at the earliest that is set;
+ * last_error that of the latest failed attempt.  sent_at, acked_at and read_at
+ * are written only when *every* destination that has not failed, expired or
+ * been canceled has reached that state, and are the latest of the times of
+ * these.  An entry without a destination exists only in a damaged database;
+ * fsck reports it.  Here it is written as pending, so that it does not end the
  * server.
  */
 #include "wire/json.h"
@@ -34,8 +35,8 @@ struct whole {
 	int failed;
 };
 
-/* The time of one step (sent, acked, read) of the destinations that are not
- * dead. */
+/* Sums up one step (sent, acked or read) of all destinations that have not
+ * failed, expired or been canceled. */
 struct step {
 	int64_t at; /* the latest */
 	int missing;
@@ -80,8 +81,9 @@ add_up_step(struct step *step, int64_t at)
 	step->missing += at == 0;
 }
 
-/* The times at which all destinations that are not dead were sent, acked and
- * read; 0 if one is missing, or there are none. */
+/* Sets sent_at, acked_at and read_at of ${w}: when the last of the destinations
+ * that are not dead reached each step, or 0 if one has not reached it or all
+ * are dead. */
 static void
 add_up_steps(struct whole *w, const struct entry_view *e)
 {

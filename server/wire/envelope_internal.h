@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that the readers of requests and of answers share.  They read
- * members that may be absent or wrong without refusing the whole.
+ * Functions that the readers of requests and of answers share.  If a member is
+ * absent or wrong, they return that to the caller, who decides whether to
+ * refuse the request or answer.
  */
 #ifndef WIRE_ENVELOPE_INTERNAL_H
 #define WIRE_ENVELOPE_INTERNAL_H
@@ -16,9 +17,9 @@ json_t *wire_member(const json_t *object, const char *name);
 /* Reads the member ${name} as a UUID.  Returns false if it is not one. */
 bool wire_member_uuid(const json_t *object, const char *name, struct uuid *ret);
 
-/* Reads the member ${name} as a time of RFC 3339, in milliseconds after 1970
- * began.  Returns false, with ${ret} unchanged, if it is not one, or not
- * between 1970 (without its first millisecond) and 9999. */
+/* Reads the member ${name} as a time of RFC 3339, in milliseconds since 1970.
+ * Returns false, with ${ret} unchanged, if the member is absent or not such a
+ * time, is 0 or less, or is after the year 9999. */
 bool wire_member_time(const json_t *object, const char *name, int64_t *ret);
 
 /* Reads an ack.  Returns false if its message_id cannot be read. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes inbox events.  A message event consists of a part that depends on its
- * reader (seq, own, times) and of the fragment, which does not: the fragment is
- * made once for each message and copied into every frame.
+ * Writes inbox events.  A message event consists of a part that depends on the
+ * reader or on the acceptance of the message (such as seq, own and times), and
+ * of the fragment, which is the same for every reader.  The fragment of a new
+ * message is written once and copied into the event of each reader.
  */
 #include <string.h>
 
@@ -125,9 +126,10 @@ wire_event(struct buf *b, const struct event_view *e, const char *fragment,
 	jw_int(b, "seq", e->seq);
 	jw_uuid(b, "event_id", &e->event_id);
 	jw_str(b, "kind", event_kind_name(e->kind));
-	/* -Wswitch-enum makes the compiler refuse a new kind that is not
-	 * handled here.  The default is for the row of a newer node on the same
-	 * database. */
+	/* -Wswitch-enum makes the compiler report a new kind that is not
+	 * handled here.  The default is for a kind that this version does not
+	 * know: a newer node has written the row to the database that both
+	 * use. */
 	switch ((enum event_kind)e->kind) {
 	case EVENT_MESSAGE:
 		add_message(b, e, fragment, fragment_len);

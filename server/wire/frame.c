@@ -13,9 +13,9 @@
 #define TOKEN_MAX 128
 #define AFTER_MAX 64
 
-/* The members of every frame: type, and id, which may be absent.
- * wire_object() must accept them, but their values are not used:
- * wire_frame_read() has read them before. */
+/* The members that every frame may have: type, and id, which may be absent.
+ * The tables of fields list them so that wire_object() accepts them.  The
+ * values here are not used, because wire_frame_read() has read them before. */
 struct common {
 	struct span type;
 	int64_t id;
@@ -32,8 +32,8 @@ struct common {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Reads "after".  A bare seq may also be a number, which is turned into its
- * text. */
+/* Reads the member after of hello, a cursor "epoch:seq" or "seq".  A seq
+ * without an epoch may also be a JSON number, which is turned into its text. */
 static enum rc
 read_after(
     struct wire_doc *doc, json_t *value, struct frame *f, struct refusal *r)

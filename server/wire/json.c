@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON written by hand.  Every frame is written here, so speed matters: no
- * formatting functions, eight bytes are checked at once, and runs of text
- * without escapes are copied as a whole.
+ * JSON written by hand.  All frames to clients are written with these
+ * functions, so speed matters: no printf(), eight bytes are checked at once for
+ * characters that need an escape, and runs of text without escapes are copied
+ * as a whole.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads objects member by member against a table.  Thus every route refuses in
- * the same words a member that is unknown, missing, of the wrong type or out of
- * its range, and says where it is.
+ * Reads the members of a JSON object by a table of fields.  Thus every route
+ * refuses in the same words a member that is unknown, missing, of the wrong
+ * type or out of its range, and says where the member is.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -92,8 +92,8 @@ refuse_kind(const json_t *value, const char *pointer,
 	    f->name, wanted, kind_of(value)));
 }
 
-/* Refuses ${s}, which at byte ${at} has a character that is not allowed in a
- * line. */
+/* Refuses the text ${s} of field ${f}, which has a character at byte ${at} that
+ * a field of one line must not have. */
 static enum rc
 refuse_line(const char *s, size_t n, size_t at, const char *pointer,
     const struct wire_field *f, struct refusal *r)

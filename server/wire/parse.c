@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses bytes into a tree of JSON, with refusals that a person can act on.
- * The depth and the number of values are checked before jansson builds the
- * tree, so that a small text cannot cost much stack or memory.
+ * Parses bytes into a JSON tree, and refuses wrong input in words that a person
+ * can act on.  The depth and the number of values are checked before jansson
+ * builds the tree, so that a small text cannot cost much stack or memory.
  */
 #include <string.h>
 
@@ -17,16 +17,17 @@ struct scratch {
 };
 
 /*
- * Parsing without memory.  jansson 2.14 keeps the text of a token in a buffer
- * and does not check whether the buffer could grow (lex_save() in load.c).  If
- * it could not, the byte is lost.  If that byte was the closing quote of a
- * string, jansson reads beyond the buffer and writes beyond its block; if it
- * was another byte, an assertion fails.
+ * Parsing when memory runs out.  jansson 2.14 collects the text of a token in a
+ * buffer, and ignores that the buffer could not grow (lex_save() in load.c).
+ * The byte is then lost.  If it was the closing quote of a string, jansson
+ * reads beyond the buffer and writes beyond its block; if it was another byte,
+ * an assertion fails.
  *
- * Therefore the first allocation that fails is served from a reserve, so that
- * jansson keeps the byte that it is processing.  It has no other byte to lose:
- * it gets one byte at a time, and none after a failed allocation.  The text
- * then ends in the middle of a token, which jansson refuses.
+ * Therefore parser_alloc() serves the first allocation that fails from a
+ * reserve, so that jansson keeps the byte that it is processing.  It loses no
+ * other byte: it gets one byte at a time, and none after a failed allocation.
+ * So the text ends early for jansson, and wire_parse_within() returns
+ * RC_NO_MEMORY because alloc_failed is set.
  */
 static _Thread_local bool alloc_failed;
 static _Thread_local void *reserve;
@@ -96,8 +97,8 @@ wire_init(void)
 	json_object_seed(0);
 }
 
-/* Returns the place of byte ${at} as an editor shows it: lines and columns from
- * 1, columns in characters. */
+/* Sets line and column of byte ${at} of ${text} as an editor shows them: both
+ * count from 1, and columns count characters, not bytes. */
 static void
 place_of(const char *text, size_t at, int *ret_line, int *ret_column)
 {

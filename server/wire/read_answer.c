@@ -11,9 +11,9 @@
 #include "wire/envelope_internal.h"
 #include "wire/wire_internal.h"
 
-/* Reads a waiting time in milliseconds, cut to RETRY_HINT_MAX_MS (one hour).
- * Returns false, with ${ret} unchanged, if ${object} has none or it is
- * negative. */
+/* Reads member ${name} as a waiting time in milliseconds, cut to
+ * RETRY_HINT_MAX_MS (one hour).  Returns false, with ${ret} unchanged, if the
+ * member is absent, negative or not a whole number. */
 static bool
 wait_read(const json_t *object, const char *name, int64_t *ret)
 {
@@ -105,8 +105,8 @@ acks_read(const json_t *list, struct envelope_answer *ret)
 	}
 }
 
-/* Reads `later`.  Must run after acks_read(), because an ack of the same id
- * goes first. */
+/* Reads the member `later`, a list of ids.  Must run after acks_read(): if an
+ * id is in both, its ack counts. */
 static void
 later_read(const json_t *list, struct envelope_answer *ret)
 {
@@ -167,9 +167,9 @@ root_read(const json_t *root, struct envelope_answer *ret, struct refusal *r)
 	const json_t *acks = wire_member(root, "acks");
 
 	control_read(wire_member(root, "control"), ret);
-	/* Any web server may answer a request with some JSON.  Without acks it
-	 * is not an answer of this protocol, and must not count as a refusal of
-	 * the envelopes. */
+	/* Any web server may answer a request with some JSON.  Without acks (or
+	 * a request to reconnect) the text is not an answer of this protocol,
+	 * and the caller must not treat it as a refusal of the envelopes. */
 	if (!json_is_array(acks) && !ret->reconnect)
 		return (wire_refuse(
 		    r, "", "acks", "the answer has no array \"acks\""));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads requests from other servers.  envelope.h says which faults refuse the
- * whole request and which are the fault of one envelope.
+ * Reads requests from other servers.  envelope.h says which faults make the
+ * whole request be refused and which only one envelope.
  *
- * The sender is not trusted.  Its route limits the bytes, wire_parse() limits
- * the depth and the number of values, and the limits of the protocol
- * (model/envelope.h) apply to the rest.
+ * The sender is not trusted.  The HTTP route limits the bytes of a request,
+ * wire_parse() limits the depth and the number of values, and the limits of the
+ * protocol (model/envelope.h) apply to the rest.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -34,8 +34,8 @@ wire_member_uuid(const json_t *object, const char *name, struct uuid *ret)
 					     json_string_length(value), ret));
 }
 
-/* Times from 1970 to 9999.  The first millisecond of 1970 is excluded, because
- * 0 means "no time". */
+/* Accepts times from 1970 to 9999.  The first millisecond of 1970 is refused,
+ * because 0 means "no time". */
 bool
 wire_member_time(const json_t *object, const char *name, int64_t *ret)
 {
@@ -252,8 +252,9 @@ payload_read(const json_t *object, struct envelope *e)
 	return (ENVELOPE_NO_REASON);
 }
 
-/* Reads ${object} into ${e}, whose event_id is set.  Reads the type first,
- * because the members of an unknown type have unknown meanings. */
+/* Reads ${object} into ${e}, whose event_id is set already, and notes a fault
+ * in e->fault.  Reads the type first: the members of an unknown type may have
+ * other meanings, so they are not looked at. */
 static enum rc
 envelope_read(struct wire_doc *doc, const json_t *object, struct envelope *e)
 {
@@ -349,8 +350,9 @@ heartbeat_read(const json_t *object, int64_t *ret, struct refusal *r)
 	return (RC_OK);
 }
 
-/* Reads acks.  Ignores an ack without a readable message_id, and all acks of an
- * id but the first. */
+/* Reads the list of acks in the control of a request.  Ignores an ack without a
+ * readable message_id.  If several acks have the same id, only the first
+ * counts. */
 static void
 control_acks_read(const json_t *list, struct envelope_control *ret)
 {

@@ -60,9 +60,9 @@ read_members(json_t *value, const char *pointer, struct message_draft *d,
 }
 
 /* Puts the keys of ${object}, of which there are at most LIMIT_METADATA_KEYS,
- * into ${keys} in byte order and returns their number.  The text that is stored
- * and fingerprinted so does not depend on the order in which a client sent
- * them. */
+ * into ${keys} in byte order, and returns their number.  Because of this order,
+ * the text of metadata that is stored and fingerprinted does not depend on the
+ * order in which a client sent the keys. */
 static size_t
 sorted_keys(json_t *object, const char *keys[LIMIT_METADATA_KEYS])
 {

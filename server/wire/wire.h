@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON to model and back.  Requests and frames are read strictly: an unknown
- * member is refused by name, with a JSON pointer to the member at fault.
- * Events, entries, frames and problem documents are written.
+ * JSON to the structs of model/ and back.  Requests and frames of clients are
+ * read strictly: an unknown member is refused by name, with a JSON pointer to
+ * the member at fault.  Events, entries, frames and problem documents are
+ * written.
  *
  * Reading uses jansson with JSON_REJECT_DUPLICATES.  The depth is at most
  * LIMIT_JSON_DEPTH, and the values are at most LIMIT_JSON_VALUES, both checked
- * before the tree is built; NUL is refused; text is valid UTF-8; integers fit
- * int64.  Results borrow from the struct wire_doc until wire_doc_fini().
+ * before the tree is built.  A NUL is refused, text is valid UTF-8, and
+ * integers fit int64_t.  Results borrow from the struct wire_doc until
+ * wire_doc_fini().
  *
  * Thread: any, for all functions but wire_init().
  */
@@ -29,8 +31,8 @@
 
 struct text;
 
-/* Makes jansson allocate through base/mem and seeds its hash tables.  Call it
- * once, before the first thread that parses. */
+/* Makes jansson allocate through base/mem, and seeds its hash tables with a
+ * random number.  Call it once, before the first thread that parses starts. */
 void wire_init(void);
 
 /* A parsed document, and the texts that were made while it was read. */
@@ -82,47 +84,52 @@ struct wire_field {
 	bool *ret_present;       /* may be NULL */
 };
 
-/* Reads the object ${value}, whose place is ${pointer}, by the ${n} ${fields},
- * at most 64.  A member that is unknown, missing, of the wrong type or out of
- * its range is refused by name.  A member that is null counts as absent; the
- * ret of an absent member is not changed.  RC_INVALID: ${refusal} says which
- * member and why. */
+/* Reads the members of the object ${value} by the table ${fields} with ${n}
+ * rows, at most 64.  ${pointer} is the JSON pointer of ${value}.  A member that
+ * is unknown, missing, of the wrong type or out of its range is refused by
+ * name.  A member that is null counts as absent, and the variable ${ret} of an
+ * absent member is not changed.  RC_INVALID: ${refusal} says which member and
+ * why. */
 enum rc wire_object(json_t *value, const char *pointer,
     const struct wire_field *fields, size_t n,
     struct refusal *refusal) MUST_USE;
 
 /* Reads one message as POST /v1/messages accepts it.  Checks everything that
- * needs no store: sizes, the version of the id (4, 7 or 8), at most one of id
- * and key, the priority, metadata (a flat object of strings), either to or
- * conversation, expires_in (seconds as a number, or "30m"), deliver_at (RFC
- * 3339).  ${doc} owns the texts that are made.  The texts of the draft end with
- * NUL.  Its metadata has the members in byte order; {} is read as absent.
- * RC_INVALID or RC_NO_MEMORY, with ${refusal}. */
+ * can be checked without the database: sizes; the version of the id (4, 7 or
+ * 8); at most one of id and key; the priority; metadata (a flat object of
+ * strings); either to or conversation; expires_in (seconds as a number, or
+ * "30m"); deliver_at (RFC 3339).  ${doc} owns texts that are made here, such as
+ * that of the metadata.  All texts in ${ret} end with NUL.  The text of the
+ * metadata has the members in byte order; {} is read as absent.  Returns RC_OK,
+ * or RC_INVALID or RC_NO_MEMORY with ${refusal}. */
 enum rc wire_message_read(struct wire_doc *doc, json_t *value,
     const char *pointer, struct message_draft *ret,
     struct refusal *refusal) MUST_USE;
 
 /* ---- writing ---- */
 
-/* Writes the fragment: the part of a message event that is known before the
- * message is accepted, without braces: "id":…,"body":…,"content_type":…,
- * "metadata":…,"correlation_id":…,"reply_to":… */
+/* Writes the fragment of a message: those members of its event that are known
+ * before the message is accepted (id, body, content_type, metadata,
+ * correlation_id, reply_to), with commas between them but without braces around
+ * them. */
 void wire_message_fragment(struct buf *b, const struct message_view *m);
 
-/* Returns the fragment of ${draft}, whose texts end with NUL, as a shared text
- * with one reference, or NULL if there is no memory. */
+/* Returns the fragment of ${draft} as a shared text with one reference, which
+ * the caller drops with text_unref(); NULL: no memory.  The texts of ${draft}
+ * must end with NUL. */
 struct text *wire_draft_fragment(const struct message_draft *draft);
 
-/* Writes an inbox event as a JSON object.  If ${fragment} is given, the part of
- * a message is copied from it.  ${type} is NULL for REST; "event" writes a
- * first member "type":"event". */
+/* Writes an inbox event as a JSON object.  If ${fragment} is not NULL, it is
+ * the fragment of the event's message and is copied; otherwise the fragment is
+ * written from ${e}.  If ${type} is not NULL, the first member is "type" with
+ * this value: "event" in WebSocket frames, NULL in answers of REST. */
 void wire_event(struct buf *b, const struct event_view *e, const char *fragment,
     size_t fragment_len, const char *type);
 
-/* Writes a message as the history and GET /v1/messages/{id} show it.  ${e} is
- * of kind EVENT_MESSAGE; the members that belong to an inbox (seq,
- * delivered_at, read_at, attempt) are left out.  conversation_seq 0 (a
- * scheduled message) is written as null. */
+/* Writes a message as the history of a conversation and GET /v1/messages/{id}
+ * show it.  ${e} is of kind EVENT_MESSAGE.  The members that belong to an inbox
+ * (seq, delivered_at, read_at, attempt) are left out.  A scheduled message has
+ * the conversation_seq 0, which is written as null. */
 void wire_message(struct buf *b, const struct event_view *e);
 
 /* Writes an outbox entry as a JSON object, with its computed state, labels
@@ -172,10 +179,11 @@ struct frame {
  * NULL if there are no more. */
 const char *wire_frame_name(size_t i);
 
-/* Reads a frame.  A hello without window gets the largest one.  Its after is a
- * valid cursor, also if it was given as a number.  If the frame is refused,
- * ${ret}->has_re and re are still set if its id could be read, so that the
- * error can name it.  RC_INVALID or RC_NO_MEMORY, with ${refusal}. */
+/* Reads a frame of a client.  In a hello, a missing window is set to the
+ * largest one, and the text after is a valid cursor, also if the client gave a
+ * number.  Returns RC_OK, or RC_INVALID or RC_NO_MEMORY with ${refusal}.  Even
+ * on failure ${ret}->has_re and ${ret}->re are set if the id of the frame could
+ * be read, so that the error frame can name it. */
 enum rc wire_frame_read(
     struct wire_doc *doc, struct frame *ret, struct refusal *refusal) MUST_USE;
 
@@ -183,9 +191,9 @@ enum rc wire_frame_read(
 void wire_frame_error(
     struct buf *b, bool has_re, int64_t re, const struct refusal *r);
 
-/* Parses a cursor "epoch:seq" or "seq": an epoch of 1 to 39 letters, digits,
- * '-' and '_', and a whole number.  ${ret_epoch} is "" for a bare seq.  Returns
- * false if the text is not a cursor. */
+/* Parses a cursor "epoch:seq" or "seq", where epoch has 1 to 39 letters,
+ * digits, '-' and '_', and seq is a whole number.  ${ret_epoch} is "" for a seq
+ * without an epoch.  Returns false if the text is not a cursor. */
 bool wire_cursor_parse(
     const char *text, size_t n, char ret_epoch[40], int64_t *ret_seq);
 

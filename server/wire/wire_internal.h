@@ -7,28 +7,30 @@
 
 #include "wire/wire.h"
 
-/* Returns ${n} bytes that are freed with ${doc}, or NULL if there is no memory.
- */
+/* Allocates ${n} bytes that wire_doc_fini() frees with ${doc}.  NULL: no
+ * memory. */
 char *wire_doc_alloc(struct wire_doc *doc, size_t n);
 
 /* Sets ${r} to a lack of memory.  Returns RC_NO_MEMORY. */
 enum rc wire_no_memory(struct refusal *r);
 
-/* Sets ${ret} to the JSON pointer ${parent}/${name}, with ~ and / escaped.  If
- * that does not fit, sets ${ret} to ${parent}, which is less exact but correct,
- * or to "" if ${parent} does not fit. */
+/* Sets ${ret} to the JSON pointer ${parent}/${name}, with ~ and / in ${name}
+ * escaped.  If that does not fit into ${ret}, sets ${ret} to ${parent}, which
+ * is less exact but correct, or to "" if ${parent} does not fit either. */
 void wire_pointer(
     char ret[REFUSAL_POINTER_SIZE], const char *parent, const char *name);
 
-/* Sets ${r} to a bad request whose member ${name} below ${parent} is at fault.
- * Returns RC_INVALID. */
+/* Sets ${r} to the refusal of a bad request, with the text ${fmt} and the JSON
+ * pointer to the member ${name} of ${parent}, which is at fault.  Returns
+ * RC_INVALID. */
 enum rc wire_refuse(struct refusal *r, const char *parent, const char *name,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Sets ${ret} to the text of ${object}, a flat object of at most
- * LIMIT_METADATA_KEYS texts.  The members are in byte order, so that the text
- * does not depend on the order of the sender.  The text ends with NUL and is
- * freed with ${doc}.  Leaves ${ret} as it is for {}.  RC_OK or RC_NO_MEMORY. */
+/* Sets ${ret} to the JSON text of ${object}, which the caller has checked to be
+ * a flat object of at most LIMIT_METADATA_KEYS strings.  The members are in
+ * byte order, so that the text does not depend on their order in ${object}.
+ * The text ends with NUL and is freed with ${doc}.  If ${object} is {}, ${ret}
+ * is not changed.  Returns RC_OK or RC_NO_MEMORY. */
 enum rc wire_metadata_text(
     struct wire_doc *doc, json_t *object, struct span *ret) MUST_USE;
 

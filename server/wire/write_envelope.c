@@ -2,8 +2,8 @@
 /*
  * Writes requests to other servers, and answers to their requests.
  *
- * The control of a request is written before its envelopes, so that it is known
- * how many bytes are left for each envelope when it is added.
+ * The member control of a request is written before the envelopes.  So, when an
+ * envelope is added, it is known how many bytes of the request are left for it.
  */
 #include <assert.h>
 #include <string.h>
