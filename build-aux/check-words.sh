@@ -33,8 +33,10 @@ files=$({
 	    -o -name '*.mjs' -o -name '*.js' -o -name '*.sql' -o -name '*.md' \
 	    -o -name '*.awk' -o -name '*api.yaml' \)
 	find $roots -type f \( -name '*.sh' -o ! -name '*.*' \) \
-	    -exec grep -lE '^#!.*[ /](ba|z)?sh( |$)' {} +
+	    -exec grep -l '^# SPDX-License-Identifier' {} + |
+	    xargs -r grep -lE '^#!.*[ /](ba|z)?sh( |$)'
 } 2>/dev/null |
+    grep -v /node_modules/ |
     grep -vE '^(docs/requirements\.md|STYLE\.md)$|^tests/selfcheck/.*/' |
     grep -vE '^tests/(mutants/.*\.md$|fuzz/(corpus|cases)/)' | LC_ALL=C sort -u)
 [ -n "$files" ] || {

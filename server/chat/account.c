@@ -44,9 +44,9 @@ add_user(struct tx *tx, struct account_unit *u, struct err *err)
 
 /* Locks and reads the user's row, and sets *ret to true if the verified
  * password is still the current one, or if no password had to be verified.
- * *ret is false if there is no such user.  The user may have changed it while
- * argon2 was running, perhaps because it had been stolen by the person who logs
- * in now. */
+ * *ret is false if there is no such user.  The password is compared again here,
+ * because the user may have changed it while argon2 was running; a thief who
+ * logs in with the old password must then fail. */
 static enum rc
 lock_verified(struct tx *tx, const struct account_unit *u,
     struct store_user *ret_now, bool *ret, struct err *err)
@@ -61,8 +61,9 @@ lock_verified(struct tx *tx, const struct account_unit *u,
 }
 
 /* Spends the password of a log-in if it is a one-time password, or refuses the
- * log-in if that password was used or has expired.  The row of ${now} is
- * locked, so only one of two concurrent log-ins can use it. */
+ * log-in if that password was used or has expired.  ${now} is the user's row,
+ * which is locked, so only one of two concurrent log-ins can use the
+ * password. */
 static enum rc
 spend_password(struct tx *tx, struct account_unit *u,
     const struct store_user *now, struct err *err)
@@ -359,10 +360,10 @@ kept_one(void *arg, int64_t device_id, const uint8_t hash[STORE_HASH_LEN])
 		    effects_add_kept(r->env->effects, device_id, hash, r->err);
 }
 
-/* Changes the rights of a user.  The devices keep their tokens, but each node
- * drops what it has cached about them: this one before the request is answered,
- * others when a note about the commit arrives, or at the next recheck
- * (cluster/cluster.c). */
+/* Gives or takes away the rights of an administrator.  The devices keep their
+ * tokens, but each node drops the tokens from its cache: this node before the
+ * request is answered, the others when a note about the commit arrives, or at
+ * their next recheck, which empties the cache (cluster/recheck.c). */
 static enum rc
 set_admin(struct tx *tx, struct account_unit *u, bool admin, struct err *err)
 {
@@ -433,8 +434,9 @@ static const char *const audit_actions[] = {
     [ACCOUNT_PASSWORD_ONCE] = "user_password_once",
 };
 
-/* The detail is "administrator" if user.admin is set, unless the action itself
- * changes these rights. */
+/* Writes the action to the audit log.  The detail of the log entry is
+ * "administrator" if user.admin is set, unless the action promotes or demotes
+ * the user. */
 static enum rc
 audit(struct tx *tx, const struct account_unit *u, struct err *err)
 {
@@ -460,10 +462,10 @@ account_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-/* Locks the name of a new user, or "#" and the id of an existing one; no user
- * name contains a "#".  "#admins" makes two nodes that remove two
- * administrators do so one after the other, so that the second one refuses to
- * remove the last one. */
+/* Lists the names to lock: the name of a new user, or "#" and the id of an
+ * existing one (no user name contains a "#").  An action that can remove an
+ * administrator also locks "#admins".  Two nodes that remove two administrators
+ * then do so one after the other, and the second refuses to remove the last. */
 static enum rc
 account_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

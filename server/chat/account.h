@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accounts and devices.  The unit does not hash passwords: the argon2 pool does
- * that before the unit is submitted.  The actions of an operator that are not
- * refused are written to the audit log, in the same transaction.
+ * Accounts and devices: the unit of work that changes them.  The writer hashes
+ * no passwords: the argon2 pool does that before the unit is submitted.  The
+ * actions of an operator that are not refused are written to the audit log, in
+ * the same transaction.
  */
 #ifndef CHAT_ACCOUNT_H
 #define CHAT_ACCOUNT_H
@@ -15,9 +16,10 @@ enum account_op {
 	/* adds a user: user.name, display_name, password_hash, admin */
 	ACCOUNT_ADD,
 	/* Adds a device for user.user_id with token_hash, and fills in
-	 * ${device}; ${verified} is checked.  Spends a one-time password and
-	 * sets user.password_once.  Refused if the user is disabled or has
-	 * LIMIT_DEVICES_PER_USER devices. */
+	 * ${device}.  Sets user.password_once, and spends the password if it is
+	 * a one-time password.  Refused if the password is no longer
+	 * ${verified}, was spent or has expired, or if the user is disabled or
+	 * has LIMIT_DEVICES_PER_USER devices. */
 	ACCOUNT_LOGIN,
 	ACCOUNT_REVOKE, /* revokes device.public_id of user.user_id */
 	/* Revokes all devices of user.user_id except the requesting
@@ -25,9 +27,10 @@ enum account_op {
 	 * requesting device is revoked. */
 	ACCOUNT_REVOKE_OTHERS,
 	ACCOUNT_RENAME, /* renames device.public_id to device.name */
-	/* Sets user.password_hash and revokes the other devices.
-	 * device.device_id is the requesting device, or 0 for an operator (then
-	 * all devices are revoked); ${verified} is checked. */
+	/* Stores user.password_hash and revokes all devices except
+	 * device.device_id, the requesting one (0: an operator requests, and
+	 * all are revoked).  Refused if the stored password is no longer
+	 * ${verified}, or if the requesting device is revoked. */
 	ACCOUNT_PASSWORD,
 	/* disables user.user_id and revokes all devices */
 	ACCOUNT_DISABLE,
@@ -35,28 +38,30 @@ enum account_op {
 	ACCOUNT_PROMOTE, /* user.user_id becomes an administrator */
 	/* user.user_id loses the administrator's rights */
 	ACCOUNT_DEMOTE,
-	/* Sets user.password_hash, that of a one-time password, and
-	 * user.password_once_until, and revokes all devices.  Refused if the
-	 * user is disabled. */
+	/* Stores user.password_hash as the hash of a one-time password, sets
+	 * user.password_once_until to its end, and revokes all devices.
+	 * Refused if the user is disabled. */
 	ACCOUNT_PASSWORD_ONCE
 };
 
-/* How long a one-time password can be used.  It is good for one log-in only. */
+/* Milliseconds for which a one-time password is valid.  It allows one log-in
+ * only. */
 #define ACCOUNT_PASSWORD_ONCE_MS (24 * 60 * 60 * INT64_C(1000))
 
 struct account_unit {
 	struct unit unit; /* first */
 	enum account_op op;
 
-	/* Input, and output for ids and for what the actions above set.
-	 * user.name is needed for the audit log if there is an operator, and
-	 * for the refusals of ACCOUNT_DISABLE and the actions after it. */
+	/* Input; also output, for new ids and the members that the comments of
+	 * enum account_op name.  The caller sets user.name if ${operator} is
+	 * set (the audit log has the name), and for ACCOUNT_DISABLE and the
+	 * actions below it in the enum, whose refusals contain the name. */
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];
-	/* The stored hash against which the password was verified.  The request
-	 * is refused if the user has another password by now.  "": the request
-	 * needs no password. */
+	/* The stored hash against which the caller verified the password.  The
+	 * request is refused if the user's stored hash has changed since.  "":
+	 * the request needs no password. */
 	char verified[STORE_PASSWORD_SIZE];
 	bool everywhere;
 	/* the operator, for the audit log; NULL: none; kept */

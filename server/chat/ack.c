@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The batch verb `ack`.  An ack reads only the rows beyond the user's previous
- * watermark.  One of more than WALK_ROWS rows is done in several batches.
+ * watermark.  An ack of more rows than the batch may still read (WALK_ROWS for
+ * all acks and reads of a batch) is continued in later batches.
  */
 #include "chat/ack.h"
 #include "chat/watermark.h"

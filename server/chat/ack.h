@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Acks: a *device* has received its user's inbox up to a seq.  Acks are
- * cumulative for each device.  The ack of the first device moves outbox rows
- * from sent to acked and gives the sender a "delivered" receipt.
+ * cumulative for each device.  When the first of a user's devices acks a
+ * message, its outbox row moves from sent to acked, and its sender gets a
+ * "delivered" receipt.
  */
 #ifndef CHAT_ACK_H
 #define CHAT_ACK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See auth.h.  One table under one lock, which is held only for a lookup and a
- * copy, or to empty the table.
+ * See auth.h.  One table under one lock, which is held only to find, add or
+ * remove a token, or to empty the table.
  */
 #include <string.h>
 

@@ -3,9 +3,10 @@
  * A cache of tokens and their owners, so that a request needs no read of the
  * store.  A revoked token is removed after the commit of its revocation and
  * before the answer to the request that revoked it; on other nodes, when a note
- * about the commit arrives or at the next recheck (cluster/cluster.c).  A
- * reader that read the store before the revocation must not put the token back
- * afterwards; the generation detects this.
+ * about the commit arrives, or at the next recheck, which empties the cache
+ * (cluster/recheck.c).  A thread that read the owner from the store before the
+ * revocation must not add the token to the cache after it; the generation
+ * detects this.
  * Thread: any.
  */
 #ifndef CHAT_AUTH_H
@@ -43,8 +44,8 @@ bool auth_find(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
  * auth_put(). */
 uint64_t auth_generation(struct auth *auth);
 
-/* Adds a token, unless any token was removed since ${generation} or there is no
- * memory. */
+/* Adds a token, unless any token was removed since ${generation}, or there is
+ * no memory, or the cache has the token already. */
 void auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
     const struct principal *principal, uint64_t generation);
 
@@ -52,8 +53,8 @@ void auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
 void auth_forget(struct auth *auth, const uint8_t hash[STORE_HASH_LEN]);
 void auth_forget_all(struct auth *auth);
 
-/* Returns a subscriber that removes tokens when their revocation, or a change
- * of their user's rights, is on disk. */
+/* Returns a subscriber (txn/publisher.h) that removes a token from ${auth} when
+ * its revocation, or a change of its user's rights, is on disk. */
 struct subscriber auth_subscriber(struct auth *auth);
 
 /* Reads the owner of a token from the store.  RC_NOT_FOUND: the token is not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Canceling: every outbox row of a message that is still pending becomes
- * canceled.  If no row is pending, the request is refused.
+ * Canceling a message: each of its outbox rows whose state is still pending
+ * becomes canceled.  If no row is pending, the request is refused.
  */
 #ifndef CHAT_CANCEL_H
 #define CHAT_CANCEL_H

@@ -15,8 +15,8 @@
 #include "txn/lockset.h"
 
 /* Adds an event to the reader's own inbox, from which the reader's other
- * devices learn about the read.  The event is the delivery, so its outbox row
- * is added as acked. */
+ * devices learn about the read.  Nothing is left to deliver, so the outbox row
+ * of the event is added in the state acked. */
 static enum rc
 add_own_read(struct tx *tx, struct cached_user *user,
     struct cached_conversation *c, const struct store_inbox_message *last,
@@ -132,10 +132,10 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	if (rc == RC_OK)
 		rc = store_last_of_others(
 		    tx->db, c->id, user->user_id, before, upto, &last, err);
-	/* Without a message of others in this range no receipt is sent.  The
-	 * shown watermark may then advance only if it was equal to the read
-	 * watermark; otherwise it would reveal messages that were read in
-	 * private before. */
+	/* RC_NOT_FOUND: no message after ${before} up to ${upto} is by another
+	 * member, so no receipt is sent.  The watermark that others see
+	 * (shown_upto) may then advance only if it was equal to the read
+	 * watermark; otherwise it would reveal earlier private reads. */
 	if (!u->is_private && (rc == RC_OK || m->shown_upto == before))
 		show(m, upto, tx->now_ms);
 	if (rc == RC_NOT_FOUND)
@@ -152,8 +152,8 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	return (rc);
 }
 
-/* As conversation_read(), but only as far as this batch may still walk.  The
- * unit is requeued for the rest. */
+/* As conversation_read(), but goes only as far as the row limit of this batch
+ * allows (watermark_reach()).  The unit is then requeued for the rest. */
 static enum rc
 conversation_read_on(struct tx *tx, struct read_unit *u,
     struct cached_user *user, struct cached_conversation *c, int64_t upto,

@@ -2,7 +2,7 @@
 /*
  * Reads: a *user* saw messages of a conversation.  Reads are cumulative for
  * each conversation and never go back.  Unless the read is private, the sender
- * of the last message gets a read receipt.
+ * of the last message by another member that was read now gets a read receipt.
  */
 #ifndef CHAT_READ_H
 #define CHAT_READ_H

@@ -266,8 +266,8 @@ find_lane(
 	return (rc);
 }
 
-/* Returns the row that was just added, in the form in which the relay reads
- * it. */
+/* Returns outbox row ${id}, which was just added for ${o}, as the struct that
+ * the relay gets when it reads the row from the store. */
 static struct store_claimed
 added_row(const struct outbox_new *o, int64_t id)
 {
@@ -512,10 +512,11 @@ send_locks(struct unit *unit, struct lockset *set, struct err *err)
 		    : lockset_direct(set, u->sender_id, u->to, err));
 }
 
-/* The first message between two users adds their direct conversation, whose key
- * is locked as a name.  If the recipient is on another server, the recipient
- * and the destination may be new, too; the domain of that server is locked for
- * all of them. */
+/* Lists the name to lock if the message will add rows.  The first message
+ * between two users adds their direct conversation: its key is locked.  If the
+ * recipient is on another server, the rows of the recipient and of that server
+ * may be new, too: only the domain of the server is locked, which covers the
+ * conversation as well. */
 static enum rc
 send_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)

@@ -69,11 +69,11 @@ struct addressing {
 	void *arg;
 };
 
-/* Fills the input of ${u} for ${draft} (kept; it must have an id) by
- * ${sender_id}: the recipient's address and the fingerprint.  The default
- * content type is replaced by none, so that a message has the same fingerprint
- * with and without it.  Returns false, with a refusal in ${u}->refusal, if the
- * address is not valid or its domain is not accepted. */
+/* Fills the input of ${u} for a message from ${sender_id}: ${draft} (kept; must
+ * have an id), the recipient's address and the fingerprint.  Removes the
+ * content type from ${draft} if it is the default one, so that a message has
+ * the same fingerprint with and without it.  Returns false, with a refusal in
+ * ${u}->refusal, if the address is not valid or its domain is not accepted. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const struct addressing *where);
 
@@ -92,8 +92,9 @@ void send_unit_view(const struct send_unit *u, struct send_view *ret);
 void send_fingerprint(const struct message_draft *draft, const char *to,
     uint8_t ret[STORE_FINGERPRINT_LEN]);
 
-/* Returns the message id for the Idempotency-Key of ${n} bytes of ${sender_id}.
- * The same key of the same sender gives the same id. */
+/* Returns the message id that belongs to an Idempotency-Key (${n} bytes at
+ * ${key}) of ${sender_id}.  The same key of the same sender always gives the
+ * same id. */
 struct uuid send_id_of_key(int64_t sender_id, const char *key, size_t n);
 
 #endif

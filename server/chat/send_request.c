@@ -8,8 +8,9 @@
 
 #include "wire/wire.h"
 
-/* Copies the content type to a NUL-terminated string, which a view needs; the
- * span in a request header is not terminated. */
+/* Copies the content type to a NUL-terminated string, because
+ * wire_draft_fragment() needs one, and a content type from a request header has
+ * no NUL at its end. */
 static void
 end_content_type(struct send_request *r)
 {

@@ -54,8 +54,8 @@ void send_request_done(struct send_request *r);
 /* Returns true if the message was accepted before, so that its entry must be
  * read from the store.  unit.replayed alone does not say this: an earlier try
  * of the transaction may have set it, because it found the rows of another unit
- * that were rolled back later.  If the writer then refuses the unit, its caller
- * sets unit.refusal. */
+ * that were rolled back later.  If unit.unit.rc is not RC_OK, the caller must
+ * therefore set unit.refusal before calling this. */
 bool send_request_replayed(const struct send_request *r);
 
 /* Appends the entry of a message that has just been accepted. */

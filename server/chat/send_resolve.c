@@ -8,10 +8,11 @@
 #include "chat/send_internal.h"
 #include "store/destination.h"
 
-/* Back-pressure: limits the waiting messages of one sender, for one destination
- * (80 % of the total) and in total.  A message to oneself never waits.  A
- * scheduled message counts when it is released; now only its sender must have
- * room, and check_scheduled() limits the number of scheduled messages. */
+/* Back-pressure: returns false, with a refusal, if too many messages wait: of
+ * this sender, for this destination (80 % of pending_most_total), or in total.
+ * A message to oneself never waits.  A scheduled message counts as waiting only
+ * when it is released, so here only its sender must have room;
+ * check_scheduled() limits the scheduled messages. */
 static bool
 has_room(
     struct txn_env *env, struct send_unit *u, bool to_self, int64_t destination)

@@ -16,8 +16,9 @@
 #define DAY_MS INT64_C(86400000)
 /* Time between two reads of a user's numbers if other nodes accept messages. */
 #define READ_EVERY_MS 60000
-/* With this number of users, all are forgotten, unless a reader job is running,
- * and read again when needed. */
+/* Maximum number of users in the table.  When a new user would exceed it, the
+ * table is emptied, unless a reader job is running.  The numbers of a user are
+ * then read from the store again when needed. */
 #define USERS_MAX 65536
 
 struct user {
@@ -115,8 +116,8 @@ read_sent(struct read_job *job, struct db *db, struct err *err)
 	atomic_fetch_sub(under_way, 1);
 }
 
-/* Returns true if the numbers of ${user} must be read now.  The lock is
- * held. */
+/* Returns true if the numbers of ${user} must be read from the store now.  The
+ * lock is held. */
 static bool
 is_due(const struct usage *u, const struct user *user, int64_t now_ms)
 {
@@ -237,8 +238,9 @@ usage_take(struct usage *u, int64_t user_id, const struct usage_amount *amount,
 	return (ok);
 }
 
-/* Subtracts ${n}, but not below 0: an amount that was added before the last
- * read, or yesterday, is not included in the number any more. */
+/* Subtracts ${n} from *number, but not below 0: *number no longer includes an
+ * amount that was added yesterday, or before the last read from the store
+ * replaced *number. */
 static void
 lower(int64_t *number, int64_t n)
 {

@@ -3,12 +3,12 @@
  * The usage of each user: how many messages, and how many bytes of text and
  * metadata, the user has sent today (UTC).
  *
- * The numbers are in memory.  Those of a user are read from the database when
- * they are needed for the first time.  If other nodes accept messages, too,
- * they are read again when the user sends and the last read is a minute old.
- * So a restart loses nothing, and several nodes share a quota, with a delay of
- * a minute.  Until the first read is done, only the user's messages of this
- * process count.
+ * The numbers are in memory.  When a user sends for the first time on a day,
+ * the user's numbers are read from the database.  If other nodes accept
+ * messages, too, they are read again when the user sends and the last read was
+ * a minute ago or more.  So a restart loses nothing, and several nodes share a
+ * quota, with a delay of a minute.  Until the first read is done, only the
+ * messages that the user has sent through this process count.
  *
  * Thread: any.
  */

@@ -92,8 +92,9 @@ watermark_walk(struct watermark_walk *walk, struct cached_user *user,
 	return (rc);
 }
 
-/* Advances the user's watermark in the conversation and gives the sender a
- * "delivered" receipt, unless that watermark is as high already. */
+/* Advances the user's ack watermark in ${c} to the last message that the walk
+ * found there, and gives the sender of that message a "delivered" receipt.
+ * Does nothing if the watermark is that high already. */
 static enum rc
 conversation_acked(struct tx *tx, struct cached_user *user,
     struct cached_conversation *c, struct err *err)

@@ -199,8 +199,10 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
 	    row->next_retry_at <= now + BREAKER_SANE_MS)
 		return (RC_OK);
 	*ret_due = 0;
-	/* A message that may be poison is sent in a parcel of its own: the next
-	 * one, unless this lane has items in the current parcel. */
+	/* A message that may be poison is sent in a parcel of its own.  If this
+	 * lane has no item in the current parcel, the next parcel begins with
+	 * this lane; otherwise the message waits until the items of the lane
+	 * are settled. */
 	if (row->rescue_count >= CLAIM_ALONE_AFTER && t->u->parcel->n > 0) {
 		t->next = t->u->parcel->n == t->before;
 		return (RC_OK);
@@ -240,9 +242,9 @@ take_replay(struct taking *t, struct err *err)
 	rc = store_remote_replay(t->tx->db, &ask, rows, room, &n, err);
 	for (i = 0; i < n && rc == RC_OK && !t->full; i++)
 		rc = put_item(t, &rows[i], true, err);
-	/* The place where this parcel begins.  If it has changed when the
-	 * parcel is settled, an operator has rewound the lane in the
-	 * meantime. */
+	/* replay_seq is now the place of the first row in this parcel.  If it
+	 * has another value when the parcel is settled, an operator has rewound
+	 * the lane in the meantime. */
 	if (rc == RC_OK)
 		l->replay_seq = n > 0 ? rows[0].lane_seq : 0;
 	return (rc);
@@ -272,7 +274,8 @@ take_rows(struct taking *t, struct err *err)
 		if (rows[i].rescue_count >= CLAIM_ALONE_AFTER)
 			t->full = true;
 		/* A row that was refused before may be refused again; then the
-		 * rows behind it would be sent in vain. */
+		 * rows behind it would be sent in vain.  So this parcel gets no
+		 * further row of the lane. */
 		if (rows[i].retry_count > 0)
 			break;
 	}
@@ -294,8 +297,9 @@ take_rows(struct taking *t, struct err *err)
 	return (RC_OK);
 }
 
-/* Claims one lane.  *ret_next: nothing was taken, because the first row needs a
- * parcel of its own. */
+/* Claims one lane.  Sets *ret_full if the parcel takes no further item, and
+ * *ret_next if nothing was taken because the first row needs a parcel of its
+ * own. */
 static enum rc
 claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
     bool *ret_next, struct err *err)

@@ -2,8 +2,9 @@
 /*
  * Claiming rows for another server.  Lanes are leased, their rows move from
  * pending to sending, and an attempt is recorded for each row, all before
- * anything is sent.  The cost of a claim grows with the number of rows that it
- * takes, not with the number of rows that wait.
+ * anything is sent.  Only rows that are offered again after a rewind by an
+ * operator keep their state and get no attempt.  The cost of a claim grows with
+ * the number of rows that it takes, not with the number of rows that wait.
  */
 #ifndef DELIVERY_CLAIM_H
 #define DELIVERY_CLAIM_H
@@ -20,11 +21,11 @@
 #define CLAIM_ALONE_AFTER 3
 #define CLAIM_POISON_AFTER 5
 
-/* The passes over the ready lanes of a destination, by priority, starting with
- * the lowest.  The relay keeps them from one claim to the next: a full parcel
- * ends a claim, and the next claim continues after the last lane of that
- * parcel.  So each lane gets its turn, however many rows wait in the others.
- * All zero: begin with the first lane. */
+/* The passes over the ready lanes of a destination, one for each priority;
+ * element 0 belongs to the lowest.  The relay keeps them from one claim to the
+ * next: a full parcel ends a claim, and the next claim continues after the last
+ * lane of that parcel.  So each lane gets its turn, however many rows wait in
+ * the others.  All zero: begin with the first lane. */
 struct claim_passes {
 	struct store_pass of[PRIORITIES];
 };
@@ -43,8 +44,8 @@ struct claim_unit {
 	struct claim_passes from; /* where the earlier claims stopped */
 
 	/* Output, valid when unit.rc is RC_OK.  The wall time at which the next
-	 * lane of the destination is due, which may have passed; 0: no lane is
-	 * ready. */
+	 * lane of the destination is due (a time in the past: it is due now);
+	 * 0: no lane is ready. */
 	int64_t next_due;
 	struct claim_passes upto; /* where this claim stopped */
 	void *arg;

@@ -45,7 +45,7 @@ deliver_now(struct tx *tx, struct cached_lane *lane,
 }
 
 /* Delivers ${row}, or makes it a dead letter if it has expired, for example
- * behind a pause. */
+ * because delivery was paused. */
 static enum rc
 deliver_row(struct tx *tx, struct cached_lane *lane,
     const struct store_claimed *row, struct err *err)
@@ -61,8 +61,8 @@ deliver_row(struct tx *tx, struct cached_lane *lane,
 
 /* ---- sub-batches ---- */
 
-/* Lanes that are delivered together, with one read and one write for all of
- * them.  A lane is in a sub-batch at most once. */
+/* Lanes that are delivered together: their rows are read by one query, and are
+ * written together as well.  A lane is in a sub-batch at most once. */
 #define SUB_BATCH_LANES STORE_CLAIMS
 
 struct sub_batch {
@@ -99,8 +99,9 @@ deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
 		rc = deliver_row(t->tx, lane, &rows[k], err);
 	if (rc != RC_OK)
 		return (rc);
-	/* Fewer rows than requested: the rest of the lane is gaps of rows that
-	 * are canceled, expired or failed. */
+	/* Fewer rows were found than requested, so no pending row is left in
+	 * the lane: the cursor skips the rows up to the tail, which are
+	 * canceled, expired or failed. */
 	if (n < most)
 		lane->lane.next_seq = lane->lane.tail_seq + 1;
 	cache_lane_touch(env->cache, lane);
@@ -110,10 +111,10 @@ deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
 	return (RC_OK);
 }
 
-/* Delivers the lanes of the sub-batch.  The event ids of the gathered rows
- * point into env->claimed, so they are written before the next sub-batch is
- * read.  On a multi-writer database the inbox rows stay; number() in
- * add_inbox.c sets their event ids again. */
+/* Delivers the lanes of the sub-batch.  The gathered inbox rows point to event
+ * ids in env->claimed, which the next sub-batch overwrites, so the rows are
+ * written here.  On a multi-writer database they are written at the end of the
+ * transaction, after number() in add_inbox.c has set their event ids again. */
 static enum rc
 deliver_sub_batch(struct sub_batch *t, struct err *err)
 {
@@ -205,8 +206,9 @@ deliver_unit_apply(struct sub_batch *t, struct deliver_unit *u, struct err *err)
 		}
 		if (rc != RC_OK)
 			return (rc);
-		/* Decide about a lane that is in the sub-batch already only
-		 * after the sub-batch is delivered. */
+		/* If the lane is in the sub-batch already, deliver the
+		 * sub-batch first: the decision about the lane depends on the
+		 * result. */
 		if (lane->in_sub_batch)
 			rc = deliver_sub_batch(t, err);
 		turn = txn_local_lane(lane);

@@ -13,8 +13,8 @@
 /* The highest rate limit of a destination, in messages per second. */
 #define DESTINATION_RATE_MAX 1000000
 
-/* Instead of a lane_seq: no row of the lane was sent since the requested
- * time. */
+/* The place for destination_rewind_lane() if no row of the lane was sent since
+ * the time from which the operator rewinds. */
 #define DESTINATION_NO_PLACE 0
 
 /* Pause, and resume, the destination ${name} ("*": all destinations, "local":
@@ -27,8 +27,8 @@ enum rc destination_resume(struct tx *tx, const char *name, const char *by,
     struct refusal *ret, struct err *err) MUST_USE;
 
 /* Limits the rate of ${name} to ${per_second} messages per second; 0: no limit.
- * Sets ${ret} if the value is out of range, or if ${name} is not known or is
- * not another server. */
+ * Sets ${ret} if the value is out of range, if ${name} is not known, or if a
+ * limit is set for a destination that is not another server. */
 enum rc destination_rate(struct tx *tx, const char *name, int64_t per_second,
     const char *by, struct refusal *ret, struct err *err) MUST_USE;
 

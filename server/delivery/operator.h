@@ -2,8 +2,9 @@
 /*
  * Commands of operators, and the one command that a sender may use as well:
  * retrying an own message.  A command of an operator that is not refused adds
- * one row to the audit log, in the same transaction; a list of dead letters
- * adds one for each that is not refused.  A retry by a sender adds none.
+ * one row to the audit log, in the same transaction; a command for a list of
+ * dead letters adds one row for each dead letter that it changes.  A retry by a
+ * sender adds none.
  */
 #ifndef DELIVERY_OPERATOR_H
 #define DELIVERY_OPERATOR_H

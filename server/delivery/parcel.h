@@ -4,8 +4,8 @@
  * claimed for one destination and are sent together.  The claim fills it, a
  * carrier fills in the answers, and settling reads them.
  *
- * It is owned by the thread that works on it: the writer while it is claimed
- * and settled, the carrier in between.
+ * It is owned by the thread that works on it: the writer while it is claimed or
+ * settled, the carrier while it is sent, the relay in between.
  */
 #ifndef DELIVERY_PARCEL_H
 #define DELIVERY_PARCEL_H
@@ -51,10 +51,12 @@ struct parcel_item {
 	int64_t lane_token;
 	bool replay; /* offered again after a rewind; not settled */
 
-	/* The content.  The texts are offsets in ${parcel.text}; 0: no such
-	 * text (at offset 0 there is an address).  A receipt has only the
-	 * addresses, the message_id of the last message that it covers, and the
-	 * sequence that this message had when it arrived (0: not known). */
+	/* The content.  The texts are offsets in ${parcel.text}.  At offset 0
+	 * is the sender of the first item, so 0 means for all texts but ${from}
+	 * that there is none.  A receipt has only the addresses, the
+	 * conversation, the message_id of the last message that it covers, and
+	 * the lane_seq up to which that message's sender had come when it
+	 * arrived (0: not known). */
 	struct uuid message_id;
 	int64_t upto_sequence;
 	struct uuid conversation;
@@ -94,8 +96,8 @@ struct parcel {
 	int status;                    /* HTTP status; 0: none */
 	int64_t retry_after_ms;        /* 0: not given */
 	char error[PARCEL_ERROR_SIZE]; /* "": see the status */
-	/* The destination answered, and wants no request during this time.  Its
-	 * circuit breaker does not count this parcel.  0: no such wish. */
+	/* The destination answered, but wants no request during this time.  Its
+	 * circuit breaker does not count this parcel.  0: it wants no pause. */
 	int64_t park_ms;
 	int requests_most; /* parallel requests that it accepts; 0: unknown */
 

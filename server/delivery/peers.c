@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See peers.h.  On a multi-writer database the domain is locked before anything
- * is read, so that two nodes that read a peer's document at the same time
- * change it one after the other.
+ * is read, so that two nodes that have fetched a peer's document at the same
+ * time change the peer's rows one after the other.
  */
 #include <assert.h>
 #include <stdio.h>

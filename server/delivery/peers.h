@@ -3,12 +3,13 @@
  * The verb `peer`: changes what is known of another server, because its
  * document was read or because an operator requests it.
  *
- * Which keys are trusted (docs/federation.md, "Whose key is it?"): the keys
+ * Which keys are trusted (docs/federation.md, "The document"): the keys
  * that an operator has pinned; if none is pinned, those of the document that
  * was fetched last.
  *
  * Changes by operators add a row to the audit log; so do changes of the keys or
- * the epoch of a peer with users that are known here or with pinned keys.
+ * the epoch of a peer with users that are known here, with pinned keys or with
+ * other settings by an operator (store_peer_row.used).
  */
 #ifndef DELIVERY_PEERS_H
 #define DELIVERY_PEERS_H

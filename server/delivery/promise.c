@@ -20,10 +20,10 @@ struct promised {
 	struct cached_lane *lane;
 };
 
-/* The ack says "not now": moves the deadline of the row to that time, if it is
- * earlier; the time is at least AGAIN_MIN_MS and at most RETRY_HINT_MAX_MS
- * away.  After the deadline take_back() in claim.c charges the row and offers
- * it again. */
+/* The ack says "not now" and a delay, which is raised to AGAIN_MIN_MS or cut to
+ * RETRY_HINT_MAX_MS.  Moves the deadline of the row to the end of that delay,
+ * if it is earlier.  After the deadline take_back() in claim.c charges the row
+ * and offers it again. */
 static enum rc
 put_off(struct promised *p, const struct envelope_ack *ack, struct err *err)
 {
@@ -129,8 +129,8 @@ promise_apply(struct tx *tx, struct unit *unit, struct err *err)
 	size_t i;
 
 	u->settled = u->early = 0;
-	/* The queries must see the lanes as earlier units of this batch have
-	 * left them. */
+	/* Write the cached changes of lanes by earlier units of this batch: the
+	 * queries read the database. */
 	rc = cache_flush_lanes(txn_env_of(tx)->cache, tx, err);
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = settle_ack(tx, u, &u->acks[i], err);

@@ -199,8 +199,8 @@ is_alone(const struct receive_unit *u, size_t at, size_t from, size_t upto)
 
 /* Returns the highest lane_seq that was accepted recently in the sequence of
  * ${item}, or 0.  After RECEIVE_LATE_COPY_MS no late copy of a request can
- * arrive any more; then a lower lane_seq can only mean that the server was
- * restored from a backup and assigns the same places again. */
+ * arrive any more; then a lower lane_seq can only mean that the other server
+ * was restored from a backup and assigns the same places again. */
 static int64_t
 behind(const struct tx *tx, const struct receive_item *item)
 {
@@ -277,11 +277,11 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
 }
 
-/* Returns the row of processed_messages for item ${i}.  An event whose message
- * existed before may have had another lane_seq, so none is stored.  If the
- * sequence had recently come to this lane_seq or farther, the event also stores
- * how far: for receipts the event counts as the next one after that
- * (on_processed()). */
+/* Returns the row of processed_messages for item ${i}.  If its message existed
+ * before, the row gets no lane_seq, because the message may have been accepted
+ * with another one.  If the sequence had recently come to this lane_seq or
+ * farther, the row also stores the farthest lane_seq: receipts treat the event
+ * as the one right behind that (on_processed()). */
 static struct store_processed
 event_of(const struct tx *tx, const struct receive_unit *u, size_t i)
 {
@@ -319,8 +319,8 @@ write_all(struct tx *tx, struct receive_unit *u, struct err *err)
 	enum rc rc;
 	size_t i;
 
-	/* This statement waits for its result, and with it come the rows that
-	 * receipts cover. */
+	/* store_nonce_add() waits for its result.  The rows that receipts
+	 * cover, which receive_judge() has queried, arrive with it. */
 	rc = store_nonce_add(tx->db, &nonce, err);
 	if (rc == RC_OK)
 		rc = store_nonces_expire(
@@ -365,9 +365,10 @@ receive_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 /* ---- what it locks ---- */
 
-/* Lists the conversation of message ${i}.  Its key is kept in the unit until
- * the transaction ends.  Messages between two users stay in order even when one
- * of them is deferred. */
+/* Lists the id and the conversation of message ${i}.  The lock set borrows the
+ * conversation's key from the unit until the transaction ends.
+ * lockset_send_order() keeps the messages between two users in order even when
+ * a unit is deferred. */
 static enum rc
 lock_message(
     struct lockset *set, struct receive_unit *u, size_t i, struct err *err)
@@ -437,9 +438,9 @@ makes(const struct receive_unit *u, const struct cache *cache, size_t i)
 		(from == NULL || cache_direct_known(cache, from, to) == NULL));
 }
 
-/* The name of the other server is locked for all new users of that server and
- * for conversations with them: one lock, however many there are.  With its
- * default settings PostgreSQL has room for about 7,000 locks in total. */
+/* If the request adds a user or a conversation, the name of the other server is
+ * locked: one lock, however many rows are added.  With its default settings
+ * PostgreSQL has room for about 7,000 locks in total. */
 static enum rc
 receive_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)

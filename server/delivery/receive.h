@@ -9,7 +9,7 @@
  *    no effect.
  * 2. In order: the envelopes of a sequence (messages, or receipts, from one
  *    user to another) are accepted in the order of their numbers.  If one is
- *    refused for now, all behind it in the request are, too.
+ *    refused for now, no new one behind it in the request is accepted.
  * 3. A server can send only for its own users, and only messages add rows of
  *    users and conversations.
  * 4. A request is accepted once: its nonce is recorded in the same transaction.
@@ -80,12 +80,14 @@ struct receive_item {
 	bool disabled;                   /* the recipient */
 	struct receive_known known;
 	bool makes; /* RECEIVE_MESSAGE: the conversation is new */
-	/* Of a receipt: the message that it names, and the conversation_seq of
-	 * that message.  Both are 0 for a receipt that is applied only up to
-	 * the limit.  The receipt covers lane ${lane_id} (0: none) up to the
-	 * lane_seq ${place}.  ${alone}: it also covers the named message
-	 * itself, which may have another lane_seq.  ${moved}: the message was
-	 * given up or requeued, so that its row may not be sent. */
+	/* Of a receipt: ${mid}, the message that it names, and ${upto}, the
+	 * conversation_seq of that message.  Both are 0 for a receipt that is
+	 * applied only up to the limit; writing it sets them to the newest
+	 * message that it covers.  The receipt covers lane ${lane_id} (0: none)
+	 * up to the lane_seq ${place}.  ${alone}: it also covers the named
+	 * message itself, which may have another lane_seq.  ${moved}: the
+	 * message was given up or requeued, so its row may be in another state
+	 * than sent. */
 	int64_t conversation_id, mid, upto;
 	int64_t lane_id, place;
 	bool alone, moved;

@@ -23,8 +23,8 @@ struct receiving {
 	struct cached_conversation *conversation;
 };
 
-/* Returns the time of the event.  The sender's clock is trusted unless its time
- * is in the future. */
+/* Returns the time of the event: the one that the sender states, or the present
+ * time if that is in the future. */
 static inline int64_t
 receive_event_time(const struct receiving *r)
 {
@@ -58,24 +58,23 @@ enum rc receive_receipt(struct receiving *r, struct err *err) MUST_USE;
 enum rc receive_receipts_write(
     struct tx *tx, const struct receive_unit *u, struct err *err) MUST_USE;
 
-/* How long after the first sending of a request a copy of it may arrive: a
- * signature is valid for 300 s, and the two clocks may differ by 300 s as well;
- * the rest is a margin.  Milliseconds. */
+/* The maximum time, in milliseconds, from the first sending of a request to the
+ * arrival of a late copy of it: a signature is valid for 300 s, and the two
+ * clocks may differ by 300 s as well; the remaining 60 s are a margin. */
 #define RECEIVE_LATE_COPY_MS (11 * 60 * 1000)
 
 /* Decides all envelopes of ${u} by reading only: sets reason, duplicate and
- * plan of each, or that the whole request is refused.  It also sends the query
- * for the rows that the receipts cover; the rows arrive with the next statement
- * that waits for its result.
+ * plan of each, or that the whole request is refused.  It also queries the rows
+ * that the receipts cover (receive_cover_ask()).
  * Thread: writer. */
 enum rc receive_judge(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
-/* Reads what the store knows about the envelopes of ${u} that have no reason
- * yet (`known`), and whether the request is refused.  The users of each
- * envelope must be known.  If a user of the signing peer is new, the name of
- * the peer is locked already (receive_locks_names()), so that a purge of the
- * peer either waits or is visible here.
+/* Reads what the store knows about the envelopes of ${u} that are not refused
+ * yet (`known`), and whether the request is refused.  Their users must have
+ * been looked up before (recipient_id, sender_id).  If a user of the signing
+ * peer is new, the name of the peer is locked already (receive_locks_names()),
+ * so that a purge of the peer either waits or is visible here.
  * Thread: writer. */
 enum rc receive_look(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
@@ -94,8 +93,8 @@ receive_refused(const struct receive_unit *u)
 enum rc receive_make(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
-/* Sends the query for the rows that the planned receipts of ${u} cover.  They
- * arrive before store_incoming_answers() returns, or with the next statement
+/* Queries the rows that the planned receipts of ${u} cover.
+ * receive_cover_add() gets them at the latest while the next statement runs
  * that waits for its result. */
 enum rc receive_cover_ask(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;

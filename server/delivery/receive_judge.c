@@ -151,8 +151,9 @@ find_people(struct judging *j, struct err *err)
 
 /* ---- messages ---- */
 
-/* Returns true if the event was accepted before.  A message with different
- * content than the one in the inbox is refused. */
+/* Decides about an event that was accepted before: it is a duplicate, or it is
+ * refused because its message differs from the one in the inbox.  Returns false
+ * if the event is new. */
 static bool
 judge_known(struct judging *j)
 {
@@ -175,7 +176,8 @@ judge_known(struct judging *j)
 }
 
 /* Decides about a message whose id exists.  If ${same}, the same message has
- * come as another event; otherwise the id belongs to another message. */
+ * come as another event: it is a duplicate.  Otherwise the id belongs to
+ * another message, and the envelope is refused. */
 static void
 judge_same_id(struct judging *j, bool same)
 {
@@ -295,13 +297,13 @@ place_covered(const struct envelope *e, const struct store_place *named,
 	return (named->requeued ? 0 : named->lane_seq);
 }
 
-/* Sets *ret to true if a lane_seq in a receipt belongs to the current history
- * of this database.  The receipt names a message at ${named} that was given up
- * or requeued.  After a restore from a backup this server assigns the same
- * places again, and a peer may still know the old ones for as long as a copy of
- * a request may arrive (RECEIVE_LATE_COPY_MS); the last such copy may arrive
- * that long after the restore.  So *ret is true if there was no restore, or if
- * the message was created more than twice that time after it. */
+/* Sets *ret to true if a lane_seq in a receipt certainly belongs to the current
+ * history of this database.  The receipt names a message at ${named} that was
+ * given up or requeued.  After a restore from a backup this server assigns the
+ * same places again.  Copies of requests from before the restore may arrive at
+ * a peer for RECEIVE_LATE_COPY_MS, and the peer remembers their places for the
+ * same time again.  So *ret is true if there was no restore, or if the message
+ * was created more than twice that time after the restore. */
 static enum rc
 is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
     struct err *err)
@@ -316,8 +318,8 @@ is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
 	return (rc);
 }
 
-/* Sets how far the receipt reaches, at most as far as this request may still
- * settle. */
+/* Plans a valid receipt and sets how far it reaches.  A receipt that reaches
+ * farther than the limit of the request (walk_left) allows is cut there. */
 static enum rc
 reach(struct judging *j, const struct store_target *target, struct err *err)
 {

@@ -33,8 +33,9 @@ known_of(struct receive_unit *u, const struct uuid *id)
 	return (&u->items[i].known);
 }
 
-/* The sequence that counts for receipts: its own lane_seq, or, for an event
- * that came late, just behind those that had been accepted by then. */
+/* Stores the sequence by which receipts refer to an event that was accepted
+ * before: its own lane_seq, or, for an event that came late, the place right
+ * behind those that had been accepted by then. */
 static void
 on_processed(void *arg, const struct store_processed *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Applies the receipts of a request: the covered rows are acked, the watermarks
- * of the receipt's sender advance, and the local user gets an event.
+ * of the receipt's sender advance, and if they do, the local user gets an
+ * event.
  *
  * On PostgreSQL each statement that waits for its result is a round trip.  Most
  * receipts need none of their own: the rows that they cover were read together
@@ -72,8 +73,8 @@ settle_one(void *arg, const struct store_covered_row *row, struct err *err)
 	return (settle_covered(r, row, err));
 }
 
-/* Handles the named message itself, whatever its place.  The rows of the lanes
- * are written first, so that the query sees whether the message is acked
+/* Handles the named message itself, whatever its place.  The gathered rows are
+ * written first, so that store_covered_one() sees whether the message is acked
  * already. */
 static enum rc
 settle_named(struct receiving *r, int64_t mid, struct err *err)
@@ -165,9 +166,9 @@ told_id(const struct receiving *r, struct uuid *ret, struct err *err)
 static enum rc
 tell(struct receiving *r, bool whole, struct err *err)
 {
-	/* A receipt that is applied only in part gets a new event id, because
-	 * the rest will arrive with the original one.  The watermark keeps this
-	 * part from being repeated. */
+	/* The event of a receipt that is applied only in part gets a new id,
+	 * because the rest will arrive with the original one.  The watermark
+	 * keeps this part from being repeated. */
 	struct uuid of, id = whole ? r->e->event_id
 				   : uuid_gen_next(&txn_env_of(r->tx)->ids);
 	struct inbox_new event = {.kind = whole ? r->e->kind : EVENT_DELIVERED,
@@ -206,8 +207,8 @@ receive_receipt(struct receiving *r, struct err *err)
 	advance(r, m, &news);
 	if (rc == RC_OK && news)
 		rc = tell(r, whole, err);
-	/* The rest of a receipt that is applied in part will arrive as the same
-	 * event. */
+	/* A receipt that is applied in part is not recorded as accepted,
+	 * because the rest will arrive as the same event. */
 	if (rc == RC_OK && whole)
 		receive_note_event(r);
 	return (rc);

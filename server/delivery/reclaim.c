@@ -5,8 +5,8 @@
  *
  * Each message of a lease that has run out is charged one lost lease (claim.h
  * says what follows from that).  After a restart no message is charged, because
- * it is unknown which one caused it.  The former owner of the lease detects the
- * new token when it settles (settle.h).
+ * it is unknown which one caused the restart, if any.  The former owner of the
+ * lease detects the new token when it settles (settle.h).
  */
 #include <assert.h>
 #include <string.h>
@@ -168,8 +168,9 @@ reclaim_one(struct tx *tx, struct reclaim_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = store_lanes_cap_due(tx->db, tx->now_ms,
 		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
-	/* The statement above has changed lanes behind the cache.  No lane has
-	 * remembered receipts, because the kinds that add receipts run later in
+	/* The statement above has changed lanes in the database but not in the
+	 * cache.  Forgetting the cached lanes loses no receipt that a lane
+	 * still has to write: the kinds of units that add receipts run later in
 	 * a batch. */
 	assert(env->receipts == NULL);
 	if (rc == RC_OK && clamped > 0)

@@ -15,10 +15,10 @@
 struct reclaim_unit {
 	struct unit unit; /* first */
 
-	/* Input: reclaim leases that have not run out, too, and count no lost
-	 * lease for their messages.  One unit reclaims at most STORE_LANES
-	 * lanes.  Used at the start on a database with one writer, when no
-	 * other process can hold a lease. */
+	/* Input: reclaim all leases, also those that have not run out, and
+	 * count no lost lease for their messages.  One unit reclaims at most
+	 * STORE_LANES lanes.  Used at the start on a database with one writer,
+	 * when no other process can hold a lease. */
 	bool all;
 
 	/* Output, valid when unit.rc is RC_OK. */
@@ -28,9 +28,10 @@ struct reclaim_unit {
 	int64_t next_expiry; /* wall time of the next expiry; 0: none */
 	size_t expired;      /* number of messages that expired */
 
-	/* Input: whether to handle expired messages, too (at most 100 in a
-	 * unit), and of which local lanes: with ids above local_after, up to
-	 * local_upto (0, 0: none). */
+	/* Input: whether to make expired messages dead letters, too (at most
+	 * 100 in a unit).  These are messages to other servers, and those in
+	 * the local lanes with ids above local_after, up to local_upto (both 0:
+	 * no local lanes). */
 	bool expire;
 	int64_t local_after, local_upto;
 	void *arg;

@@ -44,8 +44,8 @@ renew_apply(struct tx *tx, struct unit *unit, struct err *err)
 	size_t i;
 
 	u->lost = 0;
-	/* The statement that renews must see the lanes as earlier units of this
-	 * batch have left them. */
+	/* Write the cached changes of lanes by earlier units of this batch: the
+	 * statement that renews compares with the database. */
 	rc = cache_flush_lanes(txn_env_of(tx)->cache, tx, err);
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = renew_lease(tx, u, &u->leases[i], err);

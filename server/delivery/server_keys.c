@@ -19,8 +19,8 @@
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* The lock's name.  No name of a user, address or server has "#" and a
- * letter. */
+/* The lock's name.  It begins with "#" and a letter, as no name of a user, an
+ * address or a server does. */
 #define LOCK_NAME "#server_keys"
 /* Random bytes in a key id. */
 #define ID_BYTES 4

@@ -40,10 +40,11 @@ enum server_keys_op {
 	 * retire keys whose time has passed. */
 	SERVER_KEYS_ENSURE,
 	/* Makes a key.  The other keys leave the document a day after it begins
-	 * to sign. */
+	 * to sign, or earlier if they have to anyway.  Refused if
+	 * STORE_SERVER_KEYS keys are published. */
 	SERVER_KEYS_ROTATE,
-	/* The key leaves the document in a day.  Refused unless another key
-	 * stays that signs by then, or if the key leaves by then anyway. */
+	/* The key leaves the document in a day.  Refused if the key leaves by
+	 * then anyway, or if no other key stays that signs by then. */
 	SERVER_KEYS_RETIRE,
 	/* The key was stolen: it is retired at once.  If no other key signs, or
 	 * none stays, a new key replaces it. */

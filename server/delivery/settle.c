@@ -173,9 +173,9 @@ accepted(struct run *r, const struct parcel_item *item, struct err *err)
 	return (ack_early(r, row, item->taken_seq, err));
 }
 
-/* The destination refuses the message for now.  The row is charged with a
- * retry and offered again later, or becomes a dead letter if that was the last
- * retry. */
+/* The destination refuses the message for now, or has answered without a result
+ * for it.  The row is charged with a retry and offered again later, or becomes
+ * a dead letter if that was the last retry. */
 static enum rc
 refused(struct run *r, const struct parcel_item *item, struct err *err)
 {
@@ -243,8 +243,8 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 
 /* ---- one lane ---- */
 
-/* The lease has ended; the next owner of the lane will settle the rows.  These
- * answers only end the attempts. */
+/* The lease has ended: ends only the attempts of the items.  Their rows are
+ * settled by the next owner of the lane. */
 static enum rc
 fenced(struct run *r, struct err *err)
 {
@@ -258,10 +258,11 @@ fenced(struct run *r, struct err *err)
 	return (rc);
 }
 
-/* Continues a replay at the first row that the destination refuses for now or
- * does not answer, which is offered again after a retry delay; if there is
- * none, behind the last row of the parcel.  A row of a replay is never charged,
- * because its sender has seen it as sent. */
+/* Continues a replay, which offers accepted rows again after a rewind by an
+ * operator.  It continues at the first row that the destination refuses for now
+ * or does not answer, after a retry delay; if there is none, behind the last
+ * row of the parcel.  A row of a replay is never charged, because its sender
+ * has seen it as sent. */
 static void
 replay_on(struct run *r)
 {
@@ -296,8 +297,9 @@ move_on(struct run *r)
 	l->lease_until = 0;
 	l->lease_owner[0] = '\0';
 	if (last->replay) {
-		/* Without an answer the replay is repeated.  If an operator has
-		 * rewound the lane in the meantime, it continues there. */
+		/* If the destination was not reached, the replay is repeated.
+		 * If an operator has rewound the lane in the meantime, the
+		 * replay continues at the new place. */
 		if (r->parcel->reached &&
 		    l->replay_seq == r->items[0].row.lane_seq)
 			replay_on(r);
@@ -357,8 +359,8 @@ settle_one(struct tx *tx, struct settle_unit *u, struct err *err)
 	u->fenced = 0;
 	metrics_observe_us(env->options.metrics, METRIC_ATTEMPT_SECONDS,
 	    (tx->now_ms - p->left_ms) * 1000);
-	/* The fence must see the lanes as earlier units of this batch have left
-	 * them. */
+	/* Write the cached changes of lanes by earlier units of this batch: the
+	 * fence compares the lease with the database. */
 	rc = cache_flush_lanes(env->cache, tx, err);
 	for (i = 0; i < p->n && rc == RC_OK; i = k) {
 		for (k = i + 1; k < p->n && p->items[k].row.lane_id ==

@@ -16,8 +16,8 @@
 #include "engine/commits.h"
 #include "engine/writer.h"
 
-/* How many commits may wait for their sync while earlier ones are synced and
- * their units finished. */
+/* Maximum number of commits that may wait for their sync while earlier ones are
+ * synced and their units finished. */
 #define AHEAD 2
 
 struct commits {
@@ -133,7 +133,7 @@ settle(struct commits *c, uint64_t upto)
 /* Publishes a commit and finishes its units.  A dying disk may report one sync
  * as done and fail the next one microseconds later.  A commit whose publication
  * has not begun before that failure is never published, and its units finish
- * with RC_IO: its client repeats the request with the same id, as after any
+ * with RC_IO: the clients repeat these requests with the same ids, as after any
  * lost response. */
 static void
 publish(struct commits *c, const struct commit *commit)

@@ -59,9 +59,9 @@ struct commits_hooks {
 	void (*lost)(void *arg, void *told);
 
 	/* The store has failed for good.  Called once, by the thread that found
-	 * the failure.  No commit whose publication has not begun finishes its
-	 * units before it returns, so a hook that ends the process lets no
-	 * response out for them. */
+	 * the failure.  A commit whose publication has not begun finishes its
+	 * units only after this hook has returned, so a hook that ends the
+	 * process lets no response out for them. */
 	void (*fatal)(void *arg, const struct err *err);
 };
 
@@ -85,10 +85,10 @@ void commits_stop(struct commits *c);
  * Thread: writer. */
 void commits_announce(struct commits *c);
 
-/* Hands over the commit that was announced last.  Waits while two others wait
- * for their sync; units that arrive meanwhile gather into one batch.  If no
- * unit waits (last) and the sync thread is idle, this call does the work, and
- * all is done when it returns.  Thread: writer. */
+/* Hands over the commit that was announced last.  Waits while two earlier
+ * commits wait for the sync thread; units that arrive meanwhile gather into one
+ * batch.  If no unit waits (last) and the sync thread is idle, this call does
+ * the work, and all is done when it returns.  Thread: writer. */
 void commits_add(struct commits *c, const struct commit *commit);
 
 /* Reports that the store has failed for good, with ${err}.  Calls the hook
@@ -100,7 +100,8 @@ void commits_fail(struct commits *c, const struct err *err);
 
 /* Waits until everything is durable that a snapshot opened before this call can
  * show.  Returns false if it never will be, because the store has failed.
- * Thread: any but the writer and the sync thread, for which it would wait. */
+ * Thread: any but the writer and the sync thread, which would wait for
+ * themselves. */
 bool commits_wait(struct commits *c) MUST_USE;
 
 #endif

@@ -7,8 +7,8 @@
  * trip.  Clients that batch n has answered send again just after batch n+1 was
  * taken, so they would split into two alternating batches of half the size, and
  * what they sent would be delivered in a batch of its own.  The writer
- * therefore waits for these clients and for that delivery, as long as they do
- * come.
+ * therefore waits for these clients and for the unit that delivers what they
+ * sent, unless they did not come in the last windows.
  */
 #include <time.h>
 
@@ -59,8 +59,8 @@ intake_fini(struct intake *in)
 
 /* ---- in ---- */
 
-/* Returns whether the awaited clients are back and, unless they send none, a
- * delivery is queued.  Lock held. */
+/* Returns whether the awaited clients are back, and a delivery is queued unless
+ * these clients send nothing that is delivered (alone).  Lock held. */
 static bool
 enough(const struct intake *in)
 {

@@ -29,17 +29,17 @@ struct intake {
 	/* In the batching window the writer waits until this number of client
 	 * units is queued; 0: it does not wait for them. */
 	size_t wanted;
-	/* The last such wait ended with all client units but no delivery: these
-	 * clients send nothing that is delivered, so the next wait does not
-	 * need one. */
+	/* The last batching window ended with all awaited client units but no
+	 * delivery: these clients send nothing that is delivered, so the next
+	 * window does not wait for a delivery. */
 	bool alone;
 
-	/* The rest belongs to the writer's thread.  wake_ms (monotonic): until
-	 * when intake_take() waits for work at most; 0: for ever. */
+	/* The rest belongs to the writer's thread.  wake_ms (monotonic): the
+	 * time at which intake_take() stops waiting for work; 0: never. */
 	int64_t wake_ms;
 	/* How many client units the last batch has finished. */
 	size_t answered;
-	/* How long the last batch took, and the upper limit of a batching
+	/* The duration of the last batch, and the upper limit of a batching
 	 * window, microseconds. */
 	int64_t batch_us, patience_us;
 	/* How many batches do not wait, and how many of them have passed. */
@@ -75,7 +75,8 @@ enum errand {
 	ERRAND_BEGIN = 2 /* check whether a transaction can begin */
 };
 
-/* Requests an errand.  Requests that come before it is taken count as one.
+/* Requests an errand, which the writer does when no unit waits.  Repeated
+ * requests before that count as one.
  * Thread: any. */
 void intake_ask(struct intake *in, enum errand errand);
 

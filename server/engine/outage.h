@@ -37,7 +37,7 @@ bool outage_failed(struct outage *o, int64_t now_ms, int64_t quiet_ms,
     uint64_t units, struct outage_line *ret);
 
 /* An attempt has succeeded.  Returns true if the caller has to write the line
- * ${ret}: the outage is over, and a line has reported its begin. */
+ * ${ret}: the outage is over, and an earlier line has reported it. */
 bool outage_over(struct outage *o, int64_t now_ms, struct outage_line *ret);
 
 #endif

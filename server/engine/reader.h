@@ -19,10 +19,10 @@ struct read_job {
 
 	uint64_t owner; /* in whose turn it runs (base/owner.h) */
 
-	/* Reads in a snapshot, all of which is durable, and passes its result
-	 * on; owns the job.  If no snapshot could be opened, or the store has
-	 * failed for good, ${db} is NULL and ${err} is filled.  Thread:
-	 * reader. */
+	/* Does the read in a snapshot, all of which is durable, and passes the
+	 * result on; owns the job.  If no snapshot could be opened, or the
+	 * store has failed for good, ${db} is NULL and ${err} is filled.
+	 * Thread: reader. */
 	void (*run)(struct read_job *job, struct db *db, struct err *err);
 };
 
@@ -31,7 +31,7 @@ struct readers;
 /* Opens ${n} connections with ${options} (mode is set here) and starts their
  * threads.  At most ${limit} jobs wait, and at most a quarter of ${limit} for
  * one owner.  Readers wait in ${commits} (kept) until a snapshot is durable;
- * NULL where no commit is early. */
+ * NULL: they do not wait. */
 enum rc readers_start(const struct db_options *options, int n, size_t limit,
     struct commits *commits, struct readers **ret, struct err *err) MUST_USE;
 

@@ -2,8 +2,8 @@
 /*
  * The writer's loop.  See writer.h for what it promises.
  *
- * Relies on: on SQLite, the connection being the only one that commits; the
- * hooks (txn/env.h) writing back in `flush` what they keep in memory.
+ * Relies on: on SQLite, no other connection commits; the hooks (txn/env.h)
+ * write back in `flush` what they keep in memory.
  *
  * While one batch is synced, the next one is applied, and units that arrive
  * meanwhile gather.
@@ -182,16 +182,16 @@ run_batch(struct writer *w)
 		commits_fail(w->commits, &err);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc == RC_FULL) {
-		/* Run singly the units would fail as well, each with its own
-		 * rollback, until the disk has room again. */
+		/* If the units ran one by one, they would fail as well, each
+		 * with its own rollback, until the disk has room again. */
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc_is_outage(rc)) {
-		/* Another process has the lock, or the database is away.  Run
-		 * singly the units would wait one after another, each for the
-		 * whole time-out.  Clients repeat a request whose outcome is
-		 * unknown. */
+		/* Another process has locked the database, or the database is
+		 * away.  If the units ran one by one, each would wait for the
+		 * whole time-out, one after another.  Clients repeat a request
+		 * whose outcome is unknown. */
 		rc = note_outage(w, rc, w->nbatch, &err);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else {
@@ -201,10 +201,10 @@ run_batch(struct writer *w)
 	}
 }
 
-/* Moves the log into the file when it has grown; called after a batch, while
- * that batch is synced.  If a reader still needs a part of the log, or the
- * checkpoint fails, the next one waits until the log has grown by another
- * quarter of its limit. */
+/* Moves SQLite's log into the database file when the log has reached its limit;
+ * called after a batch, while that batch is synced.  If a reader still needs a
+ * part of the log, or the checkpoint fails, the next one waits until the log
+ * has grown by another quarter of its limit. */
 static void
 maybe_checkpoint(struct writer *w)
 {

@@ -12,8 +12,8 @@
  * request that it serves, so that finishing it cannot fail.  A verb decides
  * before the first write of a unit whether it refuses the unit.  An error after
  * a write abandons the whole transaction, and its units are run again one by
- * one.  If the disk is full, the database is away or the store has failed, all
- * units are refused instead.
+ * one.  If the disk is full, the database is locked or away, or the store has
+ * failed, all units are refused instead.
  *
  * On a multi-writer database another transaction may lock a row for long.  The
  * units that need that row are deferred (deferred.h), and the others proceed.
@@ -164,8 +164,8 @@ struct writer_hooks {
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
-	/* The commit may not be durable, and it is not known: discards ${told}.
-	 * Thread: sync or writer. */
+	/* The store has failed, so it is not known whether the commit is
+	 * durable: discards ${told}.  Thread: sync or writer. */
 	void (*lost)(void *arg, void *told);
 
 	/* The transaction was rolled back: discards what belongs to it. */
@@ -193,8 +193,9 @@ struct writer_options {
 	const struct writer_hooks *hooks; /* kept */
 	size_t queue_limit;       /* units that may wait in each queue */
 	int64_t checkpoint_bytes; /* log size that starts a checkpoint */
-	/* For tests that hold the sync thread: that thread syncs each commit,
-	 * even when no unit waits. */
+	/* The sync thread syncs each commit, even when no unit waits and the
+	 * writer would do it.  For tests that stop the sync thread at that
+	 * point. */
 	bool syncs_beside;
 };
 

@@ -8,8 +8,8 @@
 #include "engine/writer_internal.h"
 #include "log/log.h"
 
-/* While units wait for a row that stays locked, the writer runs nothing else.
- * They therefore wait for at most 1/WAIT_SHARE of the time. */
+/* When deferred units wait in the database for their rows, the writer runs
+ * nothing else.  They therefore wait for at most 1/WAIT_SHARE of the time. */
 #define WAIT_SHARE 5
 
 /* The result of a unit that is refused here: RC_BUSY.  A commit that no standby
@@ -44,7 +44,8 @@ writer_defer(struct writer *w, struct unit **units, size_t n)
 }
 
 /* Probes the contended rows in a transaction that changes nothing.  Returns
- * true if one of them is free.  ${forget}: forgets all of them instead. */
+ * true if one of them is free.  ${forget}: empties the list of contended rows
+ * without a probe. */
 static bool
 is_freed(struct writer *w, bool forget)
 {
@@ -124,8 +125,9 @@ writer_retry_deferred(struct writer *w, bool last)
 		/* A probe hardly ever finds a row free that other nodes lock
 		 * one after another, and a name cannot be probed.  Therefore
 		 * every wait_again_ms() (1 to 4 s) the units wait for their
-		 * rows in the server's queue, as other transactions do; the
-		 * server serves that queue in the order of arrival. */
+		 * rows in the lock queue of the database server, as other
+		 * transactions do; that queue is served in the order of
+		 * arrival. */
 		again = now_ms >= a->try_ms || last;
 		if (is_freed(w, again) || again)
 			run_deferred(w, now_ms, last);

@@ -70,8 +70,8 @@ enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
  * and are handed over; the units from *ret_ready on were deferred and still
  * belong to the caller.  On failure all units belong to the caller, and
  * everything is undone, unless the outcome of the commit is not known
- * (db_commit()).  RC_CONFLICT: the units may succeed one by one.  ${alone}: the
- * batch of the one unit was abandoned. */
+ * (db_commit()).  RC_CONFLICT: the units may succeed one by one.  ${alone}:
+ * ${n} is 1, and a batch with this unit was abandoned. */
 enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
     bool alone, size_t *ret_ready, struct err *err) MUST_USE;
 

@@ -9,14 +9,15 @@
 #include "base/fault.h"
 #include "engine/writer_internal.h"
 
-/* How many times a batch is tried at most while locks of others are in the way.
- */
+/* Maximum number of attempts at a batch while locks of other transactions are
+ * in the way. */
 #define TRIES_MOST 5
 
-/* How long a batch waits for locks.  Batches of other nodes hold their rows for
- * about as long as ours do, and a row may be needed by one batch of each node
- * in turn.  So a batch waits for the time of 4 of its own batches, rounded up
- * to db_patience (50 ms) or to 2, 4, 8 or 16 times as much, at most 800 ms. */
+/* The time that a batch waits for locks.  Batches of other nodes hold their
+ * rows for about as long as ours do, and a row may be needed by one batch of
+ * each node in turn.  So a batch waits for the time of 4 of its own batches,
+ * rounded up to db_patience (50 ms) or to 2, 4, 8 or 16 times as much, at most
+ * 800 ms. */
 #define PATIENCE_BATCHES 4
 #define PATIENCE_MOST_MS 800
 
@@ -246,8 +247,8 @@ writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
 			break;
 		how.search = how.search || waited(w, rc);
 	} while (++how.tries < TRIES_MOST);
-	/* Run one by one, the units need fewer locks each.  RC_CONFLICT makes
-	 * the caller do that. */
+	/* One unit needs fewer locks than the batch: RC_CONFLICT makes the
+	 * caller run the units one by one. */
 	if (waited(w, rc) || (rc == RC_BUSY && db_retryable(w->db)))
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
 	if (!db_retryable(w->db))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub knows which members (sessions and long-polls) wait for the inbox of
- * which user.  It owns no thread and no socket.  A member is embedded in its
- * session or long-poll.
+ * The hub knows which members (sessions and long-polls) wait for the events and
+ * changes of which user.  It owns no thread and no socket.  A member is
+ * embedded in its session or long-poll.
  *
  * Thread: push, unless a function names another.
  */
@@ -54,8 +54,8 @@ enum rc hub_join(struct hub *h, struct hub_member *m) MUST_USE;
  * its ops runs. */
 void hub_leave(struct hub *h, struct hub_member *m);
 
-/* Calls the op of the same name for each member of the user that ${e}, ${c} or
- * ${a} names, or of ${user_id}. */
+/* Each calls one op (hub_event() calls `event`, and so on) for all members of
+ * one user: the user_id of ${e}, ${c} or ${a}, or ${user_id}. */
 void hub_event(struct hub *h, const struct effect_event *e);
 void hub_change(struct hub *h, const struct effect_change *c);
 void hub_acked(struct hub *h, const struct effect_acked *a);

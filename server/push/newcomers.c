@@ -4,7 +4,7 @@
  * the limit of users' sessions, so that strangers cannot use it up, but have a
  * pool of their own.  When the pool is full, the network (base/owner.h) with
  * the most newcomers loses its oldest one.  A client that opens many
- * connections therefore cuts its own.
+ * connections therefore loses connections of its own.
  *
  * A session is a newcomer from its handshake until its token is verified, or
  * until the session ends.

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "push/push_internal.h"
 
-/* Makes the lists, in the push thread.  A session or long-poll that comes after
- * this reads the store itself. */
+/* Makes the lists, in the push thread.  A session that opens later, or a
+ * long-poll that is registered later, reads the store itself. */
 static void
 list_present(struct push *p, struct push_task *task)
 {

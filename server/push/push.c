@@ -3,14 +3,14 @@
  * The push thread: a libuv loop that serves libwebsockets' sockets.  One async
  * handle wakes it for the mailboxes.
  *
- * *No effect passes a waiter.* The thread takes first the effects, then the
- * tasks (registrations of waiters among them), and works off the tasks first.
- * A registration that was posted before some effects is therefore always done
- * before them.
+ * *No effect overtakes a waiter.* The thread takes first the effects from their
+ * mailbox, then the tasks (registrations of waiters among them) from theirs,
+ * but runs the tasks first.  A registration that was posted before some effects
+ * is therefore always done before the effects are published.
  *
  * *Overflow.* When effects come faster than the thread publishes them, some are
  * dropped and p->overflowed is set.  Every session and long-poll then reads the
- * store, which has all of them.  The thread reads that flag, too, before it
+ * store, which has all of them.  The thread reads p->overflowed, too, before it
  * takes the tasks.
  */
 #include <stdio.h>
@@ -41,10 +41,10 @@ push_post(struct push *p, struct push_task *task)
 		(void)uv_async_send(&p->async);
 }
 
-/* Counts ${effects} against the limit and returns them.  Beyond the limit,
- * drops from them what the store has as well, sets p->overflowed, and frees
- * them and returns NULL when nothing is left.  Revoked tokens always stay: they
- * are few, and no session would find them by reading its inbox. */
+/* Counts the bytes of ${effects} against effects_limit and returns ${effects}.
+ * Beyond the limit, sets p->overflowed and drops all but the revoked tokens; if
+ * there are none, frees ${effects} and returns NULL.  Revoked tokens always
+ * stay: they are few, and no session would find them by reading its inbox. */
 static struct effects *
 admit(struct push *p, struct effects *effects)
 {
@@ -240,8 +240,9 @@ on_tick(uv_timer_t *timer)
 	push_tick(timer->data);
 }
 
-/* The loop calls this in each turn before it waits.  Everything that this turn
- * has to say to a session is therefore one write, wherever it came from. */
+/* The loop calls this in each turn before it waits.  It writes the batches of
+ * all sessions, so the frames that one turn of the loop makes for a session
+ * leave in one write, unless they are many (BATCH_BYTES). */
 static void
 on_prepare(uv_prepare_t *prepare)
 {
@@ -302,8 +303,9 @@ free_all(struct push *p)
 		uv_close((uv_handle_t *)&p->prepare, NULL);
 		closed = library_closes(p);
 	}
-	/* On a foreign loop the library first only asks its handles to close.
-	 * The rest is freed by a second call, after the loop has run. */
+	/* On a loop that the library does not own (foreign_loops), the first
+	 * call only begins to close the library's handles.  After the loop has
+	 * run, this second call frees the rest. */
 	if (p->context != NULL && closed)
 		lws_context_destroy(p->context);
 	if (p->loop_ready)
@@ -429,8 +431,9 @@ push_stop(struct push *p)
 	if (p == NULL)
 		return;
 	push_end(p);
-	/* Tasks that came after the thread's last turn: release the waiters,
-	 * and close the connections. */
+	/* Run the tasks that were posted after the thread's last turn: they
+	 * release waiters, free finished requests, and hand over connections,
+	 * which free_all() closes. */
 	if (!p->drain_begun)
 		tell_reconnect(p);
 	run_tasks(p, mbox_take_all(p->tasks));

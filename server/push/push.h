@@ -51,9 +51,9 @@ struct push_options {
 	int64_t message_deadline_ms;
 	/* Bytes of effects that may wait for the push thread. */
 	size_t effects_limit;
-	/* Requests per second and user; 0: no limit.  For the pace at which
-	 * sessions are read, and for the text of a refusal; `admits`
-	 * decides. */
+	/* Requests per second and user; 0: no limit.  Sets the pace at which
+	 * sessions are read, and appears in the text of a refusal.  `admits`,
+	 * not this number, decides whether a request is refused. */
 	double rate_limit;
 	int max_retries; /* of a message */
 	/* Takes one request from the rate limit of a user.  Returns false if
@@ -72,14 +72,14 @@ enum rc push_new(const struct push_options *options, struct push **ret,
 enum rc push_start(struct push *p, struct err *err) MUST_USE;
 
 /* Asks every client to reconnect.  A session is closed with code 1012 when its
- * requests are answered, after push_drain_most at the latest.  Sessions that
- * are not open yet and connections without a whole handshake are closed at
- * once, later connections are refused, and waiting long-polls are released.
- * Thread: any. */
+ * requests are answered and its client is quiet (push_drain.c), after
+ * push_drain_most at the latest.  Sessions that are not open yet and
+ * connections without a whole handshake are closed at once, later connections
+ * are refused, and waiting long-polls are released.  Thread: any. */
 void push_drain(struct push *p);
 
-/* Returns whether push_drain() is done: every session is closed, or its close
- * frame is on its way.  Thread: any. */
+/* Returns whether push_drain() is done: every session that was asked to
+ * reconnect is closed, or its close frame is on its way.  Thread: any. */
 bool push_drained(const struct push *p);
 
 /* Returns how many connections push may have at most with ${sessions} as
@@ -180,13 +180,13 @@ struct push_waiter {
 	void *entry;
 };
 
-/* Registers ${w}, whose first members are set.  RC_CLOSED: the server is
- * stopping, and done is not called.  Thread: any. */
+/* Registers ${w}, whose members up to `arg` the caller has set.  RC_CLOSED: the
+ * server is stopping, and done is not called.  Thread: any. */
 enum rc push_wait(struct push *p, struct push_waiter *w) MUST_USE;
 
-/* Cancels the wait: done is called soon, if it is not on its way already.  At
- * most once for each push_wait().  Thread: any, while ${w} is known to be
- * alive. */
+/* Cancels the wait: the push thread calls done soon, unless it has done so or
+ * is about to.  May be called at most once for each push_wait().  Thread: any,
+ * while ${w} is known to be alive. */
 void push_wait_cancel(struct push *p, struct push_waiter *w);
 
 #endif

@@ -25,9 +25,9 @@
 /* Connections whose handshake is not complete.  One more cuts the oldest. */
 #define ARRIVALS_MAX 512
 
-/* A connection whose handshake is not complete.  Or one whose handshake was
- * refused: its input is read and dropped before the close, so that the close
- * does not reset the connection (refuse() in push_rx.c). */
+/* A connection whose handshake is not complete, or was refused.  The input of a
+ * refused one is read and dropped before the close, so that the close does not
+ * reset the connection (refuse() in push_rx.c). */
 struct arrival {
 	TAILQ_ENTRY(arrival) entry;
 	int fd;
@@ -145,9 +145,10 @@ void waiters_recheck(struct push *p);
  * yet. */
 void push_drain_begin(struct push *p);
 
-/* Closes each draining session that has no request under way and sends nothing,
- * or whose time is up.  Sets p->drained when every session is closed or
- * closing. */
+/* Closes each draining session that has no request under way and whose client
+ * has sent nothing for push_drain_quiet, or that has drained for
+ * push_drain_most.  Sets p->drained to true when every draining session is
+ * closed or closing. */
 void push_drain_tick(struct push *p, int64_t now);
 
 /* ---- push_rx.c: input from clients ---- */
@@ -169,17 +170,19 @@ enum rc push_rx_begin(struct session *s, int fd) MUST_USE;
 /* Ends the reading of ${s}. */
 void push_rx_end(struct session *s);
 
-/* Called when our close frame is written.  Reads on, for the client's close
- * frame.  A client that broke the protocol is not read any more, so its close
- * frame would not be seen: half-closes the connection and leaves it to the
- * client to hang up. */
+/* Called when our close frame is written.  Reads ${s} again if it was paused,
+ * to get the client's close frame.  If the client broke the protocol, the frame
+ * reader of ${s} ignores all further input and would not see that frame:
+ * half-closes the connection instead, if the library has written everything,
+ * and the client should then close it. */
 void push_rx_closing(struct session *s);
 
 /* Stops reading ${s}: what the client sends stays in the kernel, and TCP makes
  * the client wait. */
 void push_rx_pause(struct session *s);
 
-/* Reads ${s} again, unless its pace or a waiting frame is still in the way. */
+/* Reads ${s} again if it was paused, unless its client still exceeds its pace
+ * or a frame still waits for the socket. */
 void push_rx_resume(struct session *s);
 
 /* Closes the arrivals whose deadline has passed. */

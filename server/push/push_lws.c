@@ -3,11 +3,11 @@
  * libwebsockets behind the sessions.  It answers handshakes that push_rx.c has
  * checked, and writes frames.
  *
- * The library (4.1.6) reads no input of a session: it accepts unmasked frames,
- * lengths in any form and fragments without end, and it hides pings.  Its
- * reading is therefore switched off (lws_rx_flow_control) as soon as a session
- * begins.  The check in LWS_CALLBACK_HTTP_CONFIRM_UPGRADE is a second line of
- * defence behind ws/handshake.c.  Extensions are off.
+ * The library (4.1.6) must not read the input of a session, because it accepts
+ * unmasked frames, lengths in any form and fragments without end, and hides
+ * pings.  Its reading is therefore switched off (lws_rx_flow_control) as soon
+ * as a session begins.  The check in LWS_CALLBACK_HTTP_CONFIRM_UPGRADE is a
+ * second line of defence behind ws/handshake.c.  Extensions are off.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -156,12 +156,12 @@ push_lws_adopt(struct push *p, struct adopt_task *task)
 	(void)setsockopt(
 	    sock, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	/* Events that the client does not read wait in the store.  Without this
-	 * the kernel would buffer some 3 MB for each client. */
+	 * limit the kernel would buffer some 3 MB of them for each client. */
 	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
 	    &(int){UNSENT_BYTES}, sizeof(int));
 	/* On failure the library has closed the socket.  On success it reads
-	 * nothing before the next turn of the loop, so no callback needs the
-	 * task before the task is set. */
+	 * the socket only in a later turn of the loop, so its callbacks find
+	 * the task, which is attached to the connection below. */
 	wsi = lws_adopt_descriptor_vhost(
 	    p->vhost, LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP, fd, NULL, NULL);
 	if (wsi == NULL) {
@@ -181,11 +181,12 @@ push_lws_kill(struct session *s)
 	if (!session_state_over(s->state))
 		s->close.code = 1006;
 	session_move(s, SESSION_ENDED);
-	/* The library may keep the connection for a moment.
-	 * newcomers_make_room() must not find this session again meanwhile. */
+	/* The library may free ${s} only after this function has returned.
+	 * Until then newcomers_make_room(), which calls this in a loop, must
+	 * not find ${s} again. */
 	newcomers_remove(s);
-	/* The library may take a moment to write what it has buffered.  Read
-	 * nothing meanwhile. */
+	/* Until the library closes the socket, it may still write what it has
+	 * buffered.  Input that comes by then is not read. */
 	push_rx_pause(s);
 	(void)session_flush(s);
 	lws_set_timeout(s->wsi, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC);
@@ -260,8 +261,8 @@ static const struct lws_protocols protocols[] = {
     {"twinbox.v1", callback, sizeof(struct slot), RX_BUFFER, 0, NULL, TX_BYTES},
     {NULL, NULL, 0, 0, 0, NULL, 0}};
 
-/* All zero: no pings and no idle time-outs by the library, since it does not
- * read and would take every client for silent. */
+/* All zero: the library sends no pings and has no idle time-outs.  It does not
+ * read the input of sessions, so it would take every client for silent. */
 static const lws_retry_bo_t retry;
 
 enum rc

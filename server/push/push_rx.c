@@ -90,9 +90,10 @@ write_refusal(struct push *p, struct buf *b, const struct refusal *r)
 	buf_fini(&body);
 }
 
-/* Sends the refusal, and then reads and drops input for push_linger, up to
- * LINGER_BYTES.  A close with unread bytes would reset the connection, and the
- * client would lose the response. */
+/* Sends the refusal and half-closes the connection.  After that, read_empty()
+ * reads and drops the client's input for push_linger, up to LINGER_BYTES: a
+ * close with unread bytes would reset the connection, and the client would lose
+ * the response. */
 static void
 refuse(struct push *p, struct arrival *a, const struct refusal *r)
 {
@@ -159,10 +160,11 @@ look(struct push *p, const struct arrival *a, struct refusal *r)
 	return (ws_handshake_read(p->rx, (size_t)n, &rules, r));
 }
 
-/* Returns whether one more connection may become a session.  It needs a place
- * among the users' sessions and one among the newcomers, for which newcomers
- * are cut.  Handshakes that the library has yet to answer count, too, because
- * many may come in one turn of the loop. */
+/* Returns whether one more connection may become a session; false during the
+ * drain.  It needs a place among the users' sessions and one among the
+ * newcomers, for which other newcomers are cut.  Connections whose handshake
+ * the library has yet to answer count as newcomers, because many may come in
+ * one turn of the loop. */
 static bool
 has_room(struct push *p)
 {
@@ -286,8 +288,9 @@ push_rx_resume(struct session *s)
 	    s->tx.nframes > 0)
 		return;
 	watch(s, true);
-	/* Nothing was read meanwhile, so the deadlines for silence and for a
-	 * message start again. */
+	/* While it was paused, the session was not read, so the client could
+	 * not meet the deadlines for silence and for a message: restart
+	 * them. */
 	s->rx.heard_ms = s->rx.midway_ms = now_ms(s->push);
 	s->rx.pinged = false;
 }
@@ -410,9 +413,9 @@ push_rx_end(struct session *s)
 	ws_reader_fini(&s->rx.reader);
 }
 
-/* Takes what was read off the session's credit.  A client that sends more than
- * its pace, or does not read its answers, is not read until push_rx_resume():
- * TCP makes it wait. */
+/* Subtracts the frames and KiB that were read from s->rx.pace.  If the client
+ * has exceeded its pace, or does not read its answers, stops reading its socket
+ * until push_rx_resume(): TCP makes the client wait. */
 static void
 pay(struct session *s, uint64_t frames, ssize_t bytes)
 {

@@ -174,9 +174,10 @@ session_event(struct hub_member *m, const struct effect_event *e)
 	write_event(s, e);
 }
 
-/* The session reads pages until one reaches the head of the inbox.  A page that
- * is under way does not count, because its snapshot may be older than the
- * dropped effects; `unsure` says so. */
+/* After dropped effects the session reads pages until one reaches the head of
+ * the inbox.  A page that is already being read is not enough, because its
+ * snapshot may be older than the dropped effects: with `unsure` page_read()
+ * requests one more page. */
 void
 session_overflow(struct session *s)
 {
@@ -196,8 +197,9 @@ session_change(struct hub_member *m, const struct effect_change *c)
 		session_changed(s, c);
 }
 
-/* The device has acked: by this session, by REST, or by another instance of the
- * device.  This opens the window; the answer to this session's own ack does
+/* Called when a device of the user has acked: by this session, by REST, or by
+ * another instance of the device.  If it is the session's device, moves the
+ * session's window; answer_ack(), which answers the session's own ack, does
  * not. */
 static void
 session_device_acked(struct hub_member *m, const struct effect_acked *a)
@@ -292,10 +294,10 @@ dispatch(struct session *s, struct wire_doc *doc, const struct frame *f)
 	wire_doc_fini(doc);
 }
 
-/* Closes the session because a frame could not be parsed, or was refused and
- * has no id or came before the session was open.  Code 4400 says that the
- * client is wrong and must not reconnect.  A server without memory cannot know
- * that, so it closes with another code. */
+/* Closes the session because of a frame that could not be parsed, or of a
+ * refused frame that has no id or came before the session was open.  Code 4400
+ * says that the client is wrong and must not reconnect.  When memory is short
+ * (RC_NO_MEMORY), the frame may be right, so the code is another one. */
 static void
 close_unread(struct session *s, enum rc rc)
 {

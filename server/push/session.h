@@ -31,19 +31,19 @@
  * of them are read at a time. */
 #define CHANGES_MAX 32
 #define CHANGES_READ 8
-/* The longest frame with an outbox entry: metadata, a correlation id of which
- * every byte is escaped, the address of the recipient twice, an error of 512
- * bytes of which every byte is escaped by a backslash, and the names of the
- * members. */
+/* The length in bytes of the longest frame with an outbox entry: metadata, a
+ * correlation id whose bytes are all escaped (6 bytes each), the address of the
+ * recipient twice, an error text of 512 bytes that are all escaped by a
+ * backslash, and 2304 bytes for the JSON names and the short values. */
 #define ENTRY_FRAME_BYTES                                                      \
 	(LIMIT_METADATA_LEN + 6 * LIMIT_CORRELATION_ID_LEN +                   \
 	    2 * LIMIT_ADDRESS_LEN + 2 * 512 + 2304)
-/* Frames (replies) and their bytes that may wait for a client that reads
- * slowly; more close the session.  A client that keeps to its limits never
- * reaches them.  A session is not read, and no outbox entries are read for it,
- * while a frame waits.  So at most these wait: the answers to the sends under
- * way, one read of outbox entries, and the answers to RX_LEN bytes of other
- * requests, of which the shortest has 14 bytes and is refused with 300. */
+/* Maximum number of frames (replies), and of their bytes, that may wait for a
+ * client that reads slowly; one more closes the session.  A client cannot reach
+ * them: while a frame waits, the session is not read, and no outbox entries are
+ * read for it.  So at most these wait: the answers to the sends under way,
+ * CHANGES_READ outbox entries, and the answers to RX_LEN bytes of other
+ * requests; the shortest request has 14 bytes, and its refusal 300 bytes. */
 #define OUT_FRAMES 1024
 #define OUT_BYTES ((SENDS_MAX + CHANGES_READ) * ENTRY_FRAME_BYTES + 256 * 1024)
 /* Pings and pongs that a client may send at once, and per second.  A
@@ -133,9 +133,9 @@ struct session_rx {
 	double pace;
 };
 
-/* Output.  The batch is written at the end of the turn of the loop; the rest
- * waits for the socket.  While the batch holds a frame, the socket takes more
- * and nothing else waits, except a pong. */
+/* Output.  The batch is written at the end of the turn of the loop; `frames`
+ * and a pong wait until the socket takes more.  While the batch holds a frame,
+ * the socket takes more and only a pong may wait. */
 struct session_tx {
 	struct buf batch; /* empty; or LWS_PRE bytes, then whole frames */
 	struct out_list frames;
@@ -228,7 +228,7 @@ void session_received(struct session *s, const char *text, size_t n);
 void session_overflow(struct session *s);
 
 /* Checks the deadlines for hello, for a full window and for a socket that takes
- * nothing, and tries again what found no reader. */
+ * nothing.  Also submits the jobs again for which no reader was free. */
 void session_tick(struct session *s, int64_t now_ms);
 
 /* ---- session_open.c: hello ---- */
@@ -242,12 +242,13 @@ void session_hello(struct session *s, const struct frame *f);
 
 /* ---- session_pages.c: reading the inbox ---- */
 
-/* Reads the next page if the session is BEHIND and has room for it, or if
- * effects were dropped.  Closes ${s} when memory is short. */
+/* Submits a job that reads the next page of the inbox, if the session is BEHIND
+ * and its socket takes more, and if its window has room or effects were
+ * dropped.  Closes ${s} when memory is short. */
 void session_resume(struct session *s);
 
-/* The device has acked everything up to ${seq}.  Resumes the session if that
- * opens its window. */
+/* Called when the session's device has acked everything up to ${seq}.  Moves
+ * the window, and resumes the session if the window then has room. */
 void session_acked(struct session *s, int64_t seq);
 
 /* ---- session_write.c: output ---- */
@@ -294,8 +295,8 @@ void session_write_control(struct session *s, const char *payload, int n);
  * takes them. */
 void session_unqueue(struct session *s);
 
-/* The socket takes more: writes what waits, then reads input, events and
- * outbox entries again. */
+/* Called when the socket may take more: writes the frames that wait.  If the
+ * socket took all, reads input, events and outbox entries again. */
 void session_unblocked(struct session *s);
 
 /* ---- session_close.c ---- */

@@ -2,11 +2,11 @@
 /*
  * The end of a session: the close frame, and which side ends the connection.
  *
- * A session is closed from the loop, never from within one of the library's
- * callbacks: libwebsockets as Debian builds it with libuv closes a connection
- * twice when a callback returns -1.  The close frame is written here.  The
- * library only ends the connection, when the peer has answered or the deadline
- * has passed.
+ * session_close() only changes the state.  The connection is ended later, from
+ * the loop, never from within one of the library's callbacks: libwebsockets as
+ * Debian builds it with libuv closes a connection twice when a callback returns
+ * -1.  The close frame is written here.  The library only ends the connection,
+ * when the peer has answered or the deadline has passed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -47,8 +47,8 @@ write_close(struct session *s)
 }
 
 /* Writes the frames that were queued before the close, then the close frame.
- * While the socket takes nothing, waits for it, until the deadline; then cuts
- * the connection. */
+ * If the socket takes nothing, leaves this to the next call; after the deadline
+ * cuts the connection. */
 static void
 close_now(struct session *s)
 {

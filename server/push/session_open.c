@@ -121,9 +121,9 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 }
 
 /* Refuses a cursor beyond the end of the inbox or of another epoch: closes the
- * session and returns false.  A part of the events would look like all of them.
- * A cursor before the oldest event is not refused: the frame welcome then says
- * that the session has not recovered. */
+ * session and returns false.  With such a cursor the client would miss events
+ * without noticing.  A cursor before the oldest event is not refused: the frame
+ * welcome then says that the session has not recovered. */
 static bool
 check_cursor(struct session *s, const struct opening_job *j)
 {
@@ -137,8 +137,9 @@ check_cursor(struct session *s, const struct opening_job *j)
 	    s->hello.after <= j->counter.head)
 		return (true);
 	if (j->shared && own_epoch) {
-		/* Another node gave the cursor.  After a failover this node may
-		 * still read the old leader, until its next heartbeat. */
+		/* Another node gave the client this cursor.  After a failover
+		 * of the database, this node may still read from the old leader
+		 * until its next heartbeat. */
 		session_close(
 		    s, 1013, "this node does not see the event of `after` yet");
 		return (false);
@@ -170,8 +171,8 @@ open_session(struct session *s, const struct opening_job *j)
 	session_move(s, SESSION_BEHIND);
 	ws_reader_admit(&s->rx.reader);
 	write_welcome(s, j, recovered);
-	/* Even if there is nothing to read: the end of the page sends the frame
-	 * caught_up. */
+	/* Read a page even if there are no events: the end of an empty page,
+	 * too, sends the frame caught_up. */
 	session_resume(s);
 }
 
@@ -247,8 +248,8 @@ begin_opening(struct session *s, struct opening_job *j)
 	read_for(s, j, read_opening);
 }
 
-/* The principal has been read from the store.  Now the session can take its
- * place. */
+/* Called when a reader has looked up the owner of the token (the principal).
+ * Begins to open the session, or closes it if the token is not valid. */
 static void
 identified(struct push *p, struct push_task *task)
 {
@@ -266,9 +267,10 @@ identified(struct push *p, struct push_task *task)
 		return;
 	}
 	auth_put(p->options.auth, j->token_hash, &j->principal, j->generation);
-	/* A revocation does not find this session before begin_opening() gives
-	 * it its device.  So the principal, read before that, is read once more
-	 * after it. */
+	/* A revocation finds this session only by its device, which
+	 * begin_opening() sets.  The principal was read before that, so it is
+	 * read once more afterwards (need_principal), in case the token was
+	 * revoked in between. */
 	j->need_principal = true;
 	begin_opening(s, j);
 }

@@ -175,9 +175,10 @@ window_full(struct session *s)
 }
 
 /*
- * Reads the next page.  After dropped effects it reads one even when the window
- * is full.  The page has one event, which is not written, but also the device's
- * ack watermark, which may have moved and open the window.
+ * Submits a job that reads the next page.  After dropped effects, does so even
+ * when the window is full.  That page has at most one event, which is not
+ * written unless the window has room by then; but the job also reads the
+ * device's ack watermark, which may have moved and so give the window room.
  */
 void
 session_resume(struct session *s)

@@ -298,8 +298,8 @@ struct send_frame {
 	struct refusal no_room; /* why there is no room for a new message */
 };
 
-/* Makes the pointer of a refusal start at the frame: the message is its member
- * "message". */
+/* Puts "/message" before the JSON pointer of a refusal, so that it starts at
+ * the frame, whose member "message" is the message. */
 static void
 name_message(struct refusal *r)
 {

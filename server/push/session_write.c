@@ -9,8 +9,9 @@
  *
  * While the socket takes nothing, events and outbox entries do not wait here:
  * the session reads them from the store later.  Replies wait, up to OUT_FRAMES
- * and OUT_BYTES, which close a session only if the server counts wrongly.
- * Whispers are dropped.
+ * and OUT_BYTES; more would close the session, but the limits are so high that
+ * a client cannot reach them (session.h).  Ephemeral frames (typing) are
+ * dropped.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Long-polls: each waits for an event after a cursor, or for a change of its
- * user's outbox entries.  Each is released exactly once: by effects, or because
- * effects may have been missed; when its token is revoked; by the stop; or by
- * the request that canceled it.
+ * user's outbox entries.  Each is released exactly once: by effects; because
+ * effects may have been missed or memory is short; when its token is revoked;
+ * by the stop; or by the request that canceled it.
  */
 #include <stddef.h>
 

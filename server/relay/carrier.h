@@ -18,10 +18,10 @@
 struct carrier_local {
 	void *arg;
 
-	/* Takes ${unit}.  Its finish is called once, later, from any thread.
-	 * After another result than RC_OK the unit was not taken: RC_CLOSED if
-	 * the writer takes no more units, else try again soon
-	 * (writer_submit()). */
+	/* Takes ${unit}.  Its finish is called once, from any thread and
+	 * perhaps before this function returns.  After another result than
+	 * RC_OK the unit was not taken: RC_CLOSED if the writer takes no more
+	 * units, else try again soon (writer_submit()). */
 	enum rc (*submit)(void *arg, struct deliver_unit *unit);
 };
 

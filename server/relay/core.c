@@ -46,9 +46,9 @@ core_pause(struct core *c, enum rc rc, const char *what)
 
 /* ---- leases and expiry ---- */
 
-/* Sets when to check again, after a check that found nothing to do or a unit
- * that had room for more.  ${lease} and ${expiry} are the wall times of the
- * next lease and message that run out; 0: none. */
+/* Sets when to check again, after a check or a unit that leaves nothing to do
+ * now.  ${lease} and ${expiry} are the wall times at which the next lease and
+ * the next message run out; 0: none. */
 static void
 reclaim_later(struct core *c, int64_t lease, int64_t expiry)
 {
@@ -57,8 +57,8 @@ reclaim_later(struct core *c, int64_t lease, int64_t expiry)
 	if (next == 0 || (expiry != 0 && expiry < next))
 		next = expiry;
 	c->reclaim.next_ms = c->mono_ms + c->o.timing->relay_reclaim_ms;
-	/* It has run out and is still there: another transaction had locked its
-	 * conversation, and the unit skipped it. */
+	/* The lease or message has run out but is still there: another
+	 * transaction had locked its conversation, and the unit skipped it. */
 	if (next != 0 && next <= c->wall_ms)
 		c->reclaim.next_ms =
 		    c->mono_ms + c->o.timing->relay_reclaim_again_ms;

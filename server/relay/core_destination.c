@@ -227,8 +227,9 @@ core_contact(struct core *c, int64_t id, bool alone)
 	    heeded(c, d, c->o.timing->relay_contact_ms))
 		return;
 	/* A server that can write to us may still be unreachable from here.
-	 * While no message waits for it, its contacts do not make probes more
-	 * frequent than the breaker's own interval. */
+	 * While no message waits for it, its heartbeats cause no probe, and its
+	 * other requests make probes no more frequent than the breaker's own
+	 * interval or the wait of a postponed heartbeat. */
 	if ((alone || heeded(c, d, d->row.breaker.interval_ms) ||
 		heeded(c, d, d->beat_wait_ms)) &&
 	    !owes(c, d))

@@ -80,10 +80,11 @@ core_heartbeat_review(struct core *c, const struct destination *d)
 		next_by(c, due(c, d));
 }
 
-/* Postpones the next heartbeat to ${d}, after one that was parked for
- * ${park_ms} or that the carrier does not reach (${park_ms} is 0).  This is not
- * a failure of the peer, so the breaker does not count it.  The wait doubles as
- * it does after failures.  Messages to ${d} do not wait for it. */
+/* Postpones the next heartbeat to ${d}, because the peer answered one by asking
+ * for a pause of ${park_ms}, or because the carrier does not reach ${d}
+ * (${park_ms} is 0).  This is not a failure of the peer, so the breaker does
+ * not count it.  The wait doubles as it does after failures.  Messages to ${d}
+ * do not wait for it. */
 static void
 put_off(struct core *c, struct destination *d, int64_t park_ms)
 {

@@ -25,9 +25,10 @@
 
 /* Units for local lanes that may be with the writer at a time. */
 #define CORE_DELIVERIES 16
-/* Parcels that may be under way to all destinations together: the widest window
- * of one destination (BREAKER_WINDOW_MAX), and half as many for the others.  A
- * parcel that was never used costs no memory (core_parcels.all). */
+/* Parcels that may be under way to all destinations together: as many as the
+ * widest window of one destination (BREAKER_WINDOW_MAX, 64), and half of that
+ * for the other destinations.  A parcel that was never used costs no memory
+ * (core_parcels.all). */
 #define CORE_PARCELS 96
 /* Limit for parcels to doubtful destinations (core_destination_doubtful).  Each
  * may be silent until its time-out.  Without this limit silent servers could
@@ -90,8 +91,9 @@ struct destination {
 	TAILQ_ENTRY(destination) entry; /* runnable or doubtful queue */
 	TAILQ_ENTRY(destination) use;   /* in destinations.used */
 
-	/* Storing the breaker. saving: ${save} is with the writer. changed: the
-	 * breaker has changed since its row was stored or submitted. */
+	/* For storing the breaker.  ${saving}: the unit ${save} is with the
+	 * writer.  ${changed}: the breaker has changed since it was stored or
+	 * submitted last, or could not be stored. */
 	struct breaker_unit save;
 	struct core_job save_job;
 	struct core *core;
@@ -195,8 +197,9 @@ struct core_destinations {
 };
 
 struct core_parcels {
-	/* CORE_PARCELS of them, of which only the first ${used} were ever used.
-	 * The kernel gives memory only to pages that are written. */
+	/* An array of CORE_PARCELS, of which only the first ${used} elements
+	 * were ever used.  The kernel gives memory only to pages that are
+	 * written. */
 	struct parcel_job *all;
 	size_t used;
 	struct parcel_job *idle;
@@ -206,8 +209,8 @@ struct core_parcels {
 	uint64_t claims;              /* number of the last claim */
 };
 
-/* When the next heartbeat may leave (monotonic; 0: none is wanted), and how
- * many are under way. */
+/* The time at which the next heartbeat may leave (monotonic; 0: none is
+ * wanted), and the number of heartbeats under way. */
 struct core_heartbeats {
 	int64_t next_ms;
 	size_t under_way;
@@ -233,21 +236,21 @@ struct core {
 
 /* ---- core.c ---- */
 
-/* A unit failed for the reason ${rc}: reports it to core_failed().  Deliveries,
- * claims, settlings and reclaims then pause for relay_pause_ms, or for
- * relay_pause_full_ms if the disk is full. */
+/* Reports to core_failed() that a unit has failed for the reason ${rc}.
+ * Deliveries, claims, settlings and reclaims then pause for relay_pause_ms, or
+ * for relay_pause_full_ms if the disk is full. */
 void core_pause(struct core *c, enum rc rc, const char *what);
 
-/* A read or a unit has failed; a safety poll has read the database.  Logs the
- * beginning and the end of an outage and a line each log_outage_ms, not each
- * failure. */
+/* core_failed() notes that a read or a unit has failed, core_well() that a
+ * safety poll has read the database.  They log the beginning and the end of an
+ * outage and a line each log_outage_ms, not each failure. */
 void core_failed(struct core *c, const struct err *err);
 void core_well(struct core *c);
 
 /* ---- core_local.c ---- */
 
-/* Hands ready lanes to the local carrier while units are idle, unless local
- * delivery is paused. */
+/* Hands ready lanes to the local carrier while one of the CORE_DELIVERIES units
+ * is idle, unless local delivery is paused. */
 void core_deliver(struct core *c);
 
 /* Reads a page of local lanes that have messages, and submits the release of
@@ -294,7 +297,8 @@ enum rc core_take_ready(struct core *c, const struct store_destination_row *row,
 void core_destination_used(struct core *c, struct destination *d);
 
 /* Evicts destinations that have no messages, need no heartbeat and have not
- * been used for relay_forget_ms; after a failure BREAKER_CALM_MS. */
+ * been used for relay_forget_ms, nor for BREAKER_CALM_MS if the breaker counts
+ * a failure. */
 void core_forget_idle(struct core *c);
 
 /* ---- core_destination.c ---- */
@@ -359,7 +363,7 @@ void core_parcel_send(struct core *c, struct parcel_job *p,
 
 /* ${p} has come back: counts the result in the breaker of its destination, or
  * parks the destination if it has asked for a pause.  Also notes how many
- * requests it takes at once. */
+ * requests the destination accepts at once. */
 void core_parcel_heard(struct core *c, struct parcel_job *p);
 
 /* Makes ${p} idle.  ${next_due}: wall time at which the destination's next lane

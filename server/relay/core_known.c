@@ -4,12 +4,12 @@
  *
  * Other servers decide how many destinations the database has: each server that
  * has written here is one, since a receipt may go to it.  So memory is bounded.
- * A destination is in memory while it has messages to send or needs heartbeats,
- * and for some time afterwards (core_forget_idle()).  At the limit others are
- * evicted, in the order of dispensable().  The row has all that is evicted; a
- * wake-up or the safety poll reads it again.  A destination with a job under
- * way is never evicted, because parcels and units point to it; nor is one whose
- * breaker could not be stored yet.
+ * Below the limit a destination is in memory while it has messages to send or
+ * needs heartbeats, and for some time afterwards (core_forget_idle()).  At the
+ * limit a new one replaces another, in the order of dispensable().  The row has
+ * all that is evicted; a wake-up or the safety poll reads it again.  A
+ * destination with a job under way is never evicted, because parcels and units
+ * point to it; nor is one whose breaker could not be stored yet.
  */
 #include "base/mem.h"
 #include "relay/core_internal.h"
@@ -198,8 +198,8 @@ refresh(struct core *c, const struct store_destination_row *row)
 	if (d == NULL)
 		return (false);
 	/* Keep our breaker: memory is newer than the row.  But another node may
-	 * have opened the breaker in the row and died; then store ours again
-	 * (mend). */
+	 * have opened the breaker in the row and died; then the next success
+	 * stores ours again (mend). */
 	d->mend = !d->saving && !d->changed &&
 		  d->row.breaker.state == BREAKER_CLOSED &&
 		  row->breaker.state != BREAKER_CLOSED;

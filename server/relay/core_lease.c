@@ -71,9 +71,9 @@ drop_lost(struct parcel_job *p, const struct renew_lease *leases, size_t n)
 	    p->parcel.name, lost, n);
 }
 
-/* The writer refused the unit, or it failed: retries after relay_pause_ms.  The
- * pause of other units (core_pause) does not apply, because a parcel whose
- * answer waits for the writer needs its lease meanwhile. */
+/* Puts off the renewal for relay_pause_ms, because the writer refused the unit,
+ * or it failed.  The pause of other units (core_pause) does not apply, because
+ * a parcel whose answer waits for the writer needs its lease meanwhile. */
 static void
 put_off(struct core *c, enum rc rc)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Local lanes: the writer delivers the messages of whole lanes in one
- * transaction.  This file submits these units, and runs the safety poll and the
- * release of scheduled messages.
+ * transaction.  This file submits these units, and runs the local part of the
+ * safety poll and the release of scheduled messages.
  */
 #include "base/container.h"
 #include "log/log.h"
@@ -174,8 +174,8 @@ core_poll_local(struct core *c)
 		return (0);
 	}
 	core_well(c);
-	/* While delivery is paused, no claim notices expired messages of these
-	 * lanes; let the reclaim unit look for them. */
+	/* While local delivery is paused, no delivery notices expired messages
+	 * of these lanes; let the reclaim unit look for them. */
 	c->reclaim.expire_after = from;
 	c->reclaim.expire_upto = !c->local.paused && !c->all_paused ? 0
 				 : c->poll.after_lane != 0 ? c->poll.after_lane

@@ -57,8 +57,9 @@ settle_back(struct core *c, struct core_job *job)
 		return;
 	}
 	if (rc == RC_CLOSED || !c->going) {
-		/* The server is stopping.  The lease stays until the next
-		 * start, or until it runs out. */
+		/* The server is stopping, and the answers are dropped.  The
+		 * leases stay until the next start, or until they run out; then
+		 * the messages are sent again. */
 		c->closed = c->closed || rc == RC_CLOSED;
 		core_parcel_done(c, p, 0);
 		return;
@@ -383,9 +384,9 @@ core_send(struct core *c)
 		core_destination_review(c, d);
 		if (d->state != DESTINATION_RUNNABLE || d != first(c))
 			continue;
-		/* The claim takes it out of the front of its queue; it is
-		 * appended when it can run again.  That makes the order round
-		 * robin. */
+		/* The claim takes the destination out of the front of its
+		 * queue; the destination is appended when it can run again.
+		 * That makes the order round robin. */
 		rc = claim(c, d, p);
 		if (rc == RC_OK)
 			continue;

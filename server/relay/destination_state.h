@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The states of a destination in the relay, and the moves between them.  A test
- * compares this drawing with the table.
+ * compares this drawing with destination_state_allows().
  *
  *	IDLE, PARKED --a parcel may leave now--> RUNNABLE
  *	IDLE, RUNNABLE --a parcel may leave at a known time--> PARKED

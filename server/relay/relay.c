@@ -59,8 +59,8 @@ relay_contact(struct relay *r, int64_t destination_id, bool alone)
 {
 	struct wake *wake = wake_new();
 
-	/* Without memory the probe is not made earlier: the breaker's own time
-	 * ends its wait. */
+	/* Without memory for the wake-up the contact is ignored: the probe
+	 * leaves when the breaker's own wait is over. */
 	if (wake == NULL)
 		return;
 	wake->contact = destination_id;

@@ -164,8 +164,9 @@ take_first(struct schedule *s, struct lane_queue *q)
 	return (l);
 }
 
-/* Takes the next lane by weight.  If that class is empty, takes one of the
- * highest class that is not. */
+/* Takes the next lane of the priority whose turn it is (schedule_class()).  If
+ * no such lane is ready, takes one of the highest priority that has a ready
+ * lane. */
 static struct lane *
 take_next(struct schedule *s)
 {
@@ -207,8 +208,9 @@ schedule_done(struct schedule *s, int64_t lane_id, enum lane_outcome outcome)
 		l->broken++;
 	else if (outcome != LANE_LATER)
 		l->broken = 0;
-	/* After LANE_DONE only the rows wait that woke the lane meanwhile;
-	 * after other outcomes older ones wait as well. */
+	/* After LANE_DONE only the rows wait that woke the lane during the
+	 * delivery, so their priority counts.  After other outcomes older rows
+	 * wait as well, so the priority can only rise. */
 	if (l->state == SCHEDULE_LANE_WOKEN &&
 	    (outcome == LANE_DONE || l->priority < l->woken_priority))
 		l->priority = l->woken_priority;

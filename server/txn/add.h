@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Adds the rows that verbs create: outbox rows (add_outbox.c), inbox events
- * (add_inbox.c) and receipts (add_receipt.c).  Rows are gathered in the
- * environment and written by one statement for many of them.  Rows that are
- * full are written before one more is added.  A verb writes the remaining
- * outbox rows (store_rows_write()) before it ends.
+ * (add_inbox.c) and receipts (add_receipt.c).  Rows are gathered in buffers of
+ * the environment and written by one statement for many of them.  When a buffer
+ * is full, its rows are written before one more is added (but see
+ * number_event() in add_inbox.c).  A verb writes the remaining outbox rows
+ * (store_rows_write()) before it ends.
  * Thread: writer, in a transaction.
  */
 #ifndef TXN_ADD_H
@@ -69,9 +70,9 @@ enum rc txn_add_inbox(
 
 /* txn_write_inbox() writes the gathered inbox rows, unless the database is
  * multi-writer.  There it does nothing, and txn_flush_inbox() locks the
- * inboxes, numbers the events and writes the rows.  The transaction calls it as
- * its last step, because other nodes wait for these locks until the commit.
- * RC_BUSY: see cache_lock_inboxes(). */
+ * inboxes, numbers the events and writes the rows.  txn_flush_inbox() is the
+ * last step of a transaction, because other nodes wait for these locks until
+ * the commit.  RC_BUSY: see cache_lock_inboxes(). */
 enum rc txn_write_inbox(struct tx *tx, struct err *err) MUST_USE;
 enum rc txn_flush_inbox(struct tx *tx, struct err *err) MUST_USE;
 

@@ -24,8 +24,9 @@ count_new(struct txn_env *env, const struct outbox_new *o)
 	}
 }
 
-/* Gives a row that is not scheduled its place in the lane.  If the row has to
- * wait there, the lane is woken, and a message counts as waiting. */
+/* Gives a row that is not scheduled its place in the lane.  Unless this
+ * transaction delivers the row, also wakes the lane and, if the row is a
+ * message, counts the message as waiting. */
 static enum rc
 give_place(struct tx *tx, const struct outbox_new *o, int64_t *ret_lane_seq,
     struct err *err)

@@ -83,8 +83,8 @@ keep(struct txn_env *env, const struct receipt_new *r, struct cached_lane *lane)
 	    .by = r->by, .mid = r->mid, .upto = r->upto};
 }
 
-/* Adds ${r} as sent and delivers it.  ${event_id} must stay valid until the
- * rows are written. */
+/* Adds an outbox row in the state sent for receipt ${r}, and delivers the
+ * receipt.  ${event_id} must stay valid until the rows are written. */
 static enum rc
 add_sent(struct tx *tx, const struct receipt_new *r, struct cached_lane *lane,
     const struct uuid *event_id, struct err *err)

@@ -37,8 +37,9 @@ struct backlog {
 	bool known;         /* the counts of waiting messages are right */
 	int64_t recount_at; /* wall time of the next count (multi-writer) */
 	struct htab *senders, *destinations;
-	/* with this number of senders, the next transaction counts again,
-	 * without senders that have no waiting messages */
+	/* When ${senders} has this number of entries, the next transaction
+	 * counts the store again, which drops the senders that have no waiting
+	 * messages. */
 	size_t senders_most;
 	int64_t waiting;
 
@@ -246,10 +247,10 @@ void
 backlog_move(struct backlog *b, int kind, int from, int to)
 {
 
-	/* This assertion sees all moves of messages except most acks, which are
-	 * counted as sets of rows, and cancels of scheduled messages, for which
-	 * ${from} is -1.  It does not see receipts that are delivered to
-	 * inboxes here. */
+	/* This assertion checks all moves of messages except most acks, which
+	 * are counted as sets of rows (txn_count_acked()), and cancels of
+	 * scheduled messages, for which ${from} is -1.  Receipts that are
+	 * delivered to inboxes of this server are not checked either. */
 	assert(from < 0 || outbox_move_allowed(from, to));
 	if (kind != EVENT_MESSAGE)
 		return;

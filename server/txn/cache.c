@@ -366,8 +366,8 @@ on_row_head(void *arg, int64_t user_id, const struct store_counter *counter,
 	struct cached_user *u = htab_find(cache->users_by_id, &user_id);
 
 	(void)err;
-	/* The lock may be for a user that only an earlier try of this
-	 * transaction needed. */
+	/* contended_inboxes may name users that only an earlier try of this
+	 * transaction needed.  They are locked, but not in the cache. */
 	if (u == NULL)
 		return (RC_OK);
 	u->counter.head = counter->head;
@@ -510,8 +510,9 @@ cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 }
 
 /* Takes the next id.  With a single writer it is the last id plus one.  On a
- * multi-writer database the store assigns ids, at most CACHE_IDS at a time: as
- * many as the batch needs, and after that CACHE_IDS_AGAIN at a time. */
+ * multi-writer database ids are reserved in the store, at most CACHE_IDS by one
+ * query: first as many as the batch is known to need, and after that
+ * CACHE_IDS_AGAIN by each query. */
 static enum rc
 next_id(struct tx *tx, struct cached_ids *ids,
     enum rc (*last)(struct db *db, int64_t *ret, struct err *err),

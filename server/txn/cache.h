@@ -153,10 +153,10 @@ enum rc cache_users_remote_make(struct cache *cache, struct tx *tx,
     int64_t destination_id, const char *const *addresses, size_t n,
     struct err *err) MUST_USE;
 
-/* Loads user->counter; RC_CORRUPT if the user has no inbox, as a user of
- * another server.  Must be called before the counter is read.  The counters
- * only grow.  On a multi-writer database another node may have increased them
- * since, unless the inbox is locked. */
+/* Loads user->counter.  Must be called before a member of the counter is read.
+ * RC_CORRUPT: the user has no inbox (a user of another server has none).  On a
+ * multi-writer database another node may increase the counter afterwards,
+ * unless the inbox is locked; the members of the counter only grow. */
 enum rc cache_inbox(
     struct tx *tx, struct cached_user *user, struct err *err) MUST_USE;
 
@@ -173,9 +173,9 @@ enum rc cache_lock_inboxes(
     struct cache *cache, struct tx *tx, struct err *err) MUST_USE;
 
 /* Marks ${user} as dirty: the read watermark has changed.  The other counters
- * need no write of their own: the head follows from the inbox rows and acked
- * from the watermarks of the user's devices, and on PostgreSQL the statements
- * that write these update both. */
+ * need no write of their own: the head follows from the inbox rows, and acked
+ * from the watermarks of the user's devices.  On PostgreSQL the statements that
+ * write those rows and watermarks also update the two counters. */
 void cache_user_touch(struct cache *cache, struct cached_user *user);
 
 /* Finds a device by its id; RC_NOT_FOUND if there is none. */

@@ -35,9 +35,10 @@ struct cached_ids {
 
 /* Ids of rows that another transaction had locked when a unit needed them:
  * conversations that the unit did not list, and inboxes that were needed after
- * others had been locked (all inboxes of the failed statement).  The next try
- * of the transaction locks these rows together with the others.  If there is no
- * memory to remember an id, the next try only runs into the same lock again. */
+ * others had been locked (then all inboxes that the failed statement names).
+ * The next try of the transaction locks these rows together with the others.
+ * If there is no memory to remember an id, the next try only runs into the same
+ * lock again. */
 struct contended_ids {
 	int64_t *ids;
 	size_t n, cap;
@@ -93,8 +94,9 @@ enum rc cache_keep_lane(struct cache *cache, struct tx *tx,
 void cache_contended_add(
     struct contended_ids *met, int64_t id, const struct db *db, enum rc rc);
 
-/* Returns how many of the ${n} ids that may be needed fit into ${ids}.  The
- * others are reserved when these are used up. */
+/* Returns how many of the ${n} internal ids that the batch may need can be
+ * reserved now: at most CACHE_IDS.  Notes the rest in ids->more, to be reserved
+ * when these are used up. */
 size_t cache_ids_room(struct cached_ids *ids, size_t n);
 
 /* Adds a reserved id. */

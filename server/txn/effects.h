@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The effects of a committed transaction, for push and for other nodes: new
- * events in inboxes, changed outbox entries, and devices that acked or lost
- * their token.  Effects are collected while the transaction runs, so that a
- * lack of memory can still abandon it, and are handed over when the commit is
- * on disk.
+ * The effects of a committed transaction, for its subscribers (publisher.h)
+ * such as push and other nodes: new events in inboxes, changed outbox entries,
+ * and devices that acked or lost their token.  Effects are collected while the
+ * transaction runs, so that a lack of memory can still abandon the transaction.
+ * They are handed over when the commit is on disk.
  */
 #ifndef TXN_EFFECTS_H
 #define TXN_EFFECTS_H
@@ -73,9 +73,9 @@ struct effect_acked {
 	int64_t seq;
 };
 
-/* A device lost its token.  If ${kept}, the device keeps the token, but the
- * rights of its user have changed.  In both cases a cached copy of the token's
- * owner and rights must be dropped. */
+/* A device lost its token or, if ${kept}, keeps the token although the rights
+ * of its user have changed.  In both cases a cached copy of the token's owner
+ * and rights must be dropped. */
 struct effect_revoked {
 	int64_t device_id;
 	uint8_t token_hash[32];

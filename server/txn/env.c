@@ -26,8 +26,8 @@ drop_rows(struct txn_env *env)
 /* ---- hooks ---- */
 
 /* Detects that the wall clock has run ahead of the monotonic clock by more
- * than CLOCK_JUMP_MS since the last transaction, and suspends expiry for that
- * long. */
+ * than CLOCK_JUMP_MS since the last transaction.  Nothing then expires for
+ * CLOCK_JUMP_MS. */
 static void
 watch_clock(struct txn_env *env, int64_t wall_ms)
 {
@@ -96,8 +96,9 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 		rc = cache_flush(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = backlog_flush(env->backlog, tx, err);
-	/* The inbox rows come last: other nodes wait for these locks most
-	 * often, so they are held for the shortest time. */
+	/* The inbox rows come last.  Writing them locks inboxes, and other
+	 * nodes wait for these locks most often, so the locks are held for the
+	 * shortest time. */
 	return (rc == RC_OK ? txn_flush_inbox(tx, err) : rc);
 }
 
@@ -123,8 +124,8 @@ on_committed(void *arg, struct tx *tx)
 	return (effects);
 }
 
-/* Counts the effects that are on disk now.  Returns false if nothing is left to
- * publish. */
+/* Adds the effects, which are on disk now, to the metrics.  Returns false if
+ * there is nothing to publish. */
 static bool
 count_effects(struct txn_env *env, struct effects *effects)
 {

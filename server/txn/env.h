@@ -6,10 +6,10 @@
  * It owns no thread and no socket.  The verbs, which do the work of the units,
  * are in the modules chat and delivery, and in upkeep/purge.c.
  *
- * Accepted (promise 1): the `finish` of an accepted message is called with
- * RC_OK only when the commit of the transaction that holds its row, its outbox
- * row and, unless the message is scheduled, its sender's own copy is on disk;
- * see engine/writer.h.
+ * Accepted (goal 1 of ARCHITECTURE.md): the `finish` of the unit that sends a
+ * message is called with RC_OK only when the commit of the transaction that
+ * holds the message's row, its outbox row and, unless the message is scheduled,
+ * its sender's own copy is on disk; see engine/writer.h.
  */
 #ifndef TXN_ENV_H
 #define TXN_ENV_H
@@ -38,9 +38,9 @@ struct txn_env_options {
 	/* Limit of servers unknown to this one that a user may write to per
 	 * day; 0: no limit. */
 	int64_t new_domains_most;
-	/* The transaction that adds a row for an inbox of this server delivers
-	 * it if it need not wait (txn/local.h).  If false, the relay delivers
-	 * all rows. */
+	/* If true, the transaction that adds an outbox row for an inbox of this
+	 * server also delivers the row, unless the row must wait
+	 * (txn/local.h).  If false, the relay delivers all rows. */
 	bool at_once;
 
 	/* Called when the store has failed permanently (engine/commits.h). */
@@ -58,8 +58,8 @@ enum rc txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
 /* Adds a copy of ${subscriber} to the publisher (txn/publisher.h).  Must be
  * called before txn_env_start() and before the writer's threads start, because
  * the list of subscribers has no lock.  RC_LIMIT: there are SUBSCRIBERS_MAX
- * already, one of them the environment's own, or another subscriber takes over
- * the same object. */
+ * already, one of them the environment's own, or another subscriber has set the
+ * same one of take_wake and take_effects. */
 enum rc txn_env_subscribe(struct txn_env *env,
     const struct subscriber *subscriber, struct err *err) MUST_USE;
 

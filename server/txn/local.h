@@ -23,8 +23,9 @@ enum rc txn_local_at_once(struct tx *tx, const struct cached_lane *lane,
 /* Must be called when an operator has paused or resumed deliveries. */
 void txn_local_pauses_changed(struct tx *tx);
 
-/* The state of ${lane} for delivery_turn().  `paused` is not set: the relay
- * knows about pauses and gives no paused lane to its unit. */
+/* Returns the state of ${lane} in the form that delivery_turn() reads.  Its
+ * member `paused` is left false: the relay knows about pauses and gives no
+ * paused lane to its unit. */
 struct delivery_lane txn_local_lane(const struct cached_lane *lane);
 
 /* Adds ${row} of ${lane} to the recipient's inbox and moves the cursor of the

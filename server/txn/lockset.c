@@ -4,15 +4,15 @@
  * (unit_kind.locks) are read before the batch's first write, and locked, except
  * users.  There is one statement for each kind of row: first conversations,
  * then devices, each in the order of their ids.  Inboxes follow at the end of
- * the batch (cache_flush.c, add_inbox.c); if a unit needs its events earlier,
- * inboxes that are locked after these are locked without waiting.  Because all
- * nodes lock in this order, batches cannot deadlock on these rows.  The units
- * then find the rows in the cache.
+ * the batch (cache_flush.c, add_inbox.c).  If a unit must see new events
+ * earlier, the inboxes are locked then, and inboxes that are needed later are
+ * locked without waiting.  Because all nodes lock in this order, batches cannot
+ * deadlock on these rows.  The units find the locked rows in the cache.
  *
  * A row that does not exist yet cannot be locked.  Its name is locked instead
  * (an advisory lock), before all rows.  That a row is missing shows only after
  * the other rows are locked.  The transaction, which has written nothing yet,
- * then starts again with the names.
+ * then starts again and locks the names first.
  *
  * A row that another transaction locks for long (an operator's session, a node
  * that hangs) would make the whole batch wait.  After timing.db_patience_ms
@@ -249,7 +249,8 @@ lock_marks(struct lockset *set, struct err *err)
 }
 
 /* Reads the rows that the locks on conversations protect, including what other
- * nodes have just committed, locks the devices, checks the ids of new messages
+ * nodes have just committed.  Then locks the devices, reads the counters of
+ * inboxes (with tx->search locks the inboxes), checks the ids of new messages
  * and reserves internal ids. */
 static enum rc
 lock_rest(struct lockset *set, struct err *err)
@@ -313,8 +314,9 @@ lock_names(struct lockset *set, struct err *err)
 	return (rc);
 }
 
-/* Starts the transaction again with the names, before it has written anything.
- * All locks are released; the reserved internal ids are kept. */
+/* Starts the transaction, which has written nothing yet, again: releases all
+ * locks, locks the names first and then all rows.  The reserved internal ids
+ * are kept. */
 static enum rc
 begin_with_names(struct lockset *set, struct err *err)
 {
@@ -360,10 +362,11 @@ lockset_find_about(struct lockset *set, struct err *err)
 
 /* Locks the names that the units have listed, then all rows.  If a row is
  * missing, its name must be locked as well.  Names are locked in an order of
- * their own and before all rows, so the transaction starts again.  If by then
- * another row is missing (its user was added in the meantime), its unit adds it
- * without a lock on the name; if another node adds the same row, the
- * transaction is retried.  This is rare. */
+ * their own and before all rows, so the transaction starts again.  If after
+ * that yet another row turns out to be missing (such as the conversation with a
+ * user who was added in the meantime), its unit adds the row without a lock on
+ * the name; if another node adds the same row, the transaction is retried.
+ * This is rare. */
 static enum rc
 lock_all(struct lockset *set, struct err *err)
 {
@@ -455,8 +458,9 @@ lockset_lock(struct tx *tx, struct unit **units, size_t n, struct err *err)
 	rc = prepare(&set, err);
 	if (rc == RC_OK)
 		rc = lock_all(&set, err);
-	/* With tx->search the inboxes that the units need are locked by now.  A
-	 * unit that needs another inbox must not wait for it. */
+	/* With tx->search the inboxes that the units have listed are locked by
+	 * now.  If a unit needs another inbox, cache_lock_inboxes() must not
+	 * wait for that lock, which could be a deadlock. */
 	env->cache->locks_inboxes = rc == RC_OK && tx->search;
 	env->cache->gathered = rc == RC_OK;
 	release(&set);

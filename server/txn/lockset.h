@@ -19,7 +19,8 @@
 #include "base/uuid.h"
 #include "engine/writer.h"
 
-/* The rows that are listed from now on belong to part ${part} of the unit
+/* The rows that are listed from now on belong to part ${part} of the unit.  If
+ * one of these rows is contended, only this part is deferred
  * (unit_kind.parts). */
 void lockset_part(struct lockset *set, size_t part);
 
@@ -71,10 +72,11 @@ enum rc lockset_inbox_events_named(
 enum rc lockset_inbox_watermarks(struct lockset *set, int64_t user_id,
     int64_t device_id, struct err *err) MUST_USE;
 
-/* Lists the conversations of the messages of others in the inbox of ${user_id}
- * that the user has not acked, up to seq ${acked_upto}, and that the user has
- * not read, up to seq ${read_upto} (0: none); of each the first 2000
- * (WALK_ROWS).  Also reserves the internal id of one receipt. */
+/* Lists the conversations of two ranges of messages of others in the inbox of
+ * ${user_id}: those that the user has not acked, up to seq ${acked_upto}, and
+ * those that the user has not read, up to seq ${read_upto} (0: no such range).
+ * Only the first 2000 messages (WALK_ROWS) of each range count.  Also reserves
+ * the internal id of one receipt. */
 enum rc lockset_inbox_range(struct lockset *set, int64_t user_id,
     int64_t acked_upto, int64_t read_upto, struct err *err) MUST_USE;
 
@@ -95,9 +97,9 @@ enum rc lockset_lock(
     struct tx *tx, struct unit **units, size_t n, struct err *err) MUST_USE;
 
 /* The hook `probe` of the writer.  Tries to lock the contended rows without
- * waiting, and removes those that are free from the set.  A CONTENDED_SEND is
- * not a row and stays.  With ${forget} it removes all of them without a query,
- * so that the next batch waits for their locks.  *ret_freed is true if a row
+ * waiting, and removes from the set those that were free.  A CONTENDED_SEND is
+ * not a row and stays.  With ${forget} empties the whole set without a query,
+ * so that the next batch waits for the locks.  *ret_freed is true if anything
  * was removed. */
 enum rc lockset_probe(
     struct tx *tx, bool forget, bool *ret_freed, struct err *err) MUST_USE;

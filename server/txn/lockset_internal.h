@@ -106,19 +106,21 @@ enum rc lockset_find_about(struct lockset *set, struct err *err) MUST_USE;
  * set->contended. */
 enum rc lockset_find(struct lockset *set, struct err *err) MUST_USE;
 
-/* Locks the names that no other transaction has locked, and defers the units
- * that need another one. */
+/* Locks the listed names that no other transaction has locked, and defers the
+ * units that need one of the other names. */
 enum rc lockset_skip_names(struct lockset *set, struct err *err) MUST_USE;
 
-/* Send the statements that lock the free ones of the conversations, or of the
- * inboxes and devices, that the units need.  Locked rows are skipped. */
+/* Send the statements that lock the conversations, or the inboxes and devices,
+ * that the units need.  Rows that another transaction has locked are skipped.
+ */
 enum rc lockset_skip_conversations(
     struct lockset *set, struct err *err) MUST_USE;
 enum rc lockset_skip_rest(struct lockset *set, struct err *err) MUST_USE;
 
-/* Defers the units that need a row that was not locked, a conversation, or with
- * ${rest} an inbox or a device, and adds these rows to the contended ones.
- * Called after the answers have arrived. */
+/* Looks for rows that units need and that could not be locked: conversations
+ * or, with ${rest}, inboxes and devices.  Defers these units and adds the rows
+ * to the contended ones.  Called after the answers to the locking statements
+ * have arrived. */
 enum rc lockset_defer(struct lockset *set, bool rest, struct err *err) MUST_USE;
 
 #endif

@@ -15,8 +15,8 @@
 
 /* ---- deferred units ---- */
 
-/* The `deferred` flag of ${owner}: of one of its parts, or of the whole
- * unit. */
+/* Returns the flag that says whether ${owner} is deferred: the flag of one part
+ * of its unit or, if the unit has no parts, of the whole unit. */
 static bool *
 deferred_flag(const struct lockset *set, const struct lock_owner *owner)
 {

@@ -52,8 +52,9 @@ struct subscriber {
 	void (*on_change)(void *arg, const struct effect_change *change);
 	unsigned events;
 
-	/* As on_wake and on_effects, for the one subscriber that takes over the
-	 * object.  It is called last. */
+	/* As on_wake and on_effects, but the function takes ${wake} or
+	 * ${effects} and must free it.  At most one subscriber sets each of the
+	 * two; its function is called after those of all subscribers. */
 	void (*take_wake)(void *arg, struct wake *wake);
 	void (*take_effects)(void *arg, struct effects *effects);
 };
@@ -66,11 +67,12 @@ struct publisher {
 };
 
 /* Adds a copy of ${subscriber}.  RC_LIMIT: there are SUBSCRIBERS_MAX already,
- * or another subscriber takes over the same object. */
+ * or another subscriber has set the same one of take_wake and take_effects. */
 enum rc publisher_add(struct publisher *p, const struct subscriber *subscriber,
     struct err *err) MUST_USE;
 
-/* Call the subscribers and take over the object.
+/* Call the subscribers; take ${wake} or ${effects}, and free it if no
+ * subscriber takes it.
  * Threads: publisher_wake() writer; publisher_effects() sync or writer. */
 void publisher_wake(const struct publisher *p, struct wake *wake);
 void publisher_effects(const struct publisher *p, struct effects *effects);

@@ -27,8 +27,8 @@
 /* Maximum number of rows that are gathered for one statement. */
 #define BATCH_ROWS 512
 
-/* When the wall clock jumps forward by more than this, nothing expires for the
- * same time. */
+/* When the wall clock jumps forward by more than this number of milliseconds,
+ * nothing expires for the next CLOCK_JUMP_MS. */
 #define CLOCK_JUMP_MS 60000
 
 /* Maximum number of rows that are delivered together into local inboxes. */
@@ -108,9 +108,9 @@ txn_count_acked(struct txn_env *env, int64_t n)
 	backlog_add(env->backlog, TOTAL_EVER_ACKED, n);
 }
 
-/* Returns true if the time ${expires_at} (0: never) has passed.  Returns false
- * for CLOCK_JUMP_MS after the clock jumped forward, because it may be put
- * back. */
+/* Returns true if the time ${expires_at} (0: never) has passed.  Always returns
+ * false for CLOCK_JUMP_MS after the wall clock jumped forward, because the jump
+ * may be a mistake that is corrected soon. */
 bool txn_expired(const struct tx *tx, int64_t expires_at);
 
 #endif

@@ -164,8 +164,8 @@ is_key(const struct piece *v)
 	return (strchr("AQgw", v->p[21]) != NULL);
 }
 
-/* Returns true if ${scheme}, of ${n} characters, is the scheme of our own
- * pages, or ${ours} is not known. */
+/* Returns true if ${scheme}, of ${n} characters, is ${ours}, the scheme of our
+ * own pages, or if ${ours} is not known (NULL or ""). */
 static bool
 is_our_scheme(const char *scheme, size_t n, const char *ours)
 {
@@ -175,10 +175,9 @@ is_our_scheme(const char *scheme, size_t n, const char *ours)
 }
 
 /* Returns true if ${origin} may open a WebSocket.  Browsers send the Origin of
- * the page; other programs send none and may always.  Our own Origin has our
- * host, and http or https.  Only a proxy knows which of the two; both are
- * accepted if it does not say.  Other Origins must be in rules->allow_origin.
- */
+ * the page; other programs send none and may always.  Our own Origin is our
+ * host after http:// or https://.  If rules->scheme does not say which of the
+ * two, both are accepted.  Other Origins must be in rules->allow_origin. */
 static bool
 origin_allowed(const struct piece *origin, const struct piece *asked,
     const struct ws_handshake_rules *rules)

@@ -29,8 +29,8 @@ struct ws_handshake_rules {
 	/* Further Origins that are allowed, separated by spaces or commas.
 	 * NULL or "": none. */
 	const char *allow_origin;
-	/* The scheme and the host of our own pages, as a believed proxy names
-	 * them.  NULL or "": not known. */
+	/* The scheme and the host of our own pages, as a trusted proxy in front
+	 * of this server names them.  NULL or "": not known. */
 	const char *scheme; /* not known: http and https are accepted */
 	const char *host;   /* not known: the header Host is used */
 };
@@ -39,7 +39,7 @@ struct ws_handshake_rules {
  * head.  WS_HANDSHAKE_MORE: the head is not complete, and nothing is wrong with
  * it yet.  WS_HANDSHAKE_WHOLE: the head is complete and accepted.
  * WS_HANDSHAKE_REFUSED: ${refusal} says why; its problem is PROBLEM_FORBIDDEN
- * for an Origin, else PROBLEM_BAD_REQUEST. */
+ * if only the Origin is not allowed, else PROBLEM_BAD_REQUEST. */
 enum ws_handshake_state ws_handshake_read(const char *p, size_t n,
     const struct ws_handshake_rules *rules, struct refusal *refusal);
 

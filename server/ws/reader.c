@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns frames into messages.  A message in one frame that has arrived
- * completely is passed on from the caller's buffer, without a copy.  All other
- * messages are collected in a buffer of their own.  Their size is checked
- * against the limit at each frame's header, before its payload is read.
+ * Turns frames into messages.  A message in one frame, whose whole payload is
+ * in the caller's buffer, is passed on from there without a copy.  All other
+ * messages are collected in a buffer of their own.  The size of a message is
+ * checked against the limit at the header of each of its frames, before the
+ * payload is read.
  */
 #include "ws/reader.h"
 

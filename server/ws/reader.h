@@ -26,11 +26,12 @@ struct ws_reader_ops {
 	bool (*message)(void *arg, const char *text, size_t n);
 	bool (*ping)(void *arg, const char *payload, size_t n);
 	bool (*pong)(void *arg);
-	/* The peer closes with ${code}; 1005: it gave none.  The last call. */
+	/* The peer closes with ${code}; 1005: it gave none.  No callback
+	 * follows. */
 	void (*close)(void *arg, int code);
-	/* The peer broke the protocol, or there is no memory (1013); ${code} is
-	 * the code to close with, and ${why} the reason, in static storage.
-	 * The last call. */
+	/* The peer broke the protocol or a limit, or there is no memory (1013);
+	 * ${code} is the code to close with, and ${why} the reason, in static
+	 * storage.  No callback follows. */
 	void (*broken)(void *arg, int code, const char *why);
 };
 
@@ -56,7 +57,7 @@ struct ws_reader {
 	char control[WS_CONTROL_LEN];
 	size_t control_len;
 
-	uint64_t frames; /* frames read so far, for metrics */
+	uint64_t frames; /* number of frame headers read so far */
 };
 
 /* Initializes ${r}, which keeps ${ops} and ${arg}, for the first byte behind
