@@ -78,8 +78,9 @@ mistake(struct fail *fail, const struct command *command)
 	    command != NULL ? command->name : "", command != NULL ? " " : ""));
 }
 
-/* Returns true if ${value} may be a value of ${option}.  A name of a file may
- * be any bytes.  Of other bytes than UTF-8 no JSON can be made. */
+/* Returns true if ${value} may be a value of ${option}.  A file's name may have
+ * any bytes.  Any other value must be UTF-8, because JSON cannot hold other
+ * bytes. */
 static bool
 is_text(const struct option *option, const char *value)
 {
@@ -88,8 +89,8 @@ is_text(const struct option *option, const char *value)
 		utf8_valid(value, strlen(value), NULL));
 }
 
-/* Reads the option at ${argv}[${i}].  Returns the number of arguments taken, or
- * 0 on a usage error. */
+/* Reads the option at ${argv}[${i}].  Returns the number of elements of ${argv}
+ * that the option and its value take (1 or 2), or 0 on a usage error. */
 static int
 read_option(char **argv, int i, struct args *ret, struct fail *fail)
 {
@@ -182,8 +183,8 @@ word_in(const struct command *group, const struct command *command)
 	return (command->name + n + 1);
 }
 
-/* Returns the command that ${word} names, or NULL.  With a ${group}, ${word} is
- * the second word of the name. */
+/* Returns the command that ${word} names, or NULL.  If ${group} is not NULL,
+ * ${word} is the second word of the name of a command in that group. */
 static const struct command *
 find_command(const struct command *commands, const struct command *group,
     const char *word)

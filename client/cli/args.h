@@ -18,8 +18,9 @@ struct cli;
 struct option {
 	const char *name;
 	char letter;       /* '\0': no short form */
-	const char *value; /* name of its value in the help; NULL: no value;
-			      "TEXT...": may be given several times */
+	const char *value; /* the name of the option's value in the help; NULL:
+			      no value; with "..." at the end ("TEXT..."), the
+			      option may be given several times */
 	const char *help;
 };
 
@@ -64,9 +65,10 @@ extern const struct option args_common[];
 extern const struct option args_alone[];
 
 /* Parses ${argv}.  Options, up to ARGS_GIVEN_MAX, may stand anywhere before
- * "--", but those of a command only after its name.  "-" alone is an operand.
- * ${ret} borrows its texts from ${argv}.  With --help or --version the operands
- * are not checked.  Free ${ret} with args_fini(), also on failure. */
+ * "--", but those of a command only after its name, and those of args_alone
+ * only before it.  "-" alone is an operand.  ${ret} borrows its texts from
+ * ${argv}.  With --help or --version the operands are not checked.  Free ${ret}
+ * with args_fini(), also on failure. */
 enum rc args_parse(int argc, char **argv, const struct command *commands,
     struct args *ret, struct fail *fail) MUST_USE;
 
@@ -87,12 +89,13 @@ enum rc args_integer(const struct args *args, const char *name, int64_t least,
     int64_t most, int64_t *ret, struct fail *fail) MUST_USE;
 
 /* Reads the value of --${name}, a duration ("90" or "90s", "5m", "2h", "3d"),
- * in milliseconds.  Leaves *ret_ms unchanged if the option was not given. */
+ * in milliseconds.  Fails with kind USAGE if it is not one.  Leaves *ret_ms
+ * unchanged if the option was not given. */
 enum rc args_duration(const struct args *args, const char *name,
     int64_t *ret_ms, struct fail *fail) MUST_USE;
 
 /* Reads ${text}, of at most 18 digits, as a whole number from ${least} to
- * ${most}.  Returns false if it is not one. */
+ * ${most}.  Returns false, and leaves *ret unchanged, if it is not one. */
 bool args_number(const char *text, int64_t least, int64_t most, int64_t *ret);
 
 /* Appends the help of ${command}, an entry of the table, to ${b}. */

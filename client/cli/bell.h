@@ -23,8 +23,8 @@ struct bell {
 /* Initializes ${bell} from the arguments and the environment of ${cli}. */
 void bell_init(struct bell *bell, const struct cli *cli);
 
-/* Rings for ${message}, which was shown, if another user sent it; at most once
- * a second. */
+/* Rings the bell and sends the notification for ${message}, an event that was
+ * shown, if it is a message from another user; at most once a second. */
 void bell_ring(struct bell *bell, const json_t *message);
 
 #endif

@@ -3,7 +3,8 @@
  * chat: a conversation with one person in a terminal.  A typed message is
  * stored before it is sent, and sent again on each new connection until the
  * server has accepted or finally refused it.  Shown messages of the peer are
- * marked as read.  Messages of other people appear as one line each.  All
+ * marked as read.  A message of another conversation appears as one line; those
+ * that came before the chat has caught up with the inbox are only counted.  All
  * events are acked, because this device has stored them.
  */
 #include "cli/chat.h"
@@ -29,7 +30,8 @@ text_of(const json_t *json, const char *name)
 }
 
 /* Submits ${message}, the draft ${ref}, over the stream and remembers the
- * number of its frame. */
+ * number of its frame, which the server's answer repeats.  Without a connection
+ * does nothing. */
 static void
 submit(struct chat *chat, const json_t *message, const char *ref)
 {
@@ -99,8 +101,9 @@ submit_draft(struct chat *chat, const struct local_draft *draft, bool damaged)
 		    why.what, why.cure);
 		return;
 	}
-	/* REST has the key in a header, a frame has it in a member.  Without
-	 * it, a repetition would be another message. */
+	/* REST has the idempotency key in a header, a frame has it in a member.
+	 * Without the key, the server would take a repetition for another
+	 * message. */
 	if (draft->key[0] != '\0' && json_object_set_new(draft->request, "key",
 					 json_string(draft->key)) != 0)
 		follow_end_no_memory(&chat->follow);
@@ -132,9 +135,9 @@ submit_waiting(struct chat *chat)
 		follow_end(&chat->follow, &fail);
 }
 
-/* Marks the shown messages as read.  Not before catching up has ended: a mark
- * also counts for all earlier messages, and some of those may not be shown
- * yet. */
+/* Marks the shown messages as read.  Does nothing until the server has sent all
+ * earlier events (caught_up), because a mark also counts for all earlier
+ * messages, and some of those may not be shown yet. */
 static void
 mark_read(struct chat *chat)
 {
@@ -269,8 +272,9 @@ on_caught_up(void *arg)
 	mark_read(chat);
 }
 
-/* Returns the ref of the draft that send frame ${re} carried, or NULL.  For a
- * message typed here, the ref is its id. */
+/* Returns the ref of the draft that the send frame with number ${re} carried,
+ * or NULL if no such frame is in flight.  For a message typed in this chat, the
+ * ref is the message's id. */
 static const char *
 in_flight_ref(struct chat *chat, int64_t re)
 {
@@ -383,8 +387,8 @@ take_signal(struct chat *chat, int number)
 		screen_continue(chat->screen);
 		return (true);
 	case SIGINT:
-		/* As in a shell: a line being typed is discarded; if there is
-		 * none, the chat ends. */
+		/* Ctrl-C discards the line being typed, as in a shell.  If
+		 * nothing is typed, Ctrl-C ends the chat. */
 		return (screen_clear_line(chat->screen));
 	default:
 		return (false);

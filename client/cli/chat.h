@@ -40,8 +40,8 @@ struct chat {
 /* Hands the lines that were printed before to the screen, which is open now. */
 void chat_opened(struct chat *chat);
 
-/* Prints a remark between the lines of the conversation.  This and the
- * functions below end the chat when memory runs out. */
+/* Prints a remark between the lines of the conversation.  Ends the chat when
+ * memory runs out, as chat_show() does. */
 void chat_remark(struct chat *chat, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -51,9 +51,9 @@ void chat_show(struct chat *chat, const json_t *message);
 
 /* Changes the sign of own message ${id} to ${sign} (RENDER_WAITING and the
  * others in render.h), unless the message has this sign or one that comes after
- * it: waiting, accepted, delivered, read, failed.  If the message has left the
- * screen, only RENDER_FAILED is shown, as a remark.  Does nothing for a message
- * that was not shown. */
+ * it: waiting, accepted, delivered, read, failed.  If the message is no longer
+ * on the screen, prints a remark if ${sign} is RENDER_FAILED, else nothing.
+ * Does nothing for a message that was not shown. */
 void chat_sign(struct chat *chat, const char *id, const char *sign);
 
 /* Changes the sign of all shown own messages up to conversation_seq ${upto} to
@@ -61,7 +61,8 @@ void chat_sign(struct chat *chat, const char *id, const char *sign);
 void chat_sign_upto(struct chat *chat, json_int_t upto, const char *sign);
 
 /* Shows ${message}, which belongs to another conversation, as one line with its
- * sender.  Before catching up has ended, only counts it. */
+ * sender.  Until the server has sent all earlier events (caught_up), only
+ * counts ${message} for chat_show_others(). */
 void chat_show_other(struct chat *chat, const json_t *message);
 
 /* Shows, by sender, how many messages of other conversations came before
@@ -69,34 +70,38 @@ void chat_show_other(struct chat *chat, const json_t *message);
 void chat_show_others(struct chat *chat);
 
 /* Shows the last ${limit} messages before conversation_seq ${before} (0: the
- * newest).  Does nothing if the conversation is not known.  Blocks for one
- * rest_get(). */
+ * newest).  Does nothing if ${limit} is 0 or the conversation is not known.
+ * Blocks for one request, rest_get(). */
 enum rc chat_history(struct chat *chat, int64_t limit, json_int_t before,
     struct fail *fail) MUST_USE;
 
-/* Returns true if ${message} belongs to the conversation with the peer.  Stores
- * the conversation's id if it was not known. */
+/* Returns true if ${message} belongs to the conversation with the peer.  While
+ * the conversation's id is not known, takes the id from a direct message from
+ * or to the peer. */
 bool chat_is_here(struct chat *chat, const json_t *message);
 
-/* Shows ${message} of this conversation, unless it or a later one was shown.
- * If it is an own message that was shown, updates its sign instead. */
+/* Shows ${message} of this conversation, unless this or a later message of the
+ * conversation was shown.  If ${message} is an own one that was shown, updates
+ * its sign instead. */
 void chat_take(struct chat *chat, const json_t *message);
 
-/* Begins without the server, because of ${why}: shows the last messages that
- * this computer has seen, and those that wait to be sent to the peer. */
+/* Begins the chat without the server: shows the last chat->history messages
+ * that commands on this computer have shown, then those that wait to be sent to
+ * the peer, then the reason in ${why}. */
 void chat_begin_offline(struct chat *chat, const struct fail *why);
 
-/* The server is reached: updates the signs, and shows those of the newest
- * messages (at most 200) that were not shown.  Blocks for its requests and
+/* Called when a chat that began offline reaches the server: updates the signs,
+ * fetches the newest 200 messages of the conversation (chat->history if none
+ * was shown), and shows those that were not shown.  Blocks for its requests and
  * ignores their failure. */
 void chat_end_offline(struct chat *chat);
 
 /* Handles a typed line.  Called by the screen; NULL is the end of input. */
 void chat_line(void *arg, const char *line);
 
-/* Sends ${text} to the peer: stores it, then submits it.  Without a session it
- * stays stored until the next welcome.  A remark reports text that is longer
- * than LIMIT_BODY_LEN bytes or not UTF-8. */
+/* Sends ${text} to the peer: stores the message, then submits it.  Without a
+ * session the message stays stored until the next welcome.  Text that is longer
+ * than LIMIT_BODY_LEN bytes or not UTF-8 is not sent; a remark reports that. */
 void chat_send(struct chat *chat, const char *text);
 
 #endif

@@ -14,7 +14,7 @@
 #include "lib/safe.h"
 
 /* Prints ${b} above the line being typed.  Before the screen is open, prints
- * and remembers ${b}. */
+ * ${b} and remembers it for chat_opened(). */
 static void
 print(struct chat *chat, struct buf *b, const char *tag)
 {
@@ -103,7 +103,8 @@ sign_by_marks(const struct chat *chat, const json_t *message)
 	return (seq <= chat->delivered ? RENDER_DELIVERED : RENDER_ACCEPTED);
 }
 
-/* Returns the order of a sign: a message never goes back to a lower one. */
+/* Returns the rank of ${sign}, from 0 (waiting) to 4 (failed), -1 for another
+ * text.  The sign of a message never changes to one of a lower rank. */
 static int
 rank(const char *sign)
 {
@@ -161,8 +162,9 @@ chat_sign(struct chat *chat, const char *id, const char *sign)
 	if (chat->screen != NULL && screen_replace(chat->screen, &b, id))
 		return;
 	buf_fini(&b);
-	/* The message has left the screen.  /history shows its state, but a
-	 * failure must not go unnoticed. */
+	/* The message is not on the screen.  The user can see with /history
+	 * that it was delivered or read, but a failure is reported here,
+	 * because the user must not miss it. */
 	if (strcmp(sign, RENDER_FAILED) != 0)
 		return;
 	body = text_of(message, "body");

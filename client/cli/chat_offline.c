@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chat that begins without the server.  Its history is what this computer has
- * seen, followed by the messages that wait to be sent.  When the server is
- * reached, the chat fetches the newest messages, because the stream does not
- * send those that this device has acked but not shown.
+ * A chat that begins without the server.  Its history is the messages that
+ * commands on this computer have shown, followed by those that wait to be sent.
+ * When the server is reached, the chat fetches the newest messages, because the
+ * stream does not send messages that this device has acked without showing them
+ * (for example with twinbox ack).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,8 +22,9 @@ text_of(const json_t *json, const char *name)
 	return (text != NULL ? text : "");
 }
 
-/* Reads the peer's watermarks from receipt ${event}.  A filter for
- * local_history() that accepts no event. */
+/* Reads the peer's watermarks from ${event}, if it is a receipt of the peer in
+ * this conversation.  Called as the filter of local_history() for each event;
+ * returns false, because no event is to be collected. */
 static bool
 take_marks(const json_t *event, void *arg)
 {

@@ -53,8 +53,8 @@ cli_print_json(const json_t *json, struct fail *fail)
 
 	if (text == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
-	/* Escape also when the output is not a terminal: a file may be shown on
-	 * one later. */
+	/* Escape control characters also when the output is not a terminal: it
+	 * may be a file that is shown on a terminal later. */
 	(void)safe_json_add(&b, text, n);
 	buf_addc(&b, '\n');
 	mem_free(text);

@@ -35,17 +35,18 @@ struct cli {
 /* The table of commands, which ends with name NULL. */
 extern const struct command cli_commands[];
 
-/* Sets member ${name} of ${json} to ${value}, which it takes.  Fails when
- * memory has run out, also if ${json} or ${value} is NULL for that reason: a
- * request without a member that was asked for must not be sent. */
+/* Sets member ${name} of ${json} to ${value}, which it takes, also on failure.
+ * Fails with kind MEMORY if memory has run out or ${json} or ${value} is NULL
+ * (the caller had no memory for it).  The caller must then not send ${json},
+ * because the member is missing. */
 enum rc cli_set(
     json_t *json, const char *name, json_t *value, struct fail *fail) MUST_USE;
 
 /* Prints ${json} as one line. */
 enum rc cli_print_json(const json_t *json, struct fail *fail) MUST_USE;
 
-/* Prints each row in member ${array} of ${page} as a line of JSON.  With
- * --page, prints ${page} itself. */
+/* Prints each element of ${page}'s member ${array} as a line of JSON.  With the
+ * option --page, prints the whole of ${page} as one line instead. */
 enum rc cli_print_list(struct cli *cli, const json_t *page, const char *array,
     struct fail *fail) MUST_USE;
 
@@ -66,11 +67,12 @@ void cli_note(const struct cli *cli, const char *fmt, ...)
 
 /* Returns member ${name} of ${json} as a cell of a table: text, number, or a
  * time in readable form; "" if it is missing.  The caller owns the result,
- * which is NULL when memory runs out. */
+ * which may be NULL or "" when memory runs out. */
 json_t *cli_cell(struct cli *cli, const json_t *json, const char *name);
 
-/* Appends ${event} as render_event() does.  A receipt names the message by its
- * number in the inbox, if that is known. */
+/* Appends ${event} as render_event() does.  The line of a receipt has the
+ * message's number in the inbox or, if that is not known here, its number in
+ * the conversation. */
 void cli_event_add(struct cli *cli, struct buf *b, const json_t *event);
 
 /* Frees the members of ${cli}. */
@@ -79,8 +81,9 @@ void cli_fini(struct cli *cli);
 /* Opens the client's own database, unless it is open. */
 enum rc cli_local(struct cli *cli, struct fail *fail) MUST_USE;
 
-/* Makes a sender over the client's own outbox, which calls ${fn} (may be NULL)
- * with ${arg} for each settled message. */
+/* Fills ${ret} with a sender for the messages in the client's own outbox.  The
+ * sender calls ${fn} (may be NULL) with ${arg} for each message that the server
+ * has accepted or finally refused. */
 enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
     struct fail *fail) MUST_USE;
 
@@ -88,18 +91,20 @@ enum rc cli_sender(struct cli *cli, sender_fn fn, void *arg, struct sender *ret,
 void cli_note_settled(struct cli *cli, const struct local_draft *draft,
     enum sender_outcome outcome, const struct fail *why);
 
-/* Submits the waiting messages once, and reports those that the server has
- * accepted or finally refused.  Those that cannot go out stay; ${cli} counts
- * them for cli_note_unsent().  It prints nothing about these itself, because a
- * command that then fails for the same reason reports both in one line. */
+/* Tries once to submit the messages that wait in the client's own outbox, and
+ * reports those that the server has accepted or finally refused.  The others
+ * stay there; ${cli} keeps their number and the reason for cli_note_unsent().
+ * cli_flush() does not report them, because a command that then fails for the
+ * same reason reports both in one line. */
 void cli_flush(struct cli *cli);
 
 /* Reports why messages wait here, if cli_flush() has left any. */
 void cli_note_unsent(struct cli *cli);
 
-/* Stores the server's epoch in the client's database.  If the epoch has
- * changed, submits the accepted messages that the own outbox still has again,
- * by their ids or keys, and reports that. */
+/* Stores the server's epoch in the client's database.  If another epoch was
+ * stored, the server may have lost messages: reports that, and submits once
+ * more all messages in the own outbox that the server had accepted.  Their ids
+ * or keys make this harmless for messages that the server still has. */
 enum rc cli_epoch_seen(
     struct cli *cli, const char *epoch, struct fail *fail) MUST_USE;
 
@@ -112,9 +117,9 @@ enum rc cli_call(struct cli *cli, const char *method, const char *path,
 #define CLI_CONVERSATIONS "/v1/conversations?order=created&limit=200"
 #define CLI_PATH_SIZE 1024
 
-/* Reads the page of conversations at ${path}, which is CLI_CONVERSATIONS at
- * first.  The caller owns the page.  Changes ${path} to the path of the next
- * page, "" after the last. */
+/* Reads the page of conversations at ${path}.  For the first page, the caller
+ * sets ${path} to CLI_CONVERSATIONS.  Changes ${path} to the path of the next
+ * page, or to "" after the last one.  The caller owns the page in *ret. */
 enum rc cli_conversations_page(struct cli *cli, char path[CLI_PATH_SIZE],
     json_t **ret, struct fail *fail) MUST_USE;
 
@@ -127,45 +132,49 @@ enum rc cli_conversation_with(struct cli *cli, const char *name, json_t **ret,
 enum rc cli_no_conversation(const char *name, struct fail *fail);
 
 /* Returns the watermarks of the first member of ${conversation} that is not
- * ${me}, who is the other side of a direct one: the conversation_seq up to
- * which messages were delivered, and read; 0 if there is none. */
+ * ${me} (in a direct conversation, the other person): the conversation_seq up
+ * to which messages were delivered to that member, and the one up to which that
+ * member has read.  Both are 0 if there is no such member. */
 void cli_marks(const json_t *conversation, const char *me,
     json_int_t *ret_delivered, json_int_t *ret_read);
 
-/* Checks that ${text} is a UUID and writes it in lower case.  ${what} names it
- * in the failure. */
+/* Checks that ${text} is a UUID and writes it to ${ret} in lower case.  Else
+ * fails with kind USAGE; the failure's text calls the value ${what}. */
 enum rc cli_uuid(const char *text, const char *what,
     char ret[UUID_TEXT_LEN + 1], struct fail *fail) MUST_USE;
 
-/* Reads the page of ${conversation} with the query parameters ${query}
- * ("limit=20").  The messages are in order, oldest first.  The caller owns
- * *ret. */
+/* Reads from the server a page of the messages of ${conversation} (an id).
+ * ${query} has the query parameters ("limit=20").  *ret is an array, oldest
+ * message first, which the caller owns. */
 enum rc cli_history_page(struct cli *cli, const char *conversation,
     const char *query, json_t **ret, struct fail *fail) MUST_USE;
 
-/* Reads the last ${limit} messages that this computer has seen of
- * ${conversation} (an id) or, if that is NULL, of the direct conversation with
- * ${name}: oldest first.  The caller owns *ret. */
+/* Reads from the client's database the last ${limit} messages that commands on
+ * this computer have shown of ${conversation} (an id) or, if that is NULL, of
+ * the direct conversation with ${name}.  *ret is an array, oldest message
+ * first, which the caller owns. */
 enum rc cli_local_history(struct cli *cli, const char *name,
     const char *conversation, int64_t limit, json_t **ret,
     struct fail *fail) MUST_USE;
 
 /* Reads a password: after ${prompt} from the terminal, without echo (twice if
  * ${twice}), or, with --password-stdin, the next line of standard input.  Fails
- * if it is empty or does not fit into ${size} bytes with its NUL.  The caller
- * erases ${ret}, also after a failure. */
+ * if none can be read, it is empty, it does not fit into ${size} bytes with its
+ * NUL, or the two typed passwords differ.  The caller erases ${ret}, also after
+ * a failure. */
 enum rc cli_password(struct cli *cli, const char *prompt, bool twice, char *ret,
     size_t size, struct fail *fail) MUST_USE;
 
-/* The command outbox without operands: lists the sent messages, and those that
- * wait on this computer. */
+/* Does the work of "twinbox outbox" without operands: lists the messages that
+ * wait on this computer, then a page of those that the server has accepted. */
 enum rc cli_outbox_list(struct cli *cli, struct fail *fail) MUST_USE;
 
 /* Waits until message ${id} is ${state} ("delivered" or "read"), for all
  * recipients, and returns its outbox entry, which the caller owns.  Fails with
- * kind UNDELIVERED if the message can no longer reach that state, and with kind
- * TIMEOUT if it does not within ${timeout_ms}.  Blocks, longer than that if the
- * server does not answer. */
+ * kind UNDELIVERED if the message has failed, expired or been canceled, and
+ * with kind TIMEOUT if it does not reach the state within ${timeout_ms}; if the
+ * last request failed, with that failure.  May block for longer than
+ * ${timeout_ms} if the server does not answer. */
 enum rc cli_wait(struct cli *cli, const char *id, const char *state,
     int64_t timeout_ms, json_t **ret, struct fail *fail) MUST_USE;
 

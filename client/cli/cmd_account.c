@@ -40,8 +40,9 @@ check_name(const char *name, bool new, struct fail *fail)
 	    new ? MODEL_NAME_RULE : "1 to 32 of a-z, 0-9, '.', '_', '-'"));
 }
 
-/* Fails if the profile has another account, so that a login does not overwrite
- * it by accident.  For a server on this machine the port may differ. */
+/* Fails if the profile is logged in to another account, so that a login does
+ * not overwrite that one by accident.  Two servers on this machine count as the
+ * same server, whatever their ports. */
 static enum rc
 check_free(struct cli *cli, const char *name, struct fail *fail)
 {
@@ -107,8 +108,8 @@ revoke_quietly(struct cli *cli, const char *id)
 	(void)rc;
 }
 
-/* Stores the token in ${answer} in the profile, and revokes the one that the
- * profile had. */
+/* Stores the new token in ${answer} and its account in the profile, and revokes
+ * the token that the profile had before.  Ignores a failure to revoke. */
 static enum rc
 keep_login(struct cli *cli, const json_t *answer, const char *name,
     const char *device, struct fail *fail)
@@ -138,8 +139,9 @@ keep_login(struct cli *cli, const json_t *answer, const char *name,
 	return (RC_OK);
 }
 
-/* Replaces a refused login (401) by a failure that says what to do, unless the
- * server asks for the one-time password. */
+/* If the server has refused a login with 401, replaces its text by one that
+ * says what to do, unless the server's reason is that a one-time password was
+ * used before or has expired. */
 static enum rc
 login_refused(struct fail *fail)
 {
@@ -224,8 +226,9 @@ change_password(
 	return (rc);
 }
 
-/* Asks for a new password, because the one-time password ${once} cannot be used
- * for another login.  In a script nobody can answer, so only print a hint. */
+/* Asks for a new password and sets it, because the one-time password ${once}
+ * cannot be used for another login.  With --password-stdin nobody can be asked,
+ * so this function only prints a hint. */
 static enum rc
 replace_once(struct cli *cli, const char *once, struct fail *fail)
 {
@@ -360,8 +363,9 @@ cmd_logout(struct cli *cli, struct fail *fail)
 	rc = everywhere ? revoke_others(cli, true, fail)
 			: revoke_token(cli, cli->profile.token_id, fail);
 	/* 401 and 404 mean that the token is revoked already, which is what the
-	 * user wants.  With --everywhere they are failures: a revoked token
-	 * cannot revoke those of other devices. */
+	 * user wants.  With --everywhere they are failures: the tokens of other
+	 * devices may still be valid, and a revoked token cannot revoke
+	 * them. */
 	if (rc != RC_OK &&
 	    (everywhere || (fail->status != 401 && fail->status != 404)))
 		return (rc);

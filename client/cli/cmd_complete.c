@@ -23,7 +23,7 @@ list_names(struct cli *cli, json_t **ret, struct fail *fail)
 
 /* Returns true if ${word} is safe to offer.  A server could name a person
  * anything, and bash expands the offered words; so only the characters of
- * addresses are allowed. */
+ * addresses are allowed, and no '-' at the beginning, as in an option. */
 static bool
 is_plain(const char *word)
 {

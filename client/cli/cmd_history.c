@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history: from the server or, with --offline, what this computer has shown
- * before.  conversations: from the server.
+ * history: shows messages of a conversation from the server or, with --offline,
+ * those that commands on this computer have shown before.  conversations: shows
+ * the server's list of conversations.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,8 +76,8 @@ offline(
 	return (rc);
 }
 
-/* Finds the conversation that the arguments name: by its ${id}, or, if that is
- * NULL, by its other side. */
+/* Fetches the conversation with ${id} or, if ${id} is NULL, the direct
+ * conversation with the person whom the first operand names. */
 static enum rc
 find_conversation(
     struct cli *cli, const char *id, json_t **ret, struct fail *fail)

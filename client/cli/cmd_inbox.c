@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inbox, read, ack.  Showing the inbox changes no watermark. read and ack do,
- * and only forward.
+ * The commands inbox, read and ack.  inbox changes no watermark on the server.
+ * read moves the user's watermark of read messages, and ack this device's
+ * watermark of acked events, forward only.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +12,9 @@
 #include "cli/cli.h"
 #include "lib/safe.h"
 
-/* Returns the path of the page of the inbox after ${after} (-1: after the acked
- * event). */
+/* Returns the path of the page of the inbox that begins after event ${after}
+ * (-1: after the last acked event), NULL without memory.  ${wait_s} above 0:
+ * the server waits that number of seconds for an event. */
 static char *
 page_path(int64_t after, int64_t limit, int64_t wait_s)
 {
@@ -98,8 +100,8 @@ show_page(struct cli *cli, const json_t *page, struct fail *fail)
 	return (local_shown(cli->local, events, NULL, NULL, 0, fail));
 }
 
-/* inbox --all: shows page after page, from the event after ${after} on (0: from
- * the oldest). */
+/* Does the work of inbox --all: shows all pages, beginning with the first event
+ * after number ${after} (0: with the oldest event). */
 static enum rc
 show_all(struct cli *cli, int64_t after, struct fail *fail)
 {

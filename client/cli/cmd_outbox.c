@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outbox: the state of sent messages.  Shows one entry, cancels it and retries
- * it; the list is in outbox_list.c.
+ * outbox: the state of sent messages.  This file shows, cancels or retries one
+ * entry; outbox_list.c shows the list.
  */
 #include <string.h>
 

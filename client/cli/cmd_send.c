@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send: makes the message, stores it in the client's own outbox, submits it
- * until the server has answered (for 15 s, or --try-for; then it stays there)
- * and, with --wait, follows it until it is delivered or read.
+ * send: makes the message, stores it in the client's own outbox, and submits it
+ * until the server has answered, for at most 15 s (or --try-for).  Without an
+ * answer the message stays in the outbox for a later command.  With --wait,
+ * follows the message until it is delivered or read.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@
 
 #define TRY_FOR_MS 15000
 #define WAIT_TIMEOUT_MS 30000
-/* Columns of the text that are shown of a sent message.  Fewer than the least
- * are not worth showing. */
+/* At most TEXT_COLUMNS columns of a sent message's text are shown.  If there is
+ * room for less than TEXT_COLUMNS_LEAST, no text is shown. */
 #define TEXT_COLUMNS 60
 #define TEXT_COLUMNS_LEAST 8
 
@@ -33,8 +34,9 @@ struct sending {
 	struct fail why;
 };
 
-/* Reads standard input into ${b}, up to its end or until it is too long, even
- * without a line end. */
+/* Reads standard input to its end into ${b}, and removes a line end there.
+ * Stops early once the text is longer than a message may be, so that endless
+ * input does not fill the memory. */
 static enum rc
 read_input(struct buf *b, struct fail *fail)
 {
@@ -272,8 +274,8 @@ make_message(struct cli *cli, json_t **ret, struct fail *fail)
 	return (RC_OK);
 }
 
-/* The sender_fn of this command: records the outcome of its own message,
- * reports that of others. */
+/* The sender_fn of this command: records the outcome of the message that this
+ * command sends, and reports the outcome of each earlier message. */
 static void
 settled(void *arg, const struct local_draft *draft, enum sender_outcome outcome,
     const struct rest_reply *reply, const struct fail *why)
@@ -315,8 +317,9 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 			*fail = sending->why;
 			return (fail->rc);
 		}
-		/* Another process has settled the message.  Submit it again,
-		 * which is safe under the same id, to get the answer. */
+		/* If sender_flush() succeeded, another process has settled the
+		 * message.  Submit it again, which makes no second message
+		 * under the same id or key, to get the answer. */
 	} while (
 	    rc == RC_OK && times++ < 10 &&
 	    (rc = local_outbox_again(cli->local, sending->ref, fail)) == RC_OK);
@@ -333,8 +336,9 @@ submit(struct cli *cli, struct sending *sending, struct fail *fail)
 	    sending->ref));
 }
 
-/* Returns how many columns of the text to show after ${before} columns, so that
- * an id fits behind the text.  Without a terminal there is no width to fit. */
+/* Returns the number of columns of a text that may be shown in a line that has
+ * ${before} columns already, so that an id still fits behind the text.  Output
+ * that is not a terminal has no width, so it gets TEXT_COLUMNS. */
 static int
 text_columns(const struct cli *cli, int before)
 {
@@ -343,8 +347,9 @@ text_columns(const struct cli *cli, int before)
 	return (cli->terminal && left < TEXT_COLUMNS ? left : TEXT_COLUMNS);
 }
 
-/* Appends "to bob: Hello" after ${before} columns.  The text is cut so that an
- * id fits behind it. */
+/* Appends the recipient and the text, as in "to bob: Hello", to a line that has
+ * ${before} columns already.  Cuts the text so that an id fits behind it, or
+ * leaves it out if there is room for less than TEXT_COLUMNS_LEAST columns. */
 static void
 add_what_went(struct buf *b, const struct cli *cli,
     const struct sending *sending, int before)
@@ -392,8 +397,8 @@ show_accepted(struct cli *cli, const struct sending *sending, struct fail *fail)
 	return (cli_print(&b, fail));
 }
 
-/* Follows the message until it is ${state} (--wait), and shows that it is.
- * Keeps its final entry for --json. */
+/* Does the work of --wait: blocks until the message is ${state}, and shows
+ * that.  Stores the message's final outbox entry in ${sending}, for --json. */
 static enum rc
 follow(struct cli *cli, struct sending *sending, const char *state,
     struct fail *fail)
@@ -442,9 +447,10 @@ is_known(struct cli *cli, const char *name)
 	return (known);
 }
 
-/* "send bob carol hi" may be meant for both people.  Asks once, if the second
- * word is the name of a person known here and a person can answer.  In a script
- * the message is sent without a question. */
+/* "send bob carol hi" may be meant for both bob and carol, but sends "carol hi"
+ * to bob.  Asks for confirmation if the second word is the name of a person
+ * known here and the standard streams are a terminal.  In a script the message
+ * is sent without a question. */
 static enum rc
 confirm_text(struct cli *cli, const json_t *message, struct fail *fail)
 {

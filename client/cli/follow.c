@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The common part of tail and chat.  A shown event is stored before it is
- * acked, in one transaction with the cursor that points to it.  Where events
- * are acked, those before the start of the stream (--after) and those that the
- * server no longer keeps are acked without being shown.
+ * acked, in one transaction with the cursor (if the command has one) that
+ * points to it.  A command that acks events also acks some that it has not
+ * shown: those before the start of the stream (--after) and those that the
+ * server no longer keeps.
  */
 #include "cli/follow.h"
 
@@ -13,8 +14,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Shown events are stored and acked after this number of events, or after this
- * time. */
+/* Shown events are stored and acked as a batch: after BATCH events, or BATCH_MS
+ * milliseconds after the first of them. */
 #define BATCH 64
 #define BATCH_MS 20
 
@@ -124,8 +125,8 @@ follow_shown(struct follow *f, const json_t *event)
 
 	if (copy != NULL)
 		(void)json_object_del(copy, "type");
-	/* An ack counts for all events before it, so the command ends: another
-	 * event must not be acked after one that is not stored. */
+	/* An ack counts for all events before it.  Without memory to store this
+	 * event, no later event may be acked either, so end the command. */
 	if (json_array_append_new(f->shown, copy) != 0) {
 		follow_end_no_memory(f);
 		return;
@@ -183,8 +184,9 @@ follow_welcome(struct follow *f, const json_t *frame)
 	}
 	if (changed)
 		f->replaying = true;
-	/* The stream calls lost(), which stores the shown events, only if it
-	 * waits before it connects again. */
+	/* Store the shown events of the last connection here.  The callback
+	 * lost() has done that only if the stream has waited before it
+	 * connected again; else the stream does not call lost(). */
 	follow_flush(f);
 	if (f->ended)
 		return;

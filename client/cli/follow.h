@@ -29,10 +29,10 @@ struct follow {
 };
 
 /* Initializes ${f}, which is zero except for its options stops, acks and
- * cursor: blocks the signals (SIGWINCH, too) and makes the loop.  The loop
- * calls ${on_signal}(${arg}) when a signal has come; follow_signal() then
- * returns it.  The signals stay blocked.  Call follow_fini() also after a
- * failure. */
+ * cursor: blocks SIGINT, SIGTERM, SIGHUP and SIGWINCH (with stops, also SIGTSTP
+ * and SIGCONT) and makes the loop.  The loop calls ${on_signal}(${arg}) when
+ * such a signal has come; follow_signal() then returns its number.  The signals
+ * stay blocked.  Call follow_fini() also after a failure. */
 enum rc follow_init(struct follow *f, struct cli *cli, loop_fn on_signal,
     void *arg, struct fail *fail) MUST_USE;
 
@@ -50,8 +50,9 @@ void follow_fini(struct follow *f);
 /* Returns the signal that has come, or 0. */
 int follow_signal(struct follow *f);
 
-/* Returns true if ${event} must be skipped: it was shown before, and the server
- * sends its inbox again in a new epoch. */
+/* Returns true if ${event} must not be shown because it was shown before.  That
+ * happens only in a new epoch, in which the server sends the whole inbox
+ * again. */
 bool follow_known(struct follow *f, const json_t *event);
 
 /* Records that ${event} was shown.  It is stored and, if ${f}->acks, acked with
@@ -60,16 +61,18 @@ bool follow_known(struct follow *f, const json_t *event);
 void follow_shown(struct follow *f, const json_t *event);
 
 /* Stores the shown events and, if ${f}->acks, acks them.  A failure ends the
- * loop and is what follow_run() returns, unless another one is already. */
+ * loop, and follow_run() returns this failure, unless the loop was ending
+ * because of an earlier one. */
 void follow_flush(struct follow *f);
 
-/* The stream starts again in a new epoch: from now on, events shown before are
- * skipped.  Forgets the shown events that are not stored yet. */
+/* Called when the stream starts again in a new epoch: from now on,
+ * follow_known() returns true for events that were shown before.  Forgets the
+ * shown events that are not stored yet. */
 void follow_replay(struct follow *f);
 
 /* Handles a welcome: stores the server's epoch and the shown events in the
  * client's database and, if ${f}->acks, acks all events up to the cursor of the
- * stream.  A failure ends the loop without an ack. */
+ * stream.  A failure ends the loop before that ack. */
 void follow_welcome(struct follow *f, const json_t *frame);
 
 /* Stores the shown events and ends, because of ${fail} (NULL: without a

@@ -11,8 +11,9 @@
 
 #include "cli/cli.h"
 
-/* The client's database keeps this number of events.  When the map is full, it
- * is emptied, and the newest events are read again. */
+/* The largest size of the map, which is also the number of events that the
+ * client's database keeps.  A full map is emptied; the next receipt fills it
+ * again from the database. */
 #define NUMBERS_MAX 20000
 
 #define KEY_SIZE (UUID_TEXT_LEN + 1 + 20 + 1)
@@ -26,8 +27,9 @@ write_key(const char *conversation, int64_t n, char ret[KEY_SIZE])
 	    ret, KEY_SIZE, "%.*s:%" PRId64, UUID_TEXT_LEN, conversation, n);
 }
 
-/* Adds the numbers of ${event}, if it is a message.  Those of a ${newer} event
- * replace existing ones, which may come from an earlier epoch. */
+/* Adds the numbers of ${event} to the map, if it is a message.  If ${newer},
+ * replaces the inbox number that the map has for the same message, which may
+ * come from an earlier epoch; else keeps that number. */
 static void
 add(json_t *numbers, const json_t *event, bool newer)
 {
@@ -47,9 +49,9 @@ add(json_t *numbers, const json_t *event, bool newer)
 		    numbers, key, json_object_get(event, "seq"));
 }
 
-/* Adds the numbers of an event that was shown earlier.  A filter for
- * local_history() that accepts no event; it is called with the newest event
- * first. */
+/* Adds the numbers of ${event}, which was shown earlier.  Called as the filter
+ * of local_history() for each stored event, the newest first; returns false,
+ * because no event is to be collected. */
 static bool
 add_seen(const json_t *event, void *arg)
 {

@@ -13,11 +13,11 @@
 #include "cli/cli.h"
 #include "lib/safe.h"
 
-/* How long to fetch missing texts from the server, one request for each; a
- * request that has begun may take longer. */
+/* The time, in ms, in which requests for missing texts may begin, one request
+ * for each text; the last request may end later. */
 #define TEXTS_MS 2000
-/* A terminal with fewer columns has room for only one time, and for no error,
- * beside the text and the id. */
+/* On a terminal with fewer columns, a row has one time instead of two, and no
+ * error, so that the text and the id have room. */
 #define WIDE_COLUMNS 100
 
 /* The parts of the list. */
@@ -81,8 +81,8 @@ is_listed(const json_t *page, const char *id)
 }
 
 /* Removes messages from o->here that are on the server's page, and marks them
- * as answered.  The server has accepted them, but its answer did not reach this
- * computer. */
+ * as answered in the client's database.  The server has accepted them, but its
+ * answer did not reach this computer. */
 static enum rc
 drop_answered(struct cli *cli, struct outbox *o, struct fail *fail)
 {
@@ -123,8 +123,9 @@ texts_sent(struct cli *cli, struct outbox *o)
 	}
 }
 
-/* Collects the text of ${event}, if it belongs to a listed entry without a
- * text.  A filter for local_history() that accepts no event. */
+/* Stores the text of ${event}, if it is a message on the server's page whose
+ * text is not known yet.  Called as the filter of local_history() for each
+ * stored event; returns false, because no event is to be collected. */
 static bool
 take_text(const json_t *event, void *arg)
 {
@@ -139,8 +140,8 @@ take_text(const json_t *event, void *arg)
 	return (false);
 }
 
-/* Returns the id of the first entry from *at on whose text is not known; NULL
- * after the last. */
+/* Returns the id of the next entry, from index *at on, whose text is not known,
+ * and sets *at to the entry's index.  Returns NULL if there is none. */
 static const char *
 next_without(const struct outbox *o, size_t *at)
 {
@@ -212,7 +213,7 @@ due_of(const json_t *entry)
 	return (strcmp(state, "retrying") == 0 ? "next_retry_at" : "");
 }
 
-/* Returns the last error of ${entry}, or "" if the entry has been sent or
+/* Returns the last error of ${entry}, or "" if it has none or has been sent or
  * canceled since. */
 static const char *
 error_of(const json_t *entry)
@@ -300,7 +301,8 @@ heading(const struct columns *columns)
 	return (row);
 }
 
-/* Appends the list as a table.  On a terminal, each row fits on one line. */
+/* Appends the list as a table.  On a terminal, cuts recipients, texts and
+ * errors so that each row fits on one line, if the terminal is wide enough. */
 static void
 add_table(struct cli *cli, const struct outbox *o, struct buf *b)
 {
@@ -361,8 +363,8 @@ print(struct cli *cli, const struct outbox *o, struct fail *fail)
 	return (cli_print_list(cli, o->page, "entries", fail));
 }
 
-/* Returns the path of the list that the arguments select, or NULL on a
- * failure. */
+/* Returns the path, with its query, of the request for the list that the
+ * arguments select.  Returns NULL on a failure. */
 static char *
 list_path(struct cli *cli, struct fail *fail)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tail: prints every event of the inbox as it comes, until it is stopped.  The
- * stream keeps the order and reconnects; follow.c keeps the cursor.
+ * tail: prints every event of the inbox as it comes, until the user stops the
+ * command or, with --once, until all existing events are printed.  The stream
+ * keeps the order and reconnects; follow.c keeps the cursor.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -155,9 +156,10 @@ static const struct stream_ops ops = {
     .ended = on_ended,
 };
 
-/* Determines where to begin: at --after, which the server must accept if it
- * answers, or at the stored cursor.  Without one, *seq is -1: after the acked
- * event. */
+/* Determines where to begin: after event --after, or after the stored cursor.
+ * Asks the server whether --after is valid, and fails if it refuses; without an
+ * answer uses --after all the same.  With neither --after nor a stored cursor,
+ * *seq is -1: the stream begins after the last acked event. */
 static enum rc
 beginning(struct cli *cli, char epoch[LOCAL_EPOCH_SIZE], int64_t *seq,
     struct fail *fail)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows an outbox entry until its message is delivered or read, or can no
- * longer be, by long-polls of GET /v1/outbox/{id}?wait=.
+ * Follows an outbox entry by long-polls of GET /v1/outbox/{id}?wait= until its
+ * message is delivered or read, has finally failed, or the time is up.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "lib/backoff.h"
 #include "lib/safe.h"
 
-/* The length of one long-poll.  It is short because a change between two polls
- * might be seen only when the next poll ends. */
+/* The longest wait of one long-poll, in seconds.  It is short because a change
+ * between two polls might be seen only when the next poll ends. */
 #define POLL_S 10
 
 /* Returns counter ${name} of ${entry}. */
@@ -93,9 +93,10 @@ too_late(const json_t *entry, const char *state, struct fail *fail)
 	    "it is not lost: look with twinbox outbox, wait with --timeout"));
 }
 
-/* Runs one long-poll of at most POLL_S and ${left_ms}, which is rounded up to
- * seconds.  The first one returns at once.  On RC_OK, *ret_entry is the current
- * entry; it is replaced only if it has changed. */
+/* Runs one long-poll: the server waits for a change for at most POLL_S, and at
+ * most ${left_ms} rounded up to seconds.  While *ret_entry is NULL (the first
+ * poll), the server does not wait.  On RC_OK, *ret_entry is the current entry;
+ * it is replaced only if it has changed. */
 static enum rc
 poll_once(struct cli *cli, const char *id, int64_t left_ms, char etag[128],
     json_t **ret_entry, struct fail *fail)

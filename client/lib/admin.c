@@ -94,8 +94,9 @@ admin_batch(const json_t *ids, const struct admin_filter *filter, int64_t limit)
 
 	if (ids != NULL)
 		return (json_pack("{so}", "dead_ids", json_deep_copy(ids)));
-	/* A filter is complete or not there: without one of its members it
-	 * would match more. */
+	/* json_pack() leaves out the members that are NULL.  Without memory it
+	 * returns NULL, never a filter that lacks a member: such a filter would
+	 * match more dead letters. */
 	return (json_pack("{s{ss* ss* ss*} sI}", "filter", "reason",
 	    filter->reason, "destination", filter->destination, "sender",
 	    filter->sender, "limit", (json_int_t)limit));

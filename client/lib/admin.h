@@ -16,8 +16,8 @@
 
 /* A filter of a list.  Members that are NULL or negative are left out of the
  * query.  Each list supports only some of the members; admin.c sends what is
- * set.  stuck_ms is sent in whole seconds, rounded down.  near_failure is the
- * most retries that an entry has left. */
+ * set.  stuck_ms is sent in whole seconds, rounded down.  near_failure selects
+ * the entries that have at most this number of retries left. */
 struct admin_filter {
 	const char *state;
 	const char *destination;
@@ -38,8 +38,8 @@ struct admin_filter {
 
 /* Returns the path "/v1/admin/${what}?..." with the members of ${filter} (may
  * be NULL) as query parameters.  The caller frees the path with mem_free().
- * Returns NULL when memory runs out; rest_call() reports a NULL path as
- * that. */
+ * Returns NULL when memory runs out; with a NULL path, rest_call() and
+ * admin_call() fail with kind MEMORY. */
 char *admin_path(const char *what, const struct admin_filter *filter);
 
 /* Returns "/v1/admin/${what}/${name}${verb}" with ${name} percent-encoded.
@@ -56,9 +56,9 @@ json_t *admin_batch(
 
 /* Runs ${request} with ${path}, which admin_path() or admin_path_of() made and
  * which this function frees.  The answer must be a JSON object, unless the
- * request has a sink.  A 403, and a 404 for a list, get a cure for operators.
- * On RC_OK the caller frees ${ret} with rest_reply_fini().  Blocks as long as
- * rest_call(). */
+ * request has a sink.  After a 403, or a 404 for a list, the cure in ${fail}
+ * says what an operator can do.  On RC_OK the caller frees ${ret} with
+ * rest_reply_fini().  Blocks as long as rest_call(). */
 enum rc admin_call(struct rest *rest, struct rest_request *request, char *path,
     struct rest_reply *ret, struct fail *fail) MUST_USE;
 

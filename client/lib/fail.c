@@ -125,8 +125,8 @@ fail_logged_out(struct fail *f)
 	return (fail_cure(f, FAIL_LOGIN_AGAIN));
 }
 
-/* Returns the problem that an HTTP status stands for.  Used when the answer has
- * no problem document, or one with an unknown code. */
+/* Returns the problem that HTTP ${status} stands for, PROBLEM_NONE for others.
+ * Used when the answer has no problem document, or one with an unknown code. */
 static enum problem
 problem_of_status(int status)
 {
@@ -176,6 +176,15 @@ is_recipient(const char *pointer)
 	return (n >= 3 && strcmp(pointer + n - 3, "/to") == 0);
 }
 
+/* Returns ${p}, or PROBLEM_NONE for a problem that only servers get from each
+ * other and that FAIL_TABLE therefore does not have. */
+static enum problem
+for_clients(enum problem p)
+{
+
+	return (outcomes[p].cure != NULL ? p : PROBLEM_NONE);
+}
+
 /* Returns the cure of problem ${p}.  ${pointer} names the refused member. */
 static const char *
 cure_of(enum problem p, const char *pointer)
@@ -202,11 +211,12 @@ fail_problem(
 	char safe[200] = "";
 
 	if (code != NULL)
-		p = problem_of_code(code);
+		p = for_clients(problem_of_code(code));
 	if (p == PROBLEM_NONE)
-		p = problem_of_status(status);
-	/* The server's detail explains how to send the Authorization header.
-	 * This client did send it, so the token is no longer valid. */
+		p = for_clients(problem_of_status(status));
+	/* Replace the server's detail, which explains how to send the
+	 * Authorization header.  This client sends that header, so the cause is
+	 * a token that is no longer valid. */
 	if (p == PROBLEM_UNAUTHENTICATED &&
 	    (code == NULL || problem_of_code(code) == p))
 		detail = FAIL_LOGGED_OUT;

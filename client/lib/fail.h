@@ -71,10 +71,10 @@ enum fail_kind {
 	    FAIL_KIND_COUNT
 };
 
-/* Fills ${f} with the rc, exit code and cure of ${kind}, and with ${fmt} as the
- * text of what happened, cut to 255 bytes.  Clears the other members.  Text
- * that comes from others must be safe for a terminal (lib/safe.h).  Returns the
- * rc. */
+/* Fills ${f} with the code, rc, exit code and cure of ${kind}, and with ${fmt}
+ * as the text of what happened, cut to 255 bytes.  Clears the other members.
+ * Text from a server or another user must be safe for a terminal (lib/safe.h).
+ * Returns the rc. */
 enum rc fail_set(struct fail *f, enum fail_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -31,8 +31,9 @@
 #include "lib/local_sql.h"
 #include "lib/parse.h"
 
-/* Settled drafts are kept, from their creation on, as long as the server
- * remembers ids (14 days, its default dedup-retention). */
+/* Drafts that the server has accepted or refused are kept for this time after
+ * their creation: the server's default dedup-retention, the time for which it
+ * recognizes the id of a message. */
 #define KEEP_DRAFTS_MS (14ll * 86400 * 1000)
 #define KEEP_EVENTS 20000
 
@@ -469,8 +470,9 @@ local_cursor_get(struct local *local, const char *name,
 
 /* Writes the key of ${event} into ${ret}: its event_id, followed by "@domain"
  * if another server made the event.  An event_id is unique only within one
- * server; another server could repeat one, and without the domain its event
- * would be hidden.  Returns false if the event has no id. */
+ * server: two servers may use the same one, and without the domain the second
+ * of the two events would not be stored.  Returns false if the event has no
+ * event_id. */
 static bool
 event_key(const json_t *event, char ret[EVENT_KEY_SIZE])
 {
@@ -655,8 +657,8 @@ local_names(struct local *local, json_t **ret, struct fail *fail)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	while (rc == RC_OK && (code = sqlite3_step(s)) == SQLITE_ROW) {
 		name = (const char *)sqlite3_column_text(s, 0);
-		/* The recipient of a draft may be the id of a conversation.
-		 * Skip a name that is damaged, so that it is not UTF-8. */
+		/* Skip a recipient that is the id of a conversation, and a name
+		 * that is not UTF-8, which a damaged file may have. */
 		if (name != NULL && utf8_valid(name, strlen(name), NULL) &&
 		    !uuid_parse(name, strlen(name), &conversation) &&
 		    json_array_append_new(array, json_string(name)) != 0)

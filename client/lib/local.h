@@ -65,16 +65,18 @@ enum rc local_outbox_find(struct local *local, const char *ref,
     struct local_draft *ret, struct fail *fail) MUST_USE;
 
 /* Finds the first waiting draft with a row number above ${row} (0: from the
- * start).  Returns RC_NOT_FOUND after the last one, and RC_CORRUPT as
- * local_outbox_find() does.  Free ${ret} with local_draft_fini(). */
+ * start).  Returns RC_NOT_FOUND after the last one, and RC_CORRUPT if the
+ * draft's request cannot be read; then the other members of ${ret} are set.
+ * Free ${ret} with local_draft_fini(). */
 enum rc local_outbox_next(struct local *local, int64_t row,
     struct local_draft *ret, struct fail *fail) MUST_USE;
 
 /* Frees the members of ${draft}. */
 void local_draft_fini(struct local_draft *draft);
 
-/* Counts an attempt to send ${ref} that failed with ${error}.  If ${ref} is not
- * stored, this and the next four functions succeed without an effect. */
+/* Counts an attempt to send draft ${ref} that failed with ${error}.  This
+ * function and local_outbox_answered(), _refused(), _again() and _remove()
+ * return RC_OK and do nothing if ${ref} is not stored. */
 enum rc local_outbox_tried(struct local *local, const char *ref,
     const char *error, struct fail *fail) MUST_USE;
 

@@ -71,8 +71,9 @@ loop_new(const char *server, struct loop **ret, struct fail *fail)
 	if (loop == NULL)
 		return (fail_set(fail, FAIL_MEMORY, "out of memory"));
 	lws_set_log_level(0, NULL);
-	/* libwebsockets has no no_proxy list, so a server on this machine is
-	 * reached by removing the proxy. */
+	/* libwebsockets uses http_proxy for every server, because it does not
+	 * know no_proxy.  Remove http_proxy, so that a server on this machine
+	 * is reached directly. */
 	if (rest_server_local(server))
 		(void)unsetenv("http_proxy");
 	memset(&info, 0, sizeof(info));

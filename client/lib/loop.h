@@ -44,7 +44,7 @@ struct loop_timer *loop_timer_new(struct loop *loop, loop_fn fn, void *arg);
 void loop_timer_free(struct loop_timer *timer);
 
 /* Calls the timer's function once, after ${ms} milliseconds (0 or less: when
- * the loop runs next).  Setting a timer again replaces the first time. */
+ * the loop runs next).  If the timer is set already, replaces its time. */
 void loop_timer_set(struct loop_timer *timer, int64_t ms);
 
 /* Cancels the call of the timer's function. */

@@ -15,17 +15,17 @@
 #include "base/rc.h"
 #include "lib/fail.h"
 
-/* The largest number of values in one text.  A page of the server, which ends
- * at 1 MiB (LIMIT_PAGE_BYTES), has fewer. */
+/* The largest number of values in one text.  A page of the server, whose JSON
+ * is limited to 1 MiB (LIMIT_PAGE_BYTES), has fewer. */
 #define PARSE_VALUES_MOST 1000000
 
 /* Parses ${n} bytes, a JSON object or array, into ${ret}, which the caller
  * decrefs.  Refuses invalid JSON, repeated members, NUL bytes, numbers beyond
  * 64 bits, more than LIMIT_JSON_DEPTH levels, and more than PARSE_VALUES_MOST
- * values.  On failure *ret is NULL, and ${fail} says ${what} ("X answers with
- * what cannot be read") and the reason, with the line and column if the reason
- * has a place.  Without memory ${fail} says only that.  Returns RC_OK, RC_PEER
- * (refused) or RC_NO_MEMORY.  Thread: any. */
+ * values.  Returns RC_OK, RC_PEER (refused) or RC_NO_MEMORY.  On failure *ret
+ * is NULL.  After RC_PEER, the text in ${fail} is ${what} (the source, or "X
+ * answers with what cannot be read"), a colon, and the reason, with the line
+ * and column in the JSON if known.  Thread: any. */
 enum rc parse_json(const char *what, const char *text, size_t n, json_t **ret,
     struct fail *fail) MUST_USE;
 

@@ -146,8 +146,9 @@ copy_member(const json_t *json, const char *name, char *ret, size_t size)
 	return (true);
 }
 
-/* Appends the contents of file ${fd} to ${b}, and stops once the file is known
- * to be too long.  Returns false with errno set if it cannot be read. */
+/* Appends the contents of file ${fd} to ${b}, and stops reading once they are
+ * longer than PROFILE_FILE_MOST.  Returns false with errno set if the file
+ * cannot be read. */
 static bool
 read_file(int fd, struct buf *b)
 {

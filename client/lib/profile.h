@@ -49,8 +49,9 @@ enum rc profile_names(json_t **ret, struct fail *fail) MUST_USE;
 
 /* Writes the path of the client's own database for the account and server of
  * ${p}: $XDG_STATE_HOME/twinbox/NAME/USER@HOST_PORT.db (or
- * ~/.local/state/twinbox/…).  In HOST_PORT each ':' and '/' of the server's URL
- * after "://" is '_'.  Creates the folders with mode 0700, but not the file. */
+ * ~/.local/state/twinbox/…), where NAME is the profile's name.  HOST_PORT is
+ * the server's URL after "://", with '_' for each ':' and '/'.  Creates the
+ * folders with mode 0700, but not the file. */
 enum rc profile_state_path(
     const struct profile *p, char ret[PATH_MAX], struct fail *fail) MUST_USE;
 

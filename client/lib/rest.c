@@ -21,8 +21,9 @@
 #include "lib/safe.h"
 
 #define CONNECT_TIMEOUT_MS 5000
-/* The largest answer.  200 events of 16 KiB, each byte escaped to six, are 19
- * MiB; the server ends a page at 1 MiB (LIMIT_PAGE_BYTES). */
+/* The largest answer accepted, in bytes.  The server's own pages are limited to
+ * 1 MiB (LIMIT_PAGE_BYTES).  Even 200 events with texts of 16 KiB, each byte
+ * escaped as six (\u0061), are 19 MiB. */
 #define REPLY_LIMIT (64u << 20)
 
 struct rest {
@@ -54,8 +55,9 @@ rest_sleep(int64_t ms)
 		(void)nanosleep(&ts, NULL);
 }
 
-/* libcurl's write callback: keeps the body, or hands the body of a 2xx answer
- * to the sink.  A return value other than the size stops the transfer. */
+/* libcurl's write callback: appends a piece of the answer's body to x->body or,
+ * if the request has a sink and the answer is 2xx, hands the piece to the sink.
+ * A return value other than the piece's size stops the transfer. */
 static size_t
 keep_body(char *p, size_t size, size_t n, void *arg)
 {
@@ -244,8 +246,9 @@ make_headers(const struct rest *rest, const struct rest_request *request)
 	return (NULL);
 }
 
-/* Returns true if a part of the request was sent, also on a connection that
- * libcurl has replaced since, because it was closed without an answer. */
+/* Returns true if a part of the request was sent.  That may have been on an old
+ * connection: if the server closes a kept connection without an answer, libcurl
+ * makes a new one and sends the request again. */
 static bool
 was_sent(const struct rest *rest)
 {
@@ -255,9 +258,10 @@ was_sent(const struct rest *rest)
 	return (size > 0);
 }
 
-/* Fills ${fail} from libcurl's ${code}.  If the request was sent, or abandoned
- * by its idle function, and it ${changes} something, the failure is
- * uncertain. */
+/* Fills ${fail} from libcurl's ${code}.  If the request ${changes} something,
+ * and was sent or abandoned by its idle function, the kind is UNCERTAIN, unless
+ * ${code} means that the answer cannot be used (kind PROTOCOL) or that memory
+ * has run out (kind MEMORY). */
 static enum rc
 judge(const struct rest *rest, bool changes, CURLcode code, struct fail *fail)
 {

@@ -25,7 +25,7 @@ struct rest;
 /* Work to be done while a request is under way.  ${fn} is called whenever one
  * of ${fds} is readable, and at least once a second, but not during the wait
  * for a Retry-After.  When ${fn} returns false, the request is abandoned and
- * fails as uncertain; a GET fails as unreachable. */
+ * fails with kind UNCERTAIN, a GET with kind UNREACHABLE. */
 #define REST_IDLE_FDS 2
 struct rest_idle {
 	int fds[REST_IDLE_FDS];
@@ -47,8 +47,9 @@ struct rest_request {
 	int64_t timeout_ms;           /* 0: REST_TIMEOUT_MS */
 	int64_t patience_ms;          /* total wait for 429 and 503 */
 	const struct rest_idle *idle; /* NULL: none */
-	rest_sink_fn sink; /* NULL: the body is JSON.  With a sink, timeout_ms
-			      is the longest time without data */
+	rest_sink_fn sink; /* takes the body of a 2xx answer; NULL: the body is
+			      parsed as JSON.  With a sink, timeout_ms is the
+			      longest time without data */
 	void *sink_arg;
 };
 
@@ -112,8 +113,8 @@ enum rc rest_get(struct rest *rest, const char *path, json_t **ret,
 void rest_path_add(struct buf *b, const char *text);
 
 /* Returns ${prefix}, ${text} percent-encoded, and ${suffix} as one path.  The
- * caller frees it with mem_free().  Returns NULL when memory runs out;
- * rest_call() reports a NULL path as that. */
+ * caller frees it with mem_free().  Returns NULL when memory runs out; with a
+ * NULL path, rest_call() fails with kind MEMORY. */
 char *rest_path(const char *prefix, const char *text, const char *suffix);
 
 /* Sleeps for ${ms} milliseconds (0 or less: not at all), or until a signal

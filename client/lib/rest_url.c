@@ -41,8 +41,9 @@ url_part(CURLU *url, CURLUPart what)
 	return (part);
 }
 
-/* Returns true if ${host} is printable ASCII.  An international name must be in
- * its xn-- form, which looks the same to everybody. */
+/* Returns true if ${host} is printable ASCII.  An international name must be
+ * given in its xn-- form, because letters of other alphabets can look like
+ * ASCII and so imitate the name of another server. */
 static bool
 host_plain(const char *host)
 {

@@ -39,8 +39,9 @@ unsafe(uint32_t c)
 	return (false);
 }
 
-/* Writes the shown form of the first character of ${s} into ${ret}.  Returns
- * the number of bytes that the character takes in ${s}. */
+/* Writes the first character of the ${n} bytes at ${s}, or the escape that is
+ * shown for it, into ${ret}.  Returns the number of bytes that the character
+ * takes in ${s}. */
 static size_t
 show_one(const char *s, size_t n, char ret[16], size_t *ret_n)
 {

@@ -16,11 +16,11 @@ struct pass {
 	json_t *held; /* set of recipients whose drafts wait */
 	int waiting;  /* drafts left */
 	bool stopped; /* the server accepts nothing now */
-	/* Failure of the last draft that still waits.  With a wanted draft:
-	 * failure of the last draft that delays the wanted one. */
+	/* The failure of the last draft that was tried and still waits.  If a
+	 * draft is wanted, only a failure that also delays the wanted one. */
 	struct fail reason;
-	/* Recipient of the wanted draft; "" if none is wanted or it is not
-	 * stored here. */
+	/* The recipient of the wanted draft; "" if no draft is wanted, or if
+	 * the wanted one is not in the client's outbox. */
 	char recipient[sizeof(((struct local_draft *)NULL)->recipient)];
 };
 
@@ -32,8 +32,9 @@ sender_refused(const struct fail *why)
 		strcmp(why->code, "protocol") != 0 && !fail_may_retry(why));
 }
 
-/* Returns the recipient or the conversation of ${message}, by which drafts are
- * held back together. */
+/* Returns the recipient of ${message} or, without one, the id of its
+ * conversation.  While a recipient refuses one draft for now, other drafts with
+ * the same value wait, too. */
 static const char *
 recipient_of(const json_t *message)
 {
@@ -45,8 +46,8 @@ recipient_of(const json_t *message)
 	return (to != NULL ? to : "");
 }
 
-/* Handles a ref that is stored already: the same content waits again, another
- * content is refused. */
+/* Handles a ${draft} whose ref is stored already.  If the stored draft has the
+ * same content, marks it as waiting again; else fails with kind DATA. */
 static enum rc
 submit_again(
     struct local *local, const struct local_draft *draft, struct fail *fail)

@@ -27,8 +27,9 @@ enum sender_outcome {
 			    computer is damaged */
 };
 
-/* Called for each settled draft.  ${reply} has the outbox entry if the outcome
- * is SENDER_ANSWERED, else ${why} has the reason; the other one is NULL. */
+/* Called for each draft that needs no further attempt.  If the outcome is
+ * SENDER_ANSWERED, ${reply} has the server's outbox entry and ${why} is NULL;
+ * if it is SENDER_REFUSED, ${why} has the reason and ${reply} is NULL. */
 typedef void (*sender_fn)(void *arg, const struct local_draft *draft,
     enum sender_outcome outcome, const struct rest_reply *reply,
     const struct fail *why);
@@ -45,9 +46,9 @@ struct sender {
 };
 
 /* Stores ${message} (the body of POST /v1/messages) as waiting and writes its
- * ref.  ${message} has an "id", or ${key} is given.  Submitting the same ref
- * again makes it wait again if the content is equal, and fails with kind DATA
- * otherwise. */
+ * ref.  ${message} has an "id", or ${key} is given.  If a draft with the same
+ * ref is stored already, makes that draft wait again if its content is equal,
+ * and fails with kind DATA otherwise. */
 enum rc sender_submit(struct local *local, const json_t *message,
     const char *key, char ret_ref[LOCAL_REF_SIZE], struct fail *fail) MUST_USE;
 
@@ -61,8 +62,8 @@ enum rc sender_flush(
     struct sender *sender, int64_t patience_ms, struct fail *fail) MUST_USE;
 
 /* Gives up ${draft}, whose text is damaged (local_outbox_next() has returned
- * RC_CORRUPT): marks it as refused and sets ${why}, for the user.  So it does
- * not delay the drafts after it. */
+ * RC_CORRUPT): marks it as refused, so that it does not delay the drafts after
+ * it, and sets ${why} to a failure that the caller shows to the user. */
 enum rc sender_give_up(struct local *local, const struct local_draft *draft,
     struct fail *why, struct fail *fail) MUST_USE;
 

@@ -25,8 +25,9 @@
 /* A connection that has lasted for STABLE_MS resets the back-off. */
 #define STABLE_MS 5000
 
-/* The server pings after 25 s without traffic.  If it does not, the client does
- * after 30 s, and drops a connection that is silent for 40 s. */
+/* The server sends a ping after 25 s without traffic.  If no ping has come, the
+ * client sends one after 30 s.  The client drops a connection on which nothing
+ * has come for 40 s. */
 static const lws_retry_bo_t idle_policy = {
     .secs_since_valid_ping = 30,
     .secs_since_valid_hangup = 40,
@@ -239,9 +240,9 @@ lost(struct stream *stream)
 	if (stream->close_code != 0)
 		verdict = stream_verdict(stream->close_code);
 	explain(stream);
-	/* If this side dropped the connection, its reason decides too.  A
-	 * refusal that came while the stream was open does not end the
-	 * stream. */
+	/* If this side dropped the connection, stream->fail can end the stream,
+	 * too.  If the server closed it, stream->fail may be a refusal that
+	 * came while the stream was open, and only the close code decides. */
 	if (stream->dropped &&
 	    (stream->fail.rc == RC_DENIED ||
 		strcmp(stream->fail.code, "protocol") == 0 ||
@@ -270,8 +271,9 @@ drop(struct stream *stream)
 		lost(stream);
 }
 
-/* The back-off is over, the server has not answered in time, or stream_finish()
- * has waited for a second. */
+/* The timer's function.  In state WAITING the back-off is over, so it connects.
+ * Else the server has not answered in time, or stream_finish() has waited for a
+ * second, so it drops the connection. */
 static void
 timer_fired(void *arg)
 {
@@ -325,9 +327,10 @@ connection_start(struct stream *stream)
 	info.opaque_user_data = stream;
 	info.pwsi = &stream->wsi;
 	loop_timer_set(stream->timer, PATIENCE_MS);
-	/* When the connection fails at once, libwebsockets 4.1.6 may have set
+	/* When the connection fails at once, libwebsockets 4.1.6 may set
 	 * stream->wsi to a freed connection, or may return NULL without a
-	 * callback. */
+	 * callback.  If the state has changed, a callback has handled the
+	 * failure; else call lost() here. */
 	made = lws_client_connect_via_info(&info) != NULL;
 	if (stream->state != STREAM_CONNECTING)
 		stream->wsi = NULL;
@@ -461,8 +464,9 @@ stream_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		note_close(stream, in, len);
 		return (0);
 	case LWS_CALLBACK_CLIENT_CLOSED:
-	/* The two others: a connection that closes during the handshake, and
-	 * one for which libwebsockets reports nothing else. */
+	/* CLOSED_CLIENT_HTTP reports a connection that closes during the
+	 * handshake, WSI_DESTROY one for which libwebsockets reports nothing
+	 * else. */
 	case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
 	case LWS_CALLBACK_WSI_DESTROY:
 		(void)lws_set_opaque_user_data(wsi, NULL);

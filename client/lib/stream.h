@@ -11,11 +11,11 @@
  *      |<---- lost --------+<------ lost ------- CATCHING_UP
  *      |                                              | caught_up
  *      |<---- lost --------------------------------- LIVE
- *   any --close code for a person, stream_finish()--> ENDED
+ *   any --a person must act, or stream_finish()-----> ENDED
  *
- * CONNECTING and GREETING together wait at most ten seconds for the server.
- * CATCHING_UP and LIVE ping after 30 s without traffic, and the connection is
- * lost after 40 s.  WAITING waits for the back-off.
+ * CONNECTING and GREETING together wait at most ten seconds for the server.  In
+ * CATCHING_UP and LIVE the stream sends a ping after 30 s without traffic, and
+ * drops the connection after 40 s.  WAITING waits for the back-off.
  */
 #ifndef LIB_STREAM_H
 #define LIB_STREAM_H
@@ -63,8 +63,8 @@ struct stream_ops {
 	void (*event)(void *arg, const json_t *event);
 	/* All events up to the head of the inbox were handed on. */
 	void (*caught_up)(void *arg);
-	/* The answer to the stream_send() that returned ${re}: a "sent" frame
-	 * with the outbox entry, or a refusal. */
+	/* The answer to the stream_send() that returned ${re}.  sent() gets the
+	 * frame with the outbox entry, refused() the reason of a refusal. */
 	void (*sent)(void *arg, int64_t re, const json_t *frame);
 	void (*refused)(void *arg, int64_t re, const struct fail *why);
 	/* The server has another epoch, or does not know the cursor.  The
@@ -73,8 +73,8 @@ struct stream_ops {
 	/* The events from ${expected} to ${oldest} - 1 are no longer kept.  The
 	 * stream continues at ${oldest}. */
 	void (*gap)(void *arg, int64_t expected, int64_t oldest);
-	/* The connection is lost.  The next attempt follows in ${wait_ms}.  Not
-	 * called if the stream connects again at once. */
+	/* The connection is lost, and the next attempt follows in ${wait_ms}.
+	 * The stream does not call lost() if it connects again at once. */
 	void (*lost)(void *arg, const struct fail *why, int64_t wait_ms);
 	/* The stream has ended.  ${why} is NULL after stream_finish(). */
 	void (*ended)(void *arg, const struct fail *why);
@@ -113,18 +113,20 @@ void stream_ack(struct stream *stream, int64_t upto);
 void stream_read(struct stream *stream, const char *conversation, int64_t upto);
 
 /* Submits ${message}.  Returns the number that the answer will carry, or 0 if
- * there is no session, the stream is finishing, or memory runs out.  The
- * message is lost if the connection is, so the owner keeps it until it is
- * answered. */
+ * there is no session, the stream is finishing, or memory runs out.  The stream
+ * does not send ${message} again after a lost connection, so the owner keeps
+ * ${message} until the answer comes. */
 int64_t stream_send(struct stream *stream, const json_t *message);
 
-/* Writes the queued frames for up to 1 s, closes the connection, then calls
- * ended(NULL).  Without a connection, calls ended(NULL) before it returns. */
+/* Ends the stream: writes the queued frames for up to 1 s, closes the
+ * connection, then calls the owner's ended() without a failure.  Without an
+ * open connection, calls ended() before it returns. */
 void stream_finish(struct stream *stream);
 
-/* Return the state, the epoch of the cursor ("" if it is not known, as after a
- * change of epoch), and the seq of the cursor: that of the last event handed on
- * or skipped, -1 if it is not known before the first welcome. */
+/* stream_state() returns the state.  stream_epoch() returns the epoch of the
+ * cursor, "" if it is not known, as after a change of epoch.  stream_seq()
+ * returns the seq of the cursor: that of the last event handed on or skipped,
+ * -1 before the first welcome if the stream started without a cursor. */
 enum stream_state stream_state(const struct stream *stream);
 const char *stream_epoch(const struct stream *stream);
 int64_t stream_seq(const struct stream *stream);

@@ -102,8 +102,9 @@ read_event(struct stream *stream, const json_t *frame)
 	stream->seq = seq;
 	if (stream->options.ops->event != NULL)
 		stream->options.ops->event(stream->options.arg, frame);
-	/* A client that does not ack stops getting events when the window is
-	 * full.  A new connection opens a new window. */
+	/* The server sends no more events when a window of them is not acked.
+	 * If the owner does not ack, drop the connection and connect again at
+	 * once, because a new connection opens a new window. */
 	if (!stream->options.acks &&
 	    stream->seq - stream->base >= stream->window) {
 		stream->wait_ms = -1;
@@ -158,8 +159,10 @@ read_error(struct stream *stream, const json_t *frame)
 			    stream->options.arg, re, &why);
 		return (true);
 	}
-	/* The problem concerns the stream itself.  The close code that follows
-	 * decides what to do; without one, this problem is the reason. */
+	/* The problem concerns the stream itself, not one message.  Before the
+	 * welcome, this function drops the connection, and the problem decides
+	 * what to do.  Later, the close code that follows decides, and the
+	 * problem is only the reason that is reported. */
 	stream->fail = why;
 	if (why.retry_after_s > 0)
 		stream->wait_ms = (int64_t)why.retry_after_s * 1000;

@@ -34,9 +34,9 @@ struct stream {
 	struct buf in;            /* a frame that is not complete yet */
 
 	/* The cursor.
-	 *  1. seq is the last event handed on, skipped, or acked before the
-	 *     stream began; -1 before the first welcome of a stream that
-	 *     started without a cursor.
+	 *  1. seq is the number of the last event that was handed on or
+	 *     skipped; at first that of the event after which the stream
+	 *     begins, or -1 until the welcome gives the last acked one.
 	 *  2. Only event seq + 1 is handed on. */
 	char epoch[LOCAL_EPOCH_SIZE];
 	int64_t seq;

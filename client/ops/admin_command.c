@@ -13,8 +13,9 @@
 
 #define PATIENCE_MS 10000
 
-/* Runs ${request}.  Ages in the output are relative to the server's clock,
- * which the answer's Date header gives. */
+/* Runs ${request} with ${path} (taken).  Takes the current time from the
+ * answer's Date header, so that ages in the output are by the server's
+ * clock. */
 static enum rc
 call(struct cli *cli, struct rest_request *request, char *path, json_t **ret,
     struct fail *fail)
@@ -97,8 +98,8 @@ cursor_text(const json_t *next, char *ret, size_t size)
 	return (true);
 }
 
-/* Appends the rows of ${page} to those in *all.  Takes ${page}, which becomes
- * *all if there is none yet. */
+/* Appends the rows of ${page} to those in *all and takes over its "next".
+ * Takes ${page}, also on failure.  If *all is NULL, ${page} becomes *all. */
 static enum rc
 join(json_t **all, json_t *page, const char *array, struct fail *fail)
 {

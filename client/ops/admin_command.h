@@ -9,9 +9,10 @@
 #include "cli/cli.h"
 #include "lib/admin.h"
 
-/* GETs ${path}, which admin_path() made and which this function frees.  Waits
- * up to 10 s for a busy server.  From then on ages are relative to the server's
- * clock.  The caller owns the answer. */
+/* GETs ${path}, which admin_path() or admin_path_of() made and which this
+ * function frees.  Waits up to 10 s for a busy server.  Sets the current time
+ * in ${cli}, by which ages are shown, to that of the server's answer.  The
+ * caller owns the answer. */
 enum rc admin_command_get(
     struct cli *cli, char *path, json_t **ret, struct fail *fail) MUST_USE;
 
@@ -20,9 +21,9 @@ enum rc admin_command_get(
 enum rc admin_command_change(struct cli *cli, const char *method, char *path,
     json_t *body, json_t **ret, struct fail *fail) MUST_USE;
 
-/* Reads the filters in the arguments into ${ret}, which borrows their texts.
- * State "delivered" becomes "acked", the server's word.  Fails with kind USAGE
- * if a number or a time is not valid. */
+/* Reads the filters in the arguments into ${ret}, which borrows the arguments'
+ * texts.  State "delivered" becomes "acked", the server's word for the same
+ * state.  Fails with kind USAGE if a number or a time is not valid. */
 enum rc admin_command_filter(
     struct cli *cli, struct admin_filter *ret, struct fail *fail) MUST_USE;
 
@@ -36,9 +37,9 @@ struct admin_command_list {
 };
 
 /* Collects up to ${filter}->limit (not set: 50) rows of ${list} from as many
- * pages as necessary.  The caller owns *ret, an object like a page, whose
- * "next" is that of the last page read.  Changes ${filter}: do not use its
- * cursors afterwards. */
+ * pages as necessary.  *ret is the first page with the rows of all pages and
+ * the "next" of the last one; the caller owns it.  Changes ${filter}: do not
+ * use its cursors afterwards. */
 enum rc admin_command_rows(struct cli *cli,
     const struct admin_command_list *list, struct admin_filter *filter,
     json_t **ret, struct fail *fail) MUST_USE;

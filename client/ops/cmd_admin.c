@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin: stats, outbox, show, retry; destinations, pause, resume, rate; lanes;
- * audit.  Dead letters are in cmd_admin_dead.c, other servers in
- * cmd_admin_peers.c, users in cmd_admin_users.c, rewinds in cmd_admin_rewind.c,
- * the live view in top.c.
+ * The commands admin stats, outbox, show, retry, destinations, pause, resume,
+ * rate, lanes and audit.  Dead letters are in cmd_admin_dead.c, other servers
+ * in cmd_admin_peers.c, users in cmd_admin_users.c, rewinds in
+ * cmd_admin_rewind.c, the live view in top.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,8 +59,8 @@ show_message(struct cli *cli, json_t *message, struct fail *fail)
 	return (rc);
 }
 
-/* Sets the cure for a message that is unknown, or whose state does not allow
- * the change. */
+/* Sets the cure of a refusal: the message is unknown (404), or its state does
+ * not allow the change (409).  Returns the rc of ${fail}. */
 static enum rc
 message_refused(struct fail *fail)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin: dlq, requeue, discard.  A change by --all needs a confirmation, unless
- * --yes is given or it requeues at most ten.  Changes are sent in batches of a
- * size that the server accepts, and the refused dead letters are reported.
+ * The commands admin dlq, requeue and discard, for dead letters.  A change by
+ * --all needs a confirmation, unless --yes is given or it requeues at most ten.
+ * Changes are sent in batches of a size that the server accepts, and the
+ * refused dead letters are reported.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +66,8 @@ write_text(struct export *export)
 
 /* Takes a piece of the export and makes its texts safe, as --json does: the
  * detail of a dead letter comes from another server.  If the piece ends inside
- * a character, its first bytes stay until the next piece comes. */
+ * a UTF-8 character, the first bytes of that character stay in export->got
+ * until the next piece comes. */
 static bool
 take_piece(void *arg, const char *p, size_t n)
 {
@@ -282,8 +284,8 @@ confirm_batch(struct cli *cli, const struct batch *batch, struct fail *fail)
 	return (fail_cure(fail, "answer y if it is meant"));
 }
 
-/* Adds ${answer} of one call to ${batch}, and writes the number that this call
- * changed. */
+/* Adds the results in ${answer}, the server's answer to one call, to ${batch}.
+ * Sets *ret_changed to the number of dead letters that this call changed. */
 static enum rc
 take_answer(struct batch *batch, const json_t *answer, int64_t *ret_changed,
     struct fail *fail)
@@ -309,8 +311,9 @@ take_answer(struct batch *batch, const json_t *answer, int64_t *ret_changed,
 	return (RC_OK);
 }
 
-/* Returns the body of the next call: the filter, or the next ids from *at
- * on; NULL without memory. */
+/* Returns the body of the next call: the filter or, with ids, up to
+ * ADMIN_BATCH_MAX of them from index *at on, and advances *at.  Returns NULL
+ * without memory. */
 static json_t *
 next_body(const struct batch *batch, size_t *at)
 {

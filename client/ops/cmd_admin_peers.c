@@ -9,8 +9,8 @@
 #include "ops/admin_command.h"
 #include "term/admin_view.h"
 
-/* A change of another server: its word in the command, in the path, and in the
- * output. */
+/* A change of another server: its word on the command line, the end of the
+ * request's path, and the text that is printed when the change is done. */
 struct verb {
 	const char *word;
 	int operands; /* number of operands, with the word */
@@ -68,8 +68,8 @@ list(struct cli *cli, struct fail *fail)
 	return (admin_command_show_list(cli, &peers, fail));
 }
 
-/* Sets the cure for a server that is unknown, or whose state does not allow the
- * change. */
+/* Sets the cure of a refusal: the other server is unknown (404), or its state
+ * does not allow the change (409).  Returns the rc of ${fail}. */
 static enum rc
 refused(struct fail *fail)
 {

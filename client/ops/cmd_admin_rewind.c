@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rewinds: a lane offers its messages again from a place or from a time on, or
- * all lanes of a destination do from a time on.
+ * admin rewind: makes a lane (the queue of one conversation to one recipient on
+ * another server) send its messages again from a place or from a time on, or
+ * all lanes of a destination from a time on.
  *
  * The server rewinds one lane in one request, so the lanes of a destination are
  * read page by page.  A command that fails half-way can be repeated: a lane
@@ -80,9 +81,9 @@ rewind_page(struct cli *cli, const json_t *page, const char *since,
 			json_decref(answer);
 			(*ret_n)++;
 		} else if (fail->status != 404 && fail->status != 409) {
-			/* Skip two kinds of lanes: 404 has been purged
-			 * meanwhile, 409 leads to an inbox of that server
-			 * itself. */
+			/* A lane with 404 has been purged meanwhile.  One with
+			 * 409 leads to an inbox on that server and cannot be
+			 * rewound.  Such lanes are skipped. */
 			return (fail->rc);
 		}
 	}

@@ -9,8 +9,8 @@
 #include "term/admin_view.h"
 #include "term/human.h"
 
-/* A change of a user: its word in the command, in the path, and in the
- * output. */
+/* A change of a user: its word on the command line, the end of the request's
+ * path, and the text that is printed when the change is done. */
 static const struct verb {
 	const char *word, *path, *done;
 } verbs[] = {
@@ -20,7 +20,8 @@ static const struct verb {
     {"demote", "/demote", "is no longer an administrator"},
 };
 
-/* Sets the cure for a user who is unknown, or who is in that state already. */
+/* Sets the cure of a refusal: the user is unknown (404), or the user's state
+ * does not allow the change (409).  Returns the rc of ${fail}. */
 static enum rc
 refused(struct fail *fail)
 {
@@ -52,8 +53,8 @@ change(struct cli *cli, const struct verb *verb, struct fail *fail)
 	return (rc);
 }
 
-/* Prints a new one-time password.  The server's answer is the only place that
- * has it. */
+/* Makes the server set a new one-time password, and prints it.  The server
+ * keeps only its hash, so the password cannot be shown again. */
 static enum rc
 give_password(struct cli *cli, struct fail *fail)
 {

@@ -226,8 +226,9 @@ fetch_view(struct top *top, struct fail *fail)
 	return (fetch_lanes(top, fail));
 }
 
-/* Polls the server and stores the reason of a failure.  Fails only if a retry
- * is useless. */
+/* Polls the server.  After a 401, 403 or 404, fails, because a retry is
+ * useless.  Stores any other failure in top->view, which shows it, and returns
+ * RC_OK. */
 static enum rc
 refresh(struct top *top, struct fail *fail)
 {

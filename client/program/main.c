@@ -68,9 +68,10 @@ set_look(struct cli *cli)
 	cli->look.columns = output_columns(cli->terminal);
 }
 
-/* Finds the server: the first of option, environment, profile and default.  A
- * token is sent only to the server that issued it.  If that is on this machine,
- * the port may differ. */
+/* Finds the server: the first of option, environment, profile and default.  If
+ * the command needs a login, fails unless that is the server that has issued
+ * the profile's token.  Two servers on this machine count as the same server,
+ * whatever their ports. */
 static enum rc
 find_server(struct cli *cli, char ret[PROFILE_SERVER_SIZE], struct fail *fail)
 {
@@ -167,8 +168,9 @@ print_failure(const struct fail *fail)
 	json_decref(json);
 }
 
-/* Completes a cure that ends with how to log in: with the name of the profile's
- * user, and with the profile. */
+/* If the profile has a user and the cure ends with "twinbox login NAME"
+ * (FAIL_LOGIN), replaces NAME by that user, and appends --profile unless the
+ * profile is the default one. */
 static void
 name_login(const struct cli *cli, struct fail *fail)
 {
@@ -186,9 +188,10 @@ name_login(const struct cli *cli, struct fail *fail)
 	    other ? " --profile " : "", other ? p->name : "");
 }
 
-/* Writes into ${ret} how many messages wait here, as an addition to the failure
- * of the command.  If they wait for the same reason, one line is enough for
- * both; otherwise prints a line of its own. */
+/* Reports the messages that wait on this computer, beside ${fail}, the failure
+ * of the command.  If they wait for the same reason, writes their number into
+ * ${ret}, which the caller appends to the failure's line.  Otherwise prints a
+ * line of their own and sets ${ret} to "". */
 static void
 write_waiting(struct cli *cli, const struct fail *fail, char *ret, size_t size)
 {

@@ -139,8 +139,8 @@ age_style(int64_t ms)
 	return (ms >= OLD_MS ? STYLE_YELLOW : STYLE_PLAIN);
 }
 
-/* Begins the line of figure ${name}.  The caller appends its value, which is in
- * ${style}, to the result. */
+/* Begins the row of the figure called ${name}.  Returns the buffer to which the
+ * caller appends the figure's value, which is shown in ${style}. */
 static struct buf *
 figure(struct grid *grid, const char *name, enum style style)
 {
@@ -196,8 +196,8 @@ add_waiting(struct grid *grid, const json_t *stats)
 	    stats, "dead_letters_open");
 }
 
-/* Appends the numbers of messages: the totals since the database was created,
- * and the numbers now. */
+/* Appends, for each outcome of messages, the total since the database was
+ * created and, if the server gives it, the number in that state now. */
 static void
 add_done(struct grid *grid, const json_t *stats)
 {

@@ -2,7 +2,7 @@
 /*
  * How the answers of /v1/admin look in a terminal: tables and facts, shared by
  * the admin commands and `admin top`.  Pure functions: JSON in, text out.  A
- * member that is missing or has the wrong type is shown as "-" or "?", or is
+ * member that is missing or has the wrong type is shown as "-", "?" or 0, or is
  * left out.
  */
 #ifndef CLI_ADMIN_VIEW_H
@@ -79,9 +79,10 @@ void admin_view_dead(
 void admin_view_destinations(
     struct buf *b, const struct look *look, const json_t *list);
 
-/* Appends destinations by the age of the messages that wait for them.
- * ${answer} has both "destinations" and "age_limits_ms".  Leaves out "*", the
- * sum of all destinations, and shows at most ten ages. */
+/* Appends a table with a row for each destination: the number of messages that
+ * wait for it, in all and by age.  ${answer} has both "destinations" and
+ * "age_limits_ms".  Leaves out "*", the sum of all destinations, and shows at
+ * most ten ranges of ages. */
 void admin_view_ages(
     struct buf *b, const struct look *look, const json_t *answer);
 

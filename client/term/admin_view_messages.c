@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables of messages: lists of the outbox and of dead letters, and one
- * message with all its attempts.  They have no texts, because operators do not
- * read messages and the server does not send the texts.
+ * message with all its attempts.  They do not show the texts of messages:
+ * operators do not read messages, so the server does not send the texts.
  */
 #include <string.h>
 
@@ -239,9 +239,9 @@ add_attempts(struct buf *b, const struct look *look, const json_t *attempts)
 	    b, look, attempts, &ADMIN_VIEW_TABLE(columns, add_attempt));
 }
 
-/* Appends the events of ${timeline}, each with the time since the first one.
- * If there are ${attempts}, leaves out their starts, which the table of
- * attempts shows. */
+/* Appends the events of ${timeline}, each with the time since the first one
+ * shown.  If there are ${attempts}, leaves out the events "attempt", because
+ * the table of attempts has the same times. */
 static void
 add_timeline(struct buf *b, const struct look *look, const json_t *timeline,
     const json_t *attempts)

@@ -21,7 +21,8 @@
 /* A terminal that polls as writable accepts this many bytes without
  * blocking. */
 #define PIECE 256
-/* How long to wait, in ms, for a terminal that is taken over or given back. */
+/* The longest wait, in ms, until the terminal accepts the sequences that take
+ * it over or give it back. */
 #define PATIENCE_MS 300
 
 #define TAKE "\033[?1049h\033[?25l\033[?7l\033[2J"
@@ -62,9 +63,10 @@ measure(struct fullscreen *f)
 	}
 }
 
-/* Writes ${n} bytes at ${p}.  Gives up when the terminal has accepted nothing
- * for ${patience_ms}; with -1, only when a signal has come and the terminal
- * accepts nothing. */
+/* Writes ${n} bytes at ${p} to the terminal.  Gives up after a write error, or
+ * when the terminal has accepted nothing for ${patience_ms}.  If ${patience_ms}
+ * is -1, waits without limit, but gives up if a signal has come while the
+ * terminal accepts nothing. */
 static void
 put(struct fullscreen *f, const char *p, size_t n, int patience_ms)
 {
@@ -260,8 +262,9 @@ escape_meaning(char number, char last)
 	return (number == '1' ? FULLSCREEN_HOME : FULLSCREEN_OTHER);
 }
 
-/* Removes the first key from the typed bytes and returns it; FULLSCREEN_NONE if
- * it is not complete yet. */
+/* Removes the first key from the typed bytes and returns it.  If the key is an
+ * escape sequence that is not complete yet, removes nothing and returns
+ * FULLSCREEN_NONE. */
 static int
 take_key(struct fullscreen *f)
 {

@@ -108,8 +108,9 @@ cell_width(const struct grid *grid, const struct grid_cell *cell)
 	return (safe_width(grid->text.data + cell->at, cell->len));
 }
 
-/* Narrows the widest of the columns that may be cut by one, until all columns
- * fit into ${columns} or none may be narrowed further. */
+/* Takes 1 from the width of the widest column that may be cut, again and again,
+ * until the table fits into ${columns} or all such columns have their least
+ * width. */
 static void
 narrow(const struct grid *grid, int *widths, int columns)
 {
@@ -161,8 +162,8 @@ add_spaces(struct buf *b, int n)
 		buf_addc(b, ' ');
 }
 
-/* Appends ${n} bytes of safe text at ${s}, cut to ${width} columns.  Returns
- * the columns taken. */
+/* Appends ${n} bytes of safe text at ${s}, cut to ${width} columns; a cut text
+ * ends with "…".  Returns the number of columns that the result takes. */
 static int
 add_cut(struct buf *b, const char *s, size_t n, int width)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tables that fit a width.  Columns are aligned; those that may be narrowed are
- * cut if the table is too wide; a row can have its own line below it.  Text in
- * cells must be safe for a terminal (lib/safe.h).
+ * cut if the table is too wide; a row can have a note, a line below it.  Text
+ * in cells and notes must be safe for a terminal (lib/safe.h).
  */
 #ifndef CLI_GRID_H
 #define CLI_GRID_H
@@ -62,8 +62,8 @@ struct buf *grid_note(struct grid *grid, enum style style);
 void grid_finish(struct grid *grid, struct buf *b, const struct look *look);
 
 /* Appends the ${n} bytes at ${s}, safe text with colour sequences, cut to
- * ${columns} columns; a cut text ends with "…".  Colour sequences take no
- * column; the last style is ended. */
+ * ${columns} columns.  A cut text ends with "…", unless the cut is where the
+ * colour changes.  Colour sequences take no column; the last style is ended. */
 void grid_clip(struct buf *b, const char *s, size_t n, int columns);
 
 #endif

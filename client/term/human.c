@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers in readable form.  Whatever number a server sends, the text has at
- * most a known width; that includes huge and negative ones.
+ * Numbers in readable form.  A server may send any number, also a huge or a
+ * negative one; the width of the text is limited for all of them.
  */
 #include "term/human.h"
 

@@ -132,7 +132,8 @@ render_time(struct buf *b, const struct look *look, int64_t ms)
 }
 
 /* Appends the text in ${cell}, padded to ${columns}, and empties ${cell}.  If
- * ${cell} has failed, so has ${b}.  Returns the columns taken. */
+ * ${cell} ran out of memory, marks ${b} as failed, too.  Returns the number of
+ * columns taken. */
 static int
 add_padded(struct buf *b, const struct look *look, enum style style,
     struct buf *cell, int columns)
@@ -214,8 +215,9 @@ render_message(struct buf *b, const struct look *look, const json_t *message,
 	buf_addc(b, '\n');
 }
 
-/* Appends the message up to which receipt ${event} applies: its number in the
- * inbox or, if that is not known, its number in the conversation. */
+/* Appends the message up to which ${event}, a receipt or a "read on another
+ * device", applies: the message's number in the inbox or, if that is not known,
+ * its number in the conversation. */
 static void
 add_upto(struct buf *b, const struct look *look, const json_t *event)
 {
@@ -523,8 +525,9 @@ measure_table(struct buf *b, const json_t *rows, int widths[TABLE_COLUMNS_MAX])
 	buf_fini(&cell);
 }
 
-/* Narrows the widest of the columns in ${flexible} until the ${n} columns fit
- * into ${columns}. */
+/* Narrows the widest of the columns in the bit mask ${flexible} by 1, again and
+ * again, until the ${n} columns of the table fit into ${columns} or all
+ * flexible ones have been narrowed to FLEXIBLE_MIN. */
 static void
 fit_table(
     int widths[TABLE_COLUMNS_MAX], size_t n, unsigned flexible, int columns)

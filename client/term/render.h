@@ -31,8 +31,9 @@ struct look {
 	const char *me; /* the user's name, "" if not needed */
 	int columns;    /* width of a table, 0: 80 */
 
-	/* Returns the inbox number of message ${n} of ${conversation}, 0 if it
-	 * is not known.  NULL: no numbers are known. */
+	/* This function returns the number in the inbox of the message with
+	 * number ${n} in ${conversation}, 0 if it is not known.  The pointer is
+	 * NULL if no numbers are known. */
 	int64_t (*seq_of)(void *arg, const char *conversation, int64_t n);
 	void *seq_arg;
 };
@@ -64,8 +65,8 @@ int render_columns(int fd);
 
 /* Appends ${text} (already safe, one line), broken between words into lines of
  * at most ${columns} (0: no limit).  The first line starts at column ${indent};
- * the others are indented by ${indent}.  A longer word is not broken, and the
- * last line has no line end. */
+ * the others are indented by ${indent}.  A word that is longer than a line is
+ * not broken, and the last line has no line end. */
 void render_wrapped(struct buf *b, const char *text, int columns, int indent);
 
 /* Appends string member ${name} of ${json} as one safe line, or ${other} if
@@ -95,12 +96,12 @@ void render_message(struct buf *b, const struct look *look,
 void render_entry(struct buf *b, const struct look *look, const json_t *entry);
 
 /* Returns the state of an outbox entry in readable form: "read", "scheduled", …
- * The text may belong to ${entry}, and is not safe. */
+ * The text may belong to ${entry}, and is not safe for a terminal. */
 const char *render_entry_state(const json_t *entry);
 
 /* Returns the name of the other side of a direct conversation (${me} if there
- * is none); else the title, or "group".  The text may belong to
- * ${conversation}, and is not safe. */
+ * is none); for a group, the title, or "group" without one.  The text may
+ * belong to ${conversation}, and is not safe for a terminal. */
 const char *render_conversation_name(
     const json_t *conversation, const char *me);
 
@@ -110,8 +111,8 @@ const char *render_conversation_name(
 void render_table(struct buf *b, const struct look *look, const json_t *rows);
 
 /* Like render_table(), but makes each row fit on one line of look->columns by
- * cutting the columns in ${flexible}, a bit mask of column numbers, to 6
- * columns at least.  A table that is too wide even then does not fit. */
+ * cutting the columns in ${flexible}, a bit mask of column numbers.  No column
+ * is cut to less than 6, so a row may still be too long. */
 void render_table_fit(struct buf *b, const struct look *look,
     const json_t *rows, unsigned flexible);
 

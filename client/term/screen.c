@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chat's terminal.  This file knows where the cursor is. libedit uses the
- * lowest rows, and everything above them is printed here; so each print first
- * erases the edited line and redraws it afterwards.  The printed lines that are
- * still on the screen are remembered, so that a line in the middle can be
- * replaced: all lines from there on are printed again.
+ * The chat's terminal.  This file knows where the cursor is.  The line being
+ * edited is in the lowest rows, where libedit draws it; this file prints
+ * everything above.  So each print first erases the edited line and redraws it
+ * afterwards.  The printed lines that are still on the screen are remembered,
+ * so that one of them can be replaced: that line and all below are printed
+ * again.
  */
 #include "term/screen.h"
 
@@ -43,8 +44,8 @@ struct screen {
 	bool editing; /* the prompt is on the screen */
 	bool gone;    /* end of input was reported */
 
-	/* The items above the edited line, the lowest last.  Together they take
-	 * at most the rows of the terminal. */
+	/* The printed lines above the edited line, from the top of the screen
+	 * down.  Together they take no more rows than the terminal has. */
 	struct item items[ITEMS_MAX];
 	int nitems;
 };
@@ -89,8 +90,8 @@ write_all(const char *p, size_t n)
 	}
 }
 
-/* Returns the row, counted from the prompt's, that contains column ${columns}
- * of the edited line. */
+/* Returns the row that contains column ${columns} of the edited text, which
+ * follows the prompt.  Row 0 is that of the prompt. */
 static int
 rows_to(const struct screen *screen, int columns)
 {
@@ -99,8 +100,8 @@ rows_to(const struct screen *screen, int columns)
 	return ((prompt + columns) / screen->columns);
 }
 
-/* Appends the sequence that erases the edited line.  The cursor is ${rows} rows
- * below its beginning. */
+/* Appends the sequence that moves the cursor up by ${rows} rows, to the
+ * beginning of that row, and erases everything from there on. */
 static void
 add_wipe(struct buf *b, int rows)
 {
@@ -128,8 +129,8 @@ wipe_line(const struct screen *screen)
 	buf_fini(&b);
 }
 
-/* libedit's callback: a line was entered, or input has ended.  The cursor is on
- * the row below. */
+/* libedit's callback: ${line} was entered, or is NULL because the input has
+ * ended.  The cursor is on the row below the entered line. */
 static void
 line_entered(char *line)
 {

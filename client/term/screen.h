@@ -31,13 +31,14 @@ bool screen_read(struct screen *screen);
  * screen_replace(). */
 void screen_print(struct screen *screen, struct buf *b, const char *tag);
 
-/* Remembers the lines in ${b}, which are on the terminal already, above the
- * prompt and below lines printed or adopted before.  Empties ${b}. */
+/* Remembers the lines in ${b} for screen_replace(), as screen_print() does, but
+ * does not print them: they are on the terminal already, above the prompt and
+ * below lines printed or adopted before.  Empties ${b}. */
 void screen_adopt(struct screen *screen, struct buf *b, const char *tag);
 
-/* Replaces the last lines printed with ${tag} by ${b} and empties ${b}.
- * Returns false and keeps ${b} if those lines have left the screen, ${b} does
- * not end with a line end, or memory runs out. */
+/* Replaces the last lines printed or adopted with ${tag} by ${b}, and empties
+ * ${b}.  Returns false and keeps ${b} if those lines have left the screen, ${b}
+ * does not end with a line end, or memory runs out. */
 bool screen_replace(struct screen *screen, struct buf *b, const char *tag);
 
 /* Handles a new size of the terminal. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pictures of the live view.  This file owns the computation of rates.  A
- * total that has become smaller (another server, or a restored one) begins a
- * new series.
+ * The pictures of the live view.  This file owns the computation of rates.  If
+ * a total becomes smaller, the server was replaced or restored: older samples
+ * are dropped, and rates are computed from the later ones only.
  */
 #include "term/top_view.h"
 
@@ -361,8 +361,8 @@ add_list(struct buf *b, const struct look *look, const json_t *rows,
 	}
 }
 
-/* Appends the page.  Returns the number of lines at its top that do not
- * scroll. */
+/* Appends the current page, without the lines above and below it on the screen.
+ * Returns the number of lines at the page's top that do not scroll. */
 static int
 add_page(struct buf *b, const struct look *look, const struct top_view *view)
 {
@@ -470,8 +470,9 @@ next_line(const char *p, const char *end)
 	return (stop == NULL ? end : stop + 1);
 }
 
-/* Appends ${rows} lines of ${page}, starting after the scrolled-away lines.
- * The first ${fixed} lines do not scroll. */
+/* Appends ${rows} lines of ${page}: the first ${fixed} lines, which do not
+ * scroll, then the lines after the next view->scroll lines.  Reduces
+ * view->scroll if the page ends before, and sets view->below. */
 static void
 add_window(struct buf *b, struct top_view *view, const struct buf *page,
     int fixed, int rows)

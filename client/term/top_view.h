@@ -61,8 +61,8 @@ const char *top_view_page_name(enum top_page page);
 /* Frees the members of ${view}. */
 void top_view_fini(struct top_view *view);
 
-/* Stores ${stats}, which ${view} then owns.  ${now_ms} is their time if they
- * have no "at". */
+/* Stores ${stats}, which ${view} then owns, and adds a sample of their totals.
+ * The time of the sample is the member "at" of ${stats}, else ${now_ms}. */
 void top_view_stats(struct top_view *view, json_t *stats, int64_t now_ms);
 
 /* Appends the whole picture for a terminal, in ${rows} lines. */

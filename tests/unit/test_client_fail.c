@@ -59,21 +59,22 @@ static const struct {
     {"storage_full", 507, EX_TEMPFAIL, true, false},
 };
 
-/* Returns the number of problems that only other servers get, never clients. */
-static int
-for_servers(void)
-{
-	static const char *const slugs[] = {"digest-wrong", "nonce-repeated",
-	    "key-unknown", "peer-refused", "signature-missing",
-	    "signature-malformed", "signature-components",
-	    "signature-parameters", "signature-expired", "signature-early",
-	    "signature-wrong"};
-	size_t i;
+/* The problems that only other servers get, never clients: slug and code. */
+static const char *const for_servers[][2] = {
+    {"digest-wrong", "digest_wrong"},
+    {"nonce-repeated", "nonce_repeated"},
+    {"key-unknown", "key_unknown"},
+    {"peer-refused", "peer_refused"},
+    {"signature-missing", "signature_missing"},
+    {"signature-malformed", "signature_malformed"},
+    {"signature-components", "signature_components"},
+    {"signature-parameters", "signature_parameters"},
+    {"signature-expired", "signature_expired"},
+    {"signature-early", "signature_early"},
+    {"signature-wrong", "signature_wrong"},
+};
 
-	for (i = 0; i < sizeof(slugs) / sizeof(slugs[0]); i++)
-		assert_int_not_equal(problem_find(slugs[i]), PROBLEM_NONE);
-	return ((int)i);
-}
+#define FOR_SERVERS ((int)(sizeof(for_servers) / sizeof(for_servers[0])))
 
 static void
 test_problems(void **state)
@@ -85,7 +86,7 @@ test_problems(void **state)
 	(void)state;
 	/* The table is complete.  PROBLEM_NONE is not a problem. */
 	assert_int_equal(sizeof(problems) / sizeof(problems[0]),
-	    PROBLEM_COUNT - 1 - for_servers());
+	    PROBLEM_COUNT - 1 - FOR_SERVERS);
 	for (i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
 		problem = json_pack("{ss ss}", "code", problems[i].code,
 		    "detail", "why\033[2J");
@@ -101,6 +102,40 @@ test_problems(void **state)
 		assert_int_equal(sender_refused(&fail), problems[i].refused);
 		json_decref(problem);
 	}
+}
+
+/* A server that is faulty or hostile answers a client with a problem that only
+ * servers get.  The client treats the code as one that it does not know, so the
+ * request has failed: with RC_OK a refused message would count as accepted. */
+static void
+test_problems_of_servers(void **state)
+{
+	static const int statuses[] = {400, 401, 403, 409, 418, 503};
+	struct fail fail, unknown;
+	json_t *problem, *other = json_pack("{ss}", "code", "no_such_code");
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < (size_t)FOR_SERVERS; i++) {
+		assert_int_not_equal(
+		    problem_find(for_servers[i][0]), PROBLEM_NONE);
+		problem = json_pack("{ss}", "code", for_servers[i][1]);
+		for (j = 0; j < sizeof(statuses) / sizeof(statuses[0]); j++) {
+			(void)fail_problem(&unknown, statuses[j], other, 0);
+			assert_int_not_equal(
+			    fail_problem(&fail, statuses[j], problem, 0),
+			    RC_OK);
+			assert_int_equal(fail.rc, unknown.rc);
+			assert_int_equal(fail.exit, unknown.exit);
+			assert_string_equal(fail.what, unknown.what);
+			assert_string_equal(fail.cure, unknown.cure);
+			assert_string_equal(fail.code, for_servers[i][1]);
+			assert_int_equal(
+			    sender_refused(&fail), sender_refused(&unknown));
+		}
+		json_decref(problem);
+	}
+	json_decref(other);
 }
 
 /* A revoked token gives the same plain text, however it is noticed.  A refusal
@@ -305,6 +340,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_problems),
+	    cmocka_unit_test(test_problems_of_servers),
 	    cmocka_unit_test(test_logged_out),
 	    cmocka_unit_test(test_quota),
 	    cmocka_unit_test(test_answers_without_document),
