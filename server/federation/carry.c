@@ -168,6 +168,7 @@ take_acks(struct carry *c, const struct envelope_answer *a)
 
 /* The parsed answer of a peer. */
 struct outcome {
+	bool no_memory; /* this server had none for the answer */
 	struct classify_outcome is;
 	struct envelope_answer answer;
 };
@@ -179,6 +180,7 @@ read_outcome(struct carry *c, struct outcome *o)
 	struct refusal refusal = REFUSAL_INIT;
 	struct uuid ids[PARCEL_ITEMS];
 	char value[TRANSFER_HEADER_SIZE];
+	enum rc rc;
 	size_t i;
 
 	memset(o, 0, sizeof(*o));
@@ -187,13 +189,16 @@ read_outcome(struct carry *c, struct outcome *o)
 	o->is.envelopes = c->nsent;
 	o->is.signed_anew = c->signed_anew;
 	o->is.retry_after_ms = CLASSIFY_NO_WAIT;
+	o->no_memory = t->no_memory;
 	if (t->transport != CLASSIFY_ANSWERED)
 		return;
 	if (t->status == 200 || t->status == 202) {
 		for (i = 0; i < c->nsent; i++)
 			ids[i] = c->parcel->items[c->sent[i]].row.event_id;
-		o->is.read = wire_answer_read(t->answer.data, t->answer.len,
-				 ids, c->nsent, &o->answer, &refusal) == RC_OK;
+		rc = wire_answer_read(t->answer.data, t->answer.len, ids,
+		    c->nsent, &o->answer, &refusal);
+		o->is.read = rc == RC_OK;
+		o->no_memory = rc == RC_NO_MEMORY;
 		o->is.reconnect = o->answer.reconnect;
 		o->is.reconnect_after_ms = o->answer.reconnect_after_ms;
 		return;
@@ -320,6 +325,12 @@ come_back(struct transfer *t)
 	struct outcome o;
 
 	read_outcome(c, &o);
+	if (o.no_memory) {
+		/* The peer may have taken the items; it recognises them when
+		 * they are sent again. */
+		carry_fail_here(c, "out of memory while its answer was read");
+		return;
+	}
 	v = classify(&o.is);
 	metrics_add_by(c->outbound->o.metrics, METRIC_BY_FEDERATION_OUT,
 	    classify_word(v.class), 1);

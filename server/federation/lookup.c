@@ -193,6 +193,8 @@ read_document(struct lookup *l)
 	char pinned[DOMAIN_AUTHORITY_SIZE + sizeof("https://")];
 	char value[TRANSFER_HEADER_SIZE];
 
+	if (t->no_memory)
+		return (err_set(&l->err, RC_NO_MEMORY, "out of memory"));
 	if (t->transport != CLASSIFY_ANSWERED)
 		return (err_set(&l->err, RC_PEER, "%s%s%s",
 		    classify_transport_words(t->transport),
@@ -212,10 +214,14 @@ static void
 fetched(struct transfer *t)
 {
 	struct lookup *l = CONTAINER_OF(t, struct lookup, transfer);
+	enum rc rc;
 
 	l->outbound->fetching -= l->stranger ? 1 : 0;
-	if (read_document(l) == RC_OK)
+	rc = read_document(l);
+	if (rc == RC_OK)
 		store(l);
+	else if (rc == RC_NO_MEMORY)
+		put_off(l, l->err.text);
 	else
 		fail(l);
 }

@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "federation/address.h"
 #include "federation/transfer.h"
 
@@ -77,7 +78,10 @@ take_answer(char *p, size_t size, size_t n, void *arg)
 		return (0);
 	}
 	buf_add(&t->answer, p, n);
-	return (buf_ok(&t->answer) ? n : 0);
+	if (buf_ok(&t->answer) && !FAULT_FAILS("transfer.answer.memory"))
+		return (n);
+	t->no_memory = true;
+	return (0);
 }
 
 /* ---- begin ---- */
@@ -205,6 +209,7 @@ transfer_finish(CURLM *multi, CURL *easy, CURLcode code)
 	(void)curl_multi_remove_handle(multi, easy);
 	t->active = false;
 	t->transport = transport_of(t, code);
+	t->no_memory = t->no_memory || code == CURLE_OUT_OF_MEMORY;
 	(void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
 	t->status = t->transport == CLASSIFY_ANSWERED ? (int)status : 0;
 	t->done(t);

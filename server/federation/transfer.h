@@ -43,6 +43,7 @@ struct transfer {
 	/* Set when it is done. */
 	enum classify_transport transport;
 	int status;                  /* HTTP status; 0: none */
+	bool no_memory;              /* this server had none for the answer */
 	struct buf answer;           /* freed by transfer_fini() */
 	char error[CURL_ERROR_SIZE]; /* libcurl's text; "": none */
 

@@ -19,10 +19,11 @@ import { said } from './upkeep.mjs';
  * c.example, which does not.
  */
 export class Scene {
-	constructor({ args = [], limits } = {})
+	constructor({ args = [], env = {}, limits } = {})
 	{
 		this.ends = [];
 		this.args = args;
+		this.env = env;
 		this.b = new Peer('b.example');
 		this.c = new Peer('c.example');
 		this.b.limits = limits;
@@ -42,6 +43,7 @@ export class Scene {
 			this.after(() => peer.close());
 		}
 		this.server = await startSide(this, { domain: 'a.example', args: this.args,
+			env: this.env,
 			peers: Object.fromEntries(peers.map((peer) => [peer.domain, peer.url])),
 			unlimited: 'one user sends as fast as can be' });
 		for (const peer of peers)
