@@ -24,7 +24,7 @@ void
 push_drain_tick(struct push *p, int64_t now)
 {
 	struct session *s;
-	bool drained = true;
+	bool drained = p->adopting == 0;
 
 	TAILQ_FOREACH (s, &p->all, all) {
 		if (s->draining_since_ms == 0 || session_state_over(s->state))
@@ -38,21 +38,27 @@ push_drain_tick(struct push *p, int64_t now)
 }
 
 void
-push_drain_begin(struct push *p)
+push_drain_session(struct session *s)
 {
-	const int64_t now = clk_mono_ms(p->options.clk);
-	struct session *s;
+	struct push *p = s->push;
 	struct buf *b;
 
-	TAILQ_FOREACH (s, &p->all, all) {
-		if (session_state_over(s->state))
-			continue;
-		b = push_frame_begin(p);
-		buf_adds(b, "{\"type\":\"reconnect\",\"after_ms\":2000,"
-			    "\"reason\":\"restart\"}");
-		session_reply(s);
-		s->draining_since_ms = now;
-		if (!session_is_open(s) || atomic_load(&p->stopping))
-			session_close(s, 1012, "restart");
-	}
+	if (session_state_over(s->state))
+		return;
+	b = push_frame_begin(p);
+	buf_adds(b, "{\"type\":\"reconnect\",\"after_ms\":2000,"
+		    "\"reason\":\"restart\"}");
+	session_reply(s);
+	s->draining_since_ms = clk_mono_ms(p->options.clk);
+	if (!session_is_open(s) || atomic_load(&p->stopping))
+		session_close(s, 1012, "restart");
+}
+
+void
+push_drain_begin(struct push *p)
+{
+	struct session *s;
+
+	TAILQ_FOREACH (s, &p->all, all)
+		push_drain_session(s);
 }

@@ -145,10 +145,14 @@ void waiters_recheck(struct push *p);
  * yet. */
 void push_drain_begin(struct push *p);
 
+/* Does the same for ${s}, whose connection was handed to the library before the
+ * drain and became a session after it. */
+void push_drain_session(struct session *s);
+
 /* Closes each draining session that has no request under way and whose client
  * has sent nothing for push_drain_quiet, or that has drained for
  * push_drain_most.  Sets p->drained to true when every draining session is
- * closed or closing. */
+ * closed or closing, and no connection is about to become a session. */
 void push_drain_tick(struct push *p, int64_t now);
 
 /* ---- push_rx.c: input from clients ---- */

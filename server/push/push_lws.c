@@ -121,6 +121,8 @@ established(struct lws *wsi, struct slot *slot)
 	log_event(LOG_EV_PUSH_OPEN, "session=s%lld peer=%s", (long long)s->no,
 	    from == NULL ? "" : from->peer.address);
 	forget_peer(wsi);
+	if (p->drain_begun)
+		push_drain_session(s);
 	return (0);
 }
 

@@ -506,6 +506,34 @@ test_leave(void **state)
 	assert_frames(asks, "ok=1 CLOSE:1012");
 }
 
+/* A connection is with the library when the stop begins, and becomes a session
+ * afterwards: its client is asked to reconnect as well, and until then the
+ * sessions have not drained. */
+static void
+test_leave_of_a_newcomer(void **state)
+{
+	const struct lws *before = library_newest();
+	struct lws *late;
+	int fd;
+
+	(void)state;
+	fd = client_dial("192.0.2.1");
+	while (library_newest() == before)
+		(void)uv_run(&scene->push->loop, UV_RUN_NOWAIT);
+	late = library_newest();
+	late->client = fd;
+	push_drain(scene->push);
+	while (!scene->push->drain_begun)
+		(void)uv_run(&scene->push->loop, UV_RUN_NOWAIT);
+	(void)uv_timer_stop(&scene->push->timer);
+	push_tick(scene->push);
+	assert_false(atomic_load(&scene->push->drained));
+	turn();
+	assert_frames(late, "reconnect CLOSE:1012");
+	pass(1);
+	assert_true(atomic_load(&scene->push->drained));
+}
+
 /* The stop waits for an answer up to a deadline. */
 static void
 test_leave_deadline(void **state)
@@ -577,6 +605,7 @@ main(void)
 	    T(test_we_close),
 	    T(test_last_frames),
 	    T(test_leave),
+	    T(test_leave_of_a_newcomer),
 	    T(test_leave_deadline),
 	    T(test_sessions_are_logged),
 	};
