@@ -122,7 +122,7 @@ enum rc config_warn_wide(const char *name, const struct config_cidrs *networks,
 /* Reads the file ${path} and calls ${each} for each "name = value" with its
  * line number.  Stops at the first error of ${each} and returns it.
  * RC_INVALID: the file is not a regular one, is larger than 1 MiB, or has a
- * setting in a section, a line of more than CONFIG_LINE_LEN bytes that is not a
+ * section, a line of more than CONFIG_LINE_LEN bytes that is not a
  * comment, or another line that is not "name = value".  Else as
  * rc_of_opening(), RC_IO or RC_NO_MEMORY. */
 enum rc config_file_read(const char *path,

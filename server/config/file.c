@@ -48,10 +48,22 @@ is_comment(const char *line)
 	return (*line == '#' || *line == ';');
 }
 
+/* Refuses the section whose name begins at ${name}. */
+static void
+refuse_section(struct reading *r, const char *name)
+{
+	size_t n = strcspn(name, "]\r\n");
+
+	r->rc = err_set(r->err, RC_INVALID,
+	    "%s:%d: there are no sections such as [%.*s] here; leave them out",
+	    r->path, r->line, (int)(n < 40 ? n : 40), name);
+}
+
 /* The reader that inih calls: returns a line a call, like fgets().  Removes
  * blanks at the beginning of a line, because inih would read such a line as the
  * continuation of the one before.  A line that does not fit, unless it is a
- * comment, ends the reading with RC_INVALID. */
+ * comment, ends the reading with RC_INVALID; so does a section, which inih
+ * would report only together with a setting in it. */
 static char *
 next_line(char *text, int size, void *stream)
 {
@@ -74,6 +86,10 @@ next_line(char *text, int size, void *stream)
 	}
 	blanks = strspn(text, " \t");
 	memmove(text, text + blanks, n - blanks + 1);
+	if (text[0] == '[') {
+		refuse_section(r, text + 1);
+		return (NULL);
+	}
 	return (text);
 }
 
@@ -82,14 +98,8 @@ take_line(void *user, const char *section, const char *name, const char *value)
 {
 	struct reading *r = user;
 
-	if (r->rc != RC_OK)
-		return (0);
-	if (section[0] != '\0')
-		r->rc = err_set(r->err, RC_INVALID,
-		    "%s:%d: there are no sections such as [%.40s] here; leave "
-		    "them out",
-		    r->path, r->line, section);
-	else
+	(void)section;
+	if (r->rc == RC_OK)
 		r->rc = r->each(r->arg, name, value, r->line, r->err);
 	return (r->rc == RC_OK);
 }

@@ -61,8 +61,10 @@ copy_bytes(int from, int to, const char *name, struct err *err)
 				wrote = 0;
 			if (wrote < 0)
 				return (err_set_sys(err,
-				    errno == ENOSPC ? RC_FULL : RC_IO, errno,
-				    "cannot write the copy of %s", name));
+				    errno == ENOSPC || errno == EDQUOT ? RC_FULL
+								       : RC_IO,
+				    errno, "cannot write the copy of %s",
+				    name));
 		}
 	}
 }

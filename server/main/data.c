@@ -121,6 +121,33 @@ check_mode(const char *path, const struct stat *st, struct err *err)
 	return (RC_OK);
 }
 
+/* Checks the mode of the folder of an SQLite database that is outside of the
+ * data directory: whoever may write to it can put another file, or another
+ * write-ahead log, in the place of the database.  The sticky bit does not help,
+ * because the log is not always there. */
+static enum rc
+check_folder(const struct data *data, struct err *err)
+{
+	char folder[URL_SIZE];
+	struct stat st;
+	char *slash;
+
+	if (db_url_multi_writer(data->url))
+		return (RC_OK);
+	(void)snprintf(folder, sizeof(folder), "%s", data_database(data));
+	slash = strrchr(folder, '/');
+	if (slash == NULL)
+		(void)snprintf(folder, sizeof(folder), ".");
+	else
+		slash[slash == folder ? 1 : 0] = '\0';
+	if (stat(folder, &st) != 0 || (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+		return (RC_OK);
+	return (err_set(err, RC_DENIED,
+	    "db: others may write to %s (mode %04o), and so replace the "
+	    "database: put it into a folder of its own",
+	    folder, st.st_mode & 07777));
+}
+
 /* Checks the mode of the directory, if it exists. */
 static enum rc
 check_directory(const struct data *data, struct err *err)
@@ -228,6 +255,7 @@ data_open(const struct config *config, struct data *ret, struct err *err)
 		return (err_set_sys(err, rc_of_place(errno), errno,
 		    "data: cannot open %s", config->data));
 	if ((rc = check_directory(&data, err)) == RC_OK &&
+	    (rc = check_folder(&data, err)) == RC_OK &&
 	    (rc = check_files(&data, err)) == RC_OK &&
 	    (rc = become_owner(&data, err)) == RC_OK)
 		rc = take_lock(&data, err);

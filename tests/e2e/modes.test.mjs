@@ -50,6 +50,31 @@ describe('what others may do with the data', { skip: sqliteOnly }, () => {
 		});
 	}
 
+	for (const mode of [0o770, 0o707, 0o1777]) {
+		it(`a database in another folder, of mode ${mode.toString(8)}, is not opened for writing`, () => {
+			const folder = path.join(tempDir(), 'shared');
+			const args = ['--data', path.join(tempDir(), 'data'), '--db', `sqlite:${folder}/chat.db`];
+
+			fs.mkdirSync(folder);
+			fs.chmodSync(folder, mode);
+			for (const words of [['migrate'], ['user', 'add', 'bob', '--password-stdin'],
+				['serve', '--listen', '127.0.0.1:0']]) {
+				const [code, text] = command(...words, ...args);
+				assert.equal(code, 77, `${words[0]}: ${text}`);
+				assert.ok(text.includes(`db: others may write to ${folder} (mode ${
+					mode.toString(8).padStart(4, '0')}), and so replace the database`), text);
+			}
+			assert.deepEqual(fs.readdirSync(folder), []);
+			fs.chmodSync(folder, 0o755);
+			const [code, text] = command('migrate', ...args);
+			assert.equal(code, 0, text);
+			assert.doesNotMatch(text, /data\.readable path=\S+shared /);
+			// A copy that lies in a shared folder may still be read.
+			fs.chmodSync(folder, mode);
+			assert.equal(command('fsck', ...args)[0], 0);
+		});
+	}
+
 	it('a folder that others may read is logged, and serves', async () => {
 		fs.chmodSync(data, 0o755);
 		fs.chmodSync(database, 0o640);

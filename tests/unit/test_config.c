@@ -534,6 +534,9 @@ test_file_faults(void **state)
 	    {"readers = many\n", ":1: readers: \"many\" is not a whole"},
 	    {"\n\nreaders\n", ":3: the line is not \"name = value\""},
 	    {"[server]\nreaders = 3\n", "no sections such as [server]"},
+	    {"readers = 3\n [alone]\n",
+		":2: there are no sections such as [alone]"},
+	    {"[", "no sections such as []"},
 	    {"readers = 3\n  4\n", ":2: the line is not"},
 	};
 	struct err err = ERR_INIT;

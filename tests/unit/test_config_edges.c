@@ -617,7 +617,7 @@ test_printed(void **state)
 	static const char *const sample[] = {
 	    "# Settings of twinboxd.  Lines are \"name = value\"; flags and\n"
 	    "# the environment win over them.  A line that is commented out here\n"
-	    "# the default.  twinboxd check-config shows what is in effect.\n"
+	    "# has the default.  twinboxd check-config shows what is in effect.\n"
 	    "\n"
 	    "# Where to listen; port 0 takes a free one. Anything but loopback "
 	    "needs\n"
