@@ -45,7 +45,7 @@ function Consequences({ word, self }: { word: Word; self: boolean }): JSX.Elemen
 			devices at once and can no longer log in. People who write to this user get the answer that there is no such
 			user, and messages that the user has scheduled are canceled when they are due.</p>;
 	case 'enable':
-		return <p>The user can log in again with the same password. The devices of before stay logged out.</p>;
+		return <p>The user can log in again with the same password. Devices that were logged out stay logged out.</p>;
 	case 'promote':
 		return <p>An administrator sees this page and may do everything on it: pause destinations, discard
 			messages, disable users. It shows no texts of messages.</p>;
