@@ -259,7 +259,8 @@ async function countSyncs(pid, body) {
 	}
 	const text = fs.readFileSync(file, 'utf8');
 	fs.rmSync(file);
-	return [...text.matchAll(/^\s*(\d+)\s+(?:\w+)$/gm)]
+	// The last line is the total.
+	return [...text.matchAll(/^\s*(\d+)\s+(?!total$)\w+$/gm)]
 	    .reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
 
