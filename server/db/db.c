@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface itself: selects the driver by the url and passes calls on to
- * it.
+ * The functions of db.h: they select the driver (SQLite or PostgreSQL) by the
+ * url and pass calls on to it.
  */
 #include <stdio.h>
 #include <string.h>

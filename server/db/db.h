@@ -24,9 +24,9 @@
 struct sql_text {
 	const char *name;
 	const char *text;
-	/* A locking clause (FOR UPDATE ...) that a DB_WRITER of PostgreSQL
-	 * appends to text, which then does not end with a semicolon.  NULL:
-	 * there is none. */
+	/* A locking clause (FOR UPDATE ...), which the PostgreSQL driver
+	 * appends to ${text} when a DB_WRITER prepares the statement; ${text}
+	 * then does not end with a semicolon.  NULL: nothing is appended. */
 	const char *writer;
 };
 
@@ -51,13 +51,13 @@ enum db_mode {
 	DB_COPIER  /* read-only, for db_backup(); SQLite only */
 };
 
-/* How SQLite's writer syncs the log.  DB_SYNC_NORMAL exists only for tests of a
- * power loss, which prove with it that they detect lost commits; no setting
- * selects it. */
+/* How SQLite's writer syncs the log.  No setting selects DB_SYNC_NORMAL: only
+ * tests use it, to prove that they detect the commits that a loss of power
+ * takes away. */
 enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
 
-/* A value of db_options.lineage that is the id of no lineage: while it is set,
- * db_begin() returns RC_AWAY. */
+/* A value for the variable at db_options.lineage.  No server has a lineage with
+ * this id, so db_begin() returns RC_AWAY while the variable has this value. */
 #define DB_LINEAGE_NOWHERE INT64_C(-1)
 
 /*
@@ -69,8 +69,8 @@ enum db_sync { DB_SYNC_FULL, DB_SYNC_NORMAL };
  */
 #define DB_LINEAGE_SIZE 80
 
-/* The interval at which a node retries a migration lock that another node
- * holds, milliseconds. */
+/* The interval, in milliseconds, at which a node tries again to get the
+ * migration lock while another node holds it. */
 #define DB_WAITS_MS 200
 
 struct db_lineage {
@@ -90,16 +90,17 @@ struct db_options {
 	const struct timing *timing; /* pointer is kept; NULL: timing_real() */
 
 	/* Called every DB_WAITS_MS while a migration waits for the migration of
-	 * another node; ${what} (borrowed) describes that node's session, if it
-	 * was found.  May be NULL. */
+	 * another node.  ${what} (borrowed) describes that node's session, if
+	 * the session was found.  The callback may be NULL. */
 	void (*waits)(void *arg, const char *what);
 	void *waits_arg;
 
-	/* PostgreSQL only; the pointer is kept, and each db_begin() reads the
-	 * value.  Transactions begin only on a server whose lineage has this
-	 * id; 0: on any server that is not a standby.  NULL: the lineage is not
-	 * checked; unless the url sets target_session_attrs, a writer refuses a
-	 * standby and a reader accepts it. */
+	/* PostgreSQL only.  The variable holds the id of the lineage that a
+	 * server must have for a transaction to begin; 0: any server that is
+	 * not a standby is accepted.  The pointer is kept, and each db_begin()
+	 * reads the variable.  NULL: the lineage is not checked; unless the url
+	 * sets target_session_attrs, a writer refuses a standby and a reader
+	 * accepts it. */
 	const atomic_int_fast64_t *lineage;
 };
 
@@ -190,19 +191,20 @@ enum rc db_open(const struct db_options *options, struct db **ret,
  */
 void db_close(struct db *db);
 
-/* Runs statement ${stmt} with ${n} parameters (see DB_PARAMS; $1 is params[0]),
- * outside a transaction in one of its own.  ${each} (may be NULL) is called for
- * each row.  *ret_changed (NULL: not wanted) is the number of rows that an
- * INSERT, UPDATE or DELETE has changed; after other statements it means
- * nothing.  RC_EXISTS: a row with this key exists.  RC_BUSY: a lock or a
- * time-out.  RC_AWAY: the connection is lost. */
+/* Runs statement ${stmt} with ${n} parameters (see DB_PARAMS; $1 is params[0]).
+ * If no transaction is open, the statement is a transaction of its own.
+ * ${each} (may be NULL) is called for each row.  *ret_changed (NULL: not
+ * wanted) is the number of rows that an INSERT, UPDATE or DELETE has changed;
+ * after other statements it means nothing.  RC_EXISTS: a row with this key
+ * exists.  RC_BUSY: a lock or a time-out.  RC_CONFLICT: PostgreSQL reports a
+ * deadlock.  RC_AWAY: the connection is lost. */
 enum rc db_run(struct db *db, int stmt, const struct db_val *params, size_t n,
     db_row_fn each, void *arg, int64_t *ret_changed, struct err *err) MUST_USE;
 
-/* Runs ${stmt} once for each of ${nrows} rows of ${n} parameters, in order.  A
- * statement of PostgreSQL that takes arrays runs once for up to 512 rows.
- * Stops at the first error.  *ret_changed (NULL: not wanted) is the total of
- * changed rows, after an error that of the runs before it. */
+/* Runs ${stmt} once for each of ${nrows} rows of ${n} parameters, in order.  On
+ * PostgreSQL a statement that takes arrays runs once for up to 512 rows.  Stops
+ * at the first error.  *ret_changed (NULL: not wanted) is the total of changed
+ * rows; after an error, the total of the runs before the one that failed. */
 enum rc db_exec_many(struct db *db, int stmt, const struct db_val *params,
     size_t n, size_t nrows, int64_t *ret_changed, struct err *err) MUST_USE;
 
@@ -224,8 +226,8 @@ struct db_set {
 	    .n = (count)})
 
 /* Runs ${stmt} as db_run() does, for each row of ${set}; ${each} must not be
- * NULL.  PostgreSQL runs one statement for all of them, which must take arrays
- * (else RC_INTERNAL), and returns the rows in any order. */
+ * NULL.  On PostgreSQL ${stmt} must take arrays (else RC_INTERNAL): it runs
+ * once for all rows of ${set}, and returns the result rows in any order. */
 enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -239,19 +241,21 @@ enum rc db_run_many(struct db *db, int stmt, const struct db_set *set,
  * statement that runs for the first time on this connection, and when it is
  * full.  Results arrive in the order of the statements.
  *
- * The call that sends a queued statement returns its error, or that of its
- * callback; db_commit() is the last one that can.  A call that runs a statement
- * of its own as well returns RC_EXISTS and RC_CONFLICT of a queued one as
- * RC_INTERNAL, so that its caller does not take the error for one of its own
- * statement.  In db_pipeline_flush() and db_commit(), and when the queue is
- * full, both are RC_CONFLICT.
+ * An error of a queued statement or of its callback is returned by the call
+ * that sends the queue, at the latest by db_commit().  If this call also runs a
+ * statement of its own, it returns RC_INTERNAL in place of RC_EXISTS and
+ * RC_CONFLICT of a queued statement, so that its caller does not take the error
+ * for one of its own statement.  db_pipeline_flush(), and every call that finds
+ * the queue full, return RC_CONFLICT for both; db_commit() returns RC_CONFLICT
+ * or RC_INTERNAL.
  *
  * A driver without a pipeline (SQLite) runs each statement at once.
  */
 
-/* Queues ${stmt} for each row of ${set}.  Each must change exactly one row of a
- * table, else RC_CONFLICT: memory and disk disagree.  Only the total is
- * checked, when the result arrives.  ${set} is borrowed for the call. */
+/* Queues ${stmt} for each row of ${set}.  Each run must change exactly one row
+ * of a table, else RC_CONFLICT: the database is not in the state that the
+ * caller has in memory.  The check compares only the total of changed rows,
+ * when the result arrives.  ${set} is borrowed for the call. */
 enum rc db_pipeline_write(struct db *db, int stmt, const struct db_set *set,
     struct err *err) MUST_USE;
 
@@ -267,9 +271,10 @@ enum rc db_pipeline_flush(struct db *db, struct err *err) MUST_USE;
 
 /* Begins a transaction: for writing (on SQLite BEGIN IMMEDIATE, on PostgreSQL
  * READ COMMITTED) on a writer's connection, a read snapshot on a reader's.
- * SQLite takes the snapshot now, PostgreSQL with the first statement.
- * PostgreSQL connects again if the connection is lost; RC_AWAY: in vain.
- * RC_INTERNAL: on SQLite a transaction was open, and has been rolled back. */
+ * SQLite takes the snapshot now, PostgreSQL with the first statement.  If the
+ * connection to PostgreSQL is lost, this call connects again; RC_AWAY: that
+ * failed.  RC_INTERNAL: on SQLite a transaction was open, and has been rolled
+ * back. */
 enum rc db_begin(struct db *db, struct err *err) MUST_USE;
 
 /* Commits.  After RC_UNCERTAIN, RC_IO or RC_UNCONFIRMED (of a database with
@@ -285,9 +290,10 @@ enum rc db_commit(struct db *db, struct err *err) MUST_USE;
 enum rc db_commit_early(
     struct db *db, bool *ret_owed, struct err *err) MUST_USE;
 
-/* Makes all commits durable that were made early before this call.  RC_IO: it
- * failed, and every later call fails, too: the system does not say which writes
- * it has lost.  Thread: any, also while the owner of the connection works. */
+/* Makes all commits durable that db_commit_early() made before this call.
+ * RC_IO: the sync failed, and every later call fails, too, because the system
+ * does not say which writes it has lost.  Thread: any, also while the owner of
+ * the connection works. */
 enum rc db_sync(struct db *db, struct err *err) MUST_USE;
 
 /* Rolls back if a transaction is open. */
@@ -319,11 +325,10 @@ enum rc db_log_cut(struct db *db, struct err *err) MUST_USE;
 
 /* Copies everything that is committed now into ${path}, a new or an empty file;
  * the caller syncs the copy.  Writers continue meanwhile.  RC_EXISTS: the file
- * is not empty, and is left as it is.  RC_BUSY: the log, which cannot be
- * emptied during the copy, grew beyond ${log_limit} bytes.  RC_FULL: no room on
- * the disk.  After these two and all other errors the file is removed.
- * DB_COPIER only, and SQLite only; RC_INVALID: PostgreSQL.  ${err} must not be
- * NULL. */
+ * is not empty, and is left as it is; after every other error it is removed.
+ * RC_BUSY: the log, which cannot be emptied during the copy, grew beyond
+ * ${log_limit} bytes.  RC_FULL: no room on the disk.  DB_COPIER only, and
+ * SQLite only; RC_INVALID: PostgreSQL.  ${err} must not be NULL. */
 enum rc db_backup(struct db *db, const char *path, int64_t log_limit,
     struct err *err) MUST_USE;
 
@@ -345,8 +350,9 @@ enum rc db_schema_number(
 enum rc db_migrate(struct db *db, int64_t now_ms, int *ret_from, int *ret_to,
     struct err *err) MUST_USE;
 
-/* Makes an empty database in memory with the migrations of ${db}'s program up
- * to ${number}.  The caller closes *ret; NULL: the backend cannot make one
+/* Makes an empty database in memory and runs the migrations that this program
+ * has, up to ${number}, in it.  The caller closes *ret.  *ret is NULL after an
+ * error, and also with RC_OK if the backend cannot make such a database
  * (PostgreSQL). */
 enum rc db_fresh(
     struct db *db, int number, struct db **ret, struct err *err) MUST_USE;
@@ -363,9 +369,9 @@ enum rc db_describe(struct db *db, int stmt, struct db_description *ret,
     char *plan, size_t plan_size, struct err *err) MUST_USE;
 
 /* For connections that read or write the whole database (fsck, copy).  On
- * PostgreSQL a statement may take an hour, and in a transaction db_run()
- * fetches 500 rows at a time instead of collecting all of them first.  Call
- * before db_begin().  SQLite needs nothing of this. */
+ * PostgreSQL a statement may take an hour from now on, and in a transaction
+ * db_run() with a callback fetches 500 rows at a time instead of collecting all
+ * of them first.  Must be called before db_begin().  Does nothing on SQLite. */
 enum rc db_allow_long_statements(struct db *db, struct err *err) MUST_USE;
 
 /* Returns whether the database has several writers.  If so, rows that one
@@ -414,9 +420,10 @@ enum rc db_lineage_get(
 enum rc db_waits_for_standby(
     struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Sets the number of the node whose own rows this connection writes (each node
- * has rows of its own in tables such as outbox_totals).  Before this call they
- * are those of node 0.  RC_INTERNAL: SQLite. */
+/* Sets the number of the node for which this connection writes.  In tables such
+ * as outbox_totals each node has rows of its own, and changes only those.
+ * Before this call the connection changes the rows of node 0.  RC_INTERNAL:
+ * SQLite. */
 enum rc db_set_node(struct db *db, int64_t node, struct err *err) MUST_USE;
 
 /* ---- notifications between the nodes of a database (LISTEN, NOTIFY) ----
@@ -432,8 +439,9 @@ enum rc db_notification_listen(
     struct db *db, const char *channel, struct err *err) MUST_USE;
 
 /* Sends ${text} (less than 8,000 bytes) to all connections that listen on
- * ${channel}, this one included.  Must not be called in a transaction: its
- * commit would not wait for the sync. */
+ * ${channel}, this one included.  Must not be called in a transaction: the call
+ * sets synchronous_commit to off, so that the commit of the transaction would
+ * not wait for the sync. */
 enum rc db_notification_send(struct db *db, const char *channel,
     const char *text, struct err *err) MUST_USE;
 

@@ -56,8 +56,9 @@ take_description(
 	return (RC_OK);
 }
 
-/* The text of ${text} for the writer, with the clause that locks the rows it
- * reads.  The caller frees it; NULL: out of memory. */
+/* Returns the text that the writer prepares for the statement ${text}: its text
+ * and the clause that locks the rows that it reads.  The caller frees the
+ * result; NULL: out of memory. */
 static char *
 writers_text(const struct sql_text *text)
 {
@@ -220,8 +221,8 @@ postgres_run(struct db *db, int id, const struct db_val *v, size_t n,
 	return (rc);
 }
 
-/* Fails for statement ${id}, which takes no arrays and so would run for the
- * first of its rows only. */
+/* Returns RC_INTERNAL for statement ${id}, which was given a set of rows but
+ * takes no arrays, so that it would run for the first row only. */
 static enum rc
 not_for_many(const struct db_postgres *p, int id, struct err *err)
 {
@@ -230,8 +231,8 @@ not_for_many(const struct db_postgres *p, int id, struct err *err)
 	    p->db.schema->statements[id].name));
 }
 
-/* How many rows of a write are sent in one array at most (a query sends all).
- * Longer arrays make larger messages and save little. */
+/* The most rows of a write that are sent in one array (a query sends all its
+ * rows in one).  Longer arrays make larger messages and save little. */
 #define SET_ROWS 512
 
 /* Adds statement ${id} for the rows of ${set} to the pipeline. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long statements, for fsck and copy, which read whole tables: the server ends
- * none (the node waits LONG_MS for each answer), the planner is free to scan
- * tables, and a cursor fetches the rows, so that memory holds FETCH_ROWS of
- * them and not all.
+ * Long statements, for fsck and copy, which read whole tables.  The server does
+ * not end them (the node waits up to LONG_MS for each answer), the planner may
+ * scan whole tables, and a cursor fetches the rows, so that memory holds only
+ * FETCH_ROWS of them at a time.
  */
 #include <stdio.h>
 #include <string.h>

@@ -15,8 +15,8 @@
 #define DB_POSTGRES_PARAMS_MAX 32
 #define DB_POSTGRES_COLUMNS_MAX 32
 
-/* How long each statement of a migration may take, and how long a node waits
- * for the migration of another node, milliseconds. */
+/* The longest time, in milliseconds, that each statement of a migration may
+ * take, and that a node waits for the migration of another node. */
 #define DB_POSTGRES_MIGRATE_MS 600000
 
 /* A prepared statement, as the server describes it. */
@@ -47,9 +47,9 @@ struct db_postgres {
 	struct db db; /* must be the first member */
 	PGconn *conn; /* NULL: not connected */
 	char *url;
-	/* Its db_answer_ms is longer than db_statement_ms and db_lock_ms, so
-	 * that the server ends a statement before the node gives up the
-	 * connection. */
+	/* The deadlines.  The member db_answer_ms is longer than
+	 * db_statement_ms and db_lock_ms, so that the server ends a statement
+	 * before the node gives up the connection. */
 	const struct timing *timing;
 	int64_t lineage;      /* of the server; 0: not known yet */
 	bool open;            /* a transaction has begun */
@@ -156,9 +156,9 @@ enum rc db_postgres_exec_texts(struct db_postgres *p, const char *sql,
 /* Waits for the result of a statement, for ${p}->patience_ms at most.  ${sent}:
  * whether libpq has accepted the statement; if not, the error is made from
  * libpq's message.  ${what} names the statement in errors.  The connection is
- * closed if the statement was not accepted, if no result arrives in time, and
- * if the server shuts down or is a standby.  The caller clears *ret (NULL after
- * an error). */
+ * closed if the statement was not accepted, if the connection fails, if no
+ * result arrives in time, and if the server shuts down or is a standby.  The
+ * caller clears *ret (NULL after an error). */
 enum rc db_postgres_await_result(struct db_postgres *p, bool sent,
     const char *what, PGresult **ret, struct err *err) MUST_USE;
 
@@ -212,12 +212,13 @@ enum rc db_postgres_pipeline_flush_before(
 enum rc db_postgres_pipeline_flush_last(
     struct db_postgres *p, PGresult **ret, struct err *err) MUST_USE;
 
-/* Returns whether the server alone detects every error that the pipeline may
- * still have: no query has a callback, and each db_pipeline_write() is an
- * INSERT, which adds as many rows as it was given, or fails (so such an INSERT
- * must not have DO NOTHING).  Then COMMIT can be sent with the pipeline,
- * because no check of a result has to precede it.  A statement counts as an
- * INSERT only after its first result on this connection or an earlier one. */
+/* Returns whether the server alone detects every error of the statements in the
+ * pipeline: no query has a callback, and each db_pipeline_write() is an INSERT,
+ * which adds as many rows as it was given, or fails (so an INSERT with DO
+ * NOTHING must not be written this way).  Then COMMIT can be sent with the
+ * pipeline, because no check of a result has to precede it.  A statement counts
+ * as an INSERT only after its first result on this connection or an earlier
+ * one. */
 bool db_postgres_pipeline_only_inserts(const struct db_postgres *p);
 
 /* ---- db_postgres_transaction.c ---- */

@@ -83,8 +83,9 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 	rc = db_postgres_lineage_get(&p->db, &lineage, err);
 	if (rc != RC_OK || db_postgres_lineage_kept(p))
 		return (rc);
-	/* The pause before the next attempt is the shortest (db_retry_first):
-	 * the cluster decides soon whether to accept the new lineage. */
+	/* The next attempt follows after the shortest pause (db_retry_first),
+	 * because the module cluster/ decides soon whether this node accepts
+	 * the new lineage. */
 	p->backoff_ms = 0;
 	return (err_set(err, RC_AWAY,
 	    "the database goes on in another lineage, which was not checked "
@@ -93,10 +94,11 @@ db_postgres_lineage_check(struct db_postgres *p, struct err *err)
 
 /* ---- standbys that do not confirm ---- */
 
-/* A commit that timed out here continues to wait for its standby at the server
- * and keeps its locks.  Other transactions then fail because of these locks,
- * and their errors do not name the standby.  This query finds such commits, and
- * also those that wait for their standby only for a moment. */
+/* A commit for which a node has stopped waiting (db_answer of base/timing.h)
+ * continues to wait for its standby at the server and keeps its locks.  Other
+ * transactions then fail because of these locks, and their errors do not name
+ * the standby.  This query finds such commits, and also those that wait for
+ * their standby only for a moment. */
 static const char standby_sql[] =
     "SELECT EXISTS (SELECT 1 FROM pg_stat_activity "
     "WHERE datname = current_database() AND wait_event = 'SyncRep')";

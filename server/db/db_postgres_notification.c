@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Notifications between nodes (LISTEN and NOTIFY), and the number of the node.
- * The connection that listens is not the writer's; its owner polls its
- * descriptor.
+ * The connection that listens is not the writer's; the owner of this connection
+ * polls its descriptor.
  */
 #include <stdio.h>
 
@@ -54,9 +54,10 @@ db_postgres_notification_send(
 
 	if (p->conn == NULL)
 		return (err_set(err, RC_AWAY, "the database is away"));
-	/* A notification may be lost anyway, so its commit needs no sync.
-	 * PostgreSQL commits transactions that notify one after another, so
-	 * with a sync the notifications of other nodes would wait for it. */
+	/* A notification may be lost anyway, so the commit that sends it needs
+	 * no sync.  PostgreSQL commits transactions that notify one after
+	 * another, so with a sync the notifications of other nodes would wait
+	 * for this one. */
 	return (db_postgres_exec_texts(p,
 	    "SELECT set_config('synchronous_commit', 'off', true), "
 	    "pg_notify($1, $2)",

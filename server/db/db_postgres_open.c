@@ -190,8 +190,9 @@ db_postgres_connect_bare(struct db_postgres *p, struct err *err)
 	}
 	list_settings(p, options, names, values);
 	p->conn = PQconnectdbParams(names, values, 0);
-	/* After the first connection, the program retries whatever the reason
-	 * is, and does not need to know it. */
+	/* After its first connection the program tries again after every
+	 * failure, whatever the reason, so it does not need to find the reason
+	 * then. */
 	if (p->conn != NULL && PQstatus(p->conn) != CONNECTION_OK && !p->opened)
 		ask_refusal(names, values, state);
 	PQconninfoFree(options);
@@ -316,13 +317,14 @@ configure(struct db_postgres *p, struct err *err)
 
 /* ---- staying connected ---- */
 
-/* How many times an idle connection is read at most for what the server has
+/* The most reads of an idle connection in one check, for what the server has
  * sent by itself: a changed setting, or the announcement of a shutdown. */
 #define UNASKED_MAX 8
 
 /* Returns whether the idle connection is still alive and no shutdown is
  * announced, as far as that is known without a query.  Without this check the
- * next transaction would fail although the server is back. */
+ * next transaction would fail on a connection that a restart of the server has
+ * ended, although a new connection would succeed. */
 static bool
 is_there(struct db_postgres *p)
 {
@@ -340,8 +342,9 @@ is_there(struct db_postgres *p)
 	return (PQstatus(p->conn) == CONNECTION_OK && !p->warned);
 }
 
-/* When a connection of this process last succeeded, monotonic.  The database is
- * then back, so no other connection has to wait for the end of its pause. */
+/* The time (monotonic) at which a connection of this process last succeeded.
+ * The success shows that the database is back, so the other connections do not
+ * wait for the end of their pauses. */
 static atomic_int_fast64_t reached_ms;
 
 /* Returns whether the pause after a failed attempt is not over yet. */
@@ -377,8 +380,9 @@ db_postgres_connect(struct db_postgres *p, struct err *err)
 	}
 	if (p->conn != NULL)
 		db_postgres_drop(p);
-	/* The settings were valid before, so the client's request did not cause
-	 * this; RC_INVALID would be reported to the client as a 400. */
+	/* The settings were valid before, so the failure is not the fault of
+	 * the client whose request needs the connection; RC_INVALID would be
+	 * reported to that client with status 400. */
 	if (rc == RC_INVALID && p->opened)
 		rc = err->rc = RC_AWAY;
 	p->backoff_ms = p->backoff_ms == 0 ? p->timing->db_retry_first_ms

@@ -103,9 +103,9 @@ take(struct db_postgres *p, const struct db_postgres_pending *pending,
 }
 
 /* Returns the code for ${rc}, the result of a queued statement, if the caller
- * runs a statement of its own as well.  It could take RC_EXISTS and RC_CONFLICT
- * for a failure of that one, for example that the row it inserts exists or that
- * its lease is lost. */
+ * also runs a statement of its own.  The caller could take RC_EXISTS and
+ * RC_CONFLICT for a failure of its own statement, for example that the row to
+ * insert exists or that a lease is lost. */
 static enum rc
 failure_of_earlier(enum rc rc)
 {
@@ -114,7 +114,7 @@ failure_of_earlier(enum rc rc)
 }
 
 /* Takes the results of all statements, unless the connection is lost meanwhile.
- * *ret is the last one; ${ret} may be NULL. */
+ * *ret is the result of the last statement; ${ret} may be NULL. */
 static enum rc
 take_all(
     struct db_postgres *p, int64_t until_ms, PGresult **ret, struct err *err)

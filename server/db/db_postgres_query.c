@@ -90,9 +90,9 @@ fail_result(struct db_postgres *p, const PGresult *result, const char *what,
 	if (text == NULL)
 		text = PQerrorMessage(p->conn);
 	rc = rc_of(state);
-	/* A repetition may find the row that another transaction has just
-	 * inserted (RC_EXISTS), or may find the row free that another
-	 * transaction has locked (NOWAIT). */
+	/* If the transaction is repeated, it may find the row that another
+	 * transaction has just inserted (RC_EXISTS), or may find the row free
+	 * that another transaction has locked (NOWAIT). */
 	p->db.lock_timed_out =
 	    strcmp(state, "55P03") == 0 && !never_waits(p, what);
 	p->retryable = strncmp(state, "40", 2) == 0 || rc == RC_EXISTS ||

@@ -15,8 +15,8 @@
 #define MIGRATE_LOCK "32779049022645112"
 
 /* Reads the number of the schema; 0: the current schema of PostgreSQL has no
- * tables, or no migration has run.  RC_INVALID: it holds only tables of another
- * program, and is left alone. */
+ * tables, or no migration has run.  RC_INVALID: the current schema holds only
+ * tables of another program, which are left alone. */
 static enum rc
 schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 {
@@ -25,8 +25,9 @@ schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 
 	*ret = 0;
 	/* One statement sees one snapshot.  With two statements another node
-	 * could create the tables in between: the first would miss
-	 * schema_migrations, and the second would count tables. */
+	 * could create the tables in between: the first would not find
+	 * schema_migrations, and the second would count the new tables, so that
+	 * they would seem to be those of another program. */
 	rc = db_postgres_query_i64(p,
 	    "SELECT CASE WHEN bool_or(tablename = 'schema_migrations') "
 	    "THEN -1 ELSE count(*) END FROM pg_tables "
@@ -194,8 +195,9 @@ next_of(const struct db_schema *schema, int number)
 	return (m);
 }
 
-/* Runs the next migration, unless another node has run it meanwhile.  *ret_has,
- * *ret_done: the schema before and after. */
+/* Runs the first migration that the database lacks, if it lacks any: another
+ * node may have run some meanwhile.  *ret_has, *ret_done: the schema number
+ * before and after. */
 static enum rc
 migrate_next(
     struct db *db, int64_t now_ms, int *ret_has, int *ret_done, struct err *err)

@@ -2,9 +2,10 @@
 /*
  * PostgreSQL's transactions.
  *
- * Promises: only a commit that may be lost returns RC_UNCERTAIN (its answer was
- * lost) or RC_UNCONFIRMED (no standby has confirmed it, or the server warned
- * during the commit).
+ * Promises: a commit returns RC_UNCERTAIN (the answer to COMMIT was lost) or
+ * RC_UNCONFIRMED (no standby has confirmed the commit, or the server warned
+ * during it) if it may or may not be durable; after all other errors nothing is
+ * committed.
  *
  * Relies on: synchronous_commit, which db_postgres_open.c enforces.
  */
@@ -13,8 +14,9 @@
 
 #include "db/db_postgres_internal.h"
 
-/* Sends the lock time-out, if it differs from the one that the connection has:
- * once for a new connection, and when the writer adapts it. */
+/* Sends the lock time-out to the server if it differs from the one that the
+ * connection has: on a new connection, and after db_set_lock_timeout() has
+ * changed it. */
 static enum rc
 set_lock_timeout(struct db_postgres *p, struct err *err)
 {
@@ -84,10 +86,10 @@ commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
 	    rc == RC_OK ? db_postgres_pipeline_flush_last(p, ret, err) : rc);
 }
 
-/* COMMIT was sent and no answer came: RC_UNCONFIRMED or RC_UNCERTAIN.  If the
- * time-out has come on a connection without an error and commits wait for
- * standbys, the server is assumed to wait for a standby: hardly anything else
- * delays a commit until the time-out. */
+/* Returns the error of a commit to which no answer came: RC_UNCONFIRMED or
+ * RC_UNCERTAIN.  If the time-out has come on a connection without an error and
+ * commits wait for standbys, the server is assumed to wait for a standby:
+ * hardly anything else delays a commit until the time-out. */
 static enum rc
 lost_commit(const struct db_postgres *p, struct err *err)
 {

@@ -95,8 +95,9 @@ db_sqlite_fail(struct db_sqlite *s, int code, const char *what, struct err *err)
 	rc = rc_of(ext, sys);
 	if (rc == RC_OK)
 		rc = RC_INTERNAL;
-	/* A copy may be on another disk than the database, so DB_SQLITE_CURE
-	 * would be wrong for it. */
+	/* A copy may be on another disk than the database, so the advice of
+	 * DB_SQLITE_CURE, to free room on the disk of the database, would be
+	 * wrong for it. */
 	full = rc == RC_FULL && s->db.mode != DB_COPIER;
 	/* An operator needs to read "No space left on device". */
 	if (sys != 0)
@@ -401,8 +402,9 @@ sqlite_begin(struct db *db, struct err *err)
 	struct db_sqlite *s = db_sqlite_of(db);
 	enum rc rc;
 
-	/* An earlier rollback failed for lack of memory.  Its caller knows that
-	 * the transaction failed, so it is ended here without another error. */
+	/* An earlier rollback failed for lack of memory, so its transaction is
+	 * still open.  The caller of that rollback knows that the transaction
+	 * failed, so the rollback is repeated here without an error. */
 	if (s->rollback_owed) {
 		sqlite_rollback(db);
 		if (s->rollback_owed)

@@ -14,8 +14,8 @@
 /* The size of a frame of the log: a page and its header. */
 #define FRAME_BYTES (4096 + 24)
 
-/* How many frames one block of the log's index holds, and the size of a block.
- */
+/* The number of frames that one block of the log's index can describe, and the
+ * size of a block in bytes. */
 #define INDEX_FRAMES 4096
 #define INDEX_BYTES 32768
 
@@ -60,8 +60,8 @@ db_sqlite_sync(struct db *db, struct err *err)
 
 /* Moves the log into the file, and truncates the log if ${truncate}; returns
  * SQLite's code.  When a signal interrupts the sync of the file, the whole
- * checkpoint is repeated, up to WAL_BUFFER_INTERRUPTS times; SQLite starts it
- * again from the log. */
+ * checkpoint is tried again, up to WAL_BUFFER_INTERRUPTS times in all; SQLite
+ * starts it again from the log. */
 static int
 checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
 {

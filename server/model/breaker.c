@@ -69,8 +69,8 @@ breaker_window(const struct breaker *b)
 	return (b->state == BREAKER_CLOSED ? b->window_milli / 1000 : 1);
 }
 
-/* Returns true if the wait is over, or is longer than any wait that a breaker
- * sets (BREAKER_SANE_MS). */
+/* Returns true if the wait of the breaker is over, or is longer than any wait
+ * that a breaker sets (BREAKER_SANE_MS): then the wall clock was set back. */
 static bool
 waited(const struct breaker *b, int64_t now_ms)
 {
@@ -155,8 +155,8 @@ breaker_success(struct breaker *b, int64_t now_ms)
 	return (changed);
 }
 
-/* Opens the breaker for ${hint_ms} or, if that is 0, for twice the interval
- * before (breaker_first_ms at first), times a random 0.8 to 1.4, at most
+/* Opens the breaker for ${hint_ms} or, if that is 0, for twice the previous
+ * interval (at first breaker_first_ms), times a random 0.8 to 1.4, at most
  * breaker_most_ms. */
 static void
 open_it(struct breaker *b, int64_t now_ms, int64_t hint_ms, uint32_t random,

@@ -10,7 +10,8 @@
  *	half_open --a failure--> open
  *
  *	closed     sends batches, at most `window` at a time.  A failure
- *	           delays the next batch a little, so that one failure
+ *	           delays the next batch a little (or by the wait that the
+ *	           destination asks for, up to 1 h), so that one failure
  *	           alone does not declare the destination down
  *	open       sends nothing until next_probe_at; the wait doubles
  *	           each time, up to 10 min.  A wait that the destination

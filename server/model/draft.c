@@ -23,8 +23,9 @@
  * short. */
 #define SUGGESTED_MAX 100
 
-/* Returns true if ${text} would be an address in small letters, and writes that
- * address to ${ret}. */
+/* Writes ${text} in small letters to ${ret}, and returns true if the result is
+ * a valid address.  Returns false if ${text} is longer than SUGGESTED_MAX
+ * bytes. */
 static bool
 lower_address(const struct span *text, char ret[SUGGESTED_MAX + 1])
 {

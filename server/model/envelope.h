@@ -99,14 +99,14 @@ struct envelope {
 	int64_t created_at_ms;
 	int64_t expires_at_ms; /* 0: not given */
 
-	/* EVENT_DELIVERED, EVENT_READ: the last message that was received or
-	 * read, and the highest sequence that the recipient's server had
-	 * accepted when it accepted that message. */
+	/* EVENT_DELIVERED, EVENT_READ: the last message that the user ${from}
+	 * has received or read, and the highest sequence in that message's lane
+	 * that this user's server had accepted when it accepted the message. */
 	struct uuid upto;
 	int64_t upto_sequence; /* 0: not given */
 
 	/* The fault of the envelope as it was written, or ENVELOPE_NO_REASON.
-	 * With a fault, only event_id is set besides. */
+	 * With a fault, event_id is the only other member that is set. */
 	enum envelope_reason fault;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of event kinds.  The API shows one as kind in inboxes and one as
- * type in the outbox.  The database stores the number.
+ * The names of event kinds.  Each kind has two: the API shows one as kind in
+ * inboxes, and the other as event_type in the outbox.  The database stores the
+ * number of the kind.
  */
 #include "model/event.h"
 

@@ -128,7 +128,8 @@ space_len(const char *s, size_t n)
 	return (i);
 }
 
-/* Returns the length of a quoted string with its quotes, 0 if there is none. */
+/* Returns the length of the quoted string, with its quotes, at the start of
+ * ${s}; 0 if ${s} does not start with one. */
 static size_t
 quoted_len(const char *s, size_t n)
 {

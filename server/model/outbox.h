@@ -68,8 +68,8 @@ enum outbox_state {
 	X(OUTBOX_FAILED, OUTBOX_PENDING, "requeued")                           \
 	X(OUTBOX_EXPIRED, OUTBOX_PENDING, "requeued")
 
-/* Why a row has failed or expired: a word for the database, a sentence for the
- * sender.  X(id, word, sentence) */
+/* The reasons for which a row has failed or expired, each with a word for the
+ * database and a sentence for the sender.  X(id, word, sentence) */
 #define OUTBOX_REASON_TABLE(X)                                                 \
 	X(REASON_MAX_RETRIES, "max_retries",                                   \
 	    "it was refused again and again, until its retries were used up")  \
@@ -95,8 +95,9 @@ const char *outbox_reason_word(enum outbox_reason reason);
 const char *outbox_reason_text(enum outbox_reason reason);
 int outbox_reason_parse(const char *word);
 
-/* Sets the state and the reason that a bounce because of ${reason} (an enum
- * outbox_reason) shows.  An unknown reason counts as REASON_REJECTED. */
+/* Sets in ${ret}, the view of a bounce, the state of the message and the text
+ * of ${reason} (an enum outbox_reason).  An unknown reason counts as
+ * REASON_REJECTED. */
 void outbox_bounce_view(struct event_view *ret, int reason);
 
 /* Returns the name of ${state} ("pending"), which the database stores; NULL if

@@ -231,10 +231,10 @@ enum problem problem_of_rc(enum rc rc);
 void refusal_set(struct refusal *r, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Make ${r} the refusal for ${rc}: of a request that was not accepted, or of a
- * unit that was accepted and has failed.  They differ in the text for RC_BUSY.
- * The problem is that of problem_of_rc() if it is busy, draining or
- * storage-full, else internal. */
+/* Make ${r} the refusal for ${rc}: refusal_of_rc() for a request that was not
+ * accepted, refusal_of_unit() for a unit that was accepted and has failed.  The
+ * two differ only in the text for RC_BUSY.  The problem is that of
+ * problem_of_rc() if that is busy, draining or storage-full, else internal. */
 void refusal_of_rc(struct refusal *r, enum rc rc);
 void refusal_of_unit(struct refusal *r, enum rc rc);
 

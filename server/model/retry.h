@@ -26,10 +26,11 @@ enum retry_profile {
 /* Returns how often a message may be refused and offered again. */
 int retry_most(enum retry_profile profile);
 
-/* Returns how many milliseconds to wait after a refusal that ${retry_count}
- * others came before: the delay of the schedule, times 0.8 to 1.2 by ${random}
- * (any number).  ${hint_ms} is the wait that the destination asked for (0:
- * none).  It replaces the schedule, and is cut at RETRY_HINT_MAX_MS. */
+/* Returns how many milliseconds to wait after a refusal of a message that was
+ * refused ${retry_count} times before: the delay of the schedule, times 0.8 to
+ * 1.2 by ${random} (any number).  ${hint_ms} is the wait that the destination
+ * asked for (0: none).  It replaces the schedule, and is cut at
+ * RETRY_HINT_MAX_MS. */
 int64_t retry_delay_ms(enum retry_profile profile, int retry_count,
     int64_t hint_ms, uint32_t random);
 

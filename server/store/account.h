@@ -63,8 +63,9 @@ enum rc store_user_by_name(struct db *db, const char *name, size_t n,
 enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
-/* As store_user_by_id(), and on PostgreSQL locks the user: until the
- * transaction ends, no other one changes the password or logs in with it. */
+/* As store_user_by_id(), and on PostgreSQL locks the user: until this
+ * transaction ends, no other transaction changes the password, or completes a
+ * log-in with it. */
 enum rc store_user_lock(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
@@ -124,8 +125,8 @@ enum rc store_device_by_token(struct db *db,
     const uint8_t token_hash[STORE_HASH_LEN], struct store_device *ret,
     struct err *err) MUST_USE;
 
-/* *ret: whether the device exists and is not revoked.  On PostgreSQL locks it,
- * so that this stays true until the transaction ends. */
+/* *ret: whether the device exists and is not revoked.  On PostgreSQL such a
+ * device is locked, so that nothing revokes it until the transaction ends. */
 enum rc store_device_lock(
     struct db *db, int64_t device_id, bool *ret, struct err *err) MUST_USE;
 
@@ -139,8 +140,8 @@ enum rc store_device_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct store_device *device), void *arg,
     struct err *err) MUST_USE;
 
-/* Called with the token hash (borrowed) of a device: one that was revoked, or
- * one of a list. */
+/* Receives the hash (borrowed) of a device's token from the functions below,
+ * which revoke devices or list their tokens. */
 typedef void (*store_token_fn)(
     void *arg, int64_t device_id, const uint8_t token_hash[STORE_HASH_LEN]);
 
@@ -177,8 +178,8 @@ struct store_device_now {
 	int64_t device_id;
 	int64_t user_id;
 	int64_t acked; /* the highest seq that the device has acked */
-	/* The hash of its token (borrowed), if the device is revoked or its
-	 * user disabled; else NULL. */
+	/* The hash of the device's token (borrowed), if the device is revoked
+	 * or its user disabled; else NULL. */
 	const uint8_t *gone;
 };
 
@@ -192,8 +193,9 @@ enum rc store_devices_now(struct db *db, const int64_t *devices, size_t n,
 enum rc store_counter_get(struct db *db, int64_t user_id,
     struct store_counter *ret, struct err *err) MUST_USE;
 
-/* Facts about the database: NUL-terminated texts by name.  Reads the one called
- * ${key}, truncated to ${size}.  RC_NOT_FOUND: ${key} was never set. */
+/* Reads the text ${key} from the table meta, which holds facts about the
+ * database.  The text is NUL-terminated and truncated to ${size} bytes.
+ * RC_NOT_FOUND: ${key} was never set. */
 enum rc store_meta_get(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
 /* As store_meta_get(), and on a multi-writer database locks the row: other

@@ -56,9 +56,10 @@ struct store_conversation_item {
 void store_direct_key(
     const char *a, const char *b, char ret[STORE_DIRECT_KEY_SIZE]);
 
-/* Finds in a direct key of ${n} bytes (NULL: a group) the member who is not
- * ${name}, or ${name} in a conversation with oneself.  Returns false if ${name}
- * is not in the key. */
+/* Returns in ${ret} the other member of the direct conversation whose key has
+ * ${n} bytes at ${key}: the one who is not ${name}, or ${name} in a
+ * conversation with oneself.  Returns false if ${name} is not in the key, or
+ * ${key} is NULL (a group). */
 bool store_direct_other(const char *key, size_t n, const char *name,
     char ret[LIMIT_ADDRESS_LEN + 1]);
 
@@ -115,10 +116,11 @@ enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
 	void *arg, const struct store_conversation_item *item, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Lists a user's conversations by last_at, the latest first, then by public id
- * in descending order: at most limit of those that follow the conversation
- * before_id with last_at before_at (INT64_MAX: from the latest).  Computes
- * last_at of all conversations of the user. */
+/* Lists at most limit conversations of user_id, ordered by last_at, the latest
+ * first, then by public id, descending.  The list begins after the place of the
+ * conversation that has the public id before_id and the last_at before_at
+ * (INT64_MAX: from the latest).  Computes last_at of all conversations of the
+ * user. */
 struct store_recent_query {
 	int64_t user_id;
 	int64_t before_at;

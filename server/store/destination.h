@@ -28,9 +28,10 @@ enum rc store_destination_by_name(struct db *db, const char *name,
 enum rc store_destination_by_id(struct db *db, int64_t destination_id,
     struct store_destination_row *ret, struct err *err) MUST_USE;
 
-/* Adds a destination, or finds the existing one, which ${used} marks as used.
- * ${used}: users of it are known here, or an operator has set something for it.
- * A destination that is not used may be purged (upkeep/purge_rows.h). */
+/* Adds a destination; *ret_id is its id, or that of the existing one.  ${used}:
+ * users of the destination are known here, or an operator has set something for
+ * it; then an existing destination is marked as used, too.  A destination that
+ * is not used may be purged (upkeep/purge_rows.h). */
 enum rc store_destination_insert(struct db *db, const char *name, bool used,
     int64_t now_ms, int64_t *ret_id, struct err *err) MUST_USE;
 
@@ -46,9 +47,10 @@ typedef enum rc (*store_destination_fn)(
 enum rc store_destinations_after(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 
-/* The same, only for destinations that have ready lanes.  Costs one step in the
- * index of ready lanes for each of these, no matter how many lanes it has and
- * how many destinations have none. */
+/* As store_destinations_after(), but only for destinations that have ready
+ * lanes.  The cost is one step in the index of ready lanes for each destination
+ * that is found; it depends neither on the number of its lanes nor on the
+ * number of destinations without ready lanes. */
 enum rc store_destinations_ready(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 

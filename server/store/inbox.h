@@ -42,20 +42,22 @@ enum rc store_inbox_page(struct db *db, int64_t user_id,
 enum rc store_inbox_range(struct db *db, int64_t user_id, int64_t after,
     int64_t upto, store_inbox_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Finds message ${id}, also an own one, in the inbox of ${user_id}; outbox_id
- * of *ret is 0.  RC_NOT_FOUND: it is not there. */
+/* Finds message ${id} in the inbox of ${user_id}, also if that user has sent
+ * it; outbox_id of *ret is 0.  RC_NOT_FOUND: the message is not in the inbox.
+ */
 enum rc store_inbox_find(struct db *db, int64_t user_id, const struct uuid *id,
     struct store_inbox_message *ret, struct err *err) MUST_USE;
 
-/* Finds the last message of others in a conversation that is in the inbox of
- * ${user_id} and whose conversation_seq is above ${after} and at most ${upto};
- * seq and outbox_id of *ret are 0.  RC_NOT_FOUND: there is none. */
+/* Finds, in a conversation, the last message that another user has sent, that
+ * is in the inbox of ${user_id}, and whose conversation_seq is above ${after}
+ * and at most ${upto}; seq and outbox_id of *ret are 0.  RC_NOT_FOUND: there is
+ * none. */
 enum rc store_last_of_others(struct db *db, int64_t conversation_id,
     int64_t user_id, int64_t after, int64_t upto,
     struct store_inbox_message *ret, struct err *err) MUST_USE;
 
-/* Calls ${each} with the seq of the last event (0: none yet) in the inbox of
- * each of ${n} users who has one, in any order. */
+/* Calls ${each}, in any order, for each of ${n} users who has an inbox, with
+ * the seq of the last event in it (0: none yet). */
 enum rc store_inbox_heads(struct db *db, const int64_t *users, size_t n,
     enum rc (*each)(void *arg, int64_t user_id, int64_t head, struct err *err),
     void *arg, struct err *err) MUST_USE;

@@ -20,8 +20,9 @@ struct rows {
 #define ROWS(v, n)                                                             \
 	((struct rows){(v), sizeof(*(v)) / sizeof(struct db_val), (n)})
 
-/* Queues ${stmt} for ${rows}, which it frees.  ${each} is called with ${h}.
- * For an INSERT ${each} is NULL: it inserts all of its rows, or fails. */
+/* Queues ${stmt} for ${rows}, and frees ${rows}.  ${each} is called with ${h}.
+ * For an INSERT ${each} is NULL, because its result needs no check: the INSERT
+ * adds all its rows, or fails. */
 static enum rc
 ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
     const struct store_incoming_handler *h, struct err *err)
@@ -313,8 +314,8 @@ store_sequences_set(
 
 /* ---- receipts ---- */
 
-/* Returns the place in a row of receipt_target; all zero if the message has
- * none. */
+/* Returns the place of the message's outbox row from a result row of
+ * receipt_target; all zero if the message has no such row. */
 static struct store_place
 place_of(const struct db_row *row)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows about what other servers have sent: events that were accepted, nonces of
- * requests, how far each sequence has come, and the rows that a receipt covers.
- * An origin is the id of the sending server's destination.
+ * requests, the last number that was accepted of each sequence, and the outbox
+ * rows that a receipt covers.  An origin is the id of the sending server's
+ * destination.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_INCOMING_H
@@ -20,10 +21,10 @@ struct store_event_key {
 	int64_t origin;
 };
 
-/* An event that was accepted.  sequence: its place in the sender's lane at that
- * time; 0: not known.  behind: the highest place in that lane that had been
- * accepted in the 11 minutes before (RECEIVE_LATE_COPY_MS), if it is not below
- * its own; else 0. */
+/* An event that was accepted.  sequence: the place that the event had in the
+ * sender's lane; 0: not known.  behind: 0, or, if the event came late, the
+ * highest place in this lane that was accepted in the 11 minutes before the
+ * event (RECEIVE_LATE_COPY_MS); then behind >= sequence. */
 struct store_processed {
 	struct store_event_key key;
 	int64_t sequence;
@@ -89,8 +90,8 @@ typedef enum rc (*store_covered_fn)(
     void *arg, const struct store_covered_row *row, struct err *err);
 
 /* Receives the rows of the queries below, at the latest while
- * store_incoming_answers() runs.  It must not change until then, and its
- * functions must not use the database. */
+ * store_incoming_answers() runs.  The struct must not change until that call
+ * has returned, and its functions must not use the database. */
 struct store_incoming_handler {
 	/* The event was accepted before. */
 	void (*processed)(void *arg, const struct store_processed *p);
@@ -111,9 +112,10 @@ struct store_incoming_handler {
 	void *arg;
 };
 
-/* Each of these functions queues one query for ${n} rows.  The handler receives
- * the rows that exist, in any order, in processed, incoming, taken, sequence
- * and target. */
+/* Each of these functions queues one query for ${n} keys.  The rows that exist
+ * are passed to the handler, in any order: those of the first function to its
+ * member processed, then in the same way incoming, taken, sequence and target.
+ */
 enum rc store_processed_find(struct db *db, const struct store_event_key *keys,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 enum rc store_incoming_find(struct db *db,
@@ -126,9 +128,9 @@ enum rc store_sequences_get(struct db *db, const struct store_sequence *s,
 enum rc store_targets_find(struct db *db, const struct store_target_key *keys,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 
-/* Queues a query for all rows of ${n} parts of lanes that have not failed,
- * expired or been canceled, in the order of the parts, and within each by
- * lane_seq. */
+/* Queues a query for the rows in ${n} parts of lanes, without rows that have
+ * failed, expired or been canceled.  The member covered of the handler receives
+ * the rows in the order of the parts, and within each part by lane_seq. */
 enum rc store_covered_find(struct db *db, const struct store_covering *parts,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 
@@ -156,9 +158,10 @@ struct store_origin {
 	bool used;     /* a user of the peer is known here */
 };
 
-/* Queues the query.  ${o} must live until store_incoming_answers(), or another
- * call that sends the queue (db/db.h), has returned; its results are set then,
- * all false if the peer has no row. */
+/* Queues the query for ${o}.  Its last three members are set when
+ * store_incoming_answers(), or another call that sends the queue (db/db.h), has
+ * returned; ${o} must live until then.  All three are false if the peer has no
+ * row. */
 enum rc store_origin_ask(
     struct db *db, struct store_origin *o, struct err *err) MUST_USE;
 
@@ -170,8 +173,8 @@ struct store_nonce {
 	int64_t keep_until; /* ms: signatures with it are invalid later */
 };
 
-/* Queues a query whether the request was accepted before.  *ret, which must
- * live until then, is set when store_incoming_answers() returns. */
+/* Queues a query whether the request was accepted before.  *ret is set when
+ * store_incoming_answers() has returned, and must live until then. */
 enum rc store_nonce_find(struct db *db, const struct store_nonce *nonce,
     bool *ret, struct err *err) MUST_USE;
 
@@ -186,13 +189,14 @@ enum rc store_nonces_expire(
     struct db *db, int64_t now_ms, int64_t limit, struct err *err) MUST_USE;
 
 /* Calls ${each} for the outbox row of message ${mid} to ${dest_id}, a user of
- * another server, if the row is sent and not acked, and no later answer is
- * expected. */
+ * another server, if the row is sent, is not acked, and waits for no later
+ * answer that the other server has promised. */
 enum rc store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
     store_covered_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Stores that a receipt has named message ${mid} to ${dest_id}, if its row is
- * not sent yet, or an answer of its server is still expected. */
+/* Stores in the outbox row of message ${mid} to ${dest_id} that a receipt has
+ * named the message.  Does nothing if the row is acked, or if it is sent and
+ * waits for no later answer that the other server has promised. */
 enum rc store_receipt_note(struct db *db, int64_t mid, int64_t dest_id,
     int64_t now_ms, struct err *err) MUST_USE;
 

@@ -213,8 +213,8 @@ struct least {
 	int64_t value;
 };
 
-/* Keeps the least value of the result rows.  0 stands for "none", so
- * run_least() returns 1 for a time of 0. */
+/* Keeps the least value of the result rows.  run_least() returns 0 if there is
+ * no value, and therefore returns 1 for a value below 1. */
 static enum rc
 take_least(void *arg, const struct db_row *row, struct err *err)
 {

@@ -46,7 +46,7 @@ struct store_lanes {
 	size_t n;
 };
 
-/* How far a pass over the ready lanes of one destination and priority has come.
+/* The position of a pass over the ready lanes of one destination and priority.
  * All zero: the next pass has not begun. */
 struct store_pass {
 	int64_t upto_ms;         /* only lanes due at this time, wall clock */
@@ -101,8 +101,8 @@ enum rc store_lanes_pending(struct db *db, int64_t now_ms, int64_t after,
 /* Finds ready lanes to ${destination_id} of ${priority} that are due at
  * ${pass}->upto_ms and that ${pass} has not processed yet, ordered by due time,
  * then by id.  On PostgreSQL lanes whose conversation another transaction has
- * locked are left out.  Fewer than STORE_LANES: except for those lanes there
- * are no others. */
+ * locked are left out.  If fewer than STORE_LANES are found, no other lanes
+ * remain for the pass, except those that were left out. */
 enum rc store_lanes_ready(struct db *db, int64_t destination_id, int priority,
     const struct store_pass *pass, struct store_lanes *ret,
     struct err *err) MUST_USE;
@@ -117,9 +117,9 @@ enum rc store_lanes_ready_next(struct db *db, int64_t destination_id,
 enum rc store_lane_top_priority(
     struct db *db, int64_t lane_id, int *ret, struct err *err) MUST_USE;
 
-/* The fence: ends the lease of a lane if ${token} is still its token.
- * RC_CONFLICT (without an error text): the lane has no lease with this token.
- */
+/* The fence: ends the lease of a lane, which becomes ready, if ${token} is
+ * still its token.  RC_CONFLICT (without an error text): the lane has no lease
+ * with this token. */
 enum rc store_lane_fence(struct db *db, int64_t lane_id, int64_t token,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -147,8 +147,8 @@ enum rc store_lanes_lease_next(
 struct sql_lane_set;
 struct sql_lane_remote_set;
 
-/* Fills the row that writes ${lane}, a lane to an inbox here, in its current
- * state.  *ret borrows from ${lane}. */
+/* Sets ${ret} to the parameters of the statement that writes the current values
+ * of ${lane}, a lane to an inbox here.  *ret may point into ${lane}. */
 void store_lane_local_row(
     const struct store_lane *lane, int64_t now_ms, struct sql_lane_set *ret);
 
@@ -156,11 +156,12 @@ void store_lane_local_row(
 void store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
     struct sql_lane_remote_set *ret);
 
-/* Makes ready lanes that are due after ${beyond_ms} due at ${now_ms}: no lane
- * is ever postponed that long, so the clock was set back.  One call examines at
- * most 1000 lanes that are due after ${beyond_ms}.  On PostgreSQL lanes whose
- * conversation another transaction has locked are left out.  *ret: the number
- * of lanes that were changed.  The caller makes the cache forget its lanes. */
+/* Sets the due time of ready lanes that are due after ${beyond_ms} to
+ * ${now_ms}: no lane is ever postponed that long, so the clock was set back.
+ * One call examines at most 1000 lanes that are due after ${beyond_ms}.  On
+ * PostgreSQL lanes whose conversation another transaction has locked are left
+ * out.  *ret: the number of lanes that were changed.  The caller must then
+ * remove the lanes from its cache (txn/cache.h). */
 enum rc store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err) MUST_USE;
 

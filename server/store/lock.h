@@ -52,9 +52,9 @@ struct store_lock_member {
 	struct store_user user;
 };
 
-/* Receives the results.  The comment of each function below names the member
- * that it calls.  The struct must not change until store_lock_answers() has
- * returned, and its functions must not use the database. */
+/* Receives the results: each function below calls the member that its comment
+ * names.  The struct must not change until store_lock_answers() has returned,
+ * and its functions must not use the database. */
 struct store_lock_handler {
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
@@ -91,8 +91,9 @@ enum rc store_lock_answers(struct db *db, struct err *err) MUST_USE;
 enum rc store_lock_names(struct db *db, const char *const *names, size_t n,
     struct err *err) MUST_USE;
 
-/* The same without waiting.  name_taken: the index in ${names} of each name
- * that another transaction has locked; the other names are locked now. */
+/* As store_lock_names(), but without waiting.  Calls name_taken() with the
+ * index in ${names} of each name that another transaction has locked; the other
+ * names are locked now. */
 enum rc store_lock_names_skip(struct db *db, const char *const *names, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
@@ -100,8 +101,8 @@ enum rc store_lock_names_skip(struct db *db, const char *const *names, size_t n,
 enum rc store_lock_users(struct db *db, const struct store_user_key *keys,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* about: the conversation of each element of ${about}, with the index of that
- * element; does not lock it. */
+/* Calls about() with the conversation of each element of ${about} and the index
+ * of that element.  Does not lock the conversations. */
 enum rc store_lock_about(struct db *db, const struct store_about *about,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 
@@ -111,16 +112,17 @@ enum rc store_lock_conversations(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* found: the conversations that ${keys} identify, each with the index of its
- * key.  ${dest_user}: the user to whose inbox a local lane leads, else 0.  A
- * key with only a name gives no conversation (0), but that user as
- * ${dest_user}.  Locks nothing. */
+/* Calls found() for each conversation that one of ${keys} identifies, with the
+ * index of that key.  ${dest_user} is the owner of the inbox to which the lane
+ * of the key leads, 0 if that inbox is not here or the key has no lane.  For a
+ * key that has only the name `with`, conversation_id is 0 and ${dest_user} is
+ * the user of that name.  Locks nothing. */
 enum rc store_lock_find(struct db *db,
     const struct store_conversation_key *keys, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* conversation, counter, device: locks those of ${ids} that no other
- * transaction has locked, and passes only these to the handler. */
+/* The three functions lock those rows of ${ids} that no other transaction has
+ * locked, and pass only these rows to conversation(), counter() or device(). */
 enum rc store_lock_conversations_skip(struct db *db, const int64_t *ids,
     size_t n, const struct store_lock_handler *h, struct err *err) MUST_USE;
 enum rc store_lock_inboxes_skip(struct db *db, const int64_t *ids, size_t n,
@@ -132,9 +134,9 @@ enum rc store_lock_devices_skip(struct db *db, const int64_t *ids, size_t n,
 enum rc store_lock_devices_exist(struct db *db, const int64_t *ids, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* conversation: locks the conversations of the first ${limit} scheduled
- * messages that are due at ${now_ms}, except those that another transaction has
- * locked. */
+/* Locks the conversations of the first ${limit} scheduled messages that are due
+ * at ${now_ms}, except conversations that another transaction has locked.
+ * Calls conversation() for each that is locked now. */
 enum rc store_lock_due(struct db *db, int64_t now_ms, int64_t limit,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
@@ -151,9 +153,10 @@ enum rc store_lock_lanes_of(struct db *db, const int64_t *conversations,
 enum rc store_lock_counters(struct db *db, const int64_t *users, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* counter: locks inboxes, in the order of their users.  ${more}: the
- * transaction has locked other inboxes already, so it must not wait; RC_BUSY
- * with db_retryable() if another transaction has locked one of these. */
+/* Locks inboxes, in the order of their users, and calls counter() for each.
+ * ${more}: the transaction has locked other inboxes already, so it must not
+ * wait; if another transaction has locked one of these, the call that sends the
+ * queue returns RC_BUSY with db_retryable(). */
 enum rc store_lock_inboxes(struct db *db, const int64_t *users, size_t n,
     bool more, const struct store_lock_handler *h, struct err *err) MUST_USE;
 

@@ -69,9 +69,10 @@ struct store_sizes_query {
 	int64_t from_ms, before_ms;
 };
 
-/* Adds up the messages that ${query} selects, from the newest back to the first
- * one that was created before from_ms.  The cost grows with the number of
- * messages since from_ms. */
+/* Adds up the messages that ${query} selects, and their bytes.  Reads the
+ * sender's messages from the newest back to the first one that was created
+ * before from_ms, so the cost grows with the number of messages since from_ms.
+ */
 enum rc store_sizes_get(struct db *db, const struct store_sizes_query *query,
     struct store_sizes *ret, struct err *err) MUST_USE;
 
@@ -92,9 +93,10 @@ typedef enum rc (*store_history_fn)(
     void *arg, const struct store_history *message, struct err *err);
 
 /* Selects at most limit messages of a conversation that user_id may see: the
- * user's own, and those of others up to delivered_upto, unless the user's
- * outbox row for the message is neither sent nor acked.  before: those below
- * seq, the newest first; else those above seq, the oldest first. */
+ * user's own, and those of others up to the conversation_seq delivered_upto,
+ * except messages whose outbox row to the user is neither sent nor acked.  If
+ * before is true: messages below seq, the newest first; else messages above
+ * seq, the oldest first. */
 struct store_history_query {
 	int64_t conversation_id;
 	int64_t user_id;

@@ -70,9 +70,9 @@ struct store_due {
 	int priority;
 };
 
-/* *ret: the first time after ${now_ms} at which a lane becomes due; or when the
- * next scheduled row is due (also before ${now_ms}), if that is earlier.  0:
- * neither exists. */
+/* *ret: the first time after ${now_ms} at which a lane becomes due, or the time
+ * at which the first scheduled row is due, if that is earlier; it may be before
+ * ${now_ms}.  0: no lane becomes due, and no row is scheduled. */
 enum rc store_outbox_next_due(
     struct db *db, int64_t now_ms, int64_t *ret, struct err *err) MUST_USE;
 
@@ -104,9 +104,10 @@ enum rc store_outbox_ids(
 enum rc store_message_ids(
     struct db *db, int64_t *list, size_t n, struct err *err) MUST_USE;
 
-/* Finds a pending receipt of ${kind} by ${sender_id} in a local lane; *ret_id
- * is 0 if there is none that may be moved.  A read receipt that a delivered
- * receipt follows in the lane may not. */
+/* Finds the pending receipt of ${kind} by ${sender_id} in a local lane that
+ * store_receipt_move() may move to a later message; *ret_id is 0 if there is
+ * none.  A read receipt may not be moved if a delivered receipt follows it in
+ * the lane. */
 enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
     int64_t sender_id, int64_t *ret_id, struct err *err) MUST_USE;
 
@@ -115,10 +116,10 @@ enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
 enum rc store_receipt_move(struct db *db, int64_t id, int64_t mid,
     int64_t conversation_seq, int64_t event_time, struct err *err) MUST_USE;
 
-/* Settles what user_id, a user of this server, has read: the user's rows of
- * messages of others in a conversation whose conversation_seq is above after
- * and at most upto become acked, if they are sent.  *ret_changed: the number of
- * these rows. */
+/* Settles what user_id, a user of this server, has read in a conversation.  The
+ * outbox rows to this user of messages of others, with a conversation_seq above
+ * after and at most upto, go from sent to acked.  *ret_changed: the number of
+ * rows that became acked. */
 struct store_read {
 	int64_t conversation_id;
 	int64_t user_id;
@@ -135,10 +136,10 @@ enum rc store_destinations(struct db *db, const struct uuid *event_id,
     void *arg, struct err *err) MUST_USE;
 
 /* Calls ${each} for the recipients of message ${e} of ${sender_id}, whose
- * outbox rows were purged.  The destination is made from their watermarks and
- * inboxes; its state is sent or acked.  sent_at is exact if the inbox is here.
- * Other times are those of the watermark: the row's own time or a later one.
- * Values that only the purged row had are 0. */
+ * outbox rows were purged.  The argument of ${each} is computed from the
+ * recipients' watermarks and inboxes; its state is sent or acked.  sent_at is
+ * exact if the inbox is here.  Other times are those of the watermark: the
+ * row's own time or a later one.  Values that only the purged row had are 0. */
 enum rc store_purged_destinations(struct db *db, const struct store_entry *e,
     int64_t sender_id,
     enum rc (*each)(
@@ -161,8 +162,9 @@ struct store_release {
 	const uint8_t *digest; /* 32 bytes */
 };
 
-/* Releases a scheduled row: stores its places.  RC_CONFLICT: the row or its
- * message has a place already, or the row is not pending. */
+/* Releases a scheduled row: stores its place in its lane, and the place of its
+ * message in the conversation.  RC_CONFLICT: the row or its message has a place
+ * already, or the row is not pending. */
 enum rc store_outbox_release(struct db *db, const struct store_release *r,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -175,7 +177,8 @@ enum rc store_outbox_scheduled_count(
     struct db *db, int64_t sender_id, int64_t *ret, struct err *err) MUST_USE;
 
 /* *ret: the number of rows that wait for delivery into inboxes here, without
- * scheduled ones.  Counts all of them, which is slow; for the start only. */
+ * scheduled ones.  Counts all of them, which is slow; only the start of the
+ * server calls this. */
 enum rc store_outbox_pending_count(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 

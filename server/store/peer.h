@@ -20,10 +20,10 @@
 #include "db/db.h"
 #include "model/envelope.h"
 
-/* How many keys of one peer verify at the same time at most: those of its
- * document (8), or those that operators have pinned. */
+/* The most keys of one peer that verify at the same time: those of its document
+ * (8), or those that operators have pinned. */
 #define STORE_PEER_KEYS 8
-/* How many retired keys of one peer are kept.  The limit keeps a peer that
+/* The most retired keys of one peer that are kept.  The limit keeps a peer that
  * changes its document again and again from taking more room. */
 #define STORE_PEER_KEYS_RETIRED 16
 /* All keys of a peer that are stored: of its document, pinned, retired. */
@@ -66,8 +66,8 @@ struct store_peer_row {
 	/* The numbers of keys that are not retired, and of keys that are
 	 * pinned. */
 	int64_t live, pinned;
-	/* A user of it is known here, or an operator has set something for it.
-	 */
+	/* A user of the peer is known here, or an operator has set something
+	 * for the peer. */
 	bool used;
 };
 
@@ -116,7 +116,7 @@ enum rc store_peer_keys(struct db *db, int64_t destination_id,
 
 /* Adds ${key}, or replaces the key with the same id, also its pin.  The key is
  * not retired afterwards.  It counts as first seen now, unless the same public
- * key was stored before. */
+ * key was stored under this id before. */
 enum rc store_peer_key_put(struct db *db, int64_t destination_id,
     const struct store_peer_key *key, int64_t now_ms, struct err *err) MUST_USE;
 

@@ -105,11 +105,11 @@ enum rc store_remote_acked_early(struct db *db, int64_t id, int64_t now_ms,
 enum rc store_remote_acked_noted(struct db *db, int64_t id, int64_t now_ms,
     bool *ret, struct err *err) MUST_USE;
 
-/* sending -> sent.  An earlier receipt for the row is forgotten, because it may
- * be about a message that the destination did not have, unless the destination
- * had the message before this attempt (${duplicate}) or the receipt came during
- * this attempt.  ${ack_deadline}: the time from which the promised later answer
- * is late; 0: none is promised. */
+/* sending -> sent.  A receipt that has named the row before is kept only if the
+ * destination had the message before this attempt (${duplicate}) or the receipt
+ * came during this attempt; any other receipt is forgotten, because the
+ * destination may have lost the message since.  ${ack_deadline}: the time from
+ * which the promised later answer is late; 0: none is promised. */
 enum rc store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
     int64_t ack_deadline, bool duplicate, struct err *err) MUST_USE;
 
@@ -171,9 +171,10 @@ struct store_letter {
 	struct uuid conversation;
 	const char *from;
 	const char *to;
-	/* For a message that came from the recipient's server: the place up to
-	 * which the lane of the message's sender had come with it; 0: not
-	 * known, or the message came from elsewhere. */
+	/* Set if the message itself came from the recipient's server: the place
+	 * up to which this server had accepted the lane of the message's sender
+	 * when it accepted the message.  0: that place is not known, or the
+	 * message came from elsewhere. */
 	int64_t sequence;
 };
 typedef enum rc (*store_letter_fn)(

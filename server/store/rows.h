@@ -50,16 +50,18 @@ bool store_rows_init(
 /* Frees the memory of ${rows}.  Zeroed rows are allowed. */
 void store_rows_fini(struct store_rows *rows);
 
-/* Adds a row of ${kind} and returns it in *ret; the caller sets all its values,
- * which may be those of an earlier row.  Full ${rows} are written first, not
- * exact, unless the caller calls store_rows_grow() before.  The memory that the
- * values point to must stay valid until the row is written.  store_next_NAME()
- * below returns it as the struct of the statement. */
+/* Adds a row of ${kind}; *ret points to its values.  The caller sets all of
+ * them, because they may still be those of an earlier row.  If ${rows} is full,
+ * the collected rows are written first (${exact} is false); a caller that does
+ * not want this calls store_rows_grow() before.  The memory to which the values
+ * point must stay valid until the row is written.  store_next_NAME() below
+ * returns *ret as the struct of the statement. */
 enum rc store_rows_next(struct db *db, struct store_rows *rows,
     enum store_rows_kind kind, void **ret, struct err *err) MUST_USE;
 
-/* store_next_message_insert(), store_all_message_insert() and so on: a new row,
- * and all rows collected, as structs of the statement. */
+/* For each statement NAME of the table, such as message_insert:
+ * store_next_NAME() adds a row, and store_all_NAME() returns all collected
+ * rows, as structs of the statement. */
 #define X(id, name)                                                            \
 	static inline MUST_USE enum rc store_next_##name(struct db *db,        \
 	    struct store_rows *rows, struct sql_##name **ret, struct err *err) \

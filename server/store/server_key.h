@@ -14,7 +14,7 @@
 
 #include "db/db.h"
 
-/* How many keys are not retired at most: as many as a document may publish. */
+/* The most keys that are not retired: as many as a document may publish. */
 #define STORE_SERVER_KEYS 8
 #define STORE_SERVER_KEY_ID_LEN 64
 #define STORE_SERVER_KEY_PUBLIC_SIZE 32
@@ -41,15 +41,17 @@ enum rc store_server_keys_list(struct db *db,
 enum rc store_server_key_insert(struct db *db,
     const struct store_server_key *key, struct err *err) MUST_USE;
 
-/* The first sets the time at which key ${key_id} is no longer published; the
- * second retires the key now.  RC_NOT_FOUND: no key with this id is in use. */
+/* store_server_key_retires_set() sets the time at which key ${key_id} is no
+ * longer published; store_server_key_retired_set() retires the key now.
+ * RC_NOT_FOUND: no key with this id exists that is not retired. */
 enum rc store_server_key_retires_set(struct db *db, const char *key_id,
     int64_t retires_at, struct err *err) MUST_USE;
 enum rc store_server_key_retired_set(struct db *db, const char *key_id,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Overwrites the seeds of retired keys.  Nothing is signed with them any more,
- * and nobody who reads the database later may be able to. */
+/* Overwrites the seeds of retired keys with zeros.  Nothing is signed with
+ * these keys any more, and a person who reads the database later must not be
+ * able to sign with them. */
 enum rc store_server_keys_wipe(struct db *db, struct err *err) MUST_USE;
 
 #endif

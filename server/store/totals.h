@@ -8,8 +8,9 @@
 
 #include "db/db.h"
 
-/* X(id, column, COLUMN): first the numbers of messages in each state now
- * (without acked ones), then counters of what has ever happened. */
+/* X(id, column, COLUMN).  TOTAL_PENDING to TOTAL_SCHEDULED are the numbers of
+ * messages in each state now; acked messages are not counted.  The totals after
+ * them count what has ever happened. */
 #define STORE_TOTALS_TABLE(X)                                                  \
 	X(TOTAL_PENDING, pending, PENDING)                                     \
 	X(TOTAL_SENDING, sending, SENDING)                                     \
