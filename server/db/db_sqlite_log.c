@@ -33,8 +33,8 @@ db_sqlite_grow_index(struct db_sqlite *s, struct err *err)
 		code = file->pMethods->xShmMap(file, block, INDEX_BYTES, 1, &p);
 	if (code == SQLITE_OK)
 		return (RC_OK);
-	/* SQLite keeps its list of the blocks in memory, so this is not a full
-	 * disk. */
+	/* SQLITE_IOERR_NOMEM: memory for SQLite's list of the index's blocks is
+	 * short; the disk is not full. */
 	if (code == SQLITE_IOERR_NOMEM)
 		return (err_set(err, RC_NO_MEMORY,
 		    "the index of the log: out of memory (SQLite %d)", code));
