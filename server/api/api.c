@@ -8,8 +8,9 @@
 #include "api/api_internal.h"
 #include "base/mem.h"
 
-/* New users per network and second, where registration is open: a school class
- * (50) may register at once, a script that would fill the table may not. */
+/* The limit of new users of one network, where registration is open: the rate
+ * in users per second, and the burst.  A school class (50) may register at
+ * once; a script that would fill the table of users is slowed down. */
 #define NETWORK_REGISTRATIONS_RATE (1.0 / 6)
 #define NETWORK_REGISTRATIONS_BURST 50
 /* New users of all networks together: the burst is worth this many minutes. */
@@ -74,8 +75,9 @@ api_not_implemented(struct http_request *req, void *arg)
 		    http_path(req));
 }
 
-/* A route of the contract that a later version will serve.  A caller who may
- * not use it gets 401 or 403, as it will then, and not 501. */
+/* A route of the API contract (docs/openapi.yaml) that a later version will
+ * serve.  A caller who may not use the route gets 401 or 403, as it will answer
+ * then, and not 501. */
 #define NOT_IMPLEMENTED(method, path)                                          \
 	{                                                                      \
 		method, path, api_not_implemented, HTTP_ANY_BODY               \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The REST routes of the chat, one file per resource.  A handler parses its
- * request and submits a unit, a read job, a long-poll or a password job that is
- * embedded in the request's memory.  The request is answered when that comes
- * back.
+ * request and submits a unit of work, a read job, a long-poll or a password
+ * job, which is embedded in the request's memory.  The request is answered when
+ * this work has ended.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -29,8 +29,8 @@ struct api_options {
 	struct readers *readers;
 	struct auth *auth;
 	const char *epoch;
-	/* Set when the database has another epoch, for which the server
-	 * restarts.  May be NULL. */
+	/* Becomes true when the epoch of the database is no longer ${epoch};
+	 * the server then restarts.  May be NULL. */
 	const atomic_bool *epoch_changed;
 	const char *domain;
 	const char *version;
@@ -49,9 +49,9 @@ enum rc api_new(const struct api_options *options, struct api **ret,
 /* Frees ${api}.  No request may enter any more.  NULL is allowed. */
 void api_free(struct api *api);
 
-/* Returns the table of routes for http_options, which ends with method NULL.
- * The handlers take the struct rest as their argument; the api is the module of
- * their routes. */
+/* Returns the table of routes for http_options; an entry with method NULL ends
+ * it.  The handlers expect the struct rest as their argument, and the struct
+ * api as the module of their routes (struct http_routes). */
 const struct http_route *api_routes(void);
 
 #endif

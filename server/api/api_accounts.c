@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Registration, log-in and changes of the password: the routes of this module
- * that hash a password with argon2.  A stranger cannot distinguish an unknown
- * name from a wrong password by the answer or by its time, because both cost
- * the same work.
+ * that hash a password with argon2.  A stranger who logs in cannot distinguish
+ * an unknown name from a wrong password by the answer or by its time, because
+ * both cost the same work.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -34,8 +34,8 @@ struct account_call {
 		.min_len = (min), .max_len = (max), .ret = (at)                \
 	}
 
-/* Makes a call whose query has no parameters.  Returns NULL if the request has
- * been answered. */
+/* Makes a call, and refuses the request if it has a query parameter.  Returns
+ * NULL if the request has been answered. */
 static struct account_call *
 account_call_new(struct rest *rest, struct http_request *req)
 {
@@ -227,8 +227,8 @@ api_users_post(struct http_request *req, void *arg)
 
 /* ---- the login throttle ---- */
 
-/* Takes a counted attempt back.  ${right}: the password was right; otherwise it
- * was not verified. */
+/* Takes back the attempt of ${a} if it is counted as failed.  ${right}: the
+ * password was right; false: the password was not verified. */
 static void
 end_attempt(struct account_call *a, bool right)
 {
@@ -240,8 +240,9 @@ end_attempt(struct account_call *a, bool right)
 	a->attempt_counted = false;
 }
 
-/* Called when the request is freed.  If an attempt is still counted, its
- * password was not verified: the store failed, or the queue was full. */
+/* Called when the request is freed.  If an attempt can still be taken back, its
+ * password was never verified, for example because the store failed or a queue
+ * was full. */
 static void
 drop_attempt(void *arg)
 {
@@ -278,8 +279,9 @@ begin_attempt(struct account_call *a)
 }
 
 /* Verifies a->password.  RC_OK: it is the stored password.  RC_DENIED: it is
- * not.  A name that is unknown, disabled or without a password costs the same
- * time.  Takes the counted attempt back, except on RC_DENIED.  Thread: argon2.
+ * not, and the attempt stays counted as failed.  Another error: it was not
+ * verified.  The attempt is taken back except on RC_DENIED.  A user who is
+ * unknown, disabled or without a password costs the same time.  Thread: argon2.
  */
 static enum rc
 verify_password(struct account_call *a, struct err *err)
@@ -323,9 +325,9 @@ logged_in(struct unit *base)
 	char device[UUID_TEXT_LEN + 1];
 	struct buf b = BUF_INIT;
 
-	/* argon2 has accepted the password.  It was replaced or its user was
-	 * disabled meanwhile, or it is a one-time password that has been used
-	 * or has expired. */
+	/* argon2 has accepted the password, but the unit has refused it: the
+	 * password was replaced or its user was disabled in the meantime, or it
+	 * is a one-time password that has been used or has expired. */
 	if (u->unit.rc == RC_OK && problem_status(u->refusal.problem) == 401)
 		note_refused(a);
 	if (!call_unit_ok(&a->call, &u->unit, &u->refusal))

@@ -14,8 +14,8 @@
 
 /* ---- members ---- */
 
-/* The members of a conversation.  ids and names have the first two, which are
- * all members of a direct conversation. */
+/* The members of a conversation.  ids and names have only the first two
+ * members; a direct conversation has no others. */
 struct members {
 	struct buf *out; /* gets the members as JSON; NULL: no JSON */
 	int n;
@@ -45,8 +45,9 @@ on_row_member(void *arg, const struct store_participant *p, struct err *err)
 	return (RC_OK);
 }
 
-/* Returns the recipient of the messages of ${sender_id}, or NULL in a group.  A
- * conversation with oneself has one member. */
+/* Returns the name of the member who receives the messages of ${sender_id}, or
+ * NULL in a group.  A conversation with oneself has one member, who is sender
+ * and recipient. */
 static const char *
 recipient_of(const struct members *m, bool direct, int64_t sender_id)
 {
@@ -195,8 +196,9 @@ list_answer(struct conversations_call *a, struct showing *s)
 	call_json_tagged(&a->call, 200, s->out);
 }
 
-/* Reads a page in the order by creation.  RC_NOT_FOUND: the cursor is not a
- * conversation of the caller. */
+/* Reads a page in the order by creation, newest first.  RC_NOT_FOUND: the
+ * cursor is not a conversation of the caller.  RC_LIMIT: the page is full, and
+ * more conversations follow. */
 static enum rc
 list_created(struct conversations_call *a, struct showing *s, struct err *err)
 {

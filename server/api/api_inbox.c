@@ -132,9 +132,10 @@ api_inbox_get(struct http_request *req, void *arg)
 	p->poll.query = query_page;
 	p->poll.answer = answer_page;
 	p->poll.waiter.user_id = p->poll.call.principal->user_id;
-	/* Without a cursor, waiter.after stays 0, also after the first read has
-	 * found the place.  This can cause a needless wake-up, but does not
-	 * miss an event. */
+	/* If the request has no cursor, waiter.after stays 0, although the
+	 * first query determines the place (cursor.after).  push may then wake
+	 * the poll needlessly, for an event before this place, but no event is
+	 * missed. */
 	p->poll.waiter.after = p->cursor.after;
 	poll_start(&p->poll, wait_s * 1000);
 }

@@ -49,13 +49,13 @@ api_outbox_of(const struct call *call)
 
 struct store_history;
 
-/* Writes a message as it is shown outside an inbox.  ${to} is NULL in groups.
- */
+/* Writes a message as a history and GET /v1/messages/{id} show it; wire_event()
+ * writes the events of an inbox.  ${to} is NULL in groups. */
 void render_history(struct buf *b, const struct store_history *m,
     const struct uuid *conversation, int64_t reader_id, const char *to);
 
-/* Writes the last message of a conversation as the list shows it: its text is
- * cut after LIMIT_PREVIEW_BYTES. */
+/* Writes the last message of a conversation as the list of conversations shows
+ * it: its text is cut to at most LIMIT_PREVIEW_BYTES. */
 void render_preview(
     struct buf *b, const struct store_history *m, int64_t reader_id);
 
@@ -82,17 +82,18 @@ bool login_throttle_begin(struct login_throttle *throttle,
     const struct span *name, const char *peer, int64_t now_ms,
     struct login_attempt *ret, int *ret_wait_s);
 
-/* Takes ${attempt} back, which did not fail.  ${right}: the password was right,
- * and the network is known for this name, until another pair takes its place in
- * the table; otherwise the password was not verified.  Thread: any. */
+/* Takes back ${attempt}, which is then no longer counted as failed.  ${right}:
+ * the password was right, and the throttle remembers the network as known for
+ * this name, until another pair of name and network takes the place in its
+ * table.  False: the password was not verified.  Thread: any. */
 void login_throttle_end(struct login_throttle *throttle,
     const struct login_attempt *attempt, bool right, int64_t now_ms);
 
 /* ---- handlers ---- */
 
-/* The handlers of the table of routes in api.c.  api_inbox_stream() serves GET
- * /v1/inbox if the client accepts a stream.  The argument is the struct rest.
- */
+/* The handlers of the table of routes in api.c; their argument is the struct
+ * rest.  api_inbox_stream() is not in the table: api_inbox_get() calls it if
+ * the client asks for a stream. */
 void api_root_get(struct http_request *req, void *arg);
 void api_not_implemented(struct http_request *req, void *arg);
 void api_users_post(struct http_request *req, void *arg);

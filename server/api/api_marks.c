@@ -141,8 +141,9 @@ parse_ids(struct read_call *a, json_t *ids)
 	return (true);
 }
 
-/* Decides which of the three forms the body has.  Returns false if the request
- * has been answered. */
+/* Finds out by what the body names the messages that were read: by a seq of the
+ * inbox, by a place in a conversation, or by a list of ids.  Returns false if
+ * the request has been answered. */
 static bool
 parse_form(struct read_call *a, const struct read_body *body)
 {

@@ -3,10 +3,11 @@
  * Sending: POST /v1/messages (one message, or an array) and POST
  * /v1/to/{address}.
  *
- * The handler's thread prepares the units: id, recipient, fingerprint, and the
- * rendered fragment that push shows.  After the commit the entry of a new
- * message is rendered from the unit, without a read.  Only an entry that was
- * accepted before is read.
+ * The thread that calls the handler prepares the unit of each message: id,
+ * recipient, fingerprint of the content, and the JSON fragment that push copies
+ * into events.  After the commit the outbox entry of a new message is rendered
+ * from the unit, without a read.  Only the entry of a message that was accepted
+ * before is read from the store.
  */
 #include <stdio.h>
 #include <string.h>
@@ -95,8 +96,8 @@ submit_send(struct send_call *s)
 	call_refuse(&s->call, &r);
 }
 
-/* Sends the draft of ${s}->send.  ${is_text}: the body is the text, so that a
- * refusal cannot point to a member. */
+/* Sends the draft of ${s}->send.  ${is_text}: the body of the request is the
+ * message's text and not JSON, so a refusal has no pointer to a member. */
 static void
 send_start(struct send_call *s, bool is_text)
 {
@@ -186,8 +187,9 @@ add_result(struct buf *b, const struct call *call, struct send_request *item,
 	buf_addc(b, '}');
 }
 
-/* Answers with the results, in order.  ${db} may be NULL if no item was
- * replayed. */
+/* Answers with the result of each item, in the order of the array.  ${db} may
+ * be NULL if no item was replayed.  If an error is returned, the request has
+ * not been answered. */
 static enum rc
 array_answer(struct array_call *a, struct db *db, struct err *err)
 {
@@ -377,8 +379,9 @@ array_start(struct send_call *s)
 	for (i = 0; i < n; i++)
 		array_prepare(a, &a->items[i]);
 	send_request_admit(a->items, n, &a->no_room);
-	/* Count one more than there are, so that no other thread answers while
-	 * this one still submits. */
+	/* Count one item more than the array has.  This thread takes it off
+	 * after it has submitted all items, so no other thread answers before
+	 * that. */
 	atomic_store(&a->left, n + 1);
 	for (i = 0; i < n; i++)
 		array_submit(a, &a->items[i]);
@@ -433,8 +436,9 @@ option(struct http_request *req, const char *param, const char *header)
 	return (s);
 }
 
-/* Returns the option priority.  Browsers send a header Priority as well, in the
- * syntax of RFC 9218 ("u=1, i"), which has another meaning and is ignored. */
+/* Returns the option priority.  Browsers send a header Priority of their own,
+ * in the syntax of RFC 9218 ("u=1, i"), which has another meaning: such a value
+ * is ignored. */
 static struct span
 option_priority(struct http_request *req)
 {
@@ -487,8 +491,9 @@ text_numbers(struct send_call *s)
 	} else if (in.p != NULL && ms > 0) {
 		if (ms > MESSAGE_EXPIRES_IN_MAX_MS)
 			bad = "\"in\" is at most 366 days";
-		/* The fingerprint uses the duration.  A request that is
-		 * repeated later therefore is the same message. */
+		/* The fingerprint of the message is made from this duration and
+		 * not from deliver_at_ms.  A request that is repeated later is
+		 * therefore the same message. */
 		d->deliver_in_ms = ms;
 		d->deliver_at_ms = clk_wall_ms(api_of(&s->call)->o.clk) + ms;
 	} else if (at.p != NULL &&

@@ -16,10 +16,10 @@
 /* ---- one entry ---- */
 
 /* Returns the time at which the last destination of ${e} reached a state, or 0
- * if one has not, or if none is left to look at.  ${offset} is the member of
- * struct destination_view with that time.  Failed, expired and canceled
+ * if a destination has not reached it.  ${offset} is the offset, in struct
+ * destination_view, of the time of that state.  Failed, expired and canceled
  * destinations are ignored, as in sent_at, acked_at and read_at of the entry
- * (wire/entry.c). */
+ * (wire/entry.c); if all destinations are ignored, the result is 0. */
 static int64_t
 all_at(const struct entry_view *e, size_t offset)
 {
@@ -114,8 +114,10 @@ struct entry_poll {
 	char was[CALL_ETAG_SIZE]; /* the client's ETag; "": not known */
 };
 
-/* With `wait` the request is answered when the entry differs from what the
- * client has: from the ETag in If-None-Match, or else from the first query. */
+/* Sets *ret_found if there is no such entry, or if it differs from what the
+ * client has; a request with `wait` is answered then.  The client has the
+ * version that the ETag in If-None-Match names, or else the version that the
+ * first query has read. */
 static enum rc
 query_entry(struct poll *poll, struct db *db, bool *ret_found, struct err *err)
 {
@@ -301,8 +303,8 @@ api_entry_retry_post(struct http_request *req, void *arg)
 
 /* ---- the list ---- */
 
-/* The most entries that are read for one page of a filtered list.  The page
- * then ends early, with a "next" to go on from. */
+/* The most entries that are read for one page of a filtered list.  At this
+ * number the page ends even if it is not full, with a "next" to go on from. */
 #define SCAN_MAX 5000
 #define SCAN_CHUNK 250
 
@@ -459,8 +461,9 @@ read_list(struct call *call, struct db *db, struct err *err)
 	return (rc);
 }
 
-/* Reads the parameter state, which may also be a label.  Returns false if the
- * request has been answered. */
+/* Reads the parameter state, which is a state of an outbox entry or one of the
+ * labels scheduled, retrying and read.  Returns false if the request has been
+ * answered. */
 static bool
 parse_state(struct list_call *a)
 {

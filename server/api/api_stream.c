@@ -16,7 +16,7 @@
  *	data: {"reason":"restart"}
  *
  * Each block ends with an empty line.  A client that reconnects with the last
- * id as Last-Event-ID gets the events behind it.
+ * id as Last-Event-ID gets the events after it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -26,8 +26,9 @@
 #include "rest/stream.h"
 #include "store/inbox.h"
 
-/* A piece ends with the event that reaches this many bytes: more events would
- * wait in memory for a client that does not read. */
+/* A piece of the answer ends with the event that reaches this many bytes.  With
+ * larger pieces more events would wait in memory for a client that does not
+ * read. */
 #define PIECE_BYTES 16384
 /* Milliseconds; the same as in the WebSocket's frame reconnect. */
 #define RETRY_MS 2000
@@ -165,9 +166,10 @@ epoch_changed(const struct inbox_stream *s)
 	    api->o.epoch_changed != NULL && atomic_load(api->o.epoch_changed));
 }
 
-/* Gives the last piece; ${detail} may be "".  If the epoch has changed, the
- * piece says only that: what was read may belong to either epoch, and a failed
- * read has failed for that reason. */
+/* Sends the last piece of the stream; ${detail} may be "".  If the epoch of the
+ * database has changed, the piece has only the reason "epoch", in place of
+ * ${reason} and the events that were read: these may belong to either epoch,
+ * and a query that failed has failed because of the change. */
 static void
 give_end(struct inbox_stream *s, const char *reason, const char *detail)
 {
@@ -203,8 +205,8 @@ answer_next(struct poll *poll)
 	}
 }
 
-/* Refuses the request if its cursor is refused.  Otherwise the first piece
- * begins the answer. */
+/* Called after the first query.  Refuses the request if its cursor is refused;
+ * otherwise begins the answer with the first piece of the stream. */
 static void
 answer_first(struct poll *poll)
 {
@@ -245,10 +247,11 @@ stream_fini(void *arg)
 	buf_fini(&s->b);
 }
 
-/* Reads the cursor.  Last-Event-ID goes before the parameter after: a client
- * that reconnects as the HTML standard says sends it together with the URL of
- * the first request.  The ids of events have no epoch, so an epoch in the URL
- * still counts.  Returns false if the request has been answered. */
+/* Reads the cursor.  The header Last-Event-ID takes precedence over the
+ * parameter after: a client that reconnects as the HTML standard says sends the
+ * header together with the URL of its first request.  The ids of events have no
+ * epoch, so an epoch in the URL is checked even then.  Returns false if the
+ * request has been answered. */
 static bool
 parse_cursor(struct inbox_stream *s)
 {

@@ -47,8 +47,9 @@ refuse_cursor(const struct call *call, struct inbox_cursor *c, const char *why)
 /* Checks the cursor ${c} against the head and the oldest event of the inbox
  * (${c}->counter), which were read in the same snapshot as the events.  Sets
  * ${c}->refusal if the cursor is refused.  ${shared}: several nodes use the
- * database, so a cursor of the own epoch beyond the head is answered with
- * PROBLEM_BUSY, not with PROBLEM_CURSOR_EXPIRED. */
+ * database, so a cursor of the current epoch that lies beyond the head is
+ * refused with PROBLEM_BUSY, not with PROBLEM_CURSOR_EXPIRED: this node may not
+ * see the newest events yet. */
 static void
 check(const struct call *call, struct inbox_cursor *c, bool shared)
 {

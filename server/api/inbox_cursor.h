@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A place in an inbox from which events are read: the place that the client
- * names, or else the acked position of its device, or the place before the
- * oldest event that is kept if that is later.  Pages and streams use it.
+ * A place in an inbox; the events after it are read.  It is the place that the
+ * client names with a cursor.  Without a cursor it is the acked position of the
+ * client's device, or the place just before the oldest event that is kept,
+ * whichever is later.  Pages and streams use it.
  */
 #ifndef API_INBOX_CURSOR_H
 #define API_INBOX_CURSOR_H
@@ -23,9 +24,10 @@ struct inbox_cursor {
 	struct refusal refusal; /* set if the cursor is refused */
 };
 
-/* Reads ${text} into ${c}; NULL: no cursor is given.  Refusals call it ${what}.
- * May be called for several texts: the last seq counts, and the epoch of each
- * text that has one.  Returns false if the request has been answered. */
+/* Reads the cursor ${text} into ${c}; does nothing if ${text} is NULL.  A
+ * refusal calls the text ${what}.  May be called for several texts: the last
+ * text determines the place, and the epochs of all texts are checked later.
+ * Returns false if the request has been answered. */
 bool inbox_cursor_parse(struct call *call, const char *what, const char *text,
     struct inbox_cursor *c);
 

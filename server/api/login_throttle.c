@@ -2,14 +2,15 @@
 /*
  * The login throttle: limits how often a wrong password may be tried.  There
  * are three token buckets: for a name from one network, for a network, and for
- * a name.  An attempt needs a token of each; from a network that is known for
- * the name it needs none of the name.
+ * a name.  An attempt needs a token from each bucket.  From a network that is
+ * known for the name, because the user has logged in from it, the attempt needs
+ * no token from the bucket of the name.
  *
- * A stranger cannot lock a user out.  One network can take fewer tokens from
- * the bucket of a name than flow into it, so it takes several networks together
- * to empty that bucket, and networks from which the user has logged in before
- * do not need its tokens.  Requests with a token are not throttled here, except
- * a change of the password, which has to name the old one.  An unknown name is
+ * A stranger in another network cannot lock a user out.  One network can take
+ * fewer tokens from the bucket of a name than flow into it, so only several
+ * networks together can empty that bucket, and then the user can still log in
+ * from known networks.  Requests with a token are not throttled here, except a
+ * change of the password, which has to name the old one.  An unknown name is
  * counted like any other.
  */
 #include <stdio.h>
@@ -30,9 +31,9 @@
 #define NAME_RATE (1.0 / 2)
 #define NAME_BURST 200
 
-/* Pairs of a name and a network from which it has logged in.  The hash of a
- * pair determines its place; a later pair with the same place replaces the
- * earlier one. */
+/* The most pairs of a name and a network from which it has logged in.  The hash
+ * of a pair determines its place in the table; a later pair with the same place
+ * replaces the earlier one. */
 #define KNOWN_MAX 16384
 
 struct login_throttle {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a message as histories show it, with the members of an inbox event
- * except those of a delivery; and as the list of conversations shows it.
+ * Writes a message in two forms.  Histories show it with the members of an
+ * event of an inbox, except those of one delivery (seq, kind, delivered_at,
+ * read_at, attempt).  The list of conversations shows it shortened.
  */
 #include "api/api_internal.h"
 #include "base/utf8.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Answers to requests.  The thread that answers fills in the answer and, unless
- * it is the loop's, puts the request into its loop's mailbox; the loop hands
- * the answer to libmicrohttpd.  Answering cannot fail for the caller: without
- * memory the client gets a 503 that was made beforehand.
+ * it is the thread of the request's loop, puts the request into that loop's
+ * mailbox; the loop hands the answer to libmicrohttpd.  Answering cannot fail
+ * for the caller: without memory the client gets a 503 that was made
+ * beforehand.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -67,9 +68,9 @@ answer_deliver(struct http_request *req)
 			loop_ready(loop, req);
 		return;
 	}
-	/* The put fails only after http_stop() has closed the mailbox.  No
-	 * other thread may answer by then (http.h), and the stopping loop
-	 * answers what is still open. */
+	/* mbox_put_urgent() fails only after http_stop() has closed the
+	 * mailbox.  No other thread may answer by then (http.h), and the
+	 * stopping loop answers the requests that have no answer yet. */
 	(void)!mbox_put_urgent(loop->mbox, &req->answer_msg.node);
 }
 
@@ -106,8 +107,9 @@ answer_gone(struct http_request *req)
 	    req->http->options.metrics, METRIC_HTTP_ANSWER_BYTES, -(int64_t)n);
 }
 
-/* Moves the content of ${body} into ${req}.  A buffer may be twice as large as
- * its content; a large buffer is shrunk to its content. */
+/* Moves the content of ${body} into ${req}.  The buffer of ${body} may be twice
+ * as large as its content; a buffer with more than LIMIT_ANSWER_FREE bytes of
+ * content is shrunk to its content. */
 static void
 take_body(struct http_request *req, struct buf *body)
 {

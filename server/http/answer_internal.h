@@ -16,9 +16,9 @@
 	"\"status\":503,\"code\":\"busy\",\"retry_after\":1,"                  \
 	"\"detail\":\"out of memory\"}"
 
-/* Brings ${req}, which has an answer, its next piece or the result of the
- * look-up of its sender, back to its loop, which resumes the connection.
- * Thread: any. */
+/* Returns ${req} to its loop, which then resumes the connection.  ${req} has an
+ * answer, the next piece of an answer, or the result of the look-up of its
+ * sender.  Thread: any. */
 void answer_deliver(struct http_request *req);
 
 /* Hands the answer of ${req} to libmicrohttpd.  Thread: the loop's. */
@@ -37,8 +37,8 @@ void answer_raw(struct http_request *req);
 enum MHD_Result answer_refuse_now(struct http_request *req);
 void answer_refuse_raw(struct http_request *req);
 
-/* Returns to the budget what the answer of ${req} has taken.  Does nothing if
- * it has taken nothing. */
+/* Returns to the budget for answers the bytes that the answer of ${req} has
+ * taken, if any. */
 void answer_gone(struct http_request *req);
 
 #endif

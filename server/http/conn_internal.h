@@ -69,7 +69,8 @@ void conn_list_add(struct conn_list *list, struct conn *conn);
 /* Removes ${conn} from ${list}. */
 void conn_list_remove(struct conn_list *list, struct conn *conn);
 
-/* Frees ${conn} and ends its counts.  Does not close the socket, which
+/* Frees ${conn}, and removes it from the number of connections and from the
+ * count of its client's address.  Does not close the socket, which
  * libmicrohttpd, the front or the WebSocket side owns.  Thread: any. */
 void conn_free(struct conn *conn);
 

@@ -12,6 +12,9 @@
  *  5. access_handler() once more when the answer is there, if the connection
  *     was suspended
  *  6. request_completed()
+ *
+ * If step 2 or 3 refuses the request and closes the connection, step 6 follows
+ * next.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -37,10 +40,10 @@ conn_of(struct MHD_Connection *mhd)
 }
 
 /* Cuts the query off ${target}, which target_read() has already copied.
- * libmicrohttpd 0.9.7x parses in place: after this callback it would split the
+ * libmicrohttpd 0.9.7x parses in place: after request_line() it would split the
  * query and keep a record for each parameter.  Thousands of parameters would
- * use up the connection's memory, and it would close the connection without an
- * answer. */
+ * use up the connection's memory, and the library would close the connection
+ * without an answer. */
 static void
 hide_query(const char *target)
 {
@@ -88,9 +91,9 @@ is_stray_upgrade(const struct http_request *req)
 }
 
 /* Returns the longest body, in bytes, of a route with ${flags}.  HTTP_PEER_BODY
- * and HTTP_FULL_BODY go before HTTP_PUBLIC because in the waiting room
- * (main/room.c) each route is public, and a peer or a client that gets "body
- * too large" there would give up its message. */
+ * and HTTP_FULL_BODY take precedence over HTTP_PUBLIC.  While a node waits for
+ * its database, main/room.c makes each route public, and a peer or a client
+ * that gets "body too large" then would give up its message. */
 static size_t
 body_limit(unsigned flags)
 {
@@ -121,7 +124,7 @@ find_without_slash(struct http_request *req)
 }
 
 /* Finds the route of ${req} and the limit of its body, or refuses the request.
- * OPTIONS of a path needs no route. */
+ * For OPTIONS it is enough that the path exists; no route is needed. */
 static void
 request_route(struct http_request *req)
 {
@@ -234,8 +237,8 @@ access_head(struct http_request *req, const char *method, const char *version)
 	return (sender_check(req));
 }
 
-/* Appends a piece to the body, and then passes it to the gate's function piece.
- */
+/* Appends a piece to the body, and then passes it to the function piece of the
+ * route's gate (struct http_gate), if the gate has one. */
 static enum rc
 keep_piece(struct http_request *req, const char *data, size_t n)
 {
@@ -252,7 +255,7 @@ keep_piece(struct http_request *req, const char *data, size_t n)
 
 /* Handles a piece of the body, or starts the look-up of the sender before the
  * first piece.  libmicrohttpd takes no response in this state, so a refusal is
- * written to the socket past it and ends the connection. */
+ * written directly to the socket and ends the connection. */
 static enum MHD_Result
 access_body(struct http_request *req, const char *data, size_t *size)
 {
@@ -531,9 +534,10 @@ no_memory_response(void)
 	return (response);
 }
 
-/* MHD_OPTION_STRICT_FOR_CLIENT is 0 because the request validator is the strict
- * part.  With the option at 1, libmicrohttpd closes without an answer or sends
- * the head of its answer twice. */
+/* MHD_OPTION_STRICT_FOR_CLIENT is 0 because the request validator (validator.c)
+ * does the strict checks.  With the option at 1, libmicrohttpd closes the
+ * connection of a malformed request without an answer, or sends the head of its
+ * answer twice. */
 enum rc
 daemon_start(struct loop *loop, struct err *err)
 {

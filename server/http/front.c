@@ -33,8 +33,8 @@
 
 #define EVENTS_MAX 64
 #define ACCEPT_MAX 64
-/* Rounds of front_accept() when draining begins.  DRAIN_MAX * ACCEPT_MAX
- * connections are more than the kernel queues. */
+/* The most calls of front_accept() when draining begins.  They accept up to
+ * DRAIN_MAX * ACCEPT_MAX connections, more than the kernel queues. */
 #define DRAIN_MAX 64
 #define SHED_MAX 16
 
@@ -319,8 +319,9 @@ conn_set_peer(struct conn *conn, const struct net_networks *believed)
 	forwarded_address_text(address, conn->peer);
 }
 
-/* Takes a new socket.  Its first bytes have often arrived already, so it peeks
- * at once, before it would add the socket to the epoll set. */
+/* Takes a new socket, or refuses it if a limit is reached.  Its first bytes
+ * have often arrived already, so the front peeks at once, before it would add
+ * the socket to the epoll set. */
 static void
 front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
     socklen_t addr_len)
@@ -412,8 +413,9 @@ front_drain(struct front *front)
 
 	for (i = 0; i < DRAIN_MAX && front_accept(front); i++)
 		continue;
-	/* A duplicate of the socket may stay open (http_keep_listener()).  It
-	 * would keep the entry in the epoll set and wake this thread. */
+	/* A duplicate of the socket may stay open (http_keep_listener()).
+	 * After close() alone the socket would then stay in the epoll set and
+	 * go on waking this thread. */
 	(void)epoll_ctl(front->epoll_fd, EPOLL_CTL_DEL, front->listen_fd, NULL);
 	(void)close(front->listen_fd);
 	front->listen_fd = -1;

@@ -13,12 +13,12 @@
 #include "http/conn_internal.h"
 #include "http/http.h"
 
-/* How many bytes the front peeks at to find the path.  It hands connections
- * with longer request lines to a loop. */
+/* The front waits for at most this many bytes to find the path of a request.  A
+ * connection whose request line has not ended by then goes to a loop. */
 #define PEEK_LEN 2048
-/* How many bytes the front peeks at of an upgrade through a proxy, to find the
- * client.  The WebSocket side accepts heads of at most this length
- * (WS_HANDSHAKE_LEN). */
+/* The front peeks at this many bytes of an upgrade that comes through a proxy,
+ * to find the client's address in the headers.  The WebSocket side accepts
+ * heads of at most this length (WS_HANDSHAKE_LEN). */
 #define PEEK_HEAD_LEN 4096
 
 struct front {

@@ -64,10 +64,11 @@ bind_one(const struct addrinfo *ai)
 	return (-1);
 }
 
-/* Returns RC_DENIED without the permission to listen, else RC_BUSY.  An address
- * that is taken or does not exist yet may become usable, so that another start
- * may succeed.  Neither failure may be RC_IO, the code of a failed disk, after
- * which a supervisor may not start the server again. */
+/* Returns the code for a failure to listen with errno ${error}: RC_DENIED if
+ * the permission is missing, else RC_BUSY, because an address that is taken or
+ * does not exist yet may become usable, so that another start may succeed.
+ * Neither is RC_IO, the code of a failed disk, after which a supervisor may not
+ * start the server again. */
 static enum rc
 listen_rc(int error)
 {

@@ -61,8 +61,8 @@ struct http_route {
 /* Called before the handler of every route that is not HTTP_PUBLIC.  Finds the
  * user, and then either calls http_request_authorized() or answers the request,
  * at once or later, from any thread.  If http_head_fn has returned
- * HTTP_SENDER_STRANGER, it is called before the body is read, and must answer
- * before it returns. */
+ * HTTP_SENDER_STRANGER, this function is called before the body is read, and
+ * must answer before it returns. */
 typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
 
 /* The sender of a request, by the head of the request. */
@@ -83,8 +83,9 @@ typedef enum http_sender (*http_head_fn)(struct http_request *req, void *arg);
 typedef enum rc (*http_lookup_fn)(struct http_request *req, void *arg);
 
 /* Called with each piece of a body, in order, after the piece has been appended
- * to the body.  A digest can so be finished together with the body.  Borrows
- * ${p}.  Thread: the loop's. */
+ * to the body.  A function that computes a digest of the body piece by piece
+ * has the digest when the body is complete.  Borrows ${p}.  Thread: the loop's.
+ */
 typedef void (*http_piece_fn)(
     struct http_request *req, const char *p, size_t n, void *arg);
 
@@ -129,17 +130,19 @@ struct http_options {
 	const char *upgrade_path; /* "/v1/ws" */
 	http_upgrade_fn upgrade;
 	void *upgrade_arg;
-	/* For a request to arrive.  On a new connection the request line may
-	 * take this long, and the rest of the request as long again. */
+	/* The time limit for a request to arrive.  On a new connection the
+	 * request line may take this long, and the rest of the request as long
+	 * again. */
 	int64_t request_deadline_ms;
-	/* Between two requests, and for the client to read an answer, or each
-	 * block of an answer in pieces. */
+	/* The time limit for the pause between two requests, and for the client
+	 * to read an answer or, in an answer in pieces, each block. */
 	int64_t idle_deadline_ms;
 	size_t connection_limit;
 	size_t address_limit; /* connections per address; 0: no limit */
 	/* A connection whose descriptor would have this number, or a higher
 	 * one, is refused; 0: no limit.  The kernel gives the lowest free
-	 * number, so that many descriptors are open then, by whomever. */
+	 * number, so such a number means that the process as a whole has this
+	 * many descriptors open. */
 	size_t descriptors;
 
 	/* The most bytes of the bodies of all requests under way, and of all
@@ -161,7 +164,8 @@ struct http_options {
  * it.  RC_INVALID: options->listen or a route is malformed, or the host was not
  * found.  RC_EXISTS: two routes have the same method and path.  RC_BUSY:
  * listening failed, mostly because the address is taken or does not exist.
- * RC_DENIED: the process may not listen on it. */
+ * RC_DENIED: the process may not listen on the address.  Also RC_NO_MEMORY, and
+ * RC_IO or RC_INTERNAL from the system or libmicrohttpd. */
 enum rc http_new(const struct http_options *options, struct http **ret,
     struct err *err) MUST_USE;
 
@@ -318,13 +322,13 @@ void http_answer(struct http_request *req, int status, const char *content_type,
 void http_answer_static(struct http_request *req, int status,
     const char *content_type, const void *data, size_t len);
 
-/* Answers 200 in pieces, for an answer that is too large to hold in memory or
- * goes on as things happen.  Sends ${first}; each time libmicrohttpd has read a
- * whole piece, calls ${more} with ${arg}, until a piece is the last one or the
- * connection ends.  ${more} makes sure that http_answer_piece() is called once,
- * at once or later.  From the call of ${more} until http_answer_piece() the
- * thread that makes the piece owns the request; while a piece is sent, the loop
- * does.  Thread of ${more}: the loop's. */
+/* Answers 200 in pieces, for an answer that is too large to hold in memory, or
+ * that grows while events happen.  Sends ${first}; each time libmicrohttpd has
+ * read a whole piece, calls ${more} with ${arg}, until a piece is the last one
+ * or the connection ends.  ${more} makes sure that http_answer_piece() is
+ * called once, at once or later.  From the call of ${more} until
+ * http_answer_piece() the thread that makes the piece owns the request; while a
+ * piece is sent, the loop does.  Thread of ${more}: the loop's. */
 typedef void (*http_more_fn)(struct http_request *req, void *arg);
 void http_answer_pieces(struct http_request *req, const char *content_type,
     struct buf *first, http_more_fn more, void *arg);
@@ -348,10 +352,10 @@ void http_answer_error(struct http_request *req, const struct err *err);
 
 /* Calls ${wake} in the loop's thread at monotonic time ${at_ms}, or earlier if
  * the client closes its side or draining begins.  If draining began before this
- * call, it may not wake the request.  For long-polls, and between two pieces of
- * an answer.  A request has one timer: ${at_ms} 0, an answer or a piece cancels
- * it.  ${wake} is called at most once; it answers the request (or gives the
- * next piece), or makes sure that another thread will.
+ * call, it may no longer cause an early call.  For long-polls, and between two
+ * pieces of an answer.  A request has one timer: ${at_ms} 0, an answer or a
+ * piece cancels it.  ${wake} is called at most once; it answers the request (or
+ * gives the next piece), or makes sure that another thread will.
  *
  * Thread: any, while no other thread can answer the request, which means before
  * the request is shown to other threads.  Between two pieces: only the thread

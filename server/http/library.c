@@ -2,8 +2,8 @@
 /*
  * The answers that libmicrohttpd makes by itself.  The library reports them
  * only by log messages, so this file counts the answers by the messages.  Where
- * the library would send the head of its answer twice, this file answers before
- * it.
+ * the library would send the head of its answer twice, this file sends an
+ * answer in its place.
  */
 #include <sys/socket.h>
 
@@ -27,16 +27,17 @@ add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
 
 	(void)name;
 	(void)value;
-	/* A cookie shares its bytes with its header, and a query parameter with
-	 * the target; each has a record of its own. */
+	/* Count no bytes for a cookie, which is part of a header, and for a
+	 * query parameter, which is part of the target.  Each of the three has
+	 * a record of its own. */
 	*sum += (kind == MHD_HEADER_KIND ? name_len + value_len + 4 : 0) +
 		HEADER_RECORD;
 	return (MHD_YES);
 }
 
-/* Returns how much of the connection's memory the head has taken so far, at
- * least.  It includes query parameters: hide_query() does not see a query
- * behind a NUL. */
+/* Returns how many bytes of the connection's memory the head has taken so far,
+ * at least.  The sum includes query parameters: hide_query() does not see a
+ * query behind a NUL. */
 static size_t
 head_memory(const struct http_request *req)
 {
@@ -69,8 +70,9 @@ has_large_head(const struct http_request *req)
 /* Answers all new requests that ${culprit} matches, past the library, and
  * returns true if there were any.  A Content-Length that is not a number or has
  * too many digits, or cookies that are too large, make the library answer
- * before it calls us, and send the head of that answer twice.  The library's
- * log message comes first, but does not name the request. */
+ * before it calls access_handler(), and send the head of that answer twice.
+ * The library's log message comes first, but does not name the request, so all
+ * requests that may be meant are answered. */
 static bool
 refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
     enum problem problem, const char *why)

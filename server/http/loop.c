@@ -304,8 +304,9 @@ resume_ready(struct loop *loop)
 
 /* Checks a connection between two requests.  If bytes have arrived since it
  * became idle, starts the deadline of a request, unless the idle deadline is
- * earlier.  If the client has closed it after its last request, lets it end:
- * libmicrohttpd gets that event only once and may have overlooked it. */
+ * earlier.  If the client has closed the connection after its last request,
+ * sets the deadline to now: libmicrohttpd gets the event of the close only once
+ * and may have overlooked it. */
 static void
 conn_look(struct loop *loop, struct conn *conn)
 {

@@ -2,8 +2,8 @@
 /*
  * A loop: a thread with its libmicrohttpd daemon (loop.c, linger.c, daemon.c,
  * library.c).  Only its own thread uses a loop, except its mailbox, its count
- * of connections, and the wanted timers of its requests, which timer_lock
- * protects.
+ * of connections, and the timers that other threads ask for (want_* of struct
+ * request_timer), which timer_lock protects.
  */
 #ifndef HTTP_LOOP_INTERNAL_H
 #define HTTP_LOOP_INTERNAL_H
@@ -81,7 +81,8 @@ struct loop *loop_self(void);
 void loop_ready(struct loop *loop, struct http_request *req);
 
 /* Sets the timer of a request, or cancels it (${at_ms} 0).  A request that has
- * been answered gets no timer.  Thread: the loop's. */
+ * been answered gets no timer, except while it waits for the next piece of its
+ * answer.  Thread: the loop's. */
 void loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg);
 
@@ -106,8 +107,8 @@ struct leftover {
  * the loop has 128 such sockets: the client may then lose the answer. */
 void linger_start(struct loop *loop, int fd);
 
-/* Reads the bytes that have arrived, and closes the socket at its end, on an
- * error or after 4 MiB. */
+/* Reads the bytes that have arrived.  Closes the socket when the client has
+ * closed its side, on an error, or after 4 MiB. */
 void linger_read(struct loop *loop, struct leftover *left);
 
 /* Closes the sockets whose deadline has passed, or with ${all} every one. */

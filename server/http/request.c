@@ -31,9 +31,9 @@ request_check(const struct http_request *req)
 	assert(req->magic == REQUEST_MAGIC);
 }
 
-/* Returns an object that is zeroed except for its arena, from the free list if
- * possible.  It keeps the body's buffer.  Returns NULL if there is no memory.
- */
+/* Returns an object that is zeroed except for the bytes of its arena, from the
+ * free list if possible.  An object of the free list keeps the buffer of its
+ * body.  Returns NULL if there is no memory. */
 static struct http_request *
 request_take(struct loop *loop)
 {
@@ -206,10 +206,11 @@ request_owner(const struct http_request *req)
 					: owner_peer(http_peer(req)));
 }
 
-/* Counts a buffer of ${cap} bytes for the body in the budget, without the byte
- * for its NUL: so bodies whose announced lengths add up to a share fit into
- * that share.  Returns false if the budget has no room.  The client's network
- * is counted in addition to the user, who may not be known yet. */
+/* Counts a buffer of ${cap} bytes for the body in the budget, unless it is
+ * small (LIMIT_BODY_FREE).  The byte for the NUL is not counted: bodies whose
+ * announced lengths add up to the whole share of an owner fit into that share.
+ * Returns false if the budget has no room.  The client's network is counted in
+ * addition to the user, who may not be known yet. */
 static bool
 body_room(struct http_request *req, size_t cap)
 {
@@ -231,8 +232,10 @@ body_room(struct http_request *req, size_t cap)
 }
 
 /* Returns the size of the buffer for a body that has ${n} bytes now.  The size
- * doubles, up to the announced length, or else to the limit of the route; it
- * stops at LIMIT_BODY_FREE, so that no body counts before it is larger. */
+ * doubles, up to the announced length, or else to the limit of the route.
+ * While the body itself has at most LIMIT_BODY_FREE bytes, the size does not
+ * exceed that limit and a NUL, so that a small body does not count in the
+ * budget. */
 static size_t
 body_cap(const struct http_request *req, size_t n)
 {

@@ -118,8 +118,8 @@ struct request_answer {
 	struct budget_hold hold;
 };
 
-/* The timer of a request, and the watch of its socket.  loop->timer_lock
- * protects queued and want_*. */
+/* The timer of a request, and the watch of its socket.  Another thread sets the
+ * timer by queued and the members want_*, which loop->timer_lock protects. */
 struct request_timer {
 	struct timer_node node;
 	void (*wake)(struct http_request *req, void *arg);
@@ -212,12 +212,13 @@ uint64_t request_owner(const struct http_request *req);
  * stranger is refused at once. */
 enum MHD_Result sender_check(struct http_request *req);
 
-/* Starts the look-up of the sender of ${req}, and suspends ${req}.  The error
- * is that of http_lookup_fn. */
+/* Starts the look-up of the sender of ${req}, and suspends the connection.  If
+ * http_lookup_fn fails, returns its error and does not suspend. */
 enum rc sender_look_up(struct http_request *req) MUST_USE;
 
-/* Goes on after the look-up of the sender: lets the body be read, or refuses.
- * Thread: the loop's, which resumes ${req} next. */
+/* Called after the look-up of the sender of ${req}: lets the body be read, or
+ * refuses the request.  Thread: the loop's, which then resumes the connection.
+ */
 void sender_go_on(struct http_request *req);
 
 #endif

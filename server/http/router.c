@@ -117,8 +117,8 @@ pattern_write_allow(struct pattern *p)
 	}
 }
 
-/* Adds ${route} of the module's routes ${table}.  GET serves HEAD as well.
- * RC_EXISTS: the method and path are there already. */
+/* Adds ${route} of the module's routes ${table}.  A route for GET serves HEAD
+ * as well.  RC_EXISTS: another route has the same method and path. */
 static enum rc
 router_add(struct router *router, const struct http_route *route,
     const struct http_routes *table, struct err *err)

@@ -51,7 +51,8 @@ struct pattern {
 };
 
 /* Compiles ${routes}, and keeps pointers to their lists.  RC_INVALID: a method
- * or a path is malformed.  RC_EXISTS: a route stands twice. */
+ * or a path is malformed.  RC_EXISTS: two routes have the same method and path.
+ * RC_NO_MEMORY: there is no memory. */
 enum rc router_new(const struct http_routes *routes, struct router **ret,
     struct err *err) MUST_USE;
 

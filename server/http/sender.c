@@ -30,8 +30,10 @@ refuse_stranger(struct http_request *req)
 	return (answer_queue(req));
 }
 
-/* Lets the body be read unless the sender is a stranger.  Marks a large body of
- * an unknown sender as unsure: access_body() then looks the sender up. */
+/* Lets the body be read unless the sender is a stranger, whose request is
+ * refused.  If the sender is unknown and the body may be longer than
+ * LIMIT_REQUEST_LEN, sets body.unsure: access_body() then looks the sender up.
+ */
 enum MHD_Result
 sender_check(struct http_request *req)
 {
@@ -95,8 +97,8 @@ http_sender_found(struct http_request *req, const struct refusal *r)
 }
 
 /* libmicrohttpd takes no response before the end of the body.  A refusal is
- * therefore written to the socket past it, and the deadline ends the connection
- * at its next check at the latest. */
+ * therefore written directly to the socket.  The deadline of the connection is
+ * set to now, so that its next check ends the connection at the latest. */
 void
 sender_go_on(struct http_request *req)
 {

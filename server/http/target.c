@@ -68,10 +68,10 @@ segment_ok(const char *s, size_t n)
 	return (true);
 }
 
-/* Decodes the path, without its first slash, into segments.  No route has more
- * than SEGMENTS_MAX of them: for a longer path req->head.segments is -1.
- * Returns false if the path is malformed.  Without memory, sets
- * answer.no_memory and returns true. */
+/* Decodes the path, without its first slash, into segments.  req->head.segments
+ * becomes -1 for a path with more than SEGMENTS_MAX segments, which no route
+ * has, and for a path that ends with a slash.  Returns false if the path is
+ * malformed.  Without memory, sets answer.no_memory and returns true. */
 static bool
 path_read(struct http_request *req)
 {

@@ -210,7 +210,7 @@ layout_end(struct scan *scan, const char *method)
 }
 
 /* Returns true if ${host} has only characters of a host with an optional port,
- * at most 300.  IPv6 needs brackets and colons. */
+ * and at most 300 of them.  IPv6 needs brackets and colons. */
 static bool
 host_ok(const char *host)
 {

@@ -20,9 +20,10 @@
 
 #define CACHE_LINE 64
 
-/* Upper bounds in microseconds, with the text that Prometheus shows: from a
- * single commit (100 us) to a delivery that an outage of a day or the default
- * expiry (5 days) has delayed.  300 s is the threshold of an alert
+/* The upper bounds of the buckets of a METRIC_HISTOGRAM, in microseconds, each
+ * with the text that Prometheus shows.  They range from a single commit (100
+ * us) to a delivery that an outage of a day or the default expiry (5 days) has
+ * delayed.  300 s is the threshold of an alert
  * (contrib/prometheus/alerts.yaml). */
 #define SECONDS_TABLE(X)                                                       \
 	X(100, "0.0001")                                                       \
@@ -210,7 +211,8 @@ metrics_observe_size(struct metrics *m, enum metric id, int64_t n)
 		observe(&m->value[id], of_sizes, n);
 }
 
-/* Returns the index of ${word}, or of the last word if it is not listed. */
+/* Returns the index of ${word} among the words of ${id}, or the index of the
+ * last word if ${word} is not one of them. */
 static size_t
 place_of(enum metric_by id, const char *word)
 {
@@ -287,8 +289,8 @@ metrics_family(
 	buf_addf(out, "# TYPE twinbox_%s %s\n", name, types[type]);
 }
 
-/* Appends the value of a label.  Three characters are escaped, and bytes that
- * are not UTF-8 become '?'. */
+/* Appends the value of a label.  Backslash, quote and line feed are escaped,
+ * and bytes that are not UTF-8 become '?'. */
 static void
 add_label_value(struct buf *out, const char *value)
 {

@@ -278,8 +278,8 @@ enum metric_by {
 
 struct metrics;
 
-/* Makes a set of metrics, all zero; returns NULL if there is no memory.  Frees
- * a set; NULL is allowed. */
+/* metrics_new() makes a set of metrics, all zero, or returns NULL if there is
+ * no memory.  metrics_free() frees a set; NULL is allowed. */
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
 
@@ -298,7 +298,8 @@ void metrics_add_by(
     struct metrics *m, enum metric_by id, const char *word, int64_t n);
 
 /* Returns the value of a counter or gauge, or the number of observations of a
- * histogram; 0 if ${m} is NULL, as the two functions below do. */
+ * histogram.  Returns 0 if ${m} is NULL, as metrics_sum() and metrics_get_by()
+ * do. */
 int64_t metrics_get(const struct metrics *m, enum metric id);
 
 /* Returns the sum of a histogram, in microseconds; of METRIC_SIZES, as it was
@@ -319,9 +320,9 @@ struct metric_label {
 	const char *value;
 };
 
-/* Appends the head of the counter or gauge ${name} (without the prefix), for
- * values that are computed when they are shown.  Its samples must follow at
- * once. */
+/* Appends the lines HELP and TYPE of the counter or gauge ${name} (without the
+ * prefix), for values that are computed when they are shown.  Its samples must
+ * follow at once. */
 void metrics_family(
     struct buf *out, const char *name, enum metric_type type, const char *help);
 

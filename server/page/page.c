@@ -10,8 +10,8 @@
 #include "page/page_internal.h"
 
 /*
- * A page may load only what this server serves: no inline script or style, no
- * frame, no form that leads elsewhere.  HTML may not be made from strings
+ * A page may load only what this server serves: no inline script or style and
+ * no frame.  It may not submit a form.  HTML may not be made from strings
  * (trusted types; the chat has one such policy, for the address of its worker).
  *
  * 'self' includes the WebSocket of the same origin.  data: is for the icon. The
@@ -96,9 +96,9 @@ answer_file(struct http_request *req, const struct page_file *file)
 	http_answer_static(req, 200, file->type, file->data, file->len);
 }
 
-/* Answers with the document ${name} and the headers Vary: ${vary} and
- * Content-Security-Policy: ${policy} (NULL: without).  Returns false, without
- * an answer, if there is no such document. */
+/* Answers with the document ${name} and, among others, the headers Vary:
+ * ${vary} and Content-Security-Policy: ${policy} (NULL: without this header).
+ * Returns false, without an answer, if there is no such document. */
 static bool
 answer_document(struct http_request *req, const char *name, const char *vary,
     const char *policy)

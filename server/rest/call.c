@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls: how a request enters, how it reaches the writer, the readers and the
- * argon2 pool, and how it is answered.
+ * Calls: how a request becomes a call, how it reaches the writer, the readers
+ * and the argon2 pool, and how it is answered.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -177,8 +177,8 @@ call_problem(struct call *call, enum problem p, const char *pointer,
 
 /* ---- pages ---- */
 
-/* How many more bytes of a page are written before the client is checked again.
- */
+/* The bytes of a page after which call_page_full() checks again whether the
+ * client has left. */
 #define CHECK_BYTES 65536
 
 bool
@@ -231,9 +231,9 @@ run_piece(struct read_job *job, struct db *db, struct err *err)
 	cut_off(call);
 }
 
-/* Called when a piece has gone out.  Between two pieces rest->busy does not
- * count the request, so it is counted again here, as in rest_enter().  Thread:
- * the http loop's. */
+/* Called when a piece has gone out.  While a piece is being sent, rest->busy
+ * does not count the request, so this function counts it again, as rest_enter()
+ * does.  Thread: the http loop's. */
 static void
 want_piece(struct http_request *req, void *arg)
 {

@@ -12,8 +12,8 @@
  *     last step: after that the request, and the call in it, may be freed.  The
  *     same holds once the call is handed to another thread (call_read(),
  *     call_submit(), call_hash()).
- *  3. The kit counts a request from its entry until that answer (rest_busy()).
- *     It does not count an answer in pieces while a piece is being sent.
+ *  3. rest_busy() counts a request from rest_enter() until that answer.  An
+ *     answer in pieces is not counted while a piece is being sent.
  */
 #ifndef REST_CALL_H
 #define REST_CALL_H
@@ -30,8 +30,8 @@
 struct call;
 
 /* Reads from the store and answers, or hands the call to another thread.  If it
- * returns an error, it must not have answered: the caller answers with that
- * error.  Thread: reader. */
+ * returns an error, it must not have answered: the caller then answers with
+ * that error, or cuts off an answer in pieces.  Thread: reader. */
 typedef enum rc (*call_read_fn)(
     struct call *call, struct db *db, struct err *err);
 
@@ -54,7 +54,7 @@ struct call {
 void *call_new(struct rest *rest, struct http_request *req, size_t size);
 
 /* Runs ${read} in a reader's thread.  If the readers have no room, are stopping
- * or cannot read, the request is answered. */
+ * or cannot read, the request is answered with an error instead. */
 void call_read(struct call *call, call_read_fn read);
 
 /* Hands ${unit} to the writer.  Returns false if the writer refused it; the
@@ -66,8 +66,9 @@ bool call_submit(struct call *call, struct unit *unit);
 void call_hash(struct call *call, struct pool_job *job, enum pool_class class,
     void (*run)(struct pool_job *job));
 
-/* Checks the result of ${unit}; the first step of a unit's finish.  Returns
- * false if the unit failed or was refused; the request is then answered. */
+/* Checks the result of ${unit}.  The function finish of a unit calls this
+ * first.  Returns false if the unit failed or was refused; the request is then
+ * answered. */
 bool call_unit_ok(
     struct call *call, const struct unit *unit, const struct refusal *refusal);
 
@@ -85,9 +86,11 @@ void caller_refuse_user(struct call *call);
 
 /* ---- answers (call.c) ---- */
 
-/* Answer with JSON; without a body; with any content; with a refusal; with an
- * error, which is logged if it becomes a 500; with a problem that is given
- * here.  The content of ${body} is taken.  Thread: any. */
+/* These functions answer the request: call_json() with JSON, call_empty()
+ * without a body, call_page() with any content, call_refuse() with a refusal,
+ * call_fail() with an error, which is logged if the status is 500, and
+ * call_problem() with a problem and a formatted detail.  They take the content
+ * of ${body}.  Thread: any. */
 void call_json(struct call *call, int status, struct buf *body);
 void call_empty(struct call *call, int status);
 void call_page(
@@ -99,9 +102,9 @@ void call_problem(struct call *call, enum problem p, const char *pointer,
 
 /* Answers in pieces (http_answer_pieces()): ${first}, and then one piece for
  * each call of ${next}, which passes it to call_piece().  The answer is cut off
- * if ${next} returns an error, the token was revoked, the user may no longer
- * use the route, the readers have no room, or the server stops.  Thread of
- * ${next}: reader. */
+ * if ${next} returns an error, the token was revoked or cannot be checked, the
+ * user may no longer use the route, the readers have no room or cannot read, or
+ * the server stops.  Thread of ${next}: reader. */
 void call_pieces(struct call *call, const char *content_type, struct buf *first,
     call_read_fn next);
 void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
@@ -111,9 +114,9 @@ void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
 void call_log_failed(const struct call *call, const struct err *err);
 
 /* Returns true if the page ${b} of a list must end before its next item:
- * another item may not fit into LIMIT_PAGE_BYTES, or its client has left, which
- * is checked every 64 KiB.  The page is then answered with has_more.  Thread:
- * reader. */
+ * another item may not fit into LIMIT_PAGE_BYTES, or the client has left
+ * (http_client_left()), which is checked every 64 KiB.  The caller then ends
+ * the page with has_more.  Thread: reader. */
 bool call_page_full(struct call *call, const struct buf *b);
 
 /* Like call_json(), with an ETag.  Answers 304 if the status is 200 and
@@ -125,15 +128,15 @@ void call_json_tagged(struct call *call, int status, struct buf *body);
 /* Makes the ETag of a body, from its hash. */
 void call_etag_make(const struct buf *body, char ret[CALL_ETAG_SIZE]);
 
-/* Adds a Link header to the next page, whose path and query are given; they are
- * cut after 255 bytes. */
+/* Adds a header Link that points to the next page.  ${fmt} gives the path and
+ * the query of that page; they are cut after 255 bytes. */
 void call_link_next(struct call *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* ---- parameters and bodies (call_query.c) ---- */
 
-/* Each of these functions, except call_number_parse(), returns false if it has
- * refused and answered the request. */
+/* Each function of this section, except call_number_parse(), returns false if
+ * it has refused and answered the request. */
 
 /* Refuses query parameters that are not in ${allowed}, which has at most 32
  * names and ends with NULL, and parameters that are given twice. */

@@ -21,8 +21,8 @@ struct caller {
 	struct principal principal;
 };
 
-/* Hashes the token of an Authorization header with the scheme Bearer.  Returns
- * false if ${header} has no such token; it may be NULL. */
+/* Hashes the token of ${header}, an Authorization header with the scheme
+ * Bearer.  Returns false if ${header} is NULL or has no such token. */
 static bool
 bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
 {

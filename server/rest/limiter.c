@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Token buckets under one lock.  A bucket has three numbers.  The table has
- * hashes of the keys, so that a long key of a stranger costs no memory.
+ * Token buckets under one lock.  A bucket is three numbers.  It has the hash of
+ * its key in place of the key, so a long key of a stranger costs no memory.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -119,10 +119,11 @@ bucket_get(struct limiter *l, uint64_t key, int64_t now_ms)
 	return (b);
 }
 
-/* Returns how many tokens the bucket must have for ${cost}.  A bucket can never
- * have more tokens than its burst, so a larger cost passes when the bucket is
- * full.  If the burst is above 2, it also passes with one token less, because
- * the request itself has taken a token before its items were counted. */
+/* Returns how many tokens the bucket must have for ${cost}.  A bucket never has
+ * more tokens than its burst, so a larger cost passes when the bucket is full.
+ * If the burst is above 2, such a cost also passes with one token less: the
+ * request itself has taken a token when it arrived, before its items are
+ * charged. */
 static double
 tokens_needed(const struct limiter *l, double cost)
 {

@@ -18,15 +18,15 @@ struct limiter;
 struct limiter *limiter_new(double rate, double burst);
 void limiter_free(struct limiter *l);
 
-/* Takes a token of the key, which has ${n} bytes.  Returns false if there is
- * none; there will be one in *ret_wait_s seconds.  Without memory the request
- * passes.  ${now_ms} is monotonic. */
+/* Takes a token from the bucket of ${key}, which has ${n} bytes.  Returns false
+ * if there is none; there will be one in *ret_wait_s seconds.  Without memory
+ * the request passes.  ${now_ms} is monotonic. */
 bool limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
     int *ret_wait_s);
 
-/* Like limiter_take() for a cost of several tokens, all or none.  A cost of the
- * burst or more passes if the bucket is full or, if the burst is above 2, has
- * one token less; it then leaves the bucket with a debt. */
+/* Like limiter_take() for a cost of several tokens: takes all or none.  A cost
+ * of the burst or more passes if the bucket is full or, if the burst is above
+ * 2, has one token less; the number of tokens may then become negative. */
 struct limiter_charge {
 	const void *key;
 	size_t n; /* bytes of the key */

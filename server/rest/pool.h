@@ -14,8 +14,8 @@ struct pool;
 
 /* The class of a password job, best first. */
 enum pool_class {
-	/* a log-in from a network from which this user has logged in, or a user
-	 * with a token */
+	/* A log-in from a network from which this user has logged in before, or
+	 * a change of the password by a user with a token. */
 	POOL_KNOWN,
 	POOL_STRANGER, /* a log-in from any other network */
 	POOL_REGISTRATION,

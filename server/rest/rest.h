@@ -70,9 +70,9 @@ enum rc rest_lookup(struct http_request *req, void *arg);
  * *ret_wait_s seconds.  Thread: any. */
 bool rest_admits(struct rest *rest, int64_t user_id, int *ret_wait_s);
 
-/* Charges ${n} more requests to ${user_id}, for the items of an array beyond
- * the first.  Returns false if it charged none; ${r} is then the refusal.
- * Thread: any. */
+/* Charges ${n} more requests to the rate limit of ${user_id}, for the items of
+ * an array after the first.  Returns false if the limit does not allow them;
+ * then none is charged, and ${r} is the refusal.  Thread: any. */
 bool rest_charge_items(
     struct rest *rest, int64_t user_id, size_t n, struct refusal *r);
 

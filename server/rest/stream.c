@@ -113,8 +113,8 @@ stream_admit(struct stream *s)
 
 /* ---- from one piece to the next ---- */
 
-/* Called instead of poll.answer once the answer has begun, when it is too late
- * for a refusal.  Ends the stream. */
+/* Called instead of poll.answer if the token was revoked or a query failed once
+ * the answer has begun, when it is too late for a refusal.  Ends the stream. */
 static void
 give_up(struct poll *poll)
 {
@@ -132,8 +132,9 @@ give_up(struct poll *poll)
 	s->end(s, why);
 }
 
-/* Called when a piece has gone out.  Between two pieces rest->busy does not
- * count the request, so it is counted again here.  Thread: the loop's. */
+/* Called when a piece has gone out.  While a piece is being sent, rest->busy
+ * does not count the request, so this function counts it again.  Thread: the
+ * loop's. */
 static void
 want_piece(struct http_request *req, void *arg)
 {

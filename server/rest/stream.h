@@ -55,9 +55,9 @@ bool stream_admit(struct stream *s);
  * request. */
 void stream_start(struct stream *s);
 
-/* Gives the first piece, which must not be the last, or the next one, and takes
- * its content.  Call it exactly once in each call of poll.answer and of end, as
- * the last step: after it the request may be freed.  Thread: any. */
+/* Sends the first piece, which must not be the last, or the next piece, and
+ * takes its content.  Call it exactly once in each call of poll.answer and of
+ * end, as the last step: after it the request may be freed.  Thread: any. */
 void stream_piece(struct stream *s, enum http_piece kind, struct buf *piece);
 
 #endif
