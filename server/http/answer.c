@@ -301,8 +301,9 @@ response_headers(struct http_request *req, struct MHD_Response *response)
 }
 
 /* Gives libmicrohttpd the next bytes of an answer in pieces.  When the current
- * piece has been read and is not the last, suspends the connection until
- * http_answer_piece() brings the next one.  Thread: the loop's. */
+ * piece has been read and is not the last, suspends the connection and calls
+ * the function ${more} of http_answer_pieces(); the connection is resumed when
+ * http_answer_piece() has been called.  Thread: the loop's. */
 static ssize_t
 read_piece(void *arg, uint64_t pos, char *to, size_t size)
 {

@@ -16,9 +16,9 @@
 	"\"status\":503,\"code\":\"busy\",\"retry_after\":1,"                  \
 	"\"detail\":\"out of memory\"}"
 
-/* Returns ${req} to its loop, which then resumes the connection.  ${req} has an
- * answer, the next piece of an answer, or the result of the look-up of its
- * sender.  Thread: any. */
+/* Returns ${req} to its loop, which then resumes the connection if it is
+ * suspended.  ${req} has an answer, the next piece of an answer, or the result
+ * of the look-up of its sender.  Thread: any. */
 void answer_deliver(struct http_request *req);
 
 /* Hands the answer of ${req} to libmicrohttpd.  Thread: the loop's. */
@@ -26,8 +26,9 @@ enum MHD_Result answer_queue(struct http_request *req);
 
 /* Writes the answer of ${req} to the socket, past libmicrohttpd, for states in
  * which libmicrohttpd takes no answer.  Writes what the socket's buffer takes
- * without waiting, and nothing of an answer in pieces, which would look whole.
- * The caller ends the connection.  Thread: the loop's. */
+ * without waiting.  Writes nothing of an answer in pieces, because its first
+ * piece would look like the whole answer.  The caller ends the connection.
+ * Thread: the loop's. */
 void answer_raw(struct http_request *req);
 
 /* Make the refusal of ${req} its answer.  answer_refuse_now() hands the answer

@@ -136,8 +136,9 @@ conn_limit_refuse(
 		buf_addf(&text, "Retry-After: %d\r\n", r.retry_after_s);
 	buf_addf(&text, "Content-Length: %zu\r\n\r\n", body.len);
 	buf_add(&text, body.data, body.len);
-	/* Read what has arrived: if close() finds unread bytes, the kernel
-	 * sends a reset, and the client may lose the answer. */
+	/* Read up to 4096 bytes of what has arrived: if close() finds unread
+	 * bytes, the kernel sends a reset, and the client may lose the answer.
+	 */
 	(void)!recv(fd, sink, sizeof(sink), MSG_DONTWAIT);
 	if (buf_ok(&body) && buf_ok(&text))
 		n = send(fd, text.data, text.len, MSG_DONTWAIT | MSG_NOSIGNAL);

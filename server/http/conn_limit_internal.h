@@ -31,8 +31,8 @@ enum rc conn_limit_init(
 void conn_limit_fini(struct conn_limit *limit);
 
 /* Counts ${conn} for its address.  Returns false, and does not count it, if the
- * address has reached its limit or there is no memory to count.  Thread: any.
- */
+ * address has reached its limit or there is no memory to count.  If there is no
+ * limit, returns true and counts nothing.  Thread: any. */
 bool conn_limit_enter(struct conn_limit *limit, struct conn *conn);
 
 /* Uncounts ${conn}, if it was counted.  Thread: any. */

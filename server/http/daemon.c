@@ -197,9 +197,10 @@ check_length(struct http_request *req)
 		req->body.announced = strtoull(text, NULL, 10);
 }
 
-/* Handles the call with the headers.  If a well-formed request without a body
- * is refused, the answer waits for the end of the request, so that the
- * connection can be kept. */
+/* Handles the call of access_handler() with the headers.  Sends a refusal at
+ * once and closes the connection if a body follows or answer.close is set.  Any
+ * other refusal waits for the end of the request, so that the connection can be
+ * kept. */
 static enum MHD_Result
 access_head(struct http_request *req, const char *method, const char *version)
 {
@@ -400,9 +401,10 @@ log_request(const struct http_request *req)
 	    (long long)(req->loop->now_ms - req->account.start_ms));
 }
 
-/* Counts and logs an answer of ours, once.  Requests that were cut off before
- * they had an answer, and answers that libmicrohttpd makes by itself do not
- * come here. */
+/* Counts an answer that this module has made, and logs it at level debug.
+ * Called once for each such answer, but not for a request that was cut off
+ * before it had an answer, nor for an answer that libmicrohttpd makes by
+ * itself. */
 static void
 count_answer(const struct http_request *req)
 {
@@ -457,9 +459,9 @@ request_completed(void *arg, struct MHD_Connection *mhd, void **context,
 
 /* ---- connections ---- */
 
-/* Ends the request that ${conn} still has.  libmicrohttpd 0.9.75 closes a
- * connection without calling request_completed() when it finds a second fault
- * in a head. */
+/* Ends the request of ${conn}, a closed connection, if request_completed() has
+ * not ended it.  libmicrohttpd 0.9.75 closes a connection without calling
+ * request_completed() when it finds a second fault in a head. */
 static void
 drop_request_of(struct loop *loop, const struct conn *conn)
 {

@@ -154,9 +154,9 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 }
 
 /* Gives the connection and the client's address to the WebSocket side.  Behind
- * a believed proxy the head names the client; front_peek() has waited for the
- * end of that head, for PEEK_HEAD_LEN bytes, or until the client closed its
- * side. */
+ * a believed proxy the head of the request names the client.  front_peek() has
+ * therefore waited until the head was complete, PEEK_HEAD_LEN bytes had
+ * arrived, or the proxy had closed its side. */
 static void
 front_upgrade(struct front *front, struct conn *conn)
 {
@@ -319,9 +319,9 @@ conn_set_peer(struct conn *conn, const struct net_networks *believed)
 	forwarded_address_text(address, conn->peer);
 }
 
-/* Takes a new socket, or refuses it if a limit is reached.  Its first bytes
- * have often arrived already, so the front peeks at once, before it would add
- * the socket to the epoll set. */
+/* Takes a new socket, or refuses it if a limit is reached or there is no
+ * memory.  Its first bytes have often arrived already, so the front peeks at
+ * once, and adds the socket to the epoll set only if it needs more bytes. */
 static void
 front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
     socklen_t addr_len)

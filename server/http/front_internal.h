@@ -14,11 +14,12 @@
 #include "http/http.h"
 
 /* The front waits for at most this many bytes to find the path of a request.  A
- * connection whose request line has not ended by then goes to a loop. */
+ * connection whose request target (path and query) has not ended by then goes
+ * to a loop. */
 #define PEEK_LEN 2048
-/* The front peeks at this many bytes of an upgrade that comes through a proxy,
- * to find the client's address in the headers.  The WebSocket side accepts
- * heads of at most this length (WS_HANDSHAKE_LEN). */
+/* The front peeks at up to this many bytes of a WebSocket request that comes
+ * through a proxy, to find the client's address in the headers.  The WebSocket
+ * side accepts heads of at most this length (WS_HANDSHAKE_LEN). */
 #define PEEK_HEAD_LEN 4096
 
 struct front {
@@ -42,9 +43,9 @@ enum front_kind {
 	FRONT_TLS      /* not HTTP, but TLS */
 };
 
-/* Classifies a connection by its first ${n} bytes.  With ${full} no more bytes
- * will be read, and the result is not FRONT_MORE.  ${upgrade_path} may be NULL:
- * there are no WebSockets then. */
+/* Classifies a connection by its first ${n} bytes.  If ${full} is set, the
+ * caller will not wait for more bytes, and the result is not FRONT_MORE.  If
+ * ${upgrade_path} is NULL, the result is not FRONT_UPGRADE. */
 enum front_kind front_classify(
     const char *p, size_t n, bool full, const char *upgrade_path);
 

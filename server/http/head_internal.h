@@ -21,9 +21,9 @@ void target_read(struct http_request *req, const char *raw);
 /* Returns true if ${c} may be part of a method or of a header's name. */
 bool validator_token_char(unsigned char c);
 
-/* Checks the method, the version and the headers, and fills ${req}->head.known.
- * Sets body.present, and head.client if the peer is a believed proxy.  If the
- * head is malformed or ambiguous, sets answer.refused and answer.close. */
+/* Checks the method, the version and the headers.  Sets head.method,
+ * head.known, body.present, and head.client if the peer is a believed proxy.
+ * If a check fails, sets answer.refused and answer.close. */
 void validator_check(
     struct http_request *req, const char *method, const char *version);
 

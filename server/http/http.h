@@ -9,9 +9,10 @@
  * loop's thread.  If the route is not HTTP_PUBLIC, it calls authorize()
  * instead, which calls the handler in any thread.  The handler answers at once
  * or later, from any thread, exactly once, by http_answer() or one of its
- * variants.  Until then the connection is suspended, and the request and
- * everything in it stay valid.  After that call the loop may free the request
- * at any time.
+ * variants.  A connection whose request has no answer yet is suspended when
+ * these calls return.  Until the answer the request and everything in it stay
+ * valid.  After the call that answers, the loop may free the request at any
+ * time.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -77,9 +78,9 @@ enum http_sender {
 typedef enum http_sender (*http_head_fn)(struct http_request *req, void *arg);
 
 /* Starts the look-up of a sender that is HTTP_SENDER_UNKNOWN, before a body is
- * read that may be longer than LIMIT_REQUEST_LEN.  On RC_OK http_sender_found()
- * is called later, from another thread.  Any other result refuses the request.
- * Thread: the loop's. */
+ * read that may be longer than LIMIT_REQUEST_LEN.  If this function returns
+ * RC_OK, another thread must call http_sender_found() later.  Any other result
+ * refuses the request.  Thread: the loop's. */
 typedef enum rc (*http_lookup_fn)(struct http_request *req, void *arg);
 
 /* Called with each piece of a body, in order, after the piece has been appended
@@ -110,7 +111,7 @@ struct http_routes {
 
 /* Takes over the socket ${fd} of a connection that begins with a GET of the
  * WebSocket path.  Nothing has been read from the socket yet.  Borrows ${from}.
- * The owner of WebSockets is push.  Thread: the front's. */
+ * The module push owns the WebSockets.  Thread: the front's. */
 typedef void (*http_upgrade_fn)(int fd, const struct net_from *from, void *arg);
 
 /* One network (an IPv4 address, or the /64 of an IPv6 address) or user may hold
@@ -191,8 +192,8 @@ int http_keep_listener(const struct http *http);
  * idempotent.  Thread: any.  Blocks: never. */
 void http_drain(struct http *http);
 
-/* Drains, and answers requests whose heads arrive from now on with 503
- * draining.  Thread: any.  Blocks: never. */
+/* Calls http_drain(), and from now on answers each request whose head arrives
+ * with 503 and the problem "draining".  Thread: any.  Blocks: never. */
 void http_refuse(struct http *http);
 
 /* Return the number of requests under way (from a request's head until its
@@ -250,8 +251,8 @@ const char *http_header_list(struct http_request *req, const char *name);
 /* Returns the number of headers ${name}. */
 size_t http_header_count(const struct http_request *req, const char *name);
 
-/* Returns true if the value ${list} of If-None-Match contains the ETag ${tag},
- * or is "*".  Ignores W/ before an ETag of the list (weak comparison).  ${list}
+/* Returns true if the value ${list} of If-None-Match contains the ETag ${tag}
+ * or "*".  Ignores W/ before an ETag of the list (weak comparison).  ${list}
  * may be NULL. */
 bool http_etag_listed(const char *list, const char *tag);
 
@@ -285,10 +286,11 @@ enum rc http_on_free(
 void http_set_principal(struct http_request *req, void *principal);
 void *http_principal(const struct http_request *req);
 
-/* Sets the owner (base/owner.h) to whom the memory for this request is counted.
- * Without an owner it is counted to the client's network.  A body is always
- * counted to the network, and to an owner as well if the owner is set before
- * the body is read. */
+/* Sets the owner (base/owner.h) to whom the memory for this request is counted
+ * (body_bytes and answer_bytes of struct http_options).  An answer is counted
+ * to the owner, or without an owner to the client's network.  A body is counted
+ * to the network, and to the owner as well if the owner is set before the body
+ * is read. */
 void http_set_owner(struct http_request *req, uint64_t owner);
 
 /* Ends the look-up that http_lookup_fn began.  ${r} is NULL if the sender is a
@@ -351,11 +353,12 @@ void http_answer_refusal(struct http_request *req, const struct refusal *r);
 void http_answer_error(struct http_request *req, const struct err *err);
 
 /* Calls ${wake} in the loop's thread at monotonic time ${at_ms}, or earlier if
- * the client closes its side or draining begins.  If draining began before this
- * call, it may no longer cause an early call.  For long-polls, and between two
- * pieces of an answer.  A request has one timer: ${at_ms} 0, an answer or a
- * piece cancels it.  ${wake} is called at most once; it answers the request (or
- * gives the next piece), or makes sure that another thread will.
+ * the client closes its side or draining begins.  If draining has begun before
+ * http_set_timer() is called, ${wake} may run as late as ${at_ms}.  Timers are
+ * for long-polls and for the time between two pieces of an answer.  A request
+ * has one timer: another call replaces it, and ${at_ms} 0, an answer or a piece
+ * cancels it.  ${wake} is called at most once; it answers the request (or gives
+ * the next piece), or makes sure that another thread will.
  *
  * Thread: any, while no other thread can answer the request, which means before
  * the request is shown to other threads.  Between two pieces: only the thread

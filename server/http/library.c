@@ -97,7 +97,8 @@ refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
  * head that is too long, to a line without a colon, to broken chunks.  The
  * library logs one message before each of these answers, and does not report
  * them otherwise.  Not counted are answers that the library could not send, and
- * answers that refuse_past() has sent in its place. */
+ * answers that refuse_past() has sent in its place.  Calls refuse_past() at the
+ * messages that may come before an answer with two heads. */
 static void
 count_library(struct loop *loop, const char *fmt)
 {

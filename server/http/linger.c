@@ -4,7 +4,7 @@
  * whole request had been read.  If close() finds unread bytes, the kernel sends
  * a reset, which discards what the client has not read yet, so the client would
  * often lose the answer.  Therefore a duplicate of the socket stays open after
- * libmicrohttpd has shut down its writing side and closed its own descriptor.
+ * libmicrohttpd has shut down the socket for writing and closed its descriptor.
  * The duplicate is read until the client closes its side, but for at most
  * http_linger (2 s) and LINGER_BYTES.
  */

@@ -165,10 +165,10 @@ loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
 	req->timer.wake_arg = arg;
 	timer_heap_add(&loop->timers, &req->timer.node, at_ms);
 	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
-	/* A kept connection that waits in a loop for plain requests is closed
-	 * after the answer: the front will then give the client's next
-	 * connection to the loop of the long-polls.  Between two pieces the
-	 * head of the answer has been sent already. */
+	/* If a request waits in a loop for plain requests, its connection is
+	 * closed after the answer: the front will then give the client's next
+	 * connection to the loop of the long-polls.  Between two pieces it is
+	 * too late: the head, with its Connection header, has been sent. */
 	if (!loop->long_poll && req->phase < REQUEST_ANSWERED)
 		req->answer.close = true;
 	ev.data.ptr = &req->timer.gone;
@@ -199,8 +199,8 @@ http_set_timer(struct http_request *req, int64_t at_ms,
 		(void)!mbox_put_urgent(loop->mbox, &req->timer.msg.node);
 }
 
-/* Calls the timer of ${req}: the time is up, draining has begun, or the client
- * has closed its side. */
+/* Cancels the timer of ${req} and calls its function: the time is up, draining
+ * has begun, or the client has closed its side. */
 static void
 loop_wake(struct loop *loop, struct http_request *req)
 {

@@ -208,8 +208,8 @@ uint64_t request_owner(const struct http_request *req);
 
 /* ---- sender.c ---- */
 
-/* Decides at the end of the head of ${req} whether its body is read, or a
- * stranger is refused at once. */
+/* Decides at the end of the head of ${req}: its body is read, its sender is
+ * looked up before the body is read, or a stranger is refused at once. */
 enum MHD_Result sender_check(struct http_request *req);
 
 /* Starts the look-up of the sender of ${req}, and suspends the connection.  If

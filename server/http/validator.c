@@ -189,9 +189,9 @@ layout_begin(struct scan *scan, const char *method, const char *version)
 }
 
 /* Ends the check of the layout: only the two bytes of the empty line may be
- * left.  libmicrohttpd has replaced the end of a line by NULs.  Another
- * character shows a line such as ":t", which the library takes for the empty
- * line. */
+ * left.  libmicrohttpd has replaced its CR LF by two NULs.  Any other character
+ * is part of a line such as ":t", which the library takes for the empty line.
+ */
 static void
 layout_end(struct scan *scan, const char *method)
 {
@@ -210,7 +210,7 @@ layout_end(struct scan *scan, const char *method)
 }
 
 /* Returns true if ${host} has only characters of a host with an optional port,
- * and at most 300 of them.  IPv6 needs brackets and colons. */
+ * and at most 300 of them.  Brackets and colons are part of IPv6 addresses. */
 static bool
 host_ok(const char *host)
 {
