@@ -116,8 +116,10 @@ api_root_get(struct http_request *req, void *arg)
 	struct buf b = BUF_INIT;
 	struct call *call;
 
-	/* The route is public.  If there is a token, it is checked now, and
-	 * rest_authorize() calls this handler again with a principal. */
+	/* The route is public, so this handler is called before any token is
+	 * checked.  If there is a token, rest_authorize() checks it and then
+	 * calls this handler again with the principal set, or refuses the
+	 * request. */
 	if (http_principal(req) == NULL) {
 		if (http_header(req, "Authorization") != NULL) {
 			rest_authorize(req, arg);

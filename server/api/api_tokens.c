@@ -101,7 +101,8 @@ api_token_delete(struct http_request *req, void *arg)
 	(void)call_submit(&a->call, &a->unit.unit);
 }
 
-/* Reads the parameter all: whether to revoke the asking device as well.
+/* Reads the parameter all into *ret; it is false if absent.  true: revoke the
+ * device that sends the request as well, and not only the user's other devices.
  * Returns false if the request has been answered. */
 static bool
 parse_all(struct call *call, bool *ret)

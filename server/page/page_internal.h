@@ -27,8 +27,8 @@ extern const size_t page_file_count; /* 0: built without the page */
  * ${coding}. */
 bool page_accepts(const char *list, const char *coding);
 
-/* Returns file ${name} in the best encoding that ${list} allows, or NULL if
- * there is no such file. */
+/* Returns file ${name} in the best encoding that the Accept-Encoding header
+ * ${list}, which may be NULL, allows, or NULL if there is no such file. */
 const struct page_file *page_find(const char *name, const char *list);
 
 #endif

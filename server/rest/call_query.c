@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters of queries and paths, and bodies.  An unexpected parameter or
- * member is refused by its name.
+ * Reads the parameters of the query and of the path, and the body.  The refusal
+ * of an unknown query parameter or an unknown member of the body names it.
  */
 #include <inttypes.h>
 #include <string.h>

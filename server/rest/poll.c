@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long-polls.  Three threads may use one: a reader that queries for it; push,
- * which gives the waiter back; and its http loop, when the time is up, the
- * client has gone or draining begins.  Each of them changes the state
- * (poll_state.h) under one lock, and then, without the lock, takes the step
- * that follows from the change.
+ * Long-polls.  Three threads may work on the same long-poll: a reader, which
+ * runs its query; push, which calls done() of its waiter (push/push.h); and its
+ * http loop, when the time is up, the client has gone or draining begins.  Each
+ * of them changes the state (poll_state.h) under rest->poll_lock, and then,
+ * without the lock, starts the read or gives the answer that the change
+ * requires, if any.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -26,9 +27,10 @@ move(struct poll *p, enum poll_state to)
 	p->state = to;
 }
 
-/* Begins a round.  Registers with push before the read, so that no event is
- * missed between the two.  If push takes no waiter because it drains, this read
- * is the last one. */
+/* Begins a round of the poll: registers the waiter with push, and lets the
+ * caller read after that, so that no event is missed between the two.  If push
+ * refuses the waiter because the server is stopping, this read is the last one.
+ */
 static enum step
 begin_round(struct poll *p)
 {
@@ -204,8 +206,8 @@ waiter_done(struct push_waiter *w, bool woken)
 	take_step(p, step);
 }
 
-/* Called when the time is up, the client has gone or draining begins.  Thread:
- * the http loop's. */
+/* The timer of the request: called when the time is up, the client has gone or
+ * draining begins.  Ends the waiting of the poll.  Thread: the http loop's. */
 static void
 wake(struct http_request *req, void *arg)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The states of a long-poll, and the changes between them.  A test
+ * The states of a long-poll, and the changes between them.  The poll
+ * registers its waiter (struct push_waiter) with push, which gives the waiter
+ * back once, by a call of done(): to wake the poll, because the poll has
+ * withdrawn the waiter, or because push drains.  A test
  * (unit/test_state_drawing) compares this drawing with the table in
  * poll_state.c.
  *
@@ -20,7 +23,8 @@
  *	WITHDRAWN --the waiter is back--> READING_LAST
  *	READY --the waiter is back--> ANSWERED
  *
- * Each state waits for:
+ * Each state waits for the following.  READING, READING_AGAIN and WAITING also
+ * end when the time is up, which includes that the client has gone.
  *
  *	NEW            poll_start()
  *	READING        a reader or push, whichever comes first

@@ -5,14 +5,16 @@
  * client has given up.
  *
  * Order.  Jobs have a class (enum pool_class), and a better class goes first:
- * many people who register do not keep users from logging in.  A class that was
- * passed over OVERDUE times has the next turn, so that a user who logs in again
- * and again does not keep all others out.  Within a class, networks take turns:
- * a network's second job waits for the first job of each other network.
+ * many people who register do not keep users from logging in.  A class goes
+ * before the better classes once OVERDUE of their jobs were taken while its own
+ * jobs waited, so that a user who logs in again and again does not keep all
+ * others out.  Within a class, networks take turns: a network's second job
+ * waits for the first job of each other network.
  *
- * Room.  Each class has PLACES places of its own.  One network may have at most
- * SHARE_MAX jobs in all classes together, so that neither a crowd nor a network
- * fills the room of the others.
+ * Room.  At most PLACES jobs of each class may wait, so that the jobs of one
+ * class do not take the room of another.  One network may have at most
+ * SHARE_MAX jobs that wait or run, in all classes together, so that it cannot
+ * fill a class alone.
  *
  * Invariants, under the lock:
  *   1. waiting[c] is the length of the list first[c];
@@ -73,8 +75,8 @@ share_find(struct pool *pool, uint64_t owner)
 	return (vacant);
 }
 
-/* Counts one more job of ${owner}.  Returns NULL if the owner has its full
- * share. */
+/* Counts one more job of ${owner} and returns its share.  Returns NULL if the
+ * owner has SHARE_MAX jobs already. */
 static struct share *
 share_take(struct pool *pool, uint64_t owner)
 {
@@ -117,8 +119,8 @@ class_next(struct pool *pool)
 	return (c);
 }
 
-/* Takes the job of class ${c} with the lowest turn; of several, the first that
- * arrived. */
+/* Removes and returns the job of class ${c} that has the lowest turn number
+ * (job_link()); of several with this number, the one that arrived first. */
 static struct pool_job *
 job_unlink(struct pool *pool, int c)
 {
