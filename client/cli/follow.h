@@ -70,9 +70,11 @@ void follow_flush(struct follow *f);
  * shown events that are not stored yet. */
 void follow_replay(struct follow *f);
 
-/* Handles a welcome: stores the server's epoch and the shown events in the
- * client's database and, if ${f}->acks, acks all events up to the cursor of the
- * stream.  A failure ends the loop before that ack. */
+/* Handles a welcome: stores the server's epoch in the client's database (after
+ * a change of epoch, follow_known() returns true for events that were shown
+ * before), then calls follow_flush() for the events that were shown on the last
+ * connection.  If ${f}->acks, then acks all events up to stream_seq(), unless a
+ * failure to store has ended the loop. */
 void follow_welcome(struct follow *f, const json_t *frame);
 
 /* Stores the shown events and ends, because of ${fail} (NULL: without a

@@ -93,11 +93,13 @@ enum rc migrate_data(
     const struct data *data, struct db *db, struct err *err) MUST_USE;
 
 /* Compares ${db} with DATA/mark (rollback.c).  RC_INVALID: ${db} is not the
- * database that was served last, or lacks rows of it; other errors as
- * position_read().  If ${accept} is true, returns RC_OK in all these cases and
- * sets ${*ret_rollback}: the caller must give ${db} a new epoch.  If the mark
- * is damaged and ${db} is not empty, does the same without ${accept}.  A
- * missing mark is only logged. */
+ * database that was served last, or lacks rows of it, or is empty although
+ * there is a mark, which may be damaged.  If the mark cannot be read, errors as
+ * position_read().  If ${accept} is true, returns RC_OK instead of all these
+ * errors and sets ${*ret_rollback}: the caller must give ${db} a new epoch.  If
+ * the mark is damaged and ${db} is not empty, does the same without ${accept}.
+ * A missing mark is only logged.  An error of reading ${db} is always
+ * returned. */
 enum rc rollback_check(const struct data *data, struct db *db, bool accept,
     bool *ret_rollback, struct err *err) MUST_USE;
 

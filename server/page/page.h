@@ -33,9 +33,10 @@ void page_reference(struct http_request *req, void *arg);
  * browser needs to install the chat. */
 void page_manifest(struct http_request *req, void *arg);
 
-/* Answers ${req} with the service worker of the chat.  Unless ${enabled},
- * answers with a worker that removes itself and the data that an earlier worker
- * has kept.  Thread: any. */
+/* Answers ${req} with the service worker of the chat.  If the operator does not
+ * want a worker (${enabled} is false: the setting page-worker), answers with
+ * one that removes itself and the data that an earlier worker has kept.
+ * Thread: any. */
 void page_worker(struct http_request *req, bool enabled);
 
 /* Handler of GET /assets/{name}: answers with a file that the pages load.  The

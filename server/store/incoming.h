@@ -22,9 +22,11 @@ struct store_event_key {
 };
 
 /* An event that was accepted.  sequence: the place that the event had in the
- * sender's lane; 0: not known.  behind: 0, or, if the event came late, the
- * highest place in this lane that was accepted in the 11 minutes before the
- * event (RECEIVE_LATE_COPY_MS); then behind >= sequence. */
+ * sender's lane; 0: not known.  behind: the highest place in this lane that was
+ * accepted lately, if it is >= sequence and was accepted at most 11 minutes
+ * before this event was (RECEIVE_LATE_COPY_MS); else 0.  If it is not 0, the
+ * event came late, or the sender was restored from a backup and assigns the
+ * same places again. */
 struct store_processed {
 	struct store_event_key key;
 	int64_t sequence;

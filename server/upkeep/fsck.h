@@ -38,7 +38,8 @@ enum rc fsck_schema(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *report, struct err *err) MUST_USE;
 
 /* Returns whether the digest of ${link} follows from ${before}, the digest of
- * the message before it (all zero for the first). */
+ * the message before it (all zero for the first).  Of an erased message,
+ * whose text is gone, checks only the length of the digest. */
 bool fsck_link_holds(
     const struct check_link *link, const uint8_t before[DIGEST_LEN]);
 
