@@ -3,7 +3,8 @@
  * Registration, log-in and changes of the password: the routes of this module
  * that hash a password with argon2.  A stranger who logs in cannot distinguish
  * an unknown name from a wrong password by the answer or by its time, because
- * both cost the same work.
+ * both cost the same work.  Registration, if it is open, does show that a name
+ * is taken.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -228,7 +229,8 @@ api_users_post(struct http_request *req, void *arg)
 /* ---- the login throttle ---- */
 
 /* Takes back the attempt of ${a} if it is counted as failed.  ${right}: the
- * password was right; false: the password was not verified. */
+ * password was right, and the throttle remembers the network as known for this
+ * name; false: the password was not verified, and nothing is remembered. */
 static void
 end_attempt(struct account_call *a, bool right)
 {

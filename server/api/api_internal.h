@@ -74,10 +74,12 @@ struct login_throttle *login_throttle_new(void);
 void login_throttle_free(struct login_throttle *throttle);
 
 /* Counts an attempt to log in as ${name} from the address ${peer}, as failed
- * until login_throttle_end() takes it back.  Fills ${ret} for that.  Returns
- * false, and counts nothing, if there were too many; another attempt is allowed
- * after *ret_wait_s seconds at the earliest.  ${now_ms} is monotonic.  Thread:
- * any. */
+ * until login_throttle_end() takes it back.  Fills ${ret} for that.  There are
+ * limits for the name from the network of ${peer}, for this network with all
+ * names, and for the name from all networks that are not known for it.  Returns
+ * false, and counts nothing, if one of them is exceeded; another attempt is
+ * allowed after *ret_wait_s seconds at the earliest.  ${now_ms} is monotonic.
+ * Thread: any. */
 bool login_throttle_begin(struct login_throttle *throttle,
     const struct span *name, const char *peer, int64_t now_ms,
     struct login_attempt *ret, int *ret_wait_s);

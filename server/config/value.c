@@ -299,8 +299,9 @@ explain(const struct config_row *row, const char *text, char *ret_why)
 	    row->type == CONFIG_CHOICE ? "one of " : "", takes);
 }
 
-/* Checks the range of ${v}.  If it is outside, returns false and writes the
- * range to ${ret_why}, in the unit of ${row}. */
+/* Checks that ${v} is in the range of ${row}.  If it is not, returns false and
+ * writes the range to ${ret_why}: the ends of a time or size each with a unit,
+ * as write_units() does, those of another setting as numbers only. */
 static bool
 check_range(const struct config_row *row, int64_t v, char *ret_why)
 {

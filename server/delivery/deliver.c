@@ -74,8 +74,8 @@ struct sub_batch {
 	size_t n;
 };
 
-/* Returns the maximum number of rows per lane: the lanes share CLAIMED_ROWS,
- * but none gets more than DELIVER_ROWS. */
+/* Returns the maximum number of rows per lane: the lanes of ${t} share
+ * CLAIMED_ROWS equally, but none gets more than DELIVER_ROWS. */
 static size_t
 rows_each(const struct sub_batch *t)
 {

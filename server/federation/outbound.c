@@ -11,9 +11,10 @@
 #include "federation/address.h"
 #include "federation/outbound_internal.h"
 
-/* The longest wait of the outbound thread in ms, after which it checks
- * deadlines although nothing has woken it: normally, while it is stopping, and
- * when curl_multi_poll() has failed for lack of memory. */
+/* The longest wait of the outbound thread in ms if nothing wakes it: normally,
+ * after which it checks deadlines; while it is stopping, after which it checks
+ * whether the look-ups have ended; and when curl_multi_poll() has failed for
+ * lack of memory. */
 #define POLL_MS 1000
 #define POLL_STOPPING_MS 10
 #define POLL_POOR_MS 100

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does an operation: in a writer of the command's own, or through the running
- * server.
+ * Does an operation: through the running server if another twinboxd holds the
+ * lock of the data directory, else in a writer of the command's own.
  */
 #include "base/clk.h"
 #include "base/rnd.h"

@@ -77,8 +77,9 @@ struct cached_conversation {
 	bool listed;
 	struct cached_conversation *next_dirty;
 
-	/* Used only while an inbox range is walked (chat/watermark.h): the last
-	 * message of the others in this conversation. */
+	/* Result of a walk over a range of a user's inbox (chat/watermark.h):
+	 * the last message in that range that another user sent in this
+	 * conversation.  Valid until the next walk. */
 	bool walked;
 	int64_t walk_seq, walk_mid, walk_sender;
 	struct cached_conversation *next_walked;
