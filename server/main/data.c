@@ -122,7 +122,7 @@ check_mode(const char *path, const struct stat *st, struct err *err)
 }
 
 /* Checks the mode of the folder of an SQLite database that is outside of the
- * data directory: whoever may write to it can put another file, or another
+ * data directory: a user who may write to it can put another file, or another
  * write-ahead log, in the place of the database.  The sticky bit does not help,
  * because the log is not always there. */
 static enum rc

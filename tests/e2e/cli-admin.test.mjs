@@ -321,7 +321,7 @@ describe('what an operator may meet', () => {
 		assert.match((await ann.run('admin', 'outbox')).out, / 3m 20s /);
 	});
 
-	it('somebody who is not an administrator', async (t) => {
+	it('a user who is not an administrator', async (t) => {
 		const [, ann] = await standIn(t, { '/v1/admin/stats': [403, problem(403, 'forbidden')] });
 
 		failed(await ann.try(['admin', 'stats']), EX.NOPERM, /it is forbidden; log in as an administrator/);

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, afterEach, before, describe, it } from 'node:test';
 
-import { Counters, RawSocket, closeAll } from './raw.mjs';
+import { Counters, RawSocket, closeAll, isCut } from './raw.mjs';
 import { Stream, eventually, expectStatus, serverForFile, sleep, users } from '../e2e/harness.mjs';
 
 const EACH = 8;
@@ -214,9 +214,8 @@ describe('slow readers', () => {
 				}
 			})();
 		}
-		await eventually(async () =>
-			(await counters.read()).http_deadlines_total - before_ === readers.length,
-		'the end of all who do not read', 20_000);
+		await eventually(() => readers.every(isCut), 'the end of all who do not read', 20_000);
+		assert.ok((await counters.read()).http_deadlines_total - before_ >= readers.length);
 		const lived = performance.now() - began;
 		assert.ok(lived > 0.9 * DEADLINE && lived < most(), `lived ${lived} ms, not ${most()}`);
 		const answers = await good.end();
@@ -238,7 +237,6 @@ describe('slow readers of event streams', () => {
 		const stays = new Stream(bob, { target: '/v1/inbox?after=0' });
 
 		await stays.until(LARGE);
-		const open = await server.metric('http_connections');
 		for (let i = 0; i < 7; i++) {
 			const socket = await RawSocket.open(server, { paused: true });
 			readers.push(socket.send(ask));
@@ -250,12 +248,10 @@ describe('slow readers of event streams', () => {
 			})();
 		}
 		const began = performance.now();
+		await eventually(() => readers.every(isCut), 'the end of all who do not read', 20_000);
 		// On a slow machine connections of earlier tests end meanwhile, and
 		// count as well.
-		await eventually(async () =>
-			(await counters.read()).http_deadlines_total - before_ >= readers.length &&
-			await server.metric('http_connections') <= open,
-		'the end of all who do not read', 20_000);
+		assert.ok((await counters.read()).http_deadlines_total - before_ >= readers.length);
 		const lived = performance.now() - began;
 		await ann.send(bob.name, 'for the one who reads');
 		await stays.until(stays.events.length + 1);

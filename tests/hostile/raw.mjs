@@ -15,6 +15,7 @@
 // up, like that of a hostile client. closeAll() destroys all sockets of a test
 // file.
 
+import fs from 'node:fs';
 import net from 'node:net';
 
 import { checkAnswer, expectAnswers } from '../e2e/contract.mjs';
@@ -143,6 +144,21 @@ function isOfLibrary({ status, headers })
 }
 
 // ---- the socket ------------------------------------------------------------
+
+/**
+ * Returns whether the server has cut ${socket}.  The client cannot know it while
+ * it reads nothing, so the kernel is asked for the state of the server's end.
+ */
+export function isCut(socket)
+{
+	const ESTABLISHED = '01';
+	const port = (text) => parseInt(text.split(':')[1], 16);
+	const rows = fs.readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1)
+		.map((row) => row.trim().split(/\s+/));
+
+	return !rows.some(([, from, to, state]) => state === ESTABLISHED &&
+		port(from) === socket.socket.remotePort && port(to) === socket.socket.localPort);
+}
 
 export class RawSocket {
 	/**

@@ -155,7 +155,7 @@ describe('whose page it is', () => {
 
 	for (const [what, user, stage, who] of [
 		['nobody', null, 'login', ''],
-		['somebody who is not an administrator', { name: 'ann', admin: false }, 'denied', 'ann'],
+		['a user who is not an administrator', { name: 'ann', admin: false }, 'denied', 'ann'],
 	]) it(`${what}: ${stage}, and nothing more is asked`, async (t) => {
 		const s = new Scene(t);
 		s.answer('/v1', () => [200, { domain: 'here.example', user }]);

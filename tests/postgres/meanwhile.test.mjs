@@ -127,7 +127,7 @@ describe('what is read before it is locked', () => {
 		await sound();
 	});
 
-	it('due while somebody has its conversation: others go on, and it comes when that is free',
+	it('due while another session locks its conversation: others go on, and it comes when that is free',
 		async (t) => {
 		const { nodes, hold, waiting, sound } = await world(t, 1);
 		const [ann, bob, cat] = await users(nodes[0], 'ann', 'bob', 'cat');
@@ -146,7 +146,7 @@ describe('what is read before it is locked', () => {
 		await sound();
 	});
 
-	it('expired while somebody has its conversation: others go on, and it learns when that is free',
+	it('expired while another session locks its conversation: others go on, and it learns when that is free',
 		{ skip: skipFaults }, async (t) => {
 		const { nodes, hold, waiting, operators, sound } =
 			await world(t, 1, sameDestinations());
