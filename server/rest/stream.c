@@ -18,17 +18,20 @@
 
 /* ---- requests for a stream ---- */
 
-/* Returns true if the parameters of a media range give it the weight 0, such as
- * q=0 or q=0.000. */
+/* Returns true if one of the parameters of a media range is the weight 0, such
+ * as q=0 or q=0.000 (RFC 9110, section 12.4.2).  ${p}: the ${n} characters
+ * behind the type, which a comma or the end of the string follows. */
 static bool
 is_refused(const char *p, size_t n)
 {
-	size_t i;
+	const char *end = p + n;
 
-	for (i = 0; i + 2 < n; i++)
-		if (strncasecmp(p + i, "q=", 2) == 0)
-			return (strspn(p + i + 2, "0.") ==
-				strcspn(p + i + 2, " \t,;"));
+	while ((p = memchr(p, ';', (size_t)(end - p))) != NULL) {
+		p++;
+		p += strspn(p, " \t");
+		if (strncasecmp(p, "q=0", 3) == 0)
+			return (strspn(p + 2, "0.") == strcspn(p + 2, " \t,;"));
+	}
 	return (false);
 }
 

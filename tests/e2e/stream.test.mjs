@@ -190,6 +190,10 @@ describe('curl follows an inbox by Server-Sent Events', () => {
 		assert.equal(await type('application/json', 'text/event-stream'), 'text/event-stream');
 		assert.equal(await type('a/b', 'text/*;q=0.1, text/event-stream;q=0.5', ''), 'text/event-stream');
 		assert.equal(await type('application/json', 'text/event-stream;q=0'), 'application/json');
+		assert.equal(await type('application/json', 'text/event-stream; Q=0.000'), 'application/json');
+		/* Other parameters, and weights that are not 0. */
+		for (const more of [';seq=0', '; q=', ';q=0.001', ';q="0"', ';x=1'])
+			assert.equal(await type('a/b', `text/event-stream${more}`), 'text/event-stream', more);
 		assert.equal(await type('', '*/*'), 'application/json');
 	});
 
