@@ -20,7 +20,7 @@
 #define NAMES_MAX 1024
 /* When this time in ms has passed since the end of a document's lifetime, the
  * next signed request of its server starts a fetch of the document, in case the
- * keys have changed.  Until the fetch has ended, the known keys still verify.
+ * keys have changed.  Until a fetch succeeds, the known keys still verify.
  * Sending does not use the document after the end of its lifetime, and fetches
  * it first. */
 #define KEYS_TRUSTED_MS INT64_C(3600000)
@@ -205,9 +205,10 @@ ask(struct directory *d, struct entry *e, enum directory_want what)
 	e->looking = d->o.want(d->o.arg, e->domain, what);
 }
 
-/* The database row of ${e} was changed.  Starts to read it.  If a look-up is
- * already under way or there is no room for another, sets ${again}: then the
- * row is read when that look-up has ended or when ${e} is used next. */
+/* The database row of ${e} was changed.  Starts to read it.  If a look-up of
+ * ${e} is already under way or there is no room for another, sets e->again:
+ * then the row is read when that look-up has ended or when ${e} is used next.
+ */
 static void
 reread(struct directory *d, struct entry *e)
 {
@@ -476,15 +477,17 @@ void
 directory_failed(struct directory *d, const char *domain)
 {
 	struct entry *e;
-	int64_t now;
+	int64_t now, again;
 
 	lock_take(&d->lock);
 	if ((e = find_or_add(d, domain)) != NULL) {
 		now = now_ms(d);
+		again = now + (int64_t)DOCUMENT_LIFETIME_MIN_S * 1000;
 		e->failed_until_ms = now + d->o.timing->directory_failed_ms;
-		if (e->has_contact && now < e->usable_until_ms)
-			e->fresh_until_ms =
-			    now + (int64_t)DOCUMENT_LIFETIME_MIN_S * 1000;
+		/* A document with a longer rest of its lifetime keeps it. */
+		if (e->has_contact && now < e->usable_until_ms &&
+		    e->fresh_until_ms < again)
+			e->fresh_until_ms = again;
 		looked(d, e);
 	}
 	lock_drop(&d->lock);

@@ -144,8 +144,8 @@ void directory_later(struct directory *d, const char *domain);
 /* The document of ${domain} could not be fetched or is not valid.  For
  * directory_failed_ms (10 minutes), requests of strangers do not start another
  * fetch.  If an older document was read less than DOCUMENT_LIFETIME_MAX_S ago
- * and is not stale, messages are sent by it for DOCUMENT_LIFETIME_MIN_S
- * more. */
+ * and is not stale, messages are sent by it for at least
+ * DOCUMENT_LIFETIME_MIN_S more. */
 void directory_failed(struct directory *d, const char *domain);
 
 /* An answer of ${domain} suggests that its document has changed.  The document

@@ -453,6 +453,14 @@ test_contact(void **state)
 	assert_int_equal(c.requests, 3);
 	clk_fake_advance(&clk, 300 * 1000);
 	assert_int_equal(way("b.example"), DIRECTORY_NO_WAY);
+	/* A fetch that a stranger caused and that failed takes nothing of the
+	 * document's lifetime. */
+	learn("b.example", "k1", 300);
+	directory_failed(dir, "b.example");
+	clk_fake_advance(&clk, 300 * 1000 - 1);
+	assert_int_equal(way("b.example"), DIRECTORY_OPEN_WAY);
+	clk_fake_advance(&clk, 1);
+	assert_int_equal(way("b.example"), DIRECTORY_NO_WAY);
 	/* The document cannot be read now: the old one is used, for a day at
 	 * most. */
 	directory_failed(dir, "b.example");
