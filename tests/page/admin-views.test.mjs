@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Each view of the admin page, in light and dark, on a desktop and on a phone.
-// Each is saved as a picture in the build's screenshots/ and checked with axe,
-// which must find nothing serious.  And the use of the admin page without a
-// mouse.
+// Each view of the admin page, light on a desktop and dark on a phone; in a full
+// run also the other two pairs.  Each view is saved as a picture in the build's
+// screenshots/ and checked with axe, which must find nothing serious.  The file
+// also has the use of the admin page without a mouse.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -46,88 +46,96 @@ const sizes = (page) => page.evaluate(() => ({
 	}).map((one) => one.outerHTML.slice(0, 80)),
 }));
 
-for (const scheme of ['light', 'dark']) {
-	for (const [form, view, more] of [['', WIDE, {}], ['phone-', PHONE, { touch: true }]]) {
-		it(`every view, ${scheme}${form && ', on a phone'}`, async (t) => {
-			const options = { scheme, viewport: view, ...more };
-			const report = [];
-			const shot = (operator, name) => look(operator, `${scheme}-${form}admin-${name}`, report);
-			const operator = await at(t, badDay(), options);
-			const { page, dialog } = operator;
-			const fits = async (name) => assert.deepEqual(await sizes(page), { wide: 0, small: [] }, name);
+const DESK = ['', WIDE, {}];
+const HAND = ['phone-', PHONE, { touch: true }];
+/*
+ * The scheme changes colors only, and the form changes only the layout.  Only a
+ * full run therefore has every pair: axe needs a minute for each.
+ */
+const LOOKS = [['light', DESK], ['dark', HAND],
+	...process.env.TWINBOX_TIER === 'full' ? [['light', HAND], ['dark', DESK]] : []];
 
-			await page.getByText('Look at these first').waitFor();
-			await eventually(() => operator.standin.count('/v1/admin/stats') >= 3, 'something to draw');
-			await shot(operator, 'overview');
-			await fits('overview');
-			await operator.view('Destinations');
-			await shot(operator, 'destinations');
-			await fits('destinations');
-			await operator.button('Pause dead.example').click();
-			await shot(operator, 'pause');
-			await page.keyboard.press('Escape');
-			await operator.view('Dead letters');
-			const line = page.getByRole('table', { name: 'Dead letters' }).locator('tbody tr');
-			await line.nth(3).getByRole('button', { name: /attempts: show them/ }).click();
-			await page.getByRole('table', { name: 'Attempts' }).waitFor();
-			await shot(operator, 'dead');
-			await fits('dead');
-			for (let n = 1; n < 40; n++)
-				operator.standin.refuse.add(n);
-			await page.getByLabel('Sender').fill('carol');
-			await page.keyboard.press('Enter');
-			await operator.button('Requeue all that match').click();
-			await dialog.getByRole('button', { name: 'Requeue', exact: true }).click();
-			await dialog.getByRole('button', { name: 'Close' }).waitFor();
-			await shot(operator, 'batch');
-			await dialog.getByRole('button', { name: 'Close' }).click();
-			await operator.view('Outbox');
-			await shot(operator, 'outbox');
-			await fits('outbox');
-			for (const [name, n] of [['failed', 1], ['read', 2], ['waiting', 3]]) {
-				await page.evaluate((id) => { location.hash = `message/${id}`; }, uuid(n));
-				await page.getByText(uuid(n)).waitFor();
-				await page.locator('.picture').waitFor();
-				await page.getByText('The same in words').click();
-				await shot(operator, `message-${name}`);
-				await fits(`message-${name}`);
-			}
-			await operator.view('Lanes');
-			await shot(operator, 'lanes');
-			await fits('lanes');
-			await operator.view('Users');
-			await shot(operator, 'users');
-			await fits('users');
-			await operator.button('Disable bob').click();
-			await shot(operator, 'disable');
-			await page.keyboard.press('Escape');
-			await operator.view('Audit');
-			await shot(operator, 'audit');
-			await fits('audit');
-			operator.standin.broken = () => 'abort';
-			await operator.link('waiting');
-			await shot(operator, 'away');
-			await operator.close();
+for (const [scheme, [form, view, more]] of LOOKS) {
+	it(`every view, ${scheme}${form && ', on a phone'}`, async (t) => {
+		const options = { scheme, viewport: view, ...more };
+		const report = [];
+		const shot = (operator, name) => look(operator, `${scheme}-${form}admin-${name}`, report);
+		const operator = await at(t, badDay(), options);
+		const { page, dialog } = operator;
+		const fits = async (name) => assert.deepEqual(await sizes(page), { wide: 0, small: [] }, name);
 
-			const calm = await at(t, busy(), options);
-			await calm.page.getByText('Nothing needs you.').waitFor();
-			await eventually(() => calm.standin.count('/v1/admin/stats') >= 4, 'something to draw');
-			await shot(calm, 'calm');
-			await calm.close();
-			const none = await at(t, empty(), { ...options, start: 'admin#dead' });
-			await none.page.getByText('No dead letters.').waitFor();
-			await shot(none, 'empty');
-			const denied = await at(t, new StandIn({ admin: false }), options);
-			await denied.page.getByText('This page is for administrators.').waitFor();
-			await shot(denied, 'denied');
-			const nobody = await Operator.make(holder, server, 'root', { bypassCSP: true, ...options, start: 'admin' });
-			t.after(() => nobody.close());
-			await nobody.page.getByLabel('Password').waitFor();
-			await shot(nobody, 'login');
-			assert.deepEqual(report, []);
-			assert.deepEqual(operator.troubles, []);
-		});
-	}
+		await page.getByText('Look at these first').waitFor();
+		await eventually(() => operator.standin.count('/v1/admin/stats') >= 3, 'something to draw');
+		await shot(operator, 'overview');
+		await fits('overview');
+		await operator.view('Destinations');
+		await shot(operator, 'destinations');
+		await fits('destinations');
+		await operator.button('Pause dead.example').click();
+		await shot(operator, 'pause');
+		await page.keyboard.press('Escape');
+		await operator.view('Dead letters');
+		const line = page.getByRole('table', { name: 'Dead letters' }).locator('tbody tr');
+		await line.nth(3).getByRole('button', { name: /attempts: show them/ }).click();
+		await page.getByRole('table', { name: 'Attempts' }).waitFor();
+		await shot(operator, 'dead');
+		await fits('dead');
+		for (let n = 1; n < 40; n++)
+			operator.standin.refuse.add(n);
+		await page.getByLabel('Sender').fill('carol');
+		await page.keyboard.press('Enter');
+		await operator.button('Requeue all that match').click();
+		await dialog.getByRole('button', { name: 'Requeue', exact: true }).click();
+		await dialog.getByRole('button', { name: 'Close' }).waitFor();
+		await shot(operator, 'batch');
+		await dialog.getByRole('button', { name: 'Close' }).click();
+		await operator.view('Outbox');
+		await shot(operator, 'outbox');
+		await fits('outbox');
+		for (const [name, n] of [['failed', 1], ['read', 2], ['waiting', 3]]) {
+			await page.evaluate((id) => { location.hash = `message/${id}`; }, uuid(n));
+			await page.getByText(uuid(n)).waitFor();
+			await page.locator('.picture').waitFor();
+			await page.getByText('The same in words').click();
+			await shot(operator, `message-${name}`);
+			await fits(`message-${name}`);
+		}
+		await operator.view('Lanes');
+		await shot(operator, 'lanes');
+		await fits('lanes');
+		await operator.view('Users');
+		await shot(operator, 'users');
+		await fits('users');
+		await operator.button('Disable bob').click();
+		await shot(operator, 'disable');
+		await page.keyboard.press('Escape');
+		await operator.view('Audit');
+		await shot(operator, 'audit');
+		await fits('audit');
+		operator.standin.broken = () => 'abort';
+		await operator.link('waiting');
+		await shot(operator, 'away');
+		await fits('away');
+		await operator.close();
+
+		const calm = await at(t, busy(), options);
+		await calm.page.getByText('Nothing needs you.').waitFor();
+		await eventually(() => calm.standin.count('/v1/admin/stats') >= 4, 'something to draw');
+		await shot(calm, 'calm');
+		await calm.close();
+		const none = await at(t, empty(), { ...options, start: 'admin#dead' });
+		await none.page.getByText('No dead letters.').waitFor();
+		await shot(none, 'empty');
+		const denied = await at(t, new StandIn({ admin: false }), options);
+		await denied.page.getByText('This page is for administrators.').waitFor();
+		await shot(denied, 'denied');
+		const nobody = await Operator.make(holder, server, 'root', { bypassCSP: true, ...options, start: 'admin' });
+		t.after(() => nobody.close());
+		await nobody.page.getByLabel('Password').waitFor();
+		await shot(nobody, 'login');
+		assert.deepEqual(report, []);
+		assert.deepEqual(operator.troubles, []);
+	});
 }
 
 describe('without a mouse', () => {
@@ -195,11 +203,10 @@ describe('without a mouse', () => {
 describe('pictures', () => {
 	it('of each view of the admin page are kept', (t) => {
 		const found = fs.readdirSync(SHOTS).filter((name) => name.includes('admin-'));
-		for (const scheme of ['light', 'dark'])
-			for (const form of ['', 'phone-'])
-				for (const view of ['overview', 'calm', 'destinations', 'pause', 'dead', 'batch', 'outbox', 'message-read',
-					'message-failed', 'message-waiting', 'lanes', 'audit', 'away', 'empty', 'denied', 'login'])
-					assert.ok(fs.statSync(path.join(SHOTS, `${scheme}-${form}admin-${view}.png`)).size > 5_000);
+		for (const [scheme, [form]] of LOOKS)
+			for (const view of ['overview', 'calm', 'destinations', 'pause', 'dead', 'batch', 'outbox', 'message-read',
+				'message-failed', 'message-waiting', 'lanes', 'audit', 'away', 'empty', 'denied', 'login'])
+				assert.ok(fs.statSync(path.join(SHOTS, `${scheme}-${form}admin-${view}.png`)).size > 5_000);
 		t.diagnostic(`${found.length} screenshots of the admin page in ${SHOTS}`);
 	});
 });
