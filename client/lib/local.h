@@ -67,7 +67,8 @@ enum rc local_outbox_find(struct local *local, const char *ref,
 /* Finds the first waiting draft with a row number above ${row} (0: from the
  * start).  Returns RC_NOT_FOUND after the last one, and RC_CORRUPT if the
  * draft's request cannot be read; then the other members of ${ret} are set.
- * Free ${ret} with local_draft_fini(). */
+ * After RC_OK and RC_CORRUPT, free ${ret} with local_draft_fini(); after any
+ * other result, ${ret} is not set. */
 enum rc local_outbox_next(struct local *local, int64_t row,
     struct local_draft *ret, struct fail *fail) MUST_USE;
 

@@ -69,8 +69,8 @@ int render_columns(int fd);
  * not broken, and the last line has no line end. */
 void render_wrapped(struct buf *b, const char *text, int columns, int indent);
 
-/* Appends string member ${name} of ${json} as one safe line, or ${other} if
- * there is none. */
+/* Appends string member ${name} of ${json} as one safe line.  If there is none,
+ * appends ${other}, which must be safe. */
 void render_member(
     struct buf *b, const json_t *json, const char *name, const char *other);
 

@@ -116,9 +116,10 @@ send_start(struct send_call *s, bool is_text)
 	submit_send(s);
 }
 
-/* Makes the id of the message from ${key}, or else from the header
- * Idempotency-Key, if one is given.  Returns false if the request has been
- * answered. */
+/* Makes the id of the message from ${key} (the query parameter; NULL: none), or
+ * else from the header Idempotency-Key.  Without either, leaves ${d} unchanged.
+ * Returns false if the request has been answered: the key is not valid, or ${d}
+ * has an id or a key already. */
 static bool
 parse_key(struct call *call, const char *key, struct message_draft *d)
 {

@@ -77,9 +77,10 @@
 #define LIMIT_DEVICES_PER_USER 64
 /* Event streams (GET /v1/inbox): as many as WebSockets. */
 #define LIMIT_STREAMS_PER_DEVICE 8
-/* Memory of the effects of commits (events, revoked tokens) that wait for the
- * push thread.  Effects beyond this limit are dropped, except revoked tokens;
- * sessions and long-polls read their events from the store instead. */
+/* Memory, in bytes, of the effects of commits (events, acks, changed outbox
+ * entries, revoked tokens) that wait for the push thread.  Effects beyond this
+ * limit are dropped, except revoked tokens.  Sessions and long-polls then read
+ * the store; only the outbox frames of the dropped changes are never sent. */
 #define LIMIT_EFFECTS_BYTES (16 * 1024 * 1024)
 /* The most members of a conversation who are notified one by one that another
  * member types; further members are not notified. */

@@ -16,8 +16,8 @@ struct entry_of {
 	int max_retries; /* of the server's retry profile */
 };
 
-/* Called with an entry and the internal id of its message.  The views are
- * borrowed. */
+/* Called with an outbox entry and the internal id of its message.  ${entry},
+ * with its texts and destinations, is valid only during the call. */
 typedef enum rc (*entry_fn)(
     void *arg, const struct entry_view *entry, int64_t mid, struct err *err);
 

@@ -114,9 +114,10 @@ struct peers {
 };
 
 /* Reads the heartbeats of at most PEERS_MAX other nodes, ends the leases of
- * dead ones, and decides whether this node is the first.  The first node also
- * deletes the rows of nodes that left long ago.  *ret_n: the number of nodes,
- * this one included. */
+ * dead ones, and decides whether this node is the first: the node alive with
+ * the lowest id.  The first node also deletes the rows of nodes that left long
+ * ago.  *ret_n: the number of nodes, including this one and dead ones whose
+ * leases have not all ended. */
 struct cluster;
 enum rc peers_check(struct cluster *c, int *ret_n, struct err *err) MUST_USE;
 

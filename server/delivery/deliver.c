@@ -113,8 +113,9 @@ deliver_lane(struct sub_batch *t, size_t i, const struct store_claimed *rows,
 
 /* Delivers the lanes of the sub-batch.  The gathered inbox rows point to event
  * ids in env->claimed, which the next sub-batch overwrites, so the rows are
- * written here.  On a multi-writer database they are written at the end of the
- * transaction, after number() in add_inbox.c has set their event ids again. */
+ * written here.  On a multi-writer database they are written later, after
+ * number() in add_inbox.c has made them point to the copies of the event ids in
+ * env->effects. */
 static enum rc
 deliver_sub_batch(struct sub_batch *t, struct err *err)
 {

@@ -167,8 +167,8 @@ static enum rc
 tell(struct receiving *r, bool whole, struct err *err)
 {
 	/* The event of a receipt that is applied only in part gets a new id,
-	 * because the rest will arrive with the original one.  The watermark
-	 * keeps this part from being repeated. */
+	 * because the rest will arrive with the original one.  The member's
+	 * acked_upto (advance()) keeps this event from being repeated. */
 	struct uuid of, id = whole ? r->e->event_id
 				   : uuid_gen_next(&txn_env_of(r->tx)->ids);
 	struct inbox_new event = {.kind = whole ? r->e->kind : EVENT_DELIVERED,

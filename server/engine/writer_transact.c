@@ -247,8 +247,9 @@ writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
 			break;
 		how.search = how.search || waited(w, rc);
 	} while (++how.tries < TRIES_MOST);
-	/* One unit needs fewer locks than the batch: RC_CONFLICT makes the
-	 * caller run the units one by one. */
+	/* Other transactions hold locks that the batch needs.  RC_CONFLICT
+	 * makes the caller run the units one by one; each of them needs fewer
+	 * locks. */
 	if (waited(w, rc) || (rc == RC_BUSY && db_retryable(w->db)))
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
 	if (!db_retryable(w->db))

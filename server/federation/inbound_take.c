@@ -199,7 +199,8 @@ refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
 /* The request has acks for messages that this server has sent to the peer, and
  * for which the peer has promised acks by the answer "later".  But this server
  * has not yet processed that answer.  Asks the peer to repeat the request after
- * a second.  Envelopes in the repeated request are recognised as duplicates. */
+ * a second.  The accepted envelopes of this request are committed already; in
+ * the repeated request they are recognised as duplicates. */
 static void
 refuse_early(struct inbound_call *call)
 {

@@ -14,8 +14,9 @@
 #define TARGET_LEN_MAX 8192
 #define HEADERS_MAX 100
 
-/* Copies and decodes the raw target ${raw} into ${req}->head, or refuses
- * ${req}.  Without memory it sets answer.no_memory. */
+/* Copies the raw target ${raw} into ${req}->head, and decodes its path and its
+ * query there.  If the target is malformed or too long, refuses ${req}.  If
+ * memory runs out, sets ${req}->answer.no_memory, and the answer is 503. */
 void target_read(struct http_request *req, const char *raw);
 
 /* Returns true if ${c} may be part of a method or of a header's name. */

@@ -149,9 +149,9 @@ enum rc inspect_dead_letters_left(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, bool *ret_all, struct err *err) MUST_USE;
 
-/* Lists the newest ${limit} dead letters of an outbox row, newest first.  Only
- * dead_id, state, reason, dead_at, resolution, resolved_at and resolved_by are
- * set. */
+/* Calls ${each} with the newest ${limit} dead letters of an outbox row, newest
+ * first.  Only dead_id, state, reason, dead_at, resolution, resolved_at and
+ * resolved_by are set; the other members are 0 or NULL. */
 enum rc inspect_dead_letters_of(struct db *db, int64_t outbox_id, int64_t limit,
     inspect_dead_letter_fn each, void *arg, struct err *err) MUST_USE;
 

@@ -359,8 +359,9 @@ void session_refuse(
 
 /* ---- session_outbox.c ---- */
 
-/* Queues a change of an outbox entry, to be shown to a session that asked for
- * outbox frames in its hello. */
+/* Queues a change of an outbox entry for ${s}, which must have asked for outbox
+ * frames in its hello.  ${change} is copied.  If CHANGES_MAX changes wait, the
+ * oldest is dropped. */
 void session_changed(struct session *s, const struct effect_change *change);
 
 /* Submits the oldest queued changes to a reader, unless the previous ones are

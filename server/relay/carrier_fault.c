@@ -197,8 +197,8 @@ receive(struct carrier_fault *f, struct peer *peer, struct parcel *p,
 }
 
 /* Answers the items in order.  After an item that is retried or gets no answer,
- * the later items of its lane are refused as well, so that the lane keeps its
- * order. */
+ * the later items of its lane get ANSWER_PREDECESSOR, so that they are retried
+ * as well and the lane keeps its order. */
 static void
 receive_all(struct carrier_fault *f, struct parcel *p, const struct wishes *w)
 {

@@ -86,8 +86,9 @@ lockset_find(struct lockset *set, struct err *err)
 
 /* ---- names ---- */
 
-/* Defers the unit whose name is locked by another transaction.  Later sends
- * with the same sender and recipient must wait behind it. */
+/* Defers the unit whose name is locked by another transaction, and adds its
+ * sends to the contended rows.  So later sends with the same sender and
+ * recipient, also those in later batches, are deferred and stay behind it. */
 static enum rc
 on_name_taken(void *arg, size_t number, struct err *err)
 {
