@@ -36,7 +36,7 @@ const MS = Number(process.env.CROWD_MS ?? 4000);
 const ARRAY_MOST = 12;
 /*
  * A node refuses what has waited for 5 s for rows that others hold.  On a busy
- * machine the turns of so many clients take longer without a fault.
+ * machine the turns of 64 clients take longer without a fault.
  */
 const PATIENT = longerTimes(['db_lock', 'db_statement', 'db_answer'], 10);
 const SEED = seedOf('CROWD_SEED');
