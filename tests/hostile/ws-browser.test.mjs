@@ -13,7 +13,7 @@ import { checkFrame } from '../e2e/contract.mjs';
 import { serverForFile, users } from '../e2e/harness.mjs';
 
 const { chromium } = createRequire(new URL('../e2e/harness.mjs', import.meta.url))('playwright-core');
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell';
 const SLOW = Number(process.env.TWINBOX_SLOW ?? 1);
 
 let ann, browser, elsewhere;

@@ -9,9 +9,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 
 import { eventually, serverForFile, users } from '../e2e/harness.mjs';
-import { Person, browserForFile } from './browser.mjs';
+import { Person, WHOLE, browserForFile } from './browser.mjs';
 
-const holder = browserForFile({ before, after });
+const holder = browserForFile({ before, after }, undefined, WHOLE);
 const server = serverForFile({ before, after, afterEach });
 
 const BOX = 'Notify of messages while the page is not visible';
