@@ -26,8 +26,10 @@ find(struct tx *tx, const char *name, struct store_destination_row *row,
 	return (RC_OK);
 }
 
-/* Makes the relay and the writer read the destinations again, and records the
- * action in the audit log. */
+/* Adds a row about the action to the audit log, and makes the copies of
+ * destinations in memory outdated: the relay reads the destinations again after
+ * the commit, and the writer when it next needs to know whether local delivery
+ * is paused. */
 static enum rc
 done_by(struct tx *tx, const char *by, const char *action, const char *name,
     const char *detail, struct err *err)
@@ -143,7 +145,10 @@ destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
 		    (long long)lane->lane.next_seq - 1);
 		return (RC_OK);
 	}
-	lane->lane.replay_seq = seq;
+	/* A replay that is under way from an earlier place goes on: if it began
+	 * again at a later one, the rows between would not be offered. */
+	if (lane->lane.replay_seq == 0 || seq < lane->lane.replay_seq)
+		lane->lane.replay_seq = seq;
 	if (lane->lane.state == LANE_IDLE) {
 		lane->lane.state = LANE_READY;
 		lane->lane.due_at = 0;
@@ -151,7 +156,8 @@ destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
 	}
 	cache_lane_touch(env->cache, lane);
 	(void)snprintf(detail, sizeof(detail), "from %lld, of %lld",
-	    (long long)seq, (long long)lane->lane.next_seq - 1);
+	    (long long)lane->lane.replay_seq,
+	    (long long)lane->lane.next_seq - 1);
 	rc = txn_wake_lane(tx, lane, lane->lane.priority, err);
 	return (
 	    rc == RC_OK ? done_by(tx, by, "rewind", object, detail, err) : rc);
@@ -167,8 +173,9 @@ destination_of(const struct unit *unit)
 		    ->row.destination_id);
 }
 
-/* Sorts by destination, and keeps the order of units for the same one.  Rows
- * that several nodes change must be locked in the order of their ids. */
+/* Sorts the ${n} units by destination id; units for the same destination keep
+ * their order.  Several nodes update the rows of destinations, and they cannot
+ * deadlock if all of them lock the rows in the order of the ids. */
 static void
 sort_breakers(struct unit **units, size_t n)
 {

@@ -13,32 +13,39 @@
 /* The highest rate limit of a destination, in messages per second. */
 #define DESTINATION_RATE_MAX 1000000
 
-/* The place for destination_rewind_lane() if no row of the lane was sent since
- * the time from which the operator rewinds. */
+/* The value of ${seq} for destination_rewind_lane() if an operator rewinds to a
+ * point in time and no row of the lane was sent since then: no row is offered
+ * again. */
 #define DESTINATION_NO_PLACE 0
 
 /* Pause, and resume, the destination ${name} ("*": all destinations, "local":
- * the inboxes of this server).  Waiting messages expire during a pause as
- * usual.  If there is no destination ${name}, the functions set ${ret} to
- * PROBLEM_NOT_FOUND and return RC_OK. */
+ * the inboxes of this server).  The pause of "*" is separate: ending it does
+ * not resume a destination that is also paused by its own name.  Waiting
+ * messages expire during a pause as usual.  ${reason} may be NULL.  If there is
+ * no destination ${name}, the functions set ${ret} to PROBLEM_NOT_FOUND and
+ * return RC_OK. */
 enum rc destination_pause(struct tx *tx, const char *name, const char *by,
     const char *reason, struct refusal *ret, struct err *err) MUST_USE;
 enum rc destination_resume(struct tx *tx, const char *name, const char *by,
     struct refusal *ret, struct err *err) MUST_USE;
 
-/* Limits the rate of ${name} to ${per_second} messages per second; 0: no limit.
- * Sets ${ret} if the value is out of range, if ${name} is not known, or if a
- * limit is set for a destination that is not another server. */
+/* Limits the rate at which each node sends messages and receipts to the
+ * destination ${name} to ${per_second} per second; 0: no limit.  Changes
+ * nothing, sets the refusal ${ret} and returns RC_OK if ${per_second} is not
+ * from 0 to DESTINATION_RATE_MAX, if there is no destination ${name}, or if
+ * ${per_second} is not 0 and ${name} is "local" or "*". */
 enum rc destination_rate(struct tx *tx, const char *name, int64_t per_second,
     const char *by, struct refusal *ret, struct err *err) MUST_USE;
 
 /* Rewinds a lane: the rows from lane_seq ${seq} on that its destination has
- * accepted are offered again, as far as they still exist.  Their states do not
- * change, and the receiver detects what it has already.  DESTINATION_NO_PLACE
- * changes nothing, but the audit log records that the lane was handled.  Sets
- * ${ret} if there is no such lane, if ${seq} is not from 1 to the last place
- * that was settled, and for a lane to a local inbox, which has received
- * everything by construction. */
+ * accepted are offered to it again, as far as they still exist; if the lane is
+ * being offered again from an earlier place, that goes on.  Their states
+ * do not change, and the destination detects those that it has already.  With
+ * DESTINATION_NO_PLACE only the audit log gets a row, as after any rewind.
+ * Changes nothing, sets the refusal ${ret} and returns RC_OK if there is no
+ * such lane, if the lane leads to an inbox of this server (which cannot have
+ * missed a row), or if ${seq} is neither DESTINATION_NO_PLACE nor from 1 to the
+ * last place that was settled. */
 enum rc destination_rewind_lane(struct tx *tx, int64_t lane_id, int64_t seq,
     const char *by, struct refusal *ret, struct err *err) MUST_USE;
 

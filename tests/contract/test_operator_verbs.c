@@ -380,6 +380,10 @@ test_rewind(void **state)
 	assert_string_equal(
 	    rewind_lane(lane, 1), "done 0 | 70/root/rewind/2/from 1, of 2");
 	assert_string_equal(FAR_LANE, "ready/3/0/-1/1");
+	/* A later place takes nothing from the replay that is under way. */
+	assert_string_equal(
+	    rewind_lane(lane, 2), "done 0 | 80/root/rewind/2/from 1, of 2");
+	assert_string_equal(FAR_LANE, "ready/3/0/-1/1");
 	/* A message that the destination refuses for now is offered once more,
 	 * and is not charged. */
 	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
@@ -389,7 +393,7 @@ test_rewind(void **state)
 	parcel.items[1].answer = ANSWER_RETRYABLE;
 	parcel.items[1].retry_after_ms = 5000;
 	(void)far_settle(&rig, &parcel);
-	assert_string_equal(FAR_LANE, "ready/3/1700000005080/-1/2");
+	assert_string_equal(FAR_LANE, "ready/3/1700000005090/-1/2");
 	clk_fake_advance(&rig.clk, 4999);
 	assert_int_equal(
 	    far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL)->n, 0);
@@ -402,7 +406,7 @@ test_rewind(void **state)
 	parcel.items[0].answer = ANSWER_NONE;
 	parcel.items[0].retry_after_ms = 3000;
 	(void)far_settle(&rig, &parcel);
-	assert_string_equal(FAR_LANE, "ready/3/1700000008080/-1/2");
+	assert_string_equal(FAR_LANE, "ready/3/1700000008090/-1/2");
 	clk_fake_advance(&rig.clk, 3000);
 	(void)far_claim(&rig, &parcel, "far.example", 9, PRIORITY_NORMAL);
 	assert_int_equal(parcel.n, 1);
