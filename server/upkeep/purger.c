@@ -5,11 +5,12 @@
  *
  *	look (reader) -> archive, synced -> unit (writer) -> the cursor moves
  *
- * The cursor moves only after the writer has committed the unit; a unit that
- * failed is submitted again.  So no row is skipped that could not be deleted.
- * A walk that has reached rows that are too young rests, and then goes on from
- * there.  At longer intervals it starts again from the beginning, for rows that
- * have become old enough behind the cursor.
+ * The cursor moves after the writer has committed the unit, or at once if the
+ * list is empty; a unit that failed is submitted again after a pause.  So a
+ * failure skips no row.  A walk that has reached rows that are too young, or
+ * the end of the table, rests, and then goes on from its cursor.  At longer
+ * intervals it starts again from the beginning of the table, for rows that the
+ * cursor has passed because they could not be deleted yet.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -24,9 +25,11 @@
 #include "upkeep/archive.h"
 #include "upkeep/purger.h"
 
-/* A walk rests at its end for retention / REST_PART.  If retention / ANEW_PART
- * has passed since it began, it then starts again from the beginning.  The
- * minima and maxima limit these two times. */
+/* A walk that has reached its end (rows that are too young, or the end of the
+ * table) rests for retention / REST_PART and then goes on from its cursor.  But
+ * it goes on from the beginning of the table if, when it reaches its end, at
+ * least retention / ANEW_PART has passed since the cursor was last set to the
+ * beginning.  The constants with MIN and MAX limit these two times. */
 #define REST_PART 60
 #define REST_MIN_MS 1000
 #define REST_MAX_MS 60000
@@ -40,8 +43,8 @@
 /* The pause until the next turn while the unit is with the writer, unless the
  * end of the unit wakes the purger before. */
 #define AWAY_MS 1000
-/* If the wall clock jumps ahead of the monotonic one by more than JUMP_MS,
- * purging waits for BELIEVE_MS, so that an operator can correct the clock:
+/* If between two turns the wall clock gains more than JUMP_MS on the monotonic
+ * one, purging waits for BELIEVE_MS, so that an operator can correct the clock:
  * purged rows are gone for good. */
 #define JUMP_MS 60000
 #define BELIEVE_MS (3600 * INT64_C(1000))
@@ -79,7 +82,9 @@ static void
 failed(struct purger *p, int64_t now, const struct err *err)
 {
 
-	p->next_ms = now + FAIL_MS;
+	/* After a jump of the wall clock the purger already waits longer. */
+	if (p->next_ms < now + FAIL_MS)
+		p->next_ms = now + FAIL_MS;
 	metrics_add(p->options.metrics, METRIC_PURGE_FAILURES, 1);
 	if (!p->failing)
 		log_error(LOG_EV_UPKEEP_FAIL, err, "table=%s",
@@ -175,8 +180,10 @@ add_line(void *arg, const char *json, size_t n, struct err *err)
 	return (archive_add(arg, json, n, err));
 }
 
-/* Reads the list, and its lines for the archive, in one snapshot.  Waits first
- * until all that the snapshot shows is durable. */
+/* Fills the list of the unit and, if there is an archive, adds the lines of the
+ * listed rows to it (without writing them), all from one snapshot.  Before it
+ * reads, it waits until all commits that the snapshot can show are durable;
+ * RC_IO: they never will be. */
 static enum rc
 read_list(struct purger *p, struct err *err)
 {
@@ -230,8 +237,9 @@ list_next(struct purger *p, int64_t now)
 	hand_over(p, now);
 }
 
-/* Chooses the next table that is due.  Returns 0, or, if none is due, when the
- * first one will be. */
+/* Sets p->table to the next table, in a round after the current one, whose walk
+ * is due, and returns 0.  If none is due, leaves p->table as it is and returns
+ * the (monotonic) time when the first one will be. */
 static int64_t
 choose(struct purger *p, int64_t now)
 {

@@ -27,6 +27,7 @@ struct upkept {
 	int64_t alice, bob, carol, alice_phone, bob_phone;
 	int units;       /* submitted */
 	enum rc refused; /* a failure of the next submit, once */
+	enum rc fails;   /* the result of the next unit, once */
 };
 
 static enum rc
@@ -37,6 +38,12 @@ submit(void *arg, struct unit *unit)
 
 	k->refused = RC_OK;
 	k->units++;
+	if (k->fails != RC_OK) {
+		unit->rc = k->fails;
+		k->fails = RC_OK;
+		unit->finish(unit);
+		return (RC_OK);
+	}
 	return (rc != RC_OK ? rc : writer_submit(k->r.writer, unit));
 }
 
@@ -620,6 +627,30 @@ test_leap(void **state)
 	close_upkept(&k);
 }
 
+/* Nor does it if a unit fails meanwhile, which is tried again after 5 s. */
+static void
+test_leap_and_failure(void **state)
+{
+	struct upkept k;
+
+	(void)state;
+	open_upkept(&k);
+	fill(&k, 0, 3);
+	clk_fake_advance(&k.r.clk, 8 * DAY);
+	k.fails = RC_FULL;
+	while (k.units == 0) {
+		(void)purger_turn(k.purger);
+		clk_fake_advance(&k.r.clk, SECOND);
+	}
+	k.r.clk.wall_ms += 3650 * DAY;
+	tidy(&k, 1800 * SECOND);
+	assert_int_equal(k.units, 1);
+	k.r.clk.wall_ms -= 3650 * DAY;
+	tidy(&k, 7200 * SECOND);
+	assert_int_equal(rows(&k, "kind = 1"), 0);
+	close_upkept(&k);
+}
+
 /* A clock that was ten years ahead for some time stops nothing. */
 static void
 test_rows_of_the_future(void **state)
@@ -654,6 +685,7 @@ main(void)
 	    cmocka_unit_test(test_beside_a_load),
 	    cmocka_unit_test(test_refused),
 	    cmocka_unit_test(test_leap),
+	    cmocka_unit_test(test_leap_and_failure),
 	    cmocka_unit_test(test_rows_of_the_future),
 	};
 
