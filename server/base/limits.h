@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits of what a client or another server may send or use, with their
- * reasons.  Other limits stand in the module that needs them.  Lengths are in
+ * Limits of what a client or another server may send or use, most of them with
+ * a reason.  Other limits stand in the module that needs them.  Lengths are in
  * bytes.  The schema repeats the lengths of stored values as CHECK constraints.
  */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
-/* A user's name: [a-z0-9._-].  It fits a log line and the 63 bytes of a DNS
- * label.  A new name also begins and ends with a letter or digit and has no
- * "..", so that it can be a file name and a path segment
- * (model_name_fits()). */
+/* The most bytes of a user's name, which consists of [a-z0-9._-].  Such a name
+ * fits a log line, and a DNS label, which may have 63 bytes.  The name of a new
+ * user must also begin and end with a letter or digit and have no "..", so that
+ * it can be a file name and a path segment (model_name_fits()). */
 #define LIMIT_NAME_LEN 32
 /* A domain name, RFC 1035. */
 #define LIMIT_DOMAIN_LEN 253
@@ -29,31 +29,37 @@
 /* Metadata: a flat object of strings, as JSON text. */
 #define LIMIT_METADATA_LEN 4096
 #define LIMIT_METADATA_KEYS 32
-/* One request body or inbound WebSocket frame: room for a text of
- * LIMIT_BODY_LEN bytes that are all escaped (\u0061), which makes the text six
- * times as long. */
+/* The most bytes of a request body, unless the route has another of the limits
+ * below, and of a WebSocket message from a client after its hello: room for a
+ * text of LIMIT_BODY_LEN bytes that are all escaped (\u0061), which makes the
+ * text six times as long. */
 #define LIMIT_REQUEST_LEN 131072
 #define LIMIT_ARRAY_REQUEST_LEN 1048576
 #define LIMIT_ARRAY_ITEMS 100
-/* A request of another server: room for 50 messages with texts of a usual
- * length, or for two texts of LIMIT_BODY_LEN bytes that are all escaped. */
+/* The most bytes of the body of a request from one server to another: room for
+ * 50 messages of 5 KiB each, metadata included, or for two messages with texts
+ * of LIMIT_BODY_LEN bytes that are all escaped. */
 #define LIMIT_PEER_REQUEST_LEN 262144
-/* A body of a route that needs no token: it holds a name, a display name or the
- * name of a device, and a password; each byte may be escaped (\u0061), which
- * makes it six times as long.  Not for the routes for other servers, which need
- * no token either: their limit is LIMIT_PEER_REQUEST_LEN. */
+/* The most bytes of the body of a request without a token, to register or to
+ * log in: room for a name, a display name or the name of a device, and a
+ * password, with every byte escaped (\u0061), which makes them six times as
+ * long.  For requests of other servers, which have no token either,
+ * LIMIT_PEER_REQUEST_LEN applies instead. */
 #define LIMIT_PUBLIC_REQUEST_LEN 8192
-/* Bodies and answers up to these sizes do not count against the budgets
- * (request-memory, answer-memory), so that small requests are always served.
- * The limit of connections bounds the number of such bodies and answers. */
+/* A request body of at most LIMIT_BODY_FREE bytes does not count against the
+ * setting request-memory, nor an answer of at most LIMIT_ANSWER_FREE bytes
+ * against answer-memory.  So even when these budgets are used up, they refuse
+ * no small body and no small answer.  The limit of connections bounds the
+ * number of such bodies and answers. */
 #define LIMIT_BODY_FREE 8192
 #define LIMIT_ANSWER_FREE 65536
 /* A WebSocket message before the session is open: the frame hello with its
  * token. */
 #define LIMIT_HELLO_LEN 4096
 #define LIMIT_JSON_DEPTH 32
-/* The most values in one JSON text; each takes up to 300 bytes of memory.  A
- * request with LIMIT_ARRAY_ITEMS messages has about 4,600 values. */
+/* The most values in one JSON text; a text with more is refused.  When parsed,
+ * each value takes up to 300 bytes of memory.  A request with LIMIT_ARRAY_ITEMS
+ * messages has at most about 4,600 values. */
 #define LIMIT_JSON_VALUES 10000
 /* Items of a page of the inbox or of a list. */
 #define LIMIT_PAGE_DEFAULT 50
@@ -61,13 +67,15 @@
 /* A page ends before its JSON exceeds this length, even if it has fewer items
  * than the client asked for. */
 #define LIMIT_PAGE_BYTES 1048576
-/* The room that a page needs for one more item: its text may have
+/* A page gets a further item only if LIMIT_PAGE_BYTES leaves room for an item
+ * of this length, the most that an item may need: its text may have
  * LIMIT_BODY_LEN bytes that are all escaped. */
 #define LIMIT_ITEM_BYTES 131072
 /* A message text in the list of conversations is cut to this length.  Clients
  * show one line of the text, and a page of 200 conversations stays small. */
 #define LIMIT_PREVIEW_BYTES 256
-/* The longest wait of a long-poll, in seconds: below the 60 s after which
+/* The longest wait, in seconds, that a client may ask for in a long-poll; a
+ * request with a longer wait is refused.  It is below the 60 s after which
  * proxies time out. */
 #define LIMIT_WAIT_S 55
 /* The most events of a session that are sent and not acked yet. */
@@ -77,13 +85,16 @@
 #define LIMIT_DEVICES_PER_USER 64
 /* Event streams (GET /v1/inbox): as many as WebSockets. */
 #define LIMIT_STREAMS_PER_DEVICE 8
-/* Memory, in bytes, of the effects of commits (events, acks, changed outbox
- * entries, revoked tokens) that wait for the push thread.  Effects beyond this
- * limit are dropped, except revoked tokens.  Sessions and long-polls then read
- * the store; only the outbox frames of the dropped changes are never sent. */
+/* The most memory, in bytes, of the effects of commits (events, acks, changed
+ * outbox entries, revoked tokens) that wait for the push thread.  If the
+ * effects of a transaction do not fit any more, all of them are dropped, except
+ * revoked tokens.  All open sessions and long-polls then read the store, so
+ * that no event is lost; only the frames about the dropped changes of outbox
+ * entries are never sent. */
 #define LIMIT_EFFECTS_BYTES (16 * 1024 * 1024)
-/* The most members of a conversation who are notified one by one that another
- * member types; further members are not notified. */
+/* The most members of a conversation who can be notified that another member
+ * types: those with the lowest user ids, connected or not.  Further members are
+ * never notified. */
 #define LIMIT_TYPING_MEMBERS 32
 /* Scheduled messages that a sender may have. */
 #define LIMIT_SCHEDULED 100

@@ -85,8 +85,9 @@ void
 lock_take(struct lock *l)
 {
 
-	/* Check the order before waiting: a deadlock then fails the assertion
-	 * instead of hanging without a reason. */
+	/* Check the order, which only builds with fault points do, before
+	 * waiting: locks in the wrong order then fail the assertion instead of
+	 * hanging in a deadlock. */
 	note_taken(l);
 	must(pthread_mutex_lock(&l->mutex));
 }

@@ -76,15 +76,17 @@ void lock_fini(struct lock *l);
 void lock_take(struct lock *l);
 void lock_drop(struct lock *l);
 
-/* As lock_take(), but waits at most until ${until} of CLOCK_MONOTONIC.  Returns
- * false if the lock is not taken. */
+/* As lock_take(), but waits at most until ${until} of CLOCK_MONOTONIC, and
+ * checks the order of the locks only after ${l} is taken.  Returns false if
+ * ${l} was not free in time and is therefore not taken. */
 bool lock_take_until(struct lock *l, const struct timespec *until);
 
 /* Makes a condition variable that waits on the monotonic clock. */
 void lock_cond_init(pthread_cond_t *cond);
 
-/* Releases ${l}, waits for ${cond}, and takes ${l} again.  May return
- * spuriously: check the condition in a loop. */
+/* Releases ${l}, which the caller holds, waits until ${cond} is signalled, and
+ * takes ${l} again.  May also return without a signal, so the caller checks in
+ * a loop whether the event for which it waits has happened. */
 void lock_wait(struct lock *l, pthread_cond_t *cond);
 
 /* Returns the time ${ms} from now, on CLOCK_MONOTONIC. */

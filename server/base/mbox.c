@@ -3,13 +3,14 @@
  * Mailboxes.  A box owns a list under a lock that is never held while a thread
  * waits.  Promises order of arrival, no allocation in put, and one write to the
  * eventfd, if there is one, each time the box changes from empty to not empty.
- * A put signals while it holds the lock, so that the thread that takes the last
- * object may free the box at once.
+ * A put signals while it holds the lock, and mbox_free() takes the lock first,
+ * so that the thread that takes the last object may free the box at once.
  *
  * Invariants, under the lock:
  *  1. head is NULL exactly when count is 0; *tail is always NULL;
  *  2. signalled is true exactly when the eventfd is readable; the eventfd of a
- *     box that is not empty is readable.
+ *     box that is not empty is readable; that of an empty box is readable only
+ *     after mbox_close().
  */
 #include "base/mbox.h"
 #include "base/lock.h"
@@ -155,8 +156,9 @@ mbox_take_all(struct mbox *box)
 	return (list);
 }
 
-/* Takes the first object; returns NULL if there is none.  The caller holds the
- * lock. */
+/* Removes and returns the first object, or returns NULL if there is none.
+ * Makes the eventfd unreadable if this was the last object.  The caller holds
+ * the lock. */
 static struct mbox_node *
 take_first(struct mbox *box)
 {

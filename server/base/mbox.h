@@ -21,10 +21,11 @@ struct mbox_node {
 
 struct mbox;
 
-/* Makes a box for at most ${limit} objects (0: no limit, for answers whose
+/* Makes a box for at most ${limit} objects (0: no limit, for objects whose
  * number is bounded elsewhere).  With ${with_eventfd} the box has a descriptor
- * that is readable while the box may hold an object.  Returns NULL if there is
- * no memory or no descriptor. */
+ * that is readable while the box holds an object or has been closed, see
+ * mbox_fd().  Returns NULL if there is no memory or the descriptor cannot be
+ * made. */
 struct mbox *mbox_new(size_t limit, bool with_eventfd);
 
 /* Frees ${box}, which must be empty.  NULL is allowed. */
@@ -40,12 +41,14 @@ enum rc mbox_put(struct mbox *box, struct mbox_node *node) MUST_USE;
 enum rc mbox_put_urgent(struct mbox *box, struct mbox_node *node) MUST_USE;
 
 /* Takes all objects, without waiting.  Returns them as a list in order of
- * arrival, NULL if there are none.  Thread: the owner. */
+ * arrival, linked by next; NULL if there are none.  Thread: the only one that
+ * takes objects from ${box}. */
 struct mbox_node *mbox_take_all(struct mbox *box);
 
-/* Takes the first object; waits at most ${timeout_ms} (-1: for ever).  Returns
- * NULL on time-out, or if the box is closed and empty.  Thread: the owner, or
- * several workers. */
+/* Takes the first object; if there is none, waits at most ${timeout_ms} for one
+ * (-1: for ever; 0: not at all).  Returns NULL on time-out, or if the box is
+ * closed and empty.  Thread: any that takes objects from ${box}; several may
+ * call this at once. */
 struct mbox_node *mbox_take_wait(struct mbox *box, int64_t timeout_ms);
 
 /* Makes puts fail from now on and wakes the threads that wait. */
@@ -54,9 +57,10 @@ void mbox_close(struct mbox *box);
 /* Returns the number of objects in the box. */
 size_t mbox_count(struct mbox *box);
 
-/* Returns the descriptor to poll, -1 if the box has none.  A put and
- * mbox_close() make the descriptor readable; a take that leaves the box empty
- * makes it unreadable. */
+/* Returns the descriptor to poll, -1 if the box has none; the box keeps it and
+ * closes it.  A put and mbox_close() make the descriptor readable.
+ * mbox_take_all(), and mbox_take_wait() when it takes the last object, make it
+ * unreadable, even if the box is closed. */
 int mbox_fd(const struct mbox *box);
 
 #endif

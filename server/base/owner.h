@@ -17,11 +17,13 @@
 /* Size of the text of a network, with its NUL. */
 #define NETWORK_SIZE 64
 
-/* Writes the network of ${peer}, an address as text, that is limited as a
- * whole: an IPv4 address (also one that is mapped into IPv6), or the /64 of an
- * IPv6 address, because one host usually has a whole /64.  A zone ("%eth0") is
- * left out.  IPv6 is written in its shortest form with "/64".  Any other text
- * is copied, cut to NETWORK_SIZE - 1 bytes. */
+/* Writes into ${ret} the network to which ${peer}, an address as text, belongs;
+ * limits apply to a network as a whole.  The network of an IPv4 address, also
+ * of one that is mapped into IPv6 ("::ffff:192.0.2.1"), is the IPv4 address
+ * alone ("192.0.2.1").  The network of an IPv6 address is its /64 in the
+ * shortest form ("2001:db8::/64"), because one host usually has a whole /64.  A
+ * text that is not an address is copied.  First of all, ${peer} is cut before a
+ * "%", which begins a zone ("%eth0"), and to NETWORK_SIZE - 1 bytes. */
 void network_of(const char *peer, char ret[NETWORK_SIZE]);
 
 /* Returns the owner that stands for a user. */

@@ -67,21 +67,22 @@ int rc_exit_code(enum rc rc);
  * caller. */
 bool rc_may_retry(enum rc rc);
 
-/* Returns true if ${rc} says that the database has failed to do, or to confirm,
- * a request for a reason that will pass.  The failure concerns every request
- * now.  So after a failed batch it does not help to repeat its requests one by
- * one. */
+/* Returns true if ${rc}, a result of the database, says that the database is
+ * busy, is away, or has not confirmed a commit.  The failure is expected to
+ * pass, but now concerns every request.  So after a failed batch it does not
+ * help to repeat its requests one by one.  Other modules return some of these
+ * codes, too (RC_BUSY): the caller knows where ${rc} is from. */
 bool rc_is_outage(enum rc rc);
 
 /* Returns the result for a file that could not be opened, made, renamed or
- * removed because of the errno value ${sys}.  RC_DENIED, RC_NOT_FOUND, RC_FULL,
- * RC_NO_MEMORY and RC_LIMIT (too many open files) say what they say everywhere;
- * RC_INVALID means a path that cannot name such a file.  Every other errno
- * gives RC_IO, which counts as a failure of the disk: no other setting, path or
- * permission would help.  EROFS is RC_IO, too, because Linux remounts a failing
- * disk read-only.  Do not use this function for reads, writes and syncs of an
- * open file: there every errno, also EACCES, means that data that was promised
- * cannot be kept. */
+ * removed because of the errno value ${sys}: RC_DENIED, RC_NOT_FOUND, RC_FULL,
+ * RC_NO_MEMORY, RC_LIMIT (too many open files), or RC_INVALID (the path cannot
+ * name such a file).  Every other errno gives RC_IO, which callers treat as a
+ * failure of the disk that no other path or permission cures.  EROFS is among
+ * these, because Linux remounts a failing disk read-only.  Do not use this
+ * function for reads, writes and syncs of an open file: an error there, even
+ * EACCES, is a failure of the disk, because data that the server has promised
+ * to keep may be lost. */
 enum rc rc_of_opening(int sys);
 
 #endif

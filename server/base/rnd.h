@@ -17,8 +17,8 @@ struct rnd {
 /* The system's source (buffered per thread).  Static storage.  Thread: any. */
 struct rnd *rnd_system(void);
 
-/* Fills ${n} bytes at ${p}.  Never fails (the process ends if the kernel has
- * no randomness to give). */
+/* Fills ${n} bytes at ${p} from the source ${rnd}.  Never reports a failure: if
+ * getrandom(2) fails, the system's source aborts the process. */
 static inline void
 rnd_fill(struct rnd *rnd, void *p, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SipHash-2-4 of Aumasson and Bernstein: a short keyed hash.  Nobody can choose
- * inputs that collide without knowing the key.
+ * SipHash-2-4 of Aumasson and Bernstein: a keyed hash of 64 bits.  Without the
+ * key nobody can choose inputs that collide.
  */
 #ifndef BASE_SIPHASH_H
 #define BASE_SIPHASH_H

@@ -10,10 +10,12 @@
 
 /* Reads keys from ${fd}, a terminal without line editing, echo and signals,
  * into ${ret} of ${size} bytes, until Enter.  Backspace removes a character,
- * Ctrl-U the line.  Returns false after Ctrl-C, after Ctrl-D in an empty line,
- * at the end of the file, after a read error, or if the line does not fit;
- * ${ret} may then hold a part of the line, without a NUL.  Blocks: until a
- * person types. */
+ * Ctrl-U the line; any other key is stored, also Ctrl-D if the line is not
+ * empty.  Returns true after Enter; ${ret} then holds the line and a NUL.
+ * Returns false after Ctrl-C, after Ctrl-D in an empty line, at the end of the
+ * file, after a read error, or at the first byte that does not fit; ${ret} may
+ * then hold a part of the line, without a NUL.  Blocks: until a person
+ * types. */
 bool terminal_read_line(int fd, char *ret, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An immutable byte string that threads share.  It has a reference count, as no
- * other object has, because the answer, the push to the recipient and the push
- * to the sender's own devices use the rendered form of a message at the same
- * time.
+ * An immutable byte string that threads share, such as a message rendered for
+ * clients.  It has a reference count because the request that sends a message,
+ * the writer's cache, and the events for the recipient and for the sender's own
+ * devices use it at the same time, and none of them is always the last.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -17,8 +17,8 @@ struct text {
 	char data[]; /* len bytes and a NUL */
 };
 
-/* Returns a copy of ${n} bytes with one reference, NULL if there is no
- * memory. */
+/* Returns a copy of ${n} bytes at ${p} with one reference, which the caller
+ * removes with text_unref(); NULL if there is no memory. */
 struct text *text_new(const char *p, size_t n);
 
 /* Adds a reference and returns ${t}.  Thread: any. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads by role.  Owns the role and the name of each thread.  Promises that
- * signals are blocked in every thread; only main may unblock them.  Some are
- * never blocked: those that an instruction of the thread itself raises (a crash
- * must end the program at once), those of job control (Ctrl-Z must work) and
- * the profiler's.
+ * signals are blocked in every thread, and that only the main thread unblocks
+ * some.  Excepted are the signals of a crash (SIGSEGV, SIGABRT and the like),
+ * which must end the program at once, those of job control, because Ctrl-Z must
+ * work, and the profiler's: these are never blocked.
  */
 #include "base/thr.h"
 

@@ -2,8 +2,8 @@
 /*
  * Threads by role.  Each thread has a role, so that code can assert in which
  * thread it runs, and the log can name the thread.  All signals but those of
- * crashes, job control and the profiler are blocked in every thread; only main
- * unblocks some.
+ * crashes, job control and the profiler are blocked in every thread; only the
+ * main thread unblocks some.
  */
 #ifndef BASE_THR_H
 #define BASE_THR_H
@@ -42,9 +42,10 @@ struct thr;
 typedef void (*thr_fn)(void *arg);
 
 /* Starts a thread of ${role} that runs ${fn}(${arg}).  ${index} makes the names
- * of the threads of a role differ: 1 gives "http1", 0 gives "http".  The caller
- * waits for its end with thr_join().  Returns RC_NO_MEMORY if the thread cannot
- * be started. */
+ * of the threads of a role differ: 1 gives "http1", 0 gives "http".  Sets
+ * ${*ret} only on success; the caller later passes it to thr_join(), which
+ * frees it.  Returns RC_NO_MEMORY if the thread cannot be started, for whatever
+ * reason. */
 enum rc thr_start(enum thr_role role, int index, thr_fn fn, void *arg,
     struct thr **ret, struct err *err) MUST_USE;
 
@@ -53,17 +54,20 @@ enum rc thr_start(enum thr_role role, int index, thr_fn fn, void *arg,
 void thr_join(struct thr **thr);
 
 /* Return the calling thread's role and name.  A thread that neither thr_start()
- * nor thr_init_main() has registered is THR_OTHER. */
+ * nor thr_init_main() has registered is THR_OTHER, with the name "other".  The
+ * name is valid until the thread ends. */
 enum thr_role thr_self(void);
 const char *thr_self_name(void);
 
-/* Makes the calling thread THR_MAIN and blocks its signals.  Call it before the
- * first thr_start(). */
+/* Makes the calling thread THR_MAIN and blocks its signals, except those of
+ * crashes, job control and the profiler.  Call it before the first
+ * thr_start(). */
 void thr_init_main(void);
 
-/* Asserts that the caller runs in a thread of ${role}.  THR_MAIN and THR_OTHER
- * pass, too: they run code of other roles before the threads start and after
- * they end, in commands, and in tests with one thread. */
+/* Asserts that the caller runs in a thread of ${role}, or of one of two roles.
+ * Threads of THR_MAIN and THR_OTHER pass, too: they run code of other roles
+ * before the threads of these roles start and after those threads end, in
+ * commands, and in tests with one thread. */
 #define thr_assert(role) thr_assert_either(role, role)
 #define thr_assert_either(role, other)                                         \
 	assert(thr_self() == (role) || thr_self() == (other) ||                \

@@ -31,8 +31,9 @@ meld(struct timer_node *a, struct timer_node *b)
 	return (a);
 }
 
-/* Makes one heap of a list of siblings: melds them in pairs from the left, then
- * melds the pairs from the right. */
+/* Makes one heap of ${first} and its next siblings: melds them in pairs from
+ * the left, then melds the pairs from the right.  Returns the root of the heap,
+ * NULL if ${first} is NULL. */
 static struct timer_node *
 meld_siblings(struct timer_node *first)
 {

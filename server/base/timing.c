@@ -35,10 +35,13 @@ timing_real(void)
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct timing scaled;
 
-/* Scales ${ms}, the time of the member ${name}, and returns the result.
- * ${text} is the value of TWINBOX_TIME_SCALE: the item "N" divides by N and
- * rounds up, "1/N" multiplies by N.  For each item that matches ${name}, sets
- * the bit with the item's index in *used. */
+/* Scales ${ms}, the time of the member ${name}, by the last item of ${text}
+ * (the value of TWINBOX_TIME_SCALE) that matches ${name}, and returns the
+ * result; ${ms} if no item matches.  The item "N" matches every name,
+ * "PREFIX=N" the names that begin with PREFIX; N divides and rounds up, "1/N"
+ * in its place multiplies by N.  For each item that matches ${name}, sets the
+ * bit with the item's index (from 0) in *used.  Ends the program if ${text} is
+ * not valid. */
 static int64_t
 scale_one(const char *text, const char *name, int64_t ms, uint32_t *used)
 {
@@ -82,8 +85,8 @@ scale(void)
 	scaled.name##_ms = scale_one(text, #name, (ms), &used);
 	TIMING_TABLE(X)
 #undef X
-	/* Refuse an item that matches no member: with a misspelt name the test
-	 * would run with unscaled times and might pass. */
+	/* End the program if an item matches no member: with a misspelt name
+	 * the test would run with unscaled times and might pass. */
 	for (p = text; *p != '\0'; p++)
 		if (*p == ',')
 			all = all << 1 | 1;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Deadlines, intervals and pauses that are fixed in the program: one table, in
- * milliseconds.  A module takes them from its options, so that a test can pass
- * short ones.  A time that an operator may choose is a setting instead
+ * milliseconds.  A module takes these times from its options, so that a test
+ * can pass short ones.  A time that an operator may choose is a setting instead
  * (config/config.h).  A time that follows from the kernel or a library is
  * defined where it is used.
  *
- * Builds with --enable-faults scale the times by TWINBOX_TIME_SCALE, so that a
- * test need not wait for the deadlines of the real server:
- * "cluster=4,push_stalled=20" divides all members whose names begin with
- * cluster by 4 and push_stalled by 20; "10" divides all members;
- * "relay_poll=1/10" multiplies.  If several items match a member, the last one
- * counts.  Numbers are 1 to 100; results are rounded up.  At most 16 items; one
- * that cannot be parsed, or that matches no member, ends the program.
+ * Builds with --enable-faults scale the times by the environment variable
+ * TWINBOX_TIME_SCALE, so that a test need not wait for the deadlines of the
+ * real server: "cluster=4,push_stalled=20" divides all members whose names
+ * begin with cluster by 4, and those whose names begin with push_stalled by 20;
+ * "10" divides all members by 10; "relay_poll=1/10" multiplies by 10.  If
+ * several items match a member, only the last of them counts.  Numbers are 1 to
+ * 100; results are rounded up.  More than 16 items, an item that cannot be
+ * parsed, and an item that matches no member end the program at the first call
+ * of timing_process().
  * tests/unit/test_timing.c checks the values of the table.
  */
 #ifndef BASE_TIMING_H
@@ -109,8 +111,9 @@ timing_or_real(const struct timing *timing)
 }
 
 /* Returns the values that this process uses: those of the table, in builds with
- * --enable-faults scaled by TWINBOX_TIME_SCALE, which the first call reads.
- * Static storage.  Thread: any. */
+ * --enable-faults scaled by TWINBOX_TIME_SCALE.  There the first call reads the
+ * variable, and ends the program if its value is not valid.  Static storage.
+ * Thread: any. */
 const struct timing *timing_process(void);
 
 #endif

@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-/* Returns the length of the valid character beyond ASCII at ${s}, 0 if there is
- * none within ${n} bytes. */
+/* Returns the length (2 to 4 bytes) of the character beyond ASCII that begins
+ * at ${s}, which has ${n} bytes (at least 1).  Returns 0 if ${s} begins with
+ * ASCII, or with a character that is not valid or is cut off. */
 static size_t
 char_len(const unsigned char *s, size_t n)
 {

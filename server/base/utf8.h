@@ -11,11 +11,12 @@
 
 /* Returns true if ${n} bytes at ${s} are valid UTF-8.  If not, *ret_bad
  * (${ret_bad} may be NULL) is the offset of the first byte that is not part of
- * a valid character. */
+ * a valid character; else *ret_bad is left as it is. */
 bool utf8_valid(const char *s, size_t n, size_t *ret_bad);
 
-/* Decodes the character at ${s}, which has ${n} bytes (at least 1), into *ret.
- * Returns its length in bytes, 0 if no valid character begins there. */
+/* Decodes into *ret the character that begins at ${s}; the text from there on
+ * has ${n} bytes (at least 1).  Returns the length of the character, 1 to 4
+ * bytes, or 0 if it is not valid or is cut off; *ret is then left as it is. */
 size_t utf8_decode(const char *s, size_t n, uint32_t *ret);
 
 /* Returns the length of the longest part, at the start of the ${n} bytes at
@@ -29,9 +30,9 @@ size_t utf8_cut(const char *s, size_t n, size_t max);
  * them. */
 bool utf8_is_format(uint32_t c);
 
-/* Returns true if ${c} must not be written to a terminal: a format character,
- * or a control character (C0, DEL or C1), which can move the cursor or end the
- * line. */
+/* Returns true if ${c} must not be written to a terminal: a format character or
+ * separator (utf8_is_format()), or a control character (C0, DEL or C1), which
+ * can move the cursor or end the line. */
 bool utf8_is_unsafe(uint32_t c);
 
 /* Returns true if the ${n} bytes at ${s} are UTF-8 that stays in one line and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes, prints and reads UUIDs.  A version 7 id is 48 bits of milliseconds, 18
- * bits of counter (the 12 of rand_a and the first 6 of rand_b) and 56 random
+ * Makes, formats and parses UUIDs.  A version 7 id is 48 bits of milliseconds,
+ * 18 bits of counter (the 12 of rand_a and the first 6 of rand_b) and 56 random
  * bits: RFC 9562 section 6.2, method 1.  Promises that the ids of one generator
  * increase strictly; relies on one thread using a generator.
  */

@@ -42,11 +42,12 @@ add_user(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* Locks and reads the user's row, and sets *ret to true if the verified
- * password is still the current one, or if no password had to be verified.
- * *ret is false if there is no such user.  The password is compared again here,
- * because the user may have changed it while argon2 was running; a thief who
- * logs in with the old password must then fail. */
+/* Locks the user's row and reads it into *ret_now.  Sets *ret to true if the
+ * password hash in the row still equals ${u}->verified, or if ${u}->verified is
+ * "" (no password had to be verified).  If there is no such user, returns RC_OK
+ * with *ret false, and *ret_now is not valid.  The hash is compared here,
+ * because the user may have changed the password while argon2 was running; a
+ * thief who logs in with the old password must then fail. */
 static enum rc
 lock_verified(struct tx *tx, const struct account_unit *u,
     struct store_user *ret_now, bool *ret, struct err *err)
@@ -60,10 +61,11 @@ lock_verified(struct tx *tx, const struct account_unit *u,
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
 
-/* Spends the password of a log-in if it is a one-time password, or refuses the
- * log-in if that password was used or has expired.  ${now} is the user's row,
- * which is locked, so only one of two concurrent log-ins can use the
- * password. */
+/* Sets user.password_once to whether the log-in used a one-time password.  If
+ * so, marks the password as used, or refuses the log-in if the password was
+ * used before or has expired.  An ordinary password needs nothing more.  ${now}
+ * is the user's row, which the caller has locked, so only one of two concurrent
+ * log-ins can use the password. */
 static enum rc
 spend_password(struct tx *tx, struct account_unit *u,
     const struct store_user *now, struct err *err)
@@ -189,7 +191,9 @@ rename_device(struct tx *tx, struct account_unit *u, struct err *err)
 }
 
 /* Refuses the request if the requesting device has been revoked, so that a
- * revoked device cannot revoke others.  An operator has no device. */
+ * revoked device cannot revoke others.  Otherwise locks the device, so that
+ * nothing revokes it until this transaction ends.  Does nothing if device_id is
+ * 0, because an operator has no device. */
 static enum rc
 lock_device(struct tx *tx, struct account_unit *u, struct err *err)
 {
@@ -240,8 +244,9 @@ set_password(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc);
 }
 
-/* Sets *ret to the cached user of ${u}, or to NULL with a refusal if there is
- * none. */
+/* Sets *ret to the user with user.user_id, from the cache or else from the
+ * store.  If there is no such user, refuses the request, sets *ret to NULL and
+ * returns RC_OK. */
 static enum rc
 find_user(struct tx *tx, struct account_unit *u, struct cached_user **ret,
     struct err *err)
@@ -258,8 +263,9 @@ find_user(struct tx *tx, struct account_unit *u, struct cached_user **ret,
 	return (RC_OK);
 }
 
-/* Refuses to set a one-time password for a disabled user: the password would
- * expire while the user cannot log in. */
+/* Stores the hash of a one-time password and revokes all devices of the user.
+ * Refuses that if there is no such user, or if the user is disabled: the
+ * password would expire while the user cannot log in. */
 static enum rc
 set_password_once(struct tx *tx, struct account_unit *u, struct err *err)
 {
@@ -286,8 +292,9 @@ set_password_once(struct tx *tx, struct account_unit *u, struct err *err)
 	return (rc == RC_OK ? revoke_all_but(tx, u, 0, err) : rc);
 }
 
-/* Refuses to remove the last administrator who is not disabled.  Only a command
- * on the server's host could make another one. */
+/* Called before a user is disabled or demoted.  Locks the user's row, and
+ * refuses the request if the user is the only administrator who is not
+ * disabled: only a command on the server's host could make another one. */
 static enum rc
 keep_administrator(struct tx *tx, struct account_unit *u, struct err *err)
 {
@@ -434,9 +441,9 @@ static const char *const audit_actions[] = {
     [ACCOUNT_PASSWORD_ONCE] = "user_password_once",
 };
 
-/* Writes the action to the audit log.  The detail of the log entry is
- * "administrator" if user.admin is set, unless the action promotes or demotes
- * the user. */
+/* Writes the action of ${u}->operator to the audit log.  The detail of the log
+ * entry is "administrator" if user.admin is set and the action neither promotes
+ * nor demotes the user; otherwise the entry has no detail. */
 static enum rc
 audit(struct tx *tx, const struct account_unit *u, struct err *err)
 {

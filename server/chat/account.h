@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Accounts and devices: the unit of work that changes them.  The writer hashes
- * no passwords: the argon2 pool does that before the unit is submitted.  The
- * actions of an operator that are not refused are written to the audit log, in
- * the same transaction.
+ * no passwords: before the unit is submitted, the argon2 pool does that, or the
+ * command that an operator runs.  The actions for which account_unit.operator
+ * is set (those of operators and administrators) are written to the audit log
+ * in the same transaction, unless they are refused.
  */
 #ifndef CHAT_ACCOUNT_H
 #define CHAT_ACCOUNT_H
@@ -15,11 +16,13 @@
 enum account_op {
 	/* adds a user: user.name, display_name, password_hash, admin */
 	ACCOUNT_ADD,
-	/* Adds a device for user.user_id with token_hash, and fills in
-	 * ${device}.  Sets user.password_once, and spends the password if it is
-	 * a one-time password.  Refused if the password is no longer
-	 * ${verified}, was spent or has expired, or if the user is disabled or
-	 * has LIMIT_DEVICES_PER_USER devices. */
+	/* Adds a device called device.name for user.user_id with token_hash,
+	 * and sets the ids, the times and the user_name of ${device}.  Sets
+	 * user.password_once to whether the password is a one-time password; if
+	 * it is, spends the password.  Refused if the user's stored hash is
+	 * no longer ${verified} (unless that is ""), if a one-time password was
+	 * spent before or has expired, or if there is no such user, or the user
+	 * is disabled or has LIMIT_DEVICES_PER_USER devices. */
 	ACCOUNT_LOGIN,
 	ACCOUNT_REVOKE, /* revokes device.public_id of user.user_id */
 	/* Revokes all devices of user.user_id except the requesting
@@ -27,10 +30,11 @@ enum account_op {
 	 * requesting device is revoked. */
 	ACCOUNT_REVOKE_OTHERS,
 	ACCOUNT_RENAME, /* renames device.public_id to device.name */
-	/* Stores user.password_hash and revokes all devices except
-	 * device.device_id, the requesting one (0: an operator requests, and
-	 * all are revoked).  Refused if the stored password is no longer
-	 * ${verified}, or if the requesting device is revoked. */
+	/* Stores user.password_hash for user.user_id and revokes all devices of
+	 * the user except device.device_id, the requesting one (0: an operator
+	 * requests, and all are revoked).  Refused if there is no such user, if
+	 * the user's stored hash is no longer ${verified} (unless that is ""),
+	 * or if the requesting device is revoked. */
 	ACCOUNT_PASSWORD,
 	/* disables user.user_id and revokes all devices */
 	ACCOUNT_DISABLE,
@@ -38,9 +42,11 @@ enum account_op {
 	ACCOUNT_PROMOTE, /* user.user_id becomes an administrator */
 	/* user.user_id loses the administrator's rights */
 	ACCOUNT_DEMOTE,
-	/* Stores user.password_hash as the hash of a one-time password, sets
-	 * user.password_once_until to its end, and revokes all devices.
-	 * Refused if the user is disabled. */
+	/* Stores user.password_hash as the hash of a one-time password for
+	 * user.user_id, and revokes all devices of the user.  Sets
+	 * user.password_once_until to the time at which the password expires,
+	 * ACCOUNT_PASSWORD_ONCE_MS from now.  Refused if there is no such user
+	 * or the user is disabled. */
 	ACCOUNT_PASSWORD_ONCE
 };
 
@@ -52,15 +58,18 @@ struct account_unit {
 	struct unit unit; /* first */
 	enum account_op op;
 
-	/* Input; also output, for new ids and the members that the comments of
-	 * enum account_op name.  The caller sets user.name if ${operator} is
-	 * set (the audit log has the name), and for ACCOUNT_DISABLE and the
-	 * actions below it in the enum, whose refusals contain the name. */
+	/* ${user} and ${device} are input.  The verb sets in them the ids of
+	 * the user or device that it adds, and the members that the comments of
+	 * enum account_op name as set.  The caller sets user.name if
+	 * ${operator} is set (the audit log has the name), and for
+	 * ACCOUNT_DISABLE and the actions below it in the enum, whose refusals
+	 * contain the name. */
 	struct store_user user;
 	struct store_device device;
 	uint8_t token_hash[STORE_HASH_LEN];
-	/* The stored hash against which the caller verified the password.  The
-	 * request is refused if the user's stored hash has changed since.  "":
+	/* The stored hash against which the caller verified the password.
+	 * ACCOUNT_LOGIN and ACCOUNT_PASSWORD are refused if the user's stored
+	 * hash has changed since; the other actions ignore this member.  "":
 	 * the request needs no password. */
 	char verified[STORE_PASSWORD_SIZE];
 	bool everywhere;

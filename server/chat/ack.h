@@ -2,8 +2,10 @@
 /*
  * Acks: a *device* has received its user's inbox up to a seq.  Acks are
  * cumulative for each device.  When the first of a user's devices acks a
- * message, its outbox row moves from sent to acked, and its sender gets a
- * "delivered" receipt.
+ * message, the outbox row of the message moves from sent to acked.  For each
+ * conversation, the sender of the last of these messages gets a "delivered"
+ * receipt, which covers all messages up to this one, unless a read has already
+ * shown that they were received.
  */
 #ifndef CHAT_ACK_H
 #define CHAT_ACK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See auth.h.  One table under one lock, which is held only to find, add or
- * remove a token, or to empty the table.
+ * remove a token, to empty the table, or to read the generation.
  */
 #include <string.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cache of tokens and their owners, so that a request needs no read of the
- * store.  A revoked token is removed after the commit of its revocation and
- * before the answer to the request that revoked it; on other nodes, when a note
- * about the commit arrives, or at the next recheck, which empties the cache
- * (cluster/recheck.c).  A thread that read the owner from the store before the
- * revocation must not add the token to the cache after it; the generation
- * detects this.
+ * A cache of tokens and their owners, so that a request with a cached token
+ * needs no read of the store.  A token that is revoked, or whose user gains or
+ * loses the rights of an administrator, is removed after the commit of that
+ * change and before the answer to the request that made it; on other nodes,
+ * when a note about the commit arrives, or at the next recheck, which empties
+ * the cache (cluster/recheck.c).  A thread that read the owner from the store
+ * before the change must not add the token to the cache after it; the
+ * generation, a counter of removals, detects this.
  * Thread: any.
  */
 #ifndef CHAT_AUTH_H
@@ -44,8 +45,11 @@ bool auth_find(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
  * auth_put(). */
 uint64_t auth_generation(struct auth *auth);
 
-/* Adds a token, unless any token was removed since ${generation}, or there is
- * no memory, or the cache has the token already. */
+/* Adds a token and a copy of ${principal}; a cache that holds 65,536 tokens
+ * (AUTH_MAX) is emptied first.  Adds nothing if auth_forget() or
+ * auth_forget_all() was called, for any token, since auth_generation() returned
+ * ${generation}, or if there is no memory, or the cache has the token already.
+ */
 void auth_put(struct auth *auth, const uint8_t hash[STORE_HASH_LEN],
     const struct principal *principal, uint64_t generation);
 

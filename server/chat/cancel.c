@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The batch verb `cancel`.  A canceled row leaves a gap in its lane, which the
- * delivery skips.  If the sender's own copy of the message is in the sender's
- * inbox, a delete event for it is added to that inbox.
+ * delivery skips; the row of a scheduled message has no place in the lane yet
+ * and leaves none.  If the sender's own copy of the message is in the sender's
+ * inbox, a delete event for the copy is added to that inbox.
  */
 #include <string.h>
 
@@ -66,9 +67,9 @@ found_destination(void *arg, const struct store_destination *d, struct err *err)
 	return (rc == RC_OK ? count_canceled(f->tx, d->id, err) : rc);
 }
 
-/* Adds a delete event to the sender's inbox, which has the sender's own copy of
- * the canceled message.  The event informs the sender's devices that the copy
- * is void. */
+/* Adds a delete event to the sender's inbox.  The event informs the sender's
+ * devices that the sender's own copy of the canceled message is void.  The
+ * caller has checked that this inbox has the copy. */
 static enum rc
 add_own_delete(struct tx *tx, struct cancel_unit *u, const struct finding *f,
     struct err *err)
@@ -128,10 +129,11 @@ cancel_one(struct tx *tx, struct cancel_unit *u, struct err *err)
 		    "it is no longer pending for any recipient");
 		return (RC_OK);
 	}
-	/* The updates have locked the rows.  Before that, another node may have
-	 * released the scheduled message, which gives the message its
-	 * conversation_seq and adds the sender's own copy.  So the entry is
-	 * read again. */
+	/* Setting the outbox rows to canceled has locked them.  Before that,
+	 * but after the entry was read above, another node may have released a
+	 * scheduled message, which gives the message its conversation_seq and
+	 * adds the sender's own copy.  So the entry of a message that seemed
+	 * scheduled is read again. */
 	if (f.entry.conversation_seq == 0 && db_multi_writer(tx->db))
 		rc = store_entry_get(
 		    tx->db, u->sender_id, &u->id, found_entry, &f, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Canceling a message: each of its outbox rows whose state is still pending
- * becomes canceled.  If no row is pending, the request is refused.
+ * becomes canceled.  The request is refused if no row is pending, or if there
+ * is no such message of this sender.
  */
 #ifndef CHAT_CANCEL_H
 #define CHAT_CANCEL_H

@@ -9,8 +9,8 @@
 #include "store/outbox.h"
 #include "wire/wire.h"
 
-/* Maximum number of destinations of one message; more are left out.  A direct
- * message has one. */
+/* Maximum number of destinations that are put into the view of one entry; any
+ * more are left out of the view.  A direct message has one. */
 #define DESTINATIONS_MAX 8
 
 struct loading {

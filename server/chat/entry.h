@@ -17,17 +17,20 @@ struct entry_of {
 };
 
 /* Called with an outbox entry and the internal id of its message.  ${entry},
- * with its texts and destinations, is valid only during the call. */
+ * with its texts and destinations, is valid only during the call.  A result
+ * other than RC_OK ends the reading, and the reading function returns it. */
 typedef enum rc (*entry_fn)(
     void *arg, const struct entry_view *entry, int64_t mid, struct err *err);
 
-/* Reads the sender's entry for message ${id}.  RC_NOT_FOUND: there is no such
- * message, or another user sent it. */
+/* Reads the sender's entry for message ${id} and calls ${each} once with it.
+ * RC_NOT_FOUND: there is no such message, or another user sent it; ${each} is
+ * not called. */
 enum rc entry_get(struct db *db, const struct entry_of *of,
     const struct uuid *id, entry_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Lists the sender's entries with an internal id below ${before} (INT64_MAX:
- * all), newest first.  Calls ${each} for at most ${limit} of them. */
+/* Calls ${each} for at most ${limit} of the sender's entries whose messages
+ * have an internal id below ${before} (INT64_MAX: any id), in descending order
+ * of this id. */
 enum rc entry_list(struct db *db, const struct entry_of *of, int64_t before,
     int64_t limit, entry_fn each, void *arg, struct err *err) MUST_USE;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `read`.  The read watermark is in the member's row of the
- * conversation.  It never exceeds the delivered watermark, because messages
- * that arrive later must show as unread.
+ * The batch verb `read`.  The read watermark of a conversation is in the
+ * reader's row as its member.  A read never advances it beyond the delivered
+ * watermark in the same row, even if the client names a higher number, because
+ * messages that are delivered later must show as unread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -89,8 +90,9 @@ add_receipt(struct tx *tx, struct cached_user *user,
 	return (rc);
 }
 
-/* Shows to the other members that the reader has seen the messages up to
- * ${upto}, and therefore has received them. */
+/* Sets in ${m}, the reader's row, the watermarks that the other members see:
+ * the one of reads (shown_upto) to ${upto}, and the one of acks (acked_upto) as
+ * well unless it is as high already.  Sends no receipt. */
 static void
 show(struct cached_member *m, int64_t upto, int64_t now_ms)
 {
@@ -134,8 +136,9 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 		    tx->db, c->id, user->user_id, before, upto, &last, err);
 	/* RC_NOT_FOUND: no message after ${before} up to ${upto} is by another
 	 * member, so no receipt is sent.  The watermark that others see
-	 * (shown_upto) may then advance only if it was equal to the read
-	 * watermark; otherwise it would reveal earlier private reads. */
+	 * (shown_upto) may then advance only if it equals ${before}, the read
+	 * watermark before this read; otherwise it would reveal earlier private
+	 * reads.  A private read never advances it. */
 	if (!u->is_private && (rc == RC_OK || m->shown_upto == before))
 		show(m, upto, tx->now_ms);
 	if (rc == RC_NOT_FOUND)
@@ -152,8 +155,9 @@ conversation_read(struct tx *tx, const struct read_unit *u,
 	return (rc);
 }
 
-/* As conversation_read(), but goes only as far as the row limit of this batch
- * allows (watermark_reach()).  The unit is then requeued for the rest. */
+/* As conversation_read(), but advances the watermark only as far as the row
+ * limit of this batch allows (watermark_reach()).  If that is not the whole
+ * read, sets the unit's requeue, so that a later batch does the rest. */
 static enum rc
 conversation_read_on(struct tx *tx, struct read_unit *u,
     struct cached_user *user, struct cached_conversation *c, int64_t upto,
@@ -303,7 +307,9 @@ read_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (read_one(tx, CONTAINER_OF(unit, struct read_unit, unit), err));
 }
 
-/* Lists what a read locks.  A read up to a seq of the inbox implies an ack. */
+/* Lists the conversations in which the read advances a watermark, and the
+ * watermarks in the reader's inbox and device.  A read up to a seq of the inbox
+ * implies an ack, so it also lists the conversations of the messages to ack. */
 static enum rc
 read_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads: a *user* saw messages of a conversation.  Reads are cumulative for
- * each conversation and never go back.  Unless the read is private, the sender
- * of the last message by another member that was read now gets a read receipt.
+ * each conversation and never go back.  Unless the read is private, a read
+ * receipt goes, for each conversation, to the sender of the last of the newly
+ * read messages that are by other members.  There is no receipt if all newly
+ * read messages are the user's own.
  */
 #ifndef CHAT_READ_H
 #define CHAT_READ_H

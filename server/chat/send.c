@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `send`.  Each unit is decided by reading (its id and its
- * recipient) before anything is written for it.  The rows of the whole batch
- * are written by one statement for each table, unless a later unit must see
- * those of an earlier one (write_rows()).
+ * The batch verb `send`.  Each unit is accepted or refused by reading (whether
+ * its id is taken, its recipient) before anything is written for it.  The rows
+ * of all units are gathered in one buffer for each table and written together
+ * after the last unit, or earlier if a buffer is full or a later unit must see
+ * the rows of an earlier one (write_rows()).  On a multi-writer database the
+ * inbox rows are written in the last step of the transaction instead.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -171,8 +173,9 @@ send_unit_view(const struct send_unit *u, struct send_view *ret)
 
 /* ---- deciding ---- */
 
-/* Checks whether the message id is taken.  If so, sets the refusal or
- * ${u}->replayed, and *ret_done to true. */
+/* Sets *ret_done to whether a message with this id exists.  If one exists and
+ * is the same message (its sender and fingerprint are equal), sets
+ * ${u}->replayed and ${u}->mid; if it is another message, sets the refusal. */
 static enum rc
 check_key(struct tx *tx, struct send_unit *u, bool *ret_done, struct err *err)
 {
@@ -267,7 +270,7 @@ find_lane(
 }
 
 /* Returns outbox row ${id}, which was just added for ${o}, as the struct that
- * the relay gets when it reads the row from the store. */
+ * txn_local_deliver() takes.  Members that it does not need are 0. */
 static struct store_claimed
 added_row(const struct outbox_new *o, int64_t id)
 {
@@ -282,8 +285,8 @@ added_row(const struct outbox_new *o, int64_t id)
 	    .created_at = o->event_time});
 }
 
-/* Adds the outbox row.  If the message is delivered at once, also adds the
- * recipient's inbox row. */
+/* Adds the outbox row.  If this transaction delivers the message (find_lane()
+ * decides that), also adds the recipient's inbox row. */
 static enum rc
 add_outbox(struct tx *tx, struct send_unit *u, struct cached_user *to,
     struct cached_conversation *c, struct scratch *s, struct err *err)
@@ -335,8 +338,10 @@ add_own_copy(struct tx *tx, struct send_unit *u, struct cached_user *from,
 	return (txn_add_inbox(tx, &i, err));
 }
 
-/* Writes everything for an accepted message.  The sender's own copy comes
- * before the recipient's inbox row. */
+/* Sets the output of ${u} for an accepted message, and gathers its rows, which
+ * write_rows() writes: the message, the sender's own copy (unless the message
+ * is scheduled), the outbox row and, if this transaction delivers the message,
+ * the recipient's inbox row.  The own copy comes before that inbox row. */
 static enum rc
 accept_message(struct tx *tx, struct send_unit *u, struct cached_user *from,
     struct cached_user *to, struct cached_conversation *c, struct err *err)
@@ -394,9 +399,11 @@ clear_answer(struct send_unit *u)
 	u->conversation_seq = 0;
 }
 
-/* Writes the gathered rows.  This is also done before a unit with the same
- * message id as an earlier unit of the batch, so that the query for the id
- * finds that row, and before scheduled messages are counted. */
+/* Writes the gathered rows, on a multi-writer database without those of inboxes
+ * (txn_write_inbox()).  Called after the last unit of the batch, before a unit
+ * with the same message id as an earlier unit, so that the query for the id
+ * finds the message of the earlier unit, and before a sender's scheduled
+ * messages are counted. */
 static enum rc
 write_rows(struct tx *tx, struct err *err)
 {
@@ -512,11 +519,11 @@ send_locks(struct unit *unit, struct lockset *set, struct err *err)
 		    : lockset_direct(set, u->sender_id, u->to, err));
 }
 
-/* Lists the name to lock if the message will add rows.  The first message
- * between two users adds their direct conversation: its key is locked.  If the
- * recipient is on another server, the rows of the recipient and of that server
- * may be new, too: only the domain of the server is locked, which covers the
- * conversation as well. */
+/* Lists the name to lock if the message will add a conversation.  The first
+ * message between two users of this server adds their direct conversation: its
+ * key is locked.  If the recipient is on another server, the rows of the
+ * recipient and of that server may be new, too: only the domain of the server
+ * is locked, which covers the conversation as well. */
 static enum rc
 send_locks_names(
     struct unit *unit, struct tx *tx, struct lockset *set, struct err *err)

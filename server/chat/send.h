@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending: adds the message row, the outbox row and, unless the message is
- * scheduled, the sender's own inbox copy in one transaction.  Sending is
- * idempotent by the message id.
+ * Sending a message.  One transaction adds the message row, its outbox row and,
+ * unless the message is scheduled, the sender's own inbox row; if it can
+ * deliver the message at once, also the recipient's inbox row.  A message that
+ * its sender sends again with the same id and content adds nothing and is
+ * answered as accepted; any other use of an id that a message has is refused.
  */
 #ifndef CHAT_SEND_H
 #define CHAT_SEND_H
@@ -25,9 +27,10 @@ struct send_unit {
 	char to[LIMIT_ADDRESS_LEN + 1];
 	uint8_t fingerprint[STORE_FINGERPRINT_LEN];
 	struct text *message; /* rendered for push; borrowed */
-	/* The refusal for a new message, or NULL.  A message that was accepted
-	 * before is answered anyway, because its sender may not know that it
-	 * was accepted. */
+	/* Borrowed, or NULL.  A new message is refused with this (the quota is
+	 * used up, or the disk is nearly full).  A message that was accepted
+	 * before is answered as accepted even so, because its sender may not
+	 * know that it was accepted. */
 	const struct refusal *refuse_new;
 
 	/* Output, valid when unit.rc is RC_OK. */
@@ -46,8 +49,8 @@ struct send_unit {
 	int64_t expires_at;
 	int max_retries; /* of the server's retry profile */
 
-	/* For the verb only: an earlier unit of the batch has the same message
-	 * id. */
+	/* For the verb only, which sets it: an earlier unit of the batch has
+	 * the same message id, so the verb looks the id up in the store. */
 	bool repeated;
 
 	/* The caller's, for its finish function. */
@@ -69,16 +72,21 @@ struct addressing {
 	void *arg;
 };
 
-/* Fills the input of ${u} for a message from ${sender_id}: ${draft} (kept; must
- * have an id), the recipient's address and the fingerprint.  Removes the
- * content type from ${draft} if it is the default one, so that a message has
- * the same fingerprint with and without it.  Returns false, with a refusal in
- * ${u}->refusal, if the address is not valid or its domain is not accepted. */
+/* Fills the input of ${u}, except message and refuse_new, for a message from
+ * ${sender_id}: keeps the pointer ${draft} (the caller has given the draft an
+ * id), writes the recipient's address to ${u}->to ("" if ${draft} names a
+ * conversation), and computes the fingerprint.  Removes the content type from
+ * ${draft} if it is the default one, so that a message has the same fingerprint
+ * with and without it.  Returns false, with a refusal in ${u}->refusal, if the
+ * address is not valid or ${where} does not accept its domain. */
 bool send_unit_ask(struct send_unit *u, int64_t sender_id,
     struct message_draft *draft, const struct addressing *where);
 
-/* The outbox entry of a message that was just accepted, equal to what the store
- * has.  The views borrow from ${u}, its draft and ${ret} itself. */
+/* The outbox entry of a message that ${u} has just accepted (not of one that
+ * was accepted before), as the store has it after that commit.
+ * send_unit_view() fills ${ret} without a read of the store.  The pointers in
+ * ${ret} lead into ${u}, its draft and ${ret} itself, so ${ret} must not be
+ * copied. */
 struct send_view {
 	struct entry_view entry;
 	struct destination_view destination;
@@ -87,14 +95,16 @@ struct send_view {
 };
 void send_unit_view(const struct send_unit *u, struct send_view *ret);
 
-/* Hashes the content of ${draft} and the recipient ${to}.  A message that is
- * sent again with the same id must have the same fingerprint. */
+/* Sets ${ret} to a hash of the recipient ${to} ("" if ${draft} names a
+ * conversation) and of the content and options of ${draft}, without its id and
+ * key.  A message that has the id of an accepted message and another
+ * fingerprint is refused. */
 void send_fingerprint(const struct message_draft *draft, const char *to,
     uint8_t ret[STORE_FINGERPRINT_LEN]);
 
-/* Returns the message id that belongs to an Idempotency-Key (${n} bytes at
- * ${key}) of ${sender_id}.  The same key of the same sender always gives the
- * same id. */
+/* Returns the message id for an Idempotency-Key (${n} bytes at ${key}) of
+ * ${sender_id}.  The id is a hash of both: the same key of the same sender
+ * always gives the same id, and nothing is stored or looked up. */
 struct uuid send_id_of_key(int64_t sender_id, const char *key, size_t n);
 
 #endif

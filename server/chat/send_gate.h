@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The checks and services that all sends share, over REST and WebSocket: ids
- * for messages without one, the quota of the sender, and free disk space.  A
- * server has one send gate.
+ * for messages without one, the addresses that are accepted, the quota of the
+ * sender, and free disk space.  A server has one send gate.
  *
  * Thread: any.
  */
@@ -29,8 +29,9 @@ struct send_gate_options {
 	struct addressing addressing;
 	bool shared; /* other nodes accept messages, too */
 	int64_t quota_messages, quota_bytes; /* per user and day; 0: no limit */
-	/* True while the disk has too little free space for new messages.  May
-	 * be NULL. */
+	/* Points to a flag that is true while the disk has too little free
+	 * space for new messages; the gate then refuses them.  NULL: the gate
+	 * does not check this. */
 	const atomic_bool *disk_low;
 };
 
@@ -53,8 +54,10 @@ const struct addressing *send_gate_addressing(const struct send_gate *gate);
 /* Returns a new message id. */
 struct uuid send_gate_id(struct send_gate *gate);
 
-/* Returns true if ${user_id} may send ${amount} now, and counts it.  Otherwise
- * sets ${refusal}: the quota is used up, or the disk is nearly full. */
+/* Returns true if ${user_id} may send ${amount} now, and then adds ${amount} to
+ * the user's usage of today if there is a quota.  Otherwise returns false, adds
+ * nothing and sets ${refusal}: the disk is nearly full, or ${amount} would
+ * exceed the quota. */
 bool send_gate_take(struct send_gate *gate, int64_t user_id,
     const struct usage_amount *amount, struct refusal *refusal);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that send.c (the verb and its writes) and send_resolve.c (the
- * recipient of a message) share.
+ * Declares send_resolve(), with which send.c (the verb and its writes) finds
+ * the recipient of a message.  The function is in send_resolve.c.
  */
 #ifndef CHAT_SEND_INTERNAL_H
 #define CHAT_SEND_INTERNAL_H
@@ -9,10 +9,11 @@
 #include "chat/send.h"
 #include "txn/verb.h"
 
-/* Finds the sender, the recipient and the conversation.  On a refusal *ret_c is
- * NULL, u->refusal is set and the result is RC_OK.  A missing user of another
- * server, its destination and a missing conversation are added only after all
- * checks have passed.
+/* Finds the sender, the recipient and the conversation of ${u}, all owned by
+ * the cache.  If the message must be refused, sets u->refusal and *ret_c to
+ * NULL, and returns RC_OK, so the caller must check *ret_c.  A missing user of
+ * another server, the destination of that server and a missing direct
+ * conversation are added only after all checks have passed.
  * Thread: writer. */
 enum rc send_resolve(struct tx *tx, struct send_unit *u,
     struct cached_user **ret_from, struct cached_user **ret_to,

@@ -8,9 +8,10 @@
 
 #include "wire/wire.h"
 
-/* Copies the content type to a NUL-terminated string, because
- * wire_draft_fragment() needs one, and a content type from a request header has
- * no NUL at its end. */
+/* Copies the draft's content type, if there is one, to ${r}->content_type with
+ * a NUL at its end, and makes the draft point there.  wire_draft_fragment()
+ * needs the NUL, and a content type from a request header may have other text
+ * behind it. */
 static void
 end_content_type(struct send_request *r)
 {

@@ -4,13 +4,14 @@
  * REST and WebSocket.
  *
  * 1. send_request_prepare() makes the unit of work from the draft.
- * 2. send_request_admit() counts it in its sender's quota.
+ * 2. send_request_admit() counts it in its sender's quota.  If the quota is
+ *    used up, or the disk nearly full, it makes the unit refuse a new message.
  * 3. The caller sets unit.unit.finish and submits the unit to the writer.
- * 4. The caller calls send_request_done() when the unit is finished, or was not
- *    accepted by the writer.
- * 5. send_request_entry() writes the entry of a message that was just accepted.
- *    The entry of a message that was accepted before (send_request_replayed())
- *    is read with entry_get().
+ * 4. When the unit is finished, or was not accepted by the writer, the caller
+ *    calls send_request_done().
+ * 5. After that, send_request_entry() appends the entry of a message that was
+ *    just accepted to a buffer.  The entry of a message that was accepted
+ *    before (send_request_replayed()) is read with entry_get().
  *
  * Thread: the one that owns the request.
  */
@@ -31,24 +32,30 @@ struct send_request {
 	bool counted; /* counted in its sender's usage */
 };
 
-/* Makes the unit of a message by ${sender_id} from the draft, which must be
- * valid: id, recipient, fingerprint, and the part rendered for clients.  If the
- * result is not RC_OK, ${refusal} is set and send_request_done() must not be
- * called. */
+/* Makes ${r}->unit, the unit of a message by ${sender_id}: id, recipient,
+ * fingerprint, and the part rendered for clients.  The caller has zeroed ${r}
+ * and filled in the draft, which has passed model_draft_check().  If the result
+ * is not RC_OK, ${refusal} is set and nothing needs to be released; the caller
+ * may then drop the request, or set unit.refusal and go on with
+ * send_request_admit() and send_request_done(), but must not submit the
+ * unit. */
 enum rc send_request_prepare(struct send_request *r, struct send_gate *gate,
     int64_t sender_id, struct refusal *refusal) MUST_USE;
 
-/* Counts ${n} >= 1 prepared requests of one sender in its usage, all or none.
- * If they exceed the quota, or the disk is nearly full, fills ${no_room} with
- * the reason, and the units of all ${n} requests will refuse new messages with
- * it; they still answer repetitions.  The requests keep a pointer to
- * ${no_room}. */
+/* Adds the messages of the ${n} >= 1 requests at ${list}, all of one sender, to
+ * the sender's usage of today: all or none.  If that would exceed the quota, or
+ * the disk is nearly full, fills ${no_room} with the reason, and the unit of
+ * each request will refuse its message with it, unless that message was
+ * accepted before.  The units keep the pointer ${no_room} until they are
+ * finished. */
 void send_request_admit(
     struct send_request *list, size_t n, struct refusal *no_room);
 
-/* Must be called when the unit is finished or was not accepted by the writer.
- * Releases the rendered part, and returns the message to the sender's quota
- * unless it has just been accepted. */
+/* Must be called once, when the unit is finished or was not accepted by the
+ * writer; in the second case the caller sets unit.unit.rc or unit.refusal
+ * first.  Releases the rendered part.  Subtracts the message from the sender's
+ * usage if send_request_admit() has added it, unless the message has just been
+ * accepted. */
 void send_request_done(struct send_request *r);
 
 /* Returns true if the message was accepted before, so that its entry must be

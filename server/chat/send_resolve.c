@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the recipient of a message, and checks whether the sender may send to
- * them now.
+ * Finds the sender, the recipient and the conversation of a message, checks
+ * whether the sender may send to this recipient now, and adds missing rows of a
+ * recipient on another server and of a direct conversation.
  */
 #include <string.h>
 
 #include "chat/send_internal.h"
 #include "store/destination.h"
 
-/* Back-pressure: returns false, with a refusal, if too many messages wait: of
- * this sender, for this destination (80 % of pending_most_total), or in total.
- * A message to oneself never waits.  A scheduled message counts as waiting only
- * when it is released, so here only its sender must have room;
- * check_scheduled() limits the scheduled messages. */
+/* Back-pressure: returns false, with a refusal in ${u}->refusal, if too many
+ * messages wait for delivery: of this sender (pending_most), in total
+ * (pending_most_total), or for ${destination} (80 % of pending_most_total); 0
+ * means no limit.  A message to oneself never waits, so it always has room.
+ * For a scheduled message only the limit of its sender is checked, because it
+ * counts as waiting only when it is released; check_scheduled() in send.c
+ * limits the number of scheduled messages. */
 static bool
 has_room(
     struct txn_env *env, struct send_unit *u, bool to_self, int64_t destination)
@@ -50,9 +53,10 @@ has_room_between(struct txn_env *env, struct send_unit *u,
 	    to->destination_id != 0 ? to->destination_id : DESTINATION_LOCAL));
 }
 
-/* Takes one server from the sender's allowance of servers that are new to this
- * one (new_domains.h).  Returns false, with a refusal in ${u}->refusal, if
- * nothing of the allowance is left.  Each new server costs rows and lookups. */
+/* Counts a server that has no row here yet against the sender's daily allowance
+ * of such servers (a token bucket, new_domains.h), because each new server
+ * costs rows and lookups.  Returns false, with a refusal in ${u}->refusal, if
+ * the allowance is used up. */
 static bool
 may_meet(struct txn_env *env, struct send_unit *u)
 {
@@ -72,8 +76,9 @@ may_meet(struct txn_env *env, struct send_unit *u)
 	return (false);
 }
 
-/* Sets *ret_ok to true if a message to ${u}->to, who has no row here, is
- * accepted. */
+/* Sets *ret_ok to whether a message to ${u}->to, a user of another server who
+ * has no row here, is accepted; if it is not, sets ${u}->refusal, too.  If the
+ * result is not RC_OK, *ret_ok is unchanged. */
 static enum rc
 accept_stranger(
     struct tx *tx, struct send_unit *u, bool *ret_ok, struct err *err)

@@ -16,9 +16,10 @@
 #define DAY_MS INT64_C(86400000)
 /* Time between two reads of a user's numbers if other nodes accept messages. */
 #define READ_EVERY_MS 60000
-/* Maximum number of users in the table.  When a new user would exceed it, the
- * table is emptied, unless a reader job is running.  The numbers of a user are
- * then read from the store again when needed. */
+/* Number of users in the table at which it is emptied before a further user is
+ * added.  While a reader job is running, the table is not emptied and grows
+ * further, because the job uses the entry of its user.  The numbers of a
+ * removed user are read from the store again at the user's next message. */
 #define USERS_MAX 65536
 
 struct user {
@@ -127,10 +128,11 @@ is_due(const struct usage *u, const struct user *user, int64_t now_ms)
 		    (u->o.shared && now_ms - user->read_ms >= READ_EVERY_MS)));
 }
 
-/* Makes a job that counts what ${user} had sent today before now.  Messages
- * that are counted from now on are created later, so no message counts twice.
- * A message that was counted before and is still on its way to the store is
- * missed until the next read. */
+/* Makes a job that adds up the messages of ${user} in the store that were
+ * created on ${user}->day and before now; NULL: no memory.  A message that
+ * usage_take() counts after this is created later, so the job does not count it
+ * a second time.  A message that usage_take() has counted before, but that the
+ * writer creates after now, is missing from the numbers until the next read. */
 static struct reading *
 reading_new(struct usage *u, const struct user *user)
 {
@@ -148,8 +150,9 @@ reading_new(struct usage *u, const struct user *user)
 	return (r);
 }
 
-/* Starts a reader job.  If that fails, the next message tries again.  The lock
- * is held. */
+/* Submits a reader job that reads the numbers of ${user}.  If there is no
+ * memory, or the readers do not accept the job, the user's next message tries
+ * again.  The lock is held. */
 static void
 start_reading(struct usage *u, struct user *user, int64_t now_ms)
 {
@@ -172,8 +175,9 @@ start_reading(struct usage *u, struct user *user, int64_t now_ms)
 
 /* ---- taking ---- */
 
-/* Returns the entry of ${user_id} for ${day}, or NULL if there is no memory.
- * The lock is held. */
+/* Returns the entry of ${user_id} in the table; NULL: no memory.  Adds the
+ * entry if it is missing, after emptying a full table (USERS_MAX), and sets its
+ * numbers to 0 if they are not of ${day}.  The lock is held. */
 static struct user *
 user_get(struct usage *u, int64_t user_id, int64_t day)
 {
@@ -238,9 +242,9 @@ usage_take(struct usage *u, int64_t user_id, const struct usage_amount *amount,
 	return (ok);
 }
 
-/* Subtracts ${n} from *number, but not below 0: *number no longer includes an
- * amount that was added yesterday, or before the last read from the store
- * replaced *number. */
+/* Subtracts ${n} from *number, but not below 0.  *number may be less than ${n}:
+ * it was set anew, by a new day or a read from the store, after the amount had
+ * been added. */
 static void
 lower(int64_t *number, int64_t n)
 {

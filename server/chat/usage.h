@@ -3,12 +3,14 @@
  * The usage of each user: how many messages, and how many bytes of text and
  * metadata, the user has sent today (UTC).
  *
- * The numbers are in memory.  When a user sends for the first time on a day,
- * the user's numbers are read from the database.  If other nodes accept
- * messages, too, they are read again when the user sends and the last read was
- * a minute ago or more.  So a restart loses nothing, and several nodes share a
- * quota, with a delay of a minute.  Until the first read is done, only the
- * messages that the user has sent through this process count.
+ * The numbers are in memory.  At a user's first message of a day in this
+ * process, a reader job begins to read the user's numbers from the database;
+ * until it is done, only the messages that the user has sent through this
+ * process count.  If other nodes accept messages, too, a message also starts
+ * such a read when the last one began a minute ago or more.  So the numbers
+ * survive a restart, and several nodes share a quota, but a node learns only by
+ * its next read of messages that the user has sent through other nodes.
+ * Without a quota nothing is counted.
  *
  * Thread: any.
  */
@@ -46,9 +48,10 @@ struct usage *usage_new(const struct usage_options *options);
 /* Frees ${u}.  No reader job may be running.  NULL is allowed. */
 void usage_free(struct usage *u);
 
-/* Adds ${amount} to the usage of ${user_id} today.  Returns false if that would
- * exceed the quota; then nothing is added, and *ret_wait_s is the time until
- * midnight (UTC) in seconds.  Without a quota nothing is counted. */
+/* Adds ${amount} to the usage of ${user_id} today and returns true.  Returns
+ * false if that would exceed the quota; then nothing is added, and *ret_wait_s
+ * is the time until midnight (UTC) in seconds.  Without a quota, or if there is
+ * no memory, returns true and adds nothing. */
 bool usage_take(struct usage *u, int64_t user_id,
     const struct usage_amount *amount, int *ret_wait_s);
 

@@ -92,9 +92,10 @@ watermark_walk(struct watermark_walk *walk, struct cached_user *user,
 	return (rc);
 }
 
-/* Advances the user's ack watermark in ${c} to the last message that the walk
- * found there, and gives the sender of that message a "delivered" receipt.
- * Does nothing if the watermark is that high already. */
+/* Advances the ack watermark of ${user} in the conversation ${c} to the last
+ * message that the walk found in ${c}, and adds a "delivered" receipt for the
+ * sender of that message.  Does nothing if the watermark is that high already,
+ * or if ${user} is not a member of ${c}. */
 static enum rc
 conversation_acked(struct tx *tx, struct cached_user *user,
     struct cached_conversation *c, struct err *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watermarks of acks and reads, and the walk over the range of an inbox by
- * which a watermark advances.  The verbs ack and read share it.  Only chat/
- * includes this.
+ * Advances the ack watermarks of devices, and walks over the part of an inbox
+ * by which an ack or a read advances a watermark.  The verbs ack and read use
+ * these functions.  Only chat/ includes this header.
  *
  * Thread: writer.
  */
@@ -11,8 +11,10 @@
 
 #include "txn/verb.h"
 
-/* A walk and its result: the conversations that have messages of others in an
- * inbox range, each with the last of these messages. */
+/* A walk over a range of an inbox, and its result: the list (first,
+ * next_walked) of the conversations that have messages of others in the range.
+ * The members walk_* of each describe the last of these messages.  The result
+ * is valid until the next walk begins. */
 struct watermark_walk {
 	struct tx *tx;
 	bool settle; /* move the outbox rows of these messages to acked */
@@ -27,16 +29,21 @@ enum rc watermark_user(struct tx *tx, int64_t user_id, struct cached_user **ret,
 enum rc watermark_walk(struct watermark_walk *walk, struct cached_user *user,
     int64_t after, int64_t upto, struct err *err) MUST_USE;
 
-/* Returns the last seq of the inbox range (${after}, ${upto}] that this batch
- * may still walk, and counts the rows up to it against the limit of the batch
- * (WALK_ROWS).  Returns ${upto} if the range is empty.  If the result is less
- * than ${upto}, the rest must be done in a later batch. */
+/* Returns the last seq of the range (${after}, ${upto}] of an inbox or a
+ * conversation up to which this batch may still walk, and subtracts the number
+ * of seqs up to it from what is left to the batch (WALK_ROWS at its start).
+ * Returns ${upto} if the range is empty, and ${after} if nothing is left.  If
+ * the result is less than ${upto}, the caller requeues its unit for the
+ * rest. */
 int64_t watermark_reach(struct txn_env *env, int64_t after, int64_t upto);
 
-/* Advances the ack watermark of the device to ${upto}, which must not exceed
- * the head of the inbox; never lowers it.  If no device of the user had acked
- * that far, also moves the outbox rows to acked and gives the senders receipts.
- * Sets *ret_acked to the watermark of the device after that. */
+/* Advances the ack watermark of the device to ${upto}, never lowers it, and
+ * sets *ret_acked to the watermark after that.  The caller has checked that
+ * ${upto} is not beyond the head of the inbox.  If no device of the user had
+ * acked up to ${upto}, also moves the outbox rows of the messages that are
+ * acked now to acked, and adds one "delivered" receipt for each conversation
+ * whose watermark of this user advances, to the sender of the last of these
+ * messages. */
 enum rc watermark_ack(struct tx *tx, struct cached_user *user,
     int64_t device_id, int64_t upto, int64_t *ret_acked,
     struct err *err) MUST_USE;

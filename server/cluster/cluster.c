@@ -2,10 +2,10 @@
 /*
  * The cluster thread.  See cluster.h for what it promises.
  *
- * Why an event, an ack or a revoked token is missed for no longer than one
- * recheck: a session reads the database after push has registered it; the list
- * that the recheck gets from push has every registered session; and the recheck
- * reads all that is committed.
+ * If the note of an event, an ack or a revoked token is lost, a connected user
+ * misses it only until the next recheck.  Reasons: a session reads the database
+ * after push has registered it; the list that the recheck gets from push has
+ * every registered session; and the recheck reads all that is committed.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -220,9 +220,10 @@ recheck(struct cluster *c, int64_t now, struct err *err)
 
 /* ---- the thread ---- */
 
-/* A turn of the thread has failed, so the connection counts as lost.  Notes of
- * other nodes may be lost with it, and another node, if there is one, takes
- * over the upkeep. */
+/* Called when a turn of the thread has failed: the connection counts as lost,
+ * and the node becomes NODE_AWAY.  Notes of other nodes may be lost, so a
+ * recheck follows.  This node gives up the upkeep at once; another node takes
+ * it over only when this node has been silent for cluster_dead_ms. */
 static void
 note_lost(struct cluster *c, const struct err *err)
 {
@@ -248,9 +249,9 @@ note_alive(struct cluster *c)
 		    (long long)c->node.node_id);
 }
 
-/* The epoch has changed: notifies the other nodes and main, and lets no
- * transaction of this process begin any more.  Transactions that have begun go
- * on. */
+/* Called when the epoch has changed: the node becomes NODE_STALE, and no
+ * transaction of this process can begin after that; those that have begun go
+ * on.  Notifies the other nodes, and calls options.epoch_changed(). */
 static void
 end_epoch(struct cluster *c)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schema of a PostgreSQL database: reads its number, and runs the
- * migrations while other nodes may start, too.
+ * The schema of a PostgreSQL database: its number, its migrations, which
+ * several nodes may start at the same time, and the description of a statement
+ * for tests.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,10 @@
 /* A node that migrates holds this advisory lock ("twinbox" in ASCII). */
 #define MIGRATE_LOCK "32779049022645112"
 
-/* Reads the number of the schema; 0: the current schema of PostgreSQL has no
- * tables, or no migration has run.  RC_INVALID: the current schema holds only
- * tables of another program, which are left alone. */
+/* *ret: the number of the newest migration that the database has run; 0: none,
+ * or PostgreSQL's current_schema() has no tables.  RC_INVALID: current_schema()
+ * has tables, but no table schema_migrations, so the tables belong to another
+ * program.  Changes nothing. */
 static enum rc
 schema_now(struct db_postgres *p, int64_t *ret, struct err *err)
 {
@@ -79,8 +81,9 @@ static const char begin_locked_sql[] =
     "SELECT CASE WHEN pg_try_advisory_xact_lock(" MIGRATE_LOCK
     ") THEN 1 ELSE 0 END";
 
-/* The holder of the lock: its session, its address, and whether its commit
- * waits for a standby. */
+/* A query for the session that holds the migration lock: its process id, the
+ * address of its client, and whether its commit waits for a standby.  No row:
+ * the lock has been released meanwhile. */
 static const char holder_sql[] =
     "SELECT l.pid, coalesce(host(a.client_addr), 'this machine'), "
     "coalesce(a.wait_event = 'SyncRep', false) "
@@ -116,9 +119,10 @@ find_holder(struct db_postgres *p, char ret[WHAT_SIZE], struct err *err)
 	return (RC_OK);
 }
 
-/* Begins a transaction that holds the lock.  Waits for the lock up to
- * DB_POSTGRES_MIGRATE_MS, then returns RC_BUSY.  After an error no transaction
- * is open. */
+/* Begins a transaction that holds the migration lock.  While another session
+ * holds the lock, tries again every DB_WAITS_MS, and calls ${p}->waits before
+ * each pause.  RC_BUSY: the lock was not free within DB_POSTGRES_MIGRATE_MS (10
+ * minutes).  After any error no transaction is open. */
 static enum rc
 begin_locked(struct db_postgres *p, struct err *err)
 {
@@ -168,9 +172,10 @@ apply_one(struct db_postgres *p, const struct sql_migration *m, int64_t now_ms,
 	    m->name, (long long)now_ms);
 	if (rc == RC_OK)
 		rc = db_postgres_exec(p, insert, NULL, err);
-	/* The commit has the normal time-out: one that takes longer probably
-	 * waits for a standby, which the start of the server logs before it
-	 * tries again (main/opening.c). */
+	/* The commit has the normal time-out (db_answer), not the 10 minutes of
+	 * the other statements.  A commit that takes longer probably waits for
+	 * a standby: it fails here; the start of the server logs whether
+	 * commits wait for a standby, and tries again (main/opening.c). */
 	p->patience_ms = p->timing->db_answer_ms;
 	if (rc == RC_OK)
 		rc = db_commit(&p->db, err);
@@ -195,9 +200,9 @@ next_of(const struct db_schema *schema, int number)
 	return (m);
 }
 
-/* Runs the first migration that the database lacks, if it lacks any: another
- * node may have run some meanwhile.  *ret_has, *ret_done: the schema number
- * before and after. */
+/* Takes the migration lock, runs the first migration that the database lacks,
+ * and commits.  Runs none if other nodes have run all of them meanwhile.
+ * *ret_has, *ret_done: the schema number before and after, if RC_OK. */
 static enum rc
 migrate_next(
     struct db *db, int64_t now_ms, int *ret_has, int *ret_done, struct err *err)

@@ -7,16 +7,17 @@
  * during it) if it may or may not be durable; after all other errors nothing is
  * committed.
  *
- * Relies on: synchronous_commit, which db_postgres_open.c enforces.
+ * Relies on: a synchronous_commit other than off; db_postgres_open.c sets it to
+ * on in a session in which it is off.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "db/db_postgres_internal.h"
 
-/* Sends the lock time-out to the server if it differs from the one that the
- * connection has: on a new connection, and after db_set_lock_timeout() has
- * changed it. */
+/* Sets the time-out of db_set_lock_timeout() in the session at the server,
+ * unless the session has it already.  Does nothing if db_set_lock_timeout() was
+ * never called: a new session has db_lock of base/timing.h. */
 static enum rc
 set_lock_timeout(struct db_postgres *p, struct err *err)
 {
@@ -65,9 +66,11 @@ db_postgres_in_transaction(const struct db *db)
 	    p->conn != NULL && PQtransactionStatus(p->conn) != PQTRANS_IDLE);
 }
 
-/* Sends COMMIT together with the pipeline, if no check of a result is left:
- * such a check could fail after the commit.  Otherwise flushes the pipeline
- * first. */
+/* Sends COMMIT in one round trip with the queued statements, if the server
+ * alone detects all their errors (db_postgres_pipeline_only_inserts()).
+ * Otherwise flushes the pipeline first, and sends COMMIT only if that succeeds:
+ * a check of a result that fails after the commit would come too late.  *ret,
+ * on success: the result of COMMIT, which the caller clears. */
 static enum rc
 commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
 {
@@ -86,10 +89,11 @@ commit_all(struct db_postgres *p, PGresult **ret, struct err *err)
 	    rc == RC_OK ? db_postgres_pipeline_flush_last(p, ret, err) : rc);
 }
 
-/* Returns the error of a commit to which no answer came: RC_UNCONFIRMED or
- * RC_UNCERTAIN.  If the time-out has come on a connection without an error and
- * commits wait for standbys, the server is assumed to wait for a standby:
- * hardly anything else delays a commit until the time-out. */
+/* Returns the error of a commit whose outcome is unknown.  RC_UNCONFIRMED: the
+ * answer did not come in time, the connection had no error, and commits wait
+ * for a standby; the server is assumed to wait for the standby, because hardly
+ * anything else delays a commit until the time-out.  RC_UNCERTAIN: every other
+ * case. */
 static enum rc
 lost_commit(const struct db_postgres *p, struct err *err)
 {
@@ -114,9 +118,9 @@ db_postgres_commit(struct db *db, struct err *err)
 	p->retryable = false;
 	p->committing = p->silent = false;
 	rc = commit_all(p, &result, err);
-	/* If the server reports an error and the connection lasts, the
-	 * transaction certainly failed; if the connection is lost, the outcome
-	 * is unknown. */
+	/* If the connection is lost after the sending of COMMIT has begun, the
+	 * outcome is unknown.  If the connection is lost before, or lasts and
+	 * the server reports an error, nothing is committed. */
 	if (rc != RC_OK && p->conn == NULL && p->committing)
 		return (lost_commit(p, err));
 	if (rc != RC_OK)
@@ -131,8 +135,9 @@ db_postgres_commit(struct db *db, struct err *err)
 			: RC_OK);
 }
 
-/* The server syncs during COMMIT, with one sync for all transactions that
- * commit at that time, so there is no early commit. */
+/* As db_postgres_commit(); *ret_owed is always false.  PostgreSQL needs no
+ * early commit: it syncs during COMMIT, with one sync for all transactions that
+ * commit at that time. */
 enum rc
 db_postgres_commit_early(struct db *db, bool *ret_owed, struct err *err)
 {
@@ -159,8 +164,9 @@ db_postgres_rollback(struct db *db)
 	int i;
 
 	p->open = false;
-	/* Nobody needs the results of the pipeline any more, and the arguments
-	 * of its callbacks may be freed already. */
+	/* The queued statements are still sent, but their results are not
+	 * checked or passed to callbacks: the caller needs no result after a
+	 * rollback, and may have freed the callbacks' arguments. */
 	for (i = 0; i < p->npipeline; i++) {
 		p->pipeline[i].each = NULL;
 		p->pipeline[i].exact = false;

@@ -2,9 +2,10 @@
 /*
  * Values in PostgreSQL's binary formats (the *_send and *_recv functions of its
  * source; documentation, "Frontend/Backend Protocol"): integers in network byte
- * order, text and bytea unchanged, a uuid as its 16 bytes.  An array has a
- * header (number of dimensions, whether it contains NULLs, element type,
- * length, lower bound), and then each element after its length.
+ * order, a boolean as one byte (0 or 1), text and bytea unchanged, a uuid as
+ * its 16 bytes.  An array of one dimension has a header (number of dimensions,
+ * whether it contains NULLs, element type, number of elements, lower bound),
+ * and then for each element its length in bytes (-1: NULL) and its bytes.
  */
 #include <endian.h>
 #include <string.h>
@@ -59,8 +60,9 @@ db_postgres_type_known(Oid type, bool *ret_array)
 	return (find(type, ret_array) < NTYPES);
 }
 
-/* Writes ${v} as an integer of ${size} bytes; returns false if it does not fit.
- */
+/* Writes ${v} to ${room} in network byte order: as an integer if ${size} is 8,
+ * 4 or 2 bytes, as a boolean if ${size} is 1.  Returns false if ${v} does not
+ * fit (a boolean is 0 or 1); the bytes in ${room} are then not valid. */
 static bool
 put_integer(int64_t v, int size, uint8_t room[8])
 {
@@ -84,8 +86,10 @@ put_integer(int64_t v, int size, uint8_t room[8])
 	}
 }
 
-/* Encodes ${v} as the type types[${t}].  *ret_p and *ret_n are its bytes, in
- * ${room} for an integer, else in ${v} itself.  *ret_p is NULL for NULL. */
+/* Encodes ${v} as the type types[${t}].  *ret_p: the bytes, which are in
+ * ${room} for a number, and for a text or blob are those that ${v} points to,
+ * without a copy; NULL for a NULL.  *ret_n: the number of bytes.  RC_INTERNAL:
+ * ${v} does not fit the type. */
 static enum rc
 put_value(size_t t, const struct db_val *v, uint8_t room[8], const void **ret_p,
     size_t *ret_n, struct err *err)

@@ -4,7 +4,8 @@
  *
  * Promises: one writer connection does every commit and every checkpoint
  * (SQLite before 3.51.3 loses commits otherwise); readers open the file
- * read-only and never checkpoint; each statement is prepared once.
+ * read-only and never checkpoint; each connection prepares each statement once,
+ * at its first use.
  *
  * Relies on: one thread for each connection (only db_sync() may come from
  * another); the lock file that keeps a second server away (main/).
@@ -30,8 +31,9 @@ sys_of(const struct db_sqlite *s, int code)
 	return (s->handle != NULL ? sqlite3_system_errno(s->handle) : 0);
 }
 
-/* Returns whether ${code} with the system error ${sys} means that the disk is
- * full.  Only calls that make a file larger count.  A sync that finds no room
+/* Returns whether the I/O error ${code} with the system error ${sys} means that
+ * the disk is full; SQLITE_FULL is left to rc_of().  Only a failed write and a
+ * failed growth of the log's index (SHMSIZE) count.  A sync that finds no room
  * has lost writes, so it is a failure of the disk. */
 static bool
 is_full(int code, int sys)
@@ -145,8 +147,9 @@ db_sqlite_query_value(struct db_sqlite *s, const char *sql, int64_t *ret,
 			snprintf(text, text_size, "%s",
 			    p == NULL ? "" : (const char *)p);
 	}
-	/* A pragma commits its change when it is finalized, so an error of that
-	 * commit is returned here. */
+	/* sqlite3_finalize() returns the error of sqlite3_step(), if it has
+	 * failed, or the error of the commit of a pragma, which commits its
+	 * change only when it is finalized. */
 	code = sqlite3_finalize(st);
 	if (code != SQLITE_OK)
 		return (db_sqlite_fail(s, code, sql, err));
@@ -404,7 +407,8 @@ sqlite_begin(struct db *db, struct err *err)
 
 	/* An earlier rollback failed for lack of memory, so its transaction is
 	 * still open.  The caller of that rollback knows that the transaction
-	 * failed, so the rollback is repeated here without an error. */
+	 * failed, so the rollback is repeated here, and this BEGIN fails only
+	 * if the rollback fails again. */
 	if (s->rollback_owed) {
 		sqlite_rollback(db);
 		if (s->rollback_owed)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A copy of the whole database, made by one statement (VACUUM INTO) in one
- * snapshot.  The log cannot be emptied while the copy runs, so the copy is
- * aborted when the log grows beyond a limit.  Writers never wait for a copy.
+ * snapshot.  SQLite cannot empty the write-ahead log while the copy runs, so
+ * the copy is aborted when the log grows beyond the caller's limit.  Commits
+ * never wait for a copy.
  */
 #include <inttypes.h>
 #include <sys/stat.h>

@@ -74,9 +74,10 @@ enum rc db_sqlite_prepare_plain(struct db_sqlite *s, struct err *err) MUST_USE;
 enum rc db_sqlite_exec(
     struct db_sqlite *s, const char *sql, struct err *err) MUST_USE;
 
-/* Returns the single value of the query ${sql}, as a number (${ret}) or as a
- * text (${text}, truncated to ${text_size}); either may be NULL.  If there is
- * no row, both stay as they are. */
+/* Runs the query ${sql} and stores the first column of its first row, as a
+ * number in *ret and as a text in ${text}, which is truncated to ${text_size}
+ * bytes with its NUL.  Each of the two pointers may be NULL.  A NULL gives 0
+ * and "".  If there is no row, both stay as they are, with RC_OK. */
 enum rc db_sqlite_query_value(struct db_sqlite *s, const char *sql,
     int64_t *ret, char *text, size_t text_size, struct err *err) MUST_USE;
 
@@ -106,10 +107,10 @@ enum rc db_sqlite_migrate_one(struct db_sqlite *s,
 
 /* ---- db_sqlite_log.c: the write-ahead log ---- */
 
-/* Makes the log's index (the shared-memory file) one block larger than it needs
- * to be now, which is enough for a COMMIT of 4,000 frames.  A COMMIT that finds
- * no room for the index would return an error with its frames already in the
- * log, and would take effect after a restart.  RC_FULL: there is no room. */
+/* Makes the log's index (the shared-memory file) large enough for the COMMIT
+ * that follows, of up to 4,000 frames.  A COMMIT that finds no room for the
+ * index would return an error with its frames already in the log, and would
+ * take effect after a restart.  RC_FULL: the disk has no room for the index. */
 enum rc db_sqlite_grow_index(struct db_sqlite *s, struct err *err) MUST_USE;
 
 /* As db_sync(), db_checkpoint(), db_log_cut() and db_log_bytes(). */

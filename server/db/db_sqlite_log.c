@@ -58,10 +58,13 @@ db_sqlite_sync(struct db *db, struct err *err)
 	    sqlite3_errstr(code), code));
 }
 
-/* Moves the log into the file, and truncates the log if ${truncate}; returns
- * SQLite's code.  When a signal interrupts the sync of the file, the whole
- * checkpoint is tried again, up to WAL_BUFFER_INTERRUPTS times in all; SQLite
- * starts it again from the log. */
+/* Moves the frames of the log into the database file: with ${truncate} all of
+ * them, for which it waits for readers up to the busy time-out, and truncates
+ * the log; else as many as it can without a wait.  *ret_log, *ret_done: the
+ * frames in the log, and those of them that are in the database file.  Returns
+ * SQLite's code.  When a signal interrupts a sync, the whole checkpoint is run
+ * again, at most WAL_BUFFER_INTERRUPTS times in all: the log still has the
+ * frames. */
 static int
 checkpoint(struct db_sqlite *s, bool truncate, int *ret_log, int *ret_done)
 {

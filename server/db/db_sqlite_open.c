@@ -3,8 +3,8 @@
  * Opening an SQLite database: every setting of a connection is here.
  *
  * Promises: the writer's settings that the driver relies on (WAL,
- * synchronous=FULL) are read back; a file of another program is refused and not
- * changed.
+ * synchronous=FULL) are read back, and opening fails if they are not in effect;
+ * a file of another program is refused and not changed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -118,9 +118,9 @@ configure(
 	return (rc);
 }
 
-/* Finds a file of the database at ${path} that may not be written: stores its
- * name in ${ret} and returns the errno value.  Returns 0 if all can be written.
- */
+/* Finds the first of the files of the database (${path}, -wal, -shm) that
+ * exists and may not be written: stores its name in ${ret} and returns the
+ * errno value.  Returns 0 if there is none; ${ret} is then not valid. */
 static int
 find_unwritable(const char *path, char *ret, size_t size)
 {
@@ -135,10 +135,11 @@ find_unwritable(const char *path, char *ret, size_t size)
 	return (0);
 }
 
-/* Finds out why the index of the log cannot be made.  Without this file (-shm)
- * SQLite cannot read a database in WAL mode.  If it is missing and cannot be
- * made: stores its name in ${ret} and returns the errno value; else returns 0.
- */
+/* Checks whether the index of the log (the file -shm), without which SQLite
+ * cannot read a database in WAL mode, is missing and cannot be made, because
+ * its folder may not be written.  If so, stores the name of the index in ${ret}
+ * and returns the errno value.  Else returns 0, also if the database file
+ * itself cannot be read; ${ret} is then not valid. */
 static int
 find_unmade(const char *path, char *ret, size_t size)
 {
@@ -157,11 +158,13 @@ find_unmade(const char *path, char *ret, size_t size)
 }
 
 /*
- * Returns the result code of a failure to open the database at ${path}; ${rc}
- * and ${err} are what SQLite reported.  A missing right or a missing file is
- * not a failure of the disk (RC_IO).  If SQLite may not write a file, it opens
- * the file read-only and fails at the first write, without the system's error;
- * this function then finds that error.
+ * Returns the result code of a failure to open the database at ${path}.  ${rc}
+ * and ${err} are what db_sqlite_fail() has made of SQLite's error.  RC_IO means
+ * a failure of the disk; if the reason is a missing right or a missing file,
+ * this function replaces RC_IO, also in ${err}, by the code of rc_of_opening().
+ * If SQLite may not write a file, it opens the file read-only and fails at the
+ * first write, without the system's error; this function then finds the file
+ * and the error.
  */
 static enum rc
 rc_at_opening(enum rc rc, const char *path, struct err *err)
@@ -184,8 +187,9 @@ rc_at_opening(enum rc rc, const char *path, struct err *err)
 	return (err->rc);
 }
 
-/* Must run before SQLite is used for the first time.  Memory statistics, which
- * nothing reads, would make each allocation take a lock. */
+/* Turns off SQLite's memory statistics, for which each allocation would take a
+ * lock and which nothing reads, and installs the filter of db_sqlite_pcache.c.
+ * Must run before SQLite is used for the first time. */
 static void
 configure_library(void)
 {

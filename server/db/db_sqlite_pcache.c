@@ -7,11 +7,12 @@
  * of a file has (the page of the lock byte, 262145).  SQLite's own cache
  * remembers the highest number that it has ever held.  Each commit then
  * requests that all pages beyond the end of the database are dropped.  Because
- * of the high number the cache walks through all its 11,000 pages, with a cache
- * miss for each, and finds none: 13 % of the writer's time.
+ * of the high number the cache walks through all its 11,000 pages, each of
+ * which the processor reads from main memory, and finds none to drop: 13 % of
+ * the writer's time.
  *
  * The filter knows whether the cache can hold a page beyond the new end, and
- * passes only such requests on.  It passes all other calls to SQLite's cache
+ * passes the request on only then.  It passes all other calls to SQLite's cache
  * unchanged.
  *
  * Invariant of each cache: every page in it has a number of at most `highest`,

@@ -4,13 +4,16 @@
  *
  * The rows of a lane are taken from its cursor on, as long as they are due and
  * the parcel has room.  Rows that have expired, have used up their retries or
- * have lost their lease too often become dead letters.  If a lane yields no
- * row, its cursor and due time are corrected.
+ * have lost their lease too often become dead letters.  If a claim finds no row
+ * of a lane that is due, the cursor moves behind these dead letters, to the row
+ * that has to wait, if there is one; the lane gets the due time of that row.
+ * From a lane that an operator has rewound, claims first take the rows below
+ * the cursor that are to be offered again.
  *
- * Lanes take turns.  A pass goes over the lanes that are due when it begins, in
- * the order of their due times.  A claim continues where the one before
- * stopped.  If each claim began with the first lane, a lane that always has
- * more rows than a parcel holds would block all others.
+ * Lanes take turns.  A pass goes over the lanes of one priority that are due
+ * when it begins, in the order of their due times.  A claim continues where the
+ * one before stopped.  If each claim began with the first lane, a lane that
+ * always has more rows than a parcel holds would block all others.
  */
 #include <stdio.h>
 #include <string.h>
@@ -134,9 +137,10 @@ begin_attempt(struct taking *t, struct store_row *row, struct err *err)
 	return (rc);
 }
 
-/* The peer had said "later", and the deadline for its answer has passed, or is
- * so far away that the clock must have been put back: the row is pending again
- * and charged with a retry. */
+/* Makes a sent row pending again and charges it with a retry (retry_count).
+ * The caller has checked that the deadline of the answer that the peer promised
+ * ("later") has passed, or is so far away that the clock must have been put
+ * back. */
 static enum rc
 take_back(struct taking *t, struct store_row *row, struct err *err)
 {
@@ -165,8 +169,10 @@ take_back(struct taking *t, struct store_row *row, struct err *err)
  * continue after it because it became a dead letter, or stop. */
 enum verdict { TAKE, OUT, STOP };
 
-/* Decides whether ${row} is sent now.  If the verdict is STOP, *ret_due is the
- * time at which the lane is due (0: now). */
+/* Decides whether ${row} is sent now.  First makes the row pending again if its
+ * promised answer is late (take_back()); makes it a dead letter if the verdict
+ * is OUT.  If the verdict is STOP, *ret_due is the wall time, in milliseconds,
+ * at which the lane is due (0: now), and ${t}->next may be set. */
 static enum rc
 judge(struct taking *t, struct store_row *row, enum verdict *ret,
     int64_t *ret_due, struct err *err)
@@ -199,10 +205,10 @@ judge(struct taking *t, struct store_row *row, enum verdict *ret,
 	    row->next_retry_at <= now + BREAKER_SANE_MS)
 		return (RC_OK);
 	*ret_due = 0;
-	/* A message that may be poison is sent in a parcel of its own.  If this
-	 * lane has no item in the current parcel, the next parcel begins with
-	 * this lane; otherwise the message waits until the items of the lane
-	 * are settled. */
+	/* A message that may be poison is sent in a parcel of its own, so a
+	 * parcel that has items does not get it.  If all these items are of
+	 * other lanes, the next parcel begins with this lane; otherwise the
+	 * message waits until the items of this lane are settled. */
 	if (row->rescue_count >= CLAIM_ALONE_AFTER && t->u->parcel->n > 0) {
 		t->next = t->u->parcel->n == t->before;
 		return (RC_OK);
@@ -227,8 +233,9 @@ lease(struct taking *t)
 		p->items[i].lane_token = l->lease_token;
 }
 
-/* Takes rows below the cursor that are to be offered again (rewind by an
- * operator). */
+/* Adds to the parcel the sent and acked rows from replay_seq up to the cursor,
+ * as far as the parcel has room: they are offered again because an operator has
+ * rewound the lane.  If there are none, ends the replay (replay_seq is 0). */
 static enum rc
 take_replay(struct taking *t, struct err *err)
 {
@@ -242,9 +249,9 @@ take_replay(struct taking *t, struct err *err)
 	rc = store_remote_replay(t->tx->db, &ask, rows, room, &n, err);
 	for (i = 0; i < n && rc == RC_OK && !t->full; i++)
 		rc = put_item(t, &rows[i], true, err);
-	/* replay_seq is now the place of the first row in this parcel.  If it
-	 * has another value when the parcel is settled, an operator has rewound
-	 * the lane in the meantime. */
+	/* replay_seq becomes the lane_seq of the lane's first row in this
+	 * parcel; 0: there is none.  If it has another value when the parcel is
+	 * settled, an operator has rewound the lane in the meantime. */
 	if (rc == RC_OK)
 		l->replay_seq = n > 0 ? rows[0].lane_seq : 0;
 	return (rc);
@@ -281,8 +288,10 @@ take_rows(struct taking *t, struct err *err)
 	}
 	if (rc != RC_OK || t->u->parcel->n > t->before || t->next)
 		return (rc);
-	/* No row can be sent now: the cursor moves to the row that waits,
-	 * behind the rows that became dead letters, or to the end. */
+	/* The parcel has no row of the lane.  The cursor moves to the row that
+	 * has to wait (i < n).  If there is none, all n rows have become dead
+	 * letters: the cursor moves behind the end of the lane if no more rows
+	 * remain (n < room), else behind the n-th row. */
 	if (i < n)
 		l->next_seq = rows[i].lane_seq;
 	else if (n < room)
@@ -297,9 +306,10 @@ take_rows(struct taking *t, struct err *err)
 	return (RC_OK);
 }
 
-/* Claims one lane.  Sets *ret_full if the parcel takes no further item, and
- * *ret_next if nothing was taken because the first row needs a parcel of its
- * own. */
+/* Claims one lane: adds its rows to the parcel, and leases the lane if it has
+ * added any.  *ret_full: the parcel gets no further item.  *ret_next: nothing
+ * was taken, because the first row needs a parcel of its own; *ret_full is then
+ * true, too.  Does nothing if another node has claimed the lane meanwhile. */
 static enum rc
 claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
     bool *ret_next, struct err *err)
@@ -331,8 +341,8 @@ claim_lane(struct tx *tx, struct claim_unit *u, int64_t lane_id, bool *ret_full,
 
 /* ---- the verb ---- */
 
-/* Returns the ${i}-th priority to claim: first ${asked}, then the others, from
- * the highest to the lowest. */
+/* Returns the ${i}-th priority to claim, counted from 0: first ${asked}, then
+ * the others, from the highest to the lowest. */
 static int
 priority_at(int asked, int i)
 {
@@ -346,8 +356,9 @@ priority_at(int asked, int i)
 	return (PRIORITY_LOW);
 }
 
-/* Continues ${pass} until the parcel is full or the pass ends, by at most
- * STORE_LANES lanes. */
+/* Claims the next lanes of ${pass}, until the parcel is full (*ret_full) or the
+ * pass ends, but at most STORE_LANES lanes.  Moves ${pass} behind these lanes;
+ * all zero: the pass has ended. */
 static enum rc
 claim_pass(struct tx *tx, struct claim_unit *u, int priority,
     struct store_pass *pass, bool *ret_full, struct err *err)
@@ -374,8 +385,9 @@ claim_pass(struct tx *tx, struct claim_unit *u, int priority,
 	return (rc);
 }
 
-/* Claims the lanes of ${priority}: the rest of the current pass, then, if that
- * pass has ended, a new one. */
+/* Claims lanes of ${priority} until the parcel is full (*ret_full): first at
+ * most STORE_LANES lanes of the pass that is under way, if there is one; then,
+ * if this pass has ended, at most STORE_LANES lanes of a new one. */
 static enum rc
 claim_priority(struct tx *tx, struct claim_unit *u, int priority,
     bool *ret_full, struct err *err)

@@ -15,9 +15,10 @@
 #include "store/lane.h"
 #include "txn/env.h"
 
-/* A message that has lost CLAIM_ALONE_AFTER leases is sent in a parcel of its
- * own.  One that has lost CLAIM_POISON_AFTER leases becomes a dead letter
- * (poison). */
+/* A message is sent in a parcel of its own once the lease of its lane has run
+ * out CLAIM_ALONE_AFTER times while the message was being sent (rescue_count;
+ * leases that a restart ends do not count).  After CLAIM_POISON_AFTER times the
+ * message becomes a dead letter (poison). */
 #define CLAIM_ALONE_AFTER 3
 #define CLAIM_POISON_AFTER 5
 
@@ -43,9 +44,9 @@ struct claim_unit {
 
 	struct claim_passes from; /* where the earlier claims stopped */
 
-	/* Output, valid when unit.rc is RC_OK.  The wall time at which the next
-	 * lane of the destination is due (a time in the past: it is due now);
-	 * 0: no lane is ready. */
+	/* Output, valid when unit.rc is RC_OK.  The wall time, in milliseconds,
+	 * at which the next ready lane of the destination is due (a time in the
+	 * past: it is due now); 0: no lane is ready. */
 	int64_t next_due;
 	struct claim_passes upto; /* where this claim stopped */
 	void *arg;

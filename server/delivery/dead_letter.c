@@ -14,8 +14,9 @@
 
 /* ---- the bounce ---- */
 
-/* Adds the bounce.  It has an outbox row of its own, added as acked, which
- * keeps the reason as long as the event can be read. */
+/* Adds the bounce for ${row} to the inbox of the message's sender.  Also adds
+ * an outbox row for the bounce itself, in the state acked.  Inbox queries read
+ * the bounce's reason from that row, which is never purged. */
 static enum rc
 add_bounce(struct tx *tx, const struct store_row *row, struct cached_lane *lane,
     struct err *err)
@@ -131,17 +132,18 @@ dead_letter_make_by_id(struct tx *tx, int64_t outbox_id,
 
 /* ---- coming back ---- */
 
-/* A row that an operator or its sender wants to change.  ${by} is who requests
- * it. */
+/* An outbox row that an operator, or the sender of its message, wants to
+ * change, and the row's lane.  ${by} is the name of that operator or sender. */
 struct found {
 	struct store_row row;
 	struct cached_lane *lane;
 	const char *by;
 };
 
-/* Reads the row and its lane.  Sets *ret if there is no such row, or if it is
- * in no lane.  On a multi-writer database the row is read again when its lane
- * is locked, because its state may have changed in the meantime. */
+/* Reads the row with ${outbox_id} and its lane into ${f}.  If there is no such
+ * row, or if it is in no lane, sets the refusal *ret and returns RC_OK.  On a
+ * multi-writer database reading the lane locks its conversation; then the row
+ * is read again, because its state may have changed before the lock. */
 static enum rc
 find(struct tx *tx, int64_t outbox_id, struct found *f, struct refusal *ret,
     struct err *err)

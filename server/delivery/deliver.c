@@ -165,8 +165,10 @@ join_sub_batch(struct sub_batch *t, struct cached_lane *lane,
 	return (rc);
 }
 
-/* Makes the first message of a lane a dead letter, because its delivery has
- * failed too often. */
+/* Lets the first pending row of a lane, in the order of lane_seq, fail with
+ * REASON_POISON (dead_letter_make()).  The relay requests this when deliveries
+ * of the lane have failed too often in a row (SCHEDULE_POISON_AFTER).  Does
+ * nothing if no row is pending. */
 static enum rc
 take_poison(struct tx *tx, struct cached_lane *lane, struct err *err)
 {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Local delivery: the claim, the inbox row and the outcome are one transaction.
- * Therefore a message is in the inbox exactly once.
+ * Local delivery, into the inboxes of this server.  Reading a pending outbox
+ * row, adding the inbox row and setting the outbox row to sent are one
+ * transaction.  Therefore no message is added to an inbox twice, and none is
+ * marked as sent without being in the inbox.
  */
 #ifndef DELIVERY_DELIVER_H
 #define DELIVERY_DELIVER_H
 
 #include "txn/env.h"
 
-/* Maximum number of lanes of one unit, and of rows of a lane in one
- * sub-batch. */
+/* DELIVER_LANES is the maximum number of lanes of one deliver_unit.
+ * DELIVER_ROWS is the maximum number of rows that one sub-batch delivers of a
+ * lane. */
 #define DELIVER_LANES 50
 #define DELIVER_ROWS 100
 

@@ -46,9 +46,10 @@ found_own(void *arg, const struct store_entry *e, struct err *err)
 	return (RC_OK);
 }
 
-/* Refuses a message without outbox rows.  Either it is settled for all
- * recipients and its rows are purged, or it came from another server and never
- * had any, or there is no such message. */
+/* Sets the refusal of ${u}, whose message has no outbox rows.  The refusal says
+ * which case it is: the message is settled for all recipients and its rows are
+ * purged, it came from another server and never had any, or there is no such
+ * message. */
 static enum rc
 refuse_without_rows(struct tx *tx, struct operator_unit *u, struct err *err)
 {
@@ -73,8 +74,10 @@ refuse_without_rows(struct tx *tx, struct operator_unit *u, struct err *err)
 	return (rc == RC_NOT_FOUND ? RC_OK : rc);
 }
 
-/* Applies ${each} to all rows of the message.  If it refuses all of them, the
- * unit gets the first refusal. */
+/* Applies ${each} to all outbox rows of the message of ${u}, and counts in
+ * u->done those that ${each} does not refuse.  If ${each} refuses all rows,
+ * u->refusal is that of the row that was tried first.  If it refuses only some,
+ * u->refusal stays empty.  A message without rows is refused. */
 static enum rc
 each_row(struct tx *tx, struct operator_unit *u, row_fn each, struct err *err)
 {
@@ -118,8 +121,10 @@ do_message(struct tx *tx, struct operator_unit *u, struct err *err)
 	    tx, u, discard ? "discard" : "retry", &u->message, detail, err));
 }
 
-/* Retries one row of an own message.  A failed or expired row will wait again,
- * so its sender must have room for it. */
+/* Retries one outbox row for the sender of its message.  A failed or expired
+ * row would count as a waiting message of the sender again.  So it is refused
+ * in ${ret} if the sender has the maximum number of waiting messages already
+ * (txn_sender_has_room()). */
 static enum rc
 retry_own(struct tx *tx, int64_t outbox_id, const char *by, struct refusal *ret,
     struct err *err)
@@ -157,9 +162,10 @@ do_own_retry(struct tx *tx, struct operator_unit *u, struct err *err)
 
 /* ---- dead letters ---- */
 
-/* Reads dead letter ${dead_id}.  On a multi-writer database an open one is read
- * again when its message is locked, because another operator may have resolved
- * it. */
+/* Reads dead letter ${dead_id}; RC_NOT_FOUND: there is none.  On a multi-writer
+ * database, if it is open, locks the conversation of its message and then reads
+ * the dead letter again, because another node may have resolved it before the
+ * lock. */
 static enum rc
 find_letter(struct tx *tx, int64_t dead_id, struct store_dead_letter *ret,
     struct err *err)

@@ -14,8 +14,9 @@
 #include "model/refusal.h"
 #include "txn/env.h"
 
-/* Maximum number of dead letters in one unit.  A longer list becomes several
- * units, so that no commit waits for all of it. */
+/* Maximum number of dead letters in one unit.  The caller must split a longer
+ * list into several units, one after the other, so that no other commit waits
+ * for the whole list. */
 #define OPERATOR_DEAD_LETTERS 100
 #define OPERATOR_REASON_LEN 512
 #define OPERATOR_NAME_LEN 253
@@ -64,7 +65,8 @@ struct operator_unit {
 	void *arg;
 };
 
-/* Makes ${u} a unit of work for ${op}, done by ${by}; the rest is zeroed. */
+/* Makes ${u} a unit of work for ${op}, requested by the operator or sender
+ * ${by}, whose name is copied.  All other inputs and the outputs are zeroed. */
 void operator_unit_init(
     struct operator_unit *u, enum operator_op op, const char *by);
 

@@ -2,7 +2,8 @@
 /*
  * A parcel: messages and receipts ("items") of one or more lanes that were
  * claimed for one destination and are sent together.  The claim fills it, a
- * carrier fills in the answers, and settling reads them.
+ * carrier fills in the answers, and settling reads them.  A parcel without
+ * items is a heartbeat, which is neither claimed nor settled.
  *
  * It is owned by the thread that works on it: the writer while it is claimed or
  * settled, the carrier while it is sent, the relay in between.
@@ -17,15 +18,18 @@
 #include "model/envelope.h"
 #include "store/remote.h"
 
-/* Maximum number of items in a parcel.  A parcel whose texts have PARCEL_BYTES
- * bytes gets no further item. */
+/* PARCEL_ITEMS is the maximum number of items in a parcel.  A parcel gets no
+ * further item either once the texts of its items have PARCEL_BYTES bytes or
+ * more in total, so the last item may exceed that limit. */
 #define PARCEL_ITEMS 50
 #define PARCEL_BYTES 262144
 /* Maximum number of rows of one lane in a parcel. */
 #define PARCEL_LANE_ROWS PARCEL_ITEMS
 
-/* The answer of a destination to a message.  A missing or unknown answer counts
- * as retryable.  X(id, outcome of the attempt) */
+/* The answer of a destination to an item.  ANSWER_NONE: the destination has
+ * answered the request, but without a known status for this item; that is
+ * settled as ANSWER_RETRYABLE is.  X(id, the word for it in the stored
+ * attempts) */
 #define ANSWER_TABLE(X)                                                        \
 	X(ANSWER_NONE, "no_answer")                                            \
 	X(ANSWER_ACCEPTED, "accepted")                                         \
@@ -55,8 +59,9 @@ struct parcel_item {
 	 * is the sender of the first item, so 0 means for all texts but ${from}
 	 * that there is none.  A receipt has only the addresses, the
 	 * conversation, the message_id of the last message that it covers, and
-	 * the lane_seq up to which that message's sender had come when it
-	 * arrived (0: not known). */
+	 * upto_sequence: the lane_seq up to which this server had accepted the
+	 * lane of that message's sender when it accepted that message (0: not
+	 * known). */
 	struct uuid message_id;
 	int64_t upto_sequence;
 	struct uuid conversation;
@@ -86,9 +91,10 @@ struct parcel {
 	int64_t left_ms;    /* wall time of the claim */
 	int64_t timeout_ms; /* time-out of the carrier */
 
-	/* Output of the carrier for the destination as a whole.  If false, the
-	 * destination could not be reached or its answer was not readable, and
-	 * no item has an answer. */
+	/* Output of the carrier for the destination as a whole.  If ${reached}
+	 * is false, no item has an answer: the destination could not be
+	 * reached, its answer was an error, a request to wait or not readable,
+	 * or this server itself failed. */
 	bool reached;
 	/* only a part of the items was answered; the others have
 	 * ANSWER_PREDECESSOR */
@@ -96,17 +102,19 @@ struct parcel {
 	int status;                    /* HTTP status; 0: none */
 	int64_t retry_after_ms;        /* 0: not given */
 	char error[PARCEL_ERROR_SIZE]; /* "": see the status */
-	/* The destination answered, but wants no request during this time.  Its
-	 * circuit breaker does not count this parcel.  0: it wants no pause. */
+	/* The destination gets no request for this number of milliseconds,
+	 * because it has asked for a pause or because this server itself
+	 * failed.  The destination's circuit breaker then does not count this
+	 * parcel.  0: no pause. */
 	int64_t park_ms;
 	int requests_most; /* parallel requests that it accepts; 0: unknown */
 
 	void (*finish)(struct parcel *parcel); /* called once, by the carrier */
 };
 
-/* Sets ${ret} to the envelope of item ${i} of ${p}, sent by the server
- * ${domain}.  ${ret} borrows from the parcel and from ${from}, which is set to
- * the sender's address.
+/* Sets ${ret} to the envelope of item ${i} of ${p}.  ${domain} is the domain of
+ * this server.  ${from} is a buffer of the caller, which is set to the sender's
+ * address, "name@domain".  ${ret} borrows from the parcel and from ${from}.
  * Thread: the carrier's. */
 void parcel_envelope(const struct parcel *p, size_t i, const char *domain,
     char from[LIMIT_ADDRESS_LEN + 1], struct envelope *ret);
@@ -114,9 +122,9 @@ void parcel_envelope(const struct parcel *p, size_t i, const char *domain,
 /* Returns the outcome that is stored with an attempt for ${answer}. */
 const char *parcel_answer_outcome(enum answer answer);
 
-/* Sets *ret to the wall time at which the next lane to the destination of
- * ${parcel} is due, including the changes of this transaction; 0: no lane is
- * ready.
+/* Sets *ret to the wall time, in milliseconds, at which the next ready lane to
+ * the destination of ${parcel} is due, including the changes of this
+ * transaction.  A time in the past: a lane is due now; 0: no lane is ready.
  * Thread: writer. */
 enum rc parcel_next_due(struct tx *tx, const struct parcel *parcel,
     int64_t *ret, struct err *err) MUST_USE;

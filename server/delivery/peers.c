@@ -398,8 +398,9 @@ do_unblock(struct tx *tx, struct peer_unit *u, struct err *err)
 
 /* ---- the unit ---- */
 
-/* Reads the state of the peer after the change.  A forgotten peer may have
- * none. */
+/* Sets u->known to the state of the peer after the change.  After PEER_FORGET a
+ * peer that is not blocked has no row; then u->known stays as do_forget() has
+ * set it. */
 static enum rc
 read_known(struct tx *tx, struct peer_unit *u, struct err *err)
 {

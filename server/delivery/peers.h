@@ -3,13 +3,15 @@
  * The verb `peer`: changes what is known of another server, because its
  * document was read or because an operator requests it.
  *
- * Which keys are trusted (docs/federation.md, "The document"): the keys
- * that an operator has pinned; if none is pinned, those of the document that
- * was fetched last.
+ * Which keys are trusted (docs/federation.md, "The document"): the keys that an
+ * operator has pinned; if none is pinned, those of the document that was
+ * fetched last.
  *
- * Changes by operators add a row to the audit log; so do changes of the keys or
- * the epoch of a peer with users that are known here, with pinned keys or with
- * other settings by an operator (store_peer_row.used).
+ * Each change by an operator adds a row to the audit log.  A document that
+ * changes the trusted keys or the epoch of a peer adds a row for each of the
+ * two, but only if the peer is used (store_peer_row.used: for example a user of
+ * it is known here), or a key of it is pinned.  The first document of a peer
+ * adds no row.
  */
 #ifndef DELIVERY_PEERS_H
 #define DELIVERY_PEERS_H
@@ -25,15 +27,17 @@
 #define PEER_REASON_LEN 512
 
 enum peer_op {
-	/* Its document was read.  The document's keys replace the keys that are
-	 * not pinned; keys that are missing in the document are retired.
-	 * Pinned keys stay as they are. */
+	/* The peer's document was read.  The document's keys replace the keys
+	 * that are not pinned: of these, the ones that are missing in the
+	 * document are retired.  Pinned keys stay as they are.  A peer that is
+	 * not known is added. */
 	PEER_LEARN,
 	/* Pins a key, which may exist already.  Refused if STORE_PEER_KEYS
 	 * other keys are pinned. */
 	PEER_PIN,
-	/* Deletes its keys, pins, epoch and times, as if it had never been
-	 * contacted.  A block and the nonces stay.  Refused if the peer is not
+	/* Deletes the peer's keys (also pinned ones), epoch and times of
+	 * contact, as if there had been no contact.  A block of the peer and
+	 * the nonces of its requests stay.  Refused if the peer is not
 	 * known. */
 	PEER_FORGET,
 	/* Blocks a peer, known or not: nothing is accepted from it or sent to
@@ -41,11 +45,11 @@ enum peer_op {
 	PEER_BLOCK,
 	/* Refused if the peer is not known. */
 	PEER_UNBLOCK,
-	/* Unpins a key: it then counts as a key of a document, and the next
-	 * document that is read keeps or retires it.  While other keys are
-	 * pinned it does not verify.  Refused if the peer is not known, if the
-	 * key is not pinned, or if STORE_PEER_KEYS keys are live and not
-	 * pinned. */
+	/* Unpins a key: it then counts as a key of the document, and is retired
+	 * when a document without it is read.  While other keys are pinned it
+	 * does not verify.  Refused if the peer is not known, if the key is not
+	 * pinned, or if STORE_PEER_KEYS other keys are neither pinned nor
+	 * retired. */
 	PEER_UNPIN
 };
 

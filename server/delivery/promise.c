@@ -21,9 +21,10 @@ struct promised {
 };
 
 /* The ack says "not now" and a delay, which is raised to AGAIN_MIN_MS or cut to
- * RETRY_HINT_MAX_MS.  Moves the deadline of the row to the end of that delay,
- * if it is earlier.  After the deadline take_back() in claim.c charges the row
- * and offers it again. */
+ * RETRY_HINT_MAX_MS.  If the delay ends before the deadline of the row, moves
+ * the deadline to that end; a deadline never moves to a later time.  After the
+ * deadline claim.c charges the row with a retry (take_back()) and offers it
+ * again, or makes it a dead letter if its retries are used up. */
 static enum rc
 put_off(struct promised *p, const struct envelope_ack *ack, struct err *err)
 {
@@ -69,8 +70,10 @@ give_up(struct promised *p, const struct envelope_ack *ack, struct err *err)
 		    : rc);
 }
 
-/* Finds the row that ${ack} is about.  RC_NOT_FOUND: there is no such row that
- * waits for an answer or is being sent. */
+/* Sets ${ret} to the outbox row of the event in ${ack} and to the row's lane,
+ * whose conversation this locks on a multi-writer database.  RC_NOT_FOUND: no
+ * row of the event to a user of server ${origin_id} is being sent or waits for
+ * a promised answer. */
 static enum rc
 find(struct tx *tx, int64_t origin_id, const struct envelope_ack *ack,
     struct promised *ret, struct err *err)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The verb `promise`: another server had answered "later" (202,
- * docs/federation.md), and now settles these rows by the acks of a request of
- * its own.
+ * docs/federation.md) for outbox rows of this server, and now settles these
+ * rows by the acks of a request of its own.
  *
- * An ack counts for a row that was sent to a user of the signing server and
- * that waits for such an answer.  An ack may overtake the "later" itself; then
- * the row is still in the state sending, the ack is counted as early, and the
- * other server should repeat it.  Every other ack changes nothing.
+ * An ack with the status accepted, retryable or rejected counts for a row that
+ * was sent to a user of the signing server and that waits for such an answer.
+ * An ack may overtake the "later" itself; then the row is still in the state
+ * sending, the ack is counted as early, and the other server should repeat it.
+ * Every other ack changes nothing.
  */
 #ifndef DELIVERY_PROMISE_H
 #define DELIVERY_PROMISE_H

@@ -2,8 +2,9 @@
 /*
  * The verb `receive`: the envelopes of one request become rows.
  *
- * receive_judge.c decides; this file and receive_receipt.c write.  A message of
- * another server has no outbox row here: that row is on the other server.
+ * receive_judge.c decides; this file, receive_make.c and receive_receipt.c
+ * write.  A message of another server has no outbox row here: that row is on
+ * the other server.
  */
 #include <assert.h>
 #include <string.h>
@@ -158,8 +159,9 @@ has_sequence(const struct receive_item *item)
 	    (item->plan == RECEIVE_MESSAGE || item->plan == RECEIVE_RECEIPT));
 }
 
-/* Returns true if the envelopes at positions ${a} and ${b} of the order belong
- * to one sequence. */
+/* Returns true if the envelopes at positions ${a} and ${b} of u->order are both
+ * accepted as new and belong to one sequence: same sender, same recipient, and
+ * both messages or both receipts. */
 static bool
 same_sequence(const struct receive_unit *u, size_t a, size_t b)
 {
@@ -186,8 +188,8 @@ sequence_at(const struct receive_unit *u, size_t at)
 	    .highest = e->sequence});
 }
 
-/* Returns true if no envelope at the positions from ${from} to before ${upto}
- * belongs to the sequence of the one at ${at}. */
+/* Returns true if no envelope at the positions of u->order from ${from} to
+ * before ${upto} belongs to the sequence of the envelope at position ${at}. */
 static bool
 is_alone(const struct receive_unit *u, size_t at, size_t from, size_t upto)
 {
@@ -197,10 +199,11 @@ is_alone(const struct receive_unit *u, size_t at, size_t from, size_t upto)
 	return (from >= upto);
 }
 
-/* Returns the highest lane_seq that was accepted recently in the sequence of
- * ${item}, or 0.  After RECEIVE_LATE_COPY_MS no late copy of a request can
- * arrive any more; then a lower lane_seq can only mean that the other server
- * was restored from a backup and assigns the same places again. */
+/* Returns the highest lane_seq that is stored for the sequence of ${item} if it
+ * was accepted at most RECEIVE_LATE_COPY_MS (11 minutes) ago, else 0.  After
+ * that time no late copy of a request can arrive any more; then a lower
+ * lane_seq can only mean that the other server was restored from a backup and
+ * assigns the same places again. */
 static int64_t
 behind(const struct tx *tx, const struct receive_item *item)
 {
@@ -210,9 +213,12 @@ behind(const struct tx *tx, const struct receive_item *item)
 		    : 0);
 }
 
-/* Stores how far the sequences have come.  If a sequence has gone back, the
- * peer was restored from a backup, or a copy of a request came late.  Its
- * envelopes are accepted, and ${u->went_back} counts the sequence. */
+/* Stores for each sequence of the request the lane_seq that was accepted last,
+ * and the highest one that was accepted lately (behind()).  A sequence has gone
+ * back if its first new envelope has no higher lane_seq than the stored last
+ * one: the peer was restored from a backup, or a copy of a request came late.
+ * The envelopes of such a sequence are accepted nevertheless, and
+ * ${u->went_back} counts the sequence. */
 static enum rc
 keep_sequences(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -277,11 +283,12 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
 }
 
-/* Returns the row of processed_messages for item ${i}.  If its message existed
- * before, the row gets no lane_seq, because the message may have been accepted
- * with another one.  If the sequence had recently come to this lane_seq or
- * farther, the row also stores the farthest lane_seq: receipts treat the event
- * as the one right behind that (on_processed()). */
+/* Returns the row of processed_messages for item ${i}.  If the item's event or
+ * message was stored before (RECEIVE_KNOWN), the row gets no lane_seq, because
+ * it may have been accepted with another one.  If behind() returns a lane_seq
+ * at or above that of the item, the row also stores the returned lane_seq as
+ * ${behind}: for receipts the event then counts as the one right after the
+ * place ${behind} (on_processed()). */
 static struct store_processed
 event_of(const struct tx *tx, const struct receive_unit *u, size_t i)
 {
@@ -365,10 +372,10 @@ receive_apply(struct tx *tx, struct unit *unit, struct err *err)
 
 /* ---- what it locks ---- */
 
-/* Lists the id and the conversation of message ${i}.  The lock set borrows the
- * conversation's key from the unit until the transaction ends.
- * lockset_send_order() keeps the messages between two users in order even when
- * a unit is deferred. */
+/* Adds to the lock set the id of message ${i} and the conversation of its two
+ * users, by the direct key in u->keys[i], which the lock set borrows until the
+ * transaction ends.  lockset_send_order() keeps the messages between two users
+ * in order even when a unit with one of them is deferred. */
 static enum rc
 lock_message(
     struct lockset *set, struct receive_unit *u, size_t i, struct err *err)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receiving: the envelopes of one request of another server, whose signature
- * has been verified, become rows here in one transaction.
+ * The verb `receive`: writes the envelopes of one request of another server to
+ * the database of this server in one transaction.  The caller has verified the
+ * signature of the request.
  *
  * The verb promises the other server:
  * 1. Once: an event is identified by its origin and its id (processed_messages,
- *    written in the same transaction).  A known event is accepted again and has
- *    no effect.
+ *    written in the same transaction).  An event that was accepted before is
+ *    answered as an accepted duplicate and has no effect, unless it carries
+ *    another message than the one in the inbox: then it is rejected.
  * 2. In order: the envelopes of a sequence (messages, or receipts, from one
- *    user to another) are accepted in the order of their numbers.  If one is
- *    refused for now, no new one behind it in the request is accepted.
+ *    user to another) in one request are accepted in the order of their
+ *    numbers.  If one is refused for now, no new envelope of the same sequence
+ *    behind it in this order is accepted.  A later request may have lower
+ *    numbers than an earlier one, as after a restore of the other server.
  * 3. A server can send only for its own users, and only messages add rows of
  *    users and conversations.
  * 4. A request is accepted once: its nonce is recorded in the same transaction.
@@ -31,10 +35,12 @@
 #include "store/message.h"
 #include "txn/env.h"
 
-/* Maximum number of messages that the receipts of one request may settle, so
- * that one request does not delay the commit for all others.  A receipt that
- * covers more is applied up to the limit, as if it were a smaller receipt, and
- * is refused for now: the rest follows when the other server repeats it. */
+/* Maximum number of places (lane_seqs) that the receipts of one request may
+ * cover together, so that one request does not delay the commit for all others.
+ * If a receipt covers more than the rest of this limit, the messages up to the
+ * limit become acked, but not read even if it is a `read` receipt.  The receipt
+ * is answered "busy": the other server repeats it, and the rest follows then.
+ */
 #define RECEIVE_WALK_ROWS 4000
 
 /* The rows that an envelope adds. */
@@ -81,13 +87,16 @@ struct receive_item {
 	struct receive_known known;
 	bool makes; /* RECEIVE_MESSAGE: the conversation is new */
 	/* Of a receipt: ${mid}, the message that it names, and ${upto}, the
-	 * conversation_seq of that message.  Both are 0 for a receipt that is
-	 * applied only up to the limit; writing it sets them to the newest
-	 * message that it covers.  The receipt covers lane ${lane_id} (0: none)
-	 * up to the lane_seq ${place}.  ${alone}: it also covers the named
-	 * message itself, which may have another lane_seq.  ${moved}: the
-	 * message was given up or requeued, so its row may be in another state
-	 * than sent. */
+	 * conversation_seq of that message.  Both are 0, and ${alone} and
+	 * ${moved} false, if the receipt is applied only up to the limit
+	 * (RECEIVE_WALK_ROWS).  Writing the receipt sets both to those of the
+	 * covered message with the highest conversation_seq, if that is above
+	 * ${upto}.  The receipt covers lane ${lane_id}, that of the named
+	 * message (0: the message has no outbox row), up to the lane_seq
+	 * ${place}.  ${alone}: it also covers the named message itself, whose
+	 * lane_seq may be above ${place}.  ${moved}: the named message was
+	 * given up or requeued, so its outbox row may be in another state than
+	 * sent. */
 	int64_t conversation_id, mid, upto;
 	int64_t lane_id, place;
 	bool alone, moved;
@@ -102,7 +111,9 @@ struct receive_unit {
 	int64_t origin_id;  /* its destination id */
 	const char *key_id;
 	/* The public key that verified the signature.  The transaction checks
-	 * that it is still valid.  NULL: no check (tests). */
+	 * that this key is still valid and that the peer is not blocked.  NULL
+	 * (tests): neither is checked, and ${unknown}, ${blocked} and ${used}
+	 * stay false. */
 	const uint8_t *public;
 	const char *nonce;
 	int64_t nonce_until; /* ms; store_nonce.keep_until */
@@ -112,14 +123,17 @@ struct receive_unit {
 	struct text **message;
 	bool full;         /* there is no room for new messages */
 	int64_t walk_most; /* RECEIVE_WALK_ROWS, unless a test sets less */
-	/* Maximum number of new conversations, each with at most one new user.
-	 * A message that needs one more is refused for now. */
+	/* Maximum number of conversations that this request may add, each with
+	 * at most one new user.  A message that would add one more is refused
+	 * for now. */
 	size_t new_most; /* SIZE_MAX: any number */
 
 	/* Output, valid when unit.rc is RC_OK. */
 	bool repeated; /* the nonce is known: nothing was done */
-	/* ${public} is not valid any more, or an operator has blocked the peer:
-	 * nothing was done. */
+	/* If one of them is true, nothing was done.  ${blocked}: an operator
+	 * has blocked the peer.  ${unknown}: the peer is not blocked, but
+	 * ${public} is not a valid key of the peer any more, or the peer was
+	 * forgotten. */
 	bool unknown, blocked;
 	bool used; /* a user of the peer was known here before */
 	struct receive_item items[ENVELOPE_ITEMS];

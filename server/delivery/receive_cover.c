@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outbox rows that the receipts of a request cover, read for all receipts
- * by one statement.  A receipt covers the rows of its lane up to a lane_seq
- * (receive_item.place): the recipient has received or read those messages.
+ * The list of the outbox rows that the receipts of a request cover, read for
+ * all receipts by one statement.  A receipt covers the rows of the lane of the
+ * message that it names, up to a lane_seq (receive_item.place): the sender of
+ * the receipt has received or read these messages.
  *
  * Invariants:
  * 1. A row is in the list only once: the range of a receipt in a lane begins
- *    behind the ranges of the receipts before it.
- * 2. The rows are in the order in which the receipts are written, so that each
- *    receipt takes the next ones.
+ *    after the end of the ranges that earlier requests, and the receipts that
+ *    are written before it, cover in this lane.
+ * 2. The rows are in the order in which the receipts are written (u->order), so
+ *    that each receipt takes the next rows of the list.
  *
- * A request covers at most RECEIVE_WALK_ROWS rows, which limits the memory.
+ * The list has at most RECEIVE_WALK_ROWS rows, which limits the memory.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that the files of the verb share: receive.c (the verb; writes
- * messages), receive_receipt.c (writes receipts), receive_judge.c (decisions),
- * receive_look.c (queries), receive_cover.c (rows that receipts cover) and
- * receive_make.c (new users and conversations).
+ * Declarations that the files of the verb `receive` share: receive.c (the verb;
+ * writes messages), receive_receipt.c (applies receipts), receive_judge.c
+ * (decisions), receive_look.c (queries), receive_cover.c (rows that receipts
+ * cover) and receive_make.c (new users and conversations).
  */
 #ifndef DELIVERY_RECEIVE_INTERNAL_H
 #define DELIVERY_RECEIVE_INTERNAL_H
@@ -33,8 +33,9 @@ receive_event_time(const struct receiving *r)
 						   : r->tx->now_ms);
 }
 
-/* Notes that the event is accepted.  Its row is written with those of the whole
- * request. */
+/* Notes in ${r->u} that the event of ${r} is accepted.  receive.c writes the
+ * event's row of processed_messages later, together with the rows of all noted
+ * events of the request. */
 static inline void
 receive_note_event(struct receiving *r)
 {
@@ -42,14 +43,16 @@ receive_note_event(struct receiving *r)
 	r->u->noted[r->u->nnoted++] = (size_t)(r->item - r->u->items);
 }
 
-/* Adds event ${i} to the inbox of the recipient of ${r}, and fills in
- * recipient, origin, conversation, actor, time and attempt.
+/* Sets recipient, origin, conversation, actor, time and attempt of ${i} from
+ * ${r}, and adds ${i} to the inbox of the recipient with txn_add_inbox(), which
+ * only gathers the row.  The caller has set the other members of ${i}.
  * Thread: writer. */
 enum rc receive_add_inbox(
     struct receiving *r, struct inbox_new *i, struct err *err) MUST_USE;
 
-/* Applies the planned receipt ${r}.  The rows that it acks are written by
- * receive_receipts_write(), which must follow the last receipt.
+/* Applies the planned receipt ${r}.  The outbox rows that it acks are written
+ * at the latest by receive_receipts_write(), which the caller must call once
+ * after the last receipt of the request.
  * Thread: writer. */
 enum rc receive_receipt(struct receiving *r, struct err *err) MUST_USE;
 
@@ -63,18 +66,21 @@ enum rc receive_receipts_write(
  * clocks may differ by 300 s as well; the remaining 60 s are a margin. */
 #define RECEIVE_LATE_COPY_MS (11 * 60 * 1000)
 
-/* Decides all envelopes of ${u} by reading only: sets reason, duplicate and
- * plan of each, or that the whole request is refused.  It also queries the rows
- * that the receipts cover (receive_cover_ask()).
+/* Decides all envelopes of ${u} by reading only: sets reason, duplicate,
+ * sequence and plan of each, and queues the query for the rows that the
+ * receipts cover (receive_cover_ask()).  If the whole request is refused, makes
+ * receive_refused() true instead, and the items must not be used.
  * Thread: writer. */
 enum rc receive_judge(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
-/* Reads what the store knows about the envelopes of ${u} that are not refused
- * yet (`known`), and whether the request is refused.  Their users must have
- * been looked up before (recipient_id, sender_id).  If a user of the signing
- * peer is new, the name of the peer is locked already (receive_locks_names()),
- * so that a purge of the peer either waits or is visible here.
+/* Sets `known` of the items of ${u} that are not refused yet to the facts in
+ * the store, and repeated, unknown, blocked and used of ${u}.  If the request
+ * is refused by these, `known` is incomplete.  The caller has looked up the
+ * users of the envelopes before (recipient_id, sender_id).  On a multi-writer
+ * database the name of the signing peer is locked already if the request may
+ * add a user of this peer or a conversation (receive_locks_names()), so that a
+ * purge of the peer either waits for this transaction or is visible here.
  * Thread: writer. */
 enum rc receive_look(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
@@ -87,15 +93,16 @@ receive_refused(const struct receive_unit *u)
 	return (u->repeated || u->unknown || u->blocked);
 }
 
-/* Adds the missing users and conversations that the planned messages of ${u}
- * need.
+/* Adds the senders and the direct conversations that the planned messages of
+ * ${u} need and that do not exist here yet.  Recipients exist already.
  * Thread: writer. */
 enum rc receive_make(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
-/* Queries the rows that the planned receipts of ${u} cover.
- * receive_cover_add() gets them at the latest while the next statement runs
- * that waits for its result. */
+/* Queues the query for the rows that the planned receipts of ${u} cover.
+ * receive_cover_add() is called for each row, at the latest while the next
+ * statement that waits for its result runs.  receive.c frees the rows with
+ * receive_cover_free(), also after a failure. */
 enum rc receive_cover_ask(
     struct tx *tx, struct receive_unit *u, struct err *err) MUST_USE;
 
@@ -104,9 +111,10 @@ enum rc receive_cover_ask(
 enum rc receive_cover_add(
     void *arg, const struct store_covered_row *row, struct err *err) MUST_USE;
 
-/* Returns the next row of lane ${lane_id} up to lane_seq ${upto} that no
- * receipt has taken yet, or NULL.  Receipts must take their rows in the order
- * of ${u->order}.  Valid until receive_cover_free(). */
+/* Takes and returns the next row of the list, if it is of lane ${lane_id} and
+ * its lane_seq is at most ${upto}; otherwise takes nothing and returns NULL.
+ * Receipts must take their rows in the order of ${u->order}.  The row is valid
+ * until receive_cover_free(). */
 const struct store_covered_row *receive_cover_next(
     struct receive_unit *u, int64_t lane_id, int64_t upto);
 
@@ -126,8 +134,8 @@ bool receive_is_of(const struct span *address, const char *domain);
 /* Returns the length of the name in ${address}, "name@domain". */
 size_t receive_name_len(const struct span *address);
 
-/* Sets ${ret} to the name in ${address}, or to "" if it is too long for a user
- * of this server. */
+/* Sets ${ret} to the name in ${address}, "name@domain", or to "" if this name
+ * is too long for a user of this server.  Does not check the domain. */
 void receive_local_name(
     const struct span *address, char ret[LIMIT_NAME_LEN + 1]);
 

@@ -111,7 +111,8 @@ has_predecessor(const struct judging *j)
 /* ---- people ---- */
 
 /* Finds the local user called ${name}; RC_NOT_FOUND if there is none.  The unit
- * has listed the name in its lock set. */
+ * has listed the name in its lock set, so if the lock set was read
+ * (cache_gathered()), a user who is not in the cache does not exist. */
 static enum rc
 find_local(
     struct tx *tx, const char *name, struct cached_user **ret, struct err *err)
@@ -126,8 +127,9 @@ find_local(
 					    strlen(name), ret, err));
 }
 
-/* Finds the recipient, and the sender if it is known here.  If the recipient is
- * not a user of this server, both ids stay 0. */
+/* Sets recipient_id and disabled of the item, and sender_id if the sender is
+ * known here; the id of an unknown user stays 0.  If the recipient is not a
+ * user of this server, the sender is not looked up, and both ids stay 0. */
 static enum rc
 find_people(struct judging *j, struct err *err)
 {
@@ -190,8 +192,8 @@ judge_same_id(struct judging *j, bool same)
 	}
 }
 
-/* Returns an earlier envelope of this request that adds a message with the same
- * id, or NULL. */
+/* Returns the item of an envelope that was decided before that of ${j} (by
+ * u->order) and adds a message with the same message id, or NULL. */
 static const struct receive_item *
 twin(const struct judging *j)
 {
@@ -280,11 +282,13 @@ judge_message(struct judging *j, struct err *err)
 
 /* ---- receipts ---- */
 
-/* Returns the lane_seq up to which a receipt that names the message at ${named}
- * covers its lane.  A message that was given up or requeued may have been
- * accepted at another place than its current one; the receipt says at which
- * (upto_sequence).  If it does not, a receipt for a requeued message covers
- * only that message. */
+/* Returns the lane_seq up to which receipt ${e} covers ${lane}, the lane of the
+ * message that it names; ${named} is the place of this message.  This is the
+ * upto_sequence of the receipt, but at most the lane_seq of the message.  A
+ * message that was given up or requeued may have been accepted at another place
+ * than ${named}; then the upto_sequence may reach to the end of the lane.  If
+ * the receipt has no upto_sequence, returns the lane_seq of the message, or 0
+ * if it was requeued: such a receipt covers only the message itself. */
 static int64_t
 place_covered(const struct envelope *e, const struct store_place *named,
     const struct store_lane *lane)
@@ -297,13 +301,14 @@ place_covered(const struct envelope *e, const struct store_place *named,
 	return (named->requeued ? 0 : named->lane_seq);
 }
 
-/* Sets *ret to true if a lane_seq in a receipt certainly belongs to the current
+/* Sets *ret to whether a lane_seq in a receipt certainly belongs to the current
  * history of this database.  The receipt names a message at ${named} that was
- * given up or requeued.  After a restore from a backup this server assigns the
- * same places again.  Copies of requests from before the restore may arrive at
- * a peer for RECEIVE_LATE_COPY_MS, and the peer remembers their places for the
- * same time again.  So *ret is true if there was no restore, or if the message
- * was created more than twice that time after the restore. */
+ * given up or requeued.  After a restore from a backup, or a failover that lost
+ * commits, this server assigns the same lane_seqs again.  Copies of requests
+ * from before the restore may arrive at a peer for RECEIVE_LATE_COPY_MS, and
+ * the peer remembers their lane_seqs for another RECEIVE_LATE_COPY_MS.  So *ret
+ * is true if there was no restore, or if the message was created more than
+ * twice RECEIVE_LATE_COPY_MS after the last restore. */
 static enum rc
 is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
     struct err *err)
@@ -318,8 +323,9 @@ is_place_ours(struct judging *j, const struct store_place *named, bool *ret,
 	return (rc);
 }
 
-/* Plans a valid receipt and sets how far it reaches.  A receipt that reaches
- * farther than the limit of the request (walk_left) allows is cut there. */
+/* Plans a receipt that the caller has found valid, and sets how far it reaches.
+ * A receipt that reaches farther than the rest of the limit of the request
+ * (walk_left) allows is planned up to there, with the reason ENVELOPE_BUSY. */
 static enum rc
 reach(struct judging *j, const struct store_target *target, struct err *err)
 {
@@ -363,8 +369,10 @@ reach(struct judging *j, const struct store_target *target, struct err *err)
 	return (RC_OK);
 }
 
-/* A receipt is valid if it names a message that its recipient wrote to exactly
- * its sender. */
+/* Decides about a receipt.  It is valid if the recipient of the receipt wrote
+ * the named message, in the direct conversation with the sender of the receipt,
+ * and the message has a conversation_seq, which a scheduled message gets when
+ * it is released.  Other receipts are rejected. */
 static enum rc
 judge_receipt(struct judging *j, struct err *err)
 {

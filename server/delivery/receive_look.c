@@ -16,8 +16,9 @@
 
 /* ---- what comes ---- */
 
-/* Returns `known` of event ${id} of ${u}.  Rows mostly arrive in the order of
- * the query, so the search begins behind the last one. */
+/* Returns `known` of the envelope in ${u} with event id ${id}, which must
+ * exist.  Rows mostly arrive in the order of the query, so the search begins
+ * behind the envelope that the last call returned, and wraps around. */
 static struct receive_known *
 known_of(struct receive_unit *u, const struct uuid *id)
 {
@@ -33,9 +34,11 @@ known_of(struct receive_unit *u, const struct uuid *id)
 	return (&u->items[i].known);
 }
 
-/* Stores the sequence by which receipts refer to an event that was accepted
- * before: its own lane_seq, or, for an event that came late, the place right
- * behind those that had been accepted by then. */
+/* The event of ${p} was accepted before.  Notes this, and the place that the
+ * ack of the duplicate returns: the lane_seq at which the event was accepted
+ * (0: not known), or, if this or a higher one of its lane had been accepted
+ * before it (p->behind), the first place after the highest of those.  A receipt
+ * that reaches the returned place covers the event. */
 static void
 on_processed(void *arg, const struct store_processed *p)
 {
@@ -110,8 +113,9 @@ on_target(void *arg, const struct store_target *t)
 
 /* ---- what is asked ---- */
 
-/* Queries whether each event was accepted before: processed_messages says so,
- * or, after that row was purged, the inbox row. */
+/* Queues the queries whether each event was accepted before.  Reads both
+ * processed_messages and the inbox of the recipient, because the row of
+ * processed_messages may have been purged. */
 static enum rc
 ask_events(struct tx *tx, struct receive_unit *u, struct err *err)
 {
@@ -138,8 +142,8 @@ ask_events(struct tx *tx, struct receive_unit *u, struct err *err)
 			    : rc);
 }
 
-/* Queries whether a message exists with the id of a new one.  If the lock set
- * has checked the ids already, only ids that are taken are queried. */
+/* Queues the query whether the message ids of the new messages in ${u} are
+ * taken.  Leaves out ids that the lock set has found to be free. */
 static enum rc
 ask_messages(struct tx *tx, struct receive_unit *u, struct err *err)
 {

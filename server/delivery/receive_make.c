@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds the missing users and conversations that the messages of a request need,
- * with one statement for each kind.
+ * Adds the senders and the direct conversations that the messages of a request
+ * need and that do not exist here yet: first all senders together, then all
+ * conversations together, so that PostgreSQL needs few round trips.
  */
 #include <string.h>
 

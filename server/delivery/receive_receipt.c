@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applies the receipts of a request: the covered rows are acked, the watermarks
- * of the receipt's sender advance, and if they do, the local user gets an
- * event.
+ * Applies the receipts of a request: the covered rows that are sent become
+ * acked, the watermarks of the receipt's sender in the conversation advance,
+ * and if the acked or the read one does, the receipt's recipient, a user of
+ * this server, gets an event.
  *
  * On PostgreSQL each statement that waits for its result is a round trip.  Most
  * receipts need none of their own: the rows that they cover were read together
  * (receive_cover.c), and the rows that they ack are written together.  The
  * exceptions are receipts that name a message that was given up, requeued or
- * accepted at another place (settle_named()).
+ * accepted at another place (settle_named()), and receipts whose event names
+ * another message than the receipt (told_id()).
  */
 #include <assert.h>
 
@@ -16,10 +18,11 @@
 #include "delivery/receive_internal.h"
 #include "txn/verb.h"
 
-/* Handles one covered row.  The event for the local user names the covered
- * message with the highest conversation_seq.  A row that is sent is gathered to
- * become acked; the rows of all receipts are written together by
- * receive_receipts_write(). */
+/* Handles one row that receipt ${arg} covers.  Keeps in the item the covered
+ * message with the highest conversation_seq, because the event for the local
+ * user names it.  A row that is sent, not acked, and waits for no later answer
+ * is gathered to become acked; receive_receipts_write() or settle_named()
+ * writes the gathered rows of all receipts.  A row in another state stays. */
 static enum rc
 settle_covered(void *arg, const struct store_covered_row *row, struct err *err)
 {
@@ -73,9 +76,11 @@ settle_one(void *arg, const struct store_covered_row *row, struct err *err)
 	return (settle_covered(r, row, err));
 }
 
-/* Handles the named message itself, whatever its place.  The gathered rows are
- * written first, so that store_covered_one() sees whether the message is acked
- * already. */
+/* Handles the named message ${mid} itself, at any lane_seq.  Its row becomes
+ * acked if it is sent and waits for no later answer.  Otherwise, if the message
+ * was given up or requeued and is not acked, the row keeps its state, and
+ * store_receipt_note() sets its acked_at.  The gathered rows are written first,
+ * so that store_covered_one() sees whether the message is acked already. */
 static enum rc
 settle_named(struct receiving *r, int64_t mid, struct err *err)
 {
@@ -106,8 +111,10 @@ settle_rows(struct receiving *r, struct err *err)
 	    rc == RC_OK && r->item->alone ? settle_named(r, named, err) : rc);
 }
 
-/* Advances the watermarks of the sender of the receipt.  *ret_news is true if
- * what has been acked or read has advanced. */
+/* Advances the delivered and acked watermarks of ${m}, the sender of the
+ * receipt, to receive_item.upto, and the read watermark if it is a `read`
+ * receipt that is applied as a whole.  *ret_news: whether the acked or the read
+ * watermark has advanced. */
 static void
 advance(struct receiving *r, struct cached_member *m, bool *ret_news)
 {
@@ -150,8 +157,9 @@ find_receipt(struct receiving *r, struct err *err)
 		    : rc);
 }
 
-/* Sets *ret to the public id of the message that the event names.  Mostly this
- * is the message that the receipt names, whose id is known. */
+/* Sets *ret to the public id of the message that the event for the local user
+ * names.  Mostly this is the message that the receipt names, whose id is in the
+ * envelope; the id of another message is queried. */
 static enum rc
 told_id(const struct receiving *r, struct uuid *ret, struct err *err)
 {
@@ -166,9 +174,11 @@ told_id(const struct receiving *r, struct uuid *ret, struct err *err)
 static enum rc
 tell(struct receiving *r, bool whole, struct err *err)
 {
-	/* The event of a receipt that is applied only in part gets a new id,
-	 * because the rest will arrive with the original one.  The member's
-	 * acked_upto (advance()) keeps this event from being repeated. */
+	/* The inbox event of a receipt that is applied only in part gets a new
+	 * id, because the receipt will be repeated for the rest with its own
+	 * event id.  As acked_upto of the receipt's sender has advanced
+	 * (advance()), the repeated receipt adds no second event for the
+	 * messages that are acked now. */
 	struct uuid of, id = whole ? r->e->event_id
 				   : uuid_gen_next(&txn_env_of(r->tx)->ids);
 	struct inbox_new event = {.kind = whole ? r->e->kind : EVENT_DELIVERED,

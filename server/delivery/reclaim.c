@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `reclaim`: handles leases that have run out, and expired
- * messages.
+ * The batch verb `reclaim`: ends leases that have run out, makes expired
+ * messages dead letters, and makes lanes due now whose due time is so far in
+ * the future that the clock must have been set back.
  *
- * Each message of a lease that has run out is charged one lost lease (claim.h
- * says what follows from that).  After a restart no message is charged, because
- * it is unknown which one caused the restart, if any.  The former owner of the
+ * When a lease ends, the lane gets a new token, and its rows that were being
+ * sent become pending again.  Each of them is charged one lost lease (claim.h
+ * says what follows from that), but not with reclaim_unit.all, after a restart:
+ * it is unknown which row caused the restart, if any.  The former owner of the
  * lease detects the new token when it settles (settle.h).
  */
 #include <assert.h>
@@ -42,9 +44,10 @@ reclaim_row(
 	return (rc);
 }
 
-/* Returns true if the lease must still be ended.  On a multi-writer database
- * another node may have ended it after the query and before we locked the
- * lane. */
+/* Returns true if the lease of ${lane} must still be ended: always on a
+ * single-writer database.  On a multi-writer database another node may have
+ * ended or renewed the lease after the query and before this transaction locked
+ * the lane. */
 static bool
 is_stale(const struct tx *tx, const struct cached_lane *lane, bool charge)
 {
@@ -98,9 +101,10 @@ reclaim_lane(struct tx *tx, int64_t lane_id, bool charge, struct err *err)
 	return (rc);
 }
 
-/* Expires ${found}, if it is still pending when its conversation is locked.  If
- * another transaction has locked the conversation, the row will be found again
- * later. */
+/* Makes the message of row ${found} a dead letter, if the row, read again when
+ * its conversation is locked, is still pending, not scheduled, and expired.  If
+ * another transaction has locked the conversation, skips the row (RC_OK); a
+ * later unit finds it again. */
 static enum rc
 expire_row(struct tx *tx, struct reclaim_unit *u, const struct store_row *found,
     struct err *err)
@@ -168,10 +172,10 @@ reclaim_one(struct tx *tx, struct reclaim_unit *u, struct err *err)
 	if (rc == RC_OK)
 		rc = store_lanes_cap_due(tx->db, tx->now_ms,
 		    tx->now_ms + BREAKER_SANE_MS, &clamped, err);
-	/* The statement above has changed lanes in the database but not in the
-	 * cache.  Forgetting the cached lanes loses no receipt that a lane
-	 * still has to write: the kinds of units that add receipts run later in
-	 * a batch. */
+	/* The statement above has changed ${clamped} lanes in the database but
+	 * not in the cache.  Removing the lanes from the cache loses no receipt
+	 * that is still to be added to a lane (env->receipts): the kinds of
+	 * units that add receipts run later in a batch. */
 	assert(env->receipts == NULL);
 	if (rc == RC_OK && clamped > 0)
 		cache_forget_lanes(env->cache);

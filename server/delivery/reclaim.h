@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reclaims rows whose lease has run out, and makes expired messages dead
- * letters.
+ * Ends leases of lanes that have run out, so that their messages that were
+ * being sent become pending again, and makes expired messages dead letters.
  * Thread: writer.
  */
 #ifndef DELIVERY_RECLAIM_H
@@ -15,10 +15,11 @@
 struct reclaim_unit {
 	struct unit unit; /* first */
 
-	/* Input: reclaim all leases, also those that have not run out, and
-	 * count no lost lease for their messages.  One unit reclaims at most
-	 * STORE_LANES lanes.  Used at the start on a database with one writer,
-	 * when no other process can hold a lease. */
+	/* Input: end all leases, also those that have not run out, and charge
+	 * their messages no lost lease.  A unit, with or without ${all}, ends
+	 * at most STORE_LANES leases, so the caller submits more units until
+	 * ${reclaimed} is less.  Used at the start on a database with one
+	 * writer, when no other process can hold a lease. */
 	bool all;
 
 	/* Output, valid when unit.rc is RC_OK. */
@@ -29,9 +30,9 @@ struct reclaim_unit {
 	size_t expired;      /* number of messages that expired */
 
 	/* Input: whether to make expired messages dead letters, too (at most
-	 * 100 in a unit).  These are messages to other servers, and those in
-	 * the local lanes with ids above local_after, up to local_upto (both 0:
-	 * no local lanes). */
+	 * 100 in a unit).  These are pending messages to other servers, and
+	 * those in the local lanes whose lane_id is above local_after and at
+	 * most local_upto (both 0: no local lanes). */
 	bool expire;
 	int64_t local_after, local_upto;
 	void *arg;

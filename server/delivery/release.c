@@ -13,8 +13,9 @@
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* A due row and the hash of its body, because the body is borrowed only during
- * the callback. */
+/* A scheduled row that is due.  It has the salted hash of its body in place of
+ * the body and the salt (both NULL in ${row}), because these two are valid only
+ * during the callback of store_outbox_due(). */
 struct due {
 	struct store_due row;
 	uint8_t body[DIGEST_LEN];

@@ -14,8 +14,10 @@
 struct release_unit {
 	struct unit unit; /* first */
 
-	/* Output, valid when unit.rc is RC_OK: the number of released messages,
-	 * including those canceled because their sender is disabled. */
+	/* Output, valid when unit.rc is RC_OK: the number of due messages that
+	 * this unit has handled: released, or canceled because their sender is
+	 * disabled, or released and made dead letters because their recipient
+	 * is disabled. */
 	size_t released;
 	bool passed_over; /* another transaction had locked some of them */
 	void *arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch verb `renew`.  It runs after the units that settle, whose lanes are
- * not leased any more, and before reclaim, which then finds the renewed leases
- * valid.
+ * The batch verb `renew`.  In a batch it runs after the units that settle,
+ * because a lease that they have ended must not be renewed, and before the
+ * units that reclaim, so that these find the renewed leases valid.
  */
 #include "delivery/renew.h"
 #include "txn/lockset.h"
@@ -44,8 +44,9 @@ renew_apply(struct tx *tx, struct unit *unit, struct err *err)
 	size_t i;
 
 	u->lost = 0;
-	/* Write the cached changes of lanes by earlier units of this batch: the
-	 * statement that renews compares with the database. */
+	/* First write the cached changes of lanes by earlier units of this
+	 * batch, because the statement that renews compares the token and the
+	 * state with the row in the database, not with the cache. */
 	rc = cache_flush_lanes(txn_env_of(tx)->cache, tx, err);
 	for (i = 0; i < u->n && rc == RC_OK; i++)
 		rc = renew_lease(tx, u, &u->leases[i], err);

@@ -2,10 +2,10 @@
 /*
  * See server_keys.h.
  *
- * There are few rows, so each unit reads all of them.  On a multi-writer
- * database one name is locked for the whole table, because each operation
- * depends on all rows: two nodes that start at the same time must not both make
- * the first key.
+ * At most STORE_SERVER_KEYS keys are not retired, so each unit reads all of
+ * these.  On a multi-writer database one name is locked for the whole table,
+ * because each operation depends on all of these keys: two nodes that start at
+ * the same time must not both make the first key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +19,9 @@
 #include "txn/lockset.h"
 #include "txn/verb.h"
 
-/* The lock's name.  It begins with "#" and a letter, as no name of a user, an
- * address or a server does. */
+/* The name that is locked for the table of keys (lockset_name()).  The names of
+ * users and servers are locked in the same way; none of them begins with "#",
+ * and the lock names made of "#" and a user id have a digit after it. */
 #define LOCK_NAME "#server_keys"
 /* Random bytes in a key id. */
 #define ID_BYTES 4
@@ -55,10 +56,10 @@ newest_due(const struct store_server_key *keys, size_t n, int64_t now_ms)
 	return (NULL);
 }
 
-/* If no key may sign yet, the clock was put back to before the first key was
- * made.  Then the oldest published key signs, which peers have known for the
- * longest time.  Waiting for the clock to catch up would mean that the server
- * sends nothing until then. */
+/* If no published key may sign yet, the clock was put back to before the
+ * signs_at of all of them.  Then the one with the earliest signs_at signs,
+ * because peers have known it for the longest time.  Waiting for the clock to
+ * catch up would mean that the server sends nothing until then. */
 const struct store_server_key *
 server_keys_signer(
     const struct store_server_key *keys, size_t n, int64_t now_ms)
@@ -72,8 +73,8 @@ server_keys_signer(
 	return (key);
 }
 
-/* Returns true if a key other than ${but} (NULL: any) has no end and signs at
- * ${by_ms} at the latest. */
+/* Returns true if a key other than ${but} (NULL: any key) has no retires_at, so
+ * that it stays published, and a signs_at that is ${by_ms} or earlier. */
 static bool
 one_stays(
     const struct ring *g, const struct store_server_key *but, int64_t by_ms)

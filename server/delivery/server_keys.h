@@ -7,16 +7,20 @@
  *	    |-- an hour --->|-- until a newer one -->|-- a day --->|
  *	created_at       signs_at                              retires_at
  *
- * A key is published an hour before it signs, so that peers that have cached
- * the document know the key by then.  A key that no longer signs stays in the
- * document for a day, because peers may still verify signatures with it.  Both
- * times are longer than the usual caching time of a document (300 s).  A peer
- * that has cached one for longer fetches it again when it meets an unknown key.
+ * A key is published in the document of this server (docs/federation.md) an
+ * hour before it signs, so that peers that have cached the document know the
+ * key by then; if no other key signs, it signs at once.  A key that a newer one
+ * has replaced stays in the document for a day, because peers may still verify
+ * signatures with it; only a stolen key leaves at once.  Both times are longer
+ * than the usual caching time of the document (300 s).  A peer that has cached
+ * the document for longer fetches it again when it meets an unknown key.
  *
- * At any time at least one key has no retires_at: it stays.
+ * Once there are keys, at least one of them has no retires_at at any time, so
+ * it stays in the document.
  *
- * Each unit retires the keys whose time has passed, and overwrites the seeds of
- * retired keys.  Older backups still contain them.
+ * Each unit of this verb, also one that is refused, first retires the keys
+ * whose retires_at has passed, and at its end overwrites the seeds of all
+ * retired keys in the database.  Older backups still contain these seeds.
  */
 #ifndef DELIVERY_SERVER_KEYS_H
 #define DELIVERY_SERVER_KEYS_H
@@ -29,25 +33,31 @@
 #include "store/server_key.h"
 #include "txn/env.h"
 
-/* The time from the creation of a key to its first signature, and from there
- * until the older keys leave the document.  The second time also applies to a
- * retirement. */
+/* The first: from the creation of a key until it signs, unless it signs at
+ * once because no other key does.  The second: from the time at which a new key
+ * signs until the older keys leave the document, and from SERVER_KEYS_RETIRE
+ * until the key of that operation leaves it.  Milliseconds. */
 #define SERVER_KEYS_SIGN_AFTER_MS INT64_C(3600000)
 #define SERVER_KEYS_LEAVE_AFTER_MS INT64_C(86400000)
 
 enum server_keys_op {
-	/* Makes a key that signs at once, if there is none.  Also used to
-	 * retire keys whose time has passed. */
+	/* Makes a key that signs at once if no key is published, otherwise
+	 * makes none.  Also used because every operation first retires the keys
+	 * whose retires_at has passed. */
 	SERVER_KEYS_ENSURE,
-	/* Makes a key.  The other keys leave the document a day after it begins
-	 * to sign, or earlier if they have to anyway.  Refused if
-	 * STORE_SERVER_KEYS keys are published. */
+	/* Makes a key, which signs in an hour, or at once if no other key
+	 * signs.  All other keys leave the document a day after the new key
+	 * begins to sign, or at the retires_at that they have, if it is
+	 * earlier.  Refused if STORE_SERVER_KEYS keys are published. */
 	SERVER_KEYS_ROTATE,
-	/* The key leaves the document in a day.  Refused if the key leaves by
-	 * then anyway, or if no other key stays that signs by then. */
+	/* Key ${key_id} leaves the document in a day.  Refused if this key is
+	 * not published, if it leaves within a day anyway, or unless another
+	 * key without a retires_at signs already or begins to within a day. */
 	SERVER_KEYS_RETIRE,
-	/* The key was stolen: it is retired at once.  If no other key signs, or
-	 * none stays, a new key replaces it. */
+	/* Key ${key_id} was stolen: it is retired at once.  If no other key
+	 * signs now, or every other key has a retires_at, a new key is made,
+	 * which signs in an hour, or at once if no other key signs.  Refused if
+	 * key ${key_id} is not published. */
 	SERVER_KEYS_RETIRE_NOW
 };
 
@@ -69,8 +79,9 @@ struct server_keys_unit {
 	void *arg;
 };
 
-/* Makes ${u} a unit of work for ${op} with a new candidate, whose id and seed
- * come from ${rnd}; the rest is zeroed.
+/* Makes ${u} a unit of work for ${op} of the operator ${by}, and its candidate
+ * a new key, whose id and seed come from ${rnd}.  The other members are zeroed:
+ * the caller sets unit.finish, and key_id if ${op} needs it.
  * Thread: any but the writer. */
 void server_keys_unit_init(struct server_keys_unit *u, enum server_keys_op op,
     const char *by, struct rnd *rnd);
@@ -82,9 +93,10 @@ void server_keys_unit_fini(struct server_keys_unit *u);
 bool server_keys_published(const struct store_server_key *key, int64_t now_ms);
 
 /* Returns the key that signs at ${now_ms}, of ${n} keys in the order of
- * store_server_keys_list().  If no key may sign yet because the clock was put
- * back, returns the one that may sign first.  Returns NULL if none is
- * published. */
+ * store_server_keys_list(): the published key with the latest signs_at that is
+ * not after ${now_ms}.  If there is none, because the clock was put back,
+ * returns the published key with the earliest signs_at.  Returns NULL if no key
+ * is published. */
 const struct store_server_key *server_keys_signer(
     const struct store_server_key *keys, size_t n, int64_t now_ms);
 

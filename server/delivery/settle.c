@@ -3,9 +3,11 @@
  * The batch verb `settle`.
  *
  * The items of a lane are consecutive in a parcel, in order.  The lane
- * continues at its first item that is not settled.  Items behind that one
- * become pending again without a charge, unless the destination has accepted or
- * rejected them.
+ * continues at its first item that the destination has neither accepted nor
+ * rejected, or for which it has promised a later answer ("later").  Items
+ * behind that one with none of these three answers become pending again without
+ * a charge (their retry_count does not grow), and so do all items if the
+ * destination was not reached.
  */
 #include <string.h>
 
@@ -100,10 +102,12 @@ mark_delivered(struct run *r, const struct store_row *row)
 	cache_member_touch(txn_env_of(r->tx)->cache, c, m);
 }
 
-/* Acks the row if a receipt has arrived before this answer: the receipt covers
- * the row's place, or has named the message, which was requeued.  ${taken_seq}
- * is the lane_seq at which the destination accepted the row if that differs
- * from its current one, else 0. */
+/* Marks the row of a message as acked if a receipt has arrived before this
+ * answer: one that covers the row's place in the lane, or, if the row was
+ * requeued, one that has named the message.  Otherwise changes nothing.
+ * ${taken_seq} is the lane_seq at which the destination had accepted the row
+ * in an earlier attempt (0: not known); if it is below the current lane_seq, it
+ * counts as the row's place. */
 static enum rc
 ack_early(struct run *r, const struct store_row *row, int64_t taken_seq,
     struct err *err)
@@ -243,8 +247,9 @@ settle_item(struct run *r, const struct parcel_item *item, struct err *err)
 
 /* ---- one lane ---- */
 
-/* The lease has ended: ends only the attempts of the items.  Their rows are
- * settled by the next owner of the lane. */
+/* The lease of the lane has ended: stores the outcome "fenced" for those
+ * attempts of the items that have no outcome yet, and leaves the rows as they
+ * are.  The next owner of the lane sends and settles them. */
 static enum rc
 fenced(struct run *r, struct err *err)
 {
@@ -258,10 +263,11 @@ fenced(struct run *r, struct err *err)
 	return (rc);
 }
 
-/* Continues a replay, which offers accepted rows again after a rewind by an
- * operator.  It continues at the first row that the destination refuses for now
- * or does not answer, after a retry delay; if there is none, behind the last
- * row of the parcel.  A row of a replay is never charged, because its sender
+/* Sets the place and the time at which a replay continues; a replay offers
+ * accepted rows again after a rewind by an operator.  It continues, after a
+ * retry delay, at the first row that the destination has refused for now or not
+ * answered; if there is none, at once behind the last row of this lane in the
+ * parcel.  A row of a replay is never charged with a retry, because its sender
  * has seen it as sent. */
 static void
 replay_on(struct run *r)
@@ -297,9 +303,10 @@ move_on(struct run *r)
 	l->lease_until = 0;
 	l->lease_owner[0] = '\0';
 	if (last->replay) {
-		/* If the destination was not reached, the replay is repeated.
-		 * If an operator has rewound the lane in the meantime, the
-		 * replay continues at the new place. */
+		/* If the destination was not reached, replay_seq stays, so the
+		 * same rows are offered again.  If an operator has rewound the
+		 * lane in the meantime, replay_seq has the new place and stays,
+		 * too. */
 		if (r->parcel->reached &&
 		    l->replay_seq == r->items[0].row.lane_seq)
 			replay_on(r);
@@ -387,8 +394,8 @@ settle_apply(struct tx *tx, struct unit *unit, struct err *err)
 	    settle_one(tx, CONTAINER_OF(unit, struct settle_unit, unit), err));
 }
 
-/* Lists the lane of each group of items; the items of a lane are
- * consecutive. */
+/* Adds the lane of each item of the parcel to ${set}, each lane once, because
+ * the items of a lane are consecutive. */
 static enum rc
 settle_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

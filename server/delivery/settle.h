@@ -2,10 +2,12 @@
 /*
  * Settles the answers that a carrier brought back.
  *
- * Only the owner of a lane's lease may settle its rows (the fence).  If the
- * lease has ended, because it ran out and was reclaimed or because another node
- * has the lane, the answers are ignored.  The rows are then sent a second time,
- * which is harmless because the receiver detects duplicates.
+ * Only the owner of a lane's lease may settle the rows of that lane (the
+ * fence).  If the lease has ended, because it ran out and was reclaimed or
+ * because another node has the lane, the answers for this lane are ignored;
+ * those for the other lanes of the parcel count.  The rows of the lane are then
+ * sent a second time, unless they have become dead letters since.  Sending them
+ * again is harmless because the receiver detects duplicates.
  */
 #ifndef DELIVERY_SETTLE_H
 #define DELIVERY_SETTLE_H
@@ -31,8 +33,10 @@ struct settle_unit {
 /* Makes ${u} a unit of work. */
 void settle_unit_init(struct settle_unit *u);
 
-/* Settles message ${outbox_id} as accepted by a peer that had said "later".
- * Does nothing if the row does not exist or does not wait for that answer. */
+/* Settles outbox row ${outbox_id}: the peer, which had answered "later", has
+ * now accepted the row.  Also wakes the lane, which has waited for this answer.
+ * Does nothing and returns RC_OK if the row does not exist or does not wait for
+ * such an answer. */
 enum rc settle_confirm(
     struct tx *tx, int64_t outbox_id, struct err *err) MUST_USE;
 

@@ -130,11 +130,11 @@ settle(struct commits *c, uint64_t upto)
 	lock_drop(&c->lock);
 }
 
-/* Publishes a commit and finishes its units.  A dying disk may report one sync
- * as done and fail the next one microseconds later.  A commit whose publication
- * has not begun before that failure is never published, and its units finish
- * with RC_IO: the clients repeat these requests with the same ids, as after any
- * lost response. */
+/* Publishes a commit and finishes its units.  If the store has failed by now,
+ * waits for the hook fatal instead, discards the commit (hook lost), even if it
+ * was synced, and finishes its units with RC_IO: a dying disk may report one
+ * sync as done and fail the next one microseconds later.  The clients repeat
+ * these requests with the same ids, as after any lost response. */
 static void
 publish(struct commits *c, const struct commit *commit)
 {
@@ -151,7 +151,9 @@ publish(struct commits *c, const struct commit *commit)
 }
 
 /* Syncs once, if needed, for the ${n} commits of ${list}, of which the last has
- * number ${upto}; then publishes them and finishes their units. */
+ * number ${upto}; then publishes them and finishes their units.  If the sync
+ * fails, reports that with commits_fail(), and publish() discards all of them.
+ */
 static void
 take(struct commits *c, const struct commit *list, size_t n, uint64_t upto)
 {

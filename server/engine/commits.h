@@ -48,10 +48,10 @@ struct commit {
 struct commits_hooks {
 	void *arg;
 
-	/* The commit is durable: publishes ${told}.  ${units}: how many units
-	 * it finishes.  ${commit_us}: the time since the COMMIT began,
-	 * microseconds.  Called before the units' finish, and not for a commit
-	 * without units and without ${told}. */
+	/* The commit is durable: publishes ${told}.  ${units}: the number of
+	 * units of the commit.  ${commit_us}: the time since the COMMIT began,
+	 * microseconds.  Called before the finish of these units, and not for a
+	 * commit with neither units nor ${told}. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
@@ -85,10 +85,11 @@ void commits_stop(struct commits *c);
  * Thread: writer. */
 void commits_announce(struct commits *c);
 
-/* Hands over the commit that was announced last.  Waits while two earlier
- * commits wait for the sync thread; units that arrive meanwhile gather into one
- * batch.  If no unit waits (last) and the sync thread is idle, this call does
- * the work, and all is done when it returns.  Thread: writer. */
+/* Hands over the commit that was announced last; copies *commit.  Waits while
+ * two earlier commits wait for the sync thread; units that arrive meanwhile
+ * gather into one batch.  If no unit waits for the writer (commit->last) and
+ * the sync thread is idle, this call itself syncs, publishes and finishes the
+ * units before it returns.  Thread: writer. */
 void commits_add(struct commits *c, const struct commit *commit);
 
 /* Reports that the store has failed for good, with ${err}.  Calls the hook

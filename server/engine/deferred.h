@@ -23,8 +23,8 @@ void deferred_init(struct deferred *a);
  * waits, unless it was deferred before. */
 void deferred_put(struct deferred *a, struct unit *unit, int64_t now_ms);
 
-/* Moves at most ${most} units from the head of the list to ${ret}; returns how
- * many. */
+/* Moves at most ${most} units from the head of the list into the array ${ret};
+ * returns how many. */
 size_t deferred_take(struct deferred *a, struct unit **ret, size_t most);
 
 #endif

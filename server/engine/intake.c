@@ -7,8 +7,9 @@
  * trip.  Clients that batch n has answered send again just after batch n+1 was
  * taken, so they would split into two alternating batches of half the size, and
  * what they sent would be delivered in a batch of its own.  The writer
- * therefore waits for these clients and for the unit that delivers what they
- * sent, unless they did not come in the last windows.
+ * therefore waits, for at most 1 ms, for these clients and for the unit that
+ * delivers what they sent.  After a window in which fewer than half of them
+ * came back, the next ones are skipped (RETURN_SKIP).
  */
 #include <time.h>
 
@@ -19,9 +20,10 @@
 /* Upkeep gets at most a tenth of a batch. */
 #define BATCH_UPKEEP (BATCH_UNITS / 10)
 /* The batching window: a quarter of the time that the last batch took, at most
- * 1 ms.  When fewer than half of the clients came back, the next batch does not
- * wait; each further time the number of batches without a wait about doubles
- * (1, 3, 7 and so on up to 63). */
+ * 1 ms.  When fewer than half of the clients that were answered came back in a
+ * window, the next window is skipped; each further time in a row, the number of
+ * skipped windows about doubles (1, 3, 7 and so on up to 63).  A window in
+ * which at least half came back resets this number to 0. */
 #define RETURN_PART 4
 #define RETURN_US 1000
 #define RETURN_SKIP 63
@@ -59,8 +61,9 @@ intake_fini(struct intake *in)
 
 /* ---- in ---- */
 
-/* Returns whether the awaited clients are back, and a delivery is queued unless
- * these clients send nothing that is delivered (alone).  Lock held. */
+/* Returns true if the batching window need not last longer: at least ${wanted}
+ * client units are queued, and also a delivery, except that none is needed if
+ * ${alone} is set.  Lock held. */
 static bool
 enough(const struct intake *in)
 {
@@ -209,8 +212,10 @@ return_until(const struct intake *in)
 	return (t);
 }
 
-/* Waits for the clients that the last batch has answered, and for the delivery
- * of what they sent, at most for the batching window.  Lock held. */
+/* The batching window: waits until the clients that the last batch has answered
+ * are back and the delivery of what they sent is queued, or until the window
+ * ends.  Returns at once if that batch answered no client, if BATCH_UNITS units
+ * wait already, or if this window is skipped.  Lock held. */
 static void
 await_return(struct intake *in)
 {

@@ -27,11 +27,12 @@ struct intake {
 	unsigned errands; /* set of enum errand; under lock */
 	atomic_size_t waiting;
 	/* In the batching window the writer waits until this number of client
-	 * units is queued; 0: it does not wait for them. */
+	 * units is queued; 0: the writer is not in a batching window. */
 	size_t wanted;
 	/* The last batching window ended with all awaited client units but no
 	 * delivery: these clients send nothing that is delivered, so the next
-	 * window does not wait for a delivery. */
+	 * window does not wait for a delivery.  Cleared when a batch takes a
+	 * delivery. */
 	bool alone;
 
 	/* The rest belongs to the writer's thread.  wake_ms (monotonic): the
@@ -53,16 +54,17 @@ void intake_fini(struct intake *in);
 /* As writer_submit().  Thread: any. */
 enum rc intake_put(struct intake *in, struct unit *unit) MUST_USE;
 
-/* Puts those of ${n} units that have requeue set at the end of their queues,
- * even if these are full or stopped, and links the others into a list: *ret is
- * the first (NULL: none), *ret_n their number. */
+/* Appends each of ${n} units whose member requeue is true to its queue, even if
+ * the queue is full or stopped, and links the other units into a list: *ret is
+ * the first of these (NULL: none), *ret_n their number. */
 void intake_put_again(struct intake *in, struct unit **units, size_t n,
     struct unit **ret, size_t *ret_n);
 
-/* Moves the next batch to ${batch}, which has room for BATCH_UNITS.  With
- * ${wait} it first waits for the batching window, and for a unit or an errand,
- * at most until wake_ms; the batch may then be empty.  Returns false if the
- * queues are stopped and empty. */
+/* Moves the next batch, *ret_n units, to ${batch}, which has room for
+ * BATCH_UNITS.  With ${wait} it first waits for the batching window, and then,
+ * if no unit is queued, until a unit or an errand comes, the queues are stopped
+ * or wake_ms has passed.  Without ${wait} it does not wait.  *ret_n may be 0 in
+ * both cases.  Returns false only if the queues are stopped and empty. */
 bool intake_take(
     struct intake *in, struct unit **batch, size_t *ret_n, bool wait);
 
@@ -76,7 +78,7 @@ enum errand {
 };
 
 /* Requests an errand, which the writer does when no unit waits.  Repeated
- * requests before that count as one.
+ * requests for the same errand before that count as one.
  * Thread: any. */
 void intake_ask(struct intake *in, enum errand errand);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits the log lines about a repeated failure: one when it begins, then at
- * most one in quiet_ms (a minute) with a count, and one when it is over.
- * Failures that begin within quiet_ms after the last line get no line of their
- * own, because a line for each would hide everything else: the next line counts
- * them.
+ * Limits the log lines about a repeated failure.  The caller writes a line when
+ * an outage begins, then at most one in quiet_ms (callers pass a minute), and
+ * one when the outage is over; each has the counts since the line before it.
+ * An outage that begins within quiet_ms after the last line about a failure has
+ * its first line only when quiet_ms have passed, and no line at all if it ends
+ * earlier; then the next line counts its failures.  A line for each of many
+ * short outages would hide everything else.
  *
  * Thread: the owner's.
  */
@@ -31,13 +33,15 @@ struct outage_line {
 };
 
 /* An attempt to serve ${units} units has failed at ${now_ms} (monotonic).
- * Returns true if the caller has to write the line ${ret}: there was none yet,
- * or the last one is at least ${quiet_ms} old. */
+ * Returns true, with ${ret} filled, if the caller has to write a line: this
+ * function has asked for none yet, in this or an earlier outage, or did so last
+ * at least ${quiet_ms} ago.  Otherwise only counts the failure. */
 bool outage_failed(struct outage *o, int64_t now_ms, int64_t quiet_ms,
     uint64_t units, struct outage_line *ret);
 
-/* An attempt has succeeded.  Returns true if the caller has to write the line
- * ${ret}: the outage is over, and an earlier line has reported it. */
+/* An attempt has succeeded, which ends the outage, if there is one.  Returns
+ * true, with ${ret} filled, if the caller has to write a line: an outage has
+ * ended now, and outage_failed() had asked for a line about it. */
 bool outage_over(struct outage *o, int64_t now_ms, struct outage_line *ret);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reader threads: each waits on one shared queue and runs jobs in a read
- * snapshot on its own connection.  Snapshots are short, because a long one
- * keeps the log from being checkpointed.
+ * Reader threads: all take jobs from one shared queue, and each has a
+ * connection of its own.  Each job runs in a read snapshot of its own, which
+ * ends with the job, because a long snapshot keeps SQLite's log from being
+ * checkpointed.
  */
 #include "engine/reader.h"
 
@@ -62,9 +63,9 @@ run_job(struct reader *r, struct read_job *job)
 	db_rollback(r->db);
 }
 
-/* Opens a snapshot without a job.  A server that reports that it is not ready
- * gets no requests, so without this it would never notice that the database is
- * back. */
+/* Opens a snapshot without a job and closes it, to set or clear ${failed}.  A
+ * server that reports that it is not ready gets no requests, so without this it
+ * would never notice that the database is back. */
 static void
 try_begin(struct reader *r)
 {

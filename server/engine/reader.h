@@ -21,17 +21,18 @@ struct read_job {
 
 	/* Does the read in a snapshot, all of which is durable, and passes the
 	 * result on; owns the job.  If no snapshot could be opened, or the
-	 * store has failed for good, ${db} is NULL and ${err} is filled.
-	 * Thread: reader. */
+	 * store has failed for good before all of it was durable, ${db} is NULL
+	 * and ${err} is filled.  Called once.  Thread: reader. */
 	void (*run)(struct read_job *job, struct db *db, struct err *err);
 };
 
 struct readers;
 
-/* Opens ${n} connections with ${options} (mode is set here) and starts their
- * threads.  At most ${limit} jobs wait, and at most a quarter of ${limit} for
- * one owner.  Readers wait in ${commits} (kept) until a snapshot is durable;
- * NULL: they do not wait. */
+/* Opens ${n} read-only connections with ${options}, whose mode is ignored, and
+ * starts a thread for each.  At most ${limit} jobs wait, and at most a quarter
+ * of ${limit} for one owner.  Readers wait in ${commits} (kept) until a
+ * snapshot is durable; NULL: they do not wait.  After a failure no thread and
+ * no connection is left, and *ret is not set. */
 enum rc readers_start(const struct db_options *options, int n, size_t limit,
     struct commits *commits, struct readers **ret, struct err *err) MUST_USE;
 
@@ -39,12 +40,13 @@ enum rc readers_start(const struct db_options *options, int n, size_t limit,
  * allowed. */
 void readers_stop(struct readers *readers);
 
-/* Hands over a job.  RC_BUSY: the queue is full, or the owner's part of it;
- * RC_CLOSED: the readers are stopping.  Thread: any. */
+/* Hands over a job, whose run is called after RC_OK.  RC_BUSY: the queue is
+ * full, or the owner's part of it; RC_CLOSED: the readers are stopping.  After
+ * these two the caller still owns the job.  Thread: any. */
 enum rc readers_submit(struct readers *readers, struct read_job *job) MUST_USE;
 
-/* Returns whether each reader could open its last snapshot.  A reader that
- * could not tries again each second (reader_retry of base/timing.h), even
+/* Returns true if no reader has failed to open its last snapshot.  A reader
+ * that has failed tries again each second (reader_retry of base/timing.h), even
  * without a job.  Thread: any. */
 bool readers_can_begin(const struct readers *readers);
 

@@ -2,8 +2,9 @@
 /*
  * The writer's loop.  See writer.h for what it promises.
  *
- * Relies on: on SQLite, no other connection commits; the hooks (txn/env.h)
- * write back in `flush` what they keep in memory.
+ * Relies on: on SQLite, no other connection commits while the writer exists;
+ * the hooks (txn/env.h) write to the database in `flush`, before the COMMIT,
+ * the changes that they keep in memory.
  *
  * While one batch is synced, the next one is applied, and units that arrive
  * meanwhile gather.
@@ -67,12 +68,13 @@ on_fatal(void *arg, const struct err *err)
 /* ---- outages ---- */
 
 /*
- * Notes that a transaction has failed with ${rc} and that ${n} units are to be
- * refused; returns the result code for them.
+ * Notes, and logs at most once in log_outage_ms, that a transaction has failed
+ * with ${rc}.  Returns the result with which the caller refuses its ${n} units.
  *
- * A commit that no standby confirms remains open at the server and keeps its
- * locks.  Other transactions then fail because of these locks until the standby
- * is back.  The standby stays the reported reason.
+ * A commit that no standby confirms remains open at the PostgreSQL server and
+ * keeps its locks.  Other transactions then fail with RC_BUSY because of these
+ * locks until the standby is back.  For these, RC_UNCONFIRMED is returned: the
+ * standby stays the reported reason.
  */
 static enum rc
 note_outage(struct writer *w, enum rc rc, size_t n, const struct err *err)
@@ -109,14 +111,17 @@ note_well(struct writer *w)
 
 /* ---- batches ---- */
 
-/* After this many units in a row have waited in vain for a lock, the cause is
- * not a row of one unit, and the remaining units would wait as long: they are
- * refused with RC_BUSY. */
+/* When this number of units of an abandoned batch have waited in vain for a
+ * lock, with no success in between, the cause is not a row of one unit, and the
+ * remaining units of the batch would wait as long: they are refused without a
+ * try, with RC_BUSY or RC_UNCONFIRMED (note_outage()). */
 #define SINGLY_BUSY_MOST 3
 
-/* Runs the units of an abandoned batch one by one, so that a bad unit does not
- * make the others fail.  A unit that fails is refused, or deferred if it waited
- * for a lock and its kind may be overtaken (any_order). */
+/* Runs each unit of an abandoned batch in a transaction of its own, so that a
+ * bad unit does not make the others fail.  A unit whose rows are contended is
+ * deferred.  A unit that fails is refused, or deferred if it waited in vain for
+ * a lock and other units may overtake it (any_order); but see SINGLY_BUSY_MOST.
+ */
 static void
 run_singly(struct writer *w)
 {
@@ -182,16 +187,17 @@ run_batch(struct writer *w)
 		commits_fail(w->commits, &err);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc == RC_FULL) {
-		/* If the units ran one by one, they would fail as well, each
-		 * with its own rollback, until the disk has room again. */
+		/* The disk is full.  All units are refused: one by one they
+		 * would fail as well, each with its own rollback, until the
+		 * disk has room again. */
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else if (rc_is_outage(rc)) {
-		/* Another process has locked the database, or the database is
-		 * away.  If the units ran one by one, each would wait for the
-		 * whole time-out, one after another.  Clients repeat a request
-		 * whose outcome is unknown. */
+		/* Others have locked the database, or the database is away or
+		 * has not confirmed the commit.  All units are refused: one by
+		 * one, each would wait for the whole time-out.  Clients repeat
+		 * a request whose outcome is unknown. */
 		rc = note_outage(w, rc, w->nbatch, &err);
 		writer_refuse(w->batch, w->nbatch, rc);
 	} else {
@@ -201,10 +207,11 @@ run_batch(struct writer *w)
 	}
 }
 
-/* Moves SQLite's log into the database file when the log has reached its limit;
- * called after a batch, while that batch is synced.  If a reader still needs a
- * part of the log, or the checkpoint fails, the next one waits until the log
- * has grown by another quarter of its limit. */
+/* Moves SQLite's log into the database file when the log has reached its limit
+ * (checkpoint_bytes); called after each batch, whose sync may still be under
+ * way.  If a reader still needs a part of the log, or the checkpoint fails, the
+ * next checkpoint waits until the log has grown by another quarter of that
+ * limit; a fatal failure ends the store (commits_fail()). */
 static void
 maybe_checkpoint(struct writer *w)
 {
@@ -259,9 +266,11 @@ writer_work(struct writer *w)
 	return (w->nbatch);
 }
 
-/* Truncates the log, unless a reader uses it.  Here, as in maybe_checkpoint(),
- * early commits may not be synced yet.  That is safe: SQLite syncs the log
- * before it moves anything, and the file before it truncates the log. */
+/* Moves SQLite's log into the database file and truncates the log.  If a reader
+ * uses the log, it is not truncated, and the writer does not try again.  Early
+ * commits may not be synced yet here, as in maybe_checkpoint().  That is safe:
+ * SQLite syncs the log before it moves anything, and the database file before
+ * it truncates the log. */
 static void
 cut_log(struct writer *w)
 {

@@ -3,24 +3,26 @@
  * The writer: one thread that owns the write connection and commits all units
  * that wait in one transaction (group commit).
  *
- *     take all units that wait (until they are 512, or have 4 MiB)
+ *     take the units that wait, up to 512, or about 4 MiB of their data
  *     sort them by kind; BEGIN; the verb of each kind; COMMIT
  *     sync the log (commits.h), while the next batch is applied
  *     only then publish, and finish the units
  *
  * A unit of work is a struct with a `struct unit` inside, allocated with the
  * request that it serves, so that finishing it cannot fail.  A verb decides
- * before the first write of a unit whether it refuses the unit.  An error after
- * a write abandons the whole transaction, and its units are run again one by
- * one.  If the disk is full, the database is locked or away, or the store has
- * failed, all units are refused instead.
+ * before the first write of a unit whether it refuses the unit.  An error of a
+ * verb rolls back the whole transaction, and its units are run again, each in a
+ * transaction of its own.  If the disk is full, the database is locked or away,
+ * the outcome of the COMMIT is not known, or the store has failed, no unit is
+ * run again: all units of the batch are finished with that error.
  *
  * On a multi-writer database another transaction may lock a row for long.  The
- * units that need that row are deferred (deferred.h), and the others proceed.
+ * units that need that row are deferred (writer_deferred.c), and the others
+ * proceed.
  *
  * "Accepted", a promise that other files cite: a unit's `finish` is called with
- * RC_OK only after the COMMIT of its transaction has succeeded and the sync
- * after it has returned (PostgreSQL syncs during COMMIT).
+ * RC_OK only after the COMMIT of its transaction has succeeded, and then the
+ * sync, too (PostgreSQL syncs during COMMIT).
  */
 #ifndef ENGINE_WRITER_H
 #define ENGINE_WRITER_H
@@ -39,9 +41,10 @@ struct tx;
 struct unit;
 struct writer;
 
-/* The three queues.  A batch takes deliveries, acks and reads (UNIT_DELIVERY)
- * first (at most half of it), then upkeep (at most a tenth), then clients, then
- * further deliveries. */
+/* The three queues of units that wait.  Each kind names its queue: the work of
+ * the relay, acks and reads use UNIT_DELIVERY.  A batch of at most 512 units
+ * first takes up to 256 of UNIT_DELIVERY, then up to 51 of UNIT_UPKEEP, then of
+ * UNIT_CLIENT, then of UNIT_DELIVERY again, until it is full. */
 enum unit_queue { UNIT_DELIVERY, UNIT_CLIENT, UNIT_UPKEEP, UNIT_QUEUES };
 
 /* A kind of unit: its place in a batch, and its work. */
@@ -50,43 +53,53 @@ struct unit_kind {
 	enum unit_queue queue;
 	int order; /* kinds run in ascending order within a transaction */
 
-	/* The verb: one of the two functions, which does the work of all units
-	 * of this kind in the batch, or of one unit.  For each unit it either
-	 * sets unit->rc (a refusal, before any write), or does the work, or
-	 * does a part of it and sets unit->requeue.  A result other than RC_OK
-	 * abandons the transaction. */
+	/* The verb.  A kind has exactly one of the two functions: apply() does
+	 * the work of ${n} units of this kind, apply_one() that of one unit.  A
+	 * unit is refused before its first write (in a member of the kind's own
+	 * struct, or in unit->rc), or done, or done in part with unit->requeue
+	 * set: a later batch continues it.  A result of the function other than
+	 * RC_OK abandons the whole transaction. */
 	enum rc (*apply)(
 	    struct tx *tx, struct unit **units, size_t n, struct err *err);
 	enum rc (*apply_one)(struct tx *tx, struct unit *unit, struct err *err);
 
-	/* Adds to ${set} the rows that the unit will read and write
+	/* Adds to ${set} the rows that the unit will read or write
 	 * (txn/lockset.h).  Called on a multi-writer database before anything
-	 * of the batch is applied, and again when the transaction is repeated.
-	 * unit_locks_nothing() for units that need no lock. */
+	 * of the batch is applied, perhaps more than once for a transaction,
+	 * each time with an empty list.  Must not be NULL: a kind whose units
+	 * need no lock uses unit_locks_nothing(). */
 	enum rc (*locks)(
 	    struct unit *unit, struct lockset *set, struct err *err);
 
-	/* Adds the names of the rows that the unit will insert.  The rows that
-	 * it listed in `locks` are already locked and in the cache.  If it adds
-	 * a name, the transaction begins again and locks the names first.
-	 * NULL: it inserts no row that another node might insert, too. */
+	/* Adds names (lockset_name()): a name is locked in place of a row that
+	 * does not exist yet and that the unit will insert.  Called after the
+	 * rows of `locks` have been read into the cache, which shows the rows
+	 * that are missing.  If a unit of the batch adds a name, the
+	 * transaction begins again, once, and locks the names before the rows.
+	 * NULL: the units need no names, or `locks` adds them. */
 	enum rc (*locks_names)(struct unit *unit, struct tx *tx,
 	    struct lockset *set, struct err *err);
 
-	/* Returns an array in the unit of *ret_n flags, one for each part: true
-	 * if the part is deferred, while the other parts are applied.  NULL:
-	 * the unit has no parts. */
+	/* Returns an array of *ret_n flags inside the unit, one for each of its
+	 * parts (such as the lanes of a delivery).  The caller sets a flag to
+	 * true if another transaction has locked a row of that part.  The verb
+	 * then leaves the part out, and the unit's owner submits the part
+	 * again.  If the pointer is NULL, units of this kind have no parts and
+	 * are deferred as a whole. */
 	bool *(*parts)(struct unit *unit, size_t *ret_n);
 
-	/* Other units may overtake this one.  So it is deferred, not refused
-	 * with RC_BUSY, when the lock of a row that it did not list is not free
-	 * within the time that a batch waits for locks. */
+	/* Other units may overtake a unit of this kind.  It matters when a
+	 * batch was abandoned and its units run one by one: a unit that fails
+	 * with RC_BUSY, because another transaction keeps the lock on a row
+	 * that the unit did not list, is then deferred instead of refused (but
+	 * see SINGLY_BUSY_MOST in writer.c). */
 	bool any_order;
 };
 
-/* Defines `static const struct unit_kind ${id}_kind`.  ${locks_} is mandatory:
- * a kind without it would work on SQLite, and on PostgreSQL only after retries.
- * The other members follow. */
+/* Defines `static const struct unit_kind ${id}_kind`.  ${locks_}, the function
+ * for the member `locks`, is mandatory: a kind that forgot to list its rows
+ * would work on SQLite, but on PostgreSQL often only after retries.  The other
+ * members follow as initializers (.queue = ...). */
 #define UNIT_KIND(id, locks_, ...)                                             \
 	static const struct unit_kind id##_kind = {                            \
 	    .name = #id, .locks = &(locks_), __VA_ARGS__}
@@ -104,13 +117,17 @@ struct unit {
 	int64_t deferred_ms; /* monotonic: first deferred then; -1: never */
 	size_t bytes; /* the size of its data, for the limit of a batch */
 
-	/* The unit is finished with the result rc.  After RC_OK and after a
-	 * refusal by the verb the transaction is durable.  The callee owns the
-	 * unit again.  Thread: sync or writer. */
+	/* Called once, when the unit is done or given up; unit->rc is the
+	 * result.  After RC_OK and after a refusal by the verb the transaction
+	 * is durable.  After RC_IO, RC_UNCERTAIN and RC_UNCONFIRMED it may or
+	 * may not be.  After other results the unit has changed nothing, except
+	 * in earlier batches if it was requeued.  The callee owns the unit
+	 * again.  Thread: sync or writer. */
 	void (*finish)(struct unit *unit);
 };
 
-/* The next unit of a list that is linked by the nodes; NULL at the end. */
+/* Returns the unit that follows ${unit} in a list linked by the members node;
+ * NULL: ${unit} is the last one. */
 static inline struct unit *
 unit_next(const struct unit *unit)
 {
@@ -125,24 +142,27 @@ unit_next(const struct unit *unit)
 struct writer_hooks {
 	void *arg;
 
-	/* A transaction has begun (also the repetition of an abandoned one).  A
-	 * result other than RC_OK abandons it before anything is applied.  The
-	 * hook must return an error if the database has ended the transaction
-	 * by itself: without a transaction each statement would be committed
-	 * alone. */
+	/* A transaction has begun (also to repeat an abandoned one, or only to
+	 * probe).  A result other than RC_OK abandons it before anything is
+	 * applied.  The hook must return an error if the database has ended the
+	 * transaction by itself: without a transaction each statement would be
+	 * committed alone. */
 	enum rc (*begin)(void *arg, struct tx *tx, struct err *err);
 
 	/* On a multi-writer database: reads and locks the rows that the units
-	 * list (unit_kind.locks), before the first unit is applied.  Sets
-	 * unit->deferred for units whose rows another transaction has locked:
-	 * with tx->search for each such unit, otherwise only for units that
-	 * need a row already known as contended. */
+	 * list (unit_kind.locks), before the first unit is applied.  Defers
+	 * each unit that needs a row already known as contended: sets
+	 * unit->deferred, or only the flag of a part (unit_kind.parts).  For
+	 * another row that is locked it waits, and fails with RC_BUSY after the
+	 * lock time-out; with tx->search it does not wait, but defers the
+	 * unit. */
 	enum rc (*lock)(void *arg, struct tx *tx, struct unit **units, size_t n,
 	    struct err *err);
 
-	/* On a multi-writer database: probes the contended rows and forgets
-	 * those that are free now; *ret_freed: there were some.  With ${forget}
-	 * it forgets all of them without a probe. */
+	/* On a multi-writer database: tries to lock the contended rows without
+	 * waiting, and removes those that are free from the set of contended
+	 * rows.  With ${forget} removes all rows without trying.  *ret_freed is
+	 * true if a row was removed.  The caller rolls back. */
 	enum rc (*probe)(void *arg, struct tx *tx, bool forget, bool *ret_freed,
 	    struct err *err);
 
@@ -153,19 +173,24 @@ struct writer_hooks {
 	enum rc (*flush)(void *arg, struct tx *tx, struct err *err);
 
 	/* The transaction is committed, but perhaps not durable yet.  The hook
-	 * hands out only what leads to later transactions (these cannot survive
-	 * without this one), and returns what to publish when the commit is
-	 * durable (may be NULL). */
+	 * may start only work that leads to later transactions: a loss of power
+	 * that undoes this commit undoes those, too.  Returns what is to be
+	 * published when the commit is durable (NULL: nothing), which the
+	 * writer passes to published() or lost() as ${told}. */
 	void *(*committed)(void *arg, struct tx *tx);
 
 	/* The commit is durable, ${commit_us} microseconds after its COMMIT
-	 * began: publishes ${told}.  Called before the units' finish.  Thread:
-	 * sync or writer. */
+	 * began: publishes ${told} (may be NULL), which now belongs to the
+	 * hook.  Called before the finish of the ${units} units of the commit,
+	 * but not for a commit with neither units nor ${told}.  Thread: sync or
+	 * writer. */
 	void (*published)(
 	    void *arg, void *told, size_t units, int64_t commit_us);
 
 	/* The store has failed, so it is not known whether the commit is
-	 * durable: discards ${told}.  Thread: sync or writer. */
+	 * durable: frees ${told} (may be NULL) without publishing it.  The
+	 * units of the commit then finish with RC_IO.  Thread: sync or
+	 * writer. */
 	void (*lost)(void *arg, void *told);
 
 	/* The transaction was rolled back: discards what belongs to it. */
@@ -193,9 +218,9 @@ struct writer_options {
 	const struct writer_hooks *hooks; /* kept */
 	size_t queue_limit;       /* units that may wait in each queue */
 	int64_t checkpoint_bytes; /* log size that starts a checkpoint */
-	/* The sync thread syncs each commit, even when no unit waits and the
-	 * writer would do it.  For tests that stop the sync thread at that
-	 * point. */
+	/* The sync thread syncs each commit.  If false, the writer itself syncs
+	 * a commit when no unit waits and the sync thread is idle.  True is for
+	 * tests that stop the sync thread during the sync. */
 	bool syncs_beside;
 };
 
@@ -223,25 +248,31 @@ enum rc writer_start(struct writer *w, struct err *err) MUST_USE;
  * RC_CLOSED. */
 void writer_stop(struct writer *w);
 
-/* Hands over ${unit}, whose kind and finish are set.  After RC_OK its finish is
- * called exactly once, perhaps before this function returns.  After another
- * result the caller still owns it.  RC_CLOSED: the writer is stopping.  The
- * queue is full: RC_AWAY or RC_UNCONFIRMED if transactions fail for that reason
- * now, else RC_BUSY.  Thread: any. */
+/* Hands over ${unit}, whose kind and finish must be set.  After RC_OK its
+ * finish is called exactly once, perhaps before this function returns.  After
+ * another result finish is not called, and the caller still owns ${unit}.
+ * RC_CLOSED: the writer is stopping.  RC_BUSY: the queue of its kind is full;
+ * RC_AWAY or RC_UNCONFIRMED: it is full while transactions fail because the
+ * database is away or no standby confirms commits.  Thread: any. */
 enum rc writer_submit(struct writer *w, struct unit *unit) MUST_USE;
 
-/* Runs one batch in the calling thread, for tests and the simulator, and
- * deferred units if it is time.  Returns the number of units in the batch; 0:
- * none waited. */
+/* Runs one batch in the calling thread, where no writer's thread runs (the
+ * start of the server, commands, tests, the simulator), and deferred units if
+ * it is time.  Returns the number of units taken from the queues, without
+ * deferred ones.  0: none waited, and the requests of writer_truncate_log() and
+ * writer_can_begin() were done. */
 size_t writer_run_once(struct writer *w);
 
-/* Requests a checkpoint that truncates the log, when no unit waits.  It is
- * given up if a reader is in the way.  Thread: any. */
+/* Requests that the writer, the next time that no unit waits, moves SQLite's
+ * log into the database file and truncates the log.  If a reader uses the log
+ * at that time, the log is not truncated, and the writer does not try again.
+ * Thread: any. */
 void writer_truncate_log(struct writer *w);
 
-/* Returns whether the last transaction could begin.  If not, requests that the
- * writer tries to begin one without a unit: a server that reports that it is
- * not ready gets no units, so without this it would never notice that the
+/* Returns whether the last transaction could begin; true before the first.  If
+ * false, also requests that the writer begins one without a unit as soon as no
+ * unit waits; a later call returns the outcome.  A server that reports that it
+ * is not ready gets no units, so without this it would never notice that the
  * database is back.  Thread: any. */
 bool writer_can_begin(struct writer *w);
 

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Deferred units: they need rows that another transaction has locked.  The
- * writer keeps them, runs them again when a row is free and every 1 to 4 s, and
- * refuses them after db_lock_ms.
+ * writer keeps up to queue_limit of them and refuses further ones.  Every 0.1 s
+ * (db_look_ms) it probes the contended rows.  It runs all deferred units again
+ * when one of these rows is free, and in any case every 1 to 4 s.  A unit that
+ * was first deferred db_lock_ms (5 s) or longer ago is then refused instead.
  */
 #include "base/thr.h"
 #include "engine/writer_internal.h"
 #include "log/log.h"
 
-/* When deferred units wait in the database for their rows, the writer runs
- * nothing else.  They therefore wait for at most 1/WAIT_SHARE of the time. */
+/* While a batch of deferred units waits in the database for locks, the writer
+ * runs nothing else.  So after the end of one such wait the next is due at the
+ * earliest after WAIT_SHARE times the lock time-out (patience_ms). */
 #define WAIT_SHARE 5
 
-/* The result of a unit that is refused here: RC_BUSY.  A commit that no standby
- * confirms keeps its rows locked, so in that case RC_UNCONFIRMED. */
+/* Returns the result with which a deferred unit is refused.  RC_UNCONFIRMED
+ * while commits fail because no standby confirms them: such a commit keeps its
+ * rows locked, so it is the likely cause.  Otherwise RC_BUSY. */
 static enum rc
 reason(const struct writer *w)
 {
@@ -43,9 +47,10 @@ writer_defer(struct writer *w, struct unit **units, size_t n)
 		    (unsigned long long)line.units, (long long)line.ms);
 }
 
-/* Probes the contended rows in a transaction that changes nothing.  Returns
- * true if one of them is free.  ${forget}: empties the list of contended rows
- * without a probe. */
+/* Probes the contended rows in a transaction that changes nothing, and removes
+ * those that are free from the set of contended rows.  With ${forget} empties
+ * the set without a probe.  Returns true if a row was removed, false also if
+ * the transaction or the probe failed. */
 static bool
 is_freed(struct writer *w, bool forget)
 {
@@ -64,8 +69,10 @@ is_freed(struct writer *w, bool forget)
 	return (rc == RC_OK && freed);
 }
 
-/* Runs the deferred units in their order, and refuses those that have waited
- * for db_lock_ms.  ${last}: also refuses those that are deferred again. */
+/* Refuses the deferred units that were first deferred db_lock_ms or longer ago,
+ * and runs the others, in the order of the list and at most 512 in a batch.
+ * Units that are deferred again return to the end of the list, but with ${last}
+ * they are refused. */
 static void
 run_deferred(struct writer *w, int64_t now_ms, bool last)
 {
@@ -123,11 +130,11 @@ writer_retry_deferred(struct writer *w, bool last)
 		a->try_ms = now_ms + wait_again_ms(w);
 	} else if (now_ms >= a->look_ms || last) {
 		/* A probe hardly ever finds a row free that other nodes lock
-		 * one after another, and a name cannot be probed.  Therefore
-		 * every wait_again_ms() (1 to 4 s) the units wait for their
-		 * rows in the lock queue of the database server, as other
-		 * transactions do; that queue is served in the order of
-		 * arrival. */
+		 * one after another, and the lock on a name (lockset_name())
+		 * is not probed.  Therefore every wait_again_ms() (1 to 4 s)
+		 * the units wait for their rows, up to the lock time-out, in
+		 * the lock queue of the database server, as other transactions
+		 * do; that queue is served in the order of arrival. */
 		again = now_ms >= a->try_ms || last;
 		if (is_freed(w, again) || again)
 			run_deferred(w, now_ms, last);

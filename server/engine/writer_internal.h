@@ -57,8 +57,8 @@ size_t writer_work(struct writer *w);
 
 /* ---- writer_transact.c ---- */
 
-/* Sorts w->batch by kind; units of one kind stay in the order of their arrival.
- */
+/* Sorts w->batch by unit_kind.order, ascending; units of the same order keep
+ * their sequence. */
 void writer_sort(struct writer *w);
 
 /* Begins a transaction, and stores whether that succeeded for
@@ -66,12 +66,15 @@ void writer_sort(struct writer *w);
 enum rc writer_begin(struct writer *w, struct err *err) MUST_USE;
 
 /* Runs ${n} units as one transaction, with up to 4 retries while other writers
- * are in the way.  On success units[0] to units[*ret_ready - 1] were applied
- * and are handed over; the units from *ret_ready on were deferred and still
- * belong to the caller.  On failure all units belong to the caller, and
- * everything is undone, unless the outcome of the commit is not known
- * (db_commit()).  RC_CONFLICT: the units may succeed one by one.  ${alone}:
- * ${n} is 1, and a batch with this unit was abandoned. */
+ * are in the way.  Reorders ${units}.  On success units[0] to
+ * units[*ret_ready - 1] were committed and no longer belong to the caller: they
+ * are handed to commits.h, and may be finished already, or are queued again
+ * (unit->requeue).  The units from *ret_ready on were deferred, changed nothing
+ * and still belong to the caller.  On failure *ret_ready has no meaning, all
+ * units belong to the caller, and everything is undone, unless the outcome of
+ * the commit is not known (db_commit()).  RC_CONFLICT: the units may succeed
+ * one by one.  ${alone}: ${n} is 1, and a batch with this unit was
+ * abandoned. */
 enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
     bool alone, size_t *ret_ready, struct err *err) MUST_USE;
 
@@ -80,9 +83,10 @@ enum rc writer_transact(struct writer *w, struct unit **units, size_t n,
 /* Defers ${n} units until their rows are free, at most for db_lock_ms. */
 void writer_defer(struct writer *w, struct unit **units, size_t n);
 
-/* Runs the deferred units if it is time, and sets when that will be
- * (intake.wake_ms).  ${last}: runs them now, and refuses those that are still
- * deferred afterwards. */
+/* If it is time, probes the contended rows and runs the deferred units again
+ * (see writer_deferred.c).  Sets intake.wake_ms to the time of the next probe;
+ * 0: no unit is deferred and no row is contended.  ${last}: runs the units at
+ * once, and refuses those that are deferred again. */
 void writer_retry_deferred(struct writer *w, bool last);
 
 #endif

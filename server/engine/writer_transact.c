@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One transaction of the writer: sorts the units of a batch by kind, locks
- * their rows on a multi-writer database, runs the verb of each kind, and hands
- * the commit to the thread that syncs and finishes.  See writer.h.
+ * their rows on a multi-writer database, runs the verb of each kind, commits,
+ * and hands the commit to commits.h, which syncs it and finishes its units.
+ * See writer.h.
  */
 #include <string.h>
 
 #include "base/fault.h"
 #include "engine/writer_internal.h"
 
-/* Maximum number of attempts at a batch while locks of other transactions are
- * in the way. */
+/* Maximum number of attempts at one transaction, the first one included, while
+ * other writers are in the way (writer_transact()). */
 #define TRIES_MOST 5
 
-/* The time that a batch waits for locks.  Batches of other nodes hold their
- * rows for about as long as ours do, and a row may be needed by one batch of
- * each node in turn.  So a batch waits for the time of 4 of its own batches,
- * rounded up to db_patience (50 ms) or to 2, 4, 8 or 16 times as much, at most
- * 800 ms. */
+/* The lock time-out: each statement of a batch waits at most this time for a
+ * lock.  Batches of other nodes keep their rows locked for about as long as
+ * those of this node do, and each node in turn may have a batch that needs the
+ * same row.  So the time-out is 4 times the smoothed time (lock_us) for which
+ * batches of this node keep their rows locked, rounded up to db_patience
+ * (50 ms) or to 2, 4, 8 or 16 times as much, at most 800 ms. */
 #define PATIENCE_BATCHES 4
 #define PATIENCE_MOST_MS 800
 
-/* Sorts the batch by kind; units of one kind stay in the order of their
- * arrival.  There are few kinds, so one pass for each kind costs less than a
- * sort. */
+/* There are few values of unit_kind.order, so two passes through the batch for
+ * each value cost less than a general sort. */
 void
 writer_sort(struct writer *w)
 {
@@ -134,8 +135,9 @@ part_deferred(struct writer *w, struct unit **units, size_t n)
 	return (ready);
 }
 
-/* Locks the rows of the units, and reads the clock after that: what other
- * transactions have committed while this one waited is then earlier. */
+/* Locks the rows of the units, and then sets tx->now_ms again.  So the time of
+ * this transaction is not before the times that other transactions have written
+ * while it waited for their locks, as far as the clocks of the nodes agree. */
 static enum rc
 lock(struct writer *w, struct tx *tx, struct unit **units, size_t n,
     struct err *err)
@@ -147,9 +149,10 @@ lock(struct writer *w, struct tx *tx, struct unit **units, size_t n,
 	return (rc);
 }
 
-/* Adapts the lock time-out to ${us}, the time for which a batch has held its
- * rows.  The time-out changes only by doubling, because each change costs a
- * round trip. */
+/* Adds ${us}, the microseconds for which a batch has kept its rows locked, to
+ * the smoothed time lock_us, and raises or lowers the lock time-out accordingly
+ * (PATIENCE_BATCHES).  The time-out is db_patience times a power of 2 and so
+ * changes rarely: each change costs a round trip. */
 static void
 note_lock_time(struct writer *w, int64_t us)
 {
@@ -163,10 +166,12 @@ note_lock_time(struct writer *w, int64_t us)
 	db_set_lock_timeout(w->db, ms);
 }
 
-/* Makes one attempt to run ${n} units as one transaction.  On success the units
- * from *ret_ready on were deferred and still belong to the caller.  On failure
- * all units belong to the caller, and everything is undone, unless the outcome
- * of the commit is not known (db_commit()). */
+/* Makes one attempt to run ${n} units as one transaction.  On success the first
+ * *ret_ready units are committed and handed over; those from *ret_ready on were
+ * deferred and still belong to the caller.  If all are deferred, nothing is
+ * committed.  On failure *ret_ready has no meaning, all units belong to the
+ * caller, and everything is undone, unless the outcome of the commit is not
+ * known (db_commit()). */
 static enum rc
 transact_once(struct writer *w, struct unit **units, size_t n,
     const struct attempt *how, size_t *ret_ready, struct err *err)
@@ -227,11 +232,13 @@ waited(const struct writer *w, enum rc rc)
 	return (rc == RC_BUSY && db_lock_timed_out(w->db));
 }
 
-/* Tries again when another writer was in the way (db_retryable()): it had
- * locked a row for which this transaction must not wait at that point, it had
- * inserted the same row, or a deadlock was resolved at this transaction's
- * expense.  When the wait for a row has timed out, the further attempts take
- * only the units whose rows are free (search). */
+/* Makes up to TRIES_MOST attempts.  Tries again when another writer was in the
+ * way (db_retryable()): it had locked a row for which this transaction must not
+ * wait at that point, it had inserted a row with the same key, or a deadlock
+ * was resolved at this transaction's expense.  Also tries again when the wait
+ * for a lock has timed out: from then on all attempts do not wait for the
+ * listed rows, and defer the units whose rows are locked (search).  A wait that
+ * times out even then ends the attempts. */
 enum rc
 writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
     size_t *ret_ready, struct err *err)
@@ -247,9 +254,9 @@ writer_transact(struct writer *w, struct unit **units, size_t n, bool alone,
 			break;
 		how.search = how.search || waited(w, rc);
 	} while (++how.tries < TRIES_MOST);
-	/* Other transactions hold locks that the batch needs.  RC_CONFLICT
-	 * makes the caller run the units one by one; each of them needs fewer
-	 * locks. */
+	/* Other transactions hold locks that the units need.  RC_CONFLICT makes
+	 * the caller run the units one by one; each of them needs fewer locks.
+	 * A single unit fails with RC_BUSY. */
 	if (waited(w, rc) || (rc == RC_BUSY && db_retryable(w->db)))
 		return (n > 1 ? RC_CONFLICT : RC_BUSY);
 	if (!db_retryable(w->db))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The addresses that this server never contacts unless an operator allows them:
- * the special-purpose registries of IANA for IPv4 and IPv6 (RFC 6890), and
- * multicast, as prefixes.  This includes entries of the registries that IANA
- * calls globally reachable, because no chat server has such an address.
+ * The addresses that this server does not contact unless an operator allows
+ * them, as prefixes: the special-purpose registries of IANA for IPv4 and IPv6
+ * (RFC 6890), multicast, and all of IPv6 outside 2000::/3.  Even the entries of
+ * the registries that IANA calls globally reachable are refused, because no
+ * chat server has such an address.
  */
 #include <sys/socket.h>
 
@@ -43,8 +44,9 @@ static const struct block v4_blocks[] = {
 };
 
 /* Global unicast (2000::/3).  Every IPv6 address outside of it is refused,
- * among them loopback, unique local, link-local, multicast and 64:ff9b::/96.
- * The exception is ::ffff:a.b.c.d, which is checked as IPv4. */
+ * among them loopback, unique local, link-local, multicast and 64:ff9b::/96,
+ * unless an operator has allowed it.  ::ffff:a.b.c.d is checked as IPv4
+ * instead.  Addresses inside of it are checked against v6_blocks. */
 static const struct block v6_global = {{0x20}, 3, "not a public address"};
 
 /* Blocks that are not public and that a message to the operator names. */

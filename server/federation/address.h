@@ -6,8 +6,9 @@
  * Strangers choose the domains that this server looks up, and their DNS chooses
  * the addresses.  So the address of each socket is checked after DNS, just
  * before the socket connects.  Loopback, private networks and all other
- * addresses that IANA has set aside are refused; otherwise strangers could make
- * this server contact machines inside the operator's network.
+ * addresses that IANA has set aside are refused, unless an operator allows
+ * them; otherwise strangers could make this server contact machines inside the
+ * operator's network.
  */
 #ifndef FEDERATION_ADDRESS_H
 #define FEDERATION_ADDRESS_H
@@ -38,9 +39,10 @@ bool address_allowed(
 const char *address_fault(
     const struct sockaddr *address, const struct net_networks *allowed);
 
-/* Adds 127.0.0.0/8 and ::1 to ${networks}, unless the list is full.  Used for
- * requests to a peer whose URL an operator has pinned, because this peer may
- * run on the same machine. */
+/* Adds 127.0.0.0/8, then ::1, to ${networks}, as far as the list has room
+ * (NET_NETWORKS_MAX); does not report that one was left out.  Used for example
+ * for requests to a peer whose URL an operator has pinned, because this peer
+ * may run on the same machine. */
 void address_add_loopback(struct net_networks *networks);
 
 #endif

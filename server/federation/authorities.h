@@ -13,8 +13,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* The longest file of certificate authorities in bytes; the caller checks the
- * length.  The file of Debian, with 140 authorities, has 220 KiB. */
+/* Maximum size of the file of certificate authorities, 1 MiB, in bytes.  The
+ * caller of authorities_check() refuses a larger file; the function itself does
+ * not.  The file of Debian, with 140 authorities, has 220 KiB. */
 #define AUTHORITIES_LEN ((size_t)1024 * 1024)
 
 /* Checks that ${pem} has at least one certificate, and that each certificate is

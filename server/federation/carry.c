@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends a parcel (messages and receipts for one destination, its items) to
- * another server in signed HTTP requests.  One request is enough, unless the
- * peer accepts fewer items or bytes in a request, or the peer refuses a request
- * as a whole and the parcel is split to find the item that it refuses.
+ * Sends a parcel to another server, the peer, in signed HTTP requests.  The
+ * items of a parcel are messages and receipts for one destination; a parcel
+ * without items is a heartbeat.  One request is enough, unless the peer accepts
+ * fewer items or bytes in a request, or refuses a request as a whole and the
+ * parcel is split to find the item that it refuses, or the same items must be
+ * sent once more (CLASSIFY_SIGN_ANEW, ask_again()).
  *
- * The requests of a parcel are sent one after the other.  When the peer has
- * neither accepted nor rejected an item, the later items of its lane (one
- * conversation to one recipient) are not sent, so that they do not overtake it.
+ * The requests of a parcel are sent one after the other.  When the answer to a
+ * request neither accepts nor rejects an item, the items of its lane (one
+ * conversation to one recipient) that have not been sent yet are not sent, so
+ * that they do not overtake it.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -44,9 +47,11 @@ end(struct carry *c)
 	parcel->finish(parcel);
 }
 
-/* Ends ${c}, for the reason ${why}, although items have no answer.  Items that
- * got an answer to an earlier request keep it.  The other items wait, and this
- * attempt does not count as one of their retries. */
+/* Ends the sending, for the reason ${why}, although items have no answer: hands
+ * the parcel back (parcel.finish) and frees ${c}.  Items that got an answer to
+ * an earlier request keep it.  The other items are sent again later, in another
+ * parcel, and this attempt does not count as one of their retries.  ${status}:
+ * the HTTP status; 0: none. */
 static void
 fail(struct carry *c, int status, const char *why)
 {
@@ -211,9 +216,10 @@ read_outcome(struct carry *c, struct outcome *o)
 		    classify_problem_read(value, t->answer.data, t->answer.len);
 }
 
-/* Reports to peer_clocks_hear() how far the peer's clock is off.  Takes the
- * time from the heartbeat in the answer, which the peer's own software wrote.
- * Without one, takes the header Date, which may come from a proxy. */
+/* Passes to peer_clocks_hear() how far the peer's clock is off.  Takes the time
+ * from the heartbeat in the answer, which the peer's own software wrote.
+ * Without one, takes the header Date, which may come from a proxy.  Does
+ * nothing if there is no answer, or neither time in it. */
 static void
 hear_clock(const struct carry *c, const struct outcome *o)
 {
@@ -250,11 +256,11 @@ explain(const struct carry *c, const struct outcome *o, char *ret, size_t size)
 		(void)snprintf(ret, size, "HTTP %d", o->is.status);
 }
 
-/* Marks the copy of the peer's document (/.well-known/twinbox) as stale if the
- * answer suggests that the document has changed.  That is an answer with
- * another epoch, or with a status that an outdated URL would give: 300 to 499,
- * except 429.  503 key-unknown does not count, because its cause is the key of
- * this server. */
+/* Marks this server's copy of the peer's document (/.well-known/twinbox) as
+ * stale if the answer suggests that the document has changed.  That is an
+ * answer with another epoch than the copy, or with a status that an outdated
+ * URL would give: 300 to 499, except 429.  503 key-unknown does not count,
+ * because its cause is the key of this server. */
 static void
 look_stale(struct carry *c, const struct outcome *o)
 {
@@ -306,9 +312,11 @@ reject(struct carry *c, enum envelope_reason reason)
 	next_request(c);
 }
 
-/* The answer came from the peer before it was restored from a backup, so what
- * it accepted then may be lost.  Ignores the answer and sends the items of the
- * request again; the peer recognises those that it still has. */
+/* Called when the answer came from the peer before the peer was restored from a
+ * backup (directory_epoch_past()), so the items that it accepted may be lost
+ * there.  Ignores the answer and sends the items of the request again, now by
+ * the peer's newer document; the peer recognises the items that it still
+ * has. */
 static void
 ask_again(struct carry *c)
 {
@@ -326,8 +334,9 @@ come_back(struct transfer *t)
 
 	read_outcome(c, &o);
 	if (o.no_memory) {
-		/* The peer may have taken the items; it recognises them when
-		 * they are sent again. */
+		/* The answer could not be read.  The peer may have accepted the
+		 * items; it recognises them when they are sent again in a later
+		 * parcel. */
 		carry_fail_here(c, "out of memory while its answer was read");
 		return;
 	}
@@ -377,8 +386,10 @@ come_back(struct transfer *t)
 
 /* ---- a request ---- */
 
-/* Writes the body of the next request: the items that have no answer yet, in
- * order, as many as fit into one request. */
+/* Writes the body of the next request, and the numbers of its items to c->sent.
+ * These are the first items that have no answer yet, in order, up to the peer's
+ * limits of items and bytes and up to c->most, but at least one.  If the parcel
+ * has no items, writes a heartbeat.  Fails only with RC_NO_MEMORY. */
 static enum rc
 write_body(struct carry *c)
 {

@@ -59,8 +59,9 @@ is_problem_json(const char *type)
 		(type[n] == '\0' || strchr("; \t", type[n]) != NULL));
 }
 
-/* Returns the code of a problem: the part of its `type` URI behind the last
- * "/".  The part before does not matter.  Returns "" if ${uri} is NULL. */
+/* Returns the code of a problem: the part of ${uri}, its `type`, behind the
+ * last "/", or all of ${uri} if it has no "/".  The result points into ${uri}.
+ * Returns "" if ${uri} is NULL. */
 static const char *
 code_of(const char *uri)
 {
@@ -152,8 +153,9 @@ classify_taken(const struct classify_outcome *o)
  * envelopes, or another machine than the peer's server has answered.  With
  * several envelopes, returns CLASSIFY_HALVE to find the bad one.  A single
  * envelope is rejected if the problem code is bad-request, too-large or
- * body-too-large; otherwise the answer counts as a failure of the
- * destination. */
+ * body-too-large.  With another code, and for a heartbeat (no envelope),
+ * returns CLASSIFY_CHARGE_ALERT: the answer counts as a failure of the
+ * destination, and the operator is alerted. */
 static struct classify_verdict
 classify_refused(const struct classify_outcome *o)
 {

@@ -5,9 +5,12 @@
  * answers").
  *
  * The rule behind classify(): a message is given up only if the peer's own
- * software refuses it.  Any answer of a proxy or of a wrong host, and no answer
- * at all, at most counts as a failure of the destination or pauses it; the
- * messages wait, and none of them uses up a retry.
+ * software rejects it: by its ack in the answer, or, if it was alone in the
+ * request, by status 400, 413 or 422 with the problem code bad-request,
+ * too-large or body-too-large.  All other answers without acks, such as those
+ * of a proxy or a wrong host, and no answer at all, use up no retry of the
+ * messages.  The request is sent again at once, signed anew or in halves, or
+ * the messages wait, and the destination is paused or charged with a failure.
  *
  * Thread: any, in all of these.  Only parsing a problem document allocates
  * memory.
@@ -60,26 +63,28 @@ enum classify_problem {
 	    CLASSIFY_PROBLEMS
 };
 
-/* The code and the detail of a problem document (RFC 9457), to show to
- * operators.  Bytes that are not printable ASCII become '?', and longer texts
- * are cut. */
+/* The code (the end of the member `type`) and the member `detail` of a problem
+ * document (RFC 9457), safe to show to operators.  Bytes that are not printable
+ * ASCII become '?', and texts that are too long for these arrays are cut. */
 struct classify_said {
 	char code[48]; /* the end of its `type` */
 	char detail[256];
 };
 
-/* Parses the problem document in the ${n} bytes at ${body}; ${type} is the
- * value of the header Content-Type (NULL: absent).  Returns false, with ${ret}
- * unchanged, if ${type} is not application/problem+json, if the body is longer
- * than ENVELOPE_ANSWER_LEN or not valid JSON, or if memory is short.  A missing
- * member becomes "". */
+/* Copies the code and the detail of the problem document in the ${n} bytes at
+ * ${body} to ${ret}; ${type} is the value of the header Content-Type (NULL:
+ * absent).  Returns false, with ${ret} unchanged, if ${type} is not
+ * application/problem+json, if the body is longer than ENVELOPE_ANSWER_LEN or
+ * not valid JSON, or if memory is short.  A text becomes "" if its member is
+ * missing or not a string. */
 bool classify_problem_said(
     const char *type, const char *body, size_t n, struct classify_said *ret);
 
-/* Parses the same input as classify_problem_said(), and returns the problem
- * whose code in CLASSIFY_PROBLEM_TABLE is the end of the member `type`.
- * Returns CLASSIFY_NO_PROBLEM if the table does not have the code or
- * classify_problem_said() returns false. */
+/* Parses the same input as classify_problem_said(), and returns the problem in
+ * CLASSIFY_PROBLEM_TABLE whose code equals the part of the member `type` behind
+ * its last "/" (all of `type` if it has no "/").  Returns CLASSIFY_NO_PROBLEM
+ * if the table does not have the code or classify_problem_said() returns false.
+ */
 enum classify_problem classify_problem_read(
     const char *type, const char *body, size_t n);
 
@@ -144,13 +149,14 @@ struct classify_verdict classify(const struct classify_outcome *outcome);
 /* Parses an HTTP date in the preferred form (RFC 9110, section 5.6.7), for
  * example the value of the header Date, to wall time in ms.  The day of the
  * week is not checked.  Returns false, with ${ret_ms} unchanged, if ${value} is
- * not such a date. */
+ * not such a date; ${value} must not be NULL. */
 bool classify_date_read(const char *value, int64_t *ret_ms);
 
 /* Parses the header Retry-After (RFC 9110, section 10.2.3).  ${value} (NULL:
  * absent) is a number of seconds, or a date in the preferred form; ${now_ms} is
- * wall time.  Returns the time to wait in ms, from 0 to RETRY_HINT_MAX_MS, or
- * CLASSIFY_NO_WAIT if the header is absent or not valid. */
+ * wall time.  Returns the time to wait in ms, 0 if the date has passed, and
+ * RETRY_HINT_MAX_MS for a longer time.  Returns CLASSIFY_NO_WAIT if the header
+ * is absent or not valid. */
 int64_t classify_retry_after_ms(const char *value, int64_t now_ms);
 
 #endif

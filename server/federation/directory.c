@@ -2,9 +2,9 @@
 /*
  * See directory.h.
  *
- * There are two LRU lists: peers that are in the database, and names that are
- * not (yet).  A stranger who invents names evicts only other names of the
- * second list, never a peer.
+ * There are two LRU lists: peers, whose database rows are in memory, and names,
+ * which are not known (yet) to be in the database.  A name that is added evicts
+ * at most another name, so a stranger who invents names cannot evict a peer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,11 +18,12 @@
 /* Limits of peers and of names in memory; about 3 KB each. */
 #define PEERS_MAX 2048
 #define NAMES_MAX 1024
-/* When this time in ms has passed since the end of a document's lifetime, the
- * next signed request of its server starts a fetch of the document, in case the
- * keys have changed.  Until a fetch succeeds, the known keys still verify.
- * Sending does not use the document after the end of its lifetime, and fetches
- * it first. */
+/* When this time in ms has passed since the end of the lifetime of a peer's
+ * document, the keys of the peer count as outdated (is_old()).  The next
+ * request that claims to be signed with one of these keys then starts a fetch
+ * of the document, in case the keys have changed.  Until a fetch succeeds, the
+ * known keys still verify.  Sending is stricter: from the end of the lifetime
+ * it does not use the document, and fetches it first. */
 #define KEYS_TRUSTED_MS INT64_C(3600000)
 
 struct entry {
@@ -157,8 +158,10 @@ touch(struct directory *d, struct entry *e)
 	link_entry(d, e);
 }
 
-/* Finds or adds the entry of ${domain}, and makes it the most recently used
- * one.  NULL: no memory; the next request for the domain tries again. */
+/* Finds the entry of ${domain}, or adds an empty one to the names, and makes it
+ * the most recently used one of its list.  Adding an entry may free another
+ * one: the least recently used name, or an entry with the same hash.  Returns
+ * NULL if memory is short; then the next request for the domain tries again. */
 static struct entry *
 find_or_add(struct directory *d, const char *domain)
 {
@@ -193,9 +196,11 @@ now_ms(const struct directory *d)
 
 /* ---- asking ---- */
 
-/* Starts a look-up of ${e}, unless one is under way or there is no room for
- * one.  The callback must not return the result during the call: the caller
- * holds the lock, and directory_stored() and the like take it. */
+/* Starts a look-up of ${e} by the callback d->o.want, unless one is under way.
+ * Sets e->looking if the callback accepts the look-up; it may have no room for
+ * one.  The callback must not report the result during the call:
+ * directory_stored() and the like take the lock, which the caller of ask()
+ * holds. */
 static void
 ask(struct directory *d, struct entry *e, enum directory_want what)
 {
@@ -228,7 +233,7 @@ looked(struct directory *d, struct entry *e)
 		reread(d, e);
 }
 
-/* Starts to read the database row of ${e} again if it was read
+/* Starts to read the database row of ${e} again if it was read at least
  * directory_reload_ms ago or is known to have changed.  An operator or another
  * node may have changed the row. */
 static void
@@ -260,9 +265,10 @@ key_of(const struct directory *d, const struct entry *e, const char *key_id,
 	return (false);
 }
 
-/* Starts a look-up of ${e}, a domain that is not known to be in the database.
- * Does nothing for directory_failed_ms after a look-up of the domain has
- * failed. */
+/* Starts a look-up of ${e}, a domain that is not known to be in the database:
+ * its row is read and, if there is none, its document is fetched.  Does nothing
+ * for directory_failed_ms after a fetch of the document has failed
+ * (directory_failed()). */
 static void
 ask_unknown(struct directory *d, struct entry *e)
 {
@@ -271,11 +277,12 @@ ask_unknown(struct directory *d, struct entry *e)
 		ask(d, e, DIRECTORY_WANT_PEER);
 }
 
-/* Starts a fetch of the document of ${e}, a known peer.  Either the peer has
- * used a key that is not known here, or its document was not read for a long
- * time and may no longer have the key.  Does nothing for directory_again_ms
- * after the last such fetch, and for directory_failed_ms after one has
- * failed. */
+/* Starts a fetch of the document of ${e}, a known peer.  Either a request names
+ * a key of the peer that is not known here, or is_old() has found that the
+ * known keys may be outdated.  Does nothing while a look-up of ${e} is under
+ * way, for directory_again_ms after this function started the last one, and for
+ * directory_failed_ms after a fetch of the document has failed.
+ * directory_later() ends the first of these two times. */
 static void
 ask_document(struct directory *d, struct entry *e)
 {
@@ -288,8 +295,9 @@ ask_document(struct directory *d, struct entry *e)
 		e->next_document_ms = now + d->o.timing->directory_again_ms;
 }
 
-/* Returns true if the keys of ${e} may be outdated: this process has never read
- * the document of ${e}, or the document's lifetime ended KEYS_TRUSTED_MS ago.
+/* Returns true if the keys of ${e} may be outdated: this process has read no
+ * document of the peer since it added ${e}, or the lifetime of the document
+ * ended at least KEYS_TRUSTED_MS ago (directory_stale() sets that end to 0).
  * Keys that an operator has pinned are never outdated, because the document
  * does not change them. */
 static bool

@@ -64,9 +64,12 @@ struct directory_signer {
 };
 
 /* Finds the key ${key_id} of ${domain}, with which a request claims to be
- * signed.  Starts a look-up if the server or the key is not known, or if what
- * is known about the server is old.  Both names may be inventions of a
- * stranger.  Sets ${ret} only if it returns DIRECTORY_KNOWN. */
+ * signed; a stranger may have invented both names.  Starts a look-up if the
+ * server or the key is not known, if the database row of the server was read at
+ * least directory_reload_ms ago, or if its document may be outdated.  Only
+ * later calls see the result of the look-up, and none is started while the
+ * limits for look-ups forbid it.  Sets ${ret} only if it returns
+ * DIRECTORY_KNOWN. */
 enum directory_answer directory_signer(struct directory *d, const char *domain,
     const char *key_id, struct directory_signer *ret);
 
@@ -88,22 +91,25 @@ enum directory_way {
 };
 
 /* Finds where messages for ${domain} are sent.  Sets ${ret} only if it returns
- * DIRECTORY_OPEN_WAY.  Does not fetch a document that is missing or no longer
- * fresh: after DIRECTORY_NO_WAY the caller starts the look-up. */
+ * DIRECTORY_OPEN_WAY.  May start to read the database row of ${domain} again,
+ * but fetches no document: after DIRECTORY_NO_WAY (there is no document here,
+ * or its lifetime has ended) the caller starts that look-up. */
 enum directory_way directory_contact(
     struct directory *d, const char *domain, struct directory_contact *ret);
 
-/* ${then} was the contact of ${domain} when a request was sent, and the answer
- * has the epoch ${epoch}.  Returns true if the answer comes from before
- * ${domain} was restored from a backup: since the request was sent, this server
- * has read a document of ${domain} whose epoch is neither that of ${then} nor
- * ${epoch}. */
+/* The epoch of a server changes when the server is restored from a backup.
+ * ${then} was the contact of ${domain} when a request was sent, and ${epoch} is
+ * the epoch in the answer.  Returns true if the answer comes from before such a
+ * restore: this server has meanwhile read a document of ${domain} whose epoch
+ * is neither that of ${then} nor ${epoch}.  Returns false if that document or
+ * ${then} has no epoch. */
 bool directory_epoch_past(struct directory *d, const char *domain,
     const struct directory_contact *then, const char *epoch);
 
 /* Returns true if this server may accept messages of its users to users of
- * ${domain}: the policy allows the domain, and no operator is known to have
- * blocked it. */
+ * ${domain}: the policy allows the domain, and no row in memory says that an
+ * operator has blocked it.  May start to read that row again; only later calls
+ * see the result. */
 bool directory_reaches(struct directory *d, const char *domain);
 
 /* Returns the entry of ${domain} in the policy if an operator has pinned its
@@ -114,9 +120,11 @@ const struct domain_peer *directory_pinned(
 
 /* ---- what is learnt ---- */
 
-/* Ends a look-up of the domain: stores its database row ${known} in memory.
- * ${asked_ms} is the monotonic time at which the database was asked for the
- * row.  If the row in memory was asked for later, ${known} is ignored. */
+/* Stores the database row ${known} of a domain in memory, and ends the look-up
+ * of the domain, if one is under way.  ${asked_ms} is the monotonic time at
+ * which the database was asked for the row.  If the row in memory was asked for
+ * later, it stays, and only the look-up ends.  Does nothing if the domain is
+ * new and memory is short. */
 void directory_stored(struct directory *d, const struct store_peer_known *known,
     int64_t asked_ms);
 
@@ -126,10 +134,11 @@ void directory_learned(struct directory *d,
     const struct store_peer_known *known, int64_t asked_ms,
     const struct document *doc, int64_t lifetime_s);
 
-/* The database row of ${domain} was changed by another node.  Starts a look-up
- * even if the domain is not in memory, so that this node knows of a block
- * before the domain is used next.  Does nothing if the policy refuses the
- * domain. */
+/* Another node has changed the database row of ${domain}.  Adds the domain to
+ * memory if it is not there, and starts to read its row, so that this node
+ * learns of a block even if it does not use the domain.  If a look-up of the
+ * domain is under way, reads the row after that.  Does nothing if the policy
+ * refuses the domain. */
 void directory_changed(struct directory *d, const char *domain);
 
 /* The database does not have ${domain}, or no longer: removes it from
@@ -137,19 +146,22 @@ void directory_changed(struct directory *d, const char *domain);
 void directory_unknown(struct directory *d, const char *domain);
 
 /* The look-up of ${domain} has ended without a result, for a reason on this
- * side: a queue was full, memory was short or the database was away.  The next
- * request for the domain starts another one. */
+ * side, such as a full queue, a limit, a lack of memory or a database that is
+ * away.  This is not counted as a failure of the domain: the next request that
+ * needs a look-up of it may start one. */
 void directory_later(struct directory *d, const char *domain);
 
 /* The document of ${domain} could not be fetched or is not valid.  For
- * directory_failed_ms (10 minutes), requests of strangers do not start another
- * fetch.  If an older document was read less than DOCUMENT_LIFETIME_MAX_S ago
- * and is not stale, messages are sent by it for at least
- * DOCUMENT_LIFETIME_MIN_S more. */
+ * directory_failed_ms (10 minutes), no incoming request starts another fetch,
+ * but sending a parcel may.  If an older document was read less than
+ * DOCUMENT_LIFETIME_MAX_S ago and directory_stale() was not called since,
+ * messages are sent by it for at least DOCUMENT_LIFETIME_MIN_S more. */
 void directory_failed(struct directory *d, const char *domain);
 
-/* An answer of ${domain} suggests that its document has changed.  The document
- * is fetched again before the next request is sent to ${domain}. */
+/* An answer of ${domain} suggests that its document has changed.  Ends the
+ * lifetime of the document in memory, so that it is fetched again before the
+ * next parcel to ${domain} is sent.  A parcel that is being sent goes on by the
+ * contact that it has. */
 void directory_stale(struct directory *d, const char *domain);
 
 /* ---- look-ups ---- */
@@ -166,10 +178,12 @@ struct directory_options {
 	const struct clk *clk;
 	const struct timing *timing; /* borrowed; NULL: timing_real() */
 
-	/* Starts a look-up.  Its result is a later call of directory_stored(),
-	 * directory_learned(), directory_unknown(), directory_later() or
-	 * directory_failed(), never during this call.  Returns false if there
-	 * is no room for a look-up.  Thread: any.  Never blocks. */
+	/* Starts a look-up.  Its result comes later, never during this call, by
+	 * directory_learned(), directory_unknown(), directory_later(),
+	 * directory_failed() or directory_stored(); the last one may be
+	 * followed by another of them for the same look-up.  Returns false if
+	 * no look-up can be started: there is no room, memory is short, or the
+	 * server stops.  Thread: any.  Never blocks. */
 	bool (*want)(void *arg, const char *domain, enum directory_want what);
 	void *arg;
 };

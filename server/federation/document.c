@@ -133,9 +133,10 @@ is_key_id(const char *text)
 	return (n >= 1 && n <= SIGNATURE_KEY_ID_MAX && text[n] == '\0');
 }
 
-/* Parses one key and appends it to ${ret}.  A second key with the same id is
- * refused: a signature names its key by the id, so it would be undefined which
- * of the two keys verifies it. */
+/* Parses one key, whose "alg" the caller has checked, and appends it to ${ret}.
+ * Returns RC_INVALID, which makes the whole document invalid, if the key is
+ * malformed or ${ret} already has a key with the same id: a signature names its
+ * key by the id, so it would be undefined which of the two keys verifies it. */
 static enum rc
 read_key(const json_t *object, struct document *ret, struct err *err)
 {
@@ -193,9 +194,10 @@ read_keys(const json_t *root, struct document *ret, struct err *err)
 
 /* ---- the URL of deliver ---- */
 
-/* Copies the host of a URL, which begins at ${*at} and ends at the next
- * delimiter, and moves ${*at} past it.  Returns false if the host is missing or
- * longer than a domain may be. */
+/* Copies the host of a URL, which begins at ${*at} and ends before the next
+ * delimiter (such as ':' or '/') or the NUL, and moves ${*at} to this delimiter
+ * or NUL.  Returns false, with ${*at} unchanged, if the host is empty or longer
+ * than a domain may be. */
 static bool
 take_host(const char **at, char ret[LIMIT_DOMAIN_LEN + 1])
 {

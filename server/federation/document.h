@@ -42,8 +42,8 @@
 #define DOCUMENT_DELIVER_SIZE                                                  \
 	(sizeof("https://" DOCUMENT_DELIVER_PATH) + DOCUMENT_AUTHORITY_SIZE)
 /* The lifetime of a document in seconds, from the max-age of its answer: the
- * default if there is none, the minimum and the maximum.  A shorter or longer
- * max-age counts as the minimum or maximum. */
+ * default if it has no valid one, the minimum and the maximum.  A shorter or
+ * longer max-age counts as the minimum or maximum. */
 #define DOCUMENT_LIFETIME_S 300
 #define DOCUMENT_LIFETIME_MIN_S 60
 #define DOCUMENT_LIFETIME_MAX_S 86400
@@ -74,11 +74,11 @@ struct document {
 /* Appends ${d} to ${b} as JSON.  An error stays in ${b} (buf_ok()). */
 void document_write(struct buf *b, const struct document *d);
 
-/* Parses the ${n} bytes that ${domain} sent as its document.  ${pinned} (NULL:
- * none) is the base URL that an operator has pinned for ${domain}, such as
- * "http://127.0.0.1:8080".  Then the member `deliver` may also be ${pinned}
- * followed by DOCUMENT_DELIVER_PATH, even if that is not https on port 443 of
- * ${domain}.
+/* Parses the ${n} bytes at ${text}, which ${domain} sent as its document.  Its
+ * member `deliver` must be DOCUMENT_DELIVER_PATH by https on port 443 of
+ * ${domain} or of a subdomain of it.  ${pinned} (NULL: none) is the base URL
+ * that an operator has pinned for ${domain}, such as "http://127.0.0.1:8080";
+ * then `deliver` may instead be ${pinned} followed by DOCUMENT_DELIVER_PATH.
  *
  * Returns RC_OK; RC_INVALID if a rule is broken, with the rule in ${err}, in
  * words for an operator; or RC_NO_MEMORY.  After an error ${ret} is

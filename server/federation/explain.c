@@ -62,8 +62,10 @@ explain_cure(struct explain *ret, const char *fmt, ...)
 /* ---- lines ---- */
 
 /* Appends ${text}, escaped for a terminal, to a line of ${out} that already has
- * ${column} bytes, and ends the line.  Breaks lines between words; each further
- * line begins with ${indent} spaces. */
+ * ${column} bytes, and ends the line.  Breaks lines between words, so that they
+ * have at most WIDTH bytes unless one word is longer; each further line begins
+ * with ${indent} spaces.  The first word always goes to the line that is there.
+ */
 static void
 wrap(struct buf *out, const char *text, size_t column, size_t indent)
 {

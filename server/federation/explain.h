@@ -5,10 +5,11 @@
  * use neither the network nor the database; the command does that and passes
  * the results.
  *
- * Texts may quote what another server says.  explain_write() escapes them for a
- * terminal.
+ * Texts may quote what another server says.  explain_write() and
+ * explain_write_text() escape them for a terminal.
  *
- * Thread: any, in all of these.  Memory: the caller's.
+ * Thread: any, in all of these.  The caller owns the structs and buffers that
+ * they write to.
  */
 #ifndef FEDERATION_EXPLAIN_H
 #define FEDERATION_EXPLAIN_H
@@ -49,7 +50,8 @@ void explain_cure(struct explain *ret, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Appends ${e}, the result of step ${what}, in lines of at most 79 bytes
- * (unless one word is longer):
+ * (unless one word is longer).  If the step went well, "ok" stands in place of
+ * "fails", and "Note:" in place of "Cure:".  An empty cure has no line.
  *
  *	fails  DNS: b.example has no address (Name or service not known)
  *	       Cure: Check the spelling. ... */
@@ -69,8 +71,9 @@ void explain_write_text(struct buf *out, const char *text, size_t indent);
 void explain_policy(const struct directory_policy *policy, const char *domain,
     struct explain *ret);
 
-/* Explains that DNS gave no address for ${host}, for the reason ${why}.  If
- * ${again} is true, the failure is temporary. */
+/* Sets ${ret} to a failed step: DNS gave no address for ${host}, for the reason
+ * ${why}.  If ${again} is true, the failure is temporary, and the cure advises
+ * to try again. */
 void explain_no_address(
     const char *host, const char *why, bool again, struct explain *ret);
 
@@ -79,8 +82,9 @@ void explain_no_address(
 void explain_addresses(
     const char *host, size_t n, size_t nallowed, struct explain *ret);
 
-/* Explains in ${ret} why ${authority}, "HOST" or "HOST:PORT", gave no answer,
- * and what the cure is.  ${transport} is not CLASSIFY_ANSWERED.  ${error} is
+/* Sets ${ret} to a failed step: explains why ${authority}, "HOST" or
+ * "HOST:PORT", gave no answer that can be used, and what the cure is.  The
+ * caller makes sure that ${transport} is not CLASSIFY_ANSWERED.  ${error} is
  * the text of libcurl and may be "". */
 void explain_transport(const char *authority, enum classify_transport transport,
     const char *error, struct explain *ret);
@@ -100,7 +104,9 @@ void explain_document(const struct document *d,
 /* Compares the clock of another server with this server's.  By the wall clock
  * here, a request was sent at ${sent_ms} and answered at ${got_ms}.  ${date} is
  * the header Date of the answer (NULL: absent).  The step fails if the clocks
- * differ by more than EXPLAIN_SKEW_MS. */
+ * certainly differ by more than EXPLAIN_SKEW_MS.  It does not fail if the
+ * header is absent or not a date: then the text says that the clocks were not
+ * compared. */
 void explain_clock(
     const char *date, int64_t sent_ms, int64_t got_ms, struct explain *ret);
 

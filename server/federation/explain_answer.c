@@ -12,9 +12,10 @@
 
 /* ---- answers that nobody wants ---- */
 
-/* The meaning of an answer, with a cure.  A row with a code matches only an
- * answer of twinbox itself that has this problem code.  A row without a code
- * matches any answer with such a status.  The first row that matches counts. */
+/* The meaning of an answer, with a cure.  A row matches if the status is in its
+ * range and, if the row has a code, the answer is a problem document with this
+ * code, which shows that twinbox itself has answered.  The first row of a table
+ * that matches counts; if none does, the last row counts. */
 struct row {
 	int from, to; /* range of HTTP statuses */
 	const char *code;
@@ -95,8 +96,9 @@ has_key(const struct document *d, const char *id,
 }
 
 /* Returns true if operators have pinned keys of a server and its document ${d}
- * has none of them.  Then this server accepts no signature of that server,
- * because only pinned keys verify. */
+ * has none of them.  Only pinned keys verify then, so this server accepts no
+ * signature by a key of the document.  Returns false if ${known}, the database
+ * row of the server, is NULL. */
 static bool
 lacks_pinned(const struct document *d, const struct store_peer_known *known)
 {

@@ -39,9 +39,9 @@ take_row(void *arg, const struct store_peer_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Reads the known peers, at most PRELOAD_MOST, from the database into the
- * directory.  Otherwise, after a restart, the first request of each known peer
- * would be answered "key-unknown". */
+/* Reads the known peers, at most the PRELOAD_MOST with the lowest destination
+ * ids, from the database into the directory.  Without this, after a restart,
+ * the first request of each known peer would be answered "key-unknown". */
 static enum rc
 preload(struct directory *d, struct db *db, struct err *err)
 {

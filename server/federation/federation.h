@@ -7,6 +7,7 @@
  *	directory  other servers, in memory
  *	outbound   parcels and documents: requests to others, by a thread
  *	inbound    requests of others: routes of HTTP
+ *	clocks     how far the clocks of other servers are off
  */
 #ifndef FEDERATION_FEDERATION_H
 #define FEDERATION_FEDERATION_H
@@ -40,18 +41,19 @@ struct federation_options {
 	void *contact_arg;
 };
 
-/* Creates ${ret}.  Unless federation is off, also makes a key for this server
- * if it has none that is published, and reads the known peers into memory.
- * Starts no thread. */
+/* Creates ${ret}, which is unchanged after an error.  Unless federation is off,
+ * also makes a key for this server if it has none that is published, and reads
+ * the known peers (at most 2000) into memory.  Starts no thread. */
 enum rc federation_new(const struct federation_options *options,
     struct federation **ret, struct err *err) MUST_USE;
 
 /* Starts the outbound thread. */
 enum rc federation_start(struct federation *f, struct err *err) MUST_USE;
 
-/* The server begins to stop: from now on each correctly signed request of
- * another server is answered with a request to come back later, and none of its
- * messages is taken.  Thread: any. */
+/* The server begins to stop: from now on, a request of another server that
+ * passes the checks (signature, limits, digest) is answered with a request to
+ * come back later, and none of its messages and acks is taken.  Requests that
+ * were submitted to the writer before get their usual answers.  Thread: any. */
 void federation_drain(struct federation *f);
 
 /* Frees ${f}, after the relay, HTTP, readers and writer have stopped.  NULL is
@@ -71,13 +73,14 @@ size_t federation_clocks_off(
 
 /* An operator has changed the database row of a peer through this node: puts
  * the new row, ${known}, into the directory at once.  A peer that has no keys
- * and is not blocked is removed from the directory.  Thread: any.  Never
- * blocks. */
+ * and is not blocked is removed from the directory, that is from memory.  Does
+ * nothing if federation is off.  Thread: any.  Never blocks. */
 void federation_peer_changed(
     struct federation *f, const struct store_peer_known *known);
 
 /* Another node has changed the database row of the peer ${domain}: starts to
- * read the row again.  Thread: any.  Never blocks. */
+ * read the row, even if the peer is not in memory (see directory_changed()).
+ * Does nothing if federation is off.  Thread: any.  Never blocks. */
 void federation_peer_noted(struct federation *f, const char *domain);
 
 #endif

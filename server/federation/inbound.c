@@ -78,10 +78,12 @@ on_piece(struct http_request *req, const char *p, size_t n, void *arg)
 	sign_sha256_update(&call->hash, p, n);
 }
 
-/* Called when a request is complete.  http calls on_head() only for requests
- * with a body, so the head of a request without one is checked here.  If
- * on_head() had no memory (the principal is ${arg}), the request is refused
- * even if there is memory now, because its body was not read. */
+/* The function authorize of the gate.  http calls it when a request is
+ * complete, or already before the body is read if on_head() has returned
+ * HTTP_SENDER_STRANGER.  http calls on_head() only for requests with a body, so
+ * the head of a request without one is checked here.  If on_head() had no
+ * memory (the principal is ${arg}), the request is refused even if there is
+ * memory now, because its body is not read. */
 static void
 on_whole(struct http_request *req, void *arg)
 {
@@ -121,11 +123,12 @@ refuse_document(struct http_request *req, enum problem p, const char *text)
 	http_answer_refusal(req, &r);
 }
 
-/* Returns how many requests a peer may have under way, from 1 to
- * DOCUMENT_REQUESTS; this server's document states the number.  The bodies of
- * all these requests fit into the memory that one sender may use for bodies
- * (HTTP_OWNER_PART), unless even one does not fit.  Otherwise a peer that keeps
- * to the document could be refused for lack of memory (503). */
+/* Returns the limit of requests under way that this server's document states
+ * for each peer, from 1 to DOCUMENT_REQUESTS.  One sender may use
+ * 1/HTTP_OWNER_PART of the memory for bodies (body_bytes; 0: no limit).  The
+ * limit is such that the largest bodies of that many requests fit into this
+ * part, because a peer that keeps to the document should not be refused for
+ * lack of memory (503).  It is 1 even if not one such body fits. */
 static int64_t
 requests_offered(const struct inbound *in)
 {

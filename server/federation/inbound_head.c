@@ -2,9 +2,10 @@
 /*
  * Checks a request by its head alone (docs/federation.md, "A request").
  * Strangers can cause this work, so it never waits and never reads the
- * database.  It allocates a struct inbound_call for each request.  It may add
- * an entry to the directory and start a look-up, whose numbers are limited.  If
- * the signature is good, it may add the peer to the rate limits.
+ * database.  For each request it allocates a struct inbound_call.  It may also
+ * add an entry to the directory and start a look-up of the peer; the numbers of
+ * entries and of look-ups are limited.  If the signature is good, it charges
+ * the request to the rate limits of the peer.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,8 +67,10 @@ headers_stand_once(struct inbound_call *call)
 	return (true);
 }
 
-/* Returns true if the request has neither a query nor a Content-Encoding.  The
- * signature covers neither, so a request with one of them is refused. */
+/* Returns true if the target of the request is exactly DOCUMENT_DELIVER_PATH,
+ * without a query, and the request has no Content-Encoding.  The signature
+ * covers neither a query nor a Content-Encoding.  Otherwise sets the refusal of
+ * ${call}. */
 static bool
 unsigned_parts_absent(struct inbound_call *call)
 {
@@ -226,8 +229,10 @@ leave(void *arg)
 	inbound_limits_leave(call->in->limits, &call->peer);
 }
 
-/* Called when the signature is good.  Admits the request, or refuses it if the
- * peer has used up its limits or memory is short. */
+/* Called when the signature is good.  Admits the request: counts it as under
+ * way until it is freed, when leave() is called.  Sets the refusal of ${call}
+ * instead if a limit of the peer or of all unpinned peers together is used up,
+ * or memory is short. */
 static void
 enter(struct inbound_call *call)
 {

@@ -24,9 +24,11 @@ struct inbound {
 struct inbound_call {
 	struct inbound *in;
 	struct http_request *req;
-	/* Why the request is refused.  PROBLEM_NONE: it is admitted, that is
-	 * the signature is good and the limits of the peer allow the request.
-	 * Only then are all the members below set. */
+	/* Why the request is refused.  PROBLEM_NONE after inbound_call_new():
+	 * the request is admitted, that is, the signature is good, the rate
+	 * limits allow the request, and all the members below are set.  After
+	 * another problem they may be unset.  inbound_take() may set a refusal
+	 * later, for example if the digest of the body is wrong. */
 	struct refusal refusal;
 	struct signature signature;
 	char from[LIMIT_DOMAIN_LEN + 1];
@@ -37,27 +39,31 @@ struct inbound_call {
 	struct sign_sha256 hash;          /* of the body received up to now */
 };
 
-/* Checks the head of ${req}, and sets the principal of ${req} to the result,
- * whose member refusal says whether the request is admitted.  Call it once for
- * each request.  NULL: no memory.  Thread: the HTTP loop. */
+/* Checks the head of ${req} and returns the result, which is also set as the
+ * principal of ${req}.  Its member refusal says whether the request is
+ * admitted.  Call it once for each request.  NULL: no memory; the principal is
+ * not set.  Thread: the HTTP loop. */
 struct inbound_call *inbound_call_new(
     struct inbound *in, struct http_request *req);
 
 /* Sets the refusal of ${call} to the problem of the signature fault ${fault}
- * with the text ${fmt}, and counts the fault in the metrics.  The caller sends
- * the refusal with inbound_refuse(). */
+ * with the text ${fmt}, and counts the fault in the metrics.  Sends nothing:
+ * inbound_refuse() sends the refusal later. */
 void inbound_fault(struct inbound_call *call, enum signature_fault fault,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* inbound_unknown_key() sets the refusal of ${call} because its key is not
- * known, or no longer.  inbound_refuse_peer() sets it because an operator has
- * blocked the server or the policy does not allow it. */
+/* inbound_unknown_key() sets the refusal of ${call} because the key of the
+ * signature is not known, or no longer.  inbound_refuse_peer() sets it because
+ * an operator has blocked the peer, or the policy does not allow the peer.
+ * Neither sends the refusal: inbound_refuse() does. */
 void inbound_unknown_key(struct inbound_call *call);
 void inbound_refuse_peer(struct inbound_call *call);
 
-/* Returns true if the signature of ${call} is valid at this time by the wall
- * clock.  Otherwise sets the refusal of ${call}, for a signature that has
- * expired or was made too far in the future. */
+/* Returns true if the times of the signature of ${call} are good now by the
+ * wall clock (signature_timely()); the signature itself is not verified.
+ * Otherwise sets the refusal of ${call}, because the signature has expired or
+ * was made too far in the future, and counts the fault as inbound_fault()
+ * does. */
 bool inbound_timely(struct inbound_call *call);
 
 /* Answers with the refusal ${r}, and counts it. */

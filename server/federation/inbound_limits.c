@@ -106,9 +106,10 @@ is_full(const struct account *a)
 	return (a->under_way == 0);
 }
 
-/* Returns the seconds until ${a} admits a request, that is until its buckets of
- * requests, envelopes and bytes each hold at least 1.  0: they do now.  The
- * other two buckets limit single envelopes, not requests. */
+/* Returns the seconds, rounded up, until the buckets of requests, envelopes and
+ * bytes of ${a} each hold at least 1.  0: they do now, so these buckets admit a
+ * request.  ${most} is the limit of each bucket, by which it refills in a
+ * minute.  The other two buckets limit single envelopes, not requests. */
 static int
 wait_s(const struct account *a, const int64_t most[INBOUND_LIMITS])
 {
@@ -128,9 +129,10 @@ wait_s(const struct account *a, const int64_t most[INBOUND_LIMITS])
 /* ---- all of them ---- */
 
 /* Removes the accounts of peers whose buckets are full and that have no request
- * under way.  If half of INBOUND_PEERS or more are left, also removes all
- * others without a request under way.  Their buckets are then full again, but
- * the account ${total} stays, so an attacker with many domains gains
+ * under way.  If half of INBOUND_PEERS or more are left, also removes all other
+ * accounts without a request under way, although their buckets are not full.
+ * Such a peer gets full buckets with its next request.  But the account
+ * ${total} of all unpinned peers stays, so an attacker with many domains gains
  * nothing. */
 static void
 make_room(struct inbound_limits *l, int64_t now_ms)
@@ -154,9 +156,10 @@ make_room(struct inbound_limits *l, int64_t now_ms)
 	}
 }
 
-/* Returns the account of ${peer}, created if it is missing; NULL: no memory.
- * Refills its buckets, and those of all unpinned peers together, up to
- * ${now_ms}. */
+/* Returns the account of ${peer}.  If it is missing, adds it with full buckets;
+ * if there are INBOUND_PEERS accounts by then, make_room() runs first.  Refills
+ * the buckets of the account for the time up to ${now_ms}, and those of
+ * l->total, even if it returns NULL.  NULL: no memory. */
 static struct account *
 account_get(
     struct inbound_limits *l, const struct inbound_peer *peer, int64_t now_ms)

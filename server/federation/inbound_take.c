@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes the body of a request whose signature is good: checks the digest,
- * parses the JSON, submits the unit of work `receive` to the writer, and
- * answers when the unit is on disk.
+ * Processes the body of a request whose signature is good: checks the digest
+ * and again the times of the signature, parses the JSON, submits the unit of
+ * work `receive` to the writer, and answers when the unit is on disk.
  *
  * Life of a struct taking: inbound_take() allocates it in the thread of the
  * HTTP loop and submits its unit.  When the unit is finished, the sync thread
- * answers and frees it, or the writer's thread if the unit was not committed.
- * If the request has acks, a second unit follows before the answer.  A request
- * that is refused before the first unit is answered and freed at once.
+ * answers the request and frees the struct, or the writer's thread if the unit
+ * was not committed.  If `receive` has accepted the request and the request has
+ * acks, a second unit follows before the answer.  A request that is answered
+ * before the first unit was submitted (refused, or because the server stops) is
+ * answered in the thread of the HTTP loop, which then frees the struct at once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,19 +22,20 @@
 #include "log/log.h"
 #include "wire/envelope.h"
 
-/* How long in seconds a request may wait for its transaction after its times
- * were checked.  The nonce is kept this much longer than the signature is
- * valid.  So if a copy of the request was checked in time and then waits, its
- * nonce is still known when its transaction runs. */
+/* A nonce is kept this number of seconds longer than the times of its signature
+ * are good (expires_s + SIGNATURE_SKEW_S).  A copy of the request whose times
+ * were checked just before that end may still wait for its transaction.  If the
+ * copy waits no longer than this, its nonce is still known when its transaction
+ * runs. */
 #define NONCE_SPARE_S 300
 
 /* The wait for a peer of a server that stops: a restart takes seconds. */
 #define RECONNECT_MS 5000
 
 /* The wait in ms that a peer is asked for before it repeats an envelope that
- * was over a limit.  By then the bucket holds half of a minute's amount again.
- * Also the Retry-After of requests that are refused because the disk is
- * full. */
+ * was over a limit.  By then a bucket that was empty holds half of a minute's
+ * amount again.  Also the Retry-After (in seconds: 30) of requests that are
+ * refused because the disk is full. */
 #define LIMITED_RETRY_MS 30000
 
 struct taking {
@@ -78,11 +81,12 @@ answer_reconnect(struct inbound_call *call, struct envelope_answer *answer)
 	answer_write(call, answer);
 }
 
-/* Returns the reason to send to the peer for an envelope that was decided with
- * ${reason}.  An envelope to an unknown recipient is charged to
- * INBOUND_UNKNOWN, because the peer may be guessing names.  If that limit is
- * used up, returns ENVELOPE_LIMITED instead, so that the peer does not learn
- * whether the name exists. */
+/* Returns the reason to send to the peer for an envelope that the transaction
+ * decided with ${reason}.  This is ${reason} itself, except for
+ * ENVELOPE_UNKNOWN_RECIPIENT, because the peer may be guessing names.  That
+ * reason charges 1 to the limit INBOUND_UNKNOWN.  If the limit is used up,
+ * returns ENVELOPE_LIMITED instead and charges nothing, so that the peer does
+ * not learn whether the name exists. */
 static enum envelope_reason
 reason_told(struct inbound_call *call, enum envelope_reason reason)
 {
@@ -99,11 +103,12 @@ reason_told(struct inbound_call *call, enum envelope_reason reason)
 	return (reason);
 }
 
-/* Reports to peer_clocks_hear() how far the peer's clock is off: by the
- * heartbeat of the request, or by the time of its signature.  Both were written
- * just before the request was sent, and a new nonce shows that the request is
- * not an old copy.  A peer none of whose users is known here is ignored, so
- * that strangers cannot raise an alert. */
+/* Reports to peer_clocks_hear() how far the peer's clock is off: by the time in
+ * the heartbeat of the request, or, if the request has none, by the time at
+ * which its signature was made.  Both were written just before the request was
+ * sent, and a new nonce shows that the request is not an old copy.  Does
+ * nothing if no user of the peer was known here and the request has added no
+ * conversation, so that strangers cannot raise an alert. */
 static void
 hear_clock(const struct taking *t)
 {
@@ -171,8 +176,10 @@ answer_taken(struct taking *t)
 /* ---- refusals ---- */
 
 /* Answers with the refusal that belongs to ${rc}.  ${unit} is true if ${rc} is
- * the result of a unit of work.  A full disk is reported as busy, because all
- * that the peer can do is to wait. */
+ * the result of a unit of work, and false if it is that of submitting one or of
+ * an allocation; this changes only the text for RC_BUSY.  A full disk is
+ * reported as busy, because all that the peer can do is to wait.  An internal
+ * error is logged. */
 static void
 refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
 {
@@ -196,11 +203,12 @@ refuse_rc(struct inbound_call *call, enum rc rc, bool unit)
 	http_answer_error(call->req, &err);
 }
 
-/* The request has acks for messages that this server has sent to the peer, and
- * for which the peer has promised acks by the answer "later".  But this server
- * has not yet processed that answer.  Asks the peer to repeat the request after
- * a second.  The accepted envelopes of this request are committed already; in
- * the repeated request they are recognised as duplicates. */
+/* Called if an ack of the request came too early: this server has sent the
+ * message and has not yet processed the answer to it, by which the peer has
+ * promised the ack ("later").  Refuses the request with 503, so that the peer
+ * repeats it after a second.  The accepted envelopes of this request and the
+ * acks that were not too early are committed already; in the repeated request
+ * the envelopes are recognised as duplicates, and those acks change nothing. */
 static void
 refuse_early(struct inbound_call *call)
 {
@@ -230,11 +238,13 @@ on_settled(struct unit *unit)
 	taking_free(t);
 }
 
-/* Submits the acks in the request: they settle messages that this server has
- * sent and the peer has answered with "later".  If the writer's queue is full,
- * refuses the whole request; the peer repeats it, and its envelopes are then
- * recognised as duplicates.  Returns false if there are no acks: then the
- * caller still has to answer and to free ${t}. */
+/* Submits the second unit, with the acks of the request: they settle messages
+ * that this server has sent and the peer has answered with "later".  If the
+ * writer does not take the unit (its queue is full, or it stops), refuses the
+ * whole request and frees ${t}; the peer repeats the request, and its envelopes
+ * are then recognised as duplicates.  Returns false if there are no acks: then
+ * the caller still has to answer and to free ${t}.  After true it must not use
+ * ${t}. */
 static bool
 settle_acks(struct taking *t)
 {
@@ -256,9 +266,10 @@ settle_acks(struct taking *t)
 	return (true);
 }
 
-/* The transaction found that the key is no longer valid or that an operator has
- * blocked the peer.  Removes the entry of the peer from the directory, because
- * it is outdated, and refuses the request. */
+/* Refuses the request, because its transaction found that the key is no longer
+ * valid, or that the peer was forgotten or blocked by an operator.  Nothing was
+ * written.  Removes the entry of the peer from the directory, because it is
+ * outdated.  The caller frees ${t}. */
 static void
 refuse_stranger(struct taking *t)
 {

@@ -2,10 +2,10 @@
 /*
  * See keyring.h.
  *
- * A reader thread reads the key rows with the job that is embedded in the
- * keyring.  While the flag `reading` is set, the job belongs to the reader and
- * must not be submitted again.  Each copy of a secret seed is wiped when it is
- * no longer needed.
+ * keyring_new() reads the key rows itself; later a reader thread reads them
+ * with the job that is embedded in the keyring.  While the flag `reading` is
+ * set, the job belongs to the reader and must not be submitted again.  Each
+ * copy of a secret seed is wiped when it is no longer needed.
  */
 #include <assert.h>
 #include <string.h>
@@ -105,9 +105,11 @@ unit_finished(struct unit *base)
 	retired(u->arg);
 }
 
-/* Submits a unit that retires keys that are no longer published, and so erases
+/* If the keyring has keys that are no longer published, and no unit of this
+ * function is under way, submits a unit that retires these keys, and so erases
  * their seeds.  Otherwise the seeds would stay in the database until an
- * operator changes keys.  Thread: reader. */
+ * operator changes keys.  If the writer does not take the unit, the next
+ * reading tries again.  Thread: reader. */
 static void
 retire_expired(struct keyring *k)
 {
@@ -126,9 +128,11 @@ retire_expired(struct keyring *k)
 		retired(k);
 }
 
-/* Reads the rows of the keys.  An error is not reported here, because the
- * readers report that the database is away, and keyring_refresh() soon starts
- * another reading.  Thread: reader. */
+/* Replaces the keys in memory by those of the database, and then has those that
+ * are no longer published retired.  After an error the keys in memory stay as
+ * they are, and keyring_refresh() soon starts another reading.  The error is
+ * not reported here: if the database is away, readers_can_begin() reports that.
+ * Thread: reader. */
 static void
 read_keys(struct read_job *job, struct db *db, struct err *err)
 {
@@ -181,9 +185,10 @@ has_published(struct keyring *k)
 	return (keyring_published(k, keys) > 0);
 }
 
-/* Makes the first key.  The thread of the writer does not run yet, so this
- * function itself calls writer_run_once() until the unit that makes the key is
- * finished. */
+/* Makes a key in the database, of which no key is published; the caller then
+ * reads it into the keyring.  The thread of the writer does not run yet, so
+ * this function itself calls writer_run_once() until the unit that makes the
+ * key is finished.  Returns the result of the unit, or of submitting it. */
 static enum rc
 make_first(const struct keyring_options *o, struct err *err)
 {

@@ -35,14 +35,15 @@ struct keyring_options {
 	struct rnd *rnd;
 	struct readers *readers;
 	/* Borrowed.  The writer's thread must not run yet when keyring_new() is
-	 * called, because that function runs the writer in the calling thread
-	 * to make the first key. */
+	 * called: if no key is published, that function runs the writer in the
+	 * calling thread to make one. */
 	struct writer *writer;
 };
 
 /* Creates ${ret} with the keys that are in ${db}.  If none of them is published
- * now, makes a new key.  Thread: the only one that uses ${db} and the writer
- * during this call. */
+ * now, first makes a new key in the database.  After an error ${ret} is not
+ * set.  Thread: the only one that uses ${db} and the writer during this
+ * call. */
 enum rc keyring_new(const struct keyring_options *options, struct db *db,
     struct keyring **ret, struct err *err) MUST_USE;
 
@@ -56,18 +57,21 @@ struct keyring_signer {
 	uint8_t seed[SIGN_SEED_SIZE]; /* secret: the caller wipes it */
 };
 
-/* Copies the key that signs now to ${ret}.  Returns false, with ${ret}
- * unchanged, if there is none; then this server cannot sign requests. */
+/* Copies the key that signs now to ${ret}, whose seed the caller must wipe.
+ * Returns false, with ${ret} unchanged, if no key is published; then this
+ * server cannot sign requests. */
 bool keyring_signer(struct keyring *k, struct keyring_signer *ret);
 
-/* Fills ${ret} with the keys that the document publishes now, newest first.
- * Returns their number, at most DOCUMENT_KEYS. */
+/* Fills ${ret} with the keys that the document publishes now, in the order of
+ * the times at which they begin to sign, the latest first.  Returns their
+ * number, at most DOCUMENT_KEYS. */
 size_t keyring_published(
     struct keyring *k, struct document_key ret[DOCUMENT_KEYS]);
 
-/* Starts to read the rows of the keys again, unless the last reading was
- * started less than keyring_refresh_ms (base/timing.h) ago or is still under
- * way.  If the reading fails, the keys in memory stay as they are. */
+/* Lets a reader thread read the rows of the keys again, unless the last reading
+ * was started less than keyring_refresh_ms (base/timing.h) ago or is still
+ * under way.  Does not wait for it.  If the reading fails, the keys in memory
+ * stay as they are. */
 void keyring_refresh(struct keyring *k);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Looks up a peer: reads its database row, fetches its document if the look-up
- * wants it, and stores what the document says.
+ * wants it, and writes the keys and the epoch of the document to the database.
+ * Passes what it has read to the directory.
  *
  *	NEW --> READING --> (the end, if the row is all that is wanted, or
  *	                    the peer is blocked)
  *	        READING --> QUEUED --> FETCHING --> STORING --> the end
  *
- * In each phase a failure ends the look-up.  There is at most one look-up for a
- * domain at a time.  Parcels for the peer wait for the end of the look-up.  A
- * request of the peer does not wait: it has been answered "key-unknown", and
- * the peer repeats it.
+ * In each phase a failure ends the look-up.  At most one look-up for a domain
+ * runs at a time.  Parcels for the peer wait for the end of the look-up.  A
+ * request of the peer does not wait: if its key is not known, it is answered
+ * "key-unknown", and the peer repeats it.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -48,9 +49,11 @@ drop(struct lookup *l)
 /* ---- the end ---- */
 
 /* Ends and frees ${l}, and lets the parcels that wait for it continue: each is
- * sent if there is a contact now, or fails.  ${why} says why there is no
- * document; NULL: nothing failed.  If ${ours} is true, the fault is this
- * server's, and the parcels fail without a charge to the peer. */
+ * sent if the directory has a contact of the peer now, and fails otherwise, for
+ * the reason ${why} (NULL: the look-up itself has not failed).  If ${ours} is
+ * true or the server stops, all of them fail by carry_fail_here(), so the
+ * circuit breaker of the peer does not count it.  Then begins the look-up
+ * l->after, if there is one, unless the server stops. */
 static void
 let_go(struct lookup *l, const char *why, bool ours)
 {
@@ -74,9 +77,8 @@ let_go(struct lookup *l, const char *why, bool ours)
 	mem_free(l);
 	if (after == NULL)
 		return;
-	/* A parcel that was waiting may have started another look-up of this
-	 * domain just now.  That one also reads the row, so ${after} is not
-	 * needed. */
+	/* If another look-up of this domain has been started in the meantime,
+	 * it also reads the row.  Then ${after} is not needed and is freed. */
 	if (atomic_load(&o->stopping) || find(o, after->domain) != NULL)
 		drop(after);
 	else
@@ -91,8 +93,10 @@ end(struct lookup *l)
 }
 
 /* Ends ${l} because this server cannot do the look-up now: it is short of
- * memory, overloaded, stopping or without its database.  The next request for
- * the domain starts another look-up. */
+ * memory, overloaded, stopping or without its database, or the transaction
+ * refused to store the document.  The parcels that wait for ${l} fail by
+ * carry_fail_here(), so the circuit breaker of the peer does not count it.  The
+ * next request or parcel for the domain may start another look-up. */
 static void
 put_off(struct lookup *l, const char *why)
 {
@@ -272,10 +276,11 @@ refill(struct outbound *o)
 	o->fetches_at_ms = now;
 }
 
-/* Fetches the document now, or leaves ${l} in the phase LOOKUP_QUEUED until one
- * of the LOOKUP_FETCHES slots is free.  A look-up for a stranger beyond
- * LOOKUP_FETCHES_MINUTE is dropped, not queued, so that the queue stays
- * short. */
+/* Fetches the document at once if a parcel waits for it.  The look-up of a
+ * stranger is limited.  If the bucket of LOOKUP_FETCHES_MINUTE fetches is
+ * empty, the look-up ends with put_off(), so that the queue stays short.
+ * Otherwise it fetches now, or stays in the phase LOOKUP_QUEUED until fewer
+ * than LOOKUP_FETCHES fetches for strangers are under way. */
 static void
 queue(struct lookup *l)
 {
@@ -419,9 +424,10 @@ run(struct outbound *o, struct outbound_job *job)
 		return;
 	}
 	/* Another look-up of this domain is under way, and its result will
-	 * reach the directory.  But it may have read the row before the row was
-	 * changed.  So ${l} waits in ${other->after}, and reads the row again
-	 * when ${other} has ended. */
+	 * reach the directory, so ${l} is not needed, with one exception: if
+	 * ${l} only reads the row again, the row may have changed after
+	 * ${other} has read it.  Then ${l} waits in ${other->after} until
+	 * ${other} has ended, unless another look-up waits there. */
 	if (other != NULL && l->what == DIRECTORY_WANT_STORED &&
 	    other->after == NULL && !atomic_load(&o->stopping)) {
 		other->after = l;

@@ -11,10 +11,10 @@
 #include "federation/address.h"
 #include "federation/outbound_internal.h"
 
-/* The longest wait of the outbound thread in ms if nothing wakes it: normally,
- * after which it checks deadlines; while it is stopping, after which it checks
- * whether the look-ups have ended; and when curl_multi_poll() has failed for
- * lack of memory. */
+/* The longest waits of the outbound thread in ms if nothing wakes it.  POLL_MS:
+ * normally, so that it checks deadlines.  POLL_STOPPING_MS: while it is
+ * stopping, so that it checks whether the look-ups have ended.  POLL_POOR_MS:
+ * when curl_multi_poll() has failed for lack of memory. */
 #define POLL_MS 1000
 #define POLL_STOPPING_MS 10
 #define POLL_POOR_MS 100
@@ -94,7 +94,8 @@ wait(struct outbound *o, int ms)
 	struct pollfd alone = {.fd = fd.fd, .events = POLLIN};
 
 	/* If memory is short, curl_multi_poll() fails at once.  Then wait with
-	 * poll() for the mailbox only, so that the loop does not spin. */
+	 * poll() for the mailbox only, so that the loop does not spin.  The
+	 * same if there is no multi handle yet. */
 	if (o->multi == NULL ||
 	    curl_multi_poll(o->multi, &fd, 1, ms, NULL) != CURLM_OK)
 		(void)poll(&alone, 1,

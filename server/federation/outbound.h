@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests to other servers.  Sends parcels for the relay as signed requests
- * and returns the answers: this is the remote carrier of relay/carrier.h.  Also
- * fetches the documents of other servers.
+ * and stores the answers in the parcels: this is the remote carrier of
+ * relay/carrier.h.  Also fetches the documents of other servers.
  *
  * One thread does all of this with libcurl's multi interface.  It is not the
  * relay's thread, because signing, TLS and libcurl must not delay deliveries to
@@ -48,9 +48,10 @@ enum rc outbound_new(const struct outbound_options *options,
 /* Starts the thread. */
 enum rc outbound_start(struct outbound *o, struct err *err) MUST_USE;
 
-/* Frees ${o}.  First stop the carrier of outbound_carrier(), whose thread may
- * still wait for readers and the writer; then stop the readers and the writer;
- * then call this function.  NULL is allowed. */
+/* Frees ${o}.  Before this call, first stop the carrier of outbound_carrier(),
+ * and then the readers and the writer.  Stopping the carrier ends the outbound
+ * thread, which still needs the readers and the writer: it waits for the
+ * look-ups that one of them has.  NULL is allowed. */
 void outbound_free(struct outbound *o);
 
 /* Returns the directory.  Valid as long as ${o}. */

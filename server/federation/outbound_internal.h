@@ -16,9 +16,11 @@
 #include "federation/transfer.h"
 
 /* Limits for look-ups that strangers may have caused, that is for all look-ups
- * that no parcel waits for.  LOOKUPS_MAX is the number of such look-ups at a
- * time, LOOKUP_FETCHES that of documents fetched at a time, and
- * LOOKUP_FETCHES_MINUTE that of documents fetched in a minute. */
+ * that no parcel has waited for.  LOOKUPS_MAX: such look-ups at a time; a
+ * further one is not started.  LOOKUP_FETCHES: documents that such look-ups
+ * fetch at a time; a further fetch waits.  LOOKUP_FETCHES_MINUTE: documents
+ * that such look-ups fetch in a minute; a further look-up ends without its
+ * document. */
 #define LOOKUPS_MAX 64
 #define LOOKUP_FETCHES 4
 #define LOOKUP_FETCHES_MINUTE 30
@@ -121,15 +123,16 @@ struct outbound {
  * any. */
 enum rc outbound_post(struct outbound *o, struct outbound_job *job) MUST_USE;
 
-/* Returns libcurl's multi handle.  The first call creates it, so that a server
- * without peers needs no memory for libcurl.  NULL: it could not be created,
- * for lack of memory. */
+/* Returns libcurl's multi handle, which ${o} owns.  The first call creates it,
+ * so that a server without peers needs no memory for libcurl.  NULL: it could
+ * not be created, for lack of memory; the next call tries again. */
 CURLM *outbound_multi(struct outbound *o);
 
 /* Returns the networks to which a request to ${domain} may connect in addition
- * to public addresses.  Sets *ret_http to true if an operator has pinned an
- * http URL for ${domain}, and to false otherwise: then the URL must be
- * https. */
+ * to public addresses: those of the options, and also loopback if an operator
+ * has pinned a URL for ${domain}.  Never NULL; ${o} owns them.  Sets *ret_http
+ * to true if the pinned URL is http.  Sets it to false otherwise; then the URL
+ * of the request must be https. */
 const struct net_networks *outbound_allowed(
     const struct outbound *o, const char *domain, bool *ret_http);
 
@@ -138,11 +141,14 @@ const struct net_networks *outbound_allowed(
 /* The function directory_options.want.  Thread: any. */
 bool lookup_want(void *arg, const char *domain, enum directory_want what);
 
-/* Lets the parcel ${c} wait for a look-up of its peer, which is started unless
- * one is under way.  When the look-up ends, ${c} is sent or fails. */
+/* Lets the parcel ${c} wait for the look-up of its peer that is under way, or
+ * starts one, and makes that look-up fetch the document.  When it ends, ${c} is
+ * sent or fails; before that, ${c} fails when its time-out has passed.  If the
+ * look-up cannot be started, ${c} fails, and is freed, during this call. */
 void lookup_for(struct outbound *o, struct carry *c);
 
-/* Starts fetches that are queued, if slots are free.  Fails the parcels that
+/* Starts fetches of look-ups in the phase LOOKUP_QUEUED, while fewer than
+ * LOOKUP_FETCHES fetches for strangers are under way.  Fails the parcels that
  * wait for a look-up and whose time-out has passed. */
 void lookup_turn(struct outbound *o);
 
@@ -154,17 +160,18 @@ void lookup_stop(struct outbound *o);
 /* The function carrier_remote.send.  Thread: any. */
 void carry_send(void *arg, struct parcel *parcel);
 
-/* Sends the parcel ${c} if the document of its peer is fresh.  Otherwise lets
- * ${c} wait for a look-up.  If ${c} has already waited for one, fails ${c} with
- * the reason ${why} (NULL: "no document").  Also fails ${c} if the peer is
- * blocked or not allowed. */
+/* Sends the parcel ${c} if the document of its peer is fresh, and fails ${c} if
+ * the peer is blocked or not allowed.  Otherwise lets ${c} wait for a look-up.
+ * If ${c} has already waited for one, which has brought no fresh document,
+ * fails ${c} with the reason ${why} (NULL: "no document") instead. */
 void carry_go_on(struct carry *c, const char *why);
 
 /* Fails ${c}: the destination was not reached. */
 void carry_fail(struct carry *c, const char *why);
 
 /* Fails the parcel ${c} because of a fault of this server, such as a lack of
- * memory.  The circuit breaker of the peer does not count this as a failure. */
+ * memory, and frees ${c}.  The circuit breaker of the peer does not count this
+ * as a failure, but the peer gets no request for OURS_AGAIN_MS (2 s). */
 void carry_fail_here(struct carry *c, const char *why);
 
 /* Fails all parcels. */

@@ -2,9 +2,9 @@
 /*
  * See peer_clocks.h.
  *
- * peer_clocks_hear() is called for each request and answer, so its usual case
- * is cheap: while no clock is known to be off, a report of a right clock reads
- * one atomic number and takes no lock.
+ * peer_clocks_hear() may be called for each request and answer of other
+ * servers, so its usual case is cheap: while the list of clocks that are off is
+ * empty, a report of a right clock reads one atomic number and takes no lock.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -103,9 +103,9 @@ find(const struct peer_clocks *p, const char *domain)
 	return (i);
 }
 
-/* Returns the index for a new entry: the end of the list, or, if the list is
- * full, the index of the entry that was reported least recently, which the
- * caller overwrites. */
+/* Returns the index for a new entry, which the caller must fill.  This is the
+ * end of the list, which becomes one longer, or, if the list is full, the index
+ * of the entry that was reported least recently and is overwritten. */
 static size_t
 place(struct peer_clocks *p)
 {

@@ -2,8 +2,9 @@
 /*
  * See signature.h.
  *
- * The parser reads NUL-terminated texts from left to right, and refuses a text
- * at the first character that the profile does not allow there.
+ * The parser takes NUL-terminated texts apart from left to right, and refuses a
+ * text at the first part that the profile does not allow there.  It also checks
+ * the lengths of the texts and the lifetime of the signature.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -18,9 +19,9 @@
 #define ALGORITHM "ed25519"
 #define TAG "twinbox-1"
 #define DIGEST "sha-256=:"
-/* Times are seconds since 1970, which have ten digits until the year 2286.  A
- * number of ten digits also cannot overflow an int64_t, and neither can a sum
- * of two. */
+/* A time (seconds since 1970) with more digits is refused.  Ten digits are
+ * enough until the year 2286, and neither a number of ten digits nor a sum of
+ * two such numbers overflows an int64_t. */
 #define TIME_DIGITS_MAX 10
 
 /* The longest Signature-Input of the profile must fit; times have ten
@@ -173,9 +174,11 @@ take_name(const char **at)
 	return (PARAMS);
 }
 
-/* Parses exactly six parameters of the form ";name=value", each of the profile
- * and each once, and checks the lifetime.  Anything behind them, such as a
- * seventh parameter or a second signature, is refused. */
+/* Parses ${at}: the six parameters of the profile in the form ";name=value",
+ * each once and in any order, and nothing behind them, such as a seventh
+ * parameter or a second signature.  Sets created_s, expires_s, nonce and key_id
+ * of ${s}, and checks the lifetime.  Returns SIGNATURE_GOOD, or else
+ * SIGNATURE_PARAMETERS, with some of these members set. */
 static enum signature_fault
 read_params(const char *at, struct signature *s)
 {

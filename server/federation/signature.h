@@ -10,9 +10,9 @@
  *
  * in this order, and the parameters created, expires, nonce, keyid,
  * alg="ed25519" and tag="twinbox-1", each once, in any order.  Everything else
- * is refused.  So the texts can be compared and no general parser of structured
- * fields (RFC 8941) is needed; such a parser could read a text differently from
- * the signer.
+ * is refused.  So the receiver compares the headers with fixed texts and needs
+ * no general parser of structured fields (RFC 8941); such a parser could read a
+ * header differently from the signer.
  *
  * Thread: any, in all of these.  Memory: the caller's.
  */
@@ -118,17 +118,19 @@ enum signature_fault signature_verify(const struct signature *s,
     const uint8_t public[SIGN_PUBLIC_SIZE]);
 
 /* Writes the text that is signed (RFC 9421, section 2.5) to ${ret}: a line for
- * each covered component and one for ${params}, without a newline at the end.
- * Returns its length.  Returns 0 if the text would be longer than
- * SIGNATURE_BASE_MAX, or if a value is absent or empty, has a byte that is not
+ * each covered component and one for ${params}, with a NUL but no newline at
+ * the end.  Returns its length without the NUL.  Returns 0, with ${ret}
+ * undefined, if the text would be longer than SIGNATURE_BASE_MAX, or if
+ * ${params} or a member of ${covered} is NULL or empty, has a byte that is not
  * printable ASCII, or begins or ends with a space. */
 size_t signature_base(const struct signature_covered *covered,
     const char *params, char ret[SIGNATURE_BASE_MAX + 1]);
 
 /* Signs ${covered} with the key of ${seed}.  The caller sets created_s,
  * expires_s, nonce and key_id of ${s}; this function sets value and params.
- * Returns false if the members that the caller set are not of the profile (a
- * clock before 1970, a short nonce), or if signature_base() returned 0. */
+ * Returns false, with value unchanged, if the members that the caller set are
+ * not of the profile (for example a time before 1970, or a nonce that is too
+ * short), or if signature_base() returned 0. */
 bool signature_make(struct signature *s,
     const struct signature_covered *covered,
     const uint8_t seed[SIGN_SEED_SIZE]);

@@ -59,8 +59,9 @@ open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 	fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
 	    address->protocol);
 	/* A connection is used by several requests (HTTP/2) and outlives each
-	 * of them.  The TCP time-out closes a connection whose other end is
-	 * gone, so that the next request does not reuse it. */
+	 * of them.  If its other end is gone, the data of a request stays
+	 * without acknowledgement; the TCP time-out then closes the connection,
+	 * so that the request after that one does not reuse it. */
 	if (fd >= 0)
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence_ms,
 		    sizeof(silence_ms));
@@ -86,9 +87,10 @@ take_answer(char *p, size_t size, size_t n, void *arg)
 
 /* ---- begin ---- */
 
-/* If ${t} names certificate authorities, makes libcurl trust only these.
- * CAPATH must be set to NULL, otherwise libcurl also trusts the certificates in
- * the system's folder. */
+/* If t->authorities is not NULL, makes libcurl trust only the certificate
+ * authorities in it; else libcurl trusts those of the system.  CAPATH must be
+ * set to NULL, otherwise libcurl also trusts the certificates in the system's
+ * folder. */
 static CURLcode
 set_authorities(const struct transfer *t)
 {

@@ -58,10 +58,12 @@ struct transfer {
 enum rc transfer_header(struct transfer *t, const char *name, const char *value,
     struct err *err) MUST_USE;
 
-/* Begins ${t}.  Apart from the members that the caller sets and the headers of
- * transfer_header(), ${t} must be zero.  ${multi} may be NULL, which counts as
- * a lack of memory.  RC_NO_MEMORY: nothing was begun and the member done is not
- * called, but the caller must still call transfer_fini(). */
+/* Starts the request ${t}; when it has ended, transfer_finish() calls the
+ * member done.  Before the start, ${t} must be zero apart from the members that
+ * the caller sets and the headers of transfer_header().  ${multi} may be NULL,
+ * which counts as a lack of memory.  RC_NO_MEMORY, the only error: nothing was
+ * started and done is not called, but the caller must still call
+ * transfer_fini(). */
 enum rc transfer_begin(
     struct transfer *t, CURLM *multi, struct err *err) MUST_USE;
 

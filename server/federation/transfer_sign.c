@@ -12,8 +12,9 @@
 #define NONCE_BYTES 16
 #define NONCE_LEN (NONCE_BYTES * 2)
 /* The lifetime in seconds of the signatures that this server makes.  It begins
- * now by this server's clock; a receiver whose clock differs by up to
- * SIGNATURE_SKEW_S still accepts it. */
+ * when the request is signed, by this server's clock (now_s of struct
+ * transfer_signed); a receiver whose clock differs by up to SIGNATURE_SKEW_S
+ * accepts the signature as well. */
 #define SIGNED_FOR_S SIGNATURE_LIFE_S
 #define JSON "application/json"
 

@@ -19,10 +19,12 @@ struct transfer_signed {
 	struct rnd *rnd;       /* for the nonce */
 };
 
-/* Signs the request ${t} with ${key}, and adds the headers.  ${t} is a POST
- * with a body to DOCUMENT_DELIVER_PATH, and has not begun.  Returns RC_INVALID
- * if the clock is before 1970 or a value cannot be put into a header, or
- * RC_NO_MEMORY.  Thread: that of ${t}. */
+/* Signs the request ${t} with ${key}, and adds the headers.  The caller makes
+ * sure that ${t} is a POST with a body to DOCUMENT_DELIVER_PATH, and has not
+ * begun.  Returns RC_INVALID, with no header added, if signature_make() fails:
+ * the clock is before 1970, or a text of ${s} or ${key} is malformed or too
+ * long.  Returns RC_NO_MEMORY if only some of the headers could be added;
+ * transfer_fini() frees them.  Thread: that of ${t}. */
 enum rc transfer_sign(struct transfer *t, const struct transfer_signed *s,
     const struct keyring_signer *key, struct err *err) MUST_USE;
 

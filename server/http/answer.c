@@ -3,8 +3,8 @@
  * Answers to requests.  The thread that answers fills in the answer and, unless
  * it is the thread of the request's loop, puts the request into that loop's
  * mailbox; the loop hands the answer to libmicrohttpd.  Answering cannot fail
- * for the caller: without memory the client gets a 503 that was made
- * beforehand.
+ * for the caller: without memory the client gets a 503 that needs no memory,
+ * and an answer in pieces that has begun is cut off.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -76,9 +76,11 @@ answer_deliver(struct http_request *req)
 
 /* ---- the memory of answers that clients have not read yet ---- */
 
-/* Takes ${n} bytes of the budget for answers until they have been sent
- * (answer_gone()).  Returns false if the budget has no room.  Answers of at
- * most LIMIT_ANSWER_FREE bytes always pass and are not counted. */
+/* Takes ${n} bytes of the budget for answers, for the answer of ${req} or a
+ * piece of it; answer_gone() gives them back.  Returns false, with nothing
+ * taken, if the whole budget or the share of the request's owner has no room,
+ * or there is no memory to count the bytes.  At most LIMIT_ANSWER_FREE bytes
+ * always pass and are not counted; without a budget, any number passes. */
 static bool
 answer_room(struct http_request *req, size_t n)
 {
@@ -107,9 +109,11 @@ answer_gone(struct http_request *req)
 	    req->http->options.metrics, METRIC_HTTP_ANSWER_BYTES, -(int64_t)n);
 }
 
-/* Moves the content of ${body} into ${req}.  The buffer of ${body} may be twice
- * as large as its content; a buffer with more than LIMIT_ANSWER_FREE bytes of
- * content is shrunk to its content. */
+/* Moves the content of ${body} into ${req}; ${body} is empty afterwards.  The
+ * buffer of ${body} may be twice as large as its content; a buffer with more
+ * than LIMIT_ANSWER_FREE bytes of content is shrunk to its content if
+ * possible.  If writing ${body} has failed (buf_ok()), sets answer.no_memory,
+ * which makes the answer a 503. */
 static void
 take_body(struct http_request *req, struct buf *body)
 {
@@ -260,9 +264,10 @@ http_answer_error(struct http_request *req, const struct err *err)
 }
 
 /* Completes the answer of ${req} before it is sent.  While the server drains,
- * the answer closes the connection.  If memory ran out while the answer was
- * built, drops its content: the caller then sends the 503 that was made
- * beforehand. */
+ * sets answer.close, by which the answer closes the connection.  If memory ran
+ * out while the answer was built (answer.no_memory), drops its content and its
+ * headers and sets its status to 503: the caller must then send a 503 that
+ * needs no memory. */
 static void
 answer_settle(struct http_request *req)
 {
@@ -302,8 +307,10 @@ response_headers(struct http_request *req, struct MHD_Response *response)
 
 /* Gives libmicrohttpd the next bytes of an answer in pieces.  When the current
  * piece has been read and is not the last, suspends the connection and calls
- * the function ${more} of http_answer_pieces(); the connection is resumed when
- * http_answer_piece() has been called.  Thread: the loop's. */
+ * the function ${more} of http_answer_pieces(); the loop resumes the connection
+ * after http_answer_piece() has been called.  Ends the answer after the last
+ * piece; cuts it off at a piece HTTP_PIECE_CUT, or after the current piece if
+ * the server stops.  Thread: the loop's. */
 static ssize_t
 read_piece(void *arg, uint64_t pos, char *to, size_t size)
 {
@@ -338,10 +345,12 @@ read_piece(void *arg, uint64_t pos, char *to, size_t size)
 	return (0);
 }
 
-/* Sets socket options for an answer in pieces, which may go on for hours.  By
- * default the kernel would buffer some 3 MB for a client that reads nothing.
- * It would also keep the connection to a vanished client for a quarter of an
- * hour: between two pieces none of our own deadlines runs. */
+/* Sets socket options for an answer in pieces, which may go on for hours.  The
+ * first limits the unsent bytes in the kernel to UNSENT_BYTES; by default the
+ * kernel would buffer some 3 MB for a client that reads nothing.  The second
+ * makes the kernel close the connection when sent bytes have not been
+ * acknowledged for idle_deadline_ms; the default is a quarter of an hour, and
+ * between two pieces none of our own deadlines runs. */
 static void
 prepare_pieces(const struct http_request *req)
 {
@@ -355,8 +364,10 @@ prepare_pieces(const struct http_request *req)
 	    &silence_ms, sizeof(silence_ms));
 }
 
-/* Makes the response for ${req}.  Takes over req->answer.out, except in an
- * answer in pieces.  Returns NULL if there is no memory. */
+/* Makes the response for ${req}.  The response takes over req->answer.out,
+ * except in an answer in pieces.  Returns NULL if there is no memory or
+ * libmicrohttpd does not accept a header; the caller then has nothing to free:
+ * ${req} still owns the content, or it has been freed with the response. */
 static struct MHD_Response *
 response_new(struct http_request *req)
 {
@@ -379,9 +390,9 @@ response_new(struct http_request *req)
 		return (NULL);
 	if (req->answer.more == NULL)
 		req->answer.out = NULL;
-	/* In an answer to HEAD libmicrohttpd omits the chunks but still sends
-	 * the chunk that ends them, which no client expects.  The mode of
-	 * HTTP/1.0 uses no chunks. */
+	/* In an answer in pieces to HEAD, libmicrohttpd omits the chunks but
+	 * still sends the chunk that ends them, which no client expects.  The
+	 * mode of HTTP/1.0 uses no chunks. */
 	else if (req->head.method == METHOD_HEAD)
 		(void)MHD_set_response_options(
 		    response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
@@ -433,8 +444,8 @@ send_raw(struct http_request *req, const char *text, size_t len)
 	}
 }
 
-/* Sends a 503 in place of an answer for which there is no memory.  Allocates
- * nothing. */
+/* Writes a 503 to the socket, past libmicrohttpd, in place of an answer for
+ * which there is no memory.  Allocates nothing. */
 static void
 send_raw_no_memory(struct http_request *req)
 {

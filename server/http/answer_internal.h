@@ -10,15 +10,18 @@
 
 #include "http/request_internal.h"
 
-/* The body of the 503 that is sent when there is no memory for an answer. */
+/* The body of the 503 that is sent when there is no memory for an answer,
+ * without the newline at its end.  Past libmicrohttpd (answer_raw()) the
+ * request id is inserted before the closing brace. */
 #define NO_MEMORY_PROBLEM                                                      \
 	"{\"type\":\"/problems/busy\",\"title\":\"The server is busy\","       \
 	"\"status\":503,\"code\":\"busy\",\"retry_after\":1,"                  \
 	"\"detail\":\"out of memory\"}"
 
-/* Returns ${req} to its loop, which then resumes the connection if it is
- * suspended.  ${req} has an answer, the next piece of an answer, or the result
- * of the look-up of its sender.  Thread: any. */
+/* Hands ${req} back to its loop, which then resumes the connection if it is
+ * suspended.  The caller has set the answer, the next piece of an answer, or
+ * the result of the look-up of the request's sender.  A thread other than the
+ * loop's must not use ${req} afterwards.  Thread: any. */
 void answer_deliver(struct http_request *req);
 
 /* Hands the answer of ${req} to libmicrohttpd.  Thread: the loop's. */
@@ -26,15 +29,18 @@ enum MHD_Result answer_queue(struct http_request *req);
 
 /* Writes the answer of ${req} to the socket, past libmicrohttpd, for states in
  * which libmicrohttpd takes no answer.  Writes what the socket's buffer takes
- * without waiting.  Writes nothing of an answer in pieces, because its first
- * piece would look like the whole answer.  The caller ends the connection.
- * Thread: the loop's. */
+ * without waiting, and drops the rest.  Without memory, writes a 503 instead.
+ * Writes nothing of an answer in pieces, because its first piece would look
+ * like the whole answer.  The caller ends the connection.  Thread: the loop's.
+ */
 void answer_raw(struct http_request *req);
 
-/* Make the refusal of ${req} its answer.  answer_refuse_now() hands the answer
- * to libmicrohttpd; answer_refuse_raw() writes it to the socket, for states in
- * which libmicrohttpd takes no answer.  Both go on reading from the socket for
- * a moment (linger_start()).  Thread: the loop's. */
+/* Make the refusal that the caller has put into req->answer.refusal the answer
+ * of ${req}.  answer_refuse_now() hands the answer to libmicrohttpd, and
+ * returns the result of that; answer_refuse_raw() calls answer_raw(), for
+ * states in which libmicrohttpd takes no answer.  Both call linger_start(), so
+ * that a client that is still sending is less likely to lose the answer.
+ * Thread: the loop's. */
 enum MHD_Result answer_refuse_now(struct http_request *req);
 void answer_refuse_raw(struct http_request *req);
 

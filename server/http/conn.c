@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lists of connections that the front and the loops keep, and the end of a
- * connection.
+ * The functions that add a struct conn to the list of the front or of a loop,
+ * remove it from that list, and free it.
  */
 #include "base/mem.h"
 #include "http/conn_internal.h"

@@ -69,9 +69,10 @@ void conn_list_add(struct conn_list *list, struct conn *conn);
 /* Removes ${conn} from ${list}. */
 void conn_list_remove(struct conn_list *list, struct conn *conn);
 
-/* Frees ${conn}, and removes it from the number of connections and from the
- * count of its client's address.  Does not close the socket, which
- * libmicrohttpd, the front or the WebSocket side owns.  Thread: any. */
+/* Frees ${conn}, which must not be in a list, and removes it from the number of
+ * connections and from the count of its client's address.  Does not close the
+ * socket, which libmicrohttpd, the front or the WebSocket side owns.  Thread:
+ * any. */
 void conn_free(struct conn *conn);
 
 #endif

@@ -38,8 +38,10 @@ bool conn_limit_enter(struct conn_limit *limit, struct conn *conn);
 /* Uncounts ${conn}, if it was counted.  Thread: any. */
 void conn_limit_leave(struct conn_limit *limit, struct conn *conn);
 
-/* Sends a problem document on the refused connection ${fd}, without waiting.
- * Returns true if anything was sent.  Thread: the front's. */
+/* Answers the refused connection ${fd} with the problem document of ${problem}
+ * and ${detail}, without waiting.  Does not close ${fd}.  Returns true if at
+ * least a part was sent; false: the socket took nothing, or there was no
+ * memory.  Thread: the front's. */
 bool conn_limit_refuse(
     struct conn_limit *limit, int fd, enum problem problem, const char *detail);
 

@@ -5,16 +5,20 @@
  *
  *  1. request_line()
  *  2. access_handler() with the headers
- *  3. access_handler() for each piece of the body
- *  4. access_handler() at the end of the request, which calls authorize() or
- *     the handler, and suspends the connection unless the request has been
- *     answered
- *  5. access_handler() once more when the answer is there, if the connection
- *     was suspended
+ *  3. access_handler() for each piece of the body; if the sender must be looked
+ *     up first, the first of these calls only suspends the connection, and
+ *     libmicrohttpd passes the same piece again after the look-up
+ *  4. access_handler() at the end of the request, which answers a refused
+ *     request, OPTIONS or a redirect by itself, and else calls authorize() or,
+ *     on a public route or without authorize(), the handler; it suspends the
+ *     connection if there is no answer yet
+ *  5. access_handler() once more when the answer is there, if step 4 has
+ *     suspended the connection
  *  6. request_completed()
  *
- * If step 2 or 3 refuses the request and closes the connection, step 6 follows
- * next.
+ * If the connection ends early, for example because step 2 or 3 refuses the
+ * request and closes the connection, step 6 follows next; drop_request_of() has
+ * the exception.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -39,8 +43,10 @@ conn_of(struct MHD_Connection *mhd)
 	return (info == NULL ? NULL : info->socket_context);
 }
 
-/* Cuts the query off ${target}, which target_read() has already copied.
- * libmicrohttpd 0.9.7x parses in place: after request_line() it would split the
+/* Ends ${target}, which is in libmicrohttpd's own buffer, behind its "?", so
+ * that the library finds no query there.  The request has its own copy of the
+ * query (target_read()).  libmicrohttpd 0.9.7x, the only version for which this
+ * function is called, parses in place: after request_line() it would split the
  * query and keep a record for each parameter.  Thousands of parameters would
  * use up the connection's memory, and the library would close the connection
  * without an answer. */
@@ -74,10 +80,12 @@ request_line(void *arg, const char *target, struct MHD_Connection *mhd)
 	return (req);
 }
 
-/* Returns true if this request belongs to the WebSocket side but the front did
- * not see it: the front peeks only at the first request line of a connection,
- * and only at its first PEEK_LEN bytes.  The connection is closed without an
- * answer, and a proxy repeats the request on a new one. */
+/* Returns true if this request belongs to the WebSocket side: it is a GET of
+ * upgrade_path or, from the second request of a connection on, has any path and
+ * the header "Upgrade: websocket".  The front has missed it: the front peeks
+ * only at the first request line of a connection, and waits for at most
+ * PEEK_LEN bytes of that line.  access_head() then closes the connection
+ * without an answer, so that a proxy repeats the request on a new one. */
 static bool
 is_stray_upgrade(const struct http_request *req)
 {
@@ -90,10 +98,11 @@ is_stray_upgrade(const struct http_request *req)
 		validator_list_has(req->head.known.upgrade, "websocket"));
 }
 
-/* Returns the longest body, in bytes, of a route with ${flags}.  HTTP_PEER_BODY
- * and HTTP_FULL_BODY take precedence over HTTP_PUBLIC.  While a node waits for
- * its database, main/room.c makes each route public, and a peer or a client
- * that gets "body too large" then would give up its message. */
+/* Returns the longest body, in bytes, of a route with ${flags}.  The small
+ * limit of HTTP_PUBLIC applies only without HTTP_PEER_BODY and HTTP_FULL_BODY.
+ * Reason: while a node waits for its database, main/room.c makes each route
+ * public, and answers 503, after which a peer or a client repeats its message;
+ * after "body too large" it would give up the message. */
 static size_t
 body_limit(unsigned flags)
 {
@@ -106,8 +115,10 @@ body_limit(unsigned flags)
 					       : LIMIT_REQUEST_LEN);
 }
 
-/* Finds the route of a path that people type with a slash at its end.  Only
- * routes with HTTP_SLASH accept this slash; the answer is a redirect. */
+/* Looks up the path of ${req}, which ends with a slash, without this slash.  If
+ * its route for the method has HTTP_SLASH, sets head.pattern and
+ * head.elsewhere, by which dispatch() later answers with a redirect.  Otherwise
+ * changes nothing, and the caller refuses the request as not found. */
 static void
 find_without_slash(struct http_request *req)
 {
@@ -123,8 +134,11 @@ find_without_slash(struct http_request *req)
 	req->head.elsewhere = true;
 }
 
-/* Finds the route of ${req} and the limit of its body, or refuses the request.
- * For OPTIONS it is enough that the path exists; no route is needed. */
+/* Sets head.pattern, head.route and body.limit of ${req}.  Marks the request as
+ * refused (request_refuse()) if the path is unknown or has no route for the
+ * method, if the route takes no body and there is one, or if the route does not
+ * take the Content-Type of the body.  For OPTIONS it is enough that the path
+ * exists; head.route is then NULL. */
 static void
 request_route(struct http_request *req)
 {
@@ -162,9 +176,10 @@ request_route(struct http_request *req)
 			: "application/json");
 }
 
-/* Refuses a body that is too large.  On routes that take messages the detail
- * names both limits: a client that shortens its text only to the limit of the
- * request would be refused again. */
+/* Marks ${req} as refused (413) because its body is longer than body.limit, and
+ * sets answer.close.  On routes that take messages the detail also has the
+ * limit for the text of one message (LIMIT_BODY_LEN), which is lower: a client
+ * that shortens the text only until the body fits would be refused again. */
 static void
 body_too_large(struct http_request *req)
 {
@@ -182,8 +197,11 @@ body_too_large(struct http_request *req)
 	req->answer.close = true;
 }
 
-/* Sets body.announced from Content-Length, and refuses a body that is too large
- * before any of it is read. */
+/* Marks ${req} as refused, before any of the body is read, if its
+ * Content-Length exceeds body.limit; otherwise sets body.announced to the
+ * Content-Length.  Does nothing without a Content-Length, without a body, or if
+ * ${req} has been refused already.  validator_check() has made sure that the
+ * Content-Length has only digits. */
 static void
 check_length(struct http_request *req)
 {
@@ -197,10 +215,12 @@ check_length(struct http_request *req)
 		req->body.announced = strtoull(text, NULL, 10);
 }
 
-/* Handles the call of access_handler() with the headers.  Sends a refusal at
- * once and closes the connection if a body follows or answer.close is set.  Any
- * other refusal waits for the end of the request, so that the connection can be
- * kept. */
+/* Handles the call of access_handler() with the headers: checks them, finds the
+ * route, and decides whether the body is read (sender_check()).  Closes the
+ * connection of a stray upgrade without an answer.  If the request is refused
+ * and has a body or answer.close is set, sends the refusal at once and closes
+ * the connection.  If it is refused without either, dispatch() sends the
+ * refusal at the end of the request, so that the connection can be kept. */
 static enum MHD_Result
 access_head(struct http_request *req, const char *method, const char *version)
 {
@@ -239,7 +259,8 @@ access_head(struct http_request *req, const char *method, const char *version)
 }
 
 /* Appends a piece to the body, and then passes it to the function piece of the
- * route's gate (struct http_gate), if the gate has one. */
+ * route's gate (struct http_gate), if the gate has one.  If the piece cannot be
+ * appended, returns the error of request_body_add() and does not call piece. */
 static enum rc
 keep_piece(struct http_request *req, const char *data, size_t n)
 {
@@ -254,9 +275,12 @@ keep_piece(struct http_request *req, const char *data, size_t n)
 	return (RC_OK);
 }
 
-/* Handles a piece of the body, or starts the look-up of the sender before the
- * first piece.  libmicrohttpd takes no response in this state, so a refusal is
- * written directly to the socket and ends the connection. */
+/* Appends a piece to the body.  If body.unsure is set, which is possible only
+ * at the first piece, starts the look-up of the request's sender instead and
+ * consumes nothing: libmicrohttpd passes the same piece again after the
+ * look-up.  If either fails, refuses the request and ends the connection; the
+ * refusal is written directly to the socket, because libmicrohttpd takes no
+ * response while a body arrives. */
 static enum MHD_Result
 access_body(struct http_request *req, const char *data, size_t *size)
 {
@@ -401,10 +425,11 @@ log_request(const struct http_request *req)
 	    (long long)(req->loop->now_ms - req->account.start_ms));
 }
 
-/* Counts an answer that this module has made, and logs it at level debug.
- * Called once for each such answer, but not for a request that was cut off
- * before it had an answer, nor for an answer that libmicrohttpd makes by
- * itself. */
+/* Counts the answer of ${req} in the metrics, and logs it at level debug.
+ * Called once, at the end of each request whose answer was handed to
+ * libmicrohttpd or written to the socket (REQUEST_QUEUED).  Not counted here
+ * are requests that ended without an answer, the answers that libmicrohttpd
+ * makes by itself, and the refusals of the front. */
 static void
 count_answer(const struct http_request *req)
 {
@@ -511,8 +536,9 @@ unescape_nothing(void *arg, struct MHD_Connection *mhd, char *s)
 	return (strlen(s));
 }
 
-/* Makes the 503 that is sent when there is no memory for an answer.  Returns
- * NULL if there is no memory now. */
+/* Makes the 503 that a loop sends later whenever there is no memory for an
+ * answer.  Called when the loop is initialized; loop_fini() destroys the
+ * response.  Returns NULL if there is no memory for it. */
 static struct MHD_Response *
 no_memory_response(void)
 {

@@ -2,15 +2,17 @@
 /*
  * The front: the thread that accepts connections.  It peeks at the first bytes
  * of a connection and hands the socket to its owner: the WebSocket side, the
- * loop of the long-polls, or the loop with the fewest connections.  It refuses
- * what does not begin like HTTP.
+ * loop of the long-polls and streams of events, or, of the other loops, the one
+ * with the fewest connections.  It refuses a connection that exceeds a limit or
+ * does not begin like HTTP.
  *
- * An incomplete request line is peeked at again only when more bytes arrive
- * (edge-triggered), and until the deadline of a request.  When no file
- * descriptor is left, the front uses a spare descriptor to accept up to
- * SHED_MAX connections and close them, then stops accepting for
- * http_accept_pause (100 ms).  So it never spins, and it logs at most one line
- * a second.
+ * While it needs more bytes to choose the owner, the front peeks at a
+ * connection again only when bytes arrive or the client closes its side
+ * (edge-triggered).  After request_deadline_ms it closes the connection without
+ * an answer.  When no file descriptor is left, the front uses a spare
+ * descriptor to accept and close up to SHED_MAX (16) connections, one at a
+ * time, then stops accepting for http_accept_pause (100 ms).  So it never
+ * spins.  It logs at most one line a second.
  */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -58,11 +60,12 @@ query_waits(const char *query, size_t n)
 	return (false);
 }
 
-/* Returns true if the head asks for a stream of events, which waits like a
- * long-poll.  Only the bytes that have arrived are searched, so a head in
- * several packets may be missed.  Another loop then serves the stream, which is
- * correct but costs more: a resumption costs more with each request that waits
- * in the same loop. */
+/* Returns true if "text/event-stream" stands anywhere in the ${n} bytes at
+ * ${head}: the request then probably asks for a stream of events, which waits
+ * like a long-poll.  Only the bytes that have arrived are searched, so a head
+ * in several packets may be missed.  A loop for plain requests then serves the
+ * stream, which is correct but slows down this loop: libmicrohttpd walks all
+ * suspended connections of a loop whenever it resumes any of them. */
 static bool
 head_streams(const char *head, size_t n)
 {
@@ -137,8 +140,9 @@ front_close(struct conn *conn)
 	conn_free(conn);
 }
 
-/* Refuses a connection that does not begin like an HTTP request.  libmicrohttpd
- * would close it without an answer, or skip a line that begins with NUL. */
+/* Answers 400 to a connection that does not begin like an HTTP request, closes
+ * it and frees ${conn}.  libmicrohttpd would close it without an answer, or
+ * skip a line that begins with NUL. */
 static void
 front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 {
@@ -153,10 +157,11 @@ front_refuse(struct front *front, struct conn *conn, enum front_kind kind)
 	front_close(conn);
 }
 
-/* Gives the connection and the client's address to the WebSocket side.  Behind
- * a believed proxy the head of the request names the client.  front_peek() has
- * therefore waited until the head was complete, PEEK_HEAD_LEN bytes had
- * arrived, or the proxy had closed its side. */
+/* Gives the socket and the client's address to the WebSocket side, which owns
+ * the socket from then on, and frees ${conn}.  Behind a believed proxy the
+ * client is the one that the head of the request names or, if it names none,
+ * the proxy.  front_peek() has therefore waited until the head was complete,
+ * PEEK_HEAD_LEN bytes had arrived, or the proxy had closed its side. */
 static void
 front_upgrade(struct front *front, struct conn *conn)
 {
@@ -201,8 +206,11 @@ front_hand_over(struct front *front, struct conn *conn, enum front_kind kind)
 	}
 }
 
-/* Classifies ${conn} by the bytes that have arrived.  Returns false if the
- * client has closed without sending anything, or the socket has failed. */
+/* Sets ${*ret} to the kind of ${conn} by the bytes that have arrived, which
+ * stay unread; FRONT_MORE if these do not suffice.  If ${hung_up} is set, no
+ * more bytes will come, and ${*ret} is another kind.  Returns false if the
+ * client has closed without sending anything, or the socket has failed; the
+ * caller then closes the connection. */
 static bool
 front_peek(struct front *front, const struct conn *conn, bool hung_up,
     enum front_kind *ret)
@@ -265,9 +273,10 @@ front_pause(struct front *front)
 	front_listen(front, false);
 }
 
-/* Handles the lack of file descriptors.  Gives up the spare descriptor to
- * accept up to SHED_MAX connections and close them at once, so that their
- * clients do not hang in the kernel's queue. */
+/* Handles the lack of file descriptors.  Up to SHED_MAX times, closes the spare
+ * descriptor, accepts a connection in its place, closes the connection without
+ * an answer, and opens the spare descriptor again, so that these clients do not
+ * hang in the kernel's queue.  Then stops accepting for http_accept_pause. */
 static void
 front_starved(struct front *front, int error)
 {
@@ -319,9 +328,10 @@ conn_set_peer(struct conn *conn, const struct net_networks *believed)
 	forwarded_address_text(address, conn->peer);
 }
 
-/* Takes a new socket, or refuses it if a limit is reached or there is no
- * memory.  Its first bytes have often arrived already, so the front peeks at
- * once, and adds the socket to the epoll set only if it needs more bytes. */
+/* Takes over the new socket ${fd}.  If a limit of connections or descriptors is
+ * reached, or there is no memory, answers with a refusal and closes the socket.
+ * Its first bytes have often arrived already, so the front peeks at once, and
+ * adds the socket to the epoll set only if it needs more bytes. */
 static void
 front_take(struct front *front, int fd, const struct sockaddr_storage *addr,
     socklen_t addr_len)
@@ -402,9 +412,10 @@ front_accept(struct front *front)
 	return (true);
 }
 
-/* Stops accepting.  First accepts what the kernel has queued: closing the
- * listening socket would reset these connections, whose clients may have sent a
- * request already. */
+/* Accepts the connections that the kernel has queued (at most DRAIN_MAX *
+ * ACCEPT_MAX; ends early if accept4() fails), and then closes the listening
+ * socket.  Closing it first would reset the queued connections, whose clients
+ * may have sent a request already. */
 static void
 front_drain(struct front *front)
 {

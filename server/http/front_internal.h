@@ -13,13 +13,14 @@
 #include "http/conn_internal.h"
 #include "http/http.h"
 
-/* The front waits for at most this many bytes to find the path of a request.  A
- * connection whose request target (path and query) has not ended by then goes
- * to a loop. */
+/* The front waits for at most this many bytes of a new connection to find the
+ * end of the target (path and query) of its first request.  If the target has
+ * not ended by then, the connection goes to a loop for plain requests, whatever
+ * its path and query are. */
 #define PEEK_LEN 2048
-/* The front peeks at up to this many bytes of a WebSocket request that comes
- * through a proxy, to find the client's address in the headers.  The WebSocket
- * side accepts heads of at most this length (WS_HANDSHAKE_LEN). */
+/* The front waits for the head of a WebSocket request that comes through a
+ * believed proxy, or for this many bytes of it, to find the client's address in
+ * the headers.  The WebSocket side refuses longer heads (WS_HANDSHAKE_LEN). */
 #define PEEK_HEAD_LEN 4096
 
 struct front {

@@ -65,10 +65,10 @@ bind_one(const struct addrinfo *ai)
 }
 
 /* Returns the code for a failure to listen with errno ${error}: RC_DENIED if
- * the permission is missing, else RC_BUSY, because an address that is taken or
- * does not exist yet may become usable, so that another start may succeed.
- * Neither is RC_IO, the code of a failed disk, after which a supervisor may not
- * start the server again. */
+ * the permission is missing (EACCES, EPERM), RC_BUSY for any other errno,
+ * because an address that is taken or does not exist yet may become usable, so
+ * that another start may succeed.  The code is not RC_IO, which stands for a
+ * failed disk and after which a supervisor must not start the server again. */
 static enum rc
 listen_rc(int error)
 {

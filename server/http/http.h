@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTTP for the layers above: a request, its answer, routes.  This module knows
- * no resources of the API.  It contains the front (one port), the libmicrohttpd
- * loops, the request validator, bodies, limits and absolute deadlines.
+ * no resources of the API.  It contains the front (the thread that accepts the
+ * connections of one port), the libmicrohttpd loops, the request validator,
+ * bodies, limits and absolute deadlines.
  *
  * Life of a request: the loop that owns its connection parses the request,
  * finds the route, collects the body, and calls the route's handler in the
- * loop's thread.  If the route is not HTTP_PUBLIC, it calls authorize()
- * instead, which calls the handler in any thread.  The handler answers at once
- * or later, from any thread, exactly once, by http_answer() or one of its
- * variants.  A connection whose request has no answer yet is suspended when
- * these calls return.  Until the answer the request and everything in it stay
- * valid.  After the call that answers, the loop may free the request at any
- * time.
+ * loop's thread.  If the route is not HTTP_PUBLIC, the loop calls authorize()
+ * (http_authorize_fn) instead, which refuses the request or calls the handler,
+ * in any thread.  The handler answers at once or later, from any thread,
+ * exactly once, by http_answer() or one of its variants.  If there is no answer
+ * yet when authorize() or the handler returns, the loop suspends the
+ * connection.  Until the answer the request and everything in it stay valid.
+ * After the call that answers, the loop may free the request at any time.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -51,7 +52,8 @@ enum http_route_flags {
 /* A route.  ${path} consists of segments and {name} placeholders:
  * "/v1/outbox/{id}".  A placeholder matches one segment that is not empty,
  * percent-decoded.  A path has at most 8 segments, and at most 4 of them are
- * placeholders. */
+ * placeholders; otherwise http_new() fails with RC_INVALID.  A route for GET
+ * also serves HEAD. */
 struct http_route {
 	const char *method;
 	const char *path;
@@ -59,11 +61,12 @@ struct http_route {
 	unsigned flags;
 };
 
-/* Called before the handler of every route that is not HTTP_PUBLIC.  Finds the
- * user, and then either calls http_request_authorized() or answers the request,
- * at once or later, from any thread.  If http_head_fn has returned
+/* Called in the loop's thread, in place of the handler, when a request is
+ * complete whose route is not HTTP_PUBLIC.  Finds the sender, and then either
+ * calls http_request_authorized(), which calls the handler, or answers with a
+ * refusal, at once or later, from any thread.  If http_head_fn has returned
  * HTTP_SENDER_STRANGER, this function is called before the body is read, and
- * must answer before it returns. */
+ * must refuse the request before it returns. */
 typedef void (*http_authorize_fn)(struct http_request *req, void *arg);
 
 /* The sender of a request, by the head of the request. */
@@ -74,13 +77,18 @@ enum http_sender {
 };
 
 /* Called with the head of a request that announces a body and whose route is
- * not HTTP_PUBLIC, before any of the body is read.  Thread: the loop's. */
+ * not HTTP_PUBLIC, before any of the body is read.  The result decides whether
+ * the body is read (KNOWN), is read after a look-up of the sender if it may be
+ * longer than LIMIT_REQUEST_LEN (UNKNOWN), or is not read (STRANGER).  Thread:
+ * the loop's. */
 typedef enum http_sender (*http_head_fn)(struct http_request *req, void *arg);
 
 /* Starts the look-up of a sender that is HTTP_SENDER_UNKNOWN, before a body is
  * read that may be longer than LIMIT_REQUEST_LEN.  If this function returns
- * RC_OK, another thread must call http_sender_found() later.  Any other result
- * refuses the request.  Thread: the loop's. */
+ * RC_OK, another thread must call http_sender_found() exactly once, which may
+ * happen before this function has returned.  On any other result the client
+ * gets the problem that belongs to the result, and the connection is closed.
+ * Thread: the loop's. */
 typedef enum rc (*http_lookup_fn)(struct http_request *req, void *arg);
 
 /* Called with each piece of a body, in order, after the piece has been appended
@@ -99,8 +107,8 @@ struct http_gate {
 	void *arg; /* last argument of these functions and of the handlers */
 };
 
-/* The routes of a module, and the module's own struct, which its handlers get
- * from http_route_module(). */
+/* The routes of a module, the gate of these routes, and the module's own
+ * struct, which the handlers get from http_route_module(). */
 struct http_routes {
 	const struct http_route *list; /* kept; ends with method NULL */
 	void *module;
@@ -109,14 +117,17 @@ struct http_routes {
 	const struct http_gate *gate;
 };
 
-/* Takes over the socket ${fd} of a connection that begins with a GET of the
- * WebSocket path.  Nothing has been read from the socket yet.  Borrows ${from}.
- * The module push owns the WebSockets.  Thread: the front's. */
+/* Takes over the socket ${fd} of a connection that begins with a GET of
+ * upgrade_path (struct http_options), and must close the socket, also on
+ * failure.  Nothing has been read from the socket yet, not even the head of
+ * the request.  ${from} describes the client and is borrowed.  Thread: the
+ * front's. */
 typedef void (*http_upgrade_fn)(int fd, const struct net_from *from, void *arg);
 
-/* One network (an IPv4 address, or the /64 of an IPv6 address) or user may hold
- * at most a quarter of the memory for bodies, and a quarter of the memory for
- * answers. */
+/* One owner (a user, another server, or a network: an IPv4 address, or the /64
+ * of an IPv6 address) may hold at most a quarter of the memory for bodies
+ * (body_bytes of struct http_options), and a quarter of the memory for answers
+ * (answer_bytes). */
 #define HTTP_OWNER_PART 4
 
 struct http_options {
@@ -131,12 +142,16 @@ struct http_options {
 	const char *upgrade_path; /* "/v1/ws" */
 	http_upgrade_fn upgrade;
 	void *upgrade_arg;
-	/* The time limit for a request to arrive.  On a new connection the
-	 * request line may take this long, and the rest of the request as long
-	 * again. */
+	/* The time limit, in ms, for a request to arrive; after it the
+	 * connection is closed without an answer.  On a new connection the
+	 * front waits at most this long for the bytes by which it chooses the
+	 * loop (of a GET, the request line), and the loop as long again for the
+	 * rest.  On a kept connection the time begins when the loop notices
+	 * that a request has begun. */
 	int64_t request_deadline_ms;
-	/* The time limit for the pause between two requests, and for the client
-	 * to read an answer or, in an answer in pieces, each block. */
+	/* The time limit, in ms, for the pause between two requests, and for
+	 * the client to read an answer or, in an answer in pieces, each block
+	 * of at most 16 KiB.  After it the connection is closed. */
 	int64_t idle_deadline_ms;
 	size_t connection_limit;
 	size_t address_limit; /* connections per address; 0: no limit */
@@ -146,11 +161,14 @@ struct http_options {
 	 * many descriptors open. */
 	size_t descriptors;
 
-	/* The most bytes of the bodies of all requests under way, and of all
-	 * answers that have not been sent yet.  One network or user may hold
-	 * 1/HTTP_OWNER_PART of each.  Not counted are bodies of at most
-	 * LIMIT_BODY_FREE bytes, answers of at most LIMIT_ANSWER_FREE bytes,
-	 * and answers in static storage.  0: no limit. */
+	/* body_bytes is the most memory, in bytes, for the bodies of all
+	 * requests under way, and answer_bytes the most for all answers that
+	 * have not been sent yet; 0: no limit.  One user, network or other
+	 * server may hold 1/HTTP_OWNER_PART of each.  If there is no room, the
+	 * client gets a 503, but an answer in pieces that has begun is cut off.
+	 * Not counted are bodies of at most LIMIT_BODY_FREE bytes, answers and
+	 * pieces of at most LIMIT_ANSWER_FREE bytes, and answers in static
+	 * storage. */
 	size_t body_bytes, answer_bytes;
 	/* Proxies whose headers name the client (behind-proxy). */
 	struct net_networks believed;
@@ -160,13 +178,15 @@ struct http_options {
 };
 
 /* Makes the listening socket and the loops, but starts no threads.  If
- * options->listener is given, it is used instead; the server owns it from now
- * on, also when http_new() fails.  Copies ${options}, but keeps the pointers in
- * it.  RC_INVALID: options->listen or a route is malformed, or the host was not
- * found.  RC_EXISTS: two routes have the same method and path.  RC_BUSY:
- * listening failed, mostly because the address is taken or does not exist.
- * RC_DENIED: the process may not listen on the address.  Also RC_NO_MEMORY, and
- * RC_IO or RC_INTERNAL from the system or libmicrohttpd. */
+ * options->listener is given, it is used instead of a new socket; this function
+ * takes it over, and closes it on failure.  Copies ${options} and uses the
+ * array options->routes only during the call; all other pointers, also those in
+ * the array, must stay valid.  Sets ${*ret} only on success.  RC_INVALID:
+ * options->listen or a route is malformed, or the host was not found.
+ * RC_EXISTS: two routes have the same method and path.  RC_BUSY: listening
+ * failed, mostly because the address is taken or does not exist.  RC_DENIED:
+ * the process may not listen on the address.  Also RC_NO_MEMORY, and RC_IO or
+ * RC_INTERNAL from the system or libmicrohttpd. */
 enum rc http_new(const struct http_options *options, struct http **ret,
     struct err *err) MUST_USE;
 
@@ -185,20 +205,23 @@ int http_port(const struct http *http);
 int http_keep_listener(const struct http *http);
 
 /* Makes the front accept what the kernel has queued, and then close the
- * listening socket.  Requests under way go on; those that wait with a timer are
- * woken at once.  From now on answers have "Connection: close".  Each kept
- * connection may still send one request, which is served: a proxy may have sent
- * it before it learnt of the drain, and does not repeat a request that is not
+ * listening socket, but does not wait for this.  Requests under way go on;
+ * those that wait with a timer are woken at once.  From now on answers have
+ * "Connection: close".  Each connection that is open without a request may
+ * still send one, which is served: a proxy may have sent this request before
+ * the proxy learnt of the drain, and does not repeat a request that is not
  * idempotent.  Thread: any.  Blocks: never. */
 void http_drain(struct http *http);
 
-/* Calls http_drain(), and from now on answers each request whose head arrives
- * with 503 and the problem "draining".  Thread: any.  Blocks: never. */
+/* Calls http_drain().  From now on each request whose head arrives is refused
+ * with the problem "draining" (status 503), and its connection is closed.
+ * Thread: any.  Blocks: never. */
 void http_refuse(struct http *http);
 
-/* Return the number of requests under way (from a request's head until its
- * answer has been sent), the number of requests that have ever begun, and the
- * number of connections, without WebSockets.  Thread: any. */
+/* Return the number of requests under way (from the end of a request's head
+ * until its answer has been sent or its connection has ended), the number of
+ * requests whose head has ever been received, and the number of open
+ * connections, without WebSockets.  Thread: any. */
 size_t http_pending(const struct http *http);
 uint64_t http_begun(const struct http *http);
 size_t http_connections(const struct http *http);
@@ -226,8 +249,8 @@ void *http_route_module(const struct http_request *req);
  * "" if there was no memory to keep it, or it was longer than 8192 bytes. */
 const char *http_target(const struct http_request *req);
 
-/* Returns the decoded value of the route's placeholder ${name}, or NULL if the
- * route has no such placeholder. */
+/* Returns the decoded value of the route's placeholder ${name} ("id" for
+ * "{id}"), or NULL if the route has no such placeholder. */
 const char *http_path_param(const struct http_request *req, const char *name);
 
 /* Returns the value of the first query parameter ${name}, percent-decoded and
@@ -235,29 +258,31 @@ const char *http_path_param(const struct http_request *req, const char *name);
  */
 const char *http_query(const struct http_request *req, const char *name);
 
-/* Calls ${each} for every query parameter until it returns false.  Callers use
- * this to refuse unknown parameters by name. */
+/* Calls ${each} with the decoded name and value of each query parameter, in
+ * their order, until ${each} returns false.  A caller can thus refuse a request
+ * with an unknown parameter and name the parameter. */
 void http_query_each(const struct http_request *req,
     bool (*each)(void *arg, const char *name, const char *value), void *arg);
 
 /* Returns the value of the first header ${name} (case-insensitive), or NULL. */
 const char *http_header(const struct http_request *req, const char *name);
 
-/* Returns the value of a header that is a list.  Several lines are joined by
- * commas into one list (RFC 9110, 5.3).  Without memory to join them, returns
- * the first line.  NULL if there is no such header. */
+/* Returns the value of the header ${name}, which is a list.  Several lines of
+ * the header are joined by commas into one list (RFC 9110, 5.3), which is freed
+ * with the request.  Without memory to join them, returns the first line.  NULL
+ * if there is no such header. */
 const char *http_header_list(struct http_request *req, const char *name);
 
 /* Returns the number of headers ${name}. */
 size_t http_header_count(const struct http_request *req, const char *name);
 
-/* Returns true if the value ${list} of If-None-Match contains the ETag ${tag}
- * or "*".  Ignores W/ before an ETag of the list (weak comparison).  ${list}
- * may be NULL. */
+/* Returns true if the value ${list} of If-None-Match contains the ETag ${tag},
+ * which includes its quotes, or "*".  Ignores W/ before an ETag of the list
+ * (weak comparison).  Returns false if ${list} is NULL. */
 bool http_etag_listed(const char *list, const char *tag);
 
-/* Returns the body, with a NUL behind its ${ret_len} bytes.  Returns "" and 0
- * if the request has none. */
+/* Returns the body with a NUL behind it, and stores its length without the NUL
+ * in *ret_len.  If the request has no body, returns "" and stores 0. */
 const char *http_body(const struct http_request *req, size_t *ret_len);
 
 /* Returns the client's address as text.  Behind a believed proxy this is the
@@ -281,7 +306,9 @@ void *http_alloc(struct http_request *req, size_t size);
 enum rc http_on_free(
     struct http_request *req, void (*fini)(void *arg), void *arg) MUST_USE;
 
-/* Set and return the principal that authorize() has found.  The request keeps
+/* Set and return the principal of the request: the pointer by which the
+ * functions of the gate (struct http_gate) pass the sender that they have found
+ * to each other and to the handler.  NULL until it is set.  The request keeps
  * the pointer but does not own it. */
 void http_set_principal(struct http_request *req, void *principal);
 void *http_principal(const struct http_request *req);
@@ -294,8 +321,9 @@ void *http_principal(const struct http_request *req);
 void http_set_owner(struct http_request *req, uint64_t owner);
 
 /* Ends the look-up that http_lookup_fn began.  ${r} is NULL if the sender is a
- * user and the body may be read, else the refusal.  Thread: any but the loop's.
- */
+ * user and the body may be read; otherwise it is the refusal, which is copied
+ * and sent, and the connection is closed.  The caller may call http_set_owner()
+ * before, and must not use ${req} afterwards.  Thread: any but the loop's. */
 void http_sender_found(struct http_request *req, const struct refusal *r);
 
 /* Returns true if the client has closed its side of the connection, or the
@@ -305,18 +333,20 @@ void http_sender_found(struct http_request *req, const struct refusal *r);
 bool http_client_left(const struct http_request *req);
 
 /* Calls the handler of the route, in the calling thread.  authorize() calls
- * this for a user that may use the route. */
+ * this for a sender that may use the route. */
 void http_request_authorized(struct http_request *req);
 
-/* Adds a header to the answer.  Copies ${name} and ${value}.  Without memory
- * the answer becomes a 503. */
+/* Adds a header to the answer; call it before the function that answers.
+ * Copies ${name} and ${value}.  Without memory the answer becomes a 503. */
 void http_answer_header(
     struct http_request *req, const char *name, const char *value);
 
-/* Answers with ${status} and takes the content of ${body}, which may be NULL.
- * ${content_type} is static storage.  Call it once per request.  JSON gets a
- * newline at its end.  Never fails: without memory, or without room in the
- * budget for answers, the client gets a 503.  Thread: any. */
+/* Answers with ${status} and takes the content of ${body}, which is empty
+ * afterwards (NULL: no body).  ${content_type} is static storage, or NULL for
+ * no Content-Type.  Call it once per request.  JSON gets a newline at its end.
+ * Never fails: without memory (also if an append to ${body} has failed), or
+ * without room in the budget for answers, the client gets a 503.  Thread: any.
+ */
 void http_answer(struct http_request *req, int status, const char *content_type,
     struct buf *body);
 
@@ -325,20 +355,23 @@ void http_answer_static(struct http_request *req, int status,
     const char *content_type, const void *data, size_t len);
 
 /* Answers 200 in pieces, for an answer that is too large to hold in memory, or
- * that grows while events happen.  Sends ${first}; each time libmicrohttpd has
- * read a whole piece, calls ${more} with ${arg}, until a piece is the last one
- * or the connection ends.  ${more} makes sure that http_answer_piece() is
- * called once, at once or later.  From the call of ${more} until
- * http_answer_piece() the thread that makes the piece owns the request; while a
- * piece is sent, the loop does.  Thread of ${more}: the loop's. */
+ * that grows while events happen.  Sends ${first}, whose content it takes, or a
+ * 503 as http_answer() does.  Each time libmicrohttpd has read a whole piece,
+ * the loop calls ${more} with ${arg}, until a piece is the last one, the
+ * connection ends, or the server stops.  Each call of ${more} makes sure that
+ * http_answer_piece() is called once, at once or later.  From the call of
+ * ${more} until http_answer_piece() the thread that makes the piece owns the
+ * request; while a piece is sent, the loop does.  Thread of ${more}: the
+ * loop's. */
 typedef void (*http_more_fn)(struct http_request *req, void *arg);
 void http_answer_pieces(struct http_request *req, const char *content_type,
     struct buf *first, http_more_fn more, void *arg);
 
-/* Sends the next piece, which may be empty, and takes its content.
- * HTTP_PIECE_CUT ends the connection in a way that the client sees as an error,
- * so that it does not take a part for the whole.  A piece for which there is no
- * memory, or no room in the budget for answers, becomes HTTP_PIECE_CUT.
+/* Sends the next piece, which may be empty, and takes its content.  The answer
+ * ends after the piece with HTTP_PIECE_LAST.  HTTP_PIECE_CUT does not send the
+ * piece, and ends the connection in a way that the client sees as an error, so
+ * that the client does not take a part for the whole.  A piece for which there
+ * is no memory, or no room in the budget for answers, becomes HTTP_PIECE_CUT.
  * Thread: any. */
 enum http_piece { HTTP_PIECE_MORE, HTTP_PIECE_LAST, HTTP_PIECE_CUT };
 void http_answer_piece(

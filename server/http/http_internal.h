@@ -13,8 +13,9 @@
  *       - from the call of authorize() or its handler until its answer is
  *         delivered to the loop (answer_deliver()),
  *       - between two pieces of an answer (http_answer_pieces()).
- *     The loop suspends the connection before it takes the result from its
- *     mailbox, so that libmicrohttpd does not touch the request meanwhile.
+ *     In these times libmicrohttpd does not touch the request: the loop has
+ *     suspended the connection before it takes the result of the look-up, the
+ *     answer or the next piece from the loop's mailbox.
  *  4. A request is freed only inside MHD_run() or MHD_stop_daemon(), in the
  *     callback that says that the request or its connection has ended.
  */

@@ -2,8 +2,9 @@
 /*
  * The answers that libmicrohttpd makes by itself.  The library reports them
  * only by log messages, so this file counts the answers by the messages.  Where
- * the library would send the head of its answer twice, this file sends an
- * answer in its place.
+ * the library would send the head of its answer twice, this file writes its own
+ * answer to the socket and shuts the socket down for writing, before the
+ * library answers.
  */
 #include <sys/socket.h>
 
@@ -27,17 +28,19 @@ add_memory(void *arg, enum MHD_ValueKind kind, const char *name,
 
 	(void)name;
 	(void)value;
-	/* Count no bytes for a cookie, which is part of a header, and for a
-	 * query parameter, which is part of the target.  Each of the three has
-	 * a record of its own. */
+	/* A header, a cookie and a query parameter have one record each.  Of
+	 * their texts count only the header's: a cookie is part of a header,
+	 * and a query parameter is part of the target, which head_memory() has
+	 * counted. */
 	*sum += (kind == MHD_HEADER_KIND ? name_len + value_len + 4 : 0) +
 		HEADER_RECORD;
 	return (MHD_YES);
 }
 
 /* Returns how many bytes of the connection's memory the head has taken so far,
- * at least.  The sum includes query parameters: hide_query() does not see a
- * query behind a NUL. */
+ * at least.  The sum includes the records of query parameters: hide_query()
+ * (daemon.c) cuts off the query before the library makes these records, but
+ * does not see a query behind a NUL. */
 static size_t
 head_memory(const struct http_request *req)
 {
@@ -67,12 +70,14 @@ has_large_head(const struct http_request *req)
 	return (head_memory(req) > CONNECTION_MEMORY / 4);
 }
 
-/* Answers all new requests that ${culprit} matches, past the library, and
- * returns true if there were any.  A Content-Length that is not a number or has
- * too many digits, or cookies that are too large, make the library answer
- * before it calls access_handler(), and send the head of that answer twice.
- * The library's log message comes first, but does not name the request, so all
- * requests that may be meant are answered. */
+/* Refuses all requests of ${loop} that ${culprit} matches and whose head is not
+ * complete (REQUEST_NEW).  Writes the refusal to the socket, past the library,
+ * shuts the socket down for writing, and returns true if there was any such
+ * request.  A Content-Length that is not a number or has too many digits, or
+ * cookies that are too large, make the library answer before it calls
+ * access_handler(), and send the head of that answer twice.  The library's log
+ * message comes before that answer, but does not name the request, so all
+ * requests that may be meant are refused. */
 static bool
 refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
     enum problem problem, const char *why)
@@ -93,12 +98,13 @@ refuse_past(struct loop *loop, bool (*culprit)(const struct http_request *req),
 	return (any);
 }
 
-/* Counts the answers that the library makes by itself: to a request line or a
- * head that is too long, to a line without a colon, to broken chunks.  The
+/* Called with the format ${fmt} of each log message of the library.  Counts the
+ * answers that the library makes by itself, for example to a request line or a
+ * head that is too long, to a line without a colon, or to broken chunks: the
  * library logs one message before each of these answers, and does not report
  * them otherwise.  Not counted are answers that the library could not send, and
- * answers that refuse_past() has sent in its place.  Calls refuse_past() at the
- * messages that may come before an answer with two heads. */
+ * answers in place of which refuse_past() has sent one.  Calls refuse_past() at
+ * the messages that may come before an answer with two heads. */
 static void
 count_library(struct loop *loop, const char *fmt)
 {

@@ -5,8 +5,9 @@
  * a reset, which discards what the client has not read yet, so the client would
  * often lose the answer.  Therefore a duplicate of the socket stays open after
  * libmicrohttpd has shut down the socket for writing and closed its descriptor.
- * The duplicate is read until the client closes its side, but for at most
- * http_linger (2 s) and LINGER_BYTES.
+ * The duplicate is read, and the bytes are discarded, until the client closes
+ * its side, but for at most http_linger (2 s) and LINGER_BYTES (4 MiB).  If a
+ * loop already has LINGERS_MAX (128) duplicates, it makes no further one.
  */
 #include <sys/epoll.h>
 

@@ -8,10 +8,11 @@
  * request waits.
  *
  * Deadlines: each connection is checked once per eighth of the request
- * deadline, so no list has to be reordered when a connection's phase changes.
- * libmicrohttpd reports a request only when its request line is complete.  Part
- * of a request that follows another one on a kept connection is therefore found
- * through TCP_INFO, by the time at which the kernel last received data.
+ * deadline, so no list has to be reordered when a connection's phase changes,
+ * and a connection is cut up to that much after its deadline.  libmicrohttpd
+ * reports a request only when its request line is complete.  Part of a request
+ * that follows another one on a kept connection is therefore found through
+ * TCP_INFO, by the time at which the kernel last received data.
  */
 #include <sys/epoll.h>
 
@@ -166,9 +167,10 @@ loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
 	timer_heap_add(&loop->timers, &req->timer.node, at_ms);
 	metrics_add(loop->http->options.metrics, METRIC_LONG_POLLS, 1);
 	/* If a request waits in a loop for plain requests, its connection is
-	 * closed after the answer: the front will then give the client's next
-	 * connection to the loop of the long-polls.  Between two pieces it is
-	 * too late: the head, with its Connection header, has been sent. */
+	 * closed after the answer: the front can then give the client's next
+	 * connection, if it begins with such a request, to the loop of the
+	 * long-polls.  Between two pieces it is too late: the head, with its
+	 * Connection header, has been sent. */
 	if (!loop->long_poll && req->phase < REQUEST_ANSWERED)
 		req->answer.close = true;
 	ev.data.ptr = &req->timer.gone;
@@ -276,8 +278,10 @@ handle_messages(struct loop *loop)
 	}
 }
 
-/* Resumes the connections of the requests that have an answer, a piece, or the
- * result of the look-up of their sender. */
+/* Resumes the connections of the requests in the list ready: they have an
+ * answer, the next piece, or the result of the look-up of their sender.  After
+ * a look-up, first lets the body be read or writes the refusal to the socket
+ * (sender_go_on()). */
 static void
 resume_ready(struct loop *loop)
 {
@@ -328,8 +332,9 @@ conn_look(struct loop *loop, struct conn *conn)
 	}
 }
 
-/* Logs that a connection was cut, at most once a second in each loop, because a
- * stranger may have thousands of connections. */
+/* Logs that a connection is cut because its deadline has passed.  Each loop
+ * logs this at most once a second, because a stranger may have thousands of
+ * connections; the next line has the number of cuts that were not logged. */
 static void
 log_deadline(struct loop *loop, const struct conn *conn)
 {
@@ -346,9 +351,10 @@ log_deadline(struct loop *loop, const struct conn *conn)
 	loop->deadlines_unlogged = 0;
 }
 
-/* Returns true if the client has closed its side in the middle of a request.
- * libmicrohttpd may miss the end when it arrives together with the last bytes.
- */
+/* Returns true if the client has closed its side and all its bytes have been
+ * read.  Called while a request is arriving, which then cannot become complete.
+ * libmicrohttpd may miss the client's end when it arrives together with the
+ * last bytes. */
 static bool
 conn_is_over(const struct conn *conn)
 {
@@ -474,9 +480,10 @@ has_answers(const struct loop *loop)
 	return (false);
 }
 
-/* Ends every suspended request: one without an answer gets a refusal, and an
- * answer that waits for its next piece is cut off.  MHD_stop_daemon() would
- * abort the process if a connection were still suspended. */
+/* Ends every suspended request: one without an answer gets a refusal (503), and
+ * an answer that waits for its next piece is cut off.  The caller then resumes
+ * their connections (resume_ready()): MHD_stop_daemon() would abort the process
+ * if a connection were still suspended. */
 static void
 end_suspended(struct loop *loop)
 {
@@ -499,8 +506,10 @@ end_suspended(struct loop *loop)
 	}
 }
 
-/* Refuses the suspended requests that no thread has answered, and sends the
- * answers, for at most http_stop_ms (1 s). */
+/* Called when the loop ends.  Takes the last messages, refuses the suspended
+ * requests that no thread has answered, cuts off answers that wait for their
+ * next piece, and goes on sending answers for at most http_stop_ms (1 s).  Does
+ * not close the connections: loop_fini() does. */
 static void
 loop_stop(struct loop *loop)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A loop: a thread with its libmicrohttpd daemon (loop.c, linger.c, daemon.c,
- * library.c).  Only its own thread uses a loop, except its mailbox, its count
- * of connections, and the timers that other threads ask for (want_* of struct
- * request_timer), which timer_lock protects.
+ * library.c).  Other threads use only three things of a running loop: its
+ * mailbox, its count of connections (atomic), and the members queued and want_*
+ * of struct request_timer, by which they ask for a timer and which timer_lock
+ * protects.
  */
 #ifndef HTTP_LOOP_INTERNAL_H
 #define HTTP_LOOP_INTERNAL_H
@@ -68,21 +69,26 @@ void loop_fini(struct loop *loop);
 void loop_main(void *arg);
 
 /* Runs one turn: waits at most ${wait_ms} (-1: without limit) for events and
- * handles them.  Returns true if there were events or there is more to do.
- * Thread: the loop's. */
+ * handles them, wakes the requests whose timers are due, checks the deadlines,
+ * and lets libmicrohttpd work.  Returns true if there were events or if the
+ * next turn has work at once.  Thread: the loop's. */
 bool loop_turn(struct loop *loop, int wait_ms);
 
 /* Returns the loop of the calling thread, or NULL in other threads. */
 struct loop *loop_self(void);
 
-/* Cancels the timer of ${req}, and resumes its connection in this turn or, if a
- * callback of libmicrohttpd calls this function, in the next one.  Thread: the
- * loop's. */
+/* Called when ${req} has its answer, its next piece, or the result of the
+ * look-up of its sender.  Cancels the timer of ${req}.  The loop resumes the
+ * connection later in this turn or, if a callback of libmicrohttpd calls this
+ * function, in the next turn.  Thread: the loop's. */
 void loop_ready(struct loop *loop, struct http_request *req);
 
-/* Sets the timer of a request, or cancels it (${at_ms} 0).  A request that has
- * been answered gets no timer, except while it waits for the next piece of its
- * answer.  Thread: the loop's. */
+/* Sets the timer of ${req} in place of an earlier one, or only cancels that one
+ * (${at_ms} 0): ${wake} is called once with ${arg}, at monotonic time ${at_ms},
+ * or earlier if the client closes its side or draining begins.  A request that
+ * has been answered gets no timer, except while it waits for the next piece of
+ * its answer.  In a loop whose long_poll is false, a timer that is set before
+ * the answer makes the answer close the connection.  Thread: the loop's. */
 void loop_timer_set(struct loop *loop, struct http_request *req, int64_t at_ms,
     void (*wake)(struct http_request *req, void *arg), void *arg);
 
@@ -92,8 +98,10 @@ void loop_timer_cancel(struct loop *loop, struct http_request *req);
 
 /* ---- linger.c ---- */
 
-/* A socket that is read for a moment after an early answer, so that the answer
- * is not lost to a reset (linger.c). */
+/* A duplicate of a socket, open for up to http_linger (2 s) after an answer
+ * that was sent before the whole request had been read.  The loop reads it,
+ * because close() of a socket with unread bytes sends a reset, by which the
+ * client may lose the answer (linger.c). */
 struct leftover {
 	struct source source;
 	struct leftover *next, *prev;
@@ -102,13 +110,16 @@ struct leftover {
 	int64_t deadline_ms;
 };
 
-/* Duplicates ${fd} and reads from the duplicate for up to http_linger (2 s)
- * after an early answer.  Does nothing without memory or a descriptor, or if
- * the loop has 128 such sockets: the client may then lose the answer. */
+/* Called before an answer is sent while part of its request is unread.
+ * Duplicates the socket ${fd}; the loop reads from the duplicate, drops the
+ * bytes, and closes the duplicate after at most http_linger (2 s).  Does
+ * nothing without memory or a descriptor, or if the loop has 128 such sockets:
+ * the client may then lose the answer. */
 void linger_start(struct loop *loop, int fd);
 
-/* Reads the bytes that have arrived.  Closes the socket when the client has
- * closed its side, on an error, or after 4 MiB. */
+/* Reads and drops the bytes that have arrived.  If the client has closed its
+ * side, on an error, or after 4 MiB since linger_start(), closes the socket and
+ * frees ${left}. */
 void linger_read(struct loop *loop, struct leftover *left);
 
 /* Closes the sockets whose deadline has passed, or with ${all} every one. */
@@ -123,8 +134,9 @@ void linger_expire(struct loop *loop, bool all);
 enum rc daemon_start(struct loop *loop, struct err *err) MUST_USE;
 
 /* The function for MHD_OPTION_EXTERNAL_LOGGER; ${arg} is the loop.  Counts the
- * answers that libmicrohttpd makes by itself, and logs some of its messages.
- * Thread: the loop's. */
+ * answers that libmicrohttpd makes by itself, answers in its place where the
+ * library would send the head of an answer twice, and logs at most 5 of its
+ * messages per loop in http_log_window (10 s).  Thread: the loop's. */
 void library_log(void *arg, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request as handlers see it, and its memory.  A request has an arena that
- * begins inside the object.  Its loop keeps freed objects and uses them again.
+ * A request as handlers see it, and its memory.  The first ARENA_INLINE bytes
+ * of a request's arena are inside struct http_request; more come from the heap.
+ * A loop keeps up to SPARES_MAX of its freed objects and uses them again.
  */
 #include <arpa/inet.h>
 #include <assert.h>
@@ -31,8 +32,9 @@ request_check(const struct http_request *req)
 	assert(req->magic == REQUEST_MAGIC);
 }
 
-/* Returns an object that is zeroed except for the bytes of its arena, from the
- * free list if possible.  An object of the free list keeps the buffer of its
+/* Returns an object from the free list of ${loop}, or a new one.  It is zeroed,
+ * except for arena.first, whose bytes are undefined, and except for body.data
+ * and body.cap: an object of the free list may keep the buffer of its last
  * body.  Returns NULL if there is no memory. */
 static struct http_request *
 request_take(struct loop *loop)
@@ -206,11 +208,13 @@ request_owner(const struct http_request *req)
 					: owner_peer(http_peer(req)));
 }
 
-/* Counts a buffer of ${cap} bytes for the body in the budget, unless it is
- * small (LIMIT_BODY_FREE).  The byte for the NUL is not counted: bodies whose
- * announced lengths add up to the whole share of an owner fit into that share.
- * Returns false if the budget has no room.  The client's network is counted in
- * addition to the user, who may not be known yet. */
+/* Makes the budget for bodies count ${cap} - 1 bytes for ${req} in total, or
+ * none if these are at most LIMIT_BODY_FREE.  The byte for the NUL is not
+ * counted: bodies whose announced lengths add up to the whole share of an owner
+ * fit into that share.  The bytes count against the share of the client's
+ * network and, if the user is known when the first bytes are counted, against
+ * the share of the user as well.  Returns false, with the count unchanged, if
+ * the budget has no room. */
 static bool
 body_room(struct http_request *req, size_t cap)
 {
@@ -231,11 +235,12 @@ body_room(struct http_request *req, size_t cap)
 	return (ok);
 }
 
-/* Returns the size of the buffer for a body that has ${n} bytes now.  The size
- * doubles, up to the announced length, or else to the limit of the route.
- * While the body itself has at most LIMIT_BODY_FREE bytes, the size does not
- * exceed that limit and a NUL, so that a small body does not count in the
- * budget. */
+/* Returns the new size of the buffer for a body that will have ${n} bytes:
+ * twice the old size (1024 if the old size is below that), but at most the
+ * announced length, or else the limit of the route, and a NUL.  If ${n} is at
+ * most LIMIT_BODY_FREE, the size is at most LIMIT_BODY_FREE and a NUL, so that
+ * a small body does not count in the budget.  The size is always at least ${n}
+ * and a NUL. */
 static size_t
 body_cap(const struct http_request *req, size_t n)
 {
@@ -363,8 +368,9 @@ http_header(const struct http_request *req, const char *name)
 	return (MHD_lookup_connection_value(req->mhd, MHD_HEADER_KIND, name));
 }
 
-/* Counts the headers of one name and the bytes of their values, and joins the
- * values if ${joined} is set. */
+/* The argument of count_header(), which counts the headers ${name} (n) and the
+ * bytes of their values with a comma after each (bytes), and appends these
+ * values and commas to ${joined} unless it is NULL. */
 struct header_count {
 	const char *name;
 	size_t len, n, bytes;

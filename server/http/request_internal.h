@@ -118,8 +118,11 @@ struct request_answer {
 	struct budget_hold hold;
 };
 
-/* The timer of a request, and the watch of its socket.  Another thread sets the
- * timer by queued and the members want_*, which loop->timer_lock protects. */
+/* The timer of a request, and the watch of its socket, which notices that the
+ * client has closed its side.  Another thread asks for a timer by want_*,
+ * queued, and the message msg in the loop's mailbox; the loop then sets the
+ * timer.  loop->timer_lock protects queued and want_*; only the loop's thread
+ * uses node, wake, wake_arg, gone and watching. */
 struct request_timer {
 	struct timer_node node;
 	void (*wake)(struct http_request *req, void *arg);
@@ -181,44 +184,54 @@ struct http_request *request_new(
  */
 void request_free(struct http_request *req);
 
-/* Returns ${size} bytes of the arena, not zeroed, or NULL if there is no
- * memory. */
+/* Returns ${size} bytes of the arena of ${req}, aligned to 16 bytes and not
+ * zeroed, or NULL if there is no memory.  They are freed with ${req}. */
 void *request_room(struct http_request *req, size_t size);
 
-/* Refuses ${req} with ${problem} and a detail.  The first refusal of a request
- * is kept; later ones are ignored.  Does not answer yet. */
+/* Marks ${req} as refused with ${problem} and the detail that ${fmt} makes.
+ * The first refusal of a request is kept; later ones are ignored.  Sends
+ * nothing: the loop sends the refusal later, at the latest at the end of the
+ * request. */
 void request_refuse(struct http_request *req, enum problem problem,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Appends ${n} bytes to the body.  RC_LIMIT: it would exceed body.limit.
- * RC_BUSY: the budget has no room.  RC_NO_MEMORY: there is no memory. */
+/* Appends the ${n} bytes at ${p}, and a NUL, to the body.  RC_LIMIT: the body
+ * would exceed body.limit.  RC_BUSY: the budget for bodies has no room.
+ * RC_NO_MEMORY: there is no memory.  After a failure the body is unchanged, and
+ * the caller refuses the request. */
 enum rc request_body_add(
     struct http_request *req, const char *p, size_t n) MUST_USE;
 
-/* Sets the request id: the client's X-Request-Id, if it has 1 to REQUEST_ID_MAX
- * letters, digits, dots, underscores and hyphens, else a new one. */
+/* Sets head.id, the request id: the client's X-Request-Id, if it consists only
+ * of 1 to REQUEST_ID_MAX ASCII letters, digits, dots, underscores and hyphens,
+ * else a new UUID. */
 void request_id_set(struct http_request *req);
 
 /* Returns the gate of the route of ${req}, which has a route. */
 const struct http_gate *request_gate(const struct http_request *req);
 
-/* Returns the owner (base/owner.h) that the memory of ${req} is counted to: its
- * user, or else its client's network. */
+/* Returns the owner (base/owner.h) that the memory of the answer to ${req} is
+ * counted to: the owner that http_set_owner() has set, or else the client's
+ * network.  A body is counted to both (body_room()). */
 uint64_t request_owner(const struct http_request *req);
 
 /* ---- sender.c ---- */
 
-/* Decides at the end of the head of ${req}: its body is read, its sender is
- * looked up before the body is read, or a stranger is refused at once. */
+/* Called at the end of the head of ${req}.  Lets the body be read; or sets
+ * body.unsure, so that the sender is looked up before the body is read; or
+ * refuses a stranger (a sender that is not a user) at once.  access_handler()
+ * returns the result to libmicrohttpd. */
 enum MHD_Result sender_check(struct http_request *req);
 
-/* Starts the look-up of the sender of ${req}, and suspends the connection.  If
- * http_lookup_fn fails, returns its error and does not suspend. */
+/* Starts the look-up of the sender of ${req} by the function lookup of the
+ * route's gate, and suspends the connection until the result is there
+ * (http_sender_found()).  If lookup fails, returns its error and does not
+ * suspend; the caller then refuses the request. */
 enum rc sender_look_up(struct http_request *req) MUST_USE;
 
-/* Called after the look-up of the sender of ${req}: lets the body be read, or
- * refuses the request.  Thread: the loop's, which then resumes the connection.
- */
+/* Called after the look-up of the sender of ${req}: lets the body be read or,
+ * if answer.refused is set, writes the refusal to the socket.  Thread: the
+ * loop's, which resumes the connection afterwards in both cases. */
 void sender_go_on(struct http_request *req);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The router: the table of routes, compiled into one pattern for each distinct
- * path and sorted by the number of segments.  If several patterns match a path,
- * the one with the fewest placeholders wins.
+ * path (names of placeholders included) and sorted by the number of segments.
+ * If several patterns match a path, the one with the fewest placeholders wins,
+ * and among equals the one that comes first in the table.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -117,8 +118,10 @@ pattern_write_allow(struct pattern *p)
 	}
 }
 
-/* Adds ${route} of the module's routes ${table}.  A route for GET serves HEAD
- * as well.  RC_EXISTS: another route has the same method and path. */
+/* Adds ${route}, which is in the list of ${table}, to ${router}.  A route for
+ * GET serves HEAD as well.  RC_EXISTS: the path has a route for this method
+ * already.  RC_INVALID: the method or the path is malformed.  RC_NO_MEMORY:
+ * there is no memory. */
 static enum rc
 router_add(struct router *router, const struct http_route *route,
     const struct http_routes *table, struct err *err)

@@ -50,17 +50,19 @@ struct pattern {
 	char *text; /* owns the memory of segment[].text */
 };
 
-/* Compiles ${routes}, and keeps pointers to their lists.  RC_INVALID: a method
- * or a path is malformed.  RC_EXISTS: two routes have the same method and path.
- * RC_NO_MEMORY: there is no memory. */
+/* Compiles ${routes}, which end with list NULL, into *ret, which router_free()
+ * frees; *ret is set on success only.  Keeps pointers to the routes, modules
+ * and gates.  RC_INVALID: a method or a path is malformed.  RC_EXISTS: two
+ * routes have the same method and path.  RC_NO_MEMORY: there is no memory. */
 enum rc router_new(const struct http_routes *routes, struct router **ret,
     struct err *err) MUST_USE;
 
 /* Frees ${router}.  NULL is allowed. */
 void router_free(struct router *router);
 
-/* Returns the pattern that matches the ${n} ${segments} of a path, or NULL.
- * ${n} is from 0 to SEGMENTS_MAX. */
+/* Returns the pattern with the fewest placeholders that matches the ${n}
+ * ${segments} of a path, for any method, or NULL.  ${router} owns the pattern.
+ * The caller makes sure that ${n} is from 0 to SEGMENTS_MAX. */
 const struct pattern *router_find(
     const struct router *router, const struct segment *segments, int n);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides whether the body of a request is read.  A body costs memory before
- * the token of its sender has been checked, so the head decides.  The body of a
- * stranger is not read; the body of a user is.  If the sender may be a user, a
- * body of up to LIMIT_REQUEST_LEN bytes is read; for a body that may be larger
- * the sender is looked up first.  A body without Content-Length may be as large
- * as its route allows.  On public routes every body is read.
+ * the token of its sender has been checked, so the head decides (the function
+ * head of the route's gate).  The body of a user is read; a stranger, whose
+ * head shows that the sender is not a user, is refused without reading the
+ * body.  If the sender may be a user, a body of up to LIMIT_REQUEST_LEN bytes
+ * is read; for a body that may be larger the sender is looked up first.  A body
+ * without Content-Length may be as large as its route allows.  On public
+ * routes, and if the gate has no function head, every body is read.
  */
 #include <assert.h>
 
@@ -30,10 +32,10 @@ refuse_stranger(struct http_request *req)
 	return (answer_queue(req));
 }
 
-/* Lets the body be read unless the sender is a stranger, whose request is
- * refused.  If the sender is unknown and the body may be longer than
- * LIMIT_REQUEST_LEN, sets body.unsure: access_body() then looks the sender up.
- */
+/* Refuses the request of a stranger at once.  Lets every other body be read:
+ * without a look-up or, if the sender is unknown and the body may be longer
+ * than LIMIT_REQUEST_LEN, after a look-up of the sender, which access_body()
+ * starts because body.unsure is set. */
 enum MHD_Result
 sender_check(struct http_request *req)
 {
@@ -96,9 +98,11 @@ http_sender_found(struct http_request *req, const struct refusal *r)
 	answer_deliver(req);
 }
 
-/* libmicrohttpd takes no response before the end of the body.  A refusal is
- * therefore written directly to the socket.  The deadline of the connection is
- * set to now, so that its next check ends the connection at the latest. */
+/* Between the call with the headers and the end of the body libmicrohttpd takes
+ * no response, so a refusal is written directly to the socket.
+ * access_handler() then ends the connection at the next piece of the body.  If
+ * no piece comes, the next conn_check() ends it, because the deadline of the
+ * connection is set to now. */
 void
 sender_go_on(struct http_request *req)
 {

@@ -2,8 +2,10 @@
 /*
  * The request target: splits "/v1/inbox?after=5" into decoded segments and
  * query parameters.  Refuses what a proxy in front might read differently: the
- * absolute form, dot segments, backslashes, encoded slashes and control
- * characters, broken escapes, text that is not UTF-8.
+ * absolute form; unencoded spaces, control characters and "#"; broken escapes,
+ * %00 and text that is not UTF-8; in the path also dot segments, backslashes,
+ * encoded slashes and encoded control characters.  Also refuses a target of
+ * more than TARGET_LEN_MAX bytes or QUERY_MAX parameters.
  */
 #include <string.h>
 
@@ -24,8 +26,8 @@ hex_value(char c)
 }
 
 /* Decodes ${n} bytes at ${from} into ${to}, which has room for n + 1, and adds
- * a NUL.  With ${plus}, "+" is a space.  Returns the length, or -1 for a broken
- * escape, a NUL or bad UTF-8. */
+ * a NUL.  With ${plus}, "+" is a space.  Returns the length without the NUL, or
+ * -1 for a broken escape, %00 or bad UTF-8; ${to} is then undefined. */
 static long
 percent_decode(const char *from, size_t n, bool plus, char *to)
 {
@@ -52,8 +54,9 @@ percent_decode(const char *from, size_t n, bool plus, char *to)
 	return (utf8_valid(to, len, NULL) ? (long)len : -1);
 }
 
-/* Returns false if programs may read the decoded segment differently: for dot
- * segments, slashes, backslashes and control characters. */
+/* Returns false if other programs may read the decoded segment ${s}
+ * differently: if it is "." or "..", or has a slash, a backslash or an ASCII
+ * control character. */
 static bool
 segment_ok(const char *s, size_t n)
 {
@@ -68,10 +71,12 @@ segment_ok(const char *s, size_t n)
 	return (true);
 }
 
-/* Decodes the path, without its first slash, into segments.  req->head.segments
- * becomes -1 for a path with more than SEGMENTS_MAX segments, which no route
- * has, and for a path that ends with a slash.  Returns false if the path is
- * malformed.  Without memory, sets answer.no_memory and returns true. */
+/* Decodes the path after its first slash into head.segment, and the whole path
+ * into head.path.  head.segments becomes -1 for a path with more than
+ * SEGMENTS_MAX segments, which no route has, and for a path other than "/" that
+ * ends with a slash.  Returns false, and the caller refuses the request, if a
+ * segment has a broken escape, %00 or bad UTF-8 or is not allowed by
+ * segment_ok().  Without memory, sets answer.no_memory and returns true. */
 static bool
 path_read(struct http_request *req)
 {
@@ -114,9 +119,10 @@ path_read(struct http_request *req)
 	return (true);
 }
 
-/* Decodes a query "a=1&b=2".  Returns false if it is malformed or has more than
- * QUERY_MAX parameters.  Without memory, sets answer.no_memory and returns
- * true. */
+/* Decodes a query such as "a=1&b=2" into head.query.  Returns false, and the
+ * caller refuses the request, if a name or a value has a broken escape, %00 or
+ * bad UTF-8, or if there are more than QUERY_MAX parameters.  Without memory,
+ * sets answer.no_memory and returns true. */
 static bool
 query_read(struct http_request *req, const char *at)
 {

@@ -6,19 +6,21 @@
  * and spaces in names.
  *
  * libmicrohttpd also hides bytes after a NUL, bare line feeds, and folded
- * lines, which it joins to the *name*.  The layout of its memory shows them:
- * versions 0.9.7x parse in place, so in a correct head each part begins exactly
- * where the one before it ends, and the last part ends where the head ends.
+ * lines, which it joins to the *name*.  The layout of its memory shows all
+ * three: versions 0.9.7x parse in place, so in a correct head each part begins
+ * exactly where the one before it ends, and the last part ends where the head
+ * ends.  With other versions the layout is not checked.
  *
  *        method ' ' target ' ' version CR LF
  *        name ':' blanks value CR LF  ...  CR LF
  *                                   ^ expected: the next name, or the end
  *
- * The layout does not show these: NUL LF or NUL CR in place of CR LF; colon LF
- * or colon CR in place of the empty line (or, after a bare LF, with CR LF);
- * lines before the request line that begin with NUL, which the library takes
- * for empty lines; bare line ends between chunks.  A proxy in front writes
- * heads and chunks of its own, so that none of these passes it.
+ * The layout does not show these: NUL LF or NUL CR in place of CR LF; in place
+ * of the empty line a line of colon LF or colon CR or, if the line before it
+ * ends with a bare LF, of colon CR LF; lines before the request line that begin
+ * with NUL, which the library takes for empty lines; bare line ends between
+ * chunks.  A proxy in front writes heads and chunks of its own, so that none of
+ * these passes it.
  */
 #include <string.h>
 #include <strings.h>
@@ -87,9 +89,10 @@ validator_list_has(const char *list, const char *token)
 	}
 }
 
-/* Returns true if only a colon and blanks stand between the name and its value,
- * and the name begins where the line before it ended.  Always true where the
- * layout is unknown. */
+/* Returns true if the name begins where the line before it ended
+ * (scan->expected), and only a colon and, after it, blanks stand between the
+ * name and its value.  Then moves scan->expected to the end of this line.
+ * Always true where the layout is unknown (scan->expected is NULL). */
 static bool
 layout_ok(struct scan *scan, const char *name, size_t name_len,
     const char *value, size_t value_len)
@@ -188,10 +191,10 @@ layout_begin(struct scan *scan, const char *method, const char *version)
 	scan->expected = version + strlen(version) + 2;
 }
 
-/* Ends the check of the layout: only the two bytes of the empty line may be
- * left.  libmicrohttpd has replaced its CR LF by two NULs.  Any other character
- * is part of a line such as ":t", which the library takes for the empty line.
- */
+/* Ends the check of the layout: if more is left of the head than the two bytes
+ * of the empty line, whose CR LF libmicrohttpd has replaced by two NULs, or if
+ * they are not NULs, sets scan->bad.  Any other character is part of a line
+ * such as ":t", which the library takes for the empty line. */
 static void
 layout_end(struct scan *scan, const char *method)
 {
@@ -209,8 +212,9 @@ layout_end(struct scan *scan, const char *method)
 			    "CR LF";
 }
 
-/* Returns true if ${host} has only characters of a host with an optional port,
- * and at most 300 of them.  Brackets and colons are part of IPv6 addresses. */
+/* Returns true if ${host} has at most 300 characters, all of which may be part
+ * of a host (of an IPv6 address also brackets and colons) or its port.  Does
+ * not check their order; an empty ${host} passes. */
 static bool
 host_ok(const char *host)
 {
@@ -248,8 +252,9 @@ framing_check(struct scan *scan, const char *version)
 		head->content_length[strspn(
 		    head->content_length, "0123456789")] != '\0'))
 		return ("Content-Length is not a number");
-	/* Another program may read a number of more than 18 digits differently,
-	 * even if it begins with zeros. */
+	/* Another program may read a Content-Length of more than 18 digits
+	 * differently, even if it begins with zeros.  check_length() refuses
+	 * one that does not, as too large. */
 	if (head->content_length != NULL && head->content_length[0] == '0' &&
 	    strlen(head->content_length) > 18)
 		return ("Content-Length has too many leading zeros");
@@ -267,8 +272,10 @@ add_forwarded(void *arg, enum MHD_ValueKind kind, const char *name,
 	return (MHD_YES);
 }
 
-/* Sets the client that the headers of a believed proxy name.  Does so even if
- * the request is refused, so that the log has the right address. */
+/* Sets head.client to the client's address that the headers of a believed proxy
+ * name, or to the proxy's own address if they name none.  Called for each
+ * request of a believed proxy, even a refused one, so that the log has the
+ * right address. */
 static void
 client_set(struct http_request *req)
 {
@@ -282,9 +289,9 @@ client_set(struct http_request *req)
 	memcpy(req->head.client, from.client, sizeof(req->head.client));
 }
 
-/* Returns what is wrong with the header Expect, or NULL.  If a client expects
- * "100-continue" for a request without a body, libmicrohttpd takes the next
- * request for the body. */
+/* Returns what is wrong with the header Expect, or NULL if it is correct or
+ * missing.  "100-continue" for a request without a body is wrong, because
+ * libmicrohttpd would take the next request for the body. */
 static const char *
 expect_check(const struct http_request *req)
 {

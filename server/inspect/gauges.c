@@ -79,9 +79,11 @@ has_trouble(const struct gauges_destination *d)
 		d->breaker != GAUGES_CLOSED);
 }
 
-/* Returns where to store destination ${d} in the list: at the end or, if the
- * list is full and ${d} has trouble, over the last destination without trouble.
- * NULL: ${d} is left out. */
+/* Returns where to store destination ${d} in the list: at the end, which makes
+ * the list longer, or, if the list is full and ${d} has trouble
+ * (has_trouble()), over the last destination without trouble.  NULL: ${d} is
+ * left out, because it has no trouble or each destination in the full list has.
+ */
 static struct gauges_destination *
 place_for(struct gauges *f, const struct gauges_destination *d)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The gauges of /metrics and of the server's own alerts, all read by one call.
- * The cost does not grow with the backlog: totals are one row for each node,
- * and walks along rows and lanes have bounds.  All destinations are read.
+ * The gauges that /metrics and the server's own alerts read from the database,
+ * all by gauges_read().  The cost does not grow with the backlog: totals are
+ * one row (on PostgreSQL one for each node), and walks along rows and lanes
+ * have bounds.  The cost grows with the number of destinations: all are read,
+ * but at most GAUGES_DESTINATIONS are kept and measured.
  */
 #ifndef INSPECT_GAUGES_H
 #define INSPECT_GAUGES_H
@@ -13,8 +15,9 @@
 #include "db/db.h"
 
 /* The most destinations in the list, and so the most values of the label
- * "destination" in /metrics.  Destinations with trouble (paused, lanes ready,
- * or a breaker that is not closed) take precedence. */
+ * "destination" in /metrics.  If there are more, "*", "local" and destinations
+ * with trouble (paused, lanes ready, or a breaker that is not closed) take
+ * precedence. */
 #define GAUGES_DESTINATIONS 100
 /* Rows that are counted, and lanes that are walked, at most. */
 #define GAUGES_ROWS 10000
@@ -36,9 +39,10 @@ struct gauges_destination {
 	enum gauges_breaker breaker;
 	bool paused;
 	bool ready; /* it has lanes in state ready */
-	/* For another server: the rows of its first GAUGES_LANES ready and its
-	 * first GAUGES_LANES leased lanes.  For "local": all pending rows, at
-	 * most GAUGES_ROWS. */
+	/* For another server: the places from the cursor to the tail, in its
+	 * GAUGES_LANES most urgent ready lanes and in at most GAUGES_LANES of
+	 * its leased lanes.  For "local": all pending rows that are not
+	 * scheduled, at most GAUGES_ROWS. */
 	int64_t pending_rows;
 	int64_t oldest_at; /* since when the oldest row waits; 0: none */
 };
@@ -67,8 +71,8 @@ struct gauges {
 	struct gauges_destination list[GAUGES_DESTINATIONS];
 };
 
-/* Reads the gauges.  ${ret} has more than 30 KB: do not put it on the stack.
- * Thread: the owner of ${db}. */
+/* Reads the gauges into ${ret}, which has more than 30 KB: do not put it on the
+ * stack.  After an error ${ret} is incomplete.  Thread: the owner of ${db}. */
 enum rc gauges_read(
     struct db *db, struct gauges *ret, struct err *err) MUST_USE;
 

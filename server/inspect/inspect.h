@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The queries of operators: outbox rows, attempts, dead letters, destinations,
- * lanes, users, and the audit log.  Every list is read in bounded steps: a walk
- * along an index reads at most INSPECT_WALK rows and returns where to go on.
+ * lanes, users, and the audit log.  Every list is read in bounded steps: it has
+ * a limit of rows, or it is a walk along an index that reads at most
+ * INSPECT_WALK rows and returns where to go on.
  *
- * Texts of rows are borrowed until the callback returns, and NULL if there is
- * no text.  A time of 0 means that there is none.  Thread: the owner of ${db},
- * for all functions.
+ * A function that lists rows calls ${each} for each row; an error of ${each}
+ * ends the list and is returned.  Texts of rows are borrowed until ${each}
+ * returns, and NULL if there is no text.  A time of 0 means that there is none.
+ * Thread: the owner of ${db}, for all functions.
  */
 #ifndef INSPECT_INSPECT_H
 #define INSPECT_INSPECT_H
@@ -18,9 +20,9 @@
 
 /* Rows that one walk, or one set of rows, examines at most. */
 #define INSPECT_WALK 20000
-/* The most rows in memory for a page.  It must be larger than LIMIT_PAGE_MAX,
- * because one more row than the page shows is read, to find out whether there
- * are more. */
+/* The most ids of rows that are kept in memory for a page.  It must be larger
+ * than LIMIT_PAGE_MAX (the most rows that a page shows), because one more id
+ * than the page shows is kept, to find out whether there are more rows. */
 #define INSPECT_PAGE 256
 /* Open dead letters that are counted, at most. */
 #define INSPECT_COUNT 100000
@@ -60,10 +62,11 @@ struct inspect_outbox_row {
 typedef enum rc (*inspect_outbox_row_fn)(
     void *arg, const struct inspect_outbox_row *row, struct err *err);
 
-/* Lists outbox rows of messages that match ${filter} and have ids below
- * ${before}, newest first, at most ${limit} (below INSPECT_PAGE).  *ret_next:
- * the ${before} of the next page; 0: there are no more.  A walk that has
- * examined INSPECT_WALK rows ends the page early, perhaps without a row. */
+/* Calls ${each} with the outbox rows of messages (not of receipts) that match
+ * ${filter} and have ids below ${before}, newest first, at most ${limit} (below
+ * INSPECT_PAGE).  *ret_next: the ${before} of the next page; 0: there are no
+ * more.  A walk that has examined INSPECT_WALK rows ends the page early,
+ * perhaps without a row; *ret_next is then not 0. */
 enum rc inspect_outbox(struct db *db,
     const struct inspect_outbox_filter *filter, int64_t before, int64_t limit,
     inspect_outbox_row_fn each, void *arg, int64_t *ret_next,
@@ -126,25 +129,29 @@ struct inspect_dead_letter {
 typedef enum rc (*inspect_dead_letter_fn)(
     void *arg, const struct inspect_dead_letter *dead, struct err *err);
 
-/* Lists dead letters that match ${filter} and have ids below ${before}, newest
- * first.  ${limit}, *ret_next and the end of a page are as in
- * inspect_outbox(). */
+/* Calls ${each} with the dead letters that match ${filter} and have ids below
+ * ${before}, newest first, at most ${limit} (below INSPECT_PAGE).  *ret_next:
+ * the ${before} of the next page; 0: there are no more.  A walk that has
+ * examined INSPECT_WALK dead letters ends the page early, perhaps without one;
+ * *ret_next is then not 0. */
 enum rc inspect_dead_letters(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t before,
     int64_t limit, inspect_dead_letter_fn each, void *arg, int64_t *ret_next,
     struct err *err) MUST_USE;
 
 /* Stores in ${ret} the ids above ${after} of open dead letters that match
- * ${filter}, oldest first, at most ${max} (and INSPECT_PAGE).  *ret_last: the
- * last id that was examined; 0: the end was reached. */
+ * ${filter}, lowest first, at most ${max} and at most INSPECT_PAGE; *ret_n:
+ * their number.  Examines at most INSPECT_WALK dead letters.  *ret_last: the
+ * last id that was examined, which is the ${after} of the next call; 0: the end
+ * was reached. */
 enum rc inspect_dead_letter_ids(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, size_t max, size_t *ret_n, int64_t *ret_last,
     struct err *err) MUST_USE;
 
-/* Counts the dead letters that match ${filter} among the first INSPECT_WALK
- * open ones with ids above ${after}.  *ret_all: true if fewer than INSPECT_WALK
- * are open there, so all were examined. */
+/* Counts in *ret the dead letters that match ${filter} among the INSPECT_WALK
+ * open ones with the lowest ids above ${after}.  *ret_all: true if fewer than
+ * INSPECT_WALK are open there, so all were examined. */
 enum rc inspect_dead_letters_left(struct db *db,
     const struct inspect_dead_letter_filter *filter, int64_t after,
     int64_t *ret, bool *ret_all, struct err *err) MUST_USE;
@@ -169,9 +176,10 @@ struct inspect_stats {
 	int64_t latency_ms;    /* their sum */
 };
 
-/* Reads the numbers of the whole outbox.  The latency (a sum, in milliseconds)
- * is only that of messages sent at ${since} or later, among the newest
- * INSPECT_WALK / 2 rows. */
+/* Reads the numbers of the whole outbox.  latency_ms is the sum of the times
+ * from when a message could be delivered until it was sent, in milliseconds,
+ * over the latency_count messages that were sent at ${since} or later and are
+ * among the newest INSPECT_WALK / 2 outbox rows. */
 enum rc inspect_stats(struct db *db, int64_t stuck_before, int64_t retry_count,
     int64_t since, struct inspect_stats *ret, struct err *err) MUST_USE;
 
@@ -189,8 +197,9 @@ struct inspect_destination {
 typedef enum rc (*inspect_destination_fn)(
     void *arg, const struct inspect_destination *d, struct err *err);
 
-/* Lists at most ${limit} destinations after the name ${after} ("": from the
- * first), by name.  ${each} must not use ${db}. */
+/* Calls ${each} with at most ${limit} destinations after the name ${after} ("":
+ * from the first), by name.  ${each} must not use ${db}, whose query is still
+ * running. */
 enum rc inspect_destinations(struct db *db, const char *after, int64_t limit,
     inspect_destination_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -230,9 +239,10 @@ struct inspect_lane_filter {
 	const char *state;      /* NULL: any */
 };
 
-/* Lists at most ${limit} (below INSPECT_PAGE) lanes that match ${filter} after
- * the id ${after}, by id.  *ret_next: the ${after} of the next page; 0: there
- * are no more.  A page may end early, as in inspect_outbox(). */
+/* Calls ${each} with at most ${limit} (below INSPECT_PAGE) lanes that match
+ * ${filter} and have ids above ${after}, by id.  *ret_next: the ${after} of the
+ * next page; 0: there are no more.  A walk that has examined INSPECT_WALK lanes
+ * ends the page early, perhaps without a lane; *ret_next is then not 0. */
 enum rc inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
     int64_t after, int64_t limit, inspect_lane_fn each, void *arg,
     int64_t *ret_next, struct err *err) MUST_USE;
@@ -242,10 +252,11 @@ enum rc inspect_lanes(struct db *db, const struct inspect_lane_filter *filter,
 enum rc inspect_lane(struct db *db, int64_t lane_id, inspect_lane_fn each,
     void *arg, struct err *err) MUST_USE;
 
-/* Finds the first place (lane_seq) below the cursor of a lane to another server
- * whose row that server accepted at ${since_ms} (by the clock of this server)
- * or later, among the rows that are still kept.  RC_NOT_FOUND: there is no such
- * row, or no such lane. */
+/* Stores in *ret_seq the lowest place (lane_seq) below the cursor of the lane
+ * ${lane_id} to another server whose row that server accepted at ${since_ms}
+ * (by the clock of this server) or later, among the rows that are still kept.
+ * RC_NOT_FOUND: there is no such row, or no such lane; *ret_seq is unchanged.
+ */
 enum rc inspect_lane_sent_since(struct db *db, int64_t lane_id,
     int64_t since_ms, int64_t *ret_seq, struct err *err) MUST_USE;
 
@@ -269,9 +280,11 @@ enum rc inspect_user(struct db *db, int64_t user_id,
     enum rc (*each)(void *arg, const struct inspect_user *u, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} with the sender of each waiting message that is not scheduled.
- * Reads at most INSPECT_WALK rows for local inboxes and as many for other
- * servers.  *ret_all: true if neither limit was reached, so all were read. */
+/* Calls ${each} with the sender of each pending outbox row of a message, unless
+ * it is scheduled: once for each row, so a sender may come several times.
+ * Reads at most INSPECT_WALK pending rows, receipts included, for local inboxes
+ * and as many for other servers.  *ret_all: true if neither limit was reached,
+ * so all were read. */
 enum rc inspect_senders(struct db *db,
     void (*each)(void *arg, int64_t sender_id), void *arg, bool *ret_all,
     struct err *err) MUST_USE;
@@ -281,8 +294,8 @@ struct inspect_audit {
 	const char *actor, *action, *object, *detail;
 };
 
-/* Lists at most ${limit} entries of the audit log with ids below ${before},
- * newest first. */
+/* Calls ${each} with at most ${limit} entries of the audit log that have ids
+ * below ${before}, newest first. */
 enum rc inspect_audit(struct db *db, int64_t before, int64_t limit,
     enum rc (*each)(void *arg, const struct inspect_audit *a, struct err *err),
     void *arg, struct err *err) MUST_USE;

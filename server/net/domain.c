@@ -147,8 +147,9 @@ domain_listed(const struct domain_list *list, const char *domain)
 
 /* ---- URLs ---- */
 
-/* The result of classify() for the host of a URL.  is_loopback: the host is
- * "localhost" or a loopback address, so only this machine can be meant. */
+/* The result of classify() or classify_v6() for the host of a URL.  If valid is
+ * false, is_loopback has no meaning.  is_loopback: the host is "localhost", an
+ * address in 127.0.0.0/8 or ::1, so the URL can only mean this machine. */
 struct host {
 	bool valid, is_loopback, is_v6;
 };
@@ -184,8 +185,9 @@ classify(const char *text)
 	return (host);
 }
 
-/* Reads a port from 1 to 65535, without leading zeros, up to the end of
- * ${text}.  Returns false for anything else. */
+/* Sets ${*ret} to the decimal port from 1 to 65535, without leading zeros, that
+ * is the whole of ${text}.  Returns false if ${text} is anything else; then
+ * ${*ret} is undefined. */
 static bool
 read_port(const char *text, uint16_t *ret)
 {
@@ -199,9 +201,10 @@ read_port(const char *text, uint16_t *ret)
 	return (*text == '\0' && v >= 1 && v <= UINT16_MAX);
 }
 
-/* Splits "HOST[:PORT]" into the members host and port of ${url}, and classifies
- * HOST.  Returns false if HOST or PORT is not valid.  Without a PORT, the
- * member port stays as it is. */
+/* Splits "HOST[:PORT]", where an IPv6 HOST is in brackets, into the members
+ * host and port of ${url}, and sets ${*ret_host} to the class of HOST.  Without
+ * a PORT, the member port stays as it is.  Returns false if HOST or PORT is not
+ * valid; then ${url} and ${*ret_host} are undefined. */
 static bool
 split(const char *text, struct domain_url *url, struct host *ret_host)
 {

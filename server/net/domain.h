@@ -5,8 +5,8 @@
  *
  * Each name and URL has exactly one spelling, except that the default port of a
  * URL may be written or left out.  Upper case, leading zeros of a port and
- * other forms of an address are refused instead of being normalised, so that no
- * two programs read the same text differently.
+ * other spellings of an IP address are refused instead of being normalised, so
+ * that no two programs read the same text differently.
  *
  * Thread: any, for all functions.  No function uses the network.
  */
@@ -47,10 +47,11 @@ struct domain_list {
 	char entry[DOMAIN_LIST_MAX][LIMIT_DOMAIN_LEN + 2];
 };
 
-/* Parses a list of domains and suffixes, separated by commas or spaces; "" is
- * an empty list.  A suffix may be a single label (".example").  Returns RC_OK,
- * or RC_INVALID if an entry is wrong or there are more than DOMAIN_LIST_MAX;
- * then ${err} names the entry, and ${ret} is unchanged. */
+/* Parses a list of domains (domain_valid()) and suffixes, separated by commas
+ * or spaces; "" is an empty list.  A suffix may be a single label (".example").
+ * Returns RC_OK, or RC_INVALID if an entry is not valid or there are more than
+ * DOMAIN_LIST_MAX entries; then ${err} names the first entry that is not valid
+ * or is one too many, and ${ret} is unchanged. */
 enum rc domain_list_parse(
     const char *text, struct domain_list *ret, struct err *err) MUST_USE;
 
@@ -64,8 +65,9 @@ struct domain_url {
 	bool https;
 	char host[LIMIT_DOMAIN_LEN + 1]; /* an IPv6 address without brackets */
 	uint16_t port;
-	/* @authority of RFC 9421: the host, and the port unless it is the
-	 * default port of the scheme. */
+	/* The component @authority of HTTP message signatures (RFC 9421) for
+	 * this URL: the host (IPv6 in brackets), and ":" and the port unless it
+	 * is the default port of the scheme. */
 	char authority[DOMAIN_AUTHORITY_SIZE];
 };
 
@@ -76,9 +78,10 @@ struct domain_url {
 enum rc domain_url_parse(
     const char *text, struct domain_url *ret, struct err *err) MUST_USE;
 
-/* Returns true if ${url} may be the deliver URL in the document of ${domain},
- * so that every other server accepts it: https on port 443 of that domain or of
- * a name below it (docs/federation.md, "The document"). */
+/* Returns true if other servers accept a deliver URL on the server ${url} in
+ * the document of ${domain}, even if they have not pinned ${url}: the scheme is
+ * https, the port is 443, and the host is ${domain} or a name below it
+ * (docs/federation.md, "The document"). */
 bool domain_url_public(const struct domain_url *url, const char *domain);
 
 /* A pinned peer: a server whose URL an operator has fixed
@@ -88,8 +91,9 @@ struct domain_peer {
 	struct domain_url url;
 };
 
-/* Parses "DOMAIN=URL", with a URL as in domain_url_parse().  On RC_INVALID,
- * ${err} says what is wrong, and ${ret} is unchanged. */
+/* Parses "DOMAIN=URL", with a DOMAIN as in domain_valid() and a URL as in
+ * domain_url_parse().  On RC_INVALID, ${err} says what is wrong, and ${ret} is
+ * unchanged. */
 enum rc domain_peer_parse(
     const char *text, struct domain_peer *ret, struct err *err) MUST_USE;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the headers in which proxies name the client.  Each header becomes a
- * chain of hops, one for each proxy that has passed the request on.  The chain
- * is walked from its end by the rule in forwarded.h.  Everything that a client
- * can send is bounded: the lines, their length, and the hops that are examined.
+ * Reads the headers in which proxies name the client.  Forwarded and
+ * X-Forwarded-For each become a chain of hops, one for each entry; a proxy
+ * appends one entry when it passes the request on.  The chain is walked from
+ * its end by the rule in forwarded.h.  Everything that a client can send is
+ * bounded: the lines, their length, and the hops that are examined.
  */
 #include <sys/socket.h>
 
@@ -79,9 +80,11 @@ port_ok(const char *p)
 	return (n >= 1 && n <= 5 && p[n] == '\0');
 }
 
-/* Reads an address with or without a port: "192.0.2.1", "192.0.2.1:80",
- * "2001:db8::1", "[2001:db8::1]:80".  IPv4 becomes ::ffff:a.b.c.d.  Returns
- * false for anything else. */
+/* Reads an IP address with or without a port: "192.0.2.1", "192.0.2.1:80",
+ * "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:80".  A port is 1 to 5 digits
+ * of any value, and is dropped.  ${ret} gets the address in binary; IPv4
+ * becomes ::ffff:a.b.c.d.  Returns false for anything else; then ${ret} is
+ * undefined. */
 static bool
 address_read(const char *p, size_t n, uint8_t ret[16])
 {
@@ -173,8 +176,10 @@ token_len(const struct cursor *c)
 	return ((size_t)(p - c->p));
 }
 
-/* Reads the quoted string whose opening quote is next, and removes its escapes.
- * Returns false if it has no end or does not fit. */
+/* Reads the quoted string whose opening quote is at the cursor.  Writes its
+ * content without the backslashes of escapes, and without a NUL, to ${ret}, and
+ * the length to ${*ret_len}.  Returns false if there is no closing quote or the
+ * content is longer than ${size} bytes. */
 static bool
 parse_quoted(struct cursor *c, char *ret, size_t size, size_t *ret_len)
 {
@@ -224,9 +229,11 @@ host_set(struct hop *hop, const char *p, size_t n)
 	hop->host[n] = '\0';
 }
 
-/* Reads "name=value" into ${hop}.  ${seen} has a bit for each of the names for,
- * proto and host that this element has had.  Returns false if one of them
- * occurs twice or the text is malformed.  Other names are ignored. */
+/* Reads "name=value" at the cursor.  The names for, proto and host set the
+ * address, scheme and host of ${hop}, or leave them unknown if the value cannot
+ * be used; other names are ignored.  ${seen} has a bit for each of the three
+ * names that this element has had.  Returns false if one of them occurs twice,
+ * the text is malformed, or the value has more than NET_HOST_SIZE bytes. */
 static bool
 parse_pair(struct cursor *c, struct hop *hop, unsigned *seen)
 {
@@ -274,10 +281,11 @@ parse_element(struct cursor *c, struct hop *hop)
 	}
 }
 
-/* Reads a line of the header Forwarded.  After an error, adds a hop that is not
- * known and ends.  This hop ends the walk, so none of the line's entries is
- * used: a quote that the client left open may have swallowed the entry that the
- * proxy appended. */
+/* Reads a line of the header Forwarded and adds its entries to ${chain}.  If
+ * the line is malformed, stops reading it and adds a hop that is not known.
+ * The walk comes from the end of the chain and stops at this hop, so no entry
+ * of this line or of an earlier one is used: a quote that the client left open
+ * may have swallowed the entry that the proxy appended. */
 static void
 read_standard(struct cursor c, struct chain *chain)
 {
@@ -316,9 +324,10 @@ forwarded_believed(
 	return (false);
 }
 
-/* Returns the hop that names the client by header ${kind}.  Returns NULL if
- * there is no hop or the last one is not known; then the client is the peer
- * itself.  A line that is too long counts as a hop that is not known. */
+/* Fills ${chain} from the lines of header ${kind}, and returns the hop in it
+ * that names the client by the rule in forwarded.h.  Returns NULL if the chain
+ * is empty or its last hop is not known; then the client is the peer itself.  A
+ * line longer than FORWARDED_LINE_LEN_MAX counts as a hop that is not known. */
 static const struct hop *
 walk(const struct forwarded_lines *lines, enum forwarded_kind kind,
     const struct net_networks *believed, struct chain *chain)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the client of a request that comes through a proxy.  Reads the headers
- * Forwarded (RFC 7239), X-Forwarded-For and X-Forwarded-Proto, but only in
- * requests of believed proxies, that is of peers in the networks of the setting
- * behind-proxy.
+ * Finds the client of a request that comes through a proxy, by the headers
+ * Forwarded (RFC 7239), X-Forwarded-For and X-Forwarded-Proto.  The caller must
+ * use them only in requests of believed proxies, that is of peers in the
+ * networks of the setting behind-proxy (forwarded_believed()).
  *
  * The rule
  *   1. Each proxy appends to the header the address that it got the request
@@ -13,11 +13,12 @@
  *      client's.  All entries to the left of the client's may have been written
  *      by the client itself.
  *   2. An unreadable entry (malformed, "unknown", hidden) ends the walk: the
- *      client is the last proxy that was skipped, or the peer itself.
+ *      client is the last proxy that was skipped, or the peer itself if none
+ *      was.
  *   3. If Forwarded and X-Forwarded-For are both present and do not name the
- *      same client, none of the three headers is believed.  A proxy writes one
- *      of the two and may pass on the other one from a client, and this program
- *      cannot know which one the proxy wrote.
+ *      same client, none of the three headers is believed, and the client is
+ *      the peer.  A proxy writes one of the two and may pass on the other one
+ *      from a client, and this program cannot know which one the proxy wrote.
  */
 #ifndef NET_FORWARDED_H
 #define NET_FORWARDED_H
@@ -44,7 +45,8 @@ struct net_networks {
 enum net_scheme { NET_SCHEME_UNKNOWN, NET_SCHEME_HTTP, NET_SCHEME_HTTPS };
 
 /* The client of a request, and scheme and host of the URL that the client used,
- * as far as a believed proxy names them. */
+ * as far as a believed proxy names them.  Otherwise the client is the peer of
+ * the connection, the scheme is NET_SCHEME_UNKNOWN, and the host is "". */
 struct net_from {
 	char client[NET_PEER_SIZE]; /* the address, as text */
 	enum net_scheme scheme;     /* of the URL */
@@ -52,8 +54,8 @@ struct net_from {
 };
 
 /* Limits for one header of a request: hops (entries) that are examined, lines
- * that are kept, and characters in a line.  A longer line counts as one
- * unreadable entry. */
+ * that are kept, and bytes in a line.  A longer line of Forwarded or
+ * X-Forwarded-For counts as one unreadable entry. */
 #define FORWARDED_HOPS_MAX 16
 #define FORWARDED_LINES_MAX 4
 #define FORWARDED_LINE_LEN_MAX 2048
@@ -65,9 +67,9 @@ enum forwarded_kind {
 	FORWARDED_KINDS
 };
 
-/* The lines of the three headers in a request, in the order in which they came.
- * If a header has more than FORWARDED_LINES_MAX lines, the last ones are
- * kept. */
+/* The values of the lines of the three headers in a request, borrowed from the
+ * request, in the order in which they came.  Of a header with more lines, only
+ * the last FORWARDED_LINES_MAX are kept. */
 struct forwarded_lines {
 	struct {
 		const char *p;
@@ -81,17 +83,20 @@ struct forwarded_lines {
 void forwarded_add(struct forwarded_lines *lines, const char *name,
     size_t name_len, const char *value, size_t value_len);
 
-/* Empties ${ret}, and calls forwarded_add() for each header in the ${n} bytes
- * at ${p}, the raw head of a request, up to the empty line.  The request line
- * is skipped.  If a line is folded (begins with a blank), returns false with
- * ${ret} empty, because programs disagree on how to read such a line. */
+/* Empties ${ret}, and calls forwarded_add() for each header line in the ${n}
+ * bytes at ${p}, the raw head of a request, up to a line that is empty or has
+ * only blanks.  The request line and lines without a colon are skipped.  If
+ * another line is folded (begins with a blank), returns false with ${ret}
+ * empty, because programs disagree on how to read such a line; otherwise
+ * true. */
 bool forwarded_scan(const char *p, size_t n, struct forwarded_lines *ret);
 
-/* Finds client, scheme and host by the rule of this file.  Before the call the
- * member client of ${ret} has the address of the believed peer, and keeps it if
- * the headers name no client.  Scheme and host are those of the client's entry
- * in Forwarded.  If that entry has no scheme, X-Forwarded-Proto gives it,
- * unless there is more than one line of it. */
+/* Finds client, scheme and host by the rule of this file.  The caller has set
+ * the member client of ${ret} to the address of the believed peer; it stays if
+ * the headers name no client or rule 3 rejects them.  Scheme and host are those
+ * of the client's entry in Forwarded, otherwise unknown and "".  An unknown
+ * scheme is read from X-Forwarded-Proto if this header has exactly one line and
+ * rule 3 does not reject it. */
 void forwarded_read(const struct forwarded_lines *lines,
     const struct net_networks *believed, struct net_from *ret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Serves the pages: chooses the encoding, answers 304 if the browser has the
- * file already, and sets the Content-Security-Policy, which limits what a page
- * may do.
+ * file already, and sets the Content-Security-Policy, which limits what an HTML
+ * page or the service worker may do.
  */
 #include <string.h>
 
@@ -10,12 +10,14 @@
 #include "page/page_internal.h"
 
 /*
- * A page may load only what this server serves: no inline script or style and
- * no frame.  It may not submit a form.  HTML may not be made from strings
- * (trusted types; the chat has one such policy, for the address of its worker).
+ * A page may load only what this server serves, without inline scripts and
+ * styles.  It may not contain a frame, be shown in a frame, or submit a form.
+ * Its scripts may not make HTML from strings (trusted types).  Only the chat
+ * may create a policy of trusted types: one, for the address of its service
+ * worker.
  *
- * 'self' includes the WebSocket of the same origin.  data: is for the icon. The
- * API reference has no script.
+ * 'self' includes the WebSocket of the same origin.  data: is for the icon.
+ * The API reference may not run any script.
  */
 #define REFERENCE_CSP                                                          \
 	"default-src 'none'; style-src 'self'; img-src 'self' data:; "         \
@@ -134,8 +136,8 @@ page_index(struct http_request *req)
 	    req, "index.html", "Accept, Accept-Encoding", CHAT_CSP));
 }
 
-/* Answers with the document ${name} in an encoding that the client accepts, or
- * with 404 if the program was built without pages. */
+/* Answers as answer_document() does, or with 404 if there is no document
+ * ${name}, because the program was built without the pages. */
 static void
 answer_or_refuse(struct http_request *req, const char *name, const char *policy)
 {
@@ -180,8 +182,9 @@ page_worker(struct http_request *req, bool enabled)
 	    req, enabled ? "worker.js" : "worker-off.js", WORKER_CSP);
 }
 
-/* Returns true if ${name} has an address of its own.  Such a file is not served
- * below /assets/, where browsers would keep it for ever. */
+/* Returns true if ${name} is a file that has a URL outside /assets/, such as
+ * /admin.  Such a file is not served below /assets/, because browsers keep what
+ * they find there for a year without asking for a newer version. */
 static bool
 is_document(const char *name)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The pages for people with a browser: the chat page, the admin page and the
- * API reference.  They are files of web/ that the build makes part of the
- * program, each in up to three encodings.  Names are looked up in a table,
- * never in a file system. The table is constant, so all functions may be called
- * from any thread.  If the program was built without the pages, the handlers
- * answer 404.
+ * API reference, and the files that they load.  The build makes them from web/
+ * and puts them into the program, each in three encodings (br, gzip, plain).
+ * Names are looked up in a table, never in a file system.  The table is
+ * constant, so all functions may be called from any thread.  If the program was
+ * built without the pages, page_index() returns false, and the other functions
+ * that answer a request answer 404.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H
@@ -33,15 +34,15 @@ void page_reference(struct http_request *req, void *arg);
  * browser needs to install the chat. */
 void page_manifest(struct http_request *req, void *arg);
 
-/* Answers ${req} with the service worker of the chat.  If the operator does not
- * want a worker (${enabled} is false: the setting page-worker), answers with
- * one that removes itself and the data that an earlier worker has kept.
- * Thread: any. */
+/* Answers ${req} with the service worker of the chat.  If ${enabled} is false
+ * (the operator has set page-worker to false), answers with another worker,
+ * which replaces the installed one, deletes the files that it has cached, and
+ * unregisters itself.  Thread: any. */
 void page_worker(struct http_request *req, bool enabled);
 
-/* Handler of GET /assets/{name}: answers with a file that the pages load.  The
- * names contain a hash of the content, so browsers may keep the files for ever.
- */
+/* Handler of GET /assets/{name}: answers with a file that the pages load, or
+ * with 404 if there is no such file.  The names contain a hash of the content,
+ * so browsers may keep the files for a year without asking again. */
 void page_asset(struct http_request *req, void *arg);
 
 #endif

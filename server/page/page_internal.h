@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of files that the build makes of web/, and functions that the tests
- * call.
+ * The table of files that the build makes from web/, and the functions of
+ * page.c that are declared for the unit tests, too.
  */
 #ifndef PAGE_PAGE_INTERNAL_H
 #define PAGE_PAGE_INTERNAL_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /* One file in one encoding.  The encodings of a file are neighbours in the
- * table: the best one first, the plain one last. */
+ * table, in the order br, gzip, plain. */
 struct page_file {
 	const char *name; /* "index.html", or the last segment of its path */
 	const char *type;
@@ -27,8 +27,9 @@ extern const size_t page_file_count; /* 0: built without the page */
  * ${coding}. */
 bool page_accepts(const char *list, const char *coding);
 
-/* Returns file ${name} in the best encoding that the Accept-Encoding header
- * ${list}, which may be NULL, allows, or NULL if there is no such file. */
+/* Returns the entry of file ${name} with the first encoding in the table that
+ * page_accepts() allows for ${list}, the Accept-Encoding header or NULL.  Plain
+ * is always allowed.  Returns NULL if there is no such file. */
 const struct page_file *page_find(const char *name, const char *list);
 
 #endif

@@ -2,14 +2,15 @@
 /*
  * The hub is a table from a user to the list of the user's members.  The head
  * of a list stays in the table while the list is walked, even when its last
- * member leaves.
+ * member leaves; it is freed after the walk.
  *
  * Beside the table stand counters of waiting members that any thread may read.
- * With them hub_wants() finds effects that concern no user who is connected,
- * and the caller drops these.  No effect is lost: a waiter is counted before it
- * reads the store, and hub_wants() reads the counters after the commit is
- * visible.  A waiter that is counted too late for hub_wants() opens its
- * snapshot later still, and so reads the commit from the store.
+ * By them hub_wants() decides whether any effect of a commit concerns a waiting
+ * user; if none does and no token is revoked, push_effects() drops them all.
+ * No waiter (session or long-poll) misses a commit: a waiter is counted before
+ * it reads the store, and hub_wants() reads the counters after the commit is
+ * visible in the store.  A waiter that is counted too late for hub_wants()
+ * opens its snapshot of the store later still, and so reads the commit there.
  */
 #include <stdatomic.h>
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hub knows which members (sessions and long-polls) wait for the events and
- * changes of which user.  It owns no thread and no socket.  A member is
- * embedded in its session or long-poll.
+ * The hub knows which members (sessions and long-polls) wait for which user,
+ * and passes the user's events, outbox changes, acks and ephemeral frames to
+ * them.  It owns no thread, no socket and no member: a member is embedded in
+ * its session or long-poll.
  *
- * Thread: push, unless a function names another.
+ * Thread: push (main while that does not run), unless a function names another.
  */
 #ifndef PUSH_HUB_H
 #define PUSH_HUB_H
@@ -27,8 +28,9 @@ struct hub_ops {
 	/* The ack watermark of one of the user's devices moved. */
 	void (*acked)(struct hub_member *m, const struct effect_acked *a);
 
-	/* An ephemeral frame, ready to be written.  A member that cannot write
-	 * it now drops it. */
+	/* There is an ephemeral frame of ${n} bytes for the member's user,
+	 * ready to be written.  If the member cannot write the frame now, it
+	 * drops the frame. */
 	void (*whisper)(struct hub_member *m, const char *frame, size_t n);
 };
 
@@ -45,8 +47,8 @@ struct hub *hub_new(void);
 /* Frees a hub without members.  NULL is allowed. */
 void hub_free(struct hub *h);
 
-/* Adds ${m}, whose ops and user_id are set.  From now on the hub calls its ops.
- * Returns RC_OK or RC_NO_MEMORY. */
+/* Adds ${m}, whose ops and user_id the caller has set.  RC_OK: from now on the
+ * hub calls the ops of ${m}.  RC_NO_MEMORY: ${m} is not in the hub. */
 enum rc hub_join(struct hub *h, struct hub_member *m) MUST_USE;
 
 /* Removes ${m}: the hub no longer calls its ops.  Does nothing when ${m} is not
@@ -54,8 +56,9 @@ enum rc hub_join(struct hub *h, struct hub_member *m) MUST_USE;
  * its ops runs. */
 void hub_leave(struct hub *h, struct hub_member *m);
 
-/* Each calls one op (hub_event() calls `event`, and so on) for all members of
- * one user: the user_id of ${e}, ${c} or ${a}, or ${user_id}. */
+/* Each calls one op (hub_event() calls `event`, and so on) of all members of
+ * one user: the user_id of ${e}, ${c} or ${a}, or ${user_id}.  Members whose op
+ * is NULL are skipped. */
 void hub_event(struct hub *h, const struct effect_event *e);
 void hub_change(struct hub *h, const struct effect_change *c);
 void hub_acked(struct hub *h, const struct effect_acked *a);
@@ -63,12 +66,16 @@ void hub_whisper(struct hub *h, int64_t user_id, const char *frame, size_t n);
 
 /* Counts a future member of ${user_id} as waiting, until hub_unexpect().  The
  * caller may read the store before the member joins, and hub_wants() misses no
- * effect meanwhile.  Thread: any. */
+ * effect meanwhile.  Each hub_expect() needs one hub_unexpect(): after
+ * hub_join(), which counts the member itself, or when the member will not join.
+ * Thread: any. */
 void hub_expect(struct hub *h, int64_t user_id);
 void hub_unexpect(struct hub *h, int64_t user_id);
 
-/* Returns false only if ${effects} concern no member, and need not be published
- * to the hub.  True may be a false alarm.  Thread: any. */
+/* Returns true if any of ${effects} concerns a user who has a member or an
+ * expected one (hub_expect()), or revokes a token; because users share
+ * counters, perhaps also if none does.  After false, the caller need not
+ * publish ${effects}.  Thread: any. */
 bool hub_wants(const struct hub *h, const struct effects *effects);
 
 /* Returns whether ${user_id} has a member. */

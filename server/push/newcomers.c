@@ -2,9 +2,11 @@
 /*
  * Newcomers: sessions whose user is not known yet.  They do not count against
  * the limit of users' sessions, so that strangers cannot use it up, but have a
- * pool of their own.  When the pool is full, the network (base/owner.h) with
- * the most newcomers loses its oldest one.  A client that opens many
- * connections therefore loses connections of its own.
+ * pool of their own.  When a connection comes and the pool is full, the oldest
+ * newcomer of the network (base/owner.h) that has the most newcomers is
+ * disconnected.  A client that opens many connections therefore loses
+ * connections of its own.  Connections whose handshake libwebsockets has yet to
+ * answer take room in the pool, too, but are not disconnected.
  *
  * A session is a newcomer from its handshake until its token is verified, or
  * until the session ends.

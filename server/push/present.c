@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists who is connected.  A cluster node re-reads the store for these users,
- * in case a notification was lost.
+ * Lists the users and devices that have an open session or a long-poll for an
+ * inbox.  A cluster node re-reads the store for these, in case a notification
+ * of another node, or the answer to one of its own commits, was lost.
  */
 #include "base/mem.h"
 #include "push/push_internal.h"
 
-/* Makes the lists, in the push thread.  A session that opens later, or a
- * long-poll that is registered later, reads the store itself. */
+/* Fills the lists of ${task} (a push_present) and calls its done, in the push
+ * thread.  If memory is short, the lists are empty.  Long-polls for outbox
+ * entries are woken instead of being listed.  A session that opens later, or a
+ * long-poll that is registered later, need not be listed, because it reads the
+ * store itself. */
 static void
 list_present(struct push *p, struct push_task *task)
 {

@@ -8,10 +8,11 @@
  * but runs the tasks first.  A registration that was posted before some effects
  * is therefore always done before the effects are published.
  *
- * *Overflow.* When effects come faster than the thread publishes them, some are
- * dropped and p->overflowed is set.  Every session and long-poll then reads the
- * store, which has all of them.  The thread reads p->overflowed, too, before it
- * takes the tasks.
+ * *Overflow.* When more than effects_limit bytes of effects would wait for the
+ * thread, the new ones are dropped, except revoked tokens, and p->overflowed is
+ * set.  Every open session and every long-poll then reads the store, which has
+ * all that was dropped.  The thread reads p->overflowed, too, before it takes
+ * the tasks, so that a waiter that was posted before the drop reads the store.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +26,9 @@
 #include "wire/json.h"
 
 #define DRAIN_TICK_MS 20
-/* How long a stop waits for the library to close its handles.  The library does
- * it at once, unless it has lost a connection (library_closes()). */
+/* The most milliseconds that a stop waits for libwebsockets to close its
+ * handles in the loop.  It closes them at once, except the handle of a
+ * connection that it has given up for lack of memory (library_closes()). */
 #define LIBRARY_CLOSE_MS 3000
 
 /* ---- the mailboxes, from any thread ---- */
@@ -41,10 +43,11 @@ push_post(struct push *p, struct push_task *task)
 		(void)uv_async_send(&p->async);
 }
 
-/* Counts the bytes of ${effects} against effects_limit and returns ${effects}.
- * Beyond the limit, sets p->overflowed and drops all but the revoked tokens; if
- * there are none, frees ${effects} and returns NULL.  Revoked tokens always
- * stay: they are few, and no session would find them by reading its inbox. */
+/* Adds the bytes of ${effects} to p->effects_bytes and returns ${effects}.  If
+ * the sum would exceed effects_limit, sets p->overflowed and drops all of
+ * ${effects} but the revoked tokens, which are counted and returned even then:
+ * they are few, and no session would find them by reading its inbox.  If there
+ * are no revoked tokens, frees ${effects} and returns NULL. */
 static struct effects *
 admit(struct push *p, struct effects *effects)
 {
@@ -240,9 +243,10 @@ on_tick(uv_timer_t *timer)
 	push_tick(timer->data);
 }
 
-/* The loop calls this in each turn before it waits.  It writes the batches of
- * all sessions, so the frames that one turn of the loop makes for a session
- * leave in one write, unless they are many (BATCH_BYTES). */
+/* The loop calls this in each turn before it waits.  Writes the batches of all
+ * sessions, so the frames that one turn of the loop makes for a session leave
+ * in one write, unless the batches grow too large (BATCH_BYTES,
+ * BATCHES_BYTES). */
 static void
 on_prepare(uv_prepare_t *prepare)
 {
@@ -267,8 +271,9 @@ on_library_late(uv_timer_t *timer)
 	uv_stop(timer->loop);
 }
 
-/* Runs the loop until the library has closed its handles, or LIBRARY_CLOSE_MS
- * have passed.  Returns whether they are closed.  The library never closes the
+/* Runs the loop until libwebsockets has closed its handles, or LIBRARY_CLOSE_MS
+ * have passed; then closes p->timer.  Returns true if the handles are closed;
+ * otherwise logs an event and returns false.  libwebsockets never closes the
  * handle of a connection that it gave up because memory was short
  * (lws_ensure_user_space()), and the stop must not wait for that. */
 static bool
@@ -304,8 +309,9 @@ free_all(struct push *p)
 		closed = library_closes(p);
 	}
 	/* On a loop that the library does not own (foreign_loops), the first
-	 * call only begins to close the library's handles.  After the loop has
-	 * run, this second call frees the rest. */
+	 * lws_context_destroy() only begins to close the library's handles.
+	 * After the loop has run, this second call frees the rest.  If a handle
+	 * could not be closed, the rest is not freed. */
 	if (p->context != NULL && closed)
 		lws_context_destroy(p->context);
 	if (p->loop_ready)
@@ -431,9 +437,10 @@ push_stop(struct push *p)
 	if (p == NULL)
 		return;
 	push_end(p);
-	/* Run the tasks that were posted after the thread's last turn: they
-	 * release waiters, free finished requests, and hand over connections,
-	 * which free_all() closes. */
+	/* Run the tasks that were posted after the push thread's last turn:
+	 * they release waiters, free finished requests, and hand over
+	 * connections, which free_all() closes.  The drain begins first, so
+	 * that waiters are released instead of joining the hub. */
 	if (!p->drain_begun)
 		tell_reconnect(p);
 	run_tasks(p, mbox_take_all(p->tasks));

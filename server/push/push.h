@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Push: WebSocket sessions, long-polls, and which inbox each of them waits for.
+ * Push: WebSocket sessions, long-polls, and the hub, which knows which of them
+ * wait for which user.
  *
- * Push owns one thread, with the libwebsockets context and the hub.  Only that
- * thread touches sessions, sockets and the hub; other threads put effects and
- * tasks into its mailboxes, and use the atomic counters.
+ * Push owns one thread, which runs the libwebsockets context.  While it runs,
+ * only this thread touches sessions, their sockets and the members of the hub.
+ * Other threads put effects and tasks into its mailboxes, and use atomic
+ * counters and flags, some of which are in the hub (hub_expect(), hub_wants()).
  *
- * A session is a cursor, not a queue.  An event that follows the cursor and can
- * be written at once is written.  In any other case the session is behind, and
- * reads pages of its inbox from the store when its socket takes more.
+ * A session is a cursor (the number of the last event written to it), not a
+ * queue.  Event cursor + 1 is written as soon as the hub gives it to the
+ * session, if the session has caught up and its window and its socket have
+ * room.  Otherwise the session is behind, and reads pages of its inbox from the
+ * store as its window and its socket allow.
  */
 #ifndef PUSH_PUSH_H
 #define PUSH_PUSH_H
@@ -45,20 +49,23 @@ struct push_options {
 	 * (newcomers.c). */
 	size_t session_limit;
 	/* One more than the highest number that the descriptor of a connection
-	 * may have; 0: not known. */
+	 * may have; 0: not known.  The front refuses the others; push uses it
+	 * only to make libuv's table large enough (push_rx.c). */
 	size_t descriptors;
 	/* From a message's first byte to its last. */
 	int64_t message_deadline_ms;
 	/* Bytes of effects that may wait for the push thread. */
 	size_t effects_limit;
-	/* Requests per second and user; 0: no limit.  Sets the pace at which
-	 * sessions are read, and appears in the text of a refusal.  `admits`,
-	 * not this number, decides whether a request is refused. */
+	/* Requests per second and user; 0: no limit.  A session is read at
+	 * PACE_FACTOR times this pace at most, and the text of a refusal names
+	 * the number.  `admits`, not this number, decides whether a frame
+	 * `send` is refused. */
 	double rate_limit;
 	int max_retries; /* of a message */
-	/* Takes one request from the rate limit of a user.  Returns false if
-	 * none is left; there will be one in *ret_wait_s seconds.  NULL: there
-	 * is no limit. */
+	/* Called for each frame `send`: takes one request from the rate limit
+	 * of the user.  Returns false if none is left, with the seconds until
+	 * there is one in *ret_wait_s; the frame is then refused.  NULL: no
+	 * frame is refused by rate. */
 	bool (*admits)(void *arg, int64_t user_id, int *ret_wait_s);
 	void *admits_arg;
 };
@@ -71,45 +78,53 @@ enum rc push_new(const struct push_options *options, struct push **ret,
 /* Starts the thread.  Called once. */
 enum rc push_start(struct push *p, struct err *err) MUST_USE;
 
-/* Asks every client to reconnect.  A session is closed with code 1012 when its
- * requests are answered and its client is quiet (push_drain.c), after
- * push_drain_most at the latest.  Sessions that are not open yet and
- * connections without a whole handshake are closed at once, later connections
- * are refused, and waiting long-polls are released.  Thread: any. */
+/* Makes the push thread ask every client to reconnect; does not wait for it.
+ * An open session is closed with code 1012 when its requests are answered and
+ * its client is quiet (push_drain.c), after push_drain_most at the latest.
+ * Sessions that are not open yet (1012, too) and connections without a whole
+ * handshake are closed at once, and later connections are refused.  Long-polls
+ * that wait are released (`woken` is false), and push_wait() registers no
+ * more.  Thread: any. */
 void push_drain(struct push *p);
 
-/* Returns whether push_drain() is done: every session that was asked to
- * reconnect is closed, or its close frame is on its way.  Thread: any. */
+/* Returns whether push_drain() is done: no session is served any more, and no
+ * connection can still become one.  The close frames may not be written yet.
+ * Also true when the push thread does not run.  Thread: any. */
 bool push_drained(const struct push *p);
 
 /* Returns how many connections push may have at most with ${sessions} as
- * session_limit: sessions, newcomers, and connections whose handshake is not
- * complete.  Thread: any. */
+ * session_limit: the sessions of users, the newcomers, and the connections
+ * whose handshake is not complete or was refused.  Thread: any. */
 size_t push_most_connections(size_t sessions);
 
 /* Returns the number of WebSocket sessions.  Thread: any. */
 size_t push_sessions(const struct push *p);
 
-/* Ends the thread.  Jobs of its sessions may still come back from the readers.
- * NULL is allowed. */
+/* Stops the push thread and waits until it has ended.  ${p} and its sessions
+ * remain until push_stop().  The readers may still return jobs of the sessions:
+ * these wait in a mailbox, for push_stop().  NULL is allowed. */
 void push_end(struct push *p);
 
-/* Ends the thread and frees ${p}.  No other thread may send effects, waiters or
- * tasks any more, so the caller stops the readers between push_end() and
- * push_stop().  NULL is allowed. */
+/* Calls push_end(), runs the tasks that are still in the mailbox, releases the
+ * waiters that are left, closes all connections and frees ${p}.  No other
+ * thread may use ${p} any more, so the caller stops the readers between
+ * push_end() and push_stop().  NULL is allowed. */
 void push_stop(struct push *p);
 
 /* Returns the subscriber by which push receives the effects of commits. */
 struct subscriber push_subscriber(struct push *p);
 
-/* Hands over the effects of a committed transaction; takes ${effects}.  Effects
- * that concern no user who is connected or waits are dropped.  Beyond
- * effects_limit they are dropped, except for revoked tokens, and all sessions
- * and long-polls read the store instead.  Thread: any.  Never blocks. */
+/* Hands over the effects of a committed transaction; takes ${effects}.  Frees
+ * them at once if they revoke no token and concern no user who is connected or
+ * waits.  If more than effects_limit bytes would wait for the push thread,
+ * drops all of ${effects} but the revoked tokens, and all sessions and
+ * long-polls read the store instead.  Thread: any.  Never blocks. */
 void push_effects(struct push *p, struct effects *effects);
 
-/* The client of a connection, and the scheme and host of its request.  Behind a
- * trusted proxy they are those that the proxy names. */
+/* The address of the client of a connection, and the scheme and host of the URL
+ * that the client used, as far as a trusted proxy names them.  Otherwise the
+ * address is that of the other end of the socket, and scheme and host are
+ * "". */
 struct push_peer {
 	char address[46];
 	char scheme[6]; /* "http", "https"; "": not known */
@@ -132,8 +147,10 @@ struct push_task {
 
 /* ---- connected users ---- */
 
-/* Lists the open sessions and the long-polls for inboxes.  Entry i is the user
- * users[i] on the device devices[i]; the same pair may occur several times. */
+/* A request for the lists of the open sessions and the long-polls for inboxes
+ * (push_ask_present()).  When done is called, entry i < n is the user users[i]
+ * on the device devices[i]; the same pair may occur several times.  The caller
+ * frees the lists by push_present_free(). */
 struct push_present {
 	struct push_task task; /* only push uses it */
 
@@ -145,9 +162,10 @@ struct push_present {
 	size_t n;
 };
 
-/* Makes the lists and calls ask->done; done and arg are set.  Long-polls for
- * outbox entries are released instead of being listed: they read the store
- * again at once.  ${ask} must live until done is called.  Thread: any. */
+/* Makes the push thread fill the lists of ${ask} and then call ask->done; does
+ * not wait for it.  The caller has set done and arg.  Long-polls for outbox
+ * entries are woken instead of being listed: they read the store again at once.
+ * ${ask} must live until done is called.  Thread: any. */
 void push_ask_present(struct push *p, struct push_present *ask);
 
 /* Frees the lists. */
@@ -157,10 +175,11 @@ void push_present_free(struct push_present *ask);
 
 /*
  * A waiter is embedded in the request that waits.  Register it first, then read
- * the store: what commits after the read wakes the waiter.  For each
- * push_wait() that returned RC_OK, `done` is called exactly once, in the push
- * thread or, after its end, in push_stop().  After that call push does not
- * touch the waiter any more.
+ * the store: a commit that the read does not see yet wakes the waiter.  For
+ * each push_wait() that returned RC_OK, `done` is called exactly once: by the
+ * push thread (perhaps before push_wait() returns) or, when that thread has
+ * ended, by push_stop().  Once `done` is called, push does not touch the waiter
+ * any more, and `done` may register it again.
  */
 struct push_waiter {
 	/* Set by the caller. */
@@ -169,8 +188,8 @@ struct push_waiter {
 	int64_t after;     /* inbox: wake on an event beyond this seq */
 	bool outbox;       /* instead: wake on any change of an entry */
 
-	/* ${woken}: read the store again.  Otherwise the wait was canceled, or
-	 * the server is stopping. */
+	/* ${woken}: read the store again, which may have nothing new.
+	 * Otherwise the wait was canceled, or the server is stopping. */
 	void (*done)(struct push_waiter *w, bool woken);
 	void *arg;
 
@@ -184,9 +203,9 @@ struct push_waiter {
  * server is stopping, and done is not called.  Thread: any. */
 enum rc push_wait(struct push *p, struct push_waiter *w) MUST_USE;
 
-/* Cancels the wait: the push thread calls done soon, unless it has done so or
- * is about to.  May be called at most once for each push_wait().  Thread: any,
- * while ${w} is known to be alive. */
+/* Cancels the wait: the push thread soon calls done with `woken` false, unless
+ * it has called done already or is about to.  May be called at most once for
+ * each push_wait().  Thread: any, while ${w} is known to be alive. */
 void push_wait_cancel(struct push *p, struct push_waiter *w);
 
 #endif

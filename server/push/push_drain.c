@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Drain: how sessions end when the server stops.  A session whose client was
- * asked to reconnect is served until no request of it is under way and no input
- * has come for push_drain_quiet, or until push_drain_most has passed.  So what
- * the client sent before it got the request to reconnect is answered.
+ * Drain: how sessions end when the server stops.  Each client is asked to
+ * reconnect.  A session that is not open yet is then closed at once.  An open
+ * one is served until it has no request under way and, since it was asked, no
+ * input has come for push_drain_quiet, but for push_drain_most at the longest.
+ * So the requests that the client sent before it was asked are answered, unless
+ * they take longer.  If push_end() was called before the drain began, an open
+ * session is closed at once, too.
  */
 #include "push/push_internal.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The push object: the loop of the push thread, its mailboxes, and the
- * connections that are not sessions yet.  Sessions are in session.h.  Only the
- * push thread may use what is here, unless a comment says "any".
+ * The push object: the loop of the push thread, its mailboxes, its lists of
+ * sessions and long-polls, and the connections that are not sessions yet.
+ * A session itself is in session.h.  While the push thread runs, only that
+ * thread may use what is here, except for atomic members and what has a comment
+ * with "any".
  */
 #ifndef PUSH_PUSH_INTERNAL_H
 #define PUSH_PUSH_INTERNAL_H
@@ -54,9 +56,10 @@ struct waiting {
 /* The waiting long-polls. */
 TAILQ_HEAD(waiting_list, waiting);
 
-/* A connection on its way from the front to its session.  It is the library's
- * opaque pointer of the connection until the session begins, or the connection
- * ends without one. */
+/* A connection on its way from the front to its session.  It is first in the
+ * mailbox, then in an arrival.  From push_lws_adopt() on, it is the opaque
+ * pointer of the connection in libwebsockets.  It is freed when the session
+ * begins, or when the connection ends without one. */
 struct adopt_task {
 	struct push_task task;
 	int fd;
@@ -82,7 +85,7 @@ struct push {
 	size_t batch_bytes;            /* BATCH_BYTES; tests set it */
 	struct session_list newcomers; /* their user is not known yet */
 	size_t nnewcomers;
-	struct htab *crowds; /* address -> its newcomers */
+	struct htab *crowds; /* network -> its newcomers */
 	struct waiting_list waiters;
 	int64_t last_no;
 	atomic_size_t nsessions;
@@ -119,24 +122,27 @@ void push_post(struct push *p, struct push_task *task);
 /* Returns the session ${no}, or NULL when it no longer exists. */
 struct session *push_session(struct push *p, int64_t no);
 
-/* Checks every deadline against the clock in the options.  The loop's timer
- * calls this; tests that have a clock of their own stop the timer and call it
- * themselves. */
+/* Checks the deadlines of sessions, arrivals and the drain against the clock in
+ * the options, submits jobs again for which no reader was free, writes pending
+ * close frames, and sets metrics.  The loop's timer calls this; tests that have
+ * a clock of their own stop the timer and call it themselves. */
 void push_tick(struct push *p);
 
 /* ---- waiters.c: long-polls ---- */
 
-/* Releases all long-polls: if ${woken}, to read the store again; otherwise
- * because the server stops. */
+/* Releases all long-polls: takes them out of the hub and calls their done with
+ * ${woken}, which is true if they are to read the store again, false if the
+ * server stops. */
 void waiters_release(struct push *p, bool woken);
 
-/* Releases the long-polls of a device whose token is revoked.  They
- * authenticate again, and are refused. */
+/* Wakes (releases with `woken` true) the long-polls of a device whose token is
+ * revoked.  Each checks its token again before it reads the store, and its
+ * request is refused. */
 void waiters_revoked(struct push *p, int64_t device_id);
 
-/* Releases the long-polls for outbox entries, which then read the store again.
- * Changes of entries have no number, so nothing else can show that one was
- * missed. */
+/* Wakes (releases with `woken` true) the long-polls for outbox entries, which
+ * then read the store again.  Changes of entries have no number, so no
+ * comparison can show that a change was missed. */
 void waiters_recheck(struct push *p);
 
 /* ---- push_drain.c: the stop ---- */
@@ -145,14 +151,16 @@ void waiters_recheck(struct push *p);
  * yet. */
 void push_drain_begin(struct push *p);
 
-/* Does the same for ${s}, whose connection was handed to the library before the
- * drain and became a session after it. */
+/* Asks the client of ${s} to reconnect, and closes ${s} if it is not open yet
+ * or push_end() was called.  Does nothing if ${s} is closing.  Called by
+ * push_drain_begin(), and for a session that begins when the drain has begun:
+ * its connection was already with libwebsockets. */
 void push_drain_session(struct session *s);
 
-/* Closes each draining session that has no request under way and whose client
- * has sent nothing for push_drain_quiet, or that has drained for
- * push_drain_most.  Sets p->drained to true when every draining session is
- * closed or closing, and no connection is about to become a session. */
+/* Closes each session whose client was asked to reconnect push_drain_most ago,
+ * or was asked push_drain_quiet ago, has sent nothing for push_drain_quiet and
+ * has no request under way.  Sets p->drained: true if every session is closed
+ * or closing, and no connection is about to become a session; else false. */
 void push_drain_tick(struct push *p, int64_t now);
 
 /* ---- push_rx.c: input from clients ---- */
@@ -165,7 +173,8 @@ enum rc push_rx_open(struct push *p, struct err *err) MUST_USE;
 void push_rx_close(struct push *p);
 
 /* Begins to read the handshake of a fresh connection; takes ${task} and its
- * socket.  If there are ARRIVALS_MAX arrivals, cuts the oldest. */
+ * socket.  If there are ARRIVALS_MAX arrivals, closes the oldest.  On failure
+ * closes the socket and frees ${task}. */
 void push_rx_arrive(struct push *p, struct adopt_task *task);
 
 /* From now on reads the frames of ${s} from socket ${fd}. */
@@ -174,26 +183,30 @@ enum rc push_rx_begin(struct session *s, int fd) MUST_USE;
 /* Ends the reading of ${s}. */
 void push_rx_end(struct session *s);
 
-/* Called when our close frame is written.  Reads ${s} again if it was paused,
- * to get the client's close frame.  If the client broke the protocol, the frame
- * reader of ${s} ignores all further input and would not see that frame:
- * half-closes the connection instead, if the library has written everything,
- * and the client should then close it. */
+/* Called when our close frame is written and the client's has not come yet.
+ * Reads ${s} again if it was paused, to get the client's close frame or the end
+ * of the connection; push_close limits the wait.  If the frame reader has
+ * stopped (the client broke the protocol or a limit, or memory was short), it
+ * ignores the client's close frame.  Then also half-closes the connection,
+ * unless the library still buffers output, so that the client closes it. */
 void push_rx_closing(struct session *s);
 
 /* Stops reading ${s}: what the client sends stays in the kernel, and TCP makes
  * the client wait. */
 void push_rx_pause(struct session *s);
 
-/* Reads ${s} again if it was paused, unless its client still exceeds its pace
- * or a frame still waits for the socket. */
+/* If ${s} was paused, reads it again, and restarts its deadlines for silence
+ * and for a message, unless s->rx.pace is still below 0, or a frame still waits
+ * in s->tx.frames for the socket. */
 void push_rx_resume(struct session *s);
 
 /* Closes the arrivals whose deadline has passed. */
 void push_rx_tick(struct push *p, int64_t now_ms);
 
-/* Checks the deadlines of ${s} (close, message, silence), pings it, and reads
- * it again when its pace allows. */
+/* If our close frame is written and push_close has passed, ends ${s}, which may
+ * then be freed.  Otherwise calls push_rx_resume() if ${s} is paused.  If it is
+ * not paused, closes ${s} when a message takes message_deadline_ms or no input
+ * has come for push_silence.  Pings ${s} after push_ping without input. */
 void push_rx_session_tick(struct session *s, int64_t now_ms);
 
 /* Closes the arrivals whose handshake is not complete. */
@@ -201,12 +214,14 @@ void push_rx_drain(struct push *p);
 
 /* ---- push_lws.c ---- */
 
-/* Hands a connection whose handshake is complete and checked to the library;
- * takes ${task} and its socket. */
+/* Hands a connection whose handshake is complete and checked to libwebsockets;
+ * takes ${task} and its socket.  The session begins later, when the library has
+ * answered the handshake.  On failure the connection is closed. */
 void push_lws_adopt(struct push *p, struct adopt_task *task);
 
-/* Ends the connection of ${s}, and with it ${s}, which may be freed when this
- * returns.  Must not be called from one of the library's callbacks
+/* Ends the connection of ${s} without a close frame, and with it ${s}.  The
+ * library frees ${s} during this call or later, so the caller must not use it
+ * any more.  Must not be called from one of the library's callbacks
  * (session_close.c says why). */
 void push_lws_kill(struct session *s);
 

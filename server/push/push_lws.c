@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libwebsockets behind the sessions.  It answers handshakes that push_rx.c has
- * checked, and writes frames.
+ * checked, and writes to the sockets the frames that session_write.c has made.
  *
  * The library (4.1.6) must not read the input of a session, because it accepts
- * unmasked frames, lengths in any form and fragments without end, and hides
- * pings.  Its reading is therefore switched off (lws_rx_flow_control) as soon
- * as a session begins.  The check in LWS_CALLBACK_HTTP_CONFIRM_UPGRADE is a
- * second line of defence behind ws/handshake.c.  Extensions are off.
+ * unmasked frames, lengths that are not in their shortest form and fragments
+ * without end, and hides pings.  Its reading is therefore switched off
+ * (lws_rx_flow_control) as soon as a session begins.  The check in
+ * LWS_CALLBACK_HTTP_CONFIRM_UPGRADE is a second line of defence behind
+ * ws/handshake.c.  Extensions are off.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -20,9 +21,9 @@
 #include "push/push_internal.h"
 
 #define RX_BUFFER 4096
-/* Bytes that the library hands to the socket in one call.  It keeps the rest of
- * a write until the socket is reported writable, although the socket may take
- * more. */
+/* The most bytes of one lws_write() that the library hands to the socket at
+ * once.  It keeps the rest until the socket is reported writable, although the
+ * socket may take more now.  The value lets most batches go in one call. */
 #define TX_BYTES (4 * BATCH_BYTES)
 /* Bytes of a session that the kernel may hold unsent. */
 #define UNSENT_BYTES (64 * 1024)
@@ -73,8 +74,9 @@ confirm_upgrade(struct lws *wsi)
 
 /* ---- one connection ---- */
 
-/* Frees the adopt_task of a connection, which has become a session or ends
- * without one. */
+/* Frees the adopt_task of a connection, and no longer counts the connection in
+ * p->adopting: it has become a session, or ends without one.  Does nothing when
+ * called again for the same connection. */
 static void
 forget_peer(struct lws *wsi)
 {
@@ -153,12 +155,15 @@ push_lws_adopt(struct push *p, struct adopt_task *task)
 	int sock = task->fd;
 
 	fd.sockfd = sock;
-	/* Frames are small, and each is written whole.  Nagle's algorithm would
-	 * delay a frame by 40 ms when the client delays its acks. */
+	/* Turn off Nagle's algorithm.  Frames are small, and a whole batch of
+	 * them is given to the kernel at once.  The algorithm would delay it by
+	 * some 40 ms when the client's TCP delays its acknowledgments. */
 	(void)setsockopt(
 	    sock, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-	/* Events that the client does not read wait in the store.  Without this
-	 * limit the kernel would buffer some 3 MB of them for each client. */
+	/* The socket takes no more while the kernel holds UNSENT_BYTES that are
+	 * not sent yet; further events wait in the store.  Without this limit
+	 * the kernel would buffer some 3 MB for each client that does not
+	 * read. */
 	(void)setsockopt(sock, IPPROTO_TCP, TCP_NOTSENT_LOWAT,
 	    &(int){UNSENT_BYTES}, sizeof(int));
 	/* On failure the library has closed the socket.  On success it reads
@@ -183,9 +188,9 @@ push_lws_kill(struct session *s)
 	if (!session_state_over(s->state))
 		s->close.code = 1006;
 	session_move(s, SESSION_ENDED);
-	/* The library may free ${s} only after this function has returned.
-	 * Until then newcomers_make_room(), which calls this in a loop, must
-	 * not find ${s} again. */
+	/* lws_set_timeout() below may free ${s}, or the library frees ${s} only
+	 * after this function has returned.  newcomers_make_room(), which calls
+	 * this function in a loop, must not find ${s} again in between. */
 	newcomers_remove(s);
 	/* Until the library closes the socket, it may still write what it has
 	 * buffered.  Input that comes by then is not read. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Input from clients is read here, not by libwebsockets.  This file peeks at a
- * handshake (MSG_PEEK) until it is complete and valid, and only then hands the
- * connection to the library, which answers the handshake.  From then on
- * ws_reader reads every frame, and the library only writes.
+ * Reads the input from clients in place of libwebsockets.  This file peeks at a
+ * handshake (MSG_PEEK) until it is complete and valid, or refuses it.  The
+ * library gets only connections with a valid handshake, which it then reads
+ * itself and answers.  From then on ws_reader reads every frame, and the
+ * library only writes.
  *
- * One epoll set holds all sockets that are read, and one handle of the loop
- * watches the set.  So a socket can be in the library's watcher (for writing)
- * and in ours, and each session gets its turn of RX_LEN bytes.
+ * One epoll set holds all sockets that are read, and one libuv handle of the
+ * loop watches the set.  So a socket can be in the library's watcher (for
+ * writing) and in ours, and each session gets its turn of RX_LEN bytes.
  */
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -25,9 +26,10 @@
 #define EVENTS_MAX 64
 #define LINGER_BYTES (1024 * 1024)
 
-/* The tag that epoll returns for a socket: the address of an arrival, which is
- * even, or the number of a session with the lowest bit set.  A session is named
- * by number because it may have ended before its event is handled. */
+/* Returns the tag that epoll returns for the socket of a session: twice the
+ * number of the session, plus 1.  The tag of an arrival is its address, which
+ * is even.  A session is named by number because it may have ended before its
+ * event is handled. */
 static uint64_t
 tag_of(const struct session *s)
 {
@@ -90,10 +92,10 @@ write_refusal(struct push *p, struct buf *b, const struct refusal *r)
 	buf_fini(&body);
 }
 
-/* Sends the refusal and half-closes the connection.  After that, read_empty()
- * reads and drops the client's input for push_linger, up to LINGER_BYTES: a
- * close with unread bytes would reset the connection, and the client would lose
- * the response. */
+/* Sends the refusal, unless memory is short, and half-closes the connection.
+ * After that, read_empty() reads and drops the client's input until the client
+ * closes, push_linger has passed or LINGER_BYTES have come: a close with unread
+ * bytes would reset the connection, and the client could lose the response. */
 static void
 refuse(struct push *p, struct arrival *a, const struct refusal *r)
 {
@@ -161,10 +163,10 @@ look(struct push *p, const struct arrival *a, struct refusal *r)
 }
 
 /* Returns whether one more connection may become a session; false during the
- * drain.  It needs a place among the users' sessions and one among the
- * newcomers, for which other newcomers are cut.  Connections whose handshake
- * the library has yet to answer count as newcomers, because many may come in
- * one turn of the loop. */
+ * drain.  There must be room among the users' sessions, and room in the pool of
+ * newcomers (newcomers.c): if that is full, this function ends the connections
+ * of other newcomers.  Connections whose handshake the library has yet to
+ * answer count as newcomers, because many may come in one turn of the loop. */
 static bool
 has_room(struct push *p)
 {
@@ -413,9 +415,10 @@ push_rx_end(struct session *s)
 	ws_reader_fini(&s->rx.reader);
 }
 
-/* Subtracts the frames and KiB that were read from s->rx.pace.  If the client
- * has exceeded its pace, or does not read its answers, stops reading its socket
- * until push_rx_resume(): TCP makes the client wait. */
+/* Subtracts, if there is a rate limit, ${frames} and the KiB in ${bytes}, which
+ * were just read from the client, from s->rx.pace.  If s->rx.pace is then below
+ * 0, or a frame waits in s->tx.frames because the client does not read, stops
+ * reading its socket until push_rx_resume(): TCP makes the client wait. */
 static void
 pay(struct session *s, uint64_t frames, ssize_t bytes)
 {
@@ -520,8 +523,9 @@ on_readable(uv_poll_t *handle, int status, int events)
 
 /*
  * Moves ${fd} to the highest number that the descriptor of a connection may
- * have (push_options.descriptors - 1), or to the next free one, and returns it.
- * Returns ${fd} itself if that number is not known or cannot be had.
+ * have (push_options.descriptors - 1) or, if that is in use, to the next free
+ * number above, closes ${fd} and returns the new number.  Returns ${fd} itself,
+ * still open, if the highest number is not known or no such number is free.
  *
  * Reason: libuv keeps its watchers in a table by descriptor.  When there is no
  * memory for the table to grow, it ends the program by abort() (maybe_resize()

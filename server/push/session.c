@@ -197,10 +197,10 @@ session_change(struct hub_member *m, const struct effect_change *c)
 		session_changed(s, c);
 }
 
-/* Called when a device of the user has acked: by this session, by REST, or by
- * another instance of the device.  If it is the session's device, moves the
- * session's window; answer_ack(), which answers the session's own ack, does
- * not. */
+/* Called with the ack watermark of a device of the session's user, when any
+ * request on any node may have moved it.  If the device is the session's, moves
+ * the session's window.  This includes the acks by this session: answer_ack()
+ * answers them, and does not move the window. */
 static void
 session_device_acked(struct hub_member *m, const struct effect_acked *a)
 {
@@ -221,8 +221,9 @@ session_whisper(struct hub_member *m, const char *frame, size_t n)
 	session_write(s);
 }
 
-/* Closes a session whose socket takes nothing for push_stuck.  Its events wait
- * in the store. */
+/* Closes a session if output waits for its socket, and the library's buffer of
+ * output has not become empty once in push_stuck.  Events that the client has
+ * not got are in the store. */
 static void
 tick_stuck(struct session *s, int64_t now_ms)
 {
@@ -294,10 +295,11 @@ dispatch(struct session *s, struct wire_doc *doc, const struct frame *f)
 	wire_doc_fini(doc);
 }
 
-/* Closes the session because of a frame that could not be parsed, or of a
- * refused frame that has no id or came before the session was open.  Code 4400
- * says that the client is wrong and must not reconnect.  When memory is short
- * (RC_NO_MEMORY), the frame may be right, so the code is another one. */
+/* Closes the session.  The caller could not parse a message, or has refused a
+ * frame that has no id or came before the session was open.  Code 4400 says
+ * that the client is wrong and must not reconnect.  When memory is short
+ * (RC_NO_MEMORY), the frame may be right, so the code is 1013, after which the
+ * client may reconnect. */
 static void
 close_unread(struct session *s, enum rc rc)
 {
@@ -330,7 +332,8 @@ session_received(struct session *s, const char *text, size_t n)
 	if (rc != RC_OK) {
 		/* The client gets an error frame.  An open session goes on if
 		 * the request has an id.  Without an id the client cannot know
-		 * which request was refused, so the session ends. */
+		 * which request was refused, so the session ends.  A session
+		 * that is not open yet ends in both cases. */
 		session_refuse(s, f.has_re, f.re, &r);
 		if (!f.has_re || !session_is_open(s))
 			close_unread(s, rc);

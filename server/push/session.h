@@ -24,37 +24,49 @@
 #define READS_MAX 16
 /* Events that a session that is behind reads from the store at a time. */
 #define PAGE_EVENTS 64
-/* A page ends earlier with the event that reaches PAGE_BYTES.  This bounds the
- * memory that a session needs while its client does not read. */
+/* A page has fewer than PAGE_EVENTS events if their JSON reaches PAGE_BYTES
+ * bytes: the event that reaches this length is the last one of the page.  This
+ * bounds the memory of the page that is read for a session. */
 #define PAGE_BYTES (64 * 1024)
-/* Changed outbox entries that may wait to be shown to a session, and how many
- * of them are read at a time. */
+/* CHANGES_MAX: changes of outbox entries that may wait to be shown to one
+ * session; one more drops the oldest.  CHANGES_READ: for how many of the
+ * waiting changes one job of a reader reads the entries, at most. */
 #define CHANGES_MAX 32
 #define CHANGES_READ 8
-/* The length in bytes of the longest frame with an outbox entry: metadata, a
- * correlation id whose bytes are all escaped (6 bytes each), the address of the
- * recipient twice, an error text of 512 bytes that are all escaped by a
- * backslash, and 2304 bytes for the JSON names and the short values. */
+/* No frame with the outbox entry of a message to one recipient is longer, in
+ * bytes: metadata, a correlation id whose bytes are all escaped (6 bytes each),
+ * the address of the recipient twice, an error text of 512 bytes that are all
+ * escaped by a backslash, and 2304 bytes for a second copy of the error text,
+ * the JSON names and the short values. */
 #define ENTRY_FRAME_BYTES                                                      \
 	(LIMIT_METADATA_LEN + 6 * LIMIT_CORRELATION_ID_LEN +                   \
 	    2 * LIMIT_ADDRESS_LEN + 2 * 512 + 2304)
-/* Maximum number of frames (replies), and of their bytes, that may wait for a
- * client that reads slowly; one more closes the session.  A client cannot reach
- * them: while a frame waits, the session is not read, and no outbox entries are
- * read for it.  So at most these wait: the answers to the sends under way,
- * CHANGES_READ outbox entries, and the answers to RX_LEN bytes of other
- * requests; the shortest request has 14 bytes, and its refusal 300 bytes. */
+/* OUT_FRAMES: how many frames may wait for the socket of one session in
+ * s->tx.frames (replies, not events); OUT_BYTES: how many bytes they may have
+ * together.  A frame beyond either limit closes the session.  A client cannot
+ * reach the limits: while a frame waits, no input of the session is read from
+ * the socket, and no outbox entries are read for it from the store.  So at most
+ * these wait: the answers to the requests under way (SENDS_MAX and READS_MAX),
+ * CHANGES_READ outbox entries, the answers to RX_LEN bytes of further requests,
+ * and a few notices such as caught_up.  The shortest request with an answer,
+ * {"id":1}, has 14 bytes with its WebSocket header, and its error frame has at
+ * most 300 bytes. */
 #define OUT_FRAMES 1024
 #define OUT_BYTES ((SENDS_MAX + CHANGES_READ) * ENTRY_FRAME_BYTES + 256 * 1024)
-/* Pings and pongs that a client may send at once, and per second.  A
- * well-behaved client sends one in 25 s. */
+/* CONTROL_BURST: how many pings and pongs together a client may send at once;
+ * CONTROL_RATE: how many more each second allows, up to CONTROL_BURST.  One too
+ * many closes the session (code 4429).  A well-behaved client sends one in
+ * 25 s. */
 #define CONTROL_BURST 64
 #define CONTROL_RATE 8
-/* The pace at which a session is read, as a multiple of its user's rate limit.
- * A frame counts 1, and so does each KiB. */
+/* The highest pace at which the input of a session is read, as a multiple of
+ * the rate limit of a user (push_options.rate_limit, per second; 0: no pace).
+ * Each frame costs 1, and each KiB read costs 1 more.  A session above its pace
+ * is not read for a while; its input waits in the kernel and is not dropped. */
 #define PACE_FACTOR 20
-/* Bytes of frames after which a session's batch is written before the turn of
- * the loop ends, and the same for the batches of all sessions together. */
+/* A batch is written at the end of a turn of the loop.  session_add() writes
+ * the batch of its session earlier when the frames in that batch have
+ * BATCH_BYTES bytes, or those in the batches of all sessions BATCHES_BYTES. */
 #define BATCH_BYTES ((size_t)16 * 1024)
 #define BATCHES_BYTES ((size_t)256 * 1024)
 
@@ -89,11 +101,15 @@ struct session_hello {
 /*
  * The session's place in its inbox.  Invariants:
  *
- * 1. All events after the first cursor and up to cursor are in the batch
- *    (struct session_tx) or were handed to the library to be written.
- * 2. base = max(acked, the first cursor), and cursor - base <= window.
- * 3. LIVE: the next event of this user is cursor + 1.
- * 4. missed: the highest seq of an event that the hub has published to it.
+ * 1. All events after the first cursor (with which the session opened) and up
+ *    to cursor are in the batch (struct session_tx) or were handed to the
+ *    library to be written.
+ * 2. base = max(the seq up to which the device has acked, the first cursor),
+ *    and cursor - base <= window.
+ * 3. missed is the highest seq of all events that the hub has given to the
+ *    session, written or not; 0: none.
+ * 4. In state LIVE, missed <= cursor.  The next event that the hub gives to the
+ *    session is cursor + 1; if it has a higher seq, the session becomes BEHIND.
  */
 struct session_inbox {
 	int64_t cursor, base, window, missed;
@@ -133,9 +149,10 @@ struct session_rx {
 	double pace;
 };
 
-/* Output.  The batch is written at the end of the turn of the loop; `frames`
- * and a pong wait until the socket takes more.  While the batch holds a frame,
- * the socket takes more and only a pong may wait. */
+/* A session's output.  The batch is written at the end of the turn of the loop,
+ * or earlier (BATCH_BYTES).  `frames` (replies) and a pong wait until the
+ * socket takes more.  Invariant: while the batch holds a frame, the socket
+ * takes more and `frames` is empty, but a pong may wait. */
 struct session_tx {
 	struct buf batch; /* empty; or LWS_PRE bytes, then whole frames */
 	struct out_list frames;
@@ -146,8 +163,9 @@ struct session_tx {
 	int64_t stuck_ms;
 };
 
-/* The close frame.  For the log, a connection that was lost has code 1006, and
- * one that the library ended by itself has 0. */
+/* The code and the reason of the close frame.  If no close has begun, no close
+ * frame is written, and code is only for the log: 1006 if the connection was
+ * lost or cut (push_lws_kill()), 0 if the library ended it by itself. */
 struct session_closing {
 	int code;
 	char reason[80];
@@ -203,14 +221,16 @@ void session_init(struct session *s, struct push *p, struct lws *wsi);
 /* Returns whether users may have one more session. */
 bool session_has_place(const struct push *p);
 
-/* Submits ${job} to the readers, which call ${run}.  The job queues with the
- * other jobs of the owner of ${s}.  Errors: as readers_submit(). */
+/* Submits ${job} to the readers, one of which calls ${run} in its thread.  The
+ * job waits in the queue of s->owner.  On failure (RC_BUSY or RC_CLOSED, as
+ * readers_submit()) ${run} is not called, and the caller still owns ${job}. */
 enum rc session_read(struct session *s, struct read_job *job,
     void (*run)(struct read_job *job, struct db *db, struct err *err)) MUST_USE;
 
-/* Moves ${s} to state ${to}, which its state must allow (session_state.h).
- * Keeps two invariants: exactly the sessions in state CLOSING are in
- * p->closing, and a session that is ending is not in the hub. */
+/* Moves ${s} to state ${to}.  The caller makes sure that
+ * session_state_allows() this move (asserted).  Keeps two invariants: exactly
+ * the sessions in state CLOSING are in p->closing, and a session in state
+ * CLOSING, CLOSED or ENDED is not in the hub. */
 void session_move(struct session *s, enum session_state to);
 
 /* Leaves the hub and the newcomers and frees what ${s} holds, but not ${s}. */
@@ -223,12 +243,18 @@ int64_t session_room(const struct session *s);
 /* Handles a whole text message of the client: one frame of the protocol. */
 void session_received(struct session *s, const char *text, size_t n);
 
-/* Effects have been dropped.  The session may have missed events of its inbox
- * or acks of its device, so it reads the store. */
+/* Called when effects have been dropped.  The session may have missed events of
+ * its inbox or acks of its device, so it reads pages from the store, as its
+ * socket allows, until one reaches the head of the inbox (LIVE becomes BEHIND).
+ * Missed changes of outbox entries are not made up for; a session that is not
+ * open does nothing. */
 void session_overflow(struct session *s);
 
-/* Checks the deadlines for hello, for a full window and for a socket that takes
- * nothing.  Also submits the jobs again for which no reader was free. */
+/* Closes ${s} if hello has not come within push_hello, or if output waits and
+ * the library's buffer of output has not been empty once in push_stuck.  Sends
+ * the frame stalled when the window has been full for push_stalled, once until
+ * the window has room again.  Also submits the jobs for a page and for outbox
+ * entries again for which no reader was free. */
 void session_tick(struct session *s, int64_t now_ms);
 
 /* ---- session_open.c: hello ---- */
@@ -242,13 +268,16 @@ void session_hello(struct session *s, const struct frame *f);
 
 /* ---- session_pages.c: reading the inbox ---- */
 
-/* Submits a job that reads the next page of the inbox, if the session is BEHIND
- * and its socket takes more, and if its window has room or effects were
- * dropped.  Closes ${s} when memory is short. */
+/* Submits a job that reads the next page of the inbox and moves ${s} to
+ * READING, if ${s} is BEHIND and its socket takes more, and if its window has
+ * room or effects were dropped since the last page was requested.  Otherwise,
+ * or if no reader is free, ${s} stays in its state, and a later ack, the socket
+ * or the tick calls this again.  Closes ${s} when memory is short. */
 void session_resume(struct session *s);
 
-/* Called when the session's device has acked everything up to ${seq}.  Moves
- * the window, and resumes the session if the window then has room. */
+/* Called when the session's device has acked all events up to ${seq}, by this
+ * session or any other request.  If ${seq} is above s->inbox.base, moves base
+ * to ${seq}, and then calls session_resume() if the window has room. */
 void session_acked(struct session *s, int64_t seq);
 
 /* ---- session_write.c: output ---- */
@@ -259,12 +288,14 @@ struct buf *push_frame_begin(struct push *p);
 /* Returns whether the socket takes a frame, and none waits for it. */
 bool session_writable(const struct session *s);
 
-/* Adds a frame with ${n} bytes of ${payload} to the batch of ${s}.  Only when
- * session_writable().  Writes this batch at once when it has reached
- * BATCH_BYTES, or when the batches of all sessions together have reached
- * BATCHES_BYTES.  When memory is short, writes the frames before this one and
- * drops this one.  Then, and when the connection is lost, closes ${s} and
- * returns false. */
+/* Adds a frame with ${n} bytes of ${payload} to the batch of ${s}.  The caller
+ * has checked that the socket takes a frame and that no queued frame must go
+ * first (session_writable()).  Writes this batch at once when, with the new
+ * frame, it has reached BATCH_BYTES, or the batches of all sessions together
+ * have reached BATCHES_BYTES.  If memory is short, drops the new frame, writes
+ * the earlier frames of the batch, calls session_close() and returns false.  If
+ * the write finds the connection lost, also calls session_close() and returns
+ * false. */
 bool session_add(
     struct session *s, enum ws_opcode opcode, const char *payload, size_t n);
 
@@ -281,32 +312,40 @@ void push_flush(struct push *p);
 /* Adds the frame in p->tx to the batch.  Only when session_writable(). */
 void session_write(struct session *s);
 
-/* Adds the frame in p->tx to the batch, or queues it while the socket takes
- * nothing.  Closes the session when OUT_FRAMES or OUT_BYTES are exceeded or
- * memory is short.  Does nothing when ${s} is closing. */
+/* Adds the frame in p->tx to the batch, or queues it in s->tx.frames while the
+ * socket takes nothing or earlier frames wait there.  If memory is short, or
+ * the queue with this frame would exceed OUT_FRAMES or OUT_BYTES, drops the
+ * frame and closes ${s}.  Does nothing in state CLOSING, CLOSED or ENDED. */
 void session_reply(struct session *s);
 
-/* Writes a pong with ${n} bytes of ${payload} or, with ${n} < 0, a ping.  While
- * output waits, a pong is kept (a later one replaces it) and a ping is left
- * out. */
+/* Adds to the batch a pong with ${n} bytes of ${payload} (at most
+ * WS_CONTROL_LEN) or, with ${n} < 0, a ping without payload.  While output
+ * waits for the socket, instead keeps a copy of the pong, which is written when
+ * the socket takes more (a later pong replaces it), and drops a ping. */
 void session_write_control(struct session *s, const char *payload, int n);
 
 /* Moves queued frames to the batch, the oldest first, as long as the socket
  * takes them. */
 void session_unqueue(struct session *s);
 
-/* Called when the socket may take more: writes the frames that wait.  If the
- * socket took all, reads input, events and outbox entries again. */
+/* Called when the socket may take more, and ${s} is not closing: moves the
+ * frames that wait to the batch.  If the socket still takes more, adds the pong
+ * that waits, and resumes the reading of input (if its pace allows), of events
+ * and of outbox entries. */
 void session_unblocked(struct session *s);
 
 /* ---- session_close.c ---- */
 
-/* Moves ${s} to CLOSING.  The close frame with ${code} and ${reason} is written
- * when the socket takes it.  Does nothing when ${s} is closing already. */
+/* Moves ${s} to CLOSING and wakes the loop, which calls
+ * session_close_pending().  That writes the frames that wait and a close frame
+ * with ${code} and ${reason} (copied, cut to 79 bytes) when the socket takes
+ * them.  Does nothing if ${s} is in state CLOSING, CLOSED or ENDED already. */
 void session_close(struct session *s, int code, const char *reason);
 
-/* Writes the close frame of each session in state CLOSING whose socket takes
- * it, and cuts those whose socket has not taken it by their deadline. */
+/* For each session in state CLOSING: when its socket takes them, writes its
+ * queued frames and its close frame and moves it to CLOSED; if its socket takes
+ * nothing by s->close.by_ms, ends the connection without a close frame.  Must
+ * not be called from one of the library's callbacks. */
 void session_close_pending(struct push *p);
 
 /* ---- session_requests.c: ack, read, send ---- */
@@ -320,18 +359,22 @@ struct session_request {
 	int64_t re;
 };
 
-/* Returns a request of ${size} bytes, all zero, that begins with the struct
- * above.  ${back} runs in the push thread when the request comes back.  Returns
- * NULL when memory is short, and then closes ${s}. */
+/* Returns a new request of ${size} bytes that begins with a struct
+ * session_request; all but its push, no and task.run is zero.  After
+ * session_request_back() the push thread calls ${back}, which frees the request
+ * or submits it once more.  If memory is short, closes ${s} and returns
+ * NULL. */
 void *session_request_new(struct session *s, size_t size,
     void (*back)(struct push *p, struct push_task *task));
 
 /* Returns ${r} to the push thread, which calls its ${back}.  Thread: any. */
 void session_request_back(struct session_request *r);
 
-/* Begins the answer to ${r}: {"type":"ok","re":….  Returns NULL when no answer
- * is to be written: the client asked for none, or ${refusal} has been sent as
- * the answer. */
+/* If ${refusal} holds a problem, sends it as an error frame, even if the client
+ * asked for no answer, and returns NULL.  Otherwise returns NULL if the client
+ * asked for no answer to ${r}.  Otherwise writes {"type":"ok","re":… into p->tx
+ * and returns it: the caller adds the other members and the "}", and calls
+ * session_reply(). */
 struct buf *session_ok_begin(struct session *s, const struct session_request *r,
     const struct refusal *refusal);
 
@@ -339,8 +382,9 @@ struct buf *session_ok_begin(struct session *s, const struct session_request *r,
  * are under way. */
 void session_refuse_busy(struct session *s, const struct frame *f, int limit);
 
-/* Refuses ${f} because the writer or the readers did not take its request, with
- * the text of ${rc}. */
+/* Sends an error frame for ${f}, because the writer or the readers did not take
+ * its request.  The problem and its text follow from ${rc}, which they
+ * returned (refusal_of_rc()). */
 void session_refuse_rc(struct session *s, const struct frame *f, enum rc rc);
 
 /* Handles the frame ack: the device has everything up to f->upto. */
@@ -359,20 +403,26 @@ void session_refuse(
 
 /* ---- session_outbox.c ---- */
 
-/* Queues a change of an outbox entry for ${s}, which must have asked for outbox
- * frames in its hello.  ${change} is copied.  If CHANGES_MAX changes wait, the
- * oldest is dropped. */
+/* Queues a copy of ${change} for ${s} and calls session_show_changes().  The
+ * caller has checked that ${s} is open and asked for outbox frames in its
+ * hello.  If the same event of the same entry waits already, it moves to the
+ * end of the queue; otherwise, if CHANGES_MAX changes wait, the oldest is
+ * dropped. */
 void session_changed(struct session *s, const struct effect_change *change);
 
-/* Submits the oldest queued changes to a reader, unless the previous ones are
- * under way or output waits for the socket.  Called again by the tick, in case
- * no reader was free. */
+/* Takes the oldest queued changes, at most CHANGES_READ, from the queue and
+ * submits a job that reads their entries, which are then sent.  Does nothing
+ * while an earlier such job is under way or output waits for the socket.  If no
+ * reader is free, the changes stay queued, and the tick calls this again; if
+ * memory is short, closes ${s}. */
 void session_show_changes(struct session *s);
 
 /* ---- session_typing.c ---- */
 
-/* Handles the frame typing: the other members who are connected to this node
- * get it, or it is lost. */
+/* Handles the frame typing: passes it on to each other member of the
+ * conversation (at most LIMIT_TYPING_MEMBERS are considered) who has an open
+ * session on this node whose socket takes it now.  It is not stored, so nobody
+ * gets it later. */
 void session_typing(struct session *s, const struct frame *f);
 
 /* ---- newcomers.c: sessions whose user is not known yet ---- */
@@ -388,8 +438,11 @@ enum rc newcomers_add(struct session *s) MUST_USE;
  * or it ends. */
 void newcomers_remove(struct session *s);
 
-/* Cuts newcomers until there is room for one more.  Returns false if none can
- * be cut.  Must not be called from one of the library's callbacks. */
+/* Makes room for one more newcomer: while the pool is full, ends the connection
+ * of the oldest newcomer of the network that has the most, without a close
+ * frame.  Returns false if the pool is full and holds no newcomer, but only
+ * connections whose handshake the library has yet to answer.  Must not be
+ * called from one of the library's callbacks. */
 bool newcomers_make_room(struct push *p);
 
 #endif

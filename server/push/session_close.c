@@ -2,11 +2,13 @@
 /*
  * The end of a session: the close frame, and which side ends the connection.
  *
- * session_close() only changes the state.  The connection is ended later, from
- * the loop, never from within one of the library's callbacks: libwebsockets as
- * Debian builds it with libuv closes a connection twice when a callback returns
- * -1.  The close frame is written here.  The library only ends the connection,
- * when the peer has answered or the deadline has passed.
+ * session_close() only notes the code, the reason and the deadline, and changes
+ * the state.  The connection is ended later, from the loop, never from within
+ * one of the library's callbacks: libwebsockets as Debian builds it with libuv
+ * closes a connection twice when a callback returns -1.  This file makes the
+ * close frame, not the library.  Push makes the library end the connection
+ * (push_lws_kill()) when the peer's close frame has come, the connection is
+ * lost, or the deadline has passed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +31,9 @@ session_close(struct session *s, int code, const char *reason)
 	(void)uv_async_send(&s->push->async);
 }
 
-/* Writes the batch with the close frame as its last frame.  Code 1005 stands
- * for a close frame without a code (RFC 6455, 7.4.1). */
+/* Writes the batch with the close frame as its last frame.  With code 1005 the
+ * close frame has neither code nor reason (RFC 6455, 7.4.1).  Returns false if
+ * memory is short or the connection is lost. */
 static bool
 write_close(struct session *s)
 {
@@ -46,9 +49,11 @@ write_close(struct session *s)
 	return (session_add(s, WS_OP_CLOSE, payload, n) && session_flush(s));
 }
 
-/* Writes the frames that were queued before the close, then the close frame.
- * If the socket takes nothing, leaves this to the next call; after the deadline
- * cuts the connection. */
+/* Writes the frames that were queued before the close, then the close frame,
+ * and moves ${s} to CLOSED; then ends the connection, if the peer's close frame
+ * has come or the write failed.  While the socket does not take all, leaves the
+ * rest to the next call or, after the deadline, ends the connection without a
+ * close frame. */
 static void
 close_now(struct session *s)
 {

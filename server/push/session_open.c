@@ -3,8 +3,9 @@
  * How a session opens: hello, the user of the token, the place among the
  * instances of the device, the cursor, welcome.
  *
- * The session joins the hub before its cursor is read from the store, so that
- * the hub gives it what commits after the read.
+ * The session joins the hub before a reader reads the head of its inbox and the
+ * ack of its device from the store, so that the hub gives it the events that
+ * commit after the read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -120,9 +121,11 @@ write_welcome(struct session *s, const struct opening_job *j, bool recovered)
 	session_reply(s);
 }
 
-/* Refuses a cursor beyond the end of the inbox or of another epoch: closes the
- * session and returns false.  With such a cursor the client would miss events
- * without noticing.  A cursor before the oldest event is not refused: the frame
+/* Returns true if hello has no cursor, or one up to the end of the inbox that
+ * names this epoch or none.  With any other cursor the client would miss events
+ * without noticing: closes the session, with code 1013 (come again) if another
+ * node may have given the cursor, otherwise with 4410 after an error frame, and
+ * returns false.  A cursor before the oldest event is not refused: the frame
  * welcome then says that the session has not recovered. */
 static bool
 check_cursor(struct session *s, const struct opening_job *j)
@@ -137,9 +140,10 @@ check_cursor(struct session *s, const struct opening_job *j)
 	    s->hello.after <= j->counter.head)
 		return (true);
 	if (j->shared && own_epoch) {
-		/* Another node gave the client this cursor.  After a failover
-		 * of the database, this node may still read from the old leader
-		 * until its next heartbeat. */
+		/* Another node may have given the client this cursor: after a
+		 * failover of the database, this node may still read from the
+		 * old leader until its next heartbeat.  So let the client come
+		 * again with the same cursor. */
 		session_close(
 		    s, 1013, "this node does not see the event of `after` yet");
 		return (false);
@@ -249,7 +253,9 @@ begin_opening(struct session *s, struct opening_job *j)
 }
 
 /* Called when a reader has looked up the owner of the token (the principal).
- * Begins to open the session, or closes it if the token is not valid. */
+ * Begins to open the session, or closes it if the token is not valid or the
+ * look-up failed.  If the session has ended or is closing, only frees the
+ * job. */
 static void
 identified(struct push *p, struct push_task *task)
 {

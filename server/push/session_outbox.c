@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Outbox frames: they show a session what has happened to its user's outbox
- * entries, each with the entry as it is at that moment.  They are a hint, not
- * the truth: up to CHANGES_MAX of them wait for a reader and for the socket,
- * and one more drops the oldest.
+ * entries, each with the entry as it is when a reader reads it, some time after
+ * the change.  They are a hint, not the truth: up to CHANGES_MAX changes wait
+ * until a reader is free and the socket takes more, one more drops the oldest,
+ * and a change whose entry cannot be read is left out.
  */
 #include <string.h>
 
@@ -113,8 +114,9 @@ session_show_changes(struct session *s)
 	s->changes.showing = true;
 }
 
-/* The same event of the same entry waits only once, in its latest place.  When
- * the list is full, the oldest change is dropped. */
+/* If the same event of the same entry waits already, it moves to the end of the
+ * list.  Otherwise the change is added at the end, and if the list is full, the
+ * oldest change is dropped first. */
 void
 session_changed(struct session *s, const struct effect_change *change)
 {

@@ -13,9 +13,10 @@
 #include "store/inbox.h"
 #include "wire/json.h"
 
-/* A page of events: the frames one after another, and the end of each.  The
- * reader requests one event more than may be written, which shows whether there
- * are more. */
+/* A job that reads a page: the events of ${user_id} after ${after}, up to
+ * ${limit} + 1 of them; the one beyond ${limit} shows that there are more.
+ * `frames` holds the JSON of the events one after another, ends[i] the offset
+ * behind event i, and seqs[i] its seq. */
 struct page_job {
 	struct session_request request; /* first */
 	struct read_job job;
@@ -146,9 +147,10 @@ page_read(struct push *p, struct push_task *task)
 		page_free(j);
 		return;
 	}
-	/* The reader requested one event more than may be written.  If it did
-	 * not get it, the page reached the head, unless it was cut at its size
-	 * limit or dropped effects make it too old. */
+	/* The reader requested limit + 1 events.  If it got fewer, the page
+	 * reached the head of the inbox, unless it was cut at PAGE_BYTES, or
+	 * effects were dropped after it was requested, so that it may be too
+	 * old. */
 	last = j->count <= j->limit && !j->cut && !s->inbox.unsure;
 	move_base(s, j->acked);
 	write_page(s, j);

@@ -134,8 +134,9 @@ submit_ack(struct session *s, int64_t upto, bool has_re, int64_t re)
 	return (false);
 }
 
-/* Submits the next ack without an id.  Only one is under way at a time.  Those
- * that come meanwhile are merged into the highest of them. */
+/* Submits the ack without an id that waits (requests.ack_next), if one waits
+ * and no other ack without an id is under way.  While one is, session_ack()
+ * keeps in ack_next only the highest seq of those that come. */
 static void
 submit_stream(struct session *s)
 {
@@ -299,7 +300,8 @@ struct send_frame {
 };
 
 /* Puts "/message" before the JSON pointer of a refusal, so that it starts at
- * the frame, whose member "message" is the message. */
+ * the frame, whose member "message" is the message.  An empty pointer stays
+ * empty. */
 static void
 name_message(struct refusal *r)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Typing: published to the other members of the conversation, at most
- * LIMIT_TYPING_MEMBERS, who are connected to this node; never stored.  A user
- * who is not a member gets the same answer, and nobody gets the frame, so that
- * the answer reveals nothing about the conversation.
+ * Typing: the frame is passed on to the other members of the conversation who
+ * have an open session on this node, and is never stored.  Only the
+ * LIMIT_TYPING_MEMBERS other members with the lowest user ids, connected or
+ * not, are considered.  A user who is not a member gets the same answer, and
+ * nobody gets the frame, so that the answer reveals nothing about the
+ * conversation.
  */
 #include <string.h>
 
@@ -87,8 +89,9 @@ session_typing(struct session *s, const struct frame *f)
 	struct typing_request *r;
 	enum rc rc;
 
-	/* Typing is ephemeral: under load it is dropped first.  Only a frame
-	 * with an id gets an error. */
+	/* Typing is ephemeral: when READS_MAX requests of the session are under
+	 * way, or no reader takes the job, the frame is dropped.  Then only a
+	 * frame with an id gets an error. */
 	if (s->requests.reads >= READS_MAX) {
 		if (f->has_re)
 			session_refuse_busy(s, f, READS_MAX);

@@ -7,11 +7,11 @@
  * the loop often has an event, a receipt and an answer for the same session.  A
  * large batch is written earlier.
  *
- * While the socket takes nothing, events and outbox entries do not wait here:
- * the session reads them from the store later.  Replies wait, up to OUT_FRAMES
- * and OUT_BYTES; more would close the session, but the limits are so high that
- * a client cannot reach them (session.h).  Ephemeral frames (typing) are
- * dropped.
+ * While the socket takes nothing, events do not wait here, and no outbox
+ * entries are read: the session reads both from the store later.  Replies, and
+ * the outbox entries that were read already, wait here, up to OUT_FRAMES and
+ * OUT_BYTES; more would close the session, but the limits are so high that a
+ * client cannot reach them (session.h).  Ephemeral frames (typing) are dropped.
  */
 #include <string.h>
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Long-polls: each waits for an event after a cursor, or for a change of its
- * user's outbox entries.  Each is released exactly once: by effects; because
- * effects may have been missed or memory is short; when its token is revoked;
- * by the stop; or by the request that canceled it.
+ * user's outbox entries.  Each is released, which means that its `done` is
+ * called, exactly once: by the event or the change that it waits for; because
+ * effects may have been missed or memory is short; when the token of its device
+ * is revoked; by the stop of the server; or because its owner has called
+ * push_wait_cancel().
  */
 #include <stddef.h>
 
@@ -76,9 +78,10 @@ waiter_register(struct push *p, struct push_task *task)
 	}
 	if (w == NULL || p->drain_begun ||
 	    hub_join(p->hub, &w->member) != RC_OK) {
-		/* The waiter cannot join the hub, so nothing would wake it.
-		 * Release it at once, to read the store or, at a stop, to give
-		 * up. */
+		/* Memory is short or the server is stopping, so the waiter does
+		 * not join the hub, and nothing would wake it.  Release it at
+		 * once, unless it is being canceled: its owner reads the store
+		 * again or, at a stop, gives up. */
 		waiter->entry = NULL;
 		mem_free(w);
 		hub_unexpect(p->hub, waiter->user_id);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A carrier brings messages of lanes to their destination.
+ * A carrier brings the messages and receipts of lanes to their destination.
  *
- * The local carrier hands lane ids to the writer, which claims, delivers and
- * settles their messages in one transaction.  A remote carrier sends parcels,
- * each claimed for one destination, and returns them with the answers.
+ * The local carrier submits units, each with the ids of some lanes, to the
+ * writer.  A unit reads the next messages of its lanes, adds them to the
+ * inboxes and settles them, all in one transaction.  A remote carrier sends
+ * parcels, each to one destination, fills in the answers, and calls the finish
+ * of each parcel.
  */
 #ifndef RELAY_CARRIER_H
 #define RELAY_CARRIER_H
@@ -18,10 +20,11 @@
 struct carrier_local {
 	void *arg;
 
-	/* Takes ${unit}.  Its finish is called once, from any thread and
-	 * perhaps before this function returns.  After another result than
-	 * RC_OK the unit was not taken: RC_CLOSED if the writer takes no more
-	 * units, else try again soon (writer_submit()). */
+	/* Takes ${unit}.  After RC_OK the unit's finish is called once, from
+	 * any thread and perhaps before this function returns.  After another
+	 * result the caller still owns the unit, and its finish is not called:
+	 * RC_CLOSED if the writer takes no more units, else the caller may try
+	 * again soon (see writer_submit()). */
 	enum rc (*submit)(void *arg, struct deliver_unit *unit);
 };
 
@@ -29,25 +32,29 @@ struct carrier_local {
 struct carrier_remote {
 	void *arg;
 
-	/* Returns true if messages to users of ${domain} may be accepted, and
-	 * heartbeats sent to it.  NULL: no domain is reached.  Thread: any.
-	 * Never blocks. */
+	/* Returns true if this server may accept messages of its users to users
+	 * of ${domain}, and may send heartbeats to ${domain}.  If this pointer
+	 * is NULL, the carrier reaches no domain.  Thread: any.  Never
+	 * blocks. */
 	bool (*reaches)(void *arg, const char *domain);
 
-	/* Sends ${parcel} (a parcel without items is a heartbeat) and calls its
-	 * finish once, from any thread and perhaps before it returns, at the
-	 * latest soon after its time-out.  The carrier owns the parcel until
-	 * then.  Never blocks. */
+	/* Sends ${parcel} (a parcel without items is a heartbeat), and calls
+	 * the parcel's finish once, from any thread and perhaps before this
+	 * function returns.  The carrier owns the parcel until then.  It gives
+	 * up when timeout_ms of the parcel has passed since the call, but not
+	 * before a look-up of the destination that is under way then has ended.
+	 * Never blocks. */
 	void (*send)(void *arg, struct parcel *parcel);
 
-	/* Finishes all parcels that are under way as not reached, and returns
-	 * when none is left.  A parcel that is sent afterwards is finished at
-	 * once.  May be NULL. */
+	/* Finishes all parcels that are under way, and returns when none is
+	 * left: as not reached, unless some items of the parcel have their
+	 * answer already (parcel.broke).  A parcel that is sent afterwards is
+	 * finished at once as not reached.  This pointer may be NULL. */
 	void (*stop)(void *arg);
 };
 
-/* Makes the local carrier: each delivery is a unit that ${writer} (borrowed)
- * runs in one of its batches. */
+/* Returns the local carrier, which submits each delivery as a unit to
+ * ${writer}.  The writer is borrowed as long as the carrier is used. */
 struct carrier_local carrier_local(struct writer *writer);
 
 /* Makes the carrier of a server without federation: it reaches no domain, and

@@ -196,9 +196,9 @@ receive(struct carrier_fault *f, struct peer *peer, struct parcel *p,
 	remember(peer, &item->message_id);
 }
 
-/* Answers the items in order.  After an item that is retried or gets no answer,
- * the later items of its lane get ANSWER_PREDECESSOR, so that they are retried
- * as well and the lane keeps its order. */
+/* Answers the items in order.  After an item with ANSWER_RETRYABLE or
+ * ANSWER_NONE, the later items of its lane get ANSWER_PREDECESSOR, so that they
+ * are sent again as well and the lane keeps its order. */
 static void
 receive_all(struct carrier_fault *f, struct parcel *p, const struct wishes *w)
 {
@@ -307,8 +307,10 @@ fault_send(void *arg, struct parcel *parcel)
 	unreached(parcel, "we are stopping");
 }
 
-/* Waits for the first parcel whose time has come, and takes it.  While stopping
- * takes the first at once.  NULL: stopping, and the queue is empty. */
+/* Waits until the first element of the queue, which is ordered by time, is due,
+ * and removes it from the queue; the caller frees it.  Once fault_stop() was
+ * called, removes the first element without waiting, or returns NULL if the
+ * queue is empty.  *ret_stopping: whether fault_stop() was called. */
 static struct waiting *
 next(struct carrier_fault *f, bool *ret_stopping)
 {

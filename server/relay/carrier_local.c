@@ -2,8 +2,8 @@
 /*
  * The local carrier, and the carrier that reaches no other server.
  *
- * A local delivery is a unit of the writer: claim, inbox row and outcome are
- * one transaction.
+ * A local delivery is a unit of the writer: one transaction reads the pending
+ * outbox rows, adds the inbox rows and stores the outcome.
  */
 #include <stdio.h>
 

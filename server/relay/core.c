@@ -46,9 +46,11 @@ core_pause(struct core *c, enum rc rc, const char *what)
 
 /* ---- leases and expiry ---- */
 
-/* Sets when to check again, after a check or a unit that leaves nothing to do
- * now.  ${lease} and ${expiry} are the wall times at which the next lease and
- * the next message run out; 0: none. */
+/* Sets the time of the next check for leases and messages that have run out.
+ * ${lease} and ${expiry} are the wall times in ms at which the next lease and
+ * the next message to another server run out; 0: none.  The next check is at
+ * the earlier of the two, but at the latest relay_reclaim_ms from now, or
+ * relay_reclaim_again_ms from now if the earlier one has passed already. */
 static void
 reclaim_later(struct core *c, int64_t lease, int64_t expiry)
 {
@@ -57,8 +59,10 @@ reclaim_later(struct core *c, int64_t lease, int64_t expiry)
 	if (next == 0 || (expiry != 0 && expiry < next))
 		next = expiry;
 	c->reclaim.next_ms = c->mono_ms + c->o.timing->relay_reclaim_ms;
-	/* The lease or message has run out but is still there: another
-	 * transaction had locked its conversation, and the unit skipped it. */
+	/* The lease or message has run out but is still there.  The unit
+	 * skipped it, because another transaction had locked its conversation
+	 * or because the clock had jumped (txn_expired()); or it has run out
+	 * only since the unit's transaction. */
 	if (next != 0 && next <= c->wall_ms)
 		c->reclaim.next_ms =
 		    c->mono_ms + c->o.timing->relay_reclaim_again_ms;
@@ -82,8 +86,9 @@ reclaim_back(struct core *c, struct core_job *job)
 	if (u->reclaimed > 0)
 		log_event(LOG_EV_RELAY_RESCUE, "lanes=%zu why=%s", u->reclaimed,
 		    u->all ? "restart" : "lease");
-	/* The destinations of these lanes may not be in memory: let the safety
-	 * poll read them from the start. */
+	/* The destinations of the reclaimed lanes may not be in memory: let the
+	 * safety poll run now, and begin with its first page of
+	 * destinations. */
 	if (u->reclaimed > 0) {
 		c->poll.after_destination = -1;
 		c->poll.next_ms = c->mono_ms;
@@ -107,10 +112,13 @@ reclaim_finished(struct unit *base)
 	c->o.back(c->o.arg, &c->reclaim.job);
 }
 
-/* Returns true if the reclaim unit has work: a lease to end, an expired
- * message, local lanes to search for expired messages (while local delivery is
- * paused), or a lane whose due time shows that the clock was set back.  Reads
- * first, so that an idle server writes nothing. */
+/* Returns true if the reclaim unit has work: a lease to end, an expired message
+ * to another server, local lanes to search for expired messages (while local
+ * delivery is paused), or a lane whose due time shows that the clock was set
+ * back.  Only reads the database, so that an idle server submits no unit and
+ * writes nothing.  If there is no work, or a read fails, returns false and sets
+ * the time of the next check.  If there is no work, also sets reclaim.all to
+ * false: the leases of the last run are ended. */
 static bool
 reclaim_needed(struct core *c)
 {
@@ -347,8 +355,9 @@ core_start(struct core *c, struct err *err)
 
 	c->wall_ms = clk_wall_ms(c->o.clk);
 	c->mono_ms = clk_mono_ms(c->o.clk);
-	/* Several nodes: a lease may belong to a node that is alive.  Leases of
-	 * dead nodes are ended by the nodes that mark them dead. */
+	/* Do not end all leases on a multi-writer database: a lease may belong
+	 * to another node that is alive.  The leases of a dead node are ended
+	 * by the node that marks the dead node as dead. */
 	c->reclaim.all = !db_multi_writer(c->o.db);
 	return (core_read_start(c, err));
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The relay without its thread: decides what to do next, from wake-ups,
- * finished jobs and the time. relay.c calls core_turn() in a thread of its own;
- * the simulator calls it in its only thread.
+ * finished jobs, the database and the time. relay.c calls core_turn() in a
+ * thread of its own; the simulator calls it in its only thread.
  *
- * Local lanes go to the writer as a whole.  Messages to another server take
- * three steps:
+ * Messages of local lanes take one step: a unit of the writer delivers and
+ * settles them.  Messages to another server take three steps:
  *
  *	claim   a unit of the writer leases lanes and fills a parcel
  *	carry   the carrier sends the parcel and returns it with answers
  *	settle  a unit of the writer stores the answers
  *
- * Work that is under way is a job.  Each job is with the writer or with a
- * carrier, and `back` returns it to the core.  Jobs are parts of the core and
- * of its destinations, so a job needs no memory of its own when it starts.
+ * Work that is under way is a job, which is with the writer or with a carrier.
+ * When it is finished, core_options.back returns it to the core, and the next
+ * core_turn() calls core_job.back.  Jobs are parts of the core and of its
+ * destinations, so a job needs no memory of its own when it starts.
  */
 #ifndef RELAY_CORE_H
 #define RELAY_CORE_H
@@ -41,8 +42,9 @@ struct core_options {
 
 	/* Hands ${unit} to the writer.  Results: see writer_submit(). */
 	enum rc (*submit)(void *arg, struct unit *unit);
-	/* ${job} is finished.  Puts it into the list for the next core_turn(),
-	 * which must follow soon.  Thread: any. */
+	/* Called when ${job} is finished, perhaps inside core_turn().  The
+	 * function must append the job to the list for the next core_turn(),
+	 * and let that turn follow soon.  Thread: any. */
 	void (*back)(void *arg, struct core_job *job);
 	void *arg;
 
@@ -59,7 +61,7 @@ struct core_options {
 };
 
 /* Creates a core.  The options are copied; what they point to is borrowed until
- * core_free().  RC_NO_MEMORY. */
+ * core_free().  The only error is RC_NO_MEMORY; then *ret is not set. */
 enum rc core_new(const struct core_options *options, struct core **ret,
     struct err *err) MUST_USE;
 
@@ -67,16 +69,19 @@ enum rc core_new(const struct core_options *options, struct core **ret,
 void core_free(struct core *c);
 
 /* Loads the destinations that have messages to send or whose breaker is not
- * closed, until memory is full.  On a database with one writer the first turns
- * also end all leases, since no other process can hold one.  Call it once,
- * before the first core_turn(). */
+ * closed, until destinations_most are in memory; fails if the database cannot
+ * be read or memory runs out.  On a database with one writer the first turns
+ * also end all leases, since no other process can hold one; nothing is sent to
+ * other servers before that.  Call it once, before the first core_turn(). */
 enum rc core_start(struct core *c, struct err *err) MUST_USE;
 
-/* Does all work that is due: takes over the wake-ups (a list of struct wake,
- * which it frees) and the finished jobs.  ${going} false: starts no new work,
- * but still settles the parcels that come back.  Returns the monotonic time in
- * ms at which to call it again if nothing arrives before.  Thread:
- * THR_RELAY. */
+/* Runs one turn: processes the wake-ups (a list of struct wake, which it frees)
+ * and the finished jobs, and starts the work that is due.  ${going} false
+ * (the server stops): starts no new work except storing breakers, but continues
+ * the work that was under way: parcels that were claimed are still sent and
+ * settled, and the answers are dropped if settling fails.  Returns the
+ * monotonic time in ms at which to call it again if nothing arrives before.
+ * Thread: THR_RELAY. */
 int64_t core_turn(
     struct core *c, struct mbox_node *wakes, struct core_job *jobs, bool going);
 
@@ -92,8 +97,8 @@ struct core_destination {
 };
 
 /* Calls ${each} for each destination in memory.  Destinations that are not in
- * memory are missing: most of those without messages, and others while memory
- * is full. */
+ * memory are left out: most of those without messages and, while
+ * destinations_most are in memory, also some with messages. */
 void core_destinations(const struct core *c,
     void (*each)(void *arg, const struct core_destination *d), void *arg);
 

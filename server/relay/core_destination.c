@@ -3,9 +3,10 @@
  * Other servers as destinations: the state of each (destination_state.h) and
  * the events that change it. core_known.c decides which are in memory.
  *
- * Only core_destination_review() decides the state.  A destination may have
- * changed since it became runnable, so core_send() reviews it again before it
- * claims.
+ * Only core_destination_review() decides the state, except that
+ * core_destination_rest() makes a destination idle before it is evicted.  A
+ * destination may have changed since it became runnable, so core_send() reviews
+ * it again before it claims.
  */
 #include <assert.h>
 #include <string.h>
@@ -52,9 +53,10 @@ window(const struct destination *d)
 		    : most);
 }
 
-/* Returns when the next parcel may leave for ${d}: 0 for now, -1 if only an
- * event changes that (a finished job, a wake-up, the end of a pause), else a
- * monotonic time in ms. */
+/* Returns when the next parcel with messages may leave for ${d}: 0 for now; -1
+ * if only an event can let it leave (a job that comes back, a wake-up or safety
+ * poll that finds messages, or an operator who ends a pause); else a monotonic
+ * time in ms. */
 static int64_t
 may_send_at(struct core *c, struct destination *d)
 {
@@ -102,8 +104,9 @@ queue_of(struct core *c, const struct destination *d)
 			    : &c->destinations.runnable);
 }
 
-/* Moves ${d} to state ${to}: removes it from its queue, and appends it to a
- * queue if it is runnable. */
+/* Moves ${d} to state ${to}, which must not be its present state.  If ${d} was
+ * runnable, removes it from its queue.  If it becomes runnable, appends it to
+ * the doubtful queue or to the runnable queue. */
 static void
 move(struct core *c, struct destination *d, enum destination_state to)
 {
@@ -180,9 +183,11 @@ core_wake_destination(struct core *c, int64_t id)
 	struct destination *d = find(c, id);
 	struct err err = ERR_INIT;
 
-	/* Read the row again if it is old: another node may have paused the
-	 * destination meanwhile.  If the read fails, the next safety poll finds
-	 * the lane. */
+	/* Read the row if the destination is not in memory.  Read it again
+	 * after CORE_READ_AGAIN_MS: another node may have paused the
+	 * destination meanwhile.  If the read fails, a destination in memory is
+	 * woken with its older row; for another one, a safety poll finds the
+	 * lane. */
 	if (d == NULL || c->mono_ms - d->read_ms >= CORE_READ_AGAIN_MS)
 		(void)(core_read_destination(c, id, &err) == RC_OK);
 	if ((d = find(c, id)) == NULL)
@@ -193,8 +198,10 @@ core_wake_destination(struct core *c, int64_t id)
 	core_destination_review(c, d);
 }
 
-/* Returns true if messages wait for ${d}.  Reads the database only if the relay
- * knows of a lane that is or will be due.  Also true when the read fails. */
+/* Returns true if messages wait for ${d}.  If the relay knows of no lane that
+ * may be due now or later, returns false without a read; otherwise reads from
+ * the database whether ${d} has a ready lane.  Returns true if the read
+ * fails. */
 static bool
 owes(struct core *c, const struct destination *d)
 {
@@ -226,10 +233,11 @@ core_contact(struct core *c, int64_t id, bool alone)
 		d->beat_after_ms <= c->mono_ms) ||
 	    heeded(c, d, c->o.timing->relay_contact_ms))
 		return;
-	/* A server that can write to us may still be unreachable from here.
-	 * While no message waits for it, its heartbeats cause no probe, and its
-	 * other requests make probes no more frequent than the breaker's own
-	 * interval or the wait of a postponed heartbeat. */
+	/* A server that can write to us may still be unreachable from here.  So
+	 * while no message waits for it, its heartbeats cause no probe, and
+	 * between two probes that its other requests cause lies at least the
+	 * breaker's interval or the wait of a postponed heartbeat, whichever is
+	 * longer. */
 	if ((alone || heeded(c, d, d->row.breaker.interval_ms) ||
 		heeded(c, d, d->beat_wait_ms)) &&
 	    !owes(c, d))

@@ -6,9 +6,9 @@
  *
  * A heartbeat is a parcel without items that is neither claimed nor settled.
  * It leaves when the breaker admits a probe, and its answer counts like that of
- * any parcel.  At most CORE_HEARTBEATS are under way, so that many dead servers
- * take at most that many parcels from messages.  The destination that has been
- * due for longest goes first.
+ * any parcel.  At most CORE_HEARTBEATS heartbeats are under way, because each
+ * takes one of the CORE_PARCELS parcels, and dead servers must leave parcels
+ * for messages.  The destination that has been due for longest goes first.
  *
  * A destination that waits for a heartbeat is idle (destination_state.h).  The
  * core keeps only the earliest due time of all of them, and scans the
@@ -18,7 +18,8 @@
  * (policy, an operator's block, federation off).  It would fail on this server,
  * and the breaker, the log and the alerts would blame the peer.  The heartbeat
  * is postponed as if the peer had asked for a pause, so that heartbeats resume
- * by themselves after an unblock.
+ * by themselves after an unblock.  Nor does a heartbeat leave while an operator
+ * has paused the destination.
  */
 #include <stdio.h>
 
@@ -42,8 +43,8 @@ due(const struct core *c, const struct destination *d)
 {
 	int64_t at = d->row.breaker.next_probe_at;
 
-	/* A probe time beyond BREAKER_SANE_MS shows that the clock was set
-	 * back; treat it as now. */
+	/* A probe time more than BREAKER_SANE_MS ahead of the wall clock shows
+	 * that the clock was set back; treat it as now. */
 	if (at > c->wall_ms && breaker_next(&d->row.breaker, c->wall_ms) == 0)
 		at = c->wall_ms;
 	at += c->mono_ms - c->wall_ms;
@@ -80,11 +81,13 @@ core_heartbeat_review(struct core *c, const struct destination *d)
 		next_by(c, due(c, d));
 }
 
-/* Postpones the next heartbeat to ${d}, because the peer answered one by asking
- * for a pause of ${park_ms}, or because the carrier does not reach ${d}
- * (${park_ms} is 0).  This is not a failure of the peer, so the breaker does
- * not count it.  The wait doubles as it does after failures.  Messages to ${d}
- * do not wait for it. */
+/* Postpones the next heartbeat to ${d}, because one came back with a pause of
+ * ${park_ms} (the peer asked for it, or this server itself failed), or because
+ * the carrier does not reach ${d} (${park_ms} is 0).  This is not a failure of
+ * the peer, so the breaker does not count it.  The wait is at first the
+ * breaker's interval, then doubles each time, from breaker_first_ms up to
+ * breaker_most_ms; it is ${park_ms} if that is longer.  Messages to ${d} wait
+ * for ${park_ms} only. */
 static void
 put_off(struct core *c, struct destination *d, int64_t park_ms)
 {
@@ -128,9 +131,10 @@ probe(struct core *c, struct destination *d, struct parcel_job *p)
 }
 
 /* Returns the destination whose heartbeat has been due for longest, so that
- * each gets its turn however many there are; NULL if none is due.  Also sets
- * the time of the next heartbeat, and postpones due ones that the carrier does
- * not reach. */
+ * each gets its turn however many there are; NULL if none is due.  Postpones
+ * due heartbeats to destinations that the carrier does not reach.  Also makes
+ * sure that the next scan (heartbeats.next_ms) comes at the latest when the
+ * earliest heartbeat that is not due yet becomes due. */
 static struct destination *
 longest_due(struct core *c)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the relay's core.  Only relay/core*.c include this.  All of it
- * belongs to the relay's thread; relay_stats() reads it between two turns,
- * under a lock of relay.c.
+ * The data and the functions that the files relay/core*.c share; no other file
+ * includes this header.  The data belongs to the relay's thread.  Between two
+ * turns relay_stats() reads it in another thread, under a lock of relay.c that
+ * the relay's thread holds during a turn.
  */
 #ifndef RELAY_CORE_INTERNAL_H
 #define RELAY_CORE_INTERNAL_H
@@ -30,9 +31,10 @@
  * for the other destinations.  A parcel that was never used costs no memory
  * (core_parcels.all). */
 #define CORE_PARCELS 96
-/* Limit for parcels to doubtful destinations (core_destination_doubtful).  Each
- * may be silent until its time-out.  Without this limit silent servers could
- * hold all parcels, and servers that answer would get no messages. */
+/* Parcels that may be under way to all doubtful destinations together
+ * (core_destination_doubtful).  A parcel to a destination that does not answer
+ * is under way until its time-out.  Without this limit such destinations could
+ * hold all CORE_PARCELS, and servers that answer would wait for messages. */
 #define CORE_PARCELS_DOUBTFUL 8
 /* Heartbeats that may be under way.  They count for CORE_PARCELS, but not for
  * CORE_PARCELS_DOUBTFUL. */
@@ -41,19 +43,20 @@
 #define CORE_POLL_LANES 1000
 #define CORE_POLL_DESTINATIONS 100
 
-/* Limit of destinations in memory (4 KB each), unless the options give another.
- * It bounds memory, because other servers decide how many destinations the
- * database has. */
+/* Maximum number of destinations in memory (about 4 KB each), unless the
+ * options give another.  Other servers decide how many destinations the
+ * database has, so without a limit they could fill memory. */
 #define CORE_DESTINATIONS 4096
-/* When a destination is woken, its row is read again if it is older than
- * this. */
+/* The age in ms from which the row of a destination in memory is read again
+ * when a wake-up names the destination. */
 #define CORE_READ_AGAIN_MS 5000
 
-/* The length of a lease, unless the options give another.  A lease is renewed
- * when a third of it is over, so that one renewal may fail and the next may be
- * late.  The last renewal is less than CORE_RENEW_LEASES lengths after the
- * claim: an answer that takes longer will not come, and the messages behind it
- * have waited long enough. */
+/* The length of a lease in ms, unless the options give another.  While a parcel
+ * is sent, or its answers cannot be stored, its leases are renewed whenever a
+ * third of the length has passed, so that one renewal may fail and the next may
+ * be late.  A renewal that would be due CORE_RENEW_LEASES lengths after the
+ * claim, or later, is not made: an answer that takes that long will not come.
+ * The leases then run out, and the messages are sent again. */
 #define CORE_LEASE_MS 60000
 #define CORE_RENEW_PARTS 3
 #define CORE_RENEW_LEASES 2
@@ -166,8 +169,11 @@ struct core_reclaim {
 	bool under_way;
 	bool all;        /* at the start: end every lease */
 	int64_t next_ms; /* monotonic */
-	/* Range of local lanes in which the unit looks for expired messages
-	 * while local delivery is paused. */
+	/* The reclaim unit looks for expired messages in the local lanes with
+	 * ids above ${expire_after}, up to ${expire_upto}.  While local
+	 * delivery is paused, this is the range that the last safety poll has
+	 * read; otherwise ${expire_upto} is 0, and no local lane is
+	 * searched. */
 	int64_t expire_after, expire_upto;
 };
 
@@ -209,8 +215,9 @@ struct core_parcels {
 	uint64_t claims;              /* number of the last claim */
 };
 
-/* The time at which the next heartbeat may leave (monotonic; 0: none is
- * wanted), and the number of heartbeats under way. */
+/* The monotonic time at which core_heartbeat() looks next for destinations
+ * whose heartbeat is due (0: none is wanted, or none may leave before one that
+ * is under way comes back), and the number of heartbeats under way. */
 struct core_heartbeats {
 	int64_t next_ms;
 	size_t under_way;
@@ -236,27 +243,34 @@ struct core {
 
 /* ---- core.c ---- */
 
-/* Reports to core_failed() that a unit has failed for the reason ${rc}.
- * Deliveries, claims, settlings and reclaims then pause for relay_pause_ms, or
- * for relay_pause_full_ms if the disk is full. */
+/* Reports to core_failed() that a unit has failed for the reason ${rc}; the
+ * error text begins with ${what}.  For relay_pause_ms, or for
+ * relay_pause_full_ms if the disk is full, no delivery, claim or reclaim is
+ * submitted then and, unless the relay is stopping, no settling is repeated.
+ * The settling of a parcel that comes back meanwhile is submitted at once. */
 void core_pause(struct core *c, enum rc rc, const char *what);
 
-/* core_failed() notes that a read or a unit has failed, core_well() that a
- * safety poll has read the database.  They log the beginning and the end of an
- * outage and a line each log_outage_ms, not each failure. */
+/* core_failed() counts a failure of a read or a unit; core_well() ends the
+ * outage when a safety poll has read the local lanes.  Not each failure is
+ * logged: core_failed() writes at most one line in log_outage_ms, with the
+ * number of failures since the last line, and core_well() writes one if a line
+ * has reported the outage. */
 void core_failed(struct core *c, const struct err *err);
 void core_well(struct core *c);
 
 /* ---- core_local.c ---- */
 
-/* Hands ready lanes to the local carrier while one of the CORE_DELIVERIES units
- * is idle, unless local delivery is paused. */
+/* Hands ready lanes to the local carrier until no lane is ready or all
+ * CORE_DELIVERIES units are under way.  Does nothing while an operator has
+ * paused local or all delivery, during the pause after a failure
+ * (core_pause()), and once the writer is closed. */
 void core_deliver(struct core *c);
 
-/* Reads a page of local lanes that have messages, and submits the release of
- * scheduled messages that are due.  Returns the monotonic time in ms at which
- * the next scheduled message is due; 0: none waits, one is being released now,
- * or the database cannot be read. */
+/* Reads the next page of local lanes that have messages, adds those that are
+ * due to the schedule, and submits the release of scheduled messages if one is
+ * due.  Returns the monotonic time in ms at which the next lane (also one to
+ * another server) or scheduled message becomes due; 0: none does, a scheduled
+ * message is due already, or the database cannot be read. */
 int64_t core_poll_local(struct core *c);
 
 /* ---- core_lease.c ---- */
@@ -267,38 +281,48 @@ int64_t core_lease_ms(const struct core *c);
 /* ${p} was claimed: starts the renewal of the leases of its lanes. */
 void core_lease_begin(struct core *c, struct parcel_job *p);
 
-/* Submits the renewal of all leases of which a third is over.  Returns the
- * monotonic time in ms of the next renewal; 0 if there is none, or if a renewal
- * is with the writer. */
+/* Submits one unit that renews all leases that are due: a third of the length
+ * has passed since the claim or the last renewal.  Submits nothing while such a
+ * unit is with the writer, for relay_pause_ms after one has failed or was
+ * refused, and once the writer is closed.  Returns the monotonic time in ms of
+ * the next renewal or attempt; 0 if none is known, or if a renewal is with the
+ * writer. */
 int64_t core_renew(struct core *c);
 
 /* ---- core_known.c ---- */
 
-/* Reads or updates destination ${id} in memory.  On RC_OK it may still be
- * missing: its row does not exist, or memory is full and no other can be
- * evicted. */
+/* Reads the row of destination ${id}: adds the destination to memory or, if it
+ * is there already, updates its pause and rate; the caller then reviews it
+ * (core_destination_review()).  On RC_OK it may still be missing in memory: its
+ * row does not exist, or memory is full and no other can be evicted. */
 enum rc core_read_destination(
     struct core *c, int64_t id, struct err *err) MUST_USE;
 /* Updates all destinations in memory, after a change by an operator. */
 enum rc core_read_destinations(struct core *c, struct err *err) MUST_USE;
-/* At the start: reads destinations with ready lanes, then those whose breaker
- * is not closed, until memory is full. */
+/* At the start: reads what operators have paused, then destinations with ready
+ * lanes, then those whose breaker is not closed, until memory is full. */
 enum rc core_read_start(struct core *c, struct err *err) MUST_USE;
 /* Reads whether all sending, or delivery to inboxes here, is paused. */
 enum rc core_read_pauses(struct core *c, struct err *err) MUST_USE;
 
-/* Reads or updates ${row}, a destination that has ready lanes.  When memory is
- * full, a new destination is skipped if it could send nothing now, or if no
- * other can be evicted; a later safety poll finds it. */
+/* Adds the destination of ${row} to memory or, if it is there already, updates
+ * its pause and rate; the caller then reviews it.  When memory is full, a new
+ * destination is skipped (RC_OK) if it could send nothing now, or if no other
+ * can be evicted; while it has ready lanes, a later safety poll finds it
+ * again. */
 enum rc core_take_ready(struct core *c, const struct store_destination_row *row,
     struct err *err) MUST_USE;
 
-/* ${d} was woken or claimed for: moves it to the end of the LRU list. */
+/* ${d} was woken, or a claim for it was submitted: sets the time of its last
+ * use to now, and moves it to the end of the list of all destinations, which is
+ * ordered by that time. */
 void core_destination_used(struct core *c, struct destination *d);
 
-/* Evicts destinations that have no messages, need no heartbeat and have not
- * been used for relay_forget_ms, nor for BREAKER_CALM_MS if the breaker counts
- * a failure. */
+/* Evicts the destinations that have not been used for relay_forget_ms and need
+ * not be in memory: no job is under way, no message waits, the breaker is
+ * closed and stored, and the pause that the destination asked for is over.  If
+ * the breaker still counts a failure, the destination must also have been
+ * unused for BREAKER_CALM_MS. */
 void core_forget_idle(struct core *c);
 
 /* ---- core_destination.c ---- */
@@ -306,8 +330,10 @@ void core_forget_idle(struct core *c);
 /* Destination ${id} may have messages to send. */
 void core_wake_destination(struct core *c, int64_t id);
 
-/* A request of destination ${id} has arrived here.  ${alone}: it was only a
- * heartbeat.  See relay_contact(). */
+/* A request of destination ${id} has arrived here (${alone}: it was only a
+ * heartbeat), so a probe of the destination may leave at once, within the
+ * limits that relay.h gives for relay_contact().  Does nothing if the
+ * destination is not in memory. */
 void core_contact(struct core *c, int64_t id, bool alone);
 
 /* Returns true if an operator has paused ${d} or all destinations. */
@@ -318,25 +344,32 @@ bool core_destination_paused(const struct core *c, const struct destination *d);
  * answered ("doubtful"). */
 bool core_destination_doubtful(const struct store_destination_row *row);
 
-/* Computes the state of ${d} from its present data, and moves ${d} there.  Call
- * it after each change of ${d}. */
+/* Computes the state of ${d} (destination_state.h) from its present data and
+ * the time, moves ${d} to that state and into or out of its queue, and notes
+ * when it must be reviewed or probed next.  Call it after each change of
+ * ${d}. */
 void core_destination_review(struct core *c, struct destination *d);
 
 /* Makes ${d} idle, which takes it out of its queue, before it is evicted. */
 void core_destination_rest(struct core *c, struct destination *d);
 
-/* Reviews the parked destinations when the earliest wait is over, and finds the
- * next such time. */
+/* If the earliest end of a wait of a parked destination (next_parked_ms) has
+ * come, reviews all parked destinations and sets next_parked_ms anew; else does
+ * nothing. */
 void core_destinations_unpark(struct core *c);
 
-/* Stores the breaker of ${d}.  If that fails, it is stored at its next change
- * or by a later safety poll, and ${d} is not evicted before.  If the process
- * ends before, the next one begins with the older breaker of the row. */
+/* Submits a unit that stores the breaker of ${d}; while one is with the writer,
+ * the next is submitted when that one comes back.  If the unit is refused or
+ * fails, the breaker is stored by the next call or by a later safety poll, and
+ * ${d} is not evicted before.  If the process ends first, the next start reads
+ * the older breaker of the row. */
 void core_breaker_save(struct core *c, struct destination *d);
 
-/* Reads a page of destinations with ready lanes, in case a wake-up was lost.
- * Also stores breakers that could not be stored before, and evicts idle
- * destinations. */
+/* The safety poll for other servers: reads what operators have paused, and the
+ * next page of destinations with ready lanes, in case a wake-up was lost.  Also
+ * stores breakers that could not be stored before, evicts idle destinations
+ * when it begins with the first page, and makes core_destinations_unpark()
+ * review all parked destinations. */
 void core_poll_remote(struct core *c);
 
 /* ---- core_parcel.c ---- */
@@ -356,18 +389,22 @@ struct parcel_job *core_parcel_idle(struct core *c);
 void core_parcel_begin(
     struct core *c, struct destination *d, struct parcel_job *p);
 
-/* Gives ${p} to the carrier.  ${back} is called by a later turn, when the
- * parcel has come back. */
+/* Gives ${p} to the carrier, and notes in the breaker of its destination that a
+ * parcel leaves.  When the carrier has returned ${p}, a later turn calls
+ * ${back} with its job. */
 void core_parcel_send(struct core *c, struct parcel_job *p,
     void (*back)(struct core *c, struct core_job *job));
 
-/* ${p} has come back: counts the result in the breaker of its destination, or
- * parks the destination if it has asked for a pause.  Also notes how many
- * requests the destination accepts at once. */
+/* ${p} has come back: if its destination asked for a pause, sets the time
+ * before which no parcel may leave for it; otherwise counts the result in its
+ * breaker, for which a parcel that was answered only in part is a failure.
+ * Also notes how many requests the destination accepts at once, if the answer
+ * says so.  The destination is not reviewed before core_parcel_done(). */
 void core_parcel_heard(struct core *c, struct parcel_job *p);
 
-/* Makes ${p} idle.  ${next_due}: wall time at which the destination's next lane
- * is due; 0: none or unknown. */
+/* Makes ${p} idle, ends the renewal of its leases, frees its text, and reviews
+ * its destination.  ${next_due}, which the destination keeps: the wall time in
+ * ms at which its next lane is due; 0: none or unknown. */
 void core_parcel_done(struct core *c, struct parcel_job *p, int64_t next_due);
 
 /* ---- core_heartbeat.c ---- */

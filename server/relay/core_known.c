@@ -6,10 +6,12 @@
  * has written here is one, since a receipt may go to it.  So memory is bounded.
  * Below the limit a destination is in memory while it has messages to send or
  * needs heartbeats, and for some time afterwards (core_forget_idle()).  At the
- * limit a new one replaces another, in the order of dispensable().  The row has
- * all that is evicted; a wake-up or the safety poll reads it again.  A
- * destination with a job under way is never evicted, because parcels and units
- * point to it; nor is one whose breaker could not be stored yet.
+ * limit a new one replaces another, in the order of dispensable(), or stays
+ * out.  A wake-up or the safety poll reads an evicted one from its row again.
+ * The row does not keep the window of the breaker, nor the pause and the limit
+ * of requests that the destination has asked for: the relay learns these anew.
+ * A destination with a job under way is never evicted, because parcels and
+ * units point to it; nor is one whose breaker could not be stored yet.
  */
 #include "base/mem.h"
 #include "relay/core_internal.h"
@@ -27,10 +29,11 @@ at_rest(const struct destination *d)
 	return (d->in_flight == 0 && !d->claiming && !d->saving);
 }
 
-/* Returns true if ${d} may be evicted after a time without use: its row is up
- * to date, no message waits, no heartbeat is wanted, and the wait that it asked
- * for is over.  A destination that failed without opening its breaker is kept
- * for BREAKER_CALM_MS after its last use. */
+/* Returns true if ${d} need not be in memory: no message is known to wait, no
+ * heartbeat is wanted, its breaker is stored, and the pause that it asked for
+ * is over.  If its closed breaker still counts a failure, it must also have
+ * been unused for BREAKER_CALM_MS.  The caller checks relay_forget_ms, and that
+ * no job points to ${d}. */
 static bool
 idle(const struct core *c, const struct destination *d)
 {
@@ -66,9 +69,9 @@ core_forget_idle(struct core *c)
 	}
 }
 
-/* Returns true if ${d} is not doubtful and was used within relay_forget_ms.
- * Such a destination should be in memory for its next message, however many new
- * ones arrive. */
+/* Returns true if ${d} is not doubtful and was used within the last
+ * relay_forget_ms.  Such a destination is evicted last, however many new ones
+ * arrive, so that it is in memory for its next message. */
 static bool
 is_proven(const struct core *c, const struct destination *d)
 {
@@ -89,21 +92,25 @@ last_doubtful(struct core *c)
 	return (d);
 }
 
-/* Returns the destination to evict for ${row}, or NULL if none may be.  The
- * order of preference:
+/* Returns the destination to evict so that ${row} can be added, or NULL if none
+ * may be evicted.  One with a job under way, or whose breaker is not stored, is
+ * never returned.  The order of preference:
  *
  *	1. the least recently used one that is not runnable, not proven
- *	   and has not asked for a pause
- *	2. the least recently used one that has asked for a pause
- *	3. for a ${row} that answers: the last of the doubtful queue
- *	4. a proven one; but not for a doubtful ${row} while another
- *	   doubtful one waits
+ *	   (is_proven()) and does not wait for the end of a pause that it
+ *	   asked for
+ *	2. the least recently used one that is not runnable and not
+ *	   proven, and waits for the end of such a pause
+ *	3. if ${row} is not doubtful: the last of the doubtful queue, which
+ *	   holds runnable ones
+ *	4. the least recently used proven one that is not runnable; but
+ *	   if ${row} is doubtful, only when the doubtful queue is empty
  *
  * Rule 3: doubtful destinations stay long in their queue, since each request
- * may take a time-out.  If they could not be evicted, silent strangers would
- * fill memory and push out the servers that answer.  Rule 4 replaces a proven
- * one by a doubtful one only if no other doubtful one waits, so that some
- * doubtful ones are always tried. */
+ * may take a time-out.  If they could not be evicted, servers that do not
+ * answer would fill memory and push out the servers that answer.  Rule 4
+ * replaces a proven one by a doubtful one only if no other doubtful one waits,
+ * so that some doubtful ones are always tried. */
 static struct destination *
 dispensable(struct core *c, const struct store_destination_row *row)
 {
@@ -181,9 +188,11 @@ add(struct core *c, const struct store_destination_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Copies what operators have set from ${row}.  Returns false if the destination
- * is not in memory.  DESTINATION_ALL and DESTINATION_LOCAL only set flags, and
- * count as in memory. */
+/* Copies the pause and the rate, which operators set, from ${row} to the
+ * destination in memory.  Returns false, and copies nothing, if the destination
+ * is not in memory.  The rows DESTINATION_ALL and DESTINATION_LOCAL only set
+ * the flags all_paused and local.paused, and the function returns true for
+ * them. */
 static bool
 refresh(struct core *c, const struct store_destination_row *row)
 {
@@ -197,9 +206,9 @@ refresh(struct core *c, const struct store_destination_row *row)
 		return (true);
 	if (d == NULL)
 		return (false);
-	/* Keep our breaker: memory is newer than the row.  But another node may
-	 * have opened the breaker in the row and died; then the next success
-	 * stores ours again (mend). */
+	/* Keep the breaker in memory, which is newer than that of the row.  But
+	 * another node may have opened the breaker in the row and died: if ours
+	 * is closed and stored, the next success stores ours again (mend). */
 	d->mend = !d->saving && !d->changed &&
 		  d->row.breaker.state == BREAKER_CLOSED &&
 		  row->breaker.state != BREAKER_CLOSED;
@@ -209,8 +218,9 @@ refresh(struct core *c, const struct store_destination_row *row)
 	return (true);
 }
 
-/* Sets *ret_could to true if a lane of ${row}, which is not in memory, could be
- * sent now.  On an error *ret_could is false. */
+/* Sets *ret_could to true if a lane to the destination of ${row}, which is not
+ * in memory, could be sent now: it is due, no pause forbids it, and the breaker
+ * does not wait.  Otherwise, and on an error, *ret_could is false. */
 static enum rc
 could_send(struct core *c, const struct store_destination_row *row,
     bool *ret_could, struct err *err)
@@ -340,8 +350,9 @@ take_failing(
 	return (RC_OK);
 }
 
-/* Reads destinations whose breaker is not closed.  Where no message waits, only
- * heartbeats can close the breaker again. */
+/* Reads the destinations whose breaker is not closed into memory, until it is
+ * full.  Where no message waits, only heartbeats can close the breaker again,
+ * and only destinations in memory get heartbeats. */
 static enum rc
 read_failing(struct core *c, struct err *err)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renews the leases of parcels while a parcel is sent, or while its answer
- * cannot be stored.  One unit renews all leases that are due; only one such
- * unit is with the writer at a time.
+ * Renews the leases of parcels while a parcel is sent, or while its answers
+ * cannot be stored, but not without end (CORE_RENEW_LEASES).  One unit renews
+ * all leases that are due; only one such unit is with the writer at a time.
  *
  * A parcel may come back, be settled and be claimed anew while a renewal is
- * with the writer.  The number of the claim shows here whether a result belongs
- * to the present claim; in the database the lane's token does.
+ * with the writer.  So each claim has a number: the result of a renewal counts
+ * for a parcel only if the parcel still has the claim for which the renewal was
+ * submitted.  In the database the lane's token ensures the same.
  */
 #include "log/log.h"
 #include "relay/core_internal.h"
@@ -71,9 +72,10 @@ drop_lost(struct parcel_job *p, const struct renew_lease *leases, size_t n)
 	    p->parcel.name, lost, n);
 }
 
-/* Puts off the renewal for relay_pause_ms, because the writer refused the unit,
- * or it failed.  The pause of other units (core_pause) does not apply, because
- * a parcel whose answer waits for the writer needs its lease meanwhile. */
+/* Submits no renewal for relay_pause_ms, because the writer refused the unit,
+ * or the unit failed.  The pause of core_pause() does not hold up renewals,
+ * because a parcel whose answers wait for the writer needs its leases
+ * meanwhile. */
 static void
 put_off(struct core *c, enum rc rc)
 {

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Local lanes: the writer delivers the messages of whole lanes in one
- * transaction.  This file submits these units, and runs the local part of the
- * safety poll and the release of scheduled messages.
+ * Local lanes: a unit of the writer delivers messages of up to DELIVER_LANES
+ * lanes to their inboxes in one transaction.  This file submits these units,
+ * and runs the local part of the safety poll and the release of scheduled
+ * messages.
  */
 #include "base/container.h"
 #include "log/log.h"
 #include "relay/core_internal.h"
 #include "store/outbox.h"
 
-/* Returns true if ${rc} points to the message as the cause, not to the disk,
- * the memory or a stop.  Such a message may be poison. */
+/* Returns true if ${rc}, the result of a delivery that failed, may have its
+ * cause in one of the messages, and not in the disk, the memory, the database
+ * or a stop.  Such a message may be poison. */
 static bool
 may_be_poison(enum rc rc)
 {
@@ -175,7 +177,8 @@ core_poll_local(struct core *c)
 	}
 	core_well(c);
 	/* While local delivery is paused, no delivery notices expired messages
-	 * of these lanes; let the reclaim unit look for them. */
+	 * in the lanes that this poll has examined: let the reclaim unit look
+	 * for them. */
 	c->reclaim.expire_after = from;
 	c->reclaim.expire_upto = !c->local.paused && !c->all_paused ? 0
 				 : c->poll.after_lane != 0 ? c->poll.after_lane

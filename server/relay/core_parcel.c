@@ -2,8 +2,10 @@
 /*
  * Parcels to other servers: claim, carry, settle.
  *
- * Destinations are claimed for in round-robin order, as far as their breakers,
- * windows, rates and pauses allow (core_destination.c).
+ * Messages are claimed for one destination after the other, in round-robin
+ * order, as far as the breakers, windows, rates and pauses of the destinations
+ * allow (core_destination.c).  Doubtful destinations have a queue of their own,
+ * which goes first within a limit (CORE_PARCELS_DOUBTFUL).
  */
 #include <stdio.h>
 #include <string.h>
@@ -57,15 +59,17 @@ settle_back(struct core *c, struct core_job *job)
 		return;
 	}
 	if (rc == RC_CLOSED || !c->going) {
-		/* The server is stopping, and the answers are dropped.  The
-		 * leases stay until the next start, or until they run out; then
-		 * the messages are sent again. */
+		/* The server is stopping and could not store the answers: drop
+		 * them.  The leases stay until the next start ends them, or
+		 * until they run out; then the messages are sent again. */
 		c->closed = c->closed || rc == RC_CLOSED;
 		core_parcel_done(c, p, 0);
 		return;
 	}
-	/* Keep the answers until they are stored or the lease is lost, even if
-	 * the disk is full: otherwise the messages would be sent again. */
+	/* Keep the answers and repeat the settling until it succeeds or the
+	 * server stops, even if the disk is full: without the answers the
+	 * messages would be sent again.  For a lane whose lease was lost
+	 * meanwhile, the settling ignores the answers. */
 	core_pause(c, rc, "settling put off");
 	p->lease.wanted = true;
 	p->next = c->parcels.unsettled;
@@ -355,8 +359,10 @@ claim(struct core *c, struct destination *d, struct parcel_job *p)
 	return (RC_OK);
 }
 
-/* Returns the next destination to claim for, or NULL.  Doubtful ones go first
- * while fewer than CORE_PARCELS_DOUBTFUL of their parcels are under way. */
+/* Returns the next destination to claim for, or NULL if none is runnable or
+ * only doubtful ones are and they must wait.  Doubtful ones go first while
+ * fewer than CORE_PARCELS_DOUBTFUL parcels to doubtful destinations are under
+ * way (heartbeats not counted); otherwise they wait. */
 static struct destination *
 first(struct core *c)
 {

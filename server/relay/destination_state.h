@@ -7,18 +7,19 @@
  *	IDLE, RUNNABLE --a parcel may leave at a known time--> PARKED
  *	PARKED, RUNNABLE --only an event lets the next parcel leave--> IDLE
  *
- *	IDLE      waits for a wake-up, for the end of a pause, or for a
- *	          parcel or a claim to come back: no time lets it run.  If
- *	          its breaker is not closed and no message waits, a
- *	          heartbeat probes it (core_heartbeat.c)
- *	PARKED    waits for a time: its breaker's next probe, its rate, the
- *	          next attempt of a lane, or the end of the wait that the
- *	          destination asked for
- *	RUNNABLE  waits for its turn, and for an idle parcel
+ *	IDLE      waits for a wake-up, for the end of an operator's pause,
+ *	          or for a parcel or a claim to come back: no time lets it
+ *	          run.  If its breaker is not closed and no message waits,
+ *	          a heartbeat probes it (core_heartbeat.c)
+ *	PARKED    waits for a time: the end of its breaker's wait, its rate,
+ *	          the next attempt of a lane, or the end of the pause that
+ *	          the destination itself asked for
+ *	RUNNABLE  waits in a queue for its turn, and for an idle parcel
  *
- * Destinations that are idle or parked are in no queue, so thousands that are
- * down do not delay the others.  Parked ones are reviewed together, when the
- * earliest wait is over and at each safety poll.
+ * Destinations that are idle or parked are in no queue for claims, so thousands
+ * that are down do not delay the others.  When the earliest wait of a parked
+ * one is over, and at each safety poll, the states of all parked ones are
+ * computed anew.
  */
 #ifndef RELAY_DESTINATION_STATE_H
 #define RELAY_DESTINATION_STATE_H

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The states of a local lane in the relay's schedule, and the moves between
- * them.  A test compares this drawing with the table.
+ * them.  A test compares this drawing with schedule_lane_allows().
  *
  *	GONE --woken--> READY
  *	READY --taken for a delivery--> BUSY
  *	BUSY --woken--> WOKEN
  *	BUSY, WOKEN --it has more work, or its delivery failed--> READY
- *	BUSY --it owes nothing more--> GONE
+ *	BUSY --no more work is known--> GONE
  *
- *	GONE   has no message to deliver: in no queue and in no table
+ *	GONE   is not in the schedule, because no message is known that a
+ *	       delivery could take now
  *	READY  waits in a queue, by priority
  *	BUSY   its delivery is with the writer
  *	WOKEN  as BUSY, and it has new work that this delivery may not have seen

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The relay's thread: collects wake-ups and finished jobs, runs a turn of the
- * core, and sleeps until one of them arrives or the core's next time has come.
+ * core, and sleeps until a wake-up or a job arrives, the relay is to stop, or
+ * the core's next time has come.
  *
  * Wake-ups and jobs are put into two lists under one lock.  The thread checks
  * both lists under the same lock before it sleeps, so no signal is lost.
@@ -117,8 +118,10 @@ relay_stats(struct relay *r, struct relay_stats *ret)
 
 /* ---- the thread ---- */
 
-/* Sleeps until ${until_ms} (monotonic), a wake-up, a job or a stop, and takes
- * the wake-ups and the jobs.  Returns false if the relay is to stop. */
+/* Sleeps until a wake-up or a finished job is there, relay_stop() is called, or
+ * ${until_ms} (monotonic) has come, and moves all wake-ups and jobs to
+ * *ret_wakes and *ret_jobs (NULL: none).  Returns false once relay_stop() was
+ * called; later calls sleep as before, since jobs may still be under way. */
 static bool
 gather(struct relay *r, int64_t until_ms, struct mbox_node **ret_wakes,
     struct core_job **ret_jobs)
@@ -174,8 +177,8 @@ init_locks(struct relay *r)
 	lock_cond_init(&r->cond);
 }
 
-/* The owner is host, process id and start time, so that each start is another
- * owner. */
+/* Sets the name under which this relay owns leases: host name, process id and
+ * time of creation, so that each start of the server has another name. */
 static void
 name_owner(struct relay *r)
 {

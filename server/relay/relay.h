@@ -2,9 +2,10 @@
 /*
  * The relay: the background thread that delivers the messages of outboxes.
  * Commits wake it with the lanes and destinations that have new work.  A safety
- * poll of the database each second (poll_ms) finds what a lost wake-up has
- * missed, so a lost wake-up costs about a second, never a message. core.h
- * decides what to do; this is the thread that runs it.
+ * poll each second (poll_ms) reads a page of the lanes and destinations with
+ * waiting messages from the database.  So a lost wake-up costs time (about a
+ * second, more if there are many pages), never a message.  The functions of
+ * core.h decide what to do; this is the thread that runs them.
  */
 #ifndef RELAY_RELAY_H
 #define RELAY_RELAY_H
@@ -32,8 +33,9 @@ struct relay_options {
 	int64_t timeout_ms; /* of a request to another server; 0: 20 s */
 };
 
-/* Creates a relay and opens its connection.  Starts no thread.  ${options} is
- * copied; what it points to is borrowed until relay_free(). */
+/* Creates a relay and opens its own read-only connection to the database.
+ * Starts no thread.  ${options} is copied; what it points to is borrowed until
+ * relay_free().  On failure *ret is not set. */
 enum rc relay_new(const struct relay_options *options, struct relay **ret,
     struct err *err) MUST_USE;
 
@@ -48,25 +50,28 @@ const char *relay_owner(const struct relay *r);
  * and starts the thread. */
 enum rc relay_start(struct relay *r, struct err *err) MUST_USE;
 
-/* Stops the remote carrier and ends the thread, after all jobs have come back.
- * The writer must still run. */
+/* Stops the remote carrier, which ends all parcels that are under way as not
+ * reached, and returns when all jobs have come back and the thread has ended.
+ * The writer must still run, because the parcels are settled. */
 void relay_stop(struct relay *r);
 
 /* Returns the subscriber that receives the wake-ups of commits. */
 struct subscriber relay_subscriber(struct relay *r);
 
-/* Hands over the work of a commit; takes ownership of ${wake}.  Thread: any.
- * Never blocks. */
+/* Gives ${wake}, the lanes and destinations that have work after a commit, to
+ * the relay's thread and takes ownership of it.  Thread: any.  Never blocks. */
 void relay_wake(struct relay *r, struct wake *wake);
 
-/* A request of the server that is destination ${destination_id} has arrived
- * here, so that server is up: if its breaker is open, or its heartbeat is
- * postponed, it is probed at once, but not more often than relay_contact_ms.
+/* The server that is destination ${destination_id} is up: its request has
+ * arrived here, or an operator has changed its settings as a peer.  The wait of
+ * its open breaker or of its postponed heartbeat ends, so that the next message
+ * or heartbeat may probe it at once, but not more often than relay_contact_ms.
  * While no message waits for it, at least the breaker's interval, and the wait
  * of a postponed heartbeat, lie between two such probes.  ${alone}: the request
- * was only a heartbeat; then it is probed only if a message waits for it, so
- * that two servers do not answer heartbeats with heartbeats.  Thread: any.
- * Never blocks. */
+ * was only a heartbeat; then the wait ends only if a message waits for it, so
+ * that two servers do not answer heartbeats with heartbeats.  Does nothing if
+ * the relay does not have the destination in memory.  Thread: any.  Never
+ * blocks. */
 void relay_contact(struct relay *r, int64_t destination_id, bool alone);
 
 /* Statistics. */
@@ -78,8 +83,9 @@ struct relay_stats {
 	struct core_destination destinations[RELAY_STATS_DESTINATIONS];
 };
 
-/* Takes a snapshot.  If a turn lasts longer than 100 ms, only last_turn_ms is
- * set; n and in_flight are 0.  Thread: any.  Blocks for 100 ms at most. */
+/* Takes a snapshot.  If a turn is running and does not end within 100 ms, only
+ * last_turn_ms has its value; n and in_flight are 0.  Thread: any.  Blocks for
+ * 100 ms at most. */
 void relay_stats(struct relay *r, struct relay_stats *ret);
 
 #endif

@@ -165,8 +165,9 @@ take_first(struct schedule *s, struct lane_queue *q)
 }
 
 /* Takes the next lane of the priority whose turn it is (schedule_class()).  If
- * no such lane is ready, takes one of the highest priority that has a ready
- * lane. */
+ * that priority has no ready lane, takes one of the highest priority that has
+ * one; NULL if none has.  Leaves out the lanes in the queue ${alone}, which
+ * schedule_take() takes before. */
 static struct lane *
 take_next(struct schedule *s)
 {
@@ -208,9 +209,10 @@ schedule_done(struct schedule *s, int64_t lane_id, enum lane_outcome outcome)
 		l->broken++;
 	else if (outcome != LANE_LATER)
 		l->broken = 0;
-	/* After LANE_DONE only the rows wait that woke the lane during the
-	 * delivery, so their priority counts.  After other outcomes older rows
-	 * wait as well, so the priority can only rise. */
+	/* After LANE_DONE only the messages wait that woke the lane during the
+	 * delivery, so the lane gets the highest priority of these.  After
+	 * other outcomes older messages wait as well, so the priority of the
+	 * lane can only rise. */
 	if (l->state == SCHEDULE_LANE_WOKEN &&
 	    (outcome == LANE_DONE || l->priority < l->woken_priority))
 		l->priority = l->woken_priority;

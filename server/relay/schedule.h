@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which local lanes have work, and which are being delivered.
+ * The schedule of local delivery: which local lanes are ready (may have
+ * messages to deliver), and which are under way (being delivered).
  *
- * A lane has one delivery under way at a time; a wake-up meanwhile makes it run
- * again.  Priorities share the turns as 8 (high) to 4 (normal) to 1 (low), so
- * that low priority still moves.  A lane whose delivery broke off (LANE_BROKEN)
- * is delivered alone and before all others until it succeeds, so that it cannot
- * break the deliveries of others.  Uses no thread, no clock and no store.
+ * A lane has one delivery under way at a time; if the lane is woken meanwhile,
+ * it is ready again when that delivery ends.  Priorities share the turns as 8
+ * (high) to 4 (normal) to 1 (low), so that low priority still moves.  Lanes
+ * whose delivery broke off (LANE_BROKEN) are taken before all others, and each
+ * in a delivery of its own, until a delivery of the lane succeeds: so the lane
+ * cannot break the deliveries of other lanes, which may run at the same time.
+ * Uses no thread, no lock, no clock and no store.
  */
 #ifndef RELAY_SCHEDULE_H
 #define RELAY_SCHEDULE_H
@@ -17,9 +20,11 @@
 
 #include "base/rc.h"
 
-/* After this number of broken deliveries in a row while the lane was alone, its
- * first message is treated as poison.  Deliveries that end with LANE_LATER do
- * not count. */
+/* After a delivery of a lane broke off (LANE_BROKEN), the lane is delivered
+ * without other lanes.  If this number of further deliveries break off, without
+ * one that succeeds, the next delivery treats the first message of the lane as
+ * poison: it makes the message a dead letter.  Deliveries that end with
+ * LANE_LATER neither count nor begin the count anew. */
 #define SCHEDULE_POISON_AFTER 5
 
 struct schedule;
@@ -48,18 +53,23 @@ void schedule_free(struct schedule *s);
  * weight. */
 int schedule_class(unsigned turn);
 
-/* Lane ${lane_id} may have messages of ${priority}.  RC_NO_MEMORY: the lane was
- * not noted; the safety poll finds it. */
+/* Notes that local lane ${lane_id} may have messages of ${priority}.  The lane
+ * is ready now or, if it is under way, when its delivery ends; several wake-ups
+ * count as one of the highest priority.  RC_NO_MEMORY: the lane was not noted;
+ * the periodic safety poll of the relay finds it in the store. */
 enum rc schedule_wake(
     struct schedule *s, int64_t lane_id, int priority) MUST_USE;
 
-/* Takes at most ${take->max} ready lanes, the longest waiting first within a
- * priority, and marks them as under way.  A lane whose last delivery broke off
- * is taken before the others, and alone.  Returns the number of lanes. */
+/* Takes ready lanes for one delivery, at most ${take->max}, and marks them as
+ * under way.  Of each priority, takes the lanes that have waited longest at it.
+ * If lanes are ready that broke off and have not succeeded since, takes only
+ * one of these.  Writes the ids to take->lanes, sets take->n and take->poison,
+ * and returns take->n, which is 0 if no lane is ready. */
 size_t schedule_take(struct schedule *s, struct schedule_take *take);
 
-/* The delivery of a lane has ended.  The lane is ready again if it has more
- * messages, was not delivered, or was woken meanwhile. */
+/* Notes that the delivery of lane ${lane_id}, which schedule_take() has taken,
+ * has ended.  The lane is ready again at once if ${outcome} is not LANE_DONE or
+ * the lane was woken meanwhile.  Otherwise the schedule forgets the lane. */
 void schedule_done(
     struct schedule *s, int64_t lane_id, enum lane_outcome outcome);
 

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call is a request on its way through other threads: how it gets there, how
- * its parameters and body are read, and how it is answered.  For the handlers
- * of all modules that have routes.
+ * A call is a request that is being handled, perhaps by several threads one
+ * after the other.  The functions of this header hand it to other threads, read
+ * its parameters and its body, and answer it.  The handlers of all modules that
+ * have routes use them.
  *
  * Life of a call
  *  1. It lies in the request's memory (http_alloc()), so it is never freed by
  *     hand.  Jobs and units that are handed to other threads are embedded in
  *     it.
- *  2. A handler calls exactly one of the call_* functions that answer, as its
- *     last step: after that the request, and the call in it, may be freed.  The
- *     same holds once the call is handed to another thread (call_read(),
- *     call_submit(), call_hash()).
- *  3. rest_busy() counts a request from rest_enter() until that answer.  An
- *     answer in pieces is not counted while a piece is being sent.
+ *  2. A thread ends its work on the call by exactly one function that answers
+ *     the request, or that hands the call to another thread (call_read(),
+ *     call_submit(), call_hash()).  This is its last step: once the function is
+ *     called, another thread may free the request, and the call in it.
+ *  3. rest_busy() counts the request from rest_enter() until it is answered.
+ *     With an answer in pieces, the request is not counted while a piece is
+ *     being sent.
  */
 #ifndef REST_CALL_H
 #define REST_CALL_H
@@ -29,9 +31,10 @@
 
 struct call;
 
-/* Reads from the store and answers, or hands the call to another thread.  If it
- * returns an error, it must not have answered: the caller then answers with
- * that error, or cuts off an answer in pieces.  Thread: reader. */
+/* Reads from the store, and then answers the request or hands the call to
+ * another thread.  If this function returns an error, it must have done
+ * neither: call.c then answers with ${err}, or cuts off an answer in pieces.
+ * Thread: reader. */
 typedef enum rc (*call_read_fn)(
     struct call *call, struct db *db, struct err *err);
 
@@ -49,32 +52,42 @@ struct call {
 };
 
 /* Makes a call of ${size} bytes, which begin with a struct call; the rest is
- * zeroed.  The request has passed rest_enter().  Returns NULL if there is no
- * memory; the request is then answered. */
+ * zeroed.  It is freed with the request.  Before this call, rest_enter() must
+ * have returned true for the request.  Returns NULL if there is no memory; this
+ * function has then answered the request. */
 void *call_new(struct rest *rest, struct http_request *req, size_t size);
 
-/* Runs ${read} in a reader's thread.  If the readers have no room, are stopping
- * or cannot read, the request is answered with an error instead. */
+/* Makes a reader's thread call ${read}, and does not wait for it.  If the
+ * readers have no room, are stopping or cannot read, ${read} is not called, and
+ * the request is answered with an error. */
 void call_read(struct call *call, call_read_fn read);
 
-/* Hands ${unit} to the writer.  Returns false if the writer refused it; the
- * request is then answered. */
+/* Hands ${unit} to the writer, and does not wait for it: the unit's function
+ * finish, which may run before this function returns, answers the request.
+ * Returns false if the writer did not take the unit; then this function has
+ * answered the request, and finish is not called. */
 bool call_submit(struct call *call, struct unit *unit);
 
-/* Runs ${run} in the argon2 pool, in the turn of the client's network (pool.c).
- * If the pool refuses the job (pool_submit()), the request is answered. */
+/* Makes a thread of the argon2 pool call ${run}, and does not wait for it.
+ * Sets run and class of ${job}, and the client's network as its owner (pool.c).
+ * If the pool does not take the job (pool_submit()), this function answers the
+ * request, and ${run} is not called. */
 void call_hash(struct call *call, struct pool_job *job, enum pool_class class,
     void (*run)(struct pool_job *job));
 
-/* Checks the result of ${unit}.  The function finish of a unit calls this
- * first.  Returns false if the unit failed or was refused; the request is then
- * answered. */
+/* The function finish of a unit calls this first.  Returns true if ${unit} has
+ * succeeded (its rc is RC_OK) and ${refusal}, which the unit may have set, is
+ * empty.  Otherwise answers the request, with the refusal or for the rc, and
+ * returns false. */
 bool call_unit_ok(
     struct call *call, const struct unit *unit, const struct refusal *refusal);
 
-/* Checks the token of a request again after it has waited.  RC_NOT_FOUND: the
- * token was revoked meanwhile.  RC_DENIED: the route is for administrators, and
- * the user no longer is one.  Thread: the owner of ${db}. */
+/* Checks again, for a request that was authorized and then has waited, whether
+ * its token is valid and its user may use the route; does not answer the
+ * request.  RC_NOT_FOUND: the token was revoked meanwhile.  RC_DENIED: the
+ * route is for administrators, and the user no longer is one.  Another error:
+ * the token could not be looked up in the store.  Thread: the owner of
+ * ${db}. */
 enum rc rest_still_admitted(
     struct call *call, struct db *db, struct err *err) MUST_USE;
 
@@ -89,8 +102,9 @@ void caller_refuse_user(struct call *call);
 /* These functions answer the request: call_json() with JSON, call_empty()
  * without a body, call_page() with any content, call_refuse() with a refusal,
  * call_fail() with an error, which is logged if the status is 500, and
- * call_problem() with a problem and a formatted detail.  They take the content
- * of ${body}.  Thread: any. */
+ * call_problem() with a problem and a formatted detail.  Those that have a
+ * ${body} take its content.  After any of them the request, and with it the
+ * call, may be freed.  Thread: any. */
 void call_json(struct call *call, int status, struct buf *body);
 void call_empty(struct call *call, int status);
 void call_page(
@@ -100,27 +114,32 @@ void call_fail(struct call *call, const struct err *err);
 void call_problem(struct call *call, enum problem p, const char *pointer,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* Answers in pieces (http_answer_pieces()): ${first}, and then one piece for
- * each call of ${next}, which passes it to call_piece().  The answer is cut off
- * if ${next} returns an error, the token was revoked or cannot be checked, the
- * user may no longer use the route, the readers have no room or cannot read, or
- * the server stops.  Thread of ${next}: reader. */
+/* Answers in pieces (http_answer_pieces()).  Sends ${first} and takes its
+ * content.  Each time a piece has gone out, a reader calls ${next}, which
+ * passes one piece to call_piece(); HTTP_PIECE_LAST ends the answer.  The
+ * answer is cut off if ${next} returns an error, the token was revoked or
+ * cannot be checked, the user may no longer use the route, the readers have no
+ * room or cannot read, there is no memory for a piece, or the server is
+ * stopping when a piece has gone out. */
 void call_pieces(struct call *call, const char *content_type, struct buf *first,
     call_read_fn next);
 void call_piece(struct call *call, enum http_piece kind, struct buf *piece);
 
-/* Logs ${err}, which cuts off an answer that has begun and therefore cannot
- * report it. */
+/* Logs ${err}, and nothing else.  For a caller that must end an answer in
+ * pieces because of ${err}: the answer has begun, so its status cannot report
+ * the error any more. */
 void call_log_failed(const struct call *call, const struct err *err);
 
-/* Returns true if the page ${b} of a list must end before its next item:
- * another item may not fit into LIMIT_PAGE_BYTES, or the client has left
- * (http_client_left()), which is checked every 64 KiB.  The caller then ends
- * the page with has_more.  Thread: reader. */
+/* Called before an item is added to ${b}, a page of a list.  Returns true if
+ * the page must end without the item: an item of LIMIT_ITEM_BYTES would exceed
+ * LIMIT_PAGE_BYTES, or the client has left (http_client_left()), which is
+ * checked only after each 64 KiB of the page.  The caller then ends the page
+ * with has_more true.  Thread: reader. */
 bool call_page_full(struct call *call, const struct buf *b);
 
-/* Like call_json(), with an ETag.  Answers 304 if the status is 200 and
- * If-None-Match has that ETag. */
+/* Like call_json(), with the header ETag, made from the body.  Answers 304
+ * without the body if ${status} is 200 and the request's If-None-Match contains
+ * that ETag or "*". */
 void call_json_tagged(struct call *call, int status, struct buf *body);
 
 #define CALL_ETAG_SIZE 24
@@ -128,8 +147,9 @@ void call_json_tagged(struct call *call, int status, struct buf *body);
 /* Makes the ETag of a body, from its hash. */
 void call_etag_make(const struct buf *body, char ret[CALL_ETAG_SIZE]);
 
-/* Adds a header Link that points to the next page.  ${fmt} gives the path and
- * the query of that page; they are cut after 255 bytes. */
+/* Adds a header Link, which points to the next page, to the answer that the
+ * caller gives after this.  ${fmt} gives the path with the query of that page;
+ * this text is cut after 255 bytes. */
 void call_link_next(struct call *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -138,12 +158,14 @@ void call_link_next(struct call *call, const char *fmt, ...)
 /* Each function of this section, except call_number_parse(), returns false if
  * it has refused and answered the request. */
 
-/* Refuses query parameters that are not in ${allowed}, which has at most 32
- * names and ends with NULL, and parameters that are given twice. */
+/* Answers 400 and returns false if the request has a query parameter that is
+ * not in ${allowed}, or one that is given twice.  ${allowed} must have at most
+ * 32 names, and NULL behind them. */
 bool call_query_check(struct call *call, const char *const *allowed);
 
-/* Reads a whole number from ${min} to ${max}.  Leaves *ret as it is if the
- * parameter is absent. */
+/* Reads the query parameter ${name}, decimal digits.  If it is absent, returns
+ * true and leaves *ret as it is.  If it is not a number from ${min} to ${max},
+ * answers 400 and returns false. */
 bool call_query_i64(struct call *call, const char *name, int64_t min,
     int64_t max, int64_t *ret);
 
@@ -155,22 +177,27 @@ bool call_query_limit(struct call *call, int64_t *ret);
 bool call_query_uuid(
     struct call *call, const char *name, bool *ret_present, struct uuid *ret);
 
-/* Reads the id in the path ({id}).  If it is not an id, the answer is 404 with
- * the detail ${what}. */
+/* Reads the id in the path, the placeholder {id} of the route.  If its text
+ * does not have the form of an id, answers 404 with the detail ${what}, and
+ * returns false. */
 bool call_path_uuid(struct call *call, const char *what, struct uuid *ret);
 
-/* Parses decimal digits.  Returns false if they are not a number from 0 to
- * INT64_MAX.  Answers nothing. */
+/* Parses ${text}, which may have only decimal digits.  Returns false, with *ret
+ * unchanged, if ${text} is empty, has another character, or is above INT64_MAX.
+ * Does not answer the request. */
 bool call_number_parse(const char *text, int64_t *ret);
 
-/* Parses the body into ${doc}, which is freed with the request, and reads it as
- * an object with ${fields}.  With ${fields} NULL the body may be any JSON. */
+/* Parses the body into ${doc}, and reads it as an object by the ${n} rows of
+ * ${fields} (wire_object()).  With ${fields} NULL the body may be any JSON, and
+ * is only parsed.  If this fails, as it does for an empty body, answers the
+ * request and returns false.  ${doc} must lie in the request's memory; its
+ * content is freed with the request, also after a failure. */
 bool call_body(struct call *call, struct wire_doc *doc,
     const struct wire_field *fields, size_t n);
 
-/* Like call_body(), but the body may be absent; then ${doc} and the results of
- * ${fields} are left as they are.  With ${fields} NULL the body must be {} or
- * absent. */
+/* Like call_body(), but the body may be absent: then returns true, and ${doc}
+ * and the results of ${fields} are left as they are.  With ${fields} NULL (and
+ * ${n} 0), a body that is not absent must be {}. */
 bool call_body_if_any(struct call *call, struct wire_doc *doc,
     const struct wire_field *fields, size_t n);
 

@@ -21,8 +21,10 @@ struct caller {
 	struct principal principal;
 };
 
-/* Hashes the token of ${header}, an Authorization header with the scheme
- * Bearer.  Returns false if ${header} is NULL or has no such token. */
+/* Writes the hash of the Bearer token in ${header}, the value of an
+ * Authorization header.  Returns false, with ${ret} unchanged, if ${header} is
+ * NULL, has another scheme, or has a text that does not have the form of a
+ * token.  Does not look the token up. */
 static bool
 bearer_hash(const char *header, uint8_t ret[CRYPT_HASH_SIZE])
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Token buckets under one lock.  A bucket is three numbers.  It has the hash of
- * its key in place of the key, so a long key of a stranger costs no memory.
+ * Token buckets.  Each limiter has one lock, for all of its buckets.  A bucket
+ * has a 64-bit hash of its key in place of the key, so a long key, which a
+ * stranger may send, needs no more memory than a short one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -71,9 +72,10 @@ refill(const struct limiter *l, struct bucket *b, int64_t now_ms)
 	b->at_ms = now_ms;
 }
 
-/* Drops the full buckets, which are the same as new ones.  If the table is
- * still at least half full, drops all buckets: the memory stays bounded, at the
- * price that every key starts with a full bucket again. */
+/* Refills all buckets up to ${now_ms}, and drops those that then have the whole
+ * burst of tokens, as a new bucket has.  If at least KEYS_MAX / 2 buckets are
+ * left, drops all: the memory stays bounded, at the price that every key starts
+ * with a full bucket again. */
 static void
 drop_full(struct limiter *l, int64_t now_ms)
 {
@@ -94,8 +96,9 @@ drop_full(struct limiter *l, int64_t now_ms)
 	htab_clear(l->table);
 }
 
-/* Returns the bucket of ${key}, a new one if there is none, or NULL if there is
- * no memory. */
+/* Returns the bucket of ${key}, a hash, refilled up to ${now_ms}.  If there is
+ * none, makes a full one, for which other buckets may be dropped (drop_full()).
+ * NULL: there is no memory for a new bucket. */
 static struct bucket *
 bucket_get(struct limiter *l, uint64_t key, int64_t now_ms)
 {
@@ -119,11 +122,10 @@ bucket_get(struct limiter *l, uint64_t key, int64_t now_ms)
 	return (b);
 }
 
-/* Returns how many tokens the bucket must have for ${cost}.  A bucket never has
- * more tokens than its burst, so a larger cost passes when the bucket is full.
- * If the burst is above 2, such a cost also passes with one token less: the
- * request itself has taken a token when it arrived, before its items are
- * charged. */
+/* Returns how many tokens the bucket must have so that ${cost} passes: ${cost},
+ * but at most the burst, because a bucket never has more.  If the burst is
+ * above 2, at most the burst less 1: a request takes one token when it arrives,
+ * and its items are charged right after that. */
 static double
 tokens_needed(const struct limiter *l, double cost)
 {

@@ -18,15 +18,17 @@ struct limiter;
 struct limiter *limiter_new(double rate, double burst);
 void limiter_free(struct limiter *l);
 
-/* Takes a token from the bucket of ${key}, which has ${n} bytes.  Returns false
- * if there is none; there will be one in *ret_wait_s seconds.  Without memory
- * the request passes.  ${now_ms} is monotonic. */
+/* Takes one token from the bucket of ${key}; the key has ${n} bytes.  Returns
+ * true if the bucket had a token, or if there is no memory for the bucket of a
+ * new key.  Otherwise returns false, and sets *ret_wait_s to the seconds, at
+ * least 1, after which there will be one.  ${now_ms}: the monotonic clock. */
 bool limiter_take(struct limiter *l, const void *key, size_t n, int64_t now_ms,
     int *ret_wait_s);
 
-/* Like limiter_take() for a cost of several tokens: takes all or none.  A cost
- * of the burst or more passes if the bucket is full or, if the burst is above
- * 2, has one token less; the number of tokens may then become negative. */
+/* limiter_charge() is like limiter_take(), but takes ${cost} tokens, or none.
+ * Let m be the burst, or the burst less 1 if the burst is above 2.  A cost
+ * above m passes if the bucket has at least m tokens; the number of its tokens
+ * may then become negative. */
 struct limiter_charge {
 	const void *key;
 	size_t n; /* bytes of the key */

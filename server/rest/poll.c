@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Long-polls.  Three threads may work on the same long-poll: a reader, which
- * runs its query; push, which calls done() of its waiter (push/push.h); and its
- * http loop, when the time is up, the client has gone or draining begins.  Each
- * of them changes the state (poll_state.h) under rest->poll_lock, and then,
- * without the lock, starts the read or gives the answer that the change
- * requires, if any.
+ * Long-polls.  Besides poll_start(), three threads may work on the same
+ * long-poll: a reader, which runs its query; push, which calls done() of its
+ * waiter (push/push.h); and its http loop, when the time is up, the client has
+ * gone or draining begins.  Each of them changes the state (poll_state.h) under
+ * rest->poll_lock, and then, without the lock, starts the read or gives the
+ * answer that the change requires, if any.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -27,10 +27,10 @@ move(struct poll *p, enum poll_state to)
 	p->state = to;
 }
 
-/* Begins a round of the poll: registers the waiter with push, and lets the
- * caller read after that, so that no event is missed between the two.  If push
- * refuses the waiter because the server is stopping, this read is the last one.
- */
+/* Begins a round of the poll: registers the waiter with push, and returns
+ * STEP_READ, so the caller reads the store after that.  A commit that the read
+ * does not see wakes the waiter.  If push does not take the waiter because the
+ * server is stopping, this read is the last one. */
 static enum step
 begin_round(struct poll *p)
 {
@@ -156,7 +156,9 @@ run_read(struct read_job *job, struct db *db, struct err *err)
 	enum rc rc = RC_OK;
 
 	/* The waiter was registered before this check, so a revocation after
-	 * the check wakes it, and none is missed. */
+	 * the check wakes the poll, which then reads and checks again.  Only
+	 * the last read may be without a waiter; its answer is given at once.
+	 */
 	if (db != NULL && p->waits)
 		rc = rest_still_admitted(&p->call, db, err);
 	if (rc == RC_NOT_FOUND) {
@@ -207,7 +209,9 @@ waiter_done(struct push_waiter *w, bool woken)
 }
 
 /* The timer of the request: called when the time is up, the client has gone or
- * draining begins.  Ends the waiting of the poll.  Thread: the http loop's. */
+ * draining begins.  From now on the poll does not wait for an event, but this
+ * function does not answer: the poll is answered after its last read, by the
+ * thread that makes the state ANSWERED.  Thread: the http loop's. */
 static void
 wake(struct http_request *req, void *arg)
 {

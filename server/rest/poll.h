@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A request that waits (long-poll).  It runs its query; if the query finds
- * nothing new, it waits to be woken and runs the query again, until its time is
- * up.  Each round registers with push before it reads, so that no event is
- * missed between the two.
+ * nothing new, it waits until push wakes it, and runs the query again.  When
+ * its time is up, the client has gone or the server is stopping, it is answered
+ * with the result of a last query, which may have found nothing.  Each round
+ * registers a waiter with push before it reads: so an event that the read does
+ * not see wakes the poll.
  */
 #ifndef REST_POLL_H
 #define REST_POLL_H
@@ -20,24 +22,29 @@ struct poll {
 	bool revoked; /* the token was revoked; only the reader sets it */
 	enum poll_state state; /* under rest->poll_lock */
 
-	/* Queries the store, and sets *ret_found if there is something new.
-	 * Called for each read of the poll.  Thread: reader. */
+	/* Queries the store, and sets *ret_found to true if there is something
+	 * new; it is false before the call.  Called for each read of the poll,
+	 * unless the token is not valid any more.  An error ends the poll.
+	 * Thread: reader. */
 	enum rc (*query)(
 	    struct poll *poll, struct db *db, bool *ret_found, struct err *err);
 	/* Answers with the result of the last query.  Thread: any. */
 	void (*answer)(struct poll *poll);
-	/* Called instead of answer if the token was revoked or a query failed.
-	 * NULL: the request is answered with a refusal or the error.  Thread:
-	 * any. */
+	/* Called instead of answer, and must answer, if the token was revoked,
+	 * or if a query or the check of the token failed or could not run.
+	 * NULL: poll.c answers then, with 401 if the token was revoked, else
+	 * with err.  Thread: any. */
 	void (*give_up)(struct poll *poll);
 	struct err err; /* set if a query failed; then it is the answer */
 };
 
 /* Starts a long-poll, which waits for at most ${wait_ms}; 0: it only reads
- * once.  Before the call the caller sets query and answer, and user_id, after
- * and outbox of waiter.  May be called again after an answer that was not the
- * end of the request (stream.h).  Thread: the one that handles the request, or
- * in ${more} of http_answer_pieces() the loop's. */
+ * once.  Before the call the caller has made the call (call_new()), for a user
+ * with a token, and set query and answer, and user_id, after and outbox of
+ * waiter.  When poll_start() returns, the request may be answered and freed.  A
+ * stream calls it again for each piece of its answer (stream.h).  Thread: the
+ * one that handles the request, or in ${more} of http_answer_pieces() the
+ * loop's. */
 void poll_start(struct poll *poll, int64_t wait_ms);
 
 #endif

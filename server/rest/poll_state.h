@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The states of a long-poll, and the changes between them.  The poll
- * registers its waiter (struct push_waiter) with push, which gives the waiter
- * back once, by a call of done(): to wake the poll, because the poll has
- * withdrawn the waiter, or because push drains.  A test
+ * registers its waiter (struct push_waiter) with push.  For each registration,
+ * push gives the waiter back once, by a call of done(): to wake the poll,
+ * because the poll has withdrawn the waiter, or because push drains.  A test
  * (unit/test_state_drawing) compares this drawing with the table in
  * poll_state.c.
  *
@@ -23,8 +23,10 @@
  *	WITHDRAWN --the waiter is back--> READING_LAST
  *	READY --the waiter is back--> ANSWERED
  *
- * Each state waits for the following.  READING, READING_AGAIN and WAITING also
- * end when the time is up, which includes that the client has gone.
+ * "It may not wait": poll_start() got no time to wait, or push drains.  "The
+ * time is up" includes that the client has gone or HTTP begins to drain; it
+ * ends READING, READING_AGAIN and WAITING.  Apart from that, each state waits
+ * for the following.
  *
  *	NEW            poll_start()
  *	READING        a reader or push, whichever comes first

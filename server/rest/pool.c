@@ -8,17 +8,18 @@
  * many people who register do not keep users from logging in.  A class goes
  * before the better classes once OVERDUE of their jobs were taken while its own
  * jobs waited, so that a user who logs in again and again does not keep all
- * others out.  Within a class, networks take turns: a network's second job
- * waits for the first job of each other network.
+ * others out.  Within a class, networks take turns: the waiting jobs of one
+ * network have ascending turn numbers, the lowest number of the class goes
+ * first, and equal numbers go in order of arrival (job_link()).
  *
- * Room.  At most PLACES jobs of each class may wait, so that the jobs of one
- * class do not take the room of another.  One network may have at most
- * SHARE_MAX jobs that wait or run, in all classes together, so that it cannot
- * fill a class alone.
+ * Room.  At most PLACES (64) jobs of each class may wait, so that the jobs of
+ * one class do not take the room of another.  One network may have at most
+ * SHARE_MAX (32) jobs that wait or run, in all classes together, so that it
+ * cannot fill a class alone.
  *
  * Invariants, under the lock:
  *   1. waiting[c] is the length of the list first[c];
- *   2. the share of an owner counts its jobs that wait or run.
+ *   2. the share of an owner (a network) counts its jobs that wait or run.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -32,9 +33,10 @@
 #define PLACES 64 /* per class */
 #define SHARE_MAX (PLACES / 2)
 #define OWNERS_MAX (POOL_CLASSES * PLACES + THREADS_MAX)
-/* If jobs of all classes wait, POOL_REGISTRATION gets one job in five, and
- * POOL_STRANGER at least one in seven: logging in stays quick, and the other
- * classes make progress. */
+/* A class goes first once this number of jobs of better classes were taken
+ * while its own jobs waited.  With 4, if jobs of all classes wait, one in five
+ * of the jobs taken is of POOL_REGISTRATION, and at least one in seven of
+ * POOL_STRANGER: all classes make progress, and POOL_KNOWN stays quick. */
 #define OVERDUE 4
 
 struct share {
@@ -75,8 +77,9 @@ share_find(struct pool *pool, uint64_t owner)
 	return (vacant);
 }
 
-/* Counts one more job of ${owner} and returns its share.  Returns NULL if the
- * owner has SHARE_MAX jobs already. */
+/* Counts one more job in the share of ${owner}, and returns the share.  Returns
+ * NULL, and counts nothing, if SHARE_MAX jobs of the owner already wait or run,
+ * or no share is free for a new owner. */
 static struct share *
 share_take(struct pool *pool, uint64_t owner)
 {
@@ -119,8 +122,9 @@ class_next(struct pool *pool)
 	return (c);
 }
 
-/* Removes and returns the job of class ${c} that has the lowest turn number
- * (job_link()); of several with this number, the one that arrived first. */
+/* Removes and returns the job of class ${c}, of which at least one must wait,
+ * that has the lowest turn number (job_link()); of several with this number,
+ * the one that arrived first. */
 static struct pool_job *
 job_unlink(struct pool *pool, int c)
 {
@@ -225,8 +229,10 @@ pool_free(struct pool *pool)
 	mem_free(pool);
 }
 
-/* Appends ${job} to its class, in the turn after its owner's last job in that
- * class, or in the current turn of the class if that is later. */
+/* Appends ${job} to the list of its class, and sets its turn number.  The turn
+ * number is the higher of two: one more than that of the last job of the same
+ * owner in this class, as far as ${share} remembers, and that of the job that
+ * was taken last from this class. */
 static void
 job_link(struct pool *pool, struct pool_job *job, struct share *share)
 {

@@ -14,8 +14,9 @@ struct pool;
 
 /* The class of a password job, best first. */
 enum pool_class {
-	/* A log-in from a network from which this user has logged in before, or
-	 * a change of the password by a user with a token. */
+	/* A log-in from a network from which this user has logged in before, as
+	 * far as login_throttle.c remembers, or a new password that a user with
+	 * a token sets, or an administrator for a user. */
 	POOL_KNOWN,
 	POOL_STRANGER, /* a log-in from any other network */
 	POOL_REGISTRATION,
@@ -31,17 +32,21 @@ struct pool_job {
 	uint64_t turn;
 };
 
-/* Makes the pool and starts ${threads} threads, 16 at most.  RC_NO_MEMORY, or
- * the error of starting a thread. */
+/* Makes the pool and starts ${threads} threads, or 16 if ${threads} is larger.
+ * After RC_NO_MEMORY, or the error of starting a thread, no thread is left and
+ * *ret is not set. */
 enum rc pool_new(int threads, struct pool **ret, struct err *err) MUST_USE;
 
 /* Runs the jobs that wait, and ends the threads.  Blocks until then. */
 void pool_stop(struct pool *pool);
 void pool_free(struct pool *pool);
 
-/* Runs ${job} when its turn comes (pool.c).  RC_BUSY: the queue of its class is
- * full, or its owner has its full share, so that one network cannot keep all
- * others from logging in.  RC_CLOSED: the pool is stopping.  Thread: any. */
+/* Puts ${job} into the queue of its class.  After RC_OK a thread of the pool
+ * calls job->run when the job's turn comes (pool.c).  After other results
+ * job->run is not called.  RC_BUSY: the queue of the class is full, or the
+ * owner has used up its share of the pool, which is limited so that one network
+ * cannot keep all others from logging in.  RC_CLOSED: the pool is stopping.
+ * Thread: any. */
 enum rc pool_submit(struct pool *pool, struct pool_job *job) MUST_USE;
 
 #endif

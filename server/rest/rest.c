@@ -19,8 +19,9 @@ rest_new(const struct rest_options *options, struct rest **ret, struct err *err)
 	rest->o = *options;
 	rest->o.timing = timing_or_real(options->timing);
 	lock_init(&rest->poll_lock, LOCK_POLL);
-	/* The burst is two seconds' worth, or one request at rates below 1, so
-	 * that a client that was away can catch up. */
+	/* The burst is 2 * rate requests, the requests of two seconds, so that
+	 * a client that was away can catch up.  If the rate is below 1 request
+	 * a second, the burst is 1 request. */
 	if (rate > 0)
 		rest->requests = limiter_new(rate, rate < 1 ? 1 : 2 * rate);
 	rest->streams = htab_new(sizeof(int64_t));
@@ -80,9 +81,10 @@ rest_enter(struct rest *rest, struct http_request *req)
 {
 	struct refusal r = REFUSAL_INIT;
 
-	/* Count the request first, then check stopped.  rest_stop() sets
-	 * stopped first, and busy is read after that.  So either the request is
-	 * counted, or it sees that the server is stopping. */
+	/* Count the request first, then check stopped.  The thread that stops
+	 * the server does the reverse: it sets stopped, then reads busy.  So a
+	 * request that passes the check below is in the count which that thread
+	 * reads. */
 	atomic_fetch_add(&rest->busy, 1);
 	if (!atomic_load(&rest->stopped))
 		return (true);

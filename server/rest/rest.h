@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kit of the REST routes: authorization, the count of requests under way,
- * and what all handlers share.  The handler of a route gets the struct rest as
- * its argument.  The struct of its own module is `module` of its struct call
- * (rest/call.h).
+ * The kit of the REST routes (struct rest): authorization, the count of
+ * requests under way, and what the handlers of all modules share.  A handler
+ * gets the struct rest as its argument ${arg}.  The struct of the module that
+ * has the route is the member `module` of the struct call (rest/call.h).
  */
 #ifndef REST_REST_H
 #define REST_REST_H
@@ -30,30 +30,35 @@ struct rest_options {
 	int argon2_threads;
 };
 
-/* Makes the kit and starts its argon2 pool.  RC_NO_MEMORY, or the error of
- * starting a thread. */
+/* Makes the kit and starts its threads that hash passwords (argon2).  After
+ * RC_NO_MEMORY, or the error of starting a thread, *ret is not set. */
 enum rc rest_new(const struct rest_options *options, struct rest **ret,
     struct err *err) MUST_USE;
 
-/* From now on new requests are answered with 503 draining, and streams end at
- * their next piece.  Blocks until the waiting passwords are hashed.  Requests
- * that wait for the writer, a reader or push go on. */
+/* From now on rest_enter() answers new requests with 503 draining, and an
+ * answer in pieces ends where its next piece would begin: a stream with a last
+ * event, any other answer by being cut off.  Blocks until the argon2 threads
+ * have hashed all passwords in their queue and have ended.  Requests that wait
+ * for the writer, a reader or push go on; this function does not wait for them.
+ */
 void rest_stop(struct rest *rest);
 bool rest_stopped(const struct rest *rest);
 
 /* Returns the number of requests that a handler has, or that wait for the
  * writer, a reader, push or another thread.  An answer in pieces is not counted
- * while a piece is being sent.  When it is 0 after rest_stop(), no thread uses
- * a request any more, and http_stop() may free the requests. */
+ * while a piece is being sent.  When the number is 0 after rest_stop(), no
+ * thread except those of HTTP uses a request any more, and http_stop() may free
+ * the requests. */
 size_t rest_busy(const struct rest *rest);
 
 /* Frees ${rest}.  No request may enter any more.  NULL is allowed. */
 void rest_free(struct rest *rest);
 
-/* Begin a request, and end it after its answer.  rest_enter() returns false if
- * the server is stopping; the request is then answered.  Handlers call
- * rest_enter() on HTTP_PUBLIC routes only; rest_authorize() has done so on all
- * others.  The functions of rest/call.h that answer call rest_leave(). */
+/* Count a request in rest_busy(), and stop counting it after its answer.  After
+ * rest_stop(), rest_enter() answers the request with 503, does not count it,
+ * and returns false.  Handlers call rest_enter() on HTTP_PUBLIC routes only; on
+ * all others rest_authorize() has called it.  The functions of rest/call.h that
+ * answer call rest_leave(), so a handler that uses them does not. */
 bool rest_enter(struct rest *rest, struct http_request *req);
 void rest_leave(struct rest *rest);
 
@@ -70,9 +75,10 @@ enum rc rest_lookup(struct http_request *req, void *arg);
  * *ret_wait_s seconds.  Thread: any. */
 bool rest_admits(struct rest *rest, int64_t user_id, int *ret_wait_s);
 
-/* Charges ${n} more requests to the rate limit of ${user_id}, for the items of
- * an array after the first.  Returns false if the limit does not allow them;
- * then none is charged, and ${r} is the refusal.  Thread: any. */
+/* Charges ${n} more requests to the rate limit of ${user_id}, one for each item
+ * of an array but the first, which rest_authorize() has charged.  Returns false
+ * if the limit does not allow all of them: then none is charged, and ${r} is
+ * set to the refusal, with which the caller answers.  Thread: any. */
 bool rest_charge_items(
     struct rest *rest, int64_t user_id, size_t n, struct refusal *r);
 

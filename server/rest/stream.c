@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: the limit for each device, and the turn from one piece to the next.
+ * Streams: the check whether a request asks for one, the limit on the open
+ * streams of each device, and the step from one piece of an answer to the next.
  */
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "rest/rest_internal.h"
 #include "rest/stream.h"
 
-/* Seconds after which a client may try again if its device has too many
+/* The header Retry-After, in seconds, of the 429 for a device that has too many
  * streams. */
 #define FULL_RETRY_S 5
 
@@ -91,8 +92,8 @@ stream_admit(struct stream *s)
 	struct rest *rest = call->rest;
 	enum rc rc;
 
-	/* Copy the id: count_one_less() runs while the request is freed, and
-	 * the principal may be freed before that. */
+	/* Copy the device's id: count_one_less() needs it while the request is
+	 * freed, and the principal may be freed before that. */
 	s->poll.waiter.device_id = call->principal->device_id;
 	lock_take(&rest->poll_lock);
 	rc = count_one_more(rest, s->poll.waiter.device_id);
@@ -116,8 +117,10 @@ stream_admit(struct stream *s)
 
 /* ---- from one piece to the next ---- */
 
-/* Called instead of poll.answer if the token was revoked or a query failed once
- * the answer has begun, when it is too late for a refusal.  Ends the stream. */
+/* Ends the stream.  Once the answer has begun, the poll calls this function in
+ * place of poll.answer if the token was revoked, or if a query failed or could
+ * not run: it is too late for a refusal.  Logs the error if a refusal would
+ * have had the status 500. */
 static void
 give_up(struct poll *poll)
 {
@@ -135,9 +138,10 @@ give_up(struct poll *poll)
 	s->end(s, why);
 }
 
-/* Called when a piece has gone out.  While a piece is being sent, rest->busy
- * does not count the request, so this function counts it again.  Thread: the
- * loop's. */
+/* Begins the poll for the next piece, or ends the stream if the server is
+ * stopping.  Called when a piece has gone out.  While a piece is being sent,
+ * rest->busy does not count the request, so this function counts it again.
+ * Thread: the loop's. */
 static void
 want_piece(struct http_request *req, void *arg)
 {

@@ -7,16 +7,19 @@
  *
  * Life of a stream
  *  1. stream_admit() counts it among the streams of its device.
- *  2. stream_start() queries once.  Faults until then are refused like those of
- *     any request.
- *  3. The module passes the first piece to stream_piece(): the answer begins.
- *  4. When a piece has gone out, the stream queries and waits, for at most
- *     timing.rest_stream_quiet_ms.  Then poll.answer gives the next piece.
- *     Without an event the piece is a comment: it keeps proxies from ending the
- *     stream, and shows whether the client is still there.
- *  5. The stream ends with a last piece, from poll.answer, or from end() if the
- *     token was revoked, the server stops, or a query failed.  If the client
- *     leaves while a piece is being sent, there is no last piece.
+ *  2. stream_start() queries once.  After a fault up to here, the request is
+ *     answered with a refusal or an error, like any request.
+ *  3. The module's poll.answer passes the first piece to stream_piece(): the
+ *     answer begins.
+ *  4. When a piece has gone out, the stream queries.  If there is no new event,
+ *     it waits for one, for at most timing.rest_stream_quiet_ms.  Then
+ *     poll.answer gives the next piece.  Without an event the piece is a line
+ *     that clients ignore (a comment): it keeps proxies from ending the stream,
+ *     and shows whether the client is still there.
+ *  5. The stream ends with a last piece: from end() if the token was revoked, a
+ *     query failed, or the server is stopping when a piece has gone out; else
+ *     from poll.answer.  There is no last piece if the client leaves while a
+ *     piece is being sent, or without memory for it (HTTP_PIECE_CUT).
  */
 #ifndef REST_STREAM_H
 #define REST_STREAM_H
@@ -46,18 +49,20 @@ struct stream {
  * streams with a weight above 0.  A wildcard does not ask for a stream. */
 bool stream_is_wanted(const char *accept);
 
-/* Counts ${s}, whose call has been made, until its request is freed.  Returns
- * false if its device has LIMIT_STREAMS_PER_DEVICE streams or there is no
- * memory; the request is then answered. */
+/* Counts ${s} among the open streams of its device until its request is freed.
+ * The caller has made the call in ${s} (call_new()).  Returns false if the
+ * device has LIMIT_STREAMS_PER_DEVICE streams already or there is no memory;
+ * this function has then answered the request. */
 bool stream_admit(struct stream *s);
 
 /* Queries once, then calls poll.answer.  Thread: the one that handles the
  * request. */
 void stream_start(struct stream *s);
 
-/* Sends the first piece, which must not be the last, or the next piece, and
- * takes its content.  Call it exactly once in each call of poll.answer and of
- * end, as the last step: after it the request may be freed.  Thread: any. */
+/* Sends the first piece (${kind} must be HTTP_PIECE_MORE), or the next one, and
+ * takes its content.  The functions poll.answer and end call it exactly once,
+ * as their last step: after it the request may be freed.  Only before the first
+ * piece may poll.answer refuse the request instead.  Thread: any. */
 void stream_piece(struct stream *s, enum http_piece kind, struct buf *piece);
 
 #endif

@@ -25,8 +25,9 @@ struct store_user {
 	bool admin;
 	bool disabled;
 	int64_t destination_id; /* 0: a user here; else the user's server */
-	/* The password is a one-time password, valid until password_once_until
-	 * (wall clock, milliseconds; 0: it has been used). */
+	/* True: the password is a one-time password, valid until
+	 * password_once_until (wall clock, milliseconds; 0: it has been used).
+	 * False: password_once_until has no meaning. */
 	bool password_once;
 	int64_t password_once_until;
 };
@@ -51,26 +52,29 @@ struct store_counter {
 	int64_t read;   /* highest seq that the user has read */
 };
 
-/* Adds a user of this server, with an inbox.  Empty texts of ${user} are stored
- * as NULL.  RC_EXISTS: the name was given to a user before. */
+/* Adds a user of this server, with an inbox.  Stores name, display_name,
+ * password_hash and admin of ${user}; display_name and password_hash as NULL if
+ * they are "".  RC_EXISTS: a user has this name, who may be disabled. */
 enum rc store_user_insert(struct db *db, const struct store_user *user,
     int64_t now_ms, int64_t *ret_user_id, struct err *err) MUST_USE;
 
-/* Finds a user by name (${n} bytes) or by id.  RC_NOT_FOUND (without an error
- * text): there is none. */
+/* Finds a user by name (${n} bytes) or by id, also if the user is disabled or
+ * of another server.  RC_NOT_FOUND (without an error text): there is none. */
 enum rc store_user_by_name(struct db *db, const char *name, size_t n,
     struct store_user *ret, struct err *err) MUST_USE;
 enum rc store_user_by_id(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
-/* As store_user_by_id(), and on PostgreSQL locks the user: until this
- * transaction ends, no other transaction changes the password, or completes a
- * log-in with it. */
+/* As store_user_by_id(), and on PostgreSQL locks the user's row, after waiting
+ * for another transaction that has locked it.  Until this transaction ends, no
+ * other one changes the user, or completes a log-in, which locks the row, too.
+ * SQLite needs no lock: only one transaction writes at a time. */
 enum rc store_user_lock(struct db *db, int64_t user_id, struct store_user *ret,
     struct err *err) MUST_USE;
 
 /* Adds ${n} distinct users of another server, who have no inbox here, and sets
- * their ids.  RC_EXISTS: one of them exists already. */
+ * their user_id.  RC_EXISTS: one of them exists already; the caller must roll
+ * back, because others may have been added. */
 struct store_remote_user {
 	const char *address; /* borrowed */
 	int64_t user_id;
@@ -82,7 +86,7 @@ enum rc store_users_remote_insert(struct db *db,
 /* *ret: whether this server has any user of its own. */
 enum rc store_user_any(struct db *db, bool *ret, struct err *err) MUST_USE;
 
-/* Replaces the password hash; does nothing if there is no such user.
+/* Replaces the password hash; does nothing (RC_OK) if there is no such user.
  * ${once_until}: until when (wall clock, milliseconds) a one-time password is
  * valid; 0: it is an ordinary password. */
 enum rc store_user_password_set(struct db *db, int64_t user_id,
@@ -118,9 +122,9 @@ enum rc store_device_insert(struct db *db, const struct store_device *device,
     const uint8_t token_hash[STORE_HASH_LEN], int64_t *ret_device_id,
     struct err *err) MUST_USE;
 
-/* Finds the device whose token has the hash ${token_hash}; acked_seq and the
- * times of *ret are 0.  RC_NOT_FOUND also for revoked devices and for devices
- * of disabled users. */
+/* Finds the device whose token has the hash ${token_hash}.  Does not read
+ * acked_seq and the times: they are 0 in *ret.  RC_NOT_FOUND also for revoked
+ * devices and for devices of disabled users. */
 enum rc store_device_by_token(struct db *db,
     const uint8_t token_hash[STORE_HASH_LEN], struct store_device *ret,
     struct err *err) MUST_USE;
@@ -134,8 +138,9 @@ enum rc store_device_lock(
 enum rc store_device_count(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 
-/* Calls ${each} for every device of ${user_id} that is not revoked, the oldest
- * first.  ${device} is borrowed; its user_name and admin are not set. */
+/* Calls ${each} for every device of ${user_id} that is not revoked, in the
+ * order in which they were added.  ${device} is borrowed; its user_name is ""
+ * and its admin is false, whoever the user is. */
 enum rc store_device_list(struct db *db, int64_t user_id,
     void (*each)(void *arg, const struct store_device *device), void *arg,
     struct err *err) MUST_USE;
@@ -152,8 +157,9 @@ enum rc store_device_revoke(struct db *db, int64_t user_id,
     const struct uuid *public_id, int64_t now_ms, store_token_fn each,
     void *arg, struct err *err) MUST_USE;
 
-/* Revokes all devices of ${user_id} except ${keep} (0: all), and calls ${each}
- * with the token hashes of those that were not revoked before. */
+/* Revokes the devices of ${user_id} that are not revoked yet, except the one
+ * with the device_id ${keep} (0: no exception), and calls ${each} once for each
+ * device that it revokes, with the hash of the token. */
 enum rc store_device_revoke_others(struct db *db, int64_t user_id, int64_t keep,
     int64_t now_ms, store_token_fn each, void *arg, struct err *err) MUST_USE;
 
@@ -168,8 +174,10 @@ enum rc store_device_rename(struct db *db, int64_t user_id,
     const struct uuid *public_id, const char *name, size_t n,
     int64_t *ret_device_id, struct err *err) MUST_USE;
 
-/* *ret: the highest seq that the device has acked.  On PostgreSQL a DB_WRITER
- * locks the device.  RC_NOT_FOUND: there is no such device. */
+/* *ret: the highest seq that the device has acked; at first the seq at which
+ * its cursor starts.  Revoked devices are found, too.  On PostgreSQL a
+ * DB_WRITER locks the device until the transaction ends.  RC_NOT_FOUND: there
+ * is no such device. */
 enum rc store_device_acked_get(
     struct db *db, int64_t device_id, int64_t *ret, struct err *err) MUST_USE;
 
@@ -194,20 +202,22 @@ enum rc store_counter_get(struct db *db, int64_t user_id,
     struct store_counter *ret, struct err *err) MUST_USE;
 
 /* Reads the text ${key} from the table meta, which holds facts about the
- * database.  The text is NUL-terminated and truncated to ${size} bytes.
- * RC_NOT_FOUND: ${key} was never set. */
+ * database.  The text is truncated to ${size} - 1 bytes and NUL-terminated.
+ * RC_NOT_FOUND: ${key} was never set; ${ret} is left as it is. */
 enum rc store_meta_get(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
-/* As store_meta_get(), and on a multi-writer database locks the row: other
- * transactions that lock or set it wait until this one has ended. */
+/* As store_meta_get(), and on a multi-writer database locks the row of ${key},
+ * if there is one: store_meta_lock() and store_meta_set() for ${key} in other
+ * transactions wait until this transaction has ended. */
 enum rc store_meta_lock(struct db *db, const char *key, char *ret, size_t size,
     struct err *err) MUST_USE;
 /* Sets ${key} to ${value}. */
 enum rc store_meta_set(struct db *db, const char *key, const char *value,
     struct err *err) MUST_USE;
-/* Sets ${key} to ${value}, unless it is set already.  Waits for another
- * transaction that sets it at the same time.  store_meta_get() then returns the
- * value of the transaction that committed first. */
+/* Sets ${key} to ${value}, unless it is set already (RC_OK, too).  If another
+ * transaction has set it first and has not ended, waits for its end: if that
+ * transaction commits, its value stays; if it rolls back, ${value} is set.
+ * After this call store_meta_get() returns the value that is set. */
 enum rc store_meta_make(struct db *db, const char *key, const char *value,
     struct err *err) MUST_USE;
 

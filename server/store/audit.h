@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The audit log: what operators have done, and changes at peers.
+ * The audit log: what operators have done, and changes of the keys and epochs
+ * of other servers (peers).
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_AUDIT_H

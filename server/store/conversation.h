@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Conversations and participants as the store keeps them.
- * Thread: the owner of ${db}, for all functions.
+ * Thread: the owner of ${db}; any, for the functions without ${db}.
  */
 #ifndef STORE_CONVERSATION_H
 #define STORE_CONVERSATION_H
@@ -51,20 +51,23 @@ struct store_conversation_item {
 	int64_t last_at; /* of the last message that the member may see */
 };
 
-/* Writes the key of the direct conversation of ${a} and ${b}: both names in
- * byte order, with a space between them. */
+/* Writes the key of the direct conversation of ${a} and ${b}: both names, the
+ * lower one by strcmp() first, with a space between them.  A conversation with
+ * oneself has the name twice. */
 void store_direct_key(
     const char *a, const char *b, char ret[STORE_DIRECT_KEY_SIZE]);
 
-/* Returns in ${ret} the other member of the direct conversation whose key has
- * ${n} bytes at ${key}: the one who is not ${name}, or ${name} in a
- * conversation with oneself.  Returns false if ${name} is not in the key, or
- * ${key} is NULL (a group). */
+/* Copies to ${ret} the name of the other member of the direct conversation
+ * whose key has ${n} bytes at ${key}: the one who is not ${name}, or ${name} in
+ * a conversation with oneself.  Returns false, and leaves ${ret} as it is, if
+ * ${name} is not in the key, or ${key} is NULL (a group). */
 bool store_direct_other(const char *key, size_t n, const char *name,
     char ret[LIMIT_ADDRESS_LEN + 1]);
 
-/* Adds ${n} conversations and sets their ids.  direct_key is NULL for groups.
- * RC_EXISTS: one of them exists already. */
+/* Adds ${n} conversations, whose public_id and direct_key (NULL for a group)
+ * the caller has set, and sets their conversation_id.  RC_EXISTS: one of the
+ * public ids or keys exists already; the caller must roll back, because other
+ * conversations may have been added. */
 struct store_new_conversation {
 	struct uuid public_id;
 	const char *direct_key; /* borrowed */
@@ -85,8 +88,9 @@ enum rc store_conversation_by_public(struct db *db, const struct uuid *id,
 enum rc store_conversation_by_id(struct db *db, int64_t id,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
-/* As store_conversation_by_id(), but a DB_WRITER gets RC_NOT_FOUND, not
- * RC_BUSY, while another transaction has locked the conversation. */
+/* As store_conversation_by_id(), which on PostgreSQL also locks the
+ * conversation for a DB_WRITER.  But while another transaction has locked the
+ * conversation, a DB_WRITER gets RC_NOT_FOUND, not RC_BUSY. */
 enum rc store_conversation_if_free(struct db *db, int64_t id,
     struct store_conversation *ret, struct err *err) MUST_USE;
 
@@ -109,18 +113,19 @@ enum rc store_participant_get(struct db *db, int64_t conversation_id,
     int64_t user_id, struct store_participant *ret, struct err *err) MUST_USE;
 
 /* Calls ${each} for at most ${limit} conversations of ${user_id} whose internal
- * id is below ${before} (INT64_MAX: from the newest), the newest first. */
+ * id is below ${before} (INT64_MAX: from the highest id), in descending order
+ * of this id: the conversation that was added last comes first. */
 enum rc store_conversation_list(struct db *db, int64_t user_id, int64_t before,
     int64_t limit,
     enum rc (*each)(
 	void *arg, const struct store_conversation_item *item, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Lists at most limit conversations of user_id, ordered by last_at, the latest
- * first, then by public id, descending.  The list begins after the place of the
- * conversation that has the public id before_id and the last_at before_at
- * (INT64_MAX: from the latest).  Computes last_at of all conversations of the
- * user. */
+/* Calls ${each} for at most limit conversations of user_id, in descending order
+ * of last_at, and of the public id where last_at is equal.  Begins after the
+ * place of the conversation that has the public id before_id and the last_at
+ * before_at (INT64_MAX: from the latest).  Each call of this function computes
+ * last_at of all conversations of the user. */
 struct store_recent_query {
 	int64_t user_id;
 	int64_t before_at;
@@ -139,9 +144,11 @@ enum rc store_conversation_one(struct db *db, int64_t user_id,
     const struct uuid *public_id, struct store_conversation_item *ret,
     struct err *err) MUST_USE;
 
-/* Count the messages of others that were delivered to ${user_id} and are not
- * read: in all, and for each conversation that has some (${last}: the
- * conversation_seq of its last message). */
+/* Count the messages of others that were delivered to ${user_id} and that this
+ * user has not read.  store_unread_total() sets *ret to their total;
+ * store_unread_list() calls ${each} for each conversation that has some.
+ * ${last}: the conversation_seq of the conversation's last message, from any
+ * sender, delivered or not. */
 enum rc store_unread_total(
     struct db *db, int64_t user_id, int64_t *ret, struct err *err) MUST_USE;
 enum rc store_unread_list(struct db *db, int64_t user_id,

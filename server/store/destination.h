@@ -47,10 +47,10 @@ typedef enum rc (*store_destination_fn)(
 enum rc store_destinations_after(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 
-/* As store_destinations_after(), but only for destinations that have ready
- * lanes.  The cost is one step in the index of ready lanes for each destination
- * that is found; it depends neither on the number of its lanes nor on the
- * number of destinations without ready lanes. */
+/* Calls ${each} for at most ${limit} destinations that have ready lanes and ids
+ * above ${after}, in ascending order of ids.  The cost is one step in the index
+ * of ready lanes for each destination that is found; it depends neither on the
+ * number of its lanes nor on the number of destinations without ready lanes. */
 enum rc store_destinations_ready(struct db *db, int64_t after, int64_t limit,
     store_destination_fn each, void *arg, struct err *err) MUST_USE;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The epoch of the database: a name that changes when the database has returned
- * to an earlier state, because it was restored from a backup or a failover has
- * lost commits.  Clients then discard their cursors, and other servers send
- * again what may be missing.
+ * The epoch of the database: a name that is replaced when the database has
+ * returned, or may have returned, to an earlier state, because it was restored
+ * from a backup or a failover may have lost commits.  Clients then discard
+ * their cursors, and other servers send again what may be missing.
  *
  * Thread: the owner of the connection.
  */
@@ -12,8 +12,9 @@
 
 #include "db/db.h"
 
-/* Sets the epoch to ${name} after the database has returned to an earlier
- * state, and stores the time.  Runs in the caller's transaction. */
+/* Replaces the epoch by ${name} after the database has returned to an earlier
+ * state, and stores ${now_ms} as the time of this change.  Runs in the caller's
+ * transaction, which the caller commits. */
 enum rc store_epoch_renew(
     struct db *db, const char *name, int64_t now_ms, struct err *err) MUST_USE;
 

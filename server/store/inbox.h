@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inbox events as the store keeps them, for readers and for acks and reads.
+ * Reads inboxes: the events, for clients; the messages that an ack covers, or
+ * a read (the user's report of what was read); and the seq of the last event.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_INBOX_H
@@ -9,7 +10,7 @@
 #include "db/db.h"
 #include "model/event.h"
 
-/* A message of another user in an inbox, as acks and reads need it. */
+/* A message in an inbox, as acks and reads need it. */
 struct store_inbox_message {
 	int64_t seq;
 	int64_t mid;
@@ -32,8 +33,9 @@ struct store_range {
 	int64_t limit;
 };
 
-/* Calls ${each} for the events of ${user_id} in ${range}, in order.  The views
- * are borrowed until the callback returns. */
+/* Calls ${each} for the events of ${user_id} in ${range}, in ascending order of
+ * seq.  The views are borrowed until the callback returns.  An error of ${each}
+ * ends the calls and is returned. */
 enum rc store_inbox_page(struct db *db, int64_t user_id,
     const struct store_range *range, store_event_fn each, void *arg,
     struct err *err) MUST_USE;
@@ -43,21 +45,22 @@ enum rc store_inbox_range(struct db *db, int64_t user_id, int64_t after,
     int64_t upto, store_inbox_fn each, void *arg, struct err *err) MUST_USE;
 
 /* Finds message ${id} in the inbox of ${user_id}, also if that user has sent
- * it; outbox_id of *ret is 0.  RC_NOT_FOUND: the message is not in the inbox.
- */
+ * it.  Does not read outbox_id: it is 0 in *ret.  RC_NOT_FOUND: the message is
+ * not in the inbox. */
 enum rc store_inbox_find(struct db *db, int64_t user_id, const struct uuid *id,
     struct store_inbox_message *ret, struct err *err) MUST_USE;
 
-/* Finds, in a conversation, the last message that another user has sent, that
- * is in the inbox of ${user_id}, and whose conversation_seq is above ${after}
- * and at most ${upto}; seq and outbox_id of *ret are 0.  RC_NOT_FOUND: there is
- * none. */
+/* Finds, in a conversation, the message with the highest conversation_seq among
+ * those that another user has sent, that are in the inbox of ${user_id}, and
+ * whose conversation_seq is above ${after} and at most ${upto}.  Does not read
+ * seq and outbox_id: they are 0 in *ret.  RC_NOT_FOUND: there is none. */
 enum rc store_last_of_others(struct db *db, int64_t conversation_id,
     int64_t user_id, int64_t after, int64_t upto,
     struct store_inbox_message *ret, struct err *err) MUST_USE;
 
 /* Calls ${each}, in any order, for each of ${n} users who has an inbox, with
- * the seq of the last event in it (0: none yet). */
+ * the seq of the last event that was put into the inbox, even if this event was
+ * purged since (0: there was none yet). */
 enum rc store_inbox_heads(struct db *db, const int64_t *users, size_t n,
     enum rc (*each)(void *arg, int64_t user_id, int64_t head, struct err *err),
     void *arg, struct err *err) MUST_USE;

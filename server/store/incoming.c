@@ -20,9 +20,10 @@ struct rows {
 #define ROWS(v, n)                                                             \
 	((struct rows){(v), sizeof(*(v)) / sizeof(struct db_val), (n)})
 
-/* Queues ${stmt} for ${rows}, and frees ${rows}.  ${each} is called with ${h}.
- * For an INSERT ${each} is NULL, because its result needs no check: the INSERT
- * adds all its rows, or fails. */
+/* Queues ${stmt} for ${rows} (db_pipeline_query()), and frees ${rows}, also
+ * after an error.  ${each} is called with ${h} for each result row.  For an
+ * INSERT ${each} is NULL, because its result needs no check: the INSERT stores
+ * all its rows, or fails. */
 static enum rc
 ask(struct db *db, int stmt, struct rows rows, db_row_fn each,
     const struct store_incoming_handler *h, struct err *err)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows about what other servers have sent: events that were accepted, nonces of
- * requests, the last number that was accepted of each sequence, and the outbox
- * rows that a receipt covers.  An origin is the id of the sending server's
- * destination.
+ * Queries and writes for the requests of other servers: accepted events, nonces
+ * of accepted requests, how far each sequence (struct store_sequence) has come,
+ * the keys that sign requests, messages by their public ids, and the outbox
+ * rows that a receipt covers.  An origin is the server that has sent an event
+ * or a request, as the id of its destination.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_INCOMING_H
@@ -22,11 +23,12 @@ struct store_event_key {
 };
 
 /* An event that was accepted.  sequence: the place that the event had in the
- * sender's lane; 0: not known.  behind: the highest place in this lane that was
- * accepted lately, if it is >= sequence and was accepted at most 11 minutes
- * before this event was (RECEIVE_LATE_COPY_MS); else 0.  If it is not 0, the
- * event came late, or the sender was restored from a backup and assigns the
- * same places again. */
+ * sender's lane; 0: not known.  behind: the highest place of this lane
+ * (store_sequence.highest) that was stored before the request with the event
+ * came, if that place is >= sequence and was accepted at most 11 minutes
+ * (RECEIVE_LATE_COPY_MS) before; else 0.  If behind is not 0, the event came
+ * late, or the sender was restored from a backup and assigns the same places
+ * again.  In results key.origin is 0. */
 struct store_processed {
 	struct store_event_key key;
 	int64_t sequence;
@@ -59,8 +61,9 @@ struct store_place {
 	int64_t created_at;
 };
 
-/* A message that a receipt names, and its place in the lane to the receipt's
- * sender. */
+/* The key: the id of a message that a receipt names, and the receipt's sender,
+ * a user of another server (dest_id).  The target: that message, and the place
+ * of its outbox row in the lane to this user. */
 struct store_target_key {
 	struct uuid message_id;
 	int64_t dest_id;
@@ -92,13 +95,15 @@ typedef enum rc (*store_covered_fn)(
     void *arg, const struct store_covered_row *row, struct err *err);
 
 /* Receives the rows of the queries below, at the latest while
- * store_incoming_answers() runs.  The struct must not change until that call
- * has returned, and its functions must not use the database. */
+ * store_incoming_answers(), or another call that sends the queue (db/db.h),
+ * runs.  The struct must live and not change until that call has returned, and
+ * its functions must not use the database. */
 struct store_incoming_handler {
 	/* The event was accepted before. */
 	void (*processed)(void *arg, const struct store_processed *p);
-	/* The event has put a message with this fingerprint (borrowed) into the
-	 * inbox of ${user_id}. */
+	/* The inbox of ${user_id} has a row of this event, and the message of
+	 * that row has this fingerprint (borrowed).  The message of a receipt's
+	 * row is the one that the receipt names. */
 	void (*incoming)(void *arg, const struct uuid *event_id,
 	    int64_t user_id, const uint8_t fingerprint[STORE_FINGERPRINT_LEN]);
 	/* A message with this id exists. */
@@ -114,9 +119,11 @@ struct store_incoming_handler {
 	void *arg;
 };
 
-/* Each of these functions queues one query for ${n} keys.  The rows that exist
- * are passed to the handler, in any order: those of the first function to its
- * member processed, then in the same way incoming, taken, sequence and target.
+/* Each of these five functions queues one query for ${n} keys (0: does
+ * nothing).  The query calls one member of the handler for each row that
+ * exists, in any order: store_processed_find() calls processed,
+ * store_incoming_find() calls incoming, store_taken_find() calls taken,
+ * store_sequences_get() calls sequence, and store_targets_find() calls target.
  */
 enum rc store_processed_find(struct db *db, const struct store_event_key *keys,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
@@ -130,9 +137,10 @@ enum rc store_sequences_get(struct db *db, const struct store_sequence *s,
 enum rc store_targets_find(struct db *db, const struct store_target_key *keys,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 
-/* Queues a query for the rows in ${n} parts of lanes, without rows that have
- * failed, expired or been canceled.  The member covered of the handler receives
- * the rows in the order of the parts, and within each part by lane_seq. */
+/* Queues a query for the pending, sending, sent and acked outbox rows in ${n}
+ * parts of lanes to other servers (0: does nothing).  The member covered of the
+ * handler receives the rows in the order of the parts, and within each part by
+ * lane_seq. */
 enum rc store_covered_find(struct db *db, const struct store_covering *parts,
     size_t n, const struct store_incoming_handler *h, struct err *err) MUST_USE;
 
@@ -147,9 +155,10 @@ enum rc store_processed_add(struct db *db, const struct store_processed *events,
 enum rc store_sequences_set(struct db *db, const struct store_sequence *s,
     size_t n, struct err *err) MUST_USE;
 
-/* A key that has verified a request, and what the database says about it now.
- * The node's copy in memory may be older, and may not know that an operator has
- * blocked the peer or that the peer was forgotten or purged. */
+/* The key with which this node has verified a request of peer ${origin}, and
+ * what the database says now about the key and the peer.  The node's copy in
+ * memory may be older, and may not know that an operator has blocked the peer
+ * or that the peer was forgotten or purged. */
 struct store_origin {
 	int64_t origin;
 	const char *key_id;
@@ -190,15 +199,18 @@ enum rc store_nonce_add(
 enum rc store_nonces_expire(
     struct db *db, int64_t now_ms, int64_t limit, struct err *err) MUST_USE;
 
-/* Calls ${each} for the outbox row of message ${mid} to ${dest_id}, a user of
- * another server, if the row is sent, is not acked, and waits for no later
- * answer that the other server has promised. */
+/* Calls ${each}, before this function returns, for the outbox row of message
+ * ${mid} to ${dest_id}, a user of another server, if the row is sent, is not
+ * acked, and waits for no later answer that the other server has promised.
+ * Otherwise, and if there is no such row, returns RC_OK without a call. */
 enum rc store_covered_one(struct db *db, int64_t mid, int64_t dest_id,
     store_covered_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Stores in the outbox row of message ${mid} to ${dest_id} that a receipt has
- * named the message.  Does nothing if the row is acked, or if it is sent and
- * waits for no later answer that the other server has promised. */
+/* Sets acked_at of the outbox row of message ${mid} to ${dest_id}, a user of
+ * another server, to ${now_ms}, because a receipt has named the message; the
+ * state of the row stays.  Does nothing (RC_OK) if there is no such row, if the
+ * row is acked, or if it is sent and waits for no later answer that the other
+ * server has promised. */
 enum rc store_receipt_note(struct db *db, int64_t mid, int64_t dest_id,
     int64_t now_ms, struct err *err) MUST_USE;
 

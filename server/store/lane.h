@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lanes as the store keeps them: one cursor for each conversation, recipient
- * and class.  A lane to an inbox here has the state `local` for ever; its
- * pending rows are found in the outbox.  A lane to another server is idle,
- * ready, or leased to a relay that holds its token.
+ * and class.  A lane to an inbox here has the state `local` for ever; only a
+ * search of the outbox shows whether it has pending rows.  A lane to another
+ * server is idle (nothing to send), ready (a relay may lease it when it is
+ * due), or leased to the relay that holds its lease_token.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_LANE_H
@@ -46,8 +47,10 @@ struct store_lanes {
 	size_t n;
 };
 
-/* The position of a pass over the ready lanes of one destination and priority.
- * All zero: the next pass has not begun. */
+/* How far a pass over the ready lanes of one destination and priority has come.
+ * A pass visits the lanes that are due at upto_ms, the time at which it began
+ * (or an earlier one, if the clock was set back since), by due time, then by
+ * id.  All zero: no pass is under way. */
 struct store_pass {
 	int64_t upto_ms;         /* only lanes due at this time, wall clock */
 	int64_t due_at, lane_id; /* the last lane that was processed */
@@ -75,9 +78,9 @@ struct store_lane {
 /* The name of a state in the database: "local", "idle" and so on. */
 const char *lane_state_name(enum lane_state state);
 
-/* Finds the lane with the conversation, recipient and class of ${key}, whose
- * destination_id says only whether the lane is local.  RC_NOT_FOUND: there is
- * none yet. */
+/* Finds the lane with the conversation, recipient (dest_user) and class of
+ * ${key}.  Of ${key}->destination_id it matters only whether it is
+ * DESTINATION_LOCAL.  RC_NOT_FOUND: there is no such lane yet. */
 enum rc store_lane_find(struct db *db, const struct store_lane *key,
     struct store_lane *ret, struct err *err) MUST_USE;
 
@@ -85,8 +88,10 @@ enum rc store_lane_find(struct db *db, const struct store_lane *key,
 enum rc store_lane_get(struct db *db, int64_t lane_id, struct store_lane *ret,
     struct err *err) MUST_USE;
 
-/* Adds a lane with the conversation, recipient, destination and class of
- * ${lane}.  Sets its id, its state (local or idle), and next_seq to 1. */
+/* Inserts the row of a new lane with the conversation, recipient (dest_user),
+ * destination and class of ${lane}.  In *lane it sets lane_id, state
+ * (LANE_LOCAL or LANE_IDLE) and next_seq (1), and leaves the other members,
+ * which the caller has zeroed. */
 enum rc store_lane_insert(struct db *db, struct store_lane *lane,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -98,28 +103,30 @@ enum rc store_lanes_pending(struct db *db, int64_t now_ms, int64_t after,
     int64_t limit, void (*each)(void *arg, int64_t lane_id), void *arg,
     int64_t *ret_last, struct err *err) MUST_USE;
 
-/* Finds ready lanes to ${destination_id} of ${priority} that are due at
- * ${pass}->upto_ms and that ${pass} has not processed yet, ordered by due time,
- * then by id.  On PostgreSQL lanes whose conversation another transaction has
- * locked are left out.  If fewer than STORE_LANES are found, no other lanes
- * remain for the pass, except those that were left out. */
+/* Finds at most STORE_LANES ready lanes to ${destination_id} of ${priority}
+ * that are due at ${pass}->upto_ms, ordered by due time, then by id, after the
+ * last lane that ${pass} has processed.  The caller advances ${pass}.  On
+ * PostgreSQL a writer's connection locks the conversations of these lanes, and
+ * leaves out lanes whose conversation another transaction has locked.  If fewer
+ * than STORE_LANES are found, no other lanes remain for the pass, except those
+ * that were left out. */
 enum rc store_lanes_ready(struct db *db, int64_t destination_id, int priority,
     const struct store_pass *pass, struct store_lanes *ret,
     struct err *err) MUST_USE;
 
-/* *ret: the due time of the next ready lane to ${destination_id}, which may
- * have passed; 0: no lane is ready. */
+/* *ret: the earliest due time of the ready lanes to ${destination_id}, which
+ * may have passed, and is at least 1; 0: no lane is ready. */
 enum rc store_lanes_ready_next(struct db *db, int64_t destination_id,
     int64_t *ret, struct err *err) MUST_USE;
 
-/* *ret: the highest priority of the pending rows of a lane to another server;
- * PRIORITY_LOW: there is none. */
+/* *ret: the highest priority of the pending rows of a lane to another server,
+ * without scheduled rows; PRIORITY_LOW if the lane has no such row. */
 enum rc store_lane_top_priority(
     struct db *db, int64_t lane_id, int *ret, struct err *err) MUST_USE;
 
 /* The fence: ends the lease of a lane, which becomes ready, if ${token} is
- * still its token.  RC_CONFLICT (without an error text): the lane has no lease
- * with this token. */
+ * still its token, even if lease_until has passed.  RC_CONFLICT (without an
+ * error text): the lane has no lease with this token. */
 enum rc store_lane_fence(struct db *db, int64_t lane_id, int64_t token,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -128,15 +135,17 @@ struct store_renewal {
 	int64_t lane_id, token, until_ms;
 };
 
-/* Renews a lease if its token is still that of the lane.  RC_CONFLICT (without
- * an error text): the lease has ended, or another relay has the lane. */
+/* Renews a lease if its token is still that of the lane, even if lease_until
+ * has passed.  RC_CONFLICT (without an error text): the lane is not leased any
+ * more, or is leased with another token. */
 enum rc store_lane_renew(struct db *db, const struct store_renewal *r,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Finds at most STORE_LANES lanes whose leases have run out at ${now_ms}, or
- * last beyond ${beyond_ms}, which happens when the clock was set back.  On
- * PostgreSQL lanes whose conversation another transaction has locked are left
- * out. */
+/* Finds at most STORE_LANES leased lanes whose lease_until is at most
+ * ${now_ms}, or is after ${beyond_ms}, which happens when the clock was set
+ * back.  On PostgreSQL a writer's connection locks the conversations of these
+ * lanes, and leaves out lanes whose conversation another transaction has
+ * locked. */
 enum rc store_lanes_stale(struct db *db, int64_t now_ms, int64_t beyond_ms,
     struct store_lanes *ret, struct err *err) MUST_USE;
 
@@ -147,21 +156,25 @@ enum rc store_lanes_lease_next(
 struct sql_lane_set;
 struct sql_lane_remote_set;
 
-/* Sets ${ret} to the parameters of the statement that writes the current values
- * of ${lane}, a lane to an inbox here.  *ret may point into ${lane}. */
+/* Sets ${ret} to the parameters of SQL_LANE_SET, which writes next_seq,
+ * last_published_seq and due_at of ${lane}, a lane to an inbox here.  The
+ * caller runs the statement; until then ${lane} must live, because *ret may
+ * point into it. */
 void store_lane_local_row(
     const struct store_lane *lane, int64_t now_ms, struct sql_lane_set *ret);
 
-/* The same for a lane to another server. */
+/* The same for a lane to another server, with SQL_LANE_REMOTE_SET, which writes
+ * all columns of the row that change. */
 void store_lane_remote_row(const struct store_lane *lane, int64_t now_ms,
     struct sql_lane_remote_set *ret);
 
-/* Sets the due time of ready lanes that are due after ${beyond_ms} to
+/* Sets the due time of ready lanes that are due after the time ${beyond_ms} to
  * ${now_ms}: no lane is ever postponed that long, so the clock was set back.
  * One call examines at most 1000 lanes that are due after ${beyond_ms}.  On
  * PostgreSQL lanes whose conversation another transaction has locked are left
- * out.  *ret: the number of lanes that were changed.  The caller must then
- * remove the lanes from its cache (txn/cache.h). */
+ * out.  *ret: the number of lanes that were changed.  If it is not 0, the
+ * caller must remove all lanes from its cache (txn/cache.h), because this call
+ * does not say which of them it has changed. */
 enum rc store_lanes_cap_due(struct db *db, int64_t now_ms, int64_t beyond_ms,
     int64_t *ret, struct err *err) MUST_USE;
 

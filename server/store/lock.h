@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and locks the rows of a batch on a multi-writer database.  Each
- * function queues one statement for any number of rows.  The handler receives
- * the rows at the latest while store_lock_answers() runs; for a row that does
- * not exist it is not called.
+ * Reads the rows of a batch on a multi-writer database, and locks them where
+ * the comment of the function says so.  Each function queues one statement for
+ * any number of rows, except store_lock_answers().  The handler receives the
+ * rows at the latest while store_lock_answers() runs; for a row that does not
+ * exist it is not called.
  * Thread: the owner of ${db}, in a transaction.
  */
 #ifndef STORE_LOCK_H
@@ -23,10 +24,11 @@ struct store_user_key {
 
 /* Identifies a conversation: by conversation_id, by public_id, by direct_key,
  * by lane_id (one of its lanes), or as the direct one of user_id with the user
- * called `with`.  Or identifies the conversations of the messages that user_id
- * acks with an ack up to the inbox number acked_upto, or reads with a read up
- * to read_upto: at most the first 2000 messages after what was acked or read
- * before.  Members that are not used are 0 or NULL. */
+ * called `with`.  Or identifies the conversations of messages of others in the
+ * inbox of user_id: for an ack, the messages after the highest number that the
+ * inbox has acked, up to number acked_upto; for a read, those after the highest
+ * number that was read, up to read_upto; of each at most the first 2000
+ * messages.  Members that are not used are 0 or NULL. */
 struct store_conversation_key {
 	int64_t conversation_id;
 	const struct uuid *public_id; /* borrowed */
@@ -44,17 +46,19 @@ struct store_about {
 	int64_t dead_id;
 };
 
-/* A member of a conversation, with what is known about the member as a user
- * (id, name, disabled, destination). */
+/* A member of a conversation, and the member as a user.  Of `user` only
+ * user_id, name, disabled and destination_id are set; its other members are 0.
+ */
 struct store_lock_member {
 	int64_t conversation_id;
 	struct store_participant participant;
 	struct store_user user;
 };
 
-/* Receives the results: each function below calls the member that its comment
- * names.  The struct must not change until store_lock_answers() has returned,
- * and its functions must not use the database. */
+/* Receives the results: the statement of each function below calls the member
+ * that the comment of the function names, at the latest while
+ * store_lock_answers() runs.  The struct must live and not change until that
+ * call has returned, and its functions must not use the database. */
 struct store_lock_handler {
 	enum rc (*user)(
 	    void *arg, const struct store_user *user, struct err *err);
@@ -83,17 +87,18 @@ struct store_lock_handler {
 /* Sends the queued statements and waits for their results. */
 enum rc store_lock_answers(struct db *db, struct err *err) MUST_USE;
 
-/* Locks ${n} names of rows that may have to be inserted or changed: the direct
- * key of a conversation, a server, an account.  Must come before all other
- * locks of the transaction.  Until the transaction ends, no other transaction
- * that locks such a name inserts the row; a row that was inserted before is
- * visible to all later statements.  Names with the same hash share a lock. */
+/* Locks ${n} names of rows that may have to be inserted or changed, for example
+ * the direct key of a conversation, or the name of a server or an account.
+ * Must come before all other locks of the transaction.  Another transaction
+ * that locks one of these names waits until this transaction ends; a row that
+ * such a transaction has committed before is visible to all later statements.
+ * Names with the same hash share a lock. */
 enum rc store_lock_names(struct db *db, const char *const *names, size_t n,
     struct err *err) MUST_USE;
 
-/* As store_lock_names(), but without waiting.  Calls name_taken() with the
- * index in ${names} of each name that another transaction has locked; the other
- * names are locked now. */
+/* As store_lock_names(), but the statement does not wait.  It locks the names
+ * that are free, and calls name_taken() for each name that another transaction
+ * has locked, with the index of the name in ${names}. */
 enum rc store_lock_names_skip(struct db *db, const char *const *names, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
@@ -134,9 +139,10 @@ enum rc store_lock_devices_skip(struct db *db, const int64_t *ids, size_t n,
 enum rc store_lock_devices_exist(struct db *db, const int64_t *ids, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* Locks the conversations of the first ${limit} scheduled messages that are due
- * at ${now_ms}, except conversations that another transaction has locked.
- * Calls conversation() for each that is locked now. */
+/* Locks the conversations of the ${limit} scheduled messages that have been due
+ * longest at ${now_ms}, except conversations that another transaction has
+ * locked (their messages count towards ${limit}, too).  Calls conversation()
+ * once for each that it has locked. */
 enum rc store_lock_due(struct db *db, int64_t now_ms, int64_t limit,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
@@ -153,10 +159,10 @@ enum rc store_lock_lanes_of(struct db *db, const int64_t *conversations,
 enum rc store_lock_counters(struct db *db, const int64_t *users, size_t n,
     const struct store_lock_handler *h, struct err *err) MUST_USE;
 
-/* Locks inboxes, in the order of their users, and calls counter() for each.
- * ${more}: the transaction has locked other inboxes already, so it must not
- * wait; if another transaction has locked one of these, the call that sends the
- * queue returns RC_BUSY with db_retryable(). */
+/* Locks the inboxes of ${users}, in the order of user ids, and calls counter()
+ * for each.  ${more}: the transaction has locked other inboxes already, so it
+ * must not wait; if another transaction has locked one of these, the call that
+ * sends the queue returns RC_BUSY, and db_retryable() then returns true. */
 enum rc store_lock_inboxes(struct db *db, const int64_t *users, size_t n,
     bool more, const struct store_lock_handler *h, struct err *err) MUST_USE;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages as the store keeps them, for senders that repeat an id and for
- * readers.  Texts of a view are borrowed until the callback returns.
+ * Reads messages: by id, to recognise a send that is repeated; as the entries
+ * of their sender; as the history of a conversation for one of its members; and
+ * the sums of what a user has sent.  The texts in the struct that a callback
+ * gets are borrowed until the callback returns.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_MESSAGE_H
@@ -69,10 +71,10 @@ struct store_sizes_query {
 	int64_t from_ms, before_ms;
 };
 
-/* Adds up the messages that ${query} selects, and their bytes.  Reads the
- * sender's messages from the newest back to the first one that was created
- * before from_ms, so the cost grows with the number of messages since from_ms.
- */
+/* *ret: the number of the messages that ${query} selects, and the bytes of
+ * their texts and metadata.  Reads the sender's messages by descending id and
+ * stops at the first one that was created before from_ms, so the cost grows
+ * with the number of messages since from_ms. */
 enum rc store_sizes_get(struct db *db, const struct store_sizes_query *query,
     struct store_sizes *ret, struct err *err) MUST_USE;
 
@@ -93,10 +95,11 @@ typedef enum rc (*store_history_fn)(
     void *arg, const struct store_history *message, struct err *err);
 
 /* Selects at most limit messages of a conversation that user_id may see: the
- * user's own, and those of others up to the conversation_seq delivered_upto,
- * except messages whose outbox row to the user is neither sent nor acked.  If
- * before is true: messages below seq, the newest first; else messages above
- * seq, the oldest first. */
+ * user's own, and those of others with a conversation_seq of at most
+ * delivered_upto, except messages of others whose outbox row to the user exists
+ * and is neither sent nor acked.  Scheduled messages are left out.  If before
+ * is true: messages with a conversation_seq below seq, the highest first; else
+ * messages above seq, the lowest first. */
 struct store_history_query {
 	int64_t conversation_id;
 	int64_t user_id;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outbox rows as the store keeps them.
+ * Reads and writes outbox rows: those to inboxes here, scheduled rows, and the
+ * destinations of a message as its sender sees them.  store/remote.h has the
+ * rows on their way to other servers.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_OUTBOX_H
@@ -70,9 +72,10 @@ struct store_due {
 	int priority;
 };
 
-/* *ret: the first time after ${now_ms} at which a lane becomes due, or the time
- * at which the first scheduled row is due, if that is earlier; it may be before
- * ${now_ms}.  0: no lane becomes due, and no row is scheduled. */
+/* *ret: the earlier of two times: the first due_at of any lane (local or not)
+ * that is after ${now_ms}, and the earliest time at which a scheduled row is
+ * due, which may be before ${now_ms}.  A lane that is due at ${now_ms} already
+ * does not count.  0: there is neither. */
 enum rc store_outbox_next_due(
     struct db *db, int64_t now_ms, int64_t *ret, struct err *err) MUST_USE;
 
@@ -85,8 +88,9 @@ struct store_claim {
 };
 
 /* Reads the pending rows of the parts ${claims} of ${n} local lanes (at most
- * STORE_CLAIMS) into ${ret}, lane by lane, each in order.  ${ret} must have
- * room for the sum of all `most`. */
+ * STORE_CLAIMS) into ${ret}, in the order of ${claims}, and within each part by
+ * lane_seq; changes no row.  *ret_n: the number of rows.  ${ret} must have room
+ * for the sum of all `most`. */
 #define STORE_CLAIMS 64
 enum rc store_outbox_claim(struct db *db, const struct store_claim *claims,
     size_t n, struct store_claimed *ret, size_t *ret_n,
@@ -104,15 +108,17 @@ enum rc store_outbox_ids(
 enum rc store_message_ids(
     struct db *db, int64_t *list, size_t n, struct err *err) MUST_USE;
 
-/* Finds the pending receipt of ${kind} by ${sender_id} in a local lane that
- * store_receipt_move() may move to a later message; *ret_id is 0 if there is
- * none.  A read receipt may not be moved if a delivered receipt follows it in
- * the lane. */
+/* Finds the last pending receipt of ${kind} by ${sender_id} in a local lane,
+ * which store_receipt_move() may then change to a later message; *ret_id is 0
+ * if there is none.  A read receipt is not found if a pending delivered receipt
+ * by ${sender_id} follows it in the lane, because it must not be changed then.
+ */
 enum rc store_receipt_pending(struct db *db, int64_t lane_id, int kind,
     int64_t sender_id, int64_t *ret_id, struct err *err) MUST_USE;
 
-/* Makes a pending receipt cover everything up to a later message.  RC_CONFLICT:
- * it is not pending. */
+/* Changes the pending receipt in outbox row ${id} to a later message, ${mid},
+ * so that it covers everything up to that message; the place of the row in its
+ * lane stays.  RC_CONFLICT: the row is not pending. */
 enum rc store_receipt_move(struct db *db, int64_t id, int64_t mid,
     int64_t conversation_seq, int64_t event_time, struct err *err) MUST_USE;
 
@@ -135,11 +141,13 @@ enum rc store_destinations(struct db *db, const struct uuid *event_id,
 	void *arg, const struct store_destination *d, struct err *err),
     void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} for the recipients of message ${e} of ${sender_id}, whose
- * outbox rows were purged.  The argument of ${each} is computed from the
- * recipients' watermarks and inboxes; its state is sent or acked.  sent_at is
- * exact if the inbox is here.  Other times are those of the watermark: the
- * row's own time or a later one.  Values that only the purged row had are 0. */
+/* Calls ${each} for the recipients of message ${e} of ${sender_id}.  May be
+ * called only if store_destinations() finds no row of the message, because the
+ * rows were purged.  The argument of ${each} is computed from the recipients'
+ * watermarks and inboxes; its state is sent or acked.  sent_at is exact if the
+ * inbox is here; else it is acked_at.  acked_at and read_at are those of the
+ * recipient's watermark: the time of this message or a later one.  Values that
+ * only the purged row had are 0. */
 enum rc store_purged_destinations(struct db *db, const struct store_entry *e,
     int64_t sender_id,
     enum rc (*each)(
@@ -162,9 +170,10 @@ struct store_release {
 	const uint8_t *digest; /* 32 bytes */
 };
 
-/* Releases a scheduled row: stores its place in its lane, and the place of its
- * message in the conversation.  RC_CONFLICT: the row or its message has a place
- * already, or the row is not pending. */
+/* Releases a scheduled row: stores its place in its lane, and the place and the
+ * digest of its message in the conversation.  RC_CONFLICT: the row or its
+ * message has a place already, or the row is not pending; the message may have
+ * been written, so the caller must roll back. */
 enum rc store_outbox_release(struct db *db, const struct store_release *r,
     int64_t now_ms, struct err *err) MUST_USE;
 
@@ -176,9 +185,9 @@ enum rc store_outbox_cancel(
 enum rc store_outbox_scheduled_count(
     struct db *db, int64_t sender_id, int64_t *ret, struct err *err) MUST_USE;
 
-/* *ret: the number of rows that wait for delivery into inboxes here, without
- * scheduled ones.  Counts all of them, which is slow; only the start of the
- * server calls this. */
+/* *ret: the number of pending rows to inboxes here, without scheduled ones.
+ * Counts all of them, which is slow; in the server only relay_start() calls
+ * this. */
 enum rc store_outbox_pending_count(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Peers: other servers that have been in contact with this one, or of which an
+ * Peers: other servers whose document this server has read, or of which an
  * operator has pinned a key, or that an operator has blocked.  The name of a
  * peer is that of its destination.
  *
  * A key verifies signatures if it is pinned.  If no key of the peer is pinned,
- * the keys of its document, as it was read last, verify.
+ * all keys verify that are not retired: those of its document, as it was read
+ * last, and keys that were unpinned since.
  *
  * Thread: the owner of ${db}, for all functions.
  */
@@ -20,8 +21,9 @@
 #include "db/db.h"
 #include "model/envelope.h"
 
-/* The most keys of one peer that verify at the same time: those of its document
- * (8), or those that operators have pinned. */
+/* The most keys of one peer that can be pinned, and also the most keys that are
+ * neither pinned nor retired: a document has at most 8.  So at most 8 verify at
+ * the same time, because either the pinned ones verify or the others. */
 #define STORE_PEER_KEYS 8
 /* The most retired keys of one peer that are kept.  The limit keeps a peer that
  * changes its document again and again from taking more room. */
@@ -66,8 +68,9 @@ struct store_peer_row {
 	/* The numbers of keys that are not retired, and of keys that are
 	 * pinned. */
 	int64_t live, pinned;
-	/* A user of the peer is known here, or an operator has set something
-	 * for the peer. */
+	/* A user of the peer is known here, or the pause, the rate or the
+	 * circuit breaker of its destination was set at least once.  Pins and
+	 * blocks do not count. */
 	bool used;
 };
 
@@ -84,7 +87,9 @@ typedef enum rc (*store_peer_fn)(
 enum rc store_peers_after(struct db *db, int64_t after, int64_t limit,
     store_peer_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Adds the row of a peer that was never in contact, unless the row exists. */
+/* Adds the peer row of the destination, with both times 0 (never in contact)
+ * and without epoch and block.  If the row exists, it stays unchanged: RC_OK.
+ */
 enum rc store_peer_insert(
     struct db *db, int64_t destination_id, struct err *err) MUST_USE;
 
@@ -114,9 +119,11 @@ struct store_peer_keys {
 enum rc store_peer_keys(struct db *db, int64_t destination_id,
     struct store_peer_keys *ret, struct err *err) MUST_USE;
 
-/* Adds ${key}, or replaces the key with the same id, also its pin.  The key is
- * not retired afterwards.  It counts as first seen now, unless the same public
- * key was stored under this id before. */
+/* Adds ${key}, or replaces the key with the same id and its pin ("" in
+ * pinned_by: the key is not pinned afterwards).  The key is not retired
+ * afterwards.  Its first_seen_at is ${now_ms}, unless the replaced key has the
+ * same public key, whose first_seen_at then stays; last_seen_at is ${now_ms}.
+ */
 enum rc store_peer_key_put(struct db *db, int64_t destination_id,
     const struct store_peer_key *key, int64_t now_ms, struct err *err) MUST_USE;
 

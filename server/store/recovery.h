@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recovery: what happens to a database before anything is read from it for
- * clients, in this order:
+ * Recovery: the steps that a server takes with its database at the start,
+ * before it reads anything for clients:
  *
  *     1. a checkpoint: the log is moved into the file, the file is synced,
  *        and the log is truncated (SQLite only);
- *     2. the migrations that are missing (the hook makes a copy first);
- *     3. the boot row, in a transaction with a sync of its own.
+ *     2. the migrations that are missing (the hook migrate() may copy the
+ *        database first);
+ *     3. the boot row, which holds the time of this start, in a transaction
+ *        with a sync of its own (the hook enter() may add to it).
  *
  * Why.  The server that ran before may have ended because a sync failed.  The
  * system then still has pages in memory that are not on the disk, and considers
  * them clean: no later sync writes them.  A client that repeats a send would
- * get a success for the known message, although the next loss of power undoes
- * it.
+ * get a success, because the message is found in the database, although the
+ * next loss of power may remove the message.
  *
  * The checkpoint writes everything that the log shows into the file again, and
- * starts the log anew, with no frames of the old one behind it.  It comes
- * first, so that nothing depends on frames that may disappear.  A migration
- * before it would append to that log and disappear with it; the copy of the
- * database would show a state that was never on the disk; and the copy would
- * take the room that the truncated log gives back.
+ * empties the log.  The checkpoint comes first, so that nothing depends on
+ * frames of the log that may disappear.  A migration before the checkpoint
+ * would append its frames to those and disappear with them; the copy of the
+ * database would contain a state that was never on the disk; and on a full disk
+ * the copy could fail, because the log still takes the room that truncating it
+ * frees.
  *
  * The checkpoint alone is not enough, because it writes nothing if the log is
  * empty.  The boot row proves that the disk takes a commit and its sync before
- * the first client gets a success.  It comes last, because the migrations
- * create its table.  Its value always differs from the previous one, because
- * SQLite writes nothing for a row that does not change.
+ * the first client gets a success.  The boot row comes last, because the
+ * migrations create its table.  Its value is made to differ from the value of
+ * the last start, because SQLite writes nothing for a row that does not change.
  *
  * Thread: the owner of the connection.
  */
@@ -45,18 +48,21 @@ struct store_recovery {
 	 * copy. */
 	enum rc (*migrate)(void *arg, struct db *db, struct err *err);
 
-	/* Called in the transaction of the boot row, before the row is written.
-	 * If it sets *ret_wait (false before), the transaction is rolled back,
-	 * rest() is called, and the transaction begins again, as often as
-	 * needed.  An error ends the recovery.  NULL: nothing else belongs to
-	 * that transaction. */
+	/* Called in the transaction of the boot row, before the row is written;
+	 * the changes made here are committed with the row.  *ret_wait is false
+	 * at the call.  If enter() sets it to true and returns RC_OK, the
+	 * transaction is rolled back, rest() is called to wait a moment, and a
+	 * new transaction begins with enter() again; the number of repeats has
+	 * no limit.  An error of enter() ends the recovery.  NULL: the
+	 * transaction only writes the boot row, and rest() is not called. */
 	enum rc (*enter)(
 	    void *arg, struct db *db, bool *ret_wait, struct err *err);
 	void (*rest)(void *arg);
 };
 
-/* Runs all steps on ${db}, a writer's connection.  After an error nothing may
- * be served from the database. */
+/* Runs the recovery on ${db}, a writer's connection: the checkpoint, the
+ * missing migrations and the boot row.  Stops at the first error, after which
+ * nothing may be served from the database. */
 enum rc store_recover(
     struct db *db, const struct store_recovery *how, struct err *err) MUST_USE;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Outbox rows on their way to other servers, with all columns, and the
- * transitions between their states.  Each transition names the state that it
- * expects.  If the row is in another state, the result is RC_CONFLICT: memory
- * and disk disagree, and the transaction must be abandoned.  (Functions that
- * return in *ret whether the row was in that state are the exception.)
+ * Outbox rows on their way to other servers: reads the rows, and moves them
+ * from one state to another; a few functions do so for rows to inboxes of this
+ * server, too.  A move changes the row only if the row is in the state that the
+ * comment of the function expects ("pending -> sending").  Otherwise the result
+ * is RC_CONFLICT: memory and disk disagree, and the caller must abandon the
+ * transaction.  (Functions with a bool *ret return RC_OK in that case and set
+ * *ret to false.)  Also stores attempts to deliver a row.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_REMOTE_H
@@ -50,15 +52,18 @@ typedef enum rc (*store_row_fn)(
 enum rc store_row_get(
     struct db *db, int64_t id, struct store_row *ret, struct err *err) MUST_USE;
 
-/* Reads at most ${limit} rows that a lane has still to deliver, from
- * ${from_seq} on, in order: pending rows, and rows for which the other server
- * has promised a later answer that has not come. */
+/* Reads into ${ret} at most ${limit} rows of ${lane_id}, a lane to another
+ * server, with lane_seq >= ${from_seq} that are still to be delivered, in the
+ * order of lane_seq: rows in the state pending, due or not, and rows in the
+ * state sent for which that server has promised a later answer that has not
+ * come.  Changes no row. */
 enum rc store_remote_claim(struct db *db, int64_t lane_id, int64_t from_seq,
     struct store_row *ret, size_t limit, size_t *ret_n,
     struct err *err) MUST_USE;
 
-/* Reads at most ${limit} rows of a lane that are sent or acked and have
- * from_seq <= lane_seq < upto_seq, in order, to be sent again. */
+/* Reads into ${ret} at most ${limit} rows of a lane to another server that are
+ * sent or acked and have from_seq <= lane_seq < upto_seq, in the order of
+ * lane_seq.  Changes no row: the caller sends the rows again. */
 struct store_replay {
 	int64_t lane_id;
 	int64_t from_seq;
@@ -86,9 +91,11 @@ enum rc store_remote_late(
 enum rc store_remote_confirm(
     struct db *db, int64_t id, int64_t now_ms, struct err *err) MUST_USE;
 
-/* Finds the outbox row of event ${event_id} for which server ${origin} (a
- * destination) has promised a later answer, or may be about to, because the row
- * is being sent.  RC_NOT_FOUND: there is none. */
+/* Sets *ret to the id of the outbox row that brings event ${event_id} to a user
+ * of the other server with the destination id ${origin}, if that server has
+ * promised a later answer for the row that has not come, or may be about to
+ * promise one, because the row is in the state sending.  RC_NOT_FOUND: there is
+ * no such row. */
 enum rc store_promised_find(struct db *db, const struct uuid *event_id,
     int64_t origin, int64_t *ret, struct err *err) MUST_USE;
 
@@ -105,11 +112,13 @@ enum rc store_remote_acked_early(struct db *db, int64_t id, int64_t now_ms,
 enum rc store_remote_acked_noted(struct db *db, int64_t id, int64_t now_ms,
     bool *ret, struct err *err) MUST_USE;
 
-/* sending -> sent.  A receipt that has named the row before is kept only if the
- * destination had the message before this attempt (${duplicate}) or the receipt
- * came during this attempt; any other receipt is forgotten, because the
- * destination may have lost the message since.  ${ack_deadline}: the time from
- * which the promised later answer is late; 0: none is promised. */
+/* sending -> sent.  If a receipt has named the row's message already
+ * (store_receipt_note()), the row keeps that mark only if the destination had
+ * the message before this attempt (${duplicate}) or the receipt came during
+ * this attempt; otherwise the mark is deleted, because the destination may have
+ * lost the message since the receipt.  ${ack_deadline}: the wall time in
+ * milliseconds from which the promised later answer is late; 0: the destination
+ * has promised none. */
 enum rc store_remote_sent(struct db *db, int64_t id, int64_t now_ms,
     int64_t ack_deadline, bool duplicate, struct err *err) MUST_USE;
 
@@ -171,10 +180,11 @@ struct store_letter {
 	struct uuid conversation;
 	const char *from;
 	const char *to;
-	/* Set if the message itself came from the recipient's server: the place
-	 * up to which this server had accepted the lane of the message's sender
-	 * when it accepted the message.  0: that place is not known, or the
-	 * message came from elsewhere. */
+	/* For a row that is a receipt: the lane_seq up to which this server had
+	 * accepted the lane that brought the message which the receipt names,
+	 * when it accepted that message from the server of ${to}.  0: not
+	 * known, or the message did not come from that server, as for each row
+	 * that is a message on its way there. */
 	int64_t sequence;
 };
 typedef enum rc (*store_letter_fn)(
@@ -198,15 +208,18 @@ struct store_attempt {
 enum rc store_attempt_start(struct db *db, const struct store_attempt *a,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Stores the end of an attempt: outcome, status, error (truncated to 512
- * bytes).  Does nothing if the attempt has ended already or does not exist. */
+/* Stores the end of attempt number a->attempt of row a->outbox_id: outcome,
+ * status, error (truncated to 512 bytes) and the time ${now_ms}.  Does nothing,
+ * with RC_OK, if the attempt has ended already or does not exist. */
 enum rc store_attempt_end(struct db *db, const struct store_attempt *a,
     int64_t now_ms, struct err *err) MUST_USE;
 
-/* Calls ${each} with the number of messages of each sender that wait for each
- * destination, without scheduled ones.  For another server there is one call
- * for each lane, so a pair may come several times.  Reads all of these rows;
- * for the start only. */
+/* Calls ${each} with a sender, a destination and the number ${n} of messages of
+ * this sender that wait for this destination: those that are pending or being
+ * sent, without scheduled ones.  If the destination is another server, there is
+ * one call for each lane, so the same sender and destination may come several
+ * times, and the caller adds the numbers.  Reads all waiting rows, which is
+ * slow if there are many. */
 typedef enum rc (*store_waiting_fn)(void *arg, int64_t sender_id,
     int64_t destination_id, int64_t n, struct err *err);
 enum rc store_waiting(

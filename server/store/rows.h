@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows that are collected for one statement: everything that a batch writes
- * into a table is sent together (PostgreSQL gets one statement for up to 512
- * rows).
+ * Buffers of rows that are written together.  A transaction does not run an
+ * INSERT or UPDATE for each row at once: it collects the rows of a statement in
+ * a buffer, and writes them when it needs them in the store or the buffer is
+ * full.  Then PostgreSQL runs the statement once for up to 512 rows, and SQLite
+ * once for each row.
  * Thread: the owner of the connection.
  */
 #ifndef STORE_ROWS_H
@@ -42,26 +44,30 @@ struct store_rows {
 	struct db_val *v;
 };
 
-/* Makes ${rows} empty, with room for ${cap} rows of ${kind}.  Returns false if
- * memory is short. */
+/* Initializes ${rows}, which must own no memory: allocates room for ${cap} rows
+ * of ${kind}, of which none is collected yet.  Returns false if there is no
+ * memory; store_rows_fini() is allowed then, too. */
 bool store_rows_init(
     struct store_rows *rows, enum store_rows_kind kind, size_t cap);
 
 /* Frees the memory of ${rows}.  Zeroed rows are allowed. */
 void store_rows_fini(struct store_rows *rows);
 
-/* Adds a row of ${kind}; *ret points to its values.  The caller sets all of
- * them, because they may still be those of an earlier row.  If ${rows} is full,
- * the collected rows are written first (${exact} is false); a caller that does
- * not want this calls store_rows_grow() before.  The memory to which the values
- * point must stay valid until the row is written.  store_next_NAME() below
- * returns *ret as the struct of the statement. */
+/* Adds a row of ${kind} to ${rows} and points *ret at its values.  The caller
+ * sets all of them, because they may still be those of an earlier row.  If
+ * ${rows} is full, the collected rows are written first, by store_rows_write()
+ * with ${exact} false; a caller that does not want this calls store_rows_grow()
+ * before.  The memory to which the values point must stay valid until the row
+ * is written.  An error means that this write failed: the caller must abandon
+ * the transaction. */
 enum rc store_rows_next(struct db *db, struct store_rows *rows,
     enum store_rows_kind kind, void **ret, struct err *err) MUST_USE;
 
-/* For each statement NAME of the table, such as message_insert:
- * store_next_NAME() adds a row, and store_all_NAME() returns all collected
- * rows, as structs of the statement. */
+/* Defines two functions for each NAME of STORE_ROWS_TABLE, such as
+ * message_insert; ${rows} must be of that kind.  store_next_NAME() calls
+ * store_rows_next() and points *ret at the new row, as a struct sql_NAME.
+ * store_all_NAME() returns the array of the collected rows, which has rows->n
+ * elements. */
 #define X(id, name)                                                            \
 	static inline MUST_USE enum rc store_next_##name(struct db *db,        \
 	    struct store_rows *rows, struct sql_##name **ret, struct err *err) \
@@ -87,15 +93,17 @@ STORE_ROWS_TABLE(X)
 enum rc store_rows_grow(struct store_rows *rows, struct err *err) MUST_USE;
 
 /* Writes the collected rows, and makes ${rows} empty, also after an error.
- * ${exact}: as db_pipeline_write(), which only queues them and checks that each
- * changes exactly one row of the table.  Else they are written now, and the
- * number of changed rows is added to rows->changed. */
+ * ${exact} true: it is an error if they do not change exactly one row of the
+ * table each, and on PostgreSQL they are only queued, so that errors may come
+ * from the later call that sends the queue (db_pipeline_write()).  ${exact}
+ * false: they are written before this call returns, and the number of rows of
+ * the table that they have changed is added to rows->changed. */
 enum rc store_rows_write(struct db *db, struct store_rows *rows, bool exact,
     struct err *err) MUST_USE;
 
-/* Runs ${stmt}, which has one parameter, for each of ${n} ids, as
- * db_run_many(): on PostgreSQL in one round trip, with the rows in any order.
- */
+/* Runs ${stmt}, whose only parameter is an id, for each of ${n} ids, and calls
+ * ${each} for each result row.  On PostgreSQL all ids take one round trip, and
+ * the result rows come in any order.  Does nothing if ${n} is 0. */
 enum rc store_run_ids(struct db *db, int stmt, const int64_t *ids, size_t n,
     db_row_fn each, void *arg, struct err *err) MUST_USE;
 

@@ -3,7 +3,7 @@
  * The keys that this server signs with, as rows: several nodes share them.
  *
  * A key contains its seed, which is secret.  The code that reads or makes a key
- * wipes it (crypt_wipe()) as soon as it is no longer needed.
+ * wipes that struct in memory (crypt_wipe()) as soon as it is no longer needed.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_SERVER_KEY_H
@@ -36,8 +36,8 @@ enum rc store_server_keys_list(struct db *db,
     struct store_server_key ret[STORE_SERVER_KEYS], size_t *ret_n,
     struct err *err) MUST_USE;
 
-/* Adds ${key}; its retires_at is ignored.  RC_EXISTS: a key with this id exists
- * or existed. */
+/* Adds ${key}, which is published without an end: its retires_at is ignored.
+ * RC_EXISTS: a key with this id exists, maybe one that is retired. */
 enum rc store_server_key_insert(struct db *db,
     const struct store_server_key *key, struct err *err) MUST_USE;
 

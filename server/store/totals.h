@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The totals of the outbox: the messages by state, and what has ever happened.
+ * The totals of the outbox: the number of messages in each state now, and
+ * counters of what has happened since the database was made.
  * Thread: the owner of ${db}, for all functions.
  */
 #ifndef STORE_TOTALS_H
@@ -9,8 +10,9 @@
 #include "db/db.h"
 
 /* X(id, column, COLUMN).  TOTAL_PENDING to TOTAL_SCHEDULED are the numbers of
- * messages in each state now; acked messages are not counted.  The totals after
- * them count what has ever happened. */
+ * messages in each state now.  A scheduled message is pending in the database,
+ * but is counted only in TOTAL_SCHEDULED; an acked message is in none of them.
+ * The totals after TOTAL_SCHEDULED are counters that only grow. */
 #define STORE_TOTALS_TABLE(X)                                                  \
 	X(TOTAL_PENDING, pending, PENDING)                                     \
 	X(TOTAL_SENDING, sending, SENDING)                                     \

@@ -2,10 +2,11 @@
 /*
  * Adds the rows that verbs create: outbox rows (add_outbox.c), inbox events
  * (add_inbox.c) and receipts (add_receipt.c).  Rows are gathered in buffers of
- * the environment and written by one statement for many of them.  When a buffer
- * is full, its rows are written before one more is added (but see
- * number_event() in add_inbox.c).  A verb writes the remaining outbox rows
- * (store_rows_write()) before it ends.
+ * the environment and written together (store/rows.h).  When a buffer is full,
+ * its rows are written before one more is added; only the buffer of inbox rows
+ * on a multi-writer database is enlarged instead.  Before a verb ends, it
+ * writes the remaining outbox rows (store_rows_write()) and calls
+ * txn_write_inbox().
  * Thread: writer, in a transaction.
  */
 #ifndef TXN_ADD_H
@@ -30,15 +31,17 @@ struct outbox_new {
 	bool at_once; /* this transaction delivers it (local.h) */
 };
 
-/* Adds an outbox row.  The new row is
+/* Adds an outbox row, and sets *ret_id to its internal id.  The new row is
  * - acked, if ${o->lane} is NULL;
  * - pending without a place in its lane, if ${o->deliver_at} is set
  *   (scheduled);
- * - sent, at the end of its lane, if ${o->at_once} is set: the caller delivers
- *   it;
- * - otherwise pending at the end of its lane, which is woken.
- * The row is gathered for the next write, so ${event_id} must stay valid until
- * then.  Sets *ret_id to the row's internal id. */
+ * - sent, at the end of its lane, if ${o->at_once} is set: the caller must then
+ *   deliver it in this transaction (txn_local_deliver());
+ * - otherwise pending at the end of its lane; the relay is woken for the lane
+ *   after the commit.
+ * The row is only gathered: the memory at ${event_id} must stay valid until
+ * env->outbox is written (store_rows_write()).  If the row is a message, also
+ * counts it in the backlog. */
 enum rc txn_add_outbox(struct tx *tx, const struct outbox_new *o,
     const struct uuid *event_id, int64_t *ret_id, struct err *err) MUST_USE;
 
@@ -63,22 +66,28 @@ struct inbox_new {
 	struct text *message;
 };
 
-/* Adds an event to an inbox and to the effects of the transaction.  On a
- * multi-writer database the event gets its seq only in txn_flush_inbox(). */
+/* Adds an event to an inbox and to the effects of the transaction.  The inbox
+ * row is only gathered: the caller must call txn_write_inbox() before the verb
+ * ends.  The event gets its seq at once, but on a multi-writer database only in
+ * txn_flush_inbox() or txn_flush_inbox_of(). */
 enum rc txn_add_inbox(
     struct tx *tx, const struct inbox_new *i, struct err *err) MUST_USE;
 
-/* txn_write_inbox() writes the gathered inbox rows, unless the database is
- * multi-writer.  There it does nothing, and txn_flush_inbox() locks the
- * inboxes, numbers the events and writes the rows.  txn_flush_inbox() is the
- * last step of a transaction, because other nodes wait for these locks until
- * the commit.  RC_BUSY: see cache_lock_inboxes(). */
+/* Write the gathered inbox rows.  A verb calls txn_write_inbox() after it has
+ * added events; on a multi-writer database this call does nothing, and
+ * txn_flush_inbox() does the work: it locks the inboxes, numbers the events and
+ * writes the rows.  txn_flush_inbox() is the last step of each transaction,
+ * because other nodes wait for these locks until the commit; on a single-writer
+ * database it finds no rows and does nothing.  RC_BUSY: see
+ * cache_lock_inboxes(). */
 enum rc txn_write_inbox(struct tx *tx, struct err *err) MUST_USE;
 enum rc txn_flush_inbox(struct tx *tx, struct err *err) MUST_USE;
 
 /* Writes all gathered inbox rows, as txn_flush_inbox() does, if any of them is
- * an event of conversation ${conversation_id} in the inbox of ${user_id}.  Call
- * it before a query that must see these events. */
+ * an event of conversation ${conversation_id} in the inbox of ${user_id};
+ * otherwise writes none.  Must be called before a query that must see these
+ * events on a multi-writer database; on a single-writer database they have been
+ * written by txn_write_inbox(). */
 enum rc txn_flush_inbox_of(struct tx *tx, int64_t user_id,
     int64_t conversation_id, struct err *err) MUST_USE;
 
@@ -92,16 +101,19 @@ struct receipt_new {
 	int64_t upto; /* conversation_seq of ${mid} */
 };
 
-/* Adds a receipt.  If a receipt of the same kind and user is already pending in
- * the lane, its row is updated instead of adding a second one.  A receipt that
- * this transaction can deliver is only remembered until txn_write_receipts(),
- * so that several receipts of one batch become one event. */
+/* Adds a receipt to the lane of ${r->to}.  If this transaction can deliver it
+ * (txn_local_at_once()), the lane only remembers it until txn_write_receipts(),
+ * and a later receipt of the same kind by the same user replaces it, so that
+ * several receipts of one batch become one event.  Otherwise a row for the
+ * relay is added or, if store_receipt_pending() finds a pending receipt of the
+ * same kind and user in the lane, the row of that receipt is updated. */
 enum rc txn_add_receipt(
     struct tx *tx, const struct receipt_new *r, struct err *err) MUST_USE;
 
-/* Adds the receipts that txn_add_receipt() has remembered.  They are delivered
- * by this transaction if that is still possible, and are left to the relay
- * otherwise. */
+/* Adds the receipts that txn_add_receipt() has remembered, and writes their
+ * rows.  Called at the end of each transaction.  This transaction delivers the
+ * receipts; those for which this is no longer possible, for example because an
+ * operator has paused deliveries since, are left to the relay. */
 enum rc txn_write_receipts(struct tx *tx, struct err *err) MUST_USE;
 
 #endif

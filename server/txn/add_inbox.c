@@ -2,12 +2,13 @@
 /*
  * Adds events to inboxes.  Each event gets the next seq of its inbox.
  *
- * With a single writer an event gets its seq at once.  On a multi-writer
- * database a transaction that assigns a seq must lock the inbox until its
- * commit, and all other nodes wait for that lock.  There the events of a
- * transaction are numbered together in its last step, or earlier if a query
- * must see one of them (txn_flush_inbox_of()).  The inboxes are locked in the
- * order of their user ids; the events keep the order in which they were added.
+ * On a single-writer database an event gets its seq at once.  On a multi-writer
+ * database a transaction that assigns a seq must first lock the inbox, and
+ * holds the lock until its commit; other nodes that add to the inbox wait
+ * meanwhile.  On such a database the events of a transaction are therefore
+ * numbered together in its last step, or earlier if a query must see one of
+ * them (txn_flush_inbox_of()).  The inboxes are locked in the order of their
+ * user ids, but the events are numbered in the order in which they were added.
  */
 #include <string.h>
 
@@ -16,11 +17,12 @@
 #include "txn/effects.h"
 #include "txn/verb.h"
 
-/* Sets *ret to the next seq of the inbox of ${user}, or to 0 on a multi-writer
- * database, where number() assigns it after the inboxes are locked.  There this
- * function also enlarges the buffer of inbox rows if it is full: a full buffer
- * would be written to the database when the row is added, and its rows have no
- * seq yet. */
+/* Sets *ret to the next seq of the inbox of ${user}.  On a multi-writer
+ * database sets *ret to 0 instead and notes that the inbox must be locked;
+ * number() assigns the seq after it has locked the noted inboxes.  On such a
+ * database this function also enlarges the buffer of inbox rows if it is full:
+ * otherwise the buffer would be written to the database when the next row is
+ * added, and its rows have no seq yet. */
 static enum rc
 number_event(
     struct tx *tx, struct cached_user *user, int64_t *ret, struct err *err)
@@ -105,9 +107,10 @@ txn_write_inbox(struct tx *tx, struct err *err)
 		: store_rows_write(tx->db, &txn_env_of(tx)->inbox, true, err));
 }
 
-/* Assigns a seq to each gathered row.  The rows correspond to the last
- * ${env->inbox.n} events of the effects, in the same order.  The event ids are
- * taken from the effects, because the memory that a row's event id pointed to
+/* Locks the inboxes of the gathered rows, and assigns a seq to each row and to
+ * its event in the effects.  The rows correspond to the last ${env->inbox.n}
+ * events of the effects, in the same order.  The event id of each row is set
+ * again, to the one in the effects, because the memory to which the row pointed
  * may have been reused since. */
 static enum rc
 number(struct tx *tx, struct err *err)

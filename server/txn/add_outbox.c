@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds rows to the outbox.  Rows that are not scheduled get a place at the end
- * of their lane, if they have one.
+ * Adds rows to the outbox.  A row that has a lane and is not scheduled gets a
+ * place at the end of its lane; all other rows get no place.
  */
 #include "base/thr.h"
 #include "txn/add.h"
 #include "txn/lane.h"
 #include "txn/verb.h"
 
-/* Counts an accepted message by its state.  A message that this transaction
- * delivers is counted as sent by txn_local_deliver(). */
+/* Adds a new message to the totals of the outbox: to TOTAL_EVER_ACCEPTED, and
+ * to the totals of its initial state.  Of a message that this transaction
+ * delivers only the former; txn_local_deliver() then counts the message as
+ * sent. */
 static void
 count_new(struct txn_env *env, const struct outbox_new *o)
 {
@@ -24,9 +26,10 @@ count_new(struct txn_env *env, const struct outbox_new *o)
 	}
 }
 
-/* Gives a row that is not scheduled its place in the lane.  Unless this
- * transaction delivers the row, also wakes the lane and, if the row is a
- * message, counts the message as waiting. */
+/* Sets *ret_lane_seq to a new place at the end of the lane, for a row that has
+ * a lane and is not scheduled (the caller checks this).  Unless this
+ * transaction delivers the row, also notes that the relay is to be woken for
+ * the lane and, if the row is a message, counts the message as waiting. */
 static enum rc
 give_place(struct tx *tx, const struct outbox_new *o, int64_t *ret_lane_seq,
     struct err *err)
@@ -44,7 +47,8 @@ give_place(struct tx *tx, const struct outbox_new *o, int64_t *ret_lane_seq,
 		    : rc);
 }
 
-/* Sets the initial state of the row and the times that belong to the state. */
+/* Sets the initial state of the row, and the number of attempts and the times
+ * (last attempt, sent, acked) that belong to the state. */
 static void
 set_state(struct sql_outbox_insert *v, const struct outbox_new *o, int64_t now)
 {

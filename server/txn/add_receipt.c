@@ -2,10 +2,11 @@
 /*
  * Adds receipts to the outbox, or updates a receipt that is already pending.
  *
- * If this transaction can deliver the receipt (txn_local_at_once()), it is
- * remembered in memory until the end of the batch.  A later receipt of the
+ * If this transaction can deliver the receipt (txn_local_at_once()), its lane
+ * remembers it in memory until the end of the batch.  A later receipt of the
  * batch with the same lane, kind and user replaces it, and only the last one is
- * added and delivered.
+ * added and delivered.  If a later receipt with the same lane and kind comes
+ * from another user, the remembered one is added and delivered before that.
  */
 #include <string.h>
 
@@ -84,7 +85,8 @@ keep(struct txn_env *env, const struct receipt_new *r, struct cached_lane *lane)
 }
 
 /* Adds an outbox row in the state sent for receipt ${r}, and delivers the
- * receipt.  ${event_id} must stay valid until the rows are written. */
+ * receipt into the inbox of ${r->to}.  Both rows are only gathered: the caller
+ * writes them (write_rows()), and ${event_id} must stay valid until then. */
 static enum rc
 add_sent(struct tx *tx, const struct receipt_new *r, struct cached_lane *lane,
     const struct uuid *event_id, struct err *err)
@@ -118,9 +120,10 @@ write_rows(struct tx *tx, struct err *err)
 	return (rc == RC_OK ? txn_write_inbox(tx, err) : rc);
 }
 
-/* Adds the receipt of ${kind} that ${lane} remembers, if any.  The gathered
- * rows point to the event id in the remembered receipt until they are
- * written. */
+/* Adds the receipt of ${kind} that ${lane} remembers, if any, and forgets it.
+ * Delivers it or, if that is no longer possible, leaves it to the relay.  The
+ * gathered rows of a delivered receipt point to k->event_id, so the caller must
+ * write them before ${lane} remembers another receipt of ${kind}. */
 static enum rc
 write_kept(struct tx *tx, struct cached_lane *lane, int kind, struct err *err)
 {

@@ -13,9 +13,11 @@
 #include "txn/backlog.h"
 
 #define SENDERS_MAX 100000
-/* On a multi-writer database the waiting messages are counted again 30 s after
- * the last count, plus 1 ms for each RECOUNT_PER_MS waiting messages: counting
- * a million takes up to a second, so large backlogs are counted less often. */
+/* On a multi-writer database the waiting messages in the store are counted
+ * again by the first transaction that begins 30 s (RECOUNT_MS) or more after
+ * the last count.  These 30 s grow by 1 ms for each RECOUNT_PER_MS messages
+ * that waited then: counting a million takes up to a second, so large backlogs
+ * are counted less often. */
 #define RECOUNT_MS 30000
 #define RECOUNT_PER_MS 20
 /* Changes of one transaction that can be undone without counting the store. */
@@ -43,8 +45,9 @@ struct backlog {
 	size_t senders_most;
 	int64_t waiting;
 
-	/* The changes of waiting messages by this transaction, so that they can
-	 * be undone.  Counting a million waiting messages takes up to a second,
+	/* The changes that this transaction has made to the numbers of waiting
+	 * messages, so that backlog_abort() can undo them.  Counting the store
+	 * again instead takes up to a second for a million waiting messages,
 	 * which is too expensive for each abandoned transaction. */
 	struct note *notes; /* NOTES_MAX */
 	size_t nnotes;
@@ -247,10 +250,10 @@ void
 backlog_move(struct backlog *b, int kind, int from, int to)
 {
 
-	/* This assertion checks all moves of messages except most acks, which
-	 * are counted as sets of rows (txn_count_acked()), and cancels of
-	 * scheduled messages, for which ${from} is -1.  Receipts that are
-	 * delivered to inboxes of this server are not checked either. */
+	/* Not checked here are new rows and cancels of scheduled messages, for
+	 * which ${from} is -1, and two kinds of moves for which this function
+	 * is not called: most acks, which txn_count_acked() counts, and
+	 * deliveries of receipts to inboxes of this server. */
 	assert(from < 0 || outbox_move_allowed(from, to));
 	if (kind != EVENT_MESSAGE)
 		return;

@@ -2,8 +2,8 @@
 /*
  * The totals of the outbox, and the number of waiting messages by sender and by
  * destination.  A message waits while it has a place in its lane and is pending
- * or sending.  Both count messages only: receipts and bounces are never refused
- * for lack of room.
+ * or sending.  The waiting messages and the totals of the states count messages
+ * only: receipts and bounces are never refused for lack of room.
  *
  * The totals are one row (on PostgreSQL one for each node), to which each
  * transaction adds its differences.  The waiting messages are counted in
@@ -11,9 +11,10 @@
  * its changes are undone, or, if that is not possible, the next transaction
  * counts the store again.
  *
- * On a multi-writer database the messages that other nodes accept are included
- * only when the store is counted again (every 30 s or less often, see
- * backlog.c), so a limit may be exceeded by what they accept in between.
+ * On a multi-writer database the messages that other nodes accept or deliver
+ * change the waiting messages in memory only when the store is counted again
+ * (every 30 s or less often, see backlog.c).  In between a limit may be
+ * exceeded by what they accept, or be reached too early.
  * Thread: writer.
  */
 #ifndef TXN_BACKLOG_H
@@ -28,10 +29,10 @@ struct backlog;
 struct backlog *backlog_new(void);
 void backlog_free(struct backlog *b);
 
-/* Starts a transaction.  Counts the waiting messages in the store if the counts
- * in memory are not known to be right, if they are due to be counted again
- * (multi-writer), or to drop senders without waiting messages when there are
- * many. */
+/* Called at the beginning of a transaction.  Counts the waiting messages in the
+ * store if the counts in memory are not known to be right, if they are due to
+ * be counted again (multi-writer), or if there are many senders in memory, of
+ * which those without waiting messages are dropped in this way. */
 enum rc backlog_begin(
     struct backlog *b, struct tx *tx, struct err *err) MUST_USE;
 
@@ -45,9 +46,11 @@ void backlog_abort(struct backlog *b);
 /* Adds ${n}, which may be negative, to ${total}. */
 void backlog_add(struct backlog *b, enum store_total total, int64_t n);
 
-/* Counts the move of a row of ${kind} from state ${from} to state ${to} (enum
- * outbox_state).  ${from} is -1 for a new row.  Rows that are not messages are
- * not counted. */
+/* Counts in the totals the move of a row of ${kind} from state ${from} to state
+ * ${to} (enum outbox_state).  ${from} is -1 for a new row that this transaction
+ * delivers, and for a scheduled message that is canceled, which the caller
+ * subtracts from TOTAL_SCHEDULED.  Rows that are not messages are not counted.
+ */
 void backlog_move(struct backlog *b, int kind, int from, int to);
 
 /* A sender and the destination that it sends to. */

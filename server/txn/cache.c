@@ -367,7 +367,8 @@ on_row_head(void *arg, int64_t user_id, const struct store_counter *counter,
 
 	(void)err;
 	/* contended_inboxes may name users that only an earlier try of this
-	 * transaction needed.  They are locked, but not in the cache. */
+	 * transaction needed.  Their inboxes are locked, too, but the users are
+	 * not in the cache, and their counters are not needed. */
 	if (u == NULL)
 		return (RC_OK);
 	u->counter.head = counter->head;
@@ -509,10 +510,12 @@ cache_keep_id(struct cached_ids *ids, int64_t id, struct err *err)
 	return (RC_OK);
 }
 
-/* Takes the next id.  With a single writer it is the last id plus one.  On a
- * multi-writer database ids are reserved in the store, at most CACHE_IDS by one
- * query: first as many as the batch is known to need, and after that
- * CACHE_IDS_AGAIN by each query. */
+/* Sets *ret to the next id.  On a single-writer database it is the last id plus
+ * one, where last() is called only if the last id is not known.  On a
+ * multi-writer database it is the next of the ids in ids->list, which the lock
+ * set has reserved in the store for the batch.  When they are used up, take()
+ * reserves more: first those that the batch is known to need beyond the list
+ * (ids->more), at most CACHE_IDS by one call, then CACHE_IDS_AGAIN by each. */
 static enum rc
 next_id(struct tx *tx, struct cached_ids *ids,
     enum rc (*last)(struct db *db, int64_t *ret, struct err *err),

@@ -15,8 +15,9 @@ cache_keep_member(struct cached_conversation *c, struct cached_user *user,
 	size_t cap;
 	void *list;
 
-	/* The capacity is not stored: it is 2, then doubles whenever nmembers
-	 * is a power of two. */
+	/* The capacity of the array is not stored.  The first member allocates
+	 * room for 2 members; after that a full array is doubled, and it is
+	 * full when nmembers is 2, 4, 8 and so on. */
 	if (c->nmembers == 0 ||
 	    (c->nmembers > 1 && (c->nmembers & (c->nmembers - 1)) == 0)) {
 		cap = c->nmembers == 0 ? 2 : c->nmembers * 2;
@@ -88,8 +89,9 @@ load_member(void *arg, const struct store_participant *p, struct err *err)
 	return (rc == RC_OK ? cache_keep_member(load->c, user, p, err) : rc);
 }
 
-/* Adds a conversation and its members to the cache.  If the members cannot be
- * read, the conversation is removed again. */
+/* Adds the conversation of ${row} to the cache, with its members, which are
+ * read from the store.  If that fails, the conversation is removed from the
+ * cache again, and *ret is not set. */
 static enum rc
 keep_conversation(struct cache *cache, struct tx *tx,
     const struct store_conversation *row, struct cached_conversation **ret,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the dirty objects.  Each kind has a list and a statement (lanes have
- * two, for local and remote ones), which writes up to FLUSH_ROWS rows at a
- * time.
+ * Writes the dirty objects: members of conversations, lanes, devices and the
+ * read watermarks of users.  Each kind has a list of dirty objects, and one
+ * statement that writes up to FLUSH_ROWS rows together; lanes have two
+ * statements, for lanes to inboxes of this server and to other servers.
  */
 #include "base/thr.h"
 #include "txn/cache_internal.h"
@@ -74,8 +75,10 @@ flush_participants(
 	return (store_rows_write(tx->db, r, true, err));
 }
 
-/* Reads the priority of the lane from the store.  This costs one index lookup,
- * so it is done only for a ready lane whose cached priority may be too high. */
+/* If recheck_priority is set and the lane is ready, sets the priority of the
+ * lane to the highest priority of its pending rows in the store; otherwise does
+ * nothing, because this costs one index lookup.  Clears recheck_priority also
+ * for a lane that is not ready. */
 static enum rc
 recompute_priority(struct cached_lane *lane, struct tx *tx, struct err *err)
 {

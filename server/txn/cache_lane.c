@@ -81,10 +81,11 @@ cache_lane_to(struct cache *cache, struct tx *tx, struct cached_conversation *c,
 	return (rc);
 }
 
-/* Reads the current row of a lane.  Only the lock on its conversation keeps a
- * lane from changing.  Where the conversation is not locked yet, the first read
- * finds out which one it is (the key of a lane never changes), and the row is
- * read again under the lock. */
+/* Reads the current row of a lane from the store.  On a multi-writer database
+ * only the lock on its conversation keeps a lane from changing.  If this
+ * transaction has not locked the conversation yet, the first read only finds
+ * out which conversation it is (the key of a lane never changes); then the
+ * conversation is locked and the row is read again. */
 static enum rc
 read_lane(struct cache *cache, struct tx *tx, int64_t lane_id,
     struct store_lane *ret, struct err *err)

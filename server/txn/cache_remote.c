@@ -25,8 +25,9 @@ find_destination(struct tx *tx, const char *name, int64_t *ret, struct err *err)
 	return (rc);
 }
 
-/* Adds the user of ${row} to the cache.  The user may be cached already by its
- * id, although it was not found by its address. */
+/* Sets *ret to the cached user of ${row}, and adds the user to the cache first
+ * if its id is not there.  A user can be cached and still not be found by
+ * address: users_by_address has only one user for each 64-bit hash. */
 static enum rc
 keep_remote(struct cache *cache, const struct store_user *row,
     struct cached_user **ret, struct err *err)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The set of rows of a multi-writer database that another transaction has
- * locked for longer than a batch waits.  Units that need one of them are
- * deferred.
+ * The set of contended rows of a multi-writer database.  When a batch has
+ * waited too long for a lock, it is tried again without waiting, and the rows
+ * that another transaction has locked then are added to the set.  Units that
+ * need one of them are deferred until a probe finds the row free or the set is
+ * emptied (lockset_probe()).
  * Thread: writer.
  */
 #ifndef TXN_CONTENDED_H
@@ -52,7 +54,9 @@ const struct contended_row *contended_next(
     const struct contended *set, size_t *pos);
 
 /* Returns the id of the CONTENDED_SEND row for all sends of ${sender_id} to
- * ${to}.  A later send waits behind a deferred one with the same id. */
+ * ${to} (a name or an address, "" for a send to a conversation): a hash of the
+ * two.  While the row is in the set, sends with the same id are deferred, and
+ * so stay behind the deferred send that has added the row. */
 int64_t contended_send_id(int64_t sender_id, const char *to);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The effects of a committed transaction, for its subscribers (publisher.h)
- * such as push and other nodes: new events in inboxes, changed outbox entries,
- * and devices that acked or lost their token.  Effects are collected while the
+ * The effects of a committed transaction, for subscribers (publisher.h) such as
+ * push and other nodes: new events in inboxes, changed outbox entries, devices
+ * that acked, and devices that lost their token or whose user's rights changed;
+ * also two counts of messages for the metrics.  Effects are collected while the
  * transaction runs, so that a lack of memory can still abandon the transaction.
  * They are handed over when the commit is on disk.
  */
@@ -121,13 +122,15 @@ bool effects_empty(const struct effects *effects);
 /* Returns approximately how many bytes of memory ${effects} holds. */
 size_t effects_size(const struct effects *effects);
 
-/* Drops everything that subscribers can also read from the store.  Only the
- * devices that lost their token (or rights) remain. */
+/* Removes the events, the changed outbox entries and the acks, which
+ * subscribers can also read from the store, and frees their memory.  The tokens
+ * in ${effects}->revoked and the two counts remain. */
 void effects_shed(struct effects *effects);
 
 /* Makes room for one more object in ${*list}, which holds ${n} objects of
- * ${size} bytes and has room for ${*cap}.  Returns false if there is no memory.
- * Also used by wake.c. */
+ * ${size} bytes and has room for ${*cap} objects; updates both if it must
+ * allocate.  Returns false, and changes nothing, if there is no memory.  Also
+ * used by wake.c. */
 bool effects_grow(void **list, size_t n, size_t *cap, size_t size);
 
 #endif

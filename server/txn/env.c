@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hooks of the writer: how a transaction begins and ends.  It begins with a
- * clean cache and no effects, ends with a flush, and is published after its
- * commit.
+ * The environment, and its hooks for the writer: how a transaction begins and
+ * ends.  It begins with no dirty object in the cache and no effects, and writes
+ * everything that is only in memory before its commit.  Its wake-up is handed
+ * over after the commit, its effects when the commit is on disk.
  */
 #include <assert.h>
 #include <string.h>
@@ -26,8 +27,8 @@ drop_rows(struct txn_env *env)
 /* ---- hooks ---- */
 
 /* Detects that the wall clock has run ahead of the monotonic clock by more
- * than CLOCK_JUMP_MS since the last transaction.  Nothing then expires for
- * CLOCK_JUMP_MS. */
+ * than CLOCK_JUMP_MS since the last transaction began.  txn_expired() then
+ * returns false for the next CLOCK_JUMP_MS. */
 static void
 watch_clock(struct txn_env *env, int64_t wall_ms)
 {
@@ -96,15 +97,17 @@ on_flush(void *arg, struct tx *tx, struct err *err)
 		rc = cache_flush(env->cache, tx, err);
 	if (rc == RC_OK)
 		rc = backlog_flush(env->backlog, tx, err);
-	/* The inbox rows come last.  Writing them locks inboxes, and other
-	 * nodes wait for these locks most often, so the locks are held for the
-	 * shortest time. */
+	/* The inbox rows that are still to be written on a multi-writer
+	 * database come last.  Writing them locks inboxes until the commit, and
+	 * other nodes wait for these locks most often, so the locks are taken
+	 * as late as possible. */
 	return (rc == RC_OK ? txn_flush_inbox(tx, err) : rc);
 }
 
-/* Hands the wake-up to the relay without waiting for the sync: a delivery is a
- * later transaction, which cannot be on disk without this one.  Effects wait
- * until this transaction is on disk. */
+/* Hands the wake-up to its subscribers (the relay, other nodes) without waiting
+ * for the sync: a delivery is a later transaction, which cannot be on disk
+ * without this one.  Returns the effects, or NULL if there are none; the writer
+ * passes them to on_published() when this transaction is on disk. */
 static void *
 on_committed(void *arg, struct tx *tx)
 {
@@ -124,8 +127,9 @@ on_committed(void *arg, struct tx *tx)
 	return (effects);
 }
 
-/* Adds the effects, which are on disk now, to the metrics.  Returns false if
- * there is nothing to publish. */
+/* Adds the number of inbox events, of accepted and of replayed messages in the
+ * effects, which are on disk now, to the metrics, and sets the last two to 0.
+ * Returns false if ${effects} then holds nothing to publish. */
 static bool
 count_effects(struct txn_env *env, struct effects *effects)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The environment that one transaction after another works with.  It owns the
- * cache of rows, the effects of the running transaction, the backlog and the
- * publisher.  It gives the writer its hooks and publishes what was committed.
- * It owns no thread and no socket.  The verbs, which do the work of the units,
- * are in the modules chat and delivery, and in upkeep/purge.c.
+ * cache of rows, the effects and the wake-up of the running transaction, the
+ * backlog, the publisher, the contended rows and some smaller state (struct
+ * txn_env in verb.h).  It gives the writer its hooks and publishes what was
+ * committed.  It owns no thread and no socket.  The verbs, which do the work of
+ * the units, are in the modules chat and delivery, and in upkeep/purge.c.
  *
  * Accepted (goal 1 of ARCHITECTURE.md): the `finish` of the unit that sends a
- * message is called with RC_OK only when the commit of the transaction that
- * holds the message's row, its outbox row and, unless the message is scheduled,
- * its sender's own copy is on disk; see engine/writer.h.
+ * message is called with RC_OK and without a refusal only when the commit of
+ * the transaction that holds the message's row, its outbox row and, unless the
+ * message is scheduled, its sender's own copy is on disk; see engine/writer.h.
  */
 #ifndef TXN_ENV_H
 #define TXN_ENV_H
@@ -35,12 +36,14 @@ struct txn_env_options {
 	/* limit of waiting messages of a sender; 0: no limit */
 	int64_t pending_most;
 	int64_t pending_most_total; /* the same for all senders together */
-	/* Limit of servers unknown to this one that a user may write to per
-	 * day; 0: no limit. */
+	/* The number of servers that are not known here yet (they have no
+	 * destination) to which one user may write per day; 0: no limit.  Each
+	 * node counts for itself, in memory (txn/new_domains.h). */
 	int64_t new_domains_most;
 	/* If true, the transaction that adds an outbox row for an inbox of this
 	 * server also delivers the row, unless the row must wait
-	 * (txn/local.h).  If false, the relay delivers all rows. */
+	 * (txn/local.h).  If false, the relay delivers all rows.  Must be false
+	 * on a multi-writer database. */
 	bool at_once;
 
 	/* Called when the store has failed permanently (engine/commits.h). */
@@ -58,14 +61,16 @@ enum rc txn_env_new(const struct txn_env_options *options, struct txn_env **ret,
 /* Adds a copy of ${subscriber} to the publisher (txn/publisher.h).  Must be
  * called before txn_env_start() and before the writer's threads start, because
  * the list of subscribers has no lock.  RC_LIMIT: there are SUBSCRIBERS_MAX
- * already, one of them the environment's own, or another subscriber has set the
- * same one of take_wake and take_effects. */
+ * subscribers already (the environment itself is one of them), or ${subscriber}
+ * sets take_wake or take_effects and another subscriber sets the same member.
+ */
 enum rc txn_env_subscribe(struct txn_env *env,
     const struct subscriber *subscriber, struct err *err) MUST_USE;
 
-/* Counts the waiting messages in ${db} before the writer starts.  Otherwise the
- * first transaction would count them while clients wait; on a multi-writer
- * database it counts them again.
+/* Counts the waiting messages in ${db} for the backlog.  Called before the
+ * writer starts: without this call the first transaction counts them, while
+ * clients wait.  On a multi-writer database the first transaction counts them
+ * again in any case.
  * Blocks: up to a second for a million waiting messages. */
 enum rc txn_env_start(
     struct txn_env *env, struct db *db, struct err *err) MUST_USE;
@@ -76,9 +81,9 @@ void txn_env_free(struct txn_env *env);
 /* The hooks for writer_new().  Valid until txn_env_free(). */
 const struct writer_hooks *txn_env_hooks(struct txn_env *env);
 
-/* The order of the kinds of units within one transaction.  Deliveries come
- * before acks, and acks before sends, so that the messages that have waited
- * longest advance first. */
+/* The order of the kinds of units within one transaction, the lowest number
+ * first.  Deliveries come before acks, and acks before sends, so that the
+ * messages that have waited longest advance first. */
 enum unit_order {
 	ORDER_ACCOUNT = 10, /* users and devices first: others refer to them */
 	ORDER_BREAKER = 12, /* destination rows are locked before inboxes */

@@ -32,8 +32,10 @@ txn_backlog_add(struct tx *tx, const struct cached_lane *lane,
 	return (backlog_wait(txn_env_of(tx)->backlog, &key, n, err));
 }
 
-/* A row was added.  An idle lane to another server becomes ready, and its
- * priority rises to that of the row. */
+/* Updates ${lane} for a row of ${priority} that is added at its end.  A lane to
+ * another server that was idle becomes ready, due at once and of ${priority}; a
+ * ready or leased one gets ${priority} if its own is lower.  Does nothing for a
+ * lane to an inbox of this server. */
 static void
 lane_grown(struct txn_env *env, struct cached_lane *lane, int priority)
 {

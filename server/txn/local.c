@@ -39,10 +39,11 @@ take_pause(void *arg, const struct store_destination_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Sets *ret to true if deliveries into the inboxes of this server are paused.
- * The destination rows are read once and remembered: only the writer of this
- * process changes them, because `at_once` is not set where other nodes write.
- */
+/* Sets *ret to true if an operator has paused deliveries into the inboxes of
+ * this server (destination "local") or all deliveries ("*").  The two rows are
+ * read once and remembered until an operator changes a destination or a
+ * transaction is abandoned: only the writer of this process changes the rows,
+ * because `at_once` is not set where other nodes write. */
 static enum rc
 is_paused(struct tx *tx, bool *ret, struct err *err)
 {

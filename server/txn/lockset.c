@@ -2,12 +2,13 @@
 /*
  * On a multi-writer database the rows that the units of a batch need
  * (unit_kind.locks) are read before the batch's first write, and locked, except
- * users.  There is one statement for each kind of row: first conversations,
- * then devices, each in the order of their ids.  Inboxes follow at the end of
+ * users and inboxes.  One statement locks the conversations (a second one,
+ * which does not wait, those of scheduled messages that are due), then one the
+ * devices, each in the order of their ids.  Inboxes are locked at the end of
  * the batch (cache_flush.c, add_inbox.c).  If a unit must see new events
- * earlier, the inboxes are locked then, and inboxes that are needed later are
- * locked without waiting.  Because all nodes lock in this order, batches cannot
- * deadlock on these rows.  The units find the locked rows in the cache.
+ * earlier, the inboxes are locked then, and inboxes that are needed after that
+ * are locked without waiting.  Because all nodes lock in this order, batches
+ * cannot deadlock on these rows.  The units find the rows in the cache.
  *
  * A row that does not exist yet cannot be locked.  Its name is locked instead
  * (an advisory lock), before all rows.  That a row is missing shows only after
@@ -15,15 +16,18 @@
  * then starts again and locks the names first.
  *
  * A row that another transaction locks for long (an operator's session, a node
- * that hangs) would make the whole batch wait.  After timing.db_patience_ms
- * (doubled, up to 800 ms, while the batches of this node take long) the batch
- * is tried again with the rows that are free (lockset_skip.c).  Units that need
- * another row are deferred, and so are later units that need the same row,
- * until the row is free.
+ * that hangs) would make the whole batch wait.  After timing.db_patience_ms (50
+ * ms; doubled up to four times, to 800 ms, while the batches of this node take
+ * long) the batch is tried again: it locks only rows that are free, and the
+ * inboxes with them before the first write (lockset_skip.c).  Units that need a
+ * row that is not free are deferred.  Later units that need the same row are
+ * deferred, too, until a probe finds the row free or the set of contended rows
+ * is emptied (lockset_probe()).
  *
- * A unit may need a row that its kind did not list.  It queries the row without
- * waiting for the lock.  If another node has locked the row, the transaction is
- * tried again and locks the row together with the others.
+ * A unit may need a conversation that its kind did not list.  It queries the
+ * conversation without waiting for the lock.  If another transaction has locked
+ * it, this transaction is tried again and locks the conversation together with
+ * the others.
  */
 #include <string.h>
 
@@ -248,10 +252,12 @@ lock_marks(struct lockset *set, struct err *err)
 			    : rc);
 }
 
-/* Reads the rows that the locks on conversations protect, including what other
+/* Reads the members and lanes of the locked conversations, including what other
  * nodes have just committed.  Then locks the devices, reads the counters of
- * inboxes (with tx->search locks the inboxes), checks the ids of new messages
- * and reserves internal ids. */
+ * inboxes, checks which ids of new messages exist, and reserves internal ids
+ * unless begin_with_names() has kept them.  With tx->search locks only the
+ * devices and inboxes that are free, and defers the units that need another
+ * one. */
 static enum rc
 lock_rest(struct lockset *set, struct err *err)
 {
@@ -387,8 +393,8 @@ lock_all(struct lockset *set, struct err *err)
 
 /* ---- a batch ---- */
 
-/* Resets the flags that an earlier try of the transaction has set in the
- * units. */
+/* Sets the `deferred` flags of the units and of their parts to false.  An
+ * earlier try of the transaction may have set them. */
 static void
 forget_deferred(struct unit **units, size_t n)
 {

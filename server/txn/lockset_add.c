@@ -249,8 +249,10 @@ lockset_name(struct lockset *set, const char *name, struct err *err)
 
 /* ---- of a whole batch ---- */
 
-/* Lists the rows that an earlier try of this transaction needed although no
- * unit had listed them. */
+/* Lists the conversations and inboxes that an earlier try of this transaction
+ * could not lock when it was too late to wait (cache_contended_add()): a
+ * conversation that no unit had listed, or an inbox that was needed after other
+ * inboxes had been locked. */
 static enum rc
 add_unforeseen(struct lockset *set, struct err *err)
 {

@@ -68,8 +68,8 @@ struct lockset {
 
 /* ---- lockset_add.c ---- */
 
-/* Appends the item of ${width} bytes at ${item}.  All items of a list have the
- * same width. */
+/* Appends a copy of the item of ${width} bytes at ${item}.  All items of a list
+ * have the same width.  RC_NO_MEMORY: the list is unchanged. */
 enum rc lockset_push(struct list *list, const void *item, size_t width,
     struct err *err) MUST_USE;
 
@@ -88,12 +88,14 @@ enum rc lockset_add_need(struct lockset *set, enum contended_kind kind,
 /* Empties the lists and lists the rows of all units that are not deferred. */
 enum rc lockset_add_all(struct lockset *set, struct err *err) MUST_USE;
 
-/* Lists the names of the rows that the units which are not deferred will add
- * (unit_kind.locks_names). */
+/* Lists the names of missing rows that units will add: calls
+ * unit_kind.locks_names, if it is set, for each unit that is not deferred.  The
+ * other rows of the units must be locked already. */
 enum rc lockset_add_names(struct lockset *set, struct err *err) MUST_USE;
 
-/* Returns the names as an array, which the caller frees with mem_free(); NULL
- * if there is no memory. */
+/* Returns a new array of the set->names.n listed names; NULL, with ${err} set,
+ * if there is no memory.  The caller frees the array with mem_free(), but not
+ * the names, which are borrowed from ${set} until another name is listed. */
 const char **lockset_name_list(
     const struct lockset *set, struct err *err) MUST_USE;
 
@@ -102,25 +104,28 @@ enum rc lockset_find_about(struct lockset *set, struct err *err) MUST_USE;
 
 /* ---- lockset_skip.c ---- */
 
-/* Finds the rows that the units need, and defers the units that need one of
- * set->contended. */
+/* Queries which conversations and inboxes the listed keys, messages and dead
+ * letters mean, and adds these to set->needs; locks nothing.  Then defers the
+ * units that need a row that is in set->contended. */
 enum rc lockset_find(struct lockset *set, struct err *err) MUST_USE;
 
-/* Locks the listed names that no other transaction has locked, and defers the
- * units that need one of the other names. */
+/* Locks those of the listed names that no other transaction has locked.  Defers
+ * the units that listed one of the other names, and the units that must stay
+ * behind those (lockset_send_order()). */
 enum rc lockset_skip_names(struct lockset *set, struct err *err) MUST_USE;
 
-/* Send the statements that lock the conversations, or the inboxes and devices,
- * that the units need.  Rows that another transaction has locked are skipped.
- */
+/* Queue the statements that lock the conversations, or the devices and inboxes,
+ * of units that are not deferred; store_lock_answers() sends them.  They skip
+ * rows that another transaction has locked. */
 enum rc lockset_skip_conversations(
     struct lockset *set, struct err *err) MUST_USE;
 enum rc lockset_skip_rest(struct lockset *set, struct err *err) MUST_USE;
 
-/* Looks for rows that units need and that could not be locked: conversations
- * or, with ${rest}, inboxes and devices.  Defers these units and adds the rows
- * to the contended ones.  Called after the answers to the locking statements
- * have arrived. */
+/* Defers each unit (or part of a unit) that needs a row that another
+ * transaction has locked, and adds that row to set->contended; of several such
+ * rows of one unit only the first.  Looks at conversations or, with ${rest}, at
+ * inboxes and devices.  Called after store_lock_answers() has received the
+ * results of the locking statements. */
 enum rc lockset_defer(struct lockset *set, bool rest, struct err *err) MUST_USE;
 
 #endif

@@ -4,10 +4,10 @@
  * a row that another transaction has locked (see lockset.c).  Nothing in this
  * file waits for a lock.
  *
- * Promises: of two units that need the same contended row, the later one never
- * overtakes the earlier one.  Rows that could not be locked stay in the set of
- * contended rows until a probe finds them free or forgets them; then the
- * deferred units come first (engine/writer_deferred.c).
+ * Promises: of two units of the same kind that need the same contended row, the
+ * one that arrived later never overtakes the earlier one.  Rows that could not
+ * be locked stay in the set of contended rows until a probe finds them free or
+ * forgets them; then the deferred units come first (engine/writer_deferred.c).
  */
 #include "base/mem.h"
 #include "txn/cache_internal.h"
@@ -15,8 +15,9 @@
 
 /* ---- deferred units ---- */
 
-/* Returns the flag that says whether ${owner} is deferred: the flag of one part
- * of its unit or, if the unit has no parts, of the whole unit. */
+/* Returns a pointer to the flag that says whether ${owner} is deferred: the
+ * flag of one part of its unit or, if the kind of the unit has no parts, of the
+ * whole unit.  ${owner} must not be LOCK_NOBODY. */
 static bool *
 deferred_flag(const struct lockset *set, const struct lock_owner *owner)
 {
@@ -86,9 +87,10 @@ lockset_find(struct lockset *set, struct err *err)
 
 /* ---- names ---- */
 
-/* Defers the unit whose name is locked by another transaction, and adds its
- * sends to the contended rows.  So later sends with the same sender and
- * recipient, also those in later batches, are deferred and stay behind it. */
+/* Defers the unit that listed name ${number}, because another transaction has
+ * locked the name, and adds to the contended rows the sends that the unit
+ * listed (lockset_send_order()).  So later units that list the same sends, also
+ * in later batches, are deferred and stay behind it. */
 static enum rc
 on_name_taken(void *arg, size_t number, struct err *err)
 {
@@ -131,8 +133,9 @@ lockset_skip_names(struct lockset *set, struct err *err)
 
 /* ---- rows ---- */
 
-/* Appends to ${ret} all rows of ${kind} that units need, except those of
- * deferred units. */
+/* Appends to ${ret} the ids of the rows of ${kind} that units (or parts of
+ * units) need, unless the unit or part is deferred.  An id that several of them
+ * need is appended several times. */
 static enum rc
 list_needs(struct lockset *set, enum contended_kind kind, struct list *ret,
     struct err *err)
@@ -189,9 +192,9 @@ lockset_skip_rest(struct lockset *set, struct err *err)
 	return (rc);
 }
 
-/* Returns true if another transaction has locked ${row}, which this batch tried
- * to lock.  A device that does not exist is not locked by anyone: its unit
- * reports the error. */
+/* Returns true if another transaction has locked ${row}: this batch has tried
+ * to lock the row and did not get it.  A device that does not exist is not
+ * locked by anyone: its unit reports the error. */
 static bool
 is_taken(const struct lockset *set, const struct contended_row *row)
 {

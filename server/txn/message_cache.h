@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages that were sent last, so that their delivery and receipts, which
- * follow soon, need not read them from the store.
+ * A cache of the messages that this server has added last: their public ids and
+ * their texts as rendered for clients.  The delivery and the receipts of a
+ * message follow soon, and need not read these from the store.  An abandoned
+ * transaction empties the cache.
  * Thread: writer.
  */
 #ifndef TXN_MESSAGE_CACHE_H
@@ -18,19 +20,20 @@ struct cached_message {
 	struct text *message; /* may be NULL */
 };
 
-/* A hash table with one message in each slot.  A new message replaces the one
- * in its slot. */
+/* A hash table with one message in each slot; the slot of a message is mid %
+ * MESSAGE_CACHE_SIZE.  A new message replaces the one in its slot. */
 struct message_cache {
 	struct cached_message list[MESSAGE_CACHE_SIZE];
 };
 
-/* Returns message ${mid}, or NULL if it is no longer in memory.  Borrowed until
+/* Returns message ${mid}, or NULL if it is not in the cache.  Borrowed until
  * the next message_cache_put() or message_cache_clear(). */
 const struct cached_message *message_cache_find(
     const struct message_cache *r, int64_t mid);
 
-/* Stores the id of a message and its part rendered for clients, which may be
- * NULL.  The cache holds a reference of its own to ${message}. */
+/* Stores message ${mid} with its public id ${id} (copied) and ${message}, its
+ * text rendered for clients, or NULL if there is none.  The cache takes a
+ * reference of its own to ${message}; the caller keeps its reference. */
 void message_cache_put(struct message_cache *r, int64_t mid,
     const struct uuid *id, struct text *message);
 

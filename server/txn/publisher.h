@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The publisher hands the effects of each commit to its subscribers, the
- * modules that react to commits: the relay, sessions, other nodes, the cache of
- * tokens, counters.  There are few of them; they are added at the start and
- * stay.
+ * The publisher hands the wake-up and the effects of each commit to its
+ * subscribers, the modules that react to commits: the relay, sessions, other
+ * nodes, the cache of tokens, counters.  There are few of them; they are added
+ * at the start and stay.
  *
- * Effects are published in the order of the commits and at most once: they are
- * not repeated after a crash.  A subscriber that must not miss an event keeps a
- * row of its own in the store and reads it when it starts.
+ * Both are handed over in the order of the commits and at most once: they are
+ * not repeated after a crash.  A subscriber that must not miss a change also
+ * reads the store, for example when it starts.
  *
  * Subscribers are called in the order in which they were added.
  */
@@ -19,8 +19,9 @@
 
 #define SUBSCRIBERS_MAX 8
 
-/* Masks of outbox events: one event, the four main events in the life of a
- * message, and all (including read, canceled, released, …). */
+/* Masks of enum outbox_event, for subscriber.events: EVENT_BIT() for one event,
+ * EVENTS_OF_ENTRIES for sent, acked, retry and failed, and EVENTS_ALL for these
+ * four and CHANGE_OTHER (read, canceled, released, …). */
 #define EVENT_BIT(event) (1U << (event))
 #define EVENTS_OF_ENTRIES                                                      \
 	(EVENT_BIT(CHANGE_SENT) | EVENT_BIT(CHANGE_ACKED) |                    \
@@ -35,9 +36,9 @@
 struct subscriber {
 	void *arg;
 
-	/* A transaction is committed, but perhaps not on disk yet; the lanes in
-	 * ${wake} have work.  A transaction that builds on it cannot be on disk
-	 * without it.  ${wake} is borrowed.
+	/* A transaction is committed, but perhaps not on disk yet; ${wake}
+	 * names the lanes and the destinations that have work now.  A later
+	 * transaction cannot be on disk without this one.  ${wake} is borrowed.
 	 * Thread: writer.
 	 * Blocks: never. */
 	void (*on_wake)(void *arg, const struct wake *wake);
@@ -53,14 +54,15 @@ struct subscriber {
 	unsigned events;
 
 	/* As on_wake and on_effects, but the function takes ${wake} or
-	 * ${effects} and must free it.  At most one subscriber sets each of the
-	 * two; its function is called after those of all subscribers. */
+	 * ${effects} and must free it.  For each of the two, at most one
+	 * subscriber sets it; the function is called after the functions above
+	 * of all subscribers. */
 	void (*take_wake)(void *arg, struct wake *wake);
 	void (*take_effects)(void *arg, struct effects *effects);
 };
 
-/* Initially zeroed.  It does not change after the writer has started, so it
- * needs no lock. */
+/* Must be zeroed before the first publisher_add().  It does not change after
+ * the writer has started, so it needs no lock. */
 struct publisher {
 	struct subscriber list[SUBSCRIBERS_MAX];
 	size_t n;

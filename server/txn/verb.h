@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state that verbs share: the environment behind a transaction, and what a
- * transaction counts and publishes.  A verb is the work of a kind of unit
- * (engine/writer.h).  Only txn and the modules with verbs, chat and delivery,
- * include this.
+ * The state that verbs share: the environment behind a transaction (struct
+ * txn_env), and functions by which a verb counts messages and adds to the
+ * effects.  A verb is the work of a kind of unit (engine/writer.h).  In the
+ * server only txn, chat and delivery include this.
  *
  * Thread: writer.
  */
@@ -27,15 +27,18 @@
 /* Maximum number of rows that are gathered for one statement. */
 #define BATCH_ROWS 512
 
-/* When the wall clock jumps forward by more than this number of milliseconds,
- * nothing expires for the next CLOCK_JUMP_MS. */
+/* If the wall clock has advanced over CLOCK_JUMP_MS milliseconds further than
+ * the monotonic clock since the last transaction began, txn_expired() returns
+ * false for the next CLOCK_JUMP_MS. */
 #define CLOCK_JUMP_MS 60000
 
 /* Maximum number of rows that are delivered together into local inboxes. */
 #define CLAIMED_ROWS 2048
 
-/* Maximum number of rows that the acks and reads of one batch walk.  A user who
- * comes back to a full inbox must not delay the commit for all others. */
+/* Maximum number of rows (events of an inbox, or messages of a conversation) by
+ * which all acks and reads of one batch together advance watermarks; the rest
+ * follows in later batches.  A user who comes back to a full inbox must not
+ * delay the commit for all others. */
 #define WALK_ROWS 2000
 
 struct txn_env {
@@ -91,9 +94,9 @@ enum rc txn_count_accepted(
 enum rc txn_notify_change(struct tx *tx, int64_t sender_id, int64_t mid,
     enum outbox_event event, struct err *err) MUST_USE;
 
-/* Returns true if ${sender_id} may have one more waiting message
- * (pending_most).  Otherwise counts a refusal in the metrics and sets ${ret} to
- * it. */
+/* Returns true if fewer than pending_most messages of ${sender_id} wait for
+ * delivery, or if pending_most is 0 (no limit).  Otherwise sets ${ret} to the
+ * refusal PROBLEM_QUEUE_FULL, counts it in the metrics, and returns false. */
 bool txn_sender_has_room(
     struct txn_env *env, int64_t sender_id, struct refusal *ret) MUST_USE;
 

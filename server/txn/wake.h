@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wake-up of a committed transaction, for the relay: the lanes to inboxes
- * of this server and the other destinations that have work now.  Like the
- * effects, it is collected while the transaction runs but handed over after the
- * commit, perhaps before it is on disk.
+ * A wake-up for the relay: the lanes to inboxes of this server and the other
+ * destinations that have work now, whether an operator has changed a
+ * destination, and which destination has sent a request.  The wake-up of a
+ * transaction is, like the effects, collected while the transaction runs, but
+ * it is handed over after the commit, perhaps before the commit is on disk.
  */
 #ifndef TXN_WAKE_H
 #define TXN_WAKE_H

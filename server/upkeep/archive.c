@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See archive.h.  A file ends with a complete line.  Bytes behind the last
- * newline come from a crash or a full disk. archive_write() never reported them
- * as written, so they are cut off before anything is appended.
+ * See archive.h.  Each line of a file ends with a newline.  Bytes after the
+ * last newline are a part of a line: a crash or an error, such as a full disk,
+ * has interrupted an archive_write(), which therefore did not report them as
+ * written.  The next archive_write() to the file cuts them off before it
+ * appends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +28,9 @@ struct archive {
 	struct buf lines;
 };
 
-/* Returns advice about the errno value ${sys} for the error text; "": no
- * advice.  A systemd service may write only below its state directory, so the
- * first try with another folder fails with one of the errors below. */
+/* Returns advice about the errno value ${sys} for the end of an error text; "":
+ * no advice.  A systemd service may write only below its state directory; in
+ * another folder it fails with EROFS, EACCES or EPERM. */
 static const char *
 cure(int sys)
 {
@@ -63,7 +65,8 @@ fail_open(const char *what, const char *dir, struct err *err)
 	int sys = errno;
 
 	/* For a systemd service, folders outside its own directories are
-	 * read-only.  So EROFS means missing rights, not a failing disk. */
+	 * read-only.  So EROFS counts as missing rights (RC_DENIED), not as a
+	 * failing disk (RC_IO). */
 	return (err_set_sys(err, sys == EROFS ? RC_DENIED : rc_of_opening(sys),
 	    sys, "archive: cannot %s %s%s", what, dir, cure(sys)));
 }
@@ -146,9 +149,10 @@ whole_end(int fd, off_t size)
 	return (0);
 }
 
-/* Opens the day's file and creates it if it does not exist.  Cuts off an
- * incomplete last line.  ${*ret_end}: where the file ends.  Returns -1 with
- * errno on failure. */
+/* Opens the file ${name} in the archive's folder, and creates it, durably, if
+ * it does not exist.  Cuts off an incomplete last line, and sets *ret_end to
+ * the length of the file after that.  Returns a descriptor, which the caller
+ * closes, or -1 on failure, with the reason in errno. */
 static int
 open_day(struct archive *a, const char *name, off_t *ret_end)
 {

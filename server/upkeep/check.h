@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs the SQL statements that return the violations of the invariants of the
- * database.  Also reads the links of the digest chains, for callers that then
- * compute the digests themselves.  Thread: the owner of the connection.
+ * database, and compares its schema with the right one.  Also reads the links
+ * of the digest chains, for callers that then verify the digests themselves.
+ * Thread: the owner of the connection.
  */
 #ifndef UPKEEP_CHECK_H
 #define UPKEEP_CHECK_H
@@ -12,15 +13,18 @@
 /* A violation of invariant ${what} at ${place}. */
 typedef void (*check_found_fn)(void *arg, const char *what, const char *place);
 
-/* Calls ${found} for each violation, of each kind at most ${limit} times.
- * ${ret_kinds}: how many kinds were checked. */
+/* Checks each kind of invariant (the table in check.c), and calls ${found} for
+ * each violation, for each kind at most ${limit} times.  Returns RC_OK with and
+ * without violations, and sets *ret_kinds to the number of kinds.  After an
+ * error *ret_kinds is not set, and not all kinds were checked. */
 enum rc check_run(struct db *db, int64_t limit, check_found_fn found, void *arg,
     int *ret_kinds, struct err *err) MUST_USE;
 
-/* Calls ${found} for each object of the schema of ${db} that is missing,
- * differs or is unknown, compared with a fresh database of the same version
- * (PostgreSQL: with schema/postgres/catalogue.sql, which lists the newest one);
- * at most ${limit} times. */
+/* Compares the schema of ${db} with that of a fresh database of the same schema
+ * number (PostgreSQL: with schema/postgres/catalogue.sql, which lists the
+ * newest schema, so that an older one shows differences), and calls ${found}
+ * for each object, such as a table, that is missing, differs or is unknown, in
+ * total at most ${limit} times.  Returns RC_OK with and without differences. */
 enum rc check_schema_run(struct db *db, int64_t limit, check_found_fn found,
     void *arg, struct err *err) MUST_USE;
 
@@ -41,13 +45,16 @@ struct check_link {
 typedef enum rc (*check_link_fn)(
     void *arg, const struct check_link *link, struct err *err);
 
-/* Calls ${each} with every link, conversation by conversation, in order.  An
- * error of ${each} ends the walk and is returned. */
+/* Calls ${each} with every link of ${db}, conversation by conversation, and in
+ * each conversation in the order of conversation_seq.  An error of ${each} ends
+ * the walk and is returned. */
 enum rc check_links(
     struct db *db, check_link_fn each, void *arg, struct err *err) MUST_USE;
 
-/* Calls ${each} with the link in ${row}: conversation, number, id, sender,
- * salt, body and digest. */
+/* Makes a link of ${row}, whose first columns are those of the row type `link`
+ * (schema/common/check.sql), calls ${each} with it once, and returns the result
+ * of ${each}.  The link points into ${row} and is valid only during the
+ * call. */
 enum rc check_link_call(const struct db_row *row, check_link_fn each, void *arg,
     struct err *err) MUST_USE;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the schema of a database with that of a fresh one.  Reason: a
- * trigger that an operator has added runs with each of our statements, and if
- * the unique index of the table inbox is missing, an inbox may hold an event
- * twice.
+ * Compares the schema of a database with that of a fresh one (PostgreSQL: with
+ * the list in schema/postgres/catalogue.sql).  Reason: a trigger that an
+ * operator has added runs with our statements, and if the unique index of the
+ * table inbox is missing, an inbox may hold an event twice.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,16 +16,18 @@
 /* Several times the number of objects in this program's schema. */
 #define OBJECTS_MAX 2048
 
-/* The objects of a schema in the order of their names, each with its
- * definition. */
+/* The objects of a schema in the order of their names ("table outbox"), each
+ * with its definition.  Element i of names and definitions is the offset in
+ * text of the name and the definition of object i. */
 struct listing {
 	struct buf text; /* names and definitions, each with its NUL */
 	size_t n;
 	size_t names[OBJECTS_MAX], definitions[OBJECTS_MAX];
 };
 
-/* Returns the end of the SQL comment or quoted text that begins at ${p}; NULL
- * if none begins there.  An unfinished one ends at ${end}. */
+/* Returns the position just after the SQL comment or quoted text (or name) that
+ * begins at ${p}, or ${end} if its closing mark is missing; NULL if none begins
+ * at ${p}.  Sets *ret_comment to true for a comment, to false otherwise. */
 static const char *
 piece_end(const char *p, const char *end, bool *ret_comment)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See copy.h.  Each table has its own statements, instead of columns from a
- * catalogue.  So SQL can express where the two databases differ (a counter that
- * one stores and the other computes), and types are checked when a statement is
- * prepared.  A test compares the statements with the catalogues, so that no
- * table or column is forgotten (tests/postgres/copy.test.mjs).
+ * See copy.h.  Each table has two statements of its own, one that reads and one
+ * that writes, instead of statements that are made at run time from the list of
+ * columns in the database's catalogue.  So SQL can express where SQLite and
+ * PostgreSQL differ (a counter that one stores and the other computes), and
+ * types are checked when a statement is prepared.  A test compares the
+ * statements with the catalogues, so that no table or column is forgotten
+ * (tests/postgres/copy.test.mjs).
  */
 #include "upkeep/copy.h"
 
@@ -118,9 +120,10 @@ write_batch(struct batch *b, struct err *err)
 	return (RC_OK);
 }
 
-/* Copies column ${col} of ${row} into the batch: the row's bytes are valid only
- * during the callback.  RC_LIMIT: the batch has no room.  RC_INVALID:
- * PostgreSQL cannot hold a text with a NUL. */
+/* Sets *ret to the value of column ${col} of ${row}.  The bytes of a text or
+ * blob are copied into the batch, because those of the row are valid only
+ * during the callback.  RC_LIMIT: the batch has no room for them.  RC_INVALID:
+ * the target is PostgreSQL, which cannot hold a text with a NUL. */
 static enum rc
 keep(struct batch *b, const struct db_row *row, size_t col, struct db_val *ret,
     struct err *err)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies a whole database into an empty one, which may be of the other kind:
- * all columns of all tables.  Rows are copied in batches, so that memory holds
- * at most 500 of them, and at most 1 MiB of their texts.  The caller has begun
- * a transaction on each side.  Thread: owner of both connections.
+ * Copies a whole database into an empty one, all columns of all tables; each of
+ * the two may be SQLite or PostgreSQL.  Rows are copied in batches, so that
+ * memory holds at most 500 of them, and at most 1 MiB of their texts and blobs.
+ * The caller has begun a transaction on each side, and ends both; after an
+ * error it must not commit that of the target.  Thread: owner of both
+ * connections.
  */
 #ifndef UPKEEP_COPY_H
 #define UPKEEP_COPY_H
@@ -11,8 +13,9 @@
 #include "db/db.h"
 
 /* X(id, name, a letter for each column: i(nteger), t(ext), b(lob)), in the
- * order in which the tables are copied: a referenced table comes before its
- * references.  The statements are SQL_COPY_<id>_GET and _PUT. */
+ * order in which the tables are copied: a table to which a foreign key refers
+ * comes before the table with that key.  The statements SQL_COPY_<id>_GET and
+ * SQL_COPY_<id>_PUT read and write the rows of a table. */
 #define STORE_COPY_TABLE(X)                                                    \
 	X(META, meta, "tt")                                                    \
 	X(NODES, nodes, "ittiii")                                              \
@@ -47,30 +50,33 @@ enum copy_table {
 /* Returns the name of ${table}.  Static storage. */
 const char *copy_name(enum copy_table table);
 
-/* Counts the rows of each table of ${db}.  The totals are one row in SQLite and
- * several in PostgreSQL, so they count as 1 if any message was ever accepted,
- * else as 0. */
+/* Sets ret[t] to the number of rows of each table t of ${db}.  The table
+ * outbox_totals has one row in SQLite and one for each node in PostgreSQL, so
+ * it counts as 1 if any message was ever accepted, else as 0. */
 enum rc copy_counts(
     struct db *db, int64_t ret[STORE_COPY_TABLES], struct err *err) MUST_USE;
 
-/* Returns how many rows of ${table} an empty database has: those that its
- * migration made. */
+/* Returns how many rows of ${table} copy_counts() finds in a database that is
+ * empty except for the rows that the migrations have inserted. */
 int64_t copy_born_with(enum copy_table table);
 
-/* Until the end of the transaction, locks the table of ${to} to which a server
- * writes first (SQLite: the whole database), so that no server can start on
- * it. */
+/* Locks against writes the table of ${to} to which a server writes first when
+ * it starts (SQLite: the whole database), until the transaction of the caller
+ * on ${to} ends.  So no server can start on ${to} before that. */
 enum rc copy_alone(struct db *to, struct err *err) MUST_USE;
 
-/* Copies all rows and the last number that each table has given out, and
- * computes the statistics that PostgreSQL's query planner needs.  ${to} must be
- * empty but for the rows that its migration made (copy_born_with()), which are
- * replaced.  RC_INVALID: ${to} cannot hold a row, or a row is larger than 1
- * MiB. */
+/* Copies all rows, and for each table the last id that was given to a row, so
+ * that ${to} continues after it.  On PostgreSQL it then computes the statistics
+ * of ${to} that the query planner needs.  The caller has checked that ${to} is
+ * empty except for the rows that its migrations inserted (copy_born_with()),
+ * which are replaced.  RC_INVALID: a text has a NUL, which PostgreSQL as ${to}
+ * cannot hold, or the texts and blobs of one row have more than 1 MiB. */
 enum rc copy_rows(struct db *from, struct db *to, struct err *err) MUST_USE;
 
-/* Reclaims the leased rows of ${db}, as after a restart, but charges no message
- * a rescue for it: the process that leased them does not serve ${db}. */
+/* Reclaims in ${db}, the copy, all outbox rows that are being sent: they become
+ * pending, and their open attempts and the leases of all lanes end, as after a
+ * restart.  The rescue count of the rows stays as it is, because no server of
+ * ${db} has failed: the process that leased them served the source. */
 enum rc copy_rescue(struct db *db, int64_t now_ms, struct err *err) MUST_USE;
 
 #endif

@@ -36,8 +36,9 @@ fsck_link_holds(const struct check_link *link, const uint8_t before[DIGEST_LEN])
 
 	if (link->digest_len != DIGEST_LEN)
 		return (false);
-	/* An erased message has no text left to hash.  The next message shows
-	 * whether its digest is right. */
+	/* An erased message has no text left to hash, so its stored digest
+	 * counts as right here.  If that digest is wrong, the check of the next
+	 * message fails, unless that one is erased, too. */
 	if (link->salt == NULL && link->body == NULL)
 		return (true);
 	if (link->salt_len != DIGEST_SALT_LEN || link->body == NULL)
@@ -67,8 +68,9 @@ on_link(void *arg, const struct check_link *link, struct err *err)
 		    link->conversation_seq, link->conversation_id);
 		count(w, changed, place);
 	}
-	/* Go on with the stored digest, so that one changed row is reported
-	 * once and not with all that follow it. */
+	/* Go on with the stored digest of this message, even if it is wrong, so
+	 * that after a changed message not all later ones are reported, too.
+	 * (The one after it is, if the stored digest itself was changed.) */
 	if (link->digest_len == DIGEST_LEN)
 		memcpy(w->digest, link->digest, DIGEST_LEN);
 	return (RC_OK);
@@ -96,9 +98,10 @@ look_at_schema(struct db *db, struct walk *w, struct err *err)
 	return (check_schema_run(db, FSCK_PLACES, count, w, err));
 }
 
-/* Runs ${what} in one snapshot.  If ${what} meets rows that cannot be read
- * because the file is damaged, that is one violation, and the rest of ${what}
- * is not run. */
+/* Runs ${what} in one snapshot: a transaction that is begun here and rolled
+ * back at the end.  If ${what} fails with RC_CORRUPT, because the file is
+ * damaged and rows cannot be read, reports this as one violation and returns
+ * RC_OK; the rest of ${what} is not run. */
 static enum rc
 run(struct db *db, enum rc (*what)(struct db *, struct walk *, struct err *),
     struct walk *w, struct err *err)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Verifies goals 1 to 4 of ARCHITECTURE.md on a database: every accepted
- * message has its outbox row, everything is in the inboxes once and in order,
- * lanes and watermarks agree, and the digest chains are intact.  Each of
- * fsck_run() and fsck_schema() reads in one snapshot and writes nothing, so
- * they may run beside a server, on a connection of their own.
+ * message has its outbox row, unless that row may have been purged; everything
+ * is in the inboxes once and in order; lanes and watermarks agree with the
+ * rows; and the digest chains are intact.  Each of fsck_run() and fsck_schema()
+ * reads in one snapshot and writes nothing, so they may run beside a server, on
+ * a connection of their own.
  */
 #ifndef UPKEEP_FSCK_H
 #define UPKEEP_FSCK_H
@@ -25,15 +26,18 @@ struct fsck_report {
 
 /* Checks all rows of ${db}, which has no open transaction, and calls ${found}
  * for each violation, at most FSCK_PLACES times for each kind.  Returns RC_OK
- * with and without violations.  A damaged file is a violation, after which
- * fsck_run() checks nothing more.  An error means that not everything could be
- * read. */
+ * with and without violations.  Damage to the file is a violation, too; if it
+ * makes rows unreadable, fsck_run() leaves out the remaining checks and still
+ * returns RC_OK.  After any other failure to read it returns an error: not
+ * everything was checked. */
 enum rc fsck_run(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *ret, struct err *err) MUST_USE;
 
-/* Checks the schema as well and adds its violations to ${report}.  This is a
- * function of its own because a test that checks the rows after a thousand
- * crashes has the same schema each time.  Results as of fsck_run(). */
+/* Checks only the schema of ${db} (check_schema_run()), and adds one kind and
+ * the number of violations to ${report}, which fsck_run() has filled.  Calls
+ * ${found} and returns as fsck_run() does.  The schema has a function of its
+ * own because a test that checks the rows after each of a thousand crashes has
+ * the same schema each time. */
 enum rc fsck_schema(struct db *db, check_found_fn found, void *arg,
     struct fsck_report *report, struct err *err) MUST_USE;
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See pair.h.  The comparison walks over each side ("here") once and looks up
- * the counterpart of each row on the other side ("there").  A message that was
+ * See pair.h.  The comparison takes each of the two databases in turn as "here"
+ * and the other one as "there".  It walks over the messages and the recorded
+ * events here, and looks up the counterpart of each there.  A message that was
  * sent from here must have arrived there; a message that came from there must
- * have been sent there; and an event that this side has recorded as received
- * from there must have been made there.
+ * have been sent there; and an event that is recorded here as received from
+ * there (a row of processed_messages) must have been made there.
  *
  * Retention explains three kinds of differences, and no others:
- * 1. An outbox row is missing.  Its message was acked (upkeep/purge_rows.h).
- * 2. An event is missing in an inbox.  The inbox was trimmed.
- * 3. The outbox row of a recorded event is missing on the side that made it.
- * Messages are never removed.
+ * 1. The outbox row of a message is missing: it was purged, because the message
+ *    was acked (upkeep/purge_rows.h).
+ * 2. An event is missing in an inbox: the inbox was trimmed.
+ * 3. The outbox row of a recorded event is missing on the side that made the
+ *    event: it was purged.
+ * A row of the table messages is never removed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +30,10 @@
 /* Conversations in a page. */
 #define PAGE_CONVERSATIONS 20
 
-/* The destination id of a domain that a database does not know.  It is not 0,
- * which stands for all destinations (schema/sqlite/0002-lifecycle.sql). */
+/* The destination id of a domain that a database does not know, and the origin
+ * of a message whose sender is a user of that database itself.  Not 0, because
+ * destination 0 stands for all destinations
+ * (schema/sqlite/0002-lifecycle.sql). */
 #define UNKNOWN INT64_C(-1)
 
 enum kind {
@@ -102,9 +107,10 @@ struct message {
 	const char *from, *to; /* both with their domains */
 };
 
-/* An event that one side has taken from the other.  Without an inbox row its
- * users are not known; then actor and person are the domains of their
- * servers. */
+/* An event that was accepted here from there (a row of processed_messages),
+ * with its inbox row here.  Without an inbox row (none was made, or it was
+ * trimmed) the users are not known; then actor is the domain of the server
+ * there, and person the domain of the server here. */
 struct event {
 	struct uuid id;
 	int64_t kind;                      /* 0: no inbox row */
@@ -224,9 +230,11 @@ on_row_counterpart(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Looks up ${m} in the database of side ${at}, with the watermarks of the user
- * who is called ${person} in that database.  The caller has set sender and
- * origin of ${ret}. */
+/* Looks up ${m} by its id in the database of side ${at}, compares it with ${m},
+ * and reads the watermarks of the user who is called ${person} in that
+ * database.  The caller has set sender and origin of ${ret}, which are compared
+ * with those found, and everything else in it to zero.  Returns RC_OK with
+ * ret->found false if the message is not there. */
 static enum rc
 find_counterpart(const struct side *at, const struct message *m,
     const char *person, struct counterpart *ret, struct err *err)
@@ -241,9 +249,10 @@ find_counterpart(const struct side *at, const struct message *m,
 
 /* ---- a message that was sent from here ---- */
 
-/* Returns whether the message of ${row} counts as sent; ${*ret_acked}: it
- * counts as acked, too.  A message without its outbox row was purged, and so it
- * was acked. */
+/* Returns whether the message of ${row} counts as sent, and sets *ret_acked to
+ * whether it also counts as acked.  If its outbox row is missing, it counts as
+ * acked, because only rows of acked messages are purged.  While the other
+ * server still owes its final answer, the message does not count as sent. */
 static bool
 is_sent(const struct db_row *row, bool *ret_acked)
 {
@@ -255,12 +264,15 @@ is_sent(const struct db_row *row, bool *ret_acked)
 		    db_row_i64(row, COL_PAIR_MESSAGES_AWAITS_ANSWER) == 0));
 }
 
-/* Checks the order of messages on the other side, and compares the ack
- * watermarks of both sides.  The caller leaves out requeued messages: they
- * arrived after later messages, so watermarks say nothing about them.  If the
- * sender's side lacks an ack, a receipt that is still under way is an excuse
- * only for messages after the watermark w->c->acked of that side, because
- * receipts only move the watermark forward. */
+/* Checks ${m}, a message that was sent from here and has arrived there as ${c}.
+ * It must have a higher number there than the message of the same conversation
+ * that was checked before it, and must count as acked here (${acked}) exactly
+ * if the recipient's watermark there (c->acked) has reached it.  If it is acked
+ * there and not here, a receipt that is still on its way from there excuses
+ * this, but only if the message is after w->c->acked, the recipient's watermark
+ * as known here: receipts only move that forward.  The caller leaves out
+ * requeued messages: they arrived after later messages, so watermarks say
+ * nothing about them. */
 static void
 judge_arrived(struct walk *w, const struct message *m,
     const struct counterpart *c, bool acked)
@@ -432,11 +444,15 @@ on_row_making(void *arg, const struct db_row *row, struct err *err)
 	return (RC_OK);
 }
 
-/* Checks an event that put nothing into an inbox.  Event ids grow with the ids
- * of outbox rows, which have no gaps except those of purging.  If there is no
- * gap where the event's row would be, the event was never made. (The last row
- * is never purged.  Several writers take ids from a sequence, which may have
- * gaps.) */
+/* Checks an event that has no inbox row here: the event made none, or it was
+ * trimmed.  If the outbox there has no row of the event either, that row may
+ * have been purged.  Two cases prove that the event was never made, and are
+ * reported.  First, no outbox row there has a higher event id: the event's row
+ * would be the last one, which is never purged.  Second, the rows with the next
+ * lower and the next higher event id have successive ids: event ids grow with
+ * row ids, which have no gaps except those of purging.  The second case is not
+ * tested if the database there is PostgreSQL, whose sequences may leave
+ * gaps. */
 static enum rc
 look_silent(struct walk *w, const struct event *e, struct err *err)
 {
@@ -453,8 +469,10 @@ look_silent(struct walk *w, const struct event *e, struct err *err)
 	return (rc);
 }
 
-/* Checks a receipt in an inbox here.  Its outbox row may be purged, but
- * watermarks never go back, so what the receipt said must still be true. */
+/* Checks a receipt in an inbox here, against the watermarks there of the user
+ * who has acked or read (the actor): they must have reached the message that
+ * the receipt names.  Watermarks never go back, so this must hold even if the
+ * receipt's outbox row there is purged. */
 static enum rc
 look_receipt(struct walk *w, const struct event *e, struct err *err)
 {

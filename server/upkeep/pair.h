@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verifies that the databases of two servers that deliver to each other agree.
- * A message that one server calls sent is in the other database, as it was
- * sent, once and in order.  A message that its recipient has acked is acked for
- * its sender, unless the receipt is still on its way.  And every message that
- * came from the other server was sent by it.
+ * Verifies that the databases of two servers that deliver to each other agree
+ * about the direct conversations between their users.  A message that one
+ * server calls sent is in the other database, as it was sent, once and in
+ * order.  A message that its recipient has acked is acked for its sender,
+ * unless the receipt is still on its way; and none is acked for its sender that
+ * the recipient has not acked.  Every message and every other event that came
+ * from the other server was made by it.
  *
- * It reports only differences that no later request repairs, provided that
- * nothing travels between the servers between the two snapshots.  It reads in
- * one snapshot of each database and writes nothing.  Memory holds one page of
- * rows, however large the databases are: pages are read along an index, and the
- * counterpart of each row is found by a key.
+ * It reads each database in one snapshot and writes nothing.  It reports only
+ * differences that no later request repairs, provided that the servers exchange
+ * nothing between the two snapshots.  Memory holds one page of rows, however
+ * large the databases are: pages are read along an index, and the counterpart
+ * of each row is found by a key.
  */
 #ifndef UPKEEP_PAIR_H
 #define UPKEEP_PAIR_H
@@ -36,10 +38,11 @@ struct pair_report {
 };
 
 /* Compares ${sides} in both directions and calls ${found} for each violation,
- * for each kind at most FSCK_PLACES times.  ${found}'s ${what} is a name, a
- * colon and a sentence.  Returns RC_OK with and without violations.
- * RC_INVALID: neither database knows the other's domain; any other error means
- * that not everything could be read.  Thread: the owner of both connections. */
+ * for each kind at most FSCK_PLACES times in total.  The argument ${what} of
+ * ${found} is the name of the kind, a colon and a sentence ("pair-changed: its
+ * sender or ...").  Returns RC_OK with and without violations.  RC_INVALID:
+ * neither database knows the other's domain; any other error means that not
+ * everything could be read.  Thread: the owner of both connections. */
 enum rc pair_run(const struct pair_side sides[2], check_found_fn found,
     void *arg, struct pair_report *ret, struct err *err) MUST_USE;
 

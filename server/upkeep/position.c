@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See position.h.  The file is three lines of text:
+ * See position.h.  The file DATA/mark is three lines of text, for example:
  *
  *	twinbox mark 1
  *	epoch 0123456789abcdef0123456789abcdef

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The position of a database: its epoch, and the number of the newest outbox
- * row that is certainly on disk.  Rows are numbered in the order of their
- * commits, and no number is used twice.  The position is stored in the file
- * DATA/mark beside the database, so that a start detects that the database was
- * replaced by an older copy.
+ * The position of an SQLite database: its epoch, and the number (id) of the
+ * newest outbox row that is certainly on disk.  Outbox rows are numbered in the
+ * order of their commits, and no number is used twice.  The position is stored
+ * in the file DATA/mark, so that the next start of a server detects that the
+ * database was replaced by an older copy or by another one.
  */
 #ifndef UPKEEP_POSITION_H
 #define UPKEEP_POSITION_H
@@ -32,20 +32,26 @@ enum position_relation {
 enum position_relation position_compare(
     const struct position *mark, const struct position *database);
 
-/* Reads the file in the folder ${dir_fd}.  RC_NOT_FOUND: the file does not
- * exist; RC_INVALID: it is not a position file, as ${err} says; else RC_IO, or
- * as rc_of_opening().  Blocks: disk. */
+/* Reads the file `mark` in the folder ${dir_fd} into *ret, which is set only if
+ * RC_OK.  RC_NOT_FOUND: the file does not exist, and ${err} is not set.
+ * RC_INVALID: its content is not a position; ${err} says why.  RC_IO: it cannot
+ * be read.  If it exists but cannot be opened: as rc_of_opening().  Blocks:
+ * disk. */
 enum rc position_read(
     int dir_fd, struct position *ret, struct err *err) MUST_USE;
 
-/* Replaces the file atomically: at any moment there is either the old or the
- * new one.  The new one is on disk when the function returns RC_OK.  RC_FULL:
- * the disk is full; else RC_IO, or as rc_of_opening().  Blocks: disk. */
+/* Writes ${mark} as a new file and renames it to `mark` in the folder
+ * ${dir_fd}: at any moment there is the whole old file (or none, if none
+ * existed) or the whole new one.  The new one is on disk when the function
+ * returns RC_OK; after an error it may be either of the two.  RC_FULL: the disk
+ * is full; else RC_IO, or as rc_of_opening() if the new file cannot be created.
+ * Blocks: disk. */
 enum rc position_write(
     int dir_fd, const struct position *mark, struct err *err) MUST_USE;
 
-/* Removes the file, because the database is being replaced.  RC_OK if it does
- * not exist.  Blocks: disk. */
+/* Removes the file `mark` in the folder ${dir_fd}, for a caller that replaces
+ * the database.  RC_OK: the file does not exist any more, or did not exist, and
+ * this is on disk.  Blocks: disk. */
 enum rc position_remove(int dir_fd, struct err *err) MUST_USE;
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The preflight check: reads the state of a database, with this program's
- * schema or an older one, before anything is migrated or served.  Thread: the
- * owner of ${db}.
+ * Preflight: reads from a database the schema number, the epoch, the last
+ * outbox id and whether there are users, before anything is migrated or served,
+ * so that the caller can refuse the database.  The database may be empty, or
+ * have this program's schema or an older one.  Thread: the owner of ${db}.
  */
 #ifndef UPKEEP_PREFLIGHT_H
 #define UPKEEP_PREFLIGHT_H

@@ -21,9 +21,11 @@ purge_apply(struct tx *tx, struct unit *unit, struct err *err)
 	return (rc);
 }
 
-/* A purged server may be contacted again at this moment.  Every unit that makes
- * a row for it, or for one of its users, locks its name (delivery/peers.c,
- * delivery/receive.c, chat/send.c), so lock the name here, too. */
+/* Locks the names of the servers that the unit purges (a list of
+ * PURGE_DESTINATIONS; other lists lock nothing).  Reason: another unit may make
+ * a row for such a server, or for one of its users, at the same time.  Every
+ * unit that does so locks the server's name first (delivery/peers.c,
+ * delivery/receive.c, chat/send.c). */
 static enum rc
 purge_locks(struct unit *unit, struct lockset *set, struct err *err)
 {

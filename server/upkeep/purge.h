@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Purging: the unit that deletes the rows that the purger has listed as old
- * enough (upkeep/purge_rows.h).  It waits in the queue of upkeep, so that it
- * takes at most a tenth of a batch from clients.
+ * enough (upkeep/purge_rows.h).  It waits in the queue of upkeep, whose units
+ * take at most a tenth of a batch, so that the rest remains for clients and
+ * deliveries.
  *
- * After the purge, the state of a message comes from its members' watermarks
- * instead of its outbox row (chat/entry.h).  The purge mark shows fsck up to
+ * When the outbox row of a message is purged, the message itself stays; its
+ * state is then computed from the watermarks of the members of its conversation
+ * (chat/entry.c).  The same unit raises the purge mark, which shows fsck up to
  * which message outbox rows may be missing.
  */
 #ifndef UPKEEP_PURGE_H

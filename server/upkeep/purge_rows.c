@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See purge_rows.h.  Tables with ascending ids are walked by id.  Ids are
- * nearly in the order of time, so the first row that is too young ends the
- * walk. (A row with a time in the future, from before a clock was corrected,
- * does not end it.)
+ * nearly in the order of time, so the first row that is younger than the
+ * retention ends the walk.  (A row whose time is in the future, because it was
+ * made while the clock was wrong, does not end the walk.)
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -73,12 +73,13 @@ is_state(const struct db_row *row, int col, const char *state)
 	return (text != NULL && strcmp(text, state) == 0);
 }
 
-/* Returns whether an outbox row is no longer needed.  These rows stay: all
- * whose last change is younger than the retention; rows that are pending or
- * being sent; rows to a server that still owes its final answer; bounces, which
- * hold the reason; rows that failed, expired or were canceled; messages that
- * were sent and whose recipient has not acked; and requeued rows, since the
- * requeue explains why they came out of order. */
+/* Returns whether an outbox row may be deleted.  These rows stay: all whose
+ * last change is younger than the retention; rows that are pending or being
+ * sent; rows to a server that still owes its final answer; bounces, which hold
+ * the reason of the failure; rows that failed, expired or were canceled;
+ * messages that were sent and whose recipient has not acked; and requeued rows,
+ * since the requeue explains why they came out of order.  (The statement that
+ * lists the rows leaves out the last row of the table, which stays, too.) */
 static bool
 outbox_may_go(const struct purge_list *l, const struct db_row *row)
 {
@@ -118,8 +119,9 @@ on_row_outbox(void *arg, const struct db_row *row, struct err *err)
 }
 
 /* Examines the row ${id}, whose age is counted from ${at}.  Lists the row for
- * deletion if it is older than the retention and ${over} (it is needed no
- * more).  Ends the walk if the row is too young. */
+ * deletion if it is older than the retention and ${over} (nothing needs it any
+ * more).  RC_LIMIT, which ends the statement: the row is too young, which also
+ * ends the walk (l->end), or the list is full. */
 static enum rc
 look(struct purge_list *l, int64_t id, int64_t at, bool over)
 {
@@ -153,8 +155,9 @@ on_row_by_id(void *arg, const struct db_row *row, struct err *err)
 	    db_row_i64(row, COL_PURGE_CANDIDATE_AT), true));
 }
 
-/* Ids from other servers are not in the order of time, so this walk goes to the
- * end of the table. */
+/* Examines a row of processed_messages.  Its event id comes from another
+ * server, so the rows are not in the order of time: a row that is too young is
+ * skipped, and the walk ends only at the end of the table. */
 static enum rc
 on_row_processed(void *arg, const struct db_row *row, struct err *err)
 {
@@ -218,8 +221,9 @@ run_look(struct db *db, struct purge_list *l, struct err *err)
 	    .event_id = db_v_uuid(&l->after.event_id),
 	    .origin = db_v_i64(l->after.id),
 	    .limit = db_v_i64(PURGE_EXAMINE)};
-	/* Dead letters are read in the order of their resolution, nonces in
-	 * that of their expiry, and every row that is found may be deleted. */
+	/* For dead letters and nonces.  These two statements have no cursor:
+	 * they return only rows that may be deleted, dead letters in the order
+	 * of their resolution, nonces in the order of their expiry. */
 	const struct sql_purge_dead_look ended = {
 	    .before = db_v_i64(l->before_ms), .limit = db_v_i64(PURGE_ROWS)};
 	const struct sql_purge_destination_look destination = {
@@ -397,8 +401,10 @@ purge_rows_mark_set(struct db *db, int64_t mid, struct err *err)
 	char text[24];
 	enum rc rc;
 
-	/* Two nodes may purge for a moment, until one of them notices that the
-	 * other now does the upkeep.  So read the purge mark under a lock. */
+	/* Two nodes may purge at the same time for a moment, until one of them
+	 * notices that the other now does the upkeep.  So lock the purge mark
+	 * until the end of the transaction; otherwise the later commit could
+	 * lower it. */
 	rc = store_meta_make(db, MARK_KEY, "0", err);
 	if (rc == RC_OK)
 		rc = store_meta_lock(db, MARK_KEY, text, sizeof(text), err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows that are older than their retention: functions that list a bounded
- * number of them after a cursor, and that delete them.  The deletion checks
- * each row again, so a row that has changed meanwhile stays.  Thread: the owner
- * of ${db}, for all functions.
+ * number of them after a cursor, that pass them to the archive, and that delete
+ * them.  The deletion checks each row again: a row that has changed since it
+ * was listed, so that it may no longer be deleted, stays.  Thread: the owner of
+ * ${db}, for all functions.
  */
 #ifndef UPKEEP_PURGE_ROWS_H
 #define UPKEEP_PURGE_ROWS_H
@@ -43,16 +44,18 @@ enum purge_table {
 };
 
 /*
- * PURGE_DESTINATIONS are other servers that have been in contact and none of
- * whose users is known here, whose document was last read longer ago than the
- * retention, and of which no nonce is stored.  Their keys, and all that is
- * known of them as peers, are deleted with them.  Reason: strangers can invent
- * any number of server names, each with a document.  A server stays if an
- * operator has pinned, blocked, paused or rate-limited it, or if one of its
- * users ever wrote or was written to.
+ * A list of PURGE_DESTINATIONS holds other servers of which no user is known
+ * here and no nonce is stored, and whose row in destinations was made, and
+ * whose document (with its keys) was last read, if ever, longer ago than the
+ * retention.  Their rows in peer_keys and peers are deleted with them.  Reason:
+ * strangers can invent any number of server names, each with a document.  A
+ * server stays if an operator has pinned one of its keys, or has blocked,
+ * paused or rate-limited it, or if one of its users ever wrote to a user here
+ * or was written to from here.
  *
- * Of a list of PURGE_NONCES only its length counts: as many nonces are
- * deleted, those that expired first.
+ * Of a list of PURGE_NONCES only the length n counts: purge_rows_delete()
+ * deletes not the listed nonces but at most n expired ones, from the one that
+ * expired first.
  */
 
 /* A row's key.  For processed_messages the id is the origin. */
@@ -82,28 +85,33 @@ struct purge_list {
 /* Returns the name of ${table}.  Static storage. */
 const char *purge_rows_name(enum purge_table table);
 
-/* Examines at most PURGE_EXAMINE rows after ${list}->after and lists those that
- * may be deleted, at most PURGE_ROWS.  Dead letters and nonces are listed from
- * the oldest, whatever the cursor. */
+/* Examines at most PURGE_EXAMINE rows after list->after and lists in list->rows
+ * those that may be deleted, at most PURGE_ROWS (destinations: PURGE_NAMES).
+ * The result is valid if RC_OK.  For dead letters and nonces list->after is not
+ * used: the list begins with the one that was resolved or expired first. */
 enum rc purge_rows_look(
     struct db *db, struct purge_list *list, struct err *err) MUST_USE;
 
 /* Deletes the listed rows that may still be deleted, and the rows that belong
- * to them.  ${ret}: how many rows of the table itself. */
+ * to them: the attempts of outbox rows, and the peers and peer keys of
+ * destinations.  Sets *ret to the number of deleted rows of the table itself.
+ * After an error the caller must abandon its transaction. */
 enum rc purge_rows_delete(struct db *db, const struct purge_list *list,
     int64_t *ret, struct err *err) MUST_USE;
 
-/* The purge mark: messages with this mid or a lower one may lack their outbox
- * row; 0: none may. purge_rows_mark_set() never lowers it. */
+/* The purge mark, a mid: a message with this mid or a lower one may lack its
+ * outbox row, because it was purged; 0: none may.  purge_rows_mark_set() raises
+ * the mark to ${mid}, unless the mark is higher already. */
 enum rc purge_rows_mark_get(
     struct db *db, int64_t *ret, struct err *err) MUST_USE;
 enum rc purge_rows_mark_set(
     struct db *db, int64_t mid, struct err *err) MUST_USE;
 
-/* Calls ${each} with a JSON object (borrowed) for each listed row, for the
- * archive: the row with all that is deleted with it.  Processed messages,
- * nonces and destinations are not archived.  An error of ${each} ends the calls
- * and is returned. */
+/* Calls ${each} with a JSON object (valid only during the call) for each listed
+ * row, for the archive: the row, and for an outbox row also its attempts, which
+ * are deleted with it.  For processed messages, nonces and destinations, which
+ * are not archived, it does nothing (RC_OK).  An error of ${each} ends the
+ * calls and is returned. */
 typedef enum rc (*store_archive_fn)(
     void *arg, const char *json, size_t n, struct err *err);
 enum rc purge_rows_archive(struct db *db, const struct purge_list *list,

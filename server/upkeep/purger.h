@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The purger decides which rows are deleted, and when.  It reads on a
- * connection that cannot write, a bounded number of rows at a time, with a
- * cursor for each table, so that rows that stay long are not examined again in
- * each round.  It submits old rows to the writer in one small unit at a time.
- * With an archive, a row is on the archive's disk before its deletion is
- * submitted.
+ * The purger finds rows that are older than their retention and may be deleted,
+ * and has the writer delete them, in one small unit of work at a time.  It
+ * reads on a connection that cannot write, a bounded number of rows at a time.
+ * Most tables have a cursor, which returns to the beginning of its table only
+ * at long intervals (an eighth of the retention, at most a day), so that rows
+ * that stay are seldom examined again.  With an archive, a row is on the
+ * archive's disk before its deletion is submitted; processed messages, nonces
+ * and destinations are not archived.
  *
  * It owns no thread, and takes its time from the options' clock.
  */
@@ -32,8 +34,10 @@ struct purger_options {
 
 	/* Submits a unit of work, as writer_submit(). */
 	enum rc (*submit)(void *arg, struct unit *unit);
-	/* Called when the unit has returned and a turn is due.  May be NULL.
-	 * Thread: sync or writer. */
+	/* Called each time the writer has finished the purger's unit: call
+	 * purger_turn() now, before the time that it returned.  May be NULL:
+	 * the purger notices the end of the unit in its next turn.  Thread: the
+	 * sync thread or the writer. */
 	void (*wake)(void *arg);
 	void *arg;
 };
@@ -45,10 +49,13 @@ enum rc purger_new(const struct purger_options *options, struct purger **ret,
 /* Frees ${p}, whose unit must have returned.  NULL is allowed. */
 void purger_free(struct purger *p);
 
-/* Does what is due.  Does not wait for its unit, but blocks for the database,
- * for the sync of commits that it may read, and for the disk of the archive.
- * Returns the (monotonic) time of the next call, if the purger does not call
- * purger_options.wake before. */
+/* Does one step, if one is due: takes note of the unit that the writer has
+ * finished, then reads rows of the next table and submits the unit that deletes
+ * those that are old enough.  After a failure, tries the step again later.
+ * Does not wait for the unit, but blocks for the database, for the sync of
+ * commits that it may read, and for the disk of the archive.  Returns the
+ * monotonic time in ms of the next call; the call is due earlier if
+ * purger_options.wake is called before. */
 int64_t purger_turn(struct purger *p);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See scrub.h.  After a row that cannot be read, the scrubber skips the rest of
- * its conversation or inbox or, in other tables, the rest of the table.  The
- * next round tries to read those rows again.
+ * its conversation or inbox or, in other tables, the rest of the table.  After
+ * FAILURES failures without a row read in between, it skips all conversations
+ * or all inboxes that are left.  The next round tries to read the skipped rows
+ * again.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -17,8 +19,9 @@
 
 /* Findings that are logged in a round at most.  All are counted. */
 #define TOLD 20
-/* Consecutive read failures after which the rest of a table is skipped in this
- * round. */
+/* Read failures, with no row read in between, after which the rest of
+ * SCRUB_CHAIN or SCRUB_INBOX is skipped in this round.  The rest of any other
+ * table is skipped after the first failure. */
 #define FAILURES 20
 
 struct scrub {
@@ -65,8 +68,10 @@ find_number(
 	find(s, what, place);
 }
 
-/* Returns whether ${seq} of ${owner} follows the previous row, and makes it the
- * previous one.  ${first}: the number where the numbering begins. */
+/* Returns whether the row with number ${seq} of ${owner} (a conversation or a
+ * user) follows the previous row without a hole: it has the next number of the
+ * same owner, or ${first}, the number with which the rows of ${owner} must
+ * begin.  In every case this row becomes the previous one. */
 static bool
 follows(struct scrub *s, int64_t owner, int64_t seq, int64_t first)
 {
@@ -135,8 +140,9 @@ end_table(struct scrub *s, int64_t now)
 	s->next_ms = now + s->options.rest_ms;
 }
 
-/* Handles a row that cannot be read: reports it, if the piece before could be
- * read, and skips rows. */
+/* Handles a row that cannot be read.  Reports it, unless the previous read of
+ * this table failed, too, and no row was read since.  Then skips the rest of
+ * the conversation, the inbox or the table, as the head of this file says. */
 static void
 pass_over(struct scrub *s, int64_t now, const struct err *err)
 {

@@ -3,8 +3,10 @@
  * The scrubber reads every row of every table, round after round, so that
  * damage is found while there are still backups without it.  It verifies the
  * digest chains of conversations, and that conversations and inboxes have no
- * holes.  Reading finds damaged pages on the way.  The scrubber logs and counts
- * what it finds, and changes nothing: an operator must decide.
+ * holes in their numbering.  Reading also finds damaged pages; after a row that
+ * cannot be read, some rows are skipped until the next round.  The scrubber
+ * counts all that it finds, logs at most 20 findings of a round, and changes
+ * nothing: an operator must decide.
  *
  * It reads in small pieces at a limited rate, so that no snapshot is held long.
  * Its position is in memory only, so a restart begins a new round.  It owns no
@@ -41,8 +43,9 @@ enum rc scrub_new(const struct scrub_options *options, struct scrub **ret,
 /* Frees ${s}.  NULL is allowed. */
 void scrub_free(struct scrub *s);
 
-/* Reads a piece if one is due.  Returns the (monotonic) time of the next
- * call. */
+/* Reads the next piece, at most SCRUB_ROWS rows, if it is due.  Logs and counts
+ * damage and does not return it.  Returns the monotonic time in ms at which the
+ * next piece is due. */
 int64_t scrub_turn(struct scrub *s);
 
 /* Returns how many rounds have been finished. */

@@ -96,8 +96,10 @@ pass_event(struct reading *r, const struct db_row *row)
 	r->at->key[1] = seq;
 }
 
-/* Reads the key and one of the last columns of a row.  To find that column the
- * database reads, and so tests, the pages of the columns before it. */
+/* Moves ${at} to ${row}, of any table but those of the other pass_ functions.
+ * Also reads one of the last columns of ${row}, and ignores its value: to find
+ * the column, SQLite reads the pages of the columns before it, and so notices a
+ * damaged page. */
 static void
 pass_other(struct scrub_at *at, const struct db_row *row)
 {
@@ -152,8 +154,10 @@ scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
 {
 	struct reading r = {at, each, 0};
 	struct scrub_at from = *at;
-	/* Statements with one key take the parameters of scrub_messages, those
-	 * with two keys the parameters of scrub_chain. */
+	/* The generated structs have the name of one statement each, but serve
+	 * for others with the same parameters: sql_scrub_messages for all whose
+	 * key is one column, sql_scrub_chain for all whose key is two columns
+	 * (the second one a number). */
 	struct sql_scrub_messages one = {
 	    .key = db_v_i64(from.key[0]), .limit = db_v_i64(limit)};
 	struct sql_scrub_chain two = {.key = one.key,

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads every row of every table for the scrubber (upkeep/scrub.h), a bounded
- * number of rows after a position at a time.  Thread: the owner of ${db}.
+ * Reads the rows of all tables for the scrubber (upkeep/scrub.h): each call
+ * reads a bounded number of rows of one table, after a position.  Passes the
+ * rows of the first two tables to callbacks; rows of the others are only read,
+ * so that the database notices damage.  Thread: the owner of the connection.
  */
 #ifndef UPKEEP_SCRUB_ROWS_H
 #define UPKEEP_SCRUB_ROWS_H
 
 #include "upkeep/check.h"
 
-/* X(id, table), in the order in which the tables are read.  The first two are
- * read in an order where each row must follow from the previous one. */
+/* X(id, table), in the order in which the tables are read.  SCRUB_CHAIN is read
+ * by conversation and number, SCRUB_INBOX by user and number, so that each row
+ * can be checked against the row before it. */
 #define STORE_SCRUB_TABLE(X)                                                   \
 	X(SCRUB_CHAIN, "messages by conversation")                             \
 	X(SCRUB_INBOX, "inbox")                                                \
@@ -64,10 +67,11 @@ struct scrub_each {
 	void (*event)(void *arg, int64_t user_id, int64_t seq, int64_t trimmed);
 };
 
-/* Reads at most ${limit} rows after ${at}, and moves ${at} to the last of them.
- * ${ret}: how many were read; fewer than ${limit}, with RC_OK: the table has
- * ended.  RC_CORRUPT and RC_IO: the row after ${at}, or one near it, cannot be
- * read. */
+/* Reads at most ${limit} rows of the table ${at}->table after the position
+ * ${at}, and moves ${at} to the last row that was read.  ${ret}: how many rows
+ * were read, set after an error, too; fewer than ${limit}, with RC_OK: the
+ * table has ended.  RC_CORRUPT and RC_IO: the row after the new ${at}, or one
+ * near it, cannot be read; other errors are those of db_run(). */
 enum rc scrub_rows_read(struct db *db, struct scrub_at *at, int64_t limit,
     const struct scrub_each *each, int64_t *ret, struct err *err) MUST_USE;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread of upkeep.h: it takes a turn, and sleeps until the next one is due
- * or a unit returns.
+ * See upkeep.h.  The thread calls upkeep_turn(), sleeps until the time that it
+ * returned, or until the writer has finished the purger's unit, and repeats
+ * this until upkeep_stop().
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +22,9 @@
 #include "upkeep/upkeep.h"
 
 #define POSITION_MS 1000
-/* A write-ahead log of IDLE_LOG_BYTES or more is truncated when nothing was
- * committed for IDLE_MS. */
+/* If nothing was committed for IDLE_MS, and the write-ahead log has
+ * IDLE_LOG_BYTES or more, the writer is asked to truncate the log.  While still
+ * nothing is committed, this is repeated every IDLE_MS. */
 #define IDLE_MS 10000
 #define IDLE_LOG_BYTES (256 * 1024)
 /* The pause between two rounds of the scrubber. */
@@ -84,8 +86,10 @@ write_position(struct upkeep *u, struct err *err)
 	return (rc);
 }
 
-/* Writes the position.  A failure does no harm, because an old position is
- * still true. */
+/* Writes DATA/mark if the newest durable outbox row has changed; not on a
+ * multi-writer database.  A failure is counted, and logged if the turn before
+ * did not fail; the next try follows after POSITION_MS.  It does no harm: the
+ * old file stays, and its position is still on disk. */
 static void
 position_turn(struct upkeep *u, int64_t now)
 {
@@ -149,8 +153,9 @@ hooks_turn(struct upkeep *u, int64_t now)
 	return (next);
 }
 
-/* Returns true if this process purges and scrubs, and not another node.  When
- * this changes, sets METRIC_PURGE_LAST: to the current time if this process
+/* Returns whether this process shall purge and scrub now (upkeep_options.ours),
+ * not another node.  When this differs from the last call (before the first:
+ * true), sets METRIC_PURGE_LAST: to the wall time in seconds if this process
  * begins to purge, to 0 if it stops. */
 static bool
 is_ours(struct upkeep *u)

@@ -3,20 +3,22 @@
  * Coalesces the writes to SQLite's write-ahead log.
  *
  * SQLite writes a log frame as two writes, a small header and a page, and the
- * commit of a batch makes dozens to hundreds of them.  This VFS collects the
- * writes in a buffer and passes them on in pieces of up to 64 KiB, at the
- * latest in the xSync that makes them durable, and before every read,
- * truncation or query of the size.  SQLite itself does not rely on a write
- * before this xSync, so the buffer delays no promise.  An error of a buffered
- * write is returned by the call that flushes the buffer, at the latest by
- * xSync; a commit treats both in the same way.
+ * commit of a batch makes dozens to hundreds of them.  This VFS collects
+ * consecutive writes in a buffer and passes them on in pieces of up to 64 KiB,
+ * at the latest in the xSync at the end of the commit, and before every read,
+ * truncation, query of the size, or close.  SQLite itself does not rely on a
+ * write before this xSync, so a commit is as durable as without the buffer.  An
+ * error of a buffered write is returned by the call that flushes the buffer, at
+ * the latest by xSync; a commit fails in the same way after an error of xWrite
+ * and of xSync.
  *
  * The xSync of a commit can be deferred (db_commit_early()): the writes go to
  * the kernel, and another thread makes the sync later.  A power loss in between
  * undoes this commit and all later ones, because the checksum of each frame
- * includes the frame before.  Two syncs are never deferred: that of the header
- * of a new log, because without it frames of an older log could be taken for
- * new ones, and those of checkpoints.
+ * includes the frame before.  Two syncs are never deferred: the first one after
+ * the header of a new log is written, because without it frames of an older log
+ * could be taken for new ones, and those of checkpoints, because the caller
+ * defers during COMMIT only.
  *
  * Relies on synchronous=FULL: each commit ends with an xSync, before the log's
  * index shows its frames to other connections.  Only the log is buffered; all
@@ -47,9 +49,10 @@ struct wal_buffer {
 	bool defer;
 	uint64_t deferred;
 
-	/* Syncs are made one at a time, and none after one that has failed.
-	 * The kernel reports a lost write once, to the first sync after it, so
-	 * a second sync would wrongly succeed. */
+	/* The lock is held during a sync.  failed: the code of the first sync
+	 * that failed, or SQLITE_OK.  After a failure no sync is made and this
+	 * code is returned: the kernel reports a lost write once, to the first
+	 * sync after it, so a second sync would wrongly succeed. */
 	struct lock sync_lock;
 	int failed;
 };

@@ -21,14 +21,16 @@
  * any. */
 const char *wal_buffer_vfs(void);
 
-/* Returns the buffered log of the connection ${handle}, which SQLite owns.
- * Returns NULL if the connection was opened with another VFS or has no log. */
+/* Returns the file of the write-ahead log of the connection ${handle}.  SQLite
+ * owns the file, and closes it at the latest with the connection.  Returns NULL
+ * if the connection was opened with another VFS or has no log open. */
 sqlite3_file *wal_buffer_find(sqlite3 *handle);
 
-/* Sets whether the xSync at the end of a commit is deferred for ${log} from now
- * on; that of the header of a new log never is.  The caller defers during
- * commits only, not during checkpoints.  Returns the number of syncs that were
- * deferred since the log was opened. */
+/* Sets whether, from now on, the xSync at the end of a commit only writes the
+ * buffer of ${log} to the kernel and leaves the sync to wal_buffer_sync().  The
+ * xSync after the header of a new log was written always syncs.  The caller
+ * must set ${defer} for commits only, not for checkpoints.  Returns the number
+ * of syncs that were deferred since the log was opened. */
 uint64_t wal_buffer_defer_syncs(sqlite3_file *log, bool defer);
 
 /* Syncs ${log} for the commits whose syncs were deferred.  Returns an SQLite

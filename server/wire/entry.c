@@ -6,12 +6,13 @@
  * The summary: state is the one of all destinations that comes first in
  * OUTBOX_STATE_TABLE; attempts and retry_count are the highest; last_attempt_at
  * and last_status_at the latest; next_retry_at the earliest that is set;
- * last_error that of the latest failed attempt.  sent_at, acked_at and read_at
- * are written only when *every* destination that has not failed, expired or
- * been canceled has reached that state, and are the latest of the times of
- * these.  An entry without a destination exists only in a damaged database;
- * fsck reports it.  Here it is written as pending, so that it does not end the
- * server.
+ * last_error is, of the destinations that have one, that of the destination
+ * with the latest last_attempt_at.  For sent_at, acked_at and read_at only the
+ * destinations count that have not failed, expired or been canceled: if *all*
+ * of these have reached the step, its time is the latest of theirs, otherwise
+ * (or if there are none) null.  An entry without a destination exists only in a
+ * damaged database; fsck reports it.  Here it is written as pending, so that it
+ * does not end the server.
  */
 #include "wire/json.h"
 #include "wire/wire.h"
@@ -35,8 +36,9 @@ struct whole {
 	int failed;
 };
 
-/* Sums up one step (sent, acked or read) of all destinations that have not
- * failed, expired or been canceled. */
+/* The sum of one step (sent, acked or read) over all destinations of an entry
+ * that have not failed, expired or been canceled: the latest time at which one
+ * reached the step, and how many have not reached it. */
 struct step {
 	int64_t at; /* the latest */
 	int missing;
@@ -81,9 +83,9 @@ add_up_step(struct step *step, int64_t at)
 	step->missing += at == 0;
 }
 
-/* Sets sent_at, acked_at and read_at of ${w}: when the last of the destinations
- * that are not dead reached each step, or 0 if one has not reached it or all
- * are dead. */
+/* Sets sent_at, acked_at and read_at of ${w}.  Only destinations that have not
+ * failed, expired or been canceled count: the time is when the last of these
+ * reached the step, or 0 if one has not reached it or there are none. */
 static void
 add_up_steps(struct whole *w, const struct entry_view *e)
 {

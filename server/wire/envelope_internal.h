@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that the readers of requests and of answers share.  If a member is
- * absent or wrong, they return that to the caller, who decides whether to
- * refuse the request or answer.
+ * Functions that the readers of requests and of answers share.  They refuse
+ * nothing: their return value shows that a member is absent or wrong, and the
+ * caller decides whether to refuse the request or answer.  In an ack only the
+ * message_id must be right; other wrong members are ignored, and a wrong status
+ * is read as retryable.
  */
 #ifndef WIRE_ENVELOPE_INTERNAL_H
 #define WIRE_ENVELOPE_INTERNAL_H

@@ -128,8 +128,8 @@ wire_event(struct buf *b, const struct event_view *e, const char *fragment,
 	jw_str(b, "kind", event_kind_name(e->kind));
 	/* -Wswitch-enum makes the compiler report a new kind that is not
 	 * handled here.  The default is for a kind that this version does not
-	 * know: a newer node has written the row to the database that both
-	 * use. */
+	 * know, because a newer node has written the row to the database that
+	 * both use.  It is written with the members of an edit. */
 	switch ((enum event_kind)e->kind) {
 	case EVENT_MESSAGE:
 		add_message(b, e, fragment, fragment_len);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the WebSocket frames of a client, as strictly as requests, and writes
- * the error frame that answers a bad one.
+ * Reads the WebSocket frames of a client as strictly as the JSON of its HTTP
+ * requests (an unknown member is refused), and writes error frames.  Also
+ * parses cursors.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,9 +14,10 @@
 #define TOKEN_MAX 128
 #define AFTER_MAX 64
 
-/* The members that every frame may have: type, and id, which may be absent.
- * The tables of fields list them so that wire_object() accepts them.  The
- * values here are not used, because wire_frame_read() has read them before. */
+/* The members that frames of all types have: type and, optionally, id.  Each
+ * table of fields lists both, because wire_object() refuses members that are
+ * not listed.  It stores their values here, but nothing uses them:
+ * wire_frame_read() has taken type and id from the frame before. */
 struct common {
 	struct span type;
 	int64_t id;
@@ -32,8 +34,9 @@ struct common {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Reads the member after of hello, a cursor "epoch:seq" or "seq".  A seq
- * without an epoch may also be a JSON number, which is turned into its text. */
+/* Reads the member "after" of a hello frame into f->after as text: a cursor
+ * "epoch:seq" or "seq".  A seq without an epoch may also be a JSON integer,
+ * whose text is made in the memory of ${doc}.  Refuses anything else. */
 static enum rc
 read_after(
     struct wire_doc *doc, json_t *value, struct frame *f, struct refusal *r)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON written by hand.  All frames to clients are written with these
- * functions, so speed matters: no printf(), eight bytes are checked at once for
- * characters that need an escape, and runs of text without escapes are copied
- * as a whole.
+ * JSON written by hand.  The members of frames to clients are written with
+ * these functions, so speed matters: no printf(), eight bytes are checked at
+ * once for characters that need an escape, and runs of text without escapes are
+ * copied as a whole.
  */
 #include <string.h>
 

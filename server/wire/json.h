@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes JSON (RFC 8259) into a buffer, by hand, because frames to clients are
- * written often and must be fast.  Text must be valid UTF-8; characters below
- * U+0020, quotes and backslashes are escaped, all other bytes are copied.  An
- * error stays in the buffer (buf_ok()).
+ * written often and must be fast.  Text must be valid UTF-8, which is not
+ * checked; characters below U+0020, quotes and backslashes are escaped, all
+ * other bytes are copied.  Names of members are copied unescaped.  A lack of
+ * memory is not returned, but stays in the buffer (buf_ok()).
  *
- * Callers write no commas between members: jw_member() puts one before the name
- * unless the name follows '{' or '[' or begins the buffer.
+ * Callers write no commas between members: jw_member(), which the functions
+ * with a ${name} call, puts one before the name unless the name follows '{' or
+ * '[' or begins the buffer.  Between items of an array, callers call
+ * jw_comma().
  */
 #ifndef WIRE_JSON_H
 #define WIRE_JSON_H
@@ -42,8 +45,9 @@ void jw_null(struct buf *b, const char *name);
 /* Writes member ${name} with an id as text. */
 void jw_uuid(struct buf *b, const char *name, const struct uuid *u);
 
-/* Writes member ${name} with the wall time ${wall_ms} as text of RFC 3339 in
- * UTC, with milliseconds.  0 means "no time" and is written as null. */
+/* Writes member ${name} with the time ${wall_ms}, in milliseconds since 1970,
+ * as text of RFC 3339 in UTC, with milliseconds.  0 means "no time" and is
+ * written as null. */
 void jw_time(struct buf *b, const char *name, int64_t wall_ms);
 
 /* Writes member ${name} with ${n} bytes that are JSON already. */

@@ -92,8 +92,9 @@ refuse_kind(const json_t *value, const char *pointer,
 	    f->name, wanted, kind_of(value)));
 }
 
-/* Refuses the text ${s} of field ${f}, which has a character at byte ${at} that
- * a field of one line must not have. */
+/* Refuses the ${n} bytes of text ${s} of the field ${f}, which must be one
+ * line: the character at byte ${at} (counted from 0) is not allowed in a line
+ * (utf8_line_valid()).  Sets ${r} and returns RC_INVALID. */
 static enum rc
 refuse_line(const char *s, size_t n, size_t at, const char *pointer,
     const struct wire_field *f, struct refusal *r)

@@ -24,10 +24,10 @@ struct scratch {
  * an assertion fails.
  *
  * Therefore parser_alloc() serves the first allocation that fails from a
- * reserve, so that jansson keeps the byte that it is processing.  It loses no
- * other byte: it gets one byte at a time, and none after a failed allocation.
- * So the text ends early for jansson, and wire_parse_within() returns
- * RC_NO_MEMORY because alloc_failed is set.
+ * reserve that load() has allocated before, so that jansson keeps the byte that
+ * it is processing.  It loses no other byte: it gets one byte at a time, and
+ * none after a failed allocation.  So the text ends early for jansson, and
+ * wire_parse_within() returns RC_NO_MEMORY because alloc_failed is set.
  */
 static _Thread_local bool alloc_failed;
 static _Thread_local void *reserve;

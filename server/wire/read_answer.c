@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the answers of other servers.  Whatever a peer writes, each event that
- * was sent gets exactly one status, and no other event gets any.
+ * Reads the answers of other servers, and acks, which requests contain, too.
+ * Whatever the answer of a peer says, each event that was sent gets exactly one
+ * status (ENVELOPE_NO_ANSWER if the answer does not name the event), and no
+ * other event gets any.
  */
 #include <assert.h>
 #include <string.h>
@@ -43,8 +45,10 @@ status_read(const json_t *object)
 	return (ENVELOPE_RETRYABLE);
 }
 
-/* Returns the sequence number under which the peer accepted a duplicate
- * envelope earlier, or 0 if the peer does not say. */
+/* Returns the member `sequence` of ${object}, the ack of an envelope that the
+ * peer had accepted before: the sequence number with which the peer accepted
+ * it, or, if the peer had accepted higher numbers before that, the number after
+ * those.  Returns 0 if the member is absent or not a positive integer. */
 static int64_t
 sequence_read(const json_t *object)
 {
@@ -105,8 +109,9 @@ acks_read(const json_t *list, struct envelope_answer *ret)
 	}
 }
 
-/* Reads the member `later`, a list of ids.  Must run after acks_read(): if an
- * id is in both, its ack counts. */
+/* Reads ${list}, the member `later`: gives each event whose id it has the
+ * status ENVELOPE_LATER.  Ignores ids that were not sent.  Must run after
+ * acks_read(): if an id has an ack, too, the ack counts. */
 static void
 later_read(const json_t *list, struct envelope_answer *ret)
 {
@@ -167,9 +172,10 @@ root_read(const json_t *root, struct envelope_answer *ret, struct refusal *r)
 	const json_t *acks = wire_member(root, "acks");
 
 	control_read(wire_member(root, "control"), ret);
-	/* Any web server may answer a request with some JSON.  Without acks (or
-	 * a request to reconnect) the text is not an answer of this protocol,
-	 * and the caller must not treat it as a refusal of the envelopes. */
+	/* Any web server may answer a request with some JSON.  If the JSON has
+	 * neither an array `acks` nor a request to reconnect, it is not an
+	 * answer of this protocol, and the caller must not treat it as a
+	 * refusal of the envelopes. */
 	if (!json_is_array(acks) && !ret->reconnect)
 		return (wire_refuse(
 		    r, "", "acks", "the answer has no array \"acks\""));

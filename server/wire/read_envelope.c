@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads requests from other servers.  envelope.h says which faults make the
- * whole request be refused and which only one envelope.
+ * Reads requests from other servers.  wire/envelope.h says which faults make
+ * the whole request be refused and which only one envelope.
  *
- * The sender is not trusted.  The HTTP route limits the bytes of a request,
- * wire_parse() limits the depth and the number of values, and the limits of the
- * protocol (model/envelope.h) apply to the rest.
+ * The sender is not trusted.  The HTTP route limits the bytes of a request, and
+ * wire_parse() limits the depth and the number of values.  This file checks the
+ * number of envelopes and acks and the length of a ping (model/envelope.h), and
+ * the lengths of the other texts (base/limits.h).
  */
 #include <limits.h>
 #include <stdio.h>
@@ -34,8 +35,10 @@ wire_member_uuid(const json_t *object, const char *name, struct uuid *ret)
 					     json_string_length(value), ret));
 }
 
-/* Accepts times from 1970 to 9999.  The first millisecond of 1970 is refused,
- * because 0 means "no time". */
+/* Accepts times from the second millisecond of 1970 to the end of 9999 (UTC);
+ * the first millisecond of 1970 would be 0, which means "no time".  If the
+ * member is absent or is not such a time, returns false and does not change
+ * ${ret}. */
 bool
 wire_member_time(const json_t *object, const char *name, int64_t *ret)
 {
@@ -252,9 +255,12 @@ payload_read(const json_t *object, struct envelope *e)
 	return (ENVELOPE_NO_REASON);
 }
 
-/* Reads ${object} into ${e}, whose event_id is set already, and notes a fault
- * in e->fault.  Reads the type first: the members of an unknown type may have
- * other meanings, so they are not looked at. */
+/* Reads ${object} into ${e}, whose event_id the caller has set.  If the
+ * envelope has a fault, sets e->fault, clears the other members of ${e} except
+ * event_id, and returns RC_OK too.  Reads the type first: an unknown type is
+ * the fault ENVELOPE_UNSUPPORTED, and the other members are then not looked at,
+ * because they may have other meanings.  RC_NO_MEMORY: there is no memory for
+ * the text of the metadata. */
 static enum rc
 envelope_read(struct wire_doc *doc, const json_t *object, struct envelope *e)
 {
@@ -350,9 +356,10 @@ heartbeat_read(const json_t *object, int64_t *ret, struct refusal *r)
 	return (RC_OK);
 }
 
-/* Reads the list of acks in the control of a request.  Ignores an ack without a
- * readable message_id.  If several acks have the same id, only the first
- * counts. */
+/* Reads ${list}, the acks in the control of a request, into ret->acks.  The
+ * caller has checked that ${list} has at most ENVELOPE_ACKS items.  Ignores an
+ * ack without a readable message_id.  If several acks have the same id, only
+ * the first in the list counts. */
 static void
 control_acks_read(const json_t *list, struct envelope_control *ret)
 {

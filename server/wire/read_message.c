@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads one message as a sender writes it in JSON.  This file checks the shape
- * of the JSON; model/draft.c checks the content.
+ * Reads one message as a sender writes it in JSON.  This file checks the
+ * members, their types, and the values of priority, metadata, deliver_at and
+ * expires_in.  It then calls model_draft_check() (model/draft.c), which checks
+ * the rules for every message, also for one that did not come as JSON.
  */
 #include <stdio.h>
 #include <string.h>
@@ -59,10 +61,11 @@ read_members(json_t *value, const char *pointer, struct message_draft *d,
 	    value, pointer, fields, sizeof(fields) / sizeof(fields[0]), r));
 }
 
-/* Puts the keys of ${object}, of which there are at most LIMIT_METADATA_KEYS,
- * into ${keys} in byte order, and returns their number.  Because of this order,
- * the text of metadata that is stored and fingerprinted does not depend on the
- * order in which a client sent the keys. */
+/* Puts the keys of ${object} into ${keys} in byte order, and returns their
+ * number.  The caller has checked that there are at most LIMIT_METADATA_KEYS.
+ * The keys are borrowed from ${object}.  Because of their order, the text of
+ * metadata that is stored and fingerprinted does not depend on the order in
+ * which a client sent the keys. */
 static size_t
 sorted_keys(json_t *object, const char *keys[LIMIT_METADATA_KEYS])
 {

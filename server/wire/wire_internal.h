@@ -20,9 +20,10 @@ enum rc wire_no_memory(struct refusal *r);
 void wire_pointer(
     char ret[REFUSAL_POINTER_SIZE], const char *parent, const char *name);
 
-/* Sets ${r} to the refusal of a bad request, with the text ${fmt} and the JSON
- * pointer to the member ${name} of ${parent}, which is at fault.  Returns
- * RC_INVALID. */
+/* Makes ${r} a refusal with PROBLEM_BAD_REQUEST, the text that ${fmt} formats,
+ * and the JSON pointer of the member at fault.  wire_pointer() makes this
+ * pointer from ${parent}, the JSON pointer of the object, and ${name}, the name
+ * of the member.  Returns RC_INVALID. */
 enum rc wire_refuse(struct refusal *r, const char *parent, const char *name,
     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A strict reader of handshakes.  libwebsockets accepts any method, version,
- * key and subprotocol, repeated headers, and bytes behind the head.  A head
- * that passes here has no header that matters twice, and nothing behind it, so
- * libwebsockets has nothing left to be lenient about.
+ * key and subprotocol, repeated headers, and bytes behind the head.  All these
+ * are checked here: in a head that is accepted, each header of enum header
+ * occurs at most once, and no byte follows the head.  So libwebsockets reads
+ * the values that were checked here.
  */
 #include <stdint.h>
 #include <string.h>
@@ -164,8 +165,8 @@ is_key(const struct piece *v)
 	return (strchr("AQgw", v->p[21]) != NULL);
 }
 
-/* Returns true if ${scheme}, of ${n} characters, is ${ours}, the scheme of our
- * own pages, or if ${ours} is not known (NULL or ""). */
+/* Returns true if ${scheme}, of ${n} characters, equals ${ours}, the scheme of
+ * our own pages, ignoring case, or if ${ours} is not known (NULL or ""). */
 static bool
 is_our_scheme(const char *scheme, size_t n, const char *ours)
 {
@@ -174,10 +175,13 @@ is_our_scheme(const char *scheme, size_t n, const char *ours)
 		(strlen(ours) == n && strncasecmp(scheme, ours, n) == 0));
 }
 
-/* Returns true if ${origin} may open a WebSocket.  Browsers send the Origin of
- * the page; other programs send none and may always.  Our own Origin is our
- * host after http:// or https://.  If rules->scheme does not say which of the
- * two, both are accepted.  Other Origins must be in rules->allow_origin. */
+/* Returns true if a client with the header Origin ${origin} may open a
+ * WebSocket.  Browsers send the Origin of the page; other programs send none
+ * (p is NULL) and are always allowed.  Our own Origin is http:// or https://,
+ * followed by rules->host or, if that is not known, by ${asked}, the value of
+ * the header Host.  If rules->scheme does not say which of the two schemes is
+ * ours, both are accepted.  Other Origins must be in rules->allow_origin.  All
+ * comparisons ignore case. */
 static bool
 origin_allowed(const struct piece *origin, const struct piece *asked,
     const struct ws_handshake_rules *rules)
@@ -291,8 +295,9 @@ ws_handshake_read(const char *p, size_t n,
 	}
 	if (n >= WS_HANDSHAKE_LEN)
 		return (bad(refusal, "the head is longer than 4096 bytes"));
-	/* Refuse a bare line feed as soon as it arrives.  The reader would
-	 * otherwise wait for a CR LF that may never come. */
+	/* Refuse a bare line feed as soon as it arrives.  The server would
+	 * otherwise wait for a CR LF, which a client that ends its lines with a
+	 * bare line feed never sends. */
 	if (memchr(line, '\n', (size_t)(end - line)) != NULL)
 		return (bad(refusal, "lines end with CR LF"));
 	return (WS_HANDSHAKE_MORE);

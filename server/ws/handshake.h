@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The head of a WebSocket handshake (RFC 6455, 4.2.1), read strictly.  Every
- * head that differs from the expected form (other headers are allowed) is
- * refused before libwebsockets sees a byte of it.  Pure: uses no socket and
- * allocates no memory.  Thread: any.
+ * The head of a WebSocket handshake (RFC 6455, 4.2.1), read strictly.  A head
+ * is refused unless its request line and the headers of the handshake have the
+ * expected form; headers that do not belong to the handshake are allowed.  The
+ * caller checks a head before libwebsockets gets a byte of it.  Pure: uses no
+ * socket and allocates no memory.  Thread: any.
  */
 #ifndef WS_HANDSHAKE_H
 #define WS_HANDSHAKE_H
@@ -36,10 +37,13 @@ struct ws_handshake_rules {
 };
 
 /* Reads the ${n} bytes that have arrived so far, from the first byte of the
- * head.  WS_HANDSHAKE_MORE: the head is not complete, and nothing is wrong with
- * it yet.  WS_HANDSHAKE_WHOLE: the head is complete and accepted.
- * WS_HANDSHAKE_REFUSED: ${refusal} says why; its problem is PROBLEM_FORBIDDEN
- * if only the Origin is not allowed, else PROBLEM_BAD_REQUEST. */
+ * head.  WS_HANDSHAKE_MORE: the head is not complete, and no complete line of
+ * it is malformed; when more bytes have arrived, the caller calls again with
+ * all of them.  WS_HANDSHAKE_WHOLE: the head is complete and accepted.
+ * WS_HANDSHAKE_REFUSED: the head is at fault, is not complete after
+ * WS_HANDSHAKE_LEN bytes, or is followed by further bytes; ${refusal} says why.
+ * Its problem is PROBLEM_FORBIDDEN if only the Origin is not allowed, else
+ * PROBLEM_BAD_REQUEST. */
 enum ws_handshake_state ws_handshake_read(const char *p, size_t n,
     const struct ws_handshake_rules *rules, struct refusal *refusal);
 

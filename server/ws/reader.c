@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Turns frames into messages.  A message in one frame, whose whole payload is
- * in the caller's buffer, is passed on from there without a copy.  All other
- * messages are collected in a buffer of their own.  The size of a message is
- * checked against the limit at the header of each of its frames, before the
- * payload is read.
+ * in the caller's buffer, is passed on from there without a copy.  A message
+ * that comes in several pieces is collected in the member text of the reader.
+ * The size of a message is checked against the limit at the header of each of
+ * its frames, before the payload is read.
  */
 #include "ws/reader.h"
 
@@ -127,8 +127,9 @@ head_fault(const struct ws_reader *r)
 	return (NULL);
 }
 
-/* Reads the length of the payload.  Returns false if it is not in its shortest
- * form or exceeds INT64_MAX. */
+/* Sets ${ret} to the length of the payload as r->head, which is complete, says.
+ * Returns false if the head does not have the length in its shortest form, or
+ * if the length exceeds INT64_MAX. */
 static bool
 payload_len(const struct ws_reader *r, uint64_t *ret)
 {
@@ -173,7 +174,9 @@ begin_frame(struct ws_reader *r)
 	r->in_frame = true;
 }
 
-/* Reads bytes of a header.  Returns how many of the ${n} bytes belong to it. */
+/* Copies bytes from ${p} to r->head until the header is complete, and then
+ * begins its frame; calls broken() if the header is at fault or its frame would
+ * exceed a limit.  Returns how many of the ${n} bytes were copied. */
 static size_t
 take_head(struct ws_reader *r, const char *p, size_t n)
 {
@@ -276,7 +279,10 @@ end_control(struct ws_reader *r)
 		tell(r, r->ops->pong(r->arg));
 }
 
-/* Reads a piece of a payload: the last piece of its frame if r->left is 0. */
+/* Reads the next ${n} bytes of the payload of the current frame.  The caller
+ * has already subtracted ${n} from r->left, so 0 there means that the frame
+ * ends with these bytes.  If a control frame or a message is then complete,
+ * calls its callback, or broken() if it is not valid. */
 static void
 take_payload(struct ws_reader *r, char *p, size_t n)
 {

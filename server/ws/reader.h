@@ -5,9 +5,9 @@
  * close.  Pure: bytes come in and callbacks go out; there is no socket and no
  * clock.  One thread at a time may use a reader.
  *
- * It stands in front of libwebsockets 4.1.6, which accepts unmasked frames,
- * lengths that are not in their shortest form, and endless fragments, and does
- * not report pings.
+ * It reads the frames in place of libwebsockets 4.1.6, which accepts unmasked
+ * frames, lengths that are not in their shortest form, and endless fragments,
+ * and does not report pings.
  */
 #ifndef WS_READER_H
 #define WS_READER_H
@@ -60,8 +60,9 @@ struct ws_reader {
 	uint64_t frames; /* number of frame headers read so far */
 };
 
-/* Initializes ${r}, which keeps ${ops} and ${arg}, for the first byte behind
- * the handshake.  Messages may have at most LIMIT_HELLO_LEN bytes. */
+/* Initializes ${r}, which borrows ${ops} and ${arg} for its whole life, for the
+ * first byte behind the handshake.  Messages may have at most LIMIT_HELLO_LEN
+ * bytes until the caller calls ws_reader_admit(). */
 void ws_reader_init(
     struct ws_reader *r, const struct ws_reader_ops *ops, void *arg);
 
