@@ -117,6 +117,17 @@ note_well(struct writer *w)
  * try, with RC_BUSY or RC_UNCONFIRMED (note_outage()). */
 #define SINGLY_BUSY_MOST 3
 
+/* Returns whether ${unit}, which failed with ${rc} alone in its batch, is
+ * deferred: it waited in vain for a lock, and other units may overtake it. Only
+ * on a multi-writer database are deferred units run again. */
+static bool
+may_wait(const struct writer *w, const struct unit *unit, enum rc rc)
+{
+
+	return (
+	    rc == RC_BUSY && unit->kind->any_order && db_multi_writer(w->db));
+}
+
 /* Runs each unit of an abandoned batch in a transaction of its own, so that a
  * bad unit does not make the others fail.  A unit whose rows are contended is
  * deferred.  A unit that fails is refused, or deferred if it waited in vain for
@@ -146,7 +157,7 @@ run_singly(struct writer *w)
 		}
 		if (rc == RC_BUSY && busy < SINGLY_BUSY_MOST) {
 			busy++;
-			if (w->batch[i]->kind->any_order) {
+			if (may_wait(w, w->batch[i], rc)) {
 				writer_defer(w, &w->batch[i], 1);
 				continue;
 			}
@@ -193,6 +204,8 @@ run_batch(struct writer *w)
 		log_error(LOG_EV_STORE_FULL, &err, "units=%zu", w->nbatch);
 		atomic_fetch_add(&w->full, 1);
 		writer_refuse(w->batch, w->nbatch, rc);
+	} else if (w->nbatch == 1 && may_wait(w, w->batch[0], rc)) {
+		writer_defer(w, w->batch, 1);
 	} else if (rc_is_outage(rc)) {
 		/* Others have locked the database, or the database is away or
 		 * has not confirmed the commit.  All units are refused: one by

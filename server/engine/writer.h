@@ -88,11 +88,12 @@ struct unit_kind {
 	 * are deferred as a whole. */
 	bool *(*parts)(struct unit *unit, size_t *ret_n);
 
-	/* Other units may overtake a unit of this kind.  It matters when a
-	 * batch was abandoned and its units run one by one: a unit that fails
-	 * with RC_BUSY, because another transaction keeps the lock on a row
-	 * that the unit did not list, is then deferred instead of refused (but
-	 * see SINGLY_BUSY_MOST in writer.c). */
+	/* Other units may overtake a unit of this kind.  It matters on a
+	 * multi-writer database, when a unit runs alone in its batch or after
+	 * its batch was abandoned: if it then fails with RC_BUSY, because
+	 * another transaction keeps the lock on a row that the unit did not
+	 * list, it is deferred instead of refused (but see SINGLY_BUSY_MOST in
+	 * writer.c). */
 	bool any_order;
 };
 

@@ -263,6 +263,50 @@ test_unforeseen(void **state)
 	    "published b=ok ");
 }
 
+/* A unit that others may pass is also deferred if it is alone in its batch. */
+static void
+test_unforeseen_alone(void **state)
+{
+
+	(void)state;
+	world->unforeseen = true;
+	passable = world_client;
+	passable.any_order = true;
+	assert_int_equal(submit('a', 0), RC_OK);
+	work[0].fails = RC_BUSY;
+	work[0].unit.kind = &passable;
+	run("BEGIN begin lock second: ROLLBACK aborted "
+	    "BEGIN begin search second: ROLLBACK aborted ");
+	assert_int_equal(work[0].dones, 0);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 1);
+	work[0].fails = RC_OK;
+	pass(timing_real()->db_wait_again_ms);
+	run("BEGIN begin forget ROLLBACK aborted "
+	    "BEGIN begin lock second: a flush COMMIT committed SYNC "
+	    "published a=ok ");
+}
+
+/* On a database with one writer, nothing runs deferred units again.  There a
+ * unit that finds the database locked by another program is refused. */
+static void
+test_single_writer(void **state)
+{
+
+	(void)state;
+	passable = world_client;
+	passable.any_order = true;
+	assert_int_equal(submit('a', 0), RC_OK);
+	assert_int_equal(submit('b', 0), RC_OK);
+	work[0].fails = RC_INTERNAL;
+	work[1].fails = RC_BUSY;
+	work[1].unit.kind = &passable;
+	(void)writer_run_once(world->writer);
+	assert_int_equal(work[0].unit.rc, RC_INTERNAL);
+	assert_int_equal(work[1].dones, 1);
+	assert_int_equal(work[1].unit.rc, RC_BUSY);
+	assert_int_equal(writer_stats_get(world->writer).deferred, 0);
+}
+
 /* If batches take long, the writer waits longer for those of other nodes. */
 static void
 test_patience(void **state)
@@ -322,6 +366,9 @@ main(void)
 	    T(test_bounded),
 	    T(test_stop),
 	    T(test_unforeseen),
+	    T(test_unforeseen_alone),
+	    cmocka_unit_test_setup_teardown(
+		test_single_writer, world_set_up, world_tear_down),
 	    T(test_patience),
 	    T(test_stop_at_once),
 	};
