@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The snapshot of all statistics: the gauges of the store, the statistics of
- * the relay and the writer, and readiness.  Also writes the part of it that GET
- * /metrics shows.
+ * The snapshot of statistics for GET /metrics and for the alerts: the gauges of
+ * the store, the statistics of the relay, the size of the database's log, and
+ * readiness.  Taking it also copies the statistics that are counted outside of
+ * this module into struct metrics.  stats_snapshot_metrics_write() appends the
+ * metrics of the snapshot and of the alerts that struct metrics does not hold.
  */
 #include <stddef.h>
 #include <string.h>
@@ -63,6 +65,7 @@ update_metrics(struct admin *admin, const struct stats_snapshot *s)
 	metrics_set(m, METRIC_RELAY_IN_FLIGHT, (int64_t)s->relay.in_flight);
 	metrics_set(m, METRIC_UNITS_DEFERRED, (int64_t)w.deferred);
 	catch_up(m, METRIC_BATCH_UNITS, (int64_t)w.units);
+	catch_up(m, METRIC_BATCHES_ABANDONED, (int64_t)w.abandoned);
 	catch_up(m, METRIC_CHECKPOINTS, (int64_t)w.checkpoints);
 	catch_up(m, METRIC_LOG_DROPPED, (int64_t)log_dropped());
 	lock_drop(&admin->lock);
@@ -148,8 +151,9 @@ write_breakers(const struct gauges *g, struct buf *out)
 	}
 }
 
-/* Returns the relay's statistics of a destination, zero except for its id if
- * the relay does not know it. */
+/* Returns the statistics of a destination from ${r}, the relay's part of the
+ * snapshot.  If ${r} does not contain the destination (for example, one without
+ * messages), all members of the result but destination_id are 0. */
 static struct core_destination
 relay_of(const struct relay_stats *r, int64_t destination_id)
 {

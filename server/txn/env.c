@@ -185,7 +185,6 @@ on_aborted(void *arg, struct tx *tx)
 
 	thr_assert(THR_WRITER);
 	(void)tx;
-	metrics_add(env->options.metrics, METRIC_BATCHES_ABANDONED, 1);
 	drop_rows(env);
 	env->pauses_known = false;
 	cache_abort(env->cache);
@@ -270,7 +269,7 @@ txn_env_subscribe(
 enum rc
 txn_env_start(struct txn_env *env, struct db *db, struct err *err)
 {
-	struct tx tx = {.db = db};
+	struct tx tx = {.db = db, .now_ms = clk_wall_ms(env->options.clk)};
 
 	env->started = true;
 	return (backlog_begin(env->backlog, &tx, err));
