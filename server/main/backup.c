@@ -3,8 +3,10 @@
  * `twinboxd backup FILE` and `twinboxd restore FILE`.
  *
  * Both are for SQLite only.  A backup is a snapshot, made whether or not a
- * server runs, on a connection that cannot write.  It is synced, and verified
- * by fsck, before it gets its name.
+ * server runs, on a connection that cannot write.  The snapshot is written to a
+ * file with another name, synced, and verified by fsck, before it gets the name
+ * FILE.  A restore takes the lock of the data directory, so it fails while a
+ * server runs.
  *
  * A restored database gets a new epoch.  From the epoch clients learn that
  * their cursors are no longer valid, and they send again the messages that they
@@ -87,8 +89,9 @@ copy_file(int in, const char *from, const char *to, struct err *err)
 /* ---- verification ---- */
 
 /* Verifies with fsck that ${path} is an intact database of twinbox, rows and
- * schema, and prints violations to standard error.  ${name} is the file's name
- * for error texts.  RC_CORRUPT: there are violations; any other error means
+ * schema, fills ${report}, and prints violations to standard error.  ${name} is
+ * the file's name in the error text about violations.  RC_CORRUPT: there are
+ * violations, or the file is too damaged to be opened; any other error means
  * that not everything could be read. */
 static enum rc
 prove(const char *path, const char *name, struct fsck_report *report,
@@ -171,9 +174,10 @@ backup(const struct config *config, const char *path,
 	return (rc);
 }
 
-/* Stores the only operand, a file name, in ${*ret}.  The name must leave room
- * in URL_SIZE for what is appended to it, so it has at most URL_SIZE - 64
- * bytes.  Returns -1 if the command may go on, or EX_USAGE after a message. */
+/* Stores the command's operand, a file name borrowed from ${config}, in ${*ret}
+ * and returns -1: the command may go on.  If there is not exactly one operand,
+ * or it is longer than URL_SIZE - 64 bytes (the rest of URL_SIZE is room for
+ * what is appended to the name), prints a message and returns EX_USAGE. */
 static int
 one_file(const struct config *config, const char *usage, const char **ret)
 {
@@ -217,10 +221,11 @@ count_found(void *arg, const char *what, const char *place)
 	(*(int *)arg)++;
 }
 
-/* Refuses ${path}, a copy of the file ${name}, unless it has the schema of
- * twinbox, of this version or an older one; prints where the schema differs.
- * RC_INVALID also for a file that is damaged or not a database.  Without this
- * check the migration would turn an empty file into a database. */
+/* Returns RC_INVALID unless ${path}, a copy of the file ${name}, has the schema
+ * of twinbox, of this version or an older one; prints where the schema differs.
+ * RC_INVALID also if the file cannot be opened because it is damaged or not a
+ * database; rows are not checked here (see prove()).  Without this check the
+ * migration would turn an empty file into a database. */
 static enum rc
 check_backup(const char *path, const char *name, struct err *err)
 {
@@ -235,8 +240,8 @@ check_backup(const char *path, const char *name, struct err *err)
 	options = data_db_options(&data);
 	options.url = url;
 	rc = db_open(&options, &db, err);
-	/* The operator named the wrong file, so do not report a damaged disk of
-	 * this server. */
+	/* RC_CORRUPT would report that a disk of this server is damaged.  But
+	 * the operator has named a file that is not a good backup. */
 	if (rc == RC_CORRUPT)
 		rc = err_set(err, RC_INVALID,
 		    "%s is not a back-up: it is not a database, or is "
@@ -264,9 +269,10 @@ check_backup(const char *path, const char *name, struct err *err)
 	return (rc);
 }
 
-/* Turns ${path}, a copy of a backup, into a database with a new epoch and with
- * this program's schema, which fsck needs.  ${ret}: its position, for
- * DATA/mark. */
+/* Migrates ${path}, a copy of a backup, to this program's schema, which fsck
+ * needs, and gives it a new epoch; moves the write-ahead log into the file.
+ * ${ret}: the database's position (the new epoch and the id of the newest
+ * outbox row), for DATA/mark.  After an error ${path} may be half changed. */
 static enum rc
 renew(const char *path, struct position *ret, struct err *err)
 {
@@ -294,7 +300,9 @@ renew(const char *path, struct position *ret, struct err *err)
 	return (rc);
 }
 
-/* Renames ${path}${tail} to ${path}.replaced${tail}, if the file exists. */
+/* Renames ${path}${tail} to ${path}.replaced${tail}.  If the file does not
+ * exist, removes an older ${path}.replaced${tail}, which belongs to an older
+ * database. */
 static enum rc
 rename_tail(const char *path, const char *tail, struct err *err)
 {
@@ -303,21 +311,45 @@ rename_tail(const char *path, const char *tail, struct err *err)
 	(void)snprintf(from, sizeof(from), "%.*s%s", URL_SIZE - 64, path, tail);
 	(void)snprintf(
 	    to, sizeof(to), "%.*s.replaced%s", URL_SIZE - 64, path, tail);
-	if (rename(from, to) == 0 || errno == ENOENT)
+	if (rename(from, to) == 0)
 		return (RC_OK);
-	return (err_set_sys(err, rc_of_opening(errno), errno,
-	    "cannot rename %s to %s", from, to));
+	if (errno != ENOENT)
+		return (err_set_sys(err, rc_of_opening(errno), errno,
+		    "cannot rename %s to %s", from, to));
+	if (unlink(to) != 0 && errno != ENOENT)
+		return (err_set_sys(
+		    err, rc_of_opening(errno), errno, "cannot remove %s", to));
+	return (RC_OK);
+}
+
+/* Refuses a write-ahead log without its database, which somebody has moved or
+ * removed.  SQLite would apply the log to the database that is restored here,
+ * and it may hold the newest messages of the other one. */
+static enum rc
+check_no_stray_log(const char *path, struct err *err)
+{
+	char log[URL_SIZE + 8];
+
+	(void)snprintf(log, sizeof(log), "%s-wal", path);
+	if (access(path, F_OK) == 0 || access(log, F_OK) != 0)
+		return (RC_OK);
+	return (err_set(err, RC_EXISTS,
+	    "%s is there without its database, whose newest messages it may "
+	    "hold: move it to where that database is, then restore again",
+	    log));
 }
 
 /*
- * Gives the present database, if there is one, a second name, ${path}.replaced;
- * an older file of that name is removed.  The first name stays until the new
- * database replaces it: if there were no database for a moment, a server that
+ * Gives the present database ${path} a second name (a hard link),
+ * ${path}.replaced; an older file of that name is removed.  Does nothing if
+ * ${path} does not exist.  The first name stays until the caller renames the
+ * new database to it: if there were no database for a moment, a server that
  * starts then would make a new one.
  *
- * A checkpoint moves the write-ahead log into the file.  If the checkpoint
- * fails (the file is damaged, say), the log is renamed as well: left at its
- * place, the log would damage the new database.
+ * First, a checkpoint moves the write-ahead log into the file.  If the
+ * checkpoint fails (the file is damaged, say), this is not an error: the log is
+ * renamed to ${path}.replaced-wal, because at its old place it would damage the
+ * new database.
  */
 static enum rc
 keep_replaced(const struct data *data, const char *path, struct err *err)
@@ -386,6 +418,8 @@ restore_into(const struct data *data, const struct source *from, bool replace,
 		return (err_set(err, RC_EXISTS,
 		    "%s is there already: --replace keeps it as %s.replaced",
 		    path, path));
+	if ((rc = check_no_stray_log(path, err)) != RC_OK)
+		return (rc);
 	(void)snprintf(
 	    part, sizeof(part), "%.*s.restoring", URL_SIZE - 64, path);
 	/* A log that an interrupted restore left does not belong to this

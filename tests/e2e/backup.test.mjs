@@ -174,6 +174,40 @@ describe('restore', { skip: sqliteOnly }, () => {
 		await assertSound(kept);
 	});
 
+	it('never applies the log of another database to what it restores', async (t) => {
+		const server = await startServer();
+		t.after(() => server.running && server.kill());
+		const [ann, bob] = await users(server, 'ann', 'bob');
+		const file = path.join(tempDir(), 'copy.db');
+		const database = path.join(server.data, 'twinbox.db');
+		const moved = tempDir();
+		const { id } = await ann.send(bob.name, 'before');
+		await bob.received(id);
+		await must('backup', file, '--data', server.data);
+		await bob.received((await ann.send(bob.name, 'after')).id);
+		await server.kill();
+
+		/* The operator moves the database, and forgets the log. */
+		assert.ok(fs.statSync(`${database}-wal`).size > 0);
+		fs.renameSync(database, path.join(moved, 'twinbox.db'));
+		for (const more of [[], ['--replace']]) {
+			const { code, text } = await command('restore', file, ...more, '--data', server.data);
+			assert.equal(code, 73, text);
+			assert.match(text, /twinbox\.db-wal is there without its database.* move it/);
+		}
+		fs.renameSync(`${database}-wal`, path.join(moved, 'twinbox.db-wal'));
+		await must('restore', file, '--data', server.data);
+		await server.start();
+		assert.deepEqual(await bodies(bob), ['before']);
+		await server.stop();
+		await assertSound(server);
+
+		/* The log of an earlier replaced database goes with it. */
+		fs.writeFileSync(`${database}.replaced-wal`, 'older');
+		await must('restore', file, '--replace', '--data', server.data);
+		assert.ok(!fs.existsSync(`${database}.replaced-wal`));
+	});
+
 	it('refuses a file that is not a sound back-up, and then nothing has changed', async (t) => {
 		const server = await startServer();
 		t.after(() => server.running && server.kill());
