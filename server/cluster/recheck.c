@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads from the store what a node may have missed: notes of other nodes that
- * were lost, and the effects of its own commits whose answer was lost.
+ * Reads from the store, for the users connected to this node, the ends of
+ * inboxes, the acks and the revoked tokens: the node may have missed them
+ * because a note of another node, or the answer to one of its own commits, was
+ * lost.
  */
 #include "cluster/cluster_internal.h"
 #include "model/event.h"
@@ -38,7 +40,9 @@ recheck_read(struct cluster *c, struct err *err)
 
 	/* A note about a revoked token may have been lost. */
 	auth_forget_all(c->options.auth);
-	if (effects == NULL) {
+	if (effects == NULL || c->ask.users == NULL || c->ask.devices == NULL) {
+		/* Memory was short, here or in push. */
+		effects_free(effects);
 		c->missed = true;
 		goto done;
 	}

@@ -154,8 +154,8 @@ struct push_task {
 struct push_present {
 	struct push_task task; /* only push uses it */
 
-	/* The lists are complete, or empty because memory was short.  Thread:
-	 * push. */
+	/* The lists are complete; or memory was short, and users, devices or
+	 * both are NULL.  Thread: push. */
 	void (*done)(struct push_present *ask);
 	void *arg;
 	int64_t *users, *devices;

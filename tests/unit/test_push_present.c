@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "unit/push_fixture.h"
 
 /* A long-poll, with the number of its returns, and of those with woken set.  It
@@ -147,6 +148,25 @@ test_list(void **state)
 	push_present_free(&ask);
 }
 
+/* Without memory there are no lists, and the caller can see that. */
+static void
+test_no_memory(void **state)
+{
+	int asked = 0;
+	struct push_present ask = {.done = on_present, .arg = &asked};
+
+	(void)state;
+	(void)client_open("u1d2", "");
+	push_ask_present(scene->push, &ask);
+	mem_fail_at(1);
+	turn();
+	mem_fail_at(0);
+	assert_int_equal(asked, 1);
+	assert_int_equal(ask.n, 0);
+	assert_null(ask.users);
+	push_present_free(&ask);
+}
+
 #define T(test)                                                                \
 	cmocka_unit_test_setup_teardown(test, scene_set_up, scene_tear_down)
 
@@ -158,6 +178,7 @@ main(void)
 	    T(test_overflow),
 	    T(test_marks_wake_nobody),
 	    T(test_list),
+	    T(test_no_memory),
 	};
 
 	return (cmocka_run_group_tests(tests, NULL, NULL));

@@ -158,11 +158,28 @@ test_memory(void **state)
 	assert_non_null(pushed);
 }
 
+/* If push had no memory for its lists, nothing was looked at, and another
+ * recheck is due. */
+static void
+test_no_lists(void **state)
+{
+	struct err err = ERR_INIT;
+	struct cluster c;
+
+	(void)state;
+	effects_free(pushed);
+	pushed = NULL;
+	memset(&c, 0, sizeof(c));
+	assert_int_equal(recheck_read(&c, &err), RC_OK);
+	assert_true(c.missed);
+	assert_null(pushed);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_reads), cmocka_unit_test(test_memory)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_reads),
+	    cmocka_unit_test(test_memory), cmocka_unit_test(test_no_lists)};
 	int rc = cmocka_run_group_tests_name("recheck", tests, NULL, NULL);
 
 	effects_free(pushed);
