@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes one immutable struct config from arguments, environment and file.  The
- * arguments are only collected at first, because they may name the file.  Then
- * the file, the environment and the flags are applied in this order, each
- * overriding the one before, and the rules between settings are checked.
+ * Fills a struct config with the defaults, and then from arguments, environment
+ * and file.  The arguments are only collected at first, because they may name
+ * the file.  Then the file, the environment and the flags are applied in this
+ * order, each overriding the one before, and the rules between settings are
+ * checked.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -32,8 +33,10 @@ refuse_unknown(struct err *err, const char *location, const char *name)
 	    name));
 }
 
-/* Gives setting ${i} the value ${text}.  ${location} says where the text comes
- * from, for the error. */
+/* Parses ${text} as the value of setting ${i} (its row in config_rows) and
+ * records its ${source}.  Returns RC_INVALID if ${text} is not valid;
+ * ${location}, which says where it comes from, then begins the text of the
+ * error. */
 static enum rc
 set_value(struct config *config, int i, const char *text,
     enum config_source source, const char *location, struct err *err)
@@ -74,9 +77,9 @@ add_operand(struct config *config, const char *text, struct err *err)
 	return (RC_OK);
 }
 
-/* Splits "name=value", the text of a flag without "--".  *ret_value is NULL if
- * there is no "=".  Returns false if the name does not fit into ${size}
- * bytes. */
+/* Splits "name=value", the text of a flag without "--".  *ret_value points into
+ * ${flag}, or is NULL if there is no "=".  Returns false, and sets nothing, if
+ * the name and its NUL do not fit into ${size} bytes. */
 static bool
 split_flag(
     const char *flag, char *ret_name, size_t size, const char **ret_value)
@@ -92,8 +95,9 @@ split_flag(
 	return (true);
 }
 
-/* Refuses ${flag}, the text of a flag without "--".  Shows its name, but not
- * its value, which may be a secret in the wrong place. */
+/* Returns RC_INVALID for ${flag}, the text of an unknown flag without "--".
+ * The error shows the name (up to 40 bytes), but not the value, which may be a
+ * secret in the wrong place. */
 static enum rc
 refuse_flag(struct err *err, const char *flag)
 {
@@ -115,8 +119,11 @@ refuse_second(struct err *err, const char *name)
 	    "--%s is given twice; leave one of them out", name));
 }
 
-/* Stores the flag at argv[*at].  If its value is the next argument, moves
- * ${*at} to it. */
+/* Stores in ${p} the text of the value (borrowed from argv, not parsed yet) of
+ * the flag at argv[*at].  A setting of type BOOL never takes the next argument:
+ * --NAME is "true", --no-NAME is "false".  If the value of another flag is the
+ * next argument, moves *at to it.  RC_INVALID: the flag is unknown, has no
+ * value, or is given twice. */
 static enum rc
 note_flag(struct parsing *p, int argc, char **argv, int *at, struct err *err)
 {
@@ -286,18 +293,20 @@ has_text_after(const char *s, const char *begin)
 	return (strncmp(s, begin, n) == 0 && s[n] != '\0');
 }
 
-/* Returns true if ${url}, of PostgreSQL, contains a password:
- * USER:PASSWORD@HOST or ?password=PASSWORD (or any other name that ends with
- * "password").  Returns false for any other URL. */
+/* Returns true if ${url} has "://" and seems to contain a password: a colon in
+ * the part before '@' (USER:PASSWORD@HOST; libpq ends its search for '@' only
+ * at
+ * '/'), or "password=" anywhere after "://", as in ?password= or &sslpassword=.
+ */
 static bool
 has_password(const char *url)
 {
 	const char *at, *colon, *host = strstr(url, "://");
 
-	if (host == NULL || strncmp(url, "postgres", 8) != 0)
+	if (host == NULL)
 		return (false);
 	host += 3;
-	at = memchr(host, '@', strcspn(host, "/?"));
+	at = memchr(host, '@', strcspn(host, "/"));
 	colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
 	return (colon != NULL || strstr(host, "password=") != NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the file of settings with inih.  inih does not give the line of a value
- * and does not stop at the first error.  This file adds both by giving inih one
- * line at a time.
+ * Reads the file of settings with inih.  inih does not pass the line number of
+ * a setting to its handler, and does not stop when the handler fails.  So this
+ * file supplies the lines itself: it counts them, and reports the end of the
+ * file to inih after a failure of the handler.
  */
 #include <errno.h>
 #include <ini.h>
@@ -59,11 +60,13 @@ refuse_section(struct reading *r, const char *name)
 	    r->path, r->line, (int)(n < 40 ? n : 40), name);
 }
 
-/* The reader that inih calls: returns a line a call, like fgets().  Removes
- * blanks at the beginning of a line, because inih would read such a line as the
- * continuation of the one before.  A line that does not fit, unless it is a
- * comment, ends the reading with RC_INVALID; so does a section, which inih
- * would report only together with a setting in it. */
+/* The reader that inih calls: like fgets(), writes one line to ${text}, and
+ * returns ${text}, or NULL at the end of the file or after an error (r->rc).
+ * Removes blanks at the beginning of a line, because inih would read such a
+ * line as the continuation of the one before.  A comment that does not fit into
+ * ${size} bytes is cut off.  Any other line that does not fit sets r->rc to
+ * RC_INVALID; so does a section, which inih would report only together with a
+ * setting in it. */
 static char *
 next_line(char *text, int size, void *stream)
 {
@@ -83,6 +86,9 @@ next_line(char *text, int size, void *stream)
 			    r->path, r->line, size - 2);
 			return (NULL);
 		}
+		/* Newer versions of inih read on after a line without an end,
+		 * and would take the next line for a part of this one. */
+		text[n - 1] = '\n';
 	}
 	blanks = strspn(text, " \t");
 	memmove(text, text + blanks, n - blanks + 1);
@@ -104,8 +110,10 @@ take_line(void *user, const char *section, const char *name, const char *value)
 	return (r->rc == RC_OK);
 }
 
-/* Opens the file.  A file of more than CONFIG_FILE_MAX bytes is refused: it was
- * named by mistake. */
+/* Opens ${path} as *ret, which the caller closes.  Returns RC_INVALID for a
+ * file of more than CONFIG_FILE_MAX bytes, which was probably named by mistake,
+ * and for a path that is not a regular file; other errors as
+ * config_file_read(). */
 static enum rc
 open_settings(const char *path, FILE **ret, struct err *err)
 {

@@ -346,6 +346,10 @@ test_values(void **state)
 	refused("--db mysql://x", "neither sqlite:PATH nor");
 	refused("--db postgresql://", "neither sqlite:PATH nor");
 	refused("--db postgresql://ann:secret@host/chat", "PGPASSWORD");
+	/* libpq takes the part before the question mark for the password, too,
+	 * and quotes the url if it cannot read it. */
+	refused("--db postgresql://ann:se?c%ret@host/chat", "PGPASSWORD");
+	refused("--db other://ann:secret@host/chat", "PGPASSWORD");
 	refused("--db postgresql://host/chat?password=secret", "passfile");
 	accepted(
 	    "--db postgresql://ann@host:5432/chat?sslmode=verify-full", &c);
