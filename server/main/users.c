@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `twinboxd user add|passwd|disable|enable|promote|demote NAME`; add and passwd
- * read a password and hash it (users_list.c has `user list`).  Also has what
- * commands with their own flags share.
+ * read a password and hash it (users_list.c has `user list`).  Also has the
+ * functions with which this and other commands take their own flags from the
+ * arguments and print their usage.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,9 +24,11 @@
 
 /* ---- the password ---- */
 
-/* Reads a line without its newline.  Returns false at the end of the file, on
- * an error, or when the line does not fit.  The last line may lack its
- * newline. */
+/* Reads a line from ${fd} into ${line}, without its newline and with a NUL.
+ * The last line may lack its newline: at the end of the file, and at a read
+ * error, returns true if any bytes of a line were read before, else false.
+ * Also returns false if the line and the NUL do not fit into ${size} bytes;
+ * ${line} then has no NUL. */
 static bool
 read_line(int fd, char *line, size_t size)
 {
@@ -45,10 +48,13 @@ read_line(int fd, char *line, size_t size)
 	return (n > 0);
 }
 
-/* Prompts on the terminal.  Echo is switched off before the prompt appears, so
- * that no password is typed too early and shown.  Keys that would send a signal
- * are read as characters, so that the terminal's settings are always restored.
- * Returns false if ${fd} is not a terminal, or as terminal_read_line(). */
+/* Writes ${prompt} to the terminal ${fd} and reads a line.  Echo is off before
+ * the prompt appears, and keys typed earlier are discarded, so that no password
+ * is shown.  Keys such as Ctrl-C send no signal, but are read as characters; if
+ * another process sends SIGINT, SIGTERM or SIGHUP, the terminal's settings are
+ * restored first (interrupt_resets_terminal()).  Returns false if ${fd} is not
+ * a terminal or echo cannot be switched off, otherwise as
+ * terminal_read_line(). */
 static bool
 prompt_line(int fd, const char *prompt, char *line, size_t size)
 {
@@ -109,8 +115,10 @@ take_password(struct operation *o, bool from_stdin, struct err *err)
 	else if (!read_line(STDIN_FILENO, password, sizeof(password)))
 		rc = err_set(err, RC_INVALID,
 		    "standard input holds no password, or too long a one");
-	if (rc != RC_OK)
+	if (rc != RC_OK) {
+		crypt_wipe(password, sizeof(password));
 		return (rc);
+	}
 	n = strlen(password);
 	if (n < LIMIT_PASSWORD_MIN || n > LIMIT_PASSWORD_LEN)
 		rc = err_set(err, RC_INVALID,
@@ -274,9 +282,10 @@ take_display_name(
 	return (RC_OK);
 }
 
-/* Checks that the user to be added does not exist, before the operator types a
- * password in vain.  If the database cannot be read now, or does not exist yet,
- * the operation itself will check. */
+/* Checks that the user to be added does not exist (else RC_EXISTS), before the
+ * operator types a password in vain.  Returns RC_OK if the database cannot be
+ * opened, or does not exist yet: the operation itself checks again.  Other
+ * errors: as operation_user_new(). */
 static enum rc
 check_new(
     const struct operation *o, const struct config *config, struct err *err)

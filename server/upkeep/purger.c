@@ -161,6 +161,7 @@ take_back(struct purger *p, int64_t now)
 static void
 hand_over(struct purger *p, int64_t now)
 {
+	struct err err = ERR_INIT;
 	enum rc rc;
 
 	p->away = true;
@@ -168,7 +169,8 @@ hand_over(struct purger *p, int64_t now)
 	if (rc == RC_OK)
 		return;
 	p->away = false;
-	p->next_ms = now + FAIL_MS;
+	(void)err_set(&err, rc, "the writer takes no unit");
+	failed(p, now, &err);
 }
 
 /* ---- reading ---- */
